@@ -13,7 +13,6 @@ type Op struct {
 	Version    int32  // of Check, Set and Delete; [Any] stands for any
 	Ephemeral  bool   // of Create: gone with the ZooKeeper session, at the latest with the epoch
 	Sequential bool   // of Create: the server appends a number to the name
-	Under      any    // of a Check that came with a wish, by which the transaction is under a possession; left as it is
 }
 
 // Any is the version of a znode that may have whichever.

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -23,7 +24,7 @@ func (a *actor) carryOut(e machine.Effect) {
 	case machine.Look:
 		a.client.Look(e.Epoch, queries(e), func(found []session.Found, err error) { a.answer(err, looked(e, found, err)) })
 	case machine.Transact:
-		a.client.Commit(e.Epoch, operations(e.Ops), func(results []session.Result, err error) {
+		a.client.Commit(e.Epoch, Operations(e.Ops), func(results []session.Result, err error) {
 			a.answer(err, transacted(e, results, err))
 		})
 	case machine.Ensure:
@@ -128,16 +129,20 @@ func looked(e machine.Look, found []session.Found, err error) machine.Looked {
 	return l
 }
 
-// operations are those of a transaction as the session has them.
-func operations(ops []machine.Op) []session.Op {
+// Transact is [machine.Transact] for those who wait. If it is not sent because a possession that it
+// stands under is over, the error is session.ErrLost, and none of the operations has failed.
+func Transact(ctx context.Context, s *session.Session, ops []session.Op) machine.Transacted {
+	results, err := s.Multi(ctx, ops...)
+	return transacted(machine.Transact{}, results, err)
+}
+
+// Operations are those of a transaction as the session has them.
+func Operations(ops []machine.Op) []session.Op {
 	asks := make([]session.Op, len(ops))
 	for i, op := range ops {
 		switch op.Do {
 		case machine.Check:
 			asks[i] = session.CheckOp(op.Path, op.Version)
-			if hold, under := op.Under.(*session.Hold); under {
-				asks[i] = asks[i].Under(hold)
-			}
 		case machine.Set:
 			asks[i] = session.SetOp(op.Path, op.Data, op.Version)
 		case machine.Delete:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
 	"github.com/troupe-go/troupe/recipes/queue/internal/look"
 	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
@@ -37,7 +38,6 @@ func translated(err error) error {
 		{produce.ErrDuplicate, ErrDuplicate},
 		{look.ErrDuplicate, ErrDuplicate},
 		{produce.ErrCapacity, ErrCapacity},
-		{produce.ErrUnknown, session.ErrUnknownOutcome},
 		{look.ErrEmpty, ErrEmpty},
 		{consume.ErrUnknown, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome)},
 		{consume.ErrOverdue, ErrOverdue},
@@ -68,4 +68,15 @@ func lost(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", session.ErrLost, err)
+}
+
+// errDone ends a call that has succeeded.
+var errDone = errors.New("done")
+
+// succeeded is what came of a call.
+func succeeded(done *notify.End) error {
+	if err := done.Err(); !errors.Is(err, errDone) {
+		return translated(err)
+	}
+	return nil
 }

@@ -2,15 +2,6 @@ package queue
 
 import "github.com/troupe-go/troupe/internal/crash"
 
-// PanicPutting makes the actor that puts panic.
-func (q *Queue) PanicPutting(value any) {
-	q.puts.mu.Lock()
-	defer q.puts.mu.Unlock()
-	if q.puts.host != nil {
-		crash.Instance(q.puts.host, value)
-	}
-}
-
 // PanicTaking makes the actor that takes for the callers of Take panic.
 func (q *Queue) PanicTaking(value any) { q.takes.panic(value) }
 

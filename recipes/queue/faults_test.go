@@ -349,7 +349,6 @@ func TestPanics(t *testing.T) {
 
 		c := consumer(t, q, queue.WithPrefetch(2))
 		for n := range 10 {
-			q.PanicPutting("a bug")
 			put(t, q, fmt.Sprint(n))
 			if n%3 == 0 {
 				c.Panic("a bug")

@@ -140,5 +140,5 @@ func (in *intake) putBack(ctx context.Context) error {
 	items := in.unreceived
 	in.unreceived = nil
 	in.mu.Unlock()
-	return in.queue.puts.putAgain(ctx, items)
+	return in.queue.putAgain(ctx, items)
 }

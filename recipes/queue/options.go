@@ -9,8 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/machine"
-	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/session"
 )
@@ -133,7 +131,7 @@ type putOptions struct {
 	ephemeral bool
 	headers   []string // names and values by turns
 	under     *session.Hold
-	guard     []machine.Op // of under
+	guard     []session.Op // of under
 }
 
 // WithPriority puts an item before all those with a higher number, and behind those with the same
@@ -176,9 +174,8 @@ func WithID(id string) PutOption {
 	}
 }
 
-// WithEphemeral deletes an item with its producer: when the producer's ZooKeeper session ends, or
-// earlier if the producer's actor fails and is restarted. Such an item cannot pause: Nack returns
-// it at once. Without this option an item outlives its producer.
+// WithEphemeral deletes an item with its producer's ZooKeeper session, claimed or not. Such an item
+// cannot pause: Nack returns it at once. Without this option an item outlives its producer.
 func WithEphemeral() PutOption {
 	return when(true, func(o *putOptions) { o.ephemeral = true }, "")
 }
@@ -224,8 +221,11 @@ func putOptionsOf(q *Queue, n int, opts []PutOption) (o putOptions, err error) {
 	case o.under == nil:
 		return o, nil
 	}
-	if o.guard, err = recipe.Guard(q.session, o.under); err != nil {
-		return o, fmt.Errorf("Under: %w", err)
+	for part := range session.HoldsFrom(o.under.Context()) {
+		if part.Session() != q.session {
+			return o, fmt.Errorf("Under: %w: the possession belongs to another session", session.ErrUnsupported)
+		}
+		o.guard = append(o.guard, session.CheckOp(part.Path(), -1).Under(o.under))
 	}
 	return o, nil
 }

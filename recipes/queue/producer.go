@@ -1,16 +1,12 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
 	"github.com/troupe-go/troupe/session"
 )
@@ -22,8 +18,8 @@ import (
 // Errors: ErrFull, ErrDuplicate, session.ErrTooLarge and, with Under, session.ErrLost mean that
 // nothing was put. If ctx ends before anything was sent, its cause is returned; if it ends later,
 // session.ErrUnknownOutcome comes with it. A lost reply is not an error: Put reads whether the item
-// was put. Only if the process could not reach ZooKeeper for more than a minute after the reply was
-// lost, the error is session.ErrUnknownOutcome; with WithID, such a Put can be repeated.
+// was put. Only if the session has expired meanwhile, and the next one did not begin within a
+// minute or so, the error is session.ErrUnknownOutcome; with WithID, such a Put can be repeated.
 func (q *Queue) Put(ctx context.Context, data []byte, opts ...PutOption) (id string, err error) {
 	ids, err := q.put(ctx, [][]byte{data}, opts)
 	if err != nil {
@@ -52,177 +48,36 @@ func (q *Queue) put(ctx context.Context, data [][]byte, opts []PutOption) ([]str
 	case o.under != nil && o.under.Err() != nil:
 		return nil, lost(o.under.Err())
 	}
-	wish := produce.Put{Under: o.guard}
+	put := produce.Put{Delay: milliseconds(o.delay), Ephemeral: o.ephemeral, With: o.guard}
 	for _, d := range data {
-		wish.Items = append(wish.Items, produce.Item{
-			ID: o.id, Headers: o.headers, Data: slices.Clone(d), Priority: o.priority, Delay: milliseconds(o.delay), Ephemeral: o.ephemeral,
-		})
+		put.Items = append(put.Items, layout.Record{About: layout.About{ID: o.id, Headers: o.headers, Priority: o.priority}, Body: d})
 	}
-	c, err := q.puts.begin(wish)
-	if err == nil {
-		err = q.puts.wait(ctx, c)
-	}
+	ids, err := q.puts.Begin(put).Wait(ctx)
 	switch {
-	case errors.Is(err, produce.ErrUnder):
+	case err != nil && o.under != nil && o.under.Err() != nil && errors.Is(err, session.ErrLost):
 		return nil, lost(o.under.Err())
 	case err == nil && o.id != "":
 		return []string{o.id}, nil
-	case err == nil:
-		return c.ids, nil
 	}
-	return nil, err
-}
-
-// prompt is how long a call whose context has ended waits to learn its outcome.
-const prompt = 100 * time.Millisecond
-
-// producer puts items for the callers of one Queue.
-type producer struct {
-	worker
-	guid  string
-	calls []*putting // waiting, in order
-	no    uint64
-}
-
-func newProducer(q *Queue) *producer {
-	p := &producer{worker: worker{queue: q, kind: "queue"}, guid: string(znode.NewGUID())}
-	p.work = p
-	return p
-}
-
-// putting is a waiting call of Put.
-type putting struct {
-	wish produce.Put // Again: it may have been carried out
-	ids  []string    // of what was put
-	done *notify.End
-	late *notify.Latch // it is too late to withdraw it
-}
-
-// errDone ends a call that has succeeded.
-var errDone = errors.New("done")
-
-// succeeded is what came of a call.
-func succeeded(done *notify.End) error {
-	if err := done.Err(); !errors.Is(err, errDone) {
-		return translated(err)
-	}
-	return nil
-}
-
-// begin has items put.
-func (p *producer) begin(wish produce.Put) (*putting, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closing || p.queue.session.Err() != nil {
-		return nil, session.ErrClosed
-	}
-	p.no++
-	wish.No, wish.GUID = p.no, string(znode.NewGUID())
-	c := &putting{wish: wish, done: notify.NewEnd(), late: notify.NewLatch()}
-	p.calls = append(p.calls, c)
-	if !p.tell(c.wish) {
-		if err := p.start(); err != nil {
-			p.refuse(err)
-		}
-	}
-	return c, nil
-}
-
-// wait waits until a call's items are in the queue. If ctx ends first, they are not put unless they
-// were sent already.
-func (p *producer) wait(ctx context.Context, c *putting) error {
-	select {
-	case <-c.done.Done():
-		return succeeded(c.done)
-	case <-ctx.Done():
-	}
-	p.notify(produce.Withdraw{No: c.wish.No})
-	select {
-	case <-c.done.Done():
-		if errors.Is(c.done.Err(), produce.ErrWithdrawn) {
-			return context.Cause(ctx)
-		}
-		return succeeded(c.done)
-	case <-c.late.C():
-	case <-time.After(prompt): // the actor is being restarted
-	}
-	return fmt.Errorf("%w: %w", session.ErrUnknownOutcome, context.Cause(ctx))
+	return ids, translated(err)
 }
 
 // putAgain puts items that were taken and that nobody has received.
-func (p *producer) putAgain(ctx context.Context, items []*Item) error {
-	errs := make([]error, 2*len(items))
-	calls := make([]*putting, len(items))
-	for n, i := range items {
-		r := i.from.Record
-		calls[n], errs[n] = p.begin(produce.Put{Back: true, Items: []produce.Item{{ID: r.ID, Headers: r.Headers, Data: r.Body, Priority: i.from.Priority}}})
+func (q *Queue) putAgain(ctx context.Context, items []*Item) error {
+	var calls []*produce.Call
+	for _, i := range items {
+		record := layout.Record{About: i.from.Record.About, Body: i.from.Record.Body}
+		calls = append(calls, q.puts.Begin(produce.Put{Back: true, Items: []layout.Record{record}}))
 	}
-	for n, c := range calls {
-		if c != nil {
-			errs[len(items)+n] = p.wait(ctx, c)
-		}
+	var errs []error
+	for _, c := range calls {
+		_, err := c.Wait(ctx)
+		errs = append(errs, translated(err))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("items that nobody had received are lost: %w", err)
 	}
 	return nil
-}
-
-// machine counts on the record: all calls so far are in it, or done. The first machine of an actor
-// is told of them besides.
-func (p *producer) machine(first bool) machine.Machine {
-	cfg := produce.Config{Root: p.queue.root(), GUID: p.guid, Capacity: p.queue.cfg.capacity, Floor: p.no, Idle: milliseconds(idle)}
-	if first {
-		cfg.Floor = 0
-	}
-	return produce.New(cfg)
-}
-
-func (p *producer) renew(error) bool { return len(p.calls) > 0 }
-
-func (p *producer) refuse(err error) {
-	for _, c := range p.calls {
-		cause := err
-		if c.wish.Again {
-			cause = fmt.Errorf("%w: %w", session.ErrUnknownOutcome, err)
-		}
-		c.done.Set(cause)
-	}
-	p.calls = nil
-}
-
-func (p *producer) standing() (wishes []machine.Event) {
-	for _, c := range p.calls {
-		wish := c.wish
-		wish.Stands = true
-		wishes = append(wishes, wish)
-	}
-	return wishes
-}
-
-// perform carries out the machine's effects for the callers.
-func (p *producer) perform(e machine.Effect) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	with := func(no uint64, do func(at int, c *putting)) { // if it waits still
-		if n, there := slices.BinarySearchFunc(p.calls, no, func(c *putting, no uint64) int { return cmp.Compare(c.wish.No, no) }); there {
-			do(n, p.calls[n])
-		}
-	}
-	switch e := e.(type) {
-	case produce.Sending:
-		for _, no := range e.Nos {
-			with(no, func(_ int, c *putting) { c.wish.Again = true })
-		}
-	case produce.Late:
-		with(e.No, func(_ int, c *putting) { c.late.Close() })
-	case produce.Settled:
-		with(e.No, func(at int, c *putting) {
-			p.calls = slices.Delete(p.calls, at, at+1)
-			c.ids = e.GUIDs
-			c.done.Set(cmp.Or(e.Err, errDone))
-		})
-	}
 }
 
 // milliseconds rounds up: nothing is early.

@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/recipes/queue/internal/look"
+	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -21,7 +22,7 @@ type Queue struct {
 	session *session.Session
 	path    string
 	cfg     options
-	puts    *producer
+	puts    *produce.Producer
 	takes   *intake
 	end     *notify.End
 	follows sync.Once // the session's end, once somebody wants to know of it
@@ -49,7 +50,7 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 		return nil, failed("queue.New", path, err)
 	}
 	q := &Queue{session: s, path: path, cfg: o, end: notify.NewEnd(), consumers: make(map[*Consumer]struct{})}
-	q.puts = newProducer(q)
+	q.puts = produce.New(s, q.root(), o.capacity)
 	q.takes = newIntake(q, "take")
 	return q, nil
 }
@@ -123,7 +124,7 @@ func (q *Queue) Close(ctx context.Context) error {
 		group.Go(func() { errs[n] = end(ctx) }) // ends with ctx at the latest
 	}
 	group.Wait()
-	errs[len(closes)] = q.puts.close(ctx) // it puts what they give back
+	errs[len(closes)] = q.puts.Close(ctx) // it puts what they give back
 	q.ended()
 	return failed("close", q.path, errors.Join(errs...))
 }

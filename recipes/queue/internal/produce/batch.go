@@ -3,6 +3,8 @@ package produce
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,210 +12,214 @@ import (
 	"strings"
 
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
+	"github.com/troupe-go/troupe/session"
 )
 
-// batch is a transaction under way.
+// batch is a transaction.
 type batch struct {
-	puts  []*put
-	data  []byte // of the receipt
-	ops   []machine.Op
-	parts []part // what each operation is for
+	calls  []*Call
+	data   []byte // of the receipt
+	alive  int64  // the session that has a child below it then
+	ops    []session.Op
+	failed []func(machine.Transacted) // what follows if it was for this operation that nothing was done
 }
 
-type part struct {
-	put    *put               // whose own it is; nil: of several
-	failed func(machine.Code) // it did, and nothing was done
-}
-
-func (b *batch) add(p *put, failed func(machine.Code), ops ...machine.Op) {
+func (b *batch) add(failed func(machine.Transacted), ops ...session.Op) {
 	for _, op := range ops {
-		b.ops, b.parts = append(b.ops, op), append(b.parts, part{p, failed})
+		b.ops, b.failed = append(b.ops, op), append(b.failed, failed)
 	}
 }
 
 // receipt is what is believed of the producer's receipt.
 type receipt struct {
 	path    string
-	made    bool // it was there in this epoch
-	alive   bool // its ephemeral child was created in this epoch
-	known   bool // what follows; as long as nothing is known to the contrary
+	alive   int64 // the session that has an ephemeral child below it, or had, when it has just expired
+	known   bool  // what follows, as long as nothing shows the contrary
 	version int32
 	data    []byte
 }
 
-// readReceipt reads it. One that is gone, perhaps made anew, tells nothing.
-func (m *Machine) readReceipt() {
-	r := &m.receipt
-	m.read([]machine.Query{{Path: r.path}}, func(a []machine.Event) {
-		seen := a[0].(machine.Seen)
-		for _, p := range slices.Clone(m.puts) {
-			if p.doubt && (!seen.Exists || seen.Stat.Version < r.version) {
-				m.settle(p, ErrUnknown)
-			}
-		}
-		r.known, r.made, r.version, r.data = true, seen.Exists, seen.Stat.Version, seen.Data
-	})
+// readReceipt reads it, and makes it if it is gone. One that is gone, or was made again by hand,
+// tells nothing.
+func (p *Producer) readReceipt(calls []*Call) error {
+	ctx, r := context.Background(), &p.receipt
+	data, stat, err := p.session.Get(ctx, r.path)
+	gone := errors.Is(err, session.ErrNoNode)
+	if err != nil && !gone {
+		return err
+	}
+	if gone || stat.Version < r.version {
+		end(slices.DeleteFunc(calls, func(c *Call) bool { return c.state.Load() != sent }), session.ErrUnknownOutcome)
+		p.forget()
+	}
+	if r.known, r.version, r.data = !gone, stat.Version, data; r.known {
+		return nil
+	}
+	r.alive = 0
+	_, err = p.session.Create(ctx, r.path, nil, session.Container(), session.Parents())
+	if errors.Is(err, session.ErrUnsupported) {
+		_, err = p.session.Create(ctx, r.path, nil, session.Parents())
+	}
+	if r.known = err == nil; errors.Is(err, session.ErrUnknownOutcome) || errors.Is(err, session.ErrNodeExists) {
+		return nil // it is read again
+	}
+	return err
 }
 
 // sign begins a transaction.
-func (m *Machine) sign(data []byte, puts ...*put) *batch {
-	r, b := &m.receipt, &batch{puts: puts, data: data}
-	b.add(nil, func(machine.Code) { r.known = false }, machine.Op{Do: machine.Set, Path: r.path, Data: data, Version: r.version})
-	if !r.alive {
-		alive := machine.Op{Do: machine.Create, Path: fmt.Sprintf("%s/alive-%x", r.path, uint64(m.session)), Ephemeral: true}
-		b.add(nil, func(c machine.Code) { r.alive = c == machine.NodeExists }, alive)
+func (p *Producer) sign(data []byte, calls ...*Call) *batch {
+	r, b := &p.receipt, &batch{calls: calls, data: data, alive: p.session.Status().SessionID}
+	b.add(func(machine.Transacted) { r.known = false }, session.SetOp(r.path, data, r.version))
+	if r.alive != b.alive {
+		alive := fmt.Sprintf("%s/alive-%x", r.path, uint64(b.alive))
+		b.add(func(machine.Transacted) { r.alive = b.alive }, session.CreateOp(alive, nil, session.Ephemeral()))
 	}
 	return b
 }
 
 // send makes one transaction of what waits.
-func (m *Machine) send() {
-	puts, items := m.choose()
-	var nos []uint64
-	var data []byte
-	for _, p := range puts {
-		nos, data = append(nos, p.No), fmt.Appendf(data, "%d ", p.No)
+func (p *Producer) send(calls []*Call) error {
+	calls, items := p.choose(calls)
+	if len(calls) == 0 {
+		return nil
 	}
-	if puts[0].size > most { // and is alone
+	var data []byte
+	for _, c := range calls {
+		data = fmt.Appendf(data, "%d ", c.no)
+	}
+	if calls[0].size > most { // and is alone
 		data = append(data, bytes.Repeat([]byte(" "), ballast)...) // whoever reads it takes no notice
 	}
-	b := m.sign(data, puts...)
-	b.add(nil, func(machine.Code) { m.tail.Forget() }, m.size.put(m.cfg.Root, items)...)
-	done := m.fill(b)
-	b.add(nil, func(machine.Code) { m.makeBase() }, machine.Op{Do: machine.Set, Path: m.cfg.Root.Bell(), Version: machine.Any})
-	m.alone = max(m.alone-1, 0)
-	m.requests.Emit(Sending{Nos: nos})
-	m.write(b, done)
+	b := p.sign(data, calls...)
+	p.take(b, items)
+	first, parts := p.fill(b)
+	b.add(func(machine.Transacted) { p.makeBase() }, session.SetOp(p.root.Bell(), nil, -1))
+	p.alone = max(p.alone-1, 0)
+	results, err := p.write(b)
+	if results != nil {
+		p.size.version++
+		p.size.Items += items
+		for n, part := range parts {
+			p.tail.Done(part, results[first+n])
+		}
+		end(calls, nil)
+	}
+	return err
 }
 
 // choose takes what fits together, in order. Two of one id do not: whether the second is a
 // duplicate is known when the first is put.
-func (m *Machine) choose() (puts []*put, items int) {
+func (p *Producer) choose(calls []*Call) (chosen []*Call, items int) {
 	size, ids := 0, make(map[string]bool)
-	for _, p := range m.puts {
-		shares := slices.ContainsFunc(p.Items, func(i Item) bool { return ids[i.ID] })
-		apart := m.alone > 0 || len(puts) == mostPuts || size+p.size > most || shares
-		if len(puts) > 0 && (apart || !m.size.fits(p, items)) {
+	for _, c := range calls {
+		shares := slices.ContainsFunc(c.Items, func(i layout.Record) bool { return ids[i.ID] })
+		apart := p.alone > 0 || size+c.size > most || shares
+		if len(chosen) > 0 && apart || !p.size.fits(c, items) {
 			break
 		}
-		for _, i := range p.Items {
+		if !c.state.CompareAndSwap(waits, sent) {
+			continue
+		}
+		for _, i := range c.Items {
 			ids[i.ID] = i.ID != ""
 		}
-		puts, items, size = append(puts, p), items+len(p.Items), size+p.size
+		chosen, items, size = append(chosen, c), items+len(c.Items), size+c.size
 	}
-	return puts, items
+	return chosen, items
 }
 
-// fill adds the operations of the puts themselves. It returns what follows from their results.
-func (m *Machine) fill(b *batch) (done func([]machine.Result)) {
+// fill adds the operations of the puts themselves: from the first one on, those that append.
+func (p *Producer) fill(b *batch) (first int, parts []tail.Part) {
 	var all []tail.Addition
-	var owners []*put
 	parents := make(map[string]bool) // of the ids
-	for _, p := range b.puts {
-		b.add(p, func(machine.Code) { m.settle(p, ErrUnder) }, p.Under...)
-		for n, i := range p.Items {
-			if path, parent := m.cfg.Root.ID(i.ID); i.ID != "" {
-				parents[parent] = true
-				b.add(p, func(c machine.Code) {
-					if c == machine.NodeExists {
-						m.settle(p, ErrDuplicate)
-					} else { // where one parent is missing, others may be
-						m.missing = slices.Sorted(maps.Keys(parents))
-					}
-				}, machine.Op{Do: machine.Create, Path: path, Data: []byte(p.guids[n]), Ephemeral: i.Ephemeral})
+	for _, c := range b.calls {
+		b.add(func(t machine.Transacted) { c.end(t.Err) }, c.With...)
+		for n, i := range c.Items {
+			all = append(all, c.addition(n))
+			if i.ID == "" {
+				continue
 			}
-			all, owners = append(all, p.addition(n)), append(owners, p)
+			path, parent := p.root.ID(i.ID)
+			var opts []session.CreateOption
+			if c.Ephemeral {
+				opts = append(opts, session.Ephemeral())
+			}
+			parents[parent] = true
+			b.add(func(t machine.Transacted) {
+				if t.Code == machine.NodeExists {
+					c.end(ErrDuplicate)
+				} else { // where one parent is missing, others may be
+					p.missing = slices.Sorted(maps.Keys(parents))
+				}
+			}, session.CreateOp(path, []byte(c.guids[n]), opts...))
 		}
 	}
-	first := len(b.ops)
-	ops, parts := m.tail.Append(all)
-	for n, op := range ops {
-		var owner *put
-		if parts[n].IsAddition() { // they come in their order
-			owner, owners = owners[0], owners[1:]
-		}
-		b.add(owner, func(c machine.Code) {
-			if m.tail.Failed(parts[n], c) {
-				m.makeBase()
+	first = len(b.ops)
+	ops, parts := p.tail.Append(all)
+	for n, op := range recipe.Operations(ops) {
+		b.add(func(t machine.Transacted) {
+			if p.tail.Failed(parts[n], t.Code) {
+				p.makeBase()
 			}
 		}, op)
 	}
-	return func(results []machine.Result) {
-		m.size.version++
-		m.size.Items += len(all)
-		m.size.buckets, m.size.counted = nil, false // there may be others
-		for n, p := range parts {
-			m.tail.Done(p, results[first+n])
-		}
-		for _, p := range b.puts {
-			m.settle(p, nil)
-		}
-	}
+	return first, parts
 }
 
 // transact carries something else out, before the next put. If that fails, somebody was faster.
-func (m *Machine) transact(done func([]machine.Result), ops ...machine.Op) {
-	b := m.sign(m.receipt.data)
-	b.add(nil, func(machine.Code) { m.tail.Forget() }, ops...)
-	m.write(b, done)
+func (p *Producer) transact(ops ...session.Op) (done bool, err error) {
+	b := p.sign(p.receipt.data)
+	b.add(func(machine.Transacted) { p.tail.Forget() }, ops...)
+	results, err := p.write(b)
+	return results != nil, err
 }
 
-// sync writes the receipt again as it is. That tells which puts were carried out, of those that
-// wait by now, and the servers' time, which is the beginning of their delays: whoever comes later
-// would be early by it. What is read behind it is not older.
-func (m *Machine) sync() {
-	last := m.seen
-	m.transact(func(results []machine.Result) {
-		m.size.counted = false
-		carried := strings.Fields(string(m.receipt.data))
-		for _, p := range slices.Clone(m.puts) {
-			switch {
-			case p.No > last:
-			case slices.Contains(carried, strconv.FormatUint(p.No, 10)):
-				m.settle(p, nil)
-			default:
-				p.doubt, p.clock = false, cmp.Or(p.clock, results[0].Stat.Mtime)
-			}
+// sync writes the receipt again as it is. That tells which of the calls were carried out, and the
+// servers' time, which is the beginning of their delays.
+func (p *Producer) sync(calls []*Call) error {
+	results, err := p.write(p.sign(p.receipt.data))
+	if results == nil {
+		return err
+	}
+	carried := strings.Fields(string(p.receipt.data))
+	for _, c := range calls {
+		if slices.Contains(carried, strconv.FormatUint(c.no, 10)) {
+			c.end(nil)
 		}
-	})
+		c.state.CompareAndSwap(sent, waits)
+		c.clock = cmp.Or(c.clock, results[0].Stat.Mtime)
+	}
+	return nil
 }
 
-// write has a transaction carried out.
-func (m *Machine) write(b *batch, done func([]machine.Result)) {
-	m.batch = b
-	m.ask(machine.Transact{Ops: b.ops}, func(ev machine.Event) {
-		switch t := ev.(machine.Transacted); t.Code {
-		case machine.Unknown:
-			m.doubt()
-		case machine.Done:
-			m.batch, m.tries = nil, 0
-			m.receipt.alive, m.receipt.data = true, b.data
-			m.receipt.version++
-			done(t.Results)
-		default:
-			m.batch = nil
-			m.failed(b, t)
-		}
-	})
-}
-
-// failed takes in that nothing was done.
-func (m *Machine) failed(b *batch, t machine.Transacted) {
-	var p part
-	if t.Failed >= 0 && t.Failed < len(b.parts) {
-		p = b.parts[t.Failed]
+// write has a transaction carried out. There are no results if it was not, or if nobody knows.
+func (p *Producer) write(b *batch) ([]machine.Result, error) {
+	t := recipe.Transact(context.Background(), p.session, b.ops)
+	switch t.Code {
+	case machine.Done:
+		p.receipt.alive, p.receipt.data = b.alive, b.data
+		p.receipt.version++
+		return t.Results, nil
+	case machine.Unknown:
+		p.receipt.known = false
+		p.tail.Forget()
+		return nil, nil
+	}
+	for _, c := range b.calls {
+		c.state.CompareAndSwap(sent, waits)
 	}
 	switch {
-	case p.failed != nil && t.Code != machine.Refused:
-		p.failed(t.Code)
-	case p.put != nil:
-		m.settle(p.put, t.Err)
-	case len(b.puts) == 1:
-		m.settle(b.puts[0], t.Err)
-	case len(b.puts) > 1: // nobody says for which of them it was
-		m.alone = len(b.puts)
-	default:
-		m.refused(t.Err)
+	case t.Failed >= 0 && t.Code != machine.Refused:
+		b.failed[t.Failed](t)
+	case len(b.calls) == 0:
+		return nil, t.Err
+	case len(b.calls) == 1:
+		b.calls[0].end(t.Err)
+	default: // nobody says for which of them it was
+		p.alone = len(b.calls)
 	}
+	return nil, nil
 }

@@ -1,0 +1,122 @@
+package produce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Put says what is to be in the queue: all of its items or none.
+type Put struct {
+	Items     []layout.Record
+	Delay     int64 // of each, in milliseconds
+	Ephemeral bool
+	With      []session.Op // in the same transaction: if one of them fails, that is the call's error
+	Back      bool         // its items were in the queue before: they are put even if it is full
+}
+
+// Errors beside those of the session.
+var (
+	ErrFull      = errors.New("the queue is full")
+	ErrDuplicate = errors.New("an item with this id is in the queue")
+	ErrCapacity  = errors.New("the queue has another capacity")
+)
+
+// Call is a put that was begun.
+type Call struct {
+	Put
+	by    *Producer
+	no    uint64
+	guids []string // of its items; a put that is sent again has the same
+	data  [][]byte // what is written of each
+	size  int
+	clock int64 // the servers' time when it waited already; 0: not known
+	state atomic.Int32
+	done  chan struct{}
+	err   error // once done is closed
+}
+
+// The states of a call.
+const (
+	waits = iota // it is not in the queue
+	sent         // it may be, or may still come to be
+	over
+)
+
+const (
+	most     = 256 << 10 // bytes of a transaction, far below the 1 MB that a server accepts; one put alone may be larger
+	overhead = 512       // of an item: paths, there and back, and ACLs
+
+	// ballast is left free beside a large item: whoever claims it, or has it become a dead letter,
+	// writes its data again, beside other things. What nobody could write must not be put.
+	ballast = 4 << 10
+)
+
+func newCall(p *Producer, no uint64, put Put) *Call {
+	c := &Call{Put: put, by: p, no: no, done: make(chan struct{})}
+	guid := string(znode.NewGUID())
+	for n, i := range put.Items {
+		c.guids, c.data = append(c.guids, guid), append(c.data, i.Write())
+		if len(put.Items) > 1 {
+			c.guids[n] = fmt.Sprintf("%s-%d", guid, n+1)
+		}
+		c.size += overhead + len(c.data[n])
+	}
+	return c
+}
+
+// Wait waits until the items are in the queue, and returns their GUIDs. If ctx ends before they are
+// sent, they are not put, and the error is its cause; if it ends later, session.ErrUnknownOutcome
+// comes with that.
+func (c *Call) Wait(ctx context.Context) ([]string, error) {
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		c.end(context.Cause(ctx))
+		<-c.done
+		c.by.mu.Lock()
+		defer c.by.mu.Unlock()
+		c.by.prune()
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	return c.guids, nil
+}
+
+// end ends a call, unless it is over.
+func (c *Call) end(err error) {
+	was := c.state.Swap(over)
+	if was == over {
+		return
+	}
+	if err != nil && was == sent && !errors.Is(err, session.ErrUnknownOutcome) {
+		err = fmt.Errorf("%w: %w", session.ErrUnknownOutcome, err)
+	}
+	c.err = err
+	close(c.done)
+}
+
+func end(calls []*Call, err error) {
+	for _, c := range calls {
+		c.end(err)
+	}
+}
+
+// asks tells whether it is to be asked what became of it, or what time it is.
+func (c *Call) asks() bool { return c.state.Load() == sent || c.Delay > 0 && c.clock == 0 }
+
+// addition is the znode of its nth item.
+func (c *Call) addition(n int) tail.Addition {
+	at := layout.Item{Bucket: layout.Bucket{Lane: layout.Lane{Priority: c.Items[n].Priority}}, GUID: c.guids[n]}
+	if c.Delay > 0 {
+		at.Bucket.Lane, at.Due = layout.SlotOf(c.clock, c.Delay), layout.Due(c.clock, c.Delay)
+	}
+	return tail.Addition{Lane: at.Bucket.Lane, Head: at.Head(), Data: c.data[n], Ephemeral: c.Ephemeral}
+}

@@ -1,0 +1,148 @@
+package produce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Producer puts items into one queue, for any number of callers. While calls wait it has one
+// goroutine, which alone uses what is not under the mutex.
+type Producer struct {
+	session  *session.Session
+	root     layout.Root
+	capacity int // 0: none is given
+
+	mu     sync.Mutex
+	calls  []*Call       // that wait, in order
+	last   uint64        // the number of the last one
+	idle   chan struct{} // closes when none waits; nil: none does
+	closed bool
+
+	receipt receipt
+	tail    *tail.Tail
+	size    size
+	missing []string // paths to be made
+	alone   int      // so many calls are sent alone: one of them may be refused, and others with it
+}
+
+// New makes a producer that knows nothing yet. A capacity of 0 is none.
+func New(s *session.Session, r layout.Root, capacity int) *Producer {
+	p := &Producer{session: s, root: r, capacity: capacity}
+	p.receipt.path = r.Receipt(string(znode.NewGUID()))
+	p.forget()
+	return p
+}
+
+// Begin has items put, behind those of earlier calls.
+func (p *Producer) Begin(put Put) *Call {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last++
+	c := newCall(p, p.last, put)
+	if p.closed {
+		c.end(session.ErrClosed)
+		return c
+	}
+	p.calls = append(p.calls, c)
+	if p.idle == nil {
+		p.idle = make(chan struct{})
+		go p.work(p.idle) // ends when no call waits: none does when the session has ended
+	}
+	return c
+}
+
+// Close waits until no call waits. Nothing can be begun any more.
+func (p *Producer) Close(ctx context.Context) error {
+	p.mu.Lock()
+	p.closed = true
+	idle := p.idle
+	p.mu.Unlock()
+	if idle == nil {
+		return nil
+	}
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (p *Producer) work(idle chan struct{}) {
+	defer close(idle)
+	for calls := p.waiting(); calls != nil; calls = p.waiting() {
+		err := p.contained(calls)
+		if err != nil && !errors.Is(err, session.ErrSuspended) { // with that, the next step waits for a connection
+			p.forget()
+			end(calls, err)
+		}
+	}
+}
+
+// waiting are the calls that wait. If there are none, the goroutine ends.
+func (p *Producer) waiting() []*Call {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.prune()
+	if len(p.calls) == 0 {
+		p.idle = nil
+		return nil
+	}
+	return slices.Clone(p.calls)
+}
+
+// prune forgets the calls that are over. With mu.
+func (p *Producer) prune() {
+	p.calls = slices.DeleteFunc(p.calls, func(c *Call) bool { return c.state.Load() == over })
+}
+
+// contained takes a step. If that panics, the calls end with session.ErrRestarted.
+func (p *Producer) contained(calls []*Call) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			p.session.Logger().Error("a bug: what waits to be put is refused", "path", string(p.root), "panic", reason, "stack", string(debug.Stack()))
+			p.receipt.known = false
+			err = fmt.Errorf("%w: %v", session.ErrRestarted, reason)
+		}
+	}()
+	return p.step(calls)
+}
+
+// step does the first thing that is missing before the next transaction, or carries that out.
+func (p *Producer) step(calls []*Call) error {
+	switch {
+	case !p.receipt.known:
+		return p.readReceipt(calls)
+	case slices.ContainsFunc(calls, (*Call).asks):
+		return p.sync(calls)
+	case len(p.missing) > 0:
+		path := p.missing[0]
+		p.missing = p.missing[1:]
+		return p.session.EnsurePath(context.Background(), path)
+	case !p.tail.Known():
+		return p.list()
+	case !p.size.known:
+		return p.readSize()
+	case !p.bound() || !p.size.fits(calls[0], 0):
+		return p.count(calls)
+	}
+	return p.send(calls)
+}
+
+// makeBase has that made what a put needs, whoever has deleted it.
+func (p *Producer) makeBase() {
+	r := p.root
+	p.missing = []string{r.Items(), r.Claims(), r.Later(), r.Line(), r.Bell(), r.Consumers()}
+}
+
+// forget forgets everything of the queue: it may have been another one's.
+func (p *Producer) forget() { p.tail, p.size = tail.New(p.root, tail.Usual), size{} }

@@ -1,0 +1,84 @@
+package produce_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+	"github.com/troupe-go/troupe/recipes/queue/internal/look"
+	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+const root = layout.Root("/q")
+
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
+
+func of(body string) produce.Put { return produce.Put{Items: []layout.Record{{Body: []byte(body)}}} }
+
+// A bug ends neither the process nor the producer: what was put is in the queue once, and what
+// waits is told.
+func TestABug(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		p := produce.New(s, root, 0)
+		_, err := p.Begin(of("a")).Wait(bubble.Minute(t))
+		require.NoError(t, err)
+		heal := t.Server.Intercept(func(*zktest.Request) zktest.Verdict { return zktest.Delay(time.Millisecond) })
+		first := p.Begin(of("b"))
+		synctest.Wait()
+		second := p.Begin(of("c"))
+		p.Panic(of("bug"))
+		third := p.Begin(of("d"))
+		_, err = first.Wait(bubble.Minute(t))
+		require.NoError(t, err)
+		_, err = second.Wait(bubble.Minute(t))
+		require.NoError(t, err)
+		_, err = third.Wait(bubble.Minute(t))
+		require.ErrorIs(t, err, session.ErrRestarted)
+		require.ErrorIs(t, err, session.ErrUnknownOutcome)
+		heal()
+		_, err = p.Begin(of("e")).Wait(bubble.Minute(t))
+		require.NoError(t, err)
+		n, err := look.Queue{Session: s, Root: root}.Len(context.Background())
+		require.NoError(t, err)
+		require.Equal(t, 6, n, "with that of the bug")
+		require.NoError(t, p.Close(bubble.Minute(t)))
+	})
+}
+
+// The receipt of a producer has a child as long as its session lives, in each session: the first
+// put may have been made for the former one.
+func TestTheReceiptIsKept(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s, o := t.Session(), t.Session()
+		p := produce.New(s, root, 0)
+		for n := range 3 {
+			for k := range 2 {
+				_, err := p.Begin(of(fmt.Sprint(n, k))).Wait(bubble.Minute(t))
+				require.NoError(t, err)
+			}
+			receipts, _, err := o.Children(bubble.Minute(t), root.Receipts())
+			require.NoError(t, err)
+			require.Len(t, receipts, 1)
+			children, _, err := o.Children(bubble.Minute(t), root.Receipt(receipts[0]))
+			require.NoError(t, err)
+			require.Len(t, children, 1)
+			t.Server.Expire(s.Status().SessionID)
+		}
+	})
+}
