@@ -34,9 +34,7 @@ var (
 func translated(err error) error {
 	for _, e := range []struct{ err, is error }{
 		{produce.ErrFull, ErrFull},
-		{look.ErrFull, ErrFull},
 		{produce.ErrDuplicate, ErrDuplicate},
-		{look.ErrDuplicate, ErrDuplicate},
 		{produce.ErrCapacity, ErrCapacity},
 		{look.ErrEmpty, ErrEmpty},
 		{consume.ErrUnknown, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome)},

@@ -183,16 +183,22 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 }
 
 // Requeue moves dead letters of this queue back into it: to the end of their priorities, with ids
-// and headers, and as if nobody had received them. Each is one transaction, in the order of ids; at
-// the first error it stops. That is session.ErrNoNode if there is no such dead letter, ErrDuplicate
-// if an item with its id is in the queue, or ErrFull. It searches as Remove does.
+// and headers, and as if nobody had received them. Each is a Put that deletes the dead letter in its
+// transaction, in the order of ids; at the first error it stops. That is session.ErrNoNode if there
+// is no such dead letter, or what Put returns. It searches as Remove does.
 func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
-	return q.look("requeue", func(at look.Queue) error {
+	return q.look("requeue", func(look.Queue) error {
 		for _, id := range ids {
 			if id == "" {
 				return errors.New("ids: an empty one")
 			}
-			if err := at.Requeue(ctx, layout.Root(q.cfg.dead), id); err != nil {
+			dead := look.Queue{Session: q.session, Root: layout.Root(q.cfg.dead)}
+			err := dead.Take(ctx, id, func(e look.Entry, removal []session.Op) error {
+				e.Record.Attempts = 0
+				_, err := q.puts.Begin(produce.Put{GUID: e.GUID, Items: []layout.Record{e.Record}, With: removal}).Wait(ctx)
+				return err
+			})
+			if err != nil {
 				return err
 			}
 		}

@@ -474,6 +474,26 @@ func TestRequeueThatIsCutOff(t *testing.T) {
 	})
 }
 
+// However many dead letters are put back, no bucket gets too large to be listed.
+func TestRequeueSealsBuckets(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		var ids []string
+		for from := 0; from < 1200; from += 400 {
+			some, err := deadLetters(t, s).PutAll(bubble.Minute(t), data(from, 400))
+			require.NoError(t, err)
+			ids = append(ids, some...)
+		}
+		q := newQueue(t, s)
+		require.NoError(t, q.Requeue(bubble.Minute(t), ids...))
+		require.Equal(t, 1200, length(t, q))
+		for _, b := range below(t, s, path+"/items") {
+			require.LessOrEqual(t, len(below(t, s, path+"/items/"+b)), 500, b)
+		}
+	})
+}
+
 // An item that was received and never settled is logged once, with the place where it was asked
 // for; one that is settled is not.
 func TestAnItemThatIsNeverSettledIsLogged(t *testing.T) {

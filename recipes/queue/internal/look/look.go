@@ -1,5 +1,5 @@
 // Package look is for those who do not claim anything, with blocking calls: it counts, shows the
-// head, removes, and puts dead letters back.
+// head, and removes.
 package look
 
 import (
@@ -14,12 +14,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Errors beside those of the session.
-var (
-	ErrEmpty     = errors.New("the queue is empty")
-	ErrFull      = errors.New("the queue is full")
-	ErrDuplicate = errors.New("an item with this id is in the queue")
-)
+// ErrEmpty: there is no item that is not claimed.
+var ErrEmpty = errors.New("the queue is empty")
 
 // Queue is one in ZooKeeper.
 type Queue struct {

@@ -1,6 +1,7 @@
 package produce
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 // Put says what is to be in the queue: all of its items or none.
 type Put struct {
+	GUID      string // from which those of the items are made; "": a new one
 	Items     []layout.Record
 	Delay     int64 // of each, in milliseconds
 	Ephemeral bool
@@ -60,7 +62,7 @@ const (
 
 func newCall(p *Producer, no uint64, put Put) *Call {
 	c := &Call{Put: put, by: p, no: no, done: make(chan struct{})}
-	guid := string(znode.NewGUID())
+	guid := cmp.Or(put.GUID, string(znode.NewGUID()))
 	for n, i := range put.Items {
 		c.guids, c.data = append(c.guids, guid), append(c.data, i.Write())
 		if len(put.Items) > 1 {

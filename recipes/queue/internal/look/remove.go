@@ -1,0 +1,64 @@
+package look
+
+import (
+	"context"
+	"errors"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// Remove deletes the item with this id, whether it waits, is being processed or delayed. The error
+// is session.ErrNoNode if there is none.
+func (q Queue) Remove(ctx context.Context, id string) error {
+	return q.Take(ctx, id, func(_ Entry, removal []session.Op) error {
+		_, err := q.Session.Multi(ctx, removal...)
+		return err
+	})
+}
+
+// Take has somebody delete an item, in one transaction with what else is to be done. One that moves
+// meanwhile is searched for again, and so is one of which the answer was lost.
+func (q Queue) Take(ctx context.Context, id string, transact func(e Entry, removal []session.Op) error) error {
+	for lost := ""; ; {
+		e, err := q.find(ctx, id)
+		if lost != "" && (errors.Is(err, session.ErrNoNode) || err == nil && e.GUID != lost) {
+			return nil
+		}
+		ops, err := q.removal(ctx, e, err)
+		if err != nil {
+			return err
+		}
+		err = transact(e, ops)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return err
+		case errors.Is(err, session.ErrUnknownOutcome):
+			lost = e.GUID
+		case errors.Is(err, session.ErrBadVersion), errors.Is(err, session.ErrNoNode), errors.Is(err, session.ErrNodeExists): // somebody was faster
+		default:
+			return err
+		}
+	}
+}
+
+// removal deletes an item as it was read, its claim, and what stands for its id.
+func (q Queue) removal(ctx context.Context, e Entry, err error) ([]session.Op, error) {
+	if err != nil {
+		return nil, err
+	}
+	ops := []session.Op{session.DeleteOp(e.path, e.version)}
+	claim := q.Root.Claim(e.Bucket, e.Seq)
+	_, claimed, err := q.Session.Exists(ctx, claim)
+	if claimed && !e.Bucket.Lane.Later {
+		ops = append(ops, session.DeleteOp(claim, -1))
+	}
+	if e.Record.ID == "" || err != nil {
+		return ops, err
+	}
+	path, _ := q.Root.ID(e.Record.ID)
+	guid, _, err := q.Session.Get(ctx, path)
+	if err == nil && string(guid) == e.GUID {
+		ops = append(ops, session.DeleteOp(path, -1))
+	}
+	return ops, ignoring(session.ErrNoNode, err)
+}
