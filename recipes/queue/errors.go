@@ -6,37 +6,32 @@ import (
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
-	"github.com/troupe-go/troupe/recipes/queue/internal/look"
-	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/session"
 )
 
 var (
 	// ErrEmpty: there is no unclaimed item.
-	ErrEmpty = errors.New("queue: empty")
+	ErrEmpty = layout.ErrEmpty
 
 	// ErrFull: the queue has as many items as WithCapacity allows, including those that are being
 	// processed. ZooKeeper has confirmed that for one instant.
-	ErrFull = errors.New("queue: full")
+	ErrFull = layout.ErrFull
 
 	// ErrDuplicate: an item with this id exists, waiting or being processed. Nothing was put.
-	ErrDuplicate = errors.New("queue: an item with this id is in the queue")
+	ErrDuplicate = layout.ErrDuplicate
 
 	// ErrCapacity: the queue has another capacity, or it had items before a capacity was set.
-	ErrCapacity = errors.New("queue: the queue has another capacity")
+	ErrCapacity = layout.ErrCapacity
 
 	// ErrOverdue is the cause of a loss: the item was not acknowledged or returned within its
 	// visibility timeout.
 	ErrOverdue = errors.New("queue: not settled in time")
 )
 
-// translated is a machine's error as users see it.
+// translated is an error of a consumer's machine as users see it.
 func translated(err error) error {
 	for _, e := range []struct{ err, is error }{
-		{produce.ErrFull, ErrFull},
-		{produce.ErrDuplicate, ErrDuplicate},
-		{produce.ErrCapacity, ErrCapacity},
-		{look.ErrEmpty, ErrEmpty},
 		{consume.ErrUnknown, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome)},
 		{consume.ErrOverdue, ErrOverdue},
 		{consume.ErrGone, session.ErrDeleted},

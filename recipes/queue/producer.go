@@ -59,7 +59,7 @@ func (q *Queue) put(ctx context.Context, data [][]byte, opts []PutOption) ([]str
 	case err == nil && o.id != "":
 		return []string{o.id}, nil
 	}
-	return ids, translated(err)
+	return ids, err
 }
 
 // putAgain puts items that were taken and that nobody has received.
@@ -72,7 +72,7 @@ func (q *Queue) putAgain(ctx context.Context, items []*Item) error {
 	var errs []error
 	for _, c := range calls {
 		_, err := c.Wait(ctx)
-		errs = append(errs, translated(err))
+		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("items that nobody had received are lost: %w", err)

@@ -212,5 +212,5 @@ func (q *Queue) look(op string, f func(look.Queue) error) error {
 	if err == nil {
 		err = f(look.Queue{Session: q.session, Root: q.root()})
 	}
-	return failed(op, q.path, translated(err))
+	return failed(op, q.path, err)
 }

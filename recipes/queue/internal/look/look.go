@@ -14,9 +14,6 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// ErrEmpty: there is no item that is not claimed.
-var ErrEmpty = errors.New("the queue is empty")
-
 // Queue is one in ZooKeeper.
 type Queue struct {
 	Session *session.Session
@@ -101,7 +98,7 @@ func (q Queue) Len(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Peek is the first item that is not claimed; [ErrEmpty] if there is none.
+// Peek is the first item that is not claimed; [layout.ErrEmpty] if there is none.
 func (q Queue) Peek(ctx context.Context) (e Entry, err error) {
 	var claims []string // in the item's bucket
 	at := layout.Bucket{Number: -1}
@@ -120,7 +117,7 @@ func (q Queue) Peek(ctx context.Context) (e Entry, err error) {
 			return e, err
 		}
 	}
-	return e, ErrEmpty
+	return e, layout.ErrEmpty
 }
 
 // find searches for an item by its name: in what is delayed, in what is not, and again, since it

@@ -150,7 +150,7 @@ func (p *Producer) fill(b *batch) (first int, parts []tail.Part) {
 			parents[parent] = true
 			b.add(func(t machine.Transacted) {
 				if t.Code == machine.NodeExists {
-					c.end(ErrDuplicate)
+					c.end(layout.ErrDuplicate)
 				} else { // where one parent is missing, others may be
 					p.missing = slices.Sorted(maps.Keys(parents))
 				}

@@ -23,13 +23,6 @@ type Put struct {
 	Back      bool         // its items were in the queue before: they are put even if it is full
 }
 
-// Errors beside those of the session.
-var (
-	ErrFull      = errors.New("the queue is full")
-	ErrDuplicate = errors.New("an item with this id is in the queue")
-	ErrCapacity  = errors.New("the queue has another capacity")
-)
-
 // Call is a put that was begun.
 type Call struct {
 	Put

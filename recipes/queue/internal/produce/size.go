@@ -66,7 +66,7 @@ func (p *Producer) readSize() error {
 	}
 	written, ok := layout.ParseSize(data)
 	if !ok && !none {
-		return ErrCapacity
+		return layout.ErrCapacity
 	}
 	p.size = size{Size: written, known: true, version: stat.Version, itemsVersion: p.size.itemsVersion}
 	return nil
@@ -88,7 +88,7 @@ func (p *Producer) bound() bool { return p.capacity == 0 || p.capacity == p.size
 func (p *Producer) count(calls []*Call) error {
 	r, s := p.root, &p.size
 	if s.Capacity > 0 && !p.bound() {
-		return ErrCapacity
+		return layout.ErrCapacity
 	}
 	later, _, err := p.session.Exists(context.Background(), r.Later())
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *Producer) count(calls []*Call) error {
 	}
 	if s.Capacity == 0 {
 		if n > 0 {
-			return ErrCapacity
+			return layout.ErrCapacity
 		}
 		full := layout.Size{Capacity: p.capacity, Items: p.capacity}
 		_, err = p.transact(session.SetOp(r.Items(), nil, s.itemsVersion), session.CreateOp(r.Size(), full.Write()))
@@ -119,7 +119,7 @@ func (p *Producer) count(calls []*Call) error {
 	}
 	for _, c := range calls {
 		if !s.fits(c, 0) {
-			c.end(ErrFull)
+			c.end(layout.ErrFull)
 		}
 	}
 	return nil
