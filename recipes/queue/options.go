@@ -13,7 +13,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Option configures a Queue.
+// Option configures a Queue. But for the capacity it is this handle's: two processes with different
+// options work side by side, each by its own.
 type Option func(*options) error
 
 type options struct {
@@ -62,32 +63,30 @@ func when[O any](right bool, set func(*O), format string, args ...any) func(*O) 
 
 // WithCapacity limits the queue to n items, including those that are being processed or wait for
 // their delay; a Put beyond that is ErrFull. Not held up by it are dead letters, and items that a
-// Consumer WithAutoAck puts back because nobody had received them. The capacity is stored in
-// ZooKeeper and belongs to the queue: the first Put with this option sets it, when the queue is
-// empty; with items in it the error is ErrCapacity. From then on it binds every producer. A handle
-// with a different capacity gets ErrCapacity; one without this option is limited all the same.
+// Consumer WithAutoAck puts back. The capacity is stored in ZooKeeper: the first Put with this
+// option sets it, when the queue is empty; otherwise the error is ErrCapacity. From then on it
+// binds every producer, also one without this option; one with another capacity gets ErrCapacity.
 func WithCapacity(n int) Option {
 	return when(n >= 1, func(o *options) { o.capacity = n }, "WithCapacity: %d is less than 1", n)
 }
 
-// WithMaxAttempts moves an item to the dead letters instead of delivering it for the (n+1)th time:
-// after its nth Nack, or when its nth consumer died. The default is 25; math.MaxInt keeps items for
-// ever.
+// WithMaxAttempts moves an item to the dead letters instead of delivering it for the (n+1)th time.
+// The default is 25; math.MaxInt keeps items for ever. What a session had claimed when it ended has
+// had an attempt, received or not: mind that with a large prefetch.
 func WithMaxAttempts(n int) Option {
 	return when(n >= 1, func(o *options) { o.maxAttempts = n }, "WithMaxAttempts: %d is less than 1", n)
 }
 
-// WithVisibility limits how long an item may take, counted from when it is handed out: a receiver
-// can have it from then on. After that time the item is lost (ErrOverdue) and delivered again.
-// [Item.Extend] sets a new time. Without this option an item belongs to its consumer for as long as
-// the consumer's session lives.
+// WithVisibility limits how long an item may take, from when it is offered, received or not. After
+// that it is lost (ErrOverdue) and delivered again. [Item.Extend] sets a new time. Without this
+// option an item belongs to its consumer for as long as the consumer's session lives.
 func WithVisibility(d time.Duration) Option {
 	return when(d >= time.Millisecond, func(o *options) { o.visibility = d }, "WithVisibility: %v is less than a millisecond", d)
 }
 
-// WithDeadLetters sets the path of the queue to which items go after too many attempts; read it
-// with New on that path, or put them back with [Queue.Requeue]. The default is "dead" below the
-// queue. It may not be the queue itself. They go there whether or not that queue is full.
+// WithDeadLetters sets the path of the queue to which items go after too many attempts, full or
+// not; read it with New on that path, or put them back with [Queue.Requeue]. The default is "dead"
+// below the queue. It may not be the queue itself.
 func WithDeadLetters(path string) Option {
 	right := znode.Validate(path) == nil && path != "/"
 	return when(right, func(o *options) { o.dead = path }, "WithDeadLetters: %w: %s", session.ErrInvalidPath, path)
@@ -99,9 +98,8 @@ func WithWarnAfter(d time.Duration) Option {
 	return when(d >= 0, func(o *options) { o.warnAfter = d }, "WithWarnAfter: d: negative: %v", d)
 }
 
-// Backoff is the pause before an item is delivered again after the attempt with this number, the
-// first being 1, that ended with [Item.Nack]. Zero or less is no pause. What was lost, or was never
-// received, comes back without one.
+// Backoff is the pause that [Item.Nack] begins, after the attempt with this number; the first is 1.
+// Zero or less is no pause.
 type Backoff func(attempt int) time.Duration
 
 // Exponential is a Backoff that begins at about least, doubles with each attempt up to most, and
@@ -140,9 +138,8 @@ func WithPriority(n int) PutOption {
 	return when(n >= layout.MinPriority && n <= layout.MaxPriority, func(o *putOptions) { o.priority = n }, "WithPriority: %d is not between %d and %d", n, layout.MinPriority, layout.MaxPriority)
 }
 
-// WithDelay makes an item available only after d, by the servers' clocks: that of the leader at the
-// time of the put, and again when it is due. Clients' clocks do not matter, as long as they run at
-// about the same rate. The resolution is a millisecond, and an item is never early.
+// WithDelay makes an item available only after d, by the servers' clocks: a client only measures
+// how long it waits until it looks again. The resolution is a millisecond; nothing is early.
 func WithDelay(d time.Duration) PutOption {
 	return when(d >= 0, func(o *putOptions) { o.delay = d }, "WithDelay: %v is negative", d)
 }
@@ -241,10 +238,9 @@ type consumeOptions struct {
 
 const mostPrefetch = 10_000
 
-// WithPrefetch lets a consumer have up to n items that are neither acknowledged nor returned: those
-// that a receiver works on, and those that wait to be received. With WithAutoAck, n limits the
-// items that wait to be received. The default is the number of WithWorkers, so that no item lies
-// with a busy consumer; a larger number spares quick workers the wait for the next item.
+// WithPrefetch lets a consumer have up to n items that are neither acknowledged nor returned,
+// received or not; with WithAutoAck, n that wait to be received. The default is the number of
+// WithWorkers, so that no item lies with a busy consumer; a larger one spares quick workers a wait.
 func WithPrefetch(n int) ConsumeOption {
 	return when(n >= 1 && n <= mostPrefetch, func(o *consumeOptions) { o.prefetch = n }, "WithPrefetch: %d is not between 1 and %d", n, mostPrefetch)
 }
