@@ -212,7 +212,7 @@ func TestB56_EndOfTheSession(t *testing.T) {
 	})
 }
 
-// A consumer that may not read the queue ends, and says why.
+// A consumer that may not read the queue says so, and goes on when it may.
 func TestRefusedConsumer(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {

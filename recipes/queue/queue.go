@@ -183,9 +183,9 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 }
 
 // Requeue moves dead letters of this queue back into it: to the end of their priorities, with ids
-// and headers, and as if nobody had received them. Each is a Put that deletes the dead letter in its
-// transaction, in the order of ids; at the first error it stops. That is session.ErrNoNode if there
-// is no such dead letter, or what Put returns. It searches as Remove does.
+// and headers, and as if nobody had received them. Each is a Put that deletes the dead letter in
+// its transaction, in the order of ids; at the first error it stops. That is session.ErrNoNode if
+// there is no such dead letter, or what Put returns. It searches as Remove does.
 func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
 	return q.look("requeue", func(look.Queue) error {
 		for _, id := range ids {

@@ -15,7 +15,7 @@ import (
 //	0000000002 {"id":"order-17","headers":["content-type","text/plain"],"priority":5}
 //	the body
 type Record struct {
-	Attempts int // how often it was claimed and received
+	Attempts int // how often it was claimed, less the times it was returned unreceived
 	About
 	Body []byte
 }
@@ -69,9 +69,10 @@ func (r Record) Header(name string) string {
 	return ""
 }
 
-// Size is what is written about a queue with a capacity: never less than the items that there are.
-// Each put changes it on condition of its version. An Ack leaves it as it is: a put that finds the
-// queue full counts what is there, and writes that.
+// Size is what is written about a queue with a capacity: never less than the items that there are,
+// but for dead letters that have arrived since they were counted last. Each put changes it on
+// condition of its version. An Ack leaves it as it is: a put that finds the queue full counts what
+// is there, and writes that.
 type Size struct {
 	Capacity int
 	Items    int
