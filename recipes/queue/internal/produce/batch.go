@@ -90,7 +90,7 @@ func (p *Producer) send(calls []*Call) error {
 	for _, c := range calls {
 		data = fmt.Appendf(data, "%d ", c.no)
 	}
-	if calls[0].size > most { // and is alone
+	if calls[0].size > mostBytes { // and is alone
 		data = append(data, bytes.Repeat([]byte(" "), ballast)...) // whoever reads it takes no notice
 	}
 	b := p.sign(data, calls...)
@@ -116,7 +116,7 @@ func (p *Producer) choose(calls []*Call) (chosen []*Call, items int) {
 	size, ids := 0, make(map[string]bool)
 	for _, c := range calls {
 		shares := slices.ContainsFunc(c.Items, func(i layout.Record) bool { return ids[i.ID] })
-		apart := p.alone > 0 || size+c.size > most || shares
+		apart := p.alone > 0 || size+c.size > mostBytes || shares
 		if len(chosen) > 0 && apart || !p.size.fits(c, items) {
 			break
 		}

@@ -45,8 +45,8 @@ const (
 )
 
 const (
-	most     = 256 << 10 // bytes of a transaction, far below the 1 MB that a server accepts; one put alone may be larger
-	overhead = 512       // of an item: paths, there and back, and ACLs
+	mostBytes = 256 << 10 // bytes of a transaction, far below the 1 MB that a server accepts; one put alone may be larger
+	overhead  = 512       // of an item: paths, there and back, and ACLs
 
 	// ballast is left free beside a large item: whoever claims it, or has it become a dead letter,
 	// writes its data again, beside other things. What nobody could write must not be put.
