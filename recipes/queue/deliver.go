@@ -37,7 +37,6 @@ func (in *intake) skipped(e consume.Skipped) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.refuse(err)
-	in.tell(in.demand())
 }
 
 // deliver creates an Item for what was claimed, and hands it over.
@@ -58,51 +57,27 @@ func (in *intake) deliver(e consume.Deliver) {
 		}
 		i.Hold = hold
 	}
-	in.mu.Lock()
-	in.seen++
-	in.mu.Unlock()
-	if in.hand(i) {
-		return
+	switch {
+	case i.Err() == nil && !in.stream.Send(i): // it is closed
+		in.giveBack(i)
+	case i.Err() != nil: // before it could be withdrawn
+		in.withdraw(i)
+	case in.consumer == nil:
+		in.trim()
 	}
-	in.giveBack(i) // no receiver is left, or it is over already
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.tell(in.demand())
-}
-
-// hand gives an item to the stream, unless it is lost, or to a waiting call.
-func (in *intake) hand(i *Item) bool {
-	if in.stream != nil {
-		sent := i.Err() != nil || in.stream.Send(i)
-		if i.Err() != nil { // before it could be withdrawn
-			in.withdraw(i)
-		}
-		return sent
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if len(in.calls) == 0 || i.Err() != nil {
-		return false
-	}
-	c := in.calls[0]
-	in.calls = in.calls[1:]
-	i.warn(c.by)
-	c.item = i
-	c.done.Set(errDone)
-	return true
 }
 
 // withdraw takes an item out of the stream.
 func (in *intake) withdraw(i *Item) {
-	if in.stream != nil {
-		in.stream.Withdraw(func(j *Item) bool { return j == i })
-	}
+	in.stream.Withdraw(func(j *Item) bool { return j == i })
 }
 
-// received notes that an item of a stream was received.
+// received notes that an item of a Consumer was received. A call of Take notes that itself.
 func (in *intake) received(i *Item) {
-	i.warn(in.by)
-	in.notify(consume.Received{No: i.from.No})
+	if in.consumer != nil {
+		i.warn(in.by)
+		in.notify(consume.Received{No: i.from.No})
+	}
 }
 
 // giveBack returns an item that was not received.

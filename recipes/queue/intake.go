@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -21,33 +20,26 @@ type intake struct {
 	worker
 	opts     consumeOptions
 	by       recipe.Asked
-	consumer *Consumer             // nil: it takes for calls
-	stream   *notify.Stream[*Item] // of a Consumer
+	consumer *Consumer // nil: it takes for calls
+	stream   *notify.Stream[*Item]
 
 	incarnation uint64           // of the machines, counted over all actors
-	seen        uint64           // how many items the current incarnation has delivered
 	items       map[uint64]*Item // neither acknowledged, returned nor lost
-	calls       []*taking        // waiting calls of Take
+	waiting     int              // calls of Take
+	refusal     *notify.End      // of those
 	unreceived  []*Item          // with WithAutoAck, of a Consumer that is being closed
 }
 
-// taking is a waiting call of Take.
-type taking struct {
-	by   recipe.Asked
-	item *Item
-	done *notify.End
-}
-
 func newIntake(q *Queue, kind string) *intake {
-	in := &intake{worker: worker{queue: q, kind: "queue " + kind}, items: make(map[uint64]*Item)}
+	in := &intake{worker: worker{queue: q, kind: "queue " + kind}, items: make(map[uint64]*Item), refusal: notify.NewEnd()}
 	in.work = in
+	in.stream = notify.NewTracedStream(2*mostPrefetch, in.received) // the machine never has so many
 	return in
 }
 
 // serve starts to take for a consumer.
 func (in *intake) serve(c *Consumer, o consumeOptions, by recipe.Asked) error {
 	in.consumer, in.opts, in.by, in.over = c, o, by, c.over
-	in.stream = notify.NewTracedStream(2*mostPrefetch, in.received) // the machine keeps it much shorter
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.start()
@@ -58,37 +50,75 @@ func (in *intake) take(ctx context.Context, by recipe.Asked) (*Item, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	c := &taking{by: by, done: notify.NewEnd()}
+	refusal, err := in.wait()
+	if err != nil {
+		return nil, err
+	}
+	var i *Item
+	select {
+	case i = <-in.stream.C(): // nil: it was closed
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-refusal.Done():
+		err = translated(refusal.Err())
+	}
+	if i == nil && err == nil {
+		err = session.ErrClosed
+	}
+	in.leave(i)
+	if i != nil {
+		i.warn(by)
+	}
+	return i, err
+}
+
+// wait has one more item claimed. It returns what ends the wait for it.
+func (in *intake) wait() (refusal *notify.End, err error) {
 	in.mu.Lock()
+	defer in.mu.Unlock()
 	if in.closing {
-		c.done.Set(session.ErrClosed)
-	} else if in.calls = append(in.calls, c); !in.tell(in.demand()) {
-		if err := in.start(); err != nil {
-			in.refuse(err)
+		return nil, session.ErrClosed
+	}
+	in.waiting++
+	if !in.tell(in.demand()) {
+		if err = in.start(); err != nil {
+			in.waiting--
 		}
+	}
+	return in.refusal, err
+}
+
+// leave ends a wait, and gives back what nobody waits for. The demand is told before the item that
+// was received: the other way round another would be claimed.
+func (in *intake) leave(received *Item) {
+	in.mu.Lock()
+	in.waiting--
+	in.tell(in.demand())
+	if received != nil {
+		in.tell(consume.Received{No: received.from.No})
 	}
 	in.mu.Unlock()
-	select {
-	case <-c.done.Done():
-	case <-ctx.Done():
-		in.mu.Lock()
-		if c.done.Set(context.Cause(ctx)) {
-			in.calls = slices.DeleteFunc(in.calls, func(d *taking) bool { return d == c })
-			in.tell(in.demand())
-		}
-		in.mu.Unlock()
+	in.trim()
+}
+
+// trim gives back what no call of Take waits for.
+func (in *intake) trim() {
+	in.mu.Lock()
+	keep := in.waiting
+	in.mu.Unlock()
+	for _, i := range in.stream.Withdraw(func(*Item) bool { keep--; return keep < 0 }) {
+		in.giveBack(i)
 	}
-	return c.item, succeeded(c.done)
 }
 
 func (in *intake) machine(bool) machine.Machine {
 	q := in.queue
 	cfg := consume.Config{
-		Root: q.root(), GUID: string(znode.NewGUID()), Incarnation: in.incarnation, First: in.incarnation << 40, Seed: rand.Uint64(),
-		Auto: in.opts.auto, Stream: in.stream != nil, Prefetch: cmp.Or(in.opts.prefetch, in.opts.workers),
+		Root: q.root(), GUID: string(znode.NewGUID()), First: in.incarnation << 40, Seed: rand.Uint64(),
+		Auto: in.opts.auto, Takes: in.consumer == nil, Prefetch: in.demand().Wanted,
 		Visibility: milliseconds(q.cfg.visibility), Attempts: q.cfg.maxAttempts, Dead: layout.Root(q.cfg.dead),
 	}
-	if in.stream == nil {
+	if in.consumer == nil {
 		cfg.Idle = milliseconds(idle)
 	}
 	return consume.New(cfg)
@@ -98,26 +128,26 @@ func (in *intake) machine(bool) machine.Machine {
 // a pending Ack or Nack is unknown.
 func (in *intake) renew(cause error) bool {
 	in.incarnation++
-	in.seen = 0
 	for _, i := range in.items {
 		i.answer.Set(fmt.Errorf("%w: %w: %w", session.ErrLost, session.ErrUnknownOutcome, cause))
 	}
 	clear(in.items)
-	return len(in.calls) > 0
+	return in.waiting > 0
 }
 
-// demand is how many items the calls want. With mu.
+// demand is how many items are wanted. With mu.
 func (in *intake) demand() consume.Demand {
-	return consume.Demand{Incarnation: in.incarnation, Total: in.seen + uint64(len(in.calls))}
+	if in.consumer != nil {
+		return consume.Demand{Wanted: cmp.Or(in.opts.prefetch, in.opts.workers)}
+	}
+	return consume.Demand{Wanted: min(in.waiting, mostPrefetch)}
 }
 
 func (in *intake) standing() []machine.Event { return []machine.Event{in.demand()} }
 
 func (in *intake) refuse(err error) {
-	for _, c := range in.calls {
-		c.done.Set(err)
-	}
-	in.calls = nil
+	in.refusal.Set(err)
+	in.refusal = notify.NewEnd()
 }
 
 // close ends the intake, and gives back what was not received.
@@ -126,10 +156,8 @@ func (in *intake) close(ctx context.Context) error {
 	in.closing = true
 	in.refuse(session.ErrClosed)
 	in.mu.Unlock()
-	if in.stream != nil {
-		for _, i := range in.stream.Close() {
-			in.giveBack(i)
-		}
+	for _, i := range in.stream.Close() {
+		in.giveBack(i)
 	}
 	return in.worker.close(ctx)
 }

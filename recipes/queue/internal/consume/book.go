@@ -34,8 +34,7 @@ type book struct {
 	held      []*item
 	items     map[uint64]*item // that are handed out, by number
 	last      uint64           // the number given last
-	total     uint64           // without a stream: how many were ever asked for
-	delivered uint64           // how many were ever handed out
+	wanted    int              // how many it may have
 	out       int              // with Auto: of these, how many have found no receiver yet
 	untrusted bool             // no possession can be made: items wait
 	gains     int              // how often trust was gained
@@ -46,17 +45,14 @@ type book struct {
 func (b *book) room() int {
 	n := 0
 	for _, i := range b.held {
-		if i.how == 0 && (b.cfg.Stream || i.no == 0) {
+		if i.how == 0 && !(b.cfg.Takes && i.taken) {
 			n++
 		}
 	}
-	switch {
-	case b.closing:
+	if b.closing {
 		return 0
-	case b.cfg.Stream:
-		return max(b.cfg.Prefetch-n-b.out, 0)
 	}
-	return max(int(int64(b.total-b.delivered))-n, 0)
+	return max(b.wanted-n-b.out, 0)
 }
 
 func (b *book) had(at layout.Item) bool {
@@ -85,22 +81,20 @@ func (b *book) handOut(i *item) {
 		return
 	}
 	b.last++
-	b.delivered++
-	i.no, i.gains, i.taken = b.last, b.gains, !b.cfg.Stream
+	i.no, i.gains, i.taken = b.last, b.gains, false
 	d := Deliver{
 		No: i.no, ID: i.record.ID, Record: i.record, Priority: i.at.Bucket.Lane.Priority, Attempt: i.record.Attempts,
 	}
 	if d.ID == "" {
 		d.ID = i.at.GUID
 	}
-	switch {
-	case !b.cfg.Auto:
+	if b.cfg.Auto {
+		b.out++
+	} else {
 		b.items[i.no] = i
 		d.Epoch, d.Token, d.Item, d.Version = b.Epoch(), i.token, i.at.Path(b.root), i.version
 		d.Path = b.root.Claim(i.at.Bucket, i.at.Seq)
 		b.expire(i, b.cfg.Visibility)
-	case b.cfg.Stream:
-		b.out++
 	}
 	b.Emit(d)
 }
@@ -114,9 +108,7 @@ func (b *book) onWish(ev machine.Event) {
 	i := b.items[no]
 	switch ev := ev.(type) {
 	case Demand:
-		if ev.Incarnation == b.cfg.Incarnation {
-			b.total = ev.Total
-		}
+		b.wanted = ev.Wanted
 	case Received:
 		if b.cfg.Auto {
 			b.out--
@@ -164,13 +156,12 @@ func (b *book) forget(i *item) {
 
 // unhold takes an item back that no possession could be made of. It is handed out again.
 func (b *book) unhold(i *item) {
-	b.delivered--
 	if i == nil || i.how != 0 { // given up meanwhile
 		return
 	}
 	b.forget(i)
 	again := i.gains < b.gains // it is trusted again, and nobody tells that twice
-	i.no, i.taken = 0, false
+	i.no = 0
 	if b.untrusted = !again; again {
 		b.handOut(i)
 	}

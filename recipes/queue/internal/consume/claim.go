@@ -19,7 +19,7 @@ func (m *Machine) seek() {
 	case room == 0:
 		s.drop()
 		m.candidates = nil
-		m.vain = m.vain && m.cfg.Stream // nobody waits: how it is when somebody does is not known
+		m.vain = m.vain && !m.cfg.Takes // how it is when the next is wanted is not known
 		if l.path != "" {
 			m.Ask(machine.Remove{Path: l.path}, key{purpose: leaving})
 			l.left()

@@ -4,16 +4,15 @@ import "github.com/troupe-go/troupe/recipes/queue/internal/layout"
 
 // Config is what a machine knows of itself.
 type Config struct {
-	Root        layout.Root
-	GUID        string // of this incarnation: the name of its znode in consumers/, and the data of its claims
-	Incarnation uint64 // of which demands are
-	First       uint64 // the numbers of its items are greater
-	Auto        bool   // items are deleted before they are handed out
-	Stream      bool   // items are claimed in advance; otherwise for those that wait
-	Prefetch    int    // with Stream: how many are claimed and not settled, at the most
-	Visibility  int64  // within which items are to be settled, in milliseconds; 0: any time
-	Attempts    int    // after how many an item is a dead letter; 0: never
-	Dead        layout.Root
-	Idle        int64  // without a stream: after how many milliseconds without anything to do it ends; 0: never
-	Seed        uint64 // of its random draws
+	Root       layout.Root
+	GUID       string // of this incarnation: the name of its znode in consumers/, and the data of its claims
+	First      uint64 // the numbers of its items are greater
+	Auto       bool   // items are deleted before they are handed out
+	Takes      bool   // an item that was received does not count among those that are wanted
+	Prefetch   int    // how many are claimed and not settled, at the most
+	Visibility int64  // within which items are to be settled, in milliseconds; 0: any time
+	Attempts   int    // after how many an item is a dead letter; 0: never
+	Dead       layout.Root
+	Idle       int64  // after how many milliseconds without anything to do it ends; 0: never
+	Seed       uint64 // of its random draws
 }

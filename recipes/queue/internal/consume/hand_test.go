@@ -26,7 +26,7 @@ type hand struct {
 }
 
 func newHand(prefetch int) *hand {
-	cfg := consume.Config{Root: root, GUID: "me", Stream: true, Prefetch: prefetch}
+	cfg := consume.Config{Root: root, GUID: "me", Prefetch: prefetch}
 	return &hand{m: consume.New(cfg), names: make(map[string][]string), sealed: make(map[string]bool)}
 }
 

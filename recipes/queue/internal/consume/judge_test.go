@@ -53,8 +53,9 @@ type consumer struct {
 	actor        *recipetest.Actor
 	name         string
 	auto, stream bool
+	prefetch     int
 	lives        uint64
-	seen, calls  uint64 // without a stream
+	calls        int // without a stream
 	held         map[uint64]*grip
 	closed       bool
 	meter        *meter
@@ -77,16 +78,16 @@ func (w *world) newItem(p put) *item {
 }
 
 func (w *world) addConsumer(n int, auto, stream bool) *consumer {
-	c := &consumer{world: w, name: fmt.Sprint("c", len(w.consumers)), auto: auto, stream: stream, held: make(map[uint64]*grip)}
+	c := &consumer{world: w, name: fmt.Sprint("c", len(w.consumers)), auto: auto, stream: stream, prefetch: 1 + n, held: make(map[uint64]*grip)}
 	c.actor = w.Add(recipetest.Player{
 		Name: c.name,
 		Machine: func() machine.Machine {
 			c.lives++
 			clear(c.held)
-			c.seen, c.calls = 0, 2
+			c.calls = 2
 			c.meter = &meter{Machine: consume.New(consume.Config{
-				Root: root, GUID: fmt.Sprintf("%s.%d", c.name, c.lives), Incarnation: c.lives, First: c.lives << 20, Auto: auto,
-				Stream: stream, Prefetch: 1 + n, Attempts: w.attempts, Visibility: w.patience, Dead: dead, Seed: uint64(n),
+				Root: root, GUID: fmt.Sprintf("%s.%d", c.name, c.lives), First: c.lives << 20, Auto: auto,
+				Takes: !stream, Prefetch: 1 + n, Attempts: w.attempts, Visibility: w.patience, Dead: dead, Seed: uint64(n),
 			})}
 			return c.meter
 		},
@@ -105,12 +106,15 @@ func (w *world) addConsumer(n int, auto, stream bool) *consumer {
 }
 
 func (c *consumer) demand() machine.Event {
-	return consume.Demand{Incarnation: c.lives, Total: c.seen + c.calls}
+	if c.stream {
+		return consume.Demand{Wanted: c.prefetch}
+	}
+	return consume.Demand{Wanted: c.calls}
 }
 
 func (c *consumer) want(n int) {
 	if !c.stream && !c.closed {
-		c.calls += uint64(n)
+		c.calls += n
 		c.actor.Tell(c.demand())
 	}
 }
@@ -142,8 +146,6 @@ func (c *consumer) perform(e machine.Effect) {
 
 func (c *consumer) deliver(e consume.Deliver) {
 	w, i := c.world, c.world.items[string(e.Record.Body)]
-	c.seen++
-	c.calls -= min(c.calls, 1)
 	switch {
 	case i == nil:
 		w.Failf("%s: nobody put %q", c.name, e.Record.Body)
@@ -161,14 +163,9 @@ func (c *consumer) deliver(e consume.Deliver) {
 	switch {
 	case c.auto:
 		i.taken = true
-		if c.stream {
-			c.actor.Tell(consume.Received{No: e.No})
-		}
-		c.want(1)
+		c.actor.Tell(consume.Received{No: e.No})
 		return
 	case !c.actor.Trusted(e.Epoch):
-		c.seen--
-		c.calls++
 		w.deaths++ // it counts if it is overdue meanwhile
 		c.actor.Tell(consume.Unheld{No: e.No})
 		return
@@ -178,12 +175,12 @@ func (c *consumer) deliver(e consume.Deliver) {
 	i.holder = c
 	c.held[e.No] = &grip{item: i}
 	switch {
-	case c.closed:
+	case c.closed, !c.stream && c.calls == 0:
 		c.settle(e.No, consume.Return, 0)
 	case !c.stream:
 		c.receive(e.No)
 	}
-	if w.ending {
+	if w.ending && c.held[e.No].how == 0 {
 		c.finish(e.No)
 	}
 }
@@ -191,14 +188,13 @@ func (c *consumer) deliver(e consume.Deliver) {
 func (c *consumer) receive(no uint64) {
 	g := c.held[no]
 	g.received = true
-	if c.stream && c.world.patience > 0 { // this may come too late to count
+	if c.world.patience > 0 { // this may come too late to count
 		c.world.deaths++
 	} else {
 		g.item.attempts++
 	}
-	if c.stream {
-		c.actor.Tell(consume.Received{No: no})
-	}
+	c.want(-1)
+	c.actor.Tell(consume.Received{No: no})
 }
 
 func (c *consumer) settle(no uint64, how consume.How, after int64) {

@@ -40,7 +40,7 @@ func New(cfg Config) machine.Machine {
 	b := &base{cfg: cfg, root: cfg.Root, avoided: make(map[string]bool)}
 	return &Machine{
 		base: b,
-		book: book{base: b, items: make(map[uint64]*item), last: cfg.First},
+		book: book{base: b, items: make(map[uint64]*item), last: cfg.First, wanted: cfg.Prefetch},
 		line: line{base: b},
 		search: search{
 			base: b, rng: rand.New(rand.NewPCG(cfg.Seed, 0)), window: 1, width: 1,
@@ -239,8 +239,8 @@ func (m *Machine) finish() {
 func (m *Machine) idle() {
 	k := key{purpose: idling}
 	switch {
-	case m.cfg.Idle == 0, m.cfg.Stream, m.closing:
-	case m.total <= m.delivered && len(m.held) == 0:
+	case m.cfg.Idle == 0, m.closing:
+	case m.wanted == 0 && len(m.held) == 0:
 		m.once(machine.Wake{After: m.cfg.Idle}, k)
 	default:
 		m.Cancel(k)

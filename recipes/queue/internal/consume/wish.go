@@ -18,14 +18,10 @@ var (
 // Wishes about an item whose number is not greater than [Config.First] are for a machine before
 // this one, and are ignored: its items are lost, and whoever asked was answered.
 
-// Demand is how many items were ever asked for, by a machine without a stream: as many are handed
-// out in all. It falls when somebody does not wait any longer.
-type Demand struct {
-	Incarnation uint64 // of the machine that it is for: others ignore it
-	Total       uint64
-}
+// Demand is how many items are wanted, in the place of [Config.Prefetch].
+type Demand struct{ Wanted int }
 
-// Received: an item that was handed out has found its receiver. It is for a machine with a stream.
+// Received: an item that was handed out has found its receiver.
 type Received struct{ No uint64 }
 
 // Settle says what becomes of an item that was handed out. Only the first for an item counts.
