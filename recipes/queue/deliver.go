@@ -44,19 +44,27 @@ func (in *intake) deliver(e consume.Deliver) {
 	i := &Item{queue: in.queue, by: in, from: e, answer: notify.NewEnd()}
 	in.mu.Lock()
 	h := in.host
-	if e.Path != "" {
-		in.items[e.No] = i
-	}
+	in.items[e.No] = i
 	in.mu.Unlock()
-	if e.Path != "" {
-		hold, err := h.Hold(e.Epoch, e.Path, e.Token, func(cause error) { in.lost(i, cause) })
-		if err != nil {
-			in.remove(e.No)
-			h.Tell(consume.Unheld{No: e.No})
-			return
-		}
-		i.Hold = hold
+	hold, err := h.Hold(e.Epoch, e.Path, e.Token, func(cause error) { in.lost(i, cause) })
+	if err != nil {
+		in.remove(e.No)
+		h.Tell(consume.Unheld{No: e.No})
+		return
 	}
+	i.Hold = hold
+	if !in.opts.auto {
+		in.offer(i)
+	} else if _, first, _ := i.begin(consume.Ack); first { // at most once: before anybody receives it
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.tell(in.demand())
+		in.tell(consume.Settle{No: i.from.No, How: consume.Ack})
+	}
+}
+
+// offer has somebody receive an item.
+func (in *intake) offer(i *Item) {
 	switch {
 	case i.Err() == nil && !in.stream.Send(i): // it is closed
 		in.giveBack(i)
@@ -74,7 +82,13 @@ func (in *intake) withdraw(i *Item) {
 
 // received notes that an item of a Consumer was received. A call of Take notes that itself.
 func (in *intake) received(i *Item) {
-	if in.consumer != nil {
+	switch {
+	case in.opts.auto:
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.offered--
+		in.tell(in.demand())
+	case in.consumer != nil:
 		i.warn(in.by)
 		in.notify(consume.Received{No: i.from.No})
 	}
@@ -110,6 +124,9 @@ func (in *intake) remove(no uint64) *Item {
 	defer in.mu.Unlock()
 	i := in.items[no]
 	delete(in.items, no)
+	if in.opts.auto && i != nil {
+		in.tell(in.demand())
+	}
 	return i
 }
 
@@ -151,9 +168,19 @@ func (in *intake) settled(no uint64, err error) {
 		in.refused(no, err)
 		return
 	}
+	in.mu.Lock()
+	if in.opts.auto && err == nil && in.items[no] != nil {
+		in.offered++
+	}
+	in.mu.Unlock()
 	i := in.remove(no)
 	switch {
 	case i == nil:
+	case err == nil && in.opts.auto: // it has no claim any more
+		in.letGo(i, session.ErrReleased)
+		from := i.from
+		from.Path, from.Token = "", 0
+		in.offer(&Item{queue: in.queue, by: in, from: from, answer: notify.NewEnd()})
 	case err == nil:
 		in.letGo(i, session.ErrReleased)
 		i.answer.Set(errDone)
@@ -173,7 +200,8 @@ func (in *intake) refused(no uint64, err error) {
 		return
 	}
 	i.refused(err)
-	if i.Err() != nil && in.remove(no) != nil {
+	if (i.Err() != nil || in.opts.auto) && in.remove(no) != nil {
+		in.letGo(i, session.ErrReleased)
 		in.notify(consume.Over{No: no})
 	}
 }

@@ -27,7 +27,8 @@ type intake struct {
 	items       map[uint64]*Item // neither acknowledged, returned nor lost
 	waiting     int              // calls of Take
 	refusal     *notify.End      // of those
-	unreceived  []*Item          // with WithAutoAck, of a Consumer that is being closed
+	offered     int              // with WithAutoAck: how many are acknowledged, and not received yet
+	unreceived  []*Item          // of those, when the Consumer is being closed
 }
 
 func newIntake(q *Queue, kind string) *intake {
@@ -115,7 +116,7 @@ func (in *intake) machine(bool) machine.Machine {
 	q := in.queue
 	cfg := consume.Config{
 		Root: q.root(), GUID: string(znode.NewGUID()), First: in.incarnation << 40, Seed: rand.Uint64(),
-		Auto: in.opts.auto, Takes: in.consumer == nil, Prefetch: in.demand().Wanted,
+		Takes: in.consumer == nil, Prefetch: in.demand().Wanted,
 		Visibility: milliseconds(q.cfg.visibility), Attempts: q.cfg.maxAttempts, Dead: layout.Root(q.cfg.dead),
 	}
 	if in.consumer == nil {
@@ -137,8 +138,12 @@ func (in *intake) renew(cause error) bool {
 
 // demand is how many items are wanted. With mu.
 func (in *intake) demand() consume.Demand {
-	if in.consumer != nil {
-		return consume.Demand{Wanted: cmp.Or(in.opts.prefetch, in.opts.workers)}
+	prefetch := cmp.Or(in.opts.prefetch, in.opts.workers)
+	switch {
+	case in.opts.auto:
+		return consume.Demand{Wanted: prefetch - in.offered - len(in.items)}
+	case in.consumer != nil:
+		return consume.Demand{Wanted: prefetch}
 	}
 	return consume.Demand{Wanted: min(in.waiting, mostPrefetch)}
 }

@@ -1,6 +1,7 @@
 package consume
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/troupe-go/troupe/machine"
@@ -35,7 +36,6 @@ type book struct {
 	items     map[uint64]*item // that are handed out, by number
 	last      uint64           // the number given last
 	wanted    int              // how many it may have
-	out       int              // with Auto: of these, how many have found no receiver yet
 	untrusted bool             // no possession can be made: items wait
 	gains     int              // how often trust was gained
 }
@@ -52,7 +52,7 @@ func (b *book) room() int {
 	if b.closing {
 		return 0
 	}
-	return max(b.wanted-n-b.out, 0)
+	return max(b.wanted-n, 0)
 }
 
 func (b *book) had(at layout.Item) bool {
@@ -66,37 +66,26 @@ func (b *book) had(at layout.Item) bool {
 
 // hold takes in what was claimed.
 func (b *book) hold(i *item) {
-	if !b.cfg.Auto {
-		b.held = append(b.held, i)
-	}
-	if b.closing && !b.cfg.Auto {
+	b.held = append(b.held, i)
+	if b.closing {
 		i.how = Return
-		return
+	} else {
+		b.handOut(i)
 	}
-	b.handOut(i)
 }
 
 func (b *book) handOut(i *item) {
-	if b.untrusted && !b.cfg.Auto {
+	if b.untrusted {
 		return
 	}
 	b.last++
 	i.no, i.gains, i.taken = b.last, b.gains, false
-	d := Deliver{
-		No: i.no, ID: i.record.ID, Record: i.record, Priority: i.at.Bucket.Lane.Priority, Attempt: i.record.Attempts,
-	}
-	if d.ID == "" {
-		d.ID = i.at.GUID
-	}
-	if b.cfg.Auto {
-		b.out++
-	} else {
-		b.items[i.no] = i
-		d.Epoch, d.Token, d.Item, d.Version = b.Epoch(), i.token, i.at.Path(b.root), i.version
-		d.Path = b.root.Claim(i.at.Bucket, i.at.Seq)
-		b.expire(i, b.cfg.Visibility)
-	}
-	b.Emit(d)
+	b.items[i.no] = i
+	b.expire(i, b.cfg.Visibility)
+	b.Emit(Deliver{
+		No: i.no, ID: cmp.Or(i.record.ID, i.at.GUID), Record: i.record, Priority: i.at.Bucket.Lane.Priority, Attempt: i.record.Attempts,
+		Epoch: b.Epoch(), Path: b.root.Claim(i.at.Bucket, i.at.Seq), Token: i.token, Item: i.at.Path(b.root), Version: i.version,
+	})
 }
 
 // onWish takes in what is wished about an item.
@@ -110,9 +99,7 @@ func (b *book) onWish(ev machine.Event) {
 	case Demand:
 		b.wanted = ev.Wanted
 	case Received:
-		if b.cfg.Auto {
-			b.out--
-		} else if i != nil {
+		if i != nil {
 			i.taken = true
 		}
 	case Settle:

@@ -121,19 +121,9 @@ func (m *Machine) claim(room int) {
 		t.items = append(t.items, i)
 		path := i.at.Path(m.root)
 		claim := machine.Op{Do: machine.Create, Path: m.root.Claim(i.at.Bucket, i.at.Seq), Data: []byte(m.cfg.GUID), Ephemeral: true}
-		if !m.cfg.Auto {
-			data := layout.Counted(i.data, i.record.Attempts+1)
-			t.add(part{what: theItem, item: i}, machine.Op{Do: machine.Set, Path: path, Data: data, Version: i.version})
-			t.add(part{what: theClaim, item: i}, claim)
-			continue
-		}
-		t.add(part{what: theItem, item: i}, machine.Op{Do: machine.Delete, Path: path, Version: i.version})
-		t.exclude(i, claim)
-		t.free(m.root, i)
-	}
-	if m.cfg.Auto { // tells whether it was carried out: that the items are gone does not
-		m.number++
-		t.add(part{what: theSelf}, machine.Op{Do: machine.Set, Path: m.root.Consumer(m.cfg.GUID), Data: []byte(text(m.number)), Version: machine.Any})
+		data := layout.Counted(i.data, i.record.Attempts+1)
+		t.add(part{what: theItem, item: i}, machine.Op{Do: machine.Set, Path: path, Data: data, Version: i.version})
+		t.add(part{what: theClaim, item: i}, claim)
 	}
 	if l := &m.line; l.path != "" {
 		if m.asSecond && len(l.ahead) == 1 { // the first hangs, or it is slow, and joins again

@@ -7,7 +7,6 @@ type Config struct {
 	Root       layout.Root
 	GUID       string // of this incarnation: the name of its znode in consumers/, and the data of its claims
 	First      uint64 // the numbers of its items are greater
-	Auto       bool   // items are deleted before they are handed out
 	Takes      bool   // an item that was received does not count among those that are wanted
 	Prefetch   int    // how many are claimed and not settled, at the most
 	Visibility int64  // within which items are to be settled, in milliseconds; 0: any time

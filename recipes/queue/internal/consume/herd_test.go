@@ -46,7 +46,7 @@ func TestHerd(t *testing.T) {
 			w := quiet()
 			w.addProducer(0)
 			for range consumers {
-				w.addConsumer(0, false, true)
+				w.addConsumer(0, true)
 			}
 			require.True(t, w.Settle(100_000))
 			w.ending = true                // what is delivered is acknowledged

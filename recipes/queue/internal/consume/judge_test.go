@@ -43,22 +43,21 @@ type item struct {
 	attempts int // that were received and not given back as if they had not been
 	acking   bool
 	acked    bool
-	taken    bool // at most once
 	holder   *consumer
 }
 
 // consumer is a face that takes.
 type consumer struct {
-	world        *world
-	actor        *recipetest.Actor
-	name         string
-	auto, stream bool
-	prefetch     int
-	lives        uint64
-	calls        int // without a stream
-	held         map[uint64]*grip
-	closed       bool
-	meter        *meter
+	world    *world
+	actor    *recipetest.Actor
+	name     string
+	stream   bool
+	prefetch int
+	lives    uint64
+	calls    int // without a stream
+	held     map[uint64]*grip
+	closed   bool
+	meter    *meter
 }
 
 // grip is an item that was handed out.
@@ -77,8 +76,8 @@ func (w *world) newItem(p put) *item {
 	return i
 }
 
-func (w *world) addConsumer(n int, auto, stream bool) *consumer {
-	c := &consumer{world: w, name: fmt.Sprint("c", len(w.consumers)), auto: auto, stream: stream, prefetch: 1 + n, held: make(map[uint64]*grip)}
+func (w *world) addConsumer(n int, stream bool) *consumer {
+	c := &consumer{world: w, name: fmt.Sprint("c", len(w.consumers)), stream: stream, prefetch: 1 + n, held: make(map[uint64]*grip)}
 	c.actor = w.Add(recipetest.Player{
 		Name: c.name,
 		Machine: func() machine.Machine {
@@ -86,7 +85,7 @@ func (w *world) addConsumer(n int, auto, stream bool) *consumer {
 			clear(c.held)
 			c.calls = 2
 			c.meter = &meter{Machine: consume.New(consume.Config{
-				Root: root, GUID: fmt.Sprintf("%s.%d", c.name, c.lives), First: c.lives << 20, Auto: auto,
+				Root: root, GUID: fmt.Sprintf("%s.%d", c.name, c.lives), First: c.lives << 20,
 				Takes: !stream, Prefetch: 1 + n, Attempts: w.attempts, Visibility: w.patience, Dead: dead, Seed: uint64(n),
 			})}
 			return c.meter
@@ -151,7 +150,7 @@ func (c *consumer) deliver(e consume.Deliver) {
 		w.Failf("%s: nobody put %q", c.name, e.Record.Body)
 	case i.due > w.Now():
 		w.Failf("%s is delivered %d too early", i.body, i.due-w.Now())
-	case i.acked || i.taken:
+	case i.acked:
 		w.Failf("%s is delivered to %s when it was done", i.body, c.name)
 	case i.holder != nil:
 		w.Failf("%s is had by %s and by %s", i.body, i.holder.name, c.name)
@@ -161,10 +160,6 @@ func (c *consumer) deliver(e consume.Deliver) {
 		w.Failf("%s is delivered as attempt %d, and was received %d times", i.body, e.Attempt, i.attempts)
 	}
 	switch {
-	case c.auto:
-		i.taken = true
-		c.actor.Tell(consume.Received{No: e.No})
-		return
 	case !c.actor.Trusted(e.Epoch):
 		w.deaths++ // it counts if it is overdue meanwhile
 		c.actor.Tell(consume.Unheld{No: e.No})
@@ -286,7 +281,7 @@ func (w *world) inspect() {
 		}
 	}
 	for _, i := range w.items {
-		if i.put && !i.acking && !i.taken && !w.autos() && at[i.body] == "" {
+		if i.put && !i.acking && at[i.body] == "" {
 			w.Failf("%s is nowhere", i.body)
 		}
 	}
@@ -299,11 +294,6 @@ func (w *world) inspect() {
 	}
 }
 
-// autos tells whether items may get lost: somebody takes them at most once.
-func (w *world) autos() bool {
-	return slices.ContainsFunc(w.consumers, func(c *consumer) bool { return c.auto })
-}
-
 func (w *world) place(znode string, at map[string]string) {
 	r, ok := layout.ParseRecord(w.Data(znode))
 	i := w.items[string(r.Body)]
@@ -312,7 +302,7 @@ func (w *world) place(znode string, at map[string]string) {
 		w.Failf("%s makes no sense", znode)
 	case at[i.body] != "":
 		w.Failf("%s is at %s and at %s", i.body, at[i.body], znode)
-	case i.acked || i.taken:
+	case i.acked:
 		w.Failf("%s was done, and is at %s", i.body, znode)
 	}
 	at[i.body] = znode

@@ -29,7 +29,6 @@ type Machine struct {
 	armed      bool            // the watches were, when the search began
 	asSecond   bool            // it began half a second after a ring
 	vain       bool            // the last search has shown nothing but what was claimed then
-	number     uint64          // of claims, with Auto
 
 	under   map[purpose]*txn // under way, or it is not known whether it was carried out
 	stopped bool

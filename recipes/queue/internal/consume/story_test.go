@@ -19,7 +19,7 @@ func waiting(t *testing.T, consumers int, acks bool) *world {
 	w := quiet()
 	w.addProducer(0)
 	for range consumers {
-		w.addConsumer(0, false, true)
+		w.addConsumer(0, true)
 	}
 	w.settle(t)
 	w.ending = acks
@@ -154,7 +154,7 @@ func TestWhatComesBackComesInItsPlace(t *testing.T) {
 	t.Parallel()
 	w := quiet()
 	w.addProducer(0)
-	c := w.addConsumer(0, false, true)
+	c := w.addConsumer(0, true)
 	w.put(t, put{count: 4})
 	var got []string
 	for len(w.left()) > 0 {
@@ -200,7 +200,7 @@ func TestDeadLetters(t *testing.T) {
 		w := quiet()
 		w.attempts, w.refuses = 1, true
 		w.addProducer(0)
-		c := w.addConsumer(0, false, true)
+		c := w.addConsumer(0, true)
 		w.put(t, put{count: 1, priority: 2})
 		if barred {
 			w.put(t, put{count: 1, priority: 1})
@@ -247,7 +247,7 @@ func TestClosing(t *testing.T) {
 	t.Parallel()
 	w := quiet()
 	w.addProducer(0)
-	c := w.addConsumer(1, false, true)
+	c := w.addConsumer(1, true)
 	w.put(t, put{count: 2})
 	nos := c.nos(func(*grip) bool { return true })
 	require.Len(t, nos, 2)
@@ -289,34 +289,13 @@ func TestAPlaceThatIsNotKnown(t *testing.T) {
 	require.Empty(t, w.Children(root.Line()))
 }
 
-// At most once: the answer to a claim is lost. That the item is gone does not tell who has it; the
-// number in consumers/<guid> does, and it is delivered.
-func TestAtMostOnceAnAnswerIsLost(t *testing.T) {
-	t.Parallel()
-	w := quiet()
-	w.addProducer(0)
-	c := w.addConsumer(0, true, true)
-	w.settle(t)
-	w.producers[0].Tell(put{count: 1})
-	for len(w.left()) == 0 {
-		w.Step()
-	}
-	for len(w.left()) > 0 {
-		w.Step()
-	}
-	c.actor.Disconnect()
-	c.actor.Reconnect()
-	w.settle(t)
-	require.True(t, w.items["0000"].taken)
-}
-
 // Buckets that are sealed and empty are deleted, with their claims, but for the first.
 func TestEmptyBuckets(t *testing.T) {
 	t.Parallel()
 	w := quiet()
 	w.limit = 3
 	w.addProducer(0)
-	w.addConsumer(0, false, true)
+	w.addConsumer(0, true)
 	w.ending = true
 	for range 20 {
 		w.put(t, put{count: 2})

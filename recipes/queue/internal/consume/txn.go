@@ -42,7 +42,6 @@ const (
 	theParent // later/, whose version tells that something was moved
 	thePlace
 	theFirst // the place of the first in line
-	theSelf  // consumers/<guid>
 	appended
 )
 
@@ -162,8 +161,6 @@ func (m *Machine) refusedFor(p purpose, t *txn, w part, ev machine.Transacted) {
 		}
 	case w.what == theFirst && definite:
 		m.asSecond = false
-	case w.what == theSelf && definite:
-		m.signed = false
 	case w.what == theID && definite: // it was deleted by hand
 		if w.item.freed = true; p == moving {
 			m.doomed = t.items
@@ -192,7 +189,8 @@ func (m *Machine) refusedFor(p purpose, t *txn, w part, ev machine.Transacted) {
 // forbidden: somebody has no right to what is to be done with an item.
 func (m *Machine) forbidden(p purpose, w what, i *item, err error) {
 	switch {
-	case p == settling:
+	case p == settling: // if it goes back now, somebody else may have more luck
+		m.skip(i.at.Path(m.root), err)
 		m.unsettle(i, err)
 		m.pause()
 	case w == theClaim:
@@ -211,7 +209,7 @@ func (m *Machine) resolve(p purpose) {
 		m.done(p, m.under[p], nil)
 		return
 	}
-	queries := []machine.Query{{Path: m.root.Consumer(m.cfg.GUID)}}
+	var queries []machine.Query
 	for _, i := range m.under[p].items {
 		queries = append(queries, machine.Query{Path: m.root.Claim(i.at.Bucket, i.at.Seq)}, machine.Query{Path: i.at.Path(m.root)})
 	}
@@ -238,10 +236,10 @@ func (m *Machine) onResolved(at string, ev machine.Looked) {
 			m.refused(seen.Path, seen.Err)
 			return // and again behind the pause
 		}
-		if n == 0 || n%2 == 1 {
+		if n%2 == 0 {
 			continue
 		}
-		i := t.items[n/2-1]
+		i := t.items[n/2]
 		claim, _ := ev.Answers[n-1].(machine.Seen)
 		if string(claim.Data) == m.cfg.GUID && seen.Exists && seen.Stat.Version == i.version+delta {
 			i.token = claim.Stat.Czxid
@@ -250,9 +248,8 @@ func (m *Machine) onResolved(at string, ev machine.Looked) {
 			m.over(i, ErrLost) // somebody has deleted the claim before
 		}
 	}
-	self, _ := ev.Answers[0].(machine.Seen)
 	switch {
-	case p == claiming && m.cfg.Auto && string(self.Data) == text(m.number), p == settling && len(mine) == 0:
+	case p == settling && len(mine) == 0:
 		m.done(p, t, nil)
 	case p == claiming && len(mine) > 0:
 		t.items = mine

@@ -55,7 +55,7 @@ type Extend struct {
 	After int64 // from now, in milliseconds
 }
 
-// Deliver hands an item out. Of a machine with Auto it is deleted already, and nothing is settled.
+// Deliver hands an item out.
 type Deliver struct {
 	No       uint64
 	ID       string
@@ -63,7 +63,7 @@ type Deliver struct {
 	Priority int
 	Attempt  int // 1 for the first
 	Epoch    uint64
-	Path     string // of the claim; "" with Auto
+	Path     string // of the claim
 	Token    int64  // the transaction that claimed it: the claim's Czxid
 	Item     string // the item's path
 	Version  int32  // that the item has as long as the claim stands
