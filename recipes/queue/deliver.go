@@ -49,7 +49,7 @@ func (in *intake) deliver(e consume.Deliver) {
 	hold, err := h.Hold(e.Epoch, e.Path, e.Token, func(cause error) { in.lost(i, cause) })
 	if err != nil {
 		in.remove(e.No)
-		h.Tell(consume.Unheld{No: e.No})
+		h.Tell(consume.Wish{No: e.No, What: consume.Unheld})
 		return
 	}
 	i.Hold = hold
@@ -59,7 +59,7 @@ func (in *intake) deliver(e consume.Deliver) {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		in.tell(in.demand())
-		in.tell(consume.Settle{No: i.from.No, How: consume.Ack})
+		in.tell(consume.Wish{No: i.from.No, What: consume.Ack})
 	}
 }
 
@@ -90,7 +90,7 @@ func (in *intake) received(i *Item) {
 		in.tell(in.demand())
 	case in.consumer != nil:
 		i.warn(in.by)
-		in.notify(consume.Received{No: i.from.No})
+		in.notify(consume.Wish{No: i.from.No, What: consume.Received})
 	}
 }
 
@@ -104,7 +104,7 @@ func (in *intake) giveBack(i *Item) {
 	}
 	if _, first, _ := i.begin(consume.Return); first {
 		in.letGo(i, session.ErrReleased)
-		in.notify(consume.Settle{No: i.from.No, How: consume.Return})
+		in.notify(consume.Wish{No: i.from.No, What: consume.Return})
 	}
 }
 
@@ -143,7 +143,7 @@ func (in *intake) lost(i *Item, cause error) {
 	if settling || in.remove(i.from.No) == nil {
 		return // the answer to it is in flight, or it was dropped
 	}
-	in.notify(consume.Over{No: i.from.No})
+	in.notify(consume.Wish{No: i.from.No, What: consume.Ended})
 }
 
 // dropped handles that the machine has given an item up as lost. An Ack or Nack that crosses with
@@ -202,6 +202,6 @@ func (in *intake) refused(no uint64, err error) {
 	i.refused(err)
 	if (i.Err() != nil || in.opts.auto) && in.remove(no) != nil {
 		in.letGo(i, session.ErrReleased)
-		in.notify(consume.Over{No: no})
+		in.notify(consume.Wish{No: no, What: consume.Ended})
 	}
 }

@@ -96,7 +96,7 @@ func (in *intake) leave(received *Item) {
 	in.waiting--
 	in.tell(in.demand())
 	if received != nil {
-		in.tell(consume.Received{No: received.from.No})
+		in.tell(consume.Wish{No: received.from.No, What: consume.Received})
 	}
 	in.mu.Unlock()
 	in.trim()

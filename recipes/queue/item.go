@@ -34,7 +34,7 @@ type Item struct {
 	warning atomic.Pointer[time.Timer] // that it is never settled
 
 	mu     sync.Mutex
-	how    consume.How // Ack, Nack or Return, in progress or done
+	how    consume.What // Ack, Nack or Return, in progress or done
 	answer *notify.End
 }
 
@@ -142,13 +142,13 @@ func (i *Item) Extend(ctx context.Context, d time.Duration) (err error) {
 	case i.Err() != nil:
 		err = lost(i.Err())
 	default:
-		i.by.notify(consume.Extend{No: i.from.No, After: milliseconds(d)})
+		i.by.notify(consume.Wish{No: i.from.No, What: consume.Extend, After: milliseconds(d)})
 	}
 	return failed("extend", i.queue.path, err)
 }
 
 // settle has the machine settle the item, and waits for its answer.
-func (i *Item) settle(ctx context.Context, how consume.How, after time.Duration) error {
+func (i *Item) settle(ctx context.Context, how consume.What, after time.Duration) error {
 	if i.Hold == nil {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (i *Item) settle(ctx context.Context, how consume.How, after time.Duration)
 		i.by.letGo(i, session.ErrReleased)
 	}
 	if first {
-		i.by.notify(consume.Settle{No: i.from.No, How: how, After: milliseconds(after)})
+		i.by.notify(consume.Wish{No: i.from.No, What: how, After: milliseconds(after)})
 	}
 	select {
 	case <-answer.Done():
@@ -177,7 +177,7 @@ func (i *Item) settle(ctx context.Context, how consume.How, after time.Duration)
 
 // begin decides how an item is settled: by whoever comes first. first tells whether that was this
 // call. The error says why the item is not settled this way.
-func (i *Item) begin(how consume.How) (answer *notify.End, first bool, err error) {
+func (i *Item) begin(how consume.What) (answer *notify.End, first bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch {

@@ -24,10 +24,11 @@ const (
 	claiming
 	mending // claims/<bucket>
 	settling
-	resolving // whether a claim or a settlement was carried out
-	telling   // the time
-	listing   // the buckets of a queue that is appended to
-	fetching  // what is to be moved
+	resolvingClaim // whether one was carried out
+	resolvingSettlement
+	telling  // the time
+	listing  // the buckets of a queue that is appended to
+	fetching // what is to be moved
 	moving
 	tidying
 	joining
@@ -46,7 +47,7 @@ const (
 // avoids is how long something is passed over that was refused or makes no sense, in milliseconds.
 const avoids = 60_000
 
-var errForeign = errors.New("this is not a queue's")
+var errForeign = errors.New("no queue has written this")
 
 // base is what the parts of a machine share: its requests, and what is done about those that fail.
 type base struct {
@@ -56,11 +57,10 @@ type base struct {
 	signed   bool // consumers/<guid> stands
 	closing  bool
 	avoided  map[string]bool // paths that are passed over
-	unlucky  bool            // something is: the next in line may have more luck
+	yields   bool            // something is: it goes to the end of the line, as another may be allowed more
 	force    bool            // another look is wanted
 	ensuring int             // how many znodes are being made
 	tries    int             // of what was refused
-	doomed   []*item         // free ones that have had all their attempts, to be moved
 }
 
 // once asks unless that is being asked.
@@ -84,7 +84,7 @@ func (b *base) skip(path string, err error) {
 	if b.avoided[path] {
 		return
 	}
-	b.avoided[path], b.unlucky = true, true
+	b.avoided[path], b.yields = true, true
 	b.Emit(Skipped{Path: path, Err: err})
 	b.once(machine.Wake{After: avoids}, key{purpose: avoiding})
 }
@@ -93,7 +93,7 @@ func (b *base) skip(path string, err error) {
 // that was taken away may come back.
 func (b *base) refused(path string, err error) {
 	b.Emit(Skipped{Path: path, Err: err, Blocks: true})
-	b.unlucky = true
+	b.yields = true
 	b.pause()
 }
 

@@ -7,18 +7,27 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// seek looks for items and claims them, or stands in line if there are none.
+// mostLosses is how many items are lost to others before the buckets are listed again: by then the
+// listing is some trips old.
+const mostLosses = 4
+
+// seeking tells whether a claim, or what precedes one, is under way.
+func (m *Machine) seeking() bool {
+	return m.under[claiming] != nil || m.busy(looking, reading, mending, joining, leaving)
+}
+
+// seek looks for items and claims them, or stands in line if there are none. The cases are in the
+// order of what is to be known or done first, and some of them arm what they wait for.
 func (m *Machine) seek() {
-	if m.under[claiming] != nil || m.under[settling].has(thePlace) || m.busy(looking, reading, mending, joining, leaving) {
+	if t := m.under[settling]; m.seeking() || t != nil && t.joins {
 		return
 	}
 	l, s := &m.line, &m.search
-	switch room := m.room(); {
-	case m.doubt:
+	switch room := m.holdings.room(); {
+	case l.doubt:
 		m.look(true)
 	case room == 0:
-		s.drop()
-		m.candidates = nil
+		m.dropFound()
 		m.vain = m.vain && !m.cfg.Takes // how it is when the next is wanted is not known
 		if l.path != "" {
 			m.Ask(machine.Remove{Path: l.path}, key{purpose: leaving})
@@ -26,29 +35,30 @@ func (m *Machine) seek() {
 		}
 	case len(m.candidates) > 0:
 		m.claim(room)
-	case len(s.free) > 0 && s.losses < 4:
+	case len(s.free) > 0 && s.losses < mostLosses:
 		m.read(min(room, readTogether))
 	case s.unended:
 		m.look(false)
 	case s.losses > 0 || m.force || l.path == "" && !m.vain:
 		m.look(true)
-	case l.path == "" || m.unlucky && l.known && len(l.ahead) < 2:
-		m.unlucky = false
+	case l.path == "" || m.yields && l.known && len(l.ahead) < 2:
+		m.yields = false
 		l.stand()
 	case l.looks():
 		m.look(true)
-	case m.await(l.known && len(l.ahead) < 2, int64(len(l.ahead))*half):
+	case m.later.await(l.known && len(l.ahead) < 2, int64(len(l.ahead))*half):
 		m.look(true)
 	}
 }
 
 // look looks for items. One that begins a search counts as in vain, for the first, only if the bell
-// was armed before.
+// was armed before. A search may take the first's place away if it began half a second after a
+// ring; one that goes on after losses is still that one.
 func (m *Machine) look(begins bool) {
 	if begins {
 		m.search.begin()
 		m.armed = m.line.armed()
-		m.asSecond, m.late = m.late || m.asSecond && m.losses > 0, false
+		m.asSecond, m.line.late = m.line.late || m.asSecond && m.search.losses > 0, false
 	}
 	m.force = false
 	m.slots = m.later.toList(m.search.slots)
@@ -69,7 +79,7 @@ func (m *Machine) onLooked(ev machine.Looked) {
 	m.search.name(names[1], names[2])
 	m.later.take(m.search.slots, m.slots, rest[:len(m.slots)])
 	m.line.take(names[0])
-	for _, b := range m.search.take(rest[len(m.slots):], m.had) {
+	for _, b := range m.search.take(rest[len(m.slots):], m.holdings.had) {
 		m.tidy(machine.Op{Do: machine.Delete, Path: m.root.ClaimsOf(b), Version: machine.Any},
 			machine.Op{Do: machine.Delete, Path: m.root.Bucket(b), Version: 1})
 	}
@@ -86,23 +96,27 @@ func (m *Machine) found() {
 	l.rest = m.armed && l.armed() && len(l.ahead) == 0
 }
 
+// dropFound forgets what was found: a listing is for one claim.
+func (m *Machine) dropFound() {
+	m.search.drop()
+	m.candidates = nil
+}
+
 // read reads the next of what was found.
 func (m *Machine) read(n int) {
-	if m.large {
+	if m.search.large {
 		n = 1
 	}
 	m.picked = m.search.pick(n)
-	m.Ask(machine.Look{Queries: m.queriesOf(m.picked)}, key{purpose: reading})
+	m.Ask(machine.Look{Queries: m.search.queriesOf(m.picked)}, key{purpose: reading})
 }
 
 func (m *Machine) onRead(ev machine.Looked) {
-	items, gone := m.opened(m.picked, ev.Answers)
-	for range gone {
-		m.search.losses++
-	}
+	items, gone := m.search.opened(m.picked, ev.Answers)
+	m.search.losses += gone
 	for _, i := range items {
-		if m.spent(i.record.Attempts) {
-			m.doomed = append(m.doomed, i)
+		if m.holdings.spent(i.record.Attempts) && m.avoided[string(m.dead.root)] {
+			m.avoided[i.at.Path(m.root)] = true
 		} else {
 			m.candidates = append(m.candidates, i)
 		}
@@ -113,50 +127,78 @@ func (m *Machine) onRead(ev machine.Looked) {
 // claim claims what was read, in one transaction. It takes the item's version, for what was read
 // before somebody else's claim, and the claim's name, for what was read after it.
 func (m *Machine) claim(room int) {
-	t := &txn{}
+	t, l := &txn{}, &m.line
 	for _, i := range m.candidates[:min(room, len(m.candidates))] {
-		if len(t.items) > 0 && t.size+len(i.data) > mostBytes {
+		if !t.fits(i) {
 			break
 		}
 		t.items = append(t.items, i)
-		path := i.at.Path(m.root)
-		claim := machine.Op{Do: machine.Create, Path: m.root.Claim(i.at.Bucket, i.at.Seq), Data: []byte(m.cfg.GUID), Ephemeral: true}
-		data := layout.Counted(i.data, i.record.Attempts+1)
-		t.add(part{what: theItem, item: i}, machine.Op{Do: machine.Set, Path: path, Data: data, Version: i.version})
-		t.add(part{what: theClaim, item: i}, claim)
+		m.claimItem(t, i)
 	}
-	if l := &m.line; l.path != "" {
-		if m.asSecond && len(l.ahead) == 1 { // the first hangs, or it is slow, and joins again
-			t.add(part{what: theFirst}, machine.Op{Do: machine.Delete, Path: l.ahead[0], Version: machine.Any})
+	leaves := l.path != ""
+	if m.asSecond && len(l.ahead) == 1 { // the first hangs, or it is slow, and joins again
+		op := machine.Op{Do: machine.Delete, Path: l.ahead[0], Version: machine.Any}
+		t.add(op, part{failed: func(machine.Code) { m.asSecond = false }})
+	}
+	if leaves {
+		t.add(machine.Op{Do: machine.Delete, Path: l.path, Version: machine.Any}, part{failed: func(machine.Code) { l.left() }})
+	}
+	// Without it nobody would hear that the claims have ended with this consumer.
+	self := machine.Op{Do: machine.Check, Path: m.root.Consumer(m.cfg.GUID), Version: machine.Any}
+	t.add(self, part{failed: func(machine.Code) { m.signed = false }})
+	t.done = func([]machine.Result) {
+		if leaves {
+			l.left()
 		}
-		t.add(part{what: thePlace}, machine.Op{Do: machine.Delete, Path: l.path, Version: machine.Any})
+		m.claimed(t.items)
 	}
+	t.forbidden = func(i *item, _ error) { m.uncandidate(i) }
 	m.send(t, claiming)
 }
 
-// claimed takes in that a claim was carried out.
-func (m *Machine) claimed(t *txn) {
-	for _, i := range t.items {
+func (m *Machine) claimItem(t *txn, i *item) {
+	rival := func(machine.Code) {
+		m.search.lost()
+		m.uncandidate(i)
+	}
+	data := layout.Counted(i.data, i.record.Attempts+1)
+	t.add(machine.Op{Do: machine.Set, Path: i.at.Path(m.root), Data: data, Version: i.version}, part{
+		item: i, failed: rival,
+		done: func(r machine.Result) { i.token = r.Stat.Mzxid }, // that of its claim: it is the same transaction
+	})
+	claim := machine.Op{Do: machine.Create, Path: m.root.Claim(i.at.Bucket, i.at.Seq), Data: []byte(m.cfg.GUID), Ephemeral: true}
+	t.add(claim, part{
+		item: i,
+		failed: func(code machine.Code) {
+			if code != machine.NoNode {
+				rival(code)
+				return
+			}
+			b := i.at.Bucket // the claims' parent was deleted by hand
+			m.Ask(machine.Transact{Ops: []machine.Op{
+				{Do: machine.Check, Path: m.root.Bucket(b), Version: machine.Any}, {Do: machine.Create, Path: m.root.ClaimsOf(b)},
+			}}, key{purpose: mending})
+		},
+		refused: func(err error) {
+			m.skip(m.root.Bucket(i.at.Bucket), err)
+			m.dropFound()
+			m.force = true
+		},
+	})
+}
+
+// claimed takes in that a claim was carried out. What had had its attempts becomes a dead letter, as
+// after one more that failed.
+func (m *Machine) claimed(items []*item) {
+	for _, i := range items {
 		i.record.Attempts++
 		i.version++
 		i.data = layout.Counted(i.data, i.record.Attempts)
-		m.hold(i)
+		m.holdings.hold(i)
 	}
-	m.vain = len(m.candidates) == len(t.items) && len(m.free) == 0 && !m.unended
+	m.vain = len(m.candidates) == len(items) && len(m.search.free) == 0 && !m.search.unended
 	m.candidates = nil
-	m.won()
-}
-
-// outrun takes in that somebody else was faster. What is left of the claim is sent again.
-func (m *Machine) outrun(w part, code machine.Code) {
-	if b := w.item.at.Bucket; w.what == theClaim && code == machine.NoNode { // its parent was deleted by hand
-		m.Ask(machine.Transact{Ops: []machine.Op{
-			{Do: machine.Check, Path: m.root.Bucket(b), Version: machine.Any}, {Do: machine.Create, Path: m.root.ClaimsOf(b)},
-		}}, key{purpose: mending})
-		return
-	}
-	m.lost()
-	m.uncandidate(w.item)
+	m.search.won()
 }
 
 func (m *Machine) uncandidate(i *item) {

@@ -64,7 +64,7 @@ type consumer struct {
 type grip struct {
 	item     *item
 	received bool
-	how      consume.How
+	how      consume.What
 }
 
 func (w *world) newItem(p put) *item {
@@ -162,7 +162,7 @@ func (c *consumer) deliver(e consume.Deliver) {
 	switch {
 	case !c.actor.Trusted(e.Epoch):
 		w.deaths++ // it counts if it is overdue meanwhile
-		c.actor.Tell(consume.Unheld{No: e.No})
+		c.actor.Tell(consume.Wish{No: e.No, What: consume.Unheld})
 		return
 	case string(w.Data(e.Path)) != fmt.Sprintf("%s.%d", c.name, c.lives):
 		w.Failf("%s has no claim on %s", c.name, i.body)
@@ -189,10 +189,10 @@ func (c *consumer) receive(no uint64) {
 		g.item.attempts++
 	}
 	c.want(-1)
-	c.actor.Tell(consume.Received{No: no})
+	c.actor.Tell(consume.Wish{No: no, What: consume.Received})
 }
 
-func (c *consumer) settle(no uint64, how consume.How, after int64) {
+func (c *consumer) settle(no uint64, how consume.What, after int64) {
 	g := c.held[no]
 	g.how = how
 	if how == consume.Ack {
@@ -200,7 +200,7 @@ func (c *consumer) settle(no uint64, how consume.How, after int64) {
 	} else {
 		c.release(g.item)
 	}
-	c.actor.Tell(consume.Settle{No: no, How: how, After: after})
+	c.actor.Tell(consume.Wish{No: no, What: how, After: after})
 }
 
 func (c *consumer) finish(no uint64) {
@@ -224,7 +224,7 @@ func (c *consumer) settled(e consume.Settled) {
 	case errors.Is(e.Err, recipetest.ErrRefused):
 		g.how = 0
 		if c.world.deaths++; g.item.holder != c { // it counts as received
-			c.actor.Tell(consume.Over{No: e.No})
+			c.actor.Tell(consume.Wish{No: e.No, What: consume.Ended})
 			break
 		} else if c.world.ending {
 			c.finish(e.No)
@@ -247,7 +247,7 @@ func (c *consumer) lapse() {
 	for _, no := range c.nos(func(*grip) bool { return true }) {
 		c.release(c.held[no].item)
 		delete(c.held, no)
-		c.actor.Tell(consume.Over{No: no})
+		c.actor.Tell(consume.Wish{No: no, What: consume.Ended})
 		c.want(1)
 	}
 	for _, g := range c.held {

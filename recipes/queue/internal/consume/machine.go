@@ -16,12 +16,12 @@ import (
 // move are under way at a time, and of those that append to a queue, one.
 type Machine struct {
 	*base
-	book
-	line
-	search
-	later
+	holdings holdings
+	line     line
+	search   search
+	later    later
 
-	tail, dead end
+	tail, dead appender
 	candidates []*item // that were read, and are to be claimed
 	picked     []layout.Item
 	fetched    []layout.Item   // that are due
@@ -38,16 +38,16 @@ type Machine struct {
 func New(cfg Config) machine.Machine {
 	b := &base{cfg: cfg, root: cfg.Root, avoided: make(map[string]bool)}
 	return &Machine{
-		base: b,
-		book: book{base: b, items: make(map[uint64]*item), last: cfg.First, wanted: cfg.Prefetch},
-		line: line{base: b},
+		base:     b,
+		holdings: holdings{base: b, items: make(map[uint64]*item), last: cfg.First, wanted: cfg.Prefetch},
+		line:     line{base: b},
 		search: search{
 			base: b, rng: rand.New(rand.NewPCG(cfg.Seed, 0)), window: 1, width: 1,
 			empty: make(map[layout.Bucket]bool),
 		},
 		later: later{base: b}, under: make(map[purpose]*txn),
-		tail: end{cfg.Root, tail.New(cfg.Root, tail.Usual)},
-		dead: end{cfg.Dead, tail.New(cfg.Dead, tail.Usual)},
+		tail: appender{cfg.Root, tail.New(cfg.Root, tail.Usual)},
+		dead: appender{cfg.Dead, tail.New(cfg.Dead, tail.Usual)},
 	}
 }
 
@@ -56,9 +56,9 @@ func (m *Machine) Phase() string {
 	switch {
 	case !m.signed:
 		return "offline"
-	case m.path == "":
+	case m.line.path == "":
 		return "busy"
-	case len(m.ahead) == 0:
+	case len(m.line.ahead) == 0:
 		return "first in line"
 	}
 	return "in line"
@@ -73,34 +73,36 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
 		m.Begin(ev.Epoch)
-		m.untrusted = false
+		m.holdings.untrusted = false
 		m.renew()
 	case machine.EpochEnded:
 		m.lose()
 		m.End()
 	case machine.TrustGained:
-		m.trust()
+		m.holdings.trust()
 	case machine.Closing:
 		m.close()
 	case machine.Fired:
 		m.line.onFired(ev.Path)
 	case machine.Woke:
 		m.onWoke(k)
-	case Demand, Received, Settle, Unheld, Over, Extend:
-		m.onWish(ev)
+	case Demand:
+		m.holdings.wanted = ev.Wanted
+	case Wish:
+		m.holdings.onWish(ev)
 	default:
 		m.onAnswer(k, ev)
 	}
 	m.proceed()
 	m.idle()
-	m.fresh = false
+	m.later.fresh = false
 	return m.Flush()
 }
 
 func (m *Machine) onWoke(k key) {
 	switch k.purpose {
 	case lingering:
-		m.late = true
+		m.line.late = true
 	case waiting:
 		m.later.rang()
 	case avoiding:
@@ -109,7 +111,7 @@ func (m *Machine) onWoke(k key) {
 	case idling:
 		m.close()
 	case expiring:
-		m.onExpired(k.at)
+		m.holdings.onExpired(k.at)
 	}
 }
 
@@ -118,12 +120,12 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 	case machine.Ensured:
 		m.onPrepared(k.at, ev)
 	case machine.Listed:
-		m.onCounted(ev)
+		m.line.onCounted(ev)
 	case machine.Seen:
 		if k.purpose == hearing {
-			m.onHeard(ev)
+			m.line.onHeard(ev)
 		} else {
-			m.onFollowed(ev)
+			m.line.onFollowed(ev)
 		}
 	case machine.Looked:
 		switch k.purpose {
@@ -131,8 +133,10 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 			m.onLooked(ev)
 		case reading:
 			m.onRead(ev)
-		case resolving:
-			m.onResolved(k.at, ev)
+		case resolvingClaim:
+			m.onResolved(claiming, 1, ev)
+		case resolvingSettlement:
+			m.onResolved(settling, 0, ev)
 		case listing:
 			m.onEnd(k.at, ev)
 		case fetching:
@@ -144,14 +148,14 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 			m.onSent(k.purpose, ev)
 		case signing:
 			m.onSigned(ev)
-			clear(m.empty) // whoever has deleted that znode by hand may have deleted the queue
+			clear(m.search.empty) // whoever has deleted that znode by hand may have deleted the queue
 			m.force = m.search.buckets != nil
 		case mending:
 			if ev.Failed == 1 && ev.Code != machine.NodeExists || ev.Code == machine.Refused {
 				m.ok(ev.Code, m.root.Claims(), ev.Err)
 			}
 		case joining:
-			m.onStood(ev)
+			m.line.onStood(ev)
 		case telling:
 			m.onTold(ev)
 		}
@@ -160,9 +164,10 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 
 // renew begins with nothing but what the application knows.
 func (m *Machine) renew() {
-	m.signed, m.candidates, m.doomed, m.vain, m.ensuring = false, nil, nil, false, 0
+	m.signed, m.candidates, m.vain, m.ensuring = false, nil, false, 0
 	clear(m.under)
-	m.bell, m.consumers, m.alarm, m.due, m.next = false, false, 0, nil, 0
+	m.line.bell, m.line.consumers = false, false
+	m.later.alarm, m.later.due, m.later.next = 0, nil, 0
 	m.line.left()
 	m.search.drop()
 	m.search.begin()
@@ -172,11 +177,11 @@ func (m *Machine) renew() {
 
 // lose gives up all claims: they have ended with the session. What was being settled may be.
 func (m *Machine) lose() {
-	for _, i := range slices.Clone(m.held) {
+	for _, i := range slices.Clone(m.holdings.held) {
 		if t := m.under[settling]; t != nil && slices.Contains(t.items, i) {
-			m.over(i, errors.Join(ErrLost, ErrUnknown))
+			m.holdings.end(i, errors.Join(ErrLost, ErrUnknown))
 		} else {
-			m.over(i, ErrLost)
+			m.holdings.end(i, ErrLost)
 		}
 	}
 	m.renew()
@@ -185,8 +190,8 @@ func (m *Machine) lose() {
 // close has everything go back that nobody wishes to settle, and then the machine end.
 func (m *Machine) close() {
 	m.closing = true
-	for _, i := range m.held {
-		m.dismiss(i)
+	for _, i := range m.holdings.held {
+		m.holdings.dismiss(i)
 	}
 }
 
@@ -209,7 +214,7 @@ func (m *Machine) proceed() {
 		}
 		m.settle()
 		m.move()
-		if m.closing && len(m.held) == 0 {
+		if m.closing && len(m.holdings.held) == 0 {
 			m.finish()
 		} else {
 			m.seek()
@@ -221,10 +226,10 @@ func (m *Machine) proceed() {
 func (m *Machine) finish() {
 	switch {
 	case m.under[claiming] != nil || m.under[settling] != nil || m.busy(looking, joining, leaving):
-	case m.doubt:
+	case m.line.doubt:
 		m.look(true)
-	case m.path != "":
-		m.Ask(machine.Remove{Path: m.path}, key{purpose: leaving})
+	case m.line.path != "":
+		m.Ask(machine.Remove{Path: m.line.path}, key{purpose: leaving})
 		m.line.left()
 	case m.signed:
 		m.signed = false
@@ -239,7 +244,7 @@ func (m *Machine) idle() {
 	k := key{purpose: idling}
 	switch {
 	case m.cfg.Idle == 0, m.closing:
-	case m.wanted == 0 && len(m.held) == 0:
+	case m.holdings.wanted == 0 && len(m.holdings.held) == 0:
 		m.once(machine.Wake{After: m.cfg.Idle}, k)
 	default:
 		m.Cancel(k)

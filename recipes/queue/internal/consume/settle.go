@@ -15,8 +15,8 @@ func (m *Machine) settle() {
 	t, acks := &txn{}, true
 	// One that was refused may be refused for good: it must not keep the others.
 	for _, alone := range []bool{false, true} {
-		for _, i := range m.held {
-			fits := len(t.items) == 0 || !alone && !t.full() && t.size+len(i.data) < mostBytes
+		for _, i := range m.holdings.held {
+			fits := len(t.items) == 0 || !alone && t.fits(i)
 			if i.how != 0 && i.alone == alone && fits && m.settleItem(t, i) {
 				t.items = append(t.items, i)
 				acks = acks && i.how == Ack
@@ -29,22 +29,39 @@ func (m *Machine) settle() {
 	if len(t.items) == 0 {
 		return
 	}
-	t.appendAll()
-	if acks && m.vain && m.path == "" && m.room() > 0 && m.under[claiming] == nil && m.candidates == nil && m.free == nil &&
-		!m.busy(looking, reading, joining, leaving) {
-		t.add(part{what: thePlace}, m.join())
+	m.appendAll(t)
+	// Nothing was left at the last look: the place in line is made in the same trip, and the look
+	// behind it finds what has come meanwhile.
+	if acks && m.vain && m.line.path == "" && m.holdings.room() > 0 && !m.seeking() && len(m.candidates)+len(m.search.free) == 0 {
+		t.joins = true
+		t.add(m.line.join(), part{failed: func(machine.Code) { m.prepare(m.root) }})
+	}
+	t.done = func(results []machine.Result) {
+		for _, i := range t.items {
+			m.force = m.force || i.how != Ack && i.due == 0 // a look under way may have been before it went back
+			m.holdings.end(i, nil)
+		}
+		switch {
+		case t.joins && results != nil:
+			m.line.joined(results[len(results)-1].Path)
+		case t.joins:
+			m.line.doubt = true
+		}
+	}
+	t.forbidden = func(i *item, err error) {
+		m.holdings.unsettle(i, err)
+		m.pause()
 	}
 	m.send(t, settling)
 }
 
 // settleItem adds what settles an item; false if something has to be known first.
 func (m *Machine) settleItem(t *txn, i *item) bool {
-	path := i.at.Path(m.root)
 	add := func(op machine.Op) {
-		op.Path, op.Version = path, i.version
-		t.add(part{what: theItem, item: i}, op)
+		op.Path, op.Version = i.at.Path(m.root), i.version
+		t.add(op, part{item: i, failed: func(code machine.Code) { m.unclaimed(i, code == machine.NoNode) }})
 		claim := machine.Op{Do: machine.Delete, Path: m.root.Claim(i.at.Bucket, i.at.Seq), Version: machine.Any}
-		t.add(part{what: theClaim, item: i}, claim)
+		t.add(claim, part{item: i, failed: func(machine.Code) { m.unclaimed(i, false) }})
 	}
 	switch {
 	case i.how == Ack:
@@ -53,27 +70,30 @@ func (m *Machine) settleItem(t *txn, i *item) bool {
 		return true
 	case i.how == Return:
 		add(machine.Op{Do: machine.Set, Data: layout.Counted(i.data, i.record.Attempts-1)})
-	case m.buries(i.record.Attempts):
+	case m.holdings.spent(i.record.Attempts) && !m.avoided[string(m.dead.root)]: // it becomes a dead letter
 		if !m.appends(&m.dead) {
 			return false
 		}
 		add(machine.Op{Do: machine.Delete})
 		t.free(m.root, i)
-		t.bury(&m.dead, i)
+		t.appendTo(&m.dead, i, layout.Item{Bucket: layout.Bucket{Lane: layout.Lane{Priority: i.at.Bucket.Lane.Priority}}, GUID: i.at.GUID}, 0)
+		m.ring(t, &m.dead)
 		return true
-	case i.after > 0 && !i.owned:
+	case i.after > 0 && !i.owned: // it pauses
 		if i.due == 0 {
-			m.tell()
+			m.later.tell()
 		}
 		if i.due == 0 || !m.appends(&m.tail) {
 			return false
 		}
 		add(machine.Op{Do: machine.Delete})
-		t.postpone(&m.tail, i)
+		slot := layout.SlotOf(i.due-i.after, i.after) // due less after is when that was told
+		t.appendTo(&m.tail, i, layout.Item{Bucket: layout.Bucket{Lane: slot}, GUID: i.at.GUID, Due: i.due}, i.record.Attempts)
+		m.moved(t)
 	default: // an item that its producer owns cannot be moved
 		add(machine.Op{Do: machine.Check})
 	}
-	t.ring(&m.tail)
+	m.ring(t, &m.tail)
 	return true
 }
 
@@ -82,21 +102,21 @@ func (m *Machine) onTold(ev machine.Transacted) {
 	if !m.ok(ev.Code, m.root.Line(), ev.Err) {
 		return
 	}
-	m.saw(ev.Results[0].Stat.Mtime)
-	for _, i := range m.held {
+	m.later.saw(ev.Results[0].Stat.Mtime)
+	for _, i := range m.holdings.held {
 		if i.how == Nack && i.after > 0 && i.due == 0 {
-			i.due = layout.Due(m.now, i.after)
+			i.due = layout.Due(m.later.now, i.after)
 		}
 	}
 }
 
-// unsettled takes in that an item is not what this consumer has claimed any more. A claim is left
+// unclaimed takes in that an item is not what this consumer has claimed any more. A claim is left
 // alone, also if its item is gone: the queue may have been deleted, and the claim be a rival's on
 // an item which has that number now. One that stands for nothing goes with the session.
-func (m *Machine) unsettled(w part, code machine.Code) {
+func (m *Machine) unclaimed(i *item, gone bool) {
 	cause := ErrLost
-	if w.what == theItem && code == machine.NoNode {
+	if gone {
 		cause = ErrGone
 	}
-	m.over(w.item, cause)
+	m.holdings.end(i, cause)
 }

@@ -1,96 +1,69 @@
 package consume
 
 import (
-	"slices"
+	"cmp"
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
 )
 
-// txn is a transaction, and what each of its operations is for.
+// txn is a transaction, and what follows from its answer.
 type txn struct {
-	ops   []machine.Op
-	parts []part
-	size  int
-	items []*item
-
+	ops       []machine.Op
+	parts     []part // of the same
+	items     []*item
 	additions []addition
+	size      int
+	joins     bool                     // it makes a place in line
+	done      func([]machine.Result)   // it was carried out; no results: the answer was lost
+	forbidden func(i *item, err error) // somebody has no right to do this with an item
 }
 
-// most and mostBytes bound a transaction; one item is always in it.
+// part is what follows from the result of an operation.
+type part struct {
+	item    *item // that it is about; nil: none, or several
+	done    func(machine.Result)
+	failed  func(machine.Code) // because of this operation nothing was done
+	refused func(err error)    // so, and because of a right; nil: the item is forbidden
+}
+
+// mostItems and mostBytes bound a transaction; one item is always in it. So a consumer with a large
+// prefetch holds up neither the servers nor its own other requests.
 const (
-	most      = 50
+	mostItems = 50
 	mostBytes = 256 << 10
 )
 
-// part says what an operation is for.
-type part struct {
-	what what
-	item *item
-	end  *end // whose bell it is, or that is appended to
-	tail tail.Part
-}
-
-type what int
-
-const (
-	theItem what = iota + 1
-	theClaim
-	theID
-	theBell
-	theParent // later/, whose version tells that something was moved
-	thePlace
-	theFirst // the place of the first in line
-	appended
-)
-
-func (t *txn) add(p part, op machine.Op) {
+func (t *txn) add(op machine.Op, p part) {
 	t.ops, t.parts = append(t.ops, op), append(t.parts, p)
 	t.size += len(op.Data) + len(op.Path)
 }
 
 // once adds an operation that no transaction needs twice.
-func (t *txn) once(p part, op machine.Op) {
+func (t *txn) once(op machine.Op, p part) {
 	for _, o := range t.ops {
 		if o.Do == op.Do && o.Path == op.Path {
 			return
 		}
 	}
-	t.add(p, op)
+	t.add(op, p)
 }
 
-// full tells whether nothing more fits in.
-func (t *txn) full() bool { return len(t.items) >= most || t.size >= mostBytes }
-
-// failed is what the operation was for that a transaction failed for; zero if that is not known.
-func (t *txn) failed(ev machine.Transacted) part {
-	if ev.Failed < 0 || ev.Failed >= len(t.parts) {
-		return part{}
-	}
-	return t.parts[ev.Failed]
-}
-
-// has tells whether something is among what a transaction does.
-func (t *txn) has(w what) bool {
-	return t != nil && slices.ContainsFunc(t.parts, func(p part) bool { return p.what == w })
-}
-
-// exclude has the transaction fail if an item is claimed.
-func (t *txn) exclude(i *item, claim machine.Op) {
-	t.add(part{what: theClaim, item: i}, claim)
-	t.add(part{what: theClaim, item: i}, machine.Op{Do: machine.Delete, Path: claim.Path, Version: machine.Any})
+// fits tells whether there is room for one more item.
+func (t *txn) fits(i *item) bool {
+	return len(t.items) == 0 || len(t.items) < mostItems && t.size+len(i.data) < mostBytes
 }
 
 // free frees an item's id.
 func (t *txn) free(root layout.Root, i *item) {
-	if !i.freed {
+	if !i.idFreed {
 		path, _ := root.ID(i.record.ID)
-		t.add(part{what: theID, item: i}, machine.Op{Do: machine.Delete, Path: path, Version: machine.Any})
+		// It was deleted by hand, or a stranger has made a child of it, and it stays.
+		t.add(machine.Op{Do: machine.Delete, Path: path, Version: machine.Any}, part{failed: func(machine.Code) { i.idFreed = true }})
 	}
 }
 
-// send sends a transaction for some items.
+// send sends a transaction.
 func (m *Machine) send(t *txn, p purpose) {
 	m.under[p] = t
 	m.Ask(machine.Transact{Ops: t.ops}, key{purpose: p})
@@ -98,166 +71,111 @@ func (m *Machine) send(t *txn, p purpose) {
 
 func (m *Machine) onSent(p purpose, ev machine.Transacted) {
 	t := m.under[p]
-	switch ev.Code {
-	case machine.Done:
-		for n, part := range t.parts {
-			switch r := ev.Results[n]; {
-			case part.what == appended:
-				part.end.Done(part.tail, r)
-			case r.Stat.Mtime > 0: // it was set
-				m.saw(r.Stat.Mtime)
-				if part.item != nil {
-					part.item.token = r.Stat.Mzxid // that of its claim: it is the same transaction
-				}
-			}
-		}
-		m.done(p, t, ev.Results)
-	case machine.Unknown:
+	if ev.Code == machine.Unknown {
 		m.tail.Forget()
 		m.dead.Forget()
 		m.resolve(p)
-	default:
-		delete(m.under, p)
-		m.refusedFor(p, t, t.failed(ev), ev)
-		m.found()
+		return
 	}
-}
-
-// done takes in that a transaction was carried out. There are no results if its answer was lost.
-func (m *Machine) done(p purpose, t *txn, results []machine.Result) {
 	delete(m.under, p)
-	switch p {
-	case claiming:
-		if t.has(thePlace) {
-			m.left()
+	if ev.Code == machine.Done {
+		for n, r := range ev.Results {
+			if r.Stat.Mtime > 0 { // it was set
+				m.later.saw(r.Stat.Mtime)
+			}
+			if done := t.parts[n].done; done != nil {
+				done(r)
+			}
 		}
-		m.claimed(t)
-	case settling:
-		for _, i := range t.items {
-			m.force = m.force || i.how != Ack && i.due == 0 // a look under way may have been before it went back
-			m.over(i, nil)
-		}
-		if t.has(thePlace) && results != nil {
-			m.joined(results[len(results)-1].Path)
-		} else if t.has(thePlace) {
-			m.doubt = true
-		}
-	case moving:
-		m.force = true
+		t.done(ev.Results)
+		return
 	}
-}
-
-// refusedFor takes in for what a transaction was refused. What can be carried out still is sent
-// again.
-func (m *Machine) refusedFor(p purpose, t *txn, w part, ev machine.Transacted) {
-	m.force = m.force || p == moving
-	// What has a child is in nobody else's hands: it is refused, too.
-	switch definite := ev.Code != machine.Refused && (ev.Code != machine.NotEmpty || w.what == theID); {
-	case w.end != nil && (definite || w.end == &m.dead):
-		m.unappended(w, ev)
-	case w.what == thePlace && definite:
-		if m.left(); p == settling { // it was to be made
-			m.prepare(m.root)
-		}
-	case w.what == theFirst && definite:
-		m.asSecond = false
-	case w.what == theID && definite: // it was deleted by hand
-		if w.item.freed = true; p == moving {
-			m.doomed = t.items
-		}
-	case definite && w.item == nil:
+	m.force = m.force || p == moving // what is left the next look shows
+	var w part                       // it is not always told
+	if ev.Failed >= 0 && ev.Failed < len(t.parts) {
+		w = t.parts[ev.Failed]
+	}
+	// NotEmpty: a stranger has made a child of the item. To try again is of no use, as with a right.
+	switch refused := ev.Code == machine.Refused || ev.Code == machine.NotEmpty && w.item != nil; {
+	case refused && w.refused != nil:
+		w.refused(ev.Err)
+	case refused:
+		m.forbid(p, t, w.item, ev.Err)
+	case w.failed != nil:
+		w.failed(ev.Code)
+	default: // a parent or the bell was deleted by hand
 		m.prepare(m.root)
-	case definite && p == moving && w.what == theClaim && ev.Code == machine.NoNode:
-		m.outrun(w, ev.Code)
-	case definite && p == claiming:
-		m.outrun(w, ev.Code)
-	case definite && p == settling:
-		m.unsettled(w, ev.Code)
-	case !definite:
-		for _, i := range t.items {
-			if w.item != nil && w.item != i {
-				continue
-			}
-			// It is not always told for which of several: then each is sent alone.
-			if i.alone = true; w.item == i || len(t.items) == 1 || p != settling {
-				m.forbidden(p, w.what, i, ev.Err)
-			}
-		}
 	}
+	m.found()
 }
 
-// forbidden: somebody has no right to what is to be done with an item.
-func (m *Machine) forbidden(p purpose, w what, i *item, err error) {
-	switch {
-	case p == settling: // if it goes back now, somebody else may have more luck
-		m.skip(i.at.Path(m.root), err)
-		m.unsettle(i, err)
-		m.pause()
-	case w == theClaim:
-		m.skip(m.root.Bucket(i.at.Bucket), err)
-		m.free, m.candidates, m.force = nil, nil, true
-	default:
-		m.skip(i.at.Path(m.root), err)
-		m.uncandidate(i)
+// forbid: somebody has no right to what was to be done with an item. Of several it is not always
+// told with which: then each is settled alone.
+func (m *Machine) forbid(p purpose, t *txn, which *item, err error) {
+	for _, i := range t.items {
+		if which != nil && which != i {
+			continue
+		}
+		if i.alone = true; which == i || len(t.items) == 1 || p != settling {
+			m.skip(i.at.Path(m.root), err)
+			t.forbidden(i, err)
+		}
 	}
 }
 
 // resolve finds out whether a transaction was carried out whose answer was lost. What was to be
 // moved the next look shows.
 func (m *Machine) resolve(p purpose) {
-	if p == moving {
-		m.done(p, m.under[p], nil)
+	t, k := m.under[p], resolvingClaim
+	switch p {
+	case moving:
+		delete(m.under, p)
+		t.done(nil)
 		return
+	case settling:
+		k = resolvingSettlement
 	}
 	var queries []machine.Query
-	for _, i := range m.under[p].items {
+	for _, i := range t.items {
 		queries = append(queries, machine.Query{Path: m.root.Claim(i.at.Bucket, i.at.Seq)}, machine.Query{Path: i.at.Path(m.root)})
 	}
-	k := key{purpose: resolving}
-	if p == claiming {
-		k.at = "claim"
-	}
-	m.once(machine.Look{Queries: queries}, k)
+	m.once(machine.Look{Queries: queries}, key{purpose: k})
 }
 
 // onResolved: a claim was carried out if claims are this consumer's now, of items with the next
 // version; a settlement if none is, of items with the version from before. What this consumer has
 // claimed again meanwhile has another one.
-func (m *Machine) onResolved(at string, ev machine.Looked) {
-	p, delta := settling, int32(0)
-	if at != "" {
-		p, delta = claiming, 1
-	}
+func (m *Machine) onResolved(p purpose, delta int32, ev machine.Looked) {
 	t := m.under[p]
-	var mine []*item
-	for n, a := range ev.Answers {
-		seen, _ := a.(machine.Seen)
-		if seen.Code != machine.Done {
-			m.refused(seen.Path, seen.Err)
+	var mine, others []*item
+	for n, i := range t.items {
+		claim, _ := ev.Answers[2*n].(machine.Seen)
+		seen, _ := ev.Answers[2*n+1].(machine.Seen)
+		if claim.Code != machine.Done || seen.Code != machine.Done {
+			m.refused(seen.Path, cmp.Or(claim.Err, seen.Err))
 			return // and again behind the pause
 		}
-		if n%2 == 0 {
-			continue
-		}
-		i := t.items[n/2]
-		claim, _ := ev.Answers[n-1].(machine.Seen)
 		if string(claim.Data) == m.cfg.GUID && seen.Exists && seen.Stat.Version == i.version+delta {
 			i.token = claim.Stat.Czxid
 			mine = append(mine, i)
-		} else if p == settling && i.how == Ack && seen.Exists {
-			m.over(i, ErrLost) // somebody has deleted the claim before
+		} else if seen.Exists {
+			others = append(others, i)
 		}
 	}
+	delete(m.under, p)
 	switch {
 	case p == settling && len(mine) == 0:
-		m.done(p, t, nil)
+		for _, i := range others {
+			if i.how == Ack { // somebody has deleted the claim before
+				m.holdings.end(i, ErrLost)
+			}
+		}
+		t.done(nil)
 	case p == claiming && len(mine) > 0:
 		t.items = mine
-		m.done(p, t, nil)
-	default:
-		delete(m.under, p)
-		if p == claiming {
-			m.candidates, m.free, m.force = nil, nil, true // a listing is for one claim
-		}
+		t.done(nil)
+	case p == claiming:
+		m.dropFound()
+		m.force = true
 	}
 }

@@ -15,45 +15,31 @@ var (
 	ErrClosing = errors.New("the consumer is closing")
 )
 
-// Wishes about an item whose number is not greater than [Config.First] are for a machine before
-// this one, and are ignored: its items are lost, and whoever asked was answered.
-
 // Demand is how many items are wanted, in the place of [Config.Prefetch].
 type Demand struct{ Wanted int }
 
-// Received: an item that was handed out has found its receiver.
-type Received struct{ No uint64 }
-
-// Settle says what becomes of an item that was handed out. Only the first for an item counts.
-type Settle struct {
-	No    uint64
-	How   How
-	After int64 // of Nack: the pause, in milliseconds
+// Wish says what has become of an item that was handed out, or what is to.
+type Wish struct {
+	No    uint64 // of the item: see [Config.First]
+	What  What
+	After int64 // of Nack: the pause; of Extend: from now on; in milliseconds
 }
 
-// How an item is settled.
-type How int
+// What is wished. Of Ack, Nack and Return the first for an item counts, and is answered.
+type What int
 
-// The ways to settle one.
+// What can be wished.
 const (
-	Ack    How = iota + 1 // done with: it is deleted
-	Nack                  // it goes back, and this was an attempt
-	Return                // it goes back as if it had never been handed out: nobody has received it
+	Ack      What = iota + 1 // done with: it is deleted
+	Nack                     // it goes back, and this was an attempt
+	Return                   // it goes back as if it had never been handed out: nobody has received it
+	Received                 // it has found its receiver
+	Ended                    // the possession has ended by itself: it goes back; if it was received, this was an attempt
+	Extend                   // it has more time
+	// Unheld: no possession could be made, because the session is not trusted at this instant. When
+	// it is, the item is handed out again, under another number.
+	Unheld
 )
-
-// Unheld: no possession could be made of an item that was handed out, because the session is not
-// trusted at this instant. It is handed out again, under another number, when it is.
-type Unheld struct{ No uint64 }
-
-// Over: the possession of an item has ended by itself. It goes back; if it was received, this was
-// an attempt.
-type Over struct{ No uint64 }
-
-// Extend gives an item more time.
-type Extend struct {
-	No    uint64
-	After int64 // from now, in milliseconds
-}
 
 // Deliver hands an item out.
 type Deliver struct {
@@ -69,7 +55,7 @@ type Deliver struct {
 	Version  int32  // that the item has as long as the claim stands
 }
 
-// Settled answers Settle. ErrLost: the claim was lost before, and nothing was changed; with
+// Settled answers Ack, Nack and Return. ErrLost: the claim was lost before, and nothing was changed; with
 // ErrUnknown it was lost while the settlement was under way, which may have been carried out.
 // ErrGone: somebody has removed the item.
 type Settled struct {
@@ -88,21 +74,4 @@ type Skipped struct {
 	Path   string
 	Err    error
 	Blocks bool // nothing can be claimed until it passes
-}
-
-// subject is the number of the item that a wish is about, if it is about one.
-func subject(wish any) (no uint64, about bool) {
-	switch w := wish.(type) {
-	case Received:
-		return w.No, true
-	case Settle:
-		return w.No, true
-	case Unheld:
-		return w.No, true
-	case Over:
-		return w.No, true
-	case Extend:
-		return w.No, true
-	}
-	return 0, false
 }

@@ -2,6 +2,7 @@ package consume
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/troupe-go/troupe/machine"
@@ -17,35 +18,35 @@ type item struct {
 	owned   bool // by its producer's session: it cannot be moved
 	token   int64
 
-	no    uint64 // 0: not handed out
-	taken bool   // it has found its receiver
-	how   How    // what is wished; 0: nothing
-	after int64  // of Nack: the pause
-	due   int64  // when that is over; 0: not known
-	told  bool   // the wish is answered with Settled
-	freed bool   // its id is free, or has never been
-	rest  int64  // of the time to settle it in, when the timer that runs is over
-	gains int    // when it was handed out
-	alone bool   // a settlement was refused, perhaps for it: it is settled behind the others, and alone
+	no       uint64 // 0: not handed out
+	received bool   // it has found its receiver
+	how      What   // Ack, Nack or Return, if that is wished
+	after    int64  // of Nack: the pause
+	due      int64  // when that is over; 0: not known
+	answered bool   // the wish is, with Settled
+	idFreed  bool   // its id is free, or has never been
+	timeLeft int64  // to settle it in, when the timer that runs is over
+	trustNo  int    // how often trust had been gained when it was handed out
+	alone    bool   // a settlement was refused, perhaps for it: it is settled behind the others, and alone
 }
 
-// book is what the consumer has: items that it has claimed and not settled.
-type book struct {
+// holdings are what the consumer has: items that it has claimed and not settled.
+type holdings struct {
 	*base
 	held      []*item
 	items     map[uint64]*item // that are handed out, by number
 	last      uint64           // the number given last
 	wanted    int              // how many it may have
 	untrusted bool             // no possession can be made: items wait
-	gains     int              // how often trust was gained
+	trustNo   int              // how often trust was gained
 }
 
 // room is how many more items can be claimed. One that is being settled takes none: so the look for
 // the next goes in the same trip.
-func (b *book) room() int {
+func (b *holdings) room() int {
 	n := 0
 	for _, i := range b.held {
-		if i.how == 0 && !(b.cfg.Takes && i.taken) {
+		if i.how == 0 && !(b.cfg.Takes && i.received) {
 			n++
 		}
 	}
@@ -55,31 +56,29 @@ func (b *book) room() int {
 	return max(b.wanted-n, 0)
 }
 
-func (b *book) had(at layout.Item) bool {
-	for _, i := range b.held {
-		if i.at == at {
-			return true
-		}
-	}
-	return false
+func (b *holdings) had(at layout.Item) bool {
+	return slices.ContainsFunc(b.held, func(i *item) bool { return i.at == at })
 }
 
 // hold takes in what was claimed.
-func (b *book) hold(i *item) {
+func (b *holdings) hold(i *item) {
 	b.held = append(b.held, i)
-	if b.closing {
+	switch {
+	case b.closing:
 		i.how = Return
-	} else {
+	case b.spent(i.record.Attempts - 1): // so it becomes a dead letter
+		i.how = Nack
+	default:
 		b.handOut(i)
 	}
 }
 
-func (b *book) handOut(i *item) {
+func (b *holdings) handOut(i *item) {
 	if b.untrusted {
 		return
 	}
 	b.last++
-	i.no, i.gains, i.taken = b.last, b.gains, false
+	i.no, i.trustNo, i.received = b.last, b.trustNo, false
 	b.items[i.no] = i
 	b.expire(i, b.cfg.Visibility)
 	b.Emit(Deliver{
@@ -89,74 +88,58 @@ func (b *book) handOut(i *item) {
 }
 
 // onWish takes in what is wished about an item.
-func (b *book) onWish(ev machine.Event) {
-	no, about := subject(ev)
-	if about && no <= b.cfg.First {
+func (b *holdings) onWish(w Wish) {
+	if w.No <= b.cfg.First {
 		return
 	}
-	i := b.items[no]
-	switch ev := ev.(type) {
-	case Demand:
-		b.wanted = ev.Wanted
-	case Received:
-		if i != nil {
-			i.taken = true
-		}
-	case Settle:
-		b.settle(i, ev)
-	case Unheld:
+	i := b.items[w.No]
+	open := i != nil && i.how == 0
+	switch {
+	case w.What <= Return && open:
+		i.how, i.after, i.answered = w.What, w.After, true
+		b.Cancel(key{expiring, text(i.no)})
+	case w.What <= Return: // given up before
+		b.Emit(Settled{No: w.No, Err: ErrLost})
+	case i != nil && w.What == Received:
+		i.received = true
+	case !open:
+	case w.What == Unheld:
 		b.unhold(i)
-	case Over:
-		if i != nil && i.how == 0 {
-			b.goBack(i)
-		}
-	case Extend:
-		if i != nil && i.how == 0 {
-			b.expire(i, max(ev.After, 1))
-		}
+	case w.What == Ended:
+		b.goBack(i)
+	case w.What == Extend:
+		b.expire(i, max(w.After, 1))
 	}
-}
-
-func (b *book) settle(i *item, ev Settle) {
-	if i == nil || i.how != 0 { // given up before
-		b.Emit(Settled{No: ev.No, Err: ErrLost})
-		return
-	}
-	i.how, i.after, i.told = ev.How, ev.After, true
-	b.Cancel(key{expiring, text(i.no)})
 }
 
 // goBack has an item go back that nobody settles any more: it was an attempt if somebody has
 // received it.
-func (b *book) goBack(i *item) {
-	if i.how = Return; i.taken {
+func (b *holdings) goBack(i *item) {
+	if i.how = Return; i.received {
 		i.how = Nack
 	}
 	b.forget(i)
 }
 
 // forget: nothing is wished about an item any more.
-func (b *book) forget(i *item) {
+func (b *holdings) forget(i *item) {
 	delete(b.items, i.no)
 	b.Cancel(key{expiring, text(i.no)})
 }
 
 // unhold takes an item back that no possession could be made of. It is handed out again.
-func (b *book) unhold(i *item) {
-	if i == nil || i.how != 0 { // given up meanwhile
-		return
-	}
+func (b *holdings) unhold(i *item) {
 	b.forget(i)
-	again := i.gains < b.gains // it is trusted again, and nobody tells that twice
+	again := i.trustNo < b.trustNo // trust came back meanwhile: no TrustGained will follow
 	i.no = 0
 	if b.untrusted = !again; again {
 		b.handOut(i)
 	}
 }
 
-func (b *book) trust() {
+func (b *holdings) trust() {
 	b.untrusted = false
-	b.gains++
+	b.trustNo++
 	for _, i := range b.held {
 		if i.no == 0 && i.how == 0 {
 			b.handOut(i)
@@ -168,50 +151,45 @@ func (b *book) trust() {
 const longest = 24 * 60 * 60 * 1000
 
 // expire has an item go back if it is not settled within some milliseconds; 0: any time.
-func (b *book) expire(i *item, within int64) {
+func (b *holdings) expire(i *item, within int64) {
 	if within > 0 {
 		first := min(within, longest)
-		i.rest = within - first
+		i.timeLeft = within - first
 		b.Ask(machine.Wake{After: first}, key{expiring, text(i.no)})
 	}
 }
 
-func (b *book) onExpired(at string) {
+func (b *holdings) onExpired(at string) {
 	no, _ := strconv.ParseUint(at, 10, 64) // as it was asked for
 	switch i := b.items[no]; {
 	case i == nil || i.how != 0:
-	case i.rest > 0:
-		b.expire(i, i.rest)
+	case i.timeLeft > 0:
+		b.expire(i, i.timeLeft)
 	default:
 		b.Emit(Dropped{No: no, Cause: ErrOverdue})
 		b.goBack(i)
 	}
 }
 
-// over tells what has become of an item that is not this consumer's any more; nil: what was wished.
-func (b *book) over(i *item, cause error) {
+// end tells what has become of an item that is not this consumer's any more; nil: what was wished.
+func (b *holdings) end(i *item, cause error) {
 	switch {
-	case i.told:
+	case i.answered:
 		b.Emit(Settled{No: i.no, Err: cause})
 	case b.items[i.no] != nil && cause != nil:
 		b.Emit(Dropped{No: i.no, Cause: cause})
 	}
 	b.forget(i)
-	i.told = false
-	for n, j := range b.held {
-		if i == j {
-			b.held = append(b.held[:n:n], b.held[n+1:]...)
-			return
-		}
-	}
+	i.answered = false
+	b.held = slices.DeleteFunc(b.held, func(j *item) bool { return i == j })
 }
 
 // unsettle answers a settlement that was refused. The item can be settled again.
-func (b *book) unsettle(i *item, err error) {
-	if !i.told {
+func (b *holdings) unsettle(i *item, err error) {
+	if !i.answered {
 		return
 	}
-	i.how, i.told, i.due, i.after = 0, false, 0, 0
+	i.how, i.answered, i.due, i.after = 0, false, 0, 0
 	b.Emit(Settled{No: i.no, Err: err})
 	if b.expire(i, b.cfg.Visibility); b.closing {
 		b.dismiss(i)
@@ -219,7 +197,7 @@ func (b *book) unsettle(i *item, err error) {
 }
 
 // dismiss has an item go back because the consumer is closing.
-func (b *book) dismiss(i *item) {
+func (b *holdings) dismiss(i *item) {
 	if i.how == 0 {
 		if b.items[i.no] != nil {
 			b.Emit(Dropped{No: i.no, Cause: ErrClosing})
@@ -229,6 +207,6 @@ func (b *book) dismiss(i *item) {
 }
 
 // spent tells whether an item is a dead letter after so many attempts.
-func (b *book) spent(attempts int) bool { return b.cfg.Attempts > 0 && attempts >= b.cfg.Attempts }
+func (b *holdings) spent(attempts int) bool { return b.cfg.Attempts > 0 && attempts >= b.cfg.Attempts }
 
 func text(n uint64) string { return strconv.FormatUint(n, 10) }

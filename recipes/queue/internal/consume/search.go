@@ -198,7 +198,7 @@ func (s *search) opened(at []layout.Item, answers []machine.Event) (items []*ite
 			s.skip(ev.Path, errForeign)
 		default:
 			items = append(items, &item{
-				at: i, data: ev.Data, record: record, version: ev.Stat.Version, owned: ev.Stat.Owner != 0, freed: record.ID == "",
+				at: i, data: ev.Data, record: record, version: ev.Stat.Version, owned: ev.Stat.Owner != 0, idFreed: record.ID == "",
 			})
 		}
 	}
