@@ -76,10 +76,10 @@ func (m *Machine) onLooked(ev machine.Looked) {
 	}
 	m.tries = 0
 	rest := ev.Answers[3:]
-	m.search.name(names[1], names[2])
+	m.search.name([2][]string(names[1:]))
 	m.later.take(m.search.slots, m.slots, rest[:len(m.slots)])
 	m.line.take(names[0])
-	for _, b := range m.search.take(rest[len(m.slots):], m.holdings.had) {
+	for _, b := range m.search.take(rest[len(m.slots):]) {
 		m.tidy(machine.Op{Do: machine.Delete, Path: m.root.ClaimsOf(b), Version: machine.Any},
 			machine.Op{Do: machine.Delete, Path: m.root.Bucket(b), Version: 1})
 	}
@@ -107,7 +107,11 @@ func (m *Machine) read(n int) {
 	if m.search.large {
 		n = 1
 	}
-	m.picked = m.search.pick(n)
+	if m.picked = m.search.pick(n); len(m.picked) == 0 {
+		m.found()
+		m.seek()
+		return
+	}
 	m.Ask(machine.Look{Queries: m.search.queriesOf(m.picked)}, key{purpose: reading})
 }
 
@@ -191,6 +195,7 @@ func (m *Machine) claimItem(t *txn, i *item) {
 // after one more that failed.
 func (m *Machine) claimed(items []*item) {
 	for _, i := range items {
+		m.holdings.displace(i.at)
 		i.record.Attempts++
 		i.version++
 		i.data = layout.Counted(i.data, i.record.Attempts)

@@ -56,8 +56,13 @@ func (b *holdings) room() int {
 	return max(b.wanted-n, 0)
 }
 
-func (b *holdings) had(at layout.Item) bool {
-	return slices.ContainsFunc(b.held, func(i *item) bool { return i.at == at })
+// displace gives up what was claimed before in the same place: somebody has deleted that claim, or
+// the whole queue. What is being settled is left alone: that may have been carried out.
+func (b *holdings) displace(at layout.Item) {
+	same := func(i *item) bool { return i.how == 0 && i.at.Bucket == at.Bucket && i.at.Seq == at.Seq }
+	if n := slices.IndexFunc(b.held, same); n >= 0 {
+		b.end(b.held[n], ErrLost)
+	}
 }
 
 // hold takes in what was claimed.

@@ -64,15 +64,17 @@ func (l *later) take(slots, asked []layout.Bucket, answers []machine.Event) {
 
 func (l *later) sort(b layout.Bucket, names []string) {
 	for _, name := range names {
+		if due, ok := layout.DueOf(name); ok && due > l.now { // most are not taken apart
+			l.awaits(due)
+			continue
+		}
 		i, ok := layout.ParseItem(b, name)
 		switch path := znode.Join(l.root.Bucket(b), name); {
 		case l.avoided[path]:
 		case !ok:
 			l.skip(path, errForeign)
-		case i.Due <= l.now:
-			l.due = append(l.due, i)
 		default:
-			l.awaits(i.Due)
+			l.due = append(l.due, i)
 		}
 	}
 }

@@ -43,7 +43,6 @@ func New(cfg Config) machine.Machine {
 		line:     line{base: b},
 		search: search{
 			base: b, rng: rand.New(rand.NewPCG(cfg.Seed, 0)), window: 1, width: 1,
-			empty: make(map[layout.Bucket]bool),
 		},
 		later: later{base: b}, under: make(map[purpose]*txn),
 		tail: appender{cfg.Root, tail.New(cfg.Root, tail.Usual)},
@@ -148,7 +147,6 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 			m.onSent(k.purpose, ev)
 		case signing:
 			m.onSigned(ev)
-			clear(m.search.empty) // whoever has deleted that znode by hand may have deleted the queue
 			m.force = m.search.buckets != nil
 		case mending:
 			if ev.Failed == 1 && ev.Code != machine.NodeExists || ev.Code == machine.Refused {

@@ -1,9 +1,9 @@
 package consume
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
@@ -16,27 +16,34 @@ const (
 	readTogether    = 8
 )
 
-// large is the size of an item next to which no others are read in the same trip: listings do not
+// tooLarge is the size of an item next to which no others are read in the same trip: listings do not
 // tell sizes.
-const large = 32 << 10
+const tooLarge = 32 << 10
 
-// search looks for free items. A look is one trip; it lists the buckets that the one before has
-// shown, and names them again, before: so a bucket counts as searched by a listing that is not
-// older than what shows the next one.
+// search looks for free items. A look is one trip of reads, none older than the one before: first
+// the names of all buckets, and then what is in the first of those that the last look has named. So
+// what counts as searched was listed after the names.
 type search struct {
 	*base
 	rng     *rand.Rand
-	buckets []layout.Bucket        // by the last look, in order
-	slots   []layout.Bucket        // so those of later/
+	names   [2][]string            // in items/ and in later/, by the last look
+	buckets []layout.Bucket        // the former, in order
+	slots   []layout.Bucket        // the latter
 	asked   []layout.Bucket        // by the look under way
-	empty   map[layout.Bucket]bool // sealed, and empty for good
 	passed  map[layout.Bucket]bool // without a free item, by a look of this search
-	free    []layout.Item          // that were found and not tried yet, in order
+	free    []place                // that were found and not tried yet, in order
 	unended bool                   // there are buckets behind them that were not listed
 	width   int                    // how many buckets the next look lists: as many as were needed
 	large   bool                   // what was read last is
 	losses  int                    // since the last look
-	window  int                    // in which the next is drawn: rivals that begin at the same item lose all but one
+	window  int                    // in which the next is drawn: of rivals that try the same item all but one lose
+}
+
+// place is where a free item is. Of the many that a look shows few are tried, so they are taken
+// apart then.
+type place struct {
+	bucket layout.Bucket
+	name   string
 }
 
 // begin begins a search.
@@ -65,76 +72,65 @@ func (s *search) queries(slots []layout.Bucket) []machine.Query {
 			s.asked = append(s.asked, b)
 			path := s.root.Bucket(b)
 			all = append(all, machine.Query{Path: path}, machine.Query{Path: s.root.ClaimsOf(b), Children: true},
-				machine.Query{Path: path, Children: true})
+				machine.Query{Path: path, Children: true}) // behind the claims: what is acknowledged meanwhile does not look free
 		}
 	}
 	return all
 }
 
-func (s *search) passes(b layout.Bucket) bool {
-	return s.passed[b] || s.empty[b] || s.avoided[s.root.Bucket(b)]
-}
+func (s *search) passes(b layout.Bucket) bool { return s.passed[b] || s.avoided[s.root.Bucket(b)] }
 
 // name takes in the names of the buckets. What was searched before one appeared may have got more
 // items meanwhile.
-func (s *search) name(items, later []string) {
-	was := s.buckets
-	s.buckets, s.slots = nil, nil
-	for _, name := range items {
-		if b, ok := layout.ParseBucket(name); ok {
-			s.buckets = append(s.buckets, b)
-			if !slices.Contains(was, b) {
-				clear(s.passed)
-			}
-		}
+func (s *search) name(names [2][]string) {
+	if slices.Equal(names[0], s.names[0]) && slices.Equal(names[1], s.names[1]) {
+		return
 	}
-	for _, name := range later {
-		if b, ok := layout.ParseSlot(name); ok {
-			s.slots = append(s.slots, b)
-		}
-	}
-	slices.SortFunc(s.buckets, layout.Bucket.Compare)
-	slices.SortFunc(s.slots, layout.Bucket.Compare)
-	for b := range s.empty {
-		if !slices.Contains(s.buckets, b) {
-			delete(s.empty, b)
-		}
-	}
+	clear(s.passed)
+	s.names = names
+	s.buckets, s.slots = parsed(names[0], layout.ParseBucket), parsed(names[1], layout.ParseSlot)
 }
 
-// take takes in what is in the buckets that were asked for. It returns those that can be deleted.
-func (s *search) take(answers []machine.Event, had func(layout.Item) bool) (over []layout.Bucket) {
+func parsed(names []string, parse func(string) (layout.Bucket, bool)) (all []layout.Bucket) {
+	for _, name := range names {
+		if b, ok := parse(name); ok {
+			all = append(all, b)
+		}
+	}
+	slices.SortFunc(all, layout.Bucket.Compare)
+	return all
+}
+
+// take takes in what is in the buckets that were asked for. It returns those that can be deleted:
+// sealed and empty. Number 0 stays, where a first look finds it.
+func (s *search) take(answers []machine.Event) (over []layout.Bucket) {
 	s.drop()
-	found := make(map[layout.Bucket][]layout.Item)
-	for n, b := range s.asked {
+	need := 0
+	for _, b := range s.buckets {
+		n := slices.Index(s.asked, b)
+		if n < 0 {
+			if s.unended = !s.passes(b); s.unended {
+				break
+			}
+			continue
+		}
 		state, _ := answers[3*n].(machine.Seen)
 		claims, _ := answers[3*n+1].(machine.Listed)
-		items, _ := answers[3*n+2].(machine.Listed) // behind the claims: what is acknowledged meanwhile does not look free
+		items, _ := answers[3*n+2].(machine.Listed)
 		for _, ev := range []machine.Listed{items, claims} {
 			if ev.Code != machine.Done && ev.Code != machine.NoNode {
 				s.skip(s.root.Bucket(b), ev.Err)
 			}
 		}
-		if sealed := state.Exists && state.Stat.Version > 0; sealed && items.Code == machine.Done && len(items.Names) == 0 {
-			if b.Number > 0 {
-				over = append(over, b)
-			} else {
-				s.empty[b] = true
-			}
+		if state.Exists && state.Stat.Version > 0 && items.Code == machine.Done && len(items.Names) == 0 && b.Number > 0 {
+			over = append(over, b)
 		}
-		found[b] = s.freeOf(b, items.Names, claims.Names, had)
-		s.passed[b] = len(found[b]) == 0
-	}
-	need := 0
-	for _, b := range s.buckets {
-		_, listed := found[b]
-		if s.unended = !listed && !s.passes(b); s.unended {
-			break
-		}
-		if !s.empty[b] && len(s.free) < s.window {
+		if len(s.free) < s.window {
 			need++
 		}
-		s.free = append(s.free, found[b]...)
+		free := s.freeOf(b, items.Names, claims.Names)
+		s.passed[b] = len(free) == 0
+		s.free = append(s.free, free...)
 	}
 	if s.width = max(need, 1); s.unended && len(s.free) < s.window {
 		s.width = min(2*s.width, bucketsTogether)
@@ -142,23 +138,26 @@ func (s *search) take(answers []machine.Event, had func(layout.Item) bool) (over
 	return over
 }
 
-// freeOf are the items of a bucket that are not claimed.
-func (s *search) freeOf(b layout.Bucket, items, claims []string, had func(layout.Item) bool) (free []layout.Item) {
+// freeOf are the first items of a bucket that are not claimed, as many as are tried before the next
+// look. The names end with numbers of one width, which are the names of the claims.
+func (s *search) freeOf(b layout.Bucket, items, claims []string) (free []place) {
 	claimed := make(map[string]bool, len(claims))
 	for _, name := range claims {
 		claimed[name] = true
 	}
+	most := s.window + mostLosses*readTogether
 	for _, name := range items {
-		i, ok := layout.ParseItem(b, name)
-		path := znode.Join(s.root.Bucket(b), name)
-		switch {
-		case !ok:
-			s.skip(path, errForeign)
-		case !claimed[layout.ClaimName(i.Seq)] && !s.avoided[path] && !had(i):
-			free = append(free, i)
+		number := layout.NumberOf(name)
+		if claimed[number] || len(s.avoided) > 0 && s.avoided[znode.Join(s.root.Bucket(b), name)] {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(free, number, func(p place, number string) int {
+			return strings.Compare(layout.NumberOf(p.name), number)
+		})
+		if at < most {
+			free = slices.Insert(free[:min(len(free), most-1)], at, place{b, name})
 		}
 	}
-	slices.SortFunc(free, func(a, b layout.Item) int { return cmp.Compare(a.Seq, b.Seq) })
 	return free
 }
 
@@ -169,8 +168,13 @@ const maxWindow = 64
 func (s *search) pick(n int) (picked []layout.Item) {
 	for len(picked) < n && len(s.free) > 0 {
 		k := s.rng.IntN(min(s.window, len(s.free)))
-		picked = append(picked, s.free[k])
+		at := s.free[k]
 		s.free = slices.Delete(s.free, k, k+1)
+		if i, ok := layout.ParseItem(at.bucket, at.name); ok {
+			picked = append(picked, i)
+		} else {
+			s.skip(znode.Join(s.root.Bucket(at.bucket), at.name), errForeign)
+		}
 	}
 	return picked
 }
@@ -188,7 +192,7 @@ func (s *search) opened(at []layout.Item, answers []machine.Event) (items []*ite
 	for n, i := range at {
 		ev, _ := answers[n].(machine.Seen)
 		record, ok := layout.ParseRecord(ev.Data)
-		s.large = s.large || len(ev.Data) > large
+		s.large = s.large || len(ev.Data) > tooLarge
 		switch {
 		case ev.Code != machine.Done:
 			s.skip(ev.Path, ev.Err)

@@ -35,6 +35,16 @@ func (i Item) Path(r Root) string { return znode.Join(r.Bucket(i.Bucket), i.Name
 // ClaimName is the name of the claim on the item with this number.
 func ClaimName(seq int32) string { return fmt.Sprintf("%010d", seq) }
 
+// NumberOf is the number that an item's name ends with, which is its claim's name.
+func NumberOf(name string) string { return name[max(len(name)-10, 0):] }
+
+// DueOf is when an item is due, by its name in a later bucket.
+func DueOf(name string) (due int64, ok bool) {
+	head, _, _ := strings.Cut(name, "-")
+	due, err := strconv.ParseInt(head, 10, 64)
+	return due, err == nil
+}
+
 // ParseItem takes the name of an item in this bucket apart; false if no queue gives such a name.
 func ParseItem(b Bucket, name string) (Item, bool) {
 	head, seq, ok := znode.Sequence(name)
