@@ -58,7 +58,9 @@ func (m *Machine) look(begins bool) {
 	if begins {
 		m.search.begin()
 		m.armed = m.line.armed()
-		m.asSecond, m.line.late = m.line.late || m.asSecond && m.search.losses > 0, false
+		if m.asSecond = m.line.turn == late || m.asSecond && m.search.losses > 0; m.line.turn == late {
+			m.line.turn = quiet
+		}
 	}
 	m.force = false
 	m.slots = m.later.toList(m.search.slots)
@@ -93,7 +95,9 @@ func (m *Machine) found() {
 		return
 	}
 	m.vain = true
-	l.rest = m.armed && l.armed() && len(l.ahead) == 0
+	if m.armed && l.armed() && l.known && len(l.ahead) == 0 {
+		l.turn = quiet
+	}
 }
 
 // dropFound forgets what was found: a listing is for one claim.

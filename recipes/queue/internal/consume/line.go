@@ -20,18 +20,25 @@ const half = 500
 // comes behind that look rings.
 type line struct {
 	*base
-	path      string          // of the own place; "": none
-	doubt     bool            // whether there is one the next look shows: an answer was lost
-	known     bool            // a look has shown who is ahead
-	ahead     []string        // paths of the two ahead, the nearest last
-	watched   map[string]bool // those of them that are
-	bell      bool            // it is watched; that is kept when the place is left
-	consumers bool            // so are the children of consumers/
-	rung      bool            // the bell has, for the first
-	rest      bool            // the first has looked behind armed watches, and found nothing
-	second    bool            // it has armed, and lingers before it looks
-	late      bool            // of the second: it has lingered
+	path           string          // of the own place; "": none
+	doubt          bool            // the answer to joining was lost: the next look shows whether there is one
+	known          bool            // a look has shown who is ahead
+	ahead          []string        // paths of the two ahead, the nearest last
+	watched        map[string]bool // those of them that are
+	turn           turn            // of the first and the second
+	bellArmed      bool            // the bell is watched; that is kept when the place is left
+	consumersArmed bool            // so are the children of consumers/
 }
+
+// turn is what the first or the second in line does next.
+type turn int
+
+const (
+	arms  turn = iota // it has come to this place: it arms; then the first looks, and the second lingers
+	rung              // the first looks at once: arming comes behind, if there is nothing
+	late              // the second has lingered: it arms what has fired, and looks
+	quiet             // it sleeps, until something rings or the second has lingered
+)
 
 func (l *line) left() {
 	for _, path := range l.ahead {
@@ -41,7 +48,7 @@ func (l *line) left() {
 		l.Forget(key{following, path})
 	}
 	l.Cancel(key{purpose: lingering})
-	*l = line{base: l.base, bell: l.bell, consumers: l.consumers}
+	*l = line{base: l.base, bellArmed: l.bellArmed, consumersArmed: l.consumersArmed}
 }
 
 // joined: a place was made. Who is ahead the next look shows.
@@ -50,11 +57,9 @@ func (l *line) joined(path string) {
 	l.path = path
 }
 
-func (l *line) head() string { return znode.Join(l.root.Line(), l.cfg.GUID+"-") }
-
 // join is the operation that makes a place.
 func (l *line) join() machine.Op {
-	return machine.Op{Do: machine.Create, Path: l.head(), Ephemeral: true, Sequential: true}
+	return machine.Op{Do: machine.Create, Path: znode.Join(l.root.Line(), l.cfg.GUID+"-"), Ephemeral: true, Sequential: true}
 }
 
 // stand makes a place. One that stands is made anew, at the end.
@@ -81,90 +86,89 @@ func (l *line) onStood(ev machine.Transacted) {
 
 // take takes in who stands in line.
 func (l *line) take(names []string) {
-	own, number := "", int32(0)
-	type place struct {
-		path   string
-		number int32
+	path, before := "", -1
+	if n := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, l.cfg.GUID+"-") }); n >= 0 {
+		path = znode.Join(l.root.Line(), names[n])
 	}
-	var all []place
+	if path != l.path {
+		l.left() // somebody has deleted it: perhaps the second, who took this consumer for hung
+		l.path = path
+	}
+	if l.known {
+		before = len(l.ahead)
+	}
+	l.known, l.doubt, l.ahead = true, false, nil
+	_, own, stands := znode.Sequence(path)
+	var numbers []int32
+	paths := make(map[int32]string)
 	for _, name := range names {
-		path := znode.Join(l.root.Line(), name)
-		_, n, ok := znode.Sequence(name)
-		switch {
-		case !ok || l.avoided[path]:
-		case strings.HasPrefix(path, l.head()):
-			own, number = path, n
-		default:
-			all = append(all, place{path, n})
+		if _, n, ok := znode.Sequence(name); ok && stands && znode.CompareSeq(n, own) < 0 {
+			numbers, paths[n] = append(numbers, n), znode.Join(l.root.Line(), name)
 		}
 	}
-	if own != l.path {
-		l.left() // somebody has deleted it: perhaps the second, who took this consumer for hung
-		l.path = own
+	slices.SortFunc(numbers, znode.CompareSeq)
+	for _, n := range numbers[max(len(numbers)-2, 0):] {
+		l.ahead = append(l.ahead, paths[n])
 	}
-	all = slices.DeleteFunc(all, func(p place) bool { return znode.CompareSeq(p.number, number) > 0 })
-	slices.SortFunc(all, func(a, b place) int { return znode.CompareSeq(a.number, b.number) })
-	l.ahead = nil
-	for _, p := range all[max(len(all)-2, 0):] {
-		l.ahead = append(l.ahead, p.path)
-	}
-	l.known, l.doubt = true, false
-	if len(l.ahead) != 1 {
+	if len(l.ahead) != before {
 		l.moved()
 	}
 }
 
-func (l *line) armed() bool { return l.bell && l.consumers }
+func (l *line) armed() bool { return l.bellArmed && l.consumersArmed }
 
 // arm arms what has fired.
 func (l *line) arm() {
-	if !l.bell {
+	if !l.bellArmed {
 		l.once(machine.Read{Path: l.root.Bell(), Watch: true}, key{purpose: hearing})
 	}
-	if !l.consumers {
+	if !l.consumersArmed {
 		l.once(machine.List{Path: l.root.Consumers(), Watch: true}, key{purpose: counting})
 	}
 }
 
 func (l *line) onHeard(ev machine.Seen) {
-	if l.bell = l.ok(ev.Code, ev.Path, ev.Err) && ev.Exists; !l.bell && ev.Code == machine.Done { // then nothing is armed
+	if l.bellArmed = l.ok(ev.Code, ev.Path, ev.Err) && ev.Exists; !l.bellArmed && ev.Code == machine.Done { // then nothing is armed
 		l.prepare(l.root)
 	}
 }
 
 // onCounted takes in who lives. The own name tells whether the others would hear of this one's end.
 func (l *line) onCounted(ev machine.Listed) {
-	if l.consumers = l.ok(ev.Code, ev.Path, ev.Err); l.consumers {
+	if l.consumersArmed = l.ok(ev.Code, ev.Path, ev.Err); l.consumersArmed {
 		l.signed = slices.Contains(ev.Names, l.cfg.GUID)
 	}
 }
 
 // onFired takes in that a watch has fired.
 func (l *line) onFired(path string) {
-	switch path {
-	case l.root.Bell():
-		l.bell, l.rest = false, false
-		l.rung = l.path != "" && l.known && len(l.ahead) == 0
-	case l.root.Consumers():
-		l.consumers, l.rest = false, false
+	bell := path == l.root.Bell()
+	switch {
+	case bell:
+		l.bellArmed = false
+	case path == l.root.Consumers():
+		l.consumersArmed = false
+	default: // somebody ahead
+		if n := slices.Index(l.ahead, path); n >= 0 {
+			l.ahead = slices.Delete(l.ahead, n, n+1)
+			delete(l.watched, path)
+			l.moved()
+		}
+		return
+	}
+	switch {
+	case l.path == "" || !l.known || len(l.ahead) == 2:
+	case len(l.ahead) == 1:
+		l.linger()
+	case bell:
+		l.turn = rung
 	default:
-		l.gone(path)
+		l.turn = arms
 	}
 }
 
-// gone: nobody stands there any more. Who is second then arms and lingers, who is first arms and
-// looks.
-func (l *line) gone(path string) {
-	if n := slices.Index(l.ahead, path); n >= 0 {
-		l.ahead = slices.Delete(l.ahead, n, n+1)
-		delete(l.watched, path)
-		l.moved()
-	}
-}
-
-// moved: it is not known yet what the place asks for.
 func (l *line) moved() {
-	l.second, l.late = false, false
+	l.turn = arms
 	l.Cancel(key{purpose: lingering})
 }
 
@@ -179,54 +183,34 @@ func (l *line) follow() bool {
 }
 
 func (l *line) onFollowed(ev machine.Seen) {
-	switch {
-	case ev.Code != machine.Done:
-		l.skip(ev.Path, ev.Err)
-		l.known = false
-	case ev.Exists && ev.Stat.Owner == 0: // nobody stands there: it was made by hand
-		l.skip(ev.Path, errForeign)
-		l.known = false
-	case ev.Exists:
+	if l.ok(ev.Code, ev.Path, ev.Err) && ev.Exists {
 		if l.watched == nil {
 			l.watched = make(map[string]bool)
 		}
 		l.watched[ev.Path] = true
-	default:
+	} else {
 		l.known = false
 	}
 }
 
-// looks tells whether the place asks for a look.
+// looks tells whether the place asks for a look. It arms what is to be armed before.
 func (l *line) looks() bool {
 	switch {
 	case !l.known:
 		return true
-	case !l.follow(), len(l.ahead) == 2, len(l.ahead) == 0 && l.rest:
+	case !l.follow() || len(l.ahead) == 2 || l.turn == quiet:
 		return false
-	case len(l.ahead) == 0 && l.rung: // at once: arming comes behind, if there is nothing
-		l.rung = false
+	case l.turn == rung:
+		l.turn = arms
 		return true
-	case len(l.ahead) == 0:
-		l.arm()
-		return l.armed()
 	}
-	return l.looksAsSecond()
-}
-
-// looksAsSecond lingers after it became second, and after each ring.
-func (l *line) looksAsSecond() bool {
-	switch {
-	case !l.second:
-		l.second = true
-		l.arm()
+	l.arm()
+	if l.turn == arms && len(l.ahead) == 1 {
+		l.turn = quiet
 		l.linger()
-	case l.late:
-		l.arm()
-		return l.armed()
-	case !l.armed() && !l.busy(hearing, counting):
-		l.linger()
+		return false
 	}
-	return false
+	return l.armed()
 }
 
 func (l *line) linger() { l.once(machine.Wake{After: half}, key{purpose: lingering}) }

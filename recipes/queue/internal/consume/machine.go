@@ -101,7 +101,7 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 func (m *Machine) onWoke(k key) {
 	switch k.purpose {
 	case lingering:
-		m.line.late = true
+		m.line.turn = late
 	case waiting:
 		m.later.rang()
 	case avoiding:
@@ -164,7 +164,7 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 func (m *Machine) renew() {
 	m.signed, m.candidates, m.vain, m.ensuring = false, nil, false, 0
 	clear(m.under)
-	m.line.bell, m.line.consumers = false, false
+	m.line.bellArmed, m.line.consumersArmed = false, false
 	m.later.alarm, m.later.due, m.later.next = 0, nil, 0
 	m.line.left()
 	m.search.drop()
