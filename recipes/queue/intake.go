@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -17,12 +18,16 @@ import (
 
 // intake takes items for a Consumer, or for the callers of Take.
 type intake struct {
-	worker
+	queue    *Queue
+	kind     string
 	opts     consumeOptions
 	by       recipe.Asked
 	consumer *Consumer // nil: it takes for calls
 	stream   *notify.Stream[*Item]
 
+	mu          sync.Mutex
+	host        *recipe.Host // nil: nobody has asked for anything yet
+	closing     bool
 	incarnation uint64           // of the machines, counted over all actors
 	items       map[uint64]*Item // neither acknowledged, returned nor lost
 	waiting     int              // calls of Take
@@ -32,18 +37,51 @@ type intake struct {
 }
 
 func newIntake(q *Queue, kind string) *intake {
-	in := &intake{worker: worker{queue: q, kind: "queue " + kind}, items: make(map[uint64]*Item), refusal: notify.NewEnd()}
-	in.work = in
+	in := &intake{queue: q, kind: "queue " + kind, items: make(map[uint64]*Item), refusal: notify.NewEnd()}
 	in.stream = notify.NewTracedStream(2*mostPrefetch, in.received) // the machine never has so many
 	return in
 }
 
 // serve starts to take for a consumer.
 func (in *intake) serve(c *Consumer, o consumeOptions, by recipe.Asked) error {
-	in.consumer, in.opts, in.by, in.over = c, o, by, c.over
+	in.consumer, in.opts, in.by = c, o, by
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.start()
+}
+
+// start starts the actor, which lives until the intake is closed, or its session. With mu.
+func (in *intake) start() (err error) {
+	in.host, err = recipe.New(recipe.Config{
+		Session: in.queue.session, Kind: in.kind, Path: in.queue.path, Perform: in.perform, Machine: in.machine, Ended: in.ended,
+	})
+	return err
+}
+
+// ended handles the end of the actor.
+func (in *intake) ended(err error) {
+	in.mu.Lock()
+	in.host = nil
+	in.forget(err)
+	in.refuse(err)
+	in.mu.Unlock()
+	if in.consumer != nil {
+		in.consumer.over(err)
+	}
+}
+
+// tell tells the actor something. With mu.
+func (in *intake) tell(ev machine.Event) {
+	if in.host != nil {
+		in.host.Tell(ev)
+	}
+}
+
+// notify is tell without mu.
+func (in *intake) notify(ev machine.Event) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.tell(ev)
 }
 
 // take waits for one item, which an actor takes: a new one if there is none.
@@ -80,13 +118,14 @@ func (in *intake) wait() (refusal *notify.End, err error) {
 	if in.closing {
 		return nil, session.ErrClosed
 	}
-	in.waiting++
-	if !in.tell(in.demand()) {
+	if in.host == nil {
 		if err = in.start(); err != nil {
-			in.waiting--
+			return nil, err
 		}
 	}
-	return in.refusal, err
+	in.waiting++
+	in.tell(in.demand())
+	return in.refusal, nil
 }
 
 // leave ends a wait, and gives back what nobody waits for. The demand is told before the item that
@@ -112,28 +151,27 @@ func (in *intake) trim() {
 	}
 }
 
-func (in *intake) machine(bool) machine.Machine {
+// machine makes a new incarnation. What the former one had delivered is lost.
+func (in *intake) machine() machine.Machine {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.forget(session.ErrRestarted)
+	in.incarnation++
 	q := in.queue
-	cfg := consume.Config{
+	return consume.New(consume.Config{
 		Root: q.root(), GUID: string(znode.NewGUID()), First: in.incarnation << 40, Seed: rand.Uint64(),
 		Takes: in.consumer == nil, Prefetch: in.demand().Wanted,
 		Visibility: milliseconds(q.cfg.visibility), Attempts: q.cfg.maxAttempts, Dead: layout.Root(q.cfg.dead),
-	}
-	if in.consumer == nil {
-		cfg.Idle = milliseconds(idle)
-	}
-	return consume.New(cfg)
+	})
 }
 
-// renew begins the next incarnation. What the former one had delivered is lost, and the outcome of
-// a pending Ack or Nack is unknown.
-func (in *intake) renew(cause error) bool {
-	in.incarnation++
+// forget gives up the items, whose possessions have ended. The outcome of a pending Ack or Nack is
+// unknown. With mu.
+func (in *intake) forget(cause error) {
 	for _, i := range in.items {
 		i.answer.Set(fmt.Errorf("%w: %w: %w", session.ErrLost, session.ErrUnknownOutcome, cause))
 	}
 	clear(in.items)
-	return in.waiting > 0
 }
 
 // demand is how many items are wanted. With mu.
@@ -148,8 +186,7 @@ func (in *intake) demand() consume.Demand {
 	return consume.Demand{Wanted: min(in.waiting, mostPrefetch)}
 }
 
-func (in *intake) standing() []machine.Event { return []machine.Event{in.demand()} }
-
+// refuse ends the waiting calls. With mu.
 func (in *intake) refuse(err error) {
 	in.refusal.Set(err)
 	in.refusal = notify.NewEnd()
@@ -160,11 +197,15 @@ func (in *intake) close(ctx context.Context) error {
 	in.mu.Lock()
 	in.closing = true
 	in.refuse(session.ErrClosed)
+	h := in.host
 	in.mu.Unlock()
 	for _, i := range in.stream.Close() {
 		in.giveBack(i)
 	}
-	return in.worker.close(ctx)
+	if h == nil {
+		return nil
+	}
+	return h.Close(ctx)
 }
 
 // putBack puts what WithAutoAck had taken and nobody has received.

@@ -41,7 +41,6 @@ const (
 	avoiding  // for a minute
 	pausing
 	expiring
-	idling
 )
 
 // avoids is how long something is passed over that was refused or makes no sense, in milliseconds.

@@ -12,6 +12,5 @@ type Config struct {
 	Visibility int64  // within which items are to be settled, in milliseconds; 0: any time
 	Attempts   int    // after how many an item is a dead letter; 0: never
 	Dead       layout.Root
-	Idle       int64  // after how many milliseconds without anything to do it ends; 0: never
 	Seed       uint64 // of its random draws
 }

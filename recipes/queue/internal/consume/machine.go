@@ -93,7 +93,6 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 		m.onAnswer(k, ev)
 	}
 	m.proceed()
-	m.idle()
 	m.later.fresh = false
 	return m.Flush()
 }
@@ -107,8 +106,6 @@ func (m *Machine) onWoke(k key) {
 	case avoiding:
 		clear(m.avoided)
 		m.force = true
-	case idling:
-		m.close()
 	case expiring:
 		m.holdings.onExpired(k.at)
 	}
@@ -234,18 +231,6 @@ func (m *Machine) finish() {
 		m.Ask(machine.Remove{Path: m.root.Consumer(m.cfg.GUID)}, key{purpose: leaving})
 	default:
 		m.stop()
-	}
-}
-
-// idle waits to end a machine that has nothing to do.
-func (m *Machine) idle() {
-	k := key{purpose: idling}
-	switch {
-	case m.cfg.Idle == 0, m.closing:
-	case m.holdings.wanted == 0 && len(m.holdings.held) == 0:
-		m.once(machine.Wake{After: m.cfg.Idle}, k)
-	default:
-		m.Cancel(k)
 	}
 }
 
