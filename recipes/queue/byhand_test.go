@@ -12,14 +12,6 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// deleteAll deletes a znode with everything below it, as an operator does.
-func deleteAll(t *bubble.World, s *session.Session, path string) {
-	for _, name := range below(t, s, path) {
-		deleteAll(t, s, path+"/"+name)
-	}
-	_ = s.Delete(bubble.Minute(t), path, -1)
-}
-
 func below(t *bubble.World, s *session.Session, path string) []string {
 	names, _, _ := s.Children(bubble.Minute(t), path)
 	return names
@@ -37,7 +29,7 @@ func TestDeleteAllWhileAConsumerIsBusy(t *testing.T) {
 		}
 		put(t, q, "long")
 		long := bubble.Get(t, c.Items(), "an item")
-		deleteAll(t, s, path)
+		require.NoError(t, s.DeleteAll(bubble.Minute(t), path))
 		put(t, newQueue(t, t.Session()), "new")
 		require.ErrorIs(t, long.Ack(bubble.Minute(t)), session.ErrLost)
 		require.Equal(t, "new", string(bubble.Get(t, c.Items(), "the item").Data()))
@@ -53,7 +45,7 @@ func TestALateAckLeavesARivalsClaim(t *testing.T) {
 		q := newQueue(t, s)
 		put(t, q, "old")
 		old := take(t, q)
-		deleteAll(t, s, path)
+		require.NoError(t, s.DeleteAll(bubble.Minute(t), path))
 		rival := newQueue(t, t.Session())
 		put(t, rival, "new")
 		held := take(t, rival)
@@ -74,7 +66,7 @@ func TestClaimsAreDeletedByHand(t *testing.T) {
 		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
-		deleteAll(t, s, path+"/claims")
+		require.NoError(t, s.DeleteAll(bubble.Minute(t), path+"/claims"))
 		require.Equal(t, []string{"a"}, takes(t, newQueue(t, t.Session()), 1))
 	})
 }

@@ -84,10 +84,7 @@ func (in *intake) withdraw(i *Item) {
 func (in *intake) received(i *Item) {
 	switch {
 	case in.opts.auto:
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		in.offered--
-		in.tell(in.demand())
+		in.remove(i.from.No)
 	case in.consumer != nil:
 		i.warn(in.by)
 		in.notify(consume.Wish{No: i.from.No, What: consume.Received})
@@ -169,22 +166,21 @@ func (in *intake) settled(no uint64, err error) {
 		return
 	}
 	in.mu.Lock()
-	if in.opts.auto && err == nil && in.items[no] != nil {
-		in.offered++
-	}
+	i := in.items[no]
 	in.mu.Unlock()
-	i := in.remove(no)
 	switch {
 	case i == nil:
-	case err == nil && in.opts.auto: // it has no claim any more
+	case err == nil && in.opts.auto: // without a claim it is the receiver's for good
 		in.letGo(i, session.ErrReleased)
 		from := i.from
 		from.Path, from.Token = "", 0
 		in.offer(&Item{queue: in.queue, by: in, from: from, answer: notify.NewEnd()})
 	case err == nil:
+		in.remove(no)
 		in.letGo(i, session.ErrReleased)
 		i.answer.Set(errDone)
 	default:
+		in.remove(no)
 		in.letGo(i, session.ErrDeleted)
 		i.answer.Set(err)
 	}

@@ -29,11 +29,10 @@ type intake struct {
 	host        *recipe.Host // nil: nobody has asked for anything yet
 	closing     bool
 	incarnation uint64           // of the machines, counted over all actors
-	items       map[uint64]*Item // neither acknowledged, returned nor lost
+	items       map[uint64]*Item // neither acknowledged, returned nor lost; with WithAutoAck: not received
 	waiting     int              // calls of Take
 	refusal     *notify.End      // of those
-	offered     int              // with WithAutoAck: how many are acknowledged, and not received yet
-	unreceived  []*Item          // of those, when the Consumer is being closed
+	unreceived  []*Item          // with WithAutoAck, of a Consumer that is being closed
 }
 
 func newIntake(q *Queue, kind string) *intake {
@@ -179,7 +178,7 @@ func (in *intake) demand() consume.Demand {
 	prefetch := cmp.Or(in.opts.prefetch, in.opts.workers)
 	switch {
 	case in.opts.auto:
-		return consume.Demand{Wanted: prefetch - in.offered - len(in.items)}
+		return consume.Demand{Wanted: prefetch - len(in.items)}
 	case in.consumer != nil:
 		return consume.Demand{Wanted: prefetch}
 	}

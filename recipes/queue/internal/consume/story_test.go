@@ -128,6 +128,21 @@ func TestZnodesDeletedByHand(t *testing.T) {
 	}
 }
 
+// What says that a consumer lives is deleted by hand while it is busy: it is made again with the next
+// claim, so that the others hear of its end.
+func TestABusyConsumerSignsAgain(t *testing.T) {
+	t.Parallel()
+	w := quiet()
+	w.addProducer(0)
+	c := w.addConsumer(0, true)
+	w.put(t, put{count: 3})
+	w.Delete(path.Join(root.Consumers(), w.Children(root.Consumers())[0]))
+	c.finish(c.nos(func(*grip) bool { return true })[0])
+	w.settle(t)
+	require.Len(t, c.held, 1)
+	require.Len(t, w.Children(root.Consumers()), 1)
+}
+
 // A claim is deleted by hand, and somebody else has the item: the Ack of the former consumer names
 // another version, and touches neither the item nor the new claim.
 func TestAClaimDeletedByHand(t *testing.T) {
