@@ -33,10 +33,10 @@ func (m *Machine) seek() {
 			m.Ask(machine.Remove{Path: l.path}, key{purpose: leaving})
 			l.left()
 		}
-	case len(m.candidates) > 0:
+	case len(m.candidates) > 0 && s.losses < mostLosses:
 		m.claim(room)
-	case len(s.free) > 0 && s.losses < mostLosses:
-		m.read(min(room, readTogether))
+	case len(s.free) > 0 && s.losses < mostLosses: // who contends reads what it tries next in the same trip
+		m.read(min(max(room, s.window), readTogether))
 	case s.unended:
 		m.look(false)
 	case s.losses > 0 || m.force || l.path == "" && !m.vain:
@@ -62,7 +62,7 @@ func (m *Machine) look(begins bool) {
 			m.line.turn = quiet
 		}
 	}
-	m.force = false
+	m.force, m.candidates = false, nil
 	m.slots = m.later.toList(m.search.slots)
 	m.Ask(machine.Look{Queries: m.search.queries(m.slots)}, key{purpose: looking})
 }

@@ -108,10 +108,13 @@ func (s *search) take(answers []machine.Event) (over []layout.Bucket) {
 	need := 0
 	for _, b := range s.buckets {
 		n := slices.Index(s.asked, b)
+		if s.unended = n < 0 && !s.passes(b); s.unended {
+			break
+		}
+		if len(s.free) < s.window {
+			need++
+		}
 		if n < 0 {
-			if s.unended = !s.passes(b); s.unended {
-				break
-			}
 			continue
 		}
 		state, _ := answers[3*n].(machine.Seen)
@@ -124,9 +127,6 @@ func (s *search) take(answers []machine.Event) (over []layout.Bucket) {
 		}
 		if state.Exists && state.Stat.Version > 0 && items.Code == machine.Done && len(items.Names) == 0 && b.Number > 0 {
 			over = append(over, b)
-		}
-		if len(s.free) < s.window {
-			need++
 		}
 		free := s.freeOf(b, items.Names, claims.Names)
 		s.passed[b] = len(free) == 0
