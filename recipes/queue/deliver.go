@@ -15,9 +15,7 @@ func (in *intake) perform(e machine.Effect) {
 	case consume.Deliver:
 		in.deliver(e)
 	case consume.Settled:
-		in.settled(e.No, translated(e.Err))
-	case consume.Dropped:
-		in.dropped(e)
+		in.settled(e)
 	case consume.Skipped:
 		in.skipped(e)
 	}
@@ -143,61 +141,44 @@ func (in *intake) lost(i *Item, cause error) {
 	in.notify(consume.Wish{No: i.from.No, What: consume.Ended})
 }
 
-// dropped handles that the machine has given an item up as lost. An Ack or Nack that crosses with
-// this was not seen by the machine before, so it comes too late.
-func (in *intake) dropped(e consume.Dropped) {
-	if i := in.remove(e.No); i != nil {
-		cause := translated(e.Cause)
-		if errors.Is(cause, session.ErrLost) { // somebody has deleted its claim
-			cause = session.ErrDeleted
-		}
-		in.letGo(i, cause)
-		i.answer.Set(lost(cause))
-	}
-}
-
-// settled handles the outcome of an Ack or Nack.
-func (in *intake) settled(no uint64, err error) {
-	if errors.Is(err, session.ErrDeleted) {
-		err = lost(err)
-	}
-	if err != nil && !errors.Is(err, session.ErrLost) {
-		in.refused(no, err)
-		return
-	}
+// settled handles what has become of an item. An Ack or Nack that crosses with its loss comes too
+// late.
+func (in *intake) settled(e consume.Settled) {
 	in.mu.Lock()
-	i := in.items[no]
+	i := in.items[e.No]
 	in.mu.Unlock()
+	err := translated(e.Err)
 	switch {
 	case i == nil:
+		return
+	case e.Stays:
+		in.refused(i, err)
+		return
 	case err == nil && in.opts.auto: // without a claim it is the receiver's for good
 		in.letGo(i, session.ErrReleased)
 		from := i.from
 		from.Path, from.Token = "", 0
 		in.offer(&Item{queue: in.queue, by: in, from: from, answer: notify.NewEnd()})
-	case err == nil:
-		in.remove(no)
-		in.letGo(i, session.ErrReleased)
-		i.answer.Set(errDone)
-	default:
-		in.remove(no)
-		in.letGo(i, session.ErrDeleted)
-		i.answer.Set(err)
+		return
 	}
+	cause, answer := session.ErrReleased, errDone
+	if err != nil {
+		cause, answer = err, lost(err)
+	}
+	if errors.Is(err, session.ErrLost) { // somebody has deleted its claim
+		cause = session.ErrDeleted
+	}
+	in.remove(e.No)
+	in.letGo(i, cause)
+	i.answer.Set(answer)
 }
 
 // refused handles that ZooKeeper has refused an Ack or Nack. What was to go back has ended as a
 // possession, and goes back as soon as it is allowed to.
-func (in *intake) refused(no uint64, err error) {
-	in.mu.Lock()
-	i := in.items[no]
-	in.mu.Unlock()
-	if i == nil {
-		return
-	}
+func (in *intake) refused(i *Item, err error) {
 	i.refused(err)
-	if (i.Err() != nil || in.opts.auto) && in.remove(no) != nil {
+	if (i.Err() != nil || in.opts.auto) && in.remove(i.from.No) != nil {
 		in.letGo(i, session.ErrReleased)
-		in.notify(consume.Wish{No: no, What: consume.Ended})
+		in.notify(consume.Wish{No: i.from.No, What: consume.Ended})
 	}
 }

@@ -23,7 +23,6 @@ type item struct {
 	how      What   // Ack, Nack or Return, if that is wished
 	after    int64  // of Nack: the pause
 	due      int64  // when that is over; 0: not known
-	answered bool   // the wish is, with Settled
 	idFreed  bool   // its id is free, or has never been
 	timeLeft int64  // to settle it in, when the timer that runs is over
 	trustNo  int    // how often trust had been gained when it was handed out
@@ -101,7 +100,7 @@ func (b *holdings) onWish(w Wish) {
 	open := i != nil && i.how == 0
 	switch {
 	case w.What <= Return && open:
-		i.how, i.after, i.answered = w.What, w.After, true
+		i.how, i.after = w.What, w.After
 		b.Cancel(key{expiring, text(i.no)})
 	case w.What <= Return: // given up before
 		b.Emit(Settled{No: w.No, Err: ErrLost})
@@ -171,31 +170,27 @@ func (b *holdings) onExpired(at string) {
 	case i.timeLeft > 0:
 		b.expire(i, i.timeLeft)
 	default:
-		b.Emit(Dropped{No: no, Cause: ErrOverdue})
+		b.Emit(Settled{No: no, Err: ErrOverdue})
 		b.goBack(i)
 	}
 }
 
 // end tells what has become of an item that is not this consumer's any more; nil: what was wished.
 func (b *holdings) end(i *item, cause error) {
-	switch {
-	case i.answered:
+	if b.items[i.no] == i {
 		b.Emit(Settled{No: i.no, Err: cause})
-	case b.items[i.no] != nil && cause != nil:
-		b.Emit(Dropped{No: i.no, Cause: cause})
 	}
 	b.forget(i)
-	i.answered = false
 	b.held = slices.DeleteFunc(b.held, func(j *item) bool { return i == j })
 }
 
 // unsettle answers a settlement that was refused. The item can be settled again.
 func (b *holdings) unsettle(i *item, err error) {
-	if !i.answered {
+	if b.items[i.no] != i { // nobody waits: it is tried again
 		return
 	}
-	i.how, i.answered, i.due, i.after = 0, false, 0, 0
-	b.Emit(Settled{No: i.no, Err: err})
+	i.how, i.due, i.after = 0, 0, 0
+	b.Emit(Settled{No: i.no, Err: err, Stays: true})
 	if b.expire(i, b.cfg.Visibility); b.closing {
 		b.dismiss(i)
 	}
@@ -205,7 +200,7 @@ func (b *holdings) unsettle(i *item, err error) {
 func (b *holdings) dismiss(i *item) {
 	if i.how == 0 {
 		if b.items[i.no] != nil {
-			b.Emit(Dropped{No: i.no, Cause: ErrClosing})
+			b.Emit(Settled{No: i.no, Err: ErrClosing})
 		}
 		b.goBack(i)
 	}

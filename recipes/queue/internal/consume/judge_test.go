@@ -125,15 +125,6 @@ func (c *consumer) perform(e machine.Effect) {
 		c.deliver(e)
 	case consume.Settled:
 		c.settled(e)
-	case consume.Dropped:
-		g := c.held[e.No]
-		if g == nil {
-			return
-		}
-		if c.release(g.item); g.how == 0 {
-			delete(c.held, e.No)
-			c.want(1)
-		}
 	case consume.Skipped:
 		if !w.refuses {
 			w.Failf("%s skips %s: %v", c.name, e.Path, e.Err)
@@ -221,7 +212,7 @@ func (c *consumer) settled(e consume.Settled) {
 	switch {
 	case g == nil:
 		return
-	case errors.Is(e.Err, recipetest.ErrRefused):
+	case e.Stays:
 		g.how = 0
 		if c.world.deaths++; g.item.holder != c { // it counts as received
 			c.actor.Tell(consume.Wish{No: e.No, What: consume.Ended})
@@ -234,13 +225,15 @@ func (c *consumer) settled(e consume.Settled) {
 		c.world.Failf("%s is acknowledged twice", g.item.body)
 	case e.Err == nil && g.how == consume.Ack:
 		g.item.acked = true
-	case e.Err != nil && !errors.Is(e.Err, consume.ErrLost):
+	case e.Err != nil && g.how != 0 && !slices.ContainsFunc(ends, func(err error) bool { return errors.Is(e.Err, err) }):
 		c.world.Failf("%s: %v", c.name, e.Err)
 	}
 	c.release(g.item)
 	delete(c.held, e.No)
 	c.want(1)
 }
+
+var ends = []error{consume.ErrLost, consume.ErrOverdue, consume.ErrGone, consume.ErrClosing}
 
 // lapse ends all possessions.
 func (c *consumer) lapse() {

@@ -6,7 +6,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// Errors of settlements and drops.
+// Errors of settlements.
 var (
 	ErrLost    = errors.New("the item is not this consumer's any more")
 	ErrOverdue = errors.New("the item was not settled in time")
@@ -55,18 +55,13 @@ type Deliver struct {
 	Version  int32  // that the item has as long as the claim stands
 }
 
-// Settled answers Ack, Nack and Return. ErrLost: the claim was lost before, and nothing was changed; with
-// ErrUnknown it was lost while the settlement was under way, which may have been carried out.
-// ErrGone: somebody has removed the item.
+// Settled tells what has become of an item, and answers what was wished. nil: that. Otherwise it
+// is not this consumer's any more: ErrLost, with ErrUnknown if it was lost while the settlement was
+// under way, which may have been carried out; ErrOverdue; ErrGone; ErrClosing.
 type Settled struct {
-	No  uint64
-	Err error
-}
-
-// Dropped: the machine has given an item up, which was not settled.
-type Dropped struct {
 	No    uint64
-	Cause error // ErrLost, ErrOverdue, ErrGone or ErrClosing
+	Err   error
+	Stays bool // the settlement was refused, with this error: another may be tried
 }
 
 // Skipped: something at this path is in the way and is passed over.
