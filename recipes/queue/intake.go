@@ -155,7 +155,7 @@ func (in *intake) machine() machine.Machine {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.forget(session.ErrRestarted)
-	in.incarnation++
+	in.incarnation++ // the upper bits of the items' numbers: what is told of those of a former machine is ignored
 	q := in.queue
 	return consume.New(consume.Config{
 		Root: q.root(), GUID: string(znode.NewGUID()), First: in.incarnation << 40, Seed: rand.Uint64(),

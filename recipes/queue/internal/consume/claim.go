@@ -72,6 +72,7 @@ func (m *Machine) onLooked(ev machine.Looked) {
 	for n := range names {
 		l, _ := ev.Answers[n].(machine.Listed)
 		if !m.ok(l.Code, l.Path, l.Err) {
+			m.force = true
 			return
 		}
 		names[n] = l.Names

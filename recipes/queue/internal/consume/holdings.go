@@ -42,111 +42,111 @@ type holdings struct {
 
 // room is how many more items can be claimed. One that is being settled takes none: so the look for
 // the next goes in the same trip.
-func (b *holdings) room() int {
+func (h *holdings) room() int {
 	n := 0
-	for _, i := range b.held {
-		if i.how == 0 && !(b.cfg.Takes && i.received) {
+	for _, i := range h.held {
+		if i.how == 0 && !(h.cfg.Takes && i.received) {
 			n++
 		}
 	}
-	if b.closing {
+	if h.closing {
 		return 0
 	}
-	return max(b.wanted-n, 0)
+	return max(h.wanted-n, 0)
 }
 
 // displace gives up what was claimed before in the same place: somebody has deleted that claim, or
 // the whole queue. What is being settled is left alone: that may have been carried out.
-func (b *holdings) displace(at layout.Item) {
+func (h *holdings) displace(at layout.Item) {
 	same := func(i *item) bool { return i.how == 0 && i.at.Bucket == at.Bucket && i.at.Seq == at.Seq }
-	if n := slices.IndexFunc(b.held, same); n >= 0 {
-		b.end(b.held[n], ErrLost)
+	if n := slices.IndexFunc(h.held, same); n >= 0 {
+		h.end(h.held[n], ErrLost)
 	}
 }
 
 // hold takes in what was claimed.
-func (b *holdings) hold(i *item) {
-	b.held = append(b.held, i)
+func (h *holdings) hold(i *item) {
+	h.held = append(h.held, i)
 	switch {
-	case b.closing:
+	case h.closing:
 		i.how = Return
-	case b.spent(i.record.Attempts - 1): // so it becomes a dead letter
+	case h.spent(i.record.Attempts - 1): // so it becomes a dead letter
 		i.how = Nack
 	default:
-		b.handOut(i)
+		h.handOut(i)
 	}
 }
 
-func (b *holdings) handOut(i *item) {
-	if b.untrusted {
+func (h *holdings) handOut(i *item) {
+	if h.untrusted {
 		return
 	}
-	b.last++
-	i.no, i.trustNo, i.received = b.last, b.trustNo, false
-	b.items[i.no] = i
-	b.expire(i, b.cfg.Visibility)
-	b.Emit(Deliver{
+	h.last++
+	i.no, i.trustNo, i.received = h.last, h.trustNo, false
+	h.items[i.no] = i
+	h.expire(i, h.cfg.Visibility)
+	h.Emit(Deliver{
 		No: i.no, ID: cmp.Or(i.record.ID, i.at.GUID), Record: i.record, Priority: i.at.Bucket.Lane.Priority, Attempt: i.record.Attempts,
-		Epoch: b.Epoch(), Path: b.root.Claim(i.at.Bucket, i.at.Seq), Token: i.token, Item: i.at.Path(b.root), Version: i.version,
+		Epoch: h.Epoch(), Path: h.root.Claim(i.at.Bucket, i.at.Seq), Token: i.token, Item: i.at.Path(h.root), Version: i.version,
 	})
 }
 
 // onWish takes in what is wished about an item.
-func (b *holdings) onWish(w Wish) {
-	if w.No <= b.cfg.First {
+func (h *holdings) onWish(w Wish) {
+	if w.No <= h.cfg.First {
 		return
 	}
-	i := b.items[w.No]
+	i := h.items[w.No]
 	open := i != nil && i.how == 0
 	switch {
 	case w.What <= Return && open:
 		i.how, i.after = w.What, w.After
-		b.Cancel(key{expiring, text(i.no)})
+		h.Cancel(key{expiring, text(i.no)})
 	case w.What <= Return: // given up before
-		b.Emit(Settled{No: w.No, Err: ErrLost})
+		h.Emit(Settled{No: w.No, Err: ErrLost})
 	case i != nil && w.What == Received:
 		i.received = true
 	case !open:
 	case w.What == Unheld:
-		b.unhold(i)
+		h.unhold(i)
 	case w.What == Ended:
-		b.goBack(i)
+		h.goBack(i)
 	case w.What == Extend:
-		b.expire(i, max(w.After, 1))
+		h.expire(i, max(w.After, 1))
 	}
 }
 
 // goBack has an item go back that nobody settles any more: it was an attempt if somebody has
 // received it.
-func (b *holdings) goBack(i *item) {
+func (h *holdings) goBack(i *item) {
 	if i.how = Return; i.received {
 		i.how = Nack
 	}
-	b.forget(i)
+	h.forget(i)
 }
 
 // forget: nothing is wished about an item any more.
-func (b *holdings) forget(i *item) {
-	delete(b.items, i.no)
-	b.Cancel(key{expiring, text(i.no)})
+func (h *holdings) forget(i *item) {
+	delete(h.items, i.no)
+	h.Cancel(key{expiring, text(i.no)})
 }
 
 // unhold takes an item back that no possession could be made of. It is handed out again.
-func (b *holdings) unhold(i *item) {
-	b.forget(i)
-	again := i.trustNo < b.trustNo // trust came back meanwhile: no TrustGained will follow
+func (h *holdings) unhold(i *item) {
+	h.forget(i)
+	again := i.trustNo < h.trustNo // trust came back meanwhile: no TrustGained will follow
 	i.no = 0
-	if b.untrusted = !again; again {
-		b.handOut(i)
+	if h.untrusted = !again; again {
+		h.handOut(i)
 	}
 }
 
-func (b *holdings) trust() {
-	b.untrusted = false
-	b.trustNo++
-	for _, i := range b.held {
+func (h *holdings) trust() {
+	h.untrusted = false
+	h.trustNo++
+	for _, i := range h.held {
 		if i.no == 0 && i.how == 0 {
-			b.handOut(i)
+			h.handOut(i)
 		}
 	}
 }
@@ -155,58 +155,58 @@ func (b *holdings) trust() {
 const longest = 24 * 60 * 60 * 1000
 
 // expire has an item go back if it is not settled within some milliseconds; 0: any time.
-func (b *holdings) expire(i *item, within int64) {
+func (h *holdings) expire(i *item, within int64) {
 	if within > 0 {
 		first := min(within, longest)
 		i.timeLeft = within - first
-		b.Ask(machine.Wake{After: first}, key{expiring, text(i.no)})
+		h.Ask(machine.Wake{After: first}, key{expiring, text(i.no)})
 	}
 }
 
-func (b *holdings) onExpired(at string) {
+func (h *holdings) onExpired(at string) {
 	no, _ := strconv.ParseUint(at, 10, 64) // as it was asked for
-	switch i := b.items[no]; {
+	switch i := h.items[no]; {
 	case i == nil || i.how != 0:
 	case i.timeLeft > 0:
-		b.expire(i, i.timeLeft)
+		h.expire(i, i.timeLeft)
 	default:
-		b.Emit(Settled{No: no, Err: ErrOverdue})
-		b.goBack(i)
+		h.Emit(Settled{No: no, Err: ErrOverdue})
+		h.goBack(i)
 	}
 }
 
 // end tells what has become of an item that is not this consumer's any more; nil: what was wished.
-func (b *holdings) end(i *item, cause error) {
-	if b.items[i.no] == i {
-		b.Emit(Settled{No: i.no, Err: cause})
+func (h *holdings) end(i *item, cause error) {
+	if h.items[i.no] == i {
+		h.Emit(Settled{No: i.no, Err: cause})
 	}
-	b.forget(i)
-	b.held = slices.DeleteFunc(b.held, func(j *item) bool { return i == j })
+	h.forget(i)
+	h.held = slices.DeleteFunc(h.held, func(j *item) bool { return i == j })
 }
 
 // unsettle answers a settlement that was refused. The item can be settled again.
-func (b *holdings) unsettle(i *item, err error) {
-	if b.items[i.no] != i { // nobody waits: it is tried again
+func (h *holdings) unsettle(i *item, err error) {
+	if h.items[i.no] != i { // nobody waits: it is tried again
 		return
 	}
 	i.how, i.due, i.after = 0, 0, 0
-	b.Emit(Settled{No: i.no, Err: err, Stays: true})
-	if b.expire(i, b.cfg.Visibility); b.closing {
-		b.dismiss(i)
+	h.Emit(Settled{No: i.no, Err: err, Stays: true})
+	if h.expire(i, h.cfg.Visibility); h.closing {
+		h.dismiss(i)
 	}
 }
 
 // dismiss has an item go back because the consumer is closing.
-func (b *holdings) dismiss(i *item) {
+func (h *holdings) dismiss(i *item) {
 	if i.how == 0 {
-		if b.items[i.no] != nil {
-			b.Emit(Settled{No: i.no, Err: ErrClosing})
+		if h.items[i.no] != nil {
+			h.Emit(Settled{No: i.no, Err: ErrClosing})
 		}
-		b.goBack(i)
+		h.goBack(i)
 	}
 }
 
 // spent tells whether an item is a dead letter after so many attempts.
-func (b *holdings) spent(attempts int) bool { return b.cfg.Attempts > 0 && attempts >= b.cfg.Attempts }
+func (h *holdings) spent(attempts int) bool { return h.cfg.Attempts > 0 && attempts >= h.cfg.Attempts }
 
 func text(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -45,7 +45,7 @@ func (l *later) take(slots, asked []layout.Bucket, answers []machine.Event) {
 		}
 		switch {
 		case n < 0:
-			l.awaits(max(b.Lane.Slot, l.now+1000)) // there are many: those behind are listed when those before are empty
+			l.awaits(max(b.Lane.Slot, l.now+1000)) // there are many: a look a second, until those before are empty
 		case ev.Code == machine.NoNode:
 		case ev.Code != machine.Done:
 			l.skip(l.root.Bucket(b), ev.Err)

@@ -28,7 +28,7 @@ type Machine struct {
 	slots      []layout.Bucket // by the look under way
 	armed      bool            // the watches were, when the search began
 	asSecond   bool            // it began half a second after a ring
-	vain       bool            // the last search has shown nothing but what was claimed then
+	vain       bool            // the last search has shown nothing but what was claimed then: an Ack makes the place in line
 
 	under   map[purpose]*txn // under way, or it is not known whether it was carried out
 	stopped bool

@@ -103,7 +103,7 @@ func parsed(names []string, parse func(string) (layout.Bucket, bool)) (all []lay
 
 // take takes in what is in the buckets that were asked for. It returns those that can be deleted:
 // sealed and empty. Number 0 stays, where a first look finds it.
-func (s *search) take(answers []machine.Event) (over []layout.Bucket) {
+func (s *search) take(answers []machine.Event) (sealed []layout.Bucket) {
 	s.drop()
 	need := 0
 	for _, b := range s.buckets {
@@ -126,7 +126,7 @@ func (s *search) take(answers []machine.Event) (over []layout.Bucket) {
 			}
 		}
 		if state.Exists && state.Stat.Version > 0 && items.Code == machine.Done && len(items.Names) == 0 && b.Number > 0 {
-			over = append(over, b)
+			sealed = append(sealed, b)
 		}
 		free := s.freeOf(b, items.Names, claims.Names)
 		s.passed[b] = len(free) == 0
@@ -135,7 +135,7 @@ func (s *search) take(answers []machine.Event) (over []layout.Bucket) {
 	if s.width = max(need, 1); s.unended && len(s.free) < s.window {
 		s.width = min(2*s.width, bucketsTogether)
 	}
-	return over
+	return sealed
 }
 
 // freeOf are the first items of a bucket that are not claimed, as many as are tried before the next

@@ -79,17 +79,6 @@ func (w *world) rests(t *testing.T) {
 	require.Equal(t, requests, now)
 }
 
-// The second hangs, and becomes first: who is behind it has to learn that it is second.
-func TestTheSecondHangs(t *testing.T) {
-	t.Parallel()
-	w := waiting(t, 3, true)
-	w.inLine(1).meter.hangs = true
-	for range 4 {
-		w.put(t, put{count: 1})
-		require.Empty(t, w.left())
-	}
-}
-
 // The first has an item and dies; the second hangs, and is first then: the third has armed
 // consumers/, and finds what the dead one had.
 func TestAConsumerDiesBesideOneThatHangs(t *testing.T) {
@@ -141,49 +130,6 @@ func TestABusyConsumerSignsAgain(t *testing.T) {
 	w.settle(t)
 	require.Len(t, c.held, 1)
 	require.Len(t, w.Children(root.Consumers()), 1)
-}
-
-// A claim is deleted by hand, and somebody else has the item: the Ack of the former consumer names
-// another version, and touches neither the item nor the new claim.
-func TestAClaimDeletedByHand(t *testing.T) {
-	t.Parallel()
-	w := waiting(t, 2, false)
-	former := w.inLine(0)
-	w.put(t, put{count: 1})
-	no := former.nos(func(*grip) bool { return true })[0]
-	former.receive(no)
-	w.Delete(path.Join(root.Claims(), "0-0000000000", "0000000000"))
-	i := former.held[no].item
-	former.release(i)
-	w.put(t, put{count: 1, delay: 1}) // rings
-	require.NotNil(t, i.holder)
-	former.settle(no, consume.Ack, 0)
-	w.settle(t)
-	require.Contains(t, w.left(), "0000-queue-0000000000")
-	require.False(t, i.acked)
-	require.NotEmpty(t, w.Children(path.Join(root.Claims(), "0-0000000000")))
-}
-
-// What comes back at once comes in its place.
-func TestWhatComesBackComesInItsPlace(t *testing.T) {
-	t.Parallel()
-	w := quiet()
-	w.addProducer(0)
-	c := w.addConsumer(0, true)
-	w.put(t, put{count: 4})
-	var got []string
-	for len(w.left()) > 0 {
-		no := c.nos(func(*grip) bool { return true })[0]
-		got = append(got, c.held[no].item.body)
-		c.receive(no)
-		how := consume.Ack
-		if len(got) == 1 {
-			how = consume.Nack
-		}
-		c.settle(no, how, 0)
-		w.settle(t)
-	}
-	require.Equal(t, []string{"0000", "0000", "0001", "0002", "0003"}, got)
 }
 
 // An item that nobody may read is passed over, reported once a minute, and taken when it can be.
@@ -302,20 +248,4 @@ func TestAPlaceThatIsNotKnown(t *testing.T) {
 	stopped, _ := c.actor.Stopped()
 	require.True(t, stopped)
 	require.Empty(t, w.Children(root.Line()))
-}
-
-// Buckets that are sealed and empty are deleted, with their claims, but for the first.
-func TestEmptyBuckets(t *testing.T) {
-	t.Parallel()
-	w := quiet()
-	w.limit = 3
-	w.addProducer(0)
-	w.addConsumer(0, true)
-	w.ending = true
-	for range 20 {
-		w.put(t, put{count: 2})
-	}
-	require.LessOrEqual(t, len(w.Children(root.Items())), 4)
-	require.Contains(t, w.Children(root.Items()), "0-0000000000")
-	require.Equal(t, w.Children(root.Items()), w.Children(root.Claims()))
 }

@@ -1,11 +1,7 @@
 package consume_test
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
@@ -35,32 +31,6 @@ func (m *meter) Step(ev machine.Event) (effects []machine.Effect) {
 		}
 	}
 	return effects
-}
-
-// One put, acknowledged, until all wait again costs the same with three consumers and with 64.
-func TestHerd(t *testing.T) {
-	t.Parallel()
-	for consumers, costs := range map[int][2]int{1: {7, 1}, 2: {10, 3}, 3: {11, 4}, 4: {11, 4}, 16: {11, 4}, 64: {11, 4}} {
-		t.Run(fmt.Sprint(consumers), func(t *testing.T) {
-			t.Parallel()
-			w := quiet()
-			w.addProducer(0)
-			for range consumers {
-				w.addConsumer(0, true)
-			}
-			require.True(t, w.Settle(100_000))
-			w.ending = true                // what is delivered is acknowledged
-			for n := range consumers + 4 { // each arms consumers/ when it is second for the first time
-				requests, events := w.cost()
-				w.producers[0].Tell(put{count: 1})
-				require.True(t, w.Settle(100_000))
-				now, fired := w.cost()
-				if got := [2]int{now - requests, fired - events}; n >= consumers+1 {
-					require.Equal(t, costs, got)
-				}
-			}
-		})
-	}
 }
 
 // quiet is a world without faults, in which what may happen happens in an order of its own.
