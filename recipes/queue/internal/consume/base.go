@@ -24,11 +24,10 @@ const (
 	claiming
 	mending // claims/<bucket>
 	settling
-	resolvingClaim // whether one was carried out
-	resolvingSettlement
-	telling  // the time
-	listing  // the buckets of a queue that is appended to
-	fetching // what is to be moved
+	resolving // whether a claim was carried out
+	telling   // the time
+	listing   // the buckets of a queue that is appended to
+	fetching  // what is to be moved
 	moving
 	tidying
 	joining

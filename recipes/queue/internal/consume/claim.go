@@ -161,6 +161,10 @@ func (m *Machine) claim(room int) {
 		}
 		m.claimed(t.items)
 	}
+	t.unknown = func() {
+		m.under[claiming] = t
+		m.resolve()
+	}
 	t.forbidden = func(i *item, _ error) { m.uncandidate(i) }
 	m.send(t, claiming)
 }

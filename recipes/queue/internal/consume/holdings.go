@@ -23,6 +23,7 @@ type item struct {
 	how      What   // Ack, Nack or Return, if that is wished
 	after    int64  // of Nack: the pause
 	due      int64  // when that is over; 0: not known
+	doubt    bool   // the answer to a settlement was lost
 	idFreed  bool   // its id is free, or has never been
 	timeLeft int64  // to settle it in, when the timer that runs is over
 	trustNo  int    // how often trust had been gained when it was handed out

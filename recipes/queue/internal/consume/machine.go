@@ -129,10 +129,8 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 			m.onLooked(ev)
 		case reading:
 			m.onRead(ev)
-		case resolvingClaim:
-			m.onResolved(claiming, 1, ev)
-		case resolvingSettlement:
-			m.onResolved(settling, 0, ev)
+		case resolving:
+			m.onResolved(ev)
 		case listing:
 			m.onEnd(k.at, ev)
 		case fetching:
@@ -173,7 +171,7 @@ func (m *Machine) renew() {
 // lose gives up all claims: they have ended with the session. What was being settled may be.
 func (m *Machine) lose() {
 	for _, i := range slices.Clone(m.holdings.held) {
-		if t := m.under[settling]; t != nil && slices.Contains(t.items, i) {
+		if t := m.under[settling]; i.doubt || t != nil && slices.Contains(t.items, i) {
 			m.holdings.end(i, errors.Join(ErrLost, ErrUnknown))
 		} else {
 			m.holdings.end(i, ErrLost)
@@ -202,10 +200,8 @@ func (m *Machine) proceed() {
 	case !m.signed && (!m.closing || m.busy(signing)):
 		m.sign()
 	default:
-		for _, p := range []purpose{claiming, settling} {
-			if m.under[p] != nil && !m.busy(p) { // a pause has come between
-				m.resolve(p)
-			}
+		if m.under[claiming] != nil && !m.busy(claiming) { // a pause has come between
+			m.resolve()
 		}
 		m.settle()
 		m.move()

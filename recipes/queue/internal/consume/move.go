@@ -148,6 +148,7 @@ func (m *Machine) onFetched(ev machine.Looked) {
 	m.ring(t, &m.tail)
 	m.appendAll(t)
 	t.done = func([]machine.Result) { m.force = true }
+	t.unknown = func() { m.force = true }
 	t.forbidden = func(*item, error) {}
 	m.send(t, moving)
 }

@@ -41,12 +41,15 @@ func (m *Machine) settle() {
 			m.force = m.force || i.how != Ack && i.due == 0 // a look under way may have been before it went back
 			m.holdings.end(i, nil)
 		}
-		switch {
-		case t.joins && results != nil:
+		if t.joins {
 			m.line.joined(results[len(results)-1].Path)
-		case t.joins:
-			m.line.doubt = true
 		}
+	}
+	t.unknown = func() { // it is sent again: see unclaimed
+		for _, i := range t.items {
+			i.doubt = true
+		}
+		m.line.doubt = m.line.doubt || t.joins
 	}
 	t.forbidden = func(i *item, err error) {
 		m.holdings.unsettle(i, err)
@@ -113,10 +116,17 @@ func (m *Machine) onTold(ev machine.Transacted) {
 // unclaimed takes in that an item is not what this consumer has claimed any more. A claim is left
 // alone, also if its item is gone: the queue may have been deleted, and the claim be a rival's on
 // an item which has that number now. One that stands for nothing goes with the session.
+//
+// If the answer to a settlement was lost, this is how the next one finds that it was carried out.
+// Only of an Ack the item must be gone: if it is there, somebody has deleted the claim before.
 func (m *Machine) unclaimed(i *item, gone bool) {
-	cause := ErrLost
-	if gone {
-		cause = ErrGone
+	switch {
+	case i.doubt && (gone || i.how != Ack):
+		m.force = true // a look under way may have been before it went back
+		m.holdings.end(i, nil)
+	case gone:
+		m.holdings.end(i, ErrGone)
+	default:
+		m.holdings.end(i, ErrLost)
 	}
-	m.holdings.end(i, cause)
 }

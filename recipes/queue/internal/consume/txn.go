@@ -15,7 +15,8 @@ type txn struct {
 	additions []addition
 	size      int
 	joins     bool                     // it makes a place in line
-	done      func([]machine.Result)   // it was carried out; no results: the answer was lost
+	done      func([]machine.Result)   // it was carried out
+	unknown   func()                   // its answer was lost
 	forbidden func(i *item, err error) // somebody has no right to do this with an item
 }
 
@@ -71,13 +72,13 @@ func (m *Machine) send(t *txn, p purpose) {
 
 func (m *Machine) onSent(p purpose, ev machine.Transacted) {
 	t := m.under[p]
+	delete(m.under, p)
 	if ev.Code == machine.Unknown {
 		m.tail.Forget()
 		m.dead.Forget()
-		m.resolve(p)
+		t.unknown()
 		return
 	}
-	delete(m.under, p)
 	if ev.Code == machine.Done {
 		for n, r := range ev.Results {
 			if r.Stat.Mtime > 0 { // it was set
@@ -123,31 +124,19 @@ func (m *Machine) forbid(p purpose, t *txn, which *item, err error) {
 	}
 }
 
-// resolve finds out whether a transaction was carried out whose answer was lost. What was to be
-// moved the next look shows.
-func (m *Machine) resolve(p purpose) {
-	t, k := m.under[p], resolvingClaim
-	switch p {
-	case moving:
-		delete(m.under, p)
-		t.done(nil)
-		return
-	case settling:
-		k = resolvingSettlement
-	}
+// resolve finds out whether a claim was carried out whose answer was lost.
+func (m *Machine) resolve() {
 	var queries []machine.Query
-	for _, i := range t.items {
+	for _, i := range m.under[claiming].items {
 		queries = append(queries, machine.Query{Path: m.root.Claim(i.at.Bucket, i.at.Seq)}, machine.Query{Path: i.at.Path(m.root)})
 	}
-	m.once(machine.Look{Queries: queries}, key{purpose: k})
+	m.once(machine.Look{Queries: queries}, key{purpose: resolving})
 }
 
-// onResolved: a claim was carried out if claims are this consumer's now, of items with the next
-// version; a settlement if none is, of items with the version from before. What this consumer has
-// claimed again meanwhile has another one.
-func (m *Machine) onResolved(p purpose, delta int32, ev machine.Looked) {
-	t := m.under[p]
-	var mine, others []*item
+// onResolved: it was if claims are this consumer's now, of items with the next version.
+func (m *Machine) onResolved(ev machine.Looked) {
+	t := m.under[claiming]
+	var mine []*item
 	for n, i := range t.items {
 		claim, _ := ev.Answers[2*n].(machine.Seen)
 		seen, _ := ev.Answers[2*n+1].(machine.Seen)
@@ -155,26 +144,15 @@ func (m *Machine) onResolved(p purpose, delta int32, ev machine.Looked) {
 			m.refused(seen.Path, cmp.Or(claim.Err, seen.Err))
 			return // and again behind the pause
 		}
-		if string(claim.Data) == m.cfg.GUID && seen.Exists && seen.Stat.Version == i.version+delta {
+		if string(claim.Data) == m.cfg.GUID && seen.Exists && seen.Stat.Version == i.version+1 {
 			i.token = claim.Stat.Czxid
 			mine = append(mine, i)
-		} else if seen.Exists {
-			others = append(others, i)
 		}
 	}
-	delete(m.under, p)
-	switch {
-	case p == settling && len(mine) == 0:
-		for _, i := range others {
-			if i.how == Ack { // somebody has deleted the claim before
-				m.holdings.end(i, ErrLost)
-			}
-		}
+	delete(m.under, claiming)
+	if t.items = mine; len(mine) > 0 {
 		t.done(nil)
-	case p == claiming && len(mine) > 0:
-		t.items = mine
-		t.done(nil)
-	case p == claiming:
+	} else {
 		m.dropFound()
 		m.force = true
 	}
