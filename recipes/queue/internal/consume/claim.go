@@ -200,8 +200,8 @@ func (m *Machine) claimItem(t *txn, i *item) {
 	})
 }
 
-// claimed takes in that a claim was carried out. What had had its attempts becomes a dead letter, as
-// after one more that failed.
+// claimed takes in that a claim was carried out. What had had its attempts becomes a dead letter,
+// as after one more that failed.
 func (m *Machine) claimed(items []*item) {
 	for _, i := range items {
 		m.holdings.displace(i.at)

@@ -16,13 +16,13 @@ const (
 	readTogether    = 8
 )
 
-// tooLarge is the size of an item next to which no others are read in the same trip: listings do not
-// tell sizes.
+// tooLarge is the size of an item next to which no others are read in the same trip: listings do
+// not tell sizes.
 const tooLarge = 32 << 10
 
 // search looks for free items. A look is one trip of reads, none older than the one before: first
-// the names of all buckets, and then what is in the first of those that the last look has named. So
-// what counts as searched was listed after the names.
+// the names of all buckets, and then what is in the first of those that the last look has named.
+// So what counts as searched was listed after the names.
 type search struct {
 	*base
 	rng     *rand.Rand

@@ -117,8 +117,8 @@ func TestZnodesDeletedByHand(t *testing.T) {
 	}
 }
 
-// What says that a consumer lives is deleted by hand while it is busy: it is made again with the next
-// claim, so that the others hear of its end.
+// What says that a consumer lives is deleted by hand while it is busy: it is made again with the
+// next claim, so that the others hear of its end.
 func TestABusyConsumerSignsAgain(t *testing.T) {
 	t.Parallel()
 	w := quiet()

@@ -96,7 +96,7 @@ func (m *Machine) onSent(p purpose, ev machine.Transacted) {
 	if ev.Failed >= 0 && ev.Failed < len(t.parts) {
 		w = t.parts[ev.Failed]
 	}
-	// NotEmpty: a stranger has made a child of the item. To try again is of no use, as with a right.
+	// NotEmpty: a stranger has made a child of the item. To try again is of no use.
 	switch refused := ev.Code == machine.Refused || ev.Code == machine.NotEmpty && w.item != nil; {
 	case refused && w.refused != nil:
 		w.refused(ev.Err)
