@@ -11,7 +11,8 @@ import (
 // key tells what a request was for.
 type key struct {
 	purpose purpose
-	at      string
+	at      string // a path
+	no      uint64 // an item's
 }
 
 type purpose int
@@ -122,7 +123,7 @@ func (b *base) pause() {
 // prepare makes what is missing of the znodes that a queue always has.
 func (b *base) prepare(r layout.Root) {
 	for _, path := range []string{r.Items(), r.Claims(), r.Later(), r.Line(), r.Bell(), r.Consumers()} {
-		if k := (key{preparing, path}); !b.Pending(k) {
+		if k := (key{purpose: preparing, at: path}); !b.Pending(k) {
 			b.ensuring++
 			b.Ask(machine.Ensure{Path: path}, k)
 		}

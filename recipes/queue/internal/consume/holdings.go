@@ -3,7 +3,6 @@ package consume
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
@@ -102,7 +101,7 @@ func (h *holdings) onWish(w Wish) {
 	switch {
 	case w.What <= Return && open:
 		i.how, i.after = w.What, w.After
-		h.Cancel(key{expiring, text(i.no)})
+		h.Cancel(key{purpose: expiring, no: i.no})
 	case w.What <= Return: // given up before
 		h.Emit(Settled{No: w.No, Err: ErrLost})
 	case i != nil && w.What == Received:
@@ -129,7 +128,7 @@ func (h *holdings) goBack(i *item) {
 // forget: nothing is wished about an item any more.
 func (h *holdings) forget(i *item) {
 	delete(h.items, i.no)
-	h.Cancel(key{expiring, text(i.no)})
+	h.Cancel(key{purpose: expiring, no: i.no})
 }
 
 // unhold takes an item back that no possession could be made of. It is handed out again.
@@ -160,12 +159,11 @@ func (h *holdings) expire(i *item, within int64) {
 	if within > 0 {
 		first := min(within, longest)
 		i.timeLeft = within - first
-		h.Ask(machine.Wake{After: first}, key{expiring, text(i.no)})
+		h.Ask(machine.Wake{After: first}, key{purpose: expiring, no: i.no})
 	}
 }
 
-func (h *holdings) onExpired(at string) {
-	no, _ := strconv.ParseUint(at, 10, 64) // as it was asked for
+func (h *holdings) onExpired(no uint64) {
 	switch i := h.items[no]; {
 	case i == nil || i.how != 0:
 	case i.timeLeft > 0:
@@ -209,5 +207,3 @@ func (h *holdings) dismiss(i *item) {
 
 // spent tells whether an item is a dead letter after so many attempts.
 func (h *holdings) spent(attempts int) bool { return h.cfg.Attempts > 0 && attempts >= h.cfg.Attempts }
-
-func text(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -45,7 +45,7 @@ func (l *line) left() {
 		if l.watched[path] {
 			l.Emit(machine.Unwatch{Epoch: l.Epoch(), Path: path})
 		}
-		l.Forget(key{following, path})
+		l.Forget(key{purpose: following, at: path})
 	}
 	l.Cancel(key{purpose: lingering})
 	*l = line{base: l.base, bellArmed: l.bellArmed, consumersArmed: l.consumersArmed}
@@ -176,7 +176,7 @@ func (l *line) moved() {
 func (l *line) follow() bool {
 	for _, path := range l.ahead {
 		if !l.watched[path] {
-			l.once(machine.Read{Path: path, Watch: true}, key{following, path})
+			l.once(machine.Read{Path: path, Watch: true}, key{purpose: following, at: path})
 		}
 	}
 	return !slices.ContainsFunc(l.ahead, func(path string) bool { return !l.watched[path] })

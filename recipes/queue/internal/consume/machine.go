@@ -107,7 +107,7 @@ func (m *Machine) onWoke(k key) {
 		clear(m.avoided)
 		m.force = true
 	case expiring:
-		m.holdings.onExpired(k.at)
+		m.holdings.onExpired(k.no)
 	}
 }
 

@@ -86,7 +86,7 @@ func (m *Machine) appends(a *appender) bool {
 	case !a.Known(): // a listing that is asked for now is not older than what was appended
 		m.once(machine.Look{Queries: []machine.Query{
 			{Path: a.root.Items(), Children: true}, {Path: a.root.Later(), Children: true},
-		}}, key{listing, string(a.root)})
+		}}, key{purpose: listing, at: string(a.root)})
 	}
 	return a.Known()
 }
