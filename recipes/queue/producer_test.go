@@ -119,7 +119,7 @@ func TestTheReceiptIsDeleted(t *testing.T) {
 			return err
 		})
 		synctest.Wait()
-		deleteAll(t, o, path)
+		require.NoError(t, o.DeleteAll(bubble.Minute(t), path))
 		heal()
 		require.ErrorIs(t, bubble.Within(t, time.Minute, answer, "the answer"), session.ErrUnknownOutcome)
 		put(t, q, "c")

@@ -97,15 +97,15 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	{
 		name:     "an item is claimed without its version",
 		file:     "recipes/queue/internal/consume/claim.go",
-		snippet:  "machine.Op{Do: machine.Set, Path: path, Data: data, Version: i.version})",
-		instead:  "machine.Op{Do: machine.Set, Path: path, Data: data, Version: machine.Any})",
+		snippet:  "Path: i.at.Path(m.root), Data: data, Version: i.version}",
+		instead:  "Path: i.at.Path(m.root), Data: data, Version: machine.Any}",
 		packages: []string{"./recipes/queue/..."},
 	},
 	{
 		name:     "a put does not ring the bell",
 		file:     "recipes/queue/internal/produce/batch.go",
-		snippet:  "machine.Op{Do: machine.Set, Path: m.cfg.Root.Bell(), Version: machine.Any})",
-		instead:  "machine.Op{Do: machine.Check, Path: m.cfg.Root.Bell(), Version: machine.Any})",
+		snippet:  "session.SetOp(p.root.Bell(), nil, -1)",
+		instead:  "session.CheckOp(p.root.Bell(), -1)",
 		packages: []string{"./recipes/queue"},
 	},
 	{
