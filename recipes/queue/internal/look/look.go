@@ -29,17 +29,21 @@ type Entry struct {
 	version int32
 }
 
+// buckets are those of what is delayed, or of what is not, in their order.
+func (q Queue) buckets(ctx context.Context, later bool, failed *error) []layout.Bucket {
+	if later {
+		return list(ctx, q, q.Root.Later(), layout.ParseSlot, layout.Bucket.Compare, failed)
+	}
+	return list(ctx, q, q.Root.Items(), layout.ParseBucket, layout.Bucket.Compare, failed)
+}
+
 // items are those that are delayed, or those that are not, bucket by bucket in their order; as
 // often as it is told. It syncs first.
 func (q Queue) items(ctx context.Context, later ...bool) iter.Seq2[layout.Item, error] {
 	return func(yield func(layout.Item, error) bool) {
 		err := q.Session.Sync(ctx, string(q.Root))
 		for _, l := range later {
-			parent, parse := q.Root.Items(), layout.ParseBucket
-			if l {
-				parent, parse = q.Root.Later(), layout.ParseSlot
-			}
-			for _, b := range list(ctx, q, parent, parse, layout.Bucket.Compare, &err) {
+			for _, b := range q.buckets(ctx, l, &err) {
 				item := func(name string) (layout.Item, bool) { return layout.ParseItem(b, name) }
 				for _, i := range list(ctx, q, q.Root.Bucket(b), item, func(a, b layout.Item) int { return cmp.Compare(a.Seq, b.Seq) }, &err) {
 					if !yield(i, nil) {
@@ -96,6 +100,16 @@ func (q Queue) Len(ctx context.Context) (n int, err error) {
 		n++
 	}
 	return n, nil
+}
+
+// Room counts what takes room in a queue: whatever lies in its buckets, without listing them.
+func (q Queue) Room(ctx context.Context) (n int, err error) {
+	err = q.Session.Sync(ctx, string(q.Root))
+	for _, b := range append(q.buckets(ctx, true, &err), q.buckets(ctx, false, &err)...) {
+		stat, _, failed := q.Session.Exists(ctx, q.Root.Bucket(b))
+		n, err = n+int(stat.NumChildren), cmp.Or(err, failed)
+	}
+	return n, err
 }
 
 // Peek is the first item that is not claimed; [layout.ErrEmpty] if there is none.

@@ -132,7 +132,7 @@ func (p *Producer) step(calls []*Call) error {
 		return p.list()
 	case !p.size.known:
 		return p.readSize()
-	case !p.bound() || !p.size.fits(calls[0], 0):
+	case p.capacity > 0 && p.capacity != p.size.Capacity, !p.size.fits(calls[0], 0):
 		return p.count(calls)
 	}
 	return p.send(calls)

@@ -72,9 +72,6 @@ func (p *Producer) readSize() error {
 	return nil
 }
 
-// bound tells whether the queue has the capacity that it is to have.
-func (p *Producer) bound() bool { return p.capacity == 0 || p.capacity == p.size.Capacity }
-
 // count counts what lies in the queue, for calls that do not fit by its size, or to give it a
 // capacity. Those that do not fit then are refused.
 //
@@ -87,14 +84,14 @@ func (p *Producer) bound() bool { return p.capacity == 0 || p.capacity == p.size
 // is bound that had looked before. What is put between count and gift stays, and counts.
 func (p *Producer) count(calls []*Call) error {
 	r, s := p.root, &p.size
-	if s.Capacity > 0 && !p.bound() {
+	if s.Capacity > 0 && p.capacity > 0 && p.capacity != s.Capacity {
 		return layout.ErrCapacity
 	}
 	later, _, err := p.session.Exists(context.Background(), r.Later())
 	if err != nil {
 		return err
 	}
-	n, err := look.Queue{Session: p.session, Root: r}.Len(context.Background())
+	n, err := look.Queue{Session: p.session, Root: r}.Room(context.Background())
 	if err != nil {
 		return err
 	}
