@@ -17,6 +17,7 @@ var (
 	ErrNoAuth                  = zkconn.ErrNoAuth                  // the ACL does not permit it
 	ErrInvalidACL              = zkconn.ErrInvalidACL              // also found before anything is sent
 	ErrInvalidPath             = zkconn.ErrInvalidPath             // also found before anything is sent
+	ErrThrottled               = zkconn.ErrThrottled               // the server is overloaded, and has not carried it out
 	ErrUnsupported             = zkconn.ErrUnsupported             // the server lacks it; or a transaction, a layout or this kind of possession can't do it
 
 	// ErrRolledBack is the Err of a [Result] behind the operation for which its transaction failed.
@@ -45,8 +46,7 @@ var (
 	// change; the log warns of it, and it is in the error of [Session.Connect].
 	ErrAuthRequired = zkconn.ErrAuthRequired
 
-	// ErrAuthFailed: a server refused a credential given with [WithAuth]. It ends the session for
-	// good.
+	// ErrAuthFailed: a server refused a credential of [WithAuth]. It ends the session for good.
 	ErrAuthFailed = zkconn.ErrAuthFailed
 )
 

@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -175,5 +176,47 @@ func TestEmptyBucketsGo(t *testing.T) {
 			require.NoError(t, bubble.Get(t, c.Items(), "an item").Ack(bubble.Minute(t)))
 		}
 		require.LessOrEqual(t, len(below(t, s, path+"/items")), 2, "number 0 stays, and the open one")
+	})
+}
+
+// Znodes by hand in line/ are not ephemeral: nobody waits for who never looks.
+func TestNobodyStandsWhereAPlaceWasMadeByHand(t *testing.T) {
+	t.Parallel()
+	for _, znodes := range []int{1, 2} {
+		each(t, znodes, func(t *bubble.World) {
+			q, p := newQueue(t, t.Session()), newQueue(t, t.Session())
+			put(t, p, "a")
+			require.Equal(t, []string{"a"}, takes(t, p, 1))
+			for n := range znodes {
+				require.NoError(t, t.Server.Create(path+fmt.Sprintf("/line/hand-%010d", n), nil))
+			}
+			c := consumer(t, q)
+			time.Sleep(time.Second)
+			put(t, p, "b")
+			i := bubble.Within(t, 30*time.Minute, c.Items(), "b")
+			require.Equal(t, "b", string(i.Data()))
+		})
+	}
+}
+
+// A process with other ACLs stands ahead: that is no reason for Take to fail.
+func TestAPlaceThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		q, p, o := newQueue(t, t.Session()), newQueue(t, t.Session()), t.Session()
+		put(t, p, "a")
+		require.Equal(t, []string{"a"}, takes(t, p, 1))
+		_, err := o.Create(bubble.Minute(t), path+"/line/other-", nil, session.Sequential(), session.Ephemeral(), session.NodeACL(session.AnyoneACL(session.PermDelete)...))
+		require.NoError(t, err)
+		answer := bubble.Begin(func() error {
+			i, err := q.Take(bubble.Minute(t))
+			if err == nil {
+				err = i.Ack(bubble.Minute(t))
+			}
+			return err
+		})
+		time.Sleep(time.Second)
+		put(t, p, "b")
+		require.NoError(t, bubble.Within(t, 5*time.Minute, answer, "b"))
 	})
 }

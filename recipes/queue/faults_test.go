@@ -365,3 +365,30 @@ func TestPanics(t *testing.T) {
 		require.Equal(t, 0, length(t, q))
 	})
 }
+
+// More items have had their attempts than a look shows, and the dead letters cannot be written:
+// what is behind them is delivered.
+func TestItemsThatCannotBeBuriedHideNothing(t *testing.T) {
+	t.Parallel()
+	for _, tried := range []int{20, 200} {
+		each(t, tried, func(t *bubble.World) {
+			s := t.Session()
+			_, err := s.Create(bubble.Minute(t), path+"/dead", nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
+			require.NoError(t, err)
+			q := newQueue(t, s)
+			putTogether(t, q, tried)
+			c, err := q.Consume(queue.WithPrefetch(tried))
+			require.NoError(t, err)
+			var items []*queue.Item
+			for range tried {
+				items = append(items, bubble.Get(t, c.Items(), "an item"))
+			}
+			require.NoError(t, c.Close(bubble.Minute(t))) // an attempt each
+			require.Len(t, items, tried)
+			put(t, q, "good")
+			once := consumer(t, newQueue(t, s, queue.WithMaxAttempts(1)))
+			i := bubble.Within(t, 30*time.Minute, once.Items(), "the good one")
+			require.Equal(t, "good", string(i.Data()))
+		})
+	}
+}

@@ -175,14 +175,14 @@ func (in *intake) forget(cause error) {
 
 // demand is how many items are wanted. With mu.
 func (in *intake) demand() consume.Demand {
-	prefetch := cmp.Or(in.opts.prefetch, in.opts.workers)
+	d := consume.Demand{First: in.incarnation << 40, Wanted: cmp.Or(in.opts.prefetch, in.opts.workers)}
 	switch {
 	case in.opts.auto:
-		return consume.Demand{Wanted: prefetch - len(in.items)}
-	case in.consumer != nil:
-		return consume.Demand{Wanted: prefetch}
+		d.Wanted -= len(in.items)
+	case in.consumer == nil:
+		d.Wanted = min(in.waiting, mostPrefetch)
 	}
-	return consume.Demand{Wanted: min(in.waiting, mostPrefetch)}
+	return d
 }
 
 // refuse ends the waiting calls. With mu.

@@ -149,3 +149,76 @@ func TestCloseWaitsForPuts(t *testing.T) {
 		require.Equal(t, []string{"a"}, takes(t, newQueue(t, s), 1))
 	})
 }
+
+// What a first put needs may be refused, too.
+func TestAPutWithoutARightToItsReceipt(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		_, err := s.Create(bubble.Minute(t), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
+		require.NoError(t, err)
+		_, err = newQueue(t, s).Put(bubble.Minute(t), []byte("a"))
+		require.ErrorIs(t, err, session.ErrNoAuth)
+	})
+}
+
+// The session is closed while the first put of a handle is under way, at any of its requests.
+func TestTheSessionIsClosedDuringAPut(t *testing.T) {
+	t.Parallel()
+	for k, more := 1, true; more; k++ {
+		more = false
+		bubble.Run(t, func(t *bubble.World) {
+			s := t.Session()
+			q := newQueue(t, s)
+			met := t.AtKth(s, k, func(*zktest.Request) zktest.Verdict {
+				go func() { _ = s.Close(bubble.Minute(t)) }() // ends at once
+				return zktest.Pass
+			}, zktest.OpSync)
+			if _, err := q.Put(bubble.Minute(t), []byte("a")); err != nil {
+				require.ErrorIs(t, err, session.ErrClosed)
+			}
+			more = met()
+		})
+		require.Less(t, k, 20)
+	}
+}
+
+// An overloaded server refuses any of the requests of a put: it is sent again.
+func TestAThrottledPutGoesOn(t *testing.T) {
+	t.Parallel()
+	for k, more := 1, true; more; k++ {
+		bubble.Run(t, func(t *bubble.World) {
+			s := t.Session()
+			met := t.Kth(s, k, zktest.Fail(zktest.ErrThrottled), zktest.OpSync)
+			_, err := newQueue(t, s).Put(bubble.Minute(t), []byte("a"), queue.WithID("red"))
+			more = met()
+			require.NoError(t, err, "request %d", k)
+		})
+		require.Less(t, k, 100)
+	}
+}
+
+// Somebody deletes the queue at any request of the puts, and goes on while that is on its way.
+func TestPutsGoOnWhileTheQueueIsDeleted(t *testing.T) {
+	t.Parallel()
+	for k, more := 1, true; more; k++ {
+		bubble.Run(t, func(t *bubble.World) {
+			s, o := t.Session(), t.Session()
+			q := newQueue(t, s, queue.WithCapacity(5))
+			gone := bubble.Begin(func() error { return nil })
+			met := t.AtKth(s, k, func(*zktest.Request) zktest.Verdict {
+				gone = bubble.Begin(func() error { return o.DeleteAll(bubble.Minute(t), path) })
+				return zktest.Delay(time.Second)
+			}, zktest.OpSync)
+			for n := range 4 {
+				if _, err := q.Put(bubble.Minute(t), []byte("a"), queue.WithID(fmt.Sprint(n))); err != nil {
+					require.ErrorIs(t, err, session.ErrUnknownOutcome)
+				}
+			}
+			more = met()
+			require.NoError(t, bubble.Within(t, time.Minute, gone, "the deletion"))
+			put(t, q, "last")
+		})
+		require.Less(t, k, 200)
+	}
+}

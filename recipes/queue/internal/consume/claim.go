@@ -125,7 +125,7 @@ func (m *Machine) onRead(ev machine.Looked) {
 	m.search.losses += gone
 	for _, i := range items {
 		if m.holdings.spent(i.record.Attempts) && m.avoided[string(m.dead.root)] {
-			m.avoided[i.at.Path(m.root)] = true
+			m.avoided[i.at.Path(m.root)], m.force = true, true // a look has shown only so many of those behind it
 		} else {
 			m.candidates = append(m.candidates, i)
 		}

@@ -106,9 +106,9 @@ func (w *world) addConsumer(n int, stream bool) *consumer {
 
 func (c *consumer) demand() machine.Event {
 	if c.stream {
-		return consume.Demand{Wanted: c.prefetch}
+		return consume.Demand{First: c.lives << 20, Wanted: c.prefetch}
 	}
-	return consume.Demand{Wanted: c.calls}
+	return consume.Demand{First: c.lives << 20, Wanted: c.calls}
 }
 
 func (c *consumer) want(n int) {
@@ -136,6 +136,11 @@ func (c *consumer) perform(e machine.Effect) {
 
 func (c *consumer) deliver(e consume.Deliver) {
 	w, i := c.world, c.world.items[string(e.Record.Body)]
+	if !c.actor.Trusted(e.Epoch) { // no possession comes of it, and another consumer may have the item
+		w.deaths++ // it counts if it is overdue meanwhile
+		c.actor.Tell(consume.Wish{No: e.No, What: consume.Unheld})
+		return
+	}
 	switch {
 	case i == nil:
 		w.Failf("%s: nobody put %q", c.name, e.Record.Body)
@@ -150,12 +155,7 @@ func (c *consumer) deliver(e consume.Deliver) {
 	case e.Attempt <= i.attempts, e.Attempt > i.attempts+1+w.deaths:
 		w.Failf("%s is delivered as attempt %d, and was received %d times", i.body, e.Attempt, i.attempts)
 	}
-	switch {
-	case !c.actor.Trusted(e.Epoch):
-		w.deaths++ // it counts if it is overdue meanwhile
-		c.actor.Tell(consume.Wish{No: e.No, What: consume.Unheld})
-		return
-	case string(w.Data(e.Path)) != fmt.Sprintf("%s.%d", c.name, c.lives):
+	if string(w.Data(e.Path)) != fmt.Sprintf("%s.%d", c.name, c.lives) {
 		w.Failf("%s has no claim on %s", c.name, i.body)
 	}
 	i.holder = c

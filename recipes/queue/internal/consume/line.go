@@ -102,8 +102,9 @@ func (l *line) take(names []string) {
 	var numbers []int32
 	paths := make(map[int32]string)
 	for _, name := range names {
-		if _, n, ok := znode.Sequence(name); ok && stands && znode.CompareSeq(n, own) < 0 {
-			numbers, paths[n] = append(numbers, n), znode.Join(l.root.Line(), name)
+		at := znode.Join(l.root.Line(), name)
+		if _, n, ok := znode.Sequence(name); ok && stands && znode.CompareSeq(n, own) < 0 && !l.avoided[at] {
+			numbers, paths[n] = append(numbers, n), at
 		}
 	}
 	slices.SortFunc(numbers, znode.CompareSeq)
@@ -183,14 +184,19 @@ func (l *line) follow() bool {
 }
 
 func (l *line) onFollowed(ev machine.Seen) {
-	if l.ok(ev.Code, ev.Path, ev.Err) && ev.Exists {
+	switch {
+	case ev.Code == machine.Done && ev.Exists && ev.Stat.Owner != 0:
 		if l.watched == nil {
 			l.watched = make(map[string]bool)
 		}
 		l.watched[ev.Path] = true
-	} else {
-		l.known = false
+		return
+	case ev.Code != machine.Done: // it stands there with other ACLs
+		l.skip(ev.Path, ev.Err)
+	case ev.Exists: // it was made by hand: nobody stands there
+		l.skip(ev.Path, errForeign)
 	}
+	l.known = false
 }
 
 // looks tells whether the place asks for a look. It arms what is to be armed before.

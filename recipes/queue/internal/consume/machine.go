@@ -86,7 +86,9 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	case machine.Woke:
 		m.onWoke(k)
 	case Demand:
-		m.holdings.wanted = ev.Wanted
+		if ev.First == m.cfg.First {
+			m.holdings.wanted = ev.Wanted
+		}
 	case Wish:
 		m.holdings.onWish(ev)
 	default:

@@ -202,6 +202,19 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
+// What a machine before this one was told of what is wanted does not count.
+func TestADemandOfTheFormerMachine(t *testing.T) {
+	t.Parallel()
+	w := quiet()
+	w.addProducer(0)
+	c := w.addConsumer(1, true)
+	former := c.demand().(consume.Demand)
+	former.First, former.Wanted = former.First-1, 0
+	c.actor.Tell(former)
+	w.put(t, put{count: 2})
+	require.Len(t, c.nos(func(*grip) bool { return true }), 2)
+}
+
 // A consumer that closes gives back what nobody has received, as if it had never been handed out;
 // what was received counts. Nothing of it stays.
 func TestClosing(t *testing.T) {

@@ -15,8 +15,12 @@ var (
 	ErrClosing = errors.New("the consumer is closing")
 )
 
-// Demand is how many items are wanted, in the place of [Config.Prefetch].
-type Demand struct{ Wanted int }
+// Demand is how many items are wanted, in the place of [Config.Prefetch], of the machine with this
+// First: one before it may have been told of more or fewer.
+type Demand struct {
+	First  uint64
+	Wanted int
+}
 
 // Wish says what has become of an item that was handed out, or what is to.
 type Wish struct {

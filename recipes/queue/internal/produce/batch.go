@@ -52,7 +52,7 @@ func (p *Producer) readReceipt(calls []*Call) error {
 		return err
 	}
 	if gone || stat.Version < r.version {
-		end(slices.DeleteFunc(calls, func(c *Call) bool { return c.state.Load() != sent }), session.ErrUnknownOutcome)
+		end(slices.DeleteFunc(slices.Clone(calls), func(c *Call) bool { return c.state.Load() != sent }), session.ErrUnknownOutcome)
 		p.forget()
 	}
 	if r.known, r.version, r.data = !gone, stat.Version, data; r.known {
@@ -214,6 +214,8 @@ func (p *Producer) write(b *batch) ([]machine.Result, error) {
 	switch {
 	case t.Failed >= 0 && t.Code != machine.Refused:
 		b.failed[t.Failed](t)
+	case errors.Is(t.Err, session.ErrThrottled):
+		return nil, t.Err
 	case len(b.calls) == 0:
 		return nil, t.Err
 	case len(b.calls) == 1:

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
@@ -79,12 +80,31 @@ func (p *Producer) Close(ctx context.Context) error {
 
 func (p *Producer) work(idle chan struct{}) {
 	defer close(idle)
+	races := 0
 	for calls := p.waiting(); calls != nil; calls = p.waiting() {
-		err := p.contained(calls)
-		if err != nil && !errors.Is(err, session.ErrSuspended) { // with that, the next step waits for a connection
+		switch err := p.contained(calls); {
+		case err == nil, errors.Is(err, session.ErrSuspended): // with that, the next step waits for a connection
+		case errors.Is(err, session.ErrThrottled):
+			p.pause()
+		case errors.Is(err, session.ErrNoNode) && races < mostRaces: // what was just made is being deleted
+			races++
+			p.forget()
+			p.pause()
+		default:
 			p.forget()
 			end(calls, err)
 		}
+	}
+}
+
+// mostRaces is how often what is missing is made again before the callers are told.
+const mostRaces = 10
+
+// pause lets a server that is overloaded, or somebody who deletes the queue, get on.
+func (p *Producer) pause() {
+	select {
+	case <-time.After(100 * time.Millisecond):
+	case <-p.session.Done():
 	}
 }
 
