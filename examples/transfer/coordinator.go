@@ -82,7 +82,7 @@ func (c *coordinator) transfer(ctx context.Context, t transfer) error {
 		tx, err := c.twopc.Begin(ctx, t.ID, t.payload(), t.From, t.To)
 		final := false
 		switch {
-		case err == nil:
+		case tx != nil: // also if it is not known whether it has begun
 			final, err = c.await(ctx, tx)
 		case errors.Is(err, twopc.ErrInUse): // a site has not acknowledged the last attempt yet
 			err = nil
@@ -106,6 +106,9 @@ func (c *coordinator) await(ctx context.Context, tx *twopc.Tx) (final bool, err 
 	case <-tx.Done():
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
+	}
+	if errors.Is(tx.Err(), twopc.ErrGone) && errors.Is(tx.Err(), session.ErrUnknownOutcome) {
+		return false, nil // only another coordinator could have acknowledged it; there is none, so it has not begun
 	}
 	if !errors.Is(tx.Err(), twopc.ErrDecided) {
 		return false, fmt.Errorf("%s: %w", tx.ID(), tx.Err())

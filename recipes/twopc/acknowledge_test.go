@@ -2,7 +2,6 @@ package twopc_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -67,8 +67,7 @@ func (w *world) agreeable(s *twopc.Site) func() string {
 
 // The answer to a Begin is lost, and its session expires. The sites abort, everybody acknowledges,
 // another coordinator recovers what is left and acknowledges, and nothing of it stands any more
-// when the first one can look. It does not begin again: its outcome is the one that everybody has
-// seen.
+// when the first one can look. It can't know, says so, and does not begin again.
 func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
@@ -114,26 +113,15 @@ func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
 
 		heal()
 		first := bubble.Within(w, time.Minute, answer)
-		require.NoError(w, first.err)
-		bubble.Within(w, time.Minute, first.tx.Decided())
-		require.Equal(w, twopc.Aborted, first.tx.Outcome(), "and not begun again")
+		require.ErrorIs(w, first.err, session.ErrUnknownOutcome)
+		require.ErrorIs(w, first.err, twopc.ErrGone)
+		bubble.Within(w, time.Minute, first.tx.Done())
+		require.Equal(w, twopc.Undecided, first.tx.Outcome())
+		require.ErrorIs(w, first.tx.Ack(w.Context()), twopc.ErrGone)
 		bubble.Never(w, b.Proposals(), "a second time")
 		require.Equal(w, "warm committed, t aborted", seen())
-		require.Len(w, w.tombstones(), 1)
-		require.NoError(w, first.tx.Ack(w.Context()))
-		require.Empty(w, w.tombstones(), "everybody knows")
+		require.Empty(w, w.nodes())
 	})
-}
-
-// tombstones are those that stand.
-func (w *world) tombstones() []string {
-	var all []string
-	for line := range strings.Lines(w.Server.Dump()) {
-		if node, _, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(node, path+"/tombstones/") {
-			all = append(all, node)
-		}
-	}
-	return all
 }
 
 // A Begin whose answer was lost, and which nobody has touched, is the one that was begun; one that
@@ -188,11 +176,11 @@ func TestKilledBeforeTheOutcomeIsNoted(t *testing.T) {
 		require.Equal(w, "t", taken[0].ID())
 		bubble.Within(w, time.Second, taken[0].Decided())
 		require.Equal(w, twopc.Committed, taken[0].Outcome())
-		tx = taken[0]
 		taken, err = again.Recover(w.Context())
 		require.NoError(w, err)
-		require.Empty(w, taken, "the application has it")
-		require.NoError(w, tx.Ack(w.Context()))
+		require.Len(w, taken, 1, "until it is acknowledged, also at the coordinator that has it")
+		bubble.Within(w, time.Second, taken[0].Decided())
+		require.NoError(w, taken[0].Ack(w.Context()))
 		require.Empty(w, w.nodes())
 		taken, err = again.Recover(w.Context())
 		require.NoError(w, err)
@@ -292,74 +280,6 @@ func TestABeginningGivenUpLeavesNothing(t *testing.T) {
 		require.NoError(w, p.Ack(w.Context()))
 		time.Sleep(time.Minute)
 		require.NotContains(w, strings.Join(w.nodes(), " "), "/tx/t")
-	})
-}
-
-// An application that never acknowledges does not let the tree grow for ever: outcomes are swept by
-// their number, and by their age.
-func TestOutcomesThatNobodyAcknowledgesAreSwept(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		const most = 20
-		h := w.Host("c")
-		c := w.coordinator(h, twopc.WithRetention(20*time.Minute, most))
-		seen := w.agreeable(w.site(w.Host("a"), "a"))
-		n := 0
-		begin := func(c *twopc.Coordinator) *twopc.Tx {
-			n++
-			tx, err := c.Begin(w.Context(), fmt.Sprint("t", n), nil, "a")
-			require.NoError(w, err)
-			bubble.Within(w, time.Second, tx.Decided())
-			synctest.Wait()
-			return tx
-		}
-		var last *twopc.Tx
-		for range 200 {
-			last = begin(c)
-			require.LessOrEqual(w, len(w.nodes()), 2*(most+1), "a record and a mark each")
-		}
-		require.Equal(w, 200, strings.Count(seen(), "committed"))
-		require.NoError(w, last.Ack(w.Context()))
-		require.Len(w, w.nodes(), 2*(most-1))
-
-		// by their number, also those of processes that begin one transaction each
-		for range 3 * most {
-			short := w.coordinator(h, twopc.WithRetention(20*time.Minute, most))
-			begin(short)
-			require.NoError(w, short.Close(w.Context()))
-			require.LessOrEqual(w, len(w.nodes()), 2*(most+1))
-		}
-
-		// by their age
-		time.Sleep(25 * time.Minute)
-		last = begin(c)
-		require.Len(w, w.nodes(), 2, "its own alone")
-		require.NoError(w, last.Ack(w.Context()))
-		require.Empty(w, w.nodes())
-	})
-}
-
-// What a site has not acknowledged is not swept.
-func TestWhatASiteNeedsIsNotSwept(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		c := w.coordinator(w.Host("c"), twopc.WithRetention(time.Minute, 1))
-		a := w.site(w.Host("a"), "a")
-		seen := w.agreeable(w.site(w.Host("b"), "b"))
-		tx, err := c.Begin(w.Context(), "t", nil, "a")
-		require.NoError(w, err)
-		p := bubble.Within(w, time.Second, a.Proposals())
-		require.NoError(w, p.Commit(w.Context()))
-		bubble.Within(w, time.Second, tx.Decided())
-		for i := range 10 {
-			time.Sleep(time.Minute)
-			_, err := c.Begin(w.Context(), fmt.Sprint("u", i), nil, "b")
-			require.NoError(w, err)
-		}
-		time.Sleep(time.Minute)
-		require.Equal(w, 10, strings.Count(seen(), "committed"))
-		require.NoError(w, p.Ack(w.Context()))
-		require.Equal(w, twopc.Committed, p.Outcome())
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -22,13 +23,11 @@ type Coordinator struct {
 	guid    string
 	root    protocol.Root
 	peers   bool
-	most    int
 	host    *recipe.Host
 
-	mu   sync.Mutex // guards the record of what the application wants and has, which outlives a crash of the machine
-	last uint64
-	txs  map[uint64]*Tx
-	kept []protocol.Keep // outcomes that the application has not acknowledged, the oldest first
+	mu   sync.Mutex     // guards the record of what the application has asked for, which outlives a crash of the machine
+	last uint64         // the number of the last request
+	txs  map[uint64]*Tx // by the numbers of the requests that have not ended
 }
 
 // NewCoordinator creates a coordinator of the transactions under a path, which it shares with their
@@ -40,12 +39,10 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{session: s, path: path, guid: string(znode.NewGUID()), root: protocol.Root(path), peers: o.peers, most: o.most, txs: map[uint64]*Tx{}}
+	c := &Coordinator{session: s, path: path, guid: string(znode.NewGUID()), root: protocol.Root(path), peers: o.peers, txs: map[uint64]*Tx{}}
 	c.host, err = recipe.New(recipe.Config{
 		Session: s, Kind: "twopc", Path: path,
-		Machine: func() machine.Machine {
-			return protocol.NewCoordinator(c.root, c.guid, o.timeout.Milliseconds()).Retain(o.most, o.age.Milliseconds()).Limit(o.limit)
-		},
+		Machine:  func() machine.Machine { return protocol.NewCoordinator(c.root, c.guid, o.timeout.Milliseconds()) },
 		Standing: c.standing,
 		Perform:  c.perform,
 		Ended:    c.ended,
@@ -61,108 +58,115 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 // among all transactions under the coordinator's path until it is finished; payload describes it;
 // sites are the participants, at least one, without duplicates.
 //
-// ctx bounds the wait for the beginning, not the transaction. If it ends first, the transaction is
-// withdrawn, and the error is ctx's cause; session.ErrUnknownOutcome comes with it if the request
-// may have been sent.
-//
-// session.ErrUnknownOutcome says that the transaction may have begun, and may even be committed: by
-// its sites ([WithPeerDecision]), or by a coordinator that recovers it. Otherwise it is aborted as
-// soon as that is possible. Do not repeat it under another id before its outcome is known. Begin
-// returns the Tx along with this error, and with no other. Its Outcome is known when its Done
-// closes, Aborted if it never began; or else [Tx.Err] says why not. If the coordinator has ended,
-// only the Recover of another one tells. A caller that drops the Tx gets it from
-// [Coordinator.Recover] if it is committed, unless another coordinator has recovered it. The other
-// cause is ctx's, the coordinator's Err, or ZooKeeper's refusal of what would show the outcome.
-//
-// [ErrGone] leaves open for ever whether the transaction had begun: the reply was lost for so long
-// that it may have been swept.
+// ctx bounds the wait for the beginning. If it ends first, the transaction is withdrawn, and the
+// error is ctx's cause, with session.ErrUnknownOutcome if the request was sent. That error says
+// that the transaction may have begun, and may even be committed; Begin returns the Tx along with
+// it. When its Done closes, its Outcome is known, Aborted if it never began, and needs no Ack then;
+// or [Tx.Err] says why not. Do not repeat the transaction under another id before that.
 //
 // After any other error the transaction has not begun, and never will: invalid arguments;
 // [ErrInUse]; [ErrFinished]; [ErrBusy]; session.ErrTooLarge, if payload and sites exceed one
 // request; ctx's cause; session.ErrClosed; those of ZooKeeper.
-//
-// A transaction that has begun never begins again by itself. If the reply is lost, and the
-// transaction is decided, acknowledged by every site and recovered by another coordinator before
-// this one can look, the returned Tx has that outcome.
 func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, sites ...string) (*Tx, error) {
-	const op = "begin"
-	err := checkName("id", id)
-	if err == nil && len(id) > longestID {
-		err = fmt.Errorf("id: %d bytes exceed the limit of %d", len(id), longestID)
+	if err := checkBegin(id, sites); err != nil {
+		return nil, failed("begin", c.path, err)
 	}
-	if err == nil {
-		err = checkSites(sites)
-	}
-	if err != nil {
-		return nil, failed(op, c.path, err)
-	}
-	t := newTx(c, id, slices.Clone(sites))
-	t.guid, t.payload = string(znode.NewGUID()), slices.Clone(payload)
-	c.enter(t)
-	err = t.await(ctx)
+	t := newTx(c, id, string(znode.NewGUID()), len(sites))
+	payload, sites = slices.Clone(payload), slices.Clone(sites)
+	c.ask(t, func(n uint64) machine.Event {
+		return protocol.Begin{N: n, ID: id, GUID: t.guid, Payload: payload, Sites: sites, Peers: c.peers}
+	})
+	err := t.await(ctx, true)
 	if errors.Is(err, session.ErrTooLarge) {
 		err = fmt.Errorf("payload, sites: %w", err)
 	}
 	if err != nil && !errors.Is(err, session.ErrUnknownOutcome) {
-		return nil, failed(op, t.path(), err)
+		return nil, failed("begin", t.path(), err)
 	}
-	return t, failed(op, t.path(), err)
+	return t, failed("begin", t.path(), err)
 }
 
-// enter records a transaction and tells the machine, atomically, so that a new machine is not told
-// of it again when it is over.
-func (c *Coordinator) enter(t *Tx) {
+// Recover takes over the transactions under the path that are neither acknowledged ([Tx.Ack]) nor
+// in progress at a live coordinator: those undecided, which this coordinator decides from now on,
+// with a new vote timeout; and those decided, also if this coordinator's application has the
+// outcome. Call it when a coordinator starts, before anything else. It waits until each coordinator
+// under the path has answered, or its session is over: after that no request of a dead one is in
+// flight any more, so an id under which nothing was found may be begun again.
+//
+// If ctx ends or the coordinator closes first, or something is refused, the transactions taken over
+// are returned along with the error. What was just being taken over is aborted, unless it is
+// decided, and the next Recover returns it.
+func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
+	if err := c.Err(); err != nil {
+		return nil, failed("recover", c.path, err)
+	}
+	// A process that was killed may have sent a Begin that is not carried out yet, and that would
+	// take effect under an id that is used again meanwhile.
+	_, err := c.adopt(ctx, c.root.Coordinators(), func(n uint64, guid string) protocol.Recover { return protocol.Recover{N: n, Coordinator: guid} })
+	if err != nil {
+		return nil, failed("recover", c.path, err)
+	}
+	taken, err := c.adopt(ctx, c.root.Transactions(), func(n uint64, id string) protocol.Recover { return protocol.Recover{N: n, ID: id} })
+	return taken, failed("recover", c.path, err)
+}
+
+// adopt makes a request for each child of a path, and returns what was taken over, and the first
+// error.
+func (c *Coordinator) adopt(ctx context.Context, path string, request func(n uint64, name string) protocol.Recover) (taken []*Tx, err error) {
+	if err := c.session.SyncQuorum(ctx, path); err != nil {
+		return nil, err
+	}
+	names, _, err := c.session.Children(ctx, path)
+	if err != nil && !errors.Is(err, session.ErrNoNode) {
+		return nil, err
+	}
+	slices.Sort(names)
+	var asked []*Tx
+	for _, name := range names {
+		if name != c.guid {
+			t := newTx(c, name, "", 0)
+			c.ask(t, func(n uint64) machine.Event { return request(n, name) })
+			asked = append(asked, t)
+		}
+	}
+	err = nil
+	for _, t := range asked {
+		switch e := t.await(ctx, false); {
+		case e == nil:
+			taken = append(taken, t)
+		case err == nil && !errors.Is(e, protocol.ErrNotRecoverable):
+			err = e
+		}
+	}
+	return taken, err
+}
+
+// ask records a request about a transaction, with the next number, and tells the machine. There is
+// none if the function returns nil.
+func (c *Coordinator) ask(t *Tx, request func(n uint64) machine.Event) {
 	c.mu.Lock()
-	c.last++
-	t.n = c.last
-	c.txs[t.n] = t
-	told := c.host.Tell(t.event(false))
+	n, told := c.last+1, true
+	if ev := request(n); ev != nil {
+		t.n, t.request, c.last, c.txs[n] = n, ev, n, t
+		told = c.host.Tell(ev) // in the order of the numbers
+	}
 	c.mu.Unlock()
 	if !told {
-		c.finally(t.n, func(t *Tx) { t.refuse(session.ErrClosed) })
+		c.end(protocol.Ended{N: n, Err: session.ErrClosed})
 	}
-}
-
-// drop removes a transaction from the record.
-func (c *Coordinator) drop(n uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.txs, n)
-}
-
-func (c *Coordinator) tx(n uint64) *Tx {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.txs[n]
-}
-
-// inOrder are the recorded transactions, the oldest first.
-func (c *Coordinator) inOrder() []*Tx {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := make([]*Tx, 0, len(c.txs))
-	for _, t := range c.txs {
-		all = append(all, t)
-	}
-	slices.SortFunc(all, func(a, b *Tx) int { return int(a.n) - int(b.n) })
-	return all
 }
 
 // standing are the events for a new machine.
 func (c *Coordinator) standing() []machine.Event {
-	var all []machine.Event
 	c.mu.Lock()
-	for _, k := range c.kept {
-		all = append(all, k)
-	}
-	c.mu.Unlock()
-	for _, t := range c.inOrder() {
-		c.mu.Lock()
-		ev, abort := t.event(true), t.abort
-		c.mu.Unlock()
-		all = append(all, ev)
-		if abort != nil {
-			all = append(all, *abort)
+	defer c.mu.Unlock()
+	var all []machine.Event
+	for _, n := range slices.Sorted(maps.Keys(c.txs)) {
+		if t := c.txs[n]; t.n == n {
+			all = append(all, t.request)
+			if t.abort != nil {
+				all = append(all, *t.abort)
+			}
 		}
 	}
 	return all
@@ -171,92 +175,45 @@ func (c *Coordinator) standing() []machine.Event {
 // perform passes the machine's effects to the transactions. The actor calls it.
 func (c *Coordinator) perform(e machine.Effect) {
 	switch e := e.(type) {
-	case protocol.Sent:
-		c.sent(e)
-	case protocol.Begun:
-		c.with(e.N, (*Tx).begun)
-	case protocol.Recovered:
-		c.with(e.N, func(t *Tx) { t.taken(e) })
-	case protocol.Refused:
-		c.finally(e.N, func(t *Tx) { t.refuse(e.Err) })
-	case protocol.Doubtful:
-		c.with(e.N, func(t *Tx) { t.doubtful.Close() })
+	case protocol.Noted:
+		c.with(e.N, func(t *Tx) { t.noted(e.Request) })
 	case protocol.Voted:
 		c.with(e.N, func(t *Tx) { t.deliver(Vote(e.Vote)) })
 	case protocol.Decided:
 		c.with(e.N, func(t *Tx) { t.learn(e) })
-	case protocol.Denied:
-		c.with(e.N, func(t *Tx) { t.hindered(e.Err) })
-	case protocol.Failed:
-		c.finally(e.N, func(t *Tx) { t.finish(failed("transaction", t.path(), e.Err)) })
-	case protocol.Over:
-		c.finally(e.N, func(t *Tx) {
-			c.keep(protocol.Keep{ID: t.id, GUID: t.guid, Czxid: e.Czxid})
-			t.decidedAlone()
-		})
-	case protocol.OutcomeAcked:
-		c.finally(e.N, func(t *Tx) {
-			if e.Err == nil {
-				c.release(t.guid)
-			}
-			t.settled(e.Err)
-		})
+	case protocol.Ended:
+		c.end(e)
 	}
 }
 
-// keep records an outcome that the application has, up to the machine's limit.
-func (c *Coordinator) keep(k protocol.Keep) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.kept = append(c.kept, k)
-	if len(c.kept) > c.most {
-		c.kept = c.kept[1:]
-	}
-}
-
-// release: the application has acknowledged the outcome, or does not have it.
-func (c *Coordinator) release(guid string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.kept = slices.DeleteFunc(c.kept, func(k protocol.Keep) bool { return k.GUID == guid })
-}
-
-// with calls f with a transaction, unless it is not recorded any more: a new machine may be told of
-// a transaction that is over, and answer.
+// with calls f with a transaction, unless its request has ended: a machine that was restarted may
+// receive it once more.
 func (c *Coordinator) with(n uint64, f func(t *Tx)) {
-	if t := c.tx(n); t != nil {
-		f(t)
-	}
-}
-
-// finally removes a transaction from the record before it calls f.
-func (c *Coordinator) finally(n uint64, f func(t *Tx)) {
-	t := c.tx(n)
-	c.drop(n)
+	c.mu.Lock()
+	t := c.txs[n]
+	c.mu.Unlock()
 	if t != nil {
 		f(t)
-		t.over.Close()
 	}
 }
 
-func (c *Coordinator) sent(e protocol.Sent) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if t := c.txs[e.N]; t != nil {
-		t.floor = e.Floor
-	}
+// end ends a request.
+func (c *Coordinator) end(e protocol.Ended) {
+	c.with(e.N, func(t *Tx) {
+		c.mu.Lock()
+		delete(c.txs, e.N)
+		c.mu.Unlock()
+		t.ended(e)
+	})
 }
 
 // ended answers all waiting callers, since nothing will follow.
 func (c *Coordinator) ended(err error) {
-	for _, t := range c.inOrder() {
-		c.drop(t.n)
-		if t.floor != 0 { // it was sent
-			t.answered.Set(unknown(err))
-		}
-		t.refuse(err)
-		t.settled(err)
-		t.over.Close()
+	c.mu.Lock()
+	all := maps.Clone(c.txs)
+	c.mu.Unlock()
+	for n, t := range all {
+		c.end(protocol.Ended{N: n, Err: err, InDoubt: t.sent.Closed() && !t.begun.Closed()})
 	}
 }
 

@@ -2,8 +2,11 @@ package twopc
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -16,12 +19,11 @@ import (
 // Site is a participant in transactions, under one name. It is safe for concurrent use.
 type Site struct {
 	path      string
-	name      string
 	root      protocol.Root
 	host      *recipe.Host
 	proposals *notify.Stream[*Proposal]
 
-	mu   sync.Mutex // guards the record of what the application wants, which outlives a crash of the machine
+	mu   sync.Mutex // guards the record of what the application has and has asked for, which outlives a crash of the machine
 	open map[string]*Proposal
 }
 
@@ -39,7 +41,7 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 	if err := checkName("name", name); err != nil {
 		return nil, failed(op, path, err)
 	}
-	p := &Site{path: path, name: name, root: protocol.Root(path), proposals: notify.NewStream[*Proposal](math.MaxInt), open: map[string]*Proposal{}}
+	p := &Site{path: path, root: protocol.Root(path), proposals: notify.NewStream[*Proposal](math.MaxInt), open: map[string]*Proposal{}}
 	guid := string(znode.NewGUID())
 	var err error
 	p.host, err = recipe.New(recipe.Config{
@@ -59,13 +61,12 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 // Proposals delivers each transaction that asks for this site's vote, once, in the order in which
 // they began; receivers compete. Transactions that this site has not acknowledged are delivered
 // again after a restart of the process: not voted on, in doubt, or decided. So check
-// [Proposal.Voted] first. At most 1,024 are with the application at a time, received or not; the
-// rest stays in ZooKeeper and is delivered when some are acknowledged. The channel closes with
-// Done.
+// [Proposal.Voted] first. At most 256 are with the application at a time, received or not; the rest
+// stays in ZooKeeper and is delivered when some are acknowledged. The channel closes with Done.
 func (p *Site) Proposals() <-chan *Proposal { return p.proposals.C() }
 
 // Done closes when the site has ended: by Close, with its session, or because of a permanent
-// failure, such as [ErrTaken]. Err then says why.
+// failure, such as [ErrTaken] or a refusal by ZooKeeper. Err then says why.
 func (p *Site) Done() <-chan struct{} { return p.host.Done() }
 
 // Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with
@@ -86,9 +87,9 @@ func (p *Site) standing() []machine.Event {
 	defer p.mu.Unlock()
 	var all []machine.Event
 	for _, o := range p.open {
-		all = append(all, protocol.Delivered{GUID: o.guid})
+		all = append(all, o.reopen)
 		if o.voting != nil {
-			all = append(all, o.voting.cast)
+			all = append(all, o.vote)
 		}
 		if o.acking != nil {
 			all = append(all, o.ack())
@@ -107,62 +108,192 @@ func (p *Site) proposal(guid string) *Proposal {
 func (p *Site) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case protocol.Propose:
-		p.offer(e)
-	case protocol.CastDone:
-		if o := p.proposal(e.GUID); o != nil { // else it was acknowledged at the same time
-			o.voteDone(e.Err)
-		}
-	case protocol.Learned:
-		p.proposal(e.GUID).decide(Outcome(e.Outcome), e.Reason)
-	case protocol.Gone:
-		o := p.proposal(e.GUID)
-		o.finish(failed("transaction", o.path(), ErrGone))
-	case protocol.Acked:
-		p.acked(e)
-	}
-}
-
-// offer delivers a proposal to the application, unless it was delivered before a crash of the
-// machine.
-func (p *Site) offer(e protocol.Propose) {
-	p.mu.Lock()
-	o := p.open[e.GUID]
-	if o == nil {
-		o = newProposal(p, e)
-		p.open[e.GUID] = o
-	}
-	p.mu.Unlock()
-	if o.offered.Close() {
-		p.proposals.Send(o) // the machine delivers at most its window; the rest stays in ZooKeeper
-	}
-}
-
-func (p *Site) acked(e protocol.Acked) {
-	o := p.proposal(e.GUID)
-	if o == nil {
-		return
-	}
-	over := e.Err == nil || isGone(e.Err)
-	if over { // before it is removed from the record: later callers see the end
-		o.finish(failed("transaction", o.path(), session.ErrReleased))
+		o := newProposal(p, e)
 		p.mu.Lock()
-		delete(p.open, e.GUID)
+		p.open[e.GUID] = o
 		p.mu.Unlock()
-		o.voteDone(ErrDecided)
+		p.proposals.Send(o) // the machine delivers at most its window; the rest stays in ZooKeeper
+	case protocol.CastDone:
+		p.proposal(e.GUID).voteDone(e.Err)
+	case protocol.Learned:
+		p.proposal(e.GUID).decide(e.Outcome, e.Reason)
+	case protocol.Gone:
+		p.proposal(e.GUID).finish(ErrGone)
+	case protocol.Acked:
+		p.proposal(e.GUID).acked(e)
 	}
-	o.acked(e.Err)
 }
 
 // ended answers all waiting callers, since nothing will follow.
 func (p *Site) ended(err error) {
 	p.proposals.Close()
 	p.mu.Lock()
-	open := p.open
-	p.open = map[string]*Proposal{}
+	open := maps.Clone(p.open)
 	p.mu.Unlock()
 	for _, o := range open {
-		o.voteDone(err)
-		o.acked(err)
-		o.finish(failed("transaction", o.path(), err))
+		o.through(err, err, err)
 	}
 }
+
+// Proposal is a transaction at one of its sites. It is safe for concurrent use.
+type Proposal struct {
+	site    *Site
+	reopen  protocol.Reopen
+	payload []byte
+
+	voting *call // the pending vote; these are guarded by the site's mutex
+	vote   protocol.Cast
+	acking *call // the pending acknowledgement
+
+	voted atomic.Int32
+	decision
+}
+
+func newProposal(site *Site, e protocol.Propose) *Proposal {
+	p := &Proposal{
+		site: site, reopen: protocol.Reopen{GUID: e.GUID, ID: e.ID, Entry: e.Entry}, payload: e.Payload,
+		decision: decision{decided: notify.NewLatch()},
+	}
+	p.voted.Store(int32(e.Voted))
+	return p
+}
+
+// ID is the transaction's id.
+func (p *Proposal) ID() string { return p.reopen.ID }
+
+// Payload is the transaction's payload. It must not be changed.
+func (p *Proposal) Payload() []byte { return p.payload }
+
+// Voted is this site's vote, perhaps from before a restart: Committed, Aborted, or Undecided if it
+// has not voted. A site that has voted to commit is bound by it, and waits for Decided.
+func (p *Proposal) Voted() Outcome { return Outcome(p.voted.Load()) }
+
+// Commit votes to commit, and returns when ZooKeeper has confirmed the vote. It is a promise:
+// whatever happens to this process, it must be able to carry the transaction out if it is
+// committed, and may not abort it any more. The same vote again is no error.
+//
+// ctx bounds the wait. If it ends first, the vote goes on, and binds this site: ask for the same
+// vote again, or wait for Decided. Errors: [ErrDecided], [ErrVoted]; [ErrGone]; those of ZooKeeper,
+// after which the vote is not written; session.ErrClosed, after which it may or may not be written:
+// the next site with this name sees that.
+func (p *Proposal) Commit(ctx context.Context) error {
+	return failed("vote to commit", p.path(), p.cast(ctx, protocol.Cast{GUID: p.reopen.GUID, Commit: true}))
+}
+
+// Abort votes to abort, which decides the transaction at once. Otherwise it is like Commit. The
+// reason, at most 1,024 bytes, is stored in the record.
+func (p *Proposal) Abort(ctx context.Context, reason string) error {
+	err := checkLength("reason", reason)
+	if err == nil {
+		err = p.cast(ctx, protocol.Cast{GUID: p.reopen.GUID, Reason: reason})
+	}
+	return failed("vote to abort", p.path(), err)
+}
+
+func (p *Proposal) cast(ctx context.Context, c protocol.Cast) error {
+	p.site.mu.Lock()
+	if err := p.end.Err(); err != nil {
+		p.site.mu.Unlock()
+		if errors.Is(err, session.ErrReleased) {
+			err = ErrDecided
+		}
+		return err
+	}
+	if p.voting == nil {
+		p.voting, p.vote = newCall(), c
+	}
+	r, vote := p.voting, p.vote
+	p.site.mu.Unlock()
+	if vote.Commit != c.Commit {
+		return ErrVoted
+	}
+	return p.ask(ctx, r, vote)
+}
+
+// Ack acknowledges the decision: this site has acted on it, durably, and does not need the
+// transaction any more; it is not delivered again. When all parties have acknowledged, nothing is
+// left of it in ZooKeeper. Errors: [ErrUndecided]; [ErrGone] if it was gone before its decision was
+// known, in which case it is not delivered again either; session.ErrClosed, after which it may be
+// delivered again; those of ZooKeeper, after which Ack may be tried again. ctx bounds the wait; if
+// it ends first, the acknowledgement goes on.
+func (p *Proposal) Ack(ctx context.Context) error {
+	p.site.mu.Lock()
+	if err := p.end.Err(); err != nil && p.site.open[p.reopen.GUID] != p { // it is through here
+		p.site.mu.Unlock()
+		if errors.Is(err, session.ErrReleased) {
+			err = nil
+		}
+		return failed("acknowledge", p.path(), err)
+	}
+	if p.acking == nil {
+		p.acking = newCall()
+	}
+	r := p.acking
+	p.site.mu.Unlock()
+	return failed("acknowledge", p.path(), p.ask(ctx, r, p.ack()))
+}
+
+func (p *Proposal) ack() protocol.Ack {
+	return protocol.Ack{GUID: p.reopen.GUID, Known: p.Outcome() != Undecided}
+}
+
+// ask tells the machine and waits for the answer.
+func (p *Proposal) ask(ctx context.Context, r *call, ev machine.Event) error {
+	if !p.site.host.Tell(ev) {
+		ctx = context.Background() // the site has ended, and answers
+	}
+	return r.wait(ctx)
+}
+
+// Done closes when there is nothing more to wait for. Err then says why.
+func (p *Proposal) Done() <-chan struct{} { return p.end.Done() }
+
+// Err is nil exactly while Done is open. Afterwards it is session.ErrReleased after Ack; [ErrGone];
+// or session.ErrClosed with the site or its session, after which the transaction continues and is
+// delivered again to the next site with this name.
+func (p *Proposal) Err() error { return p.end.Err() }
+
+func (p *Proposal) path() string { return p.site.root.Tx(p.reopen.ID) }
+
+func (p *Proposal) voteDone(err error) {
+	p.site.mu.Lock()
+	r, vote := p.voting, p.vote
+	p.voting = nil
+	p.site.mu.Unlock()
+	switch {
+	case r == nil:
+		return
+	case err == nil && vote.Commit:
+		p.voted.Store(int32(Committed))
+	case err == nil:
+		p.voted.Store(int32(Aborted))
+	}
+	r.answer(err)
+}
+
+// acked handles the answer to an acknowledgement. If it was refused, it may be tried again.
+func (p *Proposal) acked(e protocol.Acked) {
+	if e.Err == nil || errors.Is(e.Err, ErrGone) {
+		p.through(session.ErrReleased, ErrDecided, e.Err)
+		return
+	}
+	p.site.mu.Lock()
+	r := p.acking
+	p.acking = nil
+	p.site.mu.Unlock()
+	r.answer(e.Err)
+}
+
+// through ends the proposal, and then answers the calls that came before.
+func (p *Proposal) through(err, ofVote, ofAck error) {
+	p.finish(err)
+	p.site.mu.Lock()
+	delete(p.site.open, p.reopen.GUID)
+	voting, acking := p.voting, p.acking
+	p.voting, p.acking = nil, nil
+	p.site.mu.Unlock()
+	voting.answer(ofVote)
+	acking.answer(ofAck)
+}
+
+func (p *Proposal) finish(err error) { p.end.Set(failed("transaction", p.path(), err)) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
@@ -15,38 +14,26 @@ import (
 
 // Tx is a transaction at its coordinator. It is safe for concurrent use.
 type Tx struct {
-	c  *Coordinator
-	n  uint64
-	id string
+	c    *Coordinator
+	id   string
+	guid string // of one that is recovered, from then on
 
-	guid     string   // these are guarded by the coordinator's mutex
-	sites    []string // and so on
-	payload  []byte   // until it has begun
-	adopting bool
-	other    string          // the coordinator that is waited for, without a transaction
-	shared   protocol.Shared // with other coordinators
-	floor    int64
-	abort    *protocol.Abort
-	began    bool        // or was taken over
-	lost     bool        // the application had it, and was told that the outcome can't be known
-	ack      *request    // pending, or done
-	left     atomic.Bool // no caller may have it that would acknowledge it
+	n       uint64 // these are guarded by the coordinator's mutex
+	request machine.Event
+	abort   *protocol.Abort
+	ack     *call
 
-	answered notify.End    // it has begun (errBegun), or was refused, or that can't be known
-	doubtful *notify.Latch // it was withdrawn, and may have begun
-	over     *notify.Latch // nothing more will become known of it
-	votes    *notify.Finite[Vote]
-	voted    map[string]bool // the sites whose votes were delivered; used by the actor alone, which sees them again after a crash
+	sent  *notify.Latch // the request to begin it
+	begun *notify.Latch // or taken over
+	votes *notify.Finite[Vote]
+	voted map[string]bool // the sites whose votes were delivered; used by the actor alone, which sees them again after a crash
 	decision
 }
 
-// errBegun ends the wait for the beginning.
-var errBegun = errors.New("begun")
-
-func newTx(c *Coordinator, id string, sites []string) *Tx {
+func newTx(c *Coordinator, id, guid string, sites int) *Tx {
 	return &Tx{
-		c: c, id: id, sites: sites, votes: notify.NewFinite[Vote](len(sites)), voted: map[string]bool{}, decision: decision{decided: notify.NewLatch()},
-		doubtful: notify.NewLatch(), over: notify.NewLatch(),
+		c: c, id: id, guid: guid, sent: notify.NewLatch(), begun: notify.NewLatch(), votes: notify.NewFinite[Vote](sites), voted: map[string]bool{},
+		decision: decision{decided: notify.NewLatch()},
 	}
 }
 
@@ -58,142 +45,66 @@ func (t *Tx) ID() string { return t.id }
 func (t *Tx) Votes() <-chan Vote { return t.votes.C() }
 
 // Done closes when there is nothing more to wait for: with the decision, or without one. Err then
-// says which. If two coordinators have the transaction, because one has taken it over and the other
-// is still alive, both learn the outcome, even the one that comes after the other has acknowledged
-// it.
+// says which.
 func (t *Tx) Done() <-chan struct{} { return t.end.Done() }
 
-// Err is nil exactly while Done is open. Afterwards it is one of: [ErrDecided]; the coordinator's
-// Err, if that ended first, so that the sites decide; [ErrGone], if the transaction was deleted by
-// hand or swept before its outcome was seen here; or an error of ZooKeeper. In the last case it is
-// aborted as soon as that is permitted, unless the sites have decided it, and [Coordinator.Recover]
-// returns it.
+// Err is nil exactly while Done is open. Afterwards it is [ErrDecided]; the coordinator's Err, if
+// that ended first; [ErrGone]; or an error of ZooKeeper, which refused something: then nothing
+// decides while this coordinator lives, until [Coordinator.Recover] returns the transaction, here
+// too. session.ErrUnknownOutcome comes with it if it is not known whether it has begun.
 func (t *Tx) Err() error { return t.end.Err() }
 
 // Abort decides to abort the transaction, unless it is decided, and returns when there is a
-// decision: nil if it is aborted, [ErrDecided] if it is committed. ctx bounds the wait; if it ends
-// first, the attempt goes on. After this and any other error, such as those of Err, it may be
-// aborted or committed. The reason, at most 1,024 bytes, is stored in the record.
+// decision: nil if it is aborted, [ErrDecided] if it is committed. After any other error, such as
+// those of Err, it may be either. ctx bounds the wait; if it ends first, the attempt goes on. The
+// reason, at most 1,024 bytes, is stored in the record.
 func (t *Tx) Abort(ctx context.Context, reason string) error {
-	const op = "abort"
-	if err := checkReason(reason); err != nil {
-		return failed(op, t.path(), err)
-	}
-	if t.end.Err() == nil {
-		t.giveUp(reason, false)
-	}
-	if err := notify.Wait(ctx, t.end.Done()); err != nil {
-		return failed(op, t.path(), err)
-	}
-	if t.Outcome() == Aborted {
-		return nil
-	}
-	return failed(op, t.path(), t.end.Err())
-}
-
-// Ack acknowledges the outcome: the application has recorded it, durably if it must outlive the
-// process, and does not need the transaction any more. [Coordinator.Recover] does not return it
-// again, and when its sites have acknowledged it too, its id can be used again. Until then its
-// znodes stay. Call it once Decided has closed; calling it again is no error. It may be left out:
-// see [WithRetention].
-//
-// ctx bounds the wait; if it ends first, the acknowledgement goes on. Errors: [ErrUndecided];
-// [ErrGone]; session.ErrClosed; those of ZooKeeper, after which it may be tried again.
-func (t *Tx) Ack(ctx context.Context) error {
-	const op = "acknowledge"
-	if t.Outcome() == Undecided {
-		err := t.end.Err()
-		if err == nil {
-			err = ErrUndecided
+	err := checkLength("reason", reason)
+	if err == nil {
+		if t.end.Err() == nil {
+			t.giveUp(reason, false)
 		}
-		return failed(op, t.path(), err)
+		err = notify.Wait(ctx, t.end.Done())
 	}
-	r := t.acknowledge()
-	if err := notify.Wait(ctx, r.done.C()); err != nil {
-		return failed(op, t.path(), err)
+	if err == nil && t.Outcome() != Aborted {
+		err = t.end.Err()
 	}
-	return failed(op, t.path(), r.err)
+	return failed("abort", t.path(), err)
 }
 
-// acknowledge records the acknowledgement and tells the machine, unless one is pending or done.
-func (t *Tx) acknowledge() *request {
-	c := t.c
-	c.mu.Lock()
-	if t.ack != nil {
-		defer c.mu.Unlock()
-		return t.ack
-	}
-	r := newRequest()
-	t.ack = r
-	c.last++
-	t.n = c.last // a new number: the machine may not have finished the previous request
-	c.txs[t.n] = t
-	n, told := t.n, c.host.Tell(t.event(false))
-	c.mu.Unlock()
-	if !told {
-		c.drop(n)
-		t.settled(session.ErrClosed)
-	}
-	return r
-}
-
-// settled answers a pending acknowledgement.
-func (t *Tx) settled(err error) {
-	t.c.mu.Lock()
-	r := t.ack
-	if err != nil {
-		t.ack = nil // it may be tried again
-	}
-	t.c.mu.Unlock()
-	r.answer(err)
-}
-
-// decidedAlone handles an outcome that no caller has. A caller that gave up a Begin treats it as
-// aborted; all others are recovered.
-func (t *Tx) decidedAlone() {
-	t.c.mu.Lock()
-	lost := t.lost
-	t.c.mu.Unlock()
+// Ack acknowledges the outcome: the application has recorded it, durably, and does not need the
+// transaction any more. [Coordinator.Recover] does not return it again, and when its sites have
+// acknowledged it too, its id is free. Without it two small znodes stay. ctx bounds the wait; if it
+// ends first, the acknowledgement goes on. Errors: [ErrUndecided]; those of Err, without an
+// outcome; session.ErrClosed; those of ZooKeeper, after which it may be tried again.
+func (t *Tx) Ack(ctx context.Context) error {
+	err := t.end.Err()
 	switch {
-	case !t.left.Load():
-	case t.Outcome() == Aborted && !t.adopting && !lost:
-		t.acknowledge()
-	default:
-		t.c.release(t.guid)
-		t.c.host.Tell(protocol.Release{GUID: t.guid})
+	case t.Outcome() != Undecided:
+		var r *call
+		t.c.ask(t, func(n uint64) machine.Event {
+			if r = t.ack; r != nil { // it is pending or done
+				return nil
+			}
+			r = newCall()
+			t.ack = r
+			return protocol.Resume{N: n, ID: t.id, GUID: t.guid, Acked: true}
+		})
+		err = r.wait(ctx)
+	case err == nil:
+		err = ErrUndecided
 	}
+	return failed("acknowledge", t.path(), err)
 }
 
-// giveUp records that the transaction is to be aborted and tells the machine. alone: no caller will
-// have it and could acknowledge it.
-func (t *Tx) giveUp(reason string, alone bool) {
+// giveUp records that the transaction is to be aborted, for the first reason that is given, and
+// tells the machine.
+func (t *Tx) giveUp(reason string, withdrawn bool) {
 	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
 	if t.abort == nil {
-		t.abort = &protocol.Abort{N: t.n, Reason: reason}
-	}
-	t.left.CompareAndSwap(false, alone)
-	abort := *t.abort
-	t.c.mu.Unlock()
-	t.c.host.Tell(abort)
-	if alone && t.Outcome() != Undecided { // it was decided before this was known
-		t.decidedAlone()
-	}
-}
-
-// hindered handles a refusal by ZooKeeper of a necessary read or write. The machine aborts the
-// transaction when it can. Waiting callers get the error; the transaction can be recovered.
-func (t *Tx) hindered(err error) {
-	t.c.mu.Lock()
-	lost := t.lost || t.began
-	t.lost = lost
-	t.left.Store(true)
-	if t.abort == nil {
-		t.abort = &protocol.Abort{N: t.n, Reason: "refused what is needed"}
-	}
-	t.c.mu.Unlock()
-	t.answered.Set(unknown(err))
-	if lost {
-		t.finish(failed("transaction", t.path(), err))
+		t.abort = &protocol.Abort{N: t.n, Reason: reason, Withdrawn: withdrawn}
+		t.c.host.Tell(*t.abort)
 	}
 }
 
@@ -204,61 +115,53 @@ func unknown(err error) error {
 
 func (t *Tx) path() string { return t.c.root.Tx(t.id) }
 
-// event is the event for the machine, according to the state of the transaction; again if the
-// machine was told before.
-func (t *Tx) event(again bool) machine.Event {
-	switch {
-	case t.ack != nil:
-		return protocol.AckOutcome{
-			N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites, Outcome: protocol.Outcome(t.Outcome()), Reason: t.Reason(), Shared: t.shared,
-		}
-	case t.began:
-		return protocol.Resume{N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites}
-	case t.adopting:
-		return protocol.Recover{N: t.n, ID: t.id, Coordinator: t.other, Again: again}
+// await waits until the transaction has begun, or is taken over. If ctx ends first, it is given up;
+// the machine tells at once if it was not sent.
+func (t *Tx) await(ctx context.Context, begins bool) error {
+	select {
+	case <-t.begun.C():
+	case <-t.end.Done():
+	case <-ctx.Done():
 	}
-	return protocol.Begin{N: t.n, ID: t.id, GUID: t.guid, Payload: t.payload, Sites: t.sites, Peers: t.c.peers, Floor: t.floor}
-}
-
-// await waits until the transaction has begun. If ctx ends first, the transaction is withdrawn; the
-// machine says at once whether it may have begun.
-func (t *Tx) await(ctx context.Context) error {
-	left := notify.Wait(ctx, t.answered.Done())
-	if left != nil {
-		t.giveUp("given up before it began", true)
-		if t.adopting {
-			return left
-		}
-		select {
-		case <-t.answered.Done():
-		case <-t.doubtful.C():
-		case <-time.After(100 * time.Millisecond): // the actor is being restarted
-		}
-	}
-	switch err := t.answered.Err(); {
-	case errors.Is(err, protocol.ErrWithdrew):
-		return left
-	case err != nil && !errors.Is(err, errBegun):
+	switch err := t.end.Err(); {
+	case t.begun.Closed():
+		return nil
+	case err != nil:
 		return err
-	case left != nil:
-		return unknown(left)
 	}
-	return nil
+	t.giveUp("given up before it began", begins)
+	if !begins {
+		return context.Cause(ctx)
+	}
+	select {
+	case <-t.end.Done():
+	case <-t.sent.C():
+	case <-time.After(100 * time.Millisecond): // the actor is being restarted
+	}
+	switch err := t.end.Err(); {
+	case err == nil || t.begun.Closed():
+		return unknown(context.Cause(ctx))
+	case errors.Is(err, ErrDecided):
+		return context.Cause(ctx)
+	default:
+		return err
+	}
 }
 
-func (t *Tx) begun() {
+// noted replaces the request, because it is sent, or the transaction has begun or was taken over.
+func (t *Tx) noted(request machine.Event) {
+	resume, begun := request.(protocol.Resume)
 	t.c.mu.Lock()
-	t.payload, t.began = nil, true
+	t.request = request
+	if t.guid == "" {
+		t.guid, t.votes = resume.GUID, notify.NewFinite[Vote](len(resume.Sites))
+	}
 	t.c.mu.Unlock()
-	t.answered.Set(errBegun)
-}
-
-func (t *Tx) taken(e protocol.Recovered) {
-	t.c.mu.Lock()
-	t.began = true
-	t.guid, t.sites, t.votes = e.GUID, e.Sites, notify.NewFinite[Vote](len(e.Sites))
-	t.c.mu.Unlock()
-	t.answered.Set(errBegun)
+	if begun {
+		t.begun.Close()
+		return
+	}
+	t.sent.Close()
 }
 
 // deliver delivers a site's vote, once.
@@ -269,35 +172,45 @@ func (t *Tx) deliver(v Vote) {
 	}
 }
 
-// refuse ends a transaction that has not begun, and never will, unless err says otherwise.
-func (t *Tx) refuse(err error) {
-	switch withdrawn := errors.Is(err, protocol.ErrWithdrew); {
-	case withdrawn && t.left.Load():
-		t.learn(protocol.Decided{Outcome: protocol.Aborted, Reason: t.abort.Reason})
-	case withdrawn: // by Close
-		err = session.ErrClosed
+func (t *Tx) learn(e protocol.Decided) {
+	if e.By != "" {
+		t.deliver(Vote{Site: e.By, Reason: e.Reason})
+		e.Reason = fmt.Sprintf("site %q: %s", e.By, e.Reason)
 	}
-	t.answered.Set(err)
-	t.finish(failed("transaction", t.path(), err))
+	t.decide(e.Outcome, e.Reason)
+	how := e.Outcome.String()
+	if e.Reason != "" {
+		how += ": " + e.Reason
+	}
+	t.finish(fmt.Errorf("%w: %s", ErrDecided, how))
 }
 
-func (t *Tx) learn(e protocol.Decided) {
-	outcome, reason := Outcome(e.Outcome), e.Reason
+// ended handles the end of a request.
+func (t *Tx) ended(e protocol.Ended) {
 	t.c.mu.Lock()
-	t.shared = e.Shared
+	ack, abort := t.ack, t.abort
+	if e.N != t.n {
+		ack = nil
+	} else if e.Err != nil {
+		t.ack = nil // it may be tried again
+	}
 	t.c.mu.Unlock()
-	if e.By != "" {
-		reason = fmt.Sprintf("site %q: %s", e.By, reason)
+	switch {
+	case ack != nil:
+		ack.answer(e.Err)
+	case e.Err == nil: // decided
+	case e.InDoubt:
+		t.finish(unknown(e.Err))
+	case !errors.Is(e.Err, protocol.ErrWithdrew):
+		t.finish(e.Err)
+	case abort != nil && abort.Withdrawn:
+		t.learn(protocol.Decided{Outcome: protocol.Aborted, Reason: abort.Reason})
+	default: // by Close
+		t.finish(session.ErrClosed)
 	}
-	t.decide(outcome, reason)
-	how := outcome.String()
-	if reason != "" {
-		how += ": " + reason
-	}
-	t.finish(&session.OpError{Op: "transaction", Path: t.path(), Err: fmt.Errorf("%w: %s", ErrDecided, how)})
 }
 
 func (t *Tx) finish(err error) {
-	t.end.Set(err)
+	t.end.Set(failed("transaction", t.path(), err))
 	t.votes.Close()
 }

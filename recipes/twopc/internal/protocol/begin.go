@@ -1,180 +1,156 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/troupe-go/troupe/machine"
 )
 
+// InboxLimit is how many entries an inbox may have. With the longest ids, its listing has 9 MB.
+// ZooKeeper has no transaction that fails by the number of a znode's children. So a coordinator
+// goes by the number that its last begin with the site has shown.
+const InboxLimit = 8192
+
 // begin writes the transaction in one ZooKeeper transaction: the record, the payload, the
 // coordinator's mark, and for each site its vote, the entry in its inbox, and a write to the inbox,
-// which fires the site's watch.
+// which fires the site's watch and shows the number of entries.
 func (t *tx) begin() {
-	if !t.admitted && !t.admit() {
-		return
+	root, sites := t.root, t.rec.Sites
+	for _, site := range sites {
+		if t.c.full[site] {
+			t.readInbox(site)
+			return
+		}
 	}
-	if t.floor == 0 {
-		t.floor = max(t.requests.zxid, 1)
-		t.requests.Emit(Sent{N: t.n, Floor: t.floor})
-	}
-	t.pending, t.sent = reply, true
-	root := t.root
 	ops := []machine.Op{
 		{Do: machine.Check, Path: t.c.presence.path, Version: machine.Any}, // a reader of the record may conclude from a missing presence that this coordinator has died
 		{Do: machine.Create, Path: root.Tx(t.id), Data: t.rec.bytes()},
-		{Do: machine.Create, Path: root.Payload(t.id, t.rec.GUID), Data: t.payload},
-		{Do: machine.Create, Path: root.Mark(t.id, t.rec.GUID)},
+		{Do: machine.Create, Path: root.payload(t.id, t.rec.GUID), Data: t.request.Payload},
+		{Do: machine.Create, Path: root.mark(t.id, t.rec.GUID)},
 	}
-	for _, site := range t.rec.Sites {
+	for _, site := range sites {
 		ops = append(ops,
-			machine.Op{Do: machine.Create, Path: root.Vote(t.id, t.rec.GUID, site)},
-			machine.Op{Do: machine.Create, Path: root.Inbox(site) + "/" + entryPrefix(t.rec.GUID, t.id), Sequential: true},
-			machine.Op{Do: machine.Set, Path: root.Inbox(site), Version: machine.Any})
+			machine.Op{Do: machine.Create, Path: root.vote(t.id, t.rec.GUID, site)},
+			machine.Op{Do: machine.Create, Path: root.inbox(site) + "/" + entryPrefix(t.rec.GUID, t.id), Sequential: true},
+			machine.Op{Do: machine.Set, Path: root.inbox(site), Version: machine.Any})
 	}
-	t.requests.transact(t.began, ops...)
-}
-
-func (t *tx) began(ev machine.Transacted) {
-	t.pending = nothing
-	t.sent = ev.Code == machine.Unknown // a refused request was not carried out
-	switch {
-	case ev.Code == machine.Done:
-		t.opened()
-	case ev.Code == machine.Refused:
-		t.refuse(ev.Err)
-	case ev.Code == machine.NoNode && ev.Failed == 0:
-		t.c.presence.recheck()
-	case ev.Code == machine.NoNode:
-		t.ensureParents()
-	case ev.Code == machine.NodeExists:
-		t.resolve()
-	default:
-		t.advance()
-	}
-}
-
-// ensureParents creates the missing znodes around a transaction.
-func (t *tx) ensureParents() {
-	paths := []string{t.root.Transactions()}
-	for _, site := range t.rec.Sites {
-		paths = append(paths, t.root.Inbox(site))
-	}
-	t.pending = reply
-	t.requests.ensure(func(err error) {
-		t.pending = nothing
-		if err != nil {
-			t.refuse(err)
+	t.sent = t.c.presence.czxid
+	t.request.Presence = t.sent
+	t.requests.Emit(Noted{N: t.n, Request: t.request})
+	t.transact(func(ev machine.Transacted) {
+		if ev.Code != machine.Done {
+			t.resolve()
 			return
 		}
+		for i, site := range sites {
+			if ev.Results[6+3*i].Stat.Children >= InboxLimit {
+				t.c.full[site] = true
+			}
+		}
+		t.opened()
+	}, ops...)
+}
+
+// readInbox reads an inbox that was full. If it still is, it refuses the transaction.
+func (t *tx) readInbox(site string) {
+	t.read(t.root.inbox(site), func(ev machine.Seen) {
+		if ev.Stat.Children >= InboxLimit {
+			t.end(fmt.Errorf("%w: %q", ErrBusy, site))
+			return
+		}
+		delete(t.c.full, site)
 		t.advance()
-	}, paths...)
+	})
 }
 
 // resolve reads what exists under the id: because the reply to its begin was lost, or because
-// another transaction has it. A transaction that has begun never begins again, even if it is over
-// and deleted: nothing of it is deleted before its outcome is acknowledged or written to a
-// tombstone, or before [Root.Swept] says that it may have been deleted.
+// another transaction has it.
 func (t *tx) resolve() {
-	t.pending = reply
-	t.requests.read(t.root.Tx(t.id), func(ev machine.Seen) {
-		t.pending = nothing
+	t.read(t.root.Tx(t.id), func(ev machine.Seen) {
 		rec, ok := parseRecord(ev.Data)
 		switch {
-		case ev.Code == machine.Refused && t.sent:
-			t.denied(ev.Err)
-		case ev.Code == machine.Refused:
-			t.refuse(ev.Err)
-		case ev.Exists && ok && rec.GUID == t.rec.GUID:
+		case ok && rec.GUID == t.rec.GUID:
 			t.opened()
-		case t.sent:
-			t.remains()
+		case t.sent != 0:
+			t.disprove()
 		case !ev.Exists:
 			t.advance()
 		case ok && rec.State != Undecided && ev.Stat.Children <= 1: // the coordinator's mark
-			t.refuse(ErrFinished)
+			t.end(ErrFinished)
 		default:
-			t.refuse(ErrInUse)
+			t.end(ErrInUse)
 		}
 	})
 }
 
-// gone handles a record that is gone. Either another coordinator took the transaction over and has
-// acknowledged it, or another client deleted it.
-func (t *tx) gone() {
-	t.stop()
-	t.remains()
-}
-
-// remains looks for the outcome of a transaction whose record is gone, or else for a note that it
-// may have been swept.
-func (t *tx) remains() {
-	t.pending = reply
-	t.requests.read(t.root.Tombstone(t.id, t.rec.GUID), func(ev machine.Seen) {
-		rec, ok := parseRecord(ev.Data)
+// disprove handles a begin that has left nothing. A transaction that has begun never begins again:
+// nobody takes over or deletes the transaction of a coordinator that is present. So it was not
+// carried out if this coordinator's presence is still the one that the begin has checked. Otherwise
+// that can't be known.
+func (t *tx) disprove() {
+	t.read(t.c.presence.path, func(ev machine.Seen) {
 		switch {
-		case t.missed(ev):
-		case ev.Exists && ok:
-			if t.phase == Beginning {
-				t.requests.Emit(Begun{N: t.n})
-			}
-			t.conclude(rec)
+		case !ev.Exists || ev.Stat.Czxid != t.sent:
+			t.end(ErrGone)
+		case t.aborts:
+			t.sent = 0
+			t.end(ErrWithdrew)
 		default:
-			t.requests.read(t.root.Swept(), func(ev machine.Seen) {
-				if !t.missed(ev) {
-					t.nothingRemains(parseSwept(ev.Data) >= t.floor)
-				}
-			})
+			t.sent = 0
+			t.advance()
 		}
 	})
 }
 
-// missed reports whether a read of what is left of the transaction is of no use. If it is not known
-// whether the transaction has begun, the machine keeps trying.
-func (t *tx) missed(ev machine.Seen) bool {
-	switch {
-	case t.phase == Ended: // the reply to its own decision arrived meanwhile
-	case ev.Code != machine.Refused:
-		return false
-	case t.phase == Beginning:
-		t.denied(ev.Err)
-	default:
-		t.fail(ev.Err)
+// claim takes a transaction over if its coordinator is dead. One that is present was asked before,
+// or has started since: see Coordinator.Recover.
+func (t *tx) claim() {
+	if t.other != "" {
+		t.busy = true
+		t.requests.probe(t.root.coordinator(t.other), func(_ bool, err error) {
+			t.end(cmp.Or(err, ErrNotRecoverable))
+		})
+		return
 	}
-	return true
-}
-
-// nothingRemains handles a transaction that has left no outcome. A begin was not carried out,
-// unless the outcome may have been swept.
-func (t *tx) nothingRemains(swept bool) {
-	switch {
-	case t.phase != Beginning:
-		t.fail(ErrGone)
-	case swept:
-		t.refuse(ErrGone)
-	case t.cause != nil:
-		t.refuse(ErrWithdrew)
-	default:
-		t.sent = false
-		t.begin()
-	}
-}
-
-// admit reports whether every site has room in its inbox, or finds out. If there is no room, it
-// refuses the transaction.
-func (t *tx) admit() bool {
-	t.admitted = t.c.admission.admit(t.rec.Sites, func(full string) {
-		if t.phase == Ended { // withdrawn meanwhile
+	t.read(t.root.Tx(t.id), func(ev machine.Seen) {
+		rec, ok := parseRecord(ev.Data)
+		inProgress := false
+		for _, o := range t.c.txs {
+			inProgress = inProgress || o.rec.GUID == rec.GUID
+		}
+		if !ok || inProgress {
+			t.end(ErrNotRecoverable)
 			return
 		}
-		t.pending = nothing
-		if full != "" {
-			t.refuse(fmt.Errorf("%w: %q", ErrBusy, full))
-			return
-		}
-		t.advance()
+		t.read(t.root.coordinator(rec.Coordinator), func(coordinator machine.Seen) {
+			switch mine := rec.Coordinator == t.c.guid; { // taken over, and the reply was lost; or it has ended here without an acknowledgement
+			case coordinator.Exists && !mine:
+				t.end(ErrNotRecoverable)
+			case t.aborts && !mine:
+				t.end(ErrWithdrew)
+			default:
+				t.takeOver(rec, ev.Stat)
+			}
+		})
 	})
-	if !t.admitted {
-		t.pending = reply
-	}
-	return t.admitted
+}
+
+// takeOver writes this coordinator into the record, unless the outcome is acknowledged.
+func (t *tx) takeOver(rec Record, stat machine.Stat) {
+	t.sent, t.stat, rec.Coordinator = 1, stat, t.c.guid
+	t.transact(func(ev machine.Transacted) {
+		switch {
+		case ev.Code == machine.Done:
+			t.rec = rec
+			t.opened()
+		case ev.Code == machine.NoNode && ev.Failed == 1:
+			t.end(ErrNotRecoverable)
+		default:
+			t.advance()
+		}
+	},
+		machine.Op{Do: machine.Check, Path: t.c.presence.path, Version: machine.Any},
+		machine.Op{Do: machine.Check, Path: t.root.mark(t.id, rec.GUID), Version: machine.Any},
+		machine.Op{Do: machine.Set, Path: t.root.Tx(t.id), Data: rec.bytes(), Version: stat.Version})
 }

@@ -3,6 +3,7 @@ package protocol
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/troupe-go/troupe/machine"
 )
@@ -10,60 +11,27 @@ import (
 // Coordinator is the machine that begins transactions and decides them.
 type Coordinator struct {
 	participant
-	guid      string
-	timeout   int64 // for the votes, in milliseconds
-	txs       map[uint64]*tx
-	ended     map[uint64]bool // numbers of transactions that ended recently
-	recent    []uint64        // the same numbers, oldest first
-	sites     *presences
-	arrivals  *arrivals
-	probes    map[string][]func(bool, error)
-	sweeper   *sweeper
-	admission *admission
+	guid     string
+	timeout  int64 // for the votes, in milliseconds
+	last     uint64
+	txs      map[uint64]*tx
+	mute     bool            // the connection is lost, so that nothing begins
+	arrivals *following      // of the presences of the sites, once one was missing
+	full     map[string]bool // the sites whose inboxes were at their limit when they were last seen
 }
 
 // NewCoordinator returns a new machine. guid is its GUID; timeout is in milliseconds.
 func NewCoordinator(root Root, guid string, timeout int64) *Coordinator {
-	d := newRequests()
+	r := &requests{}
 	c := &Coordinator{
-		participant: participant{requests: d, root: root}, guid: guid, timeout: timeout,
-		txs: map[uint64]*tx{}, ended: map[uint64]bool{}, probes: map[string][]func(bool, error){}, sweeper: newSweeper(d, root),
+		participant: participant{requests: r, root: root}, guid: guid, timeout: timeout, txs: map[uint64]*tx{}, full: map[string]bool{},
 	}
-	c.admission = &admission{requests: d, root: root, limit: DefaultLimit, beginning: c.beginning, quotas: map[string]*quota{}}
-	c.sites = newPresences(d, root.Alive, c.siteSeen)
-	c.arrivals = &arrivals{requests: d, root: root, sites: c.sites}
 	c.presence = &presence{
-		requests: d, path: root.Coordinator(guid), guid: guid, ready: c.advance,
+		requests: r, path: root.coordinator(guid), guid: guid, ready: c.advance,
 		duplicate: func() {}, // cannot happen: the GUID is unique
 		fail:      c.stop,
 	}
 	return c
-}
-
-// Retain sets how many outcomes that the application has not acknowledged are kept, and for how
-// many milliseconds.
-func (c *Coordinator) Retain(most int, age int64) *Coordinator {
-	c.sweeper.most, c.sweeper.age = most, age
-	return c
-}
-
-// Limit sets the limit of entries in an inbox.
-func (c *Coordinator) Limit(n int) *Coordinator {
-	c.admission.limit = n
-	return c
-}
-
-// Phase returns the state, for the live tree.
-func (c *Coordinator) Phase() string {
-	switch {
-	case c.stopped:
-		return "over"
-	case c.closing:
-		return "closing"
-	case len(c.txs) == 0:
-		return "idle"
-	}
-	return "coordinating"
 }
 
 // Step implements [machine.Machine].
@@ -74,67 +42,58 @@ func (c *Coordinator) Step(ev machine.Event) []machine.Effect {
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
 		c.requests.begin(ev)
+		c.mute = false
 		c.reset()
 		c.register()
-		c.sweeper.resume()
+	case machine.Suspended:
+		c.mute = true
+	case machine.Resumed:
+		c.mute = false
+		c.advance()
 	case machine.EpochEnded:
 		c.requests.end()
 		c.reset()
-		c.closeIfIdle()
 	case machine.Closing:
-		c.close()
-	default:
-		if !c.request(ev) {
-			c.requests.answer(ev)
+		c.closing = true
+		c.each(func(t *tx) { t.giveUp("the coordinator closed") })
+	case Begin:
+		t := c.newTx(beginning, ev.N, ev.ID, Record{GUID: ev.GUID, Sites: ev.Sites, Coordinator: c.guid, Peers: ev.Peers})
+		t.request, t.sent = ev, ev.Presence
+		c.start(t)
+	case Recover:
+		t := c.newTx(recovering, ev.N, ev.ID, Record{})
+		t.other = ev.Coordinator
+		c.start(t)
+	case Resume:
+		t := c.newTx(preparing, ev.N, ev.ID, Record{GUID: ev.GUID, Sites: ev.Sites})
+		if ev.Acked {
+			t.stage = acknowledging
 		}
+		c.start(t)
+	case Abort:
+		if t := c.txs[ev.N]; t != nil {
+			t.withdrawn = ev.Withdrawn
+			t.giveUp(ev.Reason)
+		}
+	default:
+		c.requests.answer(ev)
+	}
+	if c.closing && len(c.txs) == 0 {
+		c.windUp()
 	}
 	return c.requests.Flush()
 }
 
-// request handles the application's requests.
-func (c *Coordinator) request(ev machine.Event) bool {
-	switch ev := ev.(type) {
-	case Begin:
-		rec := Record{GUID: ev.GUID, Sites: ev.Sites, Coordinator: c.guid, Peers: ev.Peers}
-		t := c.newTx(Beginning, ev.N, ev.ID, rec)
-		t.payload, t.floor, t.sent = ev.Payload, ev.Floor, ev.Floor != 0
-		c.start(t)
-	case Recover:
-		t := c.newTx(Recovering, ev.N, ev.ID, Record{})
-		t.other, t.sent = ev.Coordinator, ev.Again && ev.ID != ""
-		c.start(t)
-	case Resume:
-		t := c.newTx(Preparing, ev.N, ev.ID, Record{GUID: ev.GUID, Sites: ev.Sites})
-		t.marked = true
-		c.start(t)
-	case AckOutcome:
-		c.start(c.newTx(Acknowledging, ev.N, ev.ID, Record{
-			GUID: ev.GUID, Sites: ev.Sites, Coordinator: ev.Shared.Last, Origin: ev.Shared.First, Others: ev.Shared.More,
-			State: ev.Outcome, Reason: ev.Reason,
-		}))
-	case Release:
-		c.sweeper.release(ev.GUID)
-	case Keep:
-		c.sweeper.keep(outcome{id: ev.ID, guid: ev.GUID, czxid: ev.Czxid})
-	case Abort:
-		if t := c.txs[ev.N]; t != nil {
-			t.giveUp(ev.Reason)
-		}
-	default:
-		return false
-	}
-	return true
+func (c *Coordinator) newTx(stage stage, n uint64, id string, rec Record) *tx {
+	return &tx{view: view{requests: c.requests, root: c.root, id: id, rec: rec}, c: c, n: n, stage: stage}
 }
 
-func (c *Coordinator) newTx(phase Phase, n uint64, id string, rec Record) *tx {
-	return &tx{view: view{requests: c.requests, root: c.root, id: id, rec: rec}, c: c, n: n, phase: phase}
-}
-
-// start starts a transaction, once.
+// start starts a transaction, unless the request is received once more.
 func (c *Coordinator) start(t *tx) {
-	if c.txs[t.n] != nil || c.ended[t.n] {
+	if t.n <= c.last {
 		return
 	}
+	c.last = t.n
 	c.txs[t.n] = t
 	if c.closing {
 		t.giveUp("the coordinator closed")
@@ -153,113 +112,38 @@ func (c *Coordinator) register() {
 // reset forgets the state of the epoch.
 func (c *Coordinator) reset() {
 	c.presence.reset()
-	c.arrivals.watching = false
-	c.sweeper.reset()
-	c.admission.reset()
-	clear(c.probes)
-	c.sites.reset()
-	for _, t := range c.txs {
-		t.reset()
-	}
+	c.arrivals = nil
+	c.each((*tx).reset)
 }
 
 // advance takes the next step of every transaction.
-func (c *Coordinator) advance() {
-	for _, t := range c.inOrder() {
-		t.advance()
+func (c *Coordinator) advance() { c.each((*tx).advance) }
+
+// each calls f with every transaction, the oldest first.
+func (c *Coordinator) each(f func(t *tx)) {
+	for _, n := range slices.Sorted(maps.Keys(c.txs)) {
+		if t := c.txs[n]; t != nil {
+			f(t)
+		}
 	}
 }
 
-func (c *Coordinator) inOrder() []*tx {
-	return slices.SortedFunc(maps.Values(c.txs), func(a, b *tx) int { return int(a.n) - int(b.n) })
-}
-
-func (c *Coordinator) close() {
-	c.closing = true
-	for _, t := range c.inOrder() {
-		t.giveUp("the coordinator closed")
-		t.letGo()
-	}
-	c.closeIfIdle()
-}
-
-func (c *Coordinator) closeIfIdle() {
-	if c.closing && len(c.txs) == 0 {
-		c.windUp()
-	}
-}
-
-// siteSeen handles a read of a site's presence. A site that was not there from the start may still
-// come.
-func (c *Coordinator) siteSeen(_ string, w *watched) {
-	if w.died {
-		w.tell()
-	}
-	if !w.present {
-		c.arrivals.expect()
-	}
-}
-
-// probe reports whether another coordinator is alive, or that it may not be asked. Concurrent calls
-// share one answer.
-func (c *Coordinator) probe(guid string, found func(alive bool, err error)) {
-	c.probes[guid] = append(c.probes[guid], found)
-	if len(c.probes[guid]) > 1 {
+// expect watches for sites to start, since one is missing that a transaction waits for: a read of
+// what does not exist sets no watch. If that is refused, the time for the votes ends what waits.
+func (c *Coordinator) expect() {
+	if c.arrivals != nil {
 		return
 	}
-	c.requests.probe(c.root.Coordinator(guid), func(alive bool, err error) {
-		all := c.probes[guid]
-		delete(c.probes, guid)
-		for _, f := range all {
-			f(alive, err)
+	parent := c.root.below("alive")
+	c.arrivals = c.requests.follow(follower{path: parent, list: true}, func(error) {}, func(ev machine.Seen) {
+		if !ev.Exists {
+			c.requests.ensure(parent, func(error) { c.arrivals.look() })
+			return
+		}
+		for _, path := range slices.Sorted(maps.Keys(c.requests.followers)) {
+			if f := c.requests.followers[path]; strings.HasPrefix(path, parent+"/") && !f.last.Exists {
+				f.read(true)
+			}
 		}
 	})
 }
-
-// has reports whether the application has a transaction of this coordinator.
-func (c *Coordinator) has(guid string) bool {
-	return c.sweeper.keeps(guid) || c.any(func(t *tx) bool { return t.rec.GUID == guid })
-}
-
-// recovers reports whether this coordinator is already taking the same transaction over.
-func (c *Coordinator) recovers(t *tx) bool {
-	return c.any(func(o *tx) bool { return o.id == t.id && o.phase == Recovering && o.n < t.n })
-}
-
-func (c *Coordinator) any(is func(t *tx) bool) bool {
-	for _, t := range c.txs {
-		if is(t) {
-			return true
-		}
-	}
-	return false
-}
-
-// beginning counts the transactions that were admitted to a site's inbox and may not be in it yet.
-func (c *Coordinator) beginning(site string) int {
-	n := 0
-	for _, t := range c.txs {
-		if t.phase == Beginning && t.admitted && slices.Contains(t.rec.Sites, site) {
-			n++
-		}
-	}
-	return n
-}
-
-// forget removes a transaction. Its number is remembered for a while, because the request may be
-// received once more.
-func (c *Coordinator) forget(n uint64) {
-	delete(c.txs, n)
-	c.ended[n] = true
-	c.recent = append(c.recent, n)
-	if len(c.recent) > remembered {
-		delete(c.ended, c.recent[0])
-		c.recent = c.recent[1:]
-	}
-	c.admission.prune()
-	c.closeIfIdle()
-}
-
-// remembered is the number of remembered transactions. A request is received twice only within one
-// turn of a mailbox.
-const remembered = 1024

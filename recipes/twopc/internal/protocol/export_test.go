@@ -1,11 +1,5 @@
 package protocol
 
-// Moved has every change of a transaction's phase reported.
-func (c *Coordinator) Moved(f func(from, to Phase)) *Coordinator { c.moved = f; return c }
-
-// Moved has every change of a transaction's phase reported.
-func (s *Site) Moved(f func(from, to Phase)) *Site { s.moved = f; return s }
-
 // Armed is how many wait for a watch.
 func (c *Coordinator) Armed() int { return c.requests.waiting() }
 
@@ -13,11 +7,22 @@ func (c *Coordinator) Armed() int { return c.requests.waiting() }
 func (s *Site) Armed() int { return s.requests.waiting() }
 
 func (r *requests) waiting() (n int) {
-	for _, all := range r.watches {
-		n += len(all)
+	for _, f := range r.followers {
+		n += len(f.followed)
 	}
 	return n
 }
 
-// Rooms is of how many inboxes something is known.
-func (c *Coordinator) Rooms() int { return len(c.admission.quotas) }
+func (r Root) Payload(id, guid string) string { return r.payload(id, guid) }
+
+func (r Root) Mark(id, guid string) string { return r.mark(id, guid) }
+
+func (r Root) Vote(id, guid, site string) string { return r.vote(id, guid, site) }
+
+func (r Root) Inbox(site string) string { return r.inbox(site) }
+
+func (r Root) Presences() string { return r.below("alive") }
+
+func (r Root) Alive(site string) string { return r.alive(site) }
+
+func (r Root) Coordinator(guid string) string { return r.coordinator(guid) }

@@ -1,67 +1,35 @@
 package protocol
 
 import (
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Root is the path that a coordinator and its sites share.
+// Root is the path that a coordinator and its sites share. What is below it is shown in the
+// package's documentation.
 type Root string
 
-func (r Root) below(parts ...string) string {
-	path := string(r)
-	for _, part := range parts {
-		path = znode.Join(path, part)
-	}
-	return path
-}
+func (r Root) below(path string) string { return znode.Join(string(r), path) }
 
 // Transactions is the parent of the records.
 func (r Root) Transactions() string { return r.below("tx") }
 
-// Tx is a transaction's record.
-func (r Root) Tx(id string) string { return r.below("tx", id) }
-
-// Payload is the znode of a transaction's payload.
-func (r Root) Payload(id, guid string) string { return r.below("tx", id, protect(guid, "payload")) }
-
-// Tombstones is the parent of the outcomes of deleted transactions that some of their coordinators
-// may not know.
-func (r Root) Tombstones() string { return r.below("tombstones") }
-
-// Tombstone is the outcome of a transaction that several coordinators had, and one of them has
-// acknowledged.
-func (r Root) Tombstone(id, guid string) string { return r.below("tombstones", protect(guid, id)) }
-
-// Swept is the znode that says up to which zxid unacknowledged outcomes have been deleted. It is
-// persistent, and created when that happens for the first time.
-func (r Root) Swept() string { return r.below("swept") }
-
-// Mark is the coordinator's mark, which exists until the application has acknowledged the outcome.
-func (r Root) Mark(id, guid string) string { return r.below("tx", id, protect(guid, "open")) }
-
-// Vote is the znode of a site's vote.
-func (r Root) Vote(id, guid, site string) string {
-	return r.below("tx", id, protect(guid, "vote-"+site))
-}
-
-// Inbox is the parent of the entries for a site. Each transaction that adds an entry also writes
-// empty data to it.
-func (r Root) Inbox(site string) string { return r.below("inbox", site) }
-
-// Presences is the parent of the sites' presences.
-func (r Root) Presences() string { return r.below("alive") }
-
-// Alive is a site's presence.
-func (r Root) Alive(site string) string { return r.below("alive", site) }
-
 // Coordinators is the parent of the coordinators' presences.
 func (r Root) Coordinators() string { return r.below("coordinators") }
 
-// Coordinator is a coordinator's presence.
-func (r Root) Coordinator(guid string) string { return r.below("coordinators", guid) }
+// Tx is a transaction's record.
+func (r Root) Tx(id string) string { return r.below("tx/" + id) }
+
+func (r Root) payload(id, guid string) string    { return r.Tx(id) + "/" + protect(guid, "payload") }
+func (r Root) mark(id, guid string) string       { return r.Tx(id) + "/" + protect(guid, "open") }
+func (r Root) vote(id, guid, site string) string { return r.Tx(id) + "/" + protect(guid, "vote-"+site) }
+func (r Root) inbox(site string) string          { return r.below("inbox/" + site) }
+func (r Root) alive(site string) string          { return r.below("alive/" + site) }
+func (r Root) coordinator(guid string) string    { return r.below("coordinators/" + guid) }
 
 func protect(guid, name string) string { return znode.Protect(znode.GUID(guid), name) }
 
@@ -98,4 +66,109 @@ func entries(names []string) []entry {
 		return strings.Compare(a.name, b.name)
 	})
 	return all
+}
+
+// Outcome is the state of a transaction, or a vote.
+type Outcome int
+
+// The outcomes.
+const (
+	Undecided Outcome = iota
+	Committed
+	Aborted
+)
+
+var outcomes = [...]string{Undecided: "undecided", Committed: "committed", Aborted: "aborted"}
+
+// String returns the word that records contain.
+func (o Outcome) String() string {
+	if o < 0 || int(o) >= len(outcomes) {
+		return "no outcome"
+	}
+	return outcomes[o]
+}
+
+// MarshalText returns String.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText parses what MarshalText wrote.
+func (o *Outcome) UnmarshalText(text []byte) error {
+	i := slices.Index(outcomes[:], string(text))
+	if i < 0 {
+		return errors.New("not an outcome: " + string(text))
+	}
+	*o = Outcome(i)
+	return nil
+}
+
+// Record is the data of a transaction's znode.
+type Record struct {
+	GUID        string   `json:"guid"`
+	Sites       []string `json:"sites"`
+	Coordinator string   `json:"coordinator"` // the GUID of its presence
+	Peers       bool     `json:"peers,omitempty"`
+	State       Outcome  `json:"state"`
+	By          string   `json:"by,omitempty"` // the site whose vote aborted it
+	Reason      string   `json:"reason,omitempty"`
+}
+
+func (r Record) bytes() []byte {
+	data, err := json.Marshal(r)
+	if err != nil { // cannot fail
+		panic(err)
+	}
+	return data
+}
+
+func (r Record) decided(o Outcome, by, reason string) Record {
+	r.State, r.By, r.Reason = o, by, reason
+	return r
+}
+
+// parseRecord parses a record. It returns false if the data are foreign.
+func parseRecord(data []byte) (Record, bool) {
+	var r Record
+	if err := json.Unmarshal(data, &r); err != nil || r.GUID == "" {
+		return Record{}, false
+	}
+	return r, true
+}
+
+// Vote is a site's vote.
+type Vote struct {
+	Site   string
+	Commit bool
+	Reason string
+}
+
+const (
+	yes = "commit"
+	no  = "abort"
+)
+
+func (v Vote) outcome() Outcome {
+	if v.Commit {
+		return Committed
+	}
+	return Aborted
+}
+
+func (v Vote) bytes() []byte {
+	if v.Commit {
+		return []byte(yes)
+	}
+	return []byte(no + "\n" + v.Reason)
+}
+
+// parseVote parses a vote that was written. Anything other than a commit is an abort: no site can
+// have promised anything with it.
+func parseVote(site string, data []byte) Vote {
+	word, reason, _ := strings.Cut(string(data), "\n")
+	switch word {
+	case yes:
+		return Vote{Site: site, Commit: true}
+	case no:
+		return Vote{Site: site, Reason: reason}
+	}
+	return Vote{Site: site, Reason: "not a vote"}
 }

@@ -2,7 +2,6 @@ package protocol_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,93 +21,37 @@ type answerer struct {
 
 func (a *answerer) tell(ev machine.Event) { a.asked = append(a.asked, a.tr.Tell(ev)...) }
 
-// transact answers the oldest transaction that is not answered.
-func (a *answerer) transact(code machine.Code, results ...machine.Result) {
+// take removes the oldest effect that is not answered and that is meant.
+func take[E machine.Effect](a *answerer, meant func(E) bool) E {
 	for i, e := range a.asked {
-		t, ok := e.(machine.Transact)
-		if !ok {
-			continue
-		}
-		a.asked = append(a.asked[:i], a.asked[i+1:]...)
-		ev := machine.Transacted{Epoch: 1, Ask: t.Ask, Code: code, Failed: -1, Results: results}
-		if code == machine.Refused {
-			ev.Err = errRefused
-		}
-		a.tell(ev)
-		return
-	}
-	panic("nothing was asked")
-}
-
-// fails answers the oldest transaction that is not answered: the check at an index has failed.
-func (a *answerer) fails(at int) {
-	for i, e := range a.asked {
-		if t, ok := e.(machine.Transact); ok {
+		if e, ok := e.(E); ok && meant(e) {
 			a.asked = append(a.asked[:i], a.asked[i+1:]...)
-			a.tell(machine.Transacted{Epoch: 1, Ask: t.Ask, Code: machine.BadVersion, Failed: at})
-			return
+			return e
 		}
 	}
 	panic("nothing was asked")
 }
 
-// woke has the latest pause end.
-func (a *answerer) woke() {
-	for i, e := range slices.Backward(a.asked) {
-		if w, ok := e.(machine.Wake); ok {
-			a.asked = append(a.asked[:i], a.asked[i+1:]...)
-			a.tell(machine.Woke{Ask: w.Ask})
-			return
-		}
+// transact answers the oldest transaction.
+func (a *answerer) transact(code machine.Code) {
+	t := take(a, func(machine.Transact) bool { return true })
+	ev := machine.Transacted{Epoch: 1, Ask: t.Ask, Code: code, Failed: -1, Results: make([]machine.Result, len(t.Ops))}
+	if code == machine.Refused {
+		ev.Err = errRefused
 	}
-	panic("there is no pause")
+	a.tell(ev)
 }
 
 // seen answers the oldest read of a path.
 func (a *answerer) seen(path string, data []byte, stat machine.Stat) {
-	for i, e := range a.asked {
-		r, ok := e.(machine.Read)
-		if !ok || r.Path != path {
-			continue
-		}
-		a.asked = append(a.asked[:i], a.asked[i+1:]...)
-		a.tell(machine.Seen{Epoch: 1, Ask: r.Ask, Path: path, Exists: data != nil, Data: data, Stat: stat})
-		return
-	}
-	panic("nobody reads " + path)
+	r := take(a, func(r machine.Read) bool { return r.Path == path })
+	a.tell(machine.Seen{Epoch: 1, Ask: r.Ask, Path: path, Exists: data != nil, Data: data, Stat: stat})
 }
 
-// refused refuses the oldest read of a path, or its oldest listing.
+// refused refuses the oldest read of a path.
 func (a *answerer) refused(path string) {
-	for i, e := range a.asked {
-		switch e := e.(type) {
-		case machine.Read:
-			if e.Path == path {
-				a.asked = append(a.asked[:i], a.asked[i+1:]...)
-				a.tell(machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: path, Code: machine.Refused, Err: errRefused})
-				return
-			}
-		case machine.List:
-			if e.Path == path {
-				a.asked = append(a.asked[:i], a.asked[i+1:]...)
-				a.tell(machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: path, Code: machine.Refused, Err: errRefused})
-				return
-			}
-		}
-	}
-	panic("nobody asks for " + path)
-}
-
-// list answers the oldest listing of a path.
-func (a *answerer) list(path string, names ...string) {
-	for i, e := range a.asked {
-		if l, ok := e.(machine.List); ok && l.Path == path {
-			a.asked = append(a.asked[:i], a.asked[i+1:]...)
-			a.tell(machine.Listed{Epoch: l.Epoch, Ask: l.Ask, Path: path, Names: names})
-			return
-		}
-	}
-	panic("nobody lists " + path)
+	r := take(a, func(r machine.Read) bool { return r.Path == path })
+	a.tell(machine.Seen{Epoch: 1, Ask: r.Ask, Path: path, Code: machine.Refused, Err: errRefused})
 }
 
 func has[E machine.Effect](effects []machine.Effect) (found E, ok bool) {
@@ -120,62 +63,190 @@ func has[E machine.Effect](effects []machine.Effect) (found E, ok bool) {
 	return found, false
 }
 
-// refusals are what ZooKeeper refuses for want of rights, which the world never does.
-func refusals(t *testing.T, moved func(from, to protocol.Phase)) (coordinator, site *recipetest.Trace) {
+var undecided = []byte(`{"guid":"` + guid(1) + `","sites":["x"],"coordinator":"c","state":"undecided"}`)
+
+// coordinator is one whose presence exists, and that was asked for something.
+func coordinator(t *testing.T, request machine.Event) *answerer {
 	t.Helper()
-	record := []byte(`{"guid":"` + guid(1) + `","sites":["x"],"coordinator":"c","state":"undecided"}`)
-
-	c := &answerer{tr: recipetest.NewTrace(t, protocol.NewCoordinator(root, "c", 1000).Moved(moved))}
-	c.tr.Say("The decision may not be written: the application hears of it, and has nothing more to wait for.")
-	c.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
-	c.tell(protocol.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
-	c.transact(machine.Done)
-	c.seen(root.Coordinator("c"), []byte("c"), machine.Stat{Owner: 7})
-	c.seen(root.Inbox("x"), nil, machine.Stat{})
-	c.transact(machine.Done)
-	c.seen(root.Tx("t"), record, machine.Stat{})
-	c.seen(root.Vote("t", guid(1), "x"), []byte("commit"), machine.Stat{Version: 1})
-	c.transact(machine.Refused)
-	hindered, ok := has[protocol.Denied](c.asked)
-	require.True(t, ok)
-	require.ErrorIs(t, hindered.Err, errRefused)
-	c.tr.Say("The coordinator tries on, with pauses, to abort it.")
-	c.woke()
-	c.refused(root.Tx("t"))
-	c.woke()
-	c.seen(root.Tx("t"), record, machine.Stat{})
-	c.transact(machine.Done)
-	decided, ok := has[protocol.Decided](c.asked)
-	require.True(t, ok)
-	require.Equal(t, protocol.Aborted, decided.Outcome)
-
-	s := &answerer{tr: recipetest.NewTrace(t, protocol.NewSite(root, "x", "g").Moved(moved))}
-	s.tr.Say("The site's znodes may not be deleted: the acknowledgement fails, and can be tried again.")
-	s.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
-	s.transact(machine.Done)
-	s.seen(root.Alive("x"), []byte("g"), machine.Stat{Owner: 7})
-	list, ok := has[machine.List](s.asked)
-	require.True(t, ok)
-	s.seen(root.Inbox("x"), []byte{}, machine.Stat{})
-	s.tell(machine.Listed{Epoch: 1, Ask: list.Ask, Path: list.Path, Names: []string{"_c_" + guid(1) + "-t-0000000000", "foreign"}})
-	s.seen(root.Vote("t", guid(1), "x"), nil, machine.Stat{})
-	s.seen(root.Payload("t", guid(1)), []byte("pay"), machine.Stat{})
-	s.seen(root.Tx("t"), []byte(`{"guid":"`+guid(1)+`","sites":["x"],"coordinator":"c","state":"aborted"}`), machine.Stat{Version: 1})
-	s.tell(protocol.Ack{GUID: guid(1)})
-	s.transact(machine.Refused)
-	acked, ok := has[protocol.Acked](s.asked)
-	require.True(t, ok)
-	require.ErrorIs(t, acked.Err, errRefused)
-	s.tell(protocol.Ack{GUID: guid(1)})
-	s.transact(machine.Done)
-	return c.tr, s.tr
+	a := &answerer{tr: recipetest.NewTrace(t, protocol.NewCoordinator(root, "c", 1000))}
+	a.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+	a.tell(request)
+	a.transact(machine.Done)
+	a.seen(root.Coordinator("c"), []byte("c"), machine.Stat{Owner: 7, Czxid: 4})
+	return a
 }
 
-func TestRefusals(t *testing.T) {
+// preparing is one that has begun a transaction and waits for the vote of x.
+func preparing(t *testing.T) *answerer {
+	t.Helper()
+	a := coordinator(t, protocol.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
+	a.transact(machine.Done)
+	a.seen(root.Tx("t"), undecided, machine.Stat{})
+	return a
+}
+
+// What ZooKeeper refuses ends the transaction at its coordinator, with that error. If it is not
+// known whether the transaction has begun, that is told, too.
+func TestWhatIsRefusedEndsATransaction(t *testing.T) {
 	t.Parallel()
-	c, s := refusals(t, checkDeclared)
-	c.Compare("refused-decision")
-	s.Compare("refused-acknowledgement")
+	begin := protocol.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}}
+	vote, alive := root.Vote("t", guid(1), "x"), root.Alive("x")
+	others := []byte(`{"guid":"` + guid(1) + `","sites":["x"],"coordinator":"b","state":"undecided"}`)
+	for name, refused := range map[string]func() (a *answerer, inDoubt bool){
+		"a begin": func() (*answerer, bool) {
+			a := coordinator(t, begin)
+			a.transact(machine.Refused)
+			return a, false
+		},
+		"the record of a begin whose reply is lost": func() (*answerer, bool) {
+			a := coordinator(t, begin)
+			a.transact(machine.Unknown)
+			a.refused(root.Tx("t"))
+			return a, true
+		},
+		"the presence, after such a begin has left nothing": func() (*answerer, bool) {
+			a := coordinator(t, begin)
+			a.transact(machine.Unknown)
+			a.seen(root.Tx("t"), nil, machine.Stat{})
+			a.refused(root.Coordinator("c"))
+			return a, true
+		},
+		"the record": func() (*answerer, bool) {
+			a := coordinator(t, begin)
+			a.transact(machine.Done)
+			a.refused(root.Tx("t"))
+			return a, false
+		},
+		"a vote": func() (*answerer, bool) {
+			a := preparing(t)
+			a.refused(vote)
+			return a, false
+		},
+		"the presence of a site": func() (*answerer, bool) {
+			a := preparing(t)
+			a.refused(alive)
+			return a, false
+		},
+		"the decision": func() (*answerer, bool) {
+			a := preparing(t)
+			a.seen(vote, []byte("commit"), machine.Stat{Version: 1})
+			a.transact(machine.Refused)
+			return a, false
+		},
+		"another coordinator": func() (*answerer, bool) {
+			a := coordinator(t, protocol.Recover{N: 1, Coordinator: "b"})
+			a.refused(root.Coordinator("b"))
+			return a, false
+		},
+		"the question to another coordinator": func() (*answerer, bool) {
+			a := coordinator(t, protocol.Recover{N: 1, Coordinator: "b"})
+			a.seen(root.Coordinator("b"), []byte("b"), machine.Stat{Owner: 9, Czxid: 3})
+			a.transact(machine.Refused)
+			a.seen(root.Coordinator("b"), []byte("b"), machine.Stat{Owner: 9, Czxid: 3})
+			return a, false
+		},
+		"a takeover": func() (*answerer, bool) {
+			a := coordinator(t, protocol.Recover{N: 1, ID: "t"})
+			a.seen(root.Tx("t"), others, machine.Stat{})
+			a.seen(root.Coordinator("b"), nil, machine.Stat{})
+			a.transact(machine.Refused)
+			return a, false
+		},
+		"an acknowledgement": func() (*answerer, bool) {
+			a := coordinator(t, protocol.Resume{N: 1, ID: "t", GUID: guid(1), Acked: true})
+			l := take(a, func(machine.List) bool { return true })
+			a.tell(machine.Listed{Epoch: 1, Ask: l.Ask, Path: l.Path, Names: []string{"_c_" + guid(1) + "-open"}})
+			a.transact(machine.Refused)
+			return a, false
+		},
+	} {
+		a, inDoubt := refused()
+		ended, is := has[protocol.Ended](a.asked)
+		require.True(t, is, name)
+		require.ErrorIs(t, ended.Err, errRefused, name)
+		require.Equal(t, inDoubt, ended.InDoubt, name)
+		a.tell(machine.Closing{})
+		_, leaves := has[machine.Remove](a.asked)
+		require.True(t, leaves, "%s: nothing is left to do", name)
+	}
+}
+
+// A listing of who comes may be refused: the transaction goes on without it.
+func TestARefusedListingOfPresences(t *testing.T) {
+	t.Parallel()
+	a := preparing(t)
+	a.seen(root.Alive("x"), nil, machine.Stat{})
+	l := take(a, func(machine.List) bool { return true })
+	a.tell(machine.Listed{Epoch: 1, Ask: l.Ask, Path: l.Path, Code: machine.Refused, Err: errRefused})
+	_, ended := has[protocol.Ended](a.asked)
+	require.False(t, ended)
+	a.seen(root.Vote("t", guid(1), "x"), []byte("commit"), machine.Stat{Version: 1})
+	a.transact(machine.Done)
+	decided, is := has[protocol.Decided](a.asked)
+	require.True(t, is)
+	require.Equal(t, protocol.Committed, decided.Outcome)
+}
+
+// A site that may not read what it needs, or decide, ends with the reason; a vote and an
+// acknowledgement that are refused are answered, and can be tried again.
+func TestWhatIsRefusedToASite(t *testing.T) {
+	t.Parallel()
+	const record = `{"guid":"00000001-0000-4000-8000-000000000000","sites":["x"],"coordinator":"c","state":"undecided"}`
+	site := func() *answerer {
+		s := &answerer{tr: recipetest.NewTrace(t, protocol.NewSite(root, "x", "g"))}
+		s.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+		s.transact(machine.Done)
+		s.seen(root.Alive("x"), []byte("g"), machine.Stat{Owner: 7})
+		s.seen(root.Inbox("x"), []byte{}, machine.Stat{})
+		l := take(s, func(machine.List) bool { return true })
+		s.tell(machine.Listed{Epoch: 1, Ask: l.Ask, Path: l.Path, Names: []string{"_c_" + guid(1) + "-t-0000000000", "foreign"}})
+		return s
+	}
+	voted := func(s *answerer, vote machine.Seen) {
+		l := take(s, func(machine.Look) bool { return true })
+		payload := machine.Seen{Epoch: 1, Exists: true, Data: []byte("pay")}
+		s.tell(machine.Looked{Epoch: 1, Ask: l.Ask, Answers: []machine.Event{vote, payload}})
+	}
+	for name, refuse := range map[string]func(s *answerer){
+		"the record": func(s *answerer) { s.refused(root.Tx("t")) },
+		"its vote":   func(s *answerer) { voted(s, machine.Seen{Code: machine.Refused, Err: errRefused}) },
+		"the coordinator's presence": func(s *answerer) {
+			s.seen(root.Tx("t"), []byte(record), machine.Stat{})
+			s.refused(root.Coordinator("c"))
+		},
+		"a decision": func(s *answerer) {
+			s.seen(root.Tx("t"), []byte(record), machine.Stat{})
+			voted(s, machine.Seen{Exists: true})
+			s.seen(root.Coordinator("c"), nil, machine.Stat{})
+			s.transact(machine.Refused)
+		},
+	} {
+		s := site()
+		refuse(s)
+		stop, is := has[machine.Stop](s.asked)
+		require.True(t, is, name)
+		require.ErrorIs(t, stop.Err, errRefused, name)
+	}
+
+	s := site()
+	s.seen(root.Tx("t"), []byte(record), machine.Stat{})
+	voted(s, machine.Seen{Exists: true})
+	for range 2 {
+		s.tell(protocol.Cast{GUID: guid(1), Commit: true})
+		s.transact(machine.Refused)
+		done := take(s, func(protocol.CastDone) bool { return true })
+		require.ErrorIs(t, done.Err, errRefused)
+	}
+	s.tell(machine.Fired{Epoch: 1, Path: root.Tx("t"), Change: machine.DataChanged})
+	s.seen(root.Tx("t"), []byte(`{"guid":"`+guid(1)+`","sites":["x"],"coordinator":"c","state":"aborted"}`), machine.Stat{Version: 1})
+	for _, code := range []machine.Code{machine.Refused, machine.Done} {
+		s.tell(protocol.Ack{GUID: guid(1), Known: true})
+		l := take(s, func(machine.List) bool { return true })
+		s.tell(machine.Listed{Epoch: 1, Ask: l.Ask, Path: l.Path, Names: []string{"_c_" + guid(1) + "-vote-x"}})
+		s.transact(code)
+		acked := take(s, func(protocol.Acked) bool { return true })
+		require.Equal(t, code == machine.Refused, errors.Is(acked.Err, errRefused))
+	}
 }
 
 // What can't be made, for want of rights, ends the machine with the reason.

@@ -3,30 +3,20 @@ package protocol
 import (
 	"slices"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 )
 
-// requests are the pending requests and the watches of a machine, each with the function that it
-// calls. They belong to one epoch and end with it; pauses do not.
+// requests are the pending requests and the watches of a machine. They belong to one epoch and end
+// with it; pauses do not.
 type requests struct {
 	machine.Requests[*handler]
-	session int64
-	zxid    int64 // the latest zxid in any reply, over all epochs
-	now     int64 // the latest server time in any reply, in milliseconds
-	watches map[string][]watcher
+	session   int64
+	followers map[string]*follower // by path
 }
 
 // handler handles the reply to a request.
 type handler struct{ handle func(machine.Event) }
-
-// watcher is called when the watch on a path fires. A path may have two: of an old transaction and
-// of a new one with the same id.
-type watcher struct {
-	who   any
-	fired func()
-}
-
-func newRequests() *requests { return &requests{watches: map[string][]watcher{}} }
 
 func (r *requests) begin(ev machine.EpochBegan) {
 	r.end()
@@ -36,7 +26,7 @@ func (r *requests) begin(ev machine.EpochBegan) {
 
 func (r *requests) end() {
 	r.End()
-	clear(r.watches)
+	r.followers = map[string]*follower{}
 }
 
 func ask[E machine.Event](r *requests, request machine.Request, f func(E)) *handler {
@@ -45,114 +35,148 @@ func ask[E machine.Event](r *requests, request machine.Request, f func(E)) *hand
 	return h
 }
 
-func (r *requests) watch(path string, w watcher) {
-	if !slices.ContainsFunc(r.watches[path], func(o watcher) bool { return o.who == w.who }) {
-		r.watches[path] = append(r.watches[path], w)
-	}
-}
-
-// unwatch removes a watcher.
-func (r *requests) unwatch(path string, who any) {
-	rest := slices.DeleteFunc(r.watches[path], func(w watcher) bool { return w.who == who })
-	if len(rest) == 0 {
-		delete(r.watches, path)
-		return
-	}
-	r.watches[path] = rest
-}
-
-// read reads a znode.
 func (r *requests) read(path string, f func(machine.Seen)) { ask(r, machine.Read{Path: path}, f) }
 
-// readWatch reads a znode, with a watch.
-func (r *requests) readWatch(path string, w watcher, f func(machine.Seen)) {
-	r.watch(path, w)
-	ask(r, machine.Read{Path: path, Watch: true}, f)
-}
-
-// list lists a znode's children.
 func (r *requests) list(path string, f func(machine.Listed)) { ask(r, machine.List{Path: path}, f) }
 
-// listWatch lists a znode's children, with a watch, for one purpose only.
-func (r *requests) listWatch(path string, fired func(), f func(machine.Listed)) {
-	r.watch(path, watcher{r, fired})
-	ask(r, machine.List{Path: path, Watch: true}, f)
-}
-
+// transact carries a transaction out, after it has created the missing parents of what it creates.
 func (r *requests) transact(f func(machine.Transacted), ops ...machine.Op) {
-	ask(r, machine.Transact{Ops: ops}, f)
+	ask(r, machine.Transact{Ops: ops}, func(ev machine.Transacted) {
+		if ev.Code != machine.NoNode || ev.Failed < 0 || ops[ev.Failed].Do != machine.Create {
+			f(ev)
+			return
+		}
+		parent, _ := znode.Split(ops[ev.Failed].Path)
+		r.ensure(parent, func(err error) {
+			if err != nil {
+				f(machine.Transacted{Code: machine.Refused, Err: err, Failed: -1})
+				return
+			}
+			r.transact(f, ops...)
+		})
+	})
 }
 
 func (r *requests) remove(path string, f func()) {
 	ask(r, machine.Remove{Path: path}, func(machine.Removed) { f() })
 }
 
-// ensure creates containers, one per path, and calls f when the last one exists, with the first
-// definite error.
-func (r *requests) ensure(f func(error), paths ...string) {
-	left, failed := len(paths), error(nil)
-	for _, path := range paths {
-		ask(r, machine.Ensure{Path: path, Container: true}, func(ev machine.Ensured) {
-			if ev.Code == machine.Refused && failed == nil {
-				failed = ev.Err
-			}
-			if left--; left == 0 {
-				f(failed)
-			}
-		})
-	}
-}
-
-// pause calls f after a number of milliseconds, in any epoch. The returned function cancels it.
-func (r *requests) pause(ms int64, f func()) (cancel func()) {
-	return r.wake(machine.Wake{After: ms}, f)
-}
-
-// retry calls f after the pause for the try-th attempt. The returned function cancels it.
-func (r *requests) retry(try int, f func()) (cancel func()) {
-	return r.wake(machine.Wake{Try: try}, f)
-}
-
-func (r *requests) wake(after machine.Wake, f func()) (cancel func()) {
-	h := ask(r, after, func(machine.Woke) { f() })
-	return func() { r.Cancel(h) }
+// ensure creates a container, and calls f when it exists, or with the refusal.
+func (r *requests) ensure(path string, f func(error)) {
+	ask(r, machine.Ensure{Path: path, Container: true}, func(ev machine.Ensured) { f(ev.Err) })
 }
 
 // answer passes a reply or an event on. It ignores those of other epochs, and those that are no
 // longer waited for.
 func (r *requests) answer(ev machine.Event) {
-	r.note(ev)
 	h, ok := r.Accept(ev)
-	if !ok {
-		return
-	}
 	if h != nil {
 		h.handle(ev)
 	}
-	if ev, fired := ev.(machine.Fired); fired {
-		all := r.watches[ev.Path]
-		delete(r.watches, ev.Path)
-		for _, w := range all {
-			w.fired()
+	if ev, fired := ev.(machine.Fired); ok && fired {
+		if f := r.followers[ev.Path]; f != nil {
+			f.armed = false
+			f.read(!f.once)
 		}
 	}
 }
 
-// note records the latest server time and zxid.
-func (r *requests) note(ev machine.Event) {
-	var stats []machine.Stat
-	switch ev := ev.(type) {
-	case machine.Listed:
-		stats = append(stats, ev.Stat)
-	case machine.Seen:
-		stats = append(stats, ev.Stat)
-	case machine.Transacted:
-		for _, result := range ev.Results {
-			stats = append(stats, result.Stat)
+// follower follows one znode in one epoch, for all that depend on it: it reads with a watch, and
+// reads again when the watch fires. At most one read is in flight, so no reply is older than the
+// one before.
+type follower struct {
+	requests *requests
+	path     string
+	list     bool // its children are followed, of which a read tells only that they may have changed
+	once     bool // the first change is usually the last one that matters: the read after it sets no watch
+	shared   bool // one that joins is content with the last read
+	followed []*following
+	last     machine.Seen // the last read
+	armed    bool         // the last answered read has set a watch
+	reading  bool
+	again    bool // something has happened since the read in flight was requested
+}
+
+// following is one that depends on a znode. Its functions are called for each read; refused if
+// ZooKeeper has refused it.
+type following struct {
+	*follower
+	refused func(error)
+	seen    func(machine.Seen)
+}
+
+// follow follows a znode. Unless it is shared, the next state is not older than this call.
+func (r *requests) follow(f follower, refused func(error), seen func(machine.Seen)) *following {
+	joined := r.followers[f.path]
+	if joined == nil {
+		joined = &f
+		joined.requests = r
+		r.followers[f.path] = joined
+		joined.read(true)
+	} else if !f.shared {
+		joined.read(true)
+	}
+	l := &following{joined, refused, seen}
+	joined.followed = append(joined.followed, l)
+	return l
+}
+
+// look reads now: the next state is not older than this call.
+func (l *following) look() {
+	if l != nil {
+		l.read(true)
+	}
+}
+
+// rearm ensures that the next change is noticed.
+func (l *following) rearm() {
+	if !l.armed {
+		l.look()
+	}
+}
+
+func (f *follower) read(watch bool) {
+	if f.requests.followers[f.path] != f { // it is over, or its epoch
+		return
+	}
+	if f.reading {
+		f.again = true
+		return
+	}
+	f.reading, f.again = true, false
+	answer := func(ev machine.Seen) {
+		f.reading, f.last = false, ev
+		f.armed = f.armed || watch && ev.Exists
+		if f.again {
+			f.read(true)
+			return
+		}
+		for _, l := range slices.Clone(f.followed) {
+			switch {
+			case !slices.Contains(f.followed, l): // it has stopped meanwhile
+			case ev.Code == machine.Refused:
+				l.refused(ev.Err)
+			default:
+				l.seen(ev)
+			}
 		}
 	}
-	for _, s := range stats {
-		r.zxid = max(r.zxid, s.Czxid, s.Mzxid, s.Pzxid)
-		r.now = max(r.now, s.Ctime, s.Mtime)
+	if !f.list {
+		ask(f.requests, machine.Read{Path: f.path, Watch: watch}, answer)
+		return
+	}
+	ask(f.requests, machine.List{Path: f.path, Watch: watch}, func(ev machine.Listed) {
+		answer(machine.Seen{Exists: ev.Code == machine.Done, Code: ev.Code, Err: ev.Err})
+	})
+}
+
+// stop ends it. Later replies are ignored.
+func (l *following) stop() {
+	if l == nil {
+		return
+	}
+	l.followed = slices.DeleteFunc(l.followed, func(o *following) bool { return o == l })
+	if len(l.followed) == 0 && l.requests.followers[l.path] == l.follower {
+		delete(l.requests.followers, l.path)
 	}
 }

@@ -3,6 +3,7 @@ package protocol_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
@@ -16,19 +17,20 @@ type voter struct {
 	truth *truth
 	name  string
 	vote  func(guid string) (commit, now bool)
-	known map[string]bool // by this process; true: and not acknowledged
+	known map[string]bool            // by this process
+	open  map[string]protocol.Reopen // of them, those that are not acknowledged
 	cast  map[string]protocol.Cast
 	acks  map[string]bool
 }
 
 func newVoter(tr *truth, name string, vote func(string) (bool, bool)) *voter {
-	return &voter{truth: tr, name: name, vote: vote, known: map[string]bool{}, cast: map[string]protocol.Cast{}, acks: map[string]bool{}}
+	return &voter{truth: tr, name: name, vote: vote, known: map[string]bool{}, open: map[string]protocol.Reopen{}, cast: map[string]protocol.Cast{}, acks: map[string]bool{}}
 }
 
-func (v *voter) player(guid string, moved func(from, to protocol.Phase)) recipetest.Player {
+func (v *voter) player(guid string) recipetest.Player {
 	return recipetest.Player{
 		Name:     v.name + " " + guid,
-		Machine:  func() machine.Machine { return protocol.NewSite(root, v.name, guid).Moved(moved) },
+		Machine:  func() machine.Machine { return protocol.NewSite(root, v.name, guid) },
 		Standing: v.standing,
 		Perform:  v.perform,
 	}
@@ -36,18 +38,15 @@ func (v *voter) player(guid string, moved func(from, to protocol.Phase)) recipet
 
 func (v *voter) standing() []machine.Event {
 	var all []machine.Event
-	for guid, open := range v.known {
-		if open {
-			all = append(all, protocol.Delivered{GUID: guid})
+	for _, guid := range slices.Sorted(maps.Keys(v.open)) {
+		all = append(all, v.open[guid])
+		if c, asked := v.cast[guid]; asked {
+			all = append(all, c)
+		}
+		if known, asked := v.acks[guid]; asked {
+			all = append(all, protocol.Ack{GUID: guid, Known: known})
 		}
 	}
-	for _, c := range v.cast {
-		all = append(all, c)
-	}
-	for guid := range v.acks {
-		all = append(all, protocol.Ack{GUID: guid, Known: v.acks[guid]})
-	}
-	slices.SortFunc(all, func(a, b machine.Event) int { return len(recipetest.Format(a)) - len(recipetest.Format(b)) })
 	return all
 }
 
@@ -73,9 +72,8 @@ func (v *voter) perform(a *recipetest.Actor, e machine.Effect) {
 			panic(failure("acknowledged: " + e.Err.Error()))
 		}
 		delete(v.acks, e.GUID)
-		if v.known[e.GUID] {
-			v.known[e.GUID] = false
-		}
+		delete(v.open, e.GUID)
+		delete(v.cast, e.GUID)
 	}
 }
 
@@ -87,10 +85,10 @@ func (v *voter) offered(a *recipetest.Actor, e protocol.Propose) {
 	if v.truth.refused[at] && e.Voted != protocol.Aborted || e.Voted == protocol.Committed && !v.truth.promised[at] {
 		panic(failure(fmt.Sprintf("%s is offered as one it voted %v on", at, e.Voted)))
 	}
-	if _, known := v.known[e.GUID]; known {
-		return
+	if v.known[e.GUID] {
+		panic(failure(at + " is offered twice to one process"))
 	}
-	v.known[e.GUID] = true
+	v.known[e.GUID], v.open[e.GUID] = true, protocol.Reopen{GUID: e.GUID, ID: e.ID, Entry: e.Entry}
 	commit, now := v.vote(e.GUID)
 	if e.Voted == protocol.Undecided && now {
 		if commit {

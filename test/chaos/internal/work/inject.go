@@ -36,7 +36,7 @@ func Lines(works []string) []string {
 var stay = []string{"/zookeeper", registerPath, configPath, "/semaphore/line", "/lock/line"}
 
 // empty are the places in which nothing is left of transactions, and of the round that is open.
-var empty = regexp.MustCompile(`^/twopc/all(/tx|/tombstones(/.*)?|/inbox(/site\d+)?)?$|^/double/rounds(/round-\d+(/in|/out)?)?$`)
+var empty = regexp.MustCompile(`^/twopc/all(/tx|/inbox(/site\d+)?)?$|^/double/rounds(/round-\d+(/in|/out)?)?$`)
 
 // Stays tells whether a znode is one of those, or the container of a workload.
 func Stays(path string) bool {

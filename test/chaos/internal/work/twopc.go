@@ -68,7 +68,8 @@ func (e *env) coordinate(ctx context.Context, c *twopc.Coordinator) {
 		tx, err := c.Begin(bounded, id, []byte(id), sites...)
 		if err != nil {
 			e.noteBegin(bounded, err)
-		} else {
+		}
+		if tx != nil { // also if it is not known whether it has begun
 			e.conclusion(ctx, &wg, tx)
 		}
 		cancel()
@@ -77,7 +78,7 @@ func (e *env) coordinate(ctx context.Context, c *twopc.Coordinator) {
 }
 
 func (e *env) noteBegin(ctx context.Context, err error) {
-	if ctx.Err() == nil && !errors.Is(err, session.ErrClosed) {
+	if ctx.Err() == nil && !errors.Is(err, session.ErrClosed) && !errors.Is(err, session.ErrUnknownOutcome) {
 		e.failed("begin", err)
 	}
 }
@@ -105,7 +106,7 @@ func (e *env) conclude(ctx context.Context, tx *twopc.Tx) {
 		return
 	}
 	if !errors.Is(tx.Err(), twopc.ErrDecided) {
-		if !errors.Is(tx.Err(), session.ErrClosed) {
+		if !errors.Is(tx.Err(), session.ErrClosed) && !errors.Is(tx.Err(), twopc.ErrGone) { // gone: another coordinator has acknowledged it
 			e.failed("transaction "+tx.ID(), tx.Err())
 		}
 		return
