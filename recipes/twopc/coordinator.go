@@ -1,6 +1,7 @@
 package twopc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 // [ErrInUse]; [ErrFinished]; [ErrBusy]; session.ErrTooLarge, if payload and sites exceed one
 // request; ctx's cause; session.ErrClosed; those of ZooKeeper.
 func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, sites ...string) (*Tx, error) {
-	if err := checkBegin(id, sites); err != nil {
+	if err := cmp.Or(checkBegin(id, sites), context.Cause(ctx)); err != nil {
 		return nil, failed("begin", c.path, err)
 	}
 	t := newTx(c, id, string(znode.NewGUID()), len(sites))

@@ -2,6 +2,7 @@ package twopc_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -133,4 +135,47 @@ func TestABeginningOfBeforeACrashDoesNotComeLater(t *testing.T) {
 			require.NotContains(w, string(data), `"undecided"`)
 		}
 	})
+}
+
+// All have agreed, and the decision is not written, because the sites die together with the
+// coordinator. With peers, the first site that comes back commits.
+func TestAllHaveAgreedAndAllDie(t *testing.T) {
+	t.Parallel()
+	for range 3 {
+		inBubble(t, func(w *world) { allDie(w, 4) })
+	}
+}
+
+func allDie(w *world, n int) {
+	hc, ha := w.Host("c"), w.Host("a")
+	c := w.coordinator(hc, twopc.WithPeerDecision(), twopc.WithVoteTimeout(time.Hour))
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprint("site", i))
+	}
+	id, dead := ha.Status().SessionID, new(atomic.Bool)
+	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		decides := slices.ContainsFunc(r.Ops, func(o jute.Request) bool { return o.Op == zktest.OpSetData && o.Path == path+"/tx/t" })
+		if r.SessionID == id && (dead.Load() || decides) {
+			dead.Store(true)
+			return zktest.DropRequest
+		}
+		return zktest.Pass
+	}))
+	_, err := c.Begin(w.Context(), "t", nil, names...)
+	require.NoError(w, err)
+	for _, name := range names {
+		p := bubble.Within(w, time.Second, w.site(ha, name).Proposals())
+		require.NoError(w, p.Commit(w.Context()))
+	}
+	synctest.Wait()
+	require.True(w, dead.Load())
+	ha.Die()
+	hc.Die()
+	time.Sleep(time.Minute)
+	again := w.site(w.Host("a again"), names[0])
+	p := bubble.Within(w, time.Second, again.Proposals())
+	require.Equal(w, twopc.Committed, p.Voted())
+	bubble.Within(w, time.Minute, p.Decided())
+	require.Equal(w, twopc.Committed, p.Outcome(), p.Reason())
 }

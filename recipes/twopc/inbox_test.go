@@ -226,3 +226,29 @@ func TestAFullInboxIsBusy(t *testing.T) {
 		require.ErrorIs(w, err, twopc.ErrBusy)
 	})
 }
+
+// An entry stands twice in an inbox: another client has made the second. The transaction is
+// delivered once, and ends.
+func TestAnEntryThatStandsTwice(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("c")
+		c := w.coordinator(h)
+		tx, err := c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+		for _, node := range w.nodes() {
+			if strings.HasPrefix(node, path+"/inbox/") {
+				_, err := h.Create(w.Context(), node[:len(node)-10]+"0000000900", nil)
+				require.NoError(w, err)
+			}
+		}
+		a := w.site(w.Host("a"), "a")
+		p := bubble.Within(w, time.Second, a.Proposals())
+		vote := bubble.Begin(func() error { return p.Commit(w.Context()) })
+		require.NoError(w, bubble.Within(w, 30*time.Second, vote, "the vote is in ZooKeeper: %s", w.Server.Dump()))
+		bubble.Within(w, time.Second, tx.Decided())
+		bubble.Within(w, time.Minute, p.Decided(), "the one that was delivered first")
+		require.NoError(w, p.Ack(w.Context()))
+		require.NoError(w, a.Err())
+	})
+}

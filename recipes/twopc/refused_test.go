@@ -2,8 +2,10 @@ package twopc_test
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -115,4 +117,63 @@ func TestATransactionThatMayNotBeDecided(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A vote that is cast while an acknowledgement is under way is answered, also if that is refused.
+func TestAVoteBesideARefusedAcknowledgement(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		c, h := w.coordinator(w.Host("c")), w.Host("a")
+		a := w.site(h, "a")
+		tx, err := c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+		p := bubble.Within(w, time.Second, a.Proposals())
+		require.NoError(w, tx.Abort(w.Context(), "no"))
+		bubble.Within(w, time.Second, p.Decided())
+		synctest.Wait()
+		id := h.Status().SessionID
+		w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			switch {
+			case r.SessionID == id && r.Op == zktest.OpMulti:
+				return zktest.Fail(zktest.ErrNoAuth)
+			case r.SessionID == id && strings.HasPrefix(r.Path, path+"/tx/t"):
+				return zktest.Delay(time.Second)
+			}
+			return zktest.Pass
+		}))
+		ack := bubble.Begin(func() error { return p.Ack(w.Context()) })
+		synctest.Wait()
+		vote := bubble.Begin(func() error { return p.Commit(w.Context()) })
+		require.ErrorIs(w, bubble.Within(w, time.Minute, ack), session.ErrNoAuth)
+		require.ErrorIs(w, bubble.Within(w, time.Minute, vote, "the vote"), twopc.ErrDecided)
+	})
+}
+
+// All that a coordinator needs stands and is open, and the path itself may not be written below: it
+// does without the presences of sites that are not there, and does not ask again and again.
+func TestSitesMayNotBeWaitedFor(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("c")
+		for _, p := range []string{"/tx", "/coordinators", "/inbox/a"} {
+			require.NoError(w, h.EnsurePath(w.Context(), path+p))
+		}
+		_, err := h.SetACL(w.Context(), path, session.AnyoneACL(session.PermRead), -1)
+		require.NoError(w, err)
+		c := w.coordinator(h)
+		id, n := h.Status().SessionID, new(atomic.Int64)
+		w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			switch {
+			case r.SessionID != id || r.Op == zktest.OpPing:
+				return zktest.Pass
+			case n.Add(1) > 5000:
+				return zktest.DropRequest // else it does not end
+			}
+			return zktest.Delay(time.Millisecond)
+		}))
+		_, err = c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+		time.Sleep(10 * time.Second)
+		require.Less(w, n.Load(), int64(100), "requests in ten seconds")
+	})
 }

@@ -203,11 +203,12 @@ func (p *Proposal) cast(ctx context.Context, c protocol.Cast) error {
 		p.voting, p.vote = newCall(), c
 	}
 	r, vote := p.voting, p.vote
+	told := vote.Commit == c.Commit && p.site.host.Tell(vote) // in the order of the calls
 	p.site.mu.Unlock()
 	if vote.Commit != c.Commit {
 		return ErrVoted
 	}
-	return p.ask(ctx, r, vote)
+	return r.outcome(ctx, told)
 }
 
 // Ack acknowledges the decision: this site has acted on it, durably, and does not need the
@@ -228,19 +229,20 @@ func (p *Proposal) Ack(ctx context.Context) error {
 	if p.acking == nil {
 		p.acking = newCall()
 	}
-	r := p.acking
+	r, told := p.acking, p.site.host.Tell(p.ack())
 	p.site.mu.Unlock()
-	return failed("acknowledge", p.path(), p.ask(ctx, r, p.ack()))
+	return failed("acknowledge", p.path(), r.outcome(ctx, told))
 }
 
 func (p *Proposal) ack() protocol.Ack {
 	return protocol.Ack{GUID: p.reopen.GUID, Known: p.Outcome() != Undecided}
 }
 
-// ask tells the machine and waits for the answer.
-func (p *Proposal) ask(ctx context.Context, r *call, ev machine.Event) error {
-	if !p.site.host.Tell(ev) {
-		ctx = context.Background() // the site has ended, and answers
+// outcome waits for the answer to what the machine was told, or was not: then the site has ended,
+// and answers.
+func (r *call) outcome(ctx context.Context, told bool) error {
+	if !told {
+		ctx = context.Background()
 	}
 	return r.wait(ctx)
 }

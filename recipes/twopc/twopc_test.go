@@ -14,6 +14,7 @@ import (
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 // forms are the two of ZooKeeper's recipe page.
@@ -392,4 +393,27 @@ func TestManyAtOnce(t *testing.T) {
 			require.Equal(w, twopc.Committed, tx.Outcome())
 		}
 	})
+}
+
+// The reply to a vote is lost while the site closes. Close confirms the vote.
+func TestCloseConfirmsAVoteWhoseReplyWasLost(t *testing.T) {
+	t.Parallel()
+	for name, fate := range map[string]zktest.Verdict{"carried out": zktest.CutAfter, "not carried out": zktest.CutBefore} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				c, h := w.coordinator(w.Host("c")), w.Host("a")
+				a := w.site(h, "a")
+				_, err := c.Begin(w.Context(), "t", nil, "a")
+				require.NoError(w, err)
+				p := bubble.Within(w, time.Second, a.Proposals())
+				synctest.Wait()
+				w.strike(h, 1, func(*zktest.Request) zktest.Verdict { return fate })
+				vote := bubble.Begin(func() error { return p.Commit(w.Context()) })
+				synctest.Wait()
+				require.NoError(w, a.Close(w.Context()))
+				require.NoError(w, bubble.Within(w, time.Minute, vote))
+			})
+		})
+	}
 }

@@ -2,6 +2,7 @@ package twopc_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -235,5 +236,23 @@ func TestARecoverGivenUp(t *testing.T) {
 		require.Len(w, taken, 1)
 		bubble.Within(w, time.Second, taken[0].Decided())
 		require.Equal(w, twopc.Aborted, taken[0].Outcome())
+	})
+}
+
+// A Begin whose context has ended before the call begins nothing.
+func TestABeginWhoseContextHasEnded(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		c, a := w.coordinator(w.Host("c")), w.site(w.Host("a"), "a")
+		w.warm(c, a)
+		ctx, cancel := context.WithCancel(w.Context())
+		cancel()
+		for i := range 20 {
+			tx, err := c.Begin(ctx, fmt.Sprint("t", i), nil, "a")
+			require.ErrorIs(w, err, context.Canceled)
+			require.NotErrorIs(w, err, session.ErrUnknownOutcome, "%d", i)
+			require.Nil(w, tx)
+		}
+		bubble.Never(w, a.Proposals(), "a transaction")
 	})
 }

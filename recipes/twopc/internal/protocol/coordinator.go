@@ -137,7 +137,11 @@ func (c *Coordinator) expect() {
 	parent := c.root.below("alive")
 	c.arrivals = c.requests.follow(follower{path: parent, list: true}, func(error) {}, func(ev machine.Seen) {
 		if !ev.Exists {
-			c.requests.ensure(parent, func(error) { c.arrivals.look() })
+			c.requests.ensure(parent, func(err error) {
+				if err == nil {
+					c.arrivals.look()
+				}
+			})
 			return
 		}
 		for _, path := range slices.Sorted(maps.Keys(c.requests.followers)) {

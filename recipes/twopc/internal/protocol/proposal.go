@@ -133,7 +133,7 @@ func (p *proposal) advance() {
 	case p.decided() || p.lost:
 	case p.rec.Peers && p.agreed():
 		p.write(p.rec.decided(Committed, "", ""))
-	case p.orphaned:
+	case p.orphaned && (!p.rec.Peers || p.counted()): // where the sites decide, all may have agreed
 		p.write(p.rec.decided(Aborted, "", "the coordinator died"))
 	}
 }
@@ -255,6 +255,7 @@ func (p *proposal) acknowledge(a Ack) {
 				return
 			}
 			p.acked(err)
+			p.advance()
 		}, p.path(p.s.name), entry)
 	case a.Known:
 		drop(nil)

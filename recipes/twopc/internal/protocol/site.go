@@ -45,7 +45,7 @@ func (s *Site) Step(ev machine.Event) []machine.Effect {
 	case machine.EpochBegan:
 		s.requests.begin(ev)
 		s.reset()
-		if !s.closing {
+		if !s.closing || s.pending() {
 			s.presence.create()
 		}
 	case machine.EpochEnded:
@@ -68,10 +68,20 @@ func (s *Site) Step(ev machine.Event) []machine.Effect {
 	default:
 		s.requests.answer(ev)
 	}
-	if s.closing && !slices.ContainsFunc(slices.Collect(maps.Values(s.proposals)), func(p *proposal) bool { return p.busy }) {
+	if s.closing && !s.pending() {
 		s.windUp() // the votes remain, and are found again
 	}
 	return s.requests.Flush()
+}
+
+// pending reports whether a vote, an acknowledgement or a decision is to be written.
+func (s *Site) pending() bool {
+	for _, p := range s.proposals {
+		if p.busy || p.cast != nil || p.ack != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // reset forgets the state of the epoch.
@@ -149,8 +159,11 @@ func (b *inbox) follow() {
 func (b *inbox) look() {
 	s := b.s
 	for len(b.waiting) > 0 && s.room() {
-		p := s.open(b.waiting[0])
-		b.waiting = b.waiting[1:]
+		e := b.waiting[0]
+		if b.waiting = b.waiting[1:]; s.proposals[e.guid] != nil { // another client has made a second entry
+			continue
+		}
+		p := s.open(e)
 		s.unoffered = append(s.unoffered, p)
 		p.resume()
 	}

@@ -137,6 +137,11 @@ func (v *view) reset() {
 // decided reports whether the outcome is known.
 func (v *view) decided() bool { return v.rec.State != Undecided }
 
+// counted reports whether each vote was read.
+func (v *view) counted() bool {
+	return !slices.ContainsFunc(v.ballots, func(b *ballot) bool { return b.last.Path == "" }) && v.ballots != nil
+}
+
 // agreed reports whether all sites have voted to commit.
 func (v *view) agreed() bool {
 	for _, b := range v.ballots {
