@@ -186,10 +186,10 @@ func TestARequestThatIsTooLargeForTheServersIsFoundOut(t *testing.T) {
 func TestAServerThatInsistsOnAuthentication(t *testing.T) {
 	var log bytes.Buffer
 	inBubble(t, func(w *world) {
-		handshakes := 0
+		var handshakes []time.Time
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpConnect {
-				handshakes++
+				handshakes = append(handshakes, time.Now())
 				return zktest.Pass
 			}
 			return zktest.Fail(zktest.ErrAuthRequired)
@@ -200,7 +200,12 @@ func TestAServerThatInsistsOnAuthentication(t *testing.T) {
 		err := s.Connect(ctx)
 		require.ErrorIs(w, err, context.DeadlineExceeded)
 		require.ErrorIs(w, err, session.ErrAuthRequired)
-		w.script(func() { require.Less(w, handshakes, 90) })
+		w.script(func() {
+			require.Greater(w, len(handshakes), 10)
+			for n := 10; n < len(handshakes); n++ { // by then pauses are as long as they get, and half of that is drawn
+				require.GreaterOrEqual(w, handshakes[n].Sub(handshakes[n-1]), 500*time.Millisecond)
+			}
+		})
 		begun := time.Now()
 		require.NoError(w, s.Close(w.ctx), "nothing was ever done in its ZooKeeper session")
 		require.Zero(w, time.Since(begun))
