@@ -12,6 +12,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 // fills puts items until the queue is full, and tells how many went in, at most n.
@@ -119,4 +120,24 @@ func TestPutBackIntoFullQueue(t *testing.T) {
 		put(t, q, "f")
 		full()
 	})
+}
+
+// Two producers give a queue its capacity: at any request of the one the other has just given it,
+// and put an item.
+func TestTwoGiveTheCapacity(t *testing.T) {
+	t.Parallel()
+	for k, more := 1, true; more; k++ {
+		bubble.Run(t, func(t *bubble.World) {
+			s := t.Session()
+			q, rival := newQueue(t, s, queue.WithCapacity(5)), newQueue(t, t.Session(), queue.WithCapacity(5))
+			met := t.AtKth(s, k, func(*zktest.Request) zktest.Verdict {
+				put(t, rival, "b")
+				return zktest.Pass
+			}, zktest.OpSync)
+			_, err := q.Put(bubble.Minute(t), []byte("a"))
+			require.NoError(t, err, "request %d", k)
+			more = met()
+		})
+		require.Less(t, k, 100)
+	}
 }

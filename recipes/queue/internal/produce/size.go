@@ -97,6 +97,10 @@ func (p *Producer) count(calls []*Call) error {
 	}
 	if s.Capacity == 0 {
 		if n > 0 {
+			_, given, err := p.session.Exists(context.Background(), r.Size())
+			if s.known = !given; given || err != nil { // meanwhile, by a rival, who has put what was counted
+				return err
+			}
 			return layout.ErrCapacity
 		}
 		full := layout.Size{Capacity: p.capacity, Items: p.capacity}
