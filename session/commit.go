@@ -141,8 +141,8 @@ func (z *znodes) takesDown(t *Client, asks []jute.Request) bool {
 	})
 }
 
-// commitOnce sends a transaction once, as soon as there is a connection. If the answer is lost, it
-// was carried out within the span, or not at all.
+// commitOnce sends a transaction once, as soon as there is a connection. It was carried out within
+// the span, or not at all.
 func (z *znodes) commitOnce(e *epoch, t *transaction) (results []Result, sent span, err error) {
 	lost := false
 	err = z.insist(e, func(c *zkconn.Conn) (err error) {
@@ -155,7 +155,7 @@ func (z *znodes) commitOnce(e *epoch, t *transaction) (results []Result, sent sp
 		}
 		sent.after = c.LastZxid()
 		results, err = t.send(c)
-		lost = errors.Is(err, zkconn.ErrNoReply)
+		sent.until, lost = c.LastZxid(), errors.Is(err, zkconn.ErrNoReply)
 		return err
 	})
 	if lost && (errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed)) {

@@ -34,14 +34,18 @@ func look(conn *zkconn.Conn, path string) (s sight, err error) {
 	return s, err
 }
 
-// owned looks whether a znode that is in doubt, or said to be gone, is the client's after all, and
-// strikes it if not. One that may not be read is told by its owner and by the record. The error is
-// [ErrExpired] or [ErrClosed].
+// owned looks whether what a transaction has created, or may have, is there and the client's, and
+// strikes it if not: another transaction may have deleted it whose answer was lost, and names come
+// again; Czxids do not. One that may not be read is told by its owner and by the record. The error
+// is [ErrExpired] or [ErrClosed].
 func (z *znodes) owned(c *contender) (bool, error) {
 	l := z.state.lock()
-	path := c.path
+	path, certain := c.path, !c.doubtful && !c.transacted
 	l.unlock()
-	if path == "" {
+	switch {
+	case certain:
+		return true, nil
+	case path == "":
 		return z.search(c)
 	}
 	var s sight
@@ -58,18 +62,13 @@ func (z *znodes) owned(c *contender) (bool, error) {
 	if s.unread {
 		same = l.ledger.byPath[c.path] == c
 	}
-	if s.exists && s.stat.EphemeralOwner == c.epoch.sessionID && (!c.doubtful || same) {
-		c.doubtful, c.suspect = false, false
+	same = same || !c.doubtful && !s.unread
+	if s.exists && s.stat.EphemeralOwner == c.epoch.sessionID && c.sent.covers(s.stat.Czxid) && same {
+		c.doubtful, c.suspect, c.czxid = false, false, s.stat.Czxid
 		return true, nil
 	}
 	l.ledger.strike(c)
 	return false, nil
-}
-
-func (z *znodes) inDoubt(c *contender) bool {
-	l := z.state.lock()
-	defer l.unlock()
-	return c.doubtful
 }
 
 // search looks for a sequential znode whose answer was lost, enters its path, and strikes it if it

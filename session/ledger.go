@@ -26,7 +26,7 @@ type contender struct {
 	// it is the client's only if the session owns it and these are its data. The path of one with a
 	// number is not known: see search.
 	doubtful   bool
-	sent       span // when it was created, if it was
+	sent       span // when a transaction created it, if it did
 	transacted bool // created by a transaction, under a name without a number and a GUID
 
 	// Of the form Alone: something says that there is nothing at its path. That may be about

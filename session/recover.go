@@ -41,9 +41,6 @@ func (t *Client) Recover(number uint64, done func(standing, leaving []string, er
 			return
 		}
 		for _, c := range leftovers {
-			if !z.inDoubt(c) {
-				continue
-			}
 			if _, err := z.owned(c); err != nil {
 				done(nil, nil, err)
 				return

@@ -72,6 +72,53 @@ func TestAZnodeIsRemovedOnce(t *testing.T) {
 	}
 }
 
+// A client leaves, and another's znode stands where its own did: deleted by a transaction whose
+// answer was lost, or by somebody else. It is not deleted with what the client left behind.
+func TestWhatStandsInTheOldPlaceIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	mine := session.CreateOp("/claim", []byte("mine"), session.Ephemeral())
+	his := session.CreateOp("/claim", []byte("his"), session.Ephemeral())
+	gone := session.DeleteOp("/claim", -1)
+	for name, deleted := range map[string]func(w *world, t *client, rival *session.Session){
+		"the answer was lost": func(w *world, t *client, _ *session.Session) {
+			w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
+			require.ErrorIs(w, t.commit(w, 1, gone), session.ErrUnknownOutcome)
+			require.ErrorIs(w, t.commit(w, 1, gone), session.ErrNoNode)
+		},
+		"by somebody else": func(w *world, _ *client, rival *session.Session) {
+			require.NoError(w, rival.Delete(w.ctx, "/claim", -1))
+		},
+	} {
+		for whose, same := range map[string]bool{"of the same session": true, "of another session": false} {
+			t.Run(name+", "+whose, func(t *testing.T) {
+				inBubble(t, func(w *world) {
+					s, rival := w.open(), w.open()
+					t, other := w.client(s), w.client(rival)
+					if same {
+						other = w.client(s)
+					}
+					require.NoError(w, t.commit(w, 1, mine))
+					deleted(w, t, rival)
+					require.NoError(w, other.commit(w, 1, his))
+					t.Leave()
+					time.Sleep(time.Second)
+					synctest.Wait()
+					_, stands, err := rival.Exists(w.ctx, "/claim")
+					require.NoError(w, err)
+					require.True(w, stands, "it is the other's")
+					other.Leave()
+					time.Sleep(time.Second)
+					synctest.Wait()
+					require.Zero(w, session.LedgerLen(s)+session.LedgerLen(rival))
+					_, stands, err = rival.Exists(w.ctx, "/claim")
+					require.NoError(w, err)
+					require.False(w, stands, "and is deleted with what that leaves behind")
+				})
+			})
+		}
+	}
+}
+
 // What a transaction may have created is the client's if the session owns it. Where it may not be
 // read, the owner tells.
 func TestWhatMayNotBeReadIsToldByItsOwner(t *testing.T) {

@@ -139,10 +139,8 @@ func (z *znodes) stands(conn *zkconn.Conn, p *proof, c *contender) (bool, error)
 func (z *znodes) sweep(c *contender) {
 	z.tasks.run(func() {
 		<-c.settled.C()
-		if z.inDoubt(c) {
-			if mine, err := z.owned(c); err != nil || !mine {
-				return // it is not there, or the epoch is over
-			}
+		if mine, err := z.owned(c); err != nil || !mine {
+			return // it is not there, or the epoch is over
 		}
 		l := z.state.lock()
 		path := c.path

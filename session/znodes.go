@@ -52,11 +52,12 @@ func (z *znodes) settled(t *Client, creates []*contender, asks []jute.Request, s
 		case err == nil && c != nil:
 			l.ledger.forget(c, z.space.relative(results[i].Path)) // what was there before is gone
 			l.ledger.stands(c, z.space.relative(results[i].Path))
+			c.sent = sent
 		case err == nil:
 			l.ledger.changed(asks[i].Op, z.space.relative(asks[i].Path))
 		case c == nil:
 		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeral && l.ledger.byPath[z.space.relative(asks[i].Path)] == nil:
-			c.doubtful = l.ledger.stands(c, z.space.relative(asks[i].Path))
+			c.doubtful, c.sent = l.ledger.stands(c, z.space.relative(asks[i].Path)), sent
 		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeralSequential:
 			c.doubtful, c.sent = true, sent // its path is looked for when the client wants nothing of it any more
 		default:

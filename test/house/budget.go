@@ -10,7 +10,7 @@ type part struct {
 
 // parts are all folders with product code.
 var parts = []part{
-	{"session", []string{"session"}, 11044, 8500},
+	{"session", []string{"session"}, 11039, 8500},
 	{"recipe, machine", []string{"recipe", "machine"}, 5148, 3100},
 	{"recipes/internal", []string{"recipes/internal"}, 3142, 2400},
 	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 4983, 4200},
