@@ -149,6 +149,15 @@ func TestEachCheckOnGoodAndBadHistories(t *testing.T) {
 		"expired by a rival, and on for longer": {events: []history.Event{
 			act(1, "w0.1", 1), {Kind: history.Expired, Party: "w0", From: 3 * ms, At: 4 * ms}, act(5, "w1.1", 2), act(1200, "w0.1", 1), act(1300, "w1.1", 2),
 		}, found: []string{"overlap", "tokens", "porcupine"}},
+		"received behind another's acknowledgement, before it could hear of the end of its session": {events: []history.Event{
+			put(1, "i"), {Kind: history.Expired, Party: "w0", From: 3 * ms, At: 4 * ms}, got(5, "i", by("w1.c", 1)), acked(7, "i", by("w1.c", 1)), got(900, "i", by("w0.c", 1)),
+		}},
+		"received behind another's acknowledgement, and later than that": {events: []history.Event{
+			put(1, "i"), {Kind: history.Expired, Party: "w0", From: 3 * ms, At: 4 * ms}, got(5, "i", by("w1.c", 1)), acked(7, "i", by("w1.c", 1)), got(1200, "i", by("w0.c", 1)),
+		}, found: []string{"queue"}},
+		"received behind another's acknowledgement, and a third one's session was ended": {events: []history.Event{
+			put(1, "i"), {Kind: history.Expired, Party: "w2", From: 3 * ms, At: 4 * ms}, got(5, "i", by("w1.c", 1)), acked(7, "i", by("w1.c", 1)), got(900, "i", by("w0.c", 1)),
+		}, found: []string{"queue"}},
 		"an error that nobody has to expect": {events: []history.Event{{Kind: history.Failed, Work: "lock", Value: "boo"}}, found: []string{"errors"}},
 
 		"a register":                              {events: []history.Event{wrote(1, "x", 1), read(3, "x"), wrote(5, "y", 2), read(7, "y")}},
