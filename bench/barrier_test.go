@@ -1,5 +1,7 @@
 package bench_test
 
+// The double barrier, beside the recipe of ZooKeeper's page.
+
 import (
 	"fmt"
 	"path"
@@ -42,37 +44,23 @@ func BenchmarkDoubleBarrier(b *testing.B) {
 			b.StopTimer()
 			for i, form := range []string{"troupe", "page"} {
 				b.ReportMetric(float64(spent[i].Nanoseconds())/float64(rounds), form+"-ns/op")
-				c := counted(b, e, n, 10, []func(){troupe, page}[i])
-				b.ReportMetric(c[0], form+"-requests/party")
-				b.ReportMetric(c[1], form+"-events/party")
+				const counted = 10
+				c := during(b, e, func() {
+					for range counted {
+						[]func(){troupe, page}[i]()
+					}
+				})
+				requests, events := float64(c.requests)/(counted*barrierParties), float64(c.events)/(counted*barrierParties)
+				b.ReportMetric(requests, form+"-requests/party")
+				b.ReportMetric(events, form+"-events/party")
 				if form == "troupe" { // the figure
-					require.LessOrEqual(b, c[0], 7.0, "requests for each party and round")
-					require.LessOrEqual(b, c[1], 3.0, "watch events for each party and round")
+					require.LessOrEqual(b, requests, 7.0, "requests for each party and round")
+					require.LessOrEqual(b, events, 3.0, "watch events for each party and round")
 				}
 			}
 			b.ReportMetric(float64(spent[1])/float64(spent[0]), "page/troupe")
 		})
 	}
-}
-
-// counted is what all servers count in some rounds, for each party and round.
-func counted(b *testing.B, e *ensemble.Ensemble, servers, rounds int, round func()) [2]float64 {
-	b.Helper()
-	sum := func() (requests, events int64) {
-		for i := range servers {
-			s, err := e.Stats(i)
-			require.NoError(b, err)
-			requests, events = requests+s.Requests, events+s.WatchEvents
-		}
-		return requests, events
-	}
-	r, v := sum()
-	for range rounds {
-		round()
-	}
-	r2, v2 := sum()
-	each := float64(rounds * barrierParties)
-	return [2]float64{float64(r2-r) / each, float64(v2-v) / each}
 }
 
 // together lets all parties do the same at once.

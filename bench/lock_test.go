@@ -1,5 +1,7 @@
 package bench_test
 
+// Locks and elections, beside bare requests: uncontended, handed over, and waiting.
+
 import (
 	"context"
 	"fmt"
@@ -12,6 +14,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 // form is one way to do a cycle. It says how long the part took that is measured.
@@ -31,8 +34,8 @@ func whole(cycle func()) func() time.Duration {
 }
 
 // compare runs the forms in turn and reports each one's time a cycle, the ratios, and what the
-// server counted.
-func compare(b *testing.B, server *counter, forms ...*form) {
+// servers counted.
+func compare(b *testing.B, e *ensemble.Ensemble, forms ...*form) {
 	b.Helper()
 	for _, f := range forms {
 		f.cycle() // the first one makes parents and buffers
@@ -48,7 +51,7 @@ func compare(b *testing.B, server *counter, forms ...*form) {
 	for _, f := range forms {
 		b.ReportMetric(float64(f.spent.Nanoseconds())/float64(n), f.name+"-ns/op")
 		const counted = 20
-		c := server.during(b, func() {
+		c := during(b, e, func() {
 			for range counted {
 				f.cycle()
 			}

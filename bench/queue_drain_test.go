@@ -1,5 +1,7 @@
 package bench_test
 
+// A queue that is emptied.
+
 import (
 	"flag"
 	"fmt"

@@ -1,5 +1,7 @@
 package bench_test
 
+// The head of a long queue, beside that of a short one.
+
 import (
 	"fmt"
 	"slices"

@@ -1,5 +1,7 @@
 package bench_test
 
+// One item at a time, and how long it takes.
+
 import (
 	"fmt"
 	"slices"

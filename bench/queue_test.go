@@ -1,5 +1,7 @@
 package bench_test
 
+// Items through a queue, beside bare requests.
+
 import (
 	"context"
 	"errors"
@@ -84,28 +86,14 @@ func compareFlows(b *testing.B, e *ensemble.Ensemble, flows []*flow) {
 	}
 	b.StopTimer()
 	for _, f := range flows {
-		before := count(b, e)
-		f.run()
-		after := count(b, e)
-		b.ReportMetric(float64(after.requests-before.requests)/float64(*moved), f.name+"-requests/item")
-		b.ReportMetric(float64(after.events-before.events)/float64(*moved), f.name+"-events/item")
+		c := during(b, e, f.run)
+		b.ReportMetric(float64(c.requests)/float64(*moved), f.name+"-requests/item")
+		b.ReportMetric(float64(c.events)/float64(*moved), f.name+"-events/item")
 		b.ReportMetric(float64(n**moved)/f.spent.Seconds(), f.name+"-items/s")
 		if f != flows[0] {
 			b.ReportMetric(float64(flows[0].spent)/float64(f.spent), f.name+"/raw")
 		}
 	}
-}
-
-// count is what all servers have counted.
-func count(b *testing.B, e *ensemble.Ensemble) (all cost) {
-	b.Helper()
-	for i := range e.Servers() {
-		s, err := e.Stats(i)
-		require.NoError(b, err)
-		all.requests += s.Requests
-		all.events += s.WatchEvents
-	}
-	return all
 }
 
 // shared has goroutines of several processes do something so many times in all.

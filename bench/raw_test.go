@@ -1,5 +1,7 @@
 package bench_test
 
+// The bare client that the others are measured beside.
+
 import (
 	"fmt"
 	"path"

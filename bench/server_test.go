@@ -1,5 +1,7 @@
 package bench_test
 
+// The servers that benchmarks run on, and what they count.
+
 import (
 	"testing"
 
@@ -9,26 +11,33 @@ import (
 )
 
 // start runs a real server for a benchmark.
-func start(b *testing.B) ([]string, *counter) {
+func start(b *testing.B) ([]string, *ensemble.Ensemble) {
 	b.Helper()
 	e := ensemble.Start(b, 1)
-	return e.Servers(), &counter{e}
+	return e.Servers(), e
 }
 
-// counter asks the server what it has counted.
-type counter struct{ *ensemble.Ensemble }
-
-// cost is what a piece of work cost the server.
+// cost is what a piece of work cost the servers.
 type cost struct{ requests, events int64 }
 
-// during counts what the server receives and sends while f runs. Pings, and the syncs that keep up
-// trust, are a handful a second.
-func (c *counter) during(b *testing.B, f func()) cost {
+// count is what all servers have counted.
+func count(b *testing.B, e *ensemble.Ensemble) (all cost) {
 	b.Helper()
-	before, err := c.Stats(0)
-	require.NoError(b, err)
+	for i := range e.Servers() {
+		s, err := e.Stats(i)
+		require.NoError(b, err)
+		all.requests += s.Requests
+		all.events += s.WatchEvents
+	}
+	return all
+}
+
+// during counts what the servers receive and send while f runs. Pings, and the syncs that keep up
+// trust, are a handful a second.
+func during(b *testing.B, e *ensemble.Ensemble, f func()) cost {
+	b.Helper()
+	before := count(b, e)
 	f()
-	after, err := c.Stats(0)
-	require.NoError(b, err)
-	return cost{requests: after.Requests - before.Requests, events: after.WatchEvents - before.WatchEvents}
+	after := count(b, e)
+	return cost{requests: after.requests - before.requests, events: after.events - before.events}
 }

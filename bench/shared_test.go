@@ -1,5 +1,7 @@
 package bench_test
 
+// Shared locks, beside bare requests.
+
 import (
 	"errors"
 	"fmt"
@@ -24,31 +26,10 @@ func BenchmarkShared(b *testing.B) {
 	for _, servers := range []int{1, 3} {
 		b.Run(fmt.Sprint(servers), func(b *testing.B) {
 			e := ensemble.Start(b, servers)
-			forms := []*form{
-				{name: "troupe", cycle: whole(everybody(troupeParties(b, e.Servers())))},
-				{name: "same", cycle: whole(everybody(rawParties(b, e.Servers(), true)))},
-				{name: "least", cycle: whole(everybody(rawParties(b, e.Servers(), false)))},
-			}
-			if servers == 1 {
-				compare(b, &counter{e}, forms...)
-				return
-			}
-			for _, f := range forms {
-				f.cycle()
-			}
-			n := 0
-			for b.Loop() { // one server's counters tell nothing of three
-				for _, f := range forms {
-					f.spent += f.cycle()
-				}
-				n++
-			}
-			for _, f := range forms {
-				b.ReportMetric(float64(f.spent.Nanoseconds())/float64(n), f.name+"-ns/op")
-			}
-			for _, f := range forms[1:] {
-				b.ReportMetric(float64(f.spent)/float64(forms[0].spent), f.name+"/troupe")
-			}
+			compare(b, e,
+				&form{name: "troupe", cycle: whole(everybody(troupeParties(b, e.Servers())))},
+				&form{name: "same", cycle: whole(everybody(rawParties(b, e.Servers(), true)))},
+				&form{name: "least", cycle: whole(everybody(rawParties(b, e.Servers(), false)))})
 		})
 	}
 }

@@ -1,5 +1,7 @@
 package bench_test
 
+// Two-phase commit, in both forms.
+
 import (
 	"context"
 	"fmt"
@@ -40,7 +42,7 @@ func BenchmarkTwoPhaseCommit(b *testing.B) {
 			b.StopTimer()
 			for name, p := range deciding {
 				const counted = 20
-				c := server.during(b, func() {
+				c := during(b, server, func() {
 					for range counted {
 						p.commit()
 					}

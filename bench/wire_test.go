@@ -1,5 +1,7 @@
 package bench_test
 
+// The bare client's connection, that requests can be sent right behind one another.
+
 import (
 	"encoding/binary"
 	"net"

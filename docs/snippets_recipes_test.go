@@ -1,5 +1,7 @@
 package docs_test
 
+// The code of the pages of recipes but locks and elections, as they print it.
+
 import (
 	"context"
 	"errors"

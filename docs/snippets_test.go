@@ -1,5 +1,8 @@
 package docs_test
 
+// The code of README.md and of the pages, as they print it. Each function is run by the test below
+// it.
+
 import (
 	"context"
 	"errors"
@@ -20,9 +23,6 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
-
-// The code of README.md and of the pages, as they print it. Each function is run below, or by its
-// neighbours.
 
 var errEnough = errors.New("the story is over")
 
@@ -201,17 +201,16 @@ func locks(ctx context.Context, sess *session.Session, data []byte, version int3
 }
 
 // That of docs/recipes/multi-lock.md.
-func transfers(ctx context.Context, accountA, accountB, ledger *lock.Lock, data []byte) error {
-	m, err := lock.NewMulti(accountA, accountB, ledger) // any locks, in any order
+func transfer(ctx context.Context, alice, bob, ledger *lock.Lock, data []byte) error {
+	m, err := lock.NewMulti(alice, bob, ledger) // any locks, in any order
 	if err != nil {
 		return err
 	}
-	err = m.Do(ctx, func(ctx context.Context, g *lock.MultiGrant) error {
+	return m.Do(ctx, func(ctx context.Context, g *lock.MultiGrant) error {
 		// ctx ends when any of the three does. The write happens only while all three stand.
 		_, err := g.Commit(ctx, session.SetOp("/transfer", data, -1))
 		return err
 	})
-	return err
 }
 
 func TestLocks(t *testing.T) {
@@ -228,12 +227,32 @@ func TestLocks(t *testing.T) {
 		require.NoError(t, err)
 		all = append(all, l)
 	}
-	require.NoError(t, transfers(t.Context(), all[1], all[0], all[2], []byte("y")))
+	require.NoError(t, transfer(t.Context(), all[1], all[0], all[2], []byte("y")))
 	for path, want := range map[string]string{"/orders/state": "x", "/transfer": "y"} {
 		data, _, err := sess.Get(t.Context(), path)
 		require.NoError(t, err)
 		require.Equal(t, want, string(data))
 	}
+}
+
+// The lock's page: access.
+func private(ctx context.Context, servers []string) (*lock.Lock, error) {
+	sess, err := session.Open(ctx, servers, session.WithAuth("digest", []byte("billing:secret")))
+	if err != nil {
+		return nil, err
+	}
+	return lock.New(sess, "/locks/orders", lock.WithACL(session.AuthACL(session.PermAll)...))
+}
+
+func TestPrivate(t *testing.T) {
+	t.Parallel()
+	srv := zktest.Start(t)
+	l, err := private(t.Context(), srv.Servers())
+	require.NoError(t, err)
+	g, err := l.Lock(t.Context())
+	require.NoError(t, err)
+	require.ErrorIs(t, open(t, srv).Delete(t.Context(), g.Path(), -1), session.ErrNoAuth)
+	require.NoError(t, g.Session().Close(t.Context()))
 }
 
 // That of docs/recipes/simple-lock.md.

@@ -1,39 +1,105 @@
 package docs_test
 
+// The pages that map the calls of others to ours: what a row names exists. What it does is told by
+// the tests of its package.
+
 import (
-	"os"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
 )
 
-// line is what a line of a table of calls says, done.
-type line func(t *testing.T)
+// named are the values and types by the names that the pages have for them.
+var named = map[string]reflect.Type{
+	"s": reflect.TypeFor[*session.Session](), "l": reflect.TypeFor[*lock.Lock](), "g": reflect.TypeFor[*lock.Grant](),
+	"e": reflect.TypeFor[*election.Election](), "t": reflect.TypeFor[*election.Term](), "q": reflect.TypeFor[*queue.Queue](), "item": reflect.TypeFor[*queue.Item](),
+	"Status": reflect.TypeFor[session.Status](), "Data": reflect.TypeFor[session.Data](), "Leadership": reflect.TypeFor[election.Leadership](),
+	"Standing": reflect.TypeFor[election.Standing](),
+}
 
-var firstCell = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")
+var (
+	row  = regexp.MustCompile("(?m)^\\| `[^`]+` \\|(.*)$")
+	code = regexp.MustCompile("`([^`]+)`")
+	name = regexp.MustCompile(`\b([A-Za-z]+)\.([A-Z]\w*)`)
+)
 
-// table runs a page's lines, each of which must be there, and each of the page's.
-func table(t *testing.T, page string, lines map[string]line) {
+func TestWhatARowOfATableNamesExists(t *testing.T) {
+	t.Parallel()
+	packages := map[string]map[string]bool{"time": {"Millisecond": true}}
+	for folder, name := range map[string]string{
+		"../session": "session", "../recipes/lock": "lock", "../recipes/election": "election", "../recipes/queue": "queue", "../recipes/fence": "fence",
+	} {
+		packages[name] = exported(t, folder)
+	}
+	for page, least := range map[string]int{"chubby.md": 25, "java-recipes.md": 20, "zookeeper-api.md": 12} {
+		found := 0
+		for _, r := range row.FindAllStringSubmatch(read(t, page), -1) {
+			for _, span := range code.FindAllStringSubmatch(r[1], -1) {
+				for _, m := range name.FindAllStringSubmatch(span[1], -1) {
+					found++
+					if of := packages[m[1]]; of != nil {
+						require.True(t, of[m[2]], "%s: %s", page, m[0])
+						continue
+					}
+					require.Contains(t, named, m[1], "%s: %s", page, span[1])
+					require.True(t, has(named[m[1]], m[2]), "%s: %s of %s", page, m[2], named[m[1]])
+				}
+			}
+		}
+		require.GreaterOrEqual(t, found, least, page)
+	}
+}
+
+// has reports whether a type has such a method or field.
+func has(typ reflect.Type, name string) bool {
+	if _, is := typ.MethodByName(name); is {
+		return true
+	}
+	if typ.Kind() != reflect.Struct {
+		return false
+	}
+	_, is := typ.FieldByName(name)
+	return is
+}
+
+// exported are the names that a package declares, but for methods.
+func exported(t *testing.T, folder string) map[string]bool {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	require.NoError(t, err)
-	var named []string
-	for _, m := range firstCell.FindAllStringSubmatch(string(text), -1) {
-		named = append(named, m[1])
-		if lines[m[1]] == nil {
-			t.Errorf("%s: the line of %s has no test", page, m[1])
+	all := make(map[string]bool)
+	for _, file := range files(t, ".go") {
+		if strings.TrimSuffix(file, "_test.go") != file || file[:strings.LastIndexByte(file, '/')] != folder {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, decl := range parsed.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				all[d.Name.Name] = d.Recv == nil || all[d.Name.Name]
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					switch s := spec.(type) {
+					case *ast.TypeSpec:
+						all[s.Name.Name] = true
+					case *ast.ValueSpec:
+						for _, name := range s.Names {
+							all[name.Name] = true
+						}
+					}
+				}
+			}
 		}
 	}
-	for name, run := range lines {
-		if !slices.Contains(named, name) {
-			t.Errorf("%s: no line of %s", page, name)
-		}
-		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
-			t.Parallel()
-			run(t)
-		})
-	}
+	return all
 }

@@ -1,5 +1,7 @@
 package interop_test
 
+// Where the clients of other libraries are, and how their drivers are started, once for all tests.
+
 import (
 	"fmt"
 	"os/exec"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/tempdir"
 	"github.com/troupe-go/troupe/internal/tier"
@@ -108,4 +111,18 @@ func stopShared() {
 		}
 		s.folder.Remove()
 	}
+}
+
+// drivers is the tests, with the processes that they share ended before goroutines are counted.
+type drivers struct{ *testing.M }
+
+func (d drivers) Run() int {
+	code := d.M.Run()
+	stopShared()
+	return code
+}
+
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(drivers{m})
 }

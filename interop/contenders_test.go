@@ -1,5 +1,7 @@
 package interop_test
 
+// Contenders: of other libraries, through their drivers, and of Troupe.
+
 import (
 	"context"
 	"errors"
@@ -10,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
@@ -197,20 +201,65 @@ func patiently() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), patience)
 }
 
+// possession is what of ours holds, a grant or a term, for whoever looks at it from outside.
+type possession interface {
+	Token() int64
+	Valid() bool
+	Done() <-chan struct{}
+	Err() error
+}
+
+// possessor is a contender of ours.
+type possessor interface {
+	contender
+	possession() possession
+}
+
+// holding is what a contender of ours holds.
+type holding struct {
+	has  possession
+	back func(ctx context.Context) error // gives it back
+	last int64                           // the token
+}
+
+func (h *holding) possession() possession { return h.has }
+
+// took notes what came of an acquisition.
+func (h *holding) took(p possession, back func(ctx context.Context) error, err error) (bool, error) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return false, nil
+	case err != nil:
+		return false, err
+	case p.Token() <= h.last:
+		return false, fmt.Errorf("the token %d after %d", p.Token(), h.last)
+	}
+	h.has, h.back, h.last = p, back, p.Token()
+	return true, nil
+}
+
+func (h *holding) release() error {
+	if !h.has.Valid() {
+		return fmt.Errorf("lost: %w", h.has.Err())
+	}
+	ctx, cancel := patiently()
+	defer cancel()
+	return h.back(ctx)
+}
+
 // ours is a lock of Troupe's.
 type ours struct {
 	own
-	lock  *lock.Lock
-	grant *lock.Grant
-	last  int64
+	holding
+	lock *lock.Lock
 }
 
 type newLock func(s *session.Session, path string, opts ...lock.Option) (*lock.Lock, error)
 
-func ourLock(t *testing.T, wants side, kind newLock, address, path string, opts ...lock.Option) *ours {
+func ourLock(t *testing.T, wants side, kind newLock, address, path string, layout lock.Layout, opts ...session.Option) *ours {
 	t.Helper()
-	o := &ours{own: newOwn(t, "lock", wants, address)}
-	l, err := kind(o.session, path, opts...)
+	o := &ours{own: newOwn(t, "lock", wants, address, opts...)}
+	l, err := kind(o.session, path, lock.WithLayout(layout))
 	require.NoError(t, err)
 	o.lock = l
 	return o
@@ -220,24 +269,82 @@ func (o *ours) acquire(d time.Duration) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	g, err := o.lock.Lock(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if g.Token() <= o.last {
-		return false, fmt.Errorf("the token %d after %d", g.Token(), o.last)
-	}
-	o.grant, o.last = g, g.Token()
-	return true, nil
+	return o.took(g, g.Release, err)
 }
 
-func (o *ours) release() error {
-	if !o.grant.Valid() {
-		return fmt.Errorf("lost: %w", o.grant.Err())
-	}
-	ctx, cancel := patiently()
+// candidate is one of Troupe's in an election.
+type candidate struct {
+	own
+	holding
+	election *election.Election
+}
+
+func ourCandidate(t *testing.T, layout election.Layout, address, path string, opts ...session.Option) *candidate {
+	t.Helper()
+	c := &candidate{own: newOwn(t, "candidate", alone, address, opts...)}
+	e, err := election.New(c.session, path, election.WithID(c.label), election.WithLayout(layout))
+	require.NoError(t, err)
+	c.election = e
+	return c
+}
+
+func (c *candidate) acquire(d time.Duration) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	return o.grant.Release(ctx)
+	term, err := c.election.Lead(ctx)
+	return c.took(term, term.Resign, err)
+}
+
+// gozk is a lock of the client library go-zookeeper, which needs no driver. It cannot give up
+// waiting.
+type gozk struct {
+	label string
+	conn  *zk.Conn
+	lock  *zk.Lock
+}
+
+func newGozk(t *testing.T, address, path string) contender {
+	t.Helper()
+	conn, _, err := zk.Connect([]string{address}, 20*time.Second, zk.WithLogInfo(false), zk.WithLogger(silent{}))
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	return &gozk{fmt.Sprintf("gozk-%d", targets.Add(1)), conn, zk.NewLock(conn, path, zk.WorldACL(zk.PermAll))}
+}
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+func (g *gozk) name() string { return g.label }
+func (g *gozk) side() side   { return alone }
+func (g *gozk) id() int64    { return g.conn.SessionID() }
+
+func (g *gozk) acquire(time.Duration) (bool, error) {
+	done := make(chan error, 1)
+	go func() { done <- g.lock.Lock() }() // ends with the lock, or with the connection at the end of the test
+	select {
+	case err := <-done:
+		return err == nil, err
+	case <-time.After(patience):
+		return false, errors.New(g.label + ": stuck")
+	}
+}
+
+func (g *gozk) release() error { return g.lock.Unlock() }
+
+func (g *gozk) end() error {
+	g.conn.Close()
+	return nil
+}
+
+func (g *gozk) mark(path string) error {
+	_, err := g.conn.Create(path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	return err
+}
+
+func (g *gozk) unmark(path string) error { return g.conn.Delete(path, -1) }
+
+func (g *gozk) seen(path string) ([]string, error) {
+	names, _, err := g.conn.Children(path)
+	return names, err
 }

@@ -1,5 +1,7 @@
 package interop_test
 
+// The processes that speak for other libraries: their protocol, line by line.
+
 import (
 	"bufio"
 	"bytes"
@@ -35,20 +37,6 @@ type driver struct {
 type reply struct {
 	values []string
 	err    string
-}
-
-// String is how scripts have it.
-func (r reply) String() string {
-	switch {
-	case r.err != "":
-		return "error " + r.err
-	case len(r.values) == 0:
-		return "done"
-	}
-	if values := strings.Join(r.values, " "); values != "" {
-		return values
-	}
-	return "nothing"
 }
 
 // logged is what a process wrote to its stderr.
@@ -140,7 +128,7 @@ func (d *driver) event(target, kind, text string) {
 	}
 }
 
-// feed is where a target's events of one kind (state, watch, …) arrive, in their order.
+// feed is where a target's events of one kind arrive, in their order.
 func (d *driver) feed(target, kind string) chan string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -167,8 +155,6 @@ func (d *driver) send(target, verb string, args ...string) <-chan reply {
 	}
 	return answer
 }
-
-func (d *driver) said() string { return d.log.tail() }
 
 // call waits for the answer.
 func (d *driver) call(target, verb string, args ...string) reply {

@@ -1,5 +1,7 @@
 package interop
 
+// What is missing on a machine is named.
+
 import (
 	"errors"
 	"os"

@@ -1,5 +1,7 @@
 package interop_test
 
+// The servers that tests run on, and sessions and proxies with them.
+
 import (
 	"context"
 	"sync"
@@ -31,20 +33,6 @@ func onBoth(t *testing.T, f func(t *testing.T, address string)) {
 		e, err := realServer()
 		require.NoError(t, err)
 		f(t, e.Servers()[0])
-	})
-}
-
-// onEmpty runs a test on such servers with nothing in them.
-func onEmpty(t *testing.T, f func(t *testing.T, address string)) {
-	t.Helper()
-	t.Run("zktest", func(t *testing.T) {
-		tier.Soak(t)
-		t.Parallel()
-		f(t, zktest.Start(t, settings...).Servers()[0])
-	})
-	t.Run("real", func(t *testing.T) {
-		t.Parallel()
-		f(t, ensemble.Start(t, 1).Servers()[0])
 	})
 }
 

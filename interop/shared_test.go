@@ -1,5 +1,7 @@
 package interop_test
 
+// Shared locks of Troupe's with those of other libraries, and locks that are one plain znode.
+
 import (
 	"testing"
 
@@ -18,6 +20,7 @@ type sharing struct {
 }
 
 // A reader of kazoo's waits for writers behind it too (its issue 649), which wait for it.
+// ZooKeeper's WriteLock is a writer among readers and writers of ours.
 var sharings = map[string]sharing{
 	"kazoo": {
 		reader: maker{driver: kazooDriver, client: "kazoo", recipe: "read-beside", wants: together},
@@ -34,44 +37,37 @@ var sharings = map[string]sharing{
 		writer: maker{driver: javaDriver, client: "curator", recipe: "write"},
 		layout: lock.Curator,
 	},
+	"writelock": {writer: maker{driver: javaDriver, client: "zookeeper", recipe: "writelock"}, layout: lock.Troupe},
 }
 
 func (p sharing) us(t *testing.T, wants side, address, path string) contender {
 	t.Helper()
 	if wants == alone {
-		return ourLock(t, alone, lock.NewWrite, address, path, lock.WithLayout(p.layout))
+		return ourLock(t, alone, lock.NewWrite, address, path, p.layout)
 	}
-	return ourLock(t, together, lock.NewRead, address, path, lock.WithLayout(p.layout))
+	return ourLock(t, together, lock.NewRead, address, path, p.layout)
+}
+
+// them is a reader of theirs, or of ours where they have none.
+func (p sharing) them(t *testing.T, address, path string) contender {
+	t.Helper()
+	if p.reader.recipe == "" {
+		return p.us(t, together, address, path)
+	}
+	return p.reader.make(t, address, path)
 }
 
 // Readers and writers of ours with theirs, for a while; some give up waiting.
-func TestSharedLocksTogether(t *testing.T) {
+func TestNoWriterHoldsBesideAnother(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
-	onBoth(t, func(t *testing.T, address string) {
-		s := open(t, address)
-		each(t, sharings, func(t *testing.T, p sharing) {
-			path := pathFor(t)
-			var reader contender = p.reader.make(t, address, path)
-			if p.hasty {
-				reader = impatient{reader}
-			}
-			contend(t, s, path, 15, reader, p.writer.make(t, address, path),
-				p.us(t, together, address, path), p.us(t, together, address, path), p.us(t, alone, address, path))
-		})
-	})
-}
-
-// ZooKeeper's WriteLock is a writer among readers and writers of ours.
-func TestWriteLockIsAWriter(t *testing.T) {
-	tier.Real(t)
-	t.Parallel()
-	onBoth(t, func(t *testing.T, address string) {
-		s, path, theirs := open(t, address), pathFor(t), exclusive["writelock"]
-		contend(t, s, path, 15, theirs.them(t, address, path), theirs.them(t, address, path),
-			ourLock(t, together, lock.NewRead, address, path),
-			ourLock(t, together, lock.NewRead, address, path),
-			ourLock(t, alone, lock.NewWrite, address, path))
+	onEach(t, sharings, func(t *testing.T, s *session.Session, address, path string, p sharing) {
+		reader := p.them(t, address, path)
+		if p.hasty {
+			reader = impatient{reader}
+		}
+		contend(t, s, path, 15, reader, p.writer.make(t, address, path),
+			p.us(t, together, address, path), p.us(t, together, address, path), p.us(t, alone, address, path))
 	})
 }
 
@@ -79,16 +75,12 @@ func TestWriteLockIsAWriter(t *testing.T) {
 func TestReadersHoldTogether(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
-	onBoth(t, func(t *testing.T, address string) {
-		s := open(t, address)
-		each(t, sharings, func(t *testing.T, p sharing) {
-			path := pathFor(t)
-			theirReader, ourReader := p.reader.make(t, address, path), p.us(t, together, address, path)
-			for _, writer := range []contender{p.writer.make(t, address, path), p.us(t, alone, address, path)} {
-				takeTurns(t, s, path, theirReader, ourReader, writer)
-			}
-			empty(t, s, path)
-		})
+	onEach(t, sharings, func(t *testing.T, s *session.Session, address, path string, p sharing) {
+		theirReader, ourReader := p.them(t, address, path), p.us(t, together, address, path)
+		for _, writer := range []contender{p.writer.make(t, address, path), p.us(t, alone, address, path)} {
+			takeTurns(t, s, path, theirReader, ourReader, writer)
+		}
+		empty(t, s, path)
 	})
 }
 
@@ -115,4 +107,37 @@ func takeTurns(t *testing.T, s *session.Session, path string, theirReader, ourRe
 	require.NoError(t, (<-ours).err)
 	require.NoError(t, theirReader.release())
 	require.NoError(t, ourReader.release())
+}
+
+// A lock that is one plain znode excludes whoever creates that znode, with whatever client.
+func TestSimpleLockIsAnyonesZnode(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	onEach(t, map[string]maker{
+		"java":    {driver: javaDriver, client: "zookeeper"},
+		"curator": {driver: javaDriver, client: "curator"},
+		"kazoo":   {driver: kazooDriver, client: "kazoo"},
+		"c":       {driver: cDriver, client: "c"},
+	}, func(t *testing.T, s *session.Session, address, path string, m maker) {
+		us, them := ourLock(t, alone, lock.New, address, path, lock.Simple), m.open(t, address)
+		create := func() reply { return them.d.call(them.mine, "create", path, "them", "e") }
+
+		require.Empty(t, create().err)
+		waiting := begin(us)
+		_, err := us.lock.TryLock(t.Context())
+		require.ErrorIs(t, err, lock.ErrHeld)
+		require.NoError(t, them.unmark(path))
+		require.NoError(t, (<-waiting).err)
+		require.NotEmpty(t, create().err, "ours holds")
+		require.NoError(t, us.release())
+
+		require.Empty(t, create().err)
+		waiting = begin(us)
+		require.NoError(t, them.end())
+		require.NoError(t, (<-waiting).err)
+		require.NoError(t, us.release())
+		_, exists, err := s.Exists(t.Context(), path)
+		require.NoError(t, err)
+		require.False(t, exists)
+	})
 }

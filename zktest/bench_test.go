@@ -1,5 +1,7 @@
 package zktest_test
 
+// Our server beside a real one: speed, and processor time.
+
 import (
 	"bufio"
 	"bytes"

@@ -1,10 +1,13 @@
 package zktest_test
 
+// Random operations, sent to our server and to a real one in lock step: every reply, every event,
+// every zxid and the trees are compared. How many there are is a budget: few in tier real, the rest
+// in soak.
+
 import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,7 +23,7 @@ import (
 )
 
 var (
-	diffOps  = flag.Int("diff.ops", tier.Count(20_000, 200_000), "operations of the differential test")
+	diffOps  = flag.Int("diff.ops", tier.Count(5_000, 200_000), "operations of the differential test")
 	diffSeed = flag.Uint64("diff.seed", 0, "seed of the differential test; 0: the usual one")
 )
 
@@ -82,13 +85,6 @@ func (d *differ) fatalf(format string, args ...any) {
 		fmt.Fprintf(&tail, "%s: %v\n", n.who, n.what)
 	}
 	d.t.Fatalf("%s\nafter %d operations; the last requests:\n%s", fmt.Sprintf(format, args...), d.done, tail.String())
-}
-
-func dialTCP(t *testing.T, address string) net.Conn {
-	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	require.NoError(t, err)
-	return conn
 }
 
 // unused is for how long a session may lie unused, by the clock of a machine that has little time.

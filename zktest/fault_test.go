@@ -1,6 +1,10 @@
 package zktest_test
 
+// What clients see of each fault: one table for what it hides and what becomes of that when it is
+// over, and the stories that a table does not tell.
+
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,120 +15,214 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestExpire(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, s *zktest.Server) {
-		c, other := client(t, s, 10*time.Second), client(t, s, 10*time.Second)
-		c.must(t, create("/held", jute.FlagEphemeral))
-		other.must(t, jute.Request{Op: jute.OpExists, Path: "/held", Watch: true})
-		s.Expire(c.session)
-		events, err := other.drain()
-		require.NoError(t, err)
-		require.Equal(t, []jute.Event{{Type: jute.NodeDeleted, State: jute.StateConnected, Path: "/held"}}, events)
-		again, err := resume(s, c, 0)
-		require.NoError(t, err)
-		require.Zero(t, again.session)
-		s.Expire(c.session) // once more does nothing
-	})
+// sight is what becomes of the requests of clients of a server within a second: "fine" if they are
+// answered, "silence", or "closed".
+type sight struct {
+	ping, read, write string
+	made              bool   // others see what was written
+	resumes           string // a session whose connection was lost: "fine", "over", "another", "refused", or as above
 }
 
-// What ClickHouse Keeper does: another session id, and no word that the old one is over.
-func TestExpireSilently(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, s *zktest.Server) {
-		c := client(t, s, 10*time.Second)
-		c.must(t, create("/held", jute.FlagEphemeral))
-		s.ExpireSilently(c.session)
-		again, err := resume(s, c, 0)
-		require.NoError(t, err)
-		require.NotZero(t, again.session)
-		require.NotEqual(t, c.session, again.session)
-		require.False(t, again.exists(t, "/held"))
-	})
+// broken is what is seen of connections that end, hides of a fault that nobody is told of.
+func broken(resumes string) sight { return sight{"closed", "closed", "closed", false, resumes} }
+func hides(made bool) sight       { return sight{"silence", "silence", "silence", made, "silence"} }
+
+// hidden begins a request, and says what became of it within a second. done says it later.
+func hidden(c *raw, q jute.Request) (now string, done func() error) {
+	ended := make(chan error, 1)
+	qs := []jute.Request{q}
+	err := c.post(qs)
+	c.conn.SetDeadline(time.Time{})
+	go func() { // ends with the answer, or with the server
+		if err == nil {
+			_, err = c.collect(qs)
+		}
+		ended <- err
+	}()
+	time.Sleep(time.Second)
+	select {
+	case err := <-ended:
+		return ending(err), func() error { return err }
+	default:
+		return "silence", func() error { return <-ended }
+	}
 }
 
-func TestDisconnect(t *testing.T) {
+func TestWhatAClientSeesOfEachFault(t *testing.T) {
+	t.Parallel()
+	each := func(do func(s *zktest.Server, id int64) func()) func(s *zktest.Server, ids []int64) func() {
+		return func(s *zktest.Server, ids []int64) func() {
+			var heals []func()
+			for _, id := range ids {
+				heals = append(heals, do(s, id))
+			}
+			return func() {
+				for _, heal := range heals {
+					heal()
+				}
+			}
+		}
+	}
+	nothing := func() {}
+	for _, c := range []struct {
+		name   string
+		fault  func(s *zktest.Server, ids []int64) (heal func())
+		want   sight
+		healed string // what becomes of the write then, at once
+		stays  bool   // the session
+	}{
+		{"disconnected", each(func(s *zktest.Server, id int64) func() { s.Disconnect(id); return nothing }), broken("fine"), "closed", true},
+		{"expired", each(func(s *zktest.Server, id int64) func() { s.Expire(id); return nothing }), broken("over"), "closed", false},
+		{
+			"expired silently, as ClickHouse Keeper does it", each(func(s *zktest.Server, id int64) func() { s.ExpireSilently(id); return nothing }),
+			broken("another"), "closed", false,
+		},
+		{"partitioned", each((*zktest.Server).Partition), hides(false), "fine", true},
+		{"partitioned, to the server", each(func(s *zktest.Server, id int64) func() { return s.PartitionOneWay(id, zktest.ToServer) }), hides(false), "fine", true},
+		{"partitioned, from the server", each(func(s *zktest.Server, id int64) func() { return s.PartitionOneWay(id, zktest.FromServer) }), hides(true), "fine", true},
+		{"the host partitioned", func(s *zktest.Server, _ []int64) func() { return s.Host("h").Partition() }, hides(false), "fine", true},
+		{"the host partitioned, from the server", func(s *zktest.Server, _ []int64) func() { return s.Host("h").PartitionOneWay(zktest.FromServer) }, hides(true), "fine", true},
+		{"the server isolated", func(s *zktest.Server, _ []int64) func() { return s.Isolate() }, sight{"fine", "fine", "silence", false, "silence"}, "fine", true},
+		{"the server isolated, until it gives up", func(s *zktest.Server, _ []int64) func() {
+			defer time.Sleep(time.Second)
+			return s.IsolateServer(0, time.Second)
+		}, broken("refused"), "closed", true},
+		{"the server stopped", func(s *zktest.Server, _ []int64) func() { s.Stop(0); return func() { s.Continue(0) } }, hides(false), "fine", true},
+		{"the server killed", func(s *zktest.Server, _ []int64) func() { s.Kill(0); return func() { _ = s.Restart(0) } }, broken("refused"), "closed", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, s *zktest.Server) {
+				dial, other := s.Host("h").Dialer(), client(t, s, 40*time.Second, 1)
+				var all []*raw
+				var ids []int64
+				for range 4 {
+					one, err := resumeFrom(dial, s.Hosts()[0], newcomer(30*time.Second))
+					require.NoError(t, err)
+					all, ids = append(all, one), append(ids, one.session)
+				}
+				gone := all[3]
+				gone.must(t, create("/held", jute.FlagEphemeral))
+				gone.conn.Close()
+				synctest.Wait()
+				heal := c.fault(s, ids)
+				var got sight
+				var written func() error
+				got.write, written = hidden(all[2], create("/made", 0))
+				got.read, _ = hidden(all[1], jute.Request{Op: jute.OpExists, Path: "/"})
+				got.ping, _ = hidden(all[0], jute.Request{Xid: jute.XidPing, Op: jute.OpPing})
+				got.made = other.exists(t, "/made")
+				again, err := resumeFrom(dial, s.Hosts()[0], gone)
+				switch got.resumes = ending(err); {
+				case err != nil && strings.Contains(err.Error(), "refused"):
+					got.resumes = "refused"
+				case err == nil && again.session == 0:
+					got.resumes = "over"
+				case err == nil && again.session != gone.session:
+					got.resumes = "another"
+				}
+				require.Equal(t, c.want, got)
+				before := time.Now()
+				heal()
+				heal() // twice is once
+				require.Equal(t, c.healed, ending(written()))
+				require.Equal(t, before, time.Now())
+				_, ok := alive(s, gone)
+				require.Equal(t, c.stays, ok)
+				require.Equal(t, c.stays, other.exists(t, "/held"))
+				require.Equal(t, got.made || c.healed == "fine", other.exists(t, "/made"))
+				again, err = resumeFrom(dial, s.Hosts()[0], gone)
+				require.NoError(t, err)
+				require.Equal(t, c.stays, again.session == gone.session)
+			}, zktest.WithServers(3))
+		})
+	}
+}
+
+// B06: packets vanish without a reset; the session expires in time, and its client learns nothing
+// of it.
+func TestB06_ASessionExpiresBehindAPartitionAndItsClientLearnsNothing(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
-		c := client(t, s, 10*time.Second)
+		start := time.Now()
+		c, other := client(t, s, 10*time.Second), client(t, s, 40*time.Second)
 		c.must(t, create("/held", jute.FlagEphemeral))
-		s.Disconnect(c.session)
+		heal := s.Partition(c.session)
+		require.NoError(t, c.send(create("/late", 0)))
+		c.silent(t, 5*time.Second)
+		require.False(t, other.exists(t, "/late"))
+
+		dialed := make(chan error, 1)
+		go func() {
+			_, err := resume(s, c, 0)
+			dialed <- err
+		}()
+		time.Sleep(time.Until(start.Add(12*time.Second)) - 1)
+		require.True(t, other.exists(t, "/held"))
+		time.Sleep(1)
+		synctest.Wait()
+		require.False(t, other.exists(t, "/held"), "the session expires in time")
+		c.silent(t, time.Second) // and its client doesn't know
+		require.ErrorContains(t, <-dialed, "timeout")
+
+		heal()
+		heal()
 		_, err := c.frame()
-		require.Error(t, err)
-		again, err := resume(s, c, 0)
-		require.NoError(t, err)
-		require.True(t, again.exists(t, "/held"))
+		require.Error(t, err, "now it knows")
+		require.False(t, other.exists(t, "/late"))
 	})
 }
 
-func TestStopAndContinue(t *testing.T) {
+// What the server does while a partition lasts is not seen across it.
+func TestAPartitionHidesThatAServerDied(t *testing.T) {
+	t.Parallel()
+	for name, kill := range map[string]func(s *zktest.Server, id int64){
+		"killed":       func(s *zktest.Server, _ int64) { s.Kill(0) },
+		"disconnected": func(s *zktest.Server, id int64) { s.Disconnect(id) },
+		"expired":      func(s *zktest.Server, id int64) { s.Expire(id) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, s *zktest.Server) {
+				c := client(t, s, 10*time.Second)
+				heal := s.Partition(c.session)
+				kill(s, c.session)
+				c.silent(t, time.Minute)
+				heal()
+				c.conn.SetDeadline(time.Time{})
+				_, err := c.frame()
+				require.Error(t, err)
+			})
+		})
+	}
+}
+
+func TestIsolatedServerAnswersPingsAndReadsWhileItsSessionsExpire(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
-		c := client(t, s, 10*time.Second)
-		s.Stop(0)
-		require.NoError(t, c.send(jute.Request{Xid: 1, Op: jute.OpSync, Path: "/"}))
-		c.silent(t, 3*time.Second)
-		_, err := resume(s, c, 0)
-		require.ErrorContains(t, err, "timeout", "it can be dialed but doesn't answer")
-		s.Continue(0)
-		_, err = resume(s, c, 1)
-		require.NoError(t, err)
+		holder, rival := client(t, s, 10*time.Second, 0), client(t, s, 40*time.Second, 1)
+		holder.must(t, create("/held", jute.FlagEphemeral))
+		start := time.Now()
+		heal := s.Isolate()
+		for range 15 {
+			time.Sleep(time.Second)
+			holder.ping(t)
+			require.True(t, holder.exists(t, "/held"), "it is shown the tree as it was")
+		}
+		require.Equal(t, 15*time.Second, time.Since(start))
+		require.False(t, rival.exists(t, "/held"), "the leader has expired the session")
+
+		require.NoError(t, holder.send(jute.Request{Xid: 99, Op: jute.OpSync, Path: "/"}))
+		require.NoError(t, holder.send(jute.Request{Xid: jute.XidPing, Op: jute.OpPing}))
+		holder.silent(t, 5*time.Second) // the ping waits behind the sync
+		heal()
+		_, err := holder.frame()
+		require.Error(t, err, "it learns that it is over")
 	}, zktest.WithServers(2))
 }
 
-// B32: a server that was down, however long, keeps sessions and ephemerals, and gives every session
-// its whole timeout.
-func TestKillAndRestart(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, s *zktest.Server) {
-		c := client(t, s, 10*time.Second)
-		c.must(t, create("/held", jute.FlagEphemeral))
-		s.Kill(0)
-		_, err := c.frame()
-		require.Error(t, err)
-		_, err = resume(s, c, 0)
-		require.ErrorContains(t, err, "refused")
-		time.Sleep(time.Hour) // nobody is there to expire anything
-		require.NoError(t, s.Restart(0))
-		again, err := resume(s, c, 0)
-		require.NoError(t, err)
-		require.Equal(t, c.session, again.session)
-		require.True(t, again.exists(t, "/held"))
-
-		restarted := time.Now()
-		require.NoError(t, s.Restart(0))
-		time.Sleep(12*time.Second - 1)
-		synctest.Wait()
-		_, ok := s.Session(c.session)
-		require.True(t, ok)
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		_, ok = s.Session(c.session)
-		require.False(t, ok, "after its whole timeout since %v", restarted)
-	})
-}
-
-// B31: a server that comes back without its sessions has freed what they held.
-func TestLoseSessions(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, s *zktest.Server) {
-		c := client(t, s, 10*time.Second)
-		c.must(t, create("/held", jute.FlagEphemeral))
-		c.must(t, create("/kept", 0))
-		s.Kill(0)
-		s.LoseSessions()
-		require.NoError(t, s.Restart(0))
-		again, err := resume(s, c, 0)
-		require.NoError(t, err)
-		require.Zero(t, again.session)
-		next := client(t, s, 10*time.Second)
-		require.False(t, next.exists(t, "/held"))
-		require.True(t, next.exists(t, "/kept"))
-	})
-}
-
 // B75: a follower that lags shows what was, until a sync or a write.
-func TestLag(t *testing.T) {
+func TestB75_AFollowerThatLagsShowsWhatWasUntilASyncOrAWrite(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		near, far := client(t, s, 10*time.Second, 1), client(t, s, 10*time.Second, 0)
@@ -161,7 +259,7 @@ func TestLag(t *testing.T) {
 // A leader tells its followers to commit before it does so itself, and answers a sync of its own
 // clients from its own tree. What a follower has answered it shows behind a transaction, if not
 // before: one that only checks, one that fails, the opening of a session.
-func TestTheLeaderLags(t *testing.T) {
+func TestALeaderThatLagsShowsWhatIsNewBehindATransactionAlone(t *testing.T) {
 	t.Parallel()
 	check := func(path string) jute.Request {
 		return jute.Request{Op: jute.OpMulti, Ops: []jute.Request{{Op: jute.OpCheck, Path: path, Version: -1}}}
@@ -190,4 +288,48 @@ func TestTheLeaderLags(t *testing.T) {
 			require.True(t, far.exists(t, path), "behind this: %s", name)
 		}
 	}, zktest.WithServers(3))
+}
+
+// took is how long a ping takes, there and back.
+func took(t *testing.T, c *raw) time.Duration {
+	t.Helper()
+	began := time.Now()
+	c.ping(t)
+	return time.Since(began)
+}
+
+// A session, a server and a host may be slow; all that covers a connection adds up.
+func TestSlowdownsAddUp(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		slow, quick := client(t, s, 10*time.Second), client(t, s, 10*time.Second)
+		heal := s.Slow(slow.session, zktest.Speed{Latency: 50 * time.Millisecond})
+		require.Equal(t, 100*time.Millisecond, took(t, slow), "there and back")
+		require.Zero(t, took(t, quick))
+
+		// An event takes the way too.
+		quick.must(t, create("/a", 0))
+		slow.must(t, jute.Request{Op: jute.OpExists, Path: "/a", Watch: true})
+		began := time.Now()
+		quick.must(t, jute.Request{Op: jute.OpDelete, Path: "/a", Version: -1})
+		_, err := slow.frame()
+		require.NoError(t, err)
+		require.Equal(t, 50*time.Millisecond, time.Since(began))
+
+		// It stays slow over a new connection, and another slowdown comes on top.
+		slow, err = resume(s, slow, 0)
+		require.NoError(t, err)
+		require.Equal(t, 100*time.Millisecond, took(t, slow))
+		defer s.SlowServer(0, zktest.Speed{Latency: time.Second})()
+		require.Equal(t, 2100*time.Millisecond, took(t, slow))
+		heal()
+		heal()
+		require.Equal(t, 2*time.Second, took(t, slow))
+		defer s.Host("far").Slow(zktest.Speed{Latency: time.Second})()
+		began = time.Now()
+		far, err := resumeFrom(s.Host("far").Dialer(), s.Hosts()[0], newcomer(30*time.Second))
+		require.NoError(t, err)
+		require.Equal(t, 4*time.Second, time.Since(began), "the handshake too")
+		require.Equal(t, 4*time.Second, took(t, far))
+	})
 }

@@ -1,5 +1,7 @@
 package zktest_test
 
+// How a program is tested that knows go-zookeeper alone; docs/testing.md names this file.
+
 import (
 	"context"
 	"errors"

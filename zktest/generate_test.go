@@ -1,5 +1,7 @@
 package zktest_test
 
+// What the differential tests draw: requests, good and bad, and what a session does beside them.
+
 import (
 	"slices"
 	"strings"

@@ -1,5 +1,7 @@
 package zktest_test
 
+// What the differential test of hostile bytes sends: requests that were mangled.
+
 import (
 	"encoding/binary"
 	"encoding/hex"

@@ -1,5 +1,7 @@
 package zktest_test
 
+// Requests that are intercepted, and the journal of those that were received.
+
 import (
 	"testing"
 	"time"
@@ -10,7 +12,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestVerdicts(t *testing.T) {
+func TestAVerdictDecidesWhatBecomesOfARequest(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
@@ -133,22 +135,7 @@ func TestAnInterceptorMayCallTheServer(t *testing.T) {
 	})
 }
 
-func TestRequestsAreNumbered(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, s *zktest.Server) {
-		var numbers []int64
-		s.Intercept(func(q *zktest.Request) zktest.Verdict {
-			numbers = append(numbers, q.K)
-			return zktest.Pass
-		})
-		c := client(t, s, 10*time.Second)
-		c.ping(t)
-		c.must(t, create("/a", 0))
-		require.Equal(t, []int64{1, 2, 3}, numbers)
-	})
-}
-
-func TestJournal(t *testing.T) {
+func TestTheJournalHasEachRequestWithWhatCameOfIt(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		c, other := client(t, s, 10*time.Second), client(t, s, 10*time.Second)

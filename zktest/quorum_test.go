@@ -1,5 +1,7 @@
 package zktest_test
 
+// Several servers: majorities, elections, and leaders that were deposed.
+
 import (
 	"io"
 	"testing"
@@ -9,9 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
-	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/zktest"
-	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 // requireHungUp asserts that the server closes a connection at once.
@@ -38,7 +38,7 @@ func TestAQuorumIsLostAndSessionsWait(t *testing.T) {
 		requireHungUp(t, c)
 		_, err := resume(s, c, 1)
 		require.ErrorIs(t, err, io.EOF)
-		_, err = resume(s, &raw{password: make([]byte, 16), timeout: 10_000}, 1)
+		_, err = resume(s, newcomer(10*time.Second), 1)
 		require.ErrorIs(t, err, io.EOF, "nor a new session")
 		time.Sleep(time.Until(start.Add(time.Hour)))
 		synctest.Wait()
@@ -103,7 +103,7 @@ func TestAnElectionIsBrokenOff(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.NoError(t, s.Restart(1))
 		time.Sleep(3*time.Second - 1)
-		_, err := resume(s, &raw{password: make([]byte, 16), timeout: 10_000}, 0)
+		_, err := resume(s, newcomer(10*time.Second), 0)
 		require.ErrorIs(t, err, io.EOF)
 		time.Sleep(1)
 		synctest.Wait()
@@ -125,62 +125,129 @@ func TestAFollowerMayGoWithoutAnElection(t *testing.T) {
 	}, zktest.WithServers(3), zktest.WithElection(3*time.Second))
 }
 
-// What clients and four-letter words see of a server without a majority is what they see of a real
-// one, and a session waits longer than its timeout.
-func TestALostQuorumIsThatOfTheRealServers(t *testing.T) {
-	tier.Soak(t)
+// What is seen of a real leader that was frozen, deposed and woken: it takes a session up again
+// that its successor has ended, shows its old tree, answers sync alone and no write, until its next
+// tick.
+func TestADeposedLeaderThatWakesAnswersSyncsAloneAndNoWrite(t *testing.T) {
 	t.Parallel()
-	e := ensemble.Start(t, 3)
-	ours := zktest.Start(t, zktest.WithServers(3), zktest.WithElection(300*time.Millisecond), asVersionOf(t, e), zktest.WithTick(200*time.Millisecond),
-		zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute))
-	for _, stays := range []int{0, 2} {
-		var a, b tale
-		quorumStory(t, ours, stays, &a)
-		quorumStory(t, e, stays, &b)
-		require.Equal(t, []string(b), []string(a), "the real servers' first")
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		waiter, rival := client(t, s, 10*time.Second, 0), client(t, s, 40*time.Second, 1)
+		waiter.must(t, create("/first", jute.FlagEphemeral))
+		s.Depose(0)
+		deposed := time.Now()
+		rival.must(t, create("/second", jute.FlagEphemeral))
+		for rival.exists(t, "/first") {
+			time.Sleep(time.Second)
+		}
+		require.GreaterOrEqual(t, time.Since(deposed), 10*time.Second, "an election gives every session its whole timeout")
+
+		s.Continue(0)
+		again, err := resume(s, waiter, 0)
+		require.NoError(t, err)
+		require.Equal(t, waiter.session, again.session, "the session lives, for this server")
+		require.True(t, again.exists(t, "/first"))
+		require.False(t, again.exists(t, "/second"), "the tree is as it was")
+		again.must(t, jute.Request{Op: jute.OpSync, Path: "/"})
+		require.False(t, again.exists(t, "/second"))
+		require.NoError(t, again.send(jute.Request{Xid: 7, Op: jute.OpMulti, Ops: []jute.Request{{Op: jute.OpCheck, Path: "/first", Version: -1}}}))
+		again.conn.SetDeadline(time.Time{})
+		opened := make(chan error, 1)
+		go func() { // ends when the server drops its clients
+			_, err := resume(s, newcomer(10*time.Second), 0)
+			opened <- err
+		}()
+		woken := time.Now()
+		_, err = again.frame()
+		require.Error(t, err, "no answer: it drops its clients when it knows")
+		require.Positive(t, time.Since(woken), "the write hangs until then")
+		require.LessOrEqual(t, time.Since(woken), 2*time.Second, "within a tick")
+		require.Error(t, <-opened, "nor does it open a session")
+
+		last, err := resume(s, waiter, 0)
+		require.NoError(t, err)
+		require.Zero(t, last.session, "now it knows that the session is over")
+		require.True(t, client(t, s, 10*time.Second, 0).exists(t, "/second"))
+	}, zktest.WithServers(3))
+}
+
+// A deposed leader may be isolated too. Healed before the tick at which it learns of its fall, it
+// follows from then on; healed later, or restarted, it follows at once.
+func TestADeposedLeaderFollowsInTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, healed := range map[string]func(s *zktest.Server){
+		"isolated before, healed before the tick": func(s *zktest.Server) {
+			heal := s.IsolateServer(0, 0)
+			s.Depose(0)
+			s.Continue(0)
+			heal()
+			time.Sleep(2 * time.Second)
+		},
+		"isolated before, healed while it stands still": func(s *zktest.Server) {
+			heal := s.IsolateServer(0, 0)
+			s.Depose(0)
+			heal()
+			s.Continue(0)
+			time.Sleep(2 * time.Second)
+		},
+		"isolated afterwards, healed before the tick": func(s *zktest.Server) {
+			s.Depose(0)
+			s.Continue(0)
+			s.IsolateServer(0, 0)()
+			time.Sleep(2 * time.Second)
+		},
+		"healed after the tick": func(s *zktest.Server) {
+			heal := s.IsolateServer(0, 0)
+			s.Depose(0)
+			s.Continue(0)
+			time.Sleep(2 * time.Second)
+			heal()
+		},
+		"killed": func(s *zktest.Server) {
+			s.Depose(0)
+			_ = s.Restart(0)
+		},
+		"stopped again, and healed": func(s *zktest.Server) {
+			heal := s.IsolateServer(0, 0)
+			s.Depose(0)
+			s.Continue(0)
+			s.Stop(0)
+			heal()
+			s.Continue(0)
+			time.Sleep(2 * time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, s *zktest.Server) {
+				client(t, s, 10*time.Second, 1).must(t, create("/a", 0))
+				healed(s)
+				synctest.Wait()
+				c := client(t, s, 10*time.Second, 0)
+				require.True(t, c.exists(t, "/a"))
+				c.must(t, create("/b", 0))
+			}, zktest.WithServers(3))
+		})
 	}
 }
 
-func quorumStory(t *testing.T, servers interface {
-	Servers() []string
-	Kill(i int)
-	Restart(i int) error
-}, stays int, told *tale,
-) {
-	t.Helper()
-	const lasts = 6000 // ms: longer than a starved machine takes for one request
-	address := servers.Servers()[stays]
-	c, outcome := hello(t, address, jute.ConnectRequest{Timeout: lasts})
-	told.say("opened: %s", outcome)
-	c.must(t, create("/held", jute.FlagEphemeral))
-	for i := range 3 {
-		if i != stays {
-			servers.Kill(i)
-		}
-	}
-	c.conn.SetDeadline(time.Now().Add(patience))
-	_, err := c.frame()
-	told.say("connected: %s", ending(err))
-	_, outcome = hello(t, address, jute.ConnectRequest{Timeout: lasts, SessionID: c.session, Password: c.password})
-	told.say("resumed: %s", outcome)
-	_, outcome = hello(t, address, jute.ConnectRequest{Timeout: lasts})
-	told.say("new: %s", outcome)
-	for _, word := range []string{"ruok", "srvr", "stat", "mntr", "cons", "conf", "dump", "wchp"} {
-		told.say("%s: %q", word, shape(word, ask(t, address, word)))
-	}
-	<-time.After((lasts + 2000) * time.Millisecond) // real servers know no other time
-	require.NoError(t, servers.Restart((stays+1)%3), "two of three")
-	var again *raw
-	require.Eventually(t, func() bool {
-		conn := dialTCP(t, address)
-		again, err = greet(conn, jute.ConnectRequest{Timeout: lasts, SessionID: c.session, Password: c.password})
-		if err != nil {
-			conn.Close()
-		}
-		return err == nil
-	}, patience, 10*time.Millisecond)
-	told.say("the same session: %v", again.session == c.session)
-	told.say("its ephemeral: %v", again.exists(t, "/held"))
-	again.must(t, jute.Request{Op: jute.OpCloseSession})
-	require.NoError(t, servers.Restart((stays+2)%3))
+// Nothing of it ends an isolation: who is deposed and knows it is cut off still.
+func TestADeposedLeaderThatIsIsolatedStaysSo(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		c := client(t, s, 40*time.Second, 1)
+		heal := s.IsolateServer(0, 0)
+		s.Depose(0)
+		s.Continue(0)
+		time.Sleep(3 * time.Second)
+		c.must(t, create("/a", 0))
+		opened := make(chan error, 1)
+		go func() { // ends when there is a session
+			_, err := resume(s, newcomer(10*time.Second), 0)
+			opened <- err
+		}()
+		time.Sleep(5 * time.Second)
+		require.Empty(t, opened)
+		heal()
+		require.NoError(t, <-opened)
+	}, zktest.WithServers(3))
 }

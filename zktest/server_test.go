@@ -1,11 +1,18 @@
 package zktest_test
 
+// A server in a test: how it starts and ends, where it listens, its options, and its tree without a
+// client.
+
 import (
 	"fmt"
+	"net"
 	"testing"
+	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -62,10 +69,168 @@ func TestAddressesStayAndAreOfTheLoopback(t *testing.T) {
 	s.Kill(1)
 	require.NoError(t, s.Restart(1))
 	require.Equal(t, addresses, s.Servers())
-	conn := dialTCP(t, addresses[1])
-	require.NoError(t, conn.Close())
+	dialTCP(t, addresses[1])
 	require.Len(t, s.Hosts(), 2)
 	_, err := s.Dialer()(t.Context(), "tcp", "elsewhere:2181")
 	require.ErrorContains(t, err, "no such server", "with several servers an address must be one of theirs")
 	require.Contains(t, s.Dump(), "/zookeeper/quota")
+}
+
+func TestAServerListensAtAFixedAddress(t *testing.T) {
+	t.Parallel()
+	free := func() string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close()
+		return l.Addr().String()
+	}
+	one, two := free(), free()
+	s := zktest.Start(t, zktest.WithServers(2), zktest.WithAddress(one, two))
+	conn := dialTCP(t, two) // before anybody has asked for the addresses
+	_, err := greet(conn, jute.ConnectRequest{Timeout: 4000, Password: make([]byte, 16)})
+	require.NoError(t, err)
+	require.Equal(t, []string{one, two}, s.Servers())
+
+	_, err = zktest.New(zktest.WithAddress(one))
+	require.ErrorContains(t, err, one, "it is taken")
+	_, err = zktest.New(zktest.WithAddress("nowhere"))
+	require.Error(t, err)
+	_, err = zktest.New(zktest.WithAddress(one, two))
+	require.ErrorContains(t, err, "2 addresses for 1 servers")
+}
+
+// Options and the environment reach the server, and what makes no sense is refused.
+func TestOptionsReachTheServer(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		conf := said(t, s, "conf")
+		for _, line := range []string{"tickTime=1000\n", "maxClientCnxns=7\n", "minSessionTimeout=3000\n", "maxSessionTimeout=9000\n"} {
+			require.Contains(t, conf, line)
+		}
+		c := client(t, s, 5*time.Second)
+		locked, ttl, large := create("/locked", 0), create("/ttl", jute.FlagPersistentTTL), create("/large", 0)
+		locked.ACL, ttl.Op, ttl.TTL, large.Data = []jute.ACL{{Perms: 0, Scheme: "world", ID: "anyone"}}, jute.OpCreateTTL, 1000, make([]byte, 1000)
+		c.must(t, locked)
+		p, err := c.do(ttl)
+		require.NoError(t, err)
+		require.Equal(t, jute.Unimplemented, p.Err)
+		c.must(t, jute.Request{Op: jute.OpSetAuth, Xid: jute.XidAuth, Scheme: "digest", Data: []byte("super:root")})
+		c.must(t, jute.Request{Op: jute.OpGetData, Path: "/locked"})
+		require.NoError(t, s.SetZxid(0x500000000))
+		require.Error(t, s.SetZxid(1))
+		require.NoError(t, s.SetSequence("/app", 17))
+		require.Error(t, s.SetSequence("/nowhere", 1))
+		p = c.must(t, create("/app/", jute.FlagSequential))
+		require.Equal(t, "/app/0000000017", p.Path)
+		require.EqualValues(t, 0x500000001, p.Zxid)
+		require.NoError(t, s.Load(`{"path": "/app/more"}`))
+		require.Error(t, s.Load("more"))
+		text, err := s.Tree()
+		require.NoError(t, err)
+		require.Contains(t, text, `{"path":"/app","data":"hello","sequence":19}`)
+		require.Contains(t, text, `{"path":"/app/more"}`)
+		_, err = c.do(large)
+		require.Error(t, err, "hung up on")
+	}, zktest.WithTick(time.Second), zktest.WithSessionTimeouts(3*time.Second, 9*time.Second), zktest.WithMaxConnections(7), zktest.WithMaxPacket(1000),
+		zktest.WithoutTTL(), zktest.WithSuper("root"), zktest.WithTree(`{"path": "/app", "data": "hello"}`))
+
+	for name, opt := range map[string]zktest.Option{
+		"a tick of nothing":              zktest.WithTick(time.Nanosecond),
+		"timeouts reversed":              zktest.WithSessionTimeouts(time.Minute, time.Second),
+		"no room for packets":            zktest.WithMaxPacket(1),
+		"no servers":                     zktest.WithServers(-1),
+		"too many servers":               zktest.WithServers(1000),
+		"a negative journal":             zktest.WithJournal(-1),
+		"a journal of less than nothing": zktest.WithJournalBytes(-1),
+		"elections of less than no time": zktest.WithElection(-1),
+		"less than no connections":       zktest.WithMaxConnections(-1),
+		"a version that is not known":    zktest.WithVersion("3.7"),
+	} {
+		_, err := zktest.New(opt)
+		require.Error(t, err, name)
+	}
+}
+
+// said is what a server answers to a four-letter word.
+func said(t *testing.T, s *zktest.Server, word string) string {
+	t.Helper()
+	conn, err := s.DialTimeout("tcp", s.Hosts()[0], time.Second)
+	require.NoError(t, err)
+	return ask(t, conn, word)
+}
+
+// ZKTEST_VERSION is the version of servers that were not told theirs.
+func TestTheEnvironmentSetsTheDefaultVersion(t *testing.T) {
+	t.Setenv("ZKTEST_VERSION", "3.8.4")
+	require.Contains(t, said(t, zktest.Start(t), "srvr"), "version: 3.8.4")
+	require.Contains(t, said(t, zktest.Start(t, zktest.WithVersion("3.8.0")), "srvr"), "version: 3.8.0")
+	t.Setenv("ZKTEST_VERSION", "3.7")
+	_, err := zktest.New()
+	require.ErrorContains(t, err, "ZKTEST_VERSION")
+	require.ErrorContains(t, err, "3.8.0, 3.8.4")
+	t.Setenv("ZKTEST_VERSION", "")
+	require.Contains(t, said(t, zktest.Start(t), "srvr"), "version: 3.9.6")
+}
+
+// A test sets its tree up, changes it under a client that watches, and looks at it, without a
+// client of its own.
+func TestATreeIsSetUpWithoutAClient(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		require.NoError(t, s.Create("/app/config", []byte("1")))
+		require.ErrorIs(t, s.Create("/app/config", nil), zktest.ErrNodeExists)
+		require.ErrorIs(t, s.Create("app", nil), zktest.ErrBadArguments)
+		require.ErrorIs(t, s.Set("/nowhere", nil), zktest.ErrNoNode)
+		require.ErrorIs(t, s.Delete("/nowhere"), zktest.ErrNoNode)
+		require.ErrorIs(t, s.Delete("/zookeeper"), zktest.ErrBadArguments)
+		_, err := s.Get("/nowhere")
+		require.ErrorIs(t, err, zktest.ErrNoNode)
+		require.ErrorContains(t, err, `"/nowhere"`)
+		_, err = s.Children("/nowhere")
+		require.ErrorIs(t, err, zktest.ErrNoNode)
+
+		c := client(t, s, 10*time.Second)
+		p := c.must(t, jute.Request{Op: jute.OpGetData, Path: "/app/config", Watch: true})
+		require.Equal(t, "1", string(p.Data))
+		require.NoError(t, s.Set("/app/config", []byte("2")))
+		p = c.must(t, jute.Request{Op: jute.OpGetData, Path: "/app/config"})
+		require.Equal(t, "2", string(p.Data))
+		require.EqualValues(t, 1, p.Stat.Version)
+		require.Equal(t, jute.NodeDataChanged, c.events[0].Type)
+		c.must(t, create("/app/mine", jute.FlagEphemeral))
+
+		names, err := s.Children("/app")
+		require.NoError(t, err)
+		require.Equal(t, []string{"config", "mine"}, names)
+		before := s.Journal()
+		require.NoError(t, s.Delete("/app"))
+		require.Len(t, s.Journal(), len(before), "it is no client's request")
+		names, err = s.Children("/")
+		require.NoError(t, err)
+		require.Equal(t, []string{"zookeeper"}, names)
+		data, err := s.Get("/")
+		require.NoError(t, err)
+		require.Empty(t, data)
+	})
+}
+
+// go-zookeeper dials in memory, from a host that can be cut off.
+func TestGoZookeeperDialsInOneCall(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		require.NoError(t, s.Create("/greeting", []byte("hello")))
+		for _, dial := range []zk.Dialer{s.DialTimeout, s.Host("a").DialTimeout} {
+			c, _, err := zk.Connect(s.Hosts(), 10*time.Second, zk.WithDialer(dial), zk.WithLogger(quiet{}))
+			require.NoError(t, err)
+			data, _, err := c.Get("/greeting")
+			require.NoError(t, err)
+			require.Equal(t, "hello", string(data))
+			c.Close()
+		}
+		defer s.Host("a").Partition()()
+		began := time.Now()
+		_, err := s.Host("a").DialTimeout("tcp", s.Hosts()[0], time.Second)
+		require.Error(t, err)
+		require.Equal(t, time.Second, time.Since(began))
+	})
 }

@@ -1,12 +1,14 @@
 package zktest_test
 
+// The same stories are told on our servers and on real ones, and compared line by line: what random
+// operations do not come to.
+
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
+	"net"
 	"slices"
-	"strings"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/internal/zkserver"
 	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -40,26 +43,13 @@ func pair(t *testing.T, containerCheck time.Duration) (ours, real []string) {
 	return zktest.Start(t, likeReal(t, e, containerCheck)...).Servers(), e.Servers()
 }
 
-// ending names how a connection went: all that counts is whether it did.
-func ending(err error) string {
-	switch {
-	case err == nil:
-		return "fine"
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return "silence"
-	}
-	return "closed"
-}
-
 // hello says what a handshake comes to.
 func hello(t *testing.T, server string, q jute.ConnectRequest) (*raw, string) {
 	t.Helper()
 	if q.Password == nil {
 		q.Password = make([]byte, 16)
 	}
-	conn := dialTCP(t, server)
-	t.Cleanup(func() { conn.Close() })
-	c, err := greet(conn, q)
+	c, err := greet(dialTCP(t, server), q)
 	if err != nil {
 		return nil, ending(err)
 	}
@@ -137,7 +127,6 @@ func TestLimitsAreThoseOfTheRealServer(t *testing.T) {
 				_, err = io.ReadAll(raw)
 				say("% x as a handshake: %s", head, ending(err))
 			}
-			raw.Close()
 		}
 	})
 }
@@ -245,64 +234,112 @@ func TestMovedSessionsAreThoseOfTheRealServers(t *testing.T) {
 	}
 }
 
-// After a reconnection SetWatches tells what was missed, and arms the rest: of all five kinds.
-func TestReconnectionIsThatOfTheRealServer(t *testing.T) {
+// One connection more than a client may have is accepted and reset; when another one has ended
+// there is room again.
+func TestTooManyConnectionsAreResetAsByTheRealServer(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
-	ours, real := pair(t, time.Hour)
-	both(t, ours, real, func(t *testing.T, servers []string, say func(string, ...any)) {
-		c, _ := hello(t, servers[0], jute.ConnectRequest{Timeout: 30000})
-		other, _ := hello(t, servers[0], jute.ConnectRequest{Timeout: 30000})
-		do := func(c *raw, q jute.Request) jute.Reply {
-			p, err := c.do(q)
-			require.NoError(t, err)
-			return p
-		}
-		for _, path := range []string{"/same", "/changed", "/deleted", "/parent", "/empty", "/remade"} {
-			do(other, create(path, 0))
-		}
-		seen := do(c, jute.Request{Op: jute.OpSync, Path: "/"}).Zxid
-		c.conn.Close()
-		do(other, jute.Request{Op: jute.OpSetData, Path: "/changed", Version: -1})
-		do(other, jute.Request{Op: jute.OpDelete, Path: "/deleted", Version: -1})
-		do(other, jute.Request{Op: jute.OpDelete, Path: "/remade", Version: -1})
-		do(other, create("/remade", 0))
-		do(other, create("/parent/child", 0))
-		do(other, create("/created", 0))
-		all := []string{"/same", "/changed", "/deleted", "/remade", "/created", "/missing", "/parent", "/empty"}
-		for _, op := range []jute.Op{jute.OpSetWatches, jute.OpSetWatches2} {
-			back, got := hello(t, servers[0], jute.ConnectRequest{Timeout: 30000, SessionID: c.session, Password: c.password, LastZxidSeen: seen})
-			say("%s", got)
-			q := jute.Request{Op: op, Xid: jute.XidSetWatches, Zxid: seen, DataW: all, ExistW: all, ChildW: all}
-			if op == jute.OpSetWatches2 {
-				q.PersistW, q.RecursW = []string{"/same", "/missing"}, []string{"/parent"}
+	const limit = 10
+	real := ensemble.Start(t, 1, ensemble.WithConfig("maxClientCnxns", strconv.Itoa(limit)))
+	both(t, zktest.Start(t, asVersionOf(t, real), zktest.WithMaxConnections(limit)).Servers(), real.Servers(), func(t *testing.T, servers []string, say func(string, ...any)) {
+		open := func() (*raw, error) {
+			conn, err := net.Dial("tcp", servers[0])
+			if err != nil { // the reset can come before dialing has returned
+				return nil, err
 			}
-			do(back, q)
-			say("%v missed: %v", op, events(t, back))
-			for _, write := range []jute.Request{
-				create("/missing", 0),
-				{Op: jute.OpSetData, Path: "/same", Version: -1},
-				create("/empty/child", 0), create("/parent/second", 0),
-				{Op: jute.OpSetData, Path: "/parent/second", Version: -1},
-				{Op: jute.OpDelete, Path: "/parent/second", Version: -1},
-				{Op: jute.OpDelete, Path: "/empty/child", Version: -1},
-				{Op: jute.OpDelete, Path: "/missing", Version: -1},
-			} {
-				do(other, write)
-				say("after %v %s: %v", write.Op, write.Path, events(t, back))
-			}
-			back.conn.Close()
+			t.Cleanup(func() { conn.Close() })
+			return greet(conn, jute.ConnectRequest{Timeout: 30000, Password: make([]byte, 16)})
 		}
+		// How many there is room for is not compared: a real server that was asked too early keeps
+		// counting the connection by which it was asked.
+		var all []*raw
+		c, err := open()
+		for ; err == nil; c, err = open() {
+			all = append(all, c)
+			require.LessOrEqual(t, len(all), limit)
+		}
+		require.NotEmpty(t, all)
+		say("one too many: %v", ending(err))
+		all[0].conn.Close()
+		require.Eventually(t, func() bool { _, err := open(); return err == nil }, patience, 50*time.Millisecond)
+		_, err = open()
+		say("one too many again: %v", ending(err))
 	})
 }
 
-func events(t *testing.T, c *raw) string {
-	t.Helper()
-	all, err := c.drain()
+// What is turned off is refused as by a real server that is set up so: words that are not allowed,
+// TTLs.
+func TestStrictnessIsThatOfTheRealServer(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	s, err := zkserver.New(zkserver.Config{Version: "3.8.0", NoTTL: true, Words: []string{"srvr", "mntr"}})
 	require.NoError(t, err)
-	text := make([]string, len(all))
-	for i, e := range all {
-		text[i] = fmt.Sprintf("%v %s", e.Type, e.Path)
+	t.Cleanup(func() { _ = s.Close() })
+	ours, err := s.Front(0).Listen(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	real := ensemble.Start(t, 1, ensemble.WithConfig("4lw.commands.whitelist", "srvr, mntr"), ensemble.WithConfig("extendedTypesEnabled", "false")).Servers()
+	both(t, []string{ours}, real, func(t *testing.T, servers []string, say func(string, ...any)) {
+		for _, word := range []string{"ruok", "stat", "conf"} {
+			say("%s: %q", word, ask(t, dialTCP(t, servers[0]), word))
+		}
+		c, _ := hello(t, servers[0], jute.ConnectRequest{Timeout: 30000})
+		p, err := c.do(jute.Request{Op: jute.OpCreateTTL, Path: "/ttl", ACL: jute.OpenACL(), Flags: jute.FlagPersistentTTL, TTL: 1000})
+		say("%v %v", p.Err, err)
+	})
+}
+
+// What clients and four-letter words see of a server without a majority is what they see of a real
+// one, and a session waits longer than its timeout.
+func TestALostQuorumIsThatOfTheRealServers(t *testing.T) {
+	tier.Soak(t)
+	t.Parallel()
+	e := ensemble.Start(t, 3)
+	ours := zktest.Start(t, zktest.WithServers(3), zktest.WithElection(300*time.Millisecond), asVersionOf(t, e), zktest.WithTick(200*time.Millisecond),
+		zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute))
+	for _, stays := range []int{0, 2} {
+		var a, b tale
+		quorumStory(t, ours, stays, &a)
+		quorumStory(t, e, stays, &b)
+		require.Equal(t, []string(b), []string(a), "the real servers' first")
 	}
-	return strings.Join(text, ", ")
+}
+
+func quorumStory(t *testing.T, servers interface {
+	Servers() []string
+	Kill(i int)
+	Restart(i int) error
+}, stays int, told *tale,
+) {
+	t.Helper()
+	const lasts = 6000 // ms: longer than a starved machine takes for one request
+	address := servers.Servers()[stays]
+	c, outcome := hello(t, address, jute.ConnectRequest{Timeout: lasts})
+	told.say("opened: %s", outcome)
+	c.must(t, create("/held", jute.FlagEphemeral))
+	for i := range 3 {
+		if i != stays {
+			servers.Kill(i)
+		}
+	}
+	c.conn.SetDeadline(time.Now().Add(patience))
+	_, err := c.frame()
+	told.say("connected: %s", ending(err))
+	_, outcome = hello(t, address, jute.ConnectRequest{Timeout: lasts, SessionID: c.session, Password: c.password})
+	told.say("resumed: %s", outcome)
+	_, outcome = hello(t, address, jute.ConnectRequest{Timeout: lasts})
+	told.say("new: %s", outcome)
+	for _, word := range []string{"ruok", "srvr", "stat", "mntr", "cons", "conf", "dump", "wchp"} {
+		told.say("%s: %q", word, shape(word, ask(t, dialTCP(t, address), word)))
+	}
+	<-time.After((lasts + 2000) * time.Millisecond) // real servers know no other time
+	require.NoError(t, servers.Restart((stays+1)%3), "two of three")
+	var again *raw
+	require.Eventually(t, func() bool {
+		again, err = greet(dialTCP(t, address), jute.ConnectRequest{Timeout: lasts, SessionID: c.session, Password: c.password})
+		return err == nil
+	}, patience, 10*time.Millisecond)
+	told.say("the same session: %v", again.session == c.session)
+	told.say("its ephemeral: %v", again.exists(t, "/held"))
+	again.must(t, jute.Request{Op: jute.OpCloseSession})
+	require.NoError(t, servers.Restart((stays+2)%3))
 }

@@ -1,8 +1,8 @@
 package zktest_test
 
+// The code of docs/testing.md.
+
 import (
-	"os"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -81,19 +81,4 @@ func TestWorkGoesOnInTheNextSession(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.True(t, worker.Working())
 	})
-}
-
-// The page for newcomers shows code that compiles and passes: this file's.
-func TestTheDocumentationIsTested(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../docs/testing.md")
-	require.NoError(t, err)
-	source, err := os.ReadFile("tenlines_test.go")
-	require.NoError(t, err)
-	for _, name := range []string{"TestWorkStopsWhenTheSessionExpires", "TestWorkGoesOnInTheNextSession"} {
-		_, code, found := strings.Cut(string(source), "func "+name+"(")
-		require.True(t, found)
-		code, _, _ = strings.Cut(code, "\n}\n")
-		require.Contains(t, string(page), "func "+name+"("+code+"\n}\n", name)
-	}
 }

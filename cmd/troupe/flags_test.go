@@ -1,5 +1,7 @@
 package main
 
+// The flags: that they reach the server.
+
 import (
 	"bytes"
 	"context"
@@ -8,11 +10,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/session"
 )
 
 // said returns the answer to a four-letter word.
@@ -48,16 +51,22 @@ func TestTheFlagsAreHeard(t *testing.T) {
 	require.Contains(t, said(t, servers[1], "conf"), "maxClientCnxns=5\n")
 	require.Contains(t, said(t, servers[0], "srvr"), "3.8.0")
 	require.Contains(t, said(t, servers[0], "mntr"), "not in the whitelist")
-	c := open(t, servers[0])
-	require.Equal(t, jute.OK, ask(t, c, jute.Request{Op: jute.OpSetAuth, Scheme: "digest", Data: []byte("super:secret")}).Err)
-	require.Equal(t, jute.OK, ask(t, c, jute.Request{Op: jute.OpSetACL, Path: "/zookeeper/config", ACL: jute.OpenACL(), Version: -1}).Err, "super may")
-	ttl := jute.Request{Op: jute.OpCreateTTL, Path: "/ttl", ACL: jute.OpenACL(), Flags: jute.FlagPersistentTTL, TTL: 1000}
-	require.Equal(t, jute.Unimplemented, ask(t, c, ttl).Err)
-	require.Equal(t, jute.OK, ask(t, c, jute.Request{Op: jute.OpCreate, Path: "/shared", ACL: jute.OpenACL()}).Err)
-	require.Equal(t, jute.OK, ask(t, open(t, servers[2]), jute.Request{Op: jute.OpSync, Path: "/shared"}).Err)
-	send(t, c, (&jute.Request{Op: jute.OpCreate, Path: "/large", Data: make([]byte, 1000), ACL: jute.OpenACL()}).Encode)
-	_, err := c.Read(make([]byte, 1))
-	require.Error(t, err, "hung up on")
+	ctx := within(t, patience)
+	c, other := client(t, servers[0], session.WithAuth("digest", []byte("super:secret"))), client(t, servers[2])
+	_, err := c.SetACL(ctx, "/zookeeper/config", session.AnyoneACL(session.PermAll), -1)
+	require.NoError(t, err, "super may")
+	_, err = c.Create(ctx, "/ttl", nil, session.TTL(time.Second))
+	require.ErrorIs(t, err, session.ErrUnsupported)
+	_, err = c.Create(ctx, "/shared", nil)
+	require.NoError(t, err)
+	require.NoError(t, other.Sync(ctx, "/shared"))
+	_, found, err := other.Exists(ctx, "/shared")
+	require.NoError(t, err)
+	require.True(t, found)
+	_, err = c.Create(ctx, "/large", make([]byte, 1000))
+	require.ErrorIs(t, err, session.ErrUnknownOutcome, "hung up on")
+	require.NoError(t, c.Close(ctx))
+	require.NoError(t, other.Close(ctx))
 	p.end(t, syscall.SIGTERM)
 }
 

@@ -1,5 +1,7 @@
 package main
 
+// The process: dumps, signals, and clients that go on when it is started again.
+
 import (
 	"bufio"
 	"bytes"
@@ -35,6 +37,7 @@ type process struct {
 	lines   *bufio.Scanner
 	log     bytes.Buffer // read after the process has ended
 	address string
+	last    []string // the lines that it wrote at its end
 }
 
 // started starts a server and waits until it listens.
@@ -68,8 +71,9 @@ func (p *process) line(t *testing.T, prefix string) string {
 func (p *process) end(t *testing.T, signal syscall.Signal) {
 	t.Helper()
 	require.NoError(t, p.cmd.Process.Signal(signal))
+	p.last = nil
 	for p.lines.Scan() { // until the pipe is closed
-		continue
+		p.last = append(p.last, p.lines.Text())
 	}
 	err := p.cmd.Wait()
 	if signal != syscall.SIGKILL {
@@ -81,9 +85,9 @@ func (p *process) end(t *testing.T, signal syscall.Signal) {
 const patience = time.Minute
 
 // client opens a session with the server. It survives a restart of the server.
-func client(t *testing.T, address string) *session.Session {
+func client(t *testing.T, address string, opts ...session.Option) *session.Session {
 	t.Helper()
-	s, err := session.Open(within(t, patience), []string{address}, session.WithTimeout(20*time.Second))
+	s, err := session.Open(within(t, patience), []string{address}, append(opts, session.WithTimeout(20*time.Second))...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close(within(t, patience)) })
 	return s
@@ -98,14 +102,17 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// The process is stopped and restarted with its dump. A client keeps its session, its ephemeral
-// znode, its watch and its stats.
+// The process stops on SIGTERM, writes its state, and is started again with it. A client keeps its
+// session, its ephemeral znode, its watch and its stats.
 func TestAClientGoesOnWithItsSessionWhenTheServerIsStartedAgainFromItsDump(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	server := program(t)
-	file := filepath.Join(t.TempDir(), "state.jsonl")
-	first := started(t, server, "--listen", "127.0.0.1:0", "--load", file, "--dump", file)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "state.jsonl")
+	first := started(t, server, "--listen", "127.0.0.1:0", "--load", file, "--dump", file, "-v",
+		"--tick", "1s", "--min-session-timeout", "3s", "--max-session-timeout", "20s")
+	require.True(t, strings.HasPrefix(first.address, "127.0.0.1:"), "loopback")
 	ctx := within(t, patience)
 	c, other := client(t, first.address), client(t, first.address)
 	_, err := c.Create(ctx, "/app", []byte("1"))
@@ -120,7 +127,12 @@ func TestAClientGoesOnWithItsSessionWhenTheServerIsStartedAgainFromItsDump(t *te
 	require.Equal(t, "2", string((<-states).Bytes))
 	id := c.Status().SessionID
 
-	first.end(t, syscall.SIGTERM)
+	first.end(t, syscall.SIGTERM) // although clients are connected
+	require.Equal(t, []string{"wrote " + file, "stopped"}, first.last)
+	require.Contains(t, first.log.String(), "session opened")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "no other file is left")
 	second := started(t, server, "--listen", first.address, "--load", file, "--dump", file)
 	_, after, err := c.Get(ctx, "/app")
 	require.NoError(t, err)

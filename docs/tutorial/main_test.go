@@ -1,5 +1,7 @@
 package main
 
+// The tutorial's service, and the test that its page ends with.
+
 import (
 	"context"
 	"io"
@@ -78,7 +80,7 @@ func TestTheTutorial(t *testing.T) {
 	require.Empty(t, srv.Sessions(), "a process that stops leaves no session behind")
 }
 
-func TestWithoutServers(t *testing.T) {
+func TestTheServiceReportsThatItHasNoServers(t *testing.T) {
 	t.Parallel()
 	require.ErrorContains(t, run(t.Context(), slog.New(slog.DiscardHandler), nil, "one", address(t)), "servers")
 }

@@ -1,13 +1,18 @@
 package jute_test
 
+// The codec: primitives, the form on the wire, and what is made of bytes that are none.
+
 import (
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestPrimitivesRoundTrip(t *testing.T) {
 	t.Parallel()
@@ -39,7 +44,7 @@ func TestPrimitivesRoundTrip(t *testing.T) {
 	require.NoError(t, r.Err())
 }
 
-func TestWireFormat(t *testing.T) {
+func TestTheFormOnTheWire(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string

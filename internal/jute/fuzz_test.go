@@ -1,5 +1,7 @@
 package jute_test
 
+// Whatever bytes come, decoding does not panic, and what was decoded goes round.
+
 import (
 	"testing"
 

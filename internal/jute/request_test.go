@@ -1,5 +1,7 @@
 package jute_test
 
+// Requests, replies and handshakes go round.
+
 import (
 	"testing"
 

@@ -1,5 +1,7 @@
 package notify_test
 
+// A channel for a known number of values.
+
 import (
 	"testing"
 

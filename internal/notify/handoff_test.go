@@ -1,5 +1,7 @@
 package notify_test
 
+// Offers that are received or withdrawn, never both.
+
 import (
 	"runtime"
 	"sync"

@@ -1,5 +1,7 @@
 package notify_test
 
+// Latches, and ends with a reason.
+
 import (
 	"errors"
 	"sync"

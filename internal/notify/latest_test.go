@@ -1,5 +1,7 @@
 package notify_test
 
+// The newest state alone, for one receiver and for many.
+
 import (
 	"context"
 	"sync"

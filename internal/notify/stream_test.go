@@ -1,5 +1,7 @@
 package notify_test
 
+// A bounded stream: order, bound, and what was not received.
+
 import (
 	"slices"
 	"sync"
@@ -8,9 +10,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/notify"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestStreamKeepsTheOrderAndItsBound(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,7 @@
 package notify_test
 
+// Waiting for an end or for a context.
+
 import (
 	"context"
 	"errors"
@@ -10,7 +12,7 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-func TestWait(t *testing.T) {
+func TestWaitingEndsWithTheEndOrTheContext(t *testing.T) {
 	t.Parallel()
 	why := errors.New("why")
 	ctx, cancel := context.WithCancelCause(context.Background())

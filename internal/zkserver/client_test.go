@@ -1,20 +1,119 @@
+// The tests of package zkserver_test tell, per request type, what the embedded server answers; what
+// faults do to it is told by package zktest. This file has what the others share: a server in
+// virtual time, and a client that says exactly what it is told to.
 package zkserver_test
 
 import (
+	"context"
 	"encoding/binary"
 	"io"
 	"net"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-// client says exactly what it is told to, one request after the other.
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
+
+// world runs a test with a server in virtual time.
+func world(t *testing.T, cfg zkserver.Config, test func(t *testing.T, s *zkserver.Server)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(t, start(t, cfg)) })
+}
+
+// everyVersion runs a test as each version, in virtual time.
+func everyVersion(t *testing.T, test func(t *testing.T, version string, s *zkserver.Server)) {
+	t.Helper()
+	t.Parallel()
+	for _, version := range zkserver.Versions() {
+		t.Run(version, func(t *testing.T) {
+			world(t, zkserver.Config{Version: version, Super: zkserver.Digest("super:root")}, func(t *testing.T, s *zkserver.Server) { test(t, version, s) })
+		})
+	}
+}
+
+func start(t *testing.T, cfg zkserver.Config) *zkserver.Server {
+	t.Helper()
+	s, err := zkserver.New(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// dial connects to a front: the first, if no other is named.
+func dial(t *testing.T, s *zkserver.Server, front ...int) net.Conn {
+	t.Helper()
+	i := 0
+	if len(front) > 0 {
+		i = front[0]
+	}
+	conn, err := s.Dial(context.Background(), "tcp", s.Front(i).Name())
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// ask says a four-letter word to a front.
+func ask(t *testing.T, s *zkserver.Server, word string, front ...int) string {
+	t.Helper()
+	return said(t, dial(t, s, front...), word)
+}
+
+func said(t *testing.T, conn net.Conn, word string) string {
+	t.Helper()
+	defer conn.Close()
+	_, err := io.WriteString(conn, word)
+	require.NoError(t, err)
+	conn.SetReadDeadline(time.Now().Add(time.Second))
+	got, err := io.ReadAll(conn)
+	require.NoError(t, err, "it hangs up after the answer")
+	return string(got)
+}
+
+// written are the lines of a tree without blanks.
+func written(t *testing.T, s *zkserver.Server) []string {
+	t.Helper()
+	text, err := s.Tree()
+	require.NoError(t, err)
+	return strings.Fields(text)
+}
+
+// heap is the memory that the process uses.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+func frame(encode func(*jute.Writer)) []byte {
+	var w jute.Writer
+	w.Begin()
+	encode(&w)
+	w.End()
+	return w.Bytes()
+}
+
+func hello() []byte {
+	return frame((&jute.ConnectRequest{Timeout: 10000, Password: make([]byte, 16)}).Encode)
+}
+
+func request(q jute.Request) []byte { return frame(q.Encode) }
+
+// client makes one request after the other.
 type client struct {
 	t        *testing.T
 	conn     net.Conn
@@ -23,13 +122,6 @@ type client struct {
 	password []byte
 	events   []string // as "NodeCreated /a"
 	zxids    []int64  // of all events so far
-}
-
-// world runs a test with a server in virtual time.
-func world(t *testing.T, cfg zkserver.Config, test func(t *testing.T, s *zkserver.Server)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { test(t, start(t, cfg)) })
 }
 
 // join opens a session.
@@ -100,6 +192,11 @@ func (c *client) must(q jute.Request) jute.Reply {
 
 func (c *client) create(path string, flags int32) jute.Reply { return c.must(create(path, flags)) }
 
+func (c *client) auth(scheme, credentials string) jute.Code {
+	c.t.Helper()
+	return c.do(jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: scheme, Data: []byte(credentials)}).Err
+}
+
 // told is what the client was told of since it was asked last.
 func (c *client) told() []string {
 	c.t.Helper()
@@ -121,10 +218,65 @@ func create(path string, flags int32) jute.Request {
 	return jute.Request{Op: jute.OpCreate, Path: path, Data: []byte("data"), ACL: jute.OpenACL(), Flags: flags}
 }
 
+// as is a create by another operation, with a TTL where that has one.
+func as(op jute.Op, q jute.Request) jute.Request {
+	q.Op = op
+	if op == jute.OpCreateTTL {
+		q.Flags, q.TTL = jute.FlagPersistentTTL, 1000
+	}
+	return q
+}
+
+// guarded is a create of a znode with which everybody may do so much.
+func guarded(path string, perms jute.Perms) jute.Request {
+	q := create(path, 0)
+	q.ACL = []jute.ACL{{Perms: perms, Scheme: "world", ID: "anyone"}}
+	return q
+}
+
 func set(path, data string) jute.Request {
 	return jute.Request{Op: jute.OpSetData, Path: path, Data: []byte(data), Version: -1}
 }
 
 func remove(path string) jute.Request {
 	return jute.Request{Op: jute.OpDelete, Path: path, Version: -1}
+}
+
+func multi(ops ...jute.Request) jute.Request { return jute.Request{Op: jute.OpMulti, Ops: ops} }
+
+// addWatch's modes.
+const (
+	persistent = 0
+	recursive  = 1
+)
+
+func watch(path string, mode int32) jute.Request {
+	return jute.Request{Op: jute.OpAddWatch, Path: path, Flags: mode}
+}
+
+// look reads a znode, and leaves a watch that fires once.
+func look(op jute.Op, path string) jute.Request {
+	return jute.Request{Op: op, Path: path, Watch: true}
+}
+
+// The kinds that checkWatches and removeWatches name.
+const (
+	ofChildren = 1 + iota
+	ofData
+	ofAny
+	ofPersistent
+	ofRecursive
+)
+
+func check(path string, kind int32) jute.Request {
+	return jute.Request{Op: jute.OpCheckWatches, Path: path, Kind: kind}
+}
+
+func unwatch(path string, kind int32) jute.Request {
+	return jute.Request{Op: jute.OpRemoveWatches, Path: path, Kind: kind}
+}
+
+// missed is what a client sends that has come back: the watches that it had, and what it has seen.
+func missed(seen int64, data, exist, child []string) jute.Request {
+	return jute.Request{Op: jute.OpSetWatches, Xid: jute.XidSetWatches, Zxid: seen, DataW: data, ExistW: exist, ChildW: child}
 }

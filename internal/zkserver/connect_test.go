@@ -1,7 +1,15 @@
 package zkserver_test
 
+// Connections: how they are accepted, how sessions are opened, resumed and closed over them.
+
 import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -10,7 +18,7 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-func TestTimeoutsAreNegotiated(t *testing.T) {
+func TestTimeoutsAreNegotiatedWithinTheServersBounds(t *testing.T) {
 	world(t, zkserver.Config{MinTimeout: time.Second, MaxTimeout: time.Minute}, func(t *testing.T, s *zkserver.Server) {
 		for asked, want := range map[int32]int32{-1: 1000, 0: 1000, 999: 1000, 30000: 30000, 60001: 60000} {
 			_, p := shake(t, s, &jute.ConnectRequest{Timeout: asked, Password: make([]byte, 16)})
@@ -41,7 +49,7 @@ func TestSessionsAreResumedAndClosed(t *testing.T) {
 }
 
 // Old clients leave the read-only flag out, and get an answer without it.
-func TestTheFormOfOldClients(t *testing.T) {
+func TestOldClientsAreAnsweredInTheirForm(t *testing.T) {
 	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		for _, q := range []jute.ConnectRequest{{Old: true}, {ReadOnly: true}, {}} {
 			_, p := shake(t, s, &q)
@@ -58,5 +66,118 @@ func TestAClientThatHasSeenMoreIsHungUpOn(t *testing.T) {
 		_, err := conn.Write(frame((&jute.ConnectRequest{LastZxidSeen: 1}).Encode))
 		require.NoError(t, err)
 		(&client{t: t, conn: conn}).over()
+	})
+}
+
+// shortOfFiles is a listener that fails some times, as when no file descriptor is left, and then
+// waits for its end.
+type shortOfFiles struct {
+	failures int
+	began    time.Time
+	tried    []time.Duration // since the beginning
+	closed   chan struct{}
+	once     sync.Once
+}
+
+func (l *shortOfFiles) Accept() (net.Conn, error) {
+	l.tried = append(l.tried, time.Since(l.began))
+	if len(l.tried) <= l.failures {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: syscall.EMFILE}
+	}
+	<-l.closed
+	return nil, net.ErrClosed
+}
+
+func (l *shortOfFiles) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
+func (l *shortOfFiles) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 2181} }
+
+// A front that cannot accept tries again, after 5 ms at first and after a second at most; Close
+// doesn't wait for it.
+func TestAcceptingGoesOnWhenFileDescriptorsHaveRunOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &shortOfFiles{failures: 10, began: time.Now(), closed: make(chan struct{})}
+		s := start(t, zkserver.Config{Listen: func(context.Context, string, string) (net.Listener, error) { return l, nil }})
+		_, err := s.Front(0).Listen(t.Context(), "127.0.0.1:2181")
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		var want []time.Duration
+		for _, ms := range []time.Duration{0, 5, 15, 35, 75, 155, 315, 635, 1275, 2275, 3275} {
+			want = append(want, ms*time.Millisecond)
+		}
+		require.Equal(t, want, l.tried)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l := &shortOfFiles{failures: 1 << 20, began: time.Now(), closed: make(chan struct{})}
+		s := start(t, zkserver.Config{Listen: func(context.Context, string, string) (net.Listener, error) { return l, nil }})
+		_, err := s.Front(0).Listen(t.Context(), "127.0.0.1:2181")
+		require.NoError(t, err)
+		time.Sleep(3500 * time.Millisecond)
+		before := time.Now()
+		require.NoError(t, s.Close())
+		require.Equal(t, before, time.Now())
+	})
+}
+
+// lasts is how long a connection that says nothing more is kept.
+func lasts(t *testing.T, conn net.Conn) time.Duration {
+	t.Helper()
+	before := time.Now()
+	require.NoError(t, conn.SetReadDeadline(before.Add(time.Hour)))
+	_, err := conn.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+	return time.Since(before)
+}
+
+// Connections that don't finish their handshake are closed after 10 to 20 seconds, at whole tens of
+// seconds, as the real server does it; others stay.
+func TestConnectionsWithoutAHandshakeAreClosed(t *testing.T) {
+	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+		quiet := dial(t, s)
+		c, _ := shake(t, s, &jute.ConnectRequest{Timeout: 40000, Password: make([]byte, 16)})
+		require.Equal(t, 20*time.Second, lasts(t, quiet))
+		c.must(jute.Request{Op: jute.OpSync, Path: "/"})
+		time.Sleep(3 * time.Second)
+		require.Equal(t, 17*time.Second, lasts(t, dial(t, s)), "at whole tens of seconds")
+		half := dial(t, s)
+		time.Sleep(12 * time.Second)
+		_, err := half.Write(hello()[:20])
+		require.NoError(t, err)
+		require.Equal(t, 18*time.Second, lasts(t, half), "counted from what was heard")
+	})
+}
+
+// A handshake that waits for the leader for too long is given up as well.
+func TestAHandshakeThatHangsIsGivenUp(t *testing.T) {
+	world(t, zkserver.Config{Fronts: 2}, func(t *testing.T, s *zkserver.Server) {
+		defer s.Front(0).Isolate(0)()
+		conn := dial(t, s)
+		_, err := conn.Write(hello())
+		require.NoError(t, err)
+		require.Equal(t, 20*time.Second, lasts(t, conn))
+	})
+}
+
+// One connection more than a client may have is closed behind its dialing; other clients, and the
+// same when one has ended, are served.
+func TestOneConnectionTooManyIsClosed(t *testing.T) {
+	world(t, zkserver.Config{MaxConnections: 2}, func(t *testing.T, s *zkserver.Server) {
+		first := join(t, s)
+		join(t, s)
+		require.Zero(t, lasts(t, dial(t, s)))
+		other, err := s.DialFrom(t.Context(), "elsewhere", s.Front(0).Name())
+		require.NoError(t, err)
+		defer other.Close()
+		_, err = other.Write(hello())
+		require.NoError(t, err)
+		_, err = other.Read(make([]byte, 1))
+		require.NoError(t, err)
+		first.conn.Close()
+		synctest.Wait()
+		join(t, s)
+		asking, err := s.DialFrom(t.Context(), "asking", s.Front(0).Name())
+		require.NoError(t, err)
+		require.Contains(t, said(t, asking, "conf"), "maxClientCnxns=2\n")
 	})
 }

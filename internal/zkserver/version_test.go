@@ -1,5 +1,7 @@
 package zkserver_test
 
+// What the versions of ZooKeeper differ in, but for their watches.
+
 import (
 	"testing"
 
@@ -8,17 +10,6 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
-
-// everyVersion runs a test as each version, in virtual time.
-func everyVersion(t *testing.T, test func(t *testing.T, version string, s *zkserver.Server)) {
-	t.Helper()
-	t.Parallel()
-	for _, version := range zkserver.Versions() {
-		t.Run(version, func(t *testing.T) {
-			world(t, zkserver.Config{Version: version, Super: zkserver.Digest("super:root")}, func(t *testing.T, s *zkserver.Server) { test(t, version, s) })
-		})
-	}
-}
 
 func TestAVersionThatIsNotKnownIsRefused(t *testing.T) {
 	t.Parallel()
@@ -31,10 +22,8 @@ func TestAVersionThatIsNotKnownIsRefused(t *testing.T) {
 func TestExistsNeedsReadSince384(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string, s *zkserver.Server) {
 		c, other := join(t, s), join(t, s)
-		secret := create("/secret", 0)
-		secret.ACL = []jute.ACL{{Perms: jute.PermAll &^ jute.PermRead, Scheme: "world", ID: "anyone"}}
-		c.must(secret)
-		exists := jute.Request{Op: jute.OpExists, Path: "/secret", Watch: true}
+		c.must(guarded("/secret", jute.PermAll&^jute.PermRead))
+		exists := look(jute.OpExists, "/secret")
 		want, watches := jute.NoAuth, 0
 		if version == "3.8.0" {
 			want, watches = jute.OK, 1
@@ -42,8 +31,8 @@ func TestExistsNeedsReadSince384(t *testing.T) {
 		require.Equal(t, want, other.do(exists).Err)
 		info, _ := s.Session(other.id)
 		require.Equal(t, watches, info.Watches)
-		require.Equal(t, jute.NoNode, other.do(jute.Request{Op: jute.OpExists, Path: "/none", Watch: true}).Err, "what isn't there needs no permission")
-		other.must(jute.Request{Op: jute.OpSetAuth, Xid: jute.XidAuth, Scheme: "digest", Data: []byte("super:root")})
+		require.Equal(t, jute.NoNode, other.do(look(jute.OpExists, "/none")).Err, "what isn't there needs no permission")
+		other.auth("digest", "super:root")
 		other.must(exists)
 	})
 }
@@ -55,9 +44,7 @@ func TestVersionsDifferInWrites(t *testing.T) {
 			return map[string]any{"3.8.0": of380, "3.8.4": of384, "3.9.2": of392, "3.9.6": of396}[version]
 		}
 		c := join(t, s)
-		create2 := create("/two", 0)
-		create2.Op = jute.OpCreate2
-		result := c.must(multi(create2)).Results[0]
+		result := c.must(multi(as(jute.OpCreate2, create("/two", 0)))).Results[0]
 		require.Equal(t, pick(jute.OpCreate, jute.OpCreate2, jute.OpCreate2, jute.OpCreate2), result.Op)
 		require.Equal(t, pick(false, true, true, true), result.Stat.Czxid != 0 && result.Op == jute.OpCreate2)
 		bad := c.do(multi(create("/x", 0), create("/y", 9)))
@@ -67,9 +54,7 @@ func TestVersionsDifferInWrites(t *testing.T) {
 		for _, q := range []jute.Request{{Op: jute.OpCreate, Path: "/none/x"}, {Op: jute.OpSetACL, Path: "/none", Version: -1}} {
 			require.Equal(t, jute.InvalidACL, c.do(q).Err, "%s: before that there is no znode, in all versions", q.Op)
 		}
-		odd := create("/odd", jute.FlagEphemeral)
-		odd.Op = jute.OpCreateContainer
-		under := c.must(multi(odd, create("/odd/child", 0))).Results[1]
+		under := c.must(multi(as(jute.OpCreateContainer, create("/odd", jute.FlagEphemeral)), create("/odd/child", 0))).Results[1]
 		require.Equal(t, jute.NoChildrenForEphemerals, under.Err, "the flags count within a multi")
 		address := create("/address", 0)
 		address.ACL = []jute.ACL{{Perms: jute.PermAll, Scheme: "ip", ID: "fe80::/10"}}

@@ -1,9 +1,11 @@
 package zkserver_test
 
+// The four-letter words, and which of several servers they say leads.
+
 import (
 	"fmt"
 	"io"
-	"net"
+	"regexp"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,38 +16,18 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-func ask(t *testing.T, s *zkserver.Server, word string) string {
-	t.Helper()
-	conn := dial(t, s)
-	_, err := conn.Write([]byte(word))
-	require.NoError(t, err)
-	conn.SetReadDeadline(time.Now().Add(time.Second))
-	got, err := io.ReadAll(conn)
-	require.NoError(t, err, "it hangs up after the answer")
-	return string(got)
-}
-
 // session opens a session with a few znodes and watches.
-func session(t *testing.T, s *zkserver.Server) net.Conn {
+func session(t *testing.T, s *zkserver.Server) {
 	t.Helper()
-	conn := dial(t, s)
-	sent := hello()
-	for _, q := range []jute.Request{
-		{Xid: 1, Op: jute.OpCreate, Path: "/e", ACL: jute.OpenACL(), Flags: jute.FlagEphemeral},
-		{Xid: 2, Op: jute.OpCreate, Path: "/p", Data: []byte("hello"), ACL: jute.OpenACL()},
-		{Xid: 3, Op: jute.OpGetData, Path: "/p", Watch: true},
-		{Xid: 4, Op: jute.OpExists, Path: "/x", Watch: true},
-		{Xid: 5, Op: jute.OpGetChildren, Path: "/p", Watch: true},
-	} {
-		sent = append(sent, request(q)...)
+	c := join(t, s)
+	e, p := create("/e", jute.FlagEphemeral), create("/p", 0)
+	e.Data, p.Data = nil, []byte("hello")
+	for _, q := range []jute.Request{e, p, look(jute.OpGetData, "/p"), look(jute.OpExists, "/x"), look(jute.OpGetChildren, "/p")} {
+		c.do(q)
 	}
-	_, err := conn.Write(sent)
-	require.NoError(t, err)
-	synctest.Wait()
-	return conn
 }
 
-func TestFourLetterWords(t *testing.T) {
+func TestFourLetterWordsSayHowTheServerIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, zkserver.Config{})
@@ -57,6 +39,7 @@ func TestFourLetterWords(t *testing.T) {
 			want []string
 		}{
 			{"ruok", []string{"imok"}},
+			{"ruok\n", []string{"imok"}}, // the rest is not looked at
 			{"srvr", []string{"Zookeeper version: 3.9.6", "Latency min/avg/max: 0/0.0/0", "Zxid: 0x3", "Mode: standalone", "Node count: 7"}},
 			{"stat", []string{"Clients:\n /127.0.0.1:", "[1](queued=0,recved=6,sent=6)\n", "Mode: standalone"}},
 			{"mntr", []string{
@@ -73,15 +56,7 @@ func TestFourLetterWords(t *testing.T) {
 				require.Contains(t, got, part, c.word)
 			}
 		}
-	})
-}
-
-func TestWordsAreNoHandshakes(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, zkserver.Config{})
 		require.Empty(t, ask(t, s, "what"))
-		require.Equal(t, "imok", ask(t, s, "ruok\n"), "the rest is not looked at")
 	})
 }
 
@@ -102,17 +77,96 @@ func TestALatencyIsWhatARequestWaited(t *testing.T) {
 	})
 }
 
-func TestWordsOverTCP(t *testing.T) {
-	t.Parallel()
-	s := start(t, zkserver.Config{})
-	address, err := s.Front(0).Listen(t.Context(), "127.0.0.1:0")
-	require.NoError(t, err)
-	conn, err := net.Dial("tcp", address)
-	require.NoError(t, err)
+var modeLine = regexp.MustCompile(`Mode: ([a-z]+)\n`)
+
+// modes are what all fronts say that they are: the first letter, or - for one that says nothing.
+func modes(t *testing.T, s *zkserver.Server) (all string) {
+	t.Helper()
+	for i := range s.Fronts() {
+		all += mode(t, s, i)
+	}
+	return all
+}
+
+func mode(t *testing.T, s *zkserver.Server, i int) string {
+	t.Helper()
+	conn, err := s.Dial(t.Context(), "tcp", s.Front(i).Name())
+	if err != nil {
+		return "-"
+	}
 	defer conn.Close()
-	_, err = conn.Write([]byte("ruok"))
+	_, err = io.WriteString(conn, "srvr")
 	require.NoError(t, err)
-	got, err := io.ReadAll(conn)
-	require.NoError(t, err)
-	require.Equal(t, "imok", string(got))
+	conn.SetReadDeadline(time.Now().Add(time.Second))
+	said, err := io.ReadAll(conn)
+	switch {
+	case err != nil:
+		return "-"
+	case string(said) == "This ZooKeeper instance is not currently serving requests\n":
+		return "n"
+	}
+	return modeLine.FindStringSubmatch(string(said))[1][:1]
+}
+
+// One of several servers leads, the last one in the beginning; another does when that one is
+// killed, stopped or cut off from the others, who is cut off goes on saying what it said, and
+// whoever comes back follows.
+func TestOneOfSeveralServersLeads(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		require.Equal(t, "s", modes(t, start(t, zkserver.Config{})), "alone")
+		s := start(t, zkserver.Config{Fronts: 3})
+		require.Equal(t, "ffl", modes(t, s))
+		s.Front(0).Kill()
+		require.Equal(t, "-fl", modes(t, s))
+		require.NoError(t, s.Front(0).Restart(t.Context()))
+		s.Front(2).Kill()
+		require.Equal(t, "fl-", modes(t, s))
+		s.Front(0).Kill()
+		require.Equal(t, "-n-", modes(t, s), "one of three is no majority")
+		require.NoError(t, s.Front(2).Restart(t.Context()))
+		require.Equal(t, "-fl", modes(t, s))
+		require.NoError(t, s.Front(0).Restart(t.Context()))
+		s.Front(2).Kill()
+		require.NoError(t, s.Front(2).Restart(t.Context()))
+		require.Equal(t, "flf", modes(t, s), "who leads, leads on")
+		s.Front(1).Stop()
+		require.Equal(t, "f-l", modes(t, s))
+		s.Front(1).Continue()
+		require.Equal(t, "ffl", modes(t, s))
+		heal := s.Front(2).Isolate(0)
+		require.Equal(t, "fll", modes(t, s), "it hasn't noticed")
+		heal()
+		require.Equal(t, "flf", modes(t, s))
+		for i := range 3 {
+			s.Front(i).Kill()
+		}
+		require.NoError(t, s.Front(0).Restart(t.Context()))
+		require.Equal(t, "n--", modes(t, s))
+		require.NoError(t, s.Front(1).Restart(t.Context()))
+		require.Equal(t, "fl-", modes(t, s))
+		require.NoError(t, s.Front(1).Restart(t.Context()), "which kills it first")
+		require.Equal(t, "fl-", modes(t, s))
+	})
+}
+
+// What a leader says of its followers is true at that time.
+func TestALeaderSaysHowManyFollowNow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, zkserver.Config{Fronts: 3})
+		leader := func() string { return ask(t, s, "mntr", 2) }
+		time.Sleep(3 * time.Second)
+		require.Contains(t, leader(), "zk_leader_uptime\t3000\n")
+		require.Contains(t, leader(), "zk_synced_followers\t2\n")
+		s.Front(1).Stop()
+		require.Contains(t, leader(), "zk_synced_followers\t1\n")
+		s.Front(1).Continue()
+		heal := s.Front(2).Isolate(0)
+		require.Contains(t, leader(), "zk_server_state\tleader\n")
+		require.Contains(t, leader(), "zk_synced_followers\t0\n")
+		heal()
+		require.Contains(t, leader(), "zk_server_state\tfollower\n")
+		require.NotContains(t, leader(), "zk_synced_followers")
+	})
 }

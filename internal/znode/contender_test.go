@@ -1,5 +1,7 @@
 package znode_test
 
+// The names of contenders of all libraries: what is read out of them, and how they are ordered.
+
 import (
 	"fmt"
 	"math"
@@ -9,9 +11,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/znode"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // layouts are the names that the clients on one path may have, with what is to be read out of them.
 var layouts = map[string]struct {
@@ -48,7 +53,7 @@ var layouts = map[string]struct {
 // numbers are what a parent's counter goes through, B20 among them.
 var numbers = []int32{0, 1, 42, 999999999, 1000000000, math.MaxInt32, math.MinInt32, -1999999999, -1000000000, -999999999, -42, -1}
 
-func TestB20_ParseContender(t *testing.T) {
+func TestB20_EveryLibrarysContenderIsRead(t *testing.T) {
 	t.Parallel()
 	for name, l := range layouts {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +91,7 @@ func checkDowngraded(t *testing.T, writer znode.Contender) {
 }
 
 // B22: names that are nobody's contenders.
-func TestB22_ForeignNames(t *testing.T) {
+func TestB22_OtherNamesAreNobodysContenders(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"", "foo", "_c_x", "_c_", "locks", "leases", "lock", "lock-", "lock-x", "lock-1", "n_", "0000000001", "-000000001", "-0000000001", "_0000000001",

@@ -1,5 +1,7 @@
 package znode_test
 
+// The forms that names of znodes have.
+
 import (
 	"testing"
 
@@ -8,7 +10,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-func TestForms(t *testing.T) {
+func TestANameHasTheFormOfItsLibrary(t *testing.T) {
 	t.Parallel()
 	const guid = znode.GUID("f81d4fae-7dec-4d0b-a765-00a0c91e6bf6")
 	for _, c := range []struct {
@@ -52,7 +54,7 @@ func TestForms(t *testing.T) {
 	require.False(t, znode.OfSession.Fits("x-1-", "x-1-2-0000000001"))
 }
 
-func TestSame(t *testing.T) {
+func TestDataIsTheSameThoughItWasAskedToGiveUp(t *testing.T) {
 	t.Parallel()
 	require.True(t, znode.Same([]byte("a"), []byte("a")))
 	require.True(t, znode.Same([]byte("a"), []byte("unlock\na")), "asked to give up since")

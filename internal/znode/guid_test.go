@@ -1,5 +1,7 @@
 package znode_test
 
+// GUIDs, and names that they protect.
+
 import (
 	"regexp"
 	"strings"
@@ -27,7 +29,7 @@ func TestNewGUIDIsARandomUUID(t *testing.T) {
 	require.Len(t, seen, 1000)
 }
 
-func TestProtection(t *testing.T) {
+func TestAProtectedNameIsItsGUIDAndTheRest(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		name string
@@ -53,7 +55,7 @@ func TestProtection(t *testing.T) {
 
 // B22: what others may have put there is no protected name, and no panic either; go-zookeeper
 // slices such names blindly.
-func TestB22_NoProtection(t *testing.T) {
+func TestB22_OtherNamesAreNotProtected(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"", "_", "_c", "_c_", "_c_x", "_c_-", "foo", "lock-0000000001", "_c_" + uuid, "_c_" + hex, "_C_" + uuid + "-lock-",

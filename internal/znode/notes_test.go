@@ -1,5 +1,7 @@
 package znode_test
 
+// Notes at the head of a contender's data.
+
 import (
 	"testing"
 
@@ -8,7 +10,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-func TestNotes(t *testing.T) {
+func TestNotesAreReadFromTheHeadOfTheData(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string]struct {
 		notes znode.Notes

@@ -1,5 +1,7 @@
 package znode_test
 
+// Which paths are valid; parents and names.
+
 import (
 	"strings"
 	"testing"
@@ -11,7 +13,7 @@ import (
 )
 
 // The verdicts are those of PathUtils.validatePath of ZooKeeper 3.8.0, asked one by one.
-func TestValidate(t *testing.T) {
+func TestPathsAreValidAsZooKeeperJudges(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{
 		"/", "/a", "/a/b/c", "/...", "/a/...", "/a/..b", "/a/b..", "/a/.b", "/a/b.", "/a.", "/.a/..b", "/..a", "/ ", "/a b", "/a~",
@@ -57,7 +59,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestJoinAndSplit(t *testing.T) {
+func TestAPathIsItsParentAndItsName(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ path, parent, name string }{
 		{"/a", "/", "a"},

@@ -1,5 +1,7 @@
 package znode_test
 
+// Numbers at the end of names, their order, and what asks a holder to give up.
+
 import (
 	"math"
 	"testing"
@@ -9,7 +11,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-func TestB20_CompareSeq(t *testing.T) {
+func TestB20_NumbersAreOrderedOverTheirEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		a, b int32
@@ -33,7 +35,7 @@ func TestB20_CompareSeq(t *testing.T) {
 	}
 }
 
-func TestNeedsCzxid(t *testing.T) {
+func TestNumbersNearTheEndNeedTheCzxid(t *testing.T) {
 	t.Parallel()
 	require.False(t, znode.NeedsCzxid())
 	require.False(t, znode.NeedsCzxid(0, 1, 2_147_000_000))
@@ -43,7 +45,7 @@ func TestNeedsCzxid(t *testing.T) {
 	require.True(t, znode.NeedsCzxid(math.MinInt32))
 }
 
-func TestSequence(t *testing.T) {
+func TestTheNumberIsReadFromTheEndOfAName(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		head string
@@ -74,7 +76,7 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-func TestRevoked(t *testing.T) {
+func TestAHolderIsAskedByItsData(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string]bool{
 		"": false, "unloc": false, "unlock": true, "unlock\nmine": true, "unlocked": true, "Unlock": false, "mine\nunlock": false, "held unlock": false,
@@ -90,7 +92,7 @@ func TestRevoked(t *testing.T) {
 	require.Equal(t, "unlock\n", string(znode.WithUnlock(nil)))
 }
 
-func TestNumbered(t *testing.T) {
+func TestWhichChildrenAreNumbered(t *testing.T) {
 	t.Parallel()
 	for child, want := range map[string]bool{
 		"n_0000000000": true, "n_2147483647": true, "n_-000000001": true, "n_-2147483648": true,

@@ -1,5 +1,7 @@
 package ensemble_test
 
+// Nothing is left of an ensemble: no process, no folder.
+
 import (
 	"bufio"
 	"fmt"

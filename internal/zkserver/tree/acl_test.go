@@ -1,5 +1,7 @@
 package tree_test
 
+// Whom an ACL lets do what, which ACLs and which paths there may be.
+
 import (
 	"testing"
 
@@ -9,7 +11,7 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
-func TestAllowed(t *testing.T) {
+func TestWhomAnACLAllows(t *testing.T) {
 	t.Parallel()
 	ip := jute.Identity{Scheme: "ip", ID: "127.0.0.1"}
 	ip6 := jute.Identity{Scheme: "ip", ID: "0:0:0:0:0:0:0:1"}
@@ -41,7 +43,7 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-func TestFix(t *testing.T) {
+func TestAnACLIsFixedOrRefused(t *testing.T) {
 	t.Parallel()
 	ids := []jute.Identity{{Scheme: "ip", ID: "127.0.0.1"}, {Scheme: "digest", ID: "u:x"}, {Scheme: "digest", ID: "v:y"}}
 	var many []jute.ACL
@@ -79,7 +81,7 @@ func TestFix(t *testing.T) {
 
 // An address is what the real server takes for one: numbers with leading zeros, but no IPv4 address
 // within an IPv6 one.
-func TestAddresses(t *testing.T) {
+func TestAnAddressIsWhatTheRealServerTakesForOne(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string][2]jute.Code{ // without IPv6 and with it
 		"127.0.0.01": {jute.OK, jute.OK}, "1.2.3.4/0": {jute.OK, jute.OK}, "1.2.3.4/": {jute.InvalidACL, jute.InvalidACL}, "1.2.3.256": {jute.InvalidACL, jute.InvalidACL},
@@ -97,7 +99,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestValid(t *testing.T) {
+func TestWhichPathsAreValid(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]bool{
 		"/": true, "/a": true, "/a/b": true, "/a.b/..c": true, "/ä": true, "/\ufffd": false, "": false, "a": false, "/a/": false, "//": false, "/a//b": false,

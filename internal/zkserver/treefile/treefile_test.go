@@ -1,5 +1,7 @@
 package treefile_test
 
+// The lines of a tree as text: what is in them, what people may write, which mistakes are named.
+
 import (
 	"bytes"
 	"fmt"
@@ -8,12 +10,19 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
+
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	everything = `{"zxid":"0x1a00000007"}
@@ -67,7 +76,7 @@ func TestAFileHasEverything(t *testing.T) {
 	require.Equal(t, strings.Split(everything, "\n"), strings.Split(text(t, got), "\n"))
 }
 
-func TestWhatPeopleWrite(t *testing.T) {
+func TestWhatPeopleWriteIsRead(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"{\"path\": \"/b\", \"data\": \"x\"}\n\n{\"path\": \"/a\"}",

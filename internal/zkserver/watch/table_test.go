@@ -1,6 +1,9 @@
 package watch_test
 
+// The table of watches: their modes, whom a path tells, and that nothing of a watch is left.
+
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,42 +24,6 @@ func fired(t *watch.Table[int], path string) (all []int) {
 	return all
 }
 
-func TestWatchesFireOnceInTheOrderInWhichTheyWereSet(t *testing.T) {
-	t.Parallel()
-	w := watch.NewTable[int](false)
-	for _, who := range []int{3, 1, 2, 1} {
-		w.Add("/a", who, watch.Once)
-	}
-	w.Add("/b", 1, watch.Once)
-	require.Equal(t, 4, w.Len())
-	require.Equal(t, []int{3, 1, 2}, fired(w, "/a"))
-	require.Empty(t, fired(w, "/a"))
-	require.Equal(t, 1, w.Len())
-	require.True(t, w.HasMode("/b", 1, watch.Every))
-	require.True(t, w.Watches("/b"))
-	require.False(t, w.Watches("/a"))
-}
-
-func TestRemoveAndDrop(t *testing.T) {
-	t.Parallel()
-	w := watch.NewTable[int](false)
-	for _, path := range []string{"/a", "/b"} {
-		for who := range 3 {
-			w.Add(path, who, watch.Once)
-		}
-	}
-	require.True(t, w.RemoveMode("/a", 1, watch.Every))
-	require.False(t, w.RemoveMode("/a", 1, watch.Every))
-	require.Equal(t, []int{0, 2}, fired(w, "/a"))
-	w.Drop(0)
-	w.Drop(2)
-	require.Equal(t, 1, w.Len())
-	w.Drop(1)
-	require.Zero(t, w.Len())
-	require.Zero(t, w.Paths())
-	require.Zero(t, w.Watchers())
-}
-
 func TestATellThatSetsTheWatchAgainIsNotToldTwice(t *testing.T) {
 	t.Parallel()
 	w := watch.NewTable[int](false)
@@ -70,7 +37,7 @@ func TestATellThatSetsTheWatchAgainIsNotToldTwice(t *testing.T) {
 	require.True(t, w.HasMode("/a", 1, watch.Every))
 }
 
-func TestModes(t *testing.T) {
+func TestEachModeFiresForItsPaths(t *testing.T) {
 	t.Parallel()
 	w := watch.NewTable[int](false)
 	w.Add("/", 1, watch.Recursive)
@@ -110,7 +77,7 @@ func TestModes(t *testing.T) {
 }
 
 // A table that keeps several modes tells a watcher once, and takes away what fires once.
-func TestSeveralModes(t *testing.T) {
+func TestATableOfSeveralModesTellsAWatcherOnce(t *testing.T) {
 	t.Parallel()
 	w := watch.NewTable[int](true)
 	w.Add("/a", 1, watch.Recursive)
@@ -140,8 +107,9 @@ func TestSeveralModes(t *testing.T) {
 	require.False(t, w.Recursive())
 }
 
-// The table behaves as a list of pairs does.
-func TestRandomHistories(t *testing.T) {
+// Watches that fire once do so in the order in which they were set, whatever was set and taken back
+// before.
+func TestTheTableBehavesAsAListOfPairs(t *testing.T) {
 	t.Parallel()
 	type pair struct {
 		path string
@@ -168,14 +136,8 @@ func TestRandomHistories(t *testing.T) {
 			switch rapid.IntRange(0, 5).Draw(rt, "what") {
 			case 0, 1, 2:
 				w.Add(p.path, p.who, watch.Once)
-				if len(drop(func(pair) bool { return false })) == 0 {
-					known := false
-					for _, q := range model {
-						known = known || q == p
-					}
-					if !known {
-						model = append(model, p)
-					}
+				if !slices.Contains(model, p) {
+					model = append(model, p)
 				}
 			case 3:
 				require.Equal(rt, drop(func(q pair) bool { return q.path == p.path }), fired(w, p.path))
@@ -186,6 +148,8 @@ func TestRandomHistories(t *testing.T) {
 				drop(func(q pair) bool { return q.who == p.who })
 			}
 			require.Equal(rt, len(model), w.Len())
+			require.Equal(rt, slices.Contains(model, p), w.HasMode(p.path, p.who, watch.Every))
+			require.Equal(rt, slices.ContainsFunc(model, func(q pair) bool { return q.path == p.path }), w.Watches(p.path))
 		}
 		count := 0
 		w.Each(func(path string, who int) {
@@ -193,5 +157,9 @@ func TestRandomHistories(t *testing.T) {
 			require.Contains(rt, model, pair{path, who})
 		})
 		require.Equal(rt, len(model), count)
+		for who := range 5 {
+			w.Drop(who)
+		}
+		require.Equal(rt, [3]int{}, [3]int{w.Len(), w.Paths(), w.Watchers()})
 	})
 }

@@ -1,5 +1,7 @@
 package wire_test
 
+// A way that is slow: its latency, its bandwidth, their order, and their end.
+
 import (
 	"io"
 	"net"
@@ -9,10 +11,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/zkserver/memnet"
 	"github.com/troupe-go/troupe/internal/zkserver/wire"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // ends are both ends of a slow way in virtual time; the bubble checks that no goroutine is left.
 func ends(t *testing.T, test func(t *testing.T, client net.Conn, server *wire.Wire)) {

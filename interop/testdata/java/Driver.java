@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import org.apache.zookeeper.KeeperException;
 
 /**
  * Carries out what a Go test asks of the Java client, of Curator and of ZooKeeper's own recipes.
@@ -53,14 +54,14 @@ public final class Driver {
             System.arraycopy(values, 0, line, 2, values.length);
             say(line);
         } catch (Throwable e) { // a test must hear of anything
-            say(tag, "err", Names.of(e));
+            say(tag, "err", e instanceof KeeperException ? ((KeeperException) e).code().name() : e.toString());
         }
     }
 
     private static String[] call(String name, String verb, String[] args) throws Exception {
         switch (verb) {
             case "open": // client, address, session timeout in ms
-                TARGETS.put(name, open(name, args[0], args[1], Integer.parseInt(args[2])));
+                TARGETS.put(name, open(args[0], args[1], Integer.parseInt(args[2])));
                 return new String[0];
             case "new": // kind, session, path, further arguments
                 TARGETS.put(name, Recipes.make(name, args[0], TARGETS.get(args[1]), args[2], Arrays.copyOfRange(args, 3, args.length)));
@@ -74,12 +75,12 @@ public final class Driver {
         }
     }
 
-    private static Target open(String name, String client, String address, int timeout) throws Exception {
+    private static Target open(String client, String address, int timeout) throws Exception {
         switch (client) {
             case "zookeeper":
-                return new Plain(name, address, timeout);
+                return new Plain(address, timeout);
             case "curator":
-                return new Curator(name, address, timeout);
+                return new Curator(address, timeout);
             default:
                 throw new IllegalArgumentException(client);
         }

@@ -1,9 +1,5 @@
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.util.Arrays;
-import java.util.Collection;
-import java.util.Iterator;
-import java.util.NoSuchElementException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
@@ -13,11 +9,6 @@ import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
-import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
-import org.apache.curator.framework.recipes.locks.Lease;
-import org.apache.curator.framework.recipes.queue.DistributedDelayQueue;
-import org.apache.curator.framework.recipes.queue.DistributedPriorityQueue;
-import org.apache.curator.framework.recipes.queue.MultiItem;
 import org.apache.curator.framework.recipes.queue.QueueBuilder;
 import org.apache.curator.framework.recipes.queue.QueueSerializer;
 import org.apache.curator.framework.recipes.queue.SimpleDistributedQueue;
@@ -30,7 +21,7 @@ import org.apache.zookeeper.recipes.lock.LockListener;
 import org.apache.zookeeper.recipes.lock.WriteLock;
 import org.apache.zookeeper.recipes.queue.DistributedQueue;
 
-/** The recipes of Curator and of ZooKeeper behind a few verbs: acquire and release, put and take. */
+/** The recipes of Curator and of ZooKeeper behind a few verbs: acquire and release, put. */
 final class Recipes {
     private Recipes() {}
 
@@ -42,26 +33,20 @@ final class Recipes {
                 return new Lock(new InterProcessReadWriteLock(curator(session), path).readLock());
             case "write":
                 return new Lock(new InterProcessReadWriteLock(curator(session), path).writeLock());
-            case "semaphore":
-                return new Permits(new InterProcessSemaphoreV2(curator(session), path, Integer.parseInt(more[0])));
             case "latch":
                 return new Latch(curator(session), path, more[0]);
             case "selector":
                 return new Selector(curator(session), path);
             case "simple-queue":
-                SimpleDistributedQueue simple = new SimpleDistributedQueue(curator(session), path);
-                return new Queue(simple::offer, simple::poll, simple::peek, simple::take);
+                return new Queue(new SimpleDistributedQueue(curator(session), path)::offer);
             case "distributed-queue":
-            case "priority-queue":
-            case "delay-queue":
-                return new Filled(curator(session), kind, path);
+                return new Queue(filled(curator(session), path));
             case "writelock":
                 return new Java(plain(session), path);
             case "support":
                 return new Support(name, plain(session), path, more[0]);
             case "queue":
-                DistributedQueue queue = new DistributedQueue(plain(session), path, ZooDefs.Ids.OPEN_ACL_UNSAFE);
-                return new Queue(queue::offer, queue::poll, queue::peek, queue::take);
+                return new Queue(new DistributedQueue(plain(session), path, ZooDefs.Ids.OPEN_ACL_UNSAFE)::offer);
             default:
                 throw new IllegalArgumentException(kind);
         }
@@ -114,27 +99,6 @@ final class Recipes {
         }
     }
 
-    private static final class Permits extends Possession {
-        private final InterProcessSemaphoreV2 semaphore;
-        private Lease lease;
-
-        Permits(InterProcessSemaphoreV2 semaphore) {
-            this.semaphore = semaphore;
-        }
-
-        @Override
-        boolean acquire(long millis) throws Exception {
-            Collection<Lease> leases = semaphore.acquire(1, millis, TimeUnit.MILLISECONDS);
-            lease = leases == null ? null : leases.iterator().next();
-            return lease != null;
-        }
-
-        @Override
-        void release() {
-            semaphore.returnLease(lease);
-        }
-    }
-
     /** LeaderLatch can be used once; each acquisition makes one. */
     private static final class Latch extends Possession {
         private final CuratorFramework client;
@@ -169,8 +133,6 @@ final class Recipes {
             switch (verb) {
                 case "leader": // whoever asks, candidate or not
                     return new String[] {new LeaderLatch(client, path).getLeader().getId()};
-                case "leads": // by what it knows, without a request
-                    return new String[] {latch.hasLeadership() ? "yes" : "no"};
                 default:
                     return super.call(verb, a);
             }
@@ -333,54 +295,27 @@ final class Recipes {
         boolean offer(byte[] data) throws Exception;
     }
 
-    private interface Take {
-        byte[] take() throws Exception;
-    }
-
     /** The queues of ZooKeeper and Curator's imitation of it. */
     private static final class Queue implements Driver.Target {
         private final Offer offer;
-        private final Take poll;
-        private final Take peek;
-        private final Take take;
 
-        Queue(Offer offer, Take poll, Take peek, Take take) {
+        Queue(Offer offer) {
             this.offer = offer;
-            this.poll = poll;
-            this.peek = peek;
-            this.take = take;
         }
 
         @Override
         public String[] call(String verb, String[] a) throws Exception {
-            switch (verb) {
-                case "put":
-                    offer.offer(a[0].getBytes(UTF_8));
-                    return new String[0];
-                case "poll": // nothing if it is empty
-                    return found(poll);
-                case "peek":
-                    return found(peek);
-                case "take": // waits
-                    return found(take);
-                default:
-                    throw new KeeperException.UnimplementedException();
+            if (!verb.equals("put")) {
+                throw new KeeperException.UnimplementedException();
             }
-        }
-
-        private static String[] found(Take how) throws Exception {
-            try {
-                byte[] data = how.take();
-                return data == null ? new String[0] : new String[] {new String(data, UTF_8)};
-            } catch (NoSuchElementException e) {
-                return new String[0];
-            }
+            offer.offer(a[0].getBytes(UTF_8));
+            return new String[0];
         }
     }
 
-    /** Curator's queues, of which nothing is taken. */
-    private static final class Filled implements Driver.Target {
-        private static final QueueSerializer<String> TEXT = new QueueSerializer<String>() {
+    /** A queue of Curator's, of which nothing is taken. */
+    private static Offer filled(CuratorFramework client, String path) throws Exception {
+        QueueSerializer<String> text = new QueueSerializer<String>() {
             @Override
             public byte[] serialize(String item) {
                 return item.getBytes(UTF_8);
@@ -391,51 +326,12 @@ final class Recipes {
                 return new String(bytes, UTF_8);
             }
         };
-
-        private final Put put;
-
-        private interface Put {
-            /** Puts items into one znode, with a priority or a delay in ms. */
-            void put(MultiItem<String> items, long number) throws Exception;
-        }
-
-        private static MultiItem<String> items(String... data) {
-            Iterator<String> items = Arrays.asList(data).iterator();
-            return () -> items.hasNext() ? items.next() : null;
-        }
-
-        Filled(CuratorFramework client, String kind, String path) throws Exception {
-            QueueBuilder<String> builder = QueueBuilder.builder(client, null, TEXT, path).putInBackground(false);
-            switch (kind) {
-                case "priority-queue":
-                    DistributedPriorityQueue<String> ranked = builder.buildPriorityQueue(0);
-                    ranked.start();
-                    put = (items, priority) -> ranked.putMulti(items, (int) priority);
-                    break;
-                case "delay-queue":
-                    DistributedDelayQueue<String> delayed = builder.buildDelayQueue();
-                    delayed.start();
-                    put = (items, delay) -> delayed.putMulti(items, System.currentTimeMillis() + delay);
-                    break;
-                default:
-                    org.apache.curator.framework.recipes.queue.DistributedQueue<String> queue = builder.buildQueue();
-                    queue.start();
-                    put = (items, none) -> queue.putMulti(items);
-            }
-        }
-
-        @Override
-        public String[] call(String verb, String[] a) throws Exception {
-            switch (verb) {
-                case "put": // data; priority or delay in ms
-                    put.put(items(a[0]), a.length > 1 ? Long.parseLong(a[1]) : 0);
-                    return new String[0];
-                case "together": // data of several items, put into one znode
-                    put.put(items(a), 0);
-                    return new String[0];
-                default:
-                    throw new KeeperException.UnimplementedException();
-            }
-        }
+        org.apache.curator.framework.recipes.queue.DistributedQueue<String> queue =
+                QueueBuilder.builder(client, null, text, path).putInBackground(false).buildQueue();
+        queue.start();
+        return data -> {
+            queue.put(new String(data, UTF_8));
+            return true;
+        };
     }
 }

@@ -27,15 +27,10 @@ def say(*words):
         sys.stdout.flush()
 
 
-def version(stat):
-    return "v%d" % stat.version
-
-
 class Session:
     """One KazooClient with the basic operations."""
 
-    def __init__(self, name, address, timeout):
-        self.name = name
+    def __init__(self, address, timeout):
         self.client = KazooClient(
             hosts=address,
             timeout=int(timeout) / 1000.0,
@@ -43,64 +38,16 @@ class Session:
             command_retry={"max_tries": -1, "delay": 0.05, "max_delay": 0.2},
         )
         self.client.start(timeout=60)
-        self.client.add_listener(lambda state: say("!", name, "state", state))
-
-    def told(self, event):
-        if event.path:  # watches also hear of the connection, which is told elsewhere
-            say("!", self.name, "watch", "%s %s" % (event.type, event.path))
 
     def create(self, path, data, mode):
-        return [
-            self.client.create(
-                path,
-                data.encode(),
-                ephemeral="e" in mode,
-                sequence="s" in mode,
-            )
-        ]
-
-    def get(self, path, watch=None):
-        data, stat = self.client.get(path, watch=self.told if watch else None)
-        return [data.decode(), version(stat)]
-
-    def set(self, path, data, expected):
-        return [version(self.client.set(path, data.encode(), int(expected)))]
+        return [self.client.create(path, data.encode(), ephemeral=mode == "e")]
 
     def delete(self, path, expected):
         self.client.delete(path, int(expected))
         return []
 
-    def exists(self, path, watch=None):
-        stat = self.client.exists(path, watch=self.told if watch else None)
-        return [version(stat) if stat else "no"]
-
-    def children(self, path, watch=None):
-        names = self.client.get_children(path, watch=self.told if watch else None)
-        return [",".join(sorted(names))]
-
-    def follow(self, path):
-        """DataWatch: kazoo's own watch that stays."""
-
-        @self.client.DataWatch(path)
-        def changed(data, stat):
-            text = "none" if stat is None else "%s %s" % (data.decode(), version(stat))
-            say("!", self.name, "data", text)
-
-        return []
-
-    def multi(self, *ops):
-        transaction = self.client.transaction()
-        for op in ops:
-            verb, path, *rest = op.split(" ")
-            if verb == "create":
-                transaction.create(path, rest[0].encode())
-            elif verb == "set":
-                transaction.set_data(path, rest[0].encode(), int(rest[1]))
-            elif verb == "check":
-                transaction.check(path, int(rest[0]))
-            else:
-                transaction.delete(path, int(rest[0]))
-        return [result(r) for r in transaction.commit()]
+    def children(self, path):
+        return [",".join(self.client.get_children(path))]
 
     def id(self):
         return ["0x%x" % self.client.client_id[0]]
@@ -111,16 +58,8 @@ class Session:
         return []
 
 
-def result(r):
-    if isinstance(r, Exception):
-        return type(r).__name__
-    if hasattr(r, "version"):
-        return version(r)
-    return str(r)
-
-
 class Possession:
-    """A lock, an election or a semaphore."""
+    """A lock or an election."""
 
     def __init__(self, recipe):
         self.recipe = recipe
@@ -182,24 +121,11 @@ class Queue:
         self.recipe.put(data.encode(), int(priority))
         return []
 
-    def poll(self):
-        data = self.recipe.get()
-        return [] if data is None else [data.decode()]
-
-    def length(self):
-        return [str(len(self.recipe))]
-
 
 class LockingQueue(Queue):
     def take(self, millis):
         data = self.recipe.get(timeout=int(millis) / 1000.0)
         return [] if data is None else [data.decode()]
-
-    def consume(self):
-        return ["yes" if self.recipe.consume() else "no"]
-
-    def release(self):
-        return ["yes" if self.recipe.release() else "no"]
 
 
 def make(kind, session, path, *more):
@@ -208,7 +134,6 @@ def make(kind, session, path, *more):
         # Beside kazoo only.
         "lock": lambda: Possession(c.Lock(path, *more)),
         "election": lambda: Candidate(lambda: c.Election(path, *more)),
-        "semaphore": lambda: Possession(c.Semaphore(path, max_leases=int(more[0]))),
         "read": lambda: Possession(c.ReadLock(path, *more)),
         "write": lambda: Possession(c.WriteLock(path, *more)),
         # Beside others in Troupe's layout.
@@ -226,7 +151,7 @@ targets = {}
 
 def call(name, verb, args):
     if verb == "open":  # client, address, session timeout in ms
-        targets[name] = Session(name, *args[1:])
+        targets[name] = Session(*args[1:])
         return []
     if verb == "new":  # kind, session, path, further arguments
         targets[name] = make(args[0], targets[args[1]], *args[2:])

@@ -1,0 +1,231 @@
+package zkserver_test
+
+// Watches: when they fire, in which order, for whom, and how they are set again after a
+// reconnection.
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver"
+)
+
+func TestWatchesFireOnceInOrderAndBeforeTheReply(t *testing.T) {
+	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+		c := join(t, s)
+		c.do(look(jute.OpExists, "/a"))
+		c.must(look(jute.OpGetChildren, "/"))
+		c.create("/a", 0)
+		require.Equal(t, []string{"NodeCreated /a", "NodeChildrenChanged /"}, c.events, "what came before the reply")
+		c.events = nil
+
+		c.must(look(jute.OpGetData, "/a"))
+		c.must(look(jute.OpExists, "/a")) // the same watch
+		c.must(set("/a", "x"))
+		c.must(set("/a", "x"))
+		require.Equal(t, []string{"NodeDataChanged /a"}, c.told())
+
+		c.must(look(jute.OpGetData, "/a"))
+		c.must(look(jute.OpGetChildren, "/a"))
+		c.must(look(jute.OpGetChildren, "/"))
+		c.must(remove("/a"))
+		require.Equal(t, []string{"NodeDeleted /a", "NodeChildrenChanged /"}, c.told(), "told once")
+	})
+}
+
+func TestAReadThatFailsLeavesNoWatchButExists(t *testing.T) {
+	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+		c := join(t, s)
+		c.do(look(jute.OpGetData, "/a"))
+		c.do(look(jute.OpGetChildren2, "/a"))
+		c.create("/a", 0)
+		require.Empty(t, c.told())
+		c.do(look(jute.OpExists, "/b"))
+		c.create("/b", 0)
+		require.Equal(t, []string{"NodeCreated /b"}, c.told())
+	})
+}
+
+func TestEventsAreKeptFromThoseWhoMayNotRead(t *testing.T) {
+	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+		owner, stranger := join(t, s), join(t, s)
+		owner.auth("digest", "u:p")
+		for _, c := range []*client{owner, stranger} {
+			require.Equal(t, jute.NoNode, c.do(look(jute.OpExists, "/secret")).Err)
+		}
+		secret := create("/secret", 0)
+		secret.ACL = []jute.ACL{{Perms: jute.PermAll, Scheme: "auth"}}
+		owner.must(secret)
+		require.Equal(t, []string{"NodeCreated /secret"}, owner.told())
+		require.Empty(t, stranger.told())
+	})
+}
+
+// B68, B69: watches go with the connection. A client that has come back sets them again, with the
+// last zxid that it has seen: what it missed is told at once, in the order of the lists, also of a
+// znode that was made again and has the same version; and the rest is armed, once for those that
+// fire once.
+func TestAClientThatHasComeBackIsToldWhatItMissed(t *testing.T) {
+	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+		old, other := join(t, s), join(t, s)
+		var seen int64
+		for _, path := range []string{"/same", "/changed", "/remade", "/deleted", "/parent"} {
+			seen = other.create(path, 0).Zxid
+		}
+		old.must(look(jute.OpGetData, "/changed"))
+		c, _ := shake(t, s, &jute.ConnectRequest{Timeout: 10000, SessionID: old.id, Password: old.password, LastZxidSeen: seen})
+		other.must(set("/changed", "x"))
+		other.must(remove("/remade"))
+		other.create("/remade", 0)
+		other.must(remove("/deleted"))
+		other.create("/parent/child", 0)
+		other.create("/created", 0)
+		require.Empty(t, c.told())
+		again := missed(seen, []string{"/same", "/changed", "/remade", "/deleted"}, []string{"/created", "/missing"}, []string{"/same", "/parent", "/deleted"})
+		again.Op, again.PersistW, again.RecursW = jute.OpSetWatches2, []string{"/often"}, []string{"/below"}
+		c.must(again)
+		require.Equal(t, []string{
+			"NodeDataChanged /changed", "NodeDataChanged /remade", "NodeDeleted /deleted", "NodeCreated /created", "NodeChildrenChanged /parent", "NodeDeleted /deleted",
+		}, c.told())
+		for range 2 {
+			other.must(set("/same", "x"))
+		}
+		other.create("/same/child", 0)
+		other.create("/missing", 0)
+		other.create("/often", 0)
+		other.must(set("/often", "x"))
+		other.create("/below", 0)
+		other.create("/below/that", 0)
+		require.Equal(t, []string{
+			"NodeDataChanged /same", "NodeChildrenChanged /same", "NodeCreated /missing", "NodeCreated /often", "NodeDataChanged /often",
+			"NodeCreated /below", "NodeCreated /below/that",
+		}, c.told())
+		require.Equal(t, jute.MarshallingError, c.do(missed(0, []string{jute.Null}, nil, nil)).Err)
+	})
+}
+
+func TestPersistentWatchesStay(t *testing.T) {
+	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+		c := join(t, s)
+		c.must(watch("/a", persistent))
+		c.create("/a", 0)
+		c.create("/a/b", 0)
+		c.must(set("/a/b", "not told"))
+		c.must(set("/a", "told"))
+		c.must(set("/a", "told again"))
+		require.Equal(t, []string{"NodeCreated /a", "NodeChildrenChanged /a", "NodeDataChanged /a", "NodeDataChanged /a"}, c.told())
+	})
+}
+
+func TestRecursiveWatchesHearOfWhatIsBelow(t *testing.T) {
+	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+		c := join(t, s)
+		c.must(watch("/a", recursive))
+		c.create("/a", 0)
+		c.create("/a/b", 0)
+		c.create("/ab", 0)
+		c.must(set("/a/b", "told"))
+		c.must(remove("/a/b"))
+		require.Equal(t, []string{"NodeCreated /a", "NodeCreated /a/b", "NodeDataChanged /a/b", "NodeDeleted /a/b"}, c.told(), "of changes, not of changed children")
+		require.Equal(t, jute.MarshallingError, c.do(watch("/a", 2)).Err)
+	})
+}
+
+// Before 3.9 a watch has the mode that it was set with last; since then a path's watches of
+// different modes stand side by side.
+func TestVersionsDifferInWatchesOnOnePath(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string, s *zkserver.Server) {
+		c := join(t, s)
+		c.create("/a", 0)
+		c.must(watch("/a", recursive))
+		c.must(watch("/a", persistent))
+		c.must(look(jute.OpGetData, "/a"))
+		c.must(set("/a", "1"))
+		require.Equal(t, []string{"NodeDataChanged /a"}, c.told(), "once, however many modes")
+		c.must(set("/a", "2"))
+		c.create("/a/b", 0)
+		if version < "3.9" {
+			require.Equal(t, []string{"NodeChildrenChanged /a"}, c.told(), "the last mode of its data was to fire once, of its children persistent")
+			return
+		}
+		require.Equal(t, []string{"NodeDataChanged /a", "NodeCreated /a/b", "NodeChildrenChanged /a"}, c.told())
+		c.must(unwatch("/a", ofPersistent))
+		c.must(set("/a", "3"))
+		c.must(remove("/a/b"))
+		require.Equal(t, []string{"NodeDataChanged /a", "NodeDeleted /a/b"}, c.told())
+		c.must(unwatch("/a", ofRecursive))
+		c.must(set("/a", "4"))
+		require.Empty(t, c.told())
+	})
+}
+
+// Before 3.9 a kind names tables, of all clients when they are looked for; since then the client's
+// own watches of a mode.
+func TestVersionsDifferInWhatAKindNames(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string, s *zkserver.Server) {
+		c, other := join(t, s), join(t, s)
+		c.create("/a", 0)
+		codes := func(c *client, of func(string, int32) jute.Request) (all []jute.Code) {
+			for kind := int32(ofChildren); kind <= ofRecursive; kind++ {
+				all = append(all, c.do(of("/a", kind)).Err)
+			}
+			return all
+		}
+		const yes, no, bad = jute.OK, jute.NoWatcher, jute.MarshallingError
+		old := version < "3.9"
+		either := func(before, since []jute.Code) []jute.Code {
+			if old {
+				return before
+			}
+			return since
+		}
+		c.must(look(jute.OpGetData, "/a"))
+		require.Equal(t, either([]jute.Code{no, yes, yes, bad, bad}, []jute.Code{no, yes, yes, no, no}), codes(c, check))
+		require.Equal(t, either([]jute.Code{no, yes, yes, bad, bad}, []jute.Code{no, no, no, no, no}), codes(other, check), "another's")
+		require.Equal(t, either([]jute.Code{no, no, no, bad, bad}, []jute.Code{no, no, no, no, no}), codes(other, unwatch), "only one's own can be taken back")
+		c.must(unwatch("/a", ofData))
+		c.must(watch("/a", persistent))
+		require.Equal(t, either([]jute.Code{yes, yes, yes, bad, bad}, []jute.Code{no, no, yes, yes, no}), codes(c, check))
+		require.Equal(t, either([]jute.Code{yes, yes, no, bad, bad}, []jute.Code{no, no, yes, no, no}), codes(c, unwatch))
+		c.must(watch("/a", recursive))
+		require.Equal(t, either([]jute.Code{yes, yes, yes, bad, bad}, []jute.Code{no, no, yes, no, yes}), codes(c, check))
+		require.Equal(t, jute.MarshallingError, c.do(check("/a", 0)).Err)
+		require.Equal(t, jute.MarshallingError, c.do(unwatch("/a", 6)).Err)
+	})
+}
+
+// Since 3.9 an event says which transaction it tells of, unless it is told to a client that has
+// come back.
+func TestVersionsDifferInTheNumberOfAnEvent(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string, s *zkserver.Server) {
+		c, other := join(t, s), join(t, s)
+		seen := other.create("/a", 0).Zxid
+		c.must(look(jute.OpGetData, "/a"))
+		changed := other.must(set("/a", "1")).Zxid
+		c.must(missed(seen, []string{"/a"}, []string{}, []string{}))
+		require.Equal(t, []string{"NodeDataChanged /a", "NodeDataChanged /a"}, c.told())
+		if version < "3.9" {
+			changed = -1
+		}
+		require.Equal(t, []int64{changed, -1}, c.zxids)
+	})
+}
+
+// Since 3.9.6 a client that comes back is told what it missed only of what it may read.
+func TestVersionsDifferInWhatIsToldToThoseWhoComeBack(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string, s *zkserver.Server) {
+		c, other := join(t, s), join(t, s)
+		other.must(guarded("/secret", jute.PermAll&^jute.PermRead))
+		other.create("/a", 0)
+		c.must(missed(0, []string{"/secret", "/a", "/gone"}, []string{"/secret"}, []string{"/secret"}))
+		want := []string{"NodeDataChanged /secret", "NodeDataChanged /a", "NodeDeleted /gone", "NodeCreated /secret", "NodeChildrenChanged /secret"}
+		if version == "3.9.6" {
+			want = []string{"NodeDataChanged /a", "NodeDeleted /gone"}
+		}
+		require.Equal(t, want, c.told())
+		other.must(set("/secret", "x"))
+		require.Empty(t, c.told(), "no watch was set")
+	})
+}

@@ -1,0 +1,306 @@
+package interop_test
+
+// Lines in which contenders of Troupe's stand with those of other libraries: locks and
+// elections. One table of kinds, and the stories that are told of each.
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// kind is a recipe of theirs, and ours as it has to be beside it.
+type kind struct {
+	us       func(t *testing.T, address, path string, opts ...session.Option) possessor
+	them     func(t *testing.T, address, path string) contender
+	election bool
+	patient  bool // theirs cannot give up waiting
+}
+
+func lockKind(layout lock.Layout, them func(t *testing.T, address, path string) contender) kind {
+	return kind{them: them, us: func(t *testing.T, address, path string, opts ...session.Option) possessor {
+		t.Helper()
+		return ourLock(t, alone, lock.New, address, path, layout, opts...)
+	}}
+}
+
+const theirID = "them"
+
+// candidacies are elections of theirs, the layout that ours has beside them, and the verb that asks
+// who leads: the first that is named.
+var candidacies = map[string]struct {
+	theirs maker
+	layout election.Layout
+	who    string
+}{
+	"curator's latch": {maker{driver: javaDriver, client: "curator", recipe: "latch", more: []string{theirID}}, election.Curator, "leader"},
+	"kazoo's":         {maker{driver: kazooDriver, client: "kazoo", recipe: "election", more: []string{theirID}}, election.Kazoo, "contenders"},
+	"support":         {maker{driver: javaDriver, client: "zookeeper", recipe: "support", more: []string{theirID}}, election.LeaderElectionSupport, "leader"},
+}
+
+// kinds are the locks and elections of theirs that stand in one line with Troupe's: in Troupe's own
+// layout, and in theirs.
+var kinds = func() map[string]kind {
+	goZooKeeper := lockKind(lock.Troupe, newGozk)
+	goZooKeeperInItsOwn := lockKind(lock.GoZooKeeper, newGozk)
+	goZooKeeper.patient, goZooKeeperInItsOwn.patient = true, true
+	writelock := maker{driver: javaDriver, client: "zookeeper", recipe: "writelock"}.contender
+	all := map[string]kind{
+		"curator":                 lockKind(lock.Troupe, maker{driver: javaDriver, client: "curator", recipe: "mutex"}.contender),
+		"selector":                lockKind(lock.Troupe, maker{driver: javaDriver, client: "curator", recipe: "selector"}.contender),
+		"kazoo":                   lockKind(lock.Troupe, maker{driver: kazooDriver, client: "kazoo", recipe: "lock-beside"}.contender),
+		"kazoo in its own":        lockKind(lock.Kazoo, maker{driver: kazooDriver, client: "kazoo", recipe: "lock"}.contender),
+		"writelock":               lockKind(lock.Troupe, writelock),
+		"writelock in its own":    lockKind(lock.JavaWriteLock, writelock),
+		"go-zookeeper":            goZooKeeper,
+		"go-zookeeper in its own": goZooKeeperInItsOwn,
+	}
+	for name, c := range candidacies {
+		all[name] = kind{election: true, them: c.theirs.contender, us: func(t *testing.T, address, path string, opts ...session.Option) possessor {
+			t.Helper()
+			return ourCandidate(t, c.layout, address, path, opts...)
+		}}
+	}
+	return all
+}()
+
+// Two of ours and two of theirs, for a while; some give up waiting.
+func TestNobodyHoldsBesideAnother(t *testing.T) {
+	tier.Soak(t)
+	t.Parallel()
+	onEach(t, kinds, func(t *testing.T, s *session.Session, address, path string, k kind) {
+		contend(t, s, path, 15, k.us(t, address, path), k.them(t, address, path), k.us(t, address, path), k.them(t, address, path))
+	})
+}
+
+// The same while everybody's connections break again and again. Not with WriteLock, which in a
+// retry looks for its znode under the wrong name.
+func TestNobodyHoldsBesideAnotherWhileConnectionsBreak(t *testing.T) {
+	tier.Soak(t)
+	t.Parallel()
+	onEach(t, only(kinds, "curator", "kazoo", "kazoo in its own"), func(t *testing.T, s *session.Session, address, path string, k kind) {
+		proxy := through(t, address)
+		g := newGuard(t, s, path+"-guard")
+		g.disturb = func(nth int) {
+			if nth%5 == 0 {
+				proxy.Reset() // while somebody holds, and others wait
+			}
+		}
+		address = proxy.Addr()
+		g.contend(t, s, path, 8, k.us(t, address, path), k.them(t, address, path), k.us(t, address, path), k.them(t, address, path))
+	})
+}
+
+// The same on three servers whose leader dies while somebody holds, and comes back.
+func TestNobodyHoldsBesideAnotherWhileTheLeaderDies(t *testing.T) {
+	tier.Soak(t)
+	t.Parallel()
+	each(t, only(kinds, "curator", "kazoo"), func(t *testing.T, k kind) {
+		e := ensemble.Start(t, 3)
+		servers := strings.Join(e.Servers(), ",")
+		s, path := open(t, servers), pathFor(t)
+		g, dead := newGuard(t, s, path+"-guard"), -1
+		g.disturb = func(nth int) {
+			switch nth {
+			case 6:
+				dead = bubble.Leader(t, e)
+				e.Kill(dead)
+			case 14:
+				if err := e.Restart(dead); err != nil {
+					g.fault(err.Error())
+				}
+			}
+		}
+		g.contend(t, s, path, 8, k.us(t, servers, path), k.them(t, servers, path), k.us(t, servers, path), k.them(t, servers, path))
+		require.Greater(t, len(g.order), 14, "it came back")
+	})
+}
+
+// Whoever comes first is first, of whatever library.
+func TestLinesGoByArrival(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	onEach(t, kinds, func(t *testing.T, s *session.Session, address, path string, k kind) {
+		arrivals(t, s, path, k.them(t, address, path), k.us(t, address, path), k.us(t, address, path),
+			k.them(t, address, path), k.them(t, address, path), k.us(t, address, path))
+	})
+}
+
+// A waiter that gives up leaves the others where they were: behind the holder.
+func TestAWaiterThatGivesUpLeavesTheOthersWhereTheyWere(t *testing.T) {
+	tier.Soak(t)
+	t.Parallel()
+	onEach(t, kinds, func(t *testing.T, s *session.Session, address, path string, k kind) {
+		orders := []string{"us them us", "them them us", "us them them", "us us them"}
+		switch {
+		case k.election:
+			orders = nil // LeaderElectionSupport stands again, at the end, if anybody leaves while it looks
+		case k.patient:
+			orders = []string{"us us them", "them us them"}
+		}
+		for _, order := range orders {
+			line, path := []contender{}, path+"_"+strings.ReplaceAll(order, " ", "_")
+			for who := range strings.FieldsSeq(order) {
+				if who == "us" {
+					line = append(line, k.us(t, address, path))
+				} else {
+					line = append(line, k.them(t, address, path))
+				}
+			}
+			givesUp(t, s, path, line[0], line[1], line[2])
+		}
+	})
+}
+
+// A holder whose process ends without a word is followed by the next.
+func TestAHolderThatDiesIsFollowedByTheNext(t *testing.T) {
+	tier.Soak(t)
+	t.Parallel()
+	onEach(t, kinds, func(t *testing.T, s *session.Session, address, path string, k kind) {
+		dies(t, s, path, k.us(t, address, path), k.them(t, address, path))
+		dies(t, s, path, k.them(t, address, path), k.us(t, address, path))
+	})
+}
+
+// A holder of ours that is cut off knows that it has lost before theirs is granted, and stands
+// again when it is back.
+func TestALossIsKnownBeforeTheyHold(t *testing.T) {
+	tier.Soak(t)
+	t.Parallel()
+	onEach(t, kinds, func(t *testing.T, s *session.Session, address, path string, k kind) {
+		proxy := through(t, address)
+		us := k.us(t, proxy.Addr(), path, session.WithTimeout(6*time.Second), session.WithTick(200*time.Millisecond))
+		holds(t, us)
+		next := k.them(t, address, path)
+		waiting := begin(next)
+		inLine(t, s, path, 2)
+		proxy.Blackhole()
+		require.NoError(t, (<-waiting).err)
+		select {
+		case <-us.possession().Done():
+			require.ErrorIs(t, us.possession().Err(), session.ErrLost)
+		default:
+			t.Fatal("they hold while ours believed that it does")
+		}
+		require.NoError(t, next.release())
+		proxy.Heal()
+		holds(t, us)
+		require.NoError(t, us.release())
+	})
+}
+
+// Who looks at the line with Troupe sees everybody in it, in order, with their sessions.
+func TestTheWholeLineIsSeen(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	onEach(t, kinds, func(t *testing.T, s *session.Session, address, path string, k kind) {
+		first, is := k.us(t, address, path).(*ours)
+		if !is {
+			return // see TestWhoLeadsIsKnownToBoth
+		}
+		holds(t, first)
+		line := []contender{first, k.them(t, address, path), k.us(t, address, path), k.them(t, address, path)}
+		var waiting []<-chan outcome
+		want := []int64{line[0].id()}
+		for i, c := range line[1:] {
+			waiting = append(waiting, begin(c))
+			inLine(t, s, path, i+2)
+			want = append(want, c.id())
+		}
+		seen, err := first.lock.Contenders(t.Context())
+		require.NoError(t, err)
+		var got []int64
+		for i, c := range seen {
+			got = append(got, c.SessionID)
+			require.Equal(t, i == 0, c.Holding)
+		}
+		require.Equal(t, want, got)
+		for i, c := range line {
+			require.NoError(t, c.release())
+			if i < len(waiting) {
+				require.NoError(t, (<-waiting[i]).err)
+			}
+		}
+	})
+}
+
+// Each side tells who leads, when it is the other.
+func TestWhoLeadsIsKnownToBoth(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	onBoth(t, func(t *testing.T, address string) {
+		s := open(t, address)
+		for name, c := range candidacies {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				path := pathFor(t)
+				us, them, asker := ourCandidate(t, c.layout, address, path), c.theirs.make(t, address, path), c.theirs.make(t, address, path)
+				holds(t, them)
+				leader, err := us.election.Current(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, theirID, leader.ID)
+				waiting := begin(us)
+				inLine(t, s, path, 2)
+				require.NoError(t, them.release())
+				require.NoError(t, (<-waiting).err)
+				theirs := begin(them)
+				inLine(t, s, path, 2)
+				candidates, err := us.election.Candidates(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, []string{us.label, theirID}, []string{candidates[0].ID, candidates[1].ID})
+				answer := asker.d.call(asker.rec, c.who)
+				require.Empty(t, answer.err)
+				require.Equal(t, us.label, strings.Split(answer.values[0], ",")[0])
+				require.NoError(t, us.release())
+				require.NoError(t, (<-theirs).err)
+				require.NoError(t, them.release())
+				empty(t, s, path)
+			})
+		}
+	})
+}
+
+// Who does not understand Troupe's names sees nobody, and there are two holders: the table in the
+// documentation says so, and guards are seen to notice.
+func TestWhatCannotStandTogetherIsNoticed(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	type pair struct {
+		ours   func(t *testing.T, address, path string) contender
+		theirs maker
+	}
+	locked := func(kind newLock) func(t *testing.T, address, path string) contender {
+		return func(t *testing.T, address, path string) contender {
+			t.Helper()
+			return ourLock(t, alone, kind, address, path, lock.Troupe)
+		}
+	}
+	elected := func(t *testing.T, address, path string) contender {
+		t.Helper()
+		return ourCandidate(t, election.Troupe, address, path)
+	}
+	onEach(t, map[string]pair{
+		"kazoo that was not told":                    {locked(lock.New), maker{driver: kazooDriver, client: "kazoo", recipe: "lock"}},
+		"curator's mutex and a shared lock":          {locked(lock.NewWrite), maker{driver: javaDriver, client: "curator", recipe: "mutex"}},
+		"curator's shared lock":                      {locked(lock.NewWrite), maker{driver: javaDriver, client: "curator", recipe: "write"}},
+		"curator's shared lock and an exclusive one": {locked(lock.New), maker{driver: javaDriver, client: "curator", recipe: "write"}},
+		"curator's latch":                            {elected, candidacies["curator's latch"].theirs},
+		"kazoo's election":                           {elected, candidacies["kazoo's"].theirs},
+	}, func(t *testing.T, s *session.Session, address, path string, p pair) {
+		g := newGuard(t, s, path+"-guard")
+		for _, c := range []contender{p.ours(t, address, path), p.theirs.make(t, address, path)} {
+			holds(t, c)
+			require.NoError(t, g.enter(c))
+		}
+		require.Len(t, g.wrong, 2, "seen here and in ZooKeeper")
+	})
+}
