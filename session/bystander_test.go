@@ -1,3 +1,5 @@
+// Nobody else suffers from a request at which servers hang up.
+
 package session_test
 
 import (
@@ -121,8 +123,7 @@ func (w *world) poisoned(poison func(w *world, s *session.Session) error, ask fu
 	const others = 10
 	s := w.open(session.WithDialer(w.farAway()))
 	for _, path := range []string{"/others", "/others/one"} {
-		_, err := s.Create(w.ctx, path, nil)
-		require.NoError(w, err)
+		w.create(s, path, nil)
 	}
 	held := w.client(s).hold(w, 1, "/line")
 	hangUps := w.hangsUpSlowly(func(r *zktest.Request) bool { return strings.HasSuffix(r.Path, "poison") })
@@ -184,8 +185,7 @@ func TestALargeRequestThatStandsByIsNotTooLarge(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithDialer(w.farAway()))
 		for _, path := range []string{"/line", "/poison"} {
-			_, err := s.Create(w.ctx, path, nil)
-			require.NoError(w, err)
+			w.create(s, path, nil)
 		}
 		came := make(chan struct{}, 10)
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
@@ -206,7 +206,37 @@ func TestALargeRequestThatStandsByIsNotTooLarge(t *testing.T) {
 			require.ErrorIs(w, err, session.ErrUnknownOutcome)
 		}
 		require.NoError(w, <-answer)
-		_, err := s.Create(w.ctx, "/line/larger", make([]byte, 6_000))
-		require.NoError(w, err)
+		w.create(s, "/line/larger", make([]byte, 6_000))
+	})
+}
+
+// Nor is it however often that happens: in the end it is alone, and answered.
+func TestWhoStandsByAtManyLossesIsNotBlamed(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		w.create(s, "/a", nil)
+		held, done := 0, make(chan error, 1)
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpGetData {
+				if held++; held < 8 {
+					return zktest.DropRequest // and so it is under way when the connection goes
+				}
+			}
+			return zktest.Pass
+		})
+		begun := time.Now()
+		w.client(s).Read(1, "/a", false, func(seen session.Seen) { done <- seen.Err })
+		for losses := 0; losses < 7; {
+			time.Sleep(10 * time.Millisecond)
+			var asked int
+			w.script(func() { asked = held })
+			if asked > losses {
+				w.srv.Disconnect(id(s))
+				losses++
+			}
+			require.Less(w, time.Since(begun), 20*time.Second)
+		}
+		require.NoError(w, <-done)
+		w.script(func() { require.Equal(w, 8, held) })
 	})
 }

@@ -1,10 +1,9 @@
+// What a client is told, joins, reads, looks at and watches.
+
 package session_test
 
 import (
-	"context"
-	"net"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +15,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestASeatIsToldThePresentStateFirst(t *testing.T) {
+func TestAClientIsToldThePresentStateFirst(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.session()
 		early := w.client(s) // which connects
@@ -35,36 +34,17 @@ func TestASeatIsToldThePresentStateFirst(t *testing.T) {
 	})
 }
 
-// wire counts what is written.
-type wire struct {
-	net.Conn
-	writes *atomic.Int64
-}
-
-func (c wire) Write(p []byte) (int, error) {
-	c.writes.Add(1)
-	return c.Conn.Write(p)
-}
-
 func TestJoinListTakesOneTrip(t *testing.T) {
 	inBubble(t, func(w *world) {
-		var writes atomic.Int64
-		s := w.open(session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := w.srv.Dialer()(ctx, network, addr)
-			return wire{c, &writes}, err
-		}))
-		t := w.client(s)
+		_, t := w.openClient()
 		first := t.join(w, 1, session.Join{Parent: "/deep/line", Name: "lock-", Data: []byte("x")})
 		require.NoError(w, first.Err)
 		require.Regexp(w, `^/deep/line/_c_[0-9a-f-]{36}-lock-0000000000$`, first.Path)
 		require.Equal(w, "x", string(t.read(w, 1, first.Path, false).Data))
 
-		// The server is slow, and the listing is there when the create is answered.
+		// The server is slow: the listing is there when the create is answered.
 		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpCreate2 })
 		w.requests()
-		before := writes.Load()
-		both := time.AfterFunc(time.Second-1, func() { before = writes.Load() - before })
-		defer both.Stop()
 		var order []string
 		var listed session.Listed
 		joined := wait(w, func(done func(session.Joined)) {
@@ -81,7 +61,6 @@ func TestJoinListTakesOneTrip(t *testing.T) {
 		require.NoError(w, listed.Err)
 		require.Len(w, listed.Names, 2)
 		require.EqualValues(w, 2, listed.Stat.NumChildren)
-		require.EqualValues(w, 1, before, "both were sent together")
 		ops := w.requests()
 		require.Len(w, ops, 2)
 		require.Contains(w, ops[0], "create")
@@ -90,12 +69,10 @@ func TestJoinListTakesOneTrip(t *testing.T) {
 	})
 }
 
-func TestJoinFailsForGood(t *testing.T) {
+func TestAJoinThatFailsLeavesNothingInTheRecord(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open()
-		t := w.client(s)
-		_, err := s.Create(w.ctx, "/line", nil, session.NodeACL(session.AnyoneACL(session.PermRead|session.PermAdmin)...))
-		require.NoError(w, err)
+		s, t := w.openClient()
+		w.create(s, "/line", nil, session.NodeACL(session.AnyoneACL(session.PermRead|session.PermAdmin)...))
 		var listed session.Listed
 		j := wait(w, func(done func(session.Joined)) {
 			t.JoinList(1, session.Join{Parent: "/line", Name: "lock-"}, done, func(l session.Listed) { listed = l })
@@ -109,10 +86,9 @@ func TestJoinFailsForGood(t *testing.T) {
 	})
 }
 
-func TestReplace(t *testing.T) {
+func TestAJoinReplacesAnOwnZnodeInOneTransaction(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open()
-		t := w.client(s)
+		s, t := w.openClient()
 		join := func(replace string) string {
 			j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Replace: replace})
 			require.NoError(w, j.Err)
@@ -133,124 +109,11 @@ func TestReplace(t *testing.T) {
 	})
 }
 
-func TestRemoveGoesOnUntilItIsDone(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open()
-		t := w.client(s)
-		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
-		_, err := s.SetACL(w.ctx, "/line", session.AnyoneACL(session.PermAll&^session.PermDelete), -1)
-		require.NoError(w, err)
-		removed := bubble.Begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, j.Path, done) }) })
-		time.Sleep(20 * time.Second)
-		require.Len(w, w.ephemerals(id(s)), 1)
-		_, err = s.SetACL(w.ctx, "/line", session.AnyoneACL(session.PermAll), -1)
-		require.NoError(w, err)
-		require.NoError(w, <-removed)
-		require.Empty(w, w.ephemerals(id(s)))
-		t.remove(w, 1, j.Path) // B04: once more does no harm
-		t.remove(w, 9, j.Path) // nor does it in an epoch that is not
-
-		// A remove that finds no connection ends with the epoch.
-		j = t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
-		w.srv.Kill(0)
-		removed = bubble.Begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, j.Path, done) }) })
-		w.srv.LoseSessions()
-		require.NoError(w, w.srv.Restart(0))
-		require.NoError(w, <-removed)
-		require.Zero(w, session.LedgerLen(s))
-	})
-}
-
-func TestLeaveDeletesWhatStands(t *testing.T) {
-	t.Parallel()
-	for name, delay := range map[string]time.Duration{"what stands": 0, "what is being made": time.Second} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s := w.open()
-				t := w.client(s)
-				h := t.hold(w, 1, "/other")
-				w.intercept(func(r *zktest.Request) zktest.Verdict {
-					if r.Op == zktest.OpCreate2 && delay > 0 {
-						return zktest.Delay(delay)
-					}
-					return zktest.Pass
-				})
-				t.Join(1, session.Join{Parent: "/other", Name: "lock-"}, func(session.Joined) {})
-				if delay == 0 {
-					synctest.Wait()
-					require.Len(w, w.ephemerals(id(s)), 2)
-				}
-				t.told()
-				t.Leave()
-				t.Leave()
-				<-h.Done()
-				require.Equal(w, session.ErrReleased, h.Err())
-				time.Sleep(5 * time.Second)
-				require.Empty(w, w.ephemerals(id(s)))
-				require.Zero(w, session.LedgerLen(s))
-				w.srv.Expire(id(s))
-				require.NoError(w, s.Sync(w.ctx, "/"))
-				require.Empty(w, t.told(), "an event after Leave")
-			})
-		})
-	}
-}
-
-func TestRecoverTellsWhatReallyExists(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s, other := w.open(), w.open()
-		t := w.client(s)
-		stands := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
-		deleted := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
-		require.NoError(w, other.Delete(w.ctx, deleted, -1))
-		// Another is being made when the recovery begins.
-		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpCreate2 })
-		t.Join(1, session.Join{Parent: "/line", Name: "lock-"}, func(session.Joined) {})
-		synctest.Wait()
-		type recovered struct {
-			paths []string
-			err   error
-		}
-		r := wait(w, func(done func(recovered)) {
-			t.Recover(1, func(paths, _ []string, err error) { done(recovered{paths, err}) })
-		})
-		require.NoError(w, r.err)
-		require.Len(w, r.paths, 2)
-		require.Contains(w, r.paths, stands)
-		require.ElementsMatch(w, r.paths, t.Leftovers())
-		require.ElementsMatch(w, r.paths, w.ephemerals(id(s)))
-		r = wait(w, func(done func(recovered)) {
-			t.Recover(2, func(paths, _ []string, err error) { done(recovered{paths, err}) })
-		})
-		require.ErrorIs(w, r.err, session.ErrExpired)
-	})
-}
-
-// A contender that somebody deletes is out of the record as soon as word of it comes, so that
-// nothing depends on trust any more.
-func TestTheLedgerFollowsDeletions(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s, other := w.open(), w.open()
-		t := w.client(s)
-		synctest.Wait() // it is told of its epoch: who reads before that may miss what the watch says
-		a := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
-		b := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
-		require.True(w, t.read(w, 1, a, true).Exists)
-		require.NoError(w, other.Delete(w.ctx, a, -1))
-		require.Contains(w, t.told(), "fired NodeDeleted "+a)
-		require.Equal(w, []string{b}, t.Leftovers())
-		require.NoError(w, other.Delete(w.ctx, b, -1))
-		require.False(w, t.read(w, 1, b, false).Exists)
-		require.Empty(w, t.Leftovers())
-	})
-}
-
-func TestWatchesOfSeats(t *testing.T) {
+func TestAWatchIsOneForAllClientsAndEachIsToldOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()
 		a, b := w.client(s), w.client(s)
-		_, err := s.Create(w.ctx, "/n", nil)
-		require.NoError(w, err)
+		w.create(s, "/n", nil)
 		require.True(w, a.read(w, 1, "/n", true).Exists)
 		require.True(w, a.read(w, 1, "/n", true).Exists, "twice, and told once")
 		require.True(w, b.read(w, 1, "/n", true).Exists)
@@ -265,8 +128,7 @@ func TestWatchesOfSeats(t *testing.T) {
 		a.told()
 		b.told()
 
-		_, err = other.Create(w.ctx, "/n/child", nil)
-		require.NoError(w, err)
+		w.create(other, "/n/child", nil)
 		require.Equal(w, []string{"fired NodeChildrenChanged /n"}, a.told())
 		require.Empty(w, b.told())
 		require.NoError(w, a.list(w, 1, "/n", true).Err)
@@ -282,8 +144,7 @@ func TestWatchesOfSeats(t *testing.T) {
 // B24: cycles without number leave nothing in any table.
 func TestB24_WatchTableStaysConstant(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open()
-		t := w.client(s)
+		s, t := w.openClient()
 		cycle := func() {
 			j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 			require.True(w, t.read(w, 1, j.Path, true).Exists)
@@ -302,4 +163,116 @@ func TestB24_WatchTableStaysConstant(t *testing.T) {
 		info, _ := w.srv.Session(id(s))
 		require.Zero(w, info.Watches)
 	}, zktest.WithJournal(16))
+}
+
+type looked struct {
+	found []session.Found
+	err   error
+}
+
+func (t *client) look(w *world, epoch uint64, queries ...session.Query) looked {
+	w.Helper()
+	return wait(w, func(done func(looked)) {
+		t.Look(epoch, queries, func(found []session.Found, err error) { done(looked{found, err}) })
+	})
+}
+
+// aLook looks at what there may be, and checks what is found: also what may not be read, which is
+// not the fault of the rest.
+func aLook(w *world, s *session.Session, t *client) {
+	w.Helper()
+	l := t.look(
+		w, 1, session.Query{Path: "/a"}, session.Query{Path: "/a", Children: true}, session.Query{Path: "/none"},
+		session.Query{Path: "/none", Children: true}, session.Query{Path: "/a/closed"}, session.Query{Path: "/a/closed", Children: true},
+		session.Query{Path: "/a/b"},
+	)
+	require.NoError(w, l.err)
+	require.Len(w, l.found, 7)
+	data, stat, err := s.Get(w.ctx, "/a")
+	require.NoError(w, err)
+	require.Equal(w, session.Found{Data: data, Stat: stat}, l.found[0])
+	require.ElementsMatch(w, []string{"b", "closed"}, l.found[1].Names)
+	require.Zero(w, l.found[1].Stat)
+	for i, err := range map[int]error{2: session.ErrNoNode, 3: session.ErrNoNode, 4: session.ErrNoAuth, 5: session.ErrNoAuth} {
+		require.Equal(w, session.Found{Err: err}, l.found[i])
+	}
+	require.Equal(w, "/a/b", string(l.found[6].Data))
+}
+
+// furnish makes what aLook looks at.
+func furnish(w *world, s *session.Session) {
+	w.Helper()
+	for _, path := range []string{"/a", "/a/b"} {
+		w.create(s, path, []byte(path), session.Parents())
+	}
+	w.create(s, "/a/closed", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
+}
+
+func TestALookFindsWhatReadsWould(t *testing.T) {
+	everywhere(t, func(w *world, s *session.Session) {
+		t := w.client(s)
+		furnish(w, s)
+		aLook(w, s, t)
+		if w.srv != nil {
+			require.Contains(w, w.requests(), "multiRead")
+		}
+		require.ErrorIs(w, t.look(w, 2, session.Query{Path: "/a"}).err, session.ErrExpired, "an epoch that has not begun")
+		require.Empty(w, t.look(w, 1).found)
+		var many []session.Query
+		for range 500 {
+			many = append(many, session.Query{Path: "/a"}, session.Query{Path: "/a", Children: true})
+		}
+		l := t.look(w, 1, many...)
+		require.NoError(w, l.err)
+		for i, f := range l.found {
+			require.NoError(w, f.Err)
+			require.Len(w, f.Names, i%2*2)
+		}
+		require.NoError(w, s.Close(w.ctx))
+		require.ErrorIs(w, t.look(w, 1, session.Query{Path: "/a"}).err, session.ErrClosed)
+	})
+}
+
+// The connection is lost under it, or the server is slow, or lacks the request: it is answered all
+// the same, once.
+func TestALookThatIsLostIsAnsweredAllTheSame(t *testing.T) {
+	each(t, bubble.Fates, func(w *world, fate zktest.Verdict) {
+		s, t := w.openClient()
+		furnish(w, s)
+		w.cutOnce(fate, func(r *zktest.Request) bool { return r.Op == zktest.OpMultiRead })
+		aLook(w, s, t)
+	})
+}
+
+// A lock that is held for a moment is released before its first read is out: then that is not sent
+// at all.
+func TestAReadOfWhatIsBeingRemovedIsNotSent(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		t, other := w.client(s), w.client(s)
+		own := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		rest := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpDelete })
+		w.requests()
+		w.srv.Kill(0) // so that nothing is sent for now
+		require.Equal(w, []string{"disconnected"}, t.told()[1:])
+		var mine, his, stays session.Seen
+		t.Read(1, own, true, func(a session.Seen) { mine = a })
+		t.Read(1, rest, true, func(a session.Seen) { stays = a })
+		other.Read(1, own, true, func(a session.Seen) { his = a })
+		removed := bubble.Begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, own, done) }) })
+		synctest.Wait()
+		require.NoError(w, w.srv.Restart(0))
+		require.NoError(w, <-removed)
+		synctest.Wait()
+		require.ErrorIs(w, mine.Err, session.ErrReleased)
+		require.NoError(w, his.Err, "another client's is: it has to know when the znode is gone")
+		require.True(w, stays.Exists)
+		require.ElementsMatch(w, []string{"delete " + own, "getData " + own, "getData " + rest}, w.requests())
+		require.Equal(w, []string{"reconnected"}, t.told())
+		require.Equal(w, 1, session.WatchEntries(s))
+
+		// Removed, and read again: that is another matter.
+		require.False(w, t.read(w, 1, own, true).Exists)
+	})
 }

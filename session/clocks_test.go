@@ -1,10 +1,12 @@
+// Clocks that jump, and a machine that sleeps.
+
 package session_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -13,64 +15,17 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A clock steps, somebody asks, and it steps back before anything else has noticed: the answer does
-// not become true again, and the possession is over.
+// A clock steps, somebody asks, and it steps back: the answer does not become true again, and the
+// possession is over. If it was noticed meanwhile, stepping back is another step, and what is asked
+// for then has to be proved anew.
 func TestValidStaysFalseWhenAClockStepsBack(t *testing.T) {
 	t.Parallel()
 	for name, step := range map[string]time.Duration{"ahead": time.Hour, "a little": timeout / 9, "back": -time.Hour} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s := w.open(session.WithTimeout(timeout))
-				t := w.client(s)
-				h := t.hold(w, 1, "/line")
-				steady(w, s)
-				t.told()
-				letGo := session.Hush(s)
-				session.ShiftWall(s, step)
-				valid := h.Valid()
-				session.ShiftWall(s, -step)
-				letGo()
-				require.False(w, valid)
-				require.False(w, h.Valid(), "it was said to be over")
-				synctest.Wait()
-				<-h.Done()
-				require.ErrorIs(w, h.Err(), session.ErrUntrusted)
-				require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
-				again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
-				require.NoError(w, err)
-				require.True(w, again.Valid())
-				require.False(w, h.Valid())
+		for _, noticed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, noticed %t", name, noticed), func(t *testing.T) {
+				inBubble(t, func(w *world) { w.stepsBack(step, noticed) })
 			})
-		})
-	}
-}
-
-// If it steps back when it has been noticed, that is another step. What is asked for then has to be
-// proved anew.
-func TestAClockThatStepsBackLaterEndsTrustAgain(t *testing.T) {
-	t.Parallel()
-	for name, step := range map[string]time.Duration{"ahead": time.Hour, "a little": timeout / 9, "back": -time.Hour} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s := w.open(session.WithTimeout(timeout))
-				t := w.client(s)
-				h := t.hold(w, 1, "/line")
-				steady(w, s)
-				t.told()
-				session.ShiftWall(s, step)
-				require.False(w, h.Valid())
-				require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
-				session.ShiftWall(s, -step)
-				require.False(w, h.Valid(), "it was said to be over")
-				_, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
-				require.ErrorIs(w, err, session.ErrUntrusted)
-				require.Equal(w, []string{"trust gained"}, t.told(), "nothing was held")
-				again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
-				require.NoError(w, err)
-				require.True(w, again.Valid())
-				require.False(w, h.Valid())
-			})
-		})
+		}
 	}
 }
 
@@ -129,31 +84,6 @@ func (w *world) releaseTooLate(halt func(*session.Session, *session.Hold), relea
 	require.Equal(w, []error{h.Err()}, *ends)
 }
 
-// The machine slept, or its clock was set: Done closes at once, also if nobody asks for Valid.
-func TestDoneClosesAtOnceWhenAClockJumps(t *testing.T) {
-	t.Parallel()
-	for name, jump := range map[string]func(*session.Session){
-		"the wall clock":          func(s *session.Session) { session.ShiftWall(s, time.Hour) },
-		"the wall clock, back":    func(s *session.Session) { session.ShiftWall(s, -time.Hour) },
-		"the wall clock, a bit":   func(s *session.Session) { session.ShiftWall(s, timeout*3/4) },
-		"the monotonic clock too": func(s *session.Session) { session.ShiftMono(s, time.Hour) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s := w.open(session.WithTimeout(timeout))
-				h := w.client(s).hold(w, 1, "/line")
-				steady(w, s)
-				time.Sleep(timeout / 50)
-				jump(s)
-				jumped := time.Now()
-				<-h.Done()
-				require.LessOrEqual(w, time.Since(jumped), 100*time.Millisecond)
-				require.ErrorIs(w, h.Err(), session.ErrUntrusted)
-			})
-		})
-	}
-}
-
 // asking is a log handler that asks the session how it stands, as one that adds that to each record
 // does.
 type asking struct {
@@ -171,7 +101,8 @@ func (a asking) Handle(context.Context, slog.Record) error {
 }
 
 func (a asking) WithAttrs([]slog.Attr) slog.Handler { return a }
-func (a asking) WithGroup(string) slog.Handler      { return a }
+
+func (a asking) WithGroup(string) slog.Handler { return a }
 
 // Nothing is logged while the session is locked: a handler may ask it for its status. Here the
 // timeout that is negotiated leaves nothing of trust, which is logged, and so is the rest of a life
@@ -196,4 +127,79 @@ func TestALogHandlerMayAskForTheStatus(t *testing.T) {
 		time.Sleep(timeout)
 		require.Greater(w, s.Status().Epoch, uint64(2))
 	}, zktest.WithTick(time.Second), zktest.WithSessionTimeouts(time.Second, timeout))
+}
+
+// B74: the machine sleeps, so that the wall clock is far ahead of the monotonic one, or a clock is
+// set. Done closes at once, also if nobody asks for Valid, and nothing is believed until ZooKeeper
+// has answered.
+func TestB74_SleepEndsTrust(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		jump func(s *session.Session)
+		back time.Duration // until trust is back
+	}{
+		"wall clock ahead":      {func(s *session.Session) { session.ShiftWall(s, time.Hour) }, timeout / 6},
+		"wall clock back":       {func(s *session.Session) { session.ShiftWall(s, -time.Hour) }, timeout / 6},
+		"less than the timeout": {func(s *session.Session) { session.ShiftWall(s, timeout*3/4) }, timeout / 2},
+		"a bit":                 {func(s *session.Session) { session.ShiftWall(s, timeout/9) }, timeout / 6},
+		"monotonic clock ahead": {func(s *session.Session) { session.ShiftMono(s, time.Hour) }, timeout / 2}, // nothing was heard for so long
+	} {
+		for _, asked := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, asked %t", name, asked), func(t *testing.T) {
+				inBubble(t, func(w *world) {
+					s, t, h := w.holding(session.WithTimeout(timeout))
+					steady(w, s)
+					time.Sleep(timeout / 50)
+					t.told()
+					c.jump(s)
+					jumped := time.Now()
+					if asked {
+						require.False(w, h.Valid(), "at once")
+					}
+					<-h.Done()
+					require.LessOrEqual(w, time.Since(jumped), 100*time.Millisecond)
+					require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+					time.Sleep(c.back - time.Since(jumped))
+					require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
+					again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
+					require.NoError(w, err)
+					time.Sleep(time.Hour)
+					require.True(w, again.Valid())
+					require.NoError(w, s.Close(w.ctx))
+				})
+			})
+		}
+	}
+}
+
+func (w *world) stepsBack(step time.Duration, noticed bool) {
+	s, t, h := w.holding(session.WithTimeout(timeout))
+	steady(w, s)
+	t.told()
+	letGo := func() {}
+	if !noticed {
+		letGo = session.Hush(s)
+	}
+	session.ShiftWall(s, step)
+	valid := h.Valid()
+	if noticed {
+		require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
+	}
+	session.ShiftWall(s, -step)
+	letGo()
+	require.False(w, valid)
+	require.False(w, h.Valid(), "it was said to be over")
+	if noticed {
+		_, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
+		require.ErrorIs(w, err, session.ErrUntrusted)
+		require.Equal(w, []string{"trust gained"}, t.told(), "nothing was held")
+	} else {
+		require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
+	}
+	<-h.Done()
+	require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+	again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
+	require.NoError(w, err)
+	require.True(w, again.Valid())
+	require.False(w, h.Valid())
 }

@@ -1,7 +1,11 @@
+// Close: what it waits for and for how long, and what is left behind.
+
 package session_test
 
 import (
 	"context"
+	"errors"
+	"net"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -9,7 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -17,8 +23,7 @@ import (
 // B71: nothing is left behind, whatever the session was doing. The bubble itself fails if a
 // goroutine is.
 func TestB71_CloseLeavesNothing(t *testing.T) {
-	t.Parallel()
-	for name, during := range map[string]func(w *world, s *session.Session){
+	each(t, map[string]func(w *world, s *session.Session){
 		"never connected":     func(*world, *session.Session) {},
 		"connecting":          func(w *world, s *session.Session) { _ = w.client(s) },
 		"nobody there":        func(w *world, s *session.Session) { w.srv.Kill(0); _ = w.client(s); time.Sleep(time.Minute) },
@@ -28,18 +33,14 @@ func TestB71_CloseLeavesNothing(t *testing.T) {
 			everythingGoingOn(w, s)
 			w.srv.Disconnect(id(s))
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s := w.session()
-				during(w, s)
-				require.NoError(w, s.Close(w.ctx))
-				require.NoError(w, s.Close(w.ctx))
-				synctest.Wait()
-				require.Empty(w, w.srv.Sessions(), "the ZooKeeper session is closed")
-			})
-		})
-	}
+	}, func(w *world, during func(w *world, s *session.Session)) {
+		s := w.session()
+		during(w, s)
+		require.NoError(w, s.Close(w.ctx))
+		require.NoError(w, s.Close(w.ctx))
+		synctest.Wait()
+		require.Empty(w, w.srv.Sessions(), "the ZooKeeper session is closed")
+	})
 }
 
 func everythingGoingOn(w *world, s *session.Session) {
@@ -54,24 +55,6 @@ func everythingGoingOn(w *world, s *session.Session) {
 	}
 }
 
-func TestCloseIsConfirmed(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s, other := w.open(), w.open()
-		h := w.client(s).hold(w, 1, "/line")
-		states := other.WatchData(w.ctx, h.Path())
-		require.True(w, newest(w, states).Exists)
-		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpCloseSession })
-		begun := time.Now()
-		ended := bubble.Begin(func() time.Time { <-h.Done(); return time.Now() })
-		require.NoError(w, s.Close(w.ctx))
-		require.Equal(w, begun, <-ended, "what is held ends first")
-		require.ErrorIs(w, h.Err(), session.ErrClosed)
-		require.ErrorIs(w, h.Err(), session.ErrLost)
-		require.Equal(w, time.Second, time.Since(begun), "and the server has confirmed it")
-		require.False(w, newest(w, states).Exists, "the next takes over at once")
-	})
-}
-
 func TestCloseFromManyGoroutines(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
@@ -79,8 +62,7 @@ func TestCloseFromManyGoroutines(t *testing.T) {
 		var closers sync.WaitGroup
 		for range 20 {
 			closers.Go(func() { // waited for below
-				ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
-				defer cancel()
+				ctx := w.within(time.Minute)
 				if err := s.Close(ctx); err != nil {
 					w.Error(err)
 				}
@@ -92,38 +74,258 @@ func TestCloseFromManyGoroutines(t *testing.T) {
 	})
 }
 
-// Whoever waits for the end hears what became of it, whoever began it. To those who come when it is
-// over there is nothing to report.
+// Whoever waits for the end hears what became of it, whoever began it, within its context. To those
+// who come when it is over there is nothing to report.
 func TestEveryoneWhoWaitsForTheEndHearsOfIt(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(w *world, s *session.Session){
-		"closed": func(w *world, s *session.Session) {
-			ctx, cancel := context.WithTimeout(w.ctx, 3*time.Second)
-			w.Cleanup(cancel)
-			go func() { _ = s.Close(ctx) }() // ends with the session
-		},
-		"closed after a failure": func(w *world, s *session.Session) {
+	closed := func(w *world, s *session.Session) {
+		ctx, cancel := context.WithTimeout(w.ctx, 3*time.Second)
+		w.Cleanup(cancel)
+		go func() { _ = s.Close(ctx) }() // ends with the session
+	}
+	each(t, map[string]func(w *world, s *session.Session, system *actors.System){
+		"closed": func(w *world, s *session.Session, _ *actors.System) { closed(w, s) },
+		"closed after a failure": func(w *world, s *session.Session, _ *actors.System) {
 			session.PanicSession(s, "on purpose")
-			ctx, cancel := context.WithTimeout(w.ctx, 3*time.Second)
-			w.Cleanup(cancel)
-			go func() { _ = s.Close(ctx) }() // ends with the session
+			closed(w, s)
 		},
-		"given up": func(_ *world, s *session.Session) {
+		"given up": func(_ *world, s *session.Session, _ *actors.System) {
 			for s.Err() == nil {
-				session.PanicSession(s, "on purpose")
-				time.Sleep(3 * time.Second)
+				session.PanicSession(s, errors.New("on purpose"))
+				time.Sleep(time.Second)
 			}
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s := w.open()
-				w.srv.Partition(id(s))
-				end(w, s)
-				synctest.Wait()
-				require.Error(w, s.Close(w.ctx), "the ZooKeeper session is left to expire")
-				require.NoError(w, s.Close(w.ctx), "that was it")
-			})
-		})
+		"its system is closed": func(w *world, _ *session.Session, system *actors.System) { require.NoError(w, system.Close(w.ctx)) },
+	}, func(w *world, end func(w *world, s *session.Session, system *actors.System)) {
+		system := actors.New()
+		s := w.open(session.WithSystem(system), session.WithTimeout(30*time.Second))
+		heal := w.srv.Partition(id(s))
+		end(w, s, system)
+		synctest.Wait()
+		ctx := w.within(10 * time.Millisecond)
+		require.ErrorIs(w, s.Close(ctx), context.DeadlineExceeded)
+		require.ErrorIs(w, s.Close(w.ctx), session.ErrSuspended, "the ZooKeeper session is left to expire")
+		require.NoError(w, s.Close(w.ctx), "that was it")
+		begun := time.Now()
+		require.NoError(w, system.Close(w.ctx))
+		require.Zero(w, time.Since(begun))
+		heal()
+	})
+}
+
+// over is a context that has ended.
+func (w *world) over() context.Context {
+	ctx, cancel := context.WithCancel(w.ctx)
+	cancel()
+	return ctx
+}
+
+// slowlyClosed has the server take d to close a ZooKeeper session.
+func (w *world) slowlyClosed(d time.Duration) {
+	w.cutOnce(zktest.Delay(d), func(r *zktest.Request) bool { return r.Op == zktest.OpCloseSession })
+}
+
+// What goes on behind the caller's back looks for a connection for as long as the ZooKeeper session
+// lives without, and ends then.
+func TestACloseThatIsGivenUpFindsAConnectionOrEnds(t *testing.T) {
+	each(t, map[string]bool{"a connection comes": true, "none comes": false}, func(w *world, heals bool) {
+		host := w.srv.Host("here")
+		var log journal
+		s := w.open(session.WithDialer(host.Dialer()), log.logger())
+		heal := host.Partition()
+		begun := time.Now()
+		ctx := w.within(3 * time.Second)
+		require.ErrorIs(w, s.Close(ctx), context.DeadlineExceeded)
+		require.Equal(w, 3*time.Second, time.Since(begun))
+		if heals {
+			time.Sleep(3 * time.Second)
+			heal()
+			require.NoError(w, s.Close(w.ctx))
+			require.Empty(w, w.srv.Sessions())
+			require.NotContains(w, log.String(), "could not be closed")
+			return
+		}
+		err := s.Close(w.ctx)
+		require.ErrorIs(w, err, session.ErrSuspended)
+		require.ErrorContains(w, err, "left to expire")
+		require.LessOrEqual(w, time.Since(begun), s.Status().Timeout)
+		require.NoError(w, s.Close(w.ctx), "that was it")
+		require.Contains(w, log.String(), "could not be closed", "nobody may have waited")
+	})
+}
+
+// sent notes the requests that go to the network.
+type sent struct {
+	net.Conn
+	mu  *sync.Mutex
+	ops *[]jute.Op
+}
+
+func (c sent) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if q := (&jute.Request{}); q.Decode(jute.NewReader(p[4:])) == nil {
+		*c.ops = append(*c.ops, q.Op)
 	}
+	return n, err
+}
+
+// A process may end as soon as Close has returned: the servers have been asked by then.
+func TestCloseHasAskedWhenItReturns(t *testing.T) {
+	inBubble(t, func(w *world) {
+		var mu sync.Mutex
+		var ops []jute.Op
+		s := w.open(session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := w.srv.Dialer()(ctx, network, addr)
+			return sent{conn, &mu, &ops}, err
+		}))
+		w.slowlyClosed(time.Second)
+		require.Error(w, s.Close(w.over()))
+		mu.Lock()
+		defer mu.Unlock()
+		require.Equal(w, jute.OpCloseSession, ops[len(ops)-1])
+	})
+}
+
+// Unless the network takes nothing: that is not waited for.
+func TestCloseDoesNotWaitForANetworkThatTakesNothing(t *testing.T) {
+	inBubble(t, func(w *world) {
+		n := &network{}
+		s := w.open(n.dialer(w.srv))
+		unclog := n.clog()
+		begun := time.Now()
+		require.ErrorIs(w, s.Close(w.over()), context.Canceled)
+		require.LessOrEqual(w, time.Since(begun), time.Second/10)
+		unclog()
+		require.NoError(w, s.Close(w.ctx))
+		synctest.Wait()
+		require.Empty(w, w.srv.Sessions())
+	})
+}
+
+// mute is a dialer to servers that take connections, and whatever comes over them, and never
+// answer.
+func (w *world) mute() func(context.Context, string, string) (net.Conn, error) {
+	return func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		go func() { // ends with the connection
+			for b := make([]byte, 1024); ; {
+				if _, err := far.Read(b); err != nil {
+					return
+				}
+			}
+		}()
+		return near, nil
+	}
+}
+
+func TestCloseOfASessionThatNeverConnectedHasNothingToTell(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.session(session.WithDialer(w.mute()))
+		s.Start()
+		time.Sleep(time.Minute)
+		begun := time.Now()
+		require.NoError(w, s.Close(w.ctx), "there was nothing")
+		require.LessOrEqual(w, time.Since(begun), 10*time.Second)
+	})
+}
+
+// With all the time in the world Close waits for a connection only for as long as the ZooKeeper
+// session can live without: what it would have done has happened by then.
+func TestCloseWaitsNoLongerThanTheZooKeeperSessionLives(t *testing.T) {
+	const timeout = 10 * time.Second
+	type row struct{ down, most time.Duration }
+	each(t, map[string]row{
+		"just parted":            {0, timeout},
+		"parted for a while":     {9 * time.Second, timeout}, // of which two thirds went by before the connection was given up
+		"parted for a long time": {5 * time.Minute, timeout / 3},
+	}, func(w *world, c row) {
+		host := w.srv.Host("here")
+		s := w.open(session.WithDialer(host.Dialer()))
+		path := w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		heal := host.Partition()
+		time.Sleep(c.down)
+		begun := time.Now()
+		err := s.Close(w.ctx)
+		require.ErrorIs(w, err, session.ErrSuspended)
+		require.ErrorContains(w, err, "left to expire")
+		require.ErrorContains(w, err, "10s")
+		require.LessOrEqual(w, time.Since(begun), c.most)
+		time.Sleep(2*time.Second + time.Millisecond) // sessions end at ticks
+		require.False(w, w.stands(path), "it ends as late as that")
+		heal()
+	})
+}
+
+// Whatever is to be tried again after a pause is not waited for by Close.
+func TestCloseDoesNotWaitForPauses(t *testing.T) {
+	type row struct {
+		refused zktest.Op
+		during  func(w *world, s *session.Session)
+	}
+	each(t, map[string]row{
+		"a watch that may not look": {zktest.OpGetData, func(w *world, s *session.Session) { _ = s.WatchData(w.ctx, "/line") }},
+		"a deletion that is refused": {zktest.OpDelete, func(w *world, s *session.Session) {
+			t := w.client(s)
+			t.Remove(1, t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path, func(error) {})
+		}},
+		"a server that is overloaded": {zktest.OpGetChildren2, func(w *world, s *session.Session) {
+			w.client(s).List(1, "/line", false, func(session.Listed) {})
+		}},
+	}, func(w *world, row row) {
+		s := w.open()
+		w.create(s, "/line", nil)
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			switch {
+			case r.Op != row.refused:
+				return zktest.Pass
+			case r.Op == zktest.OpGetChildren2:
+				return zktest.Fail(zktest.ErrThrottled)
+			}
+			return zktest.Fail(zktest.ErrNoAuth)
+		})
+		row.during(w, s)
+		for range 5 { // at different moments of its pauses
+			time.Sleep(time.Minute / 7)
+		}
+		begun := time.Now()
+		require.NoError(w, s.Close(w.ctx))
+		require.Zero(w, time.Since(begun))
+	})
+}
+
+// What is held ends first, at once. Close waits until the server has confirmed that it is given
+// back; a context that is over ends the wait alone, and nobody waits until it expires.
+func TestCloseGivesBackWhatIsHeld(t *testing.T) {
+	type row struct {
+		ctx  func(w *world) context.Context
+		err  error
+		took time.Duration
+	}
+	each(t, map[string]row{
+		"in time":                {func(w *world) context.Context { return w.ctx }, nil, time.Second},
+		"a context that is over": {(*world).over, context.Canceled, 0},
+	}, func(w *world, r row) {
+		s, other := w.open(), w.open()
+		h := w.client(s).hold(w, 1, "/line")
+		states := other.WatchData(w.ctx, h.Path())
+		require.True(w, newest(w, states).Exists)
+		w.slowlyClosed(time.Second)
+		begun := time.Now()
+		ended := bubble.Begin(func() time.Time { <-h.Done(); return time.Now() })
+		require.ErrorIs(w, s.Close(r.ctx(w)), r.err)
+		require.Equal(w, r.took, time.Since(begun))
+		require.Equal(w, begun, <-ended, "what is held ends first")
+		require.ErrorIs(w, h.Err(), session.ErrClosed)
+		require.ErrorIs(w, h.Err(), session.ErrLost)
+		bubble.Closed(w, s.Done())
+		require.ErrorIs(w, s.Err(), session.ErrClosed)
+		require.Equal(w, session.Closed, s.Status().State)
+		_, _, err := s.Get(w.ctx, "/")
+		require.ErrorIs(w, err, session.ErrClosed)
+		require.False(w, (<-states).Exists)
+		require.Equal(w, time.Second, time.Since(begun), "the next takes over at once")
+		synctest.Wait()
+		require.NoError(w, s.Close(w.over()), "nothing to report")
+	})
 }

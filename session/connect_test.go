@@ -1,15 +1,26 @@
+// What New accepts, and which servers it dials; a session connects by itself, its operations wait
+// with their context, and a closed one answers at once.
+
 package session_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"io"
+	"math"
 	"net"
+	"net/http/httptest"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -20,9 +31,7 @@ func TestAnOperationConnectsByItself(t *testing.T) {
 		s := w.session()
 		require.Equal(w, session.Connecting, s.Status().State)
 		require.Empty(w, w.srv.Sessions(), "New did I/O")
-		_, exists, err := s.Exists(w.ctx, "/nothing")
-		require.NoError(w, err)
-		require.False(w, exists)
+		require.False(w, w.exists(s, "/nothing"))
 		st := s.Status()
 		require.Equal(w, session.Connected, st.State)
 		require.EqualValues(w, 1, st.Epoch)
@@ -35,7 +44,7 @@ func TestOperationsWaitWithTheirContext(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.srv.Kill(0)
 		s := w.session()
-		for name, call := range operations(s) {
+		for name, call := range operations(s, "/a") {
 			begun := time.Now()
 			ctx, cancel := context.WithTimeoutCause(w.ctx, 3*time.Second, errors.New("enough of "+name))
 			err := call(ctx)
@@ -58,23 +67,11 @@ func TestConnectSaysWhyThereIsNoConnection(t *testing.T) {
 	inBubble(t, func(w *world) {
 		refused := errors.New("refused on purpose")
 		s := w.session(session.WithDialer(func(context.Context, string, string) (net.Conn, error) { return nil, refused }))
-		ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
-		defer cancel()
+		ctx := w.within(5 * time.Second)
 		err := s.Connect(ctx)
 		require.ErrorIs(w, err, context.DeadlineExceeded)
 		require.ErrorIs(w, err, refused)
 		require.ErrorContains(w, err, w.srv.Hosts()[0])
-	})
-}
-
-func TestOpenClosesWhatItOpened(t *testing.T) {
-	inBubble(t, func(w *world) {
-		w.srv.Kill(0)
-		ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
-		defer cancel()
-		_, err := session.Open(ctx, w.srv.Hosts(), session.WithDialer(w.srv.Dialer()))
-		require.ErrorIs(w, err, context.DeadlineExceeded)
-		synctest.Wait()
 	})
 }
 
@@ -83,12 +80,7 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
 		waiting := bubble.Begin(func() error {
-			remove := w.intercept(func(r *zktest.Request) zktest.Verdict {
-				if r.Op == zktest.OpGetData && r.Path == "/" {
-					return zktest.DropReply
-				}
-				return zktest.Pass
-			})
+			remove := w.meets(zktest.DropReply, func(r *zktest.Request) bool { return r.Op == zktest.OpGetData && r.Path == "/" })
 			defer remove()
 			_, _, err := s.Get(w.ctx, "/")
 			return err
@@ -98,7 +90,7 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 		require.NoError(w, s.Close(w.ctx))
 		require.ErrorIs(w, <-waiting, session.ErrClosed)
 		begun := time.Now()
-		for name, call := range operations(s) {
+		for name, call := range operations(s, "/a") {
 			require.ErrorIs(w, call(w.ctx), session.ErrClosed, name)
 		}
 		require.ErrorIs(w, s.Connect(w.ctx), session.ErrClosed)
@@ -117,35 +109,12 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 	})
 }
 
-// operations are all that a session can be asked for.
-func operations(s *session.Session) map[string]func(ctx context.Context) error {
-	return map[string]func(ctx context.Context) error{
-		"create":    func(ctx context.Context) error { _, err := s.Create(ctx, "/a", nil); return err },
-		"protected": func(ctx context.Context) error { _, err := s.Create(ctx, "/a", nil, session.Protected()); return err },
-		"get":       func(ctx context.Context) error { _, _, err := s.Get(ctx, "/a"); return err },
-		"exists":    func(ctx context.Context) error { _, _, err := s.Exists(ctx, "/a"); return err },
-		"children":  func(ctx context.Context) error { _, _, err := s.Children(ctx, "/a"); return err },
-		"set":       func(ctx context.Context) error { _, err := s.Set(ctx, "/a", nil, -1); return err },
-		"delete":    func(ctx context.Context) error { return s.Delete(ctx, "/a", -1) },
-		"acl":       func(ctx context.Context) error { _, _, err := s.ACL(ctx, "/a"); return err },
-		"set acl": func(ctx context.Context) error {
-			_, err := s.SetACL(ctx, "/a", session.AnyoneACL(session.PermAll), -1)
-			return err
-		},
-		"delete all": func(ctx context.Context) error { return s.DeleteAll(ctx, "/a") },
-		"ensure":     func(ctx context.Context) error { return s.EnsurePath(ctx, "/a") },
-		"sync":       func(ctx context.Context) error { return s.Sync(ctx, "/a") },
-		"quorum":     func(ctx context.Context) error { return s.SyncQuorum(ctx, "/a") },
-		"multi":      func(ctx context.Context) error { _, err := s.Multi(ctx, session.CheckOp("/a", -1)); return err },
-	}
-}
-
 // Every operation returns promptly when its context ends, also while it is under way.
 func TestOperationsLeaveWithTheirContext(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
 		heal := w.srv.Partition(id(s))
-		for name, call := range operations(s) {
+		for name, call := range operations(s, "/a") {
 			begun := time.Now()
 			ctx, cancel := context.WithTimeout(w.ctx, time.Millisecond)
 			err := call(ctx)
@@ -157,32 +126,189 @@ func TestOperationsLeaveWithTheirContext(t *testing.T) {
 	})
 }
 
-func TestReconnectionKeepsTheEpoch(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open()
-		first := s.Status()
-		for i := range 3 {
-			w.srv.Kill(i)
-			_, _, err := s.Exists(w.ctx, "/")
-			require.NoError(w, err)
-			require.NoError(w, w.srv.Restart(i))
-		}
-		now := s.Status()
-		require.Equal(w, first.SessionID, now.SessionID)
-		require.EqualValues(w, 1, now.Epoch)
-	}, zktest.WithServers(3))
+// Open closes what it opened, if that fails: nothing is left.
+func TestOpenThatFailsLeavesNothing(t *testing.T) {
+	type row struct {
+		trouble func(w *world)
+		err     error
+	}
+	each(t, map[string]row{
+		"nobody there":            {func(w *world) { w.srv.Kill(0) }, context.DeadlineExceeded},
+		"a credential is refused": {(*world).refuseCredentials, session.ErrAuthFailed},
+	}, func(w *world, r row) {
+		r.trouble(w)
+		ctx := w.within(5 * time.Second)
+		_, err := session.Open(ctx, w.srv.Hosts(), session.WithDialer(w.srv.Dialer()), session.WithAuth("digest", []byte("a:b")))
+		require.ErrorIs(w, err, r.err)
+		require.Empty(w, w.srv.Sessions())
+	})
 }
 
-func TestDialerGetsTheName(t *testing.T) {
+func TestNewNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	closed := actors.New()
+	require.NoError(t, closed.Close(t.Context()))
+	good := []string{"a:2181"}
+	for _, c := range []struct {
+		name    string
+		servers []string
+		opts    []session.Option
+		says    string
+	}{
+		{"no servers", nil, nil, "servers"},
+		{"an empty list", []string{}, nil, "servers"},
+		{"an empty address", []string{"a:1", ""}, nil, "servers[1]"},
+		{"an address with a space", []string{"a b:1"}, nil, "servers[0]"},
+		{"a port that is none", []string{"a:zookeeper"}, nil, "servers[0]"},
+		{"a port out of range", []string{"a:65536"}, nil, "servers[0]"},
+		{"no host", []string{":2181"}, nil, "servers[0]"},
+		{"two ports", []string{"a:1:2"}, nil, "servers[0]"},
+		{"half a bracket", []string{"[::1"}, nil, "servers[0]"},
+		{"a bad chroot", []string{"a:1/b//c"}, nil, "chroot"},
+		{"two chroots", []string{"a:1/b", "c:1/d"}, nil, "chroot"},
+		{"a nil option", good, []session.Option{nil}, "opts[0]"},
+		{"timeout zero", good, []session.Option{session.WithTimeout(0)}, "WithTimeout"},
+		{"timeout negative", good, []session.Option{session.WithTimeout(-time.Second)}, "WithTimeout"},
+		{"timeout beyond the protocol", good, []session.Option{session.WithTimeout((math.MaxInt32 + 1) * time.Millisecond)}, "WithTimeout"},
+		{"timeout beyond everything", good, []session.Option{session.WithTimeout(math.MaxInt64)}, "WithTimeout"},
+		{"namespace relative", good, []session.Option{session.WithNamespace("a")}, "WithNamespace"},
+		{"namespace with a slash at its end", good, []session.Option{session.WithNamespace("/a/")}, "WithNamespace"},
+		{"auth without a scheme", good, []session.Option{session.WithAuth("", []byte("secret"))}, "WithAuth"},
+		{"no ACL", good, []session.Option{session.WithACL()}, "WithACL"},
+		{"an ACL without permissions", good, []session.Option{session.WithACL(session.ACL{Scheme: "world", ID: "anyone"})}, "WithACL"},
+		{"nil TLS", good, []session.Option{session.WithTLS(nil)}, "WithTLS"},
+		{"nil dialer", good, []session.Option{session.WithDialer(nil)}, "WithDialer"},
+		{"nil logger", good, []session.Option{session.WithLogger(nil)}, "WithLogger"},
+		{"nil system", good, []session.Option{session.WithSystem(nil)}, "WithSystem"},
+		{"closed system", good, []session.Option{session.WithSystem(closed)}, "WithSystem"},
+		{"tick zero", good, []session.Option{session.WithTick(0)}, "WithTick"},
+		{"tick too long", good, []session.Option{session.WithTimeout(3 * time.Second), session.WithTick(2 * time.Second)}, "WithTick"},
+		{"margin zero", good, []session.Option{session.WithTrustMargin(0)}, "WithTrustMargin"},
+		{"margin of the whole timeout", good, []session.Option{session.WithTimeout(time.Second), session.WithTrustMargin(time.Second)}, "WithTrustMargin"},
+		{"packet too small", good, []session.Option{session.WithMaxPacket(100)}, "WithMaxPacket"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := session.New(c.servers, c.opts...)
+			require.ErrorContains(t, err, c.says)
+			require.NotContains(t, err.Error(), "secret")
+		})
+	}
+}
+
+func TestServersNeedNoPort(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"a", "a.b", "127.0.0.1", "::1", "[::1]", "fe80::1%eth0"} {
+		s, err := session.New([]string{addr})
+		require.NoError(t, err, addr)
+		require.NoError(t, s.Close(t.Context()))
+	}
+}
+
+func TestServersInTheFormOfTheJavaClient(t *testing.T) {
 	inBubble(t, func(w *world) {
+		var dialled []string
 		dial := w.srv.Dialer()
-		s, err := session.New([]string{"zk.example"}, session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-			require.Equal(w, "tcp", network)
-			require.Equal(w, "zk.example:2181", addr)
-			return dial(ctx, network, addr)
-		}))
+		s, err := session.New([]string{"127.0.0.1:1,127.0.0.1:2/app/x"}, session.WithNamespace("/ns"),
+			session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+				require.Equal(w, "tcp", network)
+				dialled = append(dialled, addr)
+				return dial(ctx, network, addr)
+			}))
 		require.NoError(w, err)
-		require.NoError(w, s.Connect(w.ctx))
+		require.Equal(w, "/app/x/ns/a", s.Path("/a"))
+		require.Equal(w, "/app/x/ns", s.Path("/"))
+		for path, want := range map[string]string{"/app/x/ns": "/", "/app/x/ns/a": "/a", "/app/x/nsa": "", "/b": ""} {
+			got, ok := s.Relative(path)
+			require.Equal(w, want, got)
+			require.Equal(w, want != "", ok)
+		}
+		require.Empty(w, dialled, "New did I/O")
+		w.create(s, "/a", nil)
+		require.Subset(w, []string{"127.0.0.1:1", "127.0.0.1:2"}, dialled)
 		require.NoError(w, s.Close(w.ctx))
 	})
+}
+
+// secured puts TLS in front of a server, and returns its address and what its clients trust.
+func secured(t *testing.T, server *zktest.Server) (addr string, roots *x509.CertPool) {
+	t.Helper()
+	issuer := httptest.NewTLSServer(nil) // for its certificate alone
+	issuer.Close()
+	roots = x509.NewCertPool()
+	roots.AddCert(issuer.Certificate())
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", issuer.TLS)
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	t.Cleanup(func() {
+		_ = listener.Close()
+		all.Wait()
+	})
+	target := server.Servers()[0]
+	all.Go(func() { // ends with the listener
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { relay(client, target) }) // ends when either side hangs up
+		}
+	})
+	return listener.Addr().String(), roots
+}
+
+func relay(client net.Conn, target string) {
+	defer client.Close()
+	upstream, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	defer upstream.Close()
+	var back sync.WaitGroup
+	back.Go(func() { // ends when the server hangs up, or the client has
+		_, _ = io.Copy(client, upstream)
+		_ = client.Close()
+	})
+	_, _ = io.Copy(upstream, client)
+	_ = upstream.Close()
+	back.Wait()
+}
+
+func TestASessionOverTLS(t *testing.T) {
+	t.Parallel()
+	addr, roots := secured(t, zktest.Start(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	s, err := session.Open(ctx, []string{addr}, session.WithTLS(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}))
+	require.NoError(t, err)
+	_, err = s.Create(ctx, "/secret", []byte("x"))
+	require.NoError(t, err)
+	data, _, err := s.Get(ctx, "/secret")
+	require.NoError(t, err)
+	require.Equal(t, "x", string(data))
+	require.NoError(t, s.Close(ctx))
+}
+
+// A server that cannot be verified is not talked to.
+func TestTLSVerifiesTheServer(t *testing.T) {
+	t.Parallel()
+	addr, _ := secured(t, zktest.Start(t))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := session.Open(ctx, []string{addr}, session.WithTLS(&tls.Config{MinVersion: tls.VersionTLS12}))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+// A credential is not even seen where somebody prints a session.
+func TestASessionThatIsPrintedKeepsItsSecrets(t *testing.T) {
+	t.Parallel()
+	s, err := session.New([]string{"a:1"}, session.WithAuth("digest", []byte("me:hunter2")))
+	require.NoError(t, err)
+	require.NoError(t, s.Close(t.Context())) // so that nothing changes while it is printed
+	for _, form := range []string{"%v", "%+v", "%#v"} {
+		said := fmt.Sprintf(form, s)
+		require.NotContains(t, said, "hunter2")
+		require.NotContains(t, said, "109 101 58", "me: as bytes")
+		require.NotContains(t, said, "0x6d, 0x65, 0x3a")
+	}
 }

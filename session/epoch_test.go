@@ -1,3 +1,6 @@
+// How epochs begin and end, what clients are told of that and in which order, and that no order of
+// losses leaves a session stuck.
+
 package session_test
 
 import (
@@ -9,13 +12,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
 func TestExpiryBeginsTheNextEpoch(t *testing.T) {
-	t.Parallel()
-	for name, expire := range map[string]func(w *world, id int64){
+	each(t, map[string]func(w *world, id int64){
 		"said so":                func(w *world, id int64) { w.srv.Expire(id) },
 		"another id, not a word": func(w *world, id int64) { w.srv.ExpireSilently(id) },
 		"the server lost its mind": func(w *world, _ int64) {
@@ -23,52 +26,45 @@ func TestExpiryBeginsTheNextEpoch(t *testing.T) {
 			w.srv.LoseSessions()
 			require.NoError(w, w.srv.Restart(0))
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s := w.open()
-				t := w.client(s)
-				h := t.hold(w, 1, "/line")
-				statuses := s.Observe(w.ctx)
-				require.Equal(w, session.Connected, (<-statuses).State)
-				first := id(s)
-				expire(w, first)
-				<-h.Done()
-				require.ErrorIs(w, h.Err(), session.ErrExpired)
-				require.ErrorIs(w, h.Err(), session.ErrLost)
-				require.NoError(w, s.Connect(w.ctx))
-				require.NotEqual(w, first, id(s))
-				require.EqualValues(w, 2, s.Status().Epoch)
-				synctest.Wait()
-				require.EqualValues(w, 2, (<-statuses).Epoch)
+	}, func(w *world, expire func(w *world, id int64)) {
+		s, t, h := w.holding()
+		statuses := s.Observe(w.ctx)
+		require.Equal(w, session.Connected, (<-statuses).State)
+		first := id(s)
+		expire(w, first)
+		<-h.Done()
+		require.ErrorIs(w, h.Err(), session.ErrExpired)
+		require.ErrorIs(w, h.Err(), session.ErrLost)
+		require.NoError(w, s.Connect(w.ctx))
+		require.NotEqual(w, first, id(s))
+		require.EqualValues(w, 2, s.Status().Epoch)
+		synctest.Wait()
+		require.EqualValues(w, 2, (<-statuses).Epoch)
 
-				told := t.told()
-				require.Contains(w, told[len(told)-2], "ended 1: ")
-				require.Contains(w, told[len(told)-2], session.ErrExpired.Error())
-				require.Equal(w, "began 2", told[len(told)-1])
-				require.Zero(w, session.LedgerLen(s))
+		told := t.told()
+		require.Contains(w, told[len(told)-2], "ended 1: ")
+		require.Contains(w, told[len(told)-2], session.ErrExpired.Error())
+		require.Equal(w, "began 2", told[len(told)-1])
+		require.Zero(w, session.LedgerLen(s))
 
-				// I7: what belongs to the old epoch does nothing in the new one.
-				require.ErrorIs(w, t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err, session.ErrExpired)
-				require.ErrorIs(w, t.read(w, 1, "/line", true).Err, session.ErrExpired)
-				require.ErrorIs(w, t.list(w, 1, "/line", false).Err, session.ErrExpired)
-				_, err := t.Hold(1, h.Path(), h.Token(), nil)
-				require.ErrorIs(w, err, session.ErrExpired)
-				_, err = h.Commit(w.ctx, session.CreateOp("/late", nil))
-				require.ErrorIs(w, err, session.ErrLost)
-				_, exists, err := s.Exists(w.ctx, "/late")
-				require.NoError(w, err)
-				require.False(w, exists)
-				require.Len(w, w.srv.Sessions(), 1, "no stray session")
-			})
-		})
-	}
+		// I7: what belongs to the old epoch does nothing in the new one.
+		require.ErrorIs(w, t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err, session.ErrExpired)
+		require.ErrorIs(w, t.read(w, 1, "/line", true).Err, session.ErrExpired)
+		require.ErrorIs(w, t.list(w, 1, "/line", false).Err, session.ErrExpired)
+		_, err := t.Hold(1, h.Path(), h.Token(), nil)
+		require.ErrorIs(w, err, session.ErrExpired)
+		_, err = h.Commit(w.ctx, session.CreateOp("/late", nil))
+		require.ErrorIs(w, err, session.ErrLost)
+		require.False(w, w.exists(s, "/late"))
+		require.Len(w, w.srv.Sessions(), 1, "no stray session")
+	})
 }
 
 // An epoch begins with its credentials, then a sync, and only then with what anybody wants of it.
 func TestAnEpochBeginsWithAuthAndSync(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.session(session.WithAuth("digest", []byte("a:b")), session.WithAuth("digest", []byte("c:d")))
+		var log journal
+		s := w.session(log.logger(), session.WithAuth("digest", []byte("a:hidden")), session.WithAuth("digest", []byte("c:hidden")))
 		states := s.WatchData(w.ctx, "/a")
 		require.False(w, (<-states).Exists)
 		for epoch := range 2 {
@@ -82,34 +78,56 @@ func TestAnEpochBeginsWithAuthAndSync(t *testing.T) {
 		w.srv.Disconnect(id(s))
 		time.Sleep(time.Minute)
 		require.Equal(w, []string{"setAuth", "setAuth"}, w.requests()[:2])
-		_, err := s.Create(w.ctx, "/mine", nil, session.NodeACL(session.AuthACL(session.PermAll)...))
-		require.NoError(w, err)
-		_, _, err = w.open().Get(w.ctx, "/mine")
+		w.create(s, "/mine", nil, session.NodeACL(session.AuthACL(session.PermAll)...))
+		_, _, err := w.open().Get(w.ctx, "/mine")
 		require.ErrorIs(w, err, session.ErrNoAuth)
+		require.NoError(w, s.Close(w.ctx))
+		require.Contains(w, log.String(), "epoch began")
+		require.NotContains(w, log.String(), "hidden")
 	})
 }
 
+// A refused credential ends the session for good, and its ZooKeeper session with it, for the
+// closing of which no server asks for credentials: what it has standing goes at once, so that
+// others take over. It says nothing of the ZooKeeper session: whoever holds something loses it with
+// this session, and not because ZooKeeper has said that its own is over.
 func TestARefusedCredentialEndsTheSession(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.session(session.WithAuth("digest", []byte("secret")), session.WithTimeout(4*time.Second))
-		w.intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Op == zktest.OpSetAuth {
-				return zktest.Fail(-115)
-			}
-			return zktest.Pass
-		})
+	each(t, map[string]bool{"at first": true, "on the way back": false}, func(w *world, first bool) {
+		s, other := w.session(session.WithAuth("digest", []byte("a:secret"))), w.open()
+		if first {
+			w.refuseCredentials()
+		}
 		t := w.client(s)
 		err := s.Connect(w.ctx)
-		require.ErrorIs(w, err, session.ErrAuthFailed)
-		require.ErrorIs(w, err, session.ErrClosed)
-		require.NotContains(w, err.Error(), "secret")
+		if first {
+			require.ErrorIs(w, err, session.ErrAuthFailed)
+			require.ErrorIs(w, err, session.ErrClosed)
+			require.NotContains(w, err.Error(), "secret")
+		} else {
+			require.NoError(w, err)
+			h := t.hold(w, 1, "/line")
+			gone := other.WatchData(w.ctx, h.Path())
+			require.True(w, newest(w, gone).Exists)
+			w.refuseCredentials()
+			w.srv.Disconnect(id(s))
+			<-h.Done()
+			require.True(w, w.stands(h.Path()))
+			for _, is := range []error{session.ErrLost, session.ErrClosed, session.ErrAuthFailed} {
+				require.ErrorIs(w, h.Err(), is)
+			}
+			require.NotErrorIs(w, h.Err(), session.ErrExpired)
+			begun := time.Now()
+			require.False(w, (<-gone).Exists)
+			require.Less(w, time.Since(begun), time.Second)
+		}
 		<-s.Done()
 		require.ErrorIs(w, s.Err(), session.ErrAuthFailed)
 		_, _, err = s.Get(w.ctx, "/")
 		require.ErrorIs(w, err, session.ErrAuthFailed)
-		require.NoError(w, s.Close(w.ctx))
-		told := t.told()
-		require.Contains(w, told[len(told)-1], "session ended")
+		require.NoError(w, s.Close(w.ctx), "it is confirmed")
+		require.Contains(w, last(t.told()), "session ended")
+		require.Len(w, w.srv.Sessions(), 1)
+		require.Equal(w, id(other), w.srv.Sessions()[0].ID)
 	})
 }
 
@@ -124,8 +142,7 @@ func TestBarrenEpochsArePaced(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
-		defer cancel()
+		ctx := w.within(time.Minute)
 		require.ErrorIs(w, s.Connect(ctx), context.DeadlineExceeded)
 		require.Less(w, s.Status().Epoch, uint64(60))
 		require.Greater(w, s.Status().Epoch, uint64(5))
@@ -138,14 +155,12 @@ func TestB72_FlapsLoseNothing(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()
 		t := w.client(s)
-		_, err := other.Create(w.ctx, "/a", nil)
-		require.NoError(w, err)
+		w.create(other, "/a", nil)
 		require.True(w, t.read(w, 1, "/a", true).Exists)
 		t.told()
 		for range 1000 {
 			w.srv.Disconnect(id(s))
-			_, err := other.Set(w.ctx, "/a", nil, -1)
-			require.NoError(w, err)
+			w.write(other, "/a", nil)
 			require.NoError(w, s.Sync(w.ctx, "/"))
 			told := t.told()
 			require.Len(w, told, 3)
@@ -161,8 +176,7 @@ func TestB72_FlapsLoseNothing(t *testing.T) {
 // B70: whatever the order in which loss and reconnection come, the session ends up connected.
 func TestB70_NeverStuck(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open(session.WithTimeout(timeout))
-		t := w.client(s)
+		s, t := w.openClient(session.WithTimeout(timeout))
 		for i := range 60 {
 			epoch := s.Status().Epoch
 			_ = t.hold(w, epoch, "/line")
@@ -190,8 +204,7 @@ func TestB70_NeverStuck(t *testing.T) {
 // that was read after a reconnection must not be taken for one of before.
 func TestWhatComesOverAConnectionIsToldBehindIt(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open()
-		t := w.client(s)
+		s, t := w.openClient()
 		require.NoError(w, s.EnsurePath(w.ctx, "/a"))
 		require.True(w, t.read(w, 1, "/a", true).Exists)
 		require.Equal(w, []string{"began 1"}, t.told())
@@ -207,5 +220,28 @@ func TestWhatComesOverAConnectionIsToldBehindIt(t *testing.T) {
 		letGo()
 		require.Equal(w, []string{"disconnected", "reconnected", "fired NodeDataChanged /a"}, t.told())
 		require.True(w, answered)
+	})
+}
+
+// refuseCredentials lets the server refuse every credential from now on.
+func (w *world) refuseCredentials() {
+	w.meets(zktest.Fail(-115), func(r *zktest.Request) bool { return r.Op == zktest.OpSetAuth })
+}
+
+// A client is told why the session ended, also if the actors were stopped while somebody was just
+// closing it.
+func TestAClientIsToldWhyTheSessionEnded(t *testing.T) {
+	inBubble(t, func(w *world) {
+		system := actors.New()
+		s, t := w.openClient(session.WithSystem(system))
+		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		_, err := t.Hold(1, j.Path, j.Stat.Czxid, func(error) {
+			system.Scope().Stop()
+			time.Sleep(time.Second)
+		})
+		require.NoError(w, err)
+		require.NoError(w, s.Close(w.ctx))
+		require.Equal(w, "session ended: "+session.ErrClosed.Error(), last(t.told()))
+		require.NoError(w, system.Close(w.ctx))
 	})
 }

@@ -1,8 +1,9 @@
+// A znode, or an epoch, is told as gone when ZooKeeper has said so, and not before.
+
 package session_test
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,11 +16,6 @@ import (
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
-
-// stands tells whether a znode is there, as the server has it.
-func (w *world) stands(path string) bool {
-	return slices.ContainsFunc(w.srv.Sessions(), func(s zktest.Session) bool { return slices.Contains(s.Ephemeral, path) })
-}
 
 // parted is a process that is cut off while it holds something and removes something else.
 type parted struct {
@@ -44,11 +40,8 @@ func (w *world) part() *parted {
 	w.Helper()
 	from := w.srv.Host("this")
 	p := &parted{world: w, removed: make(chan error, 1)}
-	w.intercept(func(r *zktest.Request) zktest.Verdict {
-		if r.Op == zktest.OpSetAuth && p.refuse.Load() || r.Op == zktest.OpCloseSession && p.enforce.Load() {
-			return zktest.Fail(-115)
-		}
-		return zktest.Pass
+	w.meets(zktest.Fail(-115), func(r *zktest.Request) bool {
+		return r.Op == zktest.OpSetAuth && p.refuse.Load() || r.Op == zktest.OpCloseSession && p.enforce.Load()
 	})
 	p.s = w.open(session.WithTimeout(timeout), session.WithDialer(from.Dialer()), session.WithAuth("digest", []byte("a:b")))
 	p.id = id(p.s)
@@ -232,29 +225,6 @@ func (p *parted) closeInVain() {
 	defer cancel()
 	require.ErrorIs(p, p.s.Close(ctx), context.DeadlineExceeded)
 	require.True(p, p.stands(p.doomed) && p.stands(p.held.Path()), "they are left to expire")
-}
-
-// A refused credential says nothing of the ZooKeeper session. Whoever holds something loses it with
-// this session, and not because ZooKeeper has said that its own is over.
-func TestARefusedCredentialIsNoExpiry(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open(session.WithAuth("digest", []byte("a:b")))
-		h := w.client(s).hold(w, 1, "/line")
-		w.intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Op == zktest.OpSetAuth {
-				return zktest.Fail(-115)
-			}
-			return zktest.Pass
-		})
-		w.srv.Disconnect(id(s))
-		<-h.Done()
-		require.True(w, w.stands(h.Path()))
-		for _, is := range []error{session.ErrLost, session.ErrClosed, session.ErrAuthFailed} {
-			require.ErrorIs(w, h.Err(), is)
-		}
-		require.NotErrorIs(w, h.Err(), session.ErrExpired)
-		<-s.Done()
-	})
 }
 
 // What was sent in an epoch that a failure ended may be under way until its ZooKeeper session is

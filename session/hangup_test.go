@@ -1,3 +1,5 @@
+// Servers hang up at what they do not know and at what is too large: such a request is given up.
+
 package session_test
 
 import (
@@ -12,41 +14,34 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// hangsUp lets the servers hang up at the requests that match, as servers do at what they don't
-// know and at what is too large for them.
-func (w *world) hangsUp(at func(r *zktest.Request) bool) (times func() int) {
-	n := 0
-	w.intercept(func(r *zktest.Request) zktest.Verdict {
-		if !at(r) {
-			return zktest.Pass
-		}
-		n++
-		return zktest.CutBefore
-	})
-	return func() (all int) {
-		w.script(func() { all = n })
-		return all
-	}
-}
-
-// ZooKeeper before 3.5 doesn't know containers, nor create2, and hangs up. That is found out twice,
-// remembered for the epoch, and parents are made persistent.
+// ZooKeeper before 3.5 doesn't know containers, nor create2: it says so, or hangs up. The latter is
+// found out twice, remembered for the epoch, and parents are made persistent.
 func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
-	inBubble(t, func(w *world) {
-		w.hangsUp(func(r *zktest.Request) bool { return r.Op == zktest.OpCreate2 })
-		times := w.hangsUp(func(r *zktest.Request) bool { return r.Op == zktest.OpCreateContainer })
-		s := w.open()
-		t := w.client(s)
+	each(t, map[string]zktest.Verdict{"says so": zktest.Fail(zktest.ErrUnimplemented), "hangs up": zktest.CutBefore}, func(w *world, refusal zktest.Verdict) {
+		asked := 0
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			switch r.Op {
+			case zktest.OpCreateContainer:
+				asked++
+				return refusal
+			case zktest.OpCreate2:
+				return refusal
+			}
+			return zktest.Pass
+		})
+		s, t := w.openClient()
 		require.NoError(w, t.join(w, 1, session.Join{Parent: "/a/b/line", Name: "lock-"}).Err)
 		require.NoError(w, t.join(w, 1, session.Join{Parent: "/c/d/line", Name: "lock-"}).Err)
-		require.LessOrEqual(w, times(), 2)
+		w.script(func() { require.LessOrEqual(w, asked, 2) })
 		_, stat, err := s.Get(w.ctx, "/c/d/line")
 		require.NoError(w, err)
 		require.Zero(w, stat.EphemeralOwner, "not persistent")
+		w.create(s, "/e/f/g", nil, session.Parents())
 		_, err = s.Create(w.ctx, "/container", nil, session.Container())
 		require.ErrorIs(w, err, session.ErrUnsupported)
 	})
@@ -93,58 +88,73 @@ func TestAnswersThatAreLostMakeNoPersistentParents(t *testing.T) {
 }
 
 // A request at which servers hang up is asked three times, with pauses, and ends with an error that
-// says so; eight times if every server knows its like, since it may be the network then. The
-// session goes on.
+// says so; eight times if every server knows its like, since it may be the network then. So is what
+// goes ahead of it, since a znode above is missing, or the namespace's own. The session goes on.
 func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		op    zktest.Op
-		usual bool
-		ask   func(w *world, s *session.Session, t *client) error
-	}{
-		"joining": {zktest.OpCreate2, true, func(w *world, s *session.Session, t *client) error {
-			return t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err
-		}},
-		"ensuring": {zktest.OpCreate, true, func(w *world, s *session.Session, t *client) error {
-			return wait(w, func(done func(error)) { t.Ensure(1, "/line/bad", false, nil, done) })
-		}},
-		"reading":  {zktest.OpGetData, true, func(w *world, s *session.Session, t *client) error { return t.read(w, 1, "/line/bad", false).Err }},
-		"watching": {zktest.OpGetData, true, func(w *world, s *session.Session, t *client) error { return t.read(w, 1, "/line/bad", true).Err }},
-		"of the application": {zktest.OpGetData, true, func(w *world, s *session.Session, t *client) error {
+	type row struct {
+		opts []session.Option
+		ask  func(w *world, s *session.Session, t *client) error
+	}
+	join := func(parent string) func(*world, *session.Session, *client) error {
+		return func(w *world, _ *session.Session, t *client) error {
+			return t.join(w, 1, session.Join{Parent: parent, Name: "lock-"}).Err
+		}
+	}
+	ensure := func(path string) func(*world, *session.Session, *client) error {
+		return func(w *world, _ *session.Session, t *client) error {
+			return wait(w, func(done func(error)) { t.Ensure(1, path, false, nil, done) })
+		}
+	}
+	create := func(path string, opts ...session.CreateOption) func(*world, *session.Session, *client) error {
+		return func(w *world, s *session.Session, _ *client) error {
+			_, err := s.Create(w.ctx, path, nil, opts...)
+			return err
+		}
+	}
+	namespace := []session.Option{session.WithNamespace("/bad")}
+	each(t, map[string]row{
+		"joining":  {nil, join("/line")},
+		"ensuring": {nil, ensure("/line/bad")},
+		"reading":  {nil, func(w *world, _ *session.Session, t *client) error { return t.read(w, 1, "/line/bad", false).Err }},
+		"watching": {nil, func(w *world, _ *session.Session, t *client) error { return t.read(w, 1, "/line/bad", true).Err }},
+		"of the application": {nil, func(w *world, s *session.Session, _ *client) error {
 			_, _, err := s.Get(w.ctx, "/line/bad")
 			return err
 		}},
-		"protected": {zktest.OpCreate, true, func(w *world, s *session.Session, t *client) error {
-			_, err := s.Create(w.ctx, "/line/bad", nil, session.Protected())
+		"protected": {nil, create("/line/bad", session.Protected())},
+
+		"parent of a contender":     {nil, join("/bad/line")},
+		"parent of what is ensured": {nil, ensure("/bad/line")},
+		"parent of a path":          {nil, func(w *world, s *session.Session, _ *client) error { return s.EnsurePath(w.ctx, "/bad/line") }},
+		"parent of a znode":         {nil, create("/bad/a", session.Parents())},
+		"parent of a protected one": {nil, create("/bad/a", session.Parents(), session.Protected())},
+		"namespace of a znode":      {namespace, create("/a")},
+		"namespace of a transaction": {namespace, func(w *world, s *session.Session, _ *client) error {
+			_, err := s.Multi(w.ctx, session.CreateOp("/a", nil))
 			return err
 		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s := w.open(session.WithRetry(session.RetryTimes(8))) // which governs the application's reads
-				_, err := s.Create(w.ctx, "/line", nil)
-				require.NoError(w, err)
-				times := w.hangsUp(func(r *zktest.Request) bool {
-					return strings.HasPrefix(r.Path, "/line/") && (r.Op == c.op || r.Op == zktest.OpCreate)
-				})
-				t := w.client(s)
-				begun := time.Now()
-				require.ErrorIs(w, c.ask(w, s, t), session.ErrHungUp)
-				most := 3
-				if c.usual {
-					most = 8
-				}
-				require.LessOrEqual(w, times(), most+2)
-				require.Less(w, time.Since(begun), 5*time.Second)
-				_, err = s.Create(w.ctx, "/other", nil)
-				require.NoError(w, err)
-				before := times()
-				time.Sleep(time.Hour)
-				require.Equal(w, before, times(), "it is still asked")
-				require.Empty(w, w.ephemerals(id(s)))
-			})
+		"namespace that is listed": {namespace, func(w *world, s *session.Session, _ *client) error { _, _, err := s.Children(w.ctx, "/"); return err }},
+	}, func(w *world, row row) {
+		w.create(w.open(), "/line", nil)
+		s := w.open(append(row.opts, session.WithRetry(session.RetryTimes(8)))...) // which governs the application's reads
+		times := w.hangsUp(func(r *zktest.Request) bool {
+			bad := strings.HasPrefix(r.Path, "/line/") || r.Path == "/bad"
+			return bad && (r.Op == zktest.OpGetData || strings.HasPrefix(r.Op.String(), "create"))
 		})
-	}
+		t := w.client(s)
+		answer := bubble.Begin(func() error { return row.ask(w, s, t) })
+		require.ErrorIs(w, bubble.Within(w, 10*time.Second, answer, "it is asked for ever"), session.ErrHungUp)
+		require.LessOrEqual(w, times(), 10, "those of containers among them")
+		before := times()
+		time.Sleep(time.Hour)
+		require.Equal(w, before, times(), "it is still asked")
+		require.Empty(w, w.ephemerals(id(s)))
+		if row.opts == nil {
+			w.create(s, "/other", nil)
+		}
+		require.EqualValues(w, 1, s.Status().Epoch)
+		require.Equal(w, session.Connected, s.Status().State)
+	})
 }
 
 // Servers take less than the session was told. What is too large for them is found out, and refused
@@ -159,21 +169,19 @@ func TestARequestThatIsTooLargeForTheServersIsFoundOut(t *testing.T) {
 			return zktest.Pass
 		})
 		s := w.open()
-		_, err := s.Create(w.ctx, "/a", make([]byte, 2000))
-		require.NoError(w, err)
+		w.create(s, "/a", make([]byte, 2000))
 		for range 3 {
-			_, err = s.Set(w.ctx, "/a", make([]byte, 30_000), -1)
+			_, err := s.Set(w.ctx, "/a", make([]byte, 30_000), -1)
 			require.ErrorIs(w, err, session.ErrUnknownOutcome)
 		}
-		_, _, err = s.Get(w.ctx, "/a")
+		_, _, err := s.Get(w.ctx, "/a")
 		require.NoError(w, err)
 		before := 0
 		w.script(func() { before = handshakes })
 		_, err = s.Set(w.ctx, "/a", make([]byte, 30_000), -1)
 		require.ErrorIs(w, err, session.ErrTooLarge)
 		require.ErrorContains(w, err, "jute.maxbuffer")
-		_, err = s.Set(w.ctx, "/a", make([]byte, 9_000), -1)
-		require.NoError(w, err)
+		w.write(s, "/a", make([]byte, 9_000))
 		joined := w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-", Data: make([]byte, 40_000)})
 		require.ErrorIs(w, joined.Err, session.ErrTooLarge)
 		w.script(func() { require.Equal(w, before, handshakes, "it was sent") })
@@ -183,7 +191,7 @@ func TestARequestThatIsTooLargeForTheServersIsFoundOut(t *testing.T) {
 
 // A server answers everything with "authenticate first", and hangs up. The session says why, does
 // not storm, and closes at once.
-func TestAServerThatInsistsOnAuthentication(t *testing.T) {
+func TestAServerThatInsistsOnAuthenticationIsNamed(t *testing.T) {
 	var log bytes.Buffer
 	inBubble(t, func(w *world) {
 		var handshakes []time.Time
@@ -195,8 +203,7 @@ func TestAServerThatInsistsOnAuthentication(t *testing.T) {
 			return zktest.Fail(zktest.ErrAuthRequired)
 		})
 		s := w.session(session.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
-		defer cancel()
+		ctx := w.within(time.Minute)
 		err := s.Connect(ctx)
 		require.ErrorIs(w, err, context.DeadlineExceeded)
 		require.ErrorIs(w, err, session.ErrAuthRequired)
@@ -217,7 +224,7 @@ func TestAServerThatInsistsOnAuthentication(t *testing.T) {
 
 // So does one that begins to insist when there is a session already. What that has standing can't
 // be taken away, and Close says so, at once.
-func TestAServerThatComesToInsistOnAuthentication(t *testing.T) {
+func TestCloseSaysThatAServerInsistsOnAuthentication(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
@@ -233,82 +240,78 @@ func TestAServerThatComesToInsistOnAuthentication(t *testing.T) {
 	})
 }
 
-// A request that is under way whenever the connection goes, at somebody else's request that is too
-// large, is not taken for the reason.
-func TestWhoStandsByIsNotBlamed(t *testing.T) {
-	inBubble(t, func(w *world) {
-		held := 0
-		w.intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Op == zktest.OpGetData && r.Path == "/innocent" && held < 3 {
-				held++
-				return zktest.DropRequest // and so it is under way when the connection goes
-			}
-			return zktest.Pass
-		})
-		s := w.open()
-		_, err := s.Create(w.ctx, "/a", nil)
-		require.NoError(w, err)
-		t, innocent := w.client(s), make(chan error, 1)
-		t.Read(1, "/innocent", false, func(seen session.Seen) { innocent <- seen.Err })
-		for range 3 {
-			time.Sleep(50 * time.Millisecond)
-			_, err = s.Set(w.ctx, "/a", make([]byte, 30_000), -1)
-			require.ErrorIs(w, err, session.ErrUnknownOutcome)
-		}
-		require.NoError(w, <-innocent)
-		w.script(func() { require.Equal(w, 3, held) })
-	}, zktest.WithMaxPacket(10_000))
+// takes limits what the servers take from now on: they hang up at what has more data. raise changes
+// that.
+func (w *world) takes(bytes int) (raise func(bytes int), hangUps func() int) {
+	hangUps = w.hangsUp(func(r *zktest.Request) bool { return len(r.Data) > bytes })
+	return func(to int) { w.script(func() { bytes = to }) }, hangUps
 }
 
-// Nor is it however often that happens: in the end it is alone, and answered.
-func TestWhoStandsByAtManyLossesIsNotBlamed(t *testing.T) {
+// set sets data of that size, and returns what it was told.
+func (w *world) set(s *session.Session, size int) error {
+	_, err := s.Set(w.ctx, "/a", make([]byte, size), -1)
+	return err
+}
+
+// A server's limit is found out, and so is that it was raised: within a minute.
+func TestALimitThatIsRaisedIsFoundOut(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		_, err := s.Create(w.ctx, "/a", nil)
-		require.NoError(w, err)
-		held, done := 0, make(chan error, 1)
-		w.intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Op == zktest.OpGetData {
-				if held++; held < 8 {
-					return zktest.DropRequest // and so it is under way when the connection goes
-				}
-			}
-			return zktest.Pass
-		})
-		begun := time.Now()
-		w.client(s).Read(1, "/a", false, func(seen session.Seen) { done <- seen.Err })
-		for losses := 0; losses < 7; {
-			time.Sleep(10 * time.Millisecond)
-			var asked int
-			w.script(func() { asked = held })
-			if asked > losses {
-				w.srv.Disconnect(id(s))
-				losses++
-			}
-			require.Less(w, time.Since(begun), 20*time.Second)
+		w.create(s, "/a", make([]byte, 2000))
+		raise, hangUps := w.takes(10_000)
+		for range 3 {
+			require.ErrorIs(w, w.set(s, 30_000), session.ErrUnknownOutcome)
 		}
-		require.NoError(w, <-done)
-		w.script(func() { require.Equal(w, 8, held) })
+		refused := 0
+		for range 3600 {
+			time.Sleep(time.Second)
+			if err := w.set(s, 30_000); err != nil {
+				refused++
+			}
+		}
+		require.Equal(w, 3600, refused)
+		require.LessOrEqual(w, hangUps(), 3+60, "one a minute")
+		raise(100_000)
+		time.Sleep(time.Minute)
+		for _, size := range []int{30_000, 20_000, 40_000, 30_000} {
+			require.NoError(w, w.set(s, size))
+		}
 	})
 }
 
-// A network on which connections break again and again is no reason to give up on what every server
-// knows.
-func TestAUsualRequestOutlastsABadNetwork(t *testing.T) {
+// That connections go now and then, each time with a large request on them, has nothing to do with
+// its size.
+func TestASuspicionOfASizeFades(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		_, err := s.Create(w.ctx, "/a", nil)
-		require.NoError(w, err)
-		t := w.client(s)
-		lost := 0
-		w.intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Op == zktest.OpGetData && lost < 6 {
-				lost++
-				return zktest.CutBefore
-			}
-			return zktest.Pass
-		})
-		require.NoError(w, t.read(w, 1, "/a", false).Err)
-		w.script(func() { require.Equal(w, 6, lost) })
+		w.create(s, "/a", nil)
+		for range 5 {
+			time.Sleep(time.Hour)
+			w.cutOnce(zktest.CutBefore, func(r *zktest.Request) bool { return r.Op == zktest.OpSetData })
+			require.ErrorIs(w, w.set(s, 30_000), session.ErrUnknownOutcome)
+		}
+		require.NoError(w, w.set(s, 30_000), "right behind the last loss")
+	})
+}
+
+// One request that is too large, and is asked for again and again, does not have smaller ones
+// refused for ever of which one was lost once, whatever the reason.
+func TestASuspicionOfASizeIsNotOfSmallerOnes(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		w.create(s, "/a", nil)
+		w.cutOnce(zktest.CutBefore, func(r *zktest.Request) bool { return r.Op == zktest.OpSetData })
+		require.ErrorIs(w, w.set(s, 3_000), session.ErrUnknownOutcome)
+		w.takes(10_000)
+		for range 3 {
+			require.Error(w, w.set(s, 30_000))
+		}
+		require.ErrorIs(w, w.set(s, 30_000), session.ErrTooLarge)
+		require.NoError(w, w.set(s, 3_000), "servers take it")
+		for range 100 {
+			time.Sleep(time.Second)
+			require.Error(w, w.set(s, 30_000))
+		}
+		require.NoError(w, w.set(s, 4_000))
 	})
 }

@@ -1,20 +1,44 @@
+// What the tests of this package share: a world with a server in memory and virtual time, or with a
+// real server; sessions and clients in it; connections that misbehave.
+
 package session_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
+	"net"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
+	"github.com/troupe-go/troupe/zktest/ensemble"
 )
+
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(tests{m})
+}
+
+// tests stops the real server that they share, if they started one, before goroutines are counted.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	defer stopReal()
+	return t.M.Run()
+}
 
 // world is a test with a server in memory and virtual time, or with a real one.
 type world struct {
@@ -40,6 +64,13 @@ func (w *world) script(change func()) {
 	change()
 }
 
+// within is a context for so long.
+func (w *world) within(d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(w.ctx, d)
+	w.Cleanup(cancel)
+	return ctx
+}
+
 // inBubble runs a test with virtual time. Every session that it opens is closed at the end, and
 // every goroutine has to be gone then.
 func inBubble(t *testing.T, test func(w *world), opts ...zktest.Option) {
@@ -51,11 +82,54 @@ func inBubble(t *testing.T, test func(w *world), opts ...zktest.Option) {
 // inBubbleHere is inBubble for tests that run several, one after the other.
 func inBubbleHere(t *testing.T, test func(w *world), opts ...zktest.Option) {
 	t.Helper()
-	bubble.Run(t, func(b *bubble.World) {
-		ctx, cancel := context.WithCancel(context.Background())
-		b.Cleanup(cancel) // when the sessions have been closed
-		test(&world{T: b.T, srv: b.Server, ctx: ctx})
-	}, opts...)
+	bubble.Run(t, func(b *bubble.World) { test(worldOf(b)) }, opts...)
+}
+
+// worldOf is a world in a bubble.
+func worldOf(b *bubble.World) *world {
+	ctx, cancel := context.WithCancel(context.Background())
+	b.Cleanup(cancel) // when the sessions have been closed
+	return &world{T: b.T, srv: b.Server, ctx: ctx}
+}
+
+// meets lets every request for which when is true meet a fate, until that is removed.
+func (w *world) meets(verdict zktest.Verdict, when func(r *zktest.Request) bool) (remove func()) {
+	return w.intercept(func(r *zktest.Request) zktest.Verdict {
+		if when(r) {
+			return verdict
+		}
+		return zktest.Pass
+	})
+}
+
+// exists tells whether a znode is there, as a session sees it.
+func (w *world) exists(s *session.Session, path string) bool {
+	w.Helper()
+	_, exists, err := s.Exists(w.ctx, path)
+	require.NoError(w, err)
+	return exists
+}
+
+func (w *world) create(s *session.Session, path string, data []byte, opts ...session.CreateOption) (made string) {
+	w.Helper()
+	made, err := s.Create(w.ctx, path, data, opts...)
+	require.NoError(w, err)
+	return made
+}
+
+func (w *world) write(s *session.Session, path string, data []byte) {
+	w.Helper()
+	_, err := s.Set(w.ctx, path, data, -1)
+	require.NoError(w, err)
+}
+
+// each runs a test for each row of a table, in bubbles.
+func each[R any](t *testing.T, rows map[string]R, test func(w *world, row R), opts ...zktest.Option) {
+	t.Helper()
+	t.Parallel()
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) { inBubble(t, func(w *world) { test(w, row) }, opts...) })
+	}
 }
 
 // session makes a session that is closed at the end of the test.
@@ -104,6 +178,20 @@ func (w *world) client(s *session.Session) *client {
 	t.Client, err = s.Client("test", t.take)
 	require.NoError(w, err)
 	return t
+}
+
+// openClient opens a session with a client on it.
+func (w *world) openClient(opts ...session.Option) (*session.Session, *client) {
+	w.Helper()
+	s := w.open(opts...)
+	return s, w.client(s)
+}
+
+// holding is a session with a client that holds something.
+func (w *world) holding(opts ...session.Option) (*session.Session, *client, *session.Hold) {
+	w.Helper()
+	s, t := w.openClient(opts...)
+	return s, t, t.hold(w, 1, "/line")
 }
 
 func (t *client) take(n session.Event) {
@@ -191,6 +279,27 @@ func (t *client) remove(w *world, epoch uint64, path string) {
 	require.NoError(w, wait(w, func(done func(error)) { t.Remove(epoch, path, done) }))
 }
 
+// recovered is what came of a recovery.
+type recovered struct {
+	standing, leaving []string
+	err               error
+}
+
+func (t *client) recover(w *world, epoch uint64) recovered {
+	w.Helper()
+	return wait(w, func(done func(recovered)) {
+		t.Recover(epoch, func(standing, leaving []string, err error) { done(recovered{standing, leaving, err}) })
+	})
+}
+
+// standing is what a recovery finds of the client.
+func (t *client) standing(w *world) []string {
+	w.Helper()
+	r := t.recover(w, 1)
+	require.NoError(w, r.err)
+	return r.standing
+}
+
 // hold joins a line and holds it.
 func (t *client) hold(w *world, epoch uint64, parent string) *session.Hold {
 	w.Helper()
@@ -244,4 +353,278 @@ func (w *world) requests() []string {
 func (w *world) ephemerals(id int64) []string {
 	info, _ := w.srv.Session(id)
 	return info.Ephemeral
+}
+
+// everywhere runs a test on the server in memory, without and with a namespace, and on a real
+// server: nobody must be able to tell.
+func everywhere(t *testing.T, test func(w *world, s *session.Session)) {
+	t.Parallel()
+	for name, opts := range map[string][]session.Option{
+		"plain":      nil,
+		"namespaced": {session.WithNamespace("/some/where")},
+	} {
+		t.Run(name, func(t *testing.T) { inBubble(t, func(w *world) { test(w, w.open(opts...)) }) })
+	}
+	t.Run("real server", func(t *testing.T) {
+		tier.Real(t)
+		t.Parallel()
+		w := onReal(t)
+		test(w, w.open(session.WithNamespace(fmt.Sprintf("/%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), real.runs.Add(1)))))
+	})
+}
+
+// onReal is a world on the real server that the tests share.
+func onReal(t *testing.T) *world {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	w := &world{T: t, ctx: ctx}
+	require.NoError(t, real.start())
+	return w
+}
+
+// real is one server for all tests that need no more.
+var real sharedServer
+
+type sharedServer struct {
+	runs atomic.Int64 // each has a namespace of its own
+	once sync.Once
+	e    *ensemble.Ensemble
+	err  error
+}
+
+func (r *sharedServer) start() error {
+	r.once.Do(func() { r.e, r.err = ensemble.New(1) })
+	return r.err
+}
+
+func stopReal() {
+	if real.e != nil {
+		real.e.Close()
+	}
+}
+
+// stands tells whether a znode is there, as the server has it.
+func (w *world) stands(path string) bool {
+	return slices.ContainsFunc(w.srv.Sessions(), func(s zktest.Session) bool { return slices.Contains(s.Ephemeral, path) })
+}
+
+// shortTicks let the server expire sessions nearly to the instant.
+var shortTicks = []zktest.Option{zktest.WithTick(200 * time.Millisecond), zktest.WithSessionTimeouts(time.Second, time.Minute)}
+
+const timeout = 12 * time.Second // of sessions here: a sixth is two seconds, and trust is good for six when requests go out steadily
+
+// steady lets a session with something at stake run until its trust is as good as it gets, and
+// stops right after a sync.
+func steady(w *world, s *session.Session) {
+	w.Helper()
+	time.Sleep(timeout)
+	for range int(timeout / time.Millisecond) {
+		synctest.Wait()
+		if s.Status().TrustedUntil.Equal(time.Now().Add(timeout / 2)) {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	require.Fail(w, "no sync", "%v", s.Status())
+}
+
+// whole makes one hold of several, and notes how it ended.
+func whole(parts ...*session.Hold) (h *session.Hold, end func(error) bool, causes *[]error) {
+	causes = new([]error)
+	h, end = session.JoinHolds(parts, func(cause error) { *causes = append(*causes, cause) })
+	return h, end, causes
+}
+
+type network struct {
+	mu   sync.Mutex
+	free chan struct{} // closed when it takes something again; nil: it does
+}
+
+func (n *network) clog() (unclog func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	free := make(chan struct{})
+	n.free = free
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.free = nil
+		close(free)
+	}
+}
+
+func (n *network) dialer(srv *zktest.Server) session.Option {
+	return session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := srv.Dialer()(ctx, network, addr)
+		return &clogged{conn, n}, err
+	})
+}
+
+func last[T any](all []T) T { return all[len(all)-1] }
+
+// cutOnce cuts the connection once, at the first request for which when is true.
+func (w *world) cutOnce(verdict zktest.Verdict, when func(r *zktest.Request) bool) {
+	done := false
+	w.intercept(func(r *zktest.Request) zktest.Verdict {
+		if done || !when(r) {
+			return zktest.Pass
+		}
+		done = true
+		return verdict
+	})
+}
+
+// creates are those of a contender, not of its parents.
+func creates(r *zktest.Request) bool {
+	return r.Op == zktest.OpCreate2 || r.Op == zktest.OpCreate
+}
+
+// refuseAfterLoss loses the answer to the first request that matches, with the connection, and
+// refuses the next requests of a kind for a while.
+func (w *world) refuseAfterLoss(lose func(r *zktest.Request) bool, op zktest.Op) {
+	lost, refused := false, 0
+	w.intercept(func(r *zktest.Request) zktest.Verdict {
+		switch {
+		case !lost && lose(r):
+			lost = true
+			return zktest.CutAfter
+		case lost && r.Op == op && refused < 5:
+			refused++
+			return zktest.Fail(zktest.ErrSystem)
+		}
+		return zktest.Pass
+	})
+}
+
+// hangsUp lets the servers hang up at the requests that match, as servers do at what they don't
+// know and at what is too large for them.
+func (w *world) hangsUp(at func(r *zktest.Request) bool) (times func() int) {
+	n := 0
+	w.intercept(func(r *zktest.Request) zktest.Verdict {
+		if !at(r) {
+			return zktest.Pass
+		}
+		n++
+		return zktest.CutBefore
+	})
+	return func() (all int) {
+		w.script(func() { all = n })
+		return all
+	}
+}
+
+// newest is what a subscription has when everything has settled.
+func newest[T any](w *world, states <-chan T) T {
+	w.Helper()
+	w.settle()
+	var patience <-chan time.Time
+	if w.srv == nil {
+		patience = time.After(20 * time.Second)
+	} else {
+		now := make(chan time.Time)
+		close(now)
+		select {
+		case s, open := <-states:
+			require.True(w, open)
+			return s
+		default:
+			patience = now
+		}
+	}
+	select {
+	case s, open := <-states:
+		require.True(w, open)
+		return s
+	case <-patience:
+		require.Fail(w, "no news")
+	}
+	panic("unreachable")
+}
+
+// quiet: nothing has happened that a subscription would tell.
+func quiet[T any](w *world, states <-chan T) {
+	w.Helper()
+	w.settle()
+	select {
+	case s, open := <-states:
+		require.Fail(w, "news", "%v %v", s, open)
+	default:
+	}
+}
+
+// journal is what was logged.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+func (j *journal) logger() session.Option {
+	return session.WithLogger(slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug})))
+}
+
+// openOn opens a session on certain servers.
+func (w *world) openOn(servers []string, opts ...session.Option) *session.Session {
+	w.Helper()
+	s, err := session.Open(w.ctx, servers, opts...)
+	require.NoError(w, err)
+	w.Cleanup(func() { _ = s.Close(w.ctx) })
+	return s
+}
+
+// clogged is a network that takes nothing while it is clogged.
+type clogged struct {
+	net.Conn
+	network *network
+}
+
+func (c *clogged) Write(p []byte) (int, error) {
+	c.network.mu.Lock()
+	free := c.network.free
+	c.network.mu.Unlock()
+	if free != nil {
+		<-free
+	}
+	return c.Conn.Write(p)
+}
+
+// commit carries a transaction out and waits for it.
+func (t *client) commit(w *world, epoch uint64, ops ...session.Op) error {
+	w.Helper()
+	return wait(w, func(done func(error)) { t.Commit(epoch, ops, func(_ []session.Result, err error) { done(err) }) })
+}
+
+// operations are all that a session can be asked for, of a path.
+func operations(s *session.Session, path string) map[string]func(ctx context.Context) error {
+	return map[string]func(ctx context.Context) error{
+		"create":    func(ctx context.Context) error { _, err := s.Create(ctx, path, nil); return err },
+		"protected": func(ctx context.Context) error { _, err := s.Create(ctx, path, nil, session.Protected()); return err },
+		"get":       func(ctx context.Context) error { _, _, err := s.Get(ctx, path); return err },
+		"exists":    func(ctx context.Context) error { _, _, err := s.Exists(ctx, path); return err },
+		"children":  func(ctx context.Context) error { _, _, err := s.Children(ctx, path); return err },
+		"set":       func(ctx context.Context) error { _, err := s.Set(ctx, path, nil, -1); return err },
+		"delete":    func(ctx context.Context) error { return s.Delete(ctx, path, -1) },
+		"acl":       func(ctx context.Context) error { _, _, err := s.ACL(ctx, path); return err },
+		"set acl": func(ctx context.Context) error {
+			_, err := s.SetACL(ctx, path, session.AnyoneACL(session.PermAll), -1)
+			return err
+		},
+		"delete all": func(ctx context.Context) error { return s.DeleteAll(ctx, path) },
+		"ensure":     func(ctx context.Context) error { return s.EnsurePath(ctx, path) },
+		"sync":       func(ctx context.Context) error { return s.Sync(ctx, path) },
+		"quorum":     func(ctx context.Context) error { return s.SyncQuorum(ctx, path) },
+		"multi":      func(ctx context.Context) error { _, err := s.Multi(ctx, session.CheckOp(path, -1)); return err },
+	}
 }

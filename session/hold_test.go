@@ -1,8 +1,9 @@
+// Holds, wholes of several holds, and the transactions that they guard.
+
 package session_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -12,13 +13,11 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestHold(t *testing.T) {
+func TestAHoldEndsOnceWithItsCause(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open()
-		t := w.client(s)
+		s, t := w.openClient()
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		var causes []error
 		h, err := t.Hold(1, j.Path, 42, func(cause error) { causes = append(causes, cause) })
@@ -51,7 +50,7 @@ func TestHold(t *testing.T) {
 	})
 }
 
-func TestCommit(t *testing.T) {
+func TestACommitIsCarriedOutWhileItsHoldStands(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
 		t := w.client(s)
 		h := t.hold(w, 1, "/line")
@@ -79,103 +78,9 @@ func TestCommit(t *testing.T) {
 	})
 }
 
-// The znode is gone, and word of it is slow: the guard is how the holder learns of it, and nothing
-// is done.
-func TestAFailingGuardIsTheLoss(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s, other := w.open(), w.open()
-		t := w.client(s)
-		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
-		h, err := t.Hold(1, j.Path, 1, func(error) {}) // nothing watches the znode
-		require.NoError(w, err)
-		require.NoError(w, other.Delete(w.ctx, j.Path, -1))
-		require.True(w, h.Valid())
-		_, err = h.Commit(w.ctx, session.CreateOp("/late", nil))
-		require.ErrorIs(w, err, session.ErrLost)
-		require.ErrorIs(w, err, session.ErrDeleted)
-		<-h.Done()
-		require.ErrorIs(w, h.Err(), session.ErrDeleted)
-		_, exists, err := s.Exists(w.ctx, "/late")
-		require.NoError(w, err)
-		require.False(w, exists)
-	})
-}
-
-// A transaction that waits for a connection waits with its hold: it never acts in another epoch.
-func TestACommitThatWaits(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open(session.WithTimeout(timeout))
-		t := w.client(s)
-		h := t.hold(w, 1, "/line")
-		steady(w, s)
-		w.srv.Kill(0)
-		synctest.Wait()
-		begun := time.Now()
-		_, err := h.Commit(w.ctx, session.CreateOp("/late", nil))
-		require.ErrorIs(w, err, session.ErrLost)
-		require.ErrorIs(w, err, session.ErrUntrusted)
-		require.Equal(w, timeout/2, time.Since(begun))
-		require.NoError(w, w.srv.Restart(0))
-		_, exists, err := s.Exists(w.ctx, "/late")
-		require.NoError(w, err)
-		require.False(w, exists)
-
-		again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
-		for err != nil {
-			time.Sleep(time.Millisecond)
-			again, err = t.Hold(1, h.Path(), h.Token(), func(error) {})
-		}
-		w.srv.Kill(0)
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(w.ctx, time.Second)
-		defer cancel()
-		_, err = again.Commit(ctx, session.CreateOp("/late", nil))
-		require.ErrorIs(w, err, context.DeadlineExceeded)
-		require.NotErrorIs(w, err, session.ErrLost)
-		done := bubble.Begin(func() error { _, err := again.Commit(w.ctx, session.CreateOp("/late", nil)); return err })
-		require.NoError(w, w.srv.Restart(0))
-		require.NoError(w, <-done)
-	})
-}
-
-// A transaction is on its way when its connection is lost and the hold ends. It is not carried out
-// behind what follows on the next connection.
-func TestACommitOnALostConnectionAndTheEndOfItsHold(t *testing.T) {
-	t.Parallel()
-	for _, servers := range []int{1, 3} {
-		t.Run(fmt.Sprint(servers, " servers"), func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s := w.open()
-				t := w.client(s)
-				h := t.hold(w, 1, "/line")
-				w.intercept(func(r *zktest.Request) zktest.Verdict {
-					if len(r.Ops) == 2 && r.Ops[1].Path == "/late" {
-						return zktest.Delay(3 * time.Second)
-					}
-					return zktest.Pass
-				})
-				written := bubble.Begin(func() error { _, err := h.Commit(w.ctx, session.CreateOp("/late", nil)); return err })
-				synctest.Wait()
-				w.srv.Disconnect(id(s))
-				synctest.Wait()
-				require.True(w, t.End(h, session.ErrReleased))
-				require.NoError(w, wait(w, func(done func(error)) {
-					t.Commit(1, []session.Op{session.CreateOp("/back", nil)}, func(_ []session.Result, err error) { done(err) })
-				}))
-				require.ErrorIs(w, <-written, session.ErrUnknownOutcome)
-				time.Sleep(time.Minute)
-				_, exists, err := s.Exists(w.ctx, "/late")
-				require.NoError(w, err)
-				require.False(w, exists)
-			}, zktest.WithServers(servers))
-		})
-	}
-}
-
 func TestContextsKnowTheirHolds(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open()
-		t := w.client(s)
+		_, t := w.openClient()
 		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
 		require.Empty(w, slices.Collect(session.HoldsFrom(w.ctx)))
 		require.Equal(w, []*session.Hold{a}, slices.Collect(session.HoldsFrom(a.Context())))
@@ -199,32 +104,114 @@ func TestContextsKnowTheirHolds(t *testing.T) {
 	})
 }
 
-func TestValidNeverComesBack(t *testing.T) {
+func TestAWholeEndsWithItsFirstPart(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open(session.WithTimeout(timeout))
+		t := w.client(w.open())
+		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
+		h, end, causes := whole(a, b)
+		require.True(w, h.Valid())
+		require.NoError(w, h.Err())
+		require.Equal(w, a.Path(), h.Path())
+		require.Equal(w, a.Token(), h.Token())
+		require.Same(w, a.Session(), h.Session())
+		seen := bubble.Begin(func() error { <-h.Done(); return h.Err() })
+		require.True(w, t.End(b, session.ErrRevoked))
+		require.False(w, h.Valid())
+		require.ErrorIs(w, <-seen, session.ErrRevoked)
+		require.Equal(w, b.Err(), h.Err())
+		require.Equal(w, []error{h.Err()}, *causes)
+		require.True(w, a.Valid(), "the other part goes on")
+		require.True(w, t.End(a, session.ErrReleased))
+		require.False(w, end(session.ErrReleased), "once")
+		require.ErrorIs(w, h.Err(), session.ErrRevoked)
+		require.Len(w, *causes, 1)
+	})
+}
+
+func TestAWholeThatIsEndedLeavesItsParts(t *testing.T) {
+	inBubble(t, func(w *world) {
+		t := w.client(w.open())
+		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
+		h, end, causes := whole(a, b)
+		require.True(w, end(session.ErrReleased))
+		require.Equal(w, session.ErrReleased, h.Err())
+		require.True(w, a.Valid() && b.Valid())
+		t.End(a, session.ErrDeleted)
+		require.Equal(w, []error{session.ErrReleased}, *causes)
+
+		late, _, causes := whole(b, a)
+		<-late.Done()
+		require.ErrorIs(w, late.Err(), session.ErrDeleted)
+		require.Len(w, *causes, 1)
+		t.End(b, session.ErrReleased)
+		require.Len(w, *causes, 1)
+	})
+}
+
+// With trust, every part and the whole end at the same instant.
+func TestAWholeEndsWithTrust(t *testing.T) {
+	inBubble(t, func(w *world) {
+		_, t := w.openClient(session.WithTimeout(timeout))
+		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
+		h, _, causes := whole(a, b)
+		w.srv.Isolate()
+		<-a.Done()
+		instant := time.Now()
+		<-h.Done()
+		<-b.Done()
+		require.Zero(w, time.Since(instant))
+		require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+		synctest.Wait()
+		require.Len(w, *causes, 1)
+	})
+}
+
+func TestACommitOfAWholeChecksEachPart(t *testing.T) {
+	everywhere(t, func(w *world, s *session.Session) {
 		t := w.client(s)
-		h := t.hold(w, 1, "/line")
-		t.StandBy(1, true)
-		for range 40 {
-			heal := w.srv.Isolate()
-			wasValid := true
-			for range 900 {
-				time.Sleep(10 * time.Millisecond)
-				valid := h.Valid()
-				require.False(w, valid && !wasValid)
-				wasValid = valid
-				select {
-				case <-h.Done():
-					require.False(w, valid)
-				default:
-				}
-			}
-			heal()
-			time.Sleep(timeout / 2) // until something was heard half a tick ago
-			require.False(w, h.Valid())
-			var err error
-			h, err = t.Hold(s.Status().Epoch, h.Path(), h.Token(), func(error) {})
-			require.NoError(w, err)
-		}
-	}, zktest.WithSessionTimeouts(time.Second, time.Hour))
+		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
+		h, _, _ := whole(a, b)
+		results, err := h.Commit(w.ctx, session.CreateOp("/done", nil), session.CheckOp("/a", -1))
+		require.NoError(w, err)
+		require.Len(w, results, 2, "without the guards'")
+		require.Equal(w, "/done", results[0].Path)
+
+		require.NoError(w, s.Delete(w.ctx, b.Path(), -1)) // and nothing watches it
+		_, err = h.Commit(w.ctx, session.CreateOp("/late", nil))
+		require.ErrorIs(w, err, session.ErrLost)
+		require.ErrorIs(w, err, session.ErrDeleted)
+		require.ErrorIs(w, b.Err(), session.ErrDeleted, "the part that is gone")
+		require.NoError(w, a.Err())
+		require.False(w, w.exists(s, "/late"))
+	})
+}
+
+func TestAWholeOfSeveralSessionsCommitsNothing(t *testing.T) {
+	inBubble(t, func(w *world) {
+		t, u := w.client(w.open()), w.client(w.open())
+		a, b := t.hold(w, 1, "/a"), u.hold(w, 1, "/b")
+		h, _, _ := whole(a, b)
+		_, err := h.Commit(w.ctx, session.CreateOp("/done", nil))
+		require.ErrorIs(w, err, session.ErrUnsupported)
+		require.True(w, h.Valid())
+		u.End(b, session.ErrDeleted)
+		require.ErrorIs(w, h.Err(), session.ErrDeleted)
+		_, err = h.Commit(w.ctx, session.CreateOp("/done", nil))
+		require.ErrorIs(w, err, session.ErrLost)
+	})
+}
+
+func TestTheContextOfAWholeKnowsItsParts(t *testing.T) {
+	inBubble(t, func(w *world) {
+		t := w.client(w.open())
+		a, b, c := t.hold(w, 1, "/a"), t.hold(w, 1, "/b"), t.hold(w, 1, "/c")
+		h, end, _ := whole(a, b)
+		require.Equal(w, []*session.Hold{a, b}, slices.Collect(session.HoldsFrom(h.Context())))
+		inner, cancel := session.Within(c.Context(), h)
+		defer cancel()
+		require.Equal(w, []*session.Hold{a, b, c}, slices.Collect(session.HoldsFrom(inner)))
+		end(session.ErrRevoked)
+		<-inner.Done()
+		require.ErrorIs(w, context.Cause(inner), session.ErrRevoked)
+	})
 }

@@ -1,3 +1,5 @@
+// The operations of a session, on the server in memory and on a real one.
+
 package session_test
 
 import (
@@ -15,7 +17,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestReadingAndWriting(t *testing.T) {
+func TestReadsTellWhatWasWritten(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
 		path, err := s.Create(w.ctx, "/a", []byte("one"))
 		require.NoError(w, err)
@@ -55,8 +57,7 @@ func TestReadingAndWriting(t *testing.T) {
 }
 
 func TestTheNamespaceIsThereWhenItIsNeeded(t *testing.T) {
-	t.Parallel()
-	for name, call := range map[string]func(w *world, s *session.Session) error{
+	each(t, map[string]func(w *world, s *session.Session) error{
 		"create": func(w *world, s *session.Session) error { _, err := s.Create(w.ctx, "/a", nil); return err },
 		"parents": func(w *world, s *session.Session) error {
 			_, err := s.Create(w.ctx, "/b/c/d", nil, session.Parents())
@@ -81,28 +82,20 @@ func TestTheNamespaceIsThereWhenItIsNeeded(t *testing.T) {
 		"join": func(w *world, s *session.Session) error {
 			return w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s, other := w.open(session.WithNamespace("/some/where")), w.open()
-				_, exists, err := other.Exists(w.ctx, "/some")
-				require.NoError(w, err)
-				require.False(w, exists)
-				require.NoError(w, call(w, s))
-				_, exists, err = other.Exists(w.ctx, "/some/where")
-				require.NoError(w, err)
-				require.True(w, exists)
-				require.NotContains(w, w.requests(), "createContainer /some/where")
+	}, func(w *world, call func(w *world, s *session.Session) error) {
+		s, other := w.open(session.WithNamespace("/some/where")), w.open()
+		require.False(w, w.exists(other, "/some"))
+		require.NoError(w, call(w, s))
+		require.True(w, w.exists(other, "/some/where"))
+		require.NotContains(w, w.requests(), "createContainer /some/where")
 
-				// It is there again after somebody took it away.
-				require.NoError(w, other.DeleteAll(w.ctx, "/some"))
-				require.NoError(w, call(w, s))
-			})
-		})
-	}
+		// It is there again after somebody took it away.
+		require.NoError(w, other.DeleteAll(w.ctx, "/some"))
+		require.NoError(w, call(w, s))
+	})
 }
 
-func TestKindsOfZnodes(t *testing.T) {
+func TestEachKindOfZnodeIsWhatItSays(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
 		seq, err := s.Create(w.ctx, "/n-", nil, session.Sequential())
 		require.NoError(w, err)
@@ -120,10 +113,8 @@ func TestKindsOfZnodes(t *testing.T) {
 			require.Equal(w, "createContainer "+s.Path(box), last(w.requests()))
 		}
 		if w.srv != nil { // real servers have to be configured for it
-			_, err = s.Create(w.ctx, "/ttl", nil, session.TTL(time.Minute))
-			require.NoError(w, err)
-			_, err = s.Create(w.ctx, "/ttl-", nil, session.TTL(time.Minute), session.Sequential())
-			require.NoError(w, err)
+			w.create(s, "/ttl", nil, session.TTL(time.Minute))
+			w.create(s, "/ttl-", nil, session.TTL(time.Minute), session.Sequential())
 		}
 		name, err := s.Create(w.ctx, "/deep/down/p-", nil, session.Parents(), session.Protected(), session.Ephemeral(), session.Sequential())
 		require.NoError(w, err)
@@ -138,24 +129,6 @@ func TestKindsOfZnodes(t *testing.T) {
 		acl, _, err := s.ACL(w.ctx, locked)
 		require.NoError(w, err)
 		require.Equal(w, session.AnyoneACL(session.PermRead), acl)
-	})
-}
-
-func last[T any](all []T) T { return all[len(all)-1] }
-
-func TestParentsWhereContainersAreUnknown(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open()
-		w.intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Op == zktest.OpCreateContainer {
-				return zktest.Fail(zktest.ErrUnimplemented)
-			}
-			return zktest.Pass
-		})
-		_, err := s.Create(w.ctx, "/a/b/c", nil, session.Parents())
-		require.NoError(w, err)
-		_, err = s.Create(w.ctx, "/box", nil, session.Container())
-		require.ErrorIs(w, err, session.ErrUnsupported)
 	})
 }
 
@@ -198,20 +171,8 @@ func TestInvalidPathsAreRefusedAtOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.session()
 		for _, path := range []string{"", "a", "a/b", "/a/", "//", "/a//b", "/a/./b", "/a/..", "/a\x00b", "/a\x01"} {
-			for name, call := range map[string]func() error{
-				"create":     func() error { _, err := s.Create(w.ctx, path, nil); return err },
-				"get":        func() error { _, _, err := s.Get(w.ctx, path); return err },
-				"exists":     func() error { _, _, err := s.Exists(w.ctx, path); return err },
-				"children":   func() error { _, _, err := s.Children(w.ctx, path); return err },
-				"set":        func() error { _, err := s.Set(w.ctx, path, nil, -1); return err },
-				"delete":     func() error { return s.Delete(w.ctx, path, -1) },
-				"delete all": func() error { return s.DeleteAll(w.ctx, path) },
-				"ensure":     func() error { return s.EnsurePath(w.ctx, path) },
-				"sync":       func() error { return s.Sync(w.ctx, path) },
-				"acl":        func() error { _, _, err := s.ACL(w.ctx, path); return err },
-				"multi":      func() error { _, err := s.Multi(w.ctx, session.DeleteOp(path, -1)); return err },
-			} {
-				err := call()
+			for name, call := range operations(s, path) {
+				err := call(w.ctx)
 				require.ErrorIs(w, err, session.ErrInvalidPath, "%s %q", name, path)
 				require.ErrorContains(w, err, "path")
 			}
@@ -224,7 +185,7 @@ func TestInvalidPathsAreRefusedAtOnce(t *testing.T) {
 	})
 }
 
-func TestMulti(t *testing.T) {
+func TestATransactionIsAllOrNothing(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
 		results, err := s.Multi(w.ctx,
 			session.CreateOp("/a", []byte("x")), session.CreateOp("/a/n-", nil, session.Sequential(), session.Ephemeral()),
@@ -238,19 +199,15 @@ func TestMulti(t *testing.T) {
 		require.Len(w, results, 3)
 		require.ErrorIs(w, results[1].Err, session.ErrBadVersion)
 		require.ErrorIs(w, results[2].Err, session.ErrRolledBack)
-		_, exists, err := s.Exists(w.ctx, "/a/n-0000000000")
-		require.NoError(w, err)
-		require.True(w, exists, "nothing was done")
+		require.True(w, w.exists(s, "/a/n-0000000000"), "nothing was done")
 	})
 }
 
-func TestTrees(t *testing.T) {
+func TestTreesAreMadeAndDeletedAsAWhole(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
 		require.NoError(w, s.EnsurePath(w.ctx, "/t/a/b/c"))
 		require.NoError(w, s.EnsurePath(w.ctx, "/t/a/b/c"))
-		_, exists, err := s.Exists(w.ctx, "/t/a/b")
-		require.NoError(w, err)
-		require.True(w, exists)
+		require.True(w, w.exists(s, "/t/a/b"))
 		for i := range 250 {
 			_, err := s.Create(w.ctx, "/t/a/n-", nil, session.Sequential())
 			require.NoError(w, err, i)
@@ -263,14 +220,12 @@ func TestTrees(t *testing.T) {
 			multis := slices.DeleteFunc(w.requests(), func(op string) bool { return op != "multi" })
 			require.Len(w, multis, 3, "254 znodes in transactions of a hundred")
 		}
-		_, exists, err = s.Exists(w.ctx, "/t")
-		require.NoError(w, err)
-		require.False(w, exists)
+		require.False(w, w.exists(s, "/t"))
 		require.NoError(w, s.DeleteAll(w.ctx, "/t"), "that it does not exist is no error")
 	})
 }
 
-func TestDeleteAllAgainstOthers(t *testing.T) {
+func TestDeleteAllDeletesWhatOthersAddMeanwhile(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()
 		require.NoError(w, s.EnsurePath(w.ctx, "/t/a/b"))
@@ -289,21 +244,17 @@ func TestDeleteAllAgainstOthers(t *testing.T) {
 		})
 		require.NoError(w, s.DeleteAll(w.ctx, "/t"))
 		require.True(w, created.Load() && deleted.Load())
-		_, exists, err := s.Exists(w.ctx, "/t")
-		require.NoError(w, err)
-		require.False(w, exists)
+		require.False(w, w.exists(s, "/t"))
 		require.ErrorIs(w, s.DeleteAll(w.ctx, "/"), session.ErrInvalidPath)
 	})
 }
 
-func TestEnsurePathWithoutTheRightToCreate(t *testing.T) {
+func TestEnsurePathNeedsNoRightForWhatExists(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		_, err := s.Create(w.ctx, "/a", nil)
-		require.NoError(w, err)
-		_, err = s.Create(w.ctx, "/a/b", nil)
-		require.NoError(w, err)
-		_, err = s.SetACL(w.ctx, "/a", session.AnyoneACL(session.PermRead|session.PermAdmin), -1)
+		w.create(s, "/a", nil)
+		w.create(s, "/a/b", nil)
+		_, err := s.SetACL(w.ctx, "/a", session.AnyoneACL(session.PermRead|session.PermAdmin), -1)
 		require.NoError(w, err)
 		require.NoError(w, s.EnsurePath(w.ctx, "/a/b"), "it exists")
 		require.ErrorIs(w, s.EnsurePath(w.ctx, "/a/c"), session.ErrNoAuth)
@@ -315,16 +266,14 @@ func TestTooLargeIsFoundBeforeItIsSent(t *testing.T) {
 		const limit = 10_000
 		unconnected := w.session(session.WithMaxPacket(limit))
 		s := w.open(session.WithMaxPacket(limit))
-		_, err := s.Create(w.ctx, "/a", nil)
-		require.NoError(w, err)
+		w.create(s, "/a", nil)
 		// The largest that fits does, and one more byte does not: the server here drops the
 		// connection of whoever sends that.
-		largest := 0
-		for n := limit; n > 0; n-- {
-			if _, err = s.Set(w.ctx, "/a", make([]byte, n), -1); !errors.Is(err, session.ErrTooLarge) {
-				largest = n
-				break
-			}
+		largest := limit
+		_, err := s.Set(w.ctx, "/a", make([]byte, largest), -1)
+		for errors.Is(err, session.ErrTooLarge) {
+			largest--
+			_, err = s.Set(w.ctx, "/a", make([]byte, largest), -1)
 		}
 		require.NoError(w, err)
 		require.Greater(w, largest, limit-100)

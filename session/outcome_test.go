@@ -1,3 +1,5 @@
+// Answers that are lost: what is asked again, and what a read tells behind ErrUnknownOutcome.
+
 package session_test
 
 import (
@@ -11,9 +13,165 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
+
+func TestAWriteWhoseAnswerIsLostIsOfUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for name, verdict := range map[string]zktest.Verdict{"request lost": zktest.CutBefore, "answer lost": zktest.CutAfter} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open()
+				w.create(s, "/a", nil)
+				for name, call := range map[string]func() error{
+					"create": func() error { _, err := s.Create(w.ctx, "/b", nil); return err },
+					"set":    func() error { _, err := s.Set(w.ctx, "/a", []byte("x"), -1); return err },
+					"acl":    func() error { _, err := s.SetACL(w.ctx, "/a", session.AnyoneACL(session.PermAll), -1); return err },
+					"multi":  func() error { _, err := s.Multi(w.ctx, session.CreateOp("/c", nil)); return err },
+					"delete": func() error { return s.Delete(w.ctx, "/a", -1) },
+					"client": func() error { return w.client(s).commit(w, 1, session.CreateOp("/d", nil)) },
+				} {
+					w.cutOnce(verdict, func(r *zktest.Request) bool { return r.Op.Writes() })
+					w.requests()
+					err := call()
+					require.ErrorIs(w, err, session.ErrUnknownOutcome, name)
+					ops := w.requests()
+					require.Len(w, ops, 2, "it is sent once, and then a quorum is asked for a sign: %v", ops)
+					require.Contains(w, ops[1], "multi")
+				}
+				require.Equal(w, verdict == zktest.CutAfter, w.exists(s, "/b"), "a read tells the truth")
+			})
+		})
+	}
+}
+
+func TestAnUnknownOutcomeIsToldWhenTheContextEnds(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool {
+			if r.Op == zktest.OpCreate {
+				w.srv.Stop(0) // no sync to be had
+				return true
+			}
+			return false
+		})
+		ctx := w.within(3 * time.Second)
+		_, err := s.Create(ctx, "/a", nil)
+		require.ErrorIs(w, err, session.ErrUnknownOutcome)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		w.srv.Continue(0)
+	})
+}
+
+func TestReadsAreAskedAgain(t *testing.T) {
+	inBubble(t, func(w *world) {
+		lost := 0
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpExists && lost > 0 {
+				lost--
+				return zktest.CutAfter
+			}
+			return zktest.Pass
+		})
+		for _, c := range []struct {
+			name   string
+			policy session.RetryPolicy
+			lost   int
+			err    error
+		}{
+			{"by default", session.RetryTimes(12), 5, nil},
+			{"as often as it says", session.RetryTimes(3), 3, nil},
+			{"and no more", session.RetryTimes(3), 4, session.ErrSuspended},
+			{"not at all", session.RetryPolicy{}, 1, session.ErrSuspended},
+			{"until it is late", session.RetryElapsed(time.Minute), 1000, session.ErrSuspended},
+			{"for ever", session.RetryForever(), 300, nil},
+		} {
+			s := w.open(session.WithRetry(c.policy))
+			w.script(func() { lost = c.lost })
+			_, _, err := s.Exists(w.ctx, "/a")
+			require.ErrorIs(w, err, c.err, c.name)
+			w.script(func() { lost = 0 })
+		}
+	})
+}
+
+func TestAnOverloadedServerIsAskedAgain(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		throttled := 0
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op != zktest.OpPing && r.Op != zktest.OpConnect && throttled < 3 {
+				throttled++
+				return zktest.Fail(zktest.ErrThrottled)
+			}
+			return zktest.Pass
+		})
+		_, _, err := s.Children(w.ctx, "/")
+		require.NoError(w, err)
+		w.script(func() { throttled = 0 })
+		require.NoError(w, w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err)
+		t := w.client(s)
+		for _, watch := range []bool{false, true} {
+			w.script(func() { throttled = 0 })
+			require.NoError(w, t.list(w, 1, "/line", watch).Err)
+			w.script(func() { throttled = 0 })
+			require.NoError(w, t.read(w, 1, "/line", watch).Err)
+		}
+		w.script(func() { throttled = 0 })
+		states := s.WatchData(w.ctx, "/missing") // whose birth is watched
+		require.False(w, (<-states).Exists)
+		w.create(s, "/missing", nil)
+		require.True(w, (<-states).Exists)
+	})
+}
+
+// With any single request or answer lost, whichever it is, the outcome is right and nothing stays
+// behind.
+func TestAnySingleLossIsResolved(t *testing.T) {
+	t.Parallel()
+	bubble.EachFate(t, func(b *bubble.World, _ int, strike func(s *session.Session)) {
+		w := worldOf(b)
+		s, t := w.openClient(session.WithNamespace("/ns"))
+		synctest.Wait()
+		strike(s)
+		var listed session.Listed
+		j := wait(w, func(done func(session.Joined)) {
+			t.JoinList(1, session.Join{Parent: "/a/line", Name: "lock-"}, done, func(l session.Listed) { listed = l })
+		})
+		require.NoError(w, j.Err)
+		seen := t.read(w, 1, j.Path, true)
+		require.True(w, seen.Exists)
+		synctest.Wait()
+		require.NoError(w, listed.Err)
+		require.Len(w, listed.Names, 1)
+		next := t.join(w, 1, session.Join{Parent: "/a/line", Name: "lock-", Replace: j.Path})
+		require.NoError(w, next.Err)
+		require.False(w, t.read(w, 1, j.Path, false).Exists)
+		require.Contains(w, t.told(), "fired NodeDeleted "+j.Path)
+		require.Equal(w, []string{s.Path(next.Path)}, w.ephemerals(id(s)))
+		require.Equal(w, []string{next.Path}, t.Leftovers())
+		t.remove(w, 1, next.Path)
+		require.Empty(w, w.ephemerals(id(s)))
+		require.Zero(w, session.LedgerLen(s))
+		require.EqualValues(w, 1, s.Status().Epoch)
+	})
+}
+
+func TestACommitWhoseAnswerIsLostIsOfUnknownOutcome(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, _, h := w.holding()
+		w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
+		back := time.Now().Add(2 * time.Second) // until then there is no connection to be had
+		w.meets(zktest.CutBefore, func(r *zktest.Request) bool { return r.Op == zktest.OpConnect && time.Now().Before(back) })
+		_, err := h.Commit(w.ctx, session.CreateOp("/a", nil))
+		require.ErrorIs(w, err, session.ErrUnknownOutcome)
+		require.False(w, time.Now().Before(back), "a read could not have told")
+		require.True(w, w.exists(s, "/a"))
+		require.NoError(w, h.Err())
+	})
+}
 
 // The answer to a write is lost, and the server to come back to is a leader that was deposed and
 // wakes. It answers a sync by itself and shows what was before the write. Who reads behind
@@ -83,7 +241,64 @@ func (w *world) pastAnswer(write func(s *session.Session) error) {
 	case <-time.After(time.Minute):
 		require.Fail(w, "the write does not end")
 	}
-	_, exists, err := s.Exists(w.ctx, "/new")
-	require.NoError(w, err)
-	require.True(w, exists, "it was carried out")
+	require.True(w, w.exists(s, "/new"), "it was carried out")
+}
+
+// The leader, which is the second of two here, answers a sync from its own tree, which may be older
+// than what a follower has answered. A transaction of its own comes behind that, whatever it finds,
+// and if its answer is lost another one does.
+func TestSyncQuorumIsUpToDateAtTheLeaderToo(t *testing.T) {
+	inBubble(t, func(w *world) {
+		on := func(i int) *session.Session {
+			return w.openOn(w.srv.Hosts()[i:i+1], session.WithDialer(w.srv.Dialer()))
+		}
+		follower, leader := on(0), on(1)
+		sees := func(s *session.Session, path string) bool {
+			_, exists, err := s.Exists(w.ctx, path)
+			require.NoError(w, err)
+			return exists
+		}
+		create := func(s *session.Session, path string) {
+			w.create(s, path, nil, session.NodeACL(session.AnyoneACL(session.PermCreate)...))
+		}
+		w.srv.Lag(0, 100)
+		create(leader, "/a")
+		require.False(w, sees(follower, "/a"))
+		require.NoError(w, follower.Sync(w.ctx, "/"))
+		require.True(w, sees(follower, "/a"))
+		w.srv.Lag(0, 0)
+
+		for path, at := range map[string]string{"/b": "/", "/c": "/c", "/d": "/missing"} {
+			w.srv.Lag(1, 100)
+			create(follower, path)
+			require.NoError(w, leader.Sync(w.ctx, "/"))
+			require.False(w, sees(leader, path))
+			lost := false
+			remove := w.intercept(func(r *zktest.Request) zktest.Verdict {
+				if r.Op == zktest.OpMulti && !lost {
+					lost = true
+					return zktest.CutBefore
+				}
+				return zktest.Pass
+			})
+			require.NoError(w, leader.SyncQuorum(w.ctx, at))
+			remove()
+			require.True(w, lost)
+			require.True(w, sees(leader, path))
+		}
+		require.ErrorIs(w, leader.SyncQuorum(w.ctx, "a"), session.ErrInvalidPath)
+	}, zktest.WithServers(2), zktest.WithVersion("3.8.0")) // where exists needs no permission
+}
+
+// The answer to a transaction is lost, and the check that makes its outcome visible is refused.
+// That says nothing of the transaction.
+func TestARefusedCheckSaysNothingOfALostTransaction(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, t := w.openClient()
+		w.refuseAfterLoss(func(r *zktest.Request) bool { return r.Op == zktest.OpMulti }, zktest.OpMulti)
+		err := t.commit(w, 1, session.CreateOp("/a", nil))
+		require.ErrorIs(w, err, session.ErrUnknownOutcome)
+		require.NotContains(w, err.Error(), "went wrong in the server")
+		require.True(w, w.exists(s, "/a"))
+	})
 }

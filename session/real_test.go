@@ -1,9 +1,12 @@
+// ZooKeeper's own part, on real servers: outcomes, not intervals.
+
 package session_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -20,15 +23,6 @@ func onEnsemble(t *testing.T, n int, opts ...ensemble.Option) (*world, *ensemble
 	t.Helper()
 	w := onReal(t)
 	return w, ensemble.Start(t, n, opts...)
-}
-
-// openOn opens a session on certain servers.
-func (w *world) openOn(servers []string, opts ...session.Option) *session.Session {
-	w.Helper()
-	s, err := session.Open(w.ctx, servers, opts...)
-	require.NoError(w, err)
-	w.Cleanup(func() { _ = s.Close(w.ctx) })
-	return s
 }
 
 // cutHolders lets many hold something, cuts all of them off at once, and judges by how much their
@@ -75,7 +69,7 @@ func cutHolders(w *world, rival *session.Session, holders []*session.Session, cu
 	bubble.InTime(w, "loss", all, longest())
 }
 
-func TestRealPartition(t *testing.T) {
+func TestRealPartitionEndsHoldsBeforeARivalSeesIt(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
 	w, servers := onEnsemble(t, 1)
@@ -96,7 +90,7 @@ func TestRealPartition(t *testing.T) {
 }
 
 // The holders' server has lost its leader, and goes on answering pings and reads.
-func TestRealIsolation(t *testing.T) {
+func TestRealIsolationEndsHoldsBeforeARivalSeesIt(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
 	w, servers := onEnsemble(t, 3)
@@ -111,13 +105,12 @@ func TestRealIsolation(t *testing.T) {
 }
 
 // A server that is restarted within the timeout ends no epoch, and what changed meanwhile is told.
-func TestRealRestart(t *testing.T) {
+func TestRealRestartEndsNoEpoch(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	w, servers := onEnsemble(t, 1)
 	s := w.openOn(servers.Servers(), session.WithTimeout(30*time.Second))
-	_, err := s.Create(w.ctx, "/a", []byte("1"))
-	require.NoError(w, err)
+	w.create(s, "/a", []byte("1"))
 	states := s.WatchData(w.ctx, "/a")
 	require.Equal(w, "1", string((<-states).Bytes))
 	t2 := w.client(s)
@@ -131,8 +124,7 @@ func TestRealRestart(t *testing.T) {
 	require.Equal(w, first, id(s))
 	require.EqualValues(w, 1, s.Status().Epoch)
 	require.True(w, t2.read(w, 1, j.Path, false).Exists)
-	_, err = s.Set(w.ctx, "/a", []byte("2"), -1)
-	require.NoError(w, err)
+	w.write(s, "/a", []byte("2"))
 	for d := range states {
 		if string(d.Bytes) == "2" {
 			break
@@ -140,33 +132,8 @@ func TestRealRestart(t *testing.T) {
 	}
 }
 
-// Three servers: the connected one is killed, and the next in turn stopped, so that it accepts
-// connections and says nothing. No epoch ends.
-func TestRealStoppedServer(t *testing.T) {
-	tier.Soak(t)
-	t.Parallel()
-	w, servers := onEnsemble(t, 3)
-	s := w.openOn(servers.Servers(), session.WithTimeout(10*time.Second))
-	first := id(s)
-	for range 3 {
-		connected := slices.Index(servers.Servers(), s.Status().Server)
-		require.NotEqual(w, -1, connected)
-		next := (connected + 1) % 3
-		servers.Kill(connected)
-		servers.Stop(next)
-		later := time.AfterFunc(2*time.Second, func() { servers.Continue(next) }) // until then there is no majority
-		defer later.Stop()
-		require.NoError(w, s.Sync(w.ctx, "/"))
-		require.NoError(w, servers.Restart(connected))
-		require.NoError(w, servers.Await(w.ctx))
-		require.NoError(w, s.Sync(w.ctx, "/"))
-		require.Equal(w, first, id(s))
-		require.EqualValues(w, 1, s.Status().Epoch)
-	}
-}
-
 // Close releases what is held at once, confirmed by the server.
-func TestRealClose(t *testing.T) {
+func TestRealCloseReleasesAtOnce(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	w := onReal(t)
@@ -182,15 +149,17 @@ func TestRealClose(t *testing.T) {
 }
 
 // Connections break again and again while things are asked: what is said to be done is done, and
-// nothing is left behind.
-func TestRealFlaps(t *testing.T) {
+// nothing is left behind. It takes two hundred rounds, or five hundred losses, which are a few
+// rounds on a machine where a request takes longer than a connection lasts.
+func TestRealFlapsLoseNothing(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	w, servers := onEnsemble(t, 1)
 	s := w.openOn(servers.Proxied(), session.WithTimeout(20*time.Second))
+	const rounds, losses = 200, 500
 	stop := make(chan struct{})
 	flapping := bubble.Begin(func() int {
-		for n := 0; ; n++ {
+		for n := range losses {
 			select {
 			case <-stop:
 				return n
@@ -198,9 +167,11 @@ func TestRealFlaps(t *testing.T) {
 				servers.Proxies()[0].Reset()
 			}
 		}
+		return losses
 	})
 	t2 := w.client(s)
-	for range 200 {
+	done := 0
+	for ; done < rounds && len(flapping) == 0; done++ {
 		j := t2.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		require.NoError(w, j.Err)
 		require.True(w, t2.read(w, 1, j.Path, true).Exists)
@@ -209,10 +180,161 @@ func TestRealFlaps(t *testing.T) {
 		t2.remove(w, 1, next.Path)
 	}
 	close(stop)
-	w.Logf("%d flaps", <-flapping)
+	w.Logf("%d flaps in %d rounds", <-flapping, done)
 	names, _, err := s.Children(w.ctx, "/line")
 	require.NoError(w, err)
 	require.Empty(w, names)
 	require.Zero(w, session.LedgerLen(s))
 	require.EqualValues(w, 1, s.Status().Epoch)
+}
+
+// Ten sessions hold something over one of three servers, which is then stopped, or killed, whoever
+// it is; five times. The others find out within a second that a leader is gone, and elect another.
+func TestRealSilentServerCostsNoPossession(t *testing.T) {
+	tier.Soak(t)
+	t.Parallel()
+	const rounds, holders = 5, 10
+	w, servers := onEnsemble(t, 3, ensemble.WithSyncLimit(5))
+	for round := range rounds {
+		victim := rand.IntN(3)
+		leads := bubble.Leader(t, servers) == victim
+		var holds []*session.Hold
+		for len(holds) < holders {
+			if s := w.onServer(servers, victim); s != nil {
+				holds = append(holds, w.client(s).hold(w, 1, "/line"))
+			}
+		}
+		<-time.After(2*time.Second + rand.N(2*time.Second)) // at any instant between two requests, when there have been some
+		if round%2 == 0 {
+			servers.Stop(victim)
+		} else {
+			servers.Kill(victim)
+		}
+		stopped := time.Now()
+		for _, h := range holds {
+			w.eventually("trust that is newer than what the server has done", func() bool {
+				st := h.Session().Status()
+				return h.Err() != nil || st.State == session.Connected && st.TrustedUntil.After(stopped.Add(st.Timeout/2))
+			})
+		}
+		lost := 0
+		for _, h := range holds {
+			if h.Err() != nil {
+				t.Logf("round %d: %v", round, h.Err())
+				lost++
+			}
+		}
+		require.Zero(t, lost, "of %d possessions, round %d, the leader %t", holders, round, leads)
+		for _, h := range holds {
+			require.NoError(t, h.Session().Close(w.ctx))
+		}
+		if round%2 == 0 {
+			servers.Continue(victim)
+		} else {
+			require.NoError(t, servers.Restart(victim))
+		}
+		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+		require.NoError(t, servers.Await(ctx))
+		cancel()
+	}
+}
+
+// onServer opens a session on an ensemble; nil if it came to be on another server than this one.
+func (w *world) onServer(servers *ensemble.Ensemble, i int) *session.Session {
+	w.Helper()
+	s := w.openOn(servers.Servers())
+	if s.Status().Server != servers.Servers()[i] {
+		require.NoError(w, s.Close(w.ctx))
+		return nil
+	}
+	return s
+}
+
+// A real server that insists on authentication.
+func TestARealServerThatInsistsOnAuthenticationIsNamed(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	zk := ensemble.Start(t, 1, ensemble.WithJVM("-Dzookeeper.enforce.auth.enabled=true", "-Dzookeeper.enforce.auth.schemes=digest"))
+	s, err := session.New(zk.Servers())
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	err = s.Connect(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, err, session.ErrAuthRequired)
+	ctx, cancel = context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	require.NoError(t, s.Close(ctx), "nothing was ever done in its ZooKeeper session")
+}
+
+// What a proof rests on: a transaction that only checks, also one whose check fails, is numbered
+// like any write, and a server without a quorum does not answer it.
+func TestATransactionThatOnlyChecksTakesAQuorum(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	w, e := onEnsemble(t, 3)
+	s := w.openOn(e.Servers()[:1], session.WithTimeout(30*time.Second))
+	zxid := func() int64 {
+		w.create(s, "/n"+strconv.FormatInt(time.Now().UnixNano(), 36), nil)
+		names, _, err := s.Children(w.ctx, "/")
+		require.NoError(w, err)
+		var last int64
+		for _, name := range names {
+			st, _, err := s.Exists(w.ctx, "/"+name)
+			require.NoError(w, err)
+			last = max(last, st.Czxid)
+		}
+		return last
+	}
+	before := zxid()
+	_, err := s.Multi(w.ctx, session.CheckOp("/", -1))
+	require.NoError(w, err)
+	require.Equal(w, before+2, zxid(), "one for the check, one for the create that shows it")
+	before = zxid()
+	_, err = s.Multi(w.ctx, session.CheckOp("/missing", -1))
+	require.ErrorIs(w, err, session.ErrNoNode)
+	require.Equal(w, before+2, zxid(), "also if it fails")
+
+	heal := e.Isolate(0)
+	answered := bubble.Begin(func() error {
+		_, err := s.Multi(w.ctx, session.CheckOp("/", -1))
+		return err
+	})
+	select {
+	case err := <-answered:
+		require.Fail(w, "answered without a quorum", "%v", err)
+	case <-time.After(2 * time.Second):
+	}
+	heal()
+	<-answered // with or without an error: it may have been lost with the connection
+}
+
+// A real server of its own, so that its watches can be counted.
+func TestAServerIsLeftWithoutWatches(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	w, e := onEnsemble(t, 1)
+	s := w.openOn(e.Servers())
+	comesTo := func(n int) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			st, err := e.Stats(0)
+			return err == nil && st.Watches == n // a busy server may be late to say so
+		}, time.Minute, 50*time.Millisecond)
+	}
+	for _, n := range []int{10_000, 100} { // again, to see that nothing of the first time stands in the way
+		ctx, cancel := context.WithCancel(w.ctx)
+		var all []<-chan session.Data
+		for i := range n {
+			all = append(all, s.WatchData(ctx, fmt.Sprintf("/zookeeper/%d", i)))
+		}
+		<-s.WatchChildren(ctx, "/zookeeper")
+		for _, states := range all {
+			<-states
+		}
+		comesTo(n + 1)
+		cancel()
+		comesTo(0)
+		require.Zero(t, session.WatchEntries(s))
+	}
 }

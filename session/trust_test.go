@@ -1,9 +1,12 @@
+// Trust: at which instant holds end, what extends it, what it costs, and how it comes back.
+
 package session_test
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
+	"encoding/binary"
+	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,33 +18,11 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// shortTicks let the server expire sessions nearly to the instant.
-var shortTicks = []zktest.Option{zktest.WithTick(200 * time.Millisecond), zktest.WithSessionTimeouts(time.Second, time.Minute)}
-
-const timeout = 12 * time.Second // of sessions here: a sixth is two seconds, and trust is good for six when requests go out steadily
-
-// steady lets a session with something at stake run until its trust is as good as it gets, and
-// stops right after a sync.
-func steady(w *world, s *session.Session) {
-	w.Helper()
-	time.Sleep(timeout)
-	for range int(timeout / time.Millisecond) {
-		synctest.Wait()
-		if s.Status().TrustedUntil.Equal(time.Now().Add(timeout / 2)) {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	require.Fail(w, "no sync", "%v", s.Status())
-}
-
 // B06: packets vanish. The loss comes at an exact instant, by this process's own clock, before the
 // server ends the session.
 func TestB06_PartitionEndsHoldsAtTheEndOfTrust(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open(session.WithTimeout(timeout))
-		t := w.client(s)
-		h := t.hold(w, 1, "/line")
+		s, t, h := w.holding(session.WithTimeout(timeout))
 		steady(w, s)
 		t.told()
 		first := id(s)
@@ -76,8 +57,7 @@ func TestB06_PartitionEndsHoldsAtTheEndOfTrust(t *testing.T) {
 // A timer of its own ends a hold: neither the next proof nor a look at the clocks is due then.
 func TestAHoldEndsWithTrustWhateverElseIsDue(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open(session.WithTimeout(timeout), session.WithTick(timeout/4))
-		h := w.client(s).hold(w, 1, "/line")
+		s, _, h := w.holding(session.WithTimeout(timeout), session.WithTick(timeout/4))
 		time.Sleep(timeout + 33*time.Millisecond)
 		_, err := s.Set(w.Context(), "/line", nil, -1)
 		require.NoError(w, err)
@@ -89,76 +69,9 @@ func TestAHoldEndsWithTrustWhateverElseIsDue(t *testing.T) {
 	}, shortTicks...)
 }
 
-// The same at random instants, also for a server that answers pings and reads but has lost its
-// leader: the holder's loss comes first, always.
-func TestLossBeforeTheRivalSeesIt(t *testing.T) {
-	t.Parallel()
-	known := session.WithTick(200 * time.Millisecond)
-	for _, c := range []struct {
-		name string
-		opts []session.Option
-		cut  func(w *world, id int64) (heal func())
-	}{
-		{"partition", nil, func(w *world, id int64) func() { return w.srv.Partition(id) }},
-		{"what is sent vanishes", nil, func(w *world, id int64) func() { return w.srv.PartitionOneWay(id, zktest.ToServer) }},
-		{"server without leader", nil, func(w *world, _ int64) func() { return w.srv.IsolateServer(0, 0) }},
-		{"server halted", nil, func(w *world, _ int64) func() { w.srv.Stop(0); return func() { w.srv.Continue(0) } }},
-		{"tick known", []session.Option{known}, func(w *world, id int64) func() { return w.srv.Partition(id) }},
-		{"tick known, server without leader", []session.Option{known}, func(w *world, _ int64) func() { return w.srv.IsolateServer(0, 0) }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				rng := rand.New(rand.NewPCG(1, uint64(len(c.name))))
-				rival := w.openAt(1)
-				least := time.Hour
-				for range 30 {
-					least = min(least, w.loss(w.openAt(0, append(c.opts, session.WithTimeout(timeout))...), rival, rng, c.cut))
-				}
-				w.Logf("done at least %v before the rival sees it", least)
-				require.Positive(w, least)
-			}, append(shortTicks, zktest.WithServers(2))...)
-		})
-	}
-}
-
-// openAt opens a session on one of the servers alone.
-func (w *world) openAt(i int, opts ...session.Option) *session.Session {
-	w.Helper()
-	s, err := session.Open(w.ctx, w.srv.Hosts()[i:i+1], append(opts, session.WithDialer(w.srv.Dialer()))...)
-	require.NoError(w, err)
-	w.Cleanup(func() { _ = s.Close(context.Background()) })
-	return s
-}
-
-// loss holds something, cuts the holder off, and tells by how much his loss came before a rival
-// could see it.
-func (w *world) loss(s, rival *session.Session, rng *rand.Rand, cut func(*world, int64) func()) time.Duration {
-	w.Helper()
-	h := w.client(s).hold(w, 1, "/line")
-	ctx, cancel := context.WithCancel(w.ctx)
-	defer cancel()
-	states := rival.WatchData(ctx, h.Path())
-	require.True(w, (<-states).Exists)
-	time.Sleep(time.Duration(rng.Int64N(int64(2 * timeout))))
-	heal := cut(w, id(s))
-	defer heal() // also where something fails, or the session could not be closed
-	done := bubble.Begin(func() time.Time {
-		<-h.Done()
-		return time.Now()
-	})
-	require.False(w, (<-states).Exists)
-	seen := time.Now()
-	require.Error(w, h.Err(), "still held when the rival saw the znode gone")
-	require.False(w, h.Valid())
-	heal()
-	require.NoError(w, s.Close(w.ctx))
-	return seen.Sub(<-done)
-}
-
 func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open(session.WithTimeout(timeout))
-		t := w.client(s)
+		s, t := w.openClient(session.WithTimeout(timeout))
 		w.requests()
 		time.Sleep(time.Hour)
 		require.Empty(w, w.requests(), "an idle session asks for nothing")
@@ -182,8 +95,7 @@ func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 		require.NoError(w, err)
 		for range 100 {
 			time.Sleep(timeout/6 - time.Millisecond)
-			_, err := s.Set(w.ctx, "/line", nil, -1)
-			require.NoError(w, err)
+			w.write(s, "/line", nil)
 		}
 		require.LessOrEqual(w, len(w.requests()), 103, "writes prove as much as syncs do")
 		require.True(w, h.Valid())
@@ -201,8 +113,7 @@ func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 
 func TestARefusedHoldHearsOfTrust(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open(session.WithTimeout(timeout))
-		t := w.client(s)
+		s, t := w.openClient(session.WithTimeout(timeout))
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		seen := t.read(w, 1, j.Path, true)
 		t.StandBy(1, true)
@@ -226,9 +137,7 @@ func TestARefusedHoldHearsOfTrust(t *testing.T) {
 
 func TestTrustIsLostAndRegainedWithinAnEpoch(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open(session.WithTimeout(timeout))
-		t := w.client(s)
-		h := t.hold(w, 1, "/line")
+		s, t, h := w.holding(session.WithTimeout(timeout))
 		steady(w, s)
 		t.told()
 		heal := w.srv.Partition(id(s))
@@ -246,9 +155,7 @@ func TestTrustIsLostAndRegainedWithinAnEpoch(t *testing.T) {
 
 func TestStrictEndsAtTheFirstSuspension(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open(session.WithStrict())
-		t := w.client(s)
-		h := t.hold(w, 1, "/line")
+		s, t, h := w.holding(session.WithStrict())
 		w.srv.Kill(0)
 		synctest.Wait()
 		<-h.Done()
@@ -261,46 +168,6 @@ func TestStrictEndsAtTheFirstSuspension(t *testing.T) {
 		_, err = t.Hold(1, h.Path(), h.Token(), func(error) {})
 		require.NoError(w, err)
 	})
-}
-
-// B74: the machine sleeps, so that the wall clock is far ahead of the monotonic one. Nothing is
-// believed until ZooKeeper has answered.
-func TestB74_SleepEndsTrust(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name string
-		jump func(s *session.Session)
-		back time.Duration // until trust is back
-	}{
-		{"wall clock ahead", func(s *session.Session) { session.ShiftWall(s, time.Hour) }, timeout / 6},
-		{"wall clock back", func(s *session.Session) { session.ShiftWall(s, -time.Hour) }, timeout / 6},
-		{"less than the timeout", func(s *session.Session) { session.ShiftWall(s, timeout/9) }, timeout / 6},
-		{"monotonic clock ahead", func(s *session.Session) { session.ShiftMono(s, time.Hour) }, timeout / 2}, // nothing was heard for so long
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s := w.open(session.WithTimeout(timeout))
-				t := w.client(s)
-				h := t.hold(w, 1, "/line")
-				steady(w, s)
-				t.told()
-				c.jump(s)
-				require.False(w, h.Valid(), "at once")
-				time.Sleep(timeout / 6)
-				synctest.Wait()
-				<-h.Done()
-				require.ErrorIs(w, h.Err(), session.ErrUntrusted)
-				time.Sleep(c.back - timeout/6)
-				synctest.Wait()
-				require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
-				again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
-				require.NoError(w, err)
-				time.Sleep(time.Hour)
-				require.True(w, again.Valid())
-				require.NoError(w, s.Close(w.ctx))
-			})
-		})
-	}
 }
 
 func TestANegotiatedTimeoutMovesTheMargin(t *testing.T) {
@@ -317,75 +184,127 @@ func TestANegotiatedTimeoutMovesTheMargin(t *testing.T) {
 	}, zktest.WithTick(time.Second), zktest.WithSessionTimeouts(time.Second, timeout))
 }
 
-func TestNothingIsHeldWhenTheMarginIsAll(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open(session.WithTimeout(time.Minute), session.WithTrustMargin(30*time.Second))
-		t := w.client(s)
-		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
-		_, err := t.Hold(1, j.Path, 1, nil)
-		require.ErrorIs(w, err, session.ErrUntrusted)
-	}, zktest.WithTick(time.Second), zktest.WithSessionTimeouts(time.Second, timeout))
-}
-
-// A connection became slow. A possession is lost with it at most once, and another can be had: on a
-// session that held one, and on an idle one.
-func TestPossessionsOnAConnectionThatBecameSlow(t *testing.T) {
-	t.Parallel()
-	for _, idle := range []bool{false, true} {
-		t.Run(fmt.Sprintf("idle %t", idle), func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				host := w.srv.Host("far away")
-				s := w.open(session.WithTimeout(timeout), session.WithDialer(host.Dialer()))
-				t := w.client(s)
-				if !idle {
-					t.hold(w, 1, "/line")
-				}
-				time.Sleep(10 * timeout)
-				host.Slow(zktest.Speed{Latency: timeout / 50})
-				time.Sleep(2 * timeout)
-				j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
-				t.StandBy(1, true)
-				time.Sleep(timeout)
-				h, err := t.Hold(1, j.Path, j.Stat.Czxid, func(error) {})
-				require.NoError(w, err)
-				time.Sleep(10 * timeout)
-				require.True(w, h.Valid(), "%v", h.Err())
-			})
-		})
+// What the return of trust costs: one write, whatever ended it, that is answered in time; none
+// while it lasts.
+func TestTrustComesBackWithOneWrite(t *testing.T) {
+	type row struct {
+		trouble func(w *world, s *session.Session)
+		writes  int
 	}
-}
-
-// Round trips may take a sixth of the timeout, and a fifth if the tick is known, always or from
-// some moment on: trust stays while anything depends on it.
-func TestTrustStaysOnASlowConnection(t *testing.T) {
-	t.Parallel()
-	for _, always := range []bool{false, true} {
-		for tick, trip := range map[time.Duration]time.Duration{0: timeout * 15 / 100, timeout / 20: timeout * 20 / 100} {
-			t.Run(fmt.Sprintf("always %t, tick %v", always, tick), func(t *testing.T) {
-				inBubble(t, func(w *world) {
-					host := w.srv.Host("far away")
-					opts := []session.Option{session.WithTimeout(timeout), session.WithDialer(host.Dialer())}
-					if tick > 0 {
-						opts = append(opts, session.WithTick(tick))
-					}
-					slow := zktest.Speed{Latency: trip / 2}
-					if always {
-						host.Slow(slow)
-					}
-					s := w.open(opts...)
-					c := w.client(s)
-					time.Sleep(3 * timeout)
-					if !always {
-						host.Slow(slow)
-					}
-					c.StandBy(1, true)
-					time.Sleep(2 * timeout)
-					for range 1000 {
-						time.Sleep(timeout / 100)
-						require.True(w, s.Status().TrustedUntil.After(time.Now()), "%+v", s.Status())
-					}
-				}, zktest.WithTick(timeout/20))
-			})
+	each(t, map[string]row{
+		"nothing":        {func(*world, *session.Session) { time.Sleep(time.Hour) }, 0},
+		"a reconnection": {func(w *world, s *session.Session) { w.srv.Disconnect(id(s)) }, 1},
+		"a halt": {func(w *world, _ *session.Session) {
+			w.srv.Stop(0)
+			time.Sleep(timeout * 5 / 12)
+			w.srv.Continue(0)
+		}, 1},
+		"a partition that outlives trust": {func(w *world, s *session.Session) {
+			heal := w.srv.Partition(id(s))
+			time.Sleep(timeout * 7 / 12)
+			heal()
+		}, 2}, // and one that was asked for while nothing came through, whose answer is too late to prove anything
+		"a jump of a clock": {func(_ *world, s *session.Session) { session.ShiftWall(s, time.Hour) }, 1},
+	}, func(w *world, c row) {
+		s, t := w.openClient(session.WithTimeout(timeout))
+		t.hold(w, 1, "/line")
+		t.StandBy(1, true)
+		steady(w, s)
+		time.Sleep(timeout / 50)
+		w.requests()
+		c.trouble(w, s)
+		time.Sleep(timeout)
+		synctest.Wait()
+		require.True(w, s.Status().TrustedUntil.After(time.Now()))
+		writes := 0
+		for _, r := range w.srv.Journal() {
+			if r.Op == zktest.OpMulti {
+				writes++
+			}
 		}
+		require.Equal(w, c.writes, writes)
+		w.requests()
+		time.Sleep(timeout)
+		require.LessOrEqual(w, len(w.requests()), 7, "a sync each sixth of the timeout, and nothing else")
+	})
+}
+
+// A reconnection to a server that grants another timeout lets possessions go on for as long as the
+// shorter of the two allows, which may be over by then; what is proved later is good by the new
+// one, and new clients are told of that.
+func TestAPossessionOutlivesAnotherTimeout(t *testing.T) {
+	type row struct {
+		next time.Duration
+		down time.Duration // since the last proof
 	}
+	each(t, map[string]row{
+		"the same":           {timeout, 0},
+		"longer":             {2 * timeout, 0},
+		"shorter":            {timeout * 5 / 6, 0},
+		"nothing of it left": {timeout / 3, timeout / 4},
+	}, func(w *world, r row) {
+		s := w.open(session.WithDialer(w.granting(timeout, r.next)))
+		require.Equal(w, timeout, s.Status().Timeout)
+		t := w.client(s)
+		h := t.hold(w, 1, "/line")
+		ended := bubble.Begin(func() time.Time { <-h.Done(); return time.Now() })
+		steady(w, s)
+		want := time.Now().Add(min(timeout, r.next) / 2)
+		remove := w.meets(zktest.Delay(timeout), func(r *zktest.Request) bool { return r.Op == zktest.OpMulti || r.Op == zktest.OpSync }) // no proof comes with the next connection
+		time.Sleep(r.down)
+		t.told()
+		w.srv.Disconnect(id(s))
+		time.Sleep(timeout / 12)
+		require.Equal(w, r.next, s.Status().Timeout)
+		late := w.client(s)
+		synctest.Wait()
+		require.Equal(w, session.EpochBegan{Epoch: 1, SessionID: id(s), Timeout: r.next, Trusted: h.Valid()}, late.events[0])
+		if back := at[session.Reconnected](t); want.Before(back) {
+			want = back
+		} else {
+			require.True(w, h.Valid())
+			require.Equal(w, want, s.Status().TrustedUntil)
+		}
+		require.Equal(w, want, <-ended)
+		require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+		synctest.Wait()
+		require.Equal(w, session.Untrusted, s.Status().State)
+		remove()
+		t.StandBy(1, true)
+		time.Sleep(2 * r.next)
+		left := time.Until(s.Status().TrustedUntil)
+		require.LessOrEqual(w, left, r.next/2)
+		require.Greater(w, left, r.next/2-r.next/6-time.Millisecond)
+		require.Equal(w, session.Connected, s.Status().State)
+	})
+}
+
+// granting dials to servers of which the first grants another timeout than the others, whatever is
+// asked for.
+func (w *world) granting(first, others time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	var dialled atomic.Int64
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := w.srv.Dialer()(ctx, network, addr)
+		granted := others
+		if dialled.Add(1) == 1 {
+			granted = first
+		}
+		return &grantedConn{Conn: conn, timeout: granted}, err
+	}
+}
+
+type grantedConn struct {
+	net.Conn
+	timeout time.Duration
+	greeted bool
+}
+
+// Write puts the timeout into the request for the session, the first frame: behind its length, the
+// version of the protocol and the last zxid.
+func (c *grantedConn) Write(b []byte) (int, error) {
+	if !c.greeted {
+		c.greeted = true
+		binary.BigEndian.PutUint32(b[16:], uint32(c.timeout/time.Millisecond))
+	}
+	return c.Conn.Write(b)
 }

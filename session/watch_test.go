@@ -1,8 +1,13 @@
+// Subscriptions: each tells the present state, misses no change, and outlives connections and
+// epochs; and what nobody depends on any more is not watched any more.
+
 package session_test
 
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,65 +18,22 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// newest is what a subscription has when everything has settled.
-func newest[T any](w *world, states <-chan T) T {
-	w.Helper()
-	w.settle()
-	var patience <-chan time.Time
-	if w.srv == nil {
-		patience = time.After(20 * time.Second)
-	} else {
-		now := make(chan time.Time)
-		close(now)
-		select {
-		case s, open := <-states:
-			require.True(w, open)
-			return s
-		default:
-			patience = now
-		}
-	}
-	select {
-	case s, open := <-states:
-		require.True(w, open)
-		return s
-	case <-patience:
-		require.Fail(w, "no news")
-	}
-	panic("unreachable")
-}
-
-// quiet: nothing has happened that a subscription would tell.
-func quiet[T any](w *world, states <-chan T) {
-	w.Helper()
-	w.settle()
-	select {
-	case s, open := <-states:
-		require.Fail(w, "news", "%v %v", s, open)
-	default:
-	}
-}
-
 func TestWatchDataFollowsAZnodeThroughItsLives(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
 		states := s.WatchData(w.ctx, "/a")
 		require.Equal(w, session.Data{}, newest(w, states), "missing, and known to be")
-		_, err := s.Create(w.ctx, "/a", []byte("one"))
-		require.NoError(w, err)
+		w.create(s, "/a", []byte("one"))
 		d := newest(w, states)
 		require.True(w, d.Exists)
 		require.Equal(w, "one", string(d.Bytes))
-		_, err = s.Set(w.ctx, "/a", []byte("two"), -1)
-		require.NoError(w, err)
+		w.write(s, "/a", []byte("two"))
 		require.Equal(w, "two", string(newest(w, states).Bytes))
-		_, err = s.Create(w.ctx, "/a/child", nil)
-		require.NoError(w, err)
+		w.create(s, "/a/child", nil)
 		quiet(w, states)
 		require.NoError(w, s.DeleteAll(w.ctx, "/a"))
 		require.False(w, newest(w, states).Exists)
 		for i := range 100 { // of what came and went unread, the last is there
-			_, err := s.Create(w.ctx, "/a", []byte{byte(i)})
-			require.NoError(w, err)
+			w.create(s, "/a", []byte{byte(i)})
 			if i < 99 {
 				require.NoError(w, s.Delete(w.ctx, "/a", -1))
 			}
@@ -93,8 +55,7 @@ func TestWatchChildrenFollowsThem(t *testing.T) {
 		require.Empty(w, c.Names)
 		require.NoError(w, s.EnsurePath(w.ctx, "/a/x"))
 		require.Equal(w, []string{"x"}, newest(w, states).Names)
-		_, err := s.Set(w.ctx, "/a", nil, -1)
-		require.NoError(w, err)
+		w.write(s, "/a", nil)
 		quiet(w, states)
 		require.NoError(w, s.EnsurePath(w.ctx, "/a/y"))
 		require.ElementsMatch(w, []string{"x", "y"}, newest(w, states).Names)
@@ -109,8 +70,7 @@ func TestWatchChildrenFollowsThem(t *testing.T) {
 func TestOneWatchForAnyNumberOfReaders(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		_, err := s.Create(w.ctx, "/a", nil)
-		require.NoError(w, err)
+		w.create(s, "/a", nil)
 		w.requests()
 		ctx, cancel := context.WithCancel(w.ctx)
 		var readers []<-chan session.Data
@@ -125,8 +85,7 @@ func TestOneWatchForAnyNumberOfReaders(t *testing.T) {
 		late := s.WatchData(w.ctx, "/a")
 		require.True(w, newest(w, late).Exists, "the present state comes first")
 		require.Empty(w, w.requests())
-		_, err = s.Set(w.ctx, "/a", []byte("x"), -1)
-		require.NoError(w, err)
+		w.write(s, "/a", []byte("x"))
 		for _, r := range append(readers, late) {
 			require.Equal(w, "x", string(newest(w, r).Bytes))
 		}
@@ -152,126 +111,76 @@ func TestOneWatchForAnyNumberOfReaders(t *testing.T) {
 // B68: a change made while the connection was down is delivered after it, also if the watches can't
 // be armed again at first.
 func TestB68_ChangesWhileAway(t *testing.T) {
-	t.Parallel()
-	for name, verdict := range map[string]zktest.Verdict{
+	each(t, map[string]zktest.Verdict{
 		"watches armed again":        zktest.Pass,
 		"arming fails":               zktest.Fail(zktest.ErrSystem),
 		"arming is not answered":     zktest.DropReply,
 		"arming cuts the connection": zktest.CutAfter,
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s, other := w.open(), w.open(session.WithDialer(w.srv.Host("elsewhere").Dialer()))
-				require.NoError(w, s.EnsurePath(w.ctx, "/a"))
-				data, children, missing := s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/a"), s.WatchData(w.ctx, "/b")
-				require.True(w, newest(w, data).Exists)
-				require.True(w, newest(w, children).Exists)
-				require.False(w, newest(w, missing).Exists)
-				w.cutOnce(verdict, func(r *zktest.Request) bool { return r.Op == zktest.OpSetWatches })
-				away := true
-				w.intercept(func(r *zktest.Request) zktest.Verdict {
-					if r.Op == zktest.OpConnect && away {
-						return zktest.CutBefore
-					}
-					return zktest.Pass
-				})
-				w.srv.Disconnect(id(s))
-				require.True(w, newest(w, data).Stale)
-				require.True(w, newest(w, children).Stale)
-				stale := newest(w, missing)
-				require.True(w, stale.Stale && !stale.Exists)
-				_, err := other.Set(w.ctx, "/a", []byte("new"), -1)
-				require.NoError(w, err)
-				require.NoError(w, other.EnsurePath(w.ctx, "/a/x"))
-				require.NoError(w, other.EnsurePath(w.ctx, "/b"))
-				w.script(func() { away = false })
-				time.Sleep(9 * time.Second)
-				d, c, m := newest(w, data), newest(w, children), newest(w, missing)
-				require.Equal(w, "new", string(d.Bytes))
-				require.Equal(w, []string{"x"}, c.Names)
-				require.True(w, m.Exists)
-				require.False(w, d.Stale || c.Stale || m.Stale)
-				require.EqualValues(w, 1, s.Status().Epoch)
-				_, err = other.Set(w.ctx, "/a", []byte("newer"), -1)
-				require.NoError(w, err)
-				require.Equal(w, "newer", string(newest(w, data).Bytes), "and it goes on")
-			})
-		})
-	}
+	}, func(w *world, verdict zktest.Verdict) {
+		s, other := w.open(), w.open(session.WithDialer(w.srv.Host("elsewhere").Dialer()))
+		require.NoError(w, s.EnsurePath(w.ctx, "/a"))
+		data, children, missing := s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/a"), s.WatchData(w.ctx, "/b")
+		require.True(w, newest(w, data).Exists)
+		require.True(w, newest(w, children).Exists)
+		require.False(w, newest(w, missing).Exists)
+		w.cutOnce(verdict, func(r *zktest.Request) bool { return r.Op == zktest.OpSetWatches })
+		away := true
+		w.meets(zktest.CutBefore, func(r *zktest.Request) bool { return r.Op == zktest.OpConnect && away })
+		w.srv.Disconnect(id(s))
+		require.True(w, newest(w, data).Stale)
+		require.True(w, newest(w, children).Stale)
+		stale := newest(w, missing)
+		require.True(w, stale.Stale && !stale.Exists)
+		w.write(other, "/a", []byte("new"))
+		require.NoError(w, other.EnsurePath(w.ctx, "/a/x"))
+		require.NoError(w, other.EnsurePath(w.ctx, "/b"))
+		w.script(func() { away = false })
+		time.Sleep(9 * time.Second)
+		d, c, m := newest(w, data), newest(w, children), newest(w, missing)
+		require.Equal(w, "new", string(d.Bytes))
+		require.Equal(w, []string{"x"}, c.Names)
+		require.True(w, m.Exists)
+		require.False(w, d.Stale || c.Stale || m.Stale)
+		require.EqualValues(w, 1, s.Status().Epoch)
+		w.write(other, "/a", []byte("newer"))
+		require.Equal(w, "newer", string(newest(w, data).Bytes), "and it goes on")
+	})
 }
 
 // B69: deleted and made again with the same version and the same data, while nobody looked: that is
 // a change.
 func TestB69_MadeAgainWithTheSameVersion(t *testing.T) {
-	t.Parallel()
-	for name, away := range map[string]func(w *world, s *session.Session){
+	each(t, map[string]func(w *world, s *session.Session){
 		"disconnected": func(w *world, s *session.Session) { w.srv.Disconnect(id(s)) },
 		"expired":      func(w *world, s *session.Session) { w.srv.Expire(id(s)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s, other := w.open(), w.open()
-				_, err := s.Create(w.ctx, "/a", []byte("same"))
-				require.NoError(w, err)
-				states := s.WatchData(w.ctx, "/a")
-				before := newest(w, states)
-				held := true
-				w.intercept(func(r *zktest.Request) zktest.Verdict {
-					if r.Op == zktest.OpConnect && held {
-						return zktest.CutBefore
-					}
-					return zktest.Pass
-				})
-				away(w, s)
-				require.NoError(w, other.Delete(w.ctx, "/a", -1))
-				_, err = other.Create(w.ctx, "/a", []byte("same"))
-				require.NoError(w, err)
-				require.True(w, newest(w, states).Stale)
-				w.script(func() { held = false })
-				time.Sleep(time.Second)
-				after := newest(w, states)
-				require.False(w, after.Stale)
-				require.Equal(w, before.Stat.Version, after.Stat.Version)
-				require.Greater(w, after.Stat.Mzxid, before.Stat.Mzxid)
-				quiet(w, states)
-			})
-		})
-	}
-}
-
-func TestWatchesGoOnThroughExpiry(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open()
-		_, err := s.Create(w.ctx, "/a", []byte("x"))
-		require.NoError(w, err)
-		data, children := s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/")
-		require.True(w, newest(w, data).Exists)
-		names := newest(w, children).Names
-		for epoch := 1; epoch < 10; epoch++ {
-			require.EqualValues(w, epoch, s.Status().Epoch)
-			w.srv.Expire(id(s))
-			d, c := <-data, <-children
-			for d.Stale {
-				d = <-data
-			}
-			for c.Stale {
-				c = <-children
-			}
-			require.Equal(w, "x", string(d.Bytes))
-			require.ElementsMatch(w, names, c.Names)
-		}
-		require.Equal(w, 2, session.WatchEntries(s))
+	}, func(w *world, away func(w *world, s *session.Session)) {
+		s, other := w.open(), w.open()
+		w.create(s, "/a", []byte("same"))
+		states := s.WatchData(w.ctx, "/a")
+		before := newest(w, states)
+		held := true
+		w.meets(zktest.CutBefore, func(r *zktest.Request) bool { return r.Op == zktest.OpConnect && held })
+		away(w, s)
+		require.NoError(w, other.Delete(w.ctx, "/a", -1))
+		w.create(other, "/a", []byte("same"))
+		require.True(w, newest(w, states).Stale)
+		w.script(func() { held = false })
+		time.Sleep(time.Second)
+		after := newest(w, states)
+		require.False(w, after.Stale)
+		require.Equal(w, before.Stat.Version, after.Stat.Version)
+		require.Greater(w, after.Stat.Mzxid, before.Stat.Mzxid)
+		quiet(w, states)
 	})
 }
 
 func TestWhatMayNotBeReadIsTriedAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		_, err := s.Create(w.ctx, "/a", []byte("x"))
-		require.NoError(w, err)
+		w.create(s, "/a", []byte("x"))
 		states := s.WatchData(w.ctx, "/a")
 		require.True(w, newest(w, states).Exists)
-		_, err = s.SetACL(w.ctx, "/a", session.AnyoneACL(session.PermWrite|session.PermAdmin), -1)
+		_, err := s.SetACL(w.ctx, "/a", session.AnyoneACL(session.PermWrite|session.PermAdmin), -1)
 		require.NoError(w, err)
 		_, err = s.Set(w.ctx, "/a", []byte("y"), -1) // of which one who may not read is not told
 		require.NoError(w, err)
@@ -293,8 +202,7 @@ func TestWhatMayNotBeReadIsTriedAgain(t *testing.T) {
 func TestWatchesEndWithTheSession(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		_, err := s.Create(w.ctx, "/a", nil)
-		require.NoError(w, err)
+		w.create(s, "/a", nil)
 		data, children, statuses := s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/a"), s.Observe(w.ctx)
 		require.True(w, newest(w, data).Exists)
 		require.True(w, newest(w, children).Exists)
@@ -309,4 +217,159 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 		require.False(w, open)
 		require.Zero(w, session.SharedWatches(s))
 	})
+}
+
+// watches is how many the server keeps for a session: of data and of children.
+func (w *world) watches(s *session.Session) int {
+	w.Helper()
+	w.settle()
+	info, found := w.srv.Session(id(s))
+	require.True(w, found)
+	return info.Watches
+}
+
+func TestTenThousandSubscriptionsThatEndedLeaveNoWatch(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		w.create(s, "/parent", nil)
+		w.create(s, "/parent/there", nil)
+		stays := s.WatchData(w.ctx, "/parent/there")
+		require.True(w, newest(w, stays).Exists)
+		ctx, cancel := context.WithCancel(w.ctx)
+		var all []<-chan session.Data
+		for i := range 10_000 {
+			path := fmt.Sprintf("/parent/%d", i)
+			if i%100 == 0 {
+				path = "/parent/there" // somebody else stays
+			}
+			all = append(all, s.WatchData(ctx, path))
+		}
+		children := s.WatchChildren(ctx, "/parent")
+		for _, states := range all {
+			<-states
+		}
+		<-children
+		require.Equal(w, 9902, session.WatchEntries(s))
+		cancel()
+		w.eventually("the session's table is empty but for one", func() bool { return session.WatchEntries(s) == 1 })
+		require.Equal(w, 1, w.watches(s))
+		w.srv.Disconnect(id(s))
+		w.srv.ClearJournal()
+		<-time.After(time.Second)
+		require.Equal(w, []string{"setWatches", "getData /parent/there"}, w.requests(), "it looks again; of the others nothing is armed again")
+		require.Equal(w, 1, w.watches(s))
+		w.write(s, "/parent/there", []byte("x"))
+		require.Equal(w, "x", string(newest(w, stays).Bytes))
+	})
+}
+
+// unwatched are the paths of the removals that were asked for.
+func (w *world) unwatched() []string {
+	w.Helper()
+	w.settle()
+	var paths []string
+	for _, r := range w.srv.Journal() {
+		if r.Op == zktest.OpRemoveWatches {
+			paths = append(paths, r.Path)
+		}
+	}
+	w.srv.ClearJournal()
+	return paths
+}
+
+func TestASubscriptionThatEndsBeforeItsAnswerLeavesNoWatch(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		held := true
+		defer w.meets(zktest.Delay(time.Second), func(r *zktest.Request) bool { return held && (r.Op == zktest.OpGetData || r.Op == zktest.OpExists) })()
+		ctx, cancel := context.WithCancel(w.ctx)
+		s.WatchData(ctx, "/a")
+		<-time.After(1500 * time.Millisecond) // it is known to be missing, and its birth is about to be watched
+		cancel()
+		<-time.After(time.Minute)
+		require.Zero(w, w.watches(s))
+		require.Zero(w, session.WatchEntries(s))
+	})
+}
+
+func TestARemovalWhoseAnswerIsLostComesNotBackWithTheNextConnection(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		first, cancel := context.WithCancel(w.ctx)
+		<-s.WatchData(first, "/first")
+		cancel()
+		w.settle()
+		require.Zero(w, w.watches(s), "from here on the servers are known to have this operation")
+		for i, verdict := range []zktest.Verdict{zktest.DropRequest, zktest.DropReply, zktest.CutBefore, zktest.CutAfter} {
+			ctx, cancel := context.WithCancel(w.ctx)
+			<-s.WatchData(ctx, fmt.Sprint("/lost", i))
+			stop := w.meets(verdict, func(r *zktest.Request) bool { return r.Op == zktest.OpRemoveWatches })
+			cancel()
+			<-time.After(time.Minute)
+			require.Equal(w, session.Connected, s.Status().State)
+			require.Zero(w, w.watches(s))
+			require.Zero(w, session.WatchEntries(s))
+			stop()
+			ctx, cancel = context.WithCancel(w.ctx)
+			again := s.WatchData(ctx, fmt.Sprint("/lost", i))
+			require.False(w, newest(w, again).Exists)
+			w.create(s, fmt.Sprint("/lost", i), nil)
+			require.True(w, newest(w, again).Exists)
+			cancel()
+		}
+	})
+}
+
+// Servers before 3.5 know no removeWatches: they say so, or hang up.
+func TestAServerWithoutRemoveWatchesKeepsThem(t *testing.T) {
+	each(t, map[string]zktest.Verdict{"says so": zktest.Fail(zktest.ErrUnimplemented), "hangs up": zktest.CutBefore}, func(w *world, refusal zktest.Verdict) {
+		s := w.open()
+		defer w.meets(refusal, func(r *zktest.Request) bool { return r.Op == zktest.OpRemoveWatches })()
+		for i := range 20 {
+			ctx, cancel := context.WithCancel(w.ctx)
+			<-s.WatchData(ctx, fmt.Sprint("/a", i))
+			cancel()
+			<-time.After(time.Minute)
+		}
+		require.Equal(w, session.Connected, s.Status().State)
+		require.LessOrEqual(w, len(w.unwatched()), 2, "it is not asked again and again")
+		states := s.WatchData(w.ctx, "/a19")
+		require.False(w, newest(w, states).Exists)
+		w.create(s, "/a19", nil)
+		require.True(w, newest(w, states).Exists)
+	})
+}
+
+func TestAClientThatForgoesAWatchLeavesItToTheOthers(t *testing.T) {
+	everywhere(t, func(w *world, s *session.Session) {
+		a, b := w.client(s), w.client(s)
+		w.eventually("they know of the epoch", func() bool { return s.Status().State == session.Connected })
+		w.create(s, "/a", nil)
+		number := s.Status().Epoch
+		for _, t := range []*client{a, b} {
+			require.True(w, t.read(w, number, "/a", true).Exists)
+		}
+		a.Unwatch(number, "/a")
+		require.Equal(w, 1, session.WatchEntries(s), "the other depends on it")
+		w.write(s, "/a", nil)
+		w.eventually("the other is told, and it alone", func() bool { return slices.ContainsFunc(b.news(), isFired) })
+		require.False(w, slices.ContainsFunc(a.news(), isFired))
+		require.True(w, a.read(w, number, "/a", true).Exists)
+		a.Unwatch(number, "/a")
+		a.Unwatch(number+1, "/a") // of an epoch that is not
+		a.Unwatch(number, "/never")
+		w.eventually("nobody depends on it", func() bool { return session.WatchEntries(s) == 0 })
+	})
+}
+
+func isFired(n session.Event) bool {
+	_, fired := n.(session.Fired)
+	return fired
+}
+
+// news is everything that the client was told.
+func (t *client) news() []session.Event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.events)
 }

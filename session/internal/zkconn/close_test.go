@@ -1,9 +1,14 @@
+// Ends: Close and Abandon, what a server says of a session that is over, and credentials.
+
 package zkconn_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,11 +20,7 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-func (b *bench) beginClose(d time.Duration) <-chan error {
-	return bubble.Begin(func() error { return b.Close(within(b, d)) })
-}
-
-func TestClose(t *testing.T) {
+func TestCloseSaysSoToTheServerAndIsNoEvent(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
 		begun := time.Now()
@@ -37,13 +38,11 @@ func TestClose(t *testing.T) {
 func TestCloseLetsFinishWhatIsUnderWay(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
-		b.script(func() {
-			b.answer = func(v *visit, q jute.Request) (jute.Reply, bool) {
-				if q.Op == jute.OpSetData {
-					time.Sleep(time.Second / 2) // servers answer in order, so closeSession is answered after this
-				}
-				return success(q), true
+		b.answers(func(v *visit, q jute.Request) (jute.Reply, bool) {
+			if q.Op == jute.OpSetData {
+				time.Sleep(time.Second / 2) // servers answer in order, so closeSession is answered after this
 			}
+			return success(q), true
 		})
 		set := bubble.Begin(func() error { _, err := b.Set("/a", nil, -1); return err })
 		pending(b, set)
@@ -100,7 +99,7 @@ func TestCloseNeverTakesLongerThanItsContext(t *testing.T) {
 	t.Parallel()
 	silent := func(b *bench) {
 		b.script(func() {
-			b.answer = func(*visit, jute.Request) (jute.Reply, bool) { return jute.Reply{}, false }
+			b.answer = answersNothing
 			b.welcome = func(jute.ConnectRequest) (jute.ConnectResponse, bool) { return jute.ConnectResponse{}, false }
 		})
 	}
@@ -149,24 +148,11 @@ func TestCloseNeverTakesLongerThanItsContext(t *testing.T) {
 func TestALostCloseSessionIsRepeatedElsewhere(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		stuck := b.connected()
-		b.script(func() {
-			b.answer = func(v *visit, q jute.Request) (jute.Reply, bool) { return success(q), v != stuck }
-		})
+		b.answers(func(v *visit, q jute.Request) (jute.Reply, bool) { return success(q), v != stuck })
 		begun := time.Now()
 		require.NoError(b, b.Close(within(b, time.Minute)))
 		require.InDelta(b, timeout/6, time.Since(begun), float64(20*time.Millisecond), "the patience of a handshake, and a pause")
 		require.Len(b, b.visits, 2)
-	})
-}
-
-func TestCloseBeforeThereIsASession(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		synctest.Wait()
-		begun := time.Now()
-		require.NoError(b, b.Close(within(b, time.Minute)))
-		require.Zero(b, time.Since(begun))
-	}, func(f *fake, _ *zkconn.Config) {
-		f.refuse = func(string) error { return errSilent }
 	})
 }
 
@@ -180,17 +166,14 @@ func TestCloseClosesASessionThatIsJustBeingMade(t *testing.T) {
 		require.Equal(b, []jute.Op{jute.OpCloseSession}, b.visit(0).ops())
 		require.Empty(b, b.sink.all())
 	}, func(f *fake, _ *zkconn.Config) {
-		f.welcome = func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {
-			time.Sleep(time.Second / 2)
-			return jute.ConnectResponse{Timeout: q.Timeout, SessionID: 7, Password: make([]byte, 16)}, true
-		}
+		f.welcome = welcomesAfter(time.Second / 2)
 	})
 }
 
 func TestAbandonLeavesTheSession(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
-		b.script(func() { b.answer = func(*visit, jute.Request) (jute.Reply, bool) { return jute.Reply{}, false } })
+		b.answers(answersNothing)
 		get := bubble.Begin(func() error { _, _, err := b.Get("/a", false); return err })
 		pending(b, get)
 		begun := time.Now()
@@ -248,17 +231,102 @@ func TestHangingUpIsNotBlockedByCloseNotify(t *testing.T) {
 	})
 }
 
-// B71: all at once, from everywhere.
-func TestB71_CloseFromManyGoroutines(t *testing.T) {
+// H4: what was asked in the old session must not run in the next one, whatever the server does.
+func TestNothingIsAskedInAReplacedSession(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		time.Sleep(time.Minute)
+		b.afterwards(jute.ConnectResponse{Timeout: 6000, SessionID: 8, Password: make([]byte, 16)})
+		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) { return success(q), q.Op == jute.OpCloseSession })
+		set := bubble.Begin(func() error { _, err := b.Set("/a", nil, -1); return err })
+		pending(b, set)
+		v.hangUp()
+		require.ErrorIs(b, got(b, set), zkconn.ErrNoReply)
+		require.Equal(b, zkconn.Ended{Cause: zkconn.ErrReplaced}, last[zkconn.Ended](b.sink))
+		require.Equal(b, []jute.Op{jute.OpCloseSession}, b.visit(1).ops(), "the stray session is closed, and nothing else asked in it")
+		require.EqualValues(b, 7, b.SessionID())
+		time.Sleep(time.Hour)
+		require.Len(b, b.dialled(), 2)
+	})
+}
+
+func TestCredentialsComeFirstOnEveryConnection(t *testing.T) {
+	var log bytes.Buffer
+	var mu sync.Mutex
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		require.Equal(b, []jute.Op{jute.OpSetAuth, jute.OpSetAuth}, v.ops())
+		require.Equal(b, "digest", v.asked()[0].Scheme)
+		require.Equal(b, []byte("me:hunter2"), v.asked()[0].Data)
+		_, _, err := b.Get("/a", true)
+		require.NoError(b, err)
+		time.Sleep(time.Minute)
+		v.hangUp()
+		synctest.Wait()
+		require.Equal(b, []jute.Op{jute.OpSetAuth, jute.OpSetAuth, jute.OpSetWatches}, b.visit(1).ops())
+		b.Abandon()
+		mu.Lock()
+		defer mu.Unlock()
+		require.NotContains(b, log.String(), "hunter2")
+		require.Contains(b, log.String(), "connected")
+	}, func(_ *fake, cfg *zkconn.Config) {
+		cfg.Auth = []zkconn.Credential{{Scheme: "digest", Secret: []byte("me:hunter2")}, {Scheme: "digest", Secret: []byte("us:hunter2")}}
+		cfg.Logger = slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		require.NotContains(t, cfg.Auth[0].String()+cfg.Auth[0].GoString(), "hunter2")
+	})
+}
+
+// There is no Up before the credentials are accepted. The session of a refused one is closed over
+// the next connection, and nothing else is asked in it.
+func TestTheSessionOfARefusedCredentialIsClosed(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		time.Sleep(time.Second)
+		require.Equal(b, []jute.Op{jute.OpSetAuth}, b.visit(0).ops())
+		require.Equal(b, []jute.Op{jute.OpCloseSession}, b.visit(1).ops())
+		require.EqualValues(b, 7, b.visit(1).hello.SessionID)
+		_, _, err := b.Get("/a", false)
+		require.ErrorIs(b, err, zkconn.ErrEnded)
+		time.Sleep(time.Hour)
+		require.Len(b, b.dialled(), 2, "that was it")
+		require.NoError(b, b.Close(within(b, time.Second)), "it is confirmed")
+		require.Equal(b, []zkconn.Event{zkconn.Ended{Cause: zkconn.ErrAuthFailed}}, b.sink.all())
+	}, func(f *fake, cfg *zkconn.Config) {
+		cfg.Auth = []zkconn.Credential{{Scheme: "digest", Secret: []byte("me:wrong")}}
+		f.answer = func(v *visit, q jute.Request) (jute.Reply, bool) {
+			if q.Op == jute.OpSetAuth {
+				v.reply(q, failure(jute.AuthFailed))
+				v.hangUp()
+				return jute.Reply{}, false
+			}
+			return success(q), true
+		}
+	})
+}
+
+// B70: however often the server changes its mind, there is one end, and nothing after it.
+func TestB70_ExpiryIsFinal(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
-		var closings []<-chan error
-		for range 10 {
-			closings = append(closings, b.beginClose(time.Second))
-			bubble.Begin(func() error { return b.Sync("/") })
-		}
-		for _, c := range closings {
-			require.NoError(b, got(b, c))
-		}
+		time.Sleep(time.Minute)
+		b.afterwards(jute.ConnectResponse{Password: make([]byte, 16)}) // what a server says of an expired session
+		get := bubble.Begin(func() error { _, _, err := b.Get("/a", false); return err })
+		synctest.Wait()
+		b.visit(0).hangUp()
+		synctest.Wait()
+		b.script(func() { b.welcome = nil })
+		events := b.sink.all()
+		require.Equal(b, zkconn.Ended{Cause: zkconn.ErrExpired}, events[len(events)-1])
+		require.NoError(b, got(b, get))
+		_, _, err := b.Get("/a", false)
+		require.ErrorIs(b, err, zkconn.ErrEnded)
+
+		time.Sleep(time.Hour)
+		require.Len(b, b.dialled(), 2, "it dialled on after the end")
+		begun := time.Now()
+		require.NoError(b, b.Close(within(b, time.Second)))
+		require.Zero(b, time.Since(begun))
+		require.Len(b, b.sink.all(), len(events), "Ended is the last event")
+		ups, _ := told[zkconn.Up](b.sink)
+		require.Len(b, ups, 1)
 	})
 }

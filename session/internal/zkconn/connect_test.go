@@ -1,12 +1,22 @@
+// Which servers and addresses are dialled, in which order, with which patience.
+
 package zkconn_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -44,27 +54,316 @@ func TestRequestIsOnlyTakenWhileThereIsASession(t *testing.T) {
 	})
 }
 
-func TestLostConnection(t *testing.T) {
+func TestServersAreTriedInTurnWithPausesBetweenRoundsOnly(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		time.Sleep(5 * time.Second)
+		dials := b.dialled()
+		var first []string
+		for i, d := range dials {
+			if i < 3 {
+				first = append(first, d.addr)
+			}
+			require.Equal(b, first[i%3], d.addr)
+			if i%3 != 0 {
+				require.Equal(b, dials[i-1].at, d.at, "no pause within a round")
+			}
+		}
+		require.ElementsMatch(b, []string{"a:1", "b:2181", "[::1]:2181"}, first)
+
+		longest := 20 * time.Millisecond
+		for i := 3; i < len(dials); i += 3 {
+			pause := dials[i].at.Sub(dials[i-1].at)
+			require.LessOrEqual(b, pause, longest)
+			require.GreaterOrEqual(b, pause, longest/2)
+			longest = min(2*longest, time.Second)
+		}
+		require.Equal(b, time.Second, longest)
+	}, threeServers, func(f *fake, _ *zkconn.Config) {
+		f.refuse = func(string) error { return errRefused }
+	})
+}
+
+// A stopped server must not eat the session: dialling and the connect reply together get a sixth of
+// its timeout, then the next server has its turn.
+func TestAHandshakeIsCutOffAfterASixthOfTheTimeout(t *testing.T) {
+	t.Parallel()
+	stuck := map[string]func(b *bench){
+		"dialling": func(b *bench) {
+			b.script(func() { b.refuse = func(string) error { return errSilent } })
+		},
+		"connect reply": func(b *bench) {
+			b.script(func() {
+				b.welcome = func(jute.ConnectRequest) (jute.ConnectResponse, bool) { return jute.ConnectResponse{}, false }
+			})
+		},
+	}
+	for name, trouble := range stuck {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				v := b.connected()
+				time.Sleep(time.Minute)
+				trouble(b)
+				v.hangUp()
+				time.Sleep(3*time.Second - 1)
+				dials := b.dialled()[1:]
+				require.Len(b, dials, 3)
+				require.Equal(b, timeout/6, dials[1].at.Sub(dials[0].at))
+				require.Equal(b, timeout/6, dials[2].at.Sub(dials[1].at))
+			}, threeServers)
+		})
+	}
+}
+
+// With no session to lose, a server that takes long to make one is given more time in each round.
+func TestTheFirstHandshakeGrowsPatient(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		time.Sleep(time.Minute)
+		b.connected()
+	}, func(f *fake, _ *zkconn.Config) {
+		f.welcome = welcomesAfter(3500 * time.Millisecond)
+	})
+}
+
+// B06: a connection that fell silent, without a reset, is given up after two thirds of the timeout,
+// and the next server asked at once.
+func TestB06_SilentConnectionIsGivenUp(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
-		time.Sleep(time.Minute)
-		b.script(func() { b.answer = func(*visit, jute.Request) (jute.Reply, bool) { return jute.Reply{}, false } })
-		get := bubble.Begin(func() error { _, _, err := b.Get("/a", false); return err })
-		set := bubble.Begin(func() error { _, err := b.Set("/a", nil, -1); return err })
-		pending(b, get)
-		pending(b, set)
+		stop := v.stop()
+		defer stop()
+		silentSince := time.Now()
+		time.Sleep(timeout)
+		_, downs := told[zkconn.Down](b.sink)
+		_, ups := told[zkconn.Up](b.sink)
+		require.Equal(b, []time.Time{silentSince.Add(timeout * 2 / 3)}, downs)
+		require.Equal(b, downs[0], ups[1])
+	}, threeServers)
+}
 
-		b.script(func() { b.answer = nil })
+func TestServerThatAcceptsAndDropsIsNotHammered(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		time.Sleep(10 * time.Second)
+		require.Less(b, len(b.dialled()), 30)
+	}, func(f *fake, _ *zkconn.Config) { f.drops("") })
+}
+
+// A server that accepts sessions and loses them at once does not keep the session from the others,
+// also if those have failed not long ago.
+func TestAServerThatAcceptsAndDropsLeavesTheOthersTheirTurn(t *testing.T) {
+	var others atomic.Bool
+	inBubble(t, func(b *bench) {
+		time.Sleep(time.Second)
+		others.Store(true)
+		time.Sleep(3 * time.Second)
+		require.NotEqual(b, "a:1", b.connected().addr)
+	}, threeServers, func(f *fake, _ *zkconn.Config) {
+		f.refuse = func(addr string) error {
+			if addr == "a:1" || others.Load() {
+				return nil
+			}
+			return errRefused
+		}
+		f.drops("a:1")
+	})
+}
+
+func TestReasonOfAMissingConnectionIsLoggedOnceEachTime(t *testing.T) {
+	var log bytes.Buffer
+	var mu sync.Mutex
+	warnings := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Count(log.String(), "refused")
+	}
+	inBubble(t, func(b *bench) {
+		time.Sleep(time.Minute)
+		require.Equal(b, 1, warnings())
+		b.script(func() { b.refuse = nil })
+		time.Sleep(time.Minute)
+		v := b.connected()
+		b.script(func() { b.refuse = func(string) error { return errRefused } })
 		v.hangUp()
-		require.ErrorIs(b, got(b, get), zkconn.ErrNoReply)
-		require.ErrorIs(b, got(b, set), zkconn.ErrNoReply)
-		require.Len(b, b.visits, 2)
-		events := b.sink.all()
-		require.IsType(b, zkconn.Up{}, events[0])
-		require.IsType(b, zkconn.Down{}, events[1])
-		require.IsType(b, zkconn.Up{}, events[2])
-		require.Len(b, events, 3)
-		require.EqualValues(b, 7, b.visit(1).hello.SessionID)
-		require.Empty(b, b.visit(1).ops())
+		time.Sleep(time.Minute)
+		require.Equal(b, 2, warnings())
+	}, func(f *fake, cfg *zkconn.Config) {
+		cfg.Logger = slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil))
+		f.refuse = func(string) error { return errRefused }
+	})
+}
+
+// A request at which the server hangs up, asked again and again, is no storm either; other than
+// that, a flap costs next to nothing.
+func TestFlapsOfAUsefulConnectionCostLittle(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		for range 100 {
+			v := b.connected()
+			require.NoError(b, b.Sync("/"))
+			v.hangUp()
+			time.Sleep(21 * time.Millisecond)
+		}
+		require.Len(b, b.dialled(), 101)
+	})
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]zkconn.Config{
+		"no servers":       {Timeout: time.Second},
+		"no timeout":       {Servers: []string{"a"}},
+		"timeout too long": {Servers: []string{"a"}, Timeout: 1000 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := zkconn.Open(cfg, func(zkconn.Event) {})
+			require.Error(t, err)
+		})
+	}
+}
+
+func TestDialTriesEveryAddressOfAName(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	for range 10 { // in random order: one of the addresses of localhost may refuse
+		conn, err := zkconn.Dial(within(t, 10*time.Second), "tcp", net.JoinHostPort("localhost", port))
+		require.NoError(t, err)
+		require.NoError(t, conn.Close())
+	}
+	_, err = zkconn.Dial(within(t, 10*time.Second), "tcp", "no port")
+	require.Error(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = zkconn.Dial(ctx, "tcp", l.Addr().String())
+	require.Error(t, err)
+}
+
+// A name stands for an address that works, one that refuses and one at which nobody answers. All of
+// them are gone round, so that no time is needed but what it takes to find that out; and what
+// failed is remembered.
+func TestANameWithSeveralAddressesIsGoneRound(t *testing.T) {
+	var log bytes.Buffer
+	var mu sync.Mutex
+	for range 10 {
+		inOneBubble(t, func(b *bench) {
+			time.Sleep(timeout/6 + time.Millisecond)
+			up := last[zkconn.Up](b.sink)
+			require.Equal(b, "zk:2181", up.Server)
+			require.Equal(b, "10.0.0.3:2181", up.Address)
+			for range 2 {
+				time.Sleep(timeout)
+				b.connected().hangUp()
+				time.Sleep(timeout / 6)
+				synctest.Wait()
+			}
+			// By now it has tried all of them, and goes back to the only good one at once.
+			dials := b.dialled()
+			require.Equal(b, "10.0.0.3:2181", dials[len(dials)-1].addr)
+			require.Equal(b, timeout/6, time.Since(dials[len(dials)-1].at))
+
+			b.connected()
+			time.Sleep(time.Minute)
+			before := len(b.dialled())
+			b.script(func() {
+				b.refuse = func(addr string) error {
+					if addr == "10.0.0.3:2181" {
+						return errRefused
+					}
+					return nil
+				}
+			})
+			b.connected().hangUp()
+			require.Contains(b, []string{"10.0.0.1:2181", "10.0.0.2:2181"}, b.connected().addr, "those that were bad are tried again in the end")
+			require.LessOrEqual(b, len(b.dialled())-before, 2)
+			mu.Lock()
+			defer mu.Unlock()
+			require.Contains(b, log.String(), `address=10.0.0.3:2181`)
+		}, severalAddresses, func(_ *fake, cfg *zkconn.Config) {
+			cfg.Logger = slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		})
+	}
+}
+
+func severalAddresses(f *fake, cfg *zkconn.Config) {
+	cfg.Servers = []string{"zk"}
+	cfg.Lookup = func(_ context.Context, host string) ([]string, error) {
+		if host != "zk" {
+			return nil, errors.New("no such host")
+		}
+		return []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}, nil
+	}
+	f.refuse = func(addr string) error {
+		switch addr {
+		case "10.0.0.1:2181":
+			return errRefused
+		case "10.0.0.2:2181":
+			return errSilent
+		}
+		return nil
+	}
+}
+
+// A name that can't be looked up for a while stands for what it stood for before.
+func TestANameThatIsNotFoundIsWhatItWas(t *testing.T) {
+	var gone error
+	var mu sync.Mutex
+	inBubble(t, func(b *bench) {
+		b.connected()
+		mu.Lock()
+		gone = errors.New("no such host")
+		mu.Unlock()
+		time.Sleep(time.Minute)
+		b.connected().hangUp()
+		synctest.Wait()
+		require.Len(b, b.dialled(), 2)
+		require.Equal(b, "10.0.0.3:2181", b.dialled()[1].addr)
+	}, func(_ *fake, cfg *zkconn.Config) {
+		cfg.Servers = []string{"zk"}
+		cfg.Lookup = func(context.Context, string) ([]string, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return []string{"10.0.0.3"}, gone
+		}
+	})
+}
+
+// A server takes connections and answers nothing. What was asked of it stays asked while the next
+// is asked too, and whoever answers first has the session.
+func TestASlowServerMayStillAnswerWhileTheNextIsAsked(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		defer time.Sleep(timeout) // so that no server sleeps any more
+		first := b.connected()
+		time.Sleep(time.Minute)
+		b.script(func() {
+			b.welcome = welcomesAfter(timeout/3 - time.Millisecond)
+		})
+		first.hangUp()
+		time.Sleep(timeout/3 - time.Millisecond)
+		synctest.Wait()
+		dials := b.dialled()
+		require.Len(b, dials, 3)
+		require.Equal(b, timeout/6, dials[2].at.Sub(dials[1].at))
+		require.Equal(b, dials[1].addr, last[zkconn.Up](b.sink).Server, "the one that was asked first")
+	}, threeServers)
+}
+
+// A server that took long for the connect request is given more time for the next step, but not
+// more than the session may last.
+func TestAStepOfConnectingTakesNoLongerThanTheSession(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		defer func() { // so that no server sleeps any more
+			b.script(func() { b.refuse = func(string) error { return errRefused } })
+			time.Sleep(time.Hour)
+		}()
+		time.Sleep(time.Minute + timeout + timeout/6)
+		synctest.Wait()
+		require.Len(b, b.dialled(), 2)
+	}, func(f *fake, cfg *zkconn.Config) {
+		cfg.Slow = true
+		cfg.Auth = []zkconn.Credential{{Scheme: "digest", Secret: []byte("a:b")}}
+		f.welcome = welcomesAfter(time.Minute)
+		f.answer = answersNothing
 	})
 }

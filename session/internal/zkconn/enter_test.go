@@ -1,3 +1,5 @@
+// A create with a listing behind it, in one trip.
+
 package zkconn_test
 
 import (
@@ -13,30 +15,6 @@ import (
 )
 
 var place = zkconn.Entry{Path: "/line/lock-", Flags: jute.FlagEphemeralSequential, ACL: world, List: "/line"}
-
-// answerCreates answers creates as ZooKeeper does: only the reply to a create2 has the Stat. The
-// script instead may handle a request in its place.
-func answerCreates(b *bench, instead func(*visit, jute.Request) (answer jute.Reply, send, does bool)) {
-	b.script(func() {
-		b.answer = func(v *visit, q jute.Request) (jute.Reply, bool) {
-			if instead != nil {
-				if answer, send, does := instead(v, q); does {
-					return answer, send
-				}
-			}
-			answer := success(q)
-			switch q.Op {
-			case jute.OpCreate2:
-				answer.Path, answer.Stat = q.Path+"0000000005", jute.Stat{Czxid: 77, EphemeralOwner: 7}
-			case jute.OpCreate:
-				answer.Path = q.Path + "0000000005"
-			case jute.OpGetChildren2:
-				answer.Names, answer.Stat = []string{"lock-0000000005"}, jute.Stat{NumChildren: 1}
-			}
-			return answer, true
-		}
-	})
-}
 
 func TestAnEntryIsOneTrip(t *testing.T) {
 	inBubble(t, func(b *bench) {
@@ -86,46 +64,9 @@ func TestAListingThatFailsSaysNothingAgainstTheEntry(t *testing.T) {
 	})
 }
 
-// A server before 3.5 says that it has no create2, and hangs up.
-func TestAServerWithoutCreate2(t *testing.T) {
-	t.Parallel()
-	for name, hangsUp := range map[string]bool{"polite": false, "as ZooKeeper 3.4": true} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
-				v := b.connected()
-				answerCreates(b, func(v *visit, q jute.Request) (jute.Reply, bool, bool) {
-					if q.Op != jute.OpCreate2 {
-						return jute.Reply{}, false, false
-					}
-					v.reply(q, failure(jute.Unimplemented))
-					if hangsUp {
-						v.hangUp()
-					}
-					return jute.Reply{}, false, true
-				})
-				made, err := b.Enter(place)
-				if hangsUp {
-					require.Error(b, err)
-					time.Sleep(time.Second)
-					v = b.connected()
-					made, err = b.Enter(place)
-				}
-				require.NoError(b, err)
-				require.Equal(b, "/line/lock-0000000005", made.Path)
-				require.Zero(b, made.Stat)
-				require.Equal(b, []string{"lock-0000000005"}, made.Names)
-				before := len(v.ops())
-				_, err = b.Enter(place)
-				require.NoError(b, err)
-				require.Equal(b, []jute.Op{jute.OpCreate, jute.OpGetChildren2}, v.ops()[before:], "it is not asked again")
-			})
-		})
-	}
-}
-
 // Others hang up without a word, and answer what they know. Twice, and they are taken at it; unless
 // a create2 was answered before, for then it is the network.
-func TestAServerThatHangsUpAtACreate2(t *testing.T) {
+func TestAServerThatHangsUpAtCreate2TwiceLacksIt(t *testing.T) {
 	t.Parallel()
 	for name, known := range map[string]bool{"never heard of it": false, "had it before": true} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +102,7 @@ func TestAServerThatHangsUpAtACreate2(t *testing.T) {
 	}
 }
 
-func TestAnEntryInTheStead(t *testing.T) {
+func TestAnEntryTakesThePlaceOfAnother(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
 		var results []jute.Result
@@ -204,7 +145,7 @@ func TestAnEntryInTheStead(t *testing.T) {
 
 // A network that takes nothing any more holds up the one whose frame is stuck, until the connection
 // is given up; those behind him are free then.
-func TestRequestsOnANetworkThatTakesNothing(t *testing.T) {
+func TestRequestsBehindAStuckFrameAreNotSent(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
 		resume := v.stopReading()
@@ -226,23 +167,5 @@ func TestRequestsOnANetworkThatTakesNothing(t *testing.T) {
 		time.Sleep(time.Second)
 		require.NoError(b, get())
 		require.Equal(b, []jute.Op{jute.OpGetData}, b.visit(1).ops(), "and nothing of what was lost")
-	})
-}
-
-func TestClosingFreesThoseBehindAStuckFrame(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		v := b.connected()
-		resume := v.stopReading()
-		require.NoError(b, b.Sync("/"))
-		first := bubble.Begin(func() error { return b.Delete("/a", -1) }) // its frame is stuck
-		pending(b, first)
-		second := bubble.Begin(func() error { return b.Delete("/a", -1) })
-		pending(b, second)
-		closing := b.beginClose(time.Second)
-		require.ErrorIs(b, got(b, second), zkconn.ErrEnded)
-		pending(b, first)
-		resume()
-		require.NoError(b, got(b, closing))
-		require.NoError(b, got(b, first))
 	})
 }

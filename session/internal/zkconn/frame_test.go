@@ -1,9 +1,16 @@
+// Bytes of servers: malformed frames, sizes, whatever comes.
+
 package zkconn_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
+	"io"
+	"net"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,18 +20,6 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
-
-// frame builds a frame of the given length from a reply's header and some numbers behind it.
-func frame(length, xid int32, rest ...uint32) []byte {
-	b := binary.BigEndian.AppendUint32(nil, uint32(length))
-	b = binary.BigEndian.AppendUint32(b, uint32(xid))
-	b = binary.BigEndian.AppendUint64(b, 1)
-	b = binary.BigEndian.AppendUint32(b, 0)
-	for _, n := range rest {
-		b = binary.BigEndian.AppendUint32(b, n)
-	}
-	return b
-}
 
 // At such frames the library would panic, or try to allocate gigabytes: they drop the connection
 // instead.
@@ -68,15 +63,13 @@ func TestMalformedFramesDropTheConnection(t *testing.T) {
 				if c.kind == unasked {
 					v.write(c.raw)
 				} else {
-					b.script(func() {
-						b.answer = func(at *visit, q jute.Request) (jute.Reply, bool) {
-							if at != v || len(v.asked()) > 1 {
-								return success(q), true
-							}
-							binary.BigEndian.PutUint32(c.raw[4:], uint32(q.Xid))
-							v.write(c.raw)
-							return jute.Reply{}, false
+					b.answers(func(at *visit, q jute.Request) (jute.Reply, bool) {
+						if at != v || len(v.asked()) > 1 {
+							return success(q), true
 						}
+						binary.BigEndian.PutUint32(c.raw[4:], uint32(q.Xid))
+						v.write(c.raw)
+						return jute.Reply{}, false
 					})
 					require.ErrorIs(b, every(b.Conn)[c.op](), zkconn.ErrNoReply)
 				}
@@ -91,7 +84,7 @@ func TestMalformedFramesDropTheConnection(t *testing.T) {
 	}
 }
 
-func TestMalformedWelcome(t *testing.T) {
+func TestAMalformedWelcomeIsNoSession(t *testing.T) {
 	t.Parallel()
 	long := frame(20000, 0)
 	cases := map[string]jute.ConnectResponse{
@@ -143,28 +136,29 @@ func TestTooLargeRequestIsNotSent(t *testing.T) {
 	}, func(_ *fake, cfg *zkconn.Config) { cfg.MaxPacket = 1000 })
 }
 
-// An answer that nobody wants to hold in memory fails its request and no other.
-func TestTooLargeAnswer(t *testing.T) {
+// The answer to a read may be sixteen times as large as a request, as ErrTooLarge says: listings
+// are. One that nobody wants to hold in memory fails its request and no other.
+func TestAnswersAreUpToSixteenTimesAsLargeAsRequests(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
-		names := make([]string, 10_000)
-		b.script(func() {
-			b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
+		const name = 196 // and four bytes of its length
+		for times, want := range map[int]error{5: nil, 15: nil, 17: zkconn.ErrTooLarge} {
+			names := slices.Repeat([]string{strings.Repeat("x", name)}, times*1000/200)
+			b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
 				answer := success(q)
 				if q.Op == jute.OpGetChildren2 {
 					answer.Names = names
 				}
 				return answer, true
+			})
+			found, _, err := b.Children("/a", false)
+			require.ErrorIs(b, err, want)
+			if err == nil {
+				require.Equal(b, names, found)
 			}
-		})
-		_, _, err := b.Children("/a", true)
-		require.ErrorIs(b, err, zkconn.ErrTooLarge)
-		require.NoError(b, b.Sync("/"))
-		require.Len(b, b.sink.all(), 2)
-		names = names[:100]
-		found, _, err := b.Children("/a", false)
-		require.NoError(b, err)
-		require.Len(b, found, 100)
+			require.NoError(b, b.Sync("/"))
+			require.Len(b, b.visits, 1)
+		}
 	}, func(_ *fake, cfg *zkconn.Config) { cfg.MaxPacket = 1000 })
 }
 
@@ -173,14 +167,12 @@ func TestLargePacketsBothWays(t *testing.T) {
 		b.connected()
 		for _, size := range []int{1, 4000, 4096, 5000, 100_000, 1_000_000} {
 			data := bytes.Repeat([]byte{byte(size)}, size)
-			b.script(func() {
-				b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
-					answer := success(q)
-					if q.Op == jute.OpGetData {
-						answer.Data = data
-					}
-					return answer, true
+			b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
+				answer := success(q)
+				if q.Op == jute.OpGetData {
+					answer.Data = data
 				}
+				return answer, true
 			})
 			_, err := b.Set("/a", data, -1)
 			require.NoError(b, err)
@@ -235,4 +227,64 @@ func heap() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc + m.StackInuse)
+}
+
+// Whatever a server sends, before or after its welcome and while requests of every kind are
+// waiting, nothing panics and everything ends.
+func FuzzServerBytes(f *testing.F) {
+	w := jute.NewWriter(nil)
+	w.Begin()
+	(&jute.ConnectResponse{Timeout: 6000, SessionID: 7, Password: make([]byte, 16)}).Encode(w)
+	w.End()
+	welcome := w.Bytes()
+	for _, xid := range []int32{0, 1, 2, 3, 1 << 30, 1<<30 + 1} {
+		f.Add(append(welcome[:len(welcome):len(welcome)], frame(24, xid, 1, 1)...))
+		f.Add(append(welcome[:len(welcome):len(welcome)], frame(100, xid, make([]uint32, 21)...)...))
+	}
+	f.Add(append(welcome[:len(welcome):len(welcome)], frame(28, -1, 1, 3, 0)...))
+	f.Add(welcome[:10])
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		synctest.Test(t, func(t *testing.T) { receive(t, sent) })
+	})
+}
+
+func receive(t *testing.T, sent []byte) {
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() { _, _ = server.Write(sent) }() // both end when the client hangs up
+		go func() {
+			defer server.Close()
+			_, _ = io.Copy(io.Discard, server)
+		}()
+		return client, nil
+	}
+	up := false
+	c, err := zkconn.Open(zkconn.Config{Servers: []string{"a"}, Timeout: timeout, Dial: dial}, func(ev zkconn.Event) {
+		_, isUp := ev.(zkconn.Up)
+		up = up || isUp
+	})
+	require.NoError(t, err)
+	synctest.Wait()
+	if up {
+		for _, ask := range every(c) {
+			go func() { _ = ask() }() // ends with the Conn
+		}
+	}
+	time.Sleep(timeout)
+	c.Abandon()
+}
+
+// No server has more results than a transaction has operations. One that sends more is not
+// believed, and they take no memory.
+func TestATransactionWithTooManyResultsIsNotBelieved(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		_, err := b.Multi([]jute.Request{{Op: jute.OpCheck, Path: "/a"}})
+		require.ErrorIs(b, err, zkconn.ErrNoReply)
+		require.ErrorContains(b, last[zkconn.Down](b.sink).Cause, "length")
+	}, func(f *fake, _ *zkconn.Config) {
+		f.answer = func(*visit, jute.Request) (jute.Reply, bool) {
+			return jute.Reply{Results: []jute.Result{{Op: jute.OpCheck}, {Op: jute.OpCheck}}}, true
+		}
+	})
 }

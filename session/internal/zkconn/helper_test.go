@@ -1,7 +1,16 @@
+// What the tests of this package share: a scripted server, a Conn on it in virtual time, and what
+// it tells.
+
 package zkconn_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,9 +19,317 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
+
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
+
+// fake is a scripted ZooKeeper server in memory: it does what real ones do only when something goes
+// wrong with them, at exact instants. Without a script it hands out session 7, agrees to every
+// timeout, and answers every request with success.
+type fake struct {
+	t testing.TB
+
+	// The script; set before a client dials, or with the lock held.
+	mu      sync.Mutex
+	refuse  func(addr string) error                                   // of a dial
+	welcome func(jute.ConnectRequest) (jute.ConnectResponse, bool)    // false: no answer
+	answer  func(*visit, jute.Request) (answer jute.Reply, send bool) // false: none; the script may have answered itself
+	raw     []byte                                                    // in place of the welcome
+
+	dials  []dialled
+	visits []*visit
+}
+
+type dialled struct {
+	addr string
+	at   time.Time
+}
+
+// visit is one connection, seen from the server.
+type visit struct {
+	fake    *fake
+	conn    net.Conn
+	addr    string
+	hello   jute.ConnectRequest
+	writing chan struct{} // full while a frame is written; no mutex, since in a bubble waiting for one stops the clock
+
+	mu       sync.Mutex
+	requests []jute.Request
+	lengths  []int
+	halt     chan struct{}
+	zxid     int64
+}
+
+func (f *fake) dial(ctx context.Context, _, addr string) (net.Conn, error) {
+	f.mu.Lock()
+	f.dials = append(f.dials, dialled{addr, time.Now()})
+	refuse := f.refuse
+	f.mu.Unlock()
+	if refuse != nil {
+		if err := refuse(addr); err != nil {
+			if errors.Is(err, errSilent) {
+				<-ctx.Done()
+			}
+			return nil, err
+		}
+	}
+	client, server := net.Pipe()
+	v := &visit{fake: f, conn: server, addr: addr, writing: make(chan struct{}, 1)}
+	f.mu.Lock()
+	f.visits = append(f.visits, v)
+	f.mu.Unlock()
+	go v.serve() // ends when the client hangs up
+	return client, nil
+}
+
+// errSilent as a refusal lets the dial hang until its context ends.
+var errSilent = errors.New("nobody answers")
+
+func (v *visit) serve() {
+	defer v.conn.Close()
+	in := bufio.NewReader(v.conn)
+	frame, err := readFrame(in)
+	if err != nil {
+		return
+	}
+	if v.hello.Decode(jute.NewReader(frame)) != nil {
+		return
+	}
+	if !v.greet() {
+		_, _ = io.Copy(io.Discard, in) // a stopped server: it takes what comes and says nothing
+		return
+	}
+	for {
+		frame, err := readFrame(in)
+		if err != nil {
+			return
+		}
+		var q jute.Request
+		if q.Decode(jute.NewReader(frame)) != nil {
+			return
+		}
+		v.mu.Lock()
+		v.requests, v.lengths = append(v.requests, q), append(v.lengths, len(frame))
+		v.mu.Unlock()
+		answer, send := v.ask(q)
+		if send {
+			v.reply(q, answer)
+		}
+		if send && q.Op == jute.OpCloseSession {
+			return
+		}
+		v.mu.Lock()
+		halt := v.halt
+		v.mu.Unlock()
+		if halt != nil {
+			<-halt
+		}
+	}
+}
+
+func (v *visit) greet() bool {
+	v.fake.mu.Lock()
+	welcome, raw := v.fake.welcome, v.fake.raw
+	v.fake.mu.Unlock()
+	if raw != nil {
+		v.write(raw)
+		return false
+	}
+	resp := jute.ConnectResponse{Timeout: v.hello.Timeout, SessionID: 7, Password: make([]byte, 16), Old: v.hello.Old}
+	if welcome != nil {
+		var ok bool
+		if resp, ok = welcome(v.hello); !ok {
+			return false
+		}
+	}
+	w := jute.NewWriter(nil)
+	w.Begin()
+	resp.Encode(w)
+	w.End()
+	v.write(w.Bytes())
+	return true
+}
+
+func (v *visit) ask(q jute.Request) (jute.Reply, bool) {
+	v.fake.mu.Lock()
+	script := v.fake.answer
+	v.fake.mu.Unlock()
+	if script != nil && q.Op != jute.OpPing {
+		return script(v, q)
+	}
+	return success(q), true
+}
+
+// success is what a server answers if all is well, to every operation.
+func success(q jute.Request) jute.Reply {
+	answer := jute.Reply{Path: q.Path}
+	for _, op := range q.Ops {
+		answer.Results = append(answer.Results, jute.Result{Op: op.Op, Path: op.Path})
+	}
+	return answer
+}
+
+// failure answers with a code.
+func failure(code jute.Code) jute.Reply { return jute.Reply{Err: code} }
+
+// reply sends an answer, with the next zxid if it is one that has a zxid.
+func (v *visit) reply(q jute.Request, answer jute.Reply) {
+	v.mu.Lock()
+	if answer.Xid = q.Xid; q.Xid > 0 {
+		v.zxid++
+		answer.Zxid = v.zxid
+	}
+	v.mu.Unlock()
+	w := jute.NewWriter(nil)
+	w.Begin()
+	answer.Encode(w, q.Op)
+	w.End()
+	v.write(w.Bytes())
+}
+
+func (v *visit) fire(t jute.EventType, path string) {
+	w := jute.NewWriter(nil)
+	w.Begin()
+	(&jute.Event{Type: t, State: jute.StateConnected, Path: path}).Encode(w, -1)
+	w.End()
+	v.write(w.Bytes())
+}
+
+// write fails when the client has hung up, which is no concern of the server's.
+func (v *visit) write(b []byte) {
+	v.writing <- struct{}{}
+	defer func() { <-v.writing }()
+	_, _ = v.conn.Write(b)
+}
+
+// stop lets nothing more come from the server, until it is called back.
+func (v *visit) stop() (resume func()) {
+	v.writing <- struct{}{}
+	return func() { <-v.writing }
+}
+
+// stopReading lets the server deal with one more frame and read no other, until it is called back.
+func (v *visit) stopReading() (resume func()) {
+	halt := make(chan struct{})
+	v.mu.Lock()
+	v.halt = halt
+	v.mu.Unlock()
+	return func() { close(halt) }
+}
+
+// sizes are those of the frames so far, without pings.
+func (v *visit) sizes() (all []int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i, q := range v.requests {
+		if q.Op != jute.OpPing {
+			all = append(all, v.lengths[i])
+		}
+	}
+	return all
+}
+
+func (v *visit) hangUp() { _ = v.conn.Close() }
+
+// asked are the requests so far, without pings.
+func (v *visit) asked() []jute.Request {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var all []jute.Request
+	for _, q := range v.requests {
+		if q.Op != jute.OpPing {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+func (v *visit) ops() []jute.Op {
+	var all []jute.Op
+	for _, q := range v.asked() {
+		all = append(all, q.Op)
+	}
+	return all
+}
+
+// script changes what the server does from now on.
+func (f *fake) script(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+// answers changes what the server answers from now on; nil: success.
+func (f *fake) answers(script func(*visit, jute.Request) (answer jute.Reply, send bool)) {
+	f.script(func() { f.answer = script })
+}
+
+// answersNothing is a server that reads and says nothing.
+func answersNothing(*visit, jute.Request) (answer jute.Reply, send bool) { return jute.Reply{}, false }
+
+// agrees is how a server welcomes a client.
+func agrees(q jute.ConnectRequest) jute.ConnectResponse {
+	return jute.ConnectResponse{Timeout: q.Timeout, SessionID: 7, Password: make([]byte, 16)}
+}
+
+// welcomesAfter is a server that takes its time to do so.
+func welcomesAfter(d time.Duration) func(jute.ConnectRequest) (jute.ConnectResponse, bool) {
+	return func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {
+		time.Sleep(d)
+		return agrees(q), true
+	}
+}
+
+// drops has the server at an address, or any if that is "", accept sessions and lose them at once.
+func (f *fake) drops(addr string) {
+	f.welcome = func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {
+		f.mu.Lock()
+		v := f.visits[len(f.visits)-1]
+		f.mu.Unlock()
+		if addr == "" || v.addr == addr {
+			go func() {
+				synctest.Wait()
+				v.hangUp()
+			}()
+		}
+		return agrees(q), true
+	}
+}
+
+// visit is the nth connection, from 0 on; it must have come.
+func (f *fake) visit(n int) *visit {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n >= len(f.visits) {
+		f.t.Fatalf("there were %d connections, not %d", len(f.visits), n+1)
+	}
+	return f.visits[n]
+}
+
+func (f *fake) dialled() []dialled {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]dialled(nil), f.dials...)
+}
+
+func readFrame(in io.Reader) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil {
+		return nil, err
+	}
+	frame := make([]byte, binary.BigEndian.Uint32(head[:]))
+	_, err := io.ReadFull(in, frame)
+	return frame, err
+}
 
 const timeout = 6 * time.Second // of the sessions here: a sixth of it is a second
 
@@ -106,6 +423,15 @@ func inOneBubble(t *testing.T, test func(b *bench), change ...func(*fake, *zkcon
 	})
 }
 
+// each runs a test for each row of a table, in bubbles.
+func each[R any](t *testing.T, rows map[string]R, test func(b *bench, row R), change ...func(*fake, *zkconn.Config)) {
+	t.Helper()
+	t.Parallel()
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) { inBubble(t, func(b *bench) { test(b, row) }, change...) })
+	}
+}
+
 // connected waits for everything that happens without the clock moving, and checks that it leads to
 // a connection.
 func (b *bench) connected() *visit {
@@ -143,3 +469,98 @@ func within(t testing.TB, d time.Duration) context.Context {
 	t.Cleanup(cancel)
 	return ctx
 }
+
+func threeServers(_ *fake, cfg *zkconn.Config) { cfg.Servers = []string{"a:1", "b", "[::1]"} }
+
+var errRefused = errors.New("refused")
+
+func (b *bench) beginClose(d time.Duration) <-chan error {
+	return bubble.Begin(func() error { return b.Close(within(b, d)) })
+}
+
+// afterwards lets the server say something else when the client comes back to it.
+func (b *bench) afterwards(resp jute.ConnectResponse) {
+	b.script(func() {
+		b.welcome = func(jute.ConnectRequest) (jute.ConnectResponse, bool) { return resp, true }
+	})
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	w  *bytes.Buffer
+}
+
+func (l lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// answerCreates answers creates as ZooKeeper does: only the reply to a create2 has the Stat. The
+// script instead may handle a request in its place.
+func answerCreates(b *bench, instead func(*visit, jute.Request) (answer jute.Reply, send, does bool)) {
+	b.answers(func(v *visit, q jute.Request) (jute.Reply, bool) {
+		if instead != nil {
+			if answer, send, does := instead(v, q); does {
+				return answer, send
+			}
+		}
+		answer := success(q)
+		switch q.Op {
+		case jute.OpCreate2:
+			answer.Path, answer.Stat = q.Path+"0000000005", jute.Stat{Czxid: 77, EphemeralOwner: 7}
+		case jute.OpCreate:
+			answer.Path = q.Path + "0000000005"
+		case jute.OpGetChildren2:
+			answer.Names, answer.Stat = []string{"lock-0000000005"}, jute.Stat{NumChildren: 1}
+		}
+		return answer, true
+	})
+}
+
+// frame builds a frame of the given length from a reply's header and some numbers behind it.
+func frame(length, xid int32, rest ...uint32) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(length))
+	b = binary.BigEndian.AppendUint32(b, uint32(xid))
+	b = binary.BigEndian.AppendUint64(b, 1)
+	b = binary.BigEndian.AppendUint32(b, 0)
+	for _, n := range rest {
+		b = binary.BigEndian.AppendUint32(b, n)
+	}
+	return b
+}
+
+var world = []jute.ACL{{Perms: jute.PermAll, Scheme: "world", ID: "anyone"}}
+
+// every is each request once; it returns the error.
+func every(c *zkconn.Conn) map[jute.Op]func() error {
+	create := func(mode int32) func() error {
+		return func() error {
+			_, err := c.Create("/a", []byte("x"), mode, time.Minute, world)
+			return err
+		}
+	}
+	return map[jute.Op]func() error{
+		jute.OpCreate: create(jute.FlagEphemeral),
+		jute.OpCreate2: func() error {
+			_, err := c.Enter(zkconn.Entry{Path: "/a", Data: []byte("x"), Flags: jute.FlagEphemeral, ACL: world})
+			return err
+		},
+		jute.OpCreateContainer: create(jute.FlagContainer),
+		jute.OpCreateTTL:       create(jute.FlagPersistentTTL),
+		jute.OpGetData:         func() error { _, _, err := c.Get("/a", true); return err },
+		jute.OpExists:          func() error { _, _, err := c.Exists("/a", false); return err },
+		jute.OpGetChildren2:    func() error { _, _, err := c.Children("/a", false); return err },
+		jute.OpSetData:         func() error { _, err := c.Set("/a", nil, 3); return err },
+		jute.OpDelete:          func() error { return c.Delete("/a", 3) },
+		jute.OpGetACL:          func() error { _, _, err := c.GetACL("/a"); return err },
+		jute.OpSetACL:          func() error { _, err := c.SetACL("/a", world, 3); return err },
+		jute.OpSync:            func() error { return c.Sync("/a") },
+		jute.OpMulti: func() error {
+			_, err := c.Multi([]jute.Request{{Op: jute.OpCheck, Path: "/a", Version: 3}})
+			return err
+		},
+	}
+}
+
+var errRefusal = errors.New("nobody is there")

@@ -1,10 +1,11 @@
+// Several reads in one trip.
+
 package zkconn_test
 
 import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -118,7 +119,7 @@ func TestALookIsOneRequest(t *testing.T) {
 
 // A server that does not know multiRead says so, or hangs up. Then single requests are sent, in one
 // write, and multiRead is not asked for again.
-func TestServersThatLackMultiRead(t *testing.T) {
+func TestServersThatLackMultiReadAreAskedSingly(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]jute.Code{"says so": jute.Unimplemented, "can't read it": jute.MarshallingError} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +162,7 @@ func TestServersThatLackMultiRead(t *testing.T) {
 }
 
 // A reply that is too large as a whole is asked for in parts; a part that is too large fails alone.
-func TestALookThatIsTooLarge(t *testing.T) {
+func TestALookThatIsTooLargeFailsInPart(t *testing.T) {
 	const most = 16 << 10 // of a reply
 	inBubble(t, func(b *bench) {
 		b.connected()
@@ -179,7 +180,7 @@ func TestALookThatIsTooLarge(t *testing.T) {
 }
 
 // What says nothing of the request is an error of all of it, so that it is repeated.
-func TestALookThatHasToBeRepeated(t *testing.T) {
+func TestAnOverloadedServerFailsALookAsAWhole(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		op     jute.Op
@@ -194,7 +195,7 @@ func TestALookThatHasToBeRepeated(t *testing.T) {
 				b.connected()
 				_, err := b.Look(looks)
 				require.ErrorIs(b, err, c.want)
-				b.script(func() { b.answer = few.answer })
+				b.answers(few.answer)
 				b.look()
 			}, func(f *fake, _ *zkconn.Config) {
 				throttled := few.except(c.op, refuses(jute.ThrottledOp))
@@ -207,17 +208,4 @@ func TestALookThatHasToBeRepeated(t *testing.T) {
 			})
 		})
 	}
-	t.Run("without a connection", func(t *testing.T) {
-		inBubble(t, func(b *bench) {
-			b.connected().hangUp()
-			b.script(func() { b.refuse = func(string) error { return errRefusal } })
-			synctest.Wait()
-			_, err := b.Look(looks)
-			require.ErrorIs(b, err, zkconn.ErrNotSent)
-			b.script(func() { b.refuse = nil })
-			require.NoError(b, b.Close(b.Context()))
-			_, err = b.Look(looks)
-			require.ErrorIs(b, err, zkconn.ErrEnded)
-		})
-	})
 }

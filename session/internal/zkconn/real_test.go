@@ -1,3 +1,5 @@
+// A Conn on real servers, straight and through a proxy.
+
 package zkconn_test
 
 import (
@@ -57,12 +59,8 @@ func TestRealServer(t *testing.T) {
 	t.Parallel()
 	servers := ensemble.Start(t, 1).Servers()
 	for name, test := range map[string]func(*testing.T, *live){
-		"operations":   operations,
-		"kinds":        kindsOfZnodes,
-		"transactions": transactions,
-		"watches":      watches,
-		"largest":      largestPacket,
-		"entries":      entries,
+		"kinds":   kindsOfZnodes,
+		"largest": largestPacket,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,57 +74,6 @@ func TestRealServer(t *testing.T) {
 			require.NoError(t, r.Close(within(t, patience)))
 		})
 	}
-}
-
-func operations(t *testing.T, r *live) {
-	const node = "/operations/a"
-	before := time.Now()
-	made, err := r.Create(node, []byte("one"), jute.FlagPersistent, 0, world)
-	require.NoError(t, err)
-	require.Equal(t, node, made)
-	require.WithinRange(t, next[zkconn.Proved](r).Sent, before.Add(-patience), time.Now())
-	_, err = r.Create(node, nil, jute.FlagPersistent, 0, world)
-	require.ErrorIs(t, err, zkconn.ErrNodeExists)
-	_, err = r.Create(node+"/b", nil, jute.FlagPersistent, 0, nil)
-	require.ErrorIs(t, err, zkconn.ErrInvalidACL)
-
-	data, stat, err := r.Get(node, false)
-	require.NoError(t, err)
-	require.Equal(t, "one", string(data))
-	require.EqualValues(t, 3, stat.DataLength)
-	require.WithinDuration(t, time.Now(), stat.Ctime, time.Minute)
-	require.Equal(t, stat.Czxid, stat.Mzxid)
-
-	stat, err = r.Set(node, nil, stat.Version)
-	require.NoError(t, err)
-	require.EqualValues(t, 1, stat.Version)
-	require.Greater(t, stat.Mzxid, stat.Czxid)
-	_, err = r.Set(node, nil, 0)
-	require.ErrorIs(t, err, zkconn.ErrBadVersion)
-	data, _, err = r.Get(node, false)
-	require.NoError(t, err)
-	require.NotNil(t, data, "no data are empty data")
-
-	acl, stat, err := r.GetACL(node)
-	require.NoError(t, err)
-	require.Equal(t, world, acl)
-	readOnly := []jute.ACL{{Perms: jute.PermRead | jute.PermAdmin, Scheme: "world", ID: "anyone"}}
-	_, err = r.SetACL(node, readOnly, stat.Aversion)
-	require.NoError(t, err)
-	_, err = r.Set(node, nil, -1)
-	require.ErrorIs(t, err, zkconn.ErrNoAuth)
-
-	_, exists, err := r.Exists("/operations/none", false)
-	require.NoError(t, err)
-	require.False(t, exists)
-	names, stat, err := r.Children("/operations", false)
-	require.NoError(t, err)
-	require.Equal(t, []string{"a"}, names)
-	require.EqualValues(t, 1, stat.NumChildren)
-	require.NoError(t, r.Sync("/operations"))
-	require.ErrorIs(t, r.Delete("/operations", -1), zkconn.ErrNotEmpty)
-	require.NoError(t, r.Delete(node, -1))
-	require.ErrorIs(t, r.Delete(node, -1), zkconn.ErrNoNode)
 }
 
 func kindsOfZnodes(t *testing.T, r *live) {
@@ -146,49 +93,6 @@ func kindsOfZnodes(t *testing.T, r *live) {
 			require.ErrorIs(t, err, zkconn.ErrNoChildrenForEphemerals)
 		}
 	}
-}
-
-func transactions(t *testing.T, r *live) {
-	create := func(path string) jute.Request {
-		return jute.Request{Op: jute.OpCreate, Path: path, Flags: jute.FlagEphemeralSequential, ACL: world}
-	}
-	results, err := r.Multi([]jute.Request{
-		create("/transactions/a-"), create("/transactions/b-"),
-		{Op: jute.OpSetData, Path: "/transactions", Data: []byte("x")},
-		{Op: jute.OpCheck, Path: "/transactions", Version: 1},
-	})
-	require.NoError(t, err)
-	require.Len(t, results, 4)
-	require.EqualValues(t, 1, results[2].Stat.Version)
-	own := results[0].Path
-
-	results, err = r.Multi([]jute.Request{{Op: jute.OpDelete, Path: own, Version: -1}, {Op: jute.OpCheck, Path: "/transactions", Version: 7}, create("/c")})
-	require.ErrorIs(t, err, zkconn.ErrBadVersion)
-	require.Equal(t, []zkconn.Result{{}, {Err: zkconn.ErrBadVersion}, {Err: zkconn.ErrRolledBack}}, results)
-	_, exists, err := r.Exists(own, false)
-	require.NoError(t, err)
-	require.True(t, exists)
-}
-
-func watches(t *testing.T, r *live) {
-	_, exists, err := r.Exists("/watches/a", true)
-	require.NoError(t, err)
-	require.False(t, exists)
-	_, _, err = r.Children("/watches", true)
-	require.NoError(t, err)
-	_, err = r.Create("/watches/a", nil, jute.FlagPersistent, 0, world)
-	require.NoError(t, err)
-	require.Equal(t, zkconn.Fired{Type: jute.NodeCreated, Path: "/watches/a"}, next[zkconn.Fired](r))
-	require.Equal(t, zkconn.Fired{Type: jute.NodeChildrenChanged, Path: "/watches"}, next[zkconn.Fired](r))
-	_, _, err = r.Get("/watches/a", true)
-	require.NoError(t, err)
-	_, err = r.Set("/watches/a", nil, -1)
-	require.NoError(t, err)
-	require.Equal(t, zkconn.Fired{Type: jute.NodeDataChanged, Path: "/watches/a"}, next[zkconn.Fired](r))
-	_, _, err = r.Children("/watches/a", true)
-	require.NoError(t, err)
-	require.NoError(t, r.Delete("/watches/a", -1))
-	require.Equal(t, zkconn.Fired{Type: jute.NodeDeleted, Path: "/watches/a"}, next[zkconn.Fired](r))
 }
 
 // The size that is compared with MaxPacket is the one that the server compares with its limit.
@@ -213,44 +117,89 @@ func largestPacket(t *testing.T, r *live) {
 	next[zkconn.Up](r)
 }
 
-func entries(t *testing.T, r *live) {
-	enter := func(e zkconn.Entry) zkconn.Entered {
-		e.Path, e.Flags, e.ACL = "/entries/n-", jute.FlagEphemeralSequential, world
-		made, err := r.Enter(e)
-		require.NoError(t, err)
-		require.NoError(t, made.Err)
-		stat, exists, err := r.Exists(made.Path, false)
-		require.NoError(t, err)
-		require.True(t, exists)
-		if e.Replace == "" {
-			require.Equal(t, stat, made.Stat, "the Stat of the birth is the znode's")
-			require.Equal(t, r.SessionID(), made.Stat.EphemeralOwner)
-		}
-		return made
+func TestRealNetwork(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	servers := ensemble.Start(t, 1).Servers()
+	for name, test := range map[string]func(*testing.T, string, *ensemble.Proxy){
+		"expiry":      expiry,
+		"unseen":      unseenChange,
+		"credentials": credentials,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proxy, err := ensemble.NewProxy(servers[0])
+			require.NoError(t, err)
+			t.Cleanup(proxy.Close)
+			test(t, servers[0], proxy)
+		})
 	}
-	before := ""
-	for n := range 50 {
-		made := enter(zkconn.Entry{Data: []byte("x"), List: "/entries"})
-		require.Contains(t, made.Names, made.Path[len("/entries/"):])
-		require.Len(t, made.Names, n+1)
-		require.EqualValues(t, n+1, made.Line.NumChildren)
-		before = made.Path
-	}
-	made := enter(zkconn.Entry{Replace: before, List: "/entries"})
-	require.Len(t, made.Names, 50)
-	require.NotContains(t, made.Names, before[len("/entries/"):])
-	made = enter(zkconn.Entry{})
-	require.Empty(t, made.Names)
+}
 
-	made, err := r.Enter(zkconn.Entry{Path: "/entries/n-", Flags: jute.FlagEphemeralSequential, ACL: world, Replace: before, List: "/entries"})
-	require.ErrorIs(t, err, zkconn.ErrNoNode)
-	require.True(t, made.Missing)
-	made, err = r.Enter(zkconn.Entry{Path: "/nowhere/n-", Flags: jute.FlagEphemeralSequential, ACL: world, Replace: "/entries", List: "/nowhere"})
-	require.ErrorIs(t, err, zkconn.ErrNotEmpty)
-	require.False(t, made.Missing)
-	_, err = r.Enter(zkconn.Entry{Path: "/nowhere/n-", Flags: jute.FlagEphemeralSequential, ACL: world, List: "/nowhere"})
-	require.ErrorIs(t, err, zkconn.ErrNoNode)
-	names, _, err := r.Children("/entries", false)
+func expiry(t *testing.T, direct string, proxy *ensemble.Proxy) {
+	r := open(t, zkconn.Config{Servers: []string{proxy.Addr()}, Timeout: 600 * time.Millisecond})
+	other := open(t, zkconn.Config{Servers: []string{direct}})
+	next[zkconn.Up](r)
+	next[zkconn.Up](other)
+	_, err := r.Create("/mine", nil, jute.FlagEphemeral, 0, world)
 	require.NoError(t, err)
-	require.Len(t, names, 51)
+	require.NoError(t, other.Sync("/mine"))
+	_, exists, err := other.Exists("/mine", true)
+	require.NoError(t, err)
+	require.True(t, exists)
+	proxy.Blackhole()
+	require.Equal(t, zkconn.Fired{Type: jute.NodeDeleted, Path: "/mine"}, next[zkconn.Fired](other))
+	proxy.Heal()
+	require.Equal(t, zkconn.ErrExpired, next[zkconn.Ended](r).Cause)
+	require.NoError(t, r.Close(within(t, patience)))
+}
+
+func unseenChange(t *testing.T, direct string, proxy *ensemble.Proxy) {
+	r, other := open(t, zkconn.Config{Servers: []string{proxy.Addr()}}), open(t, zkconn.Config{Servers: []string{direct}})
+	next[zkconn.Up](r)
+	next[zkconn.Up](other)
+	_, err := other.Create("/unseen", nil, jute.FlagPersistent, 0, world)
+	require.NoError(t, err)
+	require.NoError(t, r.Sync("/unseen"))
+	_, _, err = r.Get("/unseen", true)
+	require.NoError(t, err)
+	_, _, err = r.Children("/unseen", true)
+	require.NoError(t, err)
+	_, exists, err := r.Exists("/unseen/kid", true)
+	require.NoError(t, err)
+	require.False(t, exists)
+	proxy.Cut()
+	next[zkconn.Down](r)
+	_, err = other.Set("/unseen", nil, -1)
+	require.NoError(t, err)
+	_, err = other.Create("/unseen/kid", nil, jute.FlagPersistent, 0, world)
+	require.NoError(t, err)
+	proxy.Heal()
+	next[zkconn.Up](r)
+	require.ElementsMatch(t, []zkconn.Fired{
+		{Type: jute.NodeDataChanged, Path: "/unseen"},
+		{Type: jute.NodeChildrenChanged, Path: "/unseen"},
+		{Type: jute.NodeCreated, Path: "/unseen/kid"},
+	}, []zkconn.Fired{next[zkconn.Fired](r), next[zkconn.Fired](r), next[zkconn.Fired](r)})
+}
+
+func credentials(t *testing.T, direct string, proxy *ensemble.Proxy) {
+	auth := []zkconn.Credential{{Scheme: "digest", Secret: []byte("me:secret")}}
+	r, other := open(t, zkconn.Config{Servers: []string{proxy.Addr()}, Auth: auth}), open(t, zkconn.Config{Servers: []string{direct}})
+	next[zkconn.Up](r)
+	next[zkconn.Up](other)
+	_, err := r.Create("/private", nil, jute.FlagPersistent, 0, []jute.ACL{{Perms: jute.PermAll, Scheme: "auth"}})
+	require.NoError(t, err)
+	require.NoError(t, other.Sync("/private"))
+	_, _, err = other.Get("/private", false)
+	require.ErrorIs(t, err, zkconn.ErrNoAuth)
+	proxy.Reset()
+	next[zkconn.Down](r)
+	next[zkconn.Up](r)
+	_, _, err = r.Get("/private", false)
+	require.NoError(t, err)
+
+	bad := open(t, zkconn.Config{Servers: []string{direct}, Auth: []zkconn.Credential{{Scheme: "nonsense"}}})
+	require.Equal(t, zkconn.ErrAuthFailed, next[zkconn.Ended](bad).Cause)
+	require.NoError(t, bad.Close(within(t, patience)), "a real server lets its session be closed all the same")
 }

@@ -1,8 +1,11 @@
+// Requests and their answers: errors, proofs, order, numbers, and who is to blame for a loss.
+
 package zkconn_test
 
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,39 +16,6 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
-
-var world = []jute.ACL{{Perms: jute.PermAll, Scheme: "world", ID: "anyone"}}
-
-// every is each request once; it returns the error.
-func every(c *zkconn.Conn) map[jute.Op]func() error {
-	create := func(mode int32) func() error {
-		return func() error {
-			_, err := c.Create("/a", []byte("x"), mode, time.Minute, world)
-			return err
-		}
-	}
-	return map[jute.Op]func() error{
-		jute.OpCreate: create(jute.FlagEphemeral),
-		jute.OpCreate2: func() error {
-			_, err := c.Enter(zkconn.Entry{Path: "/a", Data: []byte("x"), Flags: jute.FlagEphemeral, ACL: world})
-			return err
-		},
-		jute.OpCreateContainer: create(jute.FlagContainer),
-		jute.OpCreateTTL:       create(jute.FlagPersistentTTL),
-		jute.OpGetData:         func() error { _, _, err := c.Get("/a", true); return err },
-		jute.OpExists:          func() error { _, _, err := c.Exists("/a", false); return err },
-		jute.OpGetChildren2:    func() error { _, _, err := c.Children("/a", false); return err },
-		jute.OpSetData:         func() error { _, err := c.Set("/a", nil, 3); return err },
-		jute.OpDelete:          func() error { return c.Delete("/a", 3) },
-		jute.OpGetACL:          func() error { _, _, err := c.GetACL("/a"); return err },
-		jute.OpSetACL:          func() error { _, err := c.SetACL("/a", world, 3); return err },
-		jute.OpSync:            func() error { return c.Sync("/a") },
-		jute.OpMulti: func() error {
-			_, err := c.Multi([]jute.Request{{Op: jute.OpCheck, Path: "/a", Version: 3}})
-			return err
-		},
-	}
-}
 
 func TestAnswersOfEveryCode(t *testing.T) {
 	t.Parallel()
@@ -103,7 +73,7 @@ func TestAnswersThatLeaveTheOutcomeOpen(t *testing.T) {
 	}
 }
 
-func TestTransaction(t *testing.T) {
+func TestATransactionTellsWhatFailed(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
 		ops := []jute.Request{
@@ -117,11 +87,9 @@ func TestTransaction(t *testing.T) {
 		require.Len(b, results, 4)
 		require.Equal(b, "/d", results[3].Path)
 
-		b.script(func() {
-			b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
-				failed := func(code jute.Code) jute.Result { return jute.Result{Op: jute.OpError, Err: code} }
-				return jute.Reply{Results: []jute.Result{failed(0), failed(jute.QuotaExceeded), failed(-2), failed(-2)}}, true
-			}
+		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
+			failed := func(code jute.Code) jute.Result { return jute.Result{Op: jute.OpError, Err: code} }
+			return jute.Reply{Results: []jute.Result{failed(0), failed(jute.QuotaExceeded), failed(-2), failed(-2)}}, true
 		})
 		results, err = b.Multi(ops)
 		require.ErrorIs(b, err, zkconn.ErrQuotaExceeded)
@@ -155,7 +123,7 @@ func TestWhatCannotBeSentIsRefusedAtOnce(t *testing.T) {
 }
 
 // The answers to pings tell that the server has heard of the session, since they were sent.
-func TestHeard(t *testing.T) {
+func TestAnswersToPingsTellOfLife(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
 		began := time.Now()
@@ -178,10 +146,8 @@ func TestATransactionThatTheSessionsEndFailsProvesNothing(t *testing.T) {
 		proved, _ := told[zkconn.Proved](b.sink)
 		require.Len(b, proved, 1)
 		require.True(b, proved[0].Write)
-		b.script(func() {
-			b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
-				return jute.Reply{Xid: q.Xid, Results: []jute.Result{{Op: jute.OpError, Err: jute.SessionExpired}}}, true
-			}
+		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
+			return jute.Reply{Xid: q.Xid, Results: []jute.Result{{Op: jute.OpError, Err: jute.SessionExpired}}}, true
 		})
 		require.ErrorIs(b, b.Prove("/"), zkconn.ErrNoReply)
 		_, err := b.Multi([]jute.Request{{Op: jute.OpCheck, Path: "/", Version: -1}})
@@ -192,7 +158,7 @@ func TestATransactionThatTheSessionsEndFailsProvesNothing(t *testing.T) {
 }
 
 // Only what the leader has answered proves anything; what counts is when it was asked.
-func TestProved(t *testing.T) {
+func TestOnlyTheLeadersAnswersProve(t *testing.T) {
 	proving := map[jute.Op]bool{
 		jute.OpCreate: true, jute.OpCreate2: true, jute.OpCreateContainer: true, jute.OpCreateTTL: true, jute.OpSetData: true, jute.OpDelete: true,
 		jute.OpSetACL: true, jute.OpSync: true, jute.OpMulti: true,
@@ -224,68 +190,6 @@ func TestProved(t *testing.T) {
 	})
 }
 
-// Requests that wait behind a frame which is stuck when the connection goes are not sent, then or
-// later.
-func TestRequestsBetweenTwoConnections(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		v := b.connected()
-		resume := v.stopReading()
-		time.Sleep(timeout*2/3 + time.Millisecond) // the second ping is stuck
-		first := bubble.Begin(func() error { _, err := b.Set("/first", nil, -1); return err })
-		synctest.Wait()
-		var others []<-chan error
-		for range 50 {
-			others = append(others, bubble.Begin(func() error { _, err := b.Set("/other", nil, -1); return err }))
-		}
-		synctest.Wait()
-		b.script(func() { b.refuse = func(string) error { return errRefused } })
-		v.hangUp()
-		require.ErrorIs(b, got(b, first), zkconn.ErrNotSent)
-		for _, other := range others {
-			require.ErrorIs(b, got(b, other), zkconn.ErrNotSent)
-		}
-		b.script(func() { b.refuse = nil })
-		time.Sleep(time.Second)
-		b.connected()
-		require.Empty(b, b.visit(0).ops())
-		require.Empty(b, b.visit(1).ops())
-		require.NoError(b, b.Sync("/"))
-		resume()
-	})
-}
-
-func TestRequestBetweenTheLastConnectionAndTheEnd(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		v := b.connected()
-		defer v.stopReading()()
-		time.Sleep(timeout*2/3 + time.Millisecond)
-		first := bubble.Begin(func() error { _, err := b.Set("/first", nil, -1); return err })
-		pending(b, first)
-		b.Abandon()
-		require.ErrorIs(b, got(b, first), zkconn.ErrEnded)
-	})
-}
-
-// B72: a thousand flaps, and not one of them is lost or out of order.
-func TestB72_NoEventIsLost(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		for i := range 1000 {
-			v := b.connected()
-			v.fire(jute.NodeCreated, fmt.Sprintf("/%d", i))
-			time.Sleep(2 * time.Second)
-			v.hangUp()
-		}
-		synctest.Wait()
-		events := b.sink.all()
-		require.Len(b, events, 3001)
-		for i := range 1000 {
-			require.IsType(b, zkconn.Up{}, events[3*i])
-			require.Equal(b, zkconn.Fired{Type: jute.NodeCreated, Path: fmt.Sprintf("/%d", i)}, events[3*i+1])
-			require.IsType(b, zkconn.Down{}, events[3*i+2])
-		}
-	})
-}
-
 func TestSizesAreThoseOfTheFrames(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
@@ -310,4 +214,141 @@ func TestSizesAreThoseOfTheFrames(t *testing.T) {
 			zkconn.Size(ops[0]), zkconn.Size(ttl), zkconn.Size(ops[1]), zkconn.Size(ops[2]), zkconn.SizeOf(ops...),
 		}, v.sizes())
 	})
+}
+
+// An answer that does not come while later ones do is lost, and so is the connection: nobody else
+// would ever tell the caller.
+func TestALostAnswerIsFoundOutByTheNext(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) { return success(q), q.Op != jute.OpCreate })
+		created := make(chan error, 1)
+		go func() { _, err := b.Create("/a", nil, jute.FlagEphemeral, 0, world); created <- err }()
+		synctest.Wait()
+		began := time.Now()
+		_, _, err := b.Children("/", false)
+		require.Error(b, err)
+		require.ErrorIs(b, <-created, zkconn.ErrNoReply)
+		require.Zero(b, time.Since(began))
+	})
+}
+
+// With nothing else to overtake it, the answers to two pings do: that takes less than the session's
+// timeout.
+func TestALostAnswerIsFoundOutByPings(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) { return success(q), q.Op != jute.OpCreate })
+		began := time.Now()
+		_, err := b.Create("/a", nil, jute.FlagEphemeral, 0, world)
+		require.ErrorIs(b, err, zkconn.ErrNoReply)
+		require.Less(b, time.Since(began), 10*time.Second)
+	})
+}
+
+// A request that is called off while it waits for the connection is not sent, and stands in
+// nobody's way.
+func TestARequestThatIsCalledOffIsNotSent(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		var over atomic.Bool
+		check := []jute.Request{{Op: jute.OpCheck, Path: "/a", Version: -1}}
+		stands := func() bool { return !over.Load() }
+		_, err := b.MultiWhile(stands, check)
+		require.NoError(b, err)
+
+		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
+			time.Sleep(time.Second)
+			return success(q), true
+		})
+		ahead, off := make(chan error, 1), make(chan error, 1)
+		go func() { _, _, err := b.Alone().Exists("/a", false); ahead <- err }()
+		synctest.Wait()
+		go func() { _, err := b.MultiWhile(stands, check); off <- err }()
+		synctest.Wait()
+		over.Store(true)
+		require.NoError(b, <-ahead)
+		require.ErrorIs(b, got(b, off), zkconn.ErrCalledOff)
+		require.NoError(b, b.Sync("/"))
+		require.Equal(b, []jute.Op{jute.OpMulti, jute.OpExists, jute.OpSync}, v.ops())
+	})
+}
+
+// A server takes a transaction that the leader commits for its client's own if session and xid are
+// those of the client's oldest request (ZooKeeper's CommitProcessor). The servers here do so. One
+// that was sent on the connection before, and is committed late, answers nothing on the next one.
+func TestALateCommitAnswersNoLaterRequest(t *testing.T) {
+	var late jute.Request // at the leader, and not committed yet
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		require.NoError(b, b.Sync("/"))
+		first := bubble.Begin(func() error { _, err := b.Create("/first", nil, jute.FlagPersistent, 0, world); return err })
+		synctest.Wait()
+		v.hangUp()
+		require.ErrorIs(b, got(b, first), zkconn.ErrNoReply)
+		require.Equal(b, "/first", late.Path)
+
+		time.Sleep(time.Second)
+		b.connected()
+		for range 10 {
+			path, err := b.Create("/next", nil, jute.FlagPersistent, 0, world)
+			require.NoError(b, err)
+			require.Equal(b, "/next", path, "it got the answer to another one")
+		}
+	}, func(f *fake, _ *zkconn.Config) {
+		f.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
+			switch {
+			case q.Path == "/first":
+				late = q
+				return jute.Reply{}, false
+			case late.Path != "" && q.Op.Writes() && q.Xid == late.Xid:
+				return success(late), true
+			}
+			return success(q), true
+		}
+	})
+}
+
+// While a request is alone on its way others wait, but not the signs of life on which trust rests.
+func TestSignsOfLifeDoNotWaitForASuspect(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		answerCreates(b, func(*visit, jute.Request) (jute.Reply, bool, bool) { return jute.Reply{}, false, true }) // no answers
+		before := len(v.ops())
+		ask := func(call func() error) {
+			answers := bubble.Begin(call)
+			synctest.Wait()
+			b.Cleanup(func() { <-answers })
+		}
+		ask(func() error { _, _, err := b.Alone().Get("/suspect", false); return err })
+		ask(func() error { _, _, err := b.Get("/other", false); return err })
+		ask(func() error { return b.Alone().Sync("/") }) // a suspect itself, it waits
+		ask(func() error { return b.Sync("/") })
+		ask(func() error { return b.Prove("/") })
+		require.Equal(b, []jute.Op{jute.OpGetData, jute.OpSync, jute.OpMulti}, v.ops()[before:])
+	})
+}
+
+// mute lets the server answer everything but the sets of data.
+func mute(_ *visit, q jute.Request) (jute.Reply, bool) { return success(q), q.Op != jute.OpSetData }
+
+// A server hangs up at a request when it reads it. A connection that is lost long after that, as
+// when a server has lost its leader, is no reason to blame the request.
+func TestALateLossIsNotTheRequests(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		for range 10 {
+			v := b.connected()
+			require.NoError(b, b.Sync("/"))
+			set := bubble.Begin(func() error { _, err := b.Set("/a", make([]byte, 5000), -1); return err })
+			time.Sleep(timeout / 4)
+			v.hangUp()
+			err := got(b, set)
+			require.ErrorIs(b, err, zkconn.ErrNoReply)
+			require.NotErrorIs(b, err, zkconn.ErrCutOff)
+			time.Sleep(100 * time.Millisecond) // so that no ping is answered meanwhile
+		}
+		b.answers(nil)
+		_, err := b.Set("/a", make([]byte, 5000), -1)
+		require.NoError(b, err)
+	}, func(f *fake, _ *zkconn.Config) { f.answer = mute })
 }

@@ -1,3 +1,5 @@
+// Servers that do not answer are left, if there are better ones.
+
 package zkconn_test
 
 import (
@@ -76,13 +78,11 @@ func TestAServerThatWasLeftIsLeftAgain(t *testing.T) {
 func TestASlowServerIsNotLeftForOneWithoutAnAddress(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
-		b.script(func() {
-			b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
-				if q.Op == jute.OpMulti {
-					time.Sleep(timeout / 3)
-				}
-				return success(q), true
+		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
+			if q.Op == jute.OpMulti {
+				time.Sleep(timeout / 3)
 			}
+			return success(q), true
 		})
 		lost := 0
 		for begun := time.Now(); time.Since(begun) < 20*timeout; time.Sleep(timeout / 6) {

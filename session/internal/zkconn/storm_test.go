@@ -1,3 +1,5 @@
+// Random bad weather with fixed seeds.
+
 package zkconn_test
 
 import (

@@ -1,8 +1,9 @@
+// Watches: armed, disarmed by events, armed again on the next connection, removed.
+
 package zkconn_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,13 +17,11 @@ import (
 // armAll arms a watch of each kind, on /data (Get), /there and /absent (Exists), /kids (Children).
 func (b *bench) armAll() {
 	b.Helper()
-	b.script(func() {
-		b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
-			if q.Path == "/absent" {
-				return failure(jute.NoNode), true
-			}
-			return success(q), true
+	b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
+		if q.Path == "/absent" {
+			return failure(jute.NoNode), true
 		}
+		return success(q), true
 	})
 	_, _, err := b.Get("/data", true)
 	require.NoError(b, err)
@@ -53,16 +52,6 @@ func rearmed(v *visit) (data, birth, brood []string, zxid []int64) {
 	return data, birth, brood, zxid
 }
 
-func TestWatchFlagIsOnTheWire(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		v := b.connected()
-		b.armAll()
-		for _, q := range v.asked() {
-			require.Equal(b, q.Path != "/unwatched", q.Watch, q.Path)
-		}
-	})
-}
-
 func TestEventsAreToldInWireOrder(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
@@ -85,15 +74,16 @@ func TestB68_WatchesAreArmedAgainBeforeUp(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
 		b.armAll()
+		for _, q := range v.asked() {
+			require.Equal(b, q.Path != "/unwatched", q.Watch, q.Path)
+		}
 		time.Sleep(time.Minute)
-		b.script(func() {
-			b.answer = func(v *visit, q jute.Request) (jute.Reply, bool) {
-				if q.Op == jute.OpSetWatches {
-					v.fire(jute.NodeDataChanged, "/data")
-					v.fire(jute.NodeCreated, "/absent")
-				}
-				return success(q), true
+		b.answers(func(v *visit, q jute.Request) (jute.Reply, bool) {
+			if q.Op == jute.OpSetWatches {
+				v.fire(jute.NodeDataChanged, "/data")
+				v.fire(jute.NodeCreated, "/absent")
 			}
+			return success(q), true
 		})
 		v.hangUp()
 		synctest.Wait()
@@ -122,86 +112,6 @@ func TestB68_WatchesAreArmedAgainBeforeUp(t *testing.T) {
 	})
 }
 
-func TestEventsDisarm(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		event               jute.EventType
-		data, birth, brood  bool // armed before, on the same path
-		lData, lBirth, lKid bool // left
-	}{
-		"created":          {event: jute.NodeCreated, birth: true},
-		"changed":          {event: jute.NodeDataChanged, data: true, brood: true, lKid: true},
-		"children changed": {event: jute.NodeChildrenChanged, data: true, brood: true, lData: true},
-		"deleted":          {event: jute.NodeDeleted, data: true, brood: true},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
-				v := b.connected()
-				if c.data {
-					_, _, err := b.Get("/p", true)
-					require.NoError(b, err)
-				}
-				if c.brood {
-					_, _, err := b.Children("/p", true)
-					require.NoError(b, err)
-				}
-				if c.birth {
-					b.script(func() {
-						b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) { return failure(jute.NoNode), true }
-					})
-					_, _, err := b.Exists("/p", true)
-					require.NoError(b, err)
-					b.script(func() { b.answer = nil })
-				}
-				v.fire(c.event, "/p")
-				time.Sleep(time.Minute)
-				v.hangUp()
-				synctest.Wait()
-				data, birth, brood, _ := rearmed(b.visit(1))
-				require.Equal(b, c.lData, slices.Contains(data, "/p"))
-				require.Equal(b, c.lBirth, slices.Contains(birth, "/p"))
-				require.Equal(b, c.lKid, slices.Contains(brood, "/p"))
-			})
-		})
-	}
-}
-
-// H6: a server that refuses to arm the watches, or does not say, does not get the session.
-func TestConnectionWithoutItsWatchesIsDropped(t *testing.T) {
-	t.Parallel()
-	refusal := map[string]func(q jute.Request) (jute.Reply, bool){
-		"refused":    func(jute.Request) (jute.Reply, bool) { return failure(jute.SystemError), true },
-		"unanswered": func(jute.Request) (jute.Reply, bool) { return jute.Reply{}, false },
-	}
-	for name, answer := range refusal {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
-				v := b.connected()
-				b.armAll()
-				time.Sleep(time.Minute)
-				b.script(func() {
-					b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
-						if q.Op == jute.OpSetWatches {
-							return answer(q)
-						}
-						return success(q), true
-					}
-				})
-				v.hangUp()
-				time.Sleep(2*timeout/6 + 50*time.Millisecond)
-				ups, _ := told[zkconn.Up](b.sink)
-				require.Len(b, ups, 1)
-				require.Greater(b, len(b.dialled()), 2, "it gave up and tried again")
-				b.script(func() { b.answer = nil })
-				time.Sleep(timeout)
-				ups, _ = told[zkconn.Up](b.sink)
-				require.Len(b, ups, 2)
-			})
-		})
-	}
-}
-
 func TestManyWatchesAreArmedInBatches(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
@@ -221,5 +131,65 @@ func TestManyWatchesAreArmedInBatches(t *testing.T) {
 			delete(want, path)
 		}
 		require.Empty(b, want)
+	})
+}
+
+// removals are what the client asked to be removed on a connection: kind by path.
+func removals(v *visit) map[string]int32 {
+	all := make(map[string]int32)
+	for _, q := range v.asked() {
+		if q.Op == jute.OpRemoveWatches {
+			all[q.Path] = q.Kind
+		}
+	}
+	return all
+}
+
+// What is removed is named by the server's two kinds, and is not armed again, whatever became of
+// the answer.
+func TestRemovedWatchesAreNotArmedAgain(t *testing.T) {
+	each(t, map[string]func(q jute.Request) (jute.Reply, bool){
+		"removed":  func(q jute.Request) (jute.Reply, bool) { return success(q), true },
+		"fired":    func(jute.Request) (jute.Reply, bool) { return failure(jute.NoWatcher), true },
+		"no reply": func(jute.Request) (jute.Reply, bool) { return jute.Reply{}, false },
+	}, func(b *bench, answer func(q jute.Request) (jute.Reply, bool)) {
+		v := b.connected()
+		b.armAll()
+		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
+			if q.Op == jute.OpRemoveWatches {
+				return answer(q)
+			}
+			return success(q), true
+		})
+		require.True(b, b.Watches(zkconn.Watch{Path: "/absent"}))
+		require.NoError(b, b.Unwatch([]zkconn.Watch{{Path: "/data"}, {Path: "/absent"}, {Path: "/kids", Children: true}}))
+		require.False(b, b.Watches(zkconn.Watch{Path: "/absent"}))
+		require.Equal(b, map[string]int32{"/data": 2, "/absent": 2, "/kids": 1}, removals(v))
+		v.hangUp()
+		time.Sleep(time.Minute)
+		data, birth, brood, _ := rearmed(b.visit(1))
+		require.Equal(b, []string{"/there"}, data)
+		require.Empty(b, birth)
+		require.Empty(b, brood)
+	})
+}
+
+// While there is no connection nothing needs to be asked.
+func TestRemovalsWithoutAConnectionAskNothing(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		b.armAll()
+		b.script(func() { b.refuse = func(string) error { return errRefusal } })
+		v.hangUp()
+		synctest.Wait()
+		require.NoError(b, b.Unwatch([]zkconn.Watch{{Path: "/data"}, {Path: "/there"}, {Path: "/kids", Children: true}}))
+		b.script(func() { b.refuse = nil })
+		time.Sleep(time.Minute)
+		data, birth, brood, _ := rearmed(b.visit(1))
+		require.Empty(b, data)
+		require.Equal(b, []string{"/absent"}, birth)
+		require.Empty(b, brood)
+		require.NoError(b, b.Close(b.Context()))
+		require.ErrorIs(b, b.Unwatch([]zkconn.Watch{{Path: "/absent"}}), zkconn.ErrEnded)
 	})
 }

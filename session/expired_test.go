@@ -1,3 +1,6 @@
+// A deposed leader says that a session has expired, which the others keep: the end of the epoch is
+// confirmed by a quorum first.
+
 package session_test
 
 import (
@@ -22,7 +25,7 @@ import (
 // though the others keep that with every znode. The epoch is over then, but it is not told as gone,
 // nothing that was to be deleted counts as deleted, and the next epoch does not begin, before the
 // znodes are.
-func TestExpiredSaysADeposedLeader(t *testing.T) {
+func TestAnExpiryIsNotToldBeforeAQuorumConfirmsIt(t *testing.T) {
 	t.Parallel()
 	for name, closing := range map[string]time.Duration{"and the session goes on": -1, "and is closed": 0, "and is closed later": timeout} {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +121,7 @@ func (f *misled) goneBeforeTheNext(next int, meanwhile func()) {
 }
 
 // A session that is closed while its znodes stand says so when its time is up.
-func TestExpiredSaysADeposedLeaderAndThereIsNoTime(t *testing.T) {
+func TestCloseSaysThatAnExpiryIsNotConfirmed(t *testing.T) {
 	inBubble(t, func(w *world) {
 		f := w.atALeader()
 		h := f.client.hold(w, 1, "/line")
@@ -126,8 +129,7 @@ func TestExpiredSaysADeposedLeaderAndThereIsNoTime(t *testing.T) {
 		<-h.Done()
 		f.reachable.Store(1)
 		time.Sleep(time.Second) // the next ZooKeeper session is there
-		ctx, cancel := context.WithTimeout(w.ctx, time.Second)
-		defer cancel()
+		ctx := w.within(time.Second)
 		begun := time.Now()
 		require.ErrorIs(w, f.s.Close(ctx), context.DeadlineExceeded)
 		require.Equal(w, time.Second, time.Since(begun))
@@ -137,12 +139,12 @@ func TestExpiredSaysADeposedLeaderAndThereIsNoTime(t *testing.T) {
 
 // Whoever is on the session is told that the connection is down, also if the session's actor fails
 // before it has heard of the expiry, or while that is not confirmed.
-func TestExpiredSaysADeposedLeaderAndTheActorFails(t *testing.T) {
-	t.Parallel()
-	for name, row := range map[string]struct {
+func TestAnExpiryIsConfirmedThoughTheActorFails(t *testing.T) {
+	type row struct {
 		next int
 		fail func(f *misled)
-	}{
+	}
+	each(t, map[string]row{
 		"at that": {2, func(f *misled) {
 			letGo := session.Occupy(f.s)
 			session.PanicSession(f.s, "on purpose") // before word of the expiry
@@ -155,27 +157,23 @@ func TestExpiredSaysADeposedLeaderAndTheActorFails(t *testing.T) {
 			time.Sleep(time.Second)
 			session.PanicSession(f.s, "on purpose")
 		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				f := w.atALeader()
-				f.client.hold(w, 1, "/line")
-				f.client.told()
-				row.fail(f)
-				time.Sleep(time.Second)
-				f.reachable.Store(1)
-				time.Sleep(time.Second)
-				require.False(w, f.gone())
-				require.Contains(w, f.client.told(), "disconnected")
-				f.goneBeforeTheNext(row.next, func() {})
-			}, deposable...)
-		})
-	}
+	}, func(w *world, row row) {
+		f := w.atALeader()
+		f.client.hold(w, 1, "/line")
+		f.client.told()
+		row.fail(f)
+		time.Sleep(time.Second)
+		f.reachable.Store(1)
+		time.Sleep(time.Second)
+		require.False(w, f.gone())
+		require.Contains(w, f.client.told(), "disconnected")
+		f.goneBeforeTheNext(row.next, func() {})
+	}, deposable...)
 }
 
 // However often the connection is lost while the end of an epoch is not confirmed, one question at
 // a time is asked about it.
-func TestExpiredSaysADeposedLeaderAndTheNextConnectionIsBad(t *testing.T) {
+func TestOneQuestionAtATimeIsAskedAboutAnExpiry(t *testing.T) {
 	inBubble(t, func(w *world) {
 		f := w.atALeader()
 		f.client.hold(w, 1, "/line")
@@ -203,13 +201,13 @@ func TestExpiredSaysADeposedLeaderAndTheNextConnectionIsBad(t *testing.T) {
 
 // What was under way when the session was said to have expired may have been carried out: the
 // creation of a znode, also in the place of another, and a transaction. It is looked for.
-func TestExpiredSaysADeposedLeaderOfWhatIsUnderWay(t *testing.T) {
-	t.Parallel()
+func TestWhatWasUnderWayAtAnExpiryIsLookedFor(t *testing.T) {
 	first := session.Join{Parent: "/line", Name: "lock-"}
-	for name, row := range map[string]struct {
+	type row struct {
 		standing int
 		ask      func(c *client, path string)
-	}{
+	}
+	each(t, map[string]row{
 		"a creation":                {0, func(c *client, _ string) { c.enter(first) }},
 		"a creation without a GUID": {0, func(c *client, _ string) { c.enter(session.Join{Parent: "/line", Name: "n_", Form: znode.Plain}) }},
 		"a creation alone":          {0, func(c *client, _ string) { c.enter(session.Join{Parent: "/line", Name: "one", Form: znode.Alone}) }},
@@ -219,36 +217,27 @@ func TestExpiredSaysADeposedLeaderOfWhatIsUnderWay(t *testing.T) {
 			c.transact(session.CreateOp("/line/x-", nil, session.Ephemeral(), session.Sequential()))
 		}},
 		"a transaction that deletes": {2, func(c *client, path string) { c.transact(session.DeleteOp(path, -1)) }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				f := w.atALeader()
-				require.NoError(w, f.s.EnsurePath(w.ctx, "/line"))
-				path := ""
-				for range row.standing {
-					j := f.client.join(w, 1, first)
-					require.NoError(w, j.Err)
-					path = j.Path
-				}
-				heal := w.intercept(func(r *zktest.Request) zktest.Verdict {
-					if r.Op == zktest.OpMulti || r.Op == zktest.OpDelete || creates(r) {
-						return zktest.DropReply
-					}
-					return zktest.Pass
-				})
-				f.client.told()
-				row.ask(f.client, path)
-				synctest.Wait()
-				require.Len(w, w.ephemerals(f.id), 1, "it is carried out")
-				f.depose()
-				time.Sleep(time.Second)
-				heal()
-				f.reachable.Store(1)
-				require.False(w, f.gone())
-				f.goneBeforeTheNext(2, func() {})
-			}, deposable...)
-		})
-	}
+	}, func(w *world, row row) {
+		f := w.atALeader()
+		require.NoError(w, f.s.EnsurePath(w.ctx, "/line"))
+		path := ""
+		for range row.standing {
+			j := f.client.join(w, 1, first)
+			require.NoError(w, j.Err)
+			path = j.Path
+		}
+		heal := w.meets(zktest.DropReply, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti || r.Op == zktest.OpDelete || creates(r) })
+		f.client.told()
+		row.ask(f.client, path)
+		synctest.Wait()
+		require.Len(w, w.ephemerals(f.id), 1, "it is carried out")
+		f.depose()
+		time.Sleep(time.Second)
+		heal()
+		f.reachable.Store(1)
+		require.False(w, f.gone())
+		f.goneBeforeTheNext(2, func() {})
+	}, deposable...)
 }
 
 func (t *client) enter(j session.Join) { t.Join(1, j, func(session.Joined) {}) }
@@ -257,27 +246,20 @@ func (t *client) transact(ops ...session.Op) { t.Commit(1, ops, func([]session.R
 
 // What has come into the place of a znode of an expired session may not be readable, and stay. The
 // next epoch does not wait for it for ever.
-func TestExpiredWithSomethingUnreadableInItsPlace(t *testing.T) {
+func TestTheNextEpochDoesNotWaitForeverForWhatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
 		t.Run(version, func(t *testing.T) {
 			inBubble(t, func(w *world) {
-				s := w.open(session.WithTimeout(timeout))
-				t := w.client(s)
+				s, t := w.openClient(session.WithTimeout(timeout))
 				j := t.join(w, 1, session.Join{Parent: "/line", Name: "alone", Form: znode.Alone})
 				require.NoError(w, j.Err)
 				other := w.open(session.WithAuth("digest", []byte("other:secret")))
 				require.NoError(w, s.Sync(w.ctx, "/"))
 				t.told()
-				w.intercept(func(r *zktest.Request) zktest.Verdict {
-					if r.Op == zktest.OpConnect && r.SessionID == 0 {
-						return zktest.Delay(time.Second)
-					}
-					return zktest.Pass
-				})
+				w.meets(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpConnect && r.SessionID == 0 })
 				w.srv.Expire(id(s))
-				_, err := other.Create(w.ctx, j.Path, nil, session.NodeACL(session.AuthACL(session.PermAll)...))
-				require.NoError(w, err)
+				w.create(other, j.Path, nil, session.NodeACL(session.AuthACL(session.PermAll)...))
 				time.Sleep(4 * timeout)
 				told := t.told()
 				require.NotEmpty(w, told)

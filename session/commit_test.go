@@ -1,12 +1,12 @@
+// Nothing that is written under a hold is carried out behind its end.
+
 package session_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"runtime"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,49 +18,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// clogged is a network that takes nothing while it is clogged.
-type clogged struct {
-	net.Conn
-	network *network
-}
-
-type network struct {
-	mu   sync.Mutex
-	free chan struct{} // closed when it takes something again; nil: it does
-}
-
-func (n *network) clog() (unclog func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	free := make(chan struct{})
-	n.free = free
-	return func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.free = nil
-		close(free)
-	}
-}
-
-func (c *clogged) Write(p []byte) (int, error) {
-	c.network.mu.Lock()
-	free := c.network.free
-	c.network.mu.Unlock()
-	if free != nil {
-		<-free
-	}
-	return c.Conn.Write(p)
-}
-
-func (n *network) dialer(srv *zktest.Server) session.Option {
-	return session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := srv.Dialer()(ctx, network, addr)
-		return &clogged{conn, n}, err
-	})
-}
-
 // guardedWrites are the ways to write under a hold.
-var guardedWrites = map[string]func(w *world, t *client, h *session.Hold, path string) error{
+var guardedWrites = map[string]guardedWrite{
 	"commit": func(w *world, _ *client, h *session.Hold, path string) error {
 		_, err := h.Commit(w.ctx, session.CreateOp(path, nil))
 		return err
@@ -112,8 +71,7 @@ func TestAHoldEndsAheadOfWhatWasNotSent(t *testing.T) {
 			t.Run(name+" of "+part, func(t *testing.T) {
 				inBubble(t, func(w *world) {
 					var n network
-					s := w.open(n.dialer(w.srv))
-					t := w.client(s)
+					s, t := w.openClient(n.dialer(w.srv))
 					h, end := ends(t, t.hold(w, 1, "/line"))
 					unclog := n.clog()
 					ahead := bubble.Begin(func() error { return s.Sync(w.ctx, "/") }) // it keeps the connection busy
@@ -127,9 +85,7 @@ func TestAHoldEndsAheadOfWhatWasNotSent(t *testing.T) {
 					unclog()
 					require.NoError(w, <-ahead)
 					require.ErrorIs(w, <-written, session.ErrLost)
-					_, exists, err := s.Exists(w.ctx, "/late")
-					require.NoError(w, err)
-					require.False(w, exists)
+					require.False(w, w.exists(s, "/late"))
 				})
 			})
 		}
@@ -144,9 +100,7 @@ func TestAHoldEndsWithoutAConnection(t *testing.T) {
 		for fate, sent := range map[string]bool{"waiting": false, "lost": true} {
 			t.Run(name+" "+fate, func(t *testing.T) {
 				inBubble(t, func(w *world) {
-					s := w.open()
-					t := w.client(s)
-					h := t.hold(w, 1, "/line")
+					s, t, h := w.holding()
 					if !sent {
 						w.srv.Kill(0)
 						synctest.Wait()
@@ -175,9 +129,7 @@ func TestAHoldEndsWithoutAConnection(t *testing.T) {
 						require.ErrorIs(w, <-written, session.ErrLost)
 					}
 					time.Sleep(time.Minute)
-					_, exists, err := s.Exists(w.ctx, "/late")
-					require.NoError(w, err)
-					require.False(w, exists)
+					require.False(w, w.exists(s, "/late"))
 					w.script(func() { require.Equal(w, map[bool]int{true: 1}[sent], tries) })
 				})
 			})
@@ -188,77 +140,61 @@ func TestAHoldEndsWithoutAConnection(t *testing.T) {
 // Whoever has ended a hold, and then lets another one have what it stood for, finds that nothing is
 // carried out under it any more.
 func TestWhatIsSentBehindTheEndOfAHoldIsCarriedOutBehindItsWrites(t *testing.T) {
-	t.Parallel()
-	for name, write := range guardedWrites {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s := w.open()
-				t := w.client(s)
-				j := t.join(w, 1, session.Join{Parent: "/alive", Name: "this-"}) // which goes on standing
-				carriedOut := 0
-				for round := range 300 {
-					h, err := t.Hold(1, j.Path, 1, func(error) {})
-					require.NoError(w, err)
-					late, back := fmt.Sprint("/late-", round), fmt.Sprint("/back-", round)
-					written := bubble.Begin(func() error { return write(w, t, h, late) })
-					for range round % 50 {
-						runtime.Gosched()
-					}
-					require.True(w, t.End(h, session.ErrReleased))
-					require.NoError(w, wait(w, func(done func(error)) {
-						t.Commit(1, []session.Op{session.CreateOp(back, nil)}, func(_ []session.Result, err error) { done(err) })
-					}))
-					err = <-written
-					ours, exists, look := s.Exists(w.ctx, late)
-					require.NoError(w, look)
-					require.Equal(w, err == nil, exists)
-					if !exists {
-						require.ErrorIs(w, err, session.ErrLost)
-						continue
-					}
-					carriedOut++
-					next, _, err := s.Exists(w.ctx, back)
-					require.NoError(w, err)
-					require.Less(w, ours.Czxid, next.Czxid)
-				}
-				w.Log("carried out:", carriedOut)
-			})
-		})
-	}
+	each(t, guardedWrites, func(w *world, write guardedWrite) {
+		s, t := w.openClient()
+		j := t.join(w, 1, session.Join{Parent: "/alive", Name: "this-"}) // which goes on standing
+		carriedOut := 0
+		for round := range 300 {
+			h, err := t.Hold(1, j.Path, 1, func(error) {})
+			require.NoError(w, err)
+			late, back := fmt.Sprint("/late-", round), fmt.Sprint("/back-", round)
+			written := bubble.Begin(func() error { return write(w, t, h, late) })
+			for range round % 50 {
+				runtime.Gosched()
+			}
+			require.True(w, t.End(h, session.ErrReleased))
+			require.NoError(w, t.commit(w, 1, session.CreateOp(back, nil)))
+			err = <-written
+			ours, exists, look := s.Exists(w.ctx, late)
+			require.NoError(w, look)
+			require.Equal(w, err == nil, exists)
+			if !exists {
+				require.ErrorIs(w, err, session.ErrLost)
+				continue
+			}
+			carriedOut++
+			next, _, err := s.Exists(w.ctx, back)
+			require.NoError(w, err)
+			require.Less(w, ours.Czxid, next.Czxid)
+		}
+		w.Log("carried out:", carriedOut)
+	})
 }
 
 // The znode is gone, and word of it is slow: the check that fails is how the hold learns of it.
 func TestWhatIsUnderAHoldIsLostWithItsZnode(t *testing.T) {
-	t.Parallel()
-	for name, write := range guardedWrites {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s, other := w.open(session.WithNamespace("/ours")), w.open()
-				t := w.client(s)
-				j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
-				h, err := t.Hold(1, j.Path, 1, func(error) {}) // nothing watches the znode
-				require.NoError(w, err)
-				require.NoError(w, write(w, t, h, "/early"))
-				require.NoError(w, other.Delete(w.ctx, "/ours"+j.Path, -1))
-				require.True(w, h.Valid())
-				err = write(w, t, h, "/late")
-				require.ErrorIs(w, err, session.ErrLost)
-				require.ErrorIs(w, err, session.ErrDeleted)
-				require.ErrorIs(w, h.Err(), session.ErrDeleted)
-				_, exists, err := s.Exists(w.ctx, "/late")
-				require.NoError(w, err)
-				require.False(w, exists)
-			})
-		})
-	}
+	each(t, guardedWrites, func(w *world, write guardedWrite) {
+		s, other := w.open(session.WithNamespace("/ours")), w.open()
+		t := w.client(s)
+		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		h, err := t.Hold(1, j.Path, 1, func(error) {}) // nothing watches the znode
+		require.NoError(w, err)
+		require.NoError(w, write(w, t, h, "/early"))
+		require.NoError(w, other.Delete(w.ctx, "/ours"+j.Path, -1))
+		require.True(w, h.Valid())
+		err = write(w, t, h, "/late")
+		require.ErrorIs(w, err, session.ErrLost)
+		require.ErrorIs(w, err, session.ErrDeleted)
+		require.ErrorIs(w, h.Err(), session.ErrDeleted)
+		require.False(w, w.exists(s, "/late"))
+	})
 }
 
 // Another operation of the transaction that fails is no loss; nor is one under the hold that does
 // not check its znode.
 func TestAnOperationUnderAHoldMayFailWithoutItsLoss(t *testing.T) {
 	inBubble(t, func(w *world) {
-		s := w.open()
-		h := w.client(s).hold(w, 1, "/line")
+		s, _, h := w.holding()
 		results, err := s.Multi(w.ctx, session.CheckOp(h.Path(), -1).Under(h), session.DeleteOp("/nothing", -1).Under(h))
 		require.ErrorIs(w, err, session.ErrNoNode)
 		require.NotErrorIs(w, err, session.ErrLost)
@@ -270,7 +206,7 @@ func TestAnOperationUnderAHoldMayFailWithoutItsLoss(t *testing.T) {
 }
 
 // No transaction of one session can check what belongs to another.
-func TestATransactionUnderAHoldOfAnotherSession(t *testing.T) {
+func TestATransactionUnderAHoldOfAnotherSessionIsRefused(t *testing.T) {
 	inBubble(t, func(w *world) {
 		one, two := w.open(), w.open()
 		h := w.client(one).hold(w, 1, "/line")
@@ -282,9 +218,65 @@ func TestATransactionUnderAHoldOfAnotherSession(t *testing.T) {
 			require.ErrorIs(w, err, session.ErrUnsupported)
 			_, err = own.Commit(w.ctx, check)
 			require.ErrorIs(w, err, session.ErrUnsupported)
-			require.ErrorIs(w, wait(w, func(done func(error)) {
-				w.client(two).Commit(1, []session.Op{check}, func(_ []session.Result, err error) { done(err) })
-			}), session.ErrUnsupported)
+			require.ErrorIs(w, w.client(two).commit(w, 1, check), session.ErrUnsupported)
 		}
 	})
 }
+
+// A transaction that waits for a connection waits with its hold: it never acts in another epoch.
+func TestACommitThatWaitsForAConnectionEndsWithItsHold(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, t, h := w.holding(session.WithTimeout(timeout))
+		steady(w, s)
+		w.srv.Kill(0)
+		synctest.Wait()
+		begun := time.Now()
+		_, err := h.Commit(w.ctx, session.CreateOp("/late", nil))
+		require.ErrorIs(w, err, session.ErrLost)
+		require.ErrorIs(w, err, session.ErrUntrusted)
+		require.Equal(w, timeout/2, time.Since(begun))
+		require.NoError(w, w.srv.Restart(0))
+		require.False(w, w.exists(s, "/late"))
+
+		again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
+		for err != nil {
+			time.Sleep(time.Millisecond)
+			again, err = t.Hold(1, h.Path(), h.Token(), func(error) {})
+		}
+		w.srv.Kill(0)
+		synctest.Wait()
+		ctx := w.within(time.Second)
+		_, err = again.Commit(ctx, session.CreateOp("/late", nil))
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.NotErrorIs(w, err, session.ErrLost)
+		done := bubble.Begin(func() error { _, err := again.Commit(w.ctx, session.CreateOp("/late", nil)); return err })
+		require.NoError(w, w.srv.Restart(0))
+		require.NoError(w, <-done)
+	})
+}
+
+// A transaction is on its way when its connection is lost and the hold ends. It is not carried out
+// behind what follows on the next connection.
+func TestACommitOnALostConnectionIsNotCarriedOutLater(t *testing.T) {
+	t.Parallel()
+	for _, servers := range []int{1, 3} {
+		t.Run(fmt.Sprint(servers, " servers"), func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s, t, h := w.holding()
+				w.meets(zktest.Delay(3*time.Second), func(r *zktest.Request) bool { return len(r.Ops) == 2 && r.Ops[1].Path == "/late" })
+				written := bubble.Begin(func() error { _, err := h.Commit(w.ctx, session.CreateOp("/late", nil)); return err })
+				synctest.Wait()
+				w.srv.Disconnect(id(s))
+				synctest.Wait()
+				require.True(w, t.End(h, session.ErrReleased))
+				require.NoError(w, t.commit(w, 1, session.CreateOp("/back", nil)))
+				require.ErrorIs(w, <-written, session.ErrUnknownOutcome)
+				time.Sleep(time.Minute)
+				require.False(w, w.exists(s, "/late"))
+			}, zktest.WithServers(servers))
+		})
+	}
+}
+
+// guardedWrite is a way to write under a hold.
+type guardedWrite func(w *world, t *client, h *session.Hold, path string) error

@@ -1,0 +1,386 @@
+// Creates whose answer is lost are resolved by looking: protected ones and contenders, in every
+// form.
+
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// In whichever form a contender is named, a create whose answer is lost makes one and no more, and
+// it is found among others like it.
+func TestALostCreateIsFoundInEveryForm(t *testing.T) {
+	t.Parallel()
+	for _, form := range []struct {
+		form znode.Form
+		name string
+	}{
+		{znode.Dashed, "lock-"},
+		{znode.Undashed, "lock-"},
+		{znode.Bare, "__lock__"},
+		{znode.OfSession, "x-"},
+		{znode.Plain, "n_"},
+	} {
+		for _, data := range []string{"", "host"} {
+			for name, fate := range bubble.Fates {
+				t.Run(fmt.Sprint(form.name, form.form, " ", data, " ", name), func(t *testing.T) {
+					inBubble(t, func(w *world) {
+						s, other := w.open(), w.open()
+						a, b, far := w.client(s), w.client(s), w.client(other)
+						j := session.Join{Parent: "/line", Name: form.name, Form: form.form, Data: []byte(data)}
+						alike := a.join(w, 1, j)
+						require.NoError(w, alike.Err)
+						require.NoError(w, far.join(w, 1, j).Err)
+						w.cutOnce(fate, creates)
+						made := b.join(w, 1, j)
+						require.NoError(w, made.Err)
+						require.NotEqual(w, alike.Path, made.Path)
+						require.ElementsMatch(w, []string{alike.Path, made.Path}, w.ephemerals(id(s)), "one for each")
+						stored, stat, err := s.Get(w.ctx, made.Path)
+						require.NoError(w, err)
+						require.Equal(w, id(s), stat.EphemeralOwner)
+						if form.form.Named() || data != "" {
+							require.Equal(w, data, string(stored))
+						} else {
+							require.Len(w, stored, 36, "a GUID")
+						}
+						b.remove(w, 1, made.Path)
+						require.Equal(w, []string{alike.Path}, w.ephemerals(id(s)))
+					})
+				})
+			}
+		}
+	}
+}
+
+// Two creates with the same data are lost at once: each finds one of the two, and there is no
+// third.
+func TestTwoLostCreatesWithTheSameDataFindOneEach(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		a, b := w.client(s), w.client(s)
+		w.create(s, "/line", nil)
+		n := 0
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if creates(r) {
+				if n++; n <= 2 {
+					return zktest.DropReply
+				}
+			}
+			return zktest.Pass
+		})
+		j := session.Join{Parent: "/line", Name: "n_", Form: znode.Plain, Data: []byte("host")}
+		var paths [2]string
+		for i, t := range []*client{a, b} {
+			t.Join(1, j, func(joined session.Joined) { paths[i] = joined.Path })
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait() // for those who write the paths, too
+		require.ElementsMatch(w, paths[:], w.ephemerals(id(s)))
+		require.NotEqual(w, paths[0], paths[1])
+	})
+}
+
+// One znode for all: who comes second is refused, whoever made the first.
+func TestAloneIsOneForAll(t *testing.T) {
+	everywhere(t, func(w *world, s *session.Session) {
+		j := session.Join{Parent: "/", Name: "controller", Form: znode.Alone, Data: []byte("broker 1")}
+		a, b, far := w.client(s), w.client(s), w.client(w.open())
+		at, _ := znode.Split(s.Path("/controller"))
+		same := session.Join{Parent: at, Name: "controller", Form: znode.Alone} // of a session without the namespace
+		first := a.join(w, 1, j)
+		require.NoError(w, first.Err)
+		require.Equal(w, "/controller", first.Path)
+		data, stat, err := s.Get(w.ctx, "/controller")
+		require.NoError(w, err)
+		require.Equal(w, "broker 1", string(data))
+		require.Equal(w, stat.Czxid, first.Stat.Czxid)
+		require.Equal(w, id(s), first.Stat.EphemeralOwner)
+		for _, t := range []*client{a, b} {
+			require.ErrorIs(w, t.join(w, 1, j).Err, session.ErrNodeExists)
+		}
+		require.ErrorIs(w, far.join(w, 1, same).Err, session.ErrNodeExists)
+		require.Equal(w, []string{"/controller"}, a.Leftovers())
+		require.Empty(w, b.Leftovers())
+		b.remove(w, 1, "/controller")
+		require.True(w, w.exists(s, "/controller"), "it is not b's to remove")
+		a.remove(w, 1, "/controller")
+		second := far.join(w, 1, same)
+		require.NoError(w, second.Err)
+		a.Leave()
+		b.Leave()
+		w.settle()
+		require.True(w, w.exists(s, "/controller"), "nor is what a had before")
+		far.remove(w, 1, second.Path)
+	})
+}
+
+// Whichever answer is lost, what was created alone is known, and what somebody else has created
+// since is not removed.
+func TestAloneIsKnownWhicheverAnswerIsLost(t *testing.T) {
+	each(t, bubble.Fates, func(w *world, fate zktest.Verdict) {
+		s := w.open()
+		a, b, far := w.client(s), w.client(s), w.client(w.open())
+		for _, data := range []string{"", "broker 1"} {
+			j := session.Join{Parent: "/deep/er", Name: "controller", Form: znode.Alone, Data: []byte(data)}
+			w.cutOnce(fate, func(r *zktest.Request) bool { return creates(r) && strings.HasSuffix(r.Path, "controller") })
+			made := a.join(w, 1, j)
+			require.NoError(w, made.Err)
+			require.ErrorIs(w, b.join(w, 1, j).Err, session.ErrNodeExists)
+			w.cutOnce(fate, func(r *zktest.Request) bool {
+				if r.Op == zktest.OpDelete && fate == zktest.CutAfter {
+					go func() { // as soon as it is gone, somebody else is there
+						far.Join(1, j, func(session.Joined) {})
+					}()
+				}
+				return r.Op == zktest.OpDelete
+			})
+			a.remove(w, 1, made.Path)
+			synctest.Wait()
+			if fate == zktest.CutAfter {
+				require.Len(w, far.Leftovers(), 1)
+				stat, exists, err := s.Exists(w.ctx, made.Path)
+				require.NoError(w, err)
+				require.True(w, exists, "the other's was taken for one's own")
+				require.NotEqual(w, id(s), stat.EphemeralOwner)
+				far.remove(w, 1, made.Path)
+			}
+			require.Empty(w, w.ephemerals(id(s)))
+			require.Empty(w, a.Leftovers())
+		}
+	})
+}
+
+// Somebody deletes it, and another of the same process is quicker: each knows what is his.
+func TestEachKnowsWhatItHasAlone(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		a, b := w.client(s), w.client(s)
+		j := session.Join{Parent: "/", Name: "controller", Form: znode.Alone, Data: []byte("broker 1")}
+		require.NoError(w, a.join(w, 1, j).Err)
+		require.True(w, a.read(w, 1, "/controller", true).Exists)
+		require.NoError(w, s.Delete(w.ctx, "/controller", -1))
+		w.cutOnce(zktest.CutAfter, creates)
+		require.NoError(w, b.join(w, 1, j).Err, "found, though the record still has the one before")
+		standing := a.standing(w)
+		require.Empty(w, standing)
+		standing = b.standing(w)
+		require.Equal(w, []string{"/controller"}, standing)
+		a.Leave()
+		synctest.Wait()
+		require.Equal(w, []string{"/controller"}, w.ephemerals(id(s)))
+		require.Equal(w, 1, session.LedgerLen(s))
+		b.Leave()
+		synctest.Wait()
+		require.Empty(w, w.ephemerals(id(s)))
+		require.Zero(w, session.LedgerLen(s))
+	})
+}
+
+// The answer to a create is lost, and the session may not read what it has created: it finds it all
+// the same, on each version.
+func TestALostCreateOfWhatMayNotBeReadIsFound(t *testing.T) {
+	t.Parallel()
+	secretive := session.WithACL(session.AnyoneACL(session.PermAll &^ session.PermRead)...)
+	lose := func(w *world, s *session.Session) {
+		lost := false
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == id(s) && creates(r) && !lost {
+				lost = true
+				return zktest.CutAfter
+			}
+			return zktest.Pass
+		})
+	}
+	for _, version := range zktest.Versions() {
+		t.Run("protected, "+version, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open(secretive)
+				lose(w, s)
+				path, err := s.Create(w.ctx, "/p-", nil, session.Protected(), session.Ephemeral())
+				require.NoError(w, err)
+				require.Equal(w, []string{path}, w.ephemerals(id(s)))
+			}, zktest.WithVersion(version))
+		})
+		for name, form := range map[string]znode.Form{"named": znode.Dashed, "of the session": znode.OfSession, "plain": znode.Plain, "alone": znode.Alone} {
+			t.Run(name+", "+version, func(t *testing.T) {
+				inBubble(t, func(w *world) {
+					other := w.open()
+					require.NoError(w, other.EnsurePath(w.ctx, "/line"))
+					s := w.open(secretive)
+					client := w.client(s)
+					lose(w, s)
+					j := client.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Form: form, Data: []byte("me")})
+					require.NoError(w, j.Err)
+					require.Equal(w, []string{j.Path}, w.ephemerals(id(s)))
+					client.remove(w, 1, j.Path)
+					require.Empty(w, w.ephemerals(id(s)))
+				}, zktest.WithVersion(version))
+			})
+		}
+	}
+}
+
+// B75, B03: whatever single answer is lost on the way, a protected create makes one znode, and one
+// that is given up leaves none.
+func TestB75_ProtectedCreateIsResolvedByLooking(t *testing.T) {
+	t.Parallel()
+	for _, verdict := range []zktest.Verdict{zktest.CutBefore, zktest.CutAfter} {
+		for k := 1; k <= 6; k++ {
+			t.Run(fmt.Sprintf("%v of request %d", verdict, k), func(t *testing.T) {
+				inBubble(t, func(w *world) {
+					s := w.open()
+					n := 0
+					w.intercept(func(r *zktest.Request) zktest.Verdict {
+						if r.SessionID != id(s) || r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
+							return zktest.Pass
+						}
+						if n++; n == 1 { // the reconnection is to a server that lags behind, and only a sync gets it up to date
+							w.srv.Lag(1, 1000)
+							return zktest.CutAfter
+						}
+						if n == k {
+							return verdict
+						}
+						return zktest.Pass
+					})
+					path, err := s.Create(w.ctx, "/box/p-", nil, session.Parents(), session.Protected(), session.Sequential(), session.Ephemeral())
+					require.NoError(w, err)
+					require.Equal(w, []string{path}, w.ephemerals(id(s)))
+				}, zktest.WithServers(2))
+			})
+		}
+	}
+}
+
+// B02: the znode that is found belongs to the session before. It is not one's own, and does not
+// stay.
+func TestB02_AFoundZnodeOfAnotherSessionIsNotOnesOwn(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, other := w.open(), w.open()
+		require.NoError(w, s.EnsurePath(w.ctx, "/box"))
+		w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool {
+			if r.Op != zktest.OpCreate || r.SessionID != id(s) {
+				return false
+			}
+			go func() { // ends at once: it needs the server, which is busy with this request
+				names, _, _ := other.Children(w.ctx, "/box")
+				for len(names) == 0 {
+					names, _, _ = other.Children(w.ctx, "/box")
+				}
+				// The session ends, but its znode is still seen: here, since it is made again under
+				// its name by somebody else.
+				w.srv.Expire(r.SessionID)
+				_, err := other.Create(w.ctx, "/box/"+names[0], nil, session.Ephemeral())
+				assert.NoError(w, err)
+			}()
+			return true
+		})
+		path, err := s.Create(w.ctx, "/box/p-", nil, session.Protected(), session.Ephemeral(), session.Sequential())
+		require.NoError(w, err)
+		stat, exists, err := s.Exists(w.ctx, path)
+		require.NoError(w, err)
+		require.True(w, exists)
+		require.Equal(w, id(s), stat.EphemeralOwner)
+		names, _, err := s.Children(w.ctx, "/box")
+		require.NoError(w, err)
+		require.Len(w, names, 1)
+	})
+}
+
+// B03: the caller has left when the answer, or word of it, comes: nothing stays.
+func TestB03_AProtectedCreateThatIsGivenUpLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]session.CreateOption{
+		"ephemeral":  {session.Ephemeral(), session.Sequential()},
+		"persistent": nil,
+	} {
+		for _, verdict := range []zktest.Verdict{zktest.Delay(3 * time.Second), zktest.CutBefore, zktest.CutAfter} {
+			t.Run(fmt.Sprint(name, " ", verdict), func(t *testing.T) {
+				inBubble(t, func(w *world) {
+					s, other := w.open(), w.open()
+					var down time.Time // until when there is no connection to be had
+					w.intercept(func(r *zktest.Request) zktest.Verdict {
+						switch {
+						case r.Op == zktest.OpConnect && time.Now().Before(down):
+							return zktest.CutBefore
+						case r.Op == zktest.OpCreate && down.IsZero():
+							down = time.Now().Add(3 * time.Second)
+							return verdict
+						}
+						return zktest.Pass
+					})
+					ctx := w.within(time.Millisecond)
+					_, err := s.Create(ctx, "/p-", nil, append(opts, session.Protected())...)
+					require.ErrorIs(w, err, context.DeadlineExceeded)
+					time.Sleep(10 * time.Second)
+					names, _, err := other.Children(w.ctx, "/")
+					require.NoError(w, err)
+					require.NotContains(w, strings.Join(names, " "), "p-")
+					require.EqualValues(w, 1, s.Status().Epoch)
+				})
+			})
+		}
+	}
+}
+
+// The answer to a create is lost, and looking for the znode is refused too, for a while or for
+// good. That says nothing of the create: an error that does would leave a znode that nobody knows
+// of.
+func TestALostCreateThatCannotBeLookedForIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	for name, refusal := range map[string]zktest.Verdict{"overloaded": zktest.Fail(zktest.ErrThrottled), "not permitted": zktest.Fail(zktest.ErrNoAuth)} {
+		refuse := func(w *world, s *session.Session, times int) {
+			lost, refused := false, 0
+			w.intercept(func(r *zktest.Request) zktest.Verdict {
+				switch {
+				case r.SessionID != id(s) || r.Op == zktest.OpConnect:
+				case creates(r) && !lost:
+					lost = true
+					return zktest.CutAfter
+				case lost && r.Op == zktest.OpGetChildren2 && refused != times:
+					refused++
+					return refusal
+				}
+				return zktest.Pass
+			})
+		}
+		t.Run("contender, "+name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open()
+				require.NoError(w, s.EnsurePath(w.ctx, "/line"))
+				refuse(w, s, 5)
+				j := w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+				require.NoError(w, j.Err)
+				require.Equal(w, []string{j.Path}, w.ephemerals(id(s)))
+			})
+		})
+		t.Run("protected, "+name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open()
+				refuse(w, s, 5)
+				path, err := s.Create(w.ctx, "/p-", nil, session.Protected(), session.Ephemeral())
+				if name == "overloaded" {
+					require.NoError(w, err)
+					require.Equal(w, []string{path}, w.ephemerals(id(s)))
+					return
+				}
+				require.ErrorIs(w, err, session.ErrUnknownOutcome)
+				require.ErrorIs(w, err, session.ErrNoAuth)
+			})
+		})
+	}
+}

@@ -1,0 +1,600 @@
+// The record of what clients have, or may have, in ZooKeeper: made before the request, true after a
+// lost answer, and all that a client leaves is deleted, and no more.
+
+package session_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// What a client asks to be created is in the record when the request returns. Whoever crashes right
+// behind it has a successor who asks what there is, and has to wait for it.
+func TestWhatIsAskedForIsInTheRecordAtOnce(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, t := w.openClient()
+		for i := range 200 {
+			before := session.LedgerLen(s)
+			t.Join(1, session.Join{Parent: "/line", Name: "lock-"}, func(session.Joined) {})
+			require.Equal(w, before+1, session.LedgerLen(s), "join %d", i)
+			t.Commit(1, []session.Op{session.CreateOp(fmt.Sprintf("/%d", i), nil, session.Ephemeral())}, func([]session.Result, error) {})
+			require.Equal(w, before+2, session.LedgerLen(s), "commit %d", i)
+			synctest.Wait()
+		}
+	})
+}
+
+func TestWhatATransactionCreatesIsTheClients(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		require.NoError(w, s.EnsurePath(w.ctx, "/claims"))
+		a, b := w.client(s), w.client(s)
+		require.NoError(w, a.commit(w, 1, session.CreateOp("/claims/1", []byte("a"), session.Ephemeral()), session.CreateOp("/kept", nil)))
+		require.ErrorIs(w, b.commit(w, 1, session.CreateOp("/claims/1", []byte("b"), session.Ephemeral())), session.ErrNodeExists)
+		require.NoError(w, a.commit(w, 1, session.CreateOp("/claims/2", nil, session.Ephemeral())))
+		require.NoError(w, a.commit(w, 1, session.CreateOp("/claims/s", nil, session.Ephemeral(), session.Sequential())))
+		require.NoError(w, a.commit(w, 1, session.DeleteOp("/claims/2", -1)))
+		require.ElementsMatch(w, []string{"/claims/1", "/claims/s0000000002"}, a.standing(w))
+		require.Empty(w, b.standing(w))
+
+		b.Leave()
+		synctest.Wait()
+		names, _, err := s.Children(w.ctx, "/claims")
+		require.NoError(w, err)
+		require.Len(w, names, 2, "what b was refused is not b's to delete")
+
+		a.Leave()
+		synctest.Wait()
+		names, _, err = s.Children(w.ctx, "/claims")
+		require.NoError(w, err)
+		require.Empty(w, names)
+		require.True(w, w.exists(s, "/kept"), "only ephemeral znodes go with the client")
+	})
+}
+
+// After a lost answer, the record knows whose znode it is that stands there.
+func TestTheRecordKnowsWhoseAClaimOfUnknownOutcomeIs(t *testing.T) {
+	type row struct {
+		verdict zktest.Verdict
+		rival   bool
+		stands  []string
+		left    bool // before anybody has looked
+	}
+	each(t, map[string]row{
+		"request lost":              {verdict: zktest.CutBefore},
+		"request lost, rival there": {verdict: zktest.CutBefore, rival: true},
+		"answer lost":               {verdict: zktest.CutAfter, stands: []string{"/claims/1"}},
+		"answer lost, left at once": {verdict: zktest.CutAfter, left: true},
+	}, func(w *world, c row) {
+		s := w.open()
+		require.NoError(w, s.EnsurePath(w.ctx, "/claims"))
+		a, b := w.client(s), w.client(s)
+		if c.rival {
+			require.NoError(w, b.commit(w, 1, session.CreateOp("/claims/1", []byte("b"), session.Ephemeral())))
+		}
+		w.cutOnce(c.verdict, func(r *zktest.Request) bool { return r.Op.Writes() })
+		err := a.commit(w, 1, session.CreateOp("/claims/1", []byte("a"), session.Ephemeral()))
+		require.ErrorIs(w, err, session.ErrUnknownOutcome)
+		if !c.left {
+			require.ElementsMatch(w, c.stands, a.standing(w))
+		}
+		a.Leave()
+		synctest.Wait()
+		require.Equal(w, c.rival, w.exists(s, "/claims/1"), "one's own goes, another's stays")
+	})
+}
+
+func TestEnsureLeavesWhatExists(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		a := w.client(s)
+		ensure := func(path string, container bool, data string) error {
+			return wait(w, func(done func(error)) { a.Ensure(1, path, container, []byte(data), done) })
+		}
+		require.NoError(w, ensure("/deep/down/here", false, "x"))
+		require.NoError(w, ensure("/deep/down/here", false, "y"))
+		data, stat, err := s.Get(w.ctx, "/deep/down/here")
+		require.NoError(w, err)
+		require.Equal(w, "x", string(data), "what exists is left as it is")
+		require.Zero(w, stat.EphemeralOwner, "it is persistent")
+		require.NoError(w, ensure("/deep/box", true, ""))
+		w.requests()
+		require.NoError(w, ensure("/deep/other", true, ""))
+		require.Contains(w, w.requests()[0], "createContainer")
+		require.ErrorIs(w, ensure("nowhere", true, ""), session.ErrInvalidPath)
+		w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op.Writes() })
+		require.NoError(w, ensure("/lost/answer", false, "z"))
+	})
+}
+
+// lose has a client create an ephemeral sequential znode; it is made, and the answer is lost.
+func (w *world) lose(t *client, path, data string, verdict zktest.Verdict) {
+	w.cutOnce(verdict, func(r *zktest.Request) bool {
+		return r.Op == zktest.OpMulti && len(r.Ops) == 1 && r.Ops[0].Op != zktest.OpCheck
+	})
+	err := t.commit(w, 1, session.CreateOp(path, []byte(data), session.Ephemeral(), session.Sequential()))
+	require.ErrorIs(w, err, session.ErrUnknownOutcome)
+}
+
+// Incarnations crash while they recover, and several look at once. Each is told the same, and none
+// that the epoch is over, since no EpochEnded would follow, for which a host waits then.
+func TestRecoveriesThatLookAtOnceAgree(t *testing.T) {
+	for range 50 {
+		inBubbleHere(t, func(w *world) {
+			s := w.open()
+			require.NoError(w, s.EnsurePath(w.ctx, "/line"))
+			t := w.client(s)
+			w.lose(t, "/line/n-", "mine", zktest.CutAfter)
+			require.Len(w, w.ephemerals(id(s)), 1)
+			w.cutOnce(zktest.Delay(100*time.Millisecond), func(r *zktest.Request) bool { return r.Op == zktest.OpGetChildren2 }) // so that all have asked
+			answers := make(chan []string, 3)
+			for range 3 {
+				t.Recover(1, func(standing, _ []string, err error) {
+					assert.NoError(w, err, "the epoch lives")
+					answers <- standing
+				})
+			}
+			for range 3 {
+				require.Equal(w, []string{"/line/n-0000000000"}, <-answers)
+			}
+			require.Equal(w, session.Connected, s.Status().State)
+			require.EqualValues(w, 1, s.Status().Epoch)
+			t.Leave()
+			time.Sleep(time.Second)
+			synctest.Wait()
+			require.Empty(w, w.ephemerals(id(s)), "the client has left: nothing of it stands")
+		})
+	}
+}
+
+// An incarnation recovers, and the actor is given up meanwhile.
+func TestAClientThatLeavesWhileItRecoversLeavesNothing(t *testing.T) {
+	for range 20 {
+		inBubbleHere(t, func(w *world) {
+			s := w.open()
+			require.NoError(w, s.EnsurePath(w.ctx, "/line"))
+			t := w.client(s)
+			w.lose(t, "/line/n-", "mine", zktest.CutAfter)
+			t.Recover(1, func(standing, _ []string, err error) {})
+			t.Leave()
+			time.Sleep(time.Second)
+			synctest.Wait()
+			require.Empty(w, w.ephemerals(id(s)), "the client has left: nothing of it stands")
+		})
+	}
+}
+
+// The application has a znode under the same name, with other data, and the transaction whose
+// answer was lost was not carried out.
+func TestWhatTheApplicationMadeIsNoOrphan(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		require.NoError(w, s.EnsurePath(w.ctx, "/line"))
+		t := w.client(s)
+		w.meets(zktest.Delay(50*time.Millisecond), func(r *zktest.Request) bool {
+			return r.Op == zktest.OpMulti && len(r.Ops) == 1 && r.Ops[0].Op == zktest.OpCheck
+		}) // the proof
+		made := ""
+		go func() {
+			for !s.Status().TrustedUntil.IsZero() && s.Status().State == session.Connected {
+				time.Sleep(time.Microsecond)
+			}
+			made, _ = s.Create(w.ctx, "/line/n-", []byte("the application's"), session.Ephemeral(), session.Sequential())
+		}()
+		w.lose(t, "/line/n-", "the client's", zktest.CutBefore)
+		synctest.Wait()
+		require.NotEmpty(w, made)
+		t.Leave()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.True(w, w.exists(s, made), "what the application made is not the client's")
+	})
+}
+
+// The same data do not make it the client's: what stood before the transaction is somebody else's.
+func TestWhatTheApplicationMadeBeforeIsNoOrphan(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, t := w.openClient()
+		require.NoError(w, s.EnsurePath(w.ctx, "/line"))
+		made := w.create(s, "/line/n-", []byte("mine"), session.Ephemeral(), session.Sequential())
+		w.lose(t, "/line/n-", "mine", zktest.CutBefore)
+		t.Leave()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.True(w, w.exists(s, made))
+		require.Zero(w, session.LedgerLen(s))
+	})
+}
+
+// While one client's znode is looked for, another client's of the same name and data goes.
+func TestANeighbourGoesWhileAnOrphanIsLookedFor(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		require.NoError(w, s.EnsurePath(w.ctx, "/line"))
+		a, b := w.client(s), w.client(s)
+		n := 0
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpMulti && len(r.Ops) == 1 && r.Ops[0].Op != zktest.OpCheck {
+				n++
+				switch n {
+				case 1:
+					return zktest.Delay(50 * time.Millisecond)
+				case 2:
+					return zktest.CutAfter
+				}
+			}
+			if r.Op == zktest.OpGetData && r.Path == "/line/n-0000000001" {
+				return zktest.Delay(time.Second)
+			}
+			return zktest.Pass
+		})
+		op := session.CreateOp("/line/n-", nil, session.Ephemeral(), session.Sequential())
+		var as, bs error
+		a.Commit(1, []session.Op{op}, func(r []session.Result, err error) { as = err })
+		synctest.Wait()
+		b.Commit(1, []session.Op{op}, func(r []session.Result, err error) { bs = err })
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.NoError(w, as)
+		require.ErrorIs(w, bs, session.ErrUnknownOutcome)
+		require.Len(w, w.ephemerals(id(s)), 2)
+		b.Leave() // looks for its own
+		time.Sleep(100 * time.Millisecond)
+		a.remove(w, 1, "/line/n-0000000000")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Empty(w, w.ephemerals(id(s)), "b has left: nothing of it stands")
+	})
+}
+
+// Where names come again, a znode that was deleted may have another's in its place by the time that
+// somebody else of this process wants it deleted too: its client is given up, say, while the answer
+// to its removal is on its way. What is there now is not deleted.
+func TestAZnodeIsRemovedOnce(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]func(w *world, t *client, path string){
+		"the client is left": func(_ *world, t *client, _ string) { t.Leave() },
+		"removed again": func(w *world, t *client, path string) {
+			t.Remove(1, path, func(err error) {
+				if err != nil {
+					w.Error(err)
+				}
+			})
+		},
+	} {
+		for fate, verdict := range map[string]zktest.Verdict{"cut after": zktest.CutAfter, "cut before": zktest.CutBefore} {
+			t.Run(name+", "+fate, func(t *testing.T) {
+				inBubble(t, func(w *world) {
+					s, rival := w.open(), w.open()
+					t := w.client(s)
+					alone := session.Join{Parent: "/", Name: "only", Form: znode.Alone}
+					path := t.join(w, 1, alone).Path
+					mine := id(s)
+					down, deleted := false, 0
+					w.intercept(func(r *zktest.Request) zktest.Verdict {
+						switch {
+						case r.SessionID != mine:
+						case r.Op == zktest.OpConnect && down:
+							return zktest.CutBefore
+						case r.Op == zktest.OpDelete:
+							if deleted++; deleted == 1 {
+								down = true
+								return verdict
+							}
+						}
+						return zktest.Pass
+					})
+					t.Remove(1, path, func(error) {})
+					synctest.Wait()
+					again(w, t, path)
+					synctest.Wait()
+					his := w.client(rival).join(w, 1, alone)
+					if verdict == zktest.CutBefore {
+						require.ErrorIs(w, his.Err, session.ErrNodeExists)
+					} else {
+						require.NoError(w, his.Err)
+					}
+					w.script(func() { down = false })
+					time.Sleep(time.Minute)
+					synctest.Wait()
+					require.Zero(w, session.LedgerLen(s))
+					require.Equal(w, his.Err == nil, w.exists(rival, path), "it is the rival's, if it is anybody's")
+				})
+			})
+		}
+	}
+}
+
+// A client leaves, and another's znode stands where its own did: deleted by a transaction whose
+// answer was lost, or by somebody else. It is not deleted with what the client left behind.
+func TestWhatStandsInTheOldPlaceIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	mine := session.CreateOp("/claim", []byte("mine"), session.Ephemeral())
+	his := session.CreateOp("/claim", []byte("his"), session.Ephemeral())
+	gone := session.DeleteOp("/claim", -1)
+	for name, deleted := range map[string]func(w *world, t *client, rival *session.Session){
+		"the answer was lost": func(w *world, t *client, _ *session.Session) {
+			w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
+			require.ErrorIs(w, t.commit(w, 1, gone), session.ErrUnknownOutcome)
+			require.ErrorIs(w, t.commit(w, 1, gone), session.ErrNoNode)
+		},
+		"by somebody else": func(w *world, _ *client, rival *session.Session) {
+			require.NoError(w, rival.Delete(w.ctx, "/claim", -1))
+		},
+	} {
+		for whose, same := range map[string]bool{"of the same session": true, "of another session": false} {
+			t.Run(name+", "+whose, func(t *testing.T) {
+				inBubble(t, func(w *world) {
+					s, rival := w.open(), w.open()
+					t, other := w.client(s), w.client(rival)
+					if same {
+						other = w.client(s)
+					}
+					require.NoError(w, t.commit(w, 1, mine))
+					deleted(w, t, rival)
+					require.NoError(w, other.commit(w, 1, his))
+					t.Leave()
+					time.Sleep(time.Second)
+					synctest.Wait()
+					require.True(w, w.exists(rival, "/claim"), "it is the other's")
+					other.Leave()
+					time.Sleep(time.Second)
+					synctest.Wait()
+					require.Zero(w, session.LedgerLen(s)+session.LedgerLen(rival))
+					require.False(w, w.exists(rival, "/claim"), "and is deleted with what that leaves behind")
+				})
+			})
+		}
+	}
+}
+
+// What a transaction may have created is the client's if the session owns it. Where it may not be
+// read, the owner tells.
+func TestWhatMayNotBeReadIsToldByItsOwner(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, other := w.open(), w.open()
+		t := w.client(s)
+		for path, owner := range map[string]*session.Session{"/mine": s, "/his": other} {
+			w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
+			err := t.commit(w, 1, session.CreateOp(path, nil, session.Ephemeral()))
+			require.ErrorIs(w, err, session.ErrUnknownOutcome)
+			if owner == other {
+				require.NoError(w, s.Delete(w.ctx, path, -1))
+				w.create(other, path, nil, session.Ephemeral())
+			}
+		}
+		w.meets(zktest.Fail(zktest.ErrNoAuth), func(r *zktest.Request) bool { return r.Op == zktest.OpGetData })
+		r := t.recover(w, 1)
+		require.Equal(w, recovered{standing: []string{"/mine"}}, r)
+	})
+}
+
+// Whoever has a client restarts while a transaction of before is not carried out yet: a server has
+// no time for it, or there is no connection. The recovery waits, so that whoever looks behind it
+// sees what came of it.
+func TestARecoveryWaitsForTransactions(t *testing.T) {
+	each(t, map[string]zktest.Verdict{"overloaded": zktest.Fail(zktest.ErrThrottled), "cut off": zktest.CutBefore}, func(w *world, fate zktest.Verdict) {
+		s, t := w.openClient()
+		began := time.Now()
+		w.meets(fate, func(r *zktest.Request) bool {
+			return r.Op == zktest.OpMulti && len(r.Ops) == 2 && time.Since(began) < time.Second
+		})
+		var answered error
+		over := false
+		t.Commit(1, []session.Op{session.CreateOp("/one", nil), session.CreateOp("/two", nil)}, func(_ []session.Result, err error) {
+			answered, over = err, true
+		})
+		wait(w, func(done func(struct{})) {
+			t.Recover(1, func(_, _ []string, err error) {
+				if err != nil || !over {
+					w.Errorf("recovered before the transaction was answered: %v", err)
+				}
+				done(struct{}{})
+			})
+		})
+		require.Equal(w, answered == nil, w.exists(s, "/two"))
+		time.Sleep(time.Minute)
+		require.Equal(w, answered == nil, w.exists(s, "/two"), "nothing turns up later")
+	})
+}
+
+// An epoch's end is the end of what was under way in it, and the recovery does not wait for it.
+func TestARecoveryEndsWithTheEpoch(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, t := w.openClient()
+		mine := id(s)
+		w.meets(zktest.Fail(zktest.ErrThrottled), func(r *zktest.Request) bool { return r.SessionID == mine && r.Op == zktest.OpMulti && len(r.Ops) == 2 })
+		t.Commit(1, []session.Op{session.CreateOp("/one", nil), session.CreateOp("/two", nil)}, func([]session.Result, error) {})
+		time.AfterFunc(time.Second, func() { w.srv.Expire(mine) })
+		err := t.recover(w, 1).err
+		require.ErrorIs(w, err, session.ErrExpired)
+	})
+}
+
+// A server that has no time for a transaction which deletes a znode of the client holds up no
+// recovery: the znode is known, and once it is deleted otherwise, nothing comes of the transaction
+// any more.
+func TestARecoveryDoesNotWaitForADeparture(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, t, h := w.holding()
+		w.create(s, "/record", nil)
+		refusing := w.meets(zktest.Fail(zktest.ErrThrottled), func(r *zktest.Request) bool { return r.Op == zktest.OpMulti && len(r.Ops) == 2 })
+		var answered error
+		over := make(chan struct{})
+		t.Commit(1, []session.Op{session.DeleteOp(h.Path(), -1), session.DeleteOp("/record", -1)}, func(_ []session.Result, err error) {
+			answered = err
+			close(over)
+		})
+		require.Equal(w, []string{h.Path()}, t.standing(w))
+		t.remove(w, 1, h.Path())
+		refusing()
+		<-over
+		require.Error(w, answered)
+		require.True(w, w.exists(s, "/record"), "all or nothing")
+	})
+}
+
+// A recovery ends with what stands, or with the epoch, whatever a server says meanwhile: whoever
+// asked for it can do nothing before.
+func TestARecoveryIsNotPutOff(t *testing.T) {
+	each(t, map[string]zktest.Op{"the check": zktest.OpMulti, "the look": zktest.OpExists}, func(w *world, op zktest.Op) {
+		t := w.client(w.open())
+		path := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		refused := 0
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op != op || refused == 5 {
+				return zktest.Pass
+			}
+			refused++
+			return zktest.Fail(zktest.ErrSystem)
+		})
+		r := t.recover(w, 1)
+		require.Equal(w, recovered{standing: []string{path}}, r)
+	})
+}
+
+// What was replaced is gone, also if that was learnt by looking: the record does not keep it.
+func TestAReplacedZnodeIsStruckThoughTheAnswerIsLost(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, t := w.openClient()
+		first := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
+		second := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Replace: first.Path})
+		require.NoError(w, second.Err)
+		require.Equal(w, []string{second.Path}, w.ephemerals(id(s)))
+		require.Equal(w, 1, session.LedgerLen(s))
+		t.remove(w, 1, second.Path)
+		w.requests()
+		time.Sleep(time.Minute)
+		require.Empty(w, w.requests(), "nothing stands in line, so nothing is asked")
+	})
+}
+
+// Who has given his client up is told of nothing any more, so he can't have anything that he would
+// have to be told of the loss of.
+func TestAClientThatWasLeftHoldsNothing(t *testing.T) {
+	inBubble(t, func(w *world) {
+		_, t := w.openClient()
+		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		t.Leave()
+		synctest.Wait()
+		_, err := t.Hold(1, j.Path, j.Stat.Czxid, func(error) {})
+		require.ErrorIs(w, err, session.ErrReleased)
+	})
+}
+
+func TestRemoveGoesOnUntilItIsDone(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, t := w.openClient()
+		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		_, err := s.SetACL(w.ctx, "/line", session.AnyoneACL(session.PermAll&^session.PermDelete), -1)
+		require.NoError(w, err)
+		removed := bubble.Begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, j.Path, done) }) })
+		time.Sleep(20 * time.Second)
+		require.Len(w, w.ephemerals(id(s)), 1)
+		_, err = s.SetACL(w.ctx, "/line", session.AnyoneACL(session.PermAll), -1)
+		require.NoError(w, err)
+		require.NoError(w, <-removed)
+		require.Empty(w, w.ephemerals(id(s)))
+		t.remove(w, 1, j.Path) // B04: once more does no harm
+		t.remove(w, 9, j.Path) // nor does it in an epoch that is not
+
+		// A remove that finds no connection ends with the epoch.
+		j = t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		w.srv.Kill(0)
+		removed = bubble.Begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, j.Path, done) }) })
+		w.srv.LoseSessions()
+		require.NoError(w, w.srv.Restart(0))
+		require.NoError(w, <-removed)
+		require.Zero(w, session.LedgerLen(s))
+	})
+}
+
+func TestLeaveDeletesWhatStands(t *testing.T) {
+	each(t, map[string]time.Duration{"what stands": 0, "what is being made": time.Second}, func(w *world, delay time.Duration) {
+		s, t := w.openClient()
+		h := t.hold(w, 1, "/other")
+		w.meets(zktest.Delay(delay), func(r *zktest.Request) bool { return r.Op == zktest.OpCreate2 && delay > 0 })
+		t.Join(1, session.Join{Parent: "/other", Name: "lock-"}, func(session.Joined) {})
+		if delay == 0 {
+			synctest.Wait()
+			require.Len(w, w.ephemerals(id(s)), 2)
+		}
+		t.told()
+		t.Leave()
+		t.Leave()
+		<-h.Done()
+		require.Equal(w, session.ErrReleased, h.Err())
+		time.Sleep(5 * time.Second)
+		require.Empty(w, w.ephemerals(id(s)))
+		require.Zero(w, session.LedgerLen(s))
+		w.srv.Expire(id(s))
+		require.NoError(w, s.Sync(w.ctx, "/"))
+		require.Empty(w, t.told(), "an event after Leave")
+	})
+}
+
+func TestRecoverTellsWhatReallyExists(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, other := w.open(), w.open()
+		t := w.client(s)
+		stands := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		deleted := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		require.NoError(w, other.Delete(w.ctx, deleted, -1))
+		// Another is being made when the recovery begins.
+		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpCreate2 })
+		t.Join(1, session.Join{Parent: "/line", Name: "lock-"}, func(session.Joined) {})
+		synctest.Wait()
+		r := t.recover(w, 1)
+		require.NoError(w, r.err)
+		require.Len(w, r.standing, 2)
+		require.Contains(w, r.standing, stands)
+		require.ElementsMatch(w, r.standing, t.Leftovers())
+		require.ElementsMatch(w, r.standing, w.ephemerals(id(s)))
+		r = t.recover(w, 2)
+		require.ErrorIs(w, r.err, session.ErrExpired)
+	})
+}
+
+// A contender that somebody deletes is out of the record as soon as word of it comes, so that
+// nothing depends on trust any more.
+func TestTheLedgerFollowsDeletions(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, other := w.open(), w.open()
+		t := w.client(s)
+		synctest.Wait() // it is told of its epoch: who reads before that may miss what the watch says
+		a := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		b := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		require.True(w, t.read(w, 1, a, true).Exists)
+		require.NoError(w, other.Delete(w.ctx, a, -1))
+		require.Contains(w, t.told(), "fired NodeDeleted "+a)
+		require.Equal(w, []string{b}, t.Leftovers())
+		require.NoError(w, other.Delete(w.ctx, b, -1))
+		require.False(w, t.read(w, 1, b, false).Exists)
+		require.Empty(w, t.Leftovers())
+	})
+}
+
+// Where names come again, one that took the place of what somebody deleted takes its place in the
+// record too.
+func TestTheRecordDoesNotGrowWithWhatOthersDelete(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, t := w.openClient()
+		for range 5 {
+			require.NoError(w, t.join(w, 1, session.Join{Parent: "/", Name: "controller", Form: znode.Alone}).Err)
+			require.Equal(w, 1, session.LedgerLen(s))
+			require.Equal(w, []string{"/controller"}, t.Leftovers())
+			require.NoError(w, s.Delete(w.ctx, "/controller", -1))
+		}
+	})
+}

@@ -1,0 +1,319 @@
+// Servers that fall silent, are slow, busy or overrun: what is held outlasts them, and nobody flees
+// in vain.
+
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// fall is how a server ends, of three, which a session is connected to that holds something.
+type fall struct {
+	ends  func(*zktest.Server, int)
+	leads bool          // the server
+	takes time.Duration // an election
+	idle  time.Duration // since the session was opened
+	every time.Duration // something is read so often meanwhile
+	held  time.Duration // then
+}
+
+// loses is how the possession ended: nil if it stands.
+func (f fall) loses(t *testing.T) (lost error) {
+	inBubbleHere(t, func(w *world) {
+		const leader = 2
+		s := w.open()
+		for f.leads && w.connectedTo(s) != leader {
+			require.NoError(w, s.Close(w.ctx))
+			s = w.open()
+		}
+		for left := f.idle; left > 0; left -= f.every {
+			time.Sleep(min(f.every, left))
+			if f.every < left {
+				w.exists(s, "/")
+			}
+		}
+		h := w.client(s).hold(w, 1, "/line")
+		time.Sleep(f.held)
+		require.NoError(w, h.Err())
+		f.ends(w.srv, w.connectedTo(s))
+		time.Sleep(2 * s.Status().Timeout)
+		lost = h.Err()
+		require.Equal(w, session.Connected, s.Status().State)
+	}, zktest.WithServers(3), zktest.WithElection(f.takes))
+	return lost
+}
+
+// The server that a session is connected to is stopped, or killed, at any instant. The session goes
+// to another one while it is still trusted to be alive, so that what it holds stands. If it was the
+// leader, it stands if the others have elected another in time. How much time that is, hangs on
+// what is known of the leader's knowledge when the possession is granted: see docs/sessions.md.
+func TestNoPossessionIsLostWithASilentServer(t *testing.T) {
+	t.Parallel()
+	const always = time.Hour
+	few := func(least time.Duration, rng *rand.Rand, most time.Duration) time.Duration {
+		return between(rng, least, least+most)
+	}
+	random := func(rng *rand.Rand, ends func(*zktest.Server, int)) fall {
+		return fall{ends: ends, idle: few(0, rng, 10*time.Second), every: always, held: few(0, rng, 25*time.Second)}
+	}
+	type row struct {
+		parts, trials int
+		draw          func(rng *rand.Rand) fall
+	}
+	stop := (*zktest.Server).Stop
+	for name, r := range map[string]row{
+		"stopped": {16, 50, func(rng *rand.Rand) fall { return random(rng, stop) }},
+		"killed":  {4, 50, func(rng *rand.Rand) fall { return random(rng, (*zktest.Server).Kill) }},
+		"leader, held for long": {1, 20, func(rng *rand.Rand) fall {
+			return fall{stop, true, 3 * time.Second, few(0, rng, 4*time.Second), always, few(20*time.Second, rng, 2*time.Second)}
+		}},
+		"leader of a new session": {1, 20, func(rng *rand.Rand) fall {
+			return fall{stop, true, 3 * time.Second, 0, always, few(0, rng, 2*time.Second)}
+		}},
+		"leader of a session in use": {1, 20, func(rng *rand.Rand) fall {
+			return fall{stop, true, 3 * time.Second, few(20*time.Second, rng, 4*time.Second), 1600 * time.Millisecond, few(0, rng, 2*time.Second)}
+		}},
+		"leader of an idle session": {1, 20, func(rng *rand.Rand) fall {
+			return fall{stop, true, 1500 * time.Millisecond, few(20*time.Second, rng, 4*time.Second), always, few(0, rng, 2*time.Second)}
+		}},
+	} {
+		for part := range r.parts {
+			t.Run(fmt.Sprint(name, " ", part), func(t *testing.T) {
+				t.Parallel()
+				rng := rand.New(rand.NewPCG(uint64(part), 4))
+				lost := 0
+				for range r.trials {
+					f := r.draw(rng)
+					if err := f.loses(t); err != nil {
+						lost++
+						t.Logf("idle for %v, held for %v: %v", f.idle, f.held, err)
+					}
+				}
+				require.Zero(t, lost, "of %d possessions", r.trials)
+			})
+		}
+	}
+}
+
+// Where every server is slow, or the way to all of them, going from one to the next helps nobody: a
+// session that has always known it so stays where it is, and one that finds it so loses its
+// connection a few times at most, until it knows. An idle one, that hears nothing but the answers
+// to pings, bears more: an answer that takes two thirds of the timeout is too late, see
+// docs/sessions.md.
+func TestASlowNetworkIsNotFledFrom(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for idle, latencies := range map[bool][]time.Duration{
+		false: {500 * ms, 1100 * ms, 1400 * ms, 1600 * ms},
+		true:  {1000 * ms, 1700 * ms, 2000 * ms, 2500 * ms, 3000 * ms, 3300 * ms},
+	} {
+		for _, latency := range latencies {
+			for _, always := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%v, always %t, idle %t", latency, always, idle), func(t *testing.T) {
+					inBubble(t, func(w *world) { w.slowNetwork(latency, always, idle) }, zktest.WithServers(3))
+				})
+			}
+		}
+	}
+}
+
+func (w *world) slowNetwork(latency time.Duration, always, idle bool) {
+	host := w.srv.Host("far away")
+	slow := zktest.Speed{Latency: latency}
+	if always {
+		host.Slow(slow)
+	}
+	s, t := w.openClient(session.WithDialer(host.Dialer()))
+	if !idle {
+		t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+	}
+	time.Sleep(time.Minute)
+	host.Slow(slow)
+	t.told()
+	w.srv.ClearJournal()
+	time.Sleep(30 * time.Minute)
+	left := slices.DeleteFunc(t.told(), func(n string) bool { return n != "disconnected" })
+	again, _ := w.handshakes()
+	if always || !idle && 2*latency < s.Status().Timeout/8 {
+		require.Zero(w, again)
+	} else {
+		require.LessOrEqual(w, again, 6, "handshakes: a few with each server, once it is slow")
+	}
+	if !idle {
+		require.LessOrEqual(w, len(left), 3, "times that a connection was lost in half an hour")
+	}
+	require.EqualValues(w, 1, s.Status().Epoch)
+}
+
+// connectedTo is the number of the server that a session is connected to.
+func (w *world) connectedTo(s *session.Session) int {
+	w.Helper()
+	i := slices.Index(w.srv.Hosts(), s.Status().Server)
+	require.GreaterOrEqual(w, i, 0, "not connected")
+	return i
+}
+
+// An idle session has nothing to lose, and bears a silence for as long as it can.
+func TestAnIdleSessionStaysWithASilentServer(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		time.Sleep(time.Minute)
+		before := s.Status().Server
+		w.srv.Stop(w.connectedTo(s))
+		time.Sleep(6 * time.Second)
+		require.Equal(w, before, s.Status().Server)
+		time.Sleep(time.Minute)
+		require.NotEqual(w, before, s.Status().Server)
+	}, zktest.WithServers(3))
+}
+
+// A server that has much to do answers one request after the other, the later ones late. It lives,
+// so nobody goes to another one, where they would be asked anew.
+func TestABusyServerIsNotLeft(t *testing.T) {
+	inBubble(t, func(w *world) {
+		_, t, h := w.holding()
+		w.meets(zktest.Delay(50*time.Millisecond), func(r *zktest.Request) bool { return r.Op == zktest.OpGetData })
+		time.Sleep(time.Minute)
+		t.told()
+		const reads = 60 // three seconds
+		answers := make(chan error, reads)
+		for range reads {
+			t.Read(1, "/line", false, func(seen session.Seen) { answers <- seen.Err })
+		}
+		for range reads {
+			require.NoError(w, <-answers)
+		}
+		require.Empty(w, t.told())
+		require.True(w, h.Valid())
+	}, zktest.WithServers(3))
+}
+
+// handshakes are those that the servers have received since the journal was cleared, and how many
+// sessions were found to have expired by them.
+func (w *world) handshakes() (all, expired int) {
+	over := map[int64]bool{}
+	for _, r := range w.srv.Journal() {
+		if r.Op == zktest.OpConnect {
+			all++
+			if r.Replied && !r.Served {
+				over[r.SessionID] = true
+			}
+		}
+	}
+	return all, len(over)
+}
+
+// All clients of a server come back at once when it has been restarted, and each handshake costs it
+// work, one after the other. Clients that gave up too early would make it work for nothing, and the
+// more so the more of them there are. All are back within twice the time that the server needs for
+// all of them.
+func TestAHerdComesBackInTwiceTheTimeThatItsHandshakesTake(t *testing.T) {
+	t.Parallel()
+	herds := map[int]time.Duration{300: 20 * time.Millisecond}
+	if tier.Soaking() {
+		herds[5000] = 2 * time.Millisecond
+	}
+	for clients, cost := range herds {
+		t.Run(fmt.Sprint(clients), func(t *testing.T) {
+			inBubble(t, func(w *world) { herd(w, clients, cost) }, zktest.WithJournal(1<<16))
+		})
+	}
+}
+
+func herd(w *world, n int, cost time.Duration) {
+	system := actors.New()
+	w.Cleanup(func() { require.NoError(w, system.Close(context.Background())) })
+	sessions := make([]*session.Session, n)
+	for i := range sessions {
+		sessions[i] = w.open(session.WithSystem(system), session.WithTimeout(10*time.Second))
+	}
+	w.srv.Kill(0)
+	time.Sleep(time.Second)
+	w.srv.SlowHandshakes(cost)
+	w.srv.ClearJournal()
+	require.NoError(w, w.srv.Restart(0))
+	restarted := time.Now()
+	var back sync.WaitGroup
+	var failed atomic.Int32
+	for _, s := range sessions {
+		back.Go(func() { // ends when the session is connected, for good or for the epoch that follows
+			ctx := w.within(time.Hour)
+			if err := s.Connect(ctx); err != nil {
+				failed.Add(1)
+			}
+		})
+	}
+	back.Wait()
+	took := time.Since(restarted)
+	require.Zero(w, failed.Load(), "clients never came back")
+	all, expired := w.handshakes()
+	needed := time.Duration(n+expired) * cost // whoever is told that his session has expired has to ask for another one
+	w.Logf("%v for %d handshakes, %d of which told of an expiry; in turn %d take %v", took, all, expired, n+expired, needed)
+	require.Less(w, took, 2*needed)
+	synctest.Wait()
+	w.srv.SlowHandshakes(0)
+	w.settled(sessions)
+}
+
+// settled: nothing of the herd is left over that would let connections go again.
+func (w *world) settled(sessions []*session.Session) {
+	w.Helper()
+	time.Sleep(10 * time.Second)
+	w.srv.ClearJournal()
+	time.Sleep(10 * time.Second)
+	again, _ := w.handshakes()
+	require.Zero(w, again, "connections still come and go")
+	for _, s := range sessions {
+		require.Equal(w, session.Connected, s.Status().State)
+	}
+}
+
+// Round trips may take a sixth of the timeout, and a fifth if the tick is known, always or from
+// some moment on: trust stays while anything depends on it.
+func TestTrustStaysOnASlowConnection(t *testing.T) {
+	t.Parallel()
+	for _, always := range []bool{false, true} {
+		for tick, trip := range map[time.Duration]time.Duration{0: timeout * 15 / 100, timeout / 20: timeout * 20 / 100} {
+			t.Run(fmt.Sprintf("always %t, tick %v", always, tick), func(t *testing.T) {
+				inBubble(t, func(w *world) {
+					host := w.srv.Host("far away")
+					opts := []session.Option{session.WithTimeout(timeout), session.WithDialer(host.Dialer())}
+					if tick > 0 {
+						opts = append(opts, session.WithTick(tick))
+					}
+					slow := zktest.Speed{Latency: trip / 2}
+					if always {
+						host.Slow(slow)
+					}
+					s := w.open(opts...)
+					c := w.client(s)
+					time.Sleep(3 * timeout)
+					if !always {
+						host.Slow(slow)
+					}
+					c.StandBy(1, true)
+					time.Sleep(2 * timeout)
+					for range 1000 {
+						time.Sleep(timeout / 100)
+						require.True(w, s.Status().TrustedUntil.After(time.Now()), "%+v", s.Status())
+					}
+				}, zktest.WithTick(timeout/20))
+			})
+		}
+	}
+}

@@ -1,0 +1,180 @@
+// What cannot be seen from outside: panics under the mutex, who ends a hold first, pauses.
+
+package session
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// guardedBy does what a timer does.
+func guardedBy(s *Session, react func(k *keeper)) {
+	g := s.state.lock()
+	defer g.unlock()
+	react(&g.keeper)
+}
+
+// A panic may come while the session's mutex is held. It must not keep that: without it nothing
+// ends what is held, and nothing goes on.
+func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, react := range map[string]func(s *Session, t *Client, h *Hold){
+		"a proof of life is due":   func(s *Session, _ *Client, _ *Hold) { guardedBy(s, (*keeper).syncDue) },
+		"trust ends":               func(s *Session, _ *Client, _ *Hold) { guardedBy(s, (*keeper).expiryDue) },
+		"the clocks are looked at": func(s *Session, _ *Client, _ *Hold) { guardedBy(s, (*keeper).clockDue) },
+		"a hold is doubted":        func(_ *Session, _ *Client, h *Hold) { h.foundInvalid() },
+		"a proof has come":         func(s *Session, _ *Client, _ *Hold) { s.state.in.cur.hear(zkconn.Proved{Sent: time.Now()}) },
+		"the connection goes":      func(s *Session, _ *Client, _ *Hold) { s.cfg.strict = true; s.state.in.cur.disconnected() },
+		"another hold is made":     func(_ *Session, t *Client, _ *Hold) { _, _ = t.Hold(1, "/line/z", 3, func(error) {}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := zktest.Start(t)
+				s, err := Open(t.Context(), server.Hosts(), WithDialer(server.Dialer()))
+				require.NoError(t, err)
+				client, err := s.Client("test", func(Event) {})
+				require.NoError(t, err)
+				var holds []*Hold
+				for _, path := range []string{"/line/x", "/line/y"} {
+					h, err := client.Hold(1, path, 1, func(error) {})
+					require.NoError(t, err)
+					holds = append(holds, h)
+				}
+				g := s.state.lock()
+				g.holds.all[nil] = struct{}{} // to end it is a panic
+				g.unlock()
+				ShiftWall(s, time.Hour) // trust has ended, unnoticed
+				s.tasks.guarded(func() { react(s, client, holds[0]) })
+				require.True(t, s.state.mu.TryLock(), "the mutex is free")
+				s.state.mu.Unlock()
+				for _, h := range holds {
+					<-h.Done()
+					assert.ErrorIs(t, h.Err(), ErrLost)
+				}
+				synctest.Wait()
+				require.NoError(t, s.Connect(t.Context()))
+				require.EqualValues(t, 2, s.Status().Epoch)
+				require.NoError(t, s.Close(t.Context()))
+			})
+		})
+	}
+}
+
+// Who ends a hold that somebody else is just ending finds it done, with its Err: to him it was
+// lost, or released, and not neither.
+func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
+	t.Parallel()
+	for name, whole := range map[string]bool{"a hold": false, "a whole": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := zktest.Start(t)
+				s, err := Open(t.Context(), server.Hosts(), WithDialer(server.Dialer()))
+				require.NoError(t, err)
+				defer func() { require.NoError(t, s.Close(t.Context())) }()
+				client, err := s.Client("test", func(Event) {})
+				require.NoError(t, err)
+				h, err := client.Hold(1, "/line/x", 1, func(error) {})
+				require.NoError(t, err)
+				end := func(cause error) bool { return client.End(h, cause) }
+				quicker := func() (finished func()) {
+					g := s.state.lock()
+					defer g.unlock()
+					g.holds.endAll(ErrUntrusted)
+					ended := g.holds.over
+					g.holds.over = nil
+					return func() { finish(ended) }
+				}
+				if whole {
+					h, end = JoinHolds([]*Hold{h}, func(error) {})
+					quicker = func() func() {
+						require.False(t, h.over.Swap(true))
+						return func() { h.cancel(ending(ErrUntrusted)) }
+					}
+				}
+				finished := quicker()
+				found := make(chan error, 1)
+				go func() { // ends with the hold
+					assert.False(t, end(ErrReleased))
+					found <- h.Err()
+				}()
+				time.Sleep(time.Second)
+				finished()
+				synctest.Wait()
+				require.ErrorIs(t, <-found, ErrUntrusted)
+			})
+		})
+	}
+}
+
+// Ten tries, growing by half a second, as ZooKeeper's Java recipes have them.
+func TestRetryGrowingPausesAsTheJavaRecipesDo(t *testing.T) {
+	t.Parallel()
+	p := RetryGrowing(9, 500*time.Millisecond)
+	for try := 1; try <= 9; try++ {
+		pause, again := p.next(try, time.Hour)
+		require.True(t, again)
+		require.Equal(t, time.Duration(try-1)*500*time.Millisecond, pause)
+	}
+	_, again := p.next(10, 0)
+	require.False(t, again)
+	pause, again := RetryGrowing(2, -time.Second).next(2, 0)
+	require.True(t, again)
+	require.Zero(t, pause)
+	_, again = RetryGrowing(-1, time.Second).next(1, 0)
+	require.False(t, again)
+}
+
+func TestARetryPolicyTellsWhetherToTryAgain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		policy RetryPolicy
+		try    int
+		since  time.Duration
+		again  bool
+	}{
+		{"zero value", RetryPolicy{}, 1, 0, false},
+		{"never", RetryTimes(0), 1, 0, false},
+		{"less than never", RetryTimes(-1), 1, 0, false},
+		{"the last of three", RetryTimes(3), 3, time.Hour, true},
+		{"one more", RetryTimes(3), 4, 0, false},
+		{"in time", RetryElapsed(time.Minute), 100, 50 * time.Second, true},
+		{"too late", RetryElapsed(time.Minute), 1, time.Minute, false},
+		{"no time", RetryElapsed(0), 1, 0, false},
+		{"for ever", RetryForever(), 1 << 40, 1 << 60, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			pause, again := c.policy.next(c.try, c.since)
+			require.Equal(t, c.again, again)
+			if again {
+				require.Greater(t, pause, 4*time.Millisecond)
+				require.LessOrEqual(t, pause, longestPause)
+			}
+		})
+	}
+}
+
+// Contenders that only the record can tell apart are created one after the other, in later epochs
+// too. One whose creation panics does not keep the others waiting.
+func TestATurnThatPanicsIsOver(t *testing.T) {
+	t.Parallel()
+	s, err := New([]string{"a:1"})
+	require.NoError(t, err)
+	c := &contender{parent: "/line", form: znode.Plain, settled: notify.NewLatch()}
+	broken := &znodes{requests: &s.requests} // without a namespace, which is a panic
+	require.Panics(t, func() { _, _, _ = (&joining{znodes: broken, contender: c}).inTurn() })
+	require.Empty(t, s.state.in.ledger.turns)
+	require.NoError(t, s.Close(t.Context()))
+}
