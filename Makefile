@@ -19,7 +19,7 @@ VERSIONED    := Unread|MayNotBeRead|Multi|Contain|Ensure|Removal|Check|Auth|ACL|
 VERSIONED_IN := ./session ./recipes/internal/contenders ./recipes/internal/presence ./recipes/election ./recipes/fence ./recipes/group ./recipes/lock
 
 # What has goroutines of its own, and so is worth the race detector.
-RACED := ./session ./recipe ./actors ./internal/notify ./recipes/lock ./recipes/election ./recipes/queue ./recipes/barrier ./recipes/twopc
+RACED := ./session ./recipe ./actors ./internal/notify ./recipes/lock ./recipes/election ./recipes/queue ./recipes/barrier ./recipes/twopc ./test/losses
 
 # With paths left out of binaries, what one copy of the repository has compiled is of use to another.
 TEST := $(GO) test -trimpath -count=1 -timeout $(TIMEOUT)

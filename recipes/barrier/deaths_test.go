@@ -71,31 +71,6 @@ func TestB63_WhoDiesInsideHoldsNobody(t *testing.T) {
 	}
 }
 
-// All but one die, in every order that two can.
-func TestB63_TheLastOneLeft(t *testing.T) {
-	t.Parallel()
-	for i := range 3 {
-		for j := range 3 {
-			if i == j {
-				continue
-			}
-			inBubble(t, func(w *world) {
-				team := w.team(3)
-				passages := team.enter(w)
-				p := passages[3-i-j]
-				p.Depart()
-				synctest.Wait()
-				for _, dead := range []int{i, j} {
-					team.hosts[dead].Machine.Partition()
-					bubble.Never(w, p.Left(), "somebody lives")
-					w.Server.Expire(team.hosts[dead].Status().SessionID)
-				}
-				bubble.Now(w, p.Left())
-			})
-		}
-	}
-}
-
 // Everybody dies inside. What is left of the round goes with whoever comes next.
 func TestARoundOfTheDeadIsCleanedUp(t *testing.T) {
 	t.Parallel()

@@ -135,7 +135,8 @@ func (h *history) check(t require.TestingT, parties int) (rounds int) {
 	return len(of)
 }
 
-// Histories under partitions, lost connections, lost replies and panics.
+// Histories under partitions, lost connections, lost replies, panics, processes that die and are
+// started anew, and servers that stand still or have lost their leader.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	tier.Seeds(t, tier.Count(3, 12), func(t *testing.T, seed uint64) {
@@ -147,14 +148,36 @@ func TestHistories(t *testing.T) {
 			ctx, cancel := context.WithCancel(w.Context())
 			var h history
 			var running sync.WaitGroup
-			for i, d := range team.doubles {
-				own := rand.New(rand.NewPCG(seed, uint64(i)))
-				running.Go(func() { h.party(ctx, fmt.Sprint("p", i), d, own) })
+			stops := make([]context.CancelFunc, parties)
+			start := func(i int) {
+				var life context.Context
+				life, stops[i] = context.WithCancel(ctx)
+				d, own := team.doubles[i], rand.New(rand.NewPCG(seed, rng.Uint64()))
+				running.Go(func() { h.party(life, fmt.Sprint("p", i), d, own) })
 			}
-			for range 80 {
+			for i := range parties {
+				start(i)
+			}
+			for life := range 80 {
 				time.Sleep(time.Duration(rng.IntN(3000)) * time.Millisecond)
 				at := rng.IntN(parties)
-				switch rng.IntN(5) {
+				switch rng.IntN(7) {
+				case 6: // its process dies, and is started anew before or after that is known
+					team.hosts[at].Die()
+					stops[at]()
+					time.Sleep(time.Duration(rng.IntN(9000)) * time.Millisecond)
+					team.hosts[at] = w.Host(fmt.Sprint("anew", life))
+					team.doubles[at] = w.double(team.hosts[at], parties, barrier.WithID(fmt.Sprint("p", at)))
+					start(at)
+				case 5:
+					heal := func() { w.Server.Continue(at % 3) }
+					if rng.IntN(2) == 0 {
+						heal = w.Server.IsolateServer(at%3, 0)
+					} else {
+						w.Server.Stop(at % 3)
+					}
+					time.Sleep(time.Duration(rng.IntN(6000)) * time.Millisecond)
+					heal()
 				case 0:
 					heal := team.hosts[at].Machine.Partition()
 					time.Sleep(time.Duration(rng.IntN(9000)) * time.Millisecond)
@@ -176,7 +199,7 @@ func TestHistories(t *testing.T) {
 			running.Wait()
 			require.Greater(w, h.check(w, parties), 25)
 			w.settled(team)
-		})
+		}, zktest.WithServers(3), zktest.WithSeed(seed))
 	})
 }
 

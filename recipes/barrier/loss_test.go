@@ -64,46 +64,6 @@ func TestExpiryWhileWaiting(t *testing.T) {
 	})
 }
 
-// A partition: the passage ends at the instant at which trust does, before ZooKeeper lets the
-// others go, network or no network.
-func TestAPassageEndsBeforeTheOthersAreLetGo(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(2)
-		passages := team.enter(w)
-		passages[1].Depart()
-		until := team.hosts[0].Status().TrustedUntil
-		heal := team.hosts[0].Machine.Partition()
-		bubble.Within(w, time.Minute, passages[0].Done())
-		lost := time.Now()
-		require.False(w, lost.After(until.Add(time.Second)), "%v, trusted until %v", lost, until)
-		require.ErrorIs(w, passages[0].Err(), session.ErrUntrusted)
-		bubble.Never(w, passages[1].Left(), "its session lives, at the server")
-		bubble.Within(w, time.Minute, passages[1].Left())
-		require.Positive(w, time.Since(lost))
-		heal()
-		bubble.Within(w, time.Minute, passages[0].Left())
-		leave(w, team.enter(w)...)
-	})
-}
-
-// A short partition: the passage is lost, the session lives. The party departs as soon as it can
-// say so.
-func TestAPassageThatIsLostForWantOfTrustDeparts(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(2)
-		passages := team.enter(w)
-		passages[1].Depart()
-		heal := team.hosts[0].Machine.Partition()
-		bubble.Within(w, time.Minute, passages[0].Done())
-		heal()
-		bubble.Within(w, time.Minute, passages[0].Left())
-		bubble.Within(w, time.Minute, passages[1].Left())
-		require.EqualValues(w, 1, team.hosts[0].Status().Epoch)
-	})
-}
-
 // A passage that nobody has received yet is lost: the intent stands again, in the next round.
 func TestAnOfferThatIsLost(t *testing.T) {
 	t.Parallel()
@@ -121,19 +81,5 @@ func TestAnOfferThatIsLost(t *testing.T) {
 		q := bubble.Within(w, time.Minute, team.doubles[0].Entered())
 		require.Equal(w, p.Round()+1, q.Round())
 		leave(w, q, bubble.Within(w, time.Minute, team.doubles[1].Entered()))
-	})
-}
-
-func TestStrictSessions(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		a, b := w.double(w.Host("a", session.WithStrict()), 2), w.double(w.Host("b"), 2)
-		passages := gather(w, a, b)
-		w.Server.Disconnect(passages[0].Session().Status().SessionID)
-		bubble.Within(w, time.Second, passages[0].Done())
-		require.ErrorIs(w, passages[0].Err(), session.ErrSuspended)
-		passages[1].Depart()
-		bubble.Within(w, time.Second, passages[1].Left())
-		bubble.Within(w, time.Second, passages[0].Left())
 	})
 }

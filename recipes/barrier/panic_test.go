@@ -1,7 +1,6 @@
 package barrier_test
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,28 +11,6 @@ import (
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 )
-
-func TestAPanicEndsThePassageAndKeepsTheIntent(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(2)
-		passages := team.enter(w)
-		team.doubles[0].Crash("a bug")
-		bubble.Within(w, time.Second, passages[0].Done())
-		require.ErrorIs(w, passages[0].Err(), session.ErrRestarted)
-		time.Sleep(10 * time.Second)
-		bubble.Never(w, passages[0].Left(), "one is inside")
-		passages[1].Depart()
-		bubble.Within(w, time.Second, passages[0].Left())
-		bubble.Within(w, time.Second, passages[1].Left())
-		team.doubles[0].Arrive()
-		synctest.Wait()
-		team.doubles[0].Crash(errors.New("another"))
-		time.Sleep(10 * time.Second)
-		require.Equal(w, 1, w.standing())
-		leave(w, team.enter(w)...)
-	})
-}
 
 func TestAPanicWhileLeaving(t *testing.T) {
 	t.Parallel()

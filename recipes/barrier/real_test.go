@@ -3,8 +3,6 @@ package barrier_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
@@ -148,54 +146,4 @@ func realTrouble(t *testing.T, servers []string, doubles []*barrier.Double) {
 	for _, p := range passages[:3] {
 		soon(t, p.Left(), "the end of the round")
 	}
-}
-
-// Histories on three servers, which are killed and stopped, one after the other, while clients'
-// connections are cut.
-func TestHistoriesOnRealServers(t *testing.T) {
-	tier.Soak(t)
-	t.Parallel()
-	e := ensemble.Start(t, 3)
-	const parties = 4
-	doubles := realTeam(t, e.Servers(), parties)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var h history
-	var running sync.WaitGroup
-	for i, d := range doubles {
-		running.Go(func() { h.party(ctx, fmt.Sprint("p", i), d, rand.New(rand.NewPCG(1, uint64(i)))) })
-	}
-	for i := range 3 {
-		h.progress(t)
-		if i == 1 {
-			e.Stop(i)
-			h.progress(t)
-			e.Continue(i)
-		} else {
-			e.Kill(i)
-			h.progress(t)
-			require.NoError(t, e.Restart(i))
-		}
-		require.NoError(t, e.Await(ctx))
-	}
-	h.progress(t)
-	cancel()
-	running.Wait()
-	require.Positive(t, h.check(t, parties))
-}
-
-// progress waits until somebody has entered who asked after now.
-func (h *history) progress(t *testing.T) {
-	t.Helper()
-	now := h.tick()
-	deadline := time.Now().Add(patience)
-	for time.Now().Before(deadline) {
-		pause(t.Context(), 50*time.Millisecond)
-		for _, s := range h.snapshot() {
-			if s.called > now {
-				return
-			}
-		}
-	}
-	t.Fatal("nobody enters any more")
 }

@@ -50,14 +50,3 @@ func TestElectionsWithAnACLOnRealServers(t *testing.T) {
 	tier.Real(t)
 	acls.Real(t)
 }
-
-func TestABadACLIsRefused(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(w *bubble.World) {
-		for _, acl := range [][]session.ACL{nil, {{Perms: session.PermAll}}} {
-			_, err := election.New(w.Unconnected(), path, election.WithACL(acl...))
-			require.ErrorIs(w, err, session.ErrInvalidACL)
-			require.ErrorContains(w, err, "WithACL: acl: ")
-		}
-	})
-}

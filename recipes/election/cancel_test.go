@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -118,34 +117,4 @@ func cancelled(t *bubble.World, s *session.Session, k int, call func(ctx context
 		require.ErrorIs(t, err, why)
 	}
 	return true
-}
-
-// Any number of callers share one znode, and are served one after another.
-func TestCallersShareOneZnode(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		a, watcher := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "watcher")
-		var leading, most, served int
-		var mu sync.Mutex
-		var callers sync.WaitGroup
-		for range 50 {
-			callers.Go(func() {
-				term, err := a.Lead(bubble.Minute(t))
-				require.NoError(t, err)
-				mu.Lock()
-				leading, served = leading+1, served+1
-				most = max(most, leading)
-				mu.Unlock()
-				require.Equal(t, []string{"a"}, line(t, watcher))
-				mu.Lock()
-				leading--
-				mu.Unlock()
-				require.NoError(t, term.Resign(bubble.Minute(t)))
-			})
-		}
-		callers.Wait()
-		require.Equal(t, 1, most)
-		require.Equal(t, 50, served)
-		require.Empty(t, line(t, watcher))
-	})
 }

@@ -18,10 +18,8 @@ import (
 var suite = bubble.Suite{
 	{"the first leads, the next takes over, the first stands again", succession},
 	{"observers see every state", observation},
-	{"a deleted leader hears of it and stands again", deletion},
 	{"a transfer passes over those in between", transfer},
 	{"a transfer to nobody keeps the term", transferToNobody},
-	{"run leads again and again", running},
 	{"what was lost can't be used", fencing},
 	{"candidates of others stand in the same line", strangers},
 	{"a context bounds the wait", impatience},
@@ -100,28 +98,6 @@ func observation(t *bubble.Cluster) {
 	bubble.Closes(t, seen, "the observation")
 }
 
-func deletion(t *bubble.Cluster) {
-	a := candidate(t, t.Session(), "a")
-	admin := t.Session()
-	first := leads(t, a)
-	require.NoError(t, admin.Delete(bubble.Minute(t), first.Path(), -1))
-	bubble.Closes(t, first.Done(), "the term")
-	require.ErrorIs(t, first.Err(), session.ErrLost)
-	require.ErrorIs(t, first.Err(), session.ErrDeleted)
-	require.ErrorIs(t, first.Ready(bubble.Minute(t)), session.ErrLost)
-	require.ErrorIs(t, first.Resign(bubble.Minute(t)), session.ErrLost)
-
-	second := bubble.Get(t, a.Leader(), "a leads again")
-	require.Greater(t, second.Token(), first.Token())
-
-	b := candidate(t, admin, "b")
-	waits(t, b)
-	require.NoError(t, admin.DeleteAll(bubble.Minute(t), path), "the parent and all in it")
-	bubble.Closes(t, second.Done(), "the second term")
-	third := bubble.Get(t, merge(t, a.Leader(), b.Leader()), "either leads, under a new parent")
-	require.Greater(t, third.Token(), second.Token())
-}
-
 func transfer(t *bubble.Cluster) {
 	a, b, target, d := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b"), candidate(t, t.Session(), "target"), candidate(t, t.Session(), "d")
 	term := leads(t, a)
@@ -160,35 +136,6 @@ func transferToNobody(t *bubble.Cluster) {
 		require.ErrorIs(t, term.TransferTo(bubble.Minute(t), bad), session.ErrInvalidPath, bad)
 	}
 	require.NoError(t, term.Err())
-}
-
-func running(t *bubble.Cluster) {
-	a, watcher := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "watcher")
-	enough := errors.New("enough")
-	var tokens []int64
-	err := a.Run(bubble.Minute(t), func(ctx context.Context, term *election.Term) error {
-		require.NoError(t, ctx.Err())
-		require.Equal(t, []string{"a"}, line(t, watcher), "one znode at a time")
-		if tokens = append(tokens, term.Token()); len(tokens) == 3 {
-			return enough
-		}
-		return nil
-	})
-	require.ErrorIs(t, err, enough)
-	require.Empty(t, line(t, watcher), "withdrawn before Run returns")
-	require.Len(t, tokens, 3)
-	require.Less(t, tokens[0], tokens[1])
-	require.Less(t, tokens[1], tokens[2])
-
-	ctx, cancel := context.WithCancelCause(bubble.Minute(t))
-	why := errors.New("going home")
-	err = a.Run(ctx, func(ctx context.Context, _ *election.Term) error {
-		cancel(why)
-		bubble.Closes(t, ctx.Done(), "the term's context")
-		return ctx.Err()
-	})
-	require.ErrorIs(t, err, why)
-	require.Empty(t, line(t, watcher))
 }
 
 func fencing(t *bubble.Cluster) {
@@ -239,6 +186,25 @@ func strangers(t *bubble.Cluster) {
 	require.Equal(t, []string{"a"}, line(t, a))
 }
 
+func vacancy(t *bubble.Cluster) {
+	a := candidate(t, t.Session(), "a")
+	_, err := a.Current(bubble.Minute(t))
+	require.ErrorIs(t, err, election.ErrNoLeader, "there is not even a parent")
+	require.Empty(t, line(t, a))
+	admin := t.Session()
+	require.NoError(t, admin.EnsurePath(bubble.Minute(t), path))
+	_, err = a.Current(bubble.Minute(t))
+	require.ErrorIs(t, err, election.ErrNoLeader)
+	seen := a.Observe(bubble.Minute(t))
+	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "nobody"))
+	require.NoError(t, admin.Delete(bubble.Minute(t), path, -1))
+	term := leads(t, candidate(t, admin, "b"))
+	l := bubble.Await(t, seen, "b leads", func(l election.Leadership) bool { return l.Present })
+	require.Equal(t, term.Token(), l.Token)
+	require.NoError(t, a.Close(bubble.Minute(t)))
+	bubble.Closes(t, seen, "the observation ends with the election")
+}
+
 func impatience(t *bubble.Cluster) {
 	a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 	term, err := a.Lead(bubble.Minute(t))
@@ -263,23 +229,4 @@ func impatience(t *bubble.Cluster) {
 	require.ErrorIs(t, err, election.ErrDeadlock)
 	require.NoError(t, term.Resign(bubble.Minute(t)))
 	require.Empty(t, line(t, b))
-}
-
-func vacancy(t *bubble.Cluster) {
-	a := candidate(t, t.Session(), "a")
-	_, err := a.Current(bubble.Minute(t))
-	require.ErrorIs(t, err, election.ErrNoLeader, "there is not even a parent")
-	require.Empty(t, line(t, a))
-	admin := t.Session()
-	require.NoError(t, admin.EnsurePath(bubble.Minute(t), path))
-	_, err = a.Current(bubble.Minute(t))
-	require.ErrorIs(t, err, election.ErrNoLeader)
-	seen := a.Observe(bubble.Minute(t))
-	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "nobody"))
-	require.NoError(t, admin.Delete(bubble.Minute(t), path, -1))
-	term := leads(t, candidate(t, admin, "b"))
-	l := bubble.Await(t, seen, "b leads", func(l election.Leadership) bool { return l.Present })
-	require.Equal(t, term.Token(), l.Token)
-	require.NoError(t, a.Close(bubble.Minute(t)))
-	bubble.Closes(t, seen, "the observation ends with the election")
 }

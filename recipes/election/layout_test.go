@@ -1,17 +1,14 @@
 package election_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 // written is what a candidate's znode is called, by layout.
@@ -116,66 +113,4 @@ func TestLayoutsInOneLine(t *testing.T) {
 			require.NoError(t, e.Resign(bubble.Minute(t)))
 		}
 	})
-}
-
-// Two candidates of one session and one ID are alike in all that ZooKeeper shows: whichever reply
-// is lost, each has one place, and knows which.
-func TestLostRepliesInEveryLayout(t *testing.T) {
-	t.Parallel()
-	for _, layout := range foreign {
-		for lost, verdict := range map[string]zktest.Verdict{
-			"request": zktest.CutBefore, "reply": zktest.CutAfter, "reply alone": zktest.DropReply, "request alone": zktest.DropRequest,
-		} {
-			t.Run(fmt.Sprint(layout, ", lost ", lost), func(t *testing.T) {
-				t.Parallel()
-				for k, more := 1, true; more; k++ {
-					bubble.Run(t, func(t *bubble.World) {
-						s := t.Session()
-						met := t.Kth(s, k, verdict)
-						a, b := candidate(t, s, "host", election.WithLayout(layout)), candidate(t, s, "host", election.WithLayout(layout))
-						a.Campaign()
-						b.Campaign()
-						first := bubble.Get(t, merge(t, a.Leader(), b.Leader()), "the first")
-						eventually(t, "both stand", func() bool { return len(line(t, a)) == 2 })
-						ctx, cancel := context.WithTimeout(bubble.Minute(t), time.Minute)
-						defer cancel()
-						if err := first.Resign(ctx); err != nil {
-							require.ErrorIs(t, err, session.ErrLost)
-						}
-						second := bubble.Get(t, merge(t, a.Leader(), b.Leader()), "the second")
-						require.Greater(t, second.Token(), first.Token())
-						require.NoError(t, a.Close(ctx))
-						require.NoError(t, b.Close(ctx))
-						info, _ := t.Server.Session(s.Status().SessionID)
-						require.Empty(t, info.Ephemeral, "k=%d", k)
-						more = met()
-					})
-				}
-			})
-		}
-	}
-}
-
-// A place is kept across a panic of its actor, also where the name does not tell whose it is.
-func TestAPanicInEveryLayout(t *testing.T) {
-	t.Parallel()
-	for _, layout := range foreign {
-		t.Run(layout.String(), func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
-				s := t.Session()
-				a, b, c := candidate(t, s, "host", election.WithLayout(layout)), candidate(t, s, "host", election.WithLayout(layout)), candidate(t, s, "c")
-				term := leads(t, a)
-				waits(t, b)
-				waits(t, c)
-				b.Panic("a bug")
-				bubble.Never(t, c.Leader(), "two leaders")
-				require.Len(t, line(t, c), 3)
-				require.NoError(t, term.Resign(bubble.Minute(t)))
-				next := bubble.Get(t, b.Leader(), "in its place")
-				require.NoError(t, next.Err())
-				bubble.Never(t, c.Leader(), "two leaders")
-			})
-		})
-	}
 }

@@ -12,29 +12,19 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Whatever request or reply is lost with the connection, and whichever one it is: the candidate
-// does what it is asked to, has at most one znode in line, and leaves nothing. B41 and, for
-// elections, B03, B48 and B75.
+// Whatever request or reply is lost, alone or with the connection, and whichever one it is: the
+// candidate does what it is asked to, has at most one znode in line, and leaves nothing.
 func TestB41_AnyLostRequestOrReply(t *testing.T) {
 	t.Parallel()
-	for lost, verdict := range map[string]zktest.Verdict{"request": zktest.CutBefore, "reply": zktest.CutAfter} {
-		for name, scenario := range map[string]func(t *bubble.World, s *session.Session){"life": life, "transfer": handOver} {
-			t.Run(name+", lost "+lost, func(t *testing.T) {
-				t.Parallel()
-				for k, more := 1, true; more; k++ {
-					t.Run(fmt.Sprint(k), func(t *testing.T) {
-						more = false
-						bubble.Run(t, func(t *bubble.World) {
-							s := t.Session()
-							met := t.Kth(s, k, verdict)
-							scenario(t, s)
-							more = met()
-						})
-					})
-					require.Less(t, k, 100, "the scenario has an end")
-				}
+	for name, scenario := range map[string]func(t *bubble.World, s *session.Session){"life": life, "transfer": handOver} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.EachFate(t, func(w *bubble.World, _ int, strike func(s *session.Session)) {
+				s := w.Session()
+				strike(s)
+				scenario(w, s)
 			})
-		}
+		})
 	}
 }
 

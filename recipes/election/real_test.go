@@ -13,48 +13,6 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// B05, B06, B40 and B44 on real servers: a leader whose packets vanish, or whose server has lost
-// its leader, or was paused, has ended its term before the rival's begins, and stands again by
-// itself when it can.
-func TestLossOnRealZooKeeper(t *testing.T) {
-	tier.Soak(t)
-	t.Parallel()
-	for _, test := range []struct {
-		name  string
-		fault func(zk *ensemble.Ensemble, proxy *ensemble.Proxy, i int) (end func())
-	}{
-		{"packets vanish", func(_ *ensemble.Ensemble, proxy *ensemble.Proxy, _ int) func() { proxy.Blackhole(); return proxy.Heal }},
-		{"the server has lost its leader", func(zk *ensemble.Ensemble, _ *ensemble.Proxy, i int) func() { return zk.Isolate(i) }},
-		{"the server is paused", func(zk *ensemble.Ensemble, _ *ensemble.Proxy, i int) func() {
-			zk.Stop(i)
-			return func() { zk.Continue(i) }
-		}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			zk := ensemble.Start(t, 3)
-			follower := (zk.Leader() + 1) % 3
-			proxy, err := ensemble.NewProxy(zk.Servers()[follower])
-			require.NoError(t, err)
-			t.Cleanup(proxy.Close)
-			cut := onServers(t, proxy.Addr())
-			a, b := candidate(t, cut, "a"), candidate(t, onServers(t, zk.Servers()[zk.Leader()]), "b")
-
-			first := leads(t, a)
-			waits(t, b)
-			end := test.fault(zk, proxy, follower)
-			second := bubble.Get(t, b.Leader(), "b leads")
-			require.ErrorIs(t, first.Err(), session.ErrLost, "a's term ended before b's began")
-			require.ErrorIs(t, first.Err(), session.ErrUntrusted)
-			require.Greater(t, second.Token(), first.Token())
-			end()
-			eventually(t, "a stands again", func() bool { return len(line(t, b)) == 2 })
-			require.NoError(t, b.Resign(bubble.Minute(t)))
-			require.Greater(t, bubble.Get(t, a.Leader(), "a leads again").Token(), second.Token())
-		})
-	}
-}
-
 // realTimeout leaves a margin, a good quarter of it, that bears servers on a machine so busy that
 // they pass on late what they hear.
 const realTimeout = 6 * time.Second

@@ -200,30 +200,6 @@ func TestFollowThroughDisconnectionAndExpiry(t *testing.T) {
 	})
 }
 
-// However many possessions were followed, nothing is left to be watched of those that are over.
-func TestFollowLeavesNoWatchesBehind(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		holder, checker := t.Session(), t.Session()
-		for range 20 {
-			q := take(t, holder)
-			followed, err := fence.Follow(bubble.Minute(t), checker, q)
-			require.NoError(t, err)
-			synctest.Wait()
-			path, _ := holder.Relative(q.Path)
-			require.NoError(t, holder.Delete(bubble.Minute(t), path, -1))
-			<-followed.Done()
-		}
-		synctest.Wait()
-		t.Server.ClearJournal()
-		t.Server.Disconnect(checker.Status().SessionID)
-		require.NoError(t, checker.Sync(bubble.Minute(t), "/"))
-		for _, r := range t.Server.Journal() {
-			require.Empty(t, r.Paths, "with every reconnection the client says what it watches")
-		}
-	})
-}
-
 // A session that may not read the znode could not tell when it is gone, and says so.
 func TestFollowTellsWhenItCannotKnow(t *testing.T) {
 	t.Parallel()

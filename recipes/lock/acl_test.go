@@ -1,7 +1,6 @@
 package lock_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -156,40 +155,4 @@ func TestLocksWithAnACL(t *testing.T) { acls.Embedded(t) }
 func TestLocksWithAnACLOnRealServers(t *testing.T) {
 	tier.Real(t)
 	acls.Real(t)
-}
-
-// A bad ACL is refused before anything is sent.
-func TestABadACLIsRefused(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		s := w.Unconnected()
-		for _, acl := range [][]session.ACL{nil, {{Perms: session.PermAll}}, {{Scheme: "world", ID: "anyone"}}, {{Perms: 64, Scheme: "world", ID: "anyone"}}} {
-			_, err := lock.New(s, "/locks/orders", lock.WithACL(acl...))
-			require.ErrorIs(w, err, session.ErrInvalidACL)
-			require.ErrorContains(w, err, "WithACL: acl: ")
-		}
-		l, err := lock.New(s, "/locks/orders", lock.WithACL(session.AuthACL(session.PermAll)...)) // that it has no identity, the server says
-		require.NoError(w, err)
-		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
-		defer cancel()
-		_, err = l.Lock(ctx)
-		require.ErrorIs(w, err, session.ErrInvalidACL)
-	})
-}
-
-// A lock that may not read its own znode does not go on holding it.
-func TestAnACLWithoutTheRightToRead(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		s := w.Session()
-		require.NoError(w, s.EnsurePath(w.Context(), "/locks/orders"))
-		l, err := lock.New(s, "/locks/orders", lock.WithACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
-		require.NoError(w, err)
-		g, err := l.Lock(bubble.Minute(w))
-		if err == nil {
-			bubble.Within(w, time.Minute, g.Done())
-			err = g.Err()
-		}
-		require.ErrorIs(w, err, session.ErrNoAuth)
-	})
 }

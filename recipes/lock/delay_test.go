@@ -24,51 +24,6 @@ func (w *world) delayed(h *bubble.Host) *lock.Lock {
 	return w.lock(h, lock.WithDelay(lockDelay))
 }
 
-// gone is when a znode was deleted.
-func gone(w *world, h *bubble.Host, path string) <-chan time.Time {
-	at := make(chan time.Time, 1)
-	states := h.WatchData(w.Context(), path)
-	go func() { // ends with the test
-		for s := range states {
-			if !s.Exists {
-				at <- time.Now()
-				return
-			}
-		}
-	}()
-	return at
-}
-
-// The dead holder's successor is granted exactly the delay after its end.
-func TestDelayAfterADeath(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		ha, hb := w.Host("a"), w.Host("b")
-		a, b, c := w.delayed(ha), w.delayed(hb), w.delayed(w.Host("c"))
-		g := w.held(a)
-		w.queued(b)
-		w.queued(c)
-		end := gone(w, hb, g.Path())
-		synctest.Wait()
-		ha.Machine.Partition()
-		died := bubble.Within(w, time.Minute, end)
-		require.ErrorIs(w, g.Err(), session.ErrUntrusted, "that was before")
-		_, err := w.delayed(hb).TryLock(w.Context())
-		require.ErrorIs(w, err, lock.ErrHeld, "a try does not wait")
-		next := bubble.Within(w, time.Minute, b.Acquired())
-		require.Equal(w, lockDelay, time.Since(died))
-		require.Greater(w, next.Token(), g.Token())
-
-		began := time.Now()
-		require.NoError(w, b.Release(w.Context()))
-		last := bubble.Within(w, time.Second, c.Acquired())
-		require.Zero(w, time.Since(began), "after a release at once")
-		require.NoError(w, last.Release(w.Context()))
-		require.NoError(w, c.Close(w.Context()))
-		require.NotContains(w, w.Server.Dump(), "/held", "nothing is left of it")
-	})
-}
-
 // One who comes later, when nobody was there to see the end, waits for as long from when it finds
 // the record.
 func TestDelayForOneWhoComesLater(t *testing.T) {
@@ -89,64 +44,6 @@ func TestDelayForOneWhoComesLater(t *testing.T) {
 		g := w.held(b)
 		require.Equal(w, lockDelay, time.Since(began))
 		require.NoError(w, g.Release(w.Context()))
-	})
-}
-
-// However a possession ends but by its release, there is a delay: by expiry, by deletion, by a
-// panic; also for who has lost it himself.
-func TestDelayAfterEveryLoss(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(w *world, h *bubble.Host, l *lock.Lock, g *lock.Grant){
-		"deleted": func(w *world, h *bubble.Host, _ *lock.Lock, g *lock.Grant) {
-			require.NoError(w, h.Delete(w.Context(), g.Path(), -1))
-		},
-		"broken": func(w *world, h *bubble.Host, _ *lock.Lock, g *lock.Grant) {
-			require.NoError(w, lock.Break(w.Context(), h.Session, g.Path(), 0))
-		},
-		"expired": func(w *world, h *bubble.Host, _ *lock.Lock, _ *lock.Grant) {
-			w.Server.Expire(h.Status().SessionID)
-		},
-		"panicked": func(_ *world, _ *bubble.Host, l *lock.Lock, _ *lock.Grant) { l.Crash("a bug") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(w *world) {
-				ha := w.Host("a")
-				a, b := w.delayed(ha), w.delayed(w.Host("b"))
-				g := w.granted(a)
-				w.queued(b)
-				began := time.Now()
-				end(w, ha, a, g)
-				bubble.Within(w, time.Minute, g.Done())
-				next := bubble.Within(w, time.Minute, b.Acquired())
-				require.GreaterOrEqual(w, time.Since(began), lockDelay)
-				require.Less(w, time.Since(began), lockDelay+time.Second)
-				require.NoError(w, next.Release(w.Context()))
-				bubble.Within(w, time.Second, a.Acquired())
-			})
-		})
-	}
-}
-
-// The one that waits dies as well: the next waits for as long again, and no longer.
-func TestDelayOfOneWhoDiesInIt(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		ha, hb, hc := w.Host("a"), w.Host("b"), w.Host("c")
-		a, b, c := w.delayed(ha), w.delayed(hb), w.delayed(hc)
-		g := w.held(a)
-		w.queued(b)
-		w.queued(c)
-		require.NoError(w, ha.Delete(w.Context(), g.Path(), -1))
-		time.Sleep(lockDelay / 2)
-		places, err := c.Contenders(w.Context())
-		require.NoError(w, err)
-		require.Len(w, places, 2)
-		began := time.Now()
-		require.NoError(w, hc.Delete(w.Context(), places[0].Path, -1))
-		bubble.Within(w, time.Minute, c.Acquired())
-		require.Equal(w, lockDelay, time.Since(began))
-		bubble.Never(w, b.Acquired(), "two hold")
 	})
 }
 
@@ -236,25 +133,6 @@ func TestDelayLostReplies(t *testing.T) {
 	})
 }
 
-func TestDelayBadInput(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		_, err := lock.New(h.Session, path, lock.WithDelay(-1))
-		require.ErrorContains(w, err, "WithDelay: d: negative")
-		for _, layout := range []lock.Layout{lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper} {
-			_, err = lock.New(h.Session, path, lock.WithDelay(time.Second), lock.WithLayout(layout))
-			require.ErrorIs(w, err, session.ErrUnsupported, layout)
-		}
-		_, err = lock.NewWrite(h.Session, path, lock.WithDelay(time.Second))
-		require.ErrorIs(w, err, session.ErrUnsupported)
-		_, err = lock.NewSemaphore(h.Session, path, 3, lock.WithDelay(time.Second))
-		require.ErrorIs(w, err, session.ErrUnsupported)
-		_, err = lock.New(h.Session, path, lock.WithDelay(0), lock.WithLayout(lock.Kazoo))
-		require.NoError(w, err, "none at all")
-	})
-}
-
 // The record that somebody may not write is an error, and not a wait.
 func TestDelayWithoutTheRight(t *testing.T) {
 	t.Parallel()
@@ -303,27 +181,4 @@ func TestDelayOnRealServers(t *testing.T) {
 	_, exists, err := s.Exists(t.Context(), path+"/held")
 	require.NoError(t, err)
 	require.False(t, exists)
-}
-
-// Closing the lock is a release; closing the session under it is not.
-func TestDelayAndClose(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		ha, hb := w.Host("a"), w.Host("b")
-		a, b := w.delayed(ha), w.delayed(w.Host("c"))
-		w.held(a)
-		w.queued(b)
-		began := time.Now()
-		require.NoError(w, a.Close(w.Context()))
-		bubble.Within(w, time.Second, b.Acquired())
-		require.Zero(w, time.Since(began))
-		require.NoError(w, b.Release(w.Context()))
-
-		w.held(w.delayed(hb))
-		w.queued(b)
-		began = time.Now()
-		require.NoError(w, hb.Close(w.Context()))
-		bubble.Within(w, time.Minute, b.Acquired())
-		require.Equal(w, lockDelay, time.Since(began))
-	})
 }

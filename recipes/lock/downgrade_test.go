@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -209,71 +208,6 @@ func TestRevocationBesideADowngrade(t *testing.T) {
 		bubble.Within(w, time.Second, read.Done())
 		require.ErrorIs(w, read.Err(), session.ErrDeleted)
 	})
-}
-
-// Whichever reply or request is lost, or however long it takes: the writer's end comes before any
-// reader's grant, no writer comes between, and the downgraded grant keeps its token, or the loss is
-// told.
-func TestDowngradeWithLostReplies(t *testing.T) {
-	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(s *session.Session)) {
-		ha := w.Host("a")
-		a, r, b := w.writer(ha), w.reader(w.Host("r")), w.writer(w.Host("b"))
-		g := w.held(a)
-		w.queued(r)
-		w.queued(b)
-		strike(ha.Session)
-		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
-		defer cancel()
-		read, err := g.Downgrade(ctx)
-		if err == nil {
-			require.Equal(w, g.Token(), read.Token())
-			bubble.Never(w, b.Acquired(), "a writer came between")
-			bubble.Within(w, time.Minute, r.Acquired())
-			require.NoError(w, r.Release(w.Context()))
-			if read.Valid() {
-				bubble.Never(w, b.Acquired(), "a writer beside a reader")
-			}
-			_ = read.Release(ctx)
-		} else {
-			require.ErrorIs(w, err, session.ErrLost, "k=%d", k)
-			bubble.Within(w, time.Minute, r.Acquired())
-			require.NoError(w, r.Release(w.Context()))
-		}
-		bubble.Within(w, time.Minute, b.Acquired())
-		require.NoError(w, a.Close(w.Context()))
-		require.Equal(w, 1, w.nodes(), "k=%d: something was left behind", k)
-	})
-}
-
-// Whatever is under way when the actor panics: the caller is told, and nothing is left behind.
-func TestAPanicDuringADowngrade(t *testing.T) {
-	t.Parallel()
-	for _, fate := range []zktest.Verdict{zktest.Pass, zktest.CutAfter, zktest.Delay(time.Second)} {
-		for k, met := 1, true; met && k < 20; k++ {
-			inBubble(t, func(w *world) {
-				ha := w.Host("a")
-				a, b := w.writer(ha), w.writer(w.Host("b"))
-				g := w.held(a)
-				w.queued(b)
-				reached, stop := w.crashAt(ha, a, k, fate)
-				read, err := g.Downgrade(w.Context())
-				if err != nil {
-					require.ErrorIs(w, err, session.ErrLost)
-				} else {
-					synctest.Wait()
-					_ = read.Release(w.Context())
-				}
-				bubble.Within(w, time.Minute, b.Acquired())
-				time.Sleep(time.Second)
-				stop() // what comes now is a lock of its own, whose holder a crash may hit
-				require.Equal(w, 1, w.nodes(), "k=%d", k)
-				require.NoError(w, b.Release(w.Context()))
-				require.NoError(w, w.held(a).Release(w.Context()), "k=%d", k)
-				met = reached()
-			})
-		}
-	}
 }
 
 // The epoch ends while the exchange is under way.

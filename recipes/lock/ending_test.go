@@ -2,8 +2,6 @@ package lock_test
 
 import (
 	"context"
-	"errors"
-	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
-	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -35,80 +32,6 @@ func changes(r *zktest.Request) bool {
 		}
 	}
 	return false
-}
-
-func TestCloseAfterAnEpochThatEndedDuringADeletion(t *testing.T) {
-	t.Parallel()
-	for range 30 {
-		inBubble(t, func(w *world) {
-			h := w.Host("a")
-			a := w.lock(h)
-			g := w.held(a)
-			heal := h.Machine.Partition()
-			ctx, cancel := context.WithTimeout(w.Context(), 100*time.Millisecond)
-			require.ErrorIs(w, g.Release(ctx), context.DeadlineExceeded)
-			cancel()
-			time.Sleep(20 * time.Second)
-			heal()
-			time.Sleep(20 * time.Second)
-			ctx, cancel = context.WithTimeout(w.Context(), time.Minute)
-			defer cancel()
-			require.NoError(w, a.Close(ctx))
-		})
-	}
-}
-
-// I9: whatever the actor suffers meanwhile, an end is reported when ZooKeeper has confirmed it, not
-// before.
-func TestAnEndIsReportedWhenItIsConfirmed(t *testing.T) {
-	t.Parallel()
-	ends := map[string]func(w *world, l *lock.Lock, g *lock.Grant) error{
-		"release of a grant":  func(w *world, _ *lock.Lock, g *lock.Grant) error { return g.Release(w.Context()) },
-		"release of the lock": func(w *world, l *lock.Lock, _ *lock.Grant) error { return l.Release(w.Context()) },
-		"close":               func(w *world, l *lock.Lock, _ *lock.Grant) error { return l.Close(w.Context()) },
-	}
-	for name, end := range ends {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, crashFirst := range []bool{false, true} {
-				inBubble(t, func(w *world) {
-					h := w.Host("a")
-					a := w.lock(h)
-					g := w.granted(a)
-					hear := w.deaf(h, zktest.Fail(zktest.ErrNoAuth))
-					if crashFirst && name != "release of a grant" { // a crash ends the grant: there is nothing to release then
-						a.Crash("before")
-					}
-					ended := make(chan error, 1)
-					go func() { ended <- end(w, a, g) }()
-					time.Sleep(time.Second)
-					a.Crash("during")
-					time.Sleep(time.Minute)
-					select {
-					case err := <-ended:
-						w.Fatalf("reported (%v) though it stands:\n%s", err, w.Server.Dump())
-					default:
-					}
-					hear()
-					require.NoError(w, bubble.Within(w, time.Minute, ended))
-				})
-			}
-		})
-	}
-}
-
-func TestAWaiterThatIsReleasedDuringARecoveryIsGone(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		a := w.lock(h)
-		w.held(w.lock(w.Host("b")))
-		w.queued(a)
-		defer w.deaf(h, zktest.Delay(time.Second))()
-		a.Crash("a bug")
-		require.NoError(w, a.Release(w.Context()))
-		require.Equal(w, 1, w.nodes())
-	})
 }
 
 func TestStandingAfterAPanic(t *testing.T) {
@@ -180,29 +103,5 @@ func TestBreakWhoseReplyIsLost(t *testing.T) {
 		defer w.deaf(admin, zktest.CutAfter)()
 		require.NoError(w, lock.Break(w.Context(), admin.Session, g.Path(), time.Second))
 		bubble.Within(w, time.Second, g.Done())
-	})
-}
-
-// Rule 9: constructors do no I/O, and what is nil is named.
-func TestConstructorsDoNoIO(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		dials := 0
-		s, err := session.New(w.Server.Hosts(), session.WithDialer(func(context.Context, string, string) (net.Conn, error) {
-			dials++
-			return nil, errors.New("not now")
-		}))
-		require.NoError(w, err)
-		l, err := lock.New(s, path)
-		require.NoError(w, err)
-		_, err = lock.New(s, path, nil)
-		require.ErrorContains(w, err, "opts[0]")
-		require.ErrorContains(w, l.Do(w.Context(), nil), "f: nil")
-		time.Sleep(time.Minute)
-		require.Zero(w, dials)
-		require.NoError(w, s.Close(w.Context()))
-		require.ErrorIs(w, l.Err(), session.ErrClosed)
-		var oe *session.OpError
-		require.ErrorAs(w, l.Err(), &oe)
 	})
 }

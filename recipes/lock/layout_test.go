@@ -1,7 +1,6 @@
 package lock_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -67,19 +66,6 @@ func TestWhatALayoutWrites(t *testing.T) {
 func ephemerals(w *world, h *bubble.Host) []string {
 	info, _ := w.Server.Session(h.Status().SessionID)
 	return info.Ephemeral
-}
-
-func TestUnknownLayoutsAreRefused(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		for _, l := range []lock.Layout{-1, 6, 1000} {
-			_, err := lock.New(h.Session, "/l", lock.WithLayout(l))
-			require.ErrorContains(w, err, "WithLayout: unknown layout")
-			require.Equal(w, fmt.Sprintf("Layout(%d)", int(l)), l.String())
-		}
-		require.Equal(w, "Kazoo", lock.Kazoo.String())
-	})
 }
 
 // Every pair of layouts for lines excludes each other, whichever is first, and hands over in order.
@@ -160,62 +146,5 @@ func TestRevokeAndBreakInEveryLayout(t *testing.T) {
 				require.ErrorIs(w, err, session.ErrLost)
 			})
 		})
-	}
-}
-
-// Whichever reply of a cycle is lost, in every layout, the outcome is right and nothing is left
-// behind.
-func TestLostRepliesInEveryLayout(t *testing.T) {
-	t.Parallel()
-	for layout := range written {
-		if layout == lock.Troupe {
-			continue // see TestB03_B04_B14_LostReplies
-		}
-		for name, fate := range bubble.Fates {
-			for _, data := range []string{"", "me"} {
-				if data != "" && layout != lock.Simple && layout != lock.JavaWriteLock {
-					continue // the name tells whose it is, not the data
-				}
-				t.Run(fmt.Sprint(layout, " ", name, " ", data), func(t *testing.T) {
-					t.Parallel()
-					for k, met := 1, true; met; k++ {
-						inBubble(t, func(w *world) {
-							ha, hb := w.Host("a"), w.Host("b")
-							opts := []lock.Option{lock.WithLayout(layout), lock.WithData([]byte(data))}
-							a, twin, b := w.lock(ha, opts...), w.lock(ha, opts...), w.lock(hb, opts...)
-							waitedFor := w.held(b)
-							reached := w.Kth(ha.Session, k, fate)
-							a.Acquire()
-							time.Sleep(time.Second)
-							twin.Acquire() // like it in everything, in the same session
-							time.Sleep(time.Second)
-							require.NoError(w, waitedFor.Release(w.Context()))
-							for range 2 {
-								select {
-								case g := <-a.Acquired():
-									bubble.Never(w, twin.Acquired(), "two holders")
-									require.NoError(w, g.Err(), "k=%d", k)
-									_ = a.Release(w.Context())
-								case g := <-twin.Acquired():
-									bubble.Never(w, a.Acquired(), "two holders")
-									require.NoError(w, g.Err(), "k=%d", k)
-									_ = twin.Release(w.Context())
-								case <-time.After(2 * time.Minute):
-									w.Fatalf("k=%d: nobody holds\n%s", k, w.Server.Dump())
-								}
-							}
-							ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
-							defer cancel()
-							g, err := b.TryLock(ctx)
-							require.NoError(w, err, "k=%d: something was left behind\n%s", k, w.Server.Dump())
-							require.NoError(w, g.Release(ctx))
-							require.Empty(w, ephemerals(w, ha), "k=%d", k)
-							require.Empty(w, ephemerals(w, hb), "k=%d", k)
-							met = reached()
-						})
-					}
-				})
-			}
-		}
 	}
 }

@@ -63,28 +63,6 @@ func TestTheStandingIntentStandsAgainAfterEachRelease(t *testing.T) {
 	})
 }
 
-func TestOrderOfArrival(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		grants := make([]*lock.Lock, 5)
-		for i := range grants {
-			grants[i] = w.lock(w.Host(string(rune('a' + i))))
-			grants[i].Acquire()
-			synctest.Wait()
-		}
-		var last int64
-		for i := range grants {
-			g := bubble.Within(w, time.Second, grants[i].Acquired())
-			for _, l := range grants[i+1:] {
-				bubble.Never(w, l.Acquired(), "two holders")
-			}
-			require.Greater(w, g.Token(), last)
-			last = g.Token()
-			require.NoError(w, grants[i].Release(w.Context()))
-		}
-	})
-}
-
 // B17, B19, B30: the verdict of a try comes from ZooKeeper's order, at once.
 func TestB17_B19_TryLock(t *testing.T) {
 	t.Parallel()
@@ -225,27 +203,6 @@ func TestStandingAndContenders(t *testing.T) {
 	})
 }
 
-func TestBadInputIsRefusedAtOnce(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		_, err := lock.New(nil, path)
-		require.ErrorContains(w, err, "s: nil session")
-		for _, bad := range []string{"", "locks", "/locks/", "/locks//a", "/locks/../a", "/a\x00b"} {
-			_, err = lock.New(h.Session, bad)
-			require.ErrorIs(w, err, session.ErrInvalidPath, "%q", bad)
-			require.ErrorContains(w, err, "path")
-		}
-		_, err = lock.New(h.Session, path, lock.WithData([]byte("unlocked")))
-		require.ErrorContains(w, err, "data")
-		require.ErrorIs(w, lock.Revoke(w.Context(), h.Session, "/locks/orders/foo"), session.ErrInvalidPath)
-		require.ErrorContains(w, lock.Break(w.Context(), nil, path, 0), "nil session")
-		_, err = w.lock(h, lock.WithData(make([]byte, 2<<20))).Lock(w.Context())
-		require.ErrorIs(w, err, session.ErrTooLarge)
-		require.NotContains(w, w.Server.Dump(), "orders")
-	})
-}
-
 // B18: a closed session answers at once.
 func TestB18_AClosedSessionIsAnErrorAndNeverAHang(t *testing.T) {
 	t.Parallel()
@@ -318,5 +275,25 @@ func TestAnUncontendedCycleIsFourRequestsAtMost(t *testing.T) {
 			return
 		}
 		require.ElementsMatch(w, []string{"getData", "delete"}, ops[2:], "in whatever order")
+	})
+}
+
+// B38: a grant that ends before it is received is withdrawn.
+func TestB38_AGrantThatEndsUnreceivedIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha := w.Host("a")
+		a := w.lock(ha)
+		a.Acquire()
+		synctest.Wait() // it is on offer
+		w.Server.Expire(ha.Status().SessionID)
+		time.Sleep(10 * time.Second)
+		g := bubble.Within(w, time.Second, a.Acquired())
+		require.NoError(w, g.Err())
+		require.Equal(w, ha.Status().SessionID, g.Sequencer().SessionID)
+		require.NoError(w, a.Release(w.Context()))
+		w.queued(a)
+		require.NoError(w, a.Release(w.Context()))
+		bubble.Never(w, a.Acquired(), "a released grant on offer")
 	})
 }

@@ -61,45 +61,6 @@ func TestLossOfOneEndsTheMulti(t *testing.T) {
 	}
 }
 
-func TestAPartReleasedByItselfEndsTheMulti(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		m, _ := w.multi(w.Host("a"), "/m/a", "/m/b")
-		g, err := m.Lock(w.Context())
-		require.NoError(w, err)
-		require.NoError(w, g.Grants()[1].Release(w.Context()))
-		bubble.Within(w, time.Second, g.Done())
-		require.ErrorIs(w, g.Err(), session.ErrReleased)
-		synctest.Wait()
-		require.Zero(w, w.standing())
-		require.NoError(w, g.Release(w.Context()))
-	})
-}
-
-// In a partition everything ends at the same instant: when trust runs out.
-func TestMultiEndsWithTrust(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		m, _ := w.multi(h, "/m/a", "/m/b")
-		g, err := m.Lock(w.Context())
-		require.NoError(w, err)
-		time.Sleep(time.Minute)
-		until := h.Status().TrustedUntil
-		heal := h.Machine.Partition()
-		defer heal()
-		bubble.Within(w, time.Minute, g.Done())
-		require.True(w, time.Now().Equal(h.Status().TrustedUntil) || !time.Now().Before(until))
-		now := time.Now()
-		for _, part := range g.Grants() {
-			bubble.Within(w, time.Second, part.Done())
-			require.Zero(w, time.Since(now))
-			require.ErrorIs(w, part.Err(), session.ErrUntrusted)
-		}
-		require.ErrorIs(w, g.Err(), session.ErrUntrusted)
-	})
-}
-
 // A part lost while it waits for the next is taken again, and the caller waits on.
 func TestMultiTakesALostPartAgain(t *testing.T) {
 	t.Parallel()
@@ -130,45 +91,5 @@ func TestMultiTakesALostPartAgain(t *testing.T) {
 		require.Less(w, g.Grants()[0].Token(), g.Grants()[1].Token(), "kept from before")
 		require.NoError(w, g.Release(w.Context()))
 		require.Zero(w, w.standing())
-	})
-}
-
-func TestAPanicOfOnePartEndsTheMulti(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		m, locks := w.multi(w.Host("a"), "/m/a", "/m/b")
-		g, err := m.Lock(w.Context())
-		require.NoError(w, err)
-		locks[1].Crash("a bug")
-		bubble.Within(w, time.Second, g.Done())
-		require.ErrorIs(w, g.Err(), session.ErrRestarted)
-		again, err := m.Lock(w.Context())
-		require.NoError(w, err)
-		require.Equal(w, 2, w.standing())
-		require.Greater(w, again.Token(), g.Token())
-		require.NoError(w, again.Release(w.Context()))
-	})
-}
-
-// Whichever reply of a whole cycle is lost, all are held together and nothing is left behind.
-func TestMultiLostReplies(t *testing.T) {
-	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(s *session.Session)) {
-		ha, hb := w.Host("a"), w.Host("b")
-		m, _ := w.multi(ha, "/m/b", "/m/a")
-		strike(ha.Session)
-		g, err := m.Lock(w.Context())
-		require.NoError(w, err, "k=%d", k)
-		require.Equal(w, 2, w.standing(), "k=%d", k)
-		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
-		defer cancel()
-		if err := g.Release(ctx); err != nil {
-			require.ErrorIs(w, err, session.ErrLost, "k=%d", k)
-		}
-		rival, _ := w.multi(hb, "/m/a", "/m/b")
-		second, err := rival.Lock(ctx)
-		require.NoError(w, err, "k=%d", k)
-		require.Equal(w, 2, w.standing(), "k=%d: something was left behind", k)
-		require.NoError(w, second.Release(ctx))
 	})
 }

@@ -17,7 +17,7 @@ import (
 func (w *world) asked(h *bubble.Host) (syncs, checks, others int) {
 	for _, r := range w.Server.Journal() {
 		switch {
-		case r.SessionID != id(h) || r.Op == zktest.OpPing || r.Op == zktest.OpConnect:
+		case r.SessionID != h.Status().SessionID || r.Op == zktest.OpPing || r.Op == zktest.OpConnect:
 		case r.Op == zktest.OpSync:
 			syncs++
 		case r.Op == zktest.OpMulti && len(r.Ops) == 1 && r.Ops[0].Op == zktest.OpCheck:

@@ -11,23 +11,6 @@ import (
 	"github.com/troupe-go/troupe/recipes/lock"
 )
 
-// Order is strict: who wants much is not starved by those behind who want little.
-func TestASemaphoreIsStrictlyInOrder(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		one, most, little := w.semaphore(w.Host("a"), 3), w.semaphore(w.Host("b"), 3, lock.WithWeight(3)), w.semaphore(w.Host("c"), 3)
-		g := w.held(one)
-		w.queued(most)
-		w.queued(little)
-		bubble.Never(w, little.Acquired(), "it overtook the one who wants more")
-		require.NoError(w, g.Release(w.Context()))
-		bubble.Within(w, time.Second, most.Acquired())
-		bubble.Never(w, little.Acquired(), "more than the limit")
-		require.NoError(w, most.Release(w.Context()))
-		bubble.Within(w, time.Second, little.Acquired())
-	})
-}
-
 // B29: two who want three of four. One has them, then the other; nobody has a part.
 func TestB29_AllPermitsAtOnceOrNone(t *testing.T) {
 	t.Parallel()
@@ -67,23 +50,6 @@ func TestB30_ATryFindsWhatIsFree(t *testing.T) {
 		require.ErrorIs(w, err, lock.ErrHeld)
 		time.Sleep(time.Second)
 		require.Equal(w, permits, w.nodes())
-	})
-}
-
-// A predecessor that becomes a holder is no lost wake-up: its successor, which watched it, is the
-// head from then on.
-func TestTheSuccessorOfANewHolderIsTheHead(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		heavy := w.held(w.semaphore(w.Host("a"), 3, lock.WithWeight(2)))
-		light := w.held(w.semaphore(w.Host("b"), 3))
-		b, c := w.queued(w.semaphore(w.Host("c"), 3, lock.WithWeight(2))), w.queued(w.semaphore(w.Host("d"), 3))
-		bubble.Never(w, b.Acquired(), "more than the limit")
-		require.NoError(w, heavy.Release(w.Context()))
-		bubble.Within(w, time.Second, b.Acquired())
-		bubble.Never(w, c.Acquired(), "more than the limit")
-		require.NoError(w, light.Release(w.Context()))
-		bubble.Within(w, time.Second, c.Acquired())
 	})
 }
 

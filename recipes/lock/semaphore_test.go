@@ -1,7 +1,6 @@
 package lock_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,38 +46,6 @@ func TestASemaphoreHasItsPermits(t *testing.T) {
 		require.NoError(w, second.Release(w.Context()))
 		require.NoError(w, s3.Release(w.Context()))
 		require.Zero(w, w.nodes())
-	})
-}
-
-func TestSemaphoresRefuseBadInputAtOnce(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		w.Server.ClearJournal()
-		_, err := lock.NewSemaphore(nil, path, 1)
-		require.ErrorContains(w, err, "s: nil session")
-		for _, permits := range []int{0, -1} {
-			_, err = lock.NewSemaphore(h.Session, path, permits)
-			require.ErrorContains(w, err, "permits: ")
-		}
-		for _, bad := range []string{"", "locks", "/locks/", "/locks//a", "/a\x00b"} {
-			_, err = lock.NewSemaphore(h.Session, bad, 1)
-			require.ErrorIs(w, err, session.ErrInvalidPath, "%q", bad)
-		}
-		for _, weight := range []int{0, -1, 4, 1 << 40} {
-			_, err = lock.NewSemaphore(h.Session, path, 3, lock.WithWeight(weight))
-			require.ErrorContains(w, err, "WithWeight: n: ")
-		}
-		for _, data := range []string{"unlock", "held\n", "placed 4\nx"} {
-			_, err = lock.NewSemaphore(h.Session, path, 3, lock.WithData([]byte(data)))
-			require.ErrorContains(w, err, "data", "%q", data)
-		}
-		_, err = lock.New(h.Session, path, lock.WithWeight(1))
-		require.ErrorContains(w, err, "WithWeight")
-		_, err = lock.NewRead(h.Session, path, lock.WithWeight(1))
-		require.ErrorContains(w, err, "WithWeight")
-		requests, _ := w.traffic()
-		require.Zero(w, requests)
 	})
 }
 
@@ -142,31 +109,4 @@ func TestRevocationOfASemaphoresHolder(t *testing.T) {
 		bubble.Within(w, time.Second, gb.Done())
 		require.ErrorIs(w, gb.Err(), session.ErrDeleted)
 	})
-}
-
-// B27 [CURATOR-315/462/335]: who gives up, at whatever moment, keeps no permit.
-func TestB27_AnInterruptedAcquireKeepsNoPermit(t *testing.T) {
-	t.Parallel()
-	for k := range 40 {
-		inBubble(t, func(w *world) {
-			defer w.Server.Intercept(bubble.Slowly(uint64(k)))()
-			ha := w.Host("a")
-			a, b := w.semaphore(ha, 2, lock.WithWeight(2)), w.semaphore(w.Host("b"), 2, lock.WithWeight(2))
-			ctx, cancel := context.WithTimeout(w.Context(), time.Duration(k)*2*time.Millisecond)
-			defer cancel()
-			if k%3 == 0 {
-				time.AfterFunc(time.Duration(k)*time.Millisecond, func() { w.Server.Disconnect(ha.Status().SessionID) })
-			}
-			if g, err := a.Lock(ctx); err == nil {
-				require.NoError(w, g.Release(w.Context()))
-			} else {
-				require.ErrorIs(w, err, context.DeadlineExceeded)
-			}
-			g, err := b.Lock(w.Context())
-			require.NoError(w, err)
-			time.Sleep(10 * time.Second)
-			require.Equal(w, 1, w.nodes(), "k=%d", k)
-			require.NoError(w, g.Release(w.Context()))
-		})
-	}
 }

@@ -81,46 +81,6 @@ func TestB09_AReaderAndAWriterBehindItBothGetTheirTurn(t *testing.T) {
 	})
 }
 
-// A writer who gives up waiting lets the readers behind it in, beside those before it.
-func TestAWriterWhoGivesUpLetsReadersIn(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		w.held(w.reader(w.Host("r1")))
-		impatient, r2 := w.writer(w.Host("w")), w.reader(w.Host("r2"))
-		w.queued(impatient)
-		w.queued(r2)
-		bubble.Never(w, r2.Acquired(), "a reader before the writer who came first")
-		require.NoError(w, impatient.Release(w.Context()))
-		bubble.Within(w, time.Second, r2.Acquired())
-	})
-}
-
-// B11 [CURATOR-307/211]: a waiter of either side whose znode vanishes stands again, at the end of
-// the line.
-func TestB11_AWaiterWhoseZnodeVanishesStandsAgain(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		admin := w.Host("admin")
-		for _, side := range []func(*bubble.Host, ...lock.Option) *lock.Lock{w.reader, w.writer} {
-			holder, waiter := w.writer(w.Host("holder")), side(w.Host("waiter"))
-			g := w.held(holder)
-			w.queued(waiter)
-			line, err := holder.Contenders(w.Context())
-			require.NoError(w, err)
-			require.Len(w, line, 2)
-			require.NoError(w, admin.Delete(w.Context(), line[1].Path, -1))
-			synctest.Wait()
-			require.Equal(w, 2, w.nodes())
-			bubble.Never(w, waiter.Acquired(), "a grant without a znode")
-			require.NoError(w, g.Release(w.Context()))
-			again := bubble.Within(w, time.Second, waiter.Acquired())
-			require.NotEqual(w, line[1].Path, again.Path())
-			require.NoError(w, waiter.Close(w.Context()))
-			require.NoError(w, holder.Close(w.Context()))
-		}
-	})
-}
-
 func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -220,30 +180,5 @@ func TestForeignSharedContenders(t *testing.T) {
 			}
 			require.NoError(w, h.Delete(w.Context(), path+"/"+name, -1))
 		}
-	})
-}
-
-func TestSharedLocksRefuseBadInputAtOnce(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		w.Server.ClearJournal()
-		for name, construct := range map[string]func(*session.Session, string, ...lock.Option) (*lock.Lock, error){
-			"lock.NewRead": lock.NewRead, "lock.NewWrite": lock.NewWrite,
-		} {
-			_, err := construct(nil, path)
-			require.ErrorContains(w, err, name+": s: nil session")
-			for _, bad := range []string{"", "locks", "/locks/", "/locks//a", "/a\x00b"} {
-				_, err = construct(h.Session, bad)
-				require.ErrorIs(w, err, session.ErrInvalidPath, "%q", bad)
-				require.ErrorContains(w, err, "path")
-			}
-			_, err = construct(h.Session, path, lock.WithData([]byte("unlock")))
-			require.ErrorContains(w, err, "data")
-			_, err = construct(h.Session, path, nil)
-			require.ErrorContains(w, err, "opts[0]: nil")
-		}
-		requests, _ := w.traffic()
-		require.Zero(w, requests)
 	})
 }

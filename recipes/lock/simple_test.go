@@ -1,8 +1,6 @@
 package lock_test
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,62 +109,6 @@ func TestSimpleWakesAll(t *testing.T) {
 	})
 }
 
-func TestSimpleAsEveryLock(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		l := w.simple(h)
-		require.NoError(w, l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
-			_, err := l.Lock(ctx)
-			require.ErrorIs(w, err, lock.ErrDeadlock)
-			_, err = w.simple(h).TryLock(g.Context())
-			require.ErrorIs(w, err, lock.ErrDeadlock)
-			return nil
-		}))
-		places := l.Standing(w.Context())
-		require.Equal(w, lock.Standing{}, bubble.Within(w, time.Second, places))
-		g := w.held(w.simple(w.Host("b")))
-		w.queued(l)
-		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, bubble.Within(w, time.Second, places))
-		_, err := l.TryLock(w.Context())
-		require.ErrorIs(w, err, lock.ErrHeld)
-		require.NoError(w, g.Release(w.Context()))
-		bubble.Within(w, time.Second, l.Acquired())
-		synctest.Wait()
-		require.Equal(w, lock.Standing{Phase: lock.Held}, bubble.Within(w, time.Second, places))
-		require.NoError(w, l.Close(w.Context()))
-		require.NotContains(w, w.Server.Dump(), controller)
-	})
-}
-
-// The holder's end comes before the rival's grant: when trust runs out, while its znode still
-// stands.
-func TestSimpleEndsWithTrust(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		l := w.simple(h)
-		g := w.granted(l)
-		rival := w.simple(w.Host("b"))
-		rival.Acquire()
-		time.Sleep(time.Minute)
-		heal := h.Machine.Partition()
-		bubble.Within(w, time.Minute, g.Done())
-		ended := time.Now()
-		require.ErrorIs(w, g.Err(), session.ErrUntrusted)
-		next := bubble.Within(w, time.Minute, rival.Acquired())
-		require.True(w, time.Now().After(ended))
-		require.Greater(w, next.Token(), g.Token())
-		heal()
-		time.Sleep(10 * time.Second)
-		bubble.Never(w, l.Acquired(), "two hold")
-		require.True(w, next.Valid())
-		require.NoError(w, rival.Release(w.Context()))
-		again := bubble.Within(w, time.Second, l.Acquired())
-		require.Greater(w, again.Token(), next.Token())
-	})
-}
-
 // Somebody deletes the holder's znode and takes its place, in the same breath: the holder loses,
 // and its remains harm nobody.
 func TestSimpleIsDisplaced(t *testing.T) {
@@ -187,61 +129,6 @@ func TestSimpleIsDisplaced(t *testing.T) {
 		require.True(w, exists)
 		require.Equal(w, other.Status().SessionID, stat.EphemeralOwner)
 	})
-}
-
-func TestSimplePanics(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		a, b := w.simple(w.Host("a")), w.simple(w.Host("b"))
-		g := w.granted(a)
-		a.Crash("a bug")
-		bubble.Within(w, time.Second, g.Done())
-		require.ErrorIs(w, g.Err(), session.ErrRestarted)
-		next := bubble.Within(w, time.Minute, a.Acquired())
-		require.Greater(w, next.Token(), g.Token())
-		w.queued(b)
-		b.Crash(errors.New("another"))
-		time.Sleep(time.Second)
-		bubble.Never(w, b.Acquired(), "two hold")
-		require.NoError(w, a.Release(w.Context()))
-		bubble.Within(w, time.Second, b.Acquired())
-		require.NoError(w, b.Close(w.Context()))
-		require.NotContains(w, w.Server.Dump(), controller)
-	})
-}
-
-// Whatever is under way when the actor panics: the intent goes on, and nothing is left behind.
-func TestSimplePanicsAtAnyMoment(t *testing.T) {
-	t.Parallel()
-	crashing(t, func(w *world, k int, crash func(h *bubble.Host, l *lock.Lock)) {
-		ha := w.Host("a")
-		a, b := w.simple(ha), w.simple(w.Host("b"))
-		before := w.held(b)
-		crash(ha, a)
-		a.Acquire()
-		time.Sleep(3 * time.Second)
-		require.NoError(w, before.Release(w.Context()))
-		g := bubble.Within(w, time.Minute, a.Acquired())
-		_ = g.Release(w.Context()) // lost, if the panic comes now
-		require.NoError(w, a.Release(w.Context()))
-		time.Sleep(3 * time.Second)
-		require.NoError(w, w.held(b).Release(w.Context()), "k=%d", k)
-		require.NoError(w, a.Close(w.Context()))
-		require.NotContains(w, w.Server.Dump(), controller, "k=%d", k)
-	})
-}
-
-func TestSimpleHistoryUnderFaults(t *testing.T) {
-	t.Parallel()
-	tier.Seeds(t, 3, func(t *testing.T, seed uint64) {
-		inBubble(t, func(w *world) { w.historyUnderFaults(seed, lock.WithLayout(lock.Simple)) })
-	})
-}
-
-func TestSimpleHistoryOnRealServers(t *testing.T) {
-	tier.Soak(t)
-	t.Parallel()
-	historyOnRealServers(t, lock.WithLayout(lock.Simple))
 }
 
 // A whole life on a real server, beside somebody who uses `create -e`.
@@ -266,15 +153,6 @@ func TestSimpleOnARealServer(t *testing.T) {
 	soon(t, g.Done(), "the end")
 	require.ErrorIs(t, g.Err(), session.ErrDeleted)
 	require.NoError(t, l.Close(t.Context()))
-}
-
-func TestSimpleCannotBeTheRoot(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		_, err := lock.New(w.Host("a").Session, "/", lock.WithLayout(lock.Simple))
-		require.ErrorIs(w, err, session.ErrInvalidPath)
-		require.ErrorContains(w, err, "path")
-	})
 }
 
 // Under a parent that is gone in the meantime, in a namespace that is not there yet: what is

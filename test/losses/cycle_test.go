@@ -1,0 +1,181 @@
+package losses_test
+
+// Whole cycles of each kind and each layout, while requests and replies are lost and actors panic
+// at any moment: the outcome is right, and nothing is left behind. And a leader that was deposed
+// vouches for no waiter.
+
+import (
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// lines are the kinds that stand in a line or race for a znode, and the layouts of others. Items
+// and rounds have tests of their own.
+func lines() map[string]kind {
+	all := maps.Clone(kinds)
+	delete(all, "queue item")
+	delete(all, "passage")
+	for _, l := range []lock.Layout{lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper} {
+		all["lock as "+l.String()] = both(standing(exclusive(lock.WithLayout(l))))
+	}
+	for _, l := range []lock.Layout{lock.Simple, lock.JavaWriteLock} { // where the name does not tell whose it is
+		all["lock with data as "+l.String()] = both(standing(exclusive(lock.WithLayout(l), lock.WithData([]byte("me")))))
+	}
+	for _, l := range []election.Layout{election.Curator, election.Kazoo, election.LeaderElectionSupport} {
+		all["term as "+l.String()] = both(candidate(election.WithLayout(l), election.WithID("host")))
+	}
+	return all
+}
+
+// B02, B03, B04, B14, B27, B34, B39, B41, B48, B75: whichever request or reply of a whole cycle is
+// lost.
+func TestLostRepliesOfACycle(t *testing.T) {
+	t.Parallel()
+	for name, k := range lines() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.EachFate(t, func(bw *bubble.World, n int, strike func(s *session.Session)) {
+				w := &world{World: bw}
+				w.cycle(k, n, func(a *contender) { strike(a.host.Session) })
+			}, bubble.Brisk()...)
+		})
+	}
+}
+
+// Whatever is under way when the actor panics, with requests that are served at once, or whose
+// connection breaks then, or that take their time.
+func TestAPanicAtAnyMomentOfACycle(t *testing.T) {
+	t.Parallel()
+	for name, k := range lines() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, fate := range []zktest.Verdict{zktest.Pass, zktest.CutAfter, zktest.Delay(time.Second)} {
+				for n, met := 1, true; met; n++ {
+					inBubble(t, func(w *world) {
+						var reached func() bool
+						w.cycle(k, n, func(a *contender) {
+							reached = w.AtKth(a.host.Session, n, func(*zktest.Request) zktest.Verdict { a.crash(); return fate }, zktest.OpSync)
+						})
+						met = reached()
+					})
+				}
+			}
+		})
+	}
+}
+
+// cycle: two of one session wait for somebody, hold one after the other, and give up. The first of
+// them is hit meanwhile.
+func (w *world) cycle(k kind, n int, hit func(a *contender)) {
+	w.Helper()
+	host := w.Host("a")
+	b, a, twin := k.rival(w, w.Host("b")), k.own(w, host), k.rival(w, host)
+	b.want()
+	bubble.Within(w, time.Second, b.won)
+	hit(a)
+	a.want()
+	time.Sleep(time.Second)
+	twin.want()
+	time.Sleep(2 * time.Second)
+	require.NoError(w, b.stop(bubble.Minute(w)), "n=%d", n)
+	for range 2 {
+		c, next, g := a, twin, (*grant)(nil)
+		select {
+		case g = <-a.won:
+		case g = <-twin.won:
+			c, next = twin, a
+		case <-time.After(2 * time.Minute):
+			w.Fatalf("n=%d: nobody holds\n%s", n, w.Server.Dump())
+		}
+		synctest.Wait()
+		require.Empty(w, next.won, "n=%d", n)
+		_, _ = g.Commit(w.Context(), session.SetOp("/losses", nil, -1)) // it may be this that is lost
+		_ = c.stop(bubble.Minute(w))                                    // or it is lost already
+		for len(c.won) > 0 {
+			<-c.won // it had won again meanwhile
+		}
+	}
+	b.want()
+	bubble.Within(w, time.Minute, b.won)
+	require.NoError(w, b.stop(bubble.Minute(w)), "n=%d", n)
+	time.Sleep(3 * time.Second)
+	for _, s := range w.Server.Sessions() {
+		require.Empty(w, s.Ephemeral, "n=%d: something was left behind", n)
+	}
+}
+
+const deposedTimeout = 6 * time.Second
+
+// Seen on a real ensemble. The holder releases, and the waiter does not hear of it, since the
+// leader that it is connected to stands still. The others elect another, the new leader ends the
+// waiter's session, a rival is granted. The old leader wakes, takes the waiter's session up again,
+// shows it its old tree, in which it is next, and answers its sync alone. The waiter must not be
+// granted.
+func TestADeposedLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
+	t.Parallel()
+	all := lines()
+	all["multi lock on two sessions"] = kind{own: beside, rival: both(standing(exclusive())).own}
+	for name, k := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for round := range 8 {
+				tick := []time.Duration{500 * time.Millisecond, 2 * time.Second}[round%2]
+				inBubble(t, func(w *world) { w.deposed(k, time.Duration(round)) }, zktest.WithServers(3), zktest.WithTick(tick), zktest.WithSeed(uint64(round)+1))
+			}
+		})
+	}
+}
+
+// beside is of two locks, of which the second alone is on the session of the host: nothing is to be
+// written after it is granted, so that it is trust alone that keeps it from being.
+func beside(w *world, h *bubble.Host) *contender {
+	other := w.HostOn("beside", w.Server.Hosts()[2:], session.WithTimeout(deposedTimeout))
+	first, second := must(lock.New(other.Session, "/losses/a")), must(lock.New(h.Session, path))
+	return calls(w, as(h, second, "instance"), must(lock.NewMulti(first, second)).Lock)
+}
+
+func (w *world) deposed(k kind, round time.Duration) {
+	on := func(name string, server int) *bubble.Host {
+		return w.HostOn(name, w.Server.Hosts()[server:server+1], session.WithTimeout(deposedTimeout))
+	}
+	holder, waiter, rival := k.rival(w, on("holder", 1)), k.own(w, on("waiter", 0)), k.rival(w, on("rival", 2))
+	for _, c := range []*contender{holder, waiter, rival} {
+		c.want()
+		synctest.Wait()
+	}
+	bubble.Within(w, time.Second, holder.won)
+	id := waiter.host.Status().SessionID
+	time.Sleep(2*deposedTimeout + round*700*time.Millisecond)
+	synctest.Wait()
+
+	heal := w.Server.PartitionOneWay(id, zktest.FromServer) // the event of the release gets no further than the leader
+	require.NoError(w, holder.stop(bubble.Minute(w)))
+	w.Server.Depose(0)
+	heal()
+	granted := bubble.Within(w, 4*deposedTimeout, rival.won)
+	for _, alive := w.Server.Session(id); alive; _, alive = w.Server.Session(id) { // by the grant, but where names have no number
+		time.Sleep(time.Second)
+	}
+	time.Sleep(round * deposedTimeout / 7)
+	synctest.Wait()
+	w.Server.Continue(0)
+	time.Sleep(10 * time.Second)
+	synctest.Wait()
+	if len(waiter.won) == 0 {
+		require.True(w, granted.Valid())
+		require.NoError(w, rival.stop(bubble.Minute(w)))
+		bubble.Within(w, 2*deposedTimeout, waiter.won)
+	}
+	require.False(w, granted.Valid())
+	require.EqualValues(w, 2, waiter.host.Status().Epoch)
+}

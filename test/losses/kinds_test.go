@@ -1,0 +1,182 @@
+package losses_test
+
+// The kinds of possession: how one contender of each is made, and one who is in its way. A
+// membership of a group and a site of a two-phase commit are none: nothing of theirs is handed on.
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+)
+
+// kind is a kind of possession.
+type kind struct {
+	own, rival maker
+	delay      time.Duration     // that is kept after a loss
+	asks       bool              // it does not stand again by itself: its caller asks again
+	unordered  bool              // whoever is first is next, the loser too
+	deviates   map[string]string // why a row cannot apply
+}
+
+type maker func(w *world, h *bubble.Host) *contender
+
+const (
+	path  = "/losses/x"
+	delay = 15 * time.Second
+)
+
+var kinds = map[string]kind{
+	"lock":            both(standing(exclusive())),
+	"lock of a call":  {own: calling(exclusive()), rival: calling(exclusive()), asks: true},
+	"read lock":       {own: standing(lock.NewRead), rival: standing(lock.NewWrite)},
+	"write lock":      {own: standing(lock.NewWrite), rival: standing(lock.NewRead)},
+	"downgraded lock": {own: downgraded, rival: standing(lock.NewWrite), asks: true},
+	"semaphore":       {own: standing(permits(2)), rival: standing(permits(3))},
+	"delayed lock": {
+		own: standing(exclusive(lock.WithDelay(delay))), rival: standing(exclusive(lock.WithDelay(delay))), delay: delay,
+	},
+	"simple lock": {
+		own: standing(exclusive(lock.WithLayout(lock.Simple))), rival: standing(exclusive(lock.WithLayout(lock.Simple))), unordered: true,
+	},
+	"multi lock": {own: several, rival: several, asks: true},
+	"term":       both(candidate()),
+	"queue item": {own: consumer, rival: consumer, unordered: true, deviates: map[string]string{
+		"the deletion of its znode": "claims are not watched: it is noticed at the next request, see byhand_test.go of the queue",
+	}},
+	"passage": {own: party, rival: other, asks: true, deviates: map[string]string{
+		"where it may not stand again": "the next round is there already, and it may enter that",
+	}},
+}
+
+func both(m maker) kind { return kind{own: m, rival: m} }
+
+type builder func(s *session.Session, path string, opts ...lock.Option) (*lock.Lock, error)
+
+func exclusive(opts ...lock.Option) builder {
+	return func(s *session.Session, path string, _ ...lock.Option) (*lock.Lock, error) {
+		return lock.New(s, path, opts...)
+	}
+}
+
+func permits(weight int) builder {
+	return func(s *session.Session, path string, _ ...lock.Option) (*lock.Lock, error) {
+		return lock.NewSemaphore(s, path, 3, lock.WithWeight(weight))
+	}
+}
+
+// as is what all contenders are made of.
+func as(h *bubble.Host, of interface {
+	Done() <-chan struct{}
+	Err() error
+	Close(ctx context.Context) error
+}, actor ...string,
+) *contender {
+	return &contender{host: h, won: make(chan *grant, 100), ended: of, close: of.Close, crash: panics(of, actor...)}
+}
+
+// standing is a lock with a standing intent.
+func standing(build builder) maker {
+	return func(w *world, h *bubble.Host) *contender {
+		l := must(build(h.Session, path))
+		c := as(h, l, "instance")
+		c.want, c.stop = l.Acquire, l.Release
+		forward(w, c, l.Acquired())
+		return c
+	}
+}
+
+func calling(build builder) maker {
+	return func(w *world, h *bubble.Host) *contender {
+		l := must(build(h.Session, path))
+		return calls(w, as(h, l, "instance"), l.Lock)
+	}
+}
+
+// downgraded is a writer who has gone on as a reader.
+func downgraded(w *world, h *bubble.Host) *contender {
+	l := must(lock.NewWrite(h.Session, path))
+	return calls(w, as(h, l, "instance"), func(ctx context.Context) (*lock.Grant, error) {
+		for {
+			g, err := l.Lock(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if read, err := g.Downgrade(ctx); !errors.Is(err, session.ErrLost) {
+				return read, err
+			}
+		}
+	})
+}
+
+// several are two locks, of which the first is lost.
+func several(w *world, h *bubble.Host) *contender {
+	first, second := must(lock.New(h.Session, path)), must(lock.New(h.Session, path+"/second"))
+	return calls(w, as(h, first, "instance"), must(lock.NewMulti(second, first)).Lock)
+}
+
+func candidate(opts ...election.Option) maker {
+	return func(w *world, h *bubble.Host) *contender {
+		e := must(election.New(h.Session, path, opts...))
+		c := as(h, e, "instance")
+		c.want, c.stop = e.Campaign, e.Resign
+		forward(w, c, e.Leader())
+		return c
+	}
+}
+
+// consumer is of a queue with one item, which the first one puts.
+func consumer(w *world, h *bubble.Host) *contender {
+	q := must(queue.New(h.Session, path, queue.WithMaxAttempts(1_000_000)))
+	if len(w.Server.Sessions()) < 3 {
+		must(q.Put(w.Context(), []byte("x")))
+	}
+	c := &contender{host: h, won: make(chan *grant, 100)}
+	c.want = func() {
+		from := must(q.Consume())
+		c.stop, c.close, c.ended, c.crash = from.Close, from.Close, from, panics(from, "from", "host")
+		forward(w, c, from.Items())
+	}
+	return c
+}
+
+// party is one of the two of a double barrier.
+func party(w *world, h *bubble.Host) *contender {
+	d := must(barrier.NewDouble(h.Session, path, 2))
+	c := as(h, d, "host")
+	c.want = d.Arrive
+	c.stop = func(context.Context) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.granted[len(w.granted)-1].(*barrier.Passage).Depart() // nobody else's are noted
+		return nil
+	}
+	forward(w, c, d.Entered())
+	return c
+}
+
+// other is the other one. It has departed, and waits for the end of the round.
+func other(w *world, h *bubble.Host) *contender {
+	d := must(barrier.NewDouble(h.Session, path, 2))
+	c := as(h, d, "host")
+	c.want = func() {
+		p := bubble.Get(w, d.Entered())
+		p.Depart()
+		go func() { // ends with the test
+			select {
+			case <-p.Left():
+				w.note(c, nil)
+			case <-w.Context().Done():
+			}
+		}()
+	}
+	c.stop = func(context.Context) error { d.Arrive(); return nil }
+	d.Arrive()
+	return c
+}
