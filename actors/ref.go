@@ -10,10 +10,10 @@ type envelope interface {
 	IgnoreDeadLetterLogging() // asks the library not to make a fuss, with a goroutine and a ticker, about one that comes too late
 }
 
-type letter[M any] struct{ message M }
+type wrapped[M any] struct{ message M }
 
 // IgnoreDeadLetterLogging is for the library.
-func (letter[M]) IgnoreDeadLetterLogging() {}
+func (wrapped[M]) IgnoreDeadLetterLogging() {}
 
 // Tell puts a message into the actor's mailbox. It never blocks. False means that the actor has
 // ended, or is about to, and will not receive the message; true means that it will, unless it is
@@ -22,7 +22,7 @@ func (r Ref[M]) Tell(m M) bool {
 	if r.at == nil || r.at.halted.Load() {
 		return false
 	}
-	r.at.system.proto.Root.Send(r.at.cell.pid, letter[M]{m})
+	r.at.system.proto.Root.Send(r.at.cell.pid, wrapped[M]{m})
 	return true
 }
 

@@ -68,7 +68,7 @@ func (p plan[M]) incarnate(n *node, number int) incarnation {
 type typed[M any] struct{ receiver Receiver[M] }
 
 func (t typed[M]) receive(m any) {
-	if m, ok := m.(letter[M]); ok {
+	if m, ok := m.(wrapped[M]); ok {
 		t.receiver.Receive(m.message)
 	}
 }

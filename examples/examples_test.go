@@ -54,7 +54,7 @@ var stories = map[string]string{
 	"phases":        `the rod is equal, bit for bit, to the one computed without workers`,
 	"rollingconfig": `every server runs with the last good configuration`,
 	"selectloop":    `seen: [12] grants, [12] terms, 3 jobs`,
-	"transfer":      `all 60 transfers are in both books or in none, and no money was lost`,
+	"transfer":      `all 60 transfers are in both ledgers or in none, and no money was lost`,
 }
 
 const limit = 2 * time.Minute // for one example on a busy machine

@@ -21,12 +21,12 @@ type Entered struct {
 }
 
 // Recovered: a host took over from one that crashed. Path is the znode that its predecessor had
-// standing in line in this epoch; Spent tells that a possession came of it already, so that it must
-// not be granted again. It comes right after EpochBegan, before any Wanted.
+// standing in line in this epoch; Granted tells that a possession came of it already, so that it
+// must not be granted again. It comes right after EpochBegan, before any Wanted.
 type Recovered struct {
-	Epoch uint64
-	Path  string
-	Spent bool
+	Epoch   uint64
+	Path    string
+	Granted bool
 }
 
 // Downgrade puts a reader's znode into the place in line of an own one, which is deleted in the
@@ -53,7 +53,7 @@ type Downgraded struct {
 type Record struct {
 	Epoch   uint64
 	Ask     uint64
-	Own     string // path of the own znode
+	Path    string // path of the own znode
 	Token   int64
 	Version int32
 }

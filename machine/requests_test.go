@@ -34,7 +34,7 @@ func TestEveryRequestIsNumbered(t *testing.T) {
 		"ensure":   {machine.Ensure{Path: "/a"}, machine.Ensure{Epoch: 1, Ask: 1, Path: "/a"}},
 		"remove":   {machine.Remove{Path: "/a"}, machine.Remove{Epoch: 1, Ask: 1, Path: "/a"}},
 		"enter":    {machine.Enter{Replace: "/a"}, machine.Enter{Epoch: 1, Ask: 1, Replace: "/a"}},
-		"record":   {machine.Record{Own: "/a"}, machine.Record{Epoch: 1, Ask: 1, Own: "/a"}},
+		"record":   {machine.Record{Path: "/a"}, machine.Record{Epoch: 1, Ask: 1, Path: "/a"}},
 		"wake":     {machine.Wake{After: 5}, machine.Wake{Ask: 1, After: 5}},
 	} {
 		t.Run(name, func(t *testing.T) {

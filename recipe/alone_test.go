@@ -53,7 +53,7 @@ func (a *alone) on(ev machine.Event) {
 		a.turn()
 	case machine.Recovered:
 		a.own = ev.Path
-		if ev.Spent {
+		if ev.Granted {
 			a.leave()
 			return
 		}
@@ -188,7 +188,7 @@ func (a *alone) turn() {
 	switch {
 	case a.state != machine.Determining || a.token == 0 || a.leaving:
 	case a.record:
-		a.do(machine.Record{Epoch: a.epoch, Ask: a.number(), Own: a.own, Token: a.token, Version: -1})
+		a.do(machine.Record{Epoch: a.epoch, Ask: a.number(), Path: a.own, Token: a.token, Version: -1})
 	default:
 		a.grant()
 	}

@@ -224,7 +224,7 @@ func (h *claimant[P]) forget() {
 
 func (h *claimant[P]) settle() {
 	h.ledger.mu.Lock()
-	over := h.ledger.closing && len(h.ledger.claims) == 0 && len(h.ledger.spent) == 0 && len(h.leaving) == 0
+	over := h.ledger.closing && len(h.ledger.claims) == 0 && len(h.ledger.used) == 0 && len(h.leaving) == 0
 	h.ledger.mu.Unlock()
 	if over {
 		h.actor.carryOut(machine.Stop{})

@@ -64,7 +64,7 @@ func (i *Claims[P]) Won() <-chan P { return i.won.C() }
 // left in ZooKeeper. If ctx ends first, the deletion goes on by itself until the epoch ends. If the
 // instance ends first, its Err is returned.
 func (i *Claims[P]) StandDown(ctx context.Context) error {
-	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
+	ctx, cancel := outlasting(ctx, i.cfg.Session, i.cfg.Path)
 	defer cancel()
 	c, fresh := i.ledger.withdrawStanding()
 	if c == nil {
@@ -110,7 +110,7 @@ func (i *Claims[P]) Claim(ctx context.Context, try bool, by Asked) (P, error) {
 	}
 	i.abandon(c, session.ErrReleased)
 	if ctx.Err() != nil {
-		err = inVain(err, i.cfg.Session, i.cfg.Path)
+		err = withHolder(err, i.cfg.Session, i.cfg.Path)
 	}
 	return none, err
 }
@@ -146,7 +146,7 @@ func (i *Claims[P]) Err() error { return i.host.Err() }
 // left in the background; ctx's error is returned. If it ends otherwise meanwhile, its Err is. Of
 // one that is over already there is nothing to report.
 func (i *Claims[P]) Close(ctx context.Context) error {
-	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
+	ctx, cancel := outlasting(ctx, i.cfg.Session, i.cfg.Path)
 	defer cancel()
 	if i.Err() != nil {
 		return i.host.Close(ctx)

@@ -39,7 +39,7 @@ func (i *Claims[P]) Downgrade(ctx context.Context, p *Possession) (P, error) {
 	if err := context.Cause(ctx); err != nil {
 		return none, err
 	}
-	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
+	ctx, cancel := outlasting(ctx, i.cfg.Session, i.cfg.Path)
 	defer cancel()
 	x := &downgrade{answer: make(chan downgradeResult, 1)}
 	if err := i.begin(p, x); err != nil {
@@ -122,7 +122,7 @@ func (h *claimant[P]) onDowngradeWanted(p *Possession) {
 	}
 }
 
-// downgrade puts a reader's znode into the place of a writer's. Its path is noted as spent before
+// downgrade puts a reader's znode into the place of a writer's. Its path is noted as used before
 // it is asked for, so that nobody takes it for a znode to be granted.
 func (h *claimant[P]) downgrade(e machine.Downgrade) {
 	parent, name := znode.Split(e.Path)
@@ -134,10 +134,10 @@ func (h *claimant[P]) downgrade(e machine.Downgrade) {
 	}
 	done := machine.Downgraded{Epoch: e.Epoch, Path: e.Path, New: znode.Join(parent, reader)}
 	h.ledger.mu.Lock()
-	if h.ledger.spent == nil {
-		h.ledger.spent = make(map[string]*Possession)
+	if h.ledger.used == nil {
+		h.ledger.used = make(map[string]*Possession)
 	}
-	h.ledger.spent[done.New] = h.ledger.spent[e.Path]
+	h.ledger.used[done.New] = h.ledger.used[e.Path]
 	h.ledger.mu.Unlock()
 	h.contender.exchange(done, znode.Notes{Placed: e.Token}.Write(h.cfg.Data))
 }
@@ -173,9 +173,9 @@ func (c *contender) exchange(done machine.Downgraded, data []byte) {
 // onDowngraded keeps the books of what exists.
 func (h *claimant[P]) onDowngraded(ev machine.Downgraded) {
 	h.ledger.mu.Lock()
-	p := h.ledger.spent[ev.Path]
+	p := h.ledger.used[ev.Path]
 	if ev.Gone || ev.Err != nil {
-		delete(h.ledger.spent, ev.New)
+		delete(h.ledger.used, ev.New)
 	}
 	h.ledger.mu.Unlock()
 	switch {

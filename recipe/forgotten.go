@@ -120,8 +120,8 @@ func (e *heldError) Error() string { return e.error.Error() + ": " + e.by }
 
 func (e *heldError) Unwrap() error { return e.error }
 
-// inVain adds to the end of a wait who in this process has what was waited for.
-func inVain(cause error, s *session.Session, path string) error {
+// withHolder adds to the end of a wait who in this process has what was waited for.
+func withHolder(cause error, s *session.Session, path string) error {
 	holders.mu.Lock()
 	defer holders.mu.Unlock()
 	for _, p := range holders.byLine[s.Path(path)] {

@@ -43,7 +43,7 @@ func (h *claimant[P]) carryOut(e machine.Effect) bool {
 	return true
 }
 
-// release notes the znode's path as spent before its deletion is asked for: should this incarnation
+// release notes the znode's path as used before its deletion is asked for: should this incarnation
 // crash, the request may still be carried out, and nobody is to take over what it deletes.
 func (h *claimant[P]) release(e machine.Release) {
 	h.leave(e.Path)
@@ -173,8 +173,8 @@ func (h *claimant[P]) endByMachine(e machine.End) {
 // gone notes that a znode of which a possession came is deleted.
 func (h *claimant[P]) gone(path string) {
 	h.ledger.mu.Lock()
-	p := h.ledger.spent[path]
-	delete(h.ledger.spent, path)
+	p := h.ledger.used[path]
+	delete(h.ledger.used, path)
 	h.ledger.mu.Unlock()
 	if p != nil {
 		p.freed.Close()

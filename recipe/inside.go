@@ -7,17 +7,17 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Inside tells whether ctx descends from the context of a possession in this line: whoever waits in
+// HeldIn tells whether ctx descends from the context of a possession in this line: whoever waits in
 // it for another would wait for himself.
-func (i *Claims[P]) Inside(ctx context.Context) bool { return i.Around(ctx) != nil }
+func (i *Claims[P]) HeldIn(ctx context.Context) bool { return i.HoldIn(ctx) != nil }
 
-// Around is the innermost possession in this line whose context ctx descends from; nil if there is
+// HoldIn is the innermost possession in this line whose context ctx descends from; nil if there is
 // none that stands.
-func (i *Claims[P]) Around(ctx context.Context) *session.Hold {
-	return around(ctx, i.cfg.Session, i.cfg.Path)
+func (i *Claims[P]) HoldIn(ctx context.Context) *session.Hold {
+	return innermost(ctx, i.cfg.Session, i.cfg.Path)
 }
 
-func around(ctx context.Context, s *session.Session, line string) *session.Hold {
+func innermost(ctx context.Context, s *session.Session, line string) *session.Hold {
 	for h := range session.HoldsFrom(ctx) {
 		if h.Err() == nil && within(h, s.Path(line)) && h.Session().Reaches(s) {
 			return h
@@ -32,11 +32,11 @@ func within(h *session.Hold, line string) bool {
 	return h.Session().Path(parent) == line || h.Session().Path(h.Path()) == line
 }
 
-// beyond is the context to wait in for the confirmation of a possession's end. One that ends with
-// the possession would end the wait before it has begun; then the session's timeout bounds it,
+// outlasting is the context to wait in for the confirmation of a possession's end. One that ends
+// with the possession would end the wait before it has begun; then the session's timeout bounds it,
 // since the znode is gone by then in any case.
-func beyond(ctx context.Context, s *session.Session, line string) (context.Context, context.CancelFunc) {
-	if around(ctx, s, line) == nil {
+func outlasting(ctx context.Context, s *session.Session, line string) (context.Context, context.CancelFunc) {
+	if innermost(ctx, s, line) == nil {
 		return ctx, func() {}
 	}
 	return Afterwards(ctx, s)

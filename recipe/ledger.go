@@ -17,7 +17,7 @@ type ledger[P any] struct {
 	claims   []*claim[P] // in the order in which they were wished, settled ones removed
 	standing *claim[P]   // the standing intent, nil if there is none
 	closing  bool
-	spent    map[string]*Possession // znodes of which a possession came, until they are gone
+	used     map[string]*Possession // znodes of which a possession came, until they are gone
 }
 
 // add enters a wish; nil if the instance is closing.
@@ -120,21 +120,21 @@ func (l *ledger[P]) close() []*claim[P] {
 
 // addSpent notes that a possession came of a znode. With the mutex.
 func (l *ledger[P]) addSpent(p *Possession) {
-	if l.spent == nil {
-		l.spent = make(map[string]*Possession)
+	if l.used == nil {
+		l.used = make(map[string]*Possession)
 	}
-	l.spent[p.Path()] = p
+	l.used[p.Path()] = p
 }
 
 // markSpent notes that nothing may come of a znode any more, whether a possession has or not.
 func (l *ledger[P]) markSpent(path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.spent == nil {
-		l.spent = make(map[string]*Possession)
+	if l.used == nil {
+		l.used = make(map[string]*Possession)
 	}
-	if l.spent[path] == nil {
-		l.spent[path] = &Possession{freed: notify.NewLatch()}
+	if l.used[path] == nil {
+		l.used[path] = &Possession{freed: notify.NewLatch()}
 	}
 }
 
@@ -142,7 +142,7 @@ func (l *ledger[P]) markSpent(path string) {
 func (l *ledger[P]) stands(p *Possession) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.spent[p.Path()] == p
+	return l.used[p.Path()] == p
 }
 
 // takeSpent forgets the znodes of which a possession came, because they are gone, or the instance
@@ -150,7 +150,7 @@ func (l *ledger[P]) stands(p *Possession) bool {
 func (l *ledger[P]) takeSpent() map[string]*Possession {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	spent := l.spent
-	l.spent = nil
-	return spent
+	used := l.used
+	l.used = nil
+	return used
 }

@@ -54,9 +54,9 @@ var errGivenUp = fmt.Errorf("%w", session.ErrClosed)
 // GiveUp is Release for those who do not wait for the confirmation. It does not block.
 func (p *Possession) GiveUp() { p.release(released{p}) }
 
-// Forfeit is GiveUp for a possession that ends because its holder has lost another that belongs to
+// Lose is GiveUp for a possession that ends because its holder has lost another that belongs to
 // it. It ends with session.ErrReleased, but where a delay is kept, that applies.
-func (p *Possession) Forfeit() {
+func (p *Possession) Lose() {
 	p.forfeited.Store(true)
 	p.release(lost{p})
 }
@@ -66,7 +66,7 @@ func (p *Possession) Forfeit() {
 // if that came first, or ctx's error; then the deletion goes on by itself until the epoch ends.
 func (p *Possession) Release(ctx context.Context) error {
 	parent, _ := znode.Split(p.Path())
-	ctx, cancel := beyond(ctx, p.Session(), parent)
+	ctx, cancel := outlasting(ctx, p.Session(), parent)
 	defer cancel()
 	p.GiveUp()
 	if err := p.Err(); !isReleased(err) {

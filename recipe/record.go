@@ -24,7 +24,7 @@ func (c *contender) writeRecord(e machine.Record) {
 	if e.Version >= 0 {
 		op = session.SetOp(c.record(), data, e.Version)
 	}
-	c.client.Commit(e.Epoch, []session.Op{session.CheckOp(e.Own, -1), op}, func(_ []session.Result, err error) {
+	c.client.Commit(e.Epoch, []session.Op{session.CheckOp(e.Path, -1), op}, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
 			c.answer(nil, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})

@@ -36,7 +36,7 @@ func (h *claimant[P]) takesOver(standing []string) string {
 		return ""
 	}
 	for _, path := range standing {
-		if _, spent := h.ledger.spent[path]; !spent {
+		if _, used := h.ledger.used[path]; !used {
 			return path
 		}
 	}

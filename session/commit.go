@@ -40,11 +40,11 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 	if err := s.requests.fits(t.size()); err != nil {
 		return nil, err
 	}
-	inside, cancel := Within(ctx, h)
+	scope, cancel := Within(ctx, h)
 	defer cancel()
 	var at connRef
 	for {
-		if at, err = s.requests.conn(inside, h.epoch, at); err != nil {
+		if at, err = s.requests.conn(scope, h.epoch, at); err != nil {
 			return nil, h.why(ctx, err)
 		}
 		results, err := send(ctx, &s.requests, h.epoch.conn, t.send)
@@ -148,7 +148,7 @@ func (z *znodes) commitOnce(e *epoch, t *transaction) (results []Result, sent sp
 	err = z.insist(e, func(c *zkconn.Conn) (err error) {
 		if lost {
 			if err := caughtUp(c, "/"); err != nil {
-				return anew(err) // what a server says against that says nothing of the transaction
+				return retried(err) // what a server says against that says nothing of the transaction
 			}
 			sent.until = c.LastZxid()
 			return ErrUnknownOutcome

@@ -16,27 +16,27 @@ import (
 // deposed: by its own clock it has, and the others keep it, with every znode, until it expires
 // there. So the next epoch confirms it with a quorum, before it begins.
 
-// witness is an ephemeral znode that exists, or may, while the ZooKeeper session of an epoch lives.
-type witness struct {
+// evidence is an ephemeral znode that exists, or may, while the session of an epoch lives.
+type evidence struct {
 	parent string // absolute
 	head   string // what its name begins with
-	whole  bool   // that is all of its name
+	exact  bool   // that is all of its name
 }
 
-// fewWitnesses are enough of those that stand for certain: they end with their session alone. One
+// enough are so many of those that stand for certain: they end with their session alone. One
 // of them might be deleted by somebody else.
-const fewWitnesses = 3
+const enough = 3
 
-// witnesses are the znodes that show whether the ZooKeeper session of the record is over: a few of
+// evidence are the znodes that show whether the ZooKeeper session of the record is over: a few of
 // those that stand for certain, or else all that may; and those whose creation is under way.
-func (l *ledger) witnesses(space *namespace) []witness {
-	var certain, doubtful, underway []witness
-	seen := make(map[witness]bool)
+func (l *ledger) evidence(space *namespace) []evidence {
+	var certain, doubtful, underway []evidence
+	seen := make(map[evidence]bool)
 	for c := range l.all {
-		w := witness{parent: space.path(c.parent), head: c.head, whole: c.form == znode.Alone}
+		w := evidence{parent: space.path(c.parent), head: c.head, exact: c.form == znode.Alone}
 		if c.path != "" {
 			w.parent, w.head = znode.Split(space.path(c.path))
-			w.whole = true
+			w.exact = true
 		}
 		switch {
 		case seen[w]:
@@ -44,7 +44,7 @@ func (l *ledger) witnesses(space *namespace) []witness {
 			underway = append(underway, w)
 		case c.suspect || c.doubtful || c.leaving:
 			doubtful = append(doubtful, w)
-		case len(certain) < fewWitnesses:
+		case len(certain) < enough:
 			certain = append(certain, w)
 		}
 		seen[w] = true
@@ -110,11 +110,11 @@ func (e *epoch) confirm(before *epoch) error {
 // has expired, if the servers had a leader.
 func (e *epoch) longAgo() bool { return time.Since(e.lost) > 2*e.timeout }
 
-// goneWith is [errStands] if there is a znode of the epoch's session that may be the witness. Names
-// come again, sessions do not.
-func (w witness) goneWith(c *zkconn.Conn, before *epoch, listed map[string][]string) error {
+// goneWith is [errStands] if there is a znode of the epoch's session that may be the evidence.
+// Names come again, sessions do not.
+func (w evidence) goneWith(c *zkconn.Conn, before *epoch, listed map[string][]string) error {
 	names := []string{w.head}
-	if !w.whole {
+	if !w.exact {
 		if _, known := listed[w.parent]; !known {
 			all, _, err := c.Children(w.parent, false)
 			if err != nil && !errors.Is(err, ErrNoNode) {
@@ -128,7 +128,7 @@ func (w witness) goneWith(c *zkconn.Conn, before *epoch, listed map[string][]str
 		if !strings.HasPrefix(name, w.head) {
 			continue
 		}
-		if !w.whole && before.longAgo() { // there are many, each of which is read
+		if !w.exact && before.longAgo() { // there are many, each of which is read
 			return nil
 		}
 		stat, exists, err := c.Exists(znode.Join(w.parent, name), false)

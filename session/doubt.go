@@ -9,9 +9,9 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// sight is what is seen at a path. Of what may not be read, it is known whether it is the
+// observed is what is seen at a path. Of what may not be read, it is known whether it is the
 // session's.
-type sight struct {
+type observed struct {
 	path   string // absolute
 	exists bool
 	unread bool
@@ -19,7 +19,7 @@ type sight struct {
 	stat   Stat
 }
 
-func look(conn *zkconn.Conn, path string) (s sight, err error) {
+func look(conn *zkconn.Conn, path string) (s observed, err error) {
 	s.path = path
 	s.data, s.stat, err = conn.Get(path, false)
 	switch {
@@ -48,10 +48,10 @@ func (z *znodes) owned(c *contender) (bool, error) {
 	case path == "":
 		return z.search(c)
 	}
-	var s sight
+	var s observed
 	err := z.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
 		s, err = look(conn, z.space.path(path))
-		return anew(err)
+		return retried(err)
 	})
 	if err != nil {
 		return false, err
@@ -78,14 +78,14 @@ func (z *znodes) owned(c *contender) (bool, error) {
 // [ErrClosed].
 func (z *znodes) search(c *contender) (bool, error) {
 	known, others := z.neighbours(c) // before the listing: what goes meanwhile may still be in it
-	var seen []sight
+	var seen []observed
 	try := 0
 	err := z.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
 		seen, err = z.numbered(conn, z.space.path(c.parent), c.head)
 		if try++; try == 1 && err != nil && definite(err) {
 			z.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", c.parent, "error", err)
 		}
-		return anew(err)
+		return retried(err)
 	})
 	if err != nil {
 		return false, err
@@ -101,14 +101,14 @@ func (z *znodes) search(c *contender) (bool, error) {
 	for _, o := range others {
 		known[o.path] = true
 	}
-	seen = slices.DeleteFunc(seen, func(s sight) bool {
+	seen = slices.DeleteFunc(seen, func(s observed) bool {
 		path := z.space.relative(s.path)
 		other := known[path] || l.ledger.byPath[path] != nil
 		return other || s.stat.EphemeralOwner != c.epoch.sessionID || !c.sent.covers(s.stat.Czxid) || l.ledger.contested(c, s)
 	})
 	i := slices.IndexFunc(seen, c.looksLike)
 	if i < 0 {
-		i = slices.IndexFunc(seen, func(s sight) bool { return s.unread && s.stat.Czxid != 0 })
+		i = slices.IndexFunc(seen, func(s observed) bool { return s.unread && s.stat.Czxid != 0 })
 	}
 	if i < 0 {
 		l.ledger.strike(c)
@@ -120,7 +120,7 @@ func (z *znodes) search(c *contender) (bool, error) {
 }
 
 // numbered are the sequential znodes of that name.
-func (z *znodes) numbered(conn *zkconn.Conn, parent, head string) ([]sight, error) {
+func (z *znodes) numbered(conn *zkconn.Conn, parent, head string) ([]observed, error) {
 	names, _, err := conn.Children(parent, false)
 	if errors.Is(err, ErrNoNode) {
 		return nil, nil
@@ -128,7 +128,7 @@ func (z *znodes) numbered(conn *zkconn.Conn, parent, head string) ([]sight, erro
 	if err != nil {
 		return nil, err
 	}
-	var seen []sight
+	var seen []observed
 	for _, name := range names {
 		if !znode.Numbered(head, name) {
 			continue
@@ -164,7 +164,7 @@ func (z *znodes) neighbours(c *contender) (known map[string]bool, unanswered []*
 
 // contested: another client's create of the same name, whose answer was lost too, may have made
 // this, and the data do not tell that it was c's. Nothing is done to it then.
-func (l *ledger) contested(c *contender, s sight) bool {
+func (l *ledger) contested(c *contender, s observed) bool {
 	for o := range l.all {
 		rival := o.client != c.client && o.sameName(c) && o.path == "" && o.doubtful && o.sent.covers(s.stat.Czxid)
 		if rival && (!c.looksLike(s) || o.looksLike(s)) {
@@ -177,4 +177,4 @@ func (l *ledger) contested(c *contender, s sight) bool {
 // sameName: only their numbers tell them apart.
 func (c *contender) sameName(o *contender) bool { return c.parent == o.parent && c.head == o.head }
 
-func (c *contender) looksLike(s sight) bool { return !s.unread && znode.Same(c.data, s.data) }
+func (c *contender) looksLike(s observed) bool { return !s.unread && znode.Same(c.data, s.data) }

@@ -31,7 +31,7 @@ type epoch struct {
 	over    bool
 	cause   error         // why it is over
 	gone    *notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
-	left    []witness     // of an epoch that is said to have expired: what may stand at the servers if that is wrong
+	left    []evidence    // of an epoch that is said to have expired: what may stand at the servers if that is wrong
 	before  *epoch        // said to have expired, and not known to be gone: this one begins when it is
 
 	watched *watched // has a mutex of its own
@@ -149,7 +149,7 @@ func (e *epoch) endGuarded(cause, holds error) (first bool) {
 	}
 	e.over, e.up, e.server, e.address, e.cause = true, false, "", "", cause
 	if errors.Is(cause, ErrExpired) {
-		e.left = g.ledger.witnesses(&e.session.space)
+		e.left = g.ledger.evidence(&e.session.space)
 		e.saidOver()
 	}
 	g.holds.endAll(holds)

@@ -182,7 +182,7 @@ func finish(ended []*Hold) {
 	for _, h := range ended {
 		h.cancel(h.reason)
 		for _, w := range h.wholes {
-			if w.fall(h.reason) {
+			if w.markOver(h.reason) {
 				wholes = append(wholes, w)
 			}
 		}

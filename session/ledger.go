@@ -45,7 +45,7 @@ func (s span) covers(czxid int64) bool { return czxid == 0 || s.after < czxid &&
 type ledger struct {
 	all    map[*contender]struct{}
 	byPath map[string]*contender
-	turns  map[alike]*notify.Latch // of those whose creates are under way: see turn
+	turns  map[createKey]*notify.Latch // of those whose creates are under way: see turn
 }
 
 func (l *ledger) enter(c *contender) {
@@ -101,9 +101,9 @@ func (l *ledger) at(t *Client, path string) *contender {
 	if c == nil || c.form != znode.Alone || c.client == t {
 		return c
 	}
-	for _, own := range l.of(t) {
-		if own.path == path {
-			return own
+	for _, o := range l.of(t) {
+		if o.path == path {
+			return o
 		}
 	}
 	return nil

@@ -32,9 +32,9 @@ func (s *Session) Beside(other *Session) bool {
 
 // namespace is the part of ZooKeeper's tree that a session sees.
 type namespace struct {
-	root string // what every path is below: chroot and namespace; "" if there is neither
-	acl  []ACL  // of the znodes that are made below root
-	own  []ACL  // of root itself, and what is above it
+	root    string // what every path is below: chroot and namespace; "" if there is neither
+	acl     []ACL  // of the znodes that are made below root
+	rootACL []ACL  // of root itself, and what is above it
 }
 
 // path is the absolute path of one of the session's.
@@ -105,7 +105,7 @@ func (n *namespace) ensure(c *zkconn.Conn, path string, mode int32) error {
 func (n *namespace) make(c *zkconn.Conn, path string, mode int32) error {
 	acl := n.acl
 	if len(path) <= len(n.root) {
-		mode, acl = jute.FlagPersistent, n.own
+		mode, acl = jute.FlagPersistent, n.rootACL
 	}
 	_, err := c.Create(path, nil, mode, 0, acl)
 	if mode == jute.FlagContainer && errors.Is(err, ErrUnsupported) {

@@ -36,7 +36,7 @@ func (t *Client) Recover(number uint64, done func(standing, leaving []string, er
 		for _, write := range underway {
 			<-write.C() // with the epoch at the latest
 		}
-		if err := z.insist(e, func(c *zkconn.Conn) error { return anew(caughtUp(c, "/")) }); err != nil {
+		if err := z.insist(e, func(c *zkconn.Conn) error { return retried(caughtUp(c, "/")) }); err != nil {
 			done(nil, nil, err)
 			return
 		}

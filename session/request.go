@@ -72,9 +72,9 @@ func (c connRef) lost(err error) connRef {
 // errAgain lets insist ask again after a pause, as an overloaded server does.
 var errAgain = errors.New("to be asked again")
 
-// anew lets insist ask again whatever a server says against it: for what must be known before
+// retried lets insist ask again whatever a server says against it: for what must be known before
 // anything else can be done. nil stays nil.
-func anew(err error) error {
+func retried(err error) error {
 	if err != nil && definite(err) {
 		return errAgain
 	}

@@ -72,8 +72,8 @@ func isHost(addr string) bool {
 	if !strings.ContainsAny(addr, ":[]") {
 		return true
 	}
-	if inside, ok := strings.CutPrefix(addr, "["); ok {
-		addr, ok = strings.CutSuffix(inside, "]")
+	if rest, ok := strings.CutPrefix(addr, "["); ok {
+		addr, ok = strings.CutSuffix(rest, "]")
 		if !ok {
 			return false
 		}

@@ -30,11 +30,11 @@ func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, Stat, error)
 		if !c.form.Fits(c.head, name) || other && c.form != znode.Alone {
 			continue
 		}
-		stat, own, err := c.recognise(conn, path)
+		stat, mine, err := c.recognise(conn, path)
 		if err != nil {
 			return "", Stat{}, err
 		}
-		if own && !(other && isIt(czxid, stat)) && g.reserve(c, path, stat) {
+		if mine && !(other && isIt(czxid, stat)) && g.reserve(c, path, stat) {
 			return path, stat, nil
 		}
 	}
@@ -43,7 +43,7 @@ func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, Stat, error)
 
 // recognise tells whether a znode is one that this session made with the contender's data. One that
 // it may not read is told by its owner alone.
-func (c *contender) recognise(conn *zkconn.Conn, path string) (stat Stat, own bool, err error) {
+func (c *contender) recognise(conn *zkconn.Conn, path string) (stat Stat, mine bool, err error) {
 	data, stat, err := conn.Get(path, false)
 	same := znode.Same(c.data, data)
 	if errors.Is(err, ErrNoAuth) {
@@ -88,8 +88,8 @@ func (z *znodes) reserve(c *contender, path string, stat Stat) bool {
 	return l.ledger.stands(c, path)
 }
 
-// alike is what contenders have in common that only the record can tell apart.
-type alike struct {
+// createKey is what contenders have in common that only the record can tell apart.
+type createKey struct {
 	parent string
 	form   znode.Form
 	data   string
@@ -102,7 +102,7 @@ func (z *znodes) turn(c *contender) (done func()) {
 	if c.form.Named() {
 		return func() {}
 	}
-	key := alike{c.parent, c.form, string(c.data)}
+	key := createKey{c.parent, c.form, string(c.data)}
 	l := z.state.lock()
 	for before := l.ledger.turns[key]; before != nil; before = l.ledger.turns[key] {
 		l.unlock()
@@ -111,14 +111,14 @@ func (z *znodes) turn(c *contender) (done func()) {
 	}
 	defer l.unlock()
 	if l.ledger.turns == nil {
-		l.ledger.turns = make(map[alike]*notify.Latch)
+		l.ledger.turns = make(map[createKey]*notify.Latch)
 	}
-	own := notify.NewLatch()
-	l.ledger.turns[key] = own
+	latch := notify.NewLatch()
+	l.ledger.turns[key] = latch
 	return func() {
 		l := z.state.lock()
 		delete(l.ledger.turns, key)
 		l.unlock()
-		own.Close()
+		latch.Close()
 	}
 }

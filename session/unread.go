@@ -16,11 +16,11 @@ func lookOwn(c *zkconn.Conn, path string) (Stat, bool, error) {
 	if !errors.Is(err, ErrNoAuth) {
 		return stat, exists, err
 	}
-	own, err := c.Ephemerals(path)
+	paths, err := c.Ephemerals(path)
 	if err != nil {
 		return Stat{}, false, err
 	}
-	if slices.Contains(own, path) {
+	if slices.Contains(paths, path) {
 		return Stat{EphemeralOwner: c.SessionID()}, true, nil
 	}
 	return Stat{}, true, nil

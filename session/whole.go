@@ -16,7 +16,7 @@ import (
 // held; it must not block. The function that is returned ends the whole and leaves its parts alone;
 // false: it was over already, or a part had outlived its session's trust, as with [Client.End].
 // parts are not empty, and none of them is a whole.
-func JoinHolds(parts []*Hold, ended func(cause error)) (whole *Hold, end func(cause error) bool) {
+func JoinHolds(parts []*Hold, ended func(cause error)) (joined *Hold, end func(cause error) bool) {
 	first := parts[0]
 	h := &Hold{
 		session: first.session, client: first.client, epoch: first.epoch, path: first.path, token: first.token,
@@ -26,11 +26,11 @@ func JoinHolds(parts []*Hold, ended func(cause error)) (whole *Hold, end func(ca
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, h.under(nil)))
 	end = func(cause error) bool {
 		if cause == ErrReleased {
-			if lost := h.lostPart(); lost != nil && h.fall(lost) {
+			if lost := h.lostPart(); lost != nil && h.markOver(lost) {
 				h.fallen()
 			}
 		}
-		over := h.fall(ending(cause))
+		over := h.markOver(ending(cause))
 		if over {
 			h.fallen()
 		}
@@ -39,7 +39,7 @@ func JoinHolds(parts []*Hold, ended func(cause error)) (whole *Hold, end func(ca
 	}
 	for _, p := range parts {
 		if err := p.bind(h); err != nil {
-			if h.fall(err) {
+			if h.markOver(err) {
 				h.fallen()
 			}
 			break
@@ -57,18 +57,18 @@ func ending(cause error) error {
 }
 
 // bind makes a whole end with this part; the error is how the part ended if it is over already.
-func (h *Hold) bind(whole *Hold) error {
+func (h *Hold) bind(joined *Hold) error {
 	g := h.session.state.lock()
 	defer g.unlock()
 	if h.over.Load() {
 		return h.reason
 	}
-	h.wholes = append(h.wholes, whole)
+	h.wholes = append(h.wholes, joined)
 	return nil
 }
 
-// fall makes a whole over; false if it was.
-func (h *Hold) fall(reason error) bool {
+// markOver makes a whole over; false if it was.
+func (h *Hold) markOver(reason error) bool {
 	if h.over.Swap(true) {
 		return false
 	}

@@ -99,10 +99,10 @@ func (z *znodes) exists(t *Client, e *epoch, path string) (exists bool, err erro
 	err = z.insist(e, func(conn *zkconn.Conn) (err error) {
 		if c != nil && c.form == znode.Alone {
 			exists, err = z.stands(conn, &seen, c)
-			return anew(err)
+			return retried(err)
 		}
 		exists, err = stands(conn, z.space.path(path))
-		return anew(err)
+		return retried(err)
 	})
 	if err == nil && !exists {
 		z.removed(c, path)

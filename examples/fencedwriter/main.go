@@ -33,20 +33,20 @@ const lockPath = "/locks/ledger"
 func main() { ground.Main("fencedwriter", tell) }
 
 func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
-	book, err := openLedger()
+	ledger, err := openLedger()
 	if err != nil {
 		return err
 	}
-	defer book.close()
+	defer ledger.close()
 
 	var pause pause
-	sleepy, err := newWriter(ctx, g, "sleepy", book.url, session.WithDialer(pause.dial))
+	sleepy, err := newWriter(ctx, g, "sleepy", ledger.url, session.WithDialer(pause.dial))
 	if err != nil {
 		return err
 	}
 	defer sleepy.close()
 	defer pause.end() // whatever the outcome
-	brisk, err := newWriter(ctx, g, "brisk", book.url)
+	brisk, err := newWriter(ctx, g, "brisk", ledger.url)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	fmt.Fprintf(out, "the ledger: %v\n", err)
 	<-grant.Done()
 	fmt.Fprintf(out, "sleepy learns that it lost the lock: %v\n", grant.Err())
-	fmt.Fprintf(out, "the ledger contains: %q\n", book.all())
+	fmt.Fprintf(out, "the ledger contains: %q\n", ledger.all())
 	return second.Release(ctx)
 }
 

@@ -69,19 +69,19 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%d jobs are in the queue\n", n)
 
-	book := newBook(out)
-	if err := work(ctx, g, book); err != nil {
+	ledger := newLedger(out)
+	if err := work(ctx, g, ledger); err != nil {
 		return err
 	}
-	letter, err := dead.Take(ctx)
+	returned, err := dead.Take(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "a dead letter: %q\n", letter.Data())
-	if err := letter.Ack(ctx); err != nil {
+	fmt.Fprintf(out, "a dead letter: %q\n", returned.Data())
+	if err := returned.Ack(ctx); err != nil {
 		return err
 	}
-	return verdict(ctx, line, dead, book, string(letter.Data()), out)
+	return verdict(ctx, line, dead, ledger, string(returned.Data()), out)
 }
 
 // newLine is the queue as all processes have it.
@@ -92,25 +92,25 @@ func newLine(s *session.Session) (*queue.Queue, error) {
 
 // work runs the workers until every job that can be done is done, and the other one has failed as
 // often as it may.
-func work(ctx context.Context, g *ground.Ground, book *book) error {
+func work(ctx context.Context, g *ground.Ground, ledger *ledger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // ends when the work is done, or with ctx
 		select {
-		case <-book.finished:
+		case <-ledger.finished:
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
 	var all errgroup.Group
 	for i := range workers {
-		all.Go(func() error { return newWorker(g, i, book).run(ctx) })
+		all.Go(func() error { return newWorker(g, i, ledger).run(ctx) })
 	}
 	return all.Wait()
 }
 
 // verdict checks the result.
-func verdict(ctx context.Context, line, dead *queue.Queue, book *book, letter string, out io.Writer) error {
+func verdict(ctx context.Context, line, dead *queue.Queue, ledger *ledger, returned string, out io.Writer) error {
 	left, err := line.Len(ctx)
 	if err != nil {
 		return err
@@ -119,12 +119,12 @@ func verdict(ctx context.Context, line, dead *queue.Queue, book *book, letter st
 	if err != nil {
 		return err
 	}
-	if left != 0 || more != 0 || letter != hopeless {
-		return fmt.Errorf("%d jobs and %d dead letters are left; the dead letter was %q", left, more, letter)
+	if left != 0 || more != 0 || returned != hopeless {
+		return fmt.Errorf("%d jobs and %d dead letters are left; the dead letter was %q", left, more, returned)
 	}
-	if err := book.check(); err != nil {
+	if err := ledger.check(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "every job was done once; %d deliveries in all\n", book.delivered())
+	fmt.Fprintf(out, "every job was done once; %d deliveries in all\n", ledger.delivered())
 	return nil
 }

@@ -15,15 +15,15 @@ import (
 
 // worker simulates one process.
 type worker struct {
-	ground *ground.Ground
-	name   string
-	book   *book
-	wire   wire
-	died   bool
+	ground  *ground.Ground
+	name    string
+	ledger  *ledger
+	network network
+	died    bool
 }
 
-func newWorker(g *ground.Ground, number int, b *book) *worker {
-	return &worker{ground: g, name: fmt.Sprintf("worker %d", number), book: b}
+func newWorker(g *ground.Ground, number int, b *ledger) *worker {
+	return &worker{ground: g, name: fmt.Sprintf("worker %d", number), ledger: b}
 }
 
 var (
@@ -33,7 +33,7 @@ var (
 
 // run takes jobs until ctx ends, or the worker dies.
 func (w *worker) run(ctx context.Context) error {
-	s, err := w.ground.Open(ctx, session.WithDialer(w.wire.dial))
+	s, err := w.ground.Open(ctx, session.WithDialer(w.network.dial))
 	if err != nil {
 		return unlessOver(ctx, err)
 	}
@@ -53,7 +53,7 @@ func (w *worker) run(ctx context.Context) error {
 			return nil
 		case err := <-jobs.Errors():
 			if err != nil { // nil: it is closed, as Items is
-				w.book.note("%s skips: %v", w.name, err)
+				w.ledger.note("%s skips: %v", w.name, err)
 			}
 		case job, open := <-jobs.Items():
 			if !open {
@@ -61,7 +61,7 @@ func (w *worker) run(ctx context.Context) error {
 			}
 			if err := w.handle(ctx, job); errors.Is(err, errDied) {
 				w.died = true
-				w.wire.cut() // its messages no longer reach ZooKeeper
+				w.network.cut() // its messages no longer reach ZooKeeper
 				return nil
 			} else if err != nil {
 				return unlessOver(ctx, err)
@@ -87,21 +87,21 @@ func (w *worker) handle(ctx context.Context, job *queue.Item) error {
 	err := w.do(job)
 	switch {
 	case errors.Is(err, errDied):
-		w.book.note("%s dies of %q", w.name, job.Data())
+		w.ledger.note("%s dies of %q", w.name, job.Data())
 		return err
 	case err != nil:
-		w.book.note("%s gives %q back after attempt %d: %v", w.name, job.Data(), job.Attempt(), err)
+		w.ledger.note("%s gives %q back after attempt %d: %v", w.name, job.Data(), job.Attempt(), err)
 		err = job.Nack(ctx, pause(job)...)
 		if string(job.Data()) == hopeless && job.Attempt() >= attempts && (err == nil || errors.Is(err, session.ErrLost)) {
-			w.book.bury()
+			w.ledger.bury()
 		}
 	default:
 		if err = job.Ack(ctx); err == nil {
-			w.book.done(string(job.Data()))
+			w.ledger.done(string(job.Data()))
 		}
 	}
 	if errors.Is(err, session.ErrLost) {
-		w.book.note("%s has lost %q: it is somebody else's", w.name, job.Data())
+		w.ledger.note("%s has lost %q: it is somebody else's", w.name, job.Data())
 		return nil
 	}
 	return err
@@ -117,12 +117,12 @@ func pause(job *queue.Item) []queue.NackOption {
 
 // do does the job.
 func (w *worker) do(job *queue.Item) error {
-	w.book.deliver()
+	w.ledger.deliver()
 	switch data := string(job.Data()); {
 	case data == fatal && job.Attempt() == 1:
 		return errDied
 	case data == fatal:
-		w.book.note("%s does %q, at attempt %d", w.name, data, job.Attempt())
+		w.ledger.note("%s does %q, at attempt %d", w.name, data, job.Attempt())
 	case data == hopeless, data == moody && job.Attempt() < attempts:
 		return errMood
 	}
@@ -136,9 +136,9 @@ func unlessOver(ctx context.Context, err error) error {
 	return err
 }
 
-// wire is a worker's connection to ZooKeeper. When it is cut, it is silent, like that of a process
-// that has died.
-type wire struct {
+// network is a worker's connection to ZooKeeper. When it is cut, it is silent, like that of a
+// process that has died.
+type network struct {
 	mu    sync.Mutex
 	dead  bool
 	conns []net.Conn
@@ -146,7 +146,7 @@ type wire struct {
 
 var errCut = errors.New("this process is dead")
 
-func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+func (w *network) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	d := net.Dialer{Timeout: time.Second}
 	c, err := d.DialContext(ctx, network, addr)
 	if err != nil {
@@ -162,7 +162,7 @@ func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	return c, nil
 }
 
-func (w *wire) cut() {
+func (w *network) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.dead = true

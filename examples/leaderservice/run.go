@@ -50,12 +50,12 @@ func lead(ctx context.Context, g *ground.Ground, s *session.Session, out io.Writ
 			return err
 		}
 	}
-	book := &watcher{session: s, out: out, terms: map[int64]string{}}
+	ledger := &watcher{session: s, out: out, terms: map[int64]string{}}
 	first, token, err := leader(ctx, lines, out)
 	if err != nil {
 		return err
 	}
-	if err := book.count(ctx, token, 5); err != nil {
+	if err := ledger.count(ctx, token, 5); err != nil {
 		return err
 	}
 
@@ -68,7 +68,7 @@ func lead(ctx context.Context, g *ground.Ground, s *session.Session, out io.Writ
 		return err
 	}
 	fmt.Fprintf(out, "  after %v: the session had to expire first\n", time.Since(begun).Round(time.Millisecond))
-	if err := book.count(ctx, token, 5); err != nil {
+	if err := ledger.count(ctx, token, 5); err != nil {
 		return err
 	}
 
@@ -81,10 +81,10 @@ func lead(ctx context.Context, g *ground.Ground, s *session.Session, out io.Writ
 		return err
 	}
 	fmt.Fprintf(out, "  after %v: it has resigned\n", time.Since(begun).Round(time.Millisecond))
-	if err := book.count(ctx, token, 5); err != nil {
+	if err := ledger.count(ctx, token, 5); err != nil {
 		return err
 	}
-	return book.verdict()
+	return ledger.verdict()
 }
 
 // leader waits for the next leader, and returns it with its token.

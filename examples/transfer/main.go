@@ -1,4 +1,4 @@
-// Transfer moves money between two account services that keep their books in separate files, by
+// Transfer moves money between two account services that keep their ledgers in separate files, by
 // two-phase commit, while all processes are killed at random.
 //
 //	go run ./examples/transfer            # on a ZooKeeper server inside this program
@@ -6,16 +6,16 @@
 //
 // # What happens
 //
-// North and south are processes with accounts in a bbolt file each (books.go, site.go). A third
+// North and south are processes with accounts in a bbolt file each (ledger.go, site.go). A third
 // process, the coordinator (coordinator.go), moves money from accounts of one to accounts of the
-// other: either both books have the transfer, or neither has. A site writes a transfer to its book,
-// with the money set aside, before it votes to commit, so that it can keep its promise after a
-// crash. A site that can't pay votes to abort. A transfer that was aborted because a process had
-// died is repeated.
+// other: either both ledgers have the transfer, or neither has. A site writes a transfer to its
+// ledger, with the money set aside, before it votes to commit, so that it can keep its promise
+// after a crash. A site that can't pay votes to abort. A transfer that was aborted because a
+// process had died is repeated.
 //
 // The parent (parent.go) kills one of the three now and then, whatever it is doing, and restarts
-// it. In the end it opens both books: every transfer is in both or in neither, nothing is left set
-// aside, and the sum of all accounts is unchanged. The program exits with status 0 only then.
+// it. In the end it opens both ledgers: every transfer is in both or in neither, nothing is left
+// set aside, and the sum of all accounts is unchanged. The program exits with status 0 only then.
 package main
 
 import (

@@ -18,7 +18,7 @@ import (
 
 const patience = 3 * time.Minute // for all transfers
 
-// parent starts the three processes, kills them at random, and checks the books at the end.
+// parent starts the three processes, kills them at random, and checks the ledgers at the end.
 func parent(ctx context.Context, g *ground.Ground, transfers, kills int, out io.Writer) (err error) {
 	if transfers < 1 || kills < 0 {
 		return errors.New("-transfers must be positive, and -kills must not be negative")

@@ -46,7 +46,7 @@ func site(ctx context.Context, g *ground.Ground, name, dir string) error {
 
 // handle handles one transfer at one site: promise, vote, wait for the decision, carry it out,
 // acknowledge. After a crash at any point, the transfer is offered again.
-func handle(ctx context.Context, b *book, p *twopc.Proposal) error {
+func handle(ctx context.Context, b *ledger, p *twopc.Proposal) error {
 	t, err := parse(p.ID(), p.Payload())
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func handle(ctx context.Context, b *book, p *twopc.Proposal) error {
 	return unlessOver(ctx, p.Ack(ctx))
 }
 
-func vote(ctx context.Context, b *book, p *twopc.Proposal, t transfer) error {
+func vote(ctx context.Context, b *ledger, p *twopc.Proposal, t transfer) error {
 	err := b.promise(t)
 	switch {
 	case err == nil:
@@ -85,7 +85,7 @@ func vote(ctx context.Context, b *book, p *twopc.Proposal, t transfer) error {
 	case errors.Is(err, errPoor):
 		err = p.Abort(ctx, err.Error())
 	default:
-		return fmt.Errorf("the book of %s: %w", b.site, err)
+		return fmt.Errorf("the ledger of %s: %w", b.site, err)
 	}
 	if errors.Is(err, twopc.ErrDecided) {
 		return nil // it was aborted before this site had voted

@@ -12,7 +12,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc"
 )
 
-// verdict opens both books and compares them.
+// verdict opens both ledgers and compares them.
 func verdict(dir string, transfers, killed int, out io.Writer) error {
 	var sum int64
 	var made [2]map[string]bool
@@ -41,16 +41,16 @@ func verdict(dir string, transfers, killed int, out io.Writer) error {
 		case outcome == "":
 			return fmt.Errorf("%s was not decided", t.ID)
 		case (outcome == twopc.Committed.String()) != made[0][t.ID]:
-			return fmt.Errorf("%s was %s, but the book of the %s says otherwise", t.ID, outcome, north)
+			return fmt.Errorf("%s was %s, but the ledger of the %s says otherwise", t.ID, outcome, north)
 		}
 		if made[0][t.ID] != made[1][t.ID] {
-			return fmt.Errorf("%s is in only one of the books", t.ID)
+			return fmt.Errorf("%s is in only one of the ledgers", t.ID)
 		}
 	}
 	if want := int64(2 * accounts * initial); sum != want {
 		return fmt.Errorf("the accounts have %d in total, want %d", sum, want)
 	}
-	fmt.Fprintf(out, "all %d transfers are in both books or in none, and no money was lost, despite %d kills\n", transfers, killed)
+	fmt.Fprintf(out, "all %d transfers are in both ledgers or in none, and no money was lost, despite %d kills\n", transfers, killed)
 	return nil
 }
 

@@ -18,7 +18,7 @@ import (
 type deposed struct {
 	sessions map[int64]*session // as they were when it stood still
 	expired  map[int64]bool     // of these, by its own clock
-	awake    bool               // it goes on, and learns of it at its next tick
+	resumed  bool               // it goes on, and learns of it at its next tick
 	follows  bool               // then it follows: nothing else keeps it from the others
 }
 
@@ -33,15 +33,15 @@ func (f *Front) Depose() {
 		return
 	}
 	f.deposed = &deposed{sessions: maps.Clone(f.s.sessions), expired: make(map[int64]bool)}
-	f.s.crown(f)
+	f.s.lead(f)
 	f.stop()
 	f.s.elect()
 }
 
-// awake is what becomes of a deposed front that goes on. The caller holds the lock.
-func (f *Front) awake() {
+// resume is what becomes of a deposed front that goes on. The caller holds the lock.
+func (f *Front) resume() {
 	d := f.deposed
-	d.awake = true
+	d.resumed = true
 	if f.isolated == nil {
 		f.isolated, d.follows = newGate(), true
 	}

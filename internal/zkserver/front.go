@@ -244,8 +244,8 @@ func (f *Front) follow(keep int) {
 	}
 }
 
-// fall makes the front show a copy of its own from here on.
-func (f *Front) fall() {
+// detach makes the front show a copy of its own from here on.
+func (f *Front) detach() {
 	if !f.behind {
 		f.tree, f.behind = f.s.tree.Clone(), true
 	}

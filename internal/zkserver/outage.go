@@ -15,7 +15,7 @@ func (f *Front) Isolate(limit time.Duration) (heal func()) {
 	defer f.s.mu.Unlock()
 	if f.isolated == nil && !f.down {
 		f.isolated = newGate()
-		f.fall()
+		f.detach()
 		f.s.elect()
 	}
 	if f.deposed != nil {
@@ -34,7 +34,7 @@ func (f *Front) Isolate(limit time.Duration) (heal func()) {
 		defer f.s.mu.Unlock()
 		switch {
 		case f.isolated != g:
-		case f.deposed != nil && f.deposed.awake:
+		case f.deposed != nil && f.deposed.resumed:
 			f.deposed.follows = true // at its tick
 		default:
 			f.rejoin()
@@ -75,7 +75,7 @@ func (f *Front) stop() {
 		return
 	}
 	f.frozen = newGate()
-	f.fall()
+	f.detach()
 	f.s.elect()
 	for c := range f.conns {
 		c.out.hold()
@@ -96,7 +96,7 @@ func (f *Front) thaw() {
 	close(f.frozen.opened)
 	f.frozen = nil
 	if f.deposed != nil {
-		f.awake()
+		f.resume()
 	}
 	f.s.elect()
 	f.follow(f.lag)
@@ -149,7 +149,7 @@ func (f *Front) Restart(ctx context.Context) error {
 	f.down, f.pending = false, nil
 	f.tree, f.behind, f.applied = f.s.tree, false, f.s.zxid
 	if f.lag > 0 {
-		f.fall()
+		f.detach()
 	}
 	f.s.elect()
 	if len(f.s.fronts) == 1 {
@@ -165,7 +165,7 @@ func (f *Front) Lag(n int) {
 	defer f.s.mu.Unlock()
 	f.lag = n
 	if n > 0 {
-		f.fall()
+		f.detach()
 	}
 	if f.behind {
 		f.follow(n)

@@ -33,7 +33,7 @@ func (s *Server) majority() bool {
 // is out of touch doesn't hear of it, and goes on saying what it said. The caller holds the lock.
 func (s *Server) elect() {
 	if len(s.fronts) == 1 {
-		s.crown(s.fronts[0])
+		s.lead(s.fronts[0])
 		return
 	}
 	switch leader := s.leader(); {
@@ -41,7 +41,7 @@ func (s *Server) elect() {
 		s.suspend()
 		s.breakOff()
 	case leader != nil && !s.quorum.away:
-		s.crown(leader)
+		s.lead(leader)
 	case s.cfg.Election == 0:
 		s.install()
 	default:
@@ -102,7 +102,7 @@ func (s *Server) install() {
 		return
 	}
 	s.quorum.away = false
-	s.crown(leader)
+	s.lead(leader)
 	s.expiry.resume(s)
 }
 
@@ -123,8 +123,8 @@ func (s *Server) suspend() {
 	}
 }
 
-// crown makes a front the one that leads. The caller holds the lock.
-func (s *Server) crown(leader *Front) {
+// lead makes a front the one that leads. The caller holds the lock.
+func (s *Server) lead(leader *Front) {
 	for _, f := range s.fronts {
 		if f != leader && f.inTouch() {
 			f.term = 0

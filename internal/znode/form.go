@@ -56,8 +56,8 @@ func (f Form) Fits(head, child string) bool {
 	case !ok:
 		return false
 	}
-	own, _, ok := Sequence(child)
-	return ok && own == head
+	number, _, ok := Sequence(child)
+	return ok && number == head
 }
 
 // Same tells whether a contender that was created with these data contains them still, whether or

@@ -24,7 +24,7 @@ const (
 
 // ParseNotes takes a contender's data apart. Data that begin with "unlock" count as such whatever
 // follows.
-func ParseNotes(data []byte) (n Notes, own []byte) {
+func ParseNotes(data []byte) (n Notes, body []byte) {
 	if n.Unlock = Revoked(data); n.Unlock {
 		rest, ok := bytes.CutPrefix(data, []byte(Unlock+"\n"))
 		if !ok {
@@ -44,7 +44,7 @@ func ParseNotes(data []byte) (n Notes, own []byte) {
 }
 
 // Write puts the notes in front of a contender's own data, in a slice of its own.
-func (n Notes) Write(own []byte) []byte {
+func (n Notes) Write(body []byte) []byte {
 	var data []byte
 	if n.Unlock {
 		data = append(data, Unlock+"\n"...)
@@ -55,5 +55,5 @@ func (n Notes) Write(own []byte) []byte {
 	if n.Placed > 0 {
 		data = append(data, placed+strconv.FormatInt(n.Placed, 10)+"\n"...)
 	}
-	return append(data, own...)
+	return append(data, body...)
 }

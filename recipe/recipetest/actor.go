@@ -39,17 +39,17 @@ type Actor struct {
 	stopped bool
 	err     error // why it stopped
 
-	requests []*request // not carried out yet
-	inbox    []*letter  // carried out, or happened, not delivered yet
+	requests []*request  // not carried out yet
+	inbox    []*envelope // carried out, or happened, not delivered yet
 	timers   map[uint64]int64
-	watches  map[watch]*letter // the answer of the read that armed it
+	watches  map[watch]*envelope // the answer of the read that armed it
 }
 
-// letter is something on its way to the machine.
-type letter struct {
+// envelope is something on its way to the machine.
+type envelope struct {
 	event machine.Event
-	epoch uint64    // 0: not bound to one
-	after []*letter // what must be delivered before it
+	epoch uint64      // 0: not bound to one
+	after []*envelope // what must be delivered before it
 	done  bool
 	retry *request // of an answer: asked again if the connection goes before it is delivered
 
@@ -84,8 +84,8 @@ func (a *Actor) Stopped() (bool, error) { return a.stopped, a.err }
 // Tell puts a wish on its way to the machine. Wishes keep their order.
 func (a *Actor) Tell(ev machine.Event) { a.post(ev, 0, nil) }
 
-func (a *Actor) post(ev machine.Event, epoch uint64, retry *request) *letter {
-	l := &letter{event: ev, epoch: epoch, retry: retry}
+func (a *Actor) post(ev machine.Event, epoch uint64, retry *request) *envelope {
+	l := &envelope{event: ev, epoch: epoch, retry: retry}
 	l.sleeps = a.world.sleep > 0 && a.world.choose(a.world.sleep) == 0
 	if epoch == 0 {
 		l.after = a.ordered()
@@ -96,13 +96,13 @@ func (a *Actor) post(ev machine.Event, epoch uint64, retry *request) *letter {
 
 // notice posts what the session says: behind all notices and events before it.
 func (a *Actor) notice(ev machine.Event) {
-	l := &letter{event: ev, after: a.ordered()}
+	l := &envelope{event: ev, after: a.ordered()}
 	a.inbox = append(a.inbox, l)
 }
 
 // ordered are the letters that keep their order among themselves: wishes, notices and watch events.
-func (a *Actor) ordered() []*letter {
-	var all []*letter
+func (a *Actor) ordered() []*envelope {
+	var all []*envelope
 	for _, l := range a.inbox {
 		if l.retry == nil {
 			all = append(all, l)
@@ -112,9 +112,9 @@ func (a *Actor) ordered() []*letter {
 }
 
 // deliver hands a letter to the machine.
-func (a *Actor) deliver(l *letter) {
+func (a *Actor) deliver(l *envelope) {
 	l.done = true
-	a.inbox = slices.DeleteFunc(a.inbox, func(o *letter) bool { return o == l })
+	a.inbox = slices.DeleteFunc(a.inbox, func(o *envelope) bool { return o == l })
 	switch ev := l.event.(type) {
 	case machine.EpochBegan:
 		a.epoch = ev.Epoch

@@ -19,7 +19,7 @@ func (a *Actor) Disconnect() {
 		if l.retry == nil || l.done {
 			continue
 		}
-		a.inbox = slices.DeleteFunc(a.inbox, func(o *letter) bool { return o == l })
+		a.inbox = slices.DeleteFunc(a.inbox, func(o *envelope) bool { return o == l })
 		l.done = true // nothing waits for it
 		a.lost(l.retry)
 	}
@@ -40,7 +40,7 @@ func (a *Actor) lost(r *request) {
 	}
 	if t, ok := r.effect.(machine.Transact); ok {
 		ev := machine.Transacted{Epoch: t.Epoch, Ask: t.Ask, Code: machine.Unknown, Failed: -1, Err: errUnknown}
-		a.inbox = append(a.inbox, &letter{event: ev, epoch: t.Epoch, retry: r})
+		a.inbox = append(a.inbox, &envelope{event: ev, epoch: t.Epoch, retry: r})
 		return
 	}
 	r.looked = nil
@@ -97,7 +97,7 @@ func (a *Actor) Expire() {
 			l.done = true // the epoch is over instead
 		}
 	}
-	a.inbox = slices.DeleteFunc(a.inbox, func(l *letter) bool { return l.done })
+	a.inbox = slices.DeleteFunc(a.inbox, func(l *envelope) bool { return l.done })
 	a.notice(machine.EpochEnded{Epoch: a.epochs})
 	a.begin()
 }
@@ -107,7 +107,7 @@ func (a *Actor) begin() {
 	a.epochs++
 	a.world.sessions++
 	a.session, a.lives, a.up, a.trusted = a.world.sessions, true, true, true
-	a.watches = make(map[watch]*letter)
+	a.watches = make(map[watch]*envelope)
 	a.notice(machine.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: true})
 }
 
@@ -120,13 +120,13 @@ func (a *Actor) Crash() {
 	}
 	a.world.log("%s has crashed", a.Name)
 	a.lapse()
-	var wishes []*letter
+	var wishes []*envelope
 	for _, l := range a.inbox {
 		if l.epoch == 0 && !notice(l.event) {
-			wishes = append(wishes, &letter{event: l.event}) // in the mailbox still
+			wishes = append(wishes, &envelope{event: l.event}) // in the mailbox still
 		}
 	}
-	a.inbox, a.timers, a.watches = nil, make(map[uint64]int64), make(map[watch]*letter)
+	a.inbox, a.timers, a.watches = nil, make(map[uint64]int64), make(map[watch]*envelope)
 	for _, r := range slices.Clone(a.requests) {
 		r.orphan = true
 		switch _, transaction := r.effect.(machine.Transact); {

@@ -15,7 +15,7 @@ var anyone = []jute.ACL{{Perms: 31, Scheme: "world", ID: "anyone"}}
 // carryOut does what a request asks for and puts the answer on its way.
 func (w *World) carryOut(a *Actor, r *request) {
 	a.requests = slices.DeleteFunc(a.requests, func(o *request) bool { return o == r })
-	answer := func(ev machine.Event) *letter {
+	answer := func(ev machine.Event) *envelope {
 		if r.orphan || a.dead {
 			return nil
 		}
@@ -73,7 +73,7 @@ func (w *World) read(e machine.Read) machine.Seen {
 }
 
 // arm arms the watch of a read, unless nobody waits for its answer.
-func (a *Actor) arm(wanted bool, at watch, answer *letter) {
+func (a *Actor) arm(wanted bool, at watch, answer *envelope) {
 	if wanted && answer != nil {
 		a.watches[at] = answer
 	}
@@ -171,7 +171,7 @@ func (w *World) fire(at watch, change machine.Change) {
 		delete(a.watches, at)
 		l := a.post(machine.Fired{Epoch: a.epochs, Path: at.path, Change: change}, a.epochs, nil)
 		l.after = append(a.ordered(), armed)
-		l.after = slices.DeleteFunc(l.after, func(o *letter) bool { return o == l })
+		l.after = slices.DeleteFunc(l.after, func(o *envelope) bool { return o == l })
 	}
 }
 

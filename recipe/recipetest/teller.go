@@ -146,7 +146,7 @@ func (p *Teller) notice(verb string, w Words) machine.Event {
 	case "deleted", "changed":
 		return machine.Fired{Epoch: epoch, Path: p.Path(w), Change: map[bool]machine.Change{true: machine.Deleted, false: machine.DataChanged}[verb == "deleted"]}
 	case "recovered":
-		return machine.Recovered{Epoch: epoch, Path: p.Path(w), Spent: w.Has("spent")}
+		return machine.Recovered{Epoch: epoch, Path: p.Path(w), Granted: w.Has("spent")}
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func (p *Teller) answer(verb string, w Words) machine.Event {
 		}
 		return l
 	case "seen":
-		return p.sight(w)
+		return p.seen(w)
 	case "left":
 		return machine.Removed{Epoch: epoch, Path: p.Path(w)}
 	case "woke":
@@ -176,7 +176,7 @@ func (p *Teller) answer(verb string, w Words) machine.Event {
 	return nil
 }
 
-func (p *Teller) sight(w Words) machine.Event {
+func (p *Teller) seen(w Words) machine.Event {
 	s := machine.Seen{Epoch: p.Epoch(w), Path: p.Path(w), Ask: w.Ask, Err: w.Err()}
 	if s.Err == nil && !w.Has("missing") && !w.Has("nothing") {
 		s.Exists = true

@@ -43,7 +43,7 @@ func NewWorld(choose func(n int) int) *World {
 func (w *World) Sleep(one int) { w.sleep = one }
 
 // dozes draws whether a letter that sleeps is passed over once more.
-func (w *World) dozes(l *letter) bool { return l.sleeps && w.choose(40) > 0 }
+func (w *World) dozes(l *envelope) bool { return l.sleeps && w.choose(40) > 0 }
 
 // Add starts a process, connected and trusted.
 func (w *World) Add(p Player) *Actor {
@@ -99,8 +99,8 @@ func (w *World) step(timers bool) bool {
 
 // deliverable tells whether a letter may come now. The answer to a lost write comes only over a new
 // connection.
-func (a *Actor) deliverable(l *letter) bool {
-	if slices.ContainsFunc(l.after, func(o *letter) bool { return !o.done }) {
+func (a *Actor) deliverable(l *envelope) bool {
+	if slices.ContainsFunc(l.after, func(o *envelope) bool { return !o.done }) {
 		return false
 	}
 	t, ok := l.event.(machine.Transacted)

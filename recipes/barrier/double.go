@@ -130,7 +130,7 @@ func (d *Double) Err() error { return d.host.Err() }
 // more. If ctx ends first its error is returned, and the rest is deleted in the background until
 // the epoch ends. It is idempotent.
 func (d *Double) Close(ctx context.Context) error {
-	ctx, cancel := d.beyond(ctx)
+	ctx, cancel := d.outlasting(ctx)
 	defer cancel()
 	for _, p := range d.ledger.close(session.ErrClosed) {
 		d.host.End(p.Hold, session.ErrClosed)
@@ -138,17 +138,17 @@ func (d *Double) Close(ctx context.Context) error {
 	return failed("close", d.path, d.host.Close(ctx))
 }
 
-// beyond is the context in which to wait for the end of a passage. A context that ends with the
+// outlasting is the context in which to wait for the end of a passage. A context that ends with the
 // passage would end the wait before it begins.
-func (d *Double) beyond(ctx context.Context) (context.Context, context.CancelFunc) {
-	if !d.inside(ctx) {
+func (d *Double) outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !d.within(ctx) {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(context.WithoutCancel(ctx), d.session.Status().Timeout)
 }
 
-// inside tells whether a context descends from that of a passage of this barrier.
-func (d *Double) inside(ctx context.Context) bool {
+// within tells whether a context descends from that of a passage of this barrier.
+func (d *Double) within(ctx context.Context) bool {
 	for h := range session.HoldsFrom(ctx) {
 		if h.Session() == d.session && strings.HasPrefix(h.Path(), d.path+"/") {
 			return true

@@ -42,7 +42,7 @@ func (l *ledger) standing() []machine.Event {
 	defer l.mu.Unlock()
 	var events []machine.Event
 	for _, p := range l.passages {
-		events = append(events, double.Followed{Claim: p.claim, Round: p.round, Names: p.names, Own: p.own})
+		events = append(events, double.Followed{Claim: p.claim, Round: p.round, Names: p.names, Self: p.self})
 	}
 	for _, c := range l.claims {
 		events = append(events, double.Wanted{Claim: c.number, Once: c.once})

@@ -23,7 +23,7 @@ type Passage struct {
 	claim  uint64
 	round  int64
 	names  []string
-	own    string // which of them it is
+	self   string // which of them it is
 	left   *notify.Latch
 
 	received atomic.Bool
@@ -31,7 +31,7 @@ type Passage struct {
 }
 
 func newPassage(d *Double, e double.Enter) *Passage {
-	return &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, own: e.Own, left: notify.NewLatch()}
+	return &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, self: e.Self, left: notify.NewLatch()}
 }
 
 // Round is the number of the round. It grows, and is the same for all members of a round.
@@ -66,7 +66,7 @@ func (p *Passage) Left() <-chan struct{} { return p.left.C() }
 func (p *Passage) Leave(ctx context.Context) error {
 	const op = "leave"
 	d := p.double
-	ctx, cancel := d.beyond(ctx)
+	ctx, cancel := d.outlasting(ctx)
 	defer cancel()
 	p.Depart()
 	if err := p.Err(); errors.Is(err, session.ErrLost) {

@@ -35,7 +35,7 @@ func (e *Election) Lead(ctx context.Context) (*Term, error) {
 }
 
 func (e *Election) lead(ctx context.Context, by recipe.Asked) (*Term, error) {
-	if e.instance.Inside(ctx) {
+	if e.instance.HeldIn(ctx) {
 		return nil, failed("lead", e.path, ErrDeadlock)
 	}
 	t, err := e.instance.Claim(ctx, false, by)

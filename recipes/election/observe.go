@@ -110,7 +110,7 @@ func (o *observer) failed() {
 }
 
 // onLeader handles the states of the leader's znode, until it is gone.
-func (o *observer) onLeader(state contenders.Sight, open bool) {
+func (o *observer) onLeader(state contenders.Observation, open bool) {
 	switch {
 	case !open:
 		o.failed()

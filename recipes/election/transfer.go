@@ -69,12 +69,12 @@ func (t *Term) clearance(ctx context.Context, candidatePath string) ([]session.O
 	at := func(path string) int {
 		return slices.IndexFunc(entries, func(e contenders.Entry) bool { return e.Path == path })
 	}
-	own, target := at(t.Path()), at(candidatePath)
+	current, target := at(t.Path()), at(candidatePath)
 	if target < 0 {
 		return nil, session.ErrNoNode
 	}
 	ops := []session.Op{session.CheckOp(candidatePath, -1)}
-	for i := own + 1; own >= 0 && i < target; i++ {
+	for i := current + 1; current >= 0 && i < target; i++ {
 		ops = append(ops, session.DeleteOp(entries[i].Path, -1))
 	}
 	return ops, nil // without an own znode the guard fails

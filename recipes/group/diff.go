@@ -22,19 +22,19 @@ func Diff(old, next View) Change {
 		now[m.ID] = m
 		was, there := before[m.ID]
 		switch {
-		case !there || anew(was, m):
+		case !there || rejoined(was, m):
 			c.Joined = append(c.Joined, m)
 		case was.Unread != m.Unread || !bytes.Equal(was.Data, m.Data):
 			c.Updated = append(c.Updated, m)
 		}
 	}
 	for _, m := range old.Members {
-		if is, there := now[m.ID]; !there || anew(m, is) {
+		if is, there := now[m.ID]; !there || rejoined(m, is) {
 			c.Left = append(c.Left, m)
 		}
 	}
 	return c
 }
 
-// anew tells whether it is another registration, as far as that is known.
-func anew(was, is Member) bool { return !was.Unread && !is.Unread && was.Token != is.Token }
+// rejoined tells whether it is another registration, as far as that is known.
+func rejoined(was, is Member) bool { return !was.Unread && !is.Unread && was.Token != is.Token }

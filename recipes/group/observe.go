@@ -52,7 +52,7 @@ type watched struct {
 	listing int // in which it was found
 	known   bool
 	gone    bool
-	data    contenders.Sight
+	data    contenders.Observation
 }
 
 func (o *observer) onChildren(c session.Children, open bool) {
@@ -83,7 +83,7 @@ func (o *observer) watch(name string) {
 	ctx, cancel := context.WithCancel(o.turn.Context())
 	w := &watched{cancel: cancel, listing: o.listing}
 	o.members[name] = w
-	observe.Each(ctx, o.turn, contenders.Follow(ctx, o.group.session, znode.Join(o.group.path, name)), func(d contenders.Sight, open bool) {
+	observe.Each(ctx, o.turn, contenders.Follow(ctx, o.group.session, znode.Join(o.group.path, name)), func(d contenders.Observation, open bool) {
 		if !open {
 			o.onGone(name, w)
 			return

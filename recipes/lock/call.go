@@ -39,7 +39,7 @@ func (l *Lock) claim(ctx context.Context, op string, try bool, by recipe.Asked) 
 // endless finds a wait that could never end: ctx descends from the context of a grant on the same
 // path.
 func (l *Lock) endless(ctx context.Context) error {
-	h := l.instance.Around(ctx)
+	h := l.instance.HoldIn(ctx)
 	switch {
 	case h == nil:
 		return nil

@@ -54,7 +54,7 @@ func (m *marks) leave() {
 }
 
 // note takes the data of the contender that is watched. Its deletion is reported by the queue.
-func (m *marks) note(d contenders.Sight, open bool) {
+func (m *marks) note(d contenders.Observation, open bool) {
 	if notes, _ := znode.ParseNotes(d.Bytes); open && d.Exists && notes.Held {
 		m.held[m.path] = true
 		m.changed()

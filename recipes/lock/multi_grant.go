@@ -42,7 +42,7 @@ func (g *MultiGrant) Grants() []*Grant { return slices.Clone(g.grants) }
 // background until the epochs end. A ctx that ends with the grant itself, as in [Multi.Do], is
 // replaced by one that lasts for a session timeout. It is idempotent.
 func (g *MultiGrant) Release(ctx context.Context) error {
-	if slices.ContainsFunc(g.grants, func(part *Grant) bool { return part.lock.instance.Inside(ctx) }) {
+	if slices.ContainsFunc(g.grants, func(part *Grant) bool { return part.lock.instance.HeldIn(ctx) }) {
 		var cancel context.CancelFunc
 		ctx, cancel = recipe.Afterwards(ctx, g.Session())
 		defer cancel()
@@ -64,7 +64,7 @@ func (g *MultiGrant) leave(reason error) {
 		return
 	}
 	for _, part := range slices.Backward(g.grants) {
-		part.of.Forfeit()
+		part.of.Lose()
 	}
 }
 

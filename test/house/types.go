@@ -60,8 +60,8 @@ func receiver(f *ast.FuncDecl) string {
 func countArrows(out io.Writer, files []*file) (over []string) {
 	arrows := make(map[string]int)
 	for _, f := range files {
-		from, _, inside := strings.Cut(f.name, "/")
-		if !f.product() || !inside {
+		from, _, within := strings.Cut(f.name, "/")
+		if !f.product() || !within {
 			continue
 		}
 		for _, spec := range f.tree.Imports {

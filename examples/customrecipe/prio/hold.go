@@ -14,7 +14,7 @@ func (m *lockMachine) take(holders []contender) {
 	for _, c := range holders {
 		names = append(names, c.name)
 	}
-	names = append(names, m.own)
+	names = append(names, m.self)
 	m.requests.Ask(machine.Transact{Ops: []machine.Op{
 		{Do: machine.Set, Path: m.path(), Data: []byte(held), Version: machine.Any},
 		{Do: machine.Set, Path: m.state, Data: []byte(strings.Join(names, "\n")), Version: m.look.version},

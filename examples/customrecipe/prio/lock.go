@@ -80,8 +80,8 @@ func (l *Lock) Lock(ctx context.Context) (*Grant, error) {
 	case <-l.host.Done():
 		return nil, l.host.Err()
 	}
-	c, wish := l.enter()
-	l.host.Tell(wish)
+	c, request := l.enter()
+	l.host.Tell(request)
 	select {
 	case err := <-c.answer:
 		return c.grant, err

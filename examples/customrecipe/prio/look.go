@@ -10,13 +10,13 @@ import (
 // look is one round of reads for a decision: the listing, the state and the own znode, and then the
 // znode to watch.
 type look struct {
-	names             []string
-	holders           []string
-	version           int32 // of the state
-	listed, read, own bool
-	token             int64 // Mzxid of the own znode: the token, if it holds
-	heads             bool  // no waiter is ahead: the children are watched
-	fresh             bool  // the listing was requested after the state was read
+	names              []string
+	holders            []string
+	version            int32 // of the state
+	listed, read, self bool
+	token              int64 // Mzxid of the own znode: the token, if it holds
+	heads              bool  // no waiter is ahead: the children are watched
+	fresh              bool  // the listing was requested after the state was read
 }
 
 // lookAgain starts a new round of reads. They replace those of an older round.
@@ -53,7 +53,7 @@ func (m *lockMachine) onSeen(key purpose, ev machine.Seen) {
 	case key == readingOwn && !ev.Exists:
 		m.stand()
 	case key == readingOwn:
-		m.look.own, m.look.token = true, ev.Stat.Mzxid
+		m.look.self, m.look.token = true, ev.Stat.Mzxid
 		m.decide()
 	case key == readingState && !ev.Exists:
 		m.requests.Ask(machine.Ensure{Path: m.state}, readingState)
@@ -69,14 +69,14 @@ func (m *lockMachine) onSeen(key purpose, ev machine.Seen) {
 
 // decide decides when all replies of the round have arrived.
 func (m *lockMachine) decide() {
-	if !m.look.listed || !m.look.read || !m.look.own {
+	if !m.look.listed || !m.look.read || !m.look.self {
 		return
 	}
 	var all []contender
 	var me contender
 	for _, name := range m.look.names {
 		c, ok := parse(name)
-		if ok && name == m.own {
+		if ok && name == m.self {
 			me = c
 		} else if ok {
 			all = append(all, c)
@@ -139,7 +139,7 @@ func (m *lockMachine) atTheHead(me contender, holders []contender) {
 	for _, c := range holders {
 		if c.priority > me.priority && !m.warned[c.name] {
 			m.warned[c.name] = true
-			set := machine.Op{Do: machine.Set, Path: m.line + "/" + c.name, Data: []byte(revoke + " for " + m.own), Version: machine.Any}
+			set := machine.Op{Do: machine.Set, Path: m.line + "/" + c.name, Data: []byte(revoke + " for " + m.self), Version: machine.Any}
 			// The outcome does not matter: the children are watched. So it gets no number.
 			m.requests.Emit(machine.Transact{Epoch: m.requests.Epoch(), Ops: []machine.Op{set}})
 		}

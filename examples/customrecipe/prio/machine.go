@@ -21,7 +21,7 @@ type lockMachine struct {
 	last     uint64
 	attempts int
 
-	own     string // the name of the own znode, "" if it does not exist
+	self    string // the name of the own znode, "" if it does not exist
 	head    string // the prefix of its name
 	trusted bool
 	again   bool // enter again after the removal
@@ -169,21 +169,21 @@ func (m *lockMachine) remove() {
 }
 
 // path is the own znode's.
-func (m *lockMachine) path() string { return m.line + "/" + m.own }
+func (m *lockMachine) path() string { return m.line + "/" + m.self }
 
 // over ends the claim, of which nothing is left, and starts the next one.
 func (m *lockMachine) over() {
 	if m.claim.Claim != 0 {
 		m.requests.Emit(gone{m.claim.Claim})
 	}
-	m.phase, m.own, m.given, m.again = idle, "", false, false
+	m.phase, m.self, m.given, m.again = idle, "", false, false
 	m.claim, m.next = m.next, want{}
 	m.steer()
 }
 
 func (m *lockMachine) onRemoved() {
 	if m.again {
-		m.phase, m.own, m.again = idle, "", false
+		m.phase, m.self, m.again = idle, "", false
 		m.steer()
 		return
 	}
@@ -193,7 +193,7 @@ func (m *lockMachine) onRemoved() {
 func (m *lockMachine) onEpochEnded() {
 	m.requests.End()
 	was, again := m.phase, m.again
-	m.phase, m.own, m.look, m.again = idle, "", look{}, false
+	m.phase, m.self, m.look, m.again = idle, "", look{}, false
 	if was == leaving && !again || was == holding || m.given {
 		m.over() // the epoch's end deleted its znode; a possession is not revived
 		return

@@ -12,7 +12,7 @@ import (
 // found if the reply is lost.
 func (m *lockMachine) stand() {
 	m.attempts++
-	m.phase, m.own, m.look = standing, "", look{}
+	m.phase, m.self, m.look = standing, "", look{}
 	m.head = called(m.claim.ID+"."+strconv.Itoa(m.attempts), m.mode, m.priority)
 	m.create()
 }
@@ -55,7 +55,7 @@ func (m *lockMachine) onStood(ev machine.Transacted) {
 
 // stood continues when the name of the own znode is known.
 func (m *lockMachine) stood(name string) {
-	m.own = name
+	m.self = name
 	if m.given { // withdrawn meanwhile
 		m.remove()
 		return

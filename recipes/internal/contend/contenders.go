@@ -55,7 +55,7 @@ func (*contenders) occupied(error) bool { return false }
 
 func (c *contenders) entered() {
 	if c.semaphore != nil {
-		c.own.mark.known, c.own.mark.data = c.own.unread, c.cfg.Data
+		c.entry.mark.known, c.entry.mark.data = c.entry.unread, c.cfg.Data
 	}
 	c.state = Listing
 	if listed := c.look.listed; listed != nil {
@@ -65,9 +65,9 @@ func (c *contenders) entered() {
 }
 
 func (c *contenders) recovered() {
-	c.own.mark.asked = true
+	c.entry.mark.asked = true
 	c.list()
-	c.watch(c.own.path)
+	c.watch(c.entry.path)
 }
 
 // confirm lists once more if the connection was lost: the events that come now may tell of the
@@ -82,7 +82,7 @@ func (c *contenders) confirm() {
 
 // ended replaces the znode in the transaction that makes the next one.
 func (c *contenders) ended() {
-	c.replaced = c.own
+	c.replaced = c.entry
 	c.dropOwn()
 	c.enter()
 }
@@ -102,7 +102,7 @@ func (c *contenders) forget() {
 // stands tells whether the own znode is ours, and its deletion will be noticed: from its watch, or
 // from the answer to the read that sets the watch, which is pending. So a znode whose create told
 // the owner may be granted beside its first read.
-func (c *contenders) stands() bool { return c.own.unread || c.watches.armed(c.own.path) }
+func (c *contenders) stands() bool { return c.entry.unread || c.watches.armed(c.entry.path) }
 
 // advance goes on from Checking: to a grant once the own znode is known to exist, to waiting once
 // it and the predecessor are watched.
@@ -114,12 +114,12 @@ func (c *contenders) advance() {
 		if c.stands() {
 			c.first()
 		}
-	case c.watches.armed(c.own.path) && c.watches.armed(c.look.pred):
+	case c.watches.armed(c.entry.path) && c.watches.armed(c.look.pred):
 		c.state = Waiting
 	}
 }
 
-func (c *contenders) isOwn(path string) bool { return c.state.placed() && path == c.own.path }
+func (c *contenders) isOwn(path string) bool { return c.state.placed() && path == c.entry.path }
 
 func (c *contenders) isPred(path string) bool {
 	return (c.state == Checking || c.state == Waiting) && path == c.look.pred
@@ -144,8 +144,8 @@ func (c *contenders) onWatched(e machine.Seen) {
 	stale := c.watches.answered(e)
 	isOwn, isPred := c.isOwn(e.Path), c.isPred(e.Path)
 	stale = stale && e.Err == nil && e.Exists
-	first := isOwn && c.own.unread
-	c.own.unread = c.own.unread && !isOwn
+	first := isOwn && c.entry.unread
+	c.entry.unread = c.entry.unread && !isOwn
 	switch {
 	case stale && (isOwn || isPred):
 		c.watch(e.Path) // what was read may be old, and the watch may have fired
@@ -181,14 +181,14 @@ func (c *contenders) onOwnSeen(e machine.Seen, first bool) {
 		c.fail(c.look.failed)
 		return
 	}
-	c.own.note(e)
+	c.entry.note(e)
 	if c.semaphore != nil {
 		c.semaphore.note(e)
 	}
-	c.own.tries = 0
+	c.entry.tries = 0
 	switch c.state {
 	case Holding:
-		c.own.tellRevoked(&c.requests)
+		c.entry.tellRevoked(&c.requests)
 	case Ordering:
 		c.order()
 	case Checking:
@@ -254,12 +254,12 @@ func (c *contenders) predGone() {
 // pause: the own znode could not be read while it is held. It exists as far as is known, so the
 // possession goes on. But its deletion would not be noticed, so it is read again after a pause.
 func (c *contenders) pause() {
-	c.own.tries++
-	c.ask(machine.Wake{Try: c.own.tries}, pausing)
+	c.entry.tries++
+	c.ask(machine.Wake{Try: c.entry.tries}, pausing)
 }
 
 func (c *contenders) onWoke() {
 	if c.state == Holding {
-		c.watch(c.own.path)
+		c.watch(c.entry.path)
 	}
 }

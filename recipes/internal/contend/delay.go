@@ -31,7 +31,7 @@ func (d *delay) passes(c machine.Claim) bool {
 // write writes the token into the record, if that still has this version.
 func (d *delay) write(version int32) {
 	d.stage = Recording
-	d.ask(machine.Record{Own: d.own.path, Token: d.own.czxid, Version: version}, delaying)
+	d.ask(machine.Record{Path: d.entry.path, Token: d.entry.czxid, Version: version}, delaying)
 }
 
 // on takes the answer to what was asked for last. When the delay is over, the token is written.
@@ -44,7 +44,7 @@ func (d *delay) on(ev machine.Event) {
 }
 
 func (d *delay) onRecorded(e machine.Recorded) {
-	written := e.Err == nil && e.Token == d.own.czxid
+	written := e.Err == nil && e.Token == d.entry.czxid
 	if written {
 		d.stage = Recorded
 	}
@@ -103,10 +103,10 @@ func (d *delay) leave() {
 	case d.stage == Recording:
 		d.leaving = true
 		return
-	case d.stage == Recorded && !d.own.lost:
-		d.requests.Emit(machine.Release{Epoch: d.requests.Epoch(), Path: d.own.path})
+	case d.stage == Recorded && !d.entry.lost:
+		d.requests.Emit(machine.Release{Epoch: d.requests.Epoch(), Path: d.entry.path})
 	default:
-		d.requests.Emit(machine.Remove{Epoch: d.requests.Epoch(), Path: d.own.path})
+		d.requests.Emit(machine.Remove{Epoch: d.requests.Epoch(), Path: d.entry.path})
 	}
 	d.reset()
 }

@@ -65,7 +65,7 @@ func delayShow(e machine.Effect) string {
 		}
 		return "wake"
 	case machine.Record:
-		return fmt.Sprintf("record token=%d while %s stands, version=%d", e.Token, delayShort(e.Own), e.Version)
+		return fmt.Sprintf("record token=%d while %s stands, version=%d", e.Token, delayShort(e.Path), e.Version)
 	case machine.Release:
 		return "release " + delayShort(e.Path) + " with the record"
 	case machine.End:
@@ -84,7 +84,7 @@ type record struct {
 // may have been lost.
 func (s *session) putDown(e machine.Record) machine.Event {
 	w := s.w
-	stands := w.find(e.Own) != nil
+	stands := w.find(e.Path) != nil
 	switch {
 	case stands && e.Version < 0 && w.record == nil:
 		w.zxid++
@@ -116,7 +116,7 @@ func (w *world) checkRecord(i *instance, e machine.Record) {
 	case i.rested < end.dzxid:
 		w.Failf("#%d replaces the token of %d, which died at %d, after a delay that began at %d", i.id, old, end.dzxid, i.rested)
 	}
-	own := w.find(e.Own)
+	own := w.find(e.Path)
 	for _, n := range w.nodes {
 		if n.order < own.order && !n.foreign {
 			w.Failf("#%d writes the record behind %s", i.id, n.path)

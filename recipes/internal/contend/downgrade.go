@@ -10,12 +10,12 @@ func (c *contenders) onDowngradeWanted(e machine.DowngradeWanted) {
 		return
 	}
 	c.state = Downgrading
-	c.requests.Emit(machine.Downgrade{Epoch: c.requests.Epoch(), Path: c.own.path, Token: c.own.czxid})
+	c.requests.Emit(machine.Downgrade{Epoch: c.requests.Epoch(), Path: c.entry.path, Token: c.entry.czxid})
 }
 
 // onDowngraded goes on with the reader's znode, under the token of the writer's.
 func (c *contenders) onDowngraded(e machine.Downgraded) {
-	if c.state != Downgrading || e.Path != c.own.path {
+	if c.state != Downgrading || e.Path != c.entry.path {
 		return
 	}
 	wanted := c.possessed()
@@ -23,23 +23,23 @@ func (c *contenders) onDowngraded(e machine.Downgraded) {
 	case e.Gone && wanted:
 		c.lost()
 	case e.Gone:
-		c.requests.Emit(c.own.whenGone...)
+		c.requests.Emit(c.entry.whenGone...)
 		c.enterAnew()
 	case e.Err != nil:
 		if wanted { // the writer's znode exists, and is not held any more
-			c.own.after(machine.Freed{Claim: c.own.of})
+			c.entry.after(machine.Freed{Claim: c.entry.of})
 			c.claims.rotate()
 		}
 		c.leave()
 	default:
-		c.own.at(e.New)
-		c.own.inherited, c.own.unread = true, true
-		c.own.revoked, c.own.told = false, false // the writer was asked to release, and did
+		c.entry.at(e.New)
+		c.entry.inherited, c.entry.unread = true, true
+		c.entry.revoked, c.entry.told = false, false // the writer was asked to release, and did
 		if !wanted {
 			c.leave()
 			return
 		}
-		c.watch(c.own.path)
+		c.watch(c.entry.path)
 		c.grant()
 	}
 }

@@ -42,8 +42,8 @@ func (m *Machine) expire() {
 		m.claims.rotate()
 	}
 	m.requests.Emit(m.replaced.whenGone...)
-	m.requests.Emit(m.own.whenGone...)
-	m.replaced = own{}
+	m.requests.Emit(m.entry.whenGone...)
+	m.replaced = entry{}
 	m.dropOwn()
 	m.ahead = 0
 	m.requests.End()

@@ -194,7 +194,7 @@ func (i *instance) recover(s *session) {
 	for _, n := range slices.Clone(i.w.nodes) {
 		ours := n.owner == s.id && !s.leaving(n.path)
 		if ours || i.mistaken(n) {
-			i.step(machine.Recovered{Epoch: s.epoch, Path: n.path, Spent: i.spent[n.czxid]})
+			i.step(machine.Recovered{Epoch: s.epoch, Path: n.path, Granted: i.spent[n.czxid]})
 		}
 	}
 }

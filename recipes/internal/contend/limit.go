@@ -41,7 +41,7 @@ func (s *semaphore) onLimitSeen(e machine.Seen) {
 		s.fail(err)
 	case err != nil:
 	case !e.Exists:
-		s.rewatch(s.own.path) // it cannot exist either
+		s.rewatch(s.entry.path) // it cannot exist either
 	case unset:
 		s.setLimit(e.Stat.Version)
 	default:

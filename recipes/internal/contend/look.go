@@ -22,7 +22,7 @@ type look struct {
 	sole bool   // it alone is ahead, and nothing can take its place when it is deleted
 
 	// A semaphore's.
-	own      znode.Contender   // its name is "" until the order is known
+	self     znode.Contender   // its name is "" until the order is known
 	ahead    []znode.Contender // those in front of it
 	predSeen bool              // the data of the one ahead were read in this look
 	watched  bool              // the listing set a watch on the children
@@ -32,7 +32,7 @@ type look struct {
 // list lists the contenders again.
 func (c *contenders) list() {
 	c.state = Listing
-	c.look = look{watched: c.own.mark.head}
+	c.look = look{watched: c.entry.mark.head}
 	c.look.ask = c.ask(machine.List{Path: c.cfg.Parent, Watch: c.look.watched}, listing)
 }
 
@@ -47,7 +47,7 @@ func (c *contenders) onListed(e machine.Listed) {
 
 // digest handles a listing when the path of the own znode is known.
 func (c *contenders) digest(e machine.Listed) {
-	missing := e.Err == nil && !slices.Contains(e.Names, c.own.name)
+	missing := e.Err == nil && !slices.Contains(e.Names, c.entry.name)
 	switch {
 	case c.look.early && (missing || e.Err != nil):
 		c.list() // it may be older than the znode, or than its parent
@@ -68,16 +68,16 @@ func (c *contenders) digest(e machine.Listed) {
 func (c *contenders) verify(err error) {
 	c.state = Checking
 	c.look.failed = err
-	c.rewatch(c.own.path)
+	c.rewatch(c.entry.path)
 }
 
 // judge decides by those ahead, first to last.
-func (c *contenders) judge(own znode.Contender, ahead []znode.Contender) {
+func (c *contenders) judge(self znode.Contender, ahead []znode.Contender) {
 	if c.semaphore != nil {
-		c.semaphore.judge(own, ahead)
+		c.semaphore.judge(self, ahead)
 		return
 	}
-	blockers := c.cfg.Rule.Before(own, ahead)
+	blockers := c.cfg.Rule.Before(self, ahead)
 	c.ahead = len(blockers)
 	c.state = Checking
 	if len(blockers) > 0 && c.claims[0].try {
@@ -89,8 +89,8 @@ func (c *contenders) judge(own znode.Contender, ahead []znode.Contender) {
 			return
 		}
 	}
-	if !c.watches.armed(c.own.path) {
-		c.watch(c.own.path)
+	if !c.watches.armed(c.entry.path) {
+		c.watch(c.entry.path)
 	}
 	if len(blockers) > 0 {
 		last := blockers[len(blockers)-1]
@@ -98,7 +98,7 @@ func (c *contenders) judge(own znode.Contender, ahead []znode.Contender) {
 		// An event of a watch that was set before this look might be about another znode of that
 		// name. One that was deleted during this look may have been a writer that was downgraded,
 		// and the listing did not show the reader.
-		c.look.sole = len(blockers) == 1 && !c.look.missed && !c.cfg.Rule.Remains(own, last) && c.watches.of(c.look.pred) == nil
+		c.look.sole = len(blockers) == 1 && !c.look.missed && !c.cfg.Rule.LeavesAnother(self, last) && c.watches.of(c.look.pred) == nil
 		c.watch(c.look.pred)
 	}
 	c.advance()

@@ -24,8 +24,8 @@ type Machine struct {
 
 	session  session
 	claims   claims // the own znode stands for the first
-	own      own    // created or being created
-	replaced own    // its possession is over, and the pending create deletes it
+	entry    entry  // created or being created
+	replaced entry  // its possession is over, and the pending create deletes it
 	ahead    int    // how many it had to wait for at the last listing
 	watches  watches
 	delay    *delay // nil: no delay after a holder that died

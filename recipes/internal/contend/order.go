@@ -20,17 +20,17 @@ type contender struct {
 // arrange finds the contenders ahead of the own znode, by their sequence numbers. If numbers may
 // have wrapped around, stuck or repeated, it goes by the Czxids instead.
 func (c *contenders) arrange(names []string) {
-	own, ok := znode.ParseContender(c.own.name)
+	self, ok := znode.ParseContender(c.entry.name)
 	if !ok {
 		c.fail(errName)
 		return
 	}
 	others := make([]znode.Contender, 0, len(names))
 	seqs := make([]int32, 0, len(names))
-	seqs = append(seqs, own.Seq)
+	seqs = append(seqs, self.Seq)
 	for _, name := range names {
 		o, ok := znode.ParseContender(name)
-		if !ok || name == c.own.name || (c.cfg.Accept != nil && !c.cfg.Accept(o.Kind)) {
+		if !ok || name == c.entry.name || (c.cfg.Accept != nil && !c.cfg.Accept(o.Kind)) {
 			continue
 		}
 		others = append(others, o)
@@ -40,9 +40,9 @@ func (c *contenders) arrange(names []string) {
 		c.readOrder(others)
 		return
 	}
-	ahead := slices.DeleteFunc(others, func(o znode.Contender) bool { return znode.CompareSeq(o.Seq, own.Seq) > 0 })
+	ahead := slices.DeleteFunc(others, func(o znode.Contender) bool { return znode.CompareSeq(o.Seq, self.Seq) > 0 })
 	slices.SortFunc(ahead, func(a, b znode.Contender) int { return znode.CompareSeq(a.Seq, b.Seq) })
-	c.judge(own, ahead)
+	c.judge(self, ahead)
 }
 
 // ambiguous tells whether the sequence numbers leave the order of creation open.
@@ -62,8 +62,8 @@ func (c *contenders) readOrder(others []znode.Contender) {
 		c.look.unordered[i] = contender{Contender: o}
 		c.requests.Ask(machine.Read{Path: znode.Join(c.cfg.Parent, o.Name)}, request{ordering, o.Name})
 	}
-	if c.own.czxid == 0 {
-		c.watch(c.own.path)
+	if c.entry.czxid == 0 {
+		c.watch(c.entry.path)
 	}
 }
 
@@ -96,7 +96,7 @@ func placed(o contender, e machine.Seen) int64 {
 
 // order goes on once every Czxid is known.
 func (c *contenders) order() {
-	if c.own.czxid == 0 || slices.ContainsFunc(c.look.unordered, func(o contender) bool { return o.czxid == 0 }) {
+	if c.entry.czxid == 0 || slices.ContainsFunc(c.look.unordered, func(o contender) bool { return o.czxid == 0 }) {
 		return
 	}
 	others := c.look.unordered
@@ -104,14 +104,14 @@ func (c *contenders) order() {
 	slices.SortFunc(others, func(a, b contender) int { return cmp.Compare(a.czxid, b.czxid) })
 	var ahead []znode.Contender
 	for _, o := range others {
-		if o.czxid < c.own.czxid {
+		if o.czxid < c.entry.czxid {
 			ahead = append(ahead, o.Contender)
 		}
 	}
-	own, _ := znode.ParseContender(c.own.name)
-	if c.look.missed && c.semaphore == nil && len(c.cfg.Rule.Before(own, ahead)) == 0 {
+	self, _ := znode.ParseContender(c.entry.name)
+	if c.look.missed && c.semaphore == nil && len(c.cfg.Rule.Before(self, ahead)) == 0 {
 		c.list() // it may have been deleted after the own znode: only a listing shows both
 		return
 	}
-	c.judge(own, ahead)
+	c.judge(self, ahead)
 }

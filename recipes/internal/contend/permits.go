@@ -13,9 +13,9 @@ import (
 // them.
 var ErrLimit = errors.New("lock: the semaphore's limit is another")
 
-// Permits is the rule of semaphores: it is own's turn when it and all ahead of it fit under the
-// limit, which is in the data of the contenders' parent. A contender that does not fit blocks all
-// behind it, even those that would fit.
+// Permits is the rule of semaphores: it is a contender's turn when it and all ahead of it fit under
+// the limit, which is in the data of the contenders' parent. A contender that does not fit blocks
+// all behind it, even those that would fit.
 //
 // It remembers whether the limit is the expected one. So all machines of one instance, one after
 // the other, share it.
@@ -29,8 +29,8 @@ type Permits struct {
 func AtMost(n int) *Permits { return &Permits{first: n, limit: n} }
 
 // Before picks all ahead, or nobody. A contender of another kind counts as all permits.
-func (p *Permits) Before(own znode.Contender, ahead []znode.Contender) []znode.Contender {
-	sum := int64(own.Weight)
+func (p *Permits) Before(self znode.Contender, ahead []znode.Contender) []znode.Contender {
+	sum := int64(self.Weight)
 	for _, c := range ahead {
 		if c.Kind != znode.Lease {
 			return ahead
@@ -43,8 +43,8 @@ func (p *Permits) Before(own znode.Contender, ahead []znode.Contender) []znode.C
 	return nil
 }
 
-// Remains is always true: the permits have to be counted again.
-func (*Permits) Remains(_, _ znode.Contender) bool { return true }
+// LeavesAnother is always true: the permits have to be counted again.
+func (*Permits) LeavesAnother(_, _ znode.Contender) bool { return true }
 
 // IsLimit tells whether the data of a semaphore's parent are a limit, or no limit yet.
 func IsLimit(data []byte) bool {

@@ -27,8 +27,8 @@ type mark struct {
 	head    bool   // it is the first of those who wait
 }
 
-func (s *semaphore) judge(own znode.Contender, ahead []znode.Contender) {
-	s.look.own, s.look.ahead = own, ahead
+func (s *semaphore) judge(self znode.Contender, ahead []znode.Contender) {
+	s.look.self, s.look.ahead = self, ahead
 	s.state = Checking
 	if s.look.stale {
 		s.list()
@@ -43,7 +43,7 @@ func (s *semaphore) judge(own znode.Contender, ahead []znode.Contender) {
 // is the one that was used. The successor watches the znode, and is then the head of the waiters:
 // the only one that watches the limit and the children.
 func (s *semaphore) weigh() {
-	own, mark := s.look.own, &s.own.mark
+	self, mark := s.look.self, &s.entry.mark
 	switch {
 	case s.state != Checking || s.look.failed != nil: // the contenders could not be listed
 		return
@@ -53,20 +53,20 @@ func (s *semaphore) weigh() {
 			s.first()
 		}
 		return
-	case own.Name == "": // the order is not known
+	case self.Name == "": // the order is not known
 		return
 	case !s.limit.known:
 		s.readLimit(mark.head)
 		s.know()
 		return
-	case own.Weight > s.permits.limit && s.limit.at < s.look.ask:
+	case self.Weight > s.permits.limit && s.limit.at < s.look.ask:
 		s.readLimit(mark.head) // it may have been raised since
 		return
-	case own.Weight > s.permits.limit:
-		s.fail(fmt.Errorf("%w: it is %d, less than the weight of %d", ErrLimit, s.permits.limit, own.Weight))
+	case self.Weight > s.permits.limit:
+		s.fail(fmt.Errorf("%w: it is %d, less than the weight of %d", ErrLimit, s.permits.limit, self.Weight))
 		return
 	}
-	blockers := s.permits.Before(own, s.look.ahead)
+	blockers := s.permits.Before(self, s.look.ahead)
 	s.ahead = len(blockers)
 	switch {
 	case len(blockers) == 0:
@@ -89,16 +89,16 @@ func (s *semaphore) weigh() {
 // attend sets the watches of a waiter: the head watches the children and the limit, all others the
 // one ahead.
 func (s *semaphore) attend(last znode.Contender) {
-	if !s.watches.armed(s.own.path) {
-		s.watch(s.own.path)
+	if !s.watches.armed(s.entry.path) {
+		s.watch(s.entry.path)
 	}
-	s.own.mark.head = s.own.mark.head || !last.Marks()
-	if !s.own.mark.head {
+	s.entry.mark.head = s.entry.mark.head || !last.Marks()
+	if !s.entry.mark.head {
 		s.look.pred = znode.Join(s.cfg.Parent, last.Name)
 		if !s.look.predSeen || !s.watches.armed(s.look.pred) {
 			s.watch(s.look.pred)
 		}
-		if s.look.predSeen && s.watches.armed(s.own.path) && s.watches.armed(s.look.pred) {
+		if s.look.predSeen && s.watches.armed(s.entry.path) && s.watches.armed(s.look.pred) {
 			s.state = Waiting
 		}
 		return
@@ -110,7 +110,7 @@ func (s *semaphore) attend(last znode.Contender) {
 	switch {
 	case !s.look.watched:
 		s.list()
-	case s.watches.armed(s.own.path) && s.watches.armed(s.cfg.Parent):
+	case s.watches.armed(s.entry.path) && s.watches.armed(s.cfg.Parent):
 		s.state = Waiting
 	}
 }
@@ -120,7 +120,7 @@ func (s *semaphore) attend(last znode.Contender) {
 func (s *semaphore) headed(e machine.Seen) {
 	s.look.predSeen = true
 	if notes, _ := znode.ParseNotes(e.Data); notes.Held {
-		s.own.mark.head = true
+		s.entry.mark.head = true
 	}
 	s.unsettle()
 	s.weigh()
@@ -129,7 +129,7 @@ func (s *semaphore) headed(e machine.Seen) {
 // onChildren: a contender came or left.
 func (s *semaphore) onChildren() {
 	switch {
-	case !s.own.mark.head:
+	case !s.entry.mark.head:
 	case s.state == Waiting, s.state == Checking && s.look.watched:
 		s.list()
 	case s.state == Listing, s.state == Ordering:
@@ -142,15 +142,15 @@ func (s *semaphore) onChildren() {
 // know tells whether the own znode's data and version are known, which a mark needs. If not, it
 // reads them.
 func (s *semaphore) know() bool {
-	if !s.own.mark.known {
-		s.watch(s.own.path)
+	if !s.entry.mark.known {
+		s.watch(s.entry.path)
 	}
-	return s.own.mark.known
+	return s.entry.mark.known
 }
 
 // note keeps what was read of the own znode.
 func (s *semaphore) note(e machine.Seen) {
-	mark := &s.own.mark
+	mark := &s.entry.mark
 	if e.Stat.Version < mark.version {
 		return
 	}
@@ -167,24 +167,24 @@ func (s *semaphore) write() {
 		return
 	}
 	s.state = Marking
-	s.own.mark.asked = true
+	s.entry.mark.asked = true
 	s.put(machine.Op{Do: machine.Check, Path: s.cfg.Parent, Version: s.limit.version})
 }
 
 // rewrite writes the mark again if another client has overwritten it. Otherwise the successor would
 // not know that it is the head.
 func (s *semaphore) rewrite() {
-	if mark := &s.own.mark; mark.held && mark.bare && !s.pending(marking) {
+	if mark := &s.entry.mark; mark.held && mark.bare && !s.pending(marking) {
 		s.put()
 	}
 }
 
 func (s *semaphore) put(guards ...machine.Op) {
-	mark := &s.own.mark
+	mark := &s.entry.mark
 	mark.makes = mark.version + 1
 	set := machine.Op{
-		Do: machine.Set, Path: s.own.path, Version: mark.version,
-		Data: znode.Notes{Unlock: s.own.revoked, Held: true}.Write(mark.data),
+		Do: machine.Set, Path: s.entry.path, Version: mark.version,
+		Data: znode.Notes{Unlock: s.entry.revoked, Held: true}.Write(mark.data),
 	}
 	s.ask(machine.Transact{Ops: append([]machine.Op{set}, guards...)}, marking)
 }
@@ -198,11 +198,11 @@ func (s *semaphore) onMarked(e machine.Transacted) {
 	switch {
 	case s.state == Marking && stale(e): // asked to release meanwhile, or the limit has changed, or it was written after all
 		s.state = Checking
-		s.limit.known, s.own.mark.known = false, false
-		s.rewatch(s.own.path)
+		s.limit.known, s.entry.mark.known = false, false
+		s.rewatch(s.entry.path)
 		s.weigh()
 	case stale(e):
-		s.rewatch(s.own.path)
+		s.rewatch(s.entry.path)
 	case e.Err != nil && s.state == Holding: // the right to write was taken away, and may come back
 		s.pause()
 	case e.Err != nil:
@@ -215,7 +215,7 @@ func (s *semaphore) onMarked(e machine.Transacted) {
 // marked: the own znode existed when it was written, whatever was read of it since. The watch that
 // notices its deletion is set beside the grant.
 func (s *semaphore) marked() {
-	mark := &s.own.mark
+	mark := &s.entry.mark
 	if mark.version < mark.makes {
 		mark.version, mark.bare = mark.makes, false
 	}
@@ -224,9 +224,9 @@ func (s *semaphore) marked() {
 	if s.state != Marking {
 		return
 	}
-	if !s.watches.armed(s.own.path) {
-		s.own.unread = true
-		s.watch(s.own.path)
+	if !s.watches.armed(s.entry.path) {
+		s.entry.unread = true
+		s.watch(s.entry.path)
 	}
 	s.look.pred, s.ahead = "", 0
 	s.first()

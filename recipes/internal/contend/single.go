@@ -34,8 +34,8 @@ func (s *single) occupied(err error) bool {
 	if !errors.Is(err, machine.ErrHeld) {
 		return false
 	}
-	s.requests.Emit(s.own.whenGone...)
-	s.own = own{}
+	s.requests.Emit(s.entry.whenGone...)
+	s.entry = entry{}
 	if len(s.claims) > 0 && s.claims[0].try {
 		if s.created <= s.claims[0].since { // the other's znode may be gone since
 			s.enter()
@@ -54,7 +54,7 @@ func (s *single) occupied(err error) bool {
 // entered: the reply may have been lost, or come from an old server that tells no owner. A pending
 // read may be older than the znode.
 func (s *single) entered() {
-	if !s.own.unread {
+	if !s.entry.unread {
 		s.confirm()
 		return
 	}
@@ -122,7 +122,7 @@ func (s *single) onOtherSeen(e machine.Seen, stale bool) {
 
 // onOwnSeen: the own znode was read, or another in its place.
 func (s *single) onOwnSeen(e machine.Seen) {
-	known := s.own.czxid
+	known := s.entry.czxid
 	switch {
 	case e.Err != nil && s.state == Holding:
 		s.unwatched(e.Err)
@@ -134,10 +134,10 @@ func (s *single) onOwnSeen(e machine.Seen) {
 		s.lost()
 		return
 	}
-	s.own.note(e)
+	s.entry.note(e)
 	switch {
 	case s.state == Holding:
-		s.own.tellRevoked(&s.requests)
+		s.entry.tellRevoked(&s.requests)
 	case len(s.claims) == 0: // recovered, and nobody wants it any more
 		s.leave()
 	case s.state == Checking:

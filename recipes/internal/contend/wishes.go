@@ -19,8 +19,8 @@ func (m *Machine) onWanted(e machine.Wanted) {
 // inherit gives a znode that is being created, whose claim was withdrawn, to the next claim. The
 // withdrawn one is settled now, or when the znode of its last possession is deleted.
 func (m *Machine) inherit() {
-	effects := m.own.whenGone
-	m.own.whenGone = nil
+	effects := m.entry.whenGone
+	m.entry.whenGone = nil
 	if m.replaced.path != "" {
 		m.replaced.after(effects...)
 		return
@@ -29,21 +29,21 @@ func (m *Machine) inherit() {
 }
 
 func (m *Machine) onWithdrawn(e machine.Withdrawn) {
-	if m.own.settles(e.Claim) || m.replaced.settles(e.Claim) {
+	if m.entry.settles(e.Claim) || m.replaced.settles(e.Claim) {
 		return
 	}
 	if e.Lost && m.holds(e.Claim) {
-		m.own.lost = true
+		m.entry.lost = true
 	}
 	settle := machine.Settle{Claim: e.Claim}
 	first := m.claims.remove(e.Claim) == 0
 	none := len(m.claims) == 0
 	switch {
 	case first && m.state.placed() && (m.state == Holding || none):
-		m.own.after(settle)
+		m.entry.after(settle)
 		m.leave()
-	case first && m.state == Entering && none, first && m.state == Downgrading && m.own.of == e.Claim:
-		m.own.after(settle)
+	case first && m.state == Entering && none, first && m.state == Downgrading && m.entry.of == e.Claim:
+		m.entry.after(settle)
 	default:
 		if none {
 			m.strategy.unwanted()
@@ -58,7 +58,7 @@ func (m *Machine) onReleased(e machine.Released) {
 		m.doWhenGone(e.Claim, freed)
 		return
 	}
-	m.own.after(freed)
+	m.entry.after(freed)
 	m.claims.rotate()
 	m.leave()
 }
@@ -69,7 +69,7 @@ func (m *Machine) onHoldEnded(e machine.HoldEnded) {
 		return
 	}
 	m.claims.rotate()
-	m.own.lost = true
+	m.entry.lost = true
 	if len(m.claims) == 0 {
 		m.leave()
 		return
@@ -83,7 +83,7 @@ func (m *Machine) onDeferred(e machine.Deferred) {
 		return
 	}
 	m.session.deferred = true
-	m.own.of, m.own.told = 0, false
+	m.entry.of, m.entry.told = 0, false
 	m.state = Checking
 	m.strategy.advance()
 }
@@ -94,5 +94,5 @@ func (m *Machine) holds(c machine.Claim) bool { return m.state == Holding && m.c
 // possessed tells whether the first claim has a possession of the own znode, or is about to have it
 // again as a reader.
 func (m *Machine) possessed() bool {
-	return (m.state == Holding || m.state == Downgrading) && len(m.claims) > 0 && m.claims[0].id == m.own.of
+	return (m.state == Holding || m.state == Downgrading) && len(m.claims) > 0 && m.claims[0].id == m.entry.of
 }

@@ -25,13 +25,13 @@ type Entry struct {
 // read returns the entry with what a contender's data say.
 func (e Entry) read(data []byte, token int64) Entry {
 	e.Token, e.Data = token, data
-	notes, own := znode.ParseNotes(data)
+	notes, body := znode.ParseNotes(data)
 	placed := notes.Placed > 0 && e.Contender.Kind == znode.Read
 	if placed {
 		e.Token = notes.Placed
 	}
 	if e.Held = notes.Held && e.Contender.Marks(); e.Held || placed {
-		e.Data = znode.Notes{Unlock: notes.Unlock}.Write(own)
+		e.Data = znode.Notes{Unlock: notes.Unlock}.Write(body)
 	}
 	return e
 }

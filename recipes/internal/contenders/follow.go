@@ -23,8 +23,8 @@ import (
 // session.WatchData would wait for the znode to be created again. A contender's znode never is, and
 // setting and removing that watch would cost two requests for each contender that was ever the
 // leader.
-func Follow(ctx context.Context, s *session.Session, path string) <-chan Sight {
-	out := notify.NewLatest[Sight]()
+func Follow(ctx context.Context, s *session.Session, path string) <-chan Observation {
+	out := notify.NewLatest[Observation]()
 	ctx, cancel := context.WithCancel(ctx)
 	var log atomic.Pointer[slog.Logger]
 	ref, err := actors.Spawn(s.Scope(), actors.Spec[sighted]{
@@ -50,8 +50,8 @@ func Follow(ctx context.Context, s *session.Session, path string) <-chan Sight {
 	return out.C()
 }
 
-// Sight is the state of a contender.
-type Sight struct {
+// Observation is the state of a contender.
+type Observation struct {
 	session.Data
 	Unread bool // it exists, but the session may not read it: Bytes and Stat are zero
 }
@@ -76,7 +76,7 @@ func (again) sighted()   {}
 // one read in flight.
 type follower struct {
 	path   string
-	out    *notify.Latest[Sight]
+	out    *notify.Latest[Observation]
 	self   actors.Self[sighted]
 	client *session.Client // nil if the session is closed, which also stops this actor
 
@@ -87,11 +87,11 @@ type follower struct {
 	tries int  // number of failed reads in a row
 	pause *time.Timer
 
-	last  Sight
+	last  Observation
 	known bool // last was published
 }
 
-func newFollower(s *session.Session, path string, out *notify.Latest[Sight], self actors.Self[sighted]) *follower {
+func newFollower(s *session.Session, path string, out *notify.Latest[Observation], self actors.Self[sighted]) *follower {
 	f := &follower{path: path, out: out, self: self}
 	ref := self.Ref()
 	s.Start()
@@ -150,7 +150,7 @@ func (f *follower) onNotice(n session.Event) {
 
 // gone publishes the last state, that the contender does not exist, and stops the actor.
 func (f *follower) gone() {
-	f.out.Publish(Sight{})
+	f.out.Publish(Observation{})
 	f.self.Ref().Stop()
 }
 
@@ -174,7 +174,7 @@ func (f *follower) onSeen(a session.Seen) {
 	case a.Err != nil: // retry: somebody may grant the right to read it
 		if errors.Is(a.Err, session.ErrNoAuth) && !(f.last.Unread && !f.last.Stale) {
 			f.known = true
-			f.publish(Sight{Data: session.Data{Exists: true}, Unread: true})
+			f.publish(Observation{Data: session.Data{Exists: true}, Unread: true})
 		}
 		f.tries++
 		ref := f.self.Ref()
@@ -185,14 +185,14 @@ func (f *follower) onSeen(a session.Seen) {
 		return
 	}
 	f.tries, f.known = 0, true
-	f.publish(Sight{Data: session.Data{Exists: true, Bytes: a.Data, Stat: a.Stat}})
+	f.publish(Observation{Data: session.Data{Exists: true, Bytes: a.Data, Stat: a.Stat}})
 	if f.dirty {
 		f.read()
 	}
 }
 
 // publish publishes the last known state, stale if the connection is down.
-func (f *follower) publish(d Sight) {
+func (f *follower) publish(d Observation) {
 	if !f.known {
 		return
 	}

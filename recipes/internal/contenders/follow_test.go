@@ -77,7 +77,7 @@ func TestFollowTriesAgain(t *testing.T) {
 			return zktest.Pass
 		})()
 		states := contenders.Follow(bubble.Minute(t), s, a)
-		require.Equal(t, contenders.Sight{Data: session.Data{Exists: true}, Unread: true}, bubble.Get(t, states))
+		require.Equal(t, contenders.Observation{Data: session.Data{Exists: true}, Unread: true}, bubble.Get(t, states))
 		d := bubble.Get(t, states)
 		require.True(t, d.Exists && !d.Unread)
 		require.Equal(t, "a", string(d.Bytes))

@@ -17,7 +17,7 @@ import (
 func (c *Conn) Close(ctx context.Context) error {
 	var tasks sync.WaitGroup
 	if w := c.beginClosing(); w != nil {
-		tasks.Go(func() { // both end at the latest with the wire, which end loses
+		tasks.Go(func() { // both end at the latest with the socket, which end loses
 			_ = w.send(closeFrame())
 			c.asked.Close()
 		})
@@ -51,15 +51,15 @@ func (c *Conn) Abandon() {
 
 // beginClosing refuses requests from now on, and returns the connection over which to close the
 // session, if there is one.
-func (c *core) beginClosing() (up *wire) {
+func (c *core) beginClosing() (up *socket) {
 	var nothing, refused bool
 	c.update(func() {
 		if c.over() {
 			return
 		}
 		c.refuse()
-		if c.wire != nil && c.wire.up() {
-			up = c.wire
+		if c.socket != nil && c.socket.up() {
+			up = c.socket
 		} else {
 			c.asked.Close()
 		}
@@ -87,7 +87,7 @@ func (c *core) refused() {
 
 // loseUnlessClosed gives the closing of the session as long as a handshake. Then another connection
 // is tried.
-func (w *wire) loseUnlessClosed() {
+func (w *socket) loseUnlessClosed() {
 	timer := time.NewTimer(w.limit)
 	defer timer.Stop()
 	select {
@@ -99,7 +99,7 @@ func (w *wire) loseUnlessClosed() {
 
 // unauthenticated is the error of a server that insists on an authentication. It does nothing for
 // this session, not even close it, so Close does not wait for that.
-func (w *wire) unauthenticated() error {
+func (w *socket) unauthenticated() error {
 	if w.conn.isClosing() {
 		w.conn.end(errNotClosed)
 	}

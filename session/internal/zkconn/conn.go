@@ -45,8 +45,8 @@ type core struct {
 	mu         sync.Mutex
 	events     []Event // of the current update, for the sink
 	session    identity
-	wire       *wire // the latest connection, until it is lost
-	search           // of the next one
+	socket     *socket // the latest connection, until it is lost
+	search             // of the next one
 	watches    watchTable
 	operations operations
 	large      large
@@ -58,7 +58,7 @@ type identity struct {
 	password []byte
 	timeout  time.Duration
 	zxid     int64 // of the latest reply
-	xid      int32 // of the last request, on whichever connection: see wire.number
+	xid      int32 // of the last request, on whichever connection: see socket.number
 }
 
 // Open begins to connect and returns at once. The sink is called with each event, by one goroutine
@@ -166,7 +166,7 @@ func (c *core) dial(_, _ string, _ time.Duration) (net.Conn, error) {
 		h.lose(err)
 		return nil, err
 	}
-	return newFace(h.wire, h.response.SessionID, h.response.Timeout), nil
+	return newFace(h.socket, h.response.SessionID, h.response.Timeout), nil
 }
 
 // update changes the state, then calls the sink with the events of that change. Every change that
@@ -203,12 +203,12 @@ func (c *core) deliver(ev Event) {
 // end ends the session for this Conn, once. The sink is told what the application did not ask for.
 func (c *core) end(cause error) {
 	var first bool
-	var open *wire
+	var open *socket
 	c.update(func() {
 		if first = c.life.Err() == nil; !first {
 			return
 		}
-		open = c.wire
+		open = c.socket
 		if cause == ErrExpired || cause == ErrReplaced {
 			c.events = append(c.events, Ended{Cause: cause})
 		}

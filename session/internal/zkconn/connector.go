@@ -125,7 +125,7 @@ func (k *connector) reach(t *target, dial, reply time.Duration) (h *handshake, e
 		}
 		return nil, err
 	}
-	h = &handshake{wire: newWire(k.core, raw, t)}
+	h = &handshake{socket: newWire(k.core, raw, t)}
 	stop := context.AfterFunc(k.ctx, h.hangUp)
 	defer stop()
 	begun := time.Now()
@@ -170,7 +170,7 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 	case needed && err == nil:
 		k.slow, k.took = t.silent, h.stall.slowest
 		t.badUntil, t.slowDials, t.silent = time.Time{}, 0, false
-		k.wire, k.won = h.wire, h
+		k.socket, k.won = h.socket, h
 		k.done.Close()
 		return true, true, false
 	case needed:
@@ -187,5 +187,5 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 
 // nothing tells whether there is no session to be closed, and none can be made any more. Under mu.
 func (c *core) nothing() bool {
-	return c.over() && c.session.id == 0 && c.wire == nil && c.asking == 0
+	return c.over() && c.session.id == 0 && c.socket == nil && c.asking == 0
 }

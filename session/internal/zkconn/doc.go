@@ -30,13 +30,13 @@
 //
 // # How
 //
-// The library dials with a function of ours and gets a net.Conn of ours, the face of a wire. The
-// library's loop reconnects, and pings; it is never handed a request. The wire numbers and writes
-// the requests, and the library's receiving goroutine runs the wire's receive loop inside Read.
+// The library dials with a function of ours and gets a net.Conn of ours, the face of a socket. The
+// library's loop reconnects, and pings; it is never handed a request. The socket numbers and writes
+// the requests, and the library's receiving goroutine runs its receive loop inside Read.
 //
 //	connector   tries the servers until one has answered a connect request
 //	handshake   goes on from there until Up: the session, credentials, watches
-//	wire        the connection: requests on it, their order, stalls, its loss and the blame for it
+//	socket      the connection: requests on it, their order, stalls, its loss and the blame for it
 //	link        the network connection: frames in and out
 //	face        what the library has for a connection
 //
@@ -46,7 +46,7 @@
 //
 // What the library would do, and what happens instead:
 //
-//   - It drops session events when nobody reads them. Here the wire reads the reply to the connect
+//   - It drops session events when nobody reads them. Here the socket reads the reply to the connect
 //     request: the session has expired, is another one than asked for (the library would carry on
 //     with it), or has a certain timeout.
 //   - It keeps requests while it is disconnected and sends them later, perhaps in another session.
@@ -55,8 +55,8 @@
 //     reconnects for ever if they are refused. Here both are part of the handshake.
 //   - It cannot remove a watch, and has no create2, whose reply has the new znode's Czxid and owner.
 //   - It allows a handshake 6.7 times the timeout, waits a second between rounds of servers, and
-//     its Close may block. Here the wire has its own deadlines, the dialer pauses, and closeSession
-//     is sent by the wire. At the end the library gets the stub, a connection without a server,
+//     its Close may block. Here the socket has its own deadlines, the dialer pauses, and closeSession
+//     is sent by the socket. At the end the library gets the stub, a connection without a server,
 //     which ends its goroutines.
 //   - It waits for ever for a reply that is lost. Servers reply in order, so here a connection on
 //     which a later reply comes first, or those to two pings, is given up.

@@ -12,7 +12,7 @@ import (
 // handshake takes a connection from the connect request to Up. Until then nobody else uses the
 // connection.
 type handshake struct {
-	*wire
+	*socket
 	askedAt  time.Time // when the connect request was sent. Under mu
 	response jute.ConnectResponse
 	created  bool         // the session was created by that

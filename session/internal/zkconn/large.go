@@ -83,7 +83,7 @@ func (g *large) refuses(size int, now time.Time) error {
 // blame sets the errors of the requests that are under way when a connection is lost. If the server
 // hung up, one of those that it has just read may be the reason. If a reply is missing, its request
 // may be. Under mu.
-func (w *wire) blame(cause error) {
+func (w *socket) blame(cause error) {
 	c := w.conn
 	if !w.replied || c.over() {
 		return
@@ -119,7 +119,7 @@ func (w *wire) blame(cause error) {
 // justRead are the requests that the server may have read right before now. It hangs up at a
 // request when it reads it. One that has waited for longer than replies take was lost for another
 // reason, as with a server that has lost its leader. Under mu.
-func (w *wire) justRead(now time.Time) []*request {
+func (w *socket) justRead(now time.Time) []*request {
 	prompt := max(2*w.stall.slowest, w.conn.session.timeout/hasteShare)
 	first := slices.IndexFunc(w.order, func(r *request) bool { return now.Sub(r.sentAt) <= prompt })
 	if first < 0 {
@@ -129,7 +129,7 @@ func (w *wire) justRead(now time.Time) []*request {
 }
 
 // cutOff is the error of a request at which the server may have hung up. Under mu.
-func (w *wire) cutOff(r *request) error {
+func (w *socket) cutOff(r *request) error {
 	c := w.conn
 	if r.size <= max(smallEnough, c.large.answered) && c.operations.has(r) {
 		return errCutOffUsual

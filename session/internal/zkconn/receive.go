@@ -9,7 +9,7 @@ import (
 )
 
 // receive receives everything that the server sends, until the connection is lost.
-func (w *wire) receive() (err error) {
+func (w *socket) receive() (err error) {
 	defer guard(w.log, "receive", &err)
 	for err == nil {
 		err = w.receiveFrame()
@@ -18,7 +18,7 @@ func (w *wire) receive() (err error) {
 }
 
 // receiveFrame handles the next frame.
-func (w *wire) receiveFrame() error {
+func (w *socket) receiveFrame() error {
 	reply, length, err := w.peekReply()
 	switch {
 	case err != nil:
@@ -45,7 +45,7 @@ func (w *wire) receiveFrame() error {
 	}
 }
 
-func (w *wire) receiveEvent(frame []byte) error {
+func (w *socket) receiveEvent(frame []byte) error {
 	ev, err := decodeEvent(frame)
 	if err == nil {
 		w.conn.update(func() {
@@ -58,7 +58,7 @@ func (w *wire) receiveEvent(frame []byte) error {
 }
 
 // fire adds the event of a watch, which is disarmed by that. Under mu.
-func (w *wire) fire(ev jute.Event) {
+func (w *socket) fire(ev jute.Event) {
 	c := w.conn
 	c.watches.fired(ev)
 	switch ev.Type {
@@ -68,7 +68,7 @@ func (w *wire) fire(ev jute.Event) {
 }
 
 // receivePong handles the reply to a ping.
-func (w *wire) receivePong() (err error) {
+func (w *socket) receivePong() (err error) {
 	w.conn.update(func() {
 		if len(w.order) > 0 {
 			w.stall.took(time.Since(w.order[0].sentAt))
@@ -82,7 +82,7 @@ func (w *wire) receivePong() (err error) {
 }
 
 // receiveReply handles the reply to a request. Its header is decoded.
-func (w *wire) receiveReply(reply jute.Reply, length int) error {
+func (w *socket) receiveReply(reply jute.Reply, length int) error {
 	r, err := w.next(reply.Xid)
 	switch {
 	case err != nil:
@@ -105,7 +105,7 @@ func (w *wire) receiveReply(reply jute.Reply, length int) error {
 
 // next takes the request of a reply out of the queue. It is an error if the reply to another one
 // should have come first.
-func (w *wire) next(xid int32) (*request, error) {
+func (w *socket) next(xid int32) (*request, error) {
 	w.conn.mu.Lock()
 	defer w.conn.mu.Unlock()
 	r, err := w.order.answered(xid)
@@ -116,7 +116,7 @@ func (w *wire) next(xid int32) (*request, error) {
 }
 
 // decode reads a reply. One that is too large is skipped, and only its request fails.
-func (w *wire) decode(r *request, length int) error {
+func (w *socket) decode(r *request, length int) error {
 	if length > w.conn.cfg.maxReply() {
 		if _, err := w.in.Discard(4 + length); err != nil {
 			return err
@@ -145,7 +145,7 @@ func (w *wire) decode(r *request, length int) error {
 }
 
 // settle notes what a reply says about the server and the session, and adds the event for that.
-func (w *wire) settle(r *request) (err error) {
+func (w *socket) settle(r *request) (err error) {
 	c := w.conn
 	c.update(func() {
 		if err = w.dead; err != nil {

@@ -101,7 +101,7 @@ func (c *Conn) one(r *request) (*jute.Reply, error) {
 
 // admit returns the connection, if it takes requests and these are not taken to be too large. It
 // marks those that have to be sent alone.
-func (c *Conn) admit(rs []*request) (*wire, error) {
+func (c *Conn) admit(rs []*request) (*socket, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
@@ -111,23 +111,23 @@ func (c *Conn) admit(rs []*request) (*wire, error) {
 			return nil, err
 		}
 	}
-	return c.wire, c.takes(c.wire)
+	return c.socket, c.takes(c.socket)
 }
 
 // takes returns the error of a request that can't be sent over a connection; nil if it can. Under
 // mu.
-func (c *core) takes(w *wire) error {
+func (c *core) takes(w *socket) error {
 	switch {
 	case c.over():
 		return ErrEnded
-	case w == nil || w != c.wire || !w.up():
+	case w == nil || w != c.socket || !w.up():
 		return ErrNotSent
 	}
 	return nil
 }
 
 // refusal is the error of a request that was not sent, since the connection was lost or closed.
-func (w *wire) refusal() error {
+func (w *socket) refusal() error {
 	w.conn.mu.Lock()
 	defer w.conn.mu.Unlock()
 	return w.conn.takes(w)

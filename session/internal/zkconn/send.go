@@ -8,7 +8,7 @@ import (
 )
 
 // ping sends a ping.
-func (w *wire) ping() (err error) {
+func (w *socket) ping() (err error) {
 	defer guard(w.log, "ping", &err)
 	w.writing <- struct{}{}
 	defer w.written()
@@ -21,7 +21,7 @@ func (w *wire) ping() (err error) {
 
 // put sends requests, or refuses them. Their frames are complete but for the xids. If the write
 // fails the connection is lost, and the requests get no reply.
-func (w *wire) put(rs []*request, frames []byte) error {
+func (w *socket) put(rs []*request, frames []byte) error {
 	select {
 	case w.writing <- struct{}{}:
 	case <-w.taking.Done():
@@ -42,7 +42,7 @@ func (w *wire) put(rs []*request, frames []byte) error {
 // The numbers go on from connection to connection. A server tells its own clients' transactions
 // from others' by session and xid: one that was sent on the connection before, through another
 // server, would be taken for a later one of the same number.
-func (w *wire) number(rs []*request, frames []byte) error {
+func (w *socket) number(rs []*request, frames []byte) error {
 	c := w.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,18 +67,18 @@ func (w *wire) number(rs []*request, frames []byte) error {
 }
 
 // send sends a frame that gets no reply that is waited for.
-func (w *wire) send(frame []byte) error {
+func (w *socket) send(frame []byte) error {
 	w.writing <- struct{}{}
 	defer w.written()
 	return w.transmit(frame)
 }
 
 // written lets the next one write.
-func (w *wire) written() { <-w.writing }
+func (w *socket) written() { <-w.writing }
 
 // transmit writes to the network. If that fails, the connection is lost before the semaphore is
 // released: those that wait for it then know that they have sent nothing. With the semaphore.
-func (w *wire) transmit(frames []byte) error {
+func (w *socket) transmit(frames []byte) error {
 	err := w.write(frames)
 	if err != nil {
 		w.lose(err)

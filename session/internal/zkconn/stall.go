@@ -30,13 +30,13 @@ type stall struct {
 }
 
 // watch starts the detection, on a connection that came up. Under mu.
-func (w *wire) watch() {
+func (w *socket) watch() {
 	w.stall.set = true
 	w.stall.timer = time.AfterFunc(w.conn.session.timeout/hasteShare, w.checkStall) // does not block; lose stops the timer
 }
 
 // await queues a request that is about to be written. Under mu.
-func (w *wire) await(r *request) {
+func (w *socket) await(r *request) {
 	r.sentAt = time.Now()
 	w.order = append(w.order, r)
 	if s := &w.stall; !s.set && s.timer != nil && w.dead == nil {
@@ -54,13 +54,13 @@ func (s *stall) took(d time.Duration) {
 }
 
 // checkStall leaves the server if it must.
-func (w *wire) checkStall() {
+func (w *socket) checkStall() {
 	if err := w.stalled(); err != nil {
 		w.lose(err)
 	}
 }
 
-func (w *wire) stalled() (err error) {
+func (w *socket) stalled() (err error) {
 	c := w.conn
 	defer guard(w.log, "check for a stall", &err)
 	if w.shouldLeave(c.cfg.Stake()) {
@@ -72,7 +72,7 @@ func (w *wire) stalled() (err error) {
 
 // shouldLeave tells whether to leave the server now. If not, and if something is not answered, it
 // sets the timer for the next check.
-func (w *wire) shouldLeave(left time.Duration, some bool) bool {
+func (w *socket) shouldLeave(left time.Duration, some bool) bool {
 	c := w.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (w *wire) shouldLeave(left time.Duration, some bool) bool {
 }
 
 // due is when the oldest request has been without a reply for too long. Under mu.
-func (w *wire) due(now time.Time, left time.Duration) time.Time {
+func (w *socket) due(now time.Time, left time.Duration) time.Time {
 	timeout, oldest := w.conn.session.timeout, w.order[0].sentAt
 	bearable := max(timeout/hasteShare, min(timeout/stallShare, now.Sub(oldest)+left-timeout/marginShare))
 	if left <= 0 {
@@ -103,7 +103,7 @@ func (w *wire) due(now time.Time, left time.Duration) time.Time {
 }
 
 // tellsOfLife tells whether to report a reply as Heard, like the reply to a ping. Under mu.
-func (w *wire) tellsOfLife(sent time.Time) bool {
+func (w *socket) tellsOfLife(sent time.Time) bool {
 	timeout := w.conn.session.timeout
 	if time.Since(sent) >= timeout/promptShare || sent.Sub(w.lastHeard) < timeout/grainShare {
 		return false

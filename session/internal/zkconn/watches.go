@@ -106,7 +106,7 @@ func (c *Conn) unwatchLocally(watches []Watch) (done bool, err error) {
 		return true, ErrEnded
 	case c.operations.lacks(jute.OpRemoveWatches, lostLimit):
 		return true, ErrUnsupported
-	case c.wire != nil:
+	case c.socket != nil:
 		return false, nil
 	}
 	for _, w := range watches {

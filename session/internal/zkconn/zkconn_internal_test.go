@@ -51,7 +51,7 @@ func TestOnlyAServerThatHangsUpBlamesARequest(t *testing.T) {
 			conn.session.timeout = time.Minute
 			one := &request{ask: jute.Request{Op: jute.OpSetData}, size: c.first}
 			another := &request{ask: jute.Request{Op: jute.OpGetData}, size: small}
-			w := &wire{conn: conn, replied: true}
+			w := &socket{conn: conn, replied: true}
 			w.await(one)
 			w.await(newPing())
 			w.await(another)
@@ -78,8 +78,8 @@ func TestOnlyAServerThatHangsUpBlamesARequest(t *testing.T) {
 func TestNumbersOfRequestsGoOnAcrossConnections(t *testing.T) {
 	t.Parallel()
 	c := &core{session: identity{xid: math.MaxInt32 - 1}, taking: t.Context()}
-	w := &wire{conn: c, since: time.Now()}
-	c.wire = w
+	w := &socket{conn: c, since: time.Now()}
+	c.socket = w
 	last, first, second := &request{size: 8}, &request{size: 12}, &request{size: 8}
 	frames := make([]byte, 3*4+8+12+8)
 	require.NoError(t, w.number([]*request{last, first, second}, frames))
@@ -92,12 +92,12 @@ func TestNumbersOfRequestsGoOnAcrossConnections(t *testing.T) {
 		require.EqualValues(t, want.xid, binary.BigEndian.Uint32(frames[want.at:]))
 	}
 
-	next := &wire{conn: c, since: time.Now()}
-	c.wire = next
+	next := &socket{conn: c, since: time.Now()}
+	c.socket = next
 	require.NoError(t, next.number([]*request{{size: 8}}, make([]byte, 12)))
 	require.EqualValues(t, 3, next.order[0].ask.Xid)
 
-	c.wire = nil
+	c.socket = nil
 	require.ErrorIs(t, w.number([]*request{{}}, frames), ErrNotSent)
 	require.Len(t, w.order, 3)
 }
@@ -223,7 +223,7 @@ func TestAPanicInTheCheckForAStallLosesTheConnection(t *testing.T) {
 	defer far.Close()
 	c := &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}, life: t.Context(), taking: t.Context()}
 	c.session.timeout = time.Second
-	w := &wire{conn: c, link: newLink(near, 0, c.log), at: &target{server: "a", address: "a"}, lost: notify.NewLatch()}
+	w := &socket{conn: c, link: newLink(near, 0, c.log), at: &target{server: "a", address: "a"}, lost: notify.NewLatch()}
 	w.order = queue{&request{sentAt: time.Now()}} // and no timer, which it can't do without
 	done := make(chan struct{})
 	go func() {

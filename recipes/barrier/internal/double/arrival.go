@@ -197,10 +197,10 @@ func (a *arrival) released(names []string, me int) {
 // excluded: this party is not a member of the round. It deletes its znode. The round is deleted by
 // its last party; while there are others, that transaction fails.
 func (a *arrival) excluded(why error) {
-	m, own, round := a.Machine, a.path(), a.roundPath()
+	m, path, round := a.Machine, a.path(), a.roundPath()
 	m.fail(why)
 	m.state = Removing
-	ask(m, machine.Remove{Path: own}, func(machine.Removed) {
+	ask(m, machine.Remove{Path: path}, func(machine.Removed) {
 		if m.closing {
 			m.proceed()
 			return

@@ -38,19 +38,19 @@ func (a *arrival) list() {
 }
 
 func (a *arrival) onParties(ev machine.Listed) {
-	found, agreed, own := byID(ev.Names), ParseVerdict(a.seen.Data).Parties, a.cfg.Parties
+	found, agreed, parties := byID(ev.Names), ParseVerdict(a.seen.Data).Parties, a.cfg.Parties
 	switch {
 	case ev.Code == machine.Refused:
 		a.stop(ev.Err)
 	case ev.Code != machine.Done || !slices.Contains(ev.Names, a.name):
 		a.resume()
-	case agreed != own && allExpect(ev.Names, own):
-		a.decide(Verdict{Kind: Open, Parties: own})
-	case agreed != own:
+	case agreed != parties && allExpect(ev.Names, parties):
+		a.decide(Verdict{Kind: Open, Parties: parties})
+	case agreed != parties:
 		a.decide(Verdict{Kind: Broken, Parties: agreed, Why: Differing})
-	case len(found) > own:
-		a.decide(Verdict{Kind: Broken, Parties: own, Why: Crowd})
-	case len(found) == own:
+	case len(found) > parties:
+		a.decide(Verdict{Kind: Broken, Parties: parties, Why: Crowd})
+	case len(found) == parties:
 		a.release(found, map[string]int64{})
 	default: // some of the znodes are not parties', or one party has several; the next to arrive counts again
 		a.rank = 0

@@ -24,7 +24,7 @@ type (
 		Claim uint64
 		Round int64
 		Names []string
-		Own   string // which of them it is
+		Self  string // which of them it is
 	}
 )
 
@@ -36,7 +36,7 @@ type (
 		Epoch uint64
 		Round int64
 		Path  string // of the party's znode
-		Own   string // its name
+		Self  string // its name
 		Token int64
 		Names []string // of the members' znodes, sorted
 	}

@@ -88,7 +88,7 @@ func (m *Machine) on(ev machine.Event) {
 	case Withdrawn:
 		m.onWithdrawn(ev.Claim)
 	case Departed:
-		if m.state == Inside && m.member.claim.Claim == ev.Claim {
+		if m.state == Member && m.member.claim.Claim == ev.Claim {
 			m.member.depart()
 		}
 	case Deferred:
@@ -176,7 +176,7 @@ func (m *Machine) fresh(number uint64) bool {
 // onFollowed takes up a round that an earlier incarnation was in. The application tells of it
 // before all claims, and of one at most.
 func (m *Machine) onFollowed(ev Followed) {
-	me, found := position(ev.Names, ev.Own)
+	me, found := position(ev.Names, ev.Self)
 	if m.member != nil || !found {
 		return
 	}
@@ -189,9 +189,9 @@ func (m *Machine) onFollowed(ev Followed) {
 func (m *Machine) onDeferred(c Wanted) {
 	mine := m.member != nil && m.member.claim.Claim == c.Claim
 	switch {
-	case mine && m.state == Inside && m.member.regained:
+	case mine && m.state == Member && m.member.regained:
 		m.member.enter()
-	case mine && m.state == Inside:
+	case mine && m.state == Member:
 		m.state = Ready
 	case !m.closing && !slices.Contains(m.claims, c): // it is there already if this event was sent before a crash
 		if mine {
@@ -208,7 +208,7 @@ func (m *Machine) onWithdrawn(claim uint64) {
 		m.member.claim.Claim = 0
 	}
 	switch {
-	case (m.state == Ready || m.state == Inside) && m.member.claim.Claim == 0:
+	case (m.state == Ready || m.state == Member) && m.member.claim.Claim == 0:
 		m.member.depart()
 	case m.state == Waiting && len(m.claims) == 0:
 		m.arrival.judge()
@@ -221,7 +221,7 @@ func (m *Machine) onTrust() {
 	switch m.state {
 	case Ready:
 		m.member.enter()
-	case Inside:
+	case Member:
 		m.member.regained = true
 	}
 }
@@ -233,7 +233,7 @@ func (m *Machine) onClosing() {
 		m.stop(nil)
 	case Waiting:
 		m.arrival.judge()
-	case Ready, Inside:
+	case Ready, Member:
 		m.member.depart()
 	case Watching, Leaving:
 		m.member.quit()
@@ -250,7 +250,7 @@ func (m *Machine) onFired(ev machine.Fired) {
 		case ev.Path == m.roundPath():
 			m.arrival.roundChanged()
 		}
-	case Ready, Inside:
+	case Ready, Member:
 		if ev.Path == m.member.path(m.member.me) && gone {
 			m.member.ownGone()
 		}

@@ -30,9 +30,9 @@ func (b *member) departures() string { return znode.Join(b.roundPath(), departur
 
 // enter offers the application its passage.
 func (b *member) enter() {
-	b.state, b.regained = Inside, false
+	b.state, b.regained = Member, false
 	b.Emit(Enter{
-		Claim: b.claim.Claim, Epoch: b.Epoch(), Round: b.of, Path: b.path(b.me), Own: b.names[b.me], Token: b.token, Names: b.names,
+		Claim: b.claim.Claim, Epoch: b.Epoch(), Round: b.of, Path: b.path(b.me), Self: b.names[b.me], Token: b.token, Names: b.names,
 	})
 }
 

@@ -158,8 +158,8 @@ func (s *search) onNewest(ev machine.Seen) {
 		return
 	}
 	s.round.unsure = false
-	whole := ev.Stat.Children >= fixtures
-	if v := ParseVerdict(ev.Data); ev.Exists && v.Kind == Open && whole {
+	complete := ev.Stat.Children >= fixtures
+	if v := ParseVerdict(ev.Data); ev.Exists && v.Kind == Open && complete {
 		s.round.version = ev.Stat.Version
 		s.proceed()
 		return

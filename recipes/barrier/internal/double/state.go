@@ -18,7 +18,7 @@ const (
 	Counting                 // lists the parties
 	Deciding                 // writes a verdict
 	Ready                    // a member of the round; but the session is not trusted
-	Inside                   // a member of the round, with a passage
+	Member                   // a member of the round, with a passage
 	Withdrawing              // deletes its znode, unless the verdict is first
 	Removing                 // deletes its znode, and the round if it was the last party
 	Departing                // records a departure

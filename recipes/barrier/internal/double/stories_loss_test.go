@@ -136,7 +136,7 @@ func tellCrash(s *telling) {
 	s.begin(3)
 	s.say("A machine made anew is told of the round that the one before was in, and of what is wanted, twice. First the round is followed to its end.")
 	s.epoch()
-	s.tell(double.Followed{Claim: 1, Round: 1, Names: []string{nameB, nameA, nameC}, Own: nameB})
+	s.tell(double.Followed{Claim: 1, Round: 1, Names: []string{nameB, nameA, nameC}, Self: nameB})
 	ask := s.ask
 	s.tell(double.Wanted{Claim: 2, Once: true}, double.Wanted{Claim: 2, Once: true}, double.Departed{Claim: 1})
 	s.ask = ask

@@ -105,7 +105,7 @@ func (w *world) twins(f *face) []*face {
 func (f *face) standing() []machine.Event {
 	var all []machine.Event
 	for _, p := range f.passages {
-		all = append(all, double.Followed{Claim: p.claim, Round: p.round, Names: p.names, Own: p.own})
+		all = append(all, double.Followed{Claim: p.claim, Round: p.round, Names: p.names, Self: p.own})
 	}
 	for _, c := range f.claims {
 		all = append(all, c)
@@ -210,7 +210,7 @@ func (f *face) enter(e double.Enter) {
 	switch {
 	case !decided || v.Kind != double.Released:
 		panic(failure(fmt.Sprintf("%s enters round %d, which is not released", f.id, e.Round)))
-	case !slices.Equal(v.Names, e.Names) || !slices.Contains(e.Names, e.Own):
+	case !slices.Equal(v.Names, e.Names) || !slices.Contains(e.Names, e.Self):
 		panic(failure(fmt.Sprintf("%s enters round %d with %v, released with %v", f.id, e.Round, e.Names, v.Names)))
 	case !f.world.kicks && !f.world.Exists(e.Path):
 		panic(failure(fmt.Sprintf("%s enters without a znode", f.id))) // its end would have come before
@@ -225,7 +225,7 @@ func (f *face) enter(e double.Enter) {
 	f.take(e.Claim)
 	f.given[e.Claim] = true
 	f.entered++
-	f.passages = append(f.passages, &passage{claim: e.Claim, round: e.Round, names: e.Names, own: e.Own, inside: true})
+	f.passages = append(f.passages, &passage{claim: e.Claim, round: e.Round, names: e.Names, own: e.Self, inside: true})
 }
 
 // over checks that nobody who lives is inside.

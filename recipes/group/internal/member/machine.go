@@ -97,7 +97,7 @@ func (m *Machine) State() State { return m.state }
 // Phase shows in the live tree.
 func (m *Machine) Phase() string { return m.state.String() }
 
-func (m *Machine) own() string { return znode.Join(m.cfg.Path, m.cfg.ID) }
+func (m *Machine) path() string { return znode.Join(m.cfg.Path, m.cfg.ID) }
 
 // Step implements [machine.Machine].
 func (m *Machine) Step(ev machine.Event) []machine.Effect {
@@ -114,7 +114,7 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	case machine.Closing:
 		m.onClosing()
 	case machine.Fired:
-		if ev.Path == m.own() {
+		if ev.Path == m.path() {
 			m.onFired()
 		}
 	case Updated:
@@ -161,7 +161,7 @@ func (m *Machine) stop(err error) {
 // join creates the own znode, with the data that are wanted now.
 func (m *Machine) join() {
 	m.sent, m.payload = m.number, m.data
-	m.transact(Joining, machine.Op{Do: machine.Create, Path: m.own(), Data: m.data, Ephemeral: true})
+	m.transact(Joining, machine.Op{Do: machine.Create, Path: m.path(), Data: m.data, Ephemeral: true})
 }
 
 func (m *Machine) onTransacted(ev machine.Transacted) {
@@ -225,7 +225,7 @@ func (m *Machine) settle() {
 
 func (m *Machine) write() {
 	m.sent, m.payload = m.number, m.data
-	m.transact(Updating, machine.Op{Do: machine.Set, Path: m.own(), Data: m.data, Version: m.version})
+	m.transact(Updating, machine.Op{Do: machine.Set, Path: m.path(), Data: m.data, Version: m.version})
 }
 
 func (m *Machine) onWritten(ev machine.Transacted) {
@@ -246,7 +246,7 @@ func (m *Machine) onWritten(ev machine.Transacted) {
 // be it a request of this member's own that was under way when its actor crashed.
 func (m *Machine) look() {
 	m.suspect = false
-	m.ask(Looking, machine.Read{Path: m.own(), Watch: true})
+	m.ask(Looking, machine.Read{Path: m.path(), Watch: true})
 }
 
 func (m *Machine) onLooked(ev machine.Seen) {
@@ -277,7 +277,7 @@ func (m *Machine) inquire(ev machine.Seen) {
 		m.stop(ErrDuplicate)
 	case owner.Ask:
 		data := append(bytes.Clone(Data(ev.Data)), question...)
-		m.transact(Asking, machine.Op{Do: machine.Set, Path: m.own(), Data: data, Version: ev.Stat.Version})
+		m.transact(Asking, machine.Op{Do: machine.Set, Path: m.path(), Data: data, Version: ev.Stat.Version})
 	default:
 		if m.suspect {
 			m.look()
@@ -327,5 +327,5 @@ func (m *Machine) onClosing() {
 }
 
 func (m *Machine) leave() {
-	m.ask(Leaving, machine.Remove{Path: m.own()})
+	m.ask(Leaving, machine.Remove{Path: m.path()})
 }

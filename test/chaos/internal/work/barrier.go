@@ -82,7 +82,7 @@ func doubleLoad(ctx context.Context, e *env) {
 		p, err := d.Enter(e.busy)
 		switch {
 		case err == nil:
-			e.inside(ctx, p)
+			e.within(ctx, p)
 		case errors.Is(err, barrier.ErrBroken):
 			e.moved()
 		case e.busy.Err() != nil, ended(ctx, err):
@@ -94,7 +94,7 @@ func doubleLoad(ctx context.Context, e *env) {
 	}
 }
 
-func (e *env) inside(ctx context.Context, p *barrier.Passage) {
+func (e *env) within(ctx context.Context, p *barrier.Passage) {
 	e.moved()
 	e.step("inside")
 	thing := fmt.Sprintf("double/%d", p.Round())

@@ -104,7 +104,7 @@ func namingLoad(ctx context.Context, e *env) {
 		e.failed("new", err)
 		return
 	}
-	own := fmt.Sprintf("dir/n%d", e.Index)
+	mine := fmt.Sprintf("dir/n%d", e.Index)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	observing, stop := context.WithCancel(ctx)
@@ -121,7 +121,7 @@ func namingLoad(ctx context.Context, e *env) {
 	for n := 0; e.busy.Err() == nil; n++ {
 		bounded, cancel := context.WithTimeout(ctx, 2*e.Timeout)
 		if e.rand.IntN(3) == 0 {
-			e.bind(bounded, names, own, fmt.Sprintf("%s.%d", e.Name, n))
+			e.bind(bounded, names, mine, fmt.Sprintf("%s.%d", e.Name, n))
 		} else {
 			e.lookup(bounded, names, fmt.Sprintf("dir/n%d", e.rand.IntN(e.Workers)))
 		}
@@ -130,7 +130,7 @@ func namingLoad(ctx context.Context, e *env) {
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*e.Timeout)
 	defer cancel()
-	if err := names.Unbind(bounded, own); err != nil && !errors.Is(err, naming.ErrNotBound) {
+	if err := names.Unbind(bounded, mine); err != nil && !errors.Is(err, naming.ErrNotBound) {
 		e.note(bounded, "unbind", err)
 	}
 }

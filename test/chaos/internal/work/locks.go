@@ -73,14 +73,14 @@ func multiLoad(ctx context.Context, e *env) {
 	}
 }
 
-// whole is a part of a possession, which counts only while the whole does.
-type whole struct {
+// joined is a part of a possession, which counts only while the joined does.
+type joined struct {
 	*session.Hold
 	all *session.Hold
 }
 
 // Valid implements holding.
-func (w whole) Valid() bool { return w.all.Valid() }
+func (w joined) Valid() bool { return w.all.Valid() }
 
 // possessAll acts as the holder of all parts at once.
 func (e *env) possessAll(ctx context.Context, g *lock.MultiGrant) {
@@ -91,7 +91,7 @@ func (e *env) possessAll(ctx context.Context, g *lock.MultiGrant) {
 		f := e.fork()
 		thing := part.Path()[len("/"):len("/multi/a")]
 		wg.Go(func() { // owner: possessAll; ends with d or the grant
-			f.possess(ctx, claim{thing: thing, party: f.Name}, whole{part.Hold, g.Hold}, d)
+			f.possess(ctx, claim{thing: thing, party: f.Name}, joined{part.Hold, g.Hold}, d)
 		})
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// own is a znode of this machine.
-type own struct {
+// entry is a znode of this machine.
+type entry struct {
 	path     string
 	name     string
 	of       machine.Claim    // the claim that it was granted to; 0: none
-	spent    bool             // granted before a crash, to an unknown claim
+	granted  bool             // granted before a crash, to an unknown claim
 	lost     bool             // its possession ended by itself
 	whenGone []machine.Effect // to be emitted when it is deleted
 
@@ -26,16 +26,16 @@ type own struct {
 }
 
 // at sets the path.
-func (o *own) at(path string) {
+func (o *entry) at(path string) {
 	o.path = path
 	_, o.name = znode.Split(path)
 }
 
 // after adds effects to be emitted when it is deleted.
-func (o *own) after(effects ...machine.Effect) { o.whenGone = append(o.whenGone, effects...) }
+func (o *entry) after(effects ...machine.Effect) { o.whenGone = append(o.whenGone, effects...) }
 
 // settles tells whether the claim is over, and will be settled when the znode is deleted.
-func (o *own) settles(c machine.Claim) bool {
+func (o *entry) settles(c machine.Claim) bool {
 	return slices.ContainsFunc(o.whenGone, func(e machine.Effect) bool {
 		s, ok := e.(machine.Settle)
 		return ok && s.Claim == c
@@ -43,7 +43,7 @@ func (o *own) settles(c machine.Claim) bool {
 }
 
 // tellRevoked tells the holder, once, that it is asked to release.
-func (o *own) tellRevoked(r *requests) {
+func (o *entry) tellRevoked(r *requests) {
 	if o.revoked && !o.told {
 		o.told = true
 		r.Emit(machine.Revoked{Claim: o.of})
@@ -51,7 +51,7 @@ func (o *own) tellRevoked(r *requests) {
 }
 
 // note keeps what was read of it.
-func (o *own) note(e machine.Seen) {
+func (o *entry) note(e machine.Seen) {
 	if !o.inherited {
 		o.czxid = e.Stat.Czxid
 	}
@@ -67,7 +67,7 @@ func (m *Machine) enter() {
 
 // dropOwn forgets the own znode, which is gone, or is being replaced.
 func (m *Machine) dropOwn() {
-	m.own = own{}
+	m.entry = entry{}
 	m.requests.Forget(request{kind: marking}, request{kind: pausing})
 	if m.delay != nil {
 		m.delay.reset()
@@ -90,7 +90,7 @@ func (m *Machine) onEntered(e machine.Entered) {
 		return
 	}
 	replaced := m.replaced
-	m.replaced = own{}
+	m.replaced = entry{}
 	if e.Err != nil {
 		if !m.strategy.occupied(e.Err) {
 			m.enterFailed(e.Err, replaced)
@@ -98,9 +98,9 @@ func (m *Machine) onEntered(e machine.Entered) {
 		return
 	}
 	m.requests.Emit(replaced.whenGone...)
-	m.own.at(e.Path)
+	m.entry.at(e.Path)
 	if e.Czxid != 0 && e.Owner == m.session.id { // otherwise the reply did not tell
-		m.own.czxid, m.own.unread = e.Czxid, true
+		m.entry.czxid, m.entry.unread = e.Czxid, true
 	}
 	if len(m.claims) == 0 {
 		m.leave()
@@ -110,12 +110,12 @@ func (m *Machine) onEntered(e machine.Entered) {
 }
 
 // enterFailed handles a failed create. A znode that it was to replace may still exist.
-func (m *Machine) enterFailed(err error, replaced own) {
-	effects := slices.Concat(m.own.whenGone, m.claims.fail(err))
+func (m *Machine) enterFailed(err error, replaced entry) {
+	effects := slices.Concat(m.entry.whenGone, m.claims.fail(err))
 	m.strategy.forget()
 	if replaced.path != "" {
-		m.own = replaced
-		m.own.after(effects...)
+		m.entry = replaced
+		m.entry.after(effects...)
 		m.leave()
 		return
 	}
@@ -129,9 +129,9 @@ func (m *Machine) onRecovered(e machine.Recovered) {
 		m.strategy.on(request{}, e)
 		return
 	}
-	m.own = own{spent: e.Spent}
-	m.own.at(e.Path)
-	if e.Spent {
+	m.entry = entry{granted: e.Granted}
+	m.entry.at(e.Path)
+	if e.Granted {
 		m.leave()
 		return
 	}
@@ -167,9 +167,9 @@ func (m *Machine) grant() {
 		return
 	}
 	m.state = Holding
-	m.own.of = c
-	m.requests.Emit(machine.Grant{Epoch: m.requests.Epoch(), Claim: c, Path: m.own.path, Token: m.own.czxid})
-	m.own.tellRevoked(&m.requests)
+	m.entry.of = c
+	m.requests.Emit(machine.Grant{Epoch: m.requests.Epoch(), Claim: c, Path: m.entry.path, Token: m.entry.czxid})
+	m.entry.tellRevoked(&m.requests)
 }
 
 // leave deletes the own znode.
@@ -181,14 +181,14 @@ func (m *Machine) leave() {
 		m.delay.leave()
 		return
 	}
-	m.requests.Emit(machine.Remove{Epoch: m.requests.Epoch(), Path: m.own.path})
+	m.requests.Emit(machine.Remove{Epoch: m.requests.Epoch(), Path: m.entry.path})
 }
 
 func (m *Machine) onLeft(e machine.Removed) {
-	if m.state != Leaving || e.Path != m.own.path {
+	if m.state != Leaving || e.Path != m.entry.path {
 		return
 	}
-	m.requests.Emit(m.own.whenGone...)
+	m.requests.Emit(m.entry.whenGone...)
 	m.enterAnew()
 }
 
@@ -205,13 +205,13 @@ func (m *Machine) lost() {
 func (m *Machine) unwatched(err error) {
 	m.requests.Emit(machine.End{Claim: m.claims[0].id, Cause: machine.EndUnwatched, Err: err})
 	m.claims.rotate()
-	m.own.lost = true
+	m.entry.lost = true
 	m.fail(err)
 }
 
 // fail settles every claim with a definite error once the own znode is gone.
 func (m *Machine) fail(err error) {
-	m.own.after(m.claims.fail(err)...)
+	m.entry.after(m.claims.fail(err)...)
 	m.leave()
 }
 
@@ -222,7 +222,7 @@ func (m *Machine) refuse(err error) {
 		m.requests.Emit(settle)
 		return
 	}
-	m.own.after(settle)
+	m.entry.after(settle)
 	m.leave()
 }
 
@@ -230,8 +230,8 @@ func (m *Machine) refuse(err error) {
 // deleted.
 func (m *Machine) doWhenGone(c machine.Claim, effect machine.Effect) {
 	switch {
-	case m.state == Leaving && (m.own.of == c || m.own.spent):
-		m.own.after(effect)
+	case m.state == Leaving && (m.entry.of == c || m.entry.granted):
+		m.entry.after(effect)
 	case m.replaced.path != "" && m.replaced.of == c:
 		m.replaced.after(effect)
 	default:

@@ -12,7 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// The buckets of a book. Each step is one transaction of the file.
+// The buckets of a ledger. Each step is one transaction of the file.
 var (
 	balances = []byte("balances") // account → free money
 	aside    = []byte("aside")    // transfer → what this site has set aside for it
@@ -21,18 +21,18 @@ var (
 
 var errPoor = errors.New("not enough money")
 
-// book is the accounts of a site.
-type book struct {
+// ledger is the accounts of a site.
+type ledger struct {
 	db   *bbolt.DB
 	site string
 }
 
-func openBook(dir, site string) (*book, error) {
+func openBook(dir, site string) (*ledger, error) {
 	db, err := bbolt.Open(filepath.Join(dir, site+".db"), 0o600, &bbolt.Options{Timeout: 5 * time.Second})
 	if err != nil {
-		return nil, fmt.Errorf("the book of %s: %w", site, err)
+		return nil, fmt.Errorf("the ledger of %s: %w", site, err)
 	}
-	b := &book{db, site}
+	b := &ledger{db, site}
 	return b, db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{balances, aside, paid} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
@@ -50,11 +50,11 @@ func openBook(dir, site string) (*book, error) {
 	})
 }
 
-func (b *book) close() error { return b.db.Close() }
+func (b *ledger) close() error { return b.db.Close() }
 
 // promise sets aside what the transfer needs from this site. It returns nil to vote for a commit. A
 // repeated call has the same result.
-func (b *book) promise(t transfer) error {
+func (b *ledger) promise(t transfer) error {
 	return b.db.Update(func(tx *bbolt.Tx) error {
 		if id := []byte(t.ID); tx.Bucket(paid).Get(id) != nil || tx.Bucket(aside).Get(id) != nil {
 			return nil
@@ -74,7 +74,7 @@ func (b *book) promise(t transfer) error {
 
 // settle carries out a decision, once. A transfer that was paid stays paid, even if a repetition of
 // it is aborted: its coordinator repeats it if it does not know of the first time.
-func (b *book) settle(t transfer, committed bool) error {
+func (b *ledger) settle(t transfer, committed bool) error {
 	return b.db.Update(func(tx *bbolt.Tx) error {
 		id := []byte(t.ID)
 		promised := tx.Bucket(aside).Get(id) != nil
@@ -105,7 +105,7 @@ func (b *book) settle(t transfer, committed bool) error {
 
 // audit returns the money that is free, the money that is set aside, and the transfers that were
 // made.
-func (b *book) audit() (free, promised int64, made map[string]bool, err error) {
+func (b *ledger) audit() (free, promised int64, made map[string]bool, err error) {
 	made = make(map[string]bool)
 	err = b.db.View(func(tx *bbolt.Tx) error {
 		for i := range accounts {

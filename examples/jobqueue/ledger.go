@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// book records which jobs were done, and how often.
-type book struct {
+// ledger records which jobs were done, and how often.
+type ledger struct {
 	mu         sync.Mutex
 	out        io.Writer
 	times      map[string]int
@@ -17,30 +17,30 @@ type book struct {
 	finished   chan struct{} // closed when that is so, and every job that can be done is done
 }
 
-func newBook(out io.Writer) *book {
-	return &book{out: out, times: make(map[string]int), finished: make(chan struct{})}
+func newLedger(out io.Writer) *ledger {
+	return &ledger{out: out, times: make(map[string]int), finished: make(chan struct{})}
 }
 
-func (b *book) note(format string, args ...any) {
+func (b *ledger) note(format string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	fmt.Fprintf(b.out, format+"\n", args...)
 }
 
-func (b *book) deliver() {
+func (b *ledger) deliver() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.deliveries++
 }
 
-func (b *book) delivered() int {
+func (b *ledger) delivered() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.deliveries
 }
 
 // done records that a job was acknowledged.
-func (b *book) done(job string) {
+func (b *ledger) done(job string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.times[job]++
@@ -50,7 +50,7 @@ func (b *book) done(job string) {
 }
 
 // bury records that the job that always fails has failed for the last time.
-func (b *book) bury() {
+func (b *ledger) bury() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.buried {
@@ -59,14 +59,14 @@ func (b *book) bury() {
 	}
 }
 
-func (b *book) finish() {
+func (b *ledger) finish() {
 	if b.buried && len(b.times) == expected {
 		close(b.finished)
 	}
 }
 
 // check returns an error if a job was done more than once.
-func (b *book) check() error {
+func (b *ledger) check() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var wrong []string

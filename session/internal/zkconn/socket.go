@@ -25,8 +25,8 @@ const (
 	headerLength   = 16 // of a reply: xid, zxid, error
 )
 
-// wire is one connection to one server.
-type wire struct {
+// socket is one connection to one server.
+type socket struct {
 	*link
 	conn  *core
 	at    *target
@@ -51,9 +51,9 @@ type wire struct {
 	lastHeard time.Time // when the last request was sent whose reply was reported as Heard
 }
 
-func newWire(c *core, raw net.Conn, at *target) *wire {
+func newWire(c *core, raw net.Conn, at *target) *socket {
 	log := c.log.With("server", at.server, "address", at.address)
-	return &wire{
+	return &socket{
 		link: newLink(raw, c.cfg.maxReply(), log), conn: c, at: at, limit: limitOf(c.timeout()),
 		lost: notify.NewLatch(), gate: newGate(), writing: make(chan struct{}, 1),
 	}
@@ -61,7 +61,7 @@ func newWire(c *core, raw net.Conn, at *target) *wire {
 
 // lose gives the connection up, once. What it still receives is ignored, so that no event of it
 // follows the Down.
-func (w *wire) lose(cause error) {
+func (w *socket) lose(cause error) {
 	c := w.conn
 	var first, nothing, down bool
 	c.update(func() {
@@ -73,7 +73,7 @@ func (w *wire) lose(cause error) {
 		if w.stall.timer != nil {
 			w.stall.timer.Stop()
 		}
-		c.wire = nil
+		c.socket = nil
 		w.rate(cause)
 		if w.up() {
 			w.refuse()
@@ -99,14 +99,14 @@ func (w *wire) lose(cause error) {
 }
 
 // up tells whether it came up. Under mu.
-func (w *wire) up() bool { return !w.since.IsZero() }
+func (w *socket) up() bool { return !w.since.IsZero() }
 
 // lasted tells whether it was up for as long as a server has for a step of the handshake. Under mu.
-func (w *wire) lasted() bool { return w.up() && time.Since(w.since) >= w.limit }
+func (w *socket) lasted() bool { return w.up() && time.Since(w.since) >= w.limit }
 
 // rate notes what the loss of a connection says about its server. One that accepts sessions and
 // drops them at once is tried after the others, as one that refuses them. Under mu.
-func (w *wire) rate(cause error) {
+func (w *socket) rate(cause error) {
 	now, timeout := time.Now(), w.conn.session.timeout
 	if !w.replied && !w.lasted() {
 		w.at.failed(now, timeout)
@@ -124,7 +124,7 @@ func (w *wire) rate(cause error) {
 // connection that was up. One that lasted is replaced at once. One on which a request was answered
 // is replaced after the shortest pause: a request at which servers hang up must not cause a storm
 // of connections. Any other counts as a failure.
-func (w *wire) triesAfter(tries int) int {
+func (w *socket) triesAfter(tries int) int {
 	switch {
 	case errors.Is(w.dead, ErrAuthRequired):
 		return tries
