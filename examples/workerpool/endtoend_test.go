@@ -58,6 +58,17 @@ func processes(binary string) map[string]string {
 	return found
 }
 
+// stopped tells whether a process of this program is stopped, by SIGSTOP.
+func stopped(binary string) bool {
+	for pid := range processes(binary) {
+		stat, _ := os.ReadFile("/proc/" + pid + "/stat")
+		if _, state, _ := bytes.Cut(stat, []byte(") ")); bytes.HasPrefix(state, []byte("T")) {
+			return true
+		}
+	}
+	return false
+}
+
 // tree makes a directory with this many small files.
 func tree(t *testing.T, files int) string {
 	t.Helper()
@@ -153,6 +164,8 @@ func TestWorkersEndWithAParentThatIsKilled(t *testing.T) {
 	cmd, out := command(t, binary, "-dir", tree(t, 2400), "-workers", "3", "-batch", "6")
 	require.NoError(t, cmd.Start())
 	out.await(t, "pause ")
+	// The system ends what is stopped, not what is about to be.
+	require.Eventually(t, func() bool { return stopped(binary) }, time.Minute, time.Millisecond)
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 	require.Eventually(t, func() bool { return len(processes(binary)) == 0 }, time.Minute, 50*time.Millisecond)
