@@ -22,8 +22,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// fall is how a server ends, of three, which a session is connected to that holds something.
-type fall struct {
+// ending is how a server ends, of three, which a session is connected to that holds something.
+type ending struct {
 	ends  func(*zktest.Server, int)
 	leads bool          // the server
 	takes time.Duration // an election
@@ -33,7 +33,7 @@ type fall struct {
 }
 
 // loses is how the possession ended: nil if it stands.
-func (f fall) loses(t *testing.T) (lost error) {
+func (f ending) loses(t *testing.T) (lost error) {
 	inBubbleHere(t, func(w *world) {
 		const leader = 2
 		s := w.open()
@@ -68,28 +68,28 @@ func TestNoPossessionIsLostWithASilentServer(t *testing.T) {
 	few := func(least time.Duration, rng *rand.Rand, most time.Duration) time.Duration {
 		return between(rng, least, least+most)
 	}
-	random := func(rng *rand.Rand, ends func(*zktest.Server, int)) fall {
-		return fall{ends: ends, idle: few(0, rng, 10*time.Second), every: always, held: few(0, rng, 25*time.Second)}
+	random := func(rng *rand.Rand, ends func(*zktest.Server, int)) ending {
+		return ending{ends: ends, idle: few(0, rng, 10*time.Second), every: always, held: few(0, rng, 25*time.Second)}
 	}
 	type row struct {
 		parts, trials int
-		draw          func(rng *rand.Rand) fall
+		draw          func(rng *rand.Rand) ending
 	}
 	stop := (*zktest.Server).Stop
 	for name, r := range map[string]row{
-		"stopped": {16, 50, func(rng *rand.Rand) fall { return random(rng, stop) }},
-		"killed":  {4, 50, func(rng *rand.Rand) fall { return random(rng, (*zktest.Server).Kill) }},
-		"leader, held for long": {1, 20, func(rng *rand.Rand) fall {
-			return fall{stop, true, 3 * time.Second, few(0, rng, 4*time.Second), always, few(20*time.Second, rng, 2*time.Second)}
+		"stopped": {16, 50, func(rng *rand.Rand) ending { return random(rng, stop) }},
+		"killed":  {4, 50, func(rng *rand.Rand) ending { return random(rng, (*zktest.Server).Kill) }},
+		"leader, held for long": {1, 20, func(rng *rand.Rand) ending {
+			return ending{stop, true, 3 * time.Second, few(0, rng, 4*time.Second), always, few(20*time.Second, rng, 2*time.Second)}
 		}},
-		"leader of a new session": {1, 20, func(rng *rand.Rand) fall {
-			return fall{stop, true, 3 * time.Second, 0, always, few(0, rng, 2*time.Second)}
+		"leader of a new session": {1, 20, func(rng *rand.Rand) ending {
+			return ending{stop, true, 3 * time.Second, 0, always, few(0, rng, 2*time.Second)}
 		}},
-		"leader of a session in use": {1, 20, func(rng *rand.Rand) fall {
-			return fall{stop, true, 3 * time.Second, few(20*time.Second, rng, 4*time.Second), 1600 * time.Millisecond, few(0, rng, 2*time.Second)}
+		"leader of a session in use": {1, 20, func(rng *rand.Rand) ending {
+			return ending{stop, true, 3 * time.Second, few(20*time.Second, rng, 4*time.Second), 1600 * time.Millisecond, few(0, rng, 2*time.Second)}
 		}},
-		"leader of an idle session": {1, 20, func(rng *rand.Rand) fall {
-			return fall{stop, true, 1500 * time.Millisecond, few(20*time.Second, rng, 4*time.Second), always, few(0, rng, 2*time.Second)}
+		"leader of an idle session": {1, 20, func(rng *rand.Rand) ending {
+			return ending{stop, true, 1500 * time.Millisecond, few(20*time.Second, rng, 4*time.Second), always, few(0, rng, 2*time.Second)}
 		}},
 	} {
 		for part := range r.parts {

@@ -15,17 +15,17 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// sight is what becomes of the requests of clients of a server within a second: "fine" if they are
+// fate is what becomes of the requests of clients of a server within a second: "fine" if they are
 // answered, "silence", or "closed".
-type sight struct {
+type fate struct {
 	ping, read, write string
 	made              bool   // others see what was written
 	resumes           string // a session whose connection was lost: "fine", "over", "another", "refused", or as above
 }
 
 // broken is what is seen of connections that end, hides of a fault that nobody is told of.
-func broken(resumes string) sight { return sight{"closed", "closed", "closed", false, resumes} }
-func hides(made bool) sight       { return sight{"silence", "silence", "silence", made, "silence"} }
+func broken(resumes string) fate { return fate{"closed", "closed", "closed", false, resumes} }
+func hides(made bool) fate       { return fate{"silence", "silence", "silence", made, "silence"} }
 
 // hidden begins a request, and says what became of it within a second. done says it later.
 func hidden(c *raw, q jute.Request) (now string, done func() error) {
@@ -67,7 +67,7 @@ func TestWhatAClientSeesOfEachFault(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		fault  func(s *zktest.Server, ids []int64) (heal func())
-		want   sight
+		want   fate
 		healed string // what becomes of the write then, at once
 		stays  bool   // the session
 	}{
@@ -82,7 +82,7 @@ func TestWhatAClientSeesOfEachFault(t *testing.T) {
 		{"partitioned, from the server", each(func(s *zktest.Server, id int64) func() { return s.PartitionOneWay(id, zktest.FromServer) }), hides(true), "fine", true},
 		{"the host partitioned", func(s *zktest.Server, _ []int64) func() { return s.Host("h").Partition() }, hides(false), "fine", true},
 		{"the host partitioned, from the server", func(s *zktest.Server, _ []int64) func() { return s.Host("h").PartitionOneWay(zktest.FromServer) }, hides(true), "fine", true},
-		{"the server isolated", func(s *zktest.Server, _ []int64) func() { return s.Isolate() }, sight{"fine", "fine", "silence", false, "silence"}, "fine", true},
+		{"the server isolated", func(s *zktest.Server, _ []int64) func() { return s.Isolate() }, fate{"fine", "fine", "silence", false, "silence"}, "fine", true},
 		{"the server isolated, until it gives up", func(s *zktest.Server, _ []int64) func() {
 			defer time.Sleep(time.Second)
 			return s.IsolateServer(0, time.Second)
@@ -106,7 +106,7 @@ func TestWhatAClientSeesOfEachFault(t *testing.T) {
 				gone.conn.Close()
 				synctest.Wait()
 				heal := c.fault(s, ids)
-				var got sight
+				var got fate
 				var written func() error
 				got.write, written = hidden(all[2], create("/made", 0))
 				got.read, _ = hidden(all[1], jute.Request{Op: jute.OpExists, Path: "/"})

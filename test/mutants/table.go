@@ -22,17 +22,17 @@ var mutants = []mutant{
 	},
 	{
 		name:     "the own znode is not watched",
-		file:     "recipes/internal/contend/own.go",
+		file:     "recipes/internal/contend/entry.go",
 		snippet:  "	m.watches.read(path, true)",
-		instead:  "	m.watches.read(path, path != m.own.path)",
-		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
+		instead:  "	m.watches.read(path, path != m.entry.path)",
+		packages: []string{"./recipes/internal/contend", "./recipes/lock", "./test/losses"},
 	},
 	{
 		name:     "no listing after the predecessor has gone",
 		file:     "recipes/internal/contend/contenders.go",
 		snippet:  "	if c.state != Waiting || !c.look.sole || c.look.disconnected {",
 		instead:  "	if c.state != Waiting {",
-		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
+		packages: []string{"./recipes/internal/contend", "./recipes/lock", "./test/losses"},
 	},
 	{
 		name:     "an Ack is confirmed while its item goes back",
@@ -50,23 +50,23 @@ var mutants = []mutant{
 	},
 	{
 		name: "the token of the former possession is used again",
-		file: "recipes/internal/contend/own.go",
+		file: "recipes/internal/contend/entry.go",
 		snippet: `	m.state = Holding
-	m.own.of = c
-	m.requests.Emit(machine.Grant{Epoch: m.requests.Epoch(), Claim: c, Path: m.own.path, Token: m.own.czxid})
-	m.own.tellRevoked(&m.requests)
+	m.entry.of = c
+	m.requests.Emit(machine.Grant{Epoch: m.requests.Epoch(), Claim: c, Path: m.entry.path, Token: m.entry.czxid})
+	m.entry.tellRevoked(&m.requests)
 }
 `,
 		instead: `	m.state = Holding
-	m.own.of = c
+	m.entry.of = c
 	tokens <- true
 	if former[m] == 0 {
-		former[m] = m.own.czxid
+		former[m] = m.entry.czxid
 	}
 	token := former[m]
 	<-tokens
-	m.requests.Emit(machine.Grant{Epoch: m.requests.Epoch(), Claim: c, Path: m.own.path, Token: token})
-	m.own.tellRevoked(&m.requests)
+	m.requests.Emit(machine.Grant{Epoch: m.requests.Epoch(), Claim: c, Path: m.entry.path, Token: token})
+	m.entry.tellRevoked(&m.requests)
 }
 
 var tokens, former = make(chan bool, 1), map[*Machine]int64{}
