@@ -106,5 +106,5 @@ func (c *Consumer) over(err error) {
 	c.queue.mu.Unlock()
 	c.from.stream.Close()
 	close(c.skipped)
-	c.end.Set(failed("consume", c.queue.path, translated(err)))
+	c.end.Set(failed("consume", c.queue.path, err))
 }

@@ -5,7 +5,9 @@ import (
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
+	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -18,13 +20,27 @@ func (in *intake) perform(e machine.Effect) {
 		in.settled(e)
 	case consume.Skipped:
 		in.skipped(e)
+	case consume.Put:
+		in.put(e)
 	}
+}
+
+// put has a producer put what the machine takes out.
+func (in *intake) put(e consume.Put) {
+	by := in.queue.back
+	if e.Dead {
+		by = in.queue.dead
+	}
+	by.Begin(produce.Put{
+		GUIDs: e.GUIDs, Items: e.Items, Delay: e.Delay, With: recipe.Operations(e.With), Back: true, Names: e.Names,
+		Then: func(err error) { in.notify(consume.Answer{No: e.No, Err: err}) },
+	})
 }
 
 // skipped reports what is in the way. If nothing can be claimed as long as it is, calls of Take
 // return it.
 func (in *intake) skipped(e consume.Skipped) {
-	err := failed("consume", e.Path, translated(e.Err))
+	err := failed("consume", e.Path, e.Err)
 	if in.consumer != nil {
 		in.consumer.report(err)
 		return
@@ -47,17 +63,18 @@ func (in *intake) deliver(e consume.Deliver) {
 	hold, err := h.Hold(e.Epoch, e.Path, e.Token, func(cause error) { in.lost(i, cause) })
 	if err != nil {
 		in.remove(e.No)
-		h.Tell(consume.Wish{No: e.No, What: consume.Unheld})
+		h.Tell(consume.Command{No: e.No, What: consume.Unheld})
 		return
 	}
 	i.Hold = hold
 	if !in.opts.auto {
+		i.expire(in.queue.cfg.visibility)
 		in.offer(i)
 	} else if _, first, _ := i.begin(consume.Ack); first { // at most once: before anybody receives it
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		in.tell(in.demand())
-		in.tell(consume.Wish{No: i.from.No, What: consume.Ack})
+		in.tell(consume.Command{No: i.from.No, What: consume.Ack})
 	}
 }
 
@@ -85,7 +102,7 @@ func (in *intake) received(i *Item) {
 		in.remove(i.from.No)
 	case in.consumer != nil:
 		i.warn(in.by)
-		in.notify(consume.Wish{No: i.from.No, What: consume.Received})
+		in.notify(consume.Command{No: i.from.No, What: consume.Received})
 	}
 }
 
@@ -99,7 +116,7 @@ func (in *intake) giveBack(i *Item) {
 	}
 	if _, first, _ := i.begin(consume.Return); first {
 		in.letGo(i, session.ErrReleased)
-		in.notify(consume.Wish{No: i.from.No, What: consume.Return})
+		in.notify(consume.Command{No: i.from.No, What: consume.Return})
 	}
 }
 
@@ -127,18 +144,16 @@ func (in *intake) remove(no uint64) *Item {
 
 // lost handles the end of a possession.
 func (in *intake) lost(i *Item, cause error) {
-	i.unwarn()
+	stop(i.warning.Load())
+	stop(i.limit.Load())
 	if errors.Is(cause, session.ErrReleased) {
 		return
 	}
 	in.withdraw(i) // nobody receives it any more
-	i.mu.Lock()
-	settling := i.how != 0
-	i.mu.Unlock()
-	if settling || in.remove(i.from.No) == nil {
+	if i.settling() || in.remove(i.from.No) == nil {
 		return // the answer to it is in flight, or it was dropped
 	}
-	in.notify(consume.Wish{No: i.from.No, What: consume.Ended})
+	in.notify(consume.Command{No: i.from.No, What: consume.Ended})
 }
 
 // settled handles what has become of an item. An Ack or Nack that crosses with its loss comes too
@@ -147,14 +162,13 @@ func (in *intake) settled(e consume.Settled) {
 	in.mu.Lock()
 	i := in.items[e.No]
 	in.mu.Unlock()
-	err := translated(e.Err)
 	switch {
 	case i == nil:
 		return
 	case e.Stays:
-		in.refused(i, err)
+		in.refused(i, e.Err)
 		return
-	case err == nil && in.opts.auto: // without a claim it is the receiver's for good
+	case e.Err == nil && in.opts.auto: // without a claim it is the receiver's for good
 		in.letGo(i, session.ErrReleased)
 		from := i.from
 		from.Path, from.Token = "", 0
@@ -162,11 +176,8 @@ func (in *intake) settled(e consume.Settled) {
 		return
 	}
 	cause, answer := session.ErrReleased, errDone
-	if err != nil {
-		cause, answer = err, lost(err)
-	}
-	if errors.Is(err, session.ErrLost) { // somebody has deleted its claim
-		cause = session.ErrDeleted
+	if e.Err != nil {
+		cause, answer = e.Err, lost(e.Err)
 	}
 	in.remove(e.No)
 	in.letGo(i, cause)
@@ -177,8 +188,9 @@ func (in *intake) settled(e consume.Settled) {
 // possession, and goes back as soon as it is allowed to.
 func (in *intake) refused(i *Item, err error) {
 	i.refused(err)
+	i.expire(in.queue.cfg.visibility)
 	if (i.Err() != nil || in.opts.auto) && in.remove(i.from.No) != nil {
 		in.letGo(i, session.ErrReleased)
-		in.notify(consume.Wish{No: i.from.No, What: consume.Ended})
+		in.notify(consume.Command{No: i.from.No, What: consume.Ended})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/session"
 )
@@ -28,22 +27,6 @@ var (
 	// visibility timeout.
 	ErrOverdue = errors.New("queue: not settled in time")
 )
-
-// translated is an error of a consumer's machine as users see it.
-func translated(err error) error {
-	for _, e := range []struct{ err, is error }{
-		{consume.ErrUnknown, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome)},
-		{consume.ErrOverdue, ErrOverdue},
-		{consume.ErrGone, session.ErrDeleted},
-		{consume.ErrClosing, session.ErrClosed},
-		{consume.ErrLost, session.ErrLost},
-	} {
-		if errors.Is(err, e.err) {
-			return e.is
-		}
-	}
-	return err
-}
 
 // failed wraps an error with the operation and the path. Errors of the session are wrapped already.
 func failed(op, path string, err error) error {
@@ -69,7 +52,7 @@ var errDone = errors.New("done")
 // succeeded is what came of a call.
 func succeeded(done *notify.End) error {
 	if err := done.Err(); !errors.Is(err, errDone) {
-		return translated(err)
+		return err
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func (in *intake) take(ctx context.Context, by recipe.Asked) (*Item, error) {
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-refusal.Done():
-		err = translated(refusal.Err())
+		err = refusal.Err()
 	}
 	if i == nil && err == nil {
 		err = session.ErrClosed
@@ -134,7 +134,7 @@ func (in *intake) leave(received *Item) {
 	in.waiting--
 	in.tell(in.demand())
 	if received != nil {
-		in.tell(consume.Wish{No: received.from.No, What: consume.Received})
+		in.tell(consume.Command{No: received.from.No, What: consume.Received})
 	}
 	in.mu.Unlock()
 	in.trim()
@@ -160,7 +160,7 @@ func (in *intake) machine() machine.Machine {
 	return consume.New(consume.Config{
 		Root: q.root(), GUID: string(znode.NewGUID()), First: in.incarnation << 40, Seed: rand.Uint64(),
 		Takes: in.consumer == nil, Prefetch: in.demand().Wanted,
-		Visibility: milliseconds(q.cfg.visibility), Attempts: q.cfg.maxAttempts, Dead: layout.Root(q.cfg.dead),
+		Attempts: q.cfg.maxAttempts, Dead: layout.Root(q.cfg.dead),
 	})
 }
 

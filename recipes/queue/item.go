@@ -32,6 +32,7 @@ type Item struct {
 	by      *intake // which has handed it out
 	from    consume.Deliver
 	warning atomic.Pointer[time.Timer] // that it is never settled
+	limit   atomic.Pointer[time.Timer] // of WithVisibility
 
 	mu     sync.Mutex
 	how    consume.What // Ack, Nack or Return, in progress or done
@@ -90,10 +91,7 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 	case len(results) == 0:
 		return nil, err
 	case results[0].Err != nil && !errors.Is(results[0].Err, session.ErrRolledBack):
-		i.mu.Lock()
-		settling := i.how != 0
-		i.mu.Unlock()
-		if !settling {
+		if !i.settling() {
 			i.by.letGo(i, session.ErrDeleted)
 		}
 		return nil, failed("commit", i.Path(), lost(session.ErrDeleted))
@@ -142,9 +140,27 @@ func (i *Item) Extend(ctx context.Context, d time.Duration) (err error) {
 	case i.Err() != nil:
 		err = lost(i.Err())
 	default:
-		i.by.notify(consume.Wish{No: i.from.No, What: consume.Extend, After: milliseconds(d)})
+		i.expire(d)
 	}
 	return failed("extend", i.queue.path, err)
+}
+
+// expire has the item be lost if nobody has begun to settle it within d; 0: any time.
+func (i *Item) expire(d time.Duration) {
+	if d > 0 {
+		stop(i.limit.Swap(time.AfterFunc(d, func() {
+			if !i.settling() {
+				i.by.letGo(i, ErrOverdue)
+			}
+		})))
+	}
+}
+
+// settling tells whether somebody has begun to settle it.
+func (i *Item) settling() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.how != 0
 }
 
 // settle has the machine settle the item, and waits for its answer.
@@ -165,7 +181,7 @@ func (i *Item) settle(ctx context.Context, how consume.What, after time.Duration
 		i.by.letGo(i, session.ErrReleased)
 	}
 	if first {
-		i.by.notify(consume.Wish{No: i.from.No, What: how, After: milliseconds(after)})
+		i.by.notify(consume.Command{No: i.from.No, What: how, After: milliseconds(after)})
 	}
 	select {
 	case <-answer.Done():
@@ -212,12 +228,12 @@ func (i *Item) warn(by recipe.Asked) {
 		Over: func() bool { return i.Err() != nil },
 	}.Set())
 	if i.Err() != nil { // it ended meanwhile
-		i.unwarn()
+		stop(i.warning.Load())
 	}
 }
 
-func (i *Item) unwarn() {
-	if t := i.warning.Load(); t != nil {
+func stop(t *time.Timer) {
+	if t != nil {
 		t.Stop()
 	}
 }

@@ -23,6 +23,8 @@ type Queue struct {
 	path    string
 	cfg     options
 	puts    *produce.Producer
+	back    *produce.Producer // of what pauses, and of what is due: whatever keeps callers' puts does not keep these
+	dead    *produce.Producer // of dead letters
 	takes   *intake
 	end     *notify.End
 	follows sync.Once // the session's end, once somebody wants to know of it
@@ -51,6 +53,7 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 	}
 	q := &Queue{session: s, path: path, cfg: o, end: notify.NewEnd(), consumers: make(map[*Consumer]struct{})}
 	q.puts = produce.New(s, q.root(), o.capacity)
+	q.back, q.dead = produce.NewMover(s, q.root()), produce.NewMover(s, layout.Root(o.dead))
 	q.takes = newIntake(q, "take")
 	return q, nil
 }
@@ -195,7 +198,7 @@ func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
 			dead := look.Queue{Session: q.session, Root: layout.Root(q.cfg.dead)}
 			err := dead.Take(ctx, id, func(e look.Entry, removal []session.Op) error {
 				e.Record.Attempts = 0
-				_, err := q.puts.Begin(produce.Put{GUID: e.GUID, Items: []layout.Record{e.Record}, With: removal}).Wait(ctx)
+				_, err := q.puts.Begin(produce.Put{GUIDs: []string{e.GUID}, Items: []layout.Record{e.Record}, With: removal}).Wait(ctx)
 				return err
 			})
 			if err != nil {

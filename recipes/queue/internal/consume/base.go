@@ -3,7 +3,6 @@ package consume
 import (
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
@@ -12,7 +11,6 @@ import (
 type key struct {
 	purpose purpose
 	at      string // a path
-	no      uint64 // an item's
 }
 
 type purpose int
@@ -27,9 +25,7 @@ const (
 	settling
 	resolving // whether a claim was carried out
 	telling   // the time
-	listing   // the buckets of a queue that is appended to
 	fetching  // what is to be moved
-	moving
 	tidying
 	joining
 	leaving
@@ -40,7 +36,6 @@ const (
 	waiting   // for something to be due
 	avoiding  // for a minute
 	pausing
-	expiring
 )
 
 // avoids is how long something is passed over that was refused or makes no sense, in milliseconds.
@@ -107,7 +102,7 @@ func (b *base) ok(code machine.Code, path string, err error) bool {
 	switch code {
 	case machine.Done, machine.Unknown:
 	case machine.NoNode:
-		b.prepare(b.root)
+		b.prepare()
 	default:
 		b.refused(path, err)
 	}
@@ -121,7 +116,8 @@ func (b *base) pause() {
 }
 
 // prepare makes what is missing of the znodes that a queue always has.
-func (b *base) prepare(r layout.Root) {
+func (b *base) prepare() {
+	r := b.root
 	for _, path := range []string{r.Items(), r.Claims(), r.Later(), r.Line(), r.Bell(), r.Consumers()} {
 		if k := (key{purpose: preparing, at: path}); !b.Pending(k) {
 			b.ensuring++
@@ -130,14 +126,8 @@ func (b *base) prepare(r layout.Root) {
 	}
 }
 
-// onPrepared: without the dead letters' queue things go on.
 func (b *base) onPrepared(path string, ev machine.Ensured) {
-	parent, _ := znode.Split(path)
-	switch b.ensuring--; {
-	case ev.Code == machine.Done:
-	case parent == string(b.cfg.Dead):
-		b.skip(string(b.cfg.Dead), ev.Err)
-	default:
+	if b.ensuring--; ev.Code != machine.Done {
 		b.refused(path, ev.Err)
 	}
 }

@@ -24,6 +24,6 @@ func BenchmarkClaim(b *testing.B) {
 	b.ReportAllocs()
 	for no := uint64(1); b.Loop(); no++ {
 		h.asked = nil
-		h.run(consume.Wish{No: no, What: consume.Ack}, nil)
+		h.run(consume.Command{No: no, What: consume.Ack}, nil)
 	}
 }

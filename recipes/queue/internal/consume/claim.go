@@ -124,7 +124,7 @@ func (m *Machine) onRead(ev machine.Looked) {
 	items, gone := m.search.opened(m.picked, ev.Answers)
 	m.search.losses += gone
 	for _, i := range items {
-		if m.holdings.spent(i.record.Attempts) && m.avoided[string(m.dead.root)] {
+		if m.holdings.exhausted(i.record.Attempts) && m.avoided[string(m.cfg.Dead)] {
 			m.avoided[i.at.Path(m.root)], m.force = true, true // a look has shown only so many of those behind it
 		} else {
 			m.candidates = append(m.candidates, i)
@@ -204,7 +204,6 @@ func (m *Machine) claimItem(t *txn, i *item) {
 // as after one more that failed.
 func (m *Machine) claimed(items []*item) {
 	for _, i := range items {
-		m.holdings.displace(i.at)
 		i.record.Attempts++
 		i.version++
 		i.data = layout.Counted(i.data, i.record.Attempts)

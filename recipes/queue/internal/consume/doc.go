@@ -10,6 +10,9 @@
 //	  │ └──── Check(item), Delete(claim) ────────┘ │ └─▶ dead letter
 //	  └──── later/ ◀── it goes back with a pause ──┘
 //
+// A dead letter, a pause, and what is due are items that are put elsewhere, which deletes them here
+// in the same transaction: the machine asks a producer for that with [Put].
+//
 // Each operation on an item names its version, which each claim changes. So a late one touches
 // nothing that somebody else has claimed since, and reading the two tells whether a transaction was
 // carried out whose answer was lost.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+	"github.com/troupe-go/troupe/session"
 )
 
 // item is one that is free and was read, or that is claimed.
@@ -19,25 +19,21 @@ type item struct {
 
 	no       uint64 // 0: not handed out
 	received bool   // it has found its receiver
-	how      What   // Ack, Nack or Return, if that is wished
+	how      What   // Ack, Nack or Return, if that is asked for
 	after    int64  // of Nack: the pause
-	due      int64  // when that is over; 0: not known
+	put      bool   // a Put is under way that settles it
 	doubt    bool   // the answer to a settlement was lost
 	idFreed  bool   // its id is free, or has never been
-	timeLeft int64  // to settle it in, when the timer that runs is over
-	trustNo  int    // how often trust had been gained when it was handed out
 	alone    bool   // a settlement was refused, perhaps for it: it is settled behind the others, and alone
 }
 
 // holdings are what the consumer has: items that it has claimed and not settled.
 type holdings struct {
 	*base
-	held      []*item
-	items     map[uint64]*item // that are handed out, by number
-	last      uint64           // the number given last
-	wanted    int              // how many it may have
-	untrusted bool             // no possession can be made: items wait
-	trustNo   int              // how often trust was gained
+	held   []*item
+	items  map[uint64]*item // that are handed out, by number
+	last   uint64           // the number given last
+	wanted int              // how many it may have
 }
 
 // room is how many more items can be claimed. One that is being settled takes none: so the look for
@@ -55,22 +51,13 @@ func (h *holdings) room() int {
 	return max(h.wanted-n, 0)
 }
 
-// displace gives up what was claimed before in the same place: somebody has deleted that claim, or
-// the whole queue. What is being settled is left alone: that may have been carried out.
-func (h *holdings) displace(at layout.Item) {
-	same := func(i *item) bool { return i.how == 0 && i.at.Bucket == at.Bucket && i.at.Seq == at.Seq }
-	if n := slices.IndexFunc(h.held, same); n >= 0 {
-		h.end(h.held[n], ErrLost)
-	}
-}
-
 // hold takes in what was claimed.
 func (h *holdings) hold(i *item) {
 	h.held = append(h.held, i)
 	switch {
 	case h.closing:
 		i.how = Return
-	case h.spent(i.record.Attempts - 1): // so it becomes a dead letter
+	case h.exhausted(i.record.Attempts - 1): // so it becomes a dead letter
 		i.how = Nack
 	default:
 		h.handOut(i)
@@ -78,21 +65,17 @@ func (h *holdings) hold(i *item) {
 }
 
 func (h *holdings) handOut(i *item) {
-	if h.untrusted {
-		return
-	}
 	h.last++
-	i.no, i.trustNo, i.received = h.last, h.trustNo, false
+	i.no = h.last
 	h.items[i.no] = i
-	h.expire(i, h.cfg.Visibility)
 	h.Emit(Deliver{
 		No: i.no, ID: cmp.Or(i.record.ID, i.at.GUID), Record: i.record, Priority: i.at.Bucket.Lane.Priority, Attempt: i.record.Attempts,
 		Epoch: h.Epoch(), Path: h.root.Claim(i.at.Bucket, i.at.Seq), Token: i.token, Item: i.at.Path(h.root), Version: i.version,
 	})
 }
 
-// onWish takes in what is wished about an item.
-func (h *holdings) onWish(w Wish) {
+// onCommand takes in what is said of an item.
+func (h *holdings) onCommand(w Command) {
 	if w.No <= h.cfg.First {
 		return
 	}
@@ -101,18 +84,16 @@ func (h *holdings) onWish(w Wish) {
 	switch {
 	case w.What <= Return && open:
 		i.how, i.after = w.What, w.After
-		h.Cancel(key{purpose: expiring, no: i.no})
 	case w.What <= Return: // given up before
-		h.Emit(Settled{No: w.No, Err: ErrLost})
+		h.Emit(Settled{No: w.No, Err: session.ErrLost})
 	case i != nil && w.What == Received:
 		i.received = true
 	case !open:
 	case w.What == Unheld:
-		h.unhold(i)
+		h.goBack(i)
+		h.pause() // until it is trusted, or tries again
 	case w.What == Ended:
 		h.goBack(i)
-	case w.What == Extend:
-		h.expire(i, max(w.After, 1))
 	}
 }
 
@@ -122,64 +103,15 @@ func (h *holdings) goBack(i *item) {
 	if i.how = Return; i.received {
 		i.how = Nack
 	}
-	h.forget(i)
-}
-
-// forget: nothing is wished about an item any more.
-func (h *holdings) forget(i *item) {
 	delete(h.items, i.no)
-	h.Cancel(key{purpose: expiring, no: i.no})
 }
 
-// unhold takes an item back that no possession could be made of. It is handed out again.
-func (h *holdings) unhold(i *item) {
-	h.forget(i)
-	again := i.trustNo < h.trustNo // trust came back meanwhile: no TrustGained will follow
-	i.no = 0
-	if h.untrusted = !again; again {
-		h.handOut(i)
-	}
-}
-
-func (h *holdings) trust() {
-	h.untrusted = false
-	h.trustNo++
-	for _, i := range h.held {
-		if i.no == 0 && i.how == 0 {
-			h.handOut(i)
-		}
-	}
-}
-
-// longest is how long a timer runs at the most, in milliseconds.
-const longest = 24 * 60 * 60 * 1000
-
-// expire has an item go back if it is not settled within some milliseconds; 0: any time.
-func (h *holdings) expire(i *item, within int64) {
-	if within > 0 {
-		first := min(within, longest)
-		i.timeLeft = within - first
-		h.Ask(machine.Wake{After: first}, key{purpose: expiring, no: i.no})
-	}
-}
-
-func (h *holdings) onExpired(no uint64) {
-	switch i := h.items[no]; {
-	case i == nil || i.how != 0:
-	case i.timeLeft > 0:
-		h.expire(i, i.timeLeft)
-	default:
-		h.Emit(Settled{No: no, Err: ErrOverdue})
-		h.goBack(i)
-	}
-}
-
-// end tells what has become of an item that is not this consumer's any more; nil: what was wished.
+// end tells what has become of an item that is not this consumer's any more; nil: what was asked.
 func (h *holdings) end(i *item, cause error) {
 	if h.items[i.no] == i {
 		h.Emit(Settled{No: i.no, Err: cause})
 	}
-	h.forget(i)
+	delete(h.items, i.no)
 	h.held = slices.DeleteFunc(h.held, func(j *item) bool { return i == j })
 }
 
@@ -188,9 +120,9 @@ func (h *holdings) unsettle(i *item, err error) {
 	if h.items[i.no] != i { // nobody waits: it is tried again
 		return
 	}
-	i.how, i.due, i.after = 0, 0, 0
+	i.how, i.after = 0, 0
 	h.Emit(Settled{No: i.no, Err: err, Stays: true})
-	if h.expire(i, h.cfg.Visibility); h.closing {
+	if h.closing {
 		h.dismiss(i)
 	}
 }
@@ -199,11 +131,13 @@ func (h *holdings) unsettle(i *item, err error) {
 func (h *holdings) dismiss(i *item) {
 	if i.how == 0 {
 		if h.items[i.no] != nil {
-			h.Emit(Settled{No: i.no, Err: ErrClosing})
+			h.Emit(Settled{No: i.no, Err: session.ErrClosed})
 		}
 		h.goBack(i)
 	}
 }
 
-// spent tells whether an item is a dead letter after so many attempts.
-func (h *holdings) spent(attempts int) bool { return h.cfg.Attempts > 0 && attempts >= h.cfg.Attempts }
+// exhausted tells whether an item is a dead letter after so many attempts.
+func (h *holdings) exhausted(attempts int) bool {
+	return h.cfg.Attempts > 0 && attempts >= h.cfg.Attempts
+}

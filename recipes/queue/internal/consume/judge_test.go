@@ -10,6 +10,7 @@ import (
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+	"github.com/troupe-go/troupe/session"
 )
 
 const (
@@ -21,18 +22,19 @@ const (
 type world struct {
 	*recipetest.World
 	recipetest.Chance
-	items     map[string]*item // by body
-	producers []*recipetest.Actor
-	consumers []*consumer
-	limit     int   // of buckets
-	attempts  int   // after which items are dead letters
-	deaths    int   // of consumers, and sessions: what they had claimed and not received counts
-	patience  int64 // within which items are to be settled
-	vandals   bool  // znodes that stand for consumers are deleted by hand
-	broken    bool  // a session has expired, a machine has crashed, or a consumer closes
-	refuses   bool  // requests are refused now and then
-	zxid      int64 // that was inspected
-	ending    bool
+	items      map[string]*item // by body
+	producers  []*recipetest.Actor
+	consumers  []*consumer
+	back, dead *recipetest.Actor // producers: of what consumers take out
+	limit      int               // of buckets
+	attempts   int               // after which items are dead letters
+	deaths     int               // of consumers, and sessions: what they had claimed and not received counts
+	hurries    bool              // items that are not settled in time are lost
+	vandals    bool              // znodes that stand for consumers are deleted by hand
+	broken     bool              // a session has expired, a machine has crashed, or a consumer closes
+	refuses    bool              // requests are refused now and then
+	zxid       int64             // that was inspected
+	ending     bool
 }
 
 // item is what the judge knows of one.
@@ -86,7 +88,7 @@ func (w *world) addConsumer(n int, stream bool) *consumer {
 			c.calls = 2
 			c.meter = &meter{Machine: consume.New(consume.Config{
 				Root: root, GUID: fmt.Sprintf("%s.%d", c.name, c.lives), First: c.lives << 20,
-				Takes: !stream, Prefetch: 1 + n, Attempts: w.attempts, Visibility: w.patience, Dead: dead, Seed: uint64(n),
+				Takes: !stream, Prefetch: 1 + n, Attempts: w.attempts, Dead: dead, Seed: uint64(n),
 			})}
 			return c.meter
 		},
@@ -125,6 +127,12 @@ func (c *consumer) perform(e machine.Effect) {
 		c.deliver(e)
 	case consume.Settled:
 		c.settled(e)
+	case consume.Put:
+		by := w.back
+		if e.Dead {
+			by = w.dead
+		}
+		by.Tell(back{e, c})
 	case consume.Skipped:
 		if !w.refuses {
 			w.Failf("%s skips %s: %v", c.name, e.Path, e.Err)
@@ -138,7 +146,7 @@ func (c *consumer) deliver(e consume.Deliver) {
 	w, i := c.world, c.world.items[string(e.Record.Body)]
 	if !c.actor.Trusted(e.Epoch) { // no possession comes of it, and another consumer may have the item
 		w.deaths++ // it counts if it is overdue meanwhile
-		c.actor.Tell(consume.Wish{No: e.No, What: consume.Unheld})
+		c.actor.Tell(consume.Command{No: e.No, What: consume.Unheld})
 		return
 	}
 	switch {
@@ -174,13 +182,9 @@ func (c *consumer) deliver(e consume.Deliver) {
 func (c *consumer) receive(no uint64) {
 	g := c.held[no]
 	g.received = true
-	if c.world.patience > 0 { // this may come too late to count
-		c.world.deaths++
-	} else {
-		g.item.attempts++
-	}
+	g.item.attempts++
 	c.want(-1)
-	c.actor.Tell(consume.Wish{No: no, What: consume.Received})
+	c.actor.Tell(consume.Command{No: no, What: consume.Received})
 }
 
 func (c *consumer) settle(no uint64, how consume.What, after int64) {
@@ -191,7 +195,7 @@ func (c *consumer) settle(no uint64, how consume.What, after int64) {
 	} else {
 		c.release(g.item)
 	}
-	c.actor.Tell(consume.Wish{No: no, What: how, After: after})
+	c.actor.Tell(consume.Command{No: no, What: how, After: after})
 }
 
 func (c *consumer) finish(no uint64) {
@@ -215,7 +219,7 @@ func (c *consumer) settled(e consume.Settled) {
 	case e.Stays:
 		g.how = 0
 		if c.world.deaths++; g.item.holder != c { // it counts as received
-			c.actor.Tell(consume.Wish{No: e.No, What: consume.Ended})
+			c.actor.Tell(consume.Command{No: e.No, What: consume.Ended})
 			break
 		} else if c.world.ending {
 			c.finish(e.No)
@@ -233,19 +237,24 @@ func (c *consumer) settled(e consume.Settled) {
 	c.want(1)
 }
 
-var ends = []error{consume.ErrLost, consume.ErrOverdue, consume.ErrGone, consume.ErrClosing}
+var ends = []error{session.ErrLost, session.ErrDeleted, session.ErrClosed}
 
 // lapse ends all possessions.
 func (c *consumer) lapse() {
 	for _, no := range c.nos(func(*grip) bool { return true }) {
-		c.release(c.held[no].item)
-		delete(c.held, no)
-		c.actor.Tell(consume.Wish{No: no, What: consume.Ended})
-		c.want(1)
+		c.lose(no)
 	}
 	for _, g := range c.held {
 		c.release(g.item)
 	}
+}
+
+// lose ends a possession.
+func (c *consumer) lose(no uint64) {
+	c.release(c.held[no].item)
+	delete(c.held, no)
+	c.actor.Tell(consume.Command{No: no, What: consume.Ended})
+	c.want(1)
 }
 
 func (c *consumer) nos(which func(g *grip) bool) (nos []uint64) {

@@ -85,6 +85,9 @@ func (l *later) awaits(due int64) {
 	}
 }
 
+// longest is how long a timer runs at the most, in milliseconds.
+const longest = 24 * 60 * 60 * 1000
+
 // saw takes in the servers' clock, as a transaction in this step has shown it.
 func (l *later) saw(now int64) { l.now, l.fresh = max(l.now, now), true }
 

@@ -130,7 +130,7 @@ func (l *line) arm() {
 
 func (l *line) onHeard(ev machine.Seen) {
 	if l.bellArmed = l.ok(ev.Code, ev.Path, ev.Err) && ev.Exists; !l.bellArmed && ev.Code == machine.Done { // then nothing is armed
-		l.prepare(l.root)
+		l.prepare()
 	}
 }
 

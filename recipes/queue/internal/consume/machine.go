@@ -1,13 +1,13 @@
 package consume
 
 import (
-	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
+	"github.com/troupe-go/troupe/session"
 )
 
 // Machine claims and settles the items of one consumer. The zero value is not usable: see [New].
@@ -21,10 +21,13 @@ type Machine struct {
 	search   search
 	later    later
 
-	tail, dead appender
 	candidates []*item // that were read, and are to be claimed
 	picked     []layout.Item
-	fetched    []layout.Item   // that are due
+	fetched    []layout.Item  // that are due
+	moving     bool           // they are being moved
+	apart      int            // so many are moved one at a time: one of them may be refused, and others with it
+	puts       map[uint64]put // under way, by number
+	lastPut    uint64
 	slots      []layout.Bucket // by the look under way
 	armed      bool            // the watches were, when the search began
 	asSecond   bool            // it began half a second after a ring
@@ -44,9 +47,7 @@ func New(cfg Config) machine.Machine {
 		search: search{
 			base: b, rng: rand.New(rand.NewPCG(cfg.Seed, 0)), window: 1, width: 1,
 		},
-		later: later{base: b}, under: make(map[purpose]*txn),
-		tail: appender{cfg.Root, tail.New(cfg.Root, tail.Usual)},
-		dead: appender{cfg.Dead, tail.New(cfg.Dead, tail.Usual)},
+		later: later{base: b}, under: make(map[purpose]*txn), puts: make(map[uint64]put),
 	}
 }
 
@@ -72,13 +73,12 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
 		m.Begin(ev.Epoch)
-		m.holdings.untrusted = false
 		m.renew()
 	case machine.EpochEnded:
 		m.lose()
 		m.End()
 	case machine.TrustGained:
-		m.holdings.trust()
+		m.Cancel(key{purpose: pausing})
 	case machine.Closing:
 		m.close()
 	case machine.Fired:
@@ -89,8 +89,10 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 		if ev.First == m.cfg.First {
 			m.holdings.wanted = ev.Wanted
 		}
-	case Wish:
-		m.holdings.onWish(ev)
+	case Answer:
+		m.onPut(ev)
+	case Command:
+		m.holdings.onCommand(ev)
 	default:
 		m.onAnswer(k, ev)
 	}
@@ -108,8 +110,6 @@ func (m *Machine) onWoke(k key) {
 	case avoiding:
 		clear(m.avoided)
 		m.force = true
-	case expiring:
-		m.holdings.onExpired(k.no)
 	}
 }
 
@@ -133,14 +133,12 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 			m.onRead(ev)
 		case resolving:
 			m.onResolved(ev)
-		case listing:
-			m.onEnd(k.at, ev)
 		case fetching:
 			m.onFetched(ev)
 		}
 	case machine.Transacted:
 		switch k.purpose {
-		case claiming, settling, moving:
+		case claiming, settling:
 			m.onSent(k.purpose, ev)
 		case signing:
 			m.onSigned(ev)
@@ -152,7 +150,9 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 		case joining:
 			m.line.onStood(ev)
 		case telling:
-			m.onTold(ev)
+			if m.ok(ev.Code, m.root.Line(), ev.Err) {
+				m.later.saw(ev.Results[0].Stat.Mtime)
+			}
 		}
 	}
 }
@@ -166,23 +166,23 @@ func (m *Machine) renew() {
 	m.line.left()
 	m.search.drop()
 	m.search.begin()
-	m.tail.Forget()
-	m.dead.Forget()
+	m.moving = false
+	clear(m.puts)
 }
 
 // lose gives up all claims: they have ended with the session. What was being settled may be.
 func (m *Machine) lose() {
 	for _, i := range slices.Clone(m.holdings.held) {
-		if t := m.under[settling]; i.doubt || t != nil && slices.Contains(t.items, i) {
-			m.holdings.end(i, errors.Join(ErrLost, ErrUnknown))
+		if t := m.under[settling]; i.doubt || i.put || t != nil && slices.Contains(t.items, i) {
+			m.holdings.end(i, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome))
 		} else {
-			m.holdings.end(i, ErrLost)
+			m.holdings.end(i, session.ErrLost)
 		}
 	}
 	m.renew()
 }
 
-// close has everything go back that nobody wishes to settle, and then the machine end.
+// close has everything go back that nobody settles any more, and then the machine end.
 func (m *Machine) close() {
 	m.closing = true
 	for _, i := range m.holdings.held {
@@ -205,6 +205,7 @@ func (m *Machine) proceed() {
 		if m.under[claiming] != nil && !m.busy(claiming) { // a pause has come between
 			m.resolve()
 		}
+		m.putAway()
 		m.settle()
 		m.move()
 		if m.closing && len(m.holdings.held) == 0 {

@@ -1,154 +1,133 @@
 package consume
 
 import (
+	"errors"
+
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
+	"github.com/troupe-go/troupe/session"
 )
 
-// appender is a queue that is appended to.
-type appender struct {
-	root layout.Root
-	*tail.Tail
+// put is a Put under way.
+type put struct {
+	Put
+	item *item // nil: it moves what was due
 }
 
-// addition is what is appended for an item.
-type addition struct {
-	to   *appender
-	item *item
-	tail.Addition
-}
-
-// appendTo appends an item, with a lane for its priority or one for when it is due.
-func (t *txn) appendTo(a *appender, i *item, at layout.Item, attempts int) {
-	r := i.record
-	if r.Attempts = attempts; !i.at.Bucket.Lane.Later {
-		r.Priority = i.at.Bucket.Lane.Priority
+// begin has a producer put something, which is void with the epoch: what it deletes has a version,
+// or is a claim.
+func (m *Machine) begin(p put) {
+	m.lastPut++
+	if p.No = m.cfg.First + m.lastPut; !p.Dead {
+		p.Names = m.search.names
 	}
-	data := r.Write()
-	t.additions = append(t.additions, addition{a, i, tail.Addition{Lane: at.Bucket.Lane, Head: at.Head(), Data: data}})
-	t.size += len(data)
+	m.puts[p.No] = p
+	m.Emit(p.Put)
 }
 
-// part is what follows from an operation that appends. Dead letters that may not be written are no
-// reason to pass over the item.
-func (m *Machine) part(a *appender, i *item, failed func(machine.Code)) part {
-	p := part{item: i, failed: failed}
-	if a == &m.dead {
-		p.refused = func(err error) { m.skip(string(a.root), err) }
-	}
-	return p
+// buries tells whether an item becomes a dead letter.
+func (m *Machine) buries(i *item) bool {
+	return m.holdings.exhausted(i.record.Attempts) && !m.avoided[string(m.cfg.Dead)] && !m.avoided[i.at.Path(m.root)]
 }
 
-// moved tells who counts what is in the queue that something is in two places for it, or in none.
-func (m *Machine) moved(t *txn) {
-	t.once(machine.Op{Do: machine.Set, Path: m.root.Later(), Version: machine.Any}, part{})
-}
-
-func (m *Machine) ring(t *txn, a *appender) {
-	op := machine.Op{Do: machine.Set, Path: a.root.Bell(), Version: machine.Any}
-	t.once(op, m.part(a, nil, func(machine.Code) { m.prepare(a.root) }))
-}
-
-// appendAll adds what appends: to each queue together.
-func (m *Machine) appendAll(t *txn) {
-	for _, a := range []*appender{&m.tail, &m.dead} {
-		var all []tail.Addition
-		var items []*item
-		for _, x := range t.additions {
-			if x.to == a {
-				all, items = append(all, x.Addition), append(items, x.item)
-			}
+// putAway has items that are held put elsewhere: dead letters, and what pauses. One that its
+// producer owns cannot be moved.
+func (m *Machine) putAway() {
+	for _, i := range m.holdings.held {
+		dead := m.buries(i)
+		if i.how != Nack || i.put || !dead && (i.after == 0 || i.owned) {
+			continue
 		}
-		ops, parts := a.Append(all)
-		for n, op := range ops {
-			var i *item
-			if parts[n].IsAddition() { // they come in their order
-				i, items = items[0], items[1:]
-			}
-			p := m.part(a, i, func(code machine.Code) {
-				if a.Failed(parts[n], code) {
-					m.prepare(a.root)
-				}
-			})
-			p.done = func(r machine.Result) { a.Done(parts[n], r) }
-			t.add(op, p)
+		p := put{item: i, Put: Put{Dead: dead, Delay: i.after, GUIDs: []string{i.at.GUID}, Items: []layout.Record{i.record}, With: []machine.Op{
+			{Do: machine.Delete, Path: i.at.Path(m.root), Version: i.version},
+			{Do: machine.Delete, Path: m.root.Claim(i.at.Bucket, i.at.Seq), Version: machine.Any},
+		}}}
+		if dead {
+			p.Delay, p.Items[0].Attempts = 0, 0
 		}
+		if path, _ := m.root.ID(i.record.ID); dead && !i.idFreed {
+			p.With = append(p.With, machine.Op{Do: machine.Delete, Path: path, Version: machine.Any})
+		}
+		i.put = true
+		m.begin(p)
 	}
 }
 
-// appends tells whether a transaction can append to a queue: one at a time does.
-func (m *Machine) appends(a *appender) bool {
-	settles := m.under[settling]
-	switch {
-	case m.under[moving] != nil || settles != nil && len(settles.additions) > 0 || m.ensuring > 0:
-		return false
-	case !a.Known(): // a listing that is asked for now is not older than what was appended
-		m.once(machine.Look{Queries: []machine.Query{
-			{Path: a.root.Items(), Children: true}, {Path: a.root.Later(), Children: true},
-		}}, key{purpose: listing, at: string(a.root)})
-	}
-	return a.Known()
+// gone tells whether nothing was put because what was to be deleted is not what it was.
+func gone(err error) bool {
+	return errors.Is(err, session.ErrNoNode) || errors.Is(err, session.ErrBadVersion)
 }
 
-func (m *Machine) onEnd(root string, ev machine.Looked) {
-	a := &m.tail
-	if root == string(m.dead.root) {
-		a = &m.dead
-	}
-	items, _ := ev.Answers[0].(machine.Listed)
-	later, _ := ev.Answers[1].(machine.Listed)
-	for _, l := range []machine.Listed{items, later} {
+// onPut: what was refused is passed over. An item that cannot pause goes back at once, and somebody
+// else may have it first.
+func (m *Machine) onPut(ev Answer) {
+	p, ok := m.puts[ev.No]
+	delete(m.puts, ev.No)
+	switch i := p.item; {
+	case !ok:
+	case i == nil:
+		m.moving, m.force = false, true // what is left the next look shows
 		switch {
-		case l.Code == machine.NoNode:
-			m.prepare(a.root)
-			return
-		case l.Code != machine.Done && a == &m.dead:
-			m.skip(root, l.Err)
-			return
-		case !m.ok(l.Code, l.Path, l.Err):
-			return
+		case ev.Err == nil || gone(ev.Err) || errors.Is(ev.Err, session.ErrUnknownOutcome):
+		case len(m.fetched) > 1: // nobody says for which of them it was
+			m.apart = len(m.fetched)
+		default:
+			m.skip(m.fetched[0].Path(m.root), ev.Err)
+		}
+	default:
+		stays := errors.Is(ev.Err, session.ErrNotEmpty) // a stranger has made a child of it
+		i.put = false
+		switch {
+		case ev.Err == nil:
+			m.holdings.end(i, nil)
+		case errors.Is(ev.Err, session.ErrUnknownOutcome): // it is put again: see unclaimed
+			i.doubt = true
+		case (gone(ev.Err) || stays) && p.Dead && !i.idFreed: // perhaps it was for its id
+			i.idFreed = true
+		case gone(ev.Err):
+			m.unclaimed(i, false)
+		default:
+			i.after = 0
+			m.skip(i.at.Path(m.root), ev.Err)
+			if p.Dead && !stays {
+				m.skip(string(m.cfg.Dead), ev.Err)
+			}
+			m.holdings.unsettle(i, ev.Err)
 		}
 	}
-	a.Listed(items.Names, later.Names)
 }
 
 // move moves what is due: whoever has looked does, since nobody stands in line while there is a
 // backlog.
 func (m *Machine) move() {
-	if m.closing || len(m.later.due) == 0 || m.under[moving] != nil || m.busy(fetching) || !m.appends(&m.tail) {
+	if m.closing || len(m.later.due) == 0 || m.moving || m.busy(fetching) {
 		return
 	}
 	n := min(len(m.later.due), mostItems)
-	if m.search.large {
+	if m.search.large || m.apart > 0 {
 		n = 1
 	}
+	m.apart = max(m.apart-1, 0)
 	m.fetched, m.later.due = m.later.due[:n], nil // the next look shows the rest
 	m.Ask(machine.Look{Queries: m.search.queriesOf(m.fetched)}, key{purpose: fetching})
 }
 
-// onFetched moves items, in one transaction.
+// onFetched has items put, in one transaction.
 func (m *Machine) onFetched(ev machine.Looked) {
 	items, _ := m.search.opened(m.fetched, ev.Answers)
-	if len(items) == 0 || !m.appends(&m.tail) {
+	if len(items) == 0 {
 		m.force = true
 		return
 	}
-	t := &txn{}
+	size := 0
+	var p put
 	for _, i := range items {
-		if !t.fits(i) {
+		if size += len(i.data); size > mostBytes && len(p.Items) > 0 {
 			break
 		}
-		t.items = append(t.items, i)
-		t.add(machine.Op{Do: machine.Delete, Path: i.at.Path(m.root), Version: i.version}, part{item: i, failed: func(machine.Code) {}})
-		lane := layout.Lane{Priority: i.record.Priority}
-		t.appendTo(&m.tail, i, layout.Item{Bucket: layout.Bucket{Lane: lane}, GUID: i.at.GUID}, i.record.Attempts)
+		p.GUIDs, p.Items = append(p.GUIDs, i.at.GUID), append(p.Items, i.record)
+		p.With = append(p.With, machine.Op{Do: machine.Delete, Path: i.at.Path(m.root), Version: i.version})
 	}
-	m.moved(t)
-	m.ring(t, &m.tail)
-	m.appendAll(t)
-	t.done = func([]machine.Result) { m.force = true }
-	t.unknown = func() { m.force = true }
-	t.forbidden = func(*item, error) {}
-	m.send(t, moving)
+	m.moving = true
+	m.begin(p)
 }

@@ -5,8 +5,10 @@ import (
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
+	"github.com/troupe-go/troupe/session"
 )
 
 // ids is the parent of all ids here.
@@ -29,13 +31,20 @@ type put struct {
 	delay    int64
 }
 
+// back is another: what a consumer asked for.
+type back struct {
+	consume.Put
+	by *consumer
+}
+
 // producer puts items, one transaction at a time. It does not ask whether a put was carried out of
 // which the answer is lost.
 type producer struct {
 	machine.Requests[string]
 	world *world
+	root  layout.Root
 	end   *tail.Tail
-	puts  []put
+	puts  []machine.Event
 	sent  []*item
 	parts []tail.Part
 	ops   []machine.Op
@@ -49,10 +58,10 @@ func (p *producer) Step(ev machine.Event) []machine.Effect {
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
 		p.Begin(ev.Epoch)
-		for _, path := range []string{root.Items(), root.Claims(), root.Later(), root.Bell(), ids} {
+		for _, path := range []string{p.root.Items(), p.root.Claims(), p.root.Later(), p.root.Bell(), ids} {
 			p.Ask(machine.Ensure{Path: path}, path)
 		}
-	case put:
+	case put, back:
 		p.puts = append(p.puts, ev)
 	case machine.Looked:
 		var names [2][]string
@@ -68,41 +77,60 @@ func (p *producer) Step(ev machine.Event) []machine.Effect {
 }
 
 func (p *producer) proceed() {
-	switch {
-	case p.Epoch() == 0 || len(p.puts) == 0 || p.Pending("put") || p.Pending("look") || p.Pending("bell"):
-	case !p.end.Known():
-		p.Ask(machine.Look{Queries: []machine.Query{{Path: root.Items(), Children: true}, {Path: root.Later(), Children: true}}}, "look")
-	default:
-		p.put(p.puts[0])
+	if p.Epoch() == 0 || len(p.puts) == 0 || p.Pending("put") || p.Pending("look") || p.Pending("bell") {
+		return
 	}
+	if !p.end.Known() {
+		p.Ask(machine.Look{Queries: []machine.Query{{Path: p.root.Items(), Children: true}, {Path: p.root.Later(), Children: true}}}, "look")
+		return
+	}
+	p.sent = nil
+	switch w := p.puts[0].(type) {
+	case put:
+		p.put(w)
+	case back:
+		var all []tail.Addition
+		for n, r := range w.Items {
+			all = append(all, p.addition(r, w.GUIDs[n], w.Delay))
+		}
+		p.append(all, w.With)
+	}
+}
+
+func (p *producer) addition(r layout.Record, guid string, delay int64) tail.Addition {
+	at := layout.Item{Bucket: layout.Bucket{Lane: layout.Lane{Priority: r.Priority}}, GUID: guid}
+	if delay > 0 {
+		at.Bucket.Lane, at.Due = layout.SlotOf(p.world.Now(), delay), p.world.Now()+delay
+	}
+	return tail.Addition{Lane: at.Bucket.Lane, Head: at.Head(), Data: r.Write()}
+}
+
+func (p *producer) append(all []tail.Addition, with []machine.Op) {
+	p.ops, p.parts = p.end.Append(all)
+	ops := append(p.ops[:len(p.ops):len(p.ops)], with...)
+	p.Ask(machine.Transact{Ops: append(ops, machine.Op{Do: machine.Set, Path: p.root.Bell(), Version: machine.Any})}, "put")
 }
 
 func (p *producer) put(w put) {
 	var all []tail.Addition
-	p.sent, p.ops = nil, nil
+	var with []machine.Op
 	for range w.count {
 		i := p.world.newItem(w)
 		p.sent = append(p.sent, i)
-		r := layout.Record{About: layout.About{ID: i.id, Priority: w.priority}, Body: []byte(i.body)}
-		at := layout.Item{Bucket: layout.Bucket{Lane: layout.Lane{Priority: w.priority}}, GUID: i.body}
 		if w.delay > 0 {
 			i.due = p.world.Now() + w.delay
-			at.Bucket.Lane, at.Due = layout.SlotOf(p.world.Now(), w.delay), i.due
 		}
-		all = append(all, tail.Addition{Lane: at.Bucket.Lane, Head: at.Head(), Data: r.Write()})
-	}
-	p.ops, p.parts = p.end.Append(all)
-	ops := append(p.ops[:len(p.ops):len(p.ops)], machine.Op{Do: machine.Set, Path: root.Bell(), Version: machine.Any})
-	for _, i := range p.sent {
+		all = append(all, p.addition(layout.Record{About: layout.About{ID: i.id, Priority: w.priority}, Body: []byte(i.body)}, i.body, w.delay))
 		if i.id != "" {
-			path, _ := root.ID(i.id)
-			ops = append(ops, machine.Op{Do: machine.Create, Path: path})
+			path, _ := p.root.ID(i.id)
+			with = append(with, machine.Op{Do: machine.Create, Path: path})
 		}
 	}
-	p.Ask(machine.Transact{Ops: ops}, "put")
+	p.append(all, with)
 }
 
 func (p *producer) answered(ev machine.Transacted) {
+	b, _ := p.puts[0].(back)
 	switch {
 	case ev.Code == machine.Done:
 		for n, part := range p.parts {
@@ -111,22 +139,39 @@ func (p *producer) answered(ev machine.Transacted) {
 		for _, i := range p.sent {
 			i.put = true
 		}
-		p.puts = p.puts[1:]
+		p.over(b, nil)
 	case ev.Code == machine.Unknown:
 		p.end.Forget()
-		p.puts = p.puts[1:]
-	case ev.Failed >= 0 && ev.Failed < len(p.parts):
+		p.over(b, session.ErrUnknownOutcome)
+	case ev.Code == machine.Refused:
+		p.over(b, session.ErrNoAuth)
+	case ev.Failed < len(p.parts):
 		p.end.Failed(p.parts[ev.Failed], ev.Code)
+	case ev.Failed < len(p.parts)+len(b.With):
+		p.over(b, session.ErrNoNode)
 	default: // it was deleted by hand
-		p.Ask(machine.Ensure{Path: root.Bell()}, "bell")
+		p.Ask(machine.Ensure{Path: p.root.Bell()}, "bell")
+	}
+}
+
+// over ends the put under way.
+func (p *producer) over(b back, err error) {
+	if p.puts = p.puts[1:]; b.by != nil {
+		b.by.actor.Tell(consume.Answer{No: b.No, Err: err})
 	}
 }
 
 func (w *world) addProducer(n int) *recipetest.Actor {
-	a := w.Add(recipetest.Player{
-		Name:    fmt.Sprint("p", n),
-		Machine: func() machine.Machine { return &producer{world: w, end: tail.New(root, w.limit)} },
-	})
+	add := func(name string, root layout.Root) *recipetest.Actor {
+		return w.Add(recipetest.Player{
+			Name:    name,
+			Machine: func() machine.Machine { return &producer{world: w, root: root, end: tail.New(root, w.limit)} },
+		})
+	}
+	a := add(fmt.Sprint("p", n), root)
 	w.producers = append(w.producers, a)
+	if w.back == nil {
+		w.back, w.dead = add("back", root), add("dead", dead)
+	}
 	return a
 }

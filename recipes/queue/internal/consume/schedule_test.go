@@ -25,7 +25,7 @@ func TestSchedules(t *testing.T) {
 			}
 		}()
 		w.limit, w.attempts, w.refuses = 3, c.Pick(4), c.Pick(4) == 0
-		w.patience, w.vandals = int64(c.Pick(2)*1000), c.Pick(4) == 0
+		w.hurries, w.vandals = c.Pick(2) == 0, c.Pick(4) == 0
 		calm := []int{1, 8, 50}[c.Pick(3)]
 		if c.Pick(3) == 0 {
 			w.Sleep(12)
@@ -109,6 +109,10 @@ func (w *world) vandalize() {
 // act receives an item, or settles one.
 func (c *consumer) act() {
 	w := c.world
+	if nos := c.nos(func(*grip) bool { return true }); len(nos) > 0 && w.hurries && w.Pick(8) == 0 {
+		c.lose(nos[w.Pick(len(nos))])
+		return
+	}
 	if nos := c.nos(func(g *grip) bool { return !g.received }); len(nos) > 0 && w.Pick(3) > 0 {
 		c.receive(nos[0])
 		return

@@ -12,7 +12,6 @@ type txn struct {
 	ops       []machine.Op
 	parts     []part // of the same
 	items     []*item
-	additions []addition
 	size      int
 	joins     bool                     // it makes a place in line
 	done      func([]machine.Result)   // it was carried out
@@ -40,16 +39,6 @@ func (t *txn) add(op machine.Op, p part) {
 	t.size += len(op.Data) + len(op.Path)
 }
 
-// once adds an operation that no transaction needs twice.
-func (t *txn) once(op machine.Op, p part) {
-	for _, o := range t.ops {
-		if o.Do == op.Do && o.Path == op.Path {
-			return
-		}
-	}
-	t.add(op, p)
-}
-
 // fits tells whether there is room for one more item.
 func (t *txn) fits(i *item) bool {
 	return len(t.items) == 0 || len(t.items) < mostItems && t.size+len(i.data) < mostBytes
@@ -74,8 +63,6 @@ func (m *Machine) onSent(p purpose, ev machine.Transacted) {
 	t := m.under[p]
 	delete(m.under, p)
 	if ev.Code == machine.Unknown {
-		m.tail.Forget()
-		m.dead.Forget()
 		t.unknown()
 		return
 	}
@@ -91,8 +78,7 @@ func (m *Machine) onSent(p purpose, ev machine.Transacted) {
 		t.done(ev.Results)
 		return
 	}
-	m.force = m.force || p == moving // what is left the next look shows
-	var w part                       // it is not always told
+	var w part // it is not always told
 	if ev.Failed >= 0 && ev.Failed < len(t.parts) {
 		w = t.parts[ev.Failed]
 	}
@@ -105,7 +91,7 @@ func (m *Machine) onSent(p purpose, ev machine.Transacted) {
 	case w.failed != nil:
 		w.failed(ev.Code)
 	default: // a parent or the bell was deleted by hand
-		m.prepare(m.root)
+		m.prepare()
 	}
 	m.found()
 }

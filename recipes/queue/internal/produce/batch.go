@@ -69,9 +69,14 @@ func (p *Producer) readReceipt(calls []*Call) error {
 	return err
 }
 
-// sign begins a transaction.
+// sign begins a transaction. One that moves items tells who counts that these may be in two places
+// for it, or in none.
 func (p *Producer) sign(data []byte, calls ...*Call) *batch {
 	r, b := &p.receipt, &batch{calls: calls, data: data, alive: p.session.Status().SessionID}
+	if p.moves {
+		b.add(func(machine.Transacted) { p.makeBase() }, session.SetOp(p.root.Later(), nil, -1))
+		return b
+	}
 	b.add(func(machine.Transacted) { r.known = false }, session.SetOp(r.path, data, r.version))
 	if r.alive != b.alive {
 		alive := fmt.Sprintf("%s/alive-%x", r.path, uint64(b.alive))
@@ -94,14 +99,18 @@ func (p *Producer) send(calls []*Call) error {
 		data = append(data, bytes.Repeat([]byte(" "), ballast)...) // whoever reads it takes no notice
 	}
 	b := p.sign(data, calls...)
-	p.take(b, items)
+	if items > 0 {
+		p.take(b, items)
+	}
 	first, parts := p.fill(b)
 	b.add(func(machine.Transacted) { p.makeBase() }, session.SetOp(p.root.Bell(), nil, -1))
 	p.alone = max(p.alone-1, 0)
 	results, err := p.write(b)
 	if results != nil {
-		p.size.version++
-		p.size.Items += items
+		if items > 0 {
+			p.size.version++
+			p.size.Items += items
+		}
 		for n, part := range parts {
 			p.tail.Done(part, results[first+n])
 		}
@@ -126,7 +135,7 @@ func (p *Producer) choose(calls []*Call) (chosen []*Call, items int) {
 		for _, i := range c.Items {
 			ids[i.ID] = i.ID != ""
 		}
-		chosen, items, size = append(chosen, c), items+len(c.Items), size+c.size
+		chosen, items, size = append(chosen, c), items+c.room(), size+c.size
 	}
 	return chosen, items
 }
@@ -139,7 +148,7 @@ func (p *Producer) fill(b *batch) (first int, parts []tail.Part) {
 		b.add(func(t machine.Transacted) { c.end(t.Err) }, c.With...)
 		for n, i := range c.Items {
 			all = append(all, c.addition(n))
-			if i.ID == "" {
+			if i.ID == "" || p.moves {
 				continue
 			}
 			path, parent := p.root.ID(i.ID)
@@ -154,7 +163,7 @@ func (p *Producer) fill(b *batch) (first int, parts []tail.Part) {
 				} else { // where one parent is missing, others may be
 					p.missing = slices.Sorted(maps.Keys(parents))
 				}
-			}, session.CreateOp(path, []byte(c.guids[n]), opts...))
+			}, session.CreateOp(path, []byte(c.GUIDs[n]), opts...))
 		}
 	}
 	first = len(b.ops)
@@ -206,6 +215,9 @@ func (p *Producer) write(b *batch) ([]machine.Result, error) {
 	case machine.Unknown:
 		p.receipt.known = false
 		p.tail.Forget()
+		if p.moves {
+			end(b.calls, session.ErrUnknownOutcome)
+		}
 		return nil, nil
 	}
 	for _, c := range b.calls {

@@ -1,7 +1,6 @@
 package produce
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,12 +14,14 @@ import (
 
 // Put says what is to be in the queue: all of its items or none.
 type Put struct {
-	GUID      string // from which those of the items are made; "": a new one
+	GUIDs     []string // of the items; nil: new ones
 	Items     []layout.Record
 	Delay     int64 // of each, in milliseconds
 	Ephemeral bool
-	With      []session.Op // in the same transaction: if one of them fails, that is the call's error
-	Back      bool         // its items were in the queue before: they are put even if it is full
+	With      []session.Op    // in the same transaction: if one of them fails, that is the call's error
+	Back      bool            // its items were in a queue before: they are put even if this one is full
+	Names     [2][]string     // of the buckets in items/ and in later/, as they were of late; nil: not known
+	Then      func(err error) // if not nil, it is called at the end, by the producer's goroutine
 }
 
 // Call is a put that was begun.
@@ -28,7 +29,6 @@ type Call struct {
 	Put
 	by    *Producer
 	no    uint64
-	guids []string // of its items; a put that is sent again has the same
 	data  [][]byte // what is written of each
 	size  int
 	clock int64 // the servers' time when it waited already; 0: not known
@@ -55,11 +55,14 @@ const (
 
 func newCall(p *Producer, no uint64, put Put) *Call {
 	c := &Call{Put: put, by: p, no: no, done: make(chan struct{})}
-	guid := cmp.Or(put.GUID, string(znode.NewGUID()))
+	guid := string(znode.NewGUID())
 	for n, i := range put.Items {
-		c.guids, c.data = append(c.guids, guid), append(c.data, i.Write())
-		if len(put.Items) > 1 {
-			c.guids[n] = fmt.Sprintf("%s-%d", guid, n+1)
+		switch c.data = append(c.data, i.Write()); {
+		case put.GUIDs != nil:
+		case len(put.Items) > 1:
+			c.GUIDs = append(c.GUIDs, fmt.Sprintf("%s-%d", guid, n+1))
+		default:
+			c.GUIDs = []string{guid}
 		}
 		c.size += overhead + len(c.data[n])
 	}
@@ -82,7 +85,7 @@ func (c *Call) Wait(ctx context.Context) ([]string, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	return c.guids, nil
+	return c.GUIDs, nil
 }
 
 // end ends a call, unless it is over.
@@ -96,6 +99,9 @@ func (c *Call) end(err error) {
 	}
 	c.err = err
 	close(c.done)
+	if c.Then != nil {
+		c.Then(err)
+	}
 }
 
 func end(calls []*Call, err error) {
@@ -104,12 +110,20 @@ func end(calls []*Call, err error) {
 	}
 }
 
+// room is how much it takes of a capacity.
+func (c *Call) room() int {
+	if c.Back {
+		return 0
+	}
+	return len(c.Items)
+}
+
 // asks tells whether it is to be asked what became of it, or what time it is.
 func (c *Call) asks() bool { return c.state.Load() == sent || c.Delay > 0 && c.clock == 0 }
 
 // addition is the znode of its nth item.
 func (c *Call) addition(n int) tail.Addition {
-	at := layout.Item{Bucket: layout.Bucket{Lane: layout.Lane{Priority: c.Items[n].Priority}}, GUID: c.guids[n]}
+	at := layout.Item{Bucket: layout.Bucket{Lane: layout.Lane{Priority: c.Items[n].Priority}}, GUID: c.GUIDs[n]}
 	if c.Delay > 0 {
 		at.Bucket.Lane, at.Due = layout.SlotOf(c.clock, c.Delay), layout.Due(c.clock, c.Delay)
 	}

@@ -6,5 +6,6 @@
 // carried out last. Whoever has lost the answer reads the receipt and writes it again: from then on
 // what was lost can't be carried out any more. The receipt outlives the session, and the server
 // deletes it a while after the process is gone. As long as it stands nobody has made another queue
-// at the path: versions that were read behind it are this queue's.
+// at the path: versions that were read behind it are this queue's. A mover keeps none: see
+// [NewMover].
 package produce

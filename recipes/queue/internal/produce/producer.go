@@ -20,7 +20,8 @@ import (
 type Producer struct {
 	session  *session.Session
 	root     layout.Root
-	capacity int // 0: none is given
+	capacity int  // 0: none is given
+	moves    bool // see NewMover
 
 	mu     sync.Mutex
 	calls  []*Call       // that wait, in order
@@ -31,6 +32,7 @@ type Producer struct {
 	receipt receipt
 	tail    *tail.Tail
 	size    size
+	listed  bool     // it knows something of its tail, or did
 	missing []string // paths to be made
 	alone   int      // so many calls are sent alone: one of them may be refused, and others with it
 }
@@ -40,6 +42,15 @@ func New(s *session.Session, r layout.Root, capacity int) *Producer {
 	p := &Producer{session: s, root: r, capacity: capacity}
 	p.receipt.path = r.Receipt(string(znode.NewGUID()))
 	p.forget()
+	return p
+}
+
+// NewMover makes a producer of items that each put deletes elsewhere in its transaction: so none is
+// put twice, and it needs no receipt. A call of which the answer is lost ends with
+// session.ErrUnknownOutcome. What stands for an id is left as it is.
+func NewMover(s *session.Session, r layout.Root) *Producer {
+	p := New(s, r, 0)
+	p.moves = true
 	return p
 }
 
@@ -140,7 +151,7 @@ func (p *Producer) contained(calls []*Call) (err error) {
 // step does the first thing that is missing before the next transaction, or carries that out.
 func (p *Producer) step(calls []*Call) error {
 	switch {
-	case !p.receipt.known:
+	case !p.receipt.known && !p.moves:
 		return p.readReceipt(calls)
 	case slices.ContainsFunc(calls, (*Call).asks):
 		return p.sync(calls)
@@ -148,8 +159,12 @@ func (p *Producer) step(calls []*Call) error {
 		path := p.missing[0]
 		p.missing = p.missing[1:]
 		return p.session.EnsurePath(context.Background(), path)
+	case !p.tail.Known() && !p.listed && calls[0].Names[0] != nil:
+		p.tail.Listed(calls[0].Names[0], calls[0].Names[1])
+		p.listed = true
 	case !p.tail.Known():
 		return p.list()
+	case !slices.ContainsFunc(calls, func(c *Call) bool { return c.room() > 0 }):
 	case !p.size.known:
 		return p.readSize()
 	case p.capacity > 0 && p.capacity != p.size.Capacity, !p.size.fits(calls[0], 0):

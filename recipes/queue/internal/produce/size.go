@@ -20,7 +20,7 @@ type size struct {
 }
 
 func (s *size) fits(c *Call, beside int) bool {
-	return s.Capacity == 0 || c.Back || s.Items+beside+len(c.Items) <= s.Capacity
+	return s.Capacity == 0 || c.Back || s.Items+beside+c.room() <= s.Capacity
 }
 
 // take adds the operation by which items take room.

@@ -112,9 +112,6 @@ const (
 	addition
 )
 
-// IsAddition tells whether it is the znode itself.
-func (p Part) IsAddition() bool { return p.kind == addition }
-
 // Append are the operations that append all of them, with what each is for. They check each lane's
 // open bucket, make it if it is missing, and seal it if it is full then, which makes the next.
 func (t *Tail) Append(all []Addition) (ops []machine.Op, parts []Part) {

@@ -1,18 +1,8 @@
 package consume
 
 import (
-	"errors"
-
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-)
-
-// Errors of settlements.
-var (
-	ErrLost    = errors.New("the item is not this consumer's any more")
-	ErrOverdue = errors.New("the item was not settled in time")
-	ErrUnknown = errors.New("the answer was lost, and with it the claim")
-	ErrGone    = errors.New("the item was removed")
-	ErrClosing = errors.New("the consumer is closing")
 )
 
 // Demand is how many items are wanted, in the place of [Config.Prefetch], of the machine with this
@@ -22,27 +12,24 @@ type Demand struct {
 	Wanted int
 }
 
-// Wish says what has become of an item that was handed out, or what is to.
-type Wish struct {
+// Command says what has become of an item that was handed out, or what is to.
+type Command struct {
 	No    uint64 // of the item: see [Config.First]
 	What  What
-	After int64 // of Nack: the pause; of Extend: from now on; in milliseconds
+	After int64 // of Nack: the pause, in milliseconds
 }
 
-// What is wished. Of Ack, Nack and Return the first for an item counts, and is answered.
+// What it says. Of Ack, Nack and Return the first for an item counts, and is answered.
 type What int
 
-// What can be wished.
+// What a command says.
 const (
 	Ack      What = iota + 1 // done with: it is deleted
 	Nack                     // it goes back, and this was an attempt
 	Return                   // it goes back as if it had never been handed out: nobody has received it
 	Received                 // it has found its receiver
 	Ended                    // the possession has ended by itself: it goes back; if it was received, this was an attempt
-	Extend                   // it has more time
-	// Unheld: no possession could be made, because the session is not trusted at this instant. When
-	// it is, the item is handed out again, under another number.
-	Unheld
+	Unheld                   // no possession could be made, because the session is not trusted at this instant: it goes back
 )
 
 // Deliver hands an item out.
@@ -59,9 +46,10 @@ type Deliver struct {
 	Version  int32  // that the item has as long as the claim stands
 }
 
-// Settled tells what has become of an item, and answers what was wished. nil: that. Otherwise it
-// is not this consumer's any more: ErrLost, with ErrUnknown if it was lost while the settlement was
-// under way, which may have been carried out; ErrOverdue; ErrGone; ErrClosing.
+// Settled tells what has become of an item, and answers the command. nil: that. Otherwise it
+// is not this consumer's any more: session.ErrDeleted if somebody has deleted it or its claim,
+// session.ErrLost with its epoch, and session.ErrUnknownOutcome if the settlement was under way
+// then.
 type Settled struct {
 	No    uint64
 	Err   error
@@ -73,4 +61,22 @@ type Skipped struct {
 	Path   string
 	Err    error
 	Blocks bool // nothing can be claimed until it passes
+}
+
+// Put has a producer put items in one transaction with operations that delete what they were. It is
+// answered with Answer.
+type Put struct {
+	No    uint64
+	Dead  bool // into the dead letters
+	Delay int64
+	GUIDs []string
+	Items []layout.Record
+	With  []machine.Op
+	Names [2][]string // of the buckets in items/ and in later/, by the last look
+}
+
+// Answer tells what has become of a Put.
+type Answer struct {
+	No  uint64
+	Err error // nil: all of it is done
 }
