@@ -1,7 +1,9 @@
 package queue_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,158 +15,84 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-func below(t *bubble.World, s *session.Session, path string) []string {
-	names, _, _ := s.Children(bubble.Minute(t), path)
-	return names
-}
-
-// A bucket that was sealed and empty is another one after a deleteall.
-func TestDeleteAllWhileAConsumerIsBusy(t *testing.T) {
+// At any request of a producer, or of a consumer, somebody deletes a bounded queue, and goes on
+// while that request is on its way: all go on with an empty queue, into which as much goes as
+// before.
+func TestABoundedQueueOutlivesDeleteAll(t *testing.T) {
 	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session()
-		q, c := newQueue(t, s), consumer(t, newQueue(t, t.Session()))
-		putTogether(t, q, 500)
-		for range 500 {
-			require.NoError(t, bubble.Get(t, c.Items(), "an item").Ack(bubble.Minute(t)))
-		}
-		put(t, q, "long")
-		long := bubble.Get(t, c.Items(), "an item")
-		require.NoError(t, s.DeleteAll(bubble.Minute(t), path))
-		put(t, newQueue(t, t.Session()), "new")
-		require.ErrorIs(t, long.Ack(bubble.Minute(t)), session.ErrLost)
-		require.Equal(t, "new", string(bubble.Get(t, c.Items(), "the item").Data()))
-	})
+	const capacity = 5
+	for _, struck := range []string{"producer", "consumer"} {
+		t.Run(struck, func(t *testing.T) {
+			t.Parallel()
+			atEach(t, func(t *bubble.World, _ *session.Session) zktest.Verdict {
+				o := t.Session()
+				deleted := bubble.Begin(func() error { return o.DeleteAll(bubble.Minute(t), path) })
+				t.Cleanup(func() { require.NoError(t, bubble.Within(t, time.Minute, deleted, "the deletion")) })
+				return zktest.Delay(time.Second)
+			}, func(t *bubble.World, s *session.Session) {
+				producer, taker, rival := newQueue(t, s, queue.WithCapacity(capacity)), newQueue(t, t.Session()), newQueue(t, t.Session(), queue.WithCapacity(capacity))
+				if struck == "consumer" {
+					producer, taker = newQueue(t, t.Session(), queue.WithCapacity(capacity)), newQueue(t, s)
+				}
+				group, c := workers(t), consumer(t, taker)
+				group.Go(func() { // ends with the consumer
+					for i := range c.Items() {
+						_ = i.Ack(bubble.Minute(t)) // it may be deleted
+					}
+				})
+				for n := range 4 {
+					for _, q := range []*queue.Queue{producer, rival} {
+						if _, err := q.Put(bubble.Minute(t), []byte("a"), queue.WithID(fmt.Sprint(n))); err != nil && !errors.Is(err, queue.ErrDuplicate) {
+							require.ErrorIs(t, err, session.ErrUnknownOutcome)
+						}
+					}
+				}
+				time.Sleep(10 * time.Second)
+				if _, err := producer.Put(bubble.Minute(t), []byte("last")); err != nil {
+					require.ErrorIs(t, err, session.ErrUnknownOutcome)
+				}
+				time.Sleep(10 * time.Second)
+				require.Equal(t, 0, length(t, rival), "all of it is consumed")
+				require.NoError(t, c.Close(bubble.Minute(t)))
+				for range capacity {
+					put(t, rival, "y")
+				}
+				refuses(t, rival, queue.ErrFull)
+			})
+		})
+	}
 }
 
-// Who has lost an item to a deleteall leaves the claim alone that another one has on the item which
-// has its number now.
+// What a queue always has is made again. Who has lost an item to a deleteall leaves the claim alone
+// that another one has on the item which has its number now.
 func TestALateAckLeavesARivalsClaim(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session()
+		s, rival := t.Session(), newQueue(t, t.Session())
 		q := newQueue(t, s)
 		put(t, q, "old")
+		require.NoError(t, s.DeleteAll(bubble.Minute(t), path+"/claims"))
 		old := take(t, q)
 		require.NoError(t, s.DeleteAll(bubble.Minute(t), path))
-		rival := newQueue(t, t.Session())
 		put(t, rival, "new")
 		held := take(t, rival)
 		require.Equal(t, old.Path(), held.Path())
 		require.ErrorIs(t, old.Ack(bubble.Minute(t)), session.ErrLost)
 		settled()
-		_, there, err := s.Exists(bubble.Minute(t), held.Path())
-		require.NoError(t, err)
-		require.True(t, there)
+		require.Len(t, below(t, s, path+"/claims/0-0000000000"), 1)
 		require.NoError(t, held.Ack(bubble.Minute(t)))
 	})
 }
 
-// What a queue always has is made again.
-func TestClaimsAreDeletedByHand(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session()
-		q := newQueue(t, s)
-		put(t, q, "a")
-		require.NoError(t, s.DeleteAll(bubble.Minute(t), path+"/claims"))
-		require.Equal(t, []string{"a"}, takes(t, newQueue(t, t.Session()), 1))
-	})
-}
-
-// A znode below an item, which nobody but a stranger makes, keeps it from being deleted. It is
-// passed over, and nobody asks for it again and again.
-func TestAnItemWithAChildIsPassedOver(t *testing.T) {
-	t.Parallel()
-	each(t, "delayed", func(t *bubble.World) {
-		s := t.Session()
-		q := newQueue(t, s)
-		put(t, q, "a", queue.WithDelay(10*time.Second))
-		put(t, q, "b", queue.WithDelay(10*time.Second))
-		slot := path + "/later/" + below(t, s, path+"/later")[0]
-		for _, name := range below(t, s, slot) {
-			if data, _, err := s.Get(bubble.Minute(t), slot+"/"+name); err == nil && data[len(data)-1] == 'a' {
-				_, err := s.Create(bubble.Minute(t), slot+"/"+name+"/x", nil)
-				require.NoError(t, err)
-			}
-		}
-		m := metered(t)
-		c := consumer(t, newQueue(t, t.Session()))
-		require.Equal(t, "b", string(bubble.Get(t, c.Items(), "the other").Data()))
-		require.Error(t, <-c.Errors())
-		time.Sleep(30 * time.Second)
-		require.Less(t, m.requests(), 100)
-	})
-	each(t, "a dead letter", func(t *bubble.World) {
-		s, x := t.Session(), t.Session()
-		q := newQueue(t, s, queue.WithMaxAttempts(1))
-		put(t, q, "a")
-		take(t, newQueue(t, x, queue.WithMaxAttempts(1)))
-		bucket := path + "/items/0-0000000000/"
-		_, err := s.Create(bubble.Minute(t), bucket+below(t, s, bucket[:len(bucket)-1])[0]+"/x", nil)
-		require.NoError(t, err)
-		require.NoError(t, x.Close(bubble.Minute(t)))
-		put(t, q, "b")
-		c := consumer(t, newQueue(t, t.Session(), queue.WithMaxAttempts(1)))
-		require.Equal(t, "b", string(bubble.Get(t, c.Items(), "the other").Data()))
-		require.Error(t, <-c.Errors())
-	})
-}
-
-// What cannot be settled does not keep the others from it.
-func TestARefusedSettlementKeepsNoOther(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session()
-		q := newQueue(t, s, queue.WithMaxAttempts(1))
-		put(t, q, "bad")
-		bucket := path + "/items/0-0000000000"
-		_, err := s.Create(bubble.Minute(t), bucket+"/"+below(t, s, bucket)[0]+"/x", nil)
-		require.NoError(t, err)
-		putTogether(t, q, 20)
-		c := consumer(t, newQueue(t, t.Session(), queue.WithMaxAttempts(1)), queue.WithWorkers(3))
-		for range 21 {
-			if i := bubble.Get(t, c.Items(), "an item"); string(i.Data()) == "bad" {
-				require.Error(t, i.Nack(bubble.Minute(t)))
-			} else {
-				require.NoError(t, i.Ack(bubble.Minute(t)))
-			}
-		}
-	})
-}
-
-// The request of an Ack is lost, and its claim is deleted by hand before it is asked what became of
-// it: the item is there, so the Ack is not confirmed.
-func TestAnAckIsNotConfirmedWhileTheItemIsThere(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s, o := t.Session(), t.Session()
-		q := newQueue(t, s)
-		put(t, q, "a")
-		i := take(t, q)
-		id, cut := s.Status().SessionID, false
-		t.Cleanup(t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.SessionID == id && r.Op == zktest.OpMulti && !cut {
-				cut = true
-				go func() { _ = o.Delete(bubble.Minute(t), i.Path(), -1) }() // ends with its answer
-				return zktest.CutBefore
-			}
-			return zktest.Pass
-		}))
-		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrLost)
-		require.Equal(t, 1, length(t, newQueue(t, o)))
-	})
-}
-
-// Sealed buckets that are empty go, one after the other.
+// Sealed buckets that are empty go, one after the other, but for number 0. After a deleteall that
+// is another one.
 func TestEmptyBucketsGo(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
-		q := newQueue(t, s)
-		for range 5 {
-			putTogether(t, q, 500)
-		}
+		q, late := newQueue(t, s), newQueue(t, t.Session())
+		put(t, late, "x")
+		putMany(t, q, 2500)
 		for _, b := range below(t, s, path+"/items") {
 			for _, name := range below(t, s, path+"/items/"+b) {
 				require.NoError(t, s.Delete(bubble.Minute(t), path+"/items/"+b+"/"+name, -1))
@@ -172,51 +100,197 @@ func TestEmptyBucketsGo(t *testing.T) {
 		}
 		c := consumer(t, newQueue(t, t.Session()))
 		for range 10 {
-			put(t, q, "x")
-			require.NoError(t, bubble.Get(t, c.Items(), "an item").Ack(bubble.Minute(t)))
+			put(t, late, "x") // it knows of no bucket but the first
+			receives(t, c, "x")
 		}
-		require.LessOrEqual(t, len(below(t, s, path+"/items")), 2, "number 0 stays, and the open one")
+		require.LessOrEqual(t, len(below(t, s, path+"/items")), 2, "number 0, and the open one")
+		put(t, q, "long")
+		long := gets(t, c, "long")
+		require.NoError(t, s.DeleteAll(bubble.Minute(t), path))
+		put(t, newQueue(t, t.Session()), "new")
+		require.ErrorIs(t, long.Ack(bubble.Minute(t)), session.ErrLost)
+		receives(t, c, "new")
 	})
 }
 
-// Znodes by hand in line/ are not ephemeral: nobody waits for who never looks.
-func TestNobodyStandsWhereAPlaceWasMadeByHand(t *testing.T) {
+// Nobody waits for who never looks: for znodes in line/ that are not ephemeral. One of a process
+// with other ACLs is no reason to fail.
+func TestAPlaceOfWhoNeverLooks(t *testing.T) {
 	t.Parallel()
-	for _, znodes := range []int{1, 2} {
-		each(t, znodes, func(t *bubble.World) {
-			q, p := newQueue(t, t.Session()), newQueue(t, t.Session())
+	hand := func(t *bubble.World, n int) {
+		require.NoError(t, t.Server.Create(path+fmt.Sprintf("/line/hand-%010d", n), nil))
+	}
+	for name, stand := range map[string]func(t *bubble.World){
+		"made by hand": func(t *bubble.World) { hand(t, 0) },
+		"two of those": func(t *bubble.World) { hand(t, 0); hand(t, 1) },
+		"other ACLs": func(t *bubble.World) {
+			_, err := t.Session().Create(bubble.Minute(t), path+"/line/other-", nil, session.Sequential(), session.Ephemeral(), session.NodeACL(session.AnyoneACL(session.PermDelete)...))
+			require.NoError(t, err)
+		},
+	} {
+		each(t, name, func(t *bubble.World) {
+			p, q := newQueue(t, t.Session()), newQueue(t, t.Session())
 			put(t, p, "a")
 			require.Equal(t, []string{"a"}, takes(t, p, 1))
-			for n := range znodes {
-				require.NoError(t, t.Server.Create(path+fmt.Sprintf("/line/hand-%010d", n), nil))
-			}
-			c := consumer(t, q)
+			stand(t)
+			taken := bubble.Begin(func() []string { return takes(t, q, 1) })
 			time.Sleep(time.Second)
 			put(t, p, "b")
-			i := bubble.Within(t, 30*time.Minute, c.Items(), "b")
-			require.Equal(t, "b", string(i.Data()))
+			require.Equal(t, []string{"b"}, bubble.Within(t, time.Hour, taken, "b"))
 		})
 	}
 }
 
-// A process with other ACLs stands ahead: that is no reason for Take to fail.
-func TestAPlaceThatMayNotBeRead(t *testing.T) {
+// child makes a znode below an item, which nobody but a stranger does: the item cannot be deleted.
+func child(t *bubble.World, s *session.Session, bucket, data string) {
+	t.Helper()
+	for _, name := range below(t, s, bucket) {
+		if all, _, err := s.Get(bubble.Minute(t), bucket+"/"+name); err == nil && strings.HasSuffix(string(all), data) {
+			_, err := s.Create(bubble.Minute(t), bucket+"/"+name+"/x", nil)
+			require.NoError(t, err)
+		}
+	}
+}
+
+// What cannot be settled, or cannot become a dead letter when it has had its attempts, does not
+// keep the others from it.
+func TestARefusedSettlementKeepsNoOther(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		q, p, o := newQueue(t, t.Session()), newQueue(t, t.Session()), t.Session()
-		put(t, p, "a")
-		require.Equal(t, []string{"a"}, takes(t, p, 1))
-		_, err := o.Create(bubble.Minute(t), path+"/line/other-", nil, session.Sequential(), session.Ephemeral(), session.NodeACL(session.AnyoneACL(session.PermDelete)...))
-		require.NoError(t, err)
-		answer := bubble.Begin(func() error {
-			i, err := q.Take(bubble.Minute(t))
-			if err == nil {
-				err = i.Ack(bubble.Minute(t))
+		s, x := t.Session(), t.Session()
+		q := newQueue(t, s)
+		put(t, q, "tried")
+		put(t, q, "bad")
+		child(t, s, head, "tried")
+		child(t, s, head, "bad")
+		take(t, newQueue(t, x))
+		require.NoError(t, x.Close(bubble.Minute(t)))
+		putMany(t, q, 20)
+		c := consumer(t, newQueue(t, t.Session(), queue.WithMaxAttempts(1)), queue.WithWorkers(3))
+		var got []string
+		for range 21 {
+			i := bubble.Get(t, c.Items(), "an item")
+			if got = append(got, string(i.Data())); string(i.Data()) == "bad" {
+				require.Error(t, i.Nack(bubble.Minute(t)))
+			} else {
+				require.NoError(t, i.Ack(bubble.Minute(t)))
 			}
-			return err
-		})
-		time.Sleep(time.Second)
-		put(t, p, "b")
-		require.NoError(t, bubble.Within(t, 5*time.Minute, answer, "b"))
+		}
+		require.ElementsMatch(t, append(numbered(0, 20), "bad"), got)
+		require.Error(t, <-c.Errors())
 	})
+}
+
+// What cannot be moved when it is due is passed over, and nobody asks for it again and again.
+func TestADelayedItemWithAChildIsPassedOver(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		putAll(t, newQueue(t, s), 0, 2, queue.WithDelay(10*time.Second))
+		child(t, s, path+"/later/"+below(t, s, path+"/later")[0], "0")
+		m, c := metered(t), consumer(t, newQueue(t, t.Session()))
+		receives(t, c, "1")
+		require.Error(t, <-c.Errors())
+		time.Sleep(30 * time.Second)
+		require.Less(t, m.Load(), int64(100))
+	})
+}
+
+// A consumer that may not read the queue says so, and goes on when it may. So it does with items
+// that may not be read: they stay where they are, and those behind them are delivered.
+func TestWhatMayNotBeReadIsSkipped(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]queue.ConsumeOption{"claimed": nil, "at most once": {queue.WithAutoAck()}} {
+		each(t, name, func(t *bubble.World) {
+			s := t.Session()
+			q, hidden := newQueue(t, s), session.AnyoneACL(session.PermAll&^session.PermRead)
+			_, err := s.Create(bubble.Minute(t), path+"/items", nil, session.Parents(), session.NodeACL(hidden...))
+			require.NoError(t, err)
+			c := consumer(t, newQueue(t, s), opts...)
+			require.ErrorIs(t, bubble.Get(t, c.Errors(), "the refusal"), session.ErrNoAuth)
+			_, err = q.Take(bubble.Minute(t))
+			require.ErrorIs(t, err, session.ErrNoAuth)
+			_, err = s.SetACL(bubble.Minute(t), path+"/items", session.AnyoneACL(session.PermAll), -1)
+			require.NoError(t, err)
+			put(t, q, "a")
+			receives(t, c, "a")
+			require.NoError(t, c.Close(bubble.Minute(t)))
+			bubble.Closes(t, c.Errors(), "the reports, with the consumer")
+
+			put(t, q, "x")
+			putAll(t, q, 0, 3)
+			for _, name := range below(t, s, head) {
+				_, err := s.SetACL(bubble.Minute(t), head+"/"+name, hidden, -1)
+				require.NoError(t, err)
+			}
+			put(t, q, "b")
+			c = consumer(t, newQueue(t, t.Session()), opts...)
+			receives(t, c, "b")
+			require.ErrorIs(t, bubble.Get(t, c.Errors(), "what was skipped"), session.ErrNoAuth)
+			put(t, q, "c")
+			receives(t, c, "c")
+			require.NoError(t, c.Err())
+			require.Equal(t, 4, length(t, q), "what cannot be read is there")
+		})
+	}
+}
+
+// Items that have had their attempts, more than a look shows or fewer, and dead letters that may
+// not be written: those items stay, which is reported, and what is behind them is delivered.
+func TestItemsThatCannotBeBuriedHideNothing(t *testing.T) {
+	t.Parallel()
+	for _, tried := range []int{1, 20, 200} {
+		each(t, tried, func(t *bubble.World) {
+			s := t.Session()
+			_, err := s.Create(bubble.Minute(t), path+"/dead", nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
+			require.NoError(t, err)
+			q := newQueue(t, s)
+			putMany(t, q, tried)
+			c := consumer(t, q, queue.WithPrefetch(tried))
+			for _, d := range numbered(0, tried) {
+				gets(t, c, d)
+			}
+			require.NoError(t, c.Close(bubble.Minute(t))) // an attempt each
+			once := consumer(t, newQueue(t, s, queue.WithMaxAttempts(1)))
+			for _, good := range []string{"good", "better"} {
+				put(t, q, good)
+				i := bubble.Within(t, 30*time.Minute, once.Items(), good)
+				require.Equal(t, good, string(i.Data()))
+				require.NoError(t, i.Ack(bubble.Minute(t)))
+			}
+			require.ErrorIs(t, bubble.Get(t, once.Errors(), "the failure"), session.ErrNoAuth)
+			require.NoError(t, once.Err())
+			require.Equal(t, tried, length(t, q), "what could not be buried is there")
+		})
+	}
+}
+
+// What a server refuses once, for its quota, for an error of its own or because it is overloaded,
+// ends no consumer, whichever request it is: it is tried again. An Ack that was refused has changed
+// nothing, and can be called again.
+func TestConsumerOutlivesRefusals(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]zktest.Code{"quota": zktest.ErrQuotaExceeded, "system": zktest.ErrSystem, "throttled": zktest.ErrThrottled} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			atEach(t, func(*bubble.World, *session.Session) zktest.Verdict { return zktest.Fail(code) }, func(t *bubble.World, s *session.Session) {
+				q, c := newQueue(t, t.Session()), consumer(t, newQueue(t, s))
+				var got []string // one may be skipped for a while
+				for _, d := range numbered(0, 3) {
+					put(t, q, d)
+				}
+				for range 3 {
+					i := bubble.Within(t, 2*time.Minute, c.Items(), "an item")
+					require.NotNil(t, i, "the consumer ended: %v", c.Err())
+					got = append(got, string(i.Data()))
+					if i.Ack(bubble.Minute(t)) != nil {
+						require.NoError(t, i.Ack(bubble.Minute(t)))
+					}
+				}
+				require.ElementsMatch(t, numbered(0, 3), got)
+				require.NoError(t, c.Err())
+				require.Equal(t, 0, length(t, q))
+			})
+		})
+	}
 }

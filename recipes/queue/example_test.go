@@ -2,7 +2,6 @@ package queue_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -12,25 +11,19 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// connect connects to a server that runs inside the example.
-func connect(ctx context.Context) (*zktest.Server, *session.Session) {
-	server, err := zktest.New()
-	if err != nil {
-		log.Fatal(err)
-	}
-	s, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
-	if err != nil {
-		log.Fatal(err)
-	}
-	return server, s
-}
-
 // Items in order, the urgent first; one that fails comes again.
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	server, s := connect(ctx)
+	server, err := zktest.New() // it runs inside the example
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer server.Close()
+	s, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer s.Close(ctx)
 
 	orders, err := queue.New(s, "/queues/orders")
@@ -66,38 +59,4 @@ func Example() {
 	// tea, attempt 1
 	// coffee, attempt 1
 	// coffee, attempt 2
-}
-
-// A consumer that is cut off loses its item; the next gets it, and the first can't acknowledge it
-// any more.
-func ExampleItem_Ack() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s := connect(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
-	orders, err := queue.New(s, "/queues/orders")
-	if err != nil {
-		log.Fatal(err)
-	}
-	if _, err := orders.Put(ctx, []byte("tea")); err != nil {
-		log.Fatal(err)
-	}
-	first, err := orders.Take(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	server.Expire(s.Status().SessionID) // as a long partition would
-	<-first.Done()
-	second, err := orders.Take(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("again: %s, attempt %d\n", second.Data(), second.Attempt())
-	fmt.Println("the first has lost it:", errors.Is(first.Ack(ctx), session.ErrLost))
-	fmt.Println("the second acknowledges:", second.Ack(ctx))
-	// Output:
-	// again: tea, attempt 2
-	// the first has lost it: true
-	// the second acknowledges: <nil>
 }

@@ -1,9 +1,14 @@
 package queue_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +16,7 @@ import (
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -26,17 +32,26 @@ type crowd struct {
 
 func crowded(t *bubble.World, waiting int) *crowd {
 	c := &crowd{World: t, meter: metered(t), q: newQueue(t, t.Session()), got: make(chan *queue.Item, 1000), group: workers(t)}
-	c.join(waiting)
+	for range waiting {
+		c.join()
+	}
 	return c
 }
 
-// join has so many more consumers wait.
-func (c *crowd) join(waiting int) {
-	for range waiting {
-		one := consumer(c, newQueue(c, c.Session()))
-		c.all = append(c.all, one)
-		acknowledging(c, c.group, one, 1, func(i *queue.Item) { c.got <- i })
-	}
+// join has one more consumer wait, on the session that it returns.
+func (c *crowd) join() *session.Session {
+	s := c.Session()
+	one := consumer(c, newQueue(c, s))
+	c.all = append(c.all, one)
+	c.group.Go(func() { // ends with the consumer
+		for i := range one.Items() {
+			if err := i.Ack(bubble.Minute(c)); err != nil {
+				c.Errorf("ack %s: %v", i.Data(), err)
+			}
+			c.got <- i
+		}
+	})
+	return s
 }
 
 // costs is how many requests and watch events something causes until all wait again.
@@ -47,7 +62,10 @@ func (c *crowd) costs(f func()) (requests, events int) {
 		f()
 		time.Sleep(2 * time.Second)
 	})
-	return requests, fired(c.Server)
+	for _, r := range c.Server.Journal() {
+		events += r.Fired
+	}
+	return requests, events
 }
 
 // next puts an item, and awaits that it is acknowledged.
@@ -86,46 +104,30 @@ func TestHerdOfOnePut(t *testing.T) {
 // when it is due; what is returned; what a dead consumer had.
 func TestHerdOfWhatComesBack(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]func(c *crowd) (requests, events int){
-		"delayed": func(c *crowd) (int, int) {
-			c.join(64)
-			for range 3 { // what is made once
-				c.next(queue.WithDelay(time.Second))
-			}
-			return c.costs(func() { c.next(queue.WithDelay(time.Second)) })
-		},
-		"returned": func(c *crowd) (int, int) {
-			i := c.held()
-			return c.costs(func() {
-				require.NoError(c, i.Nack(bubble.Minute(c), queue.After(0)))
-				bubble.Within(c, 10*time.Second, c.got, "the item")
-			})
-		},
-		"dead": func(c *crowd) (int, int) {
-			i := c.held()
-			return c.costs(func() {
-				require.NoError(c, i.Session().Close(bubble.Minute(c)))
-				bubble.Within(c, 10*time.Second, c.got, "the item")
-			})
-		},
+	for name, comes := range map[string]func(c *crowd, i *queue.Item){
+		"delayed":  func(c *crowd, _ *queue.Item) { put(c, c.q, "x", queue.WithDelay(time.Second)) },
+		"returned": func(c *crowd, i *queue.Item) { back(c, i) },
+		"dead":     func(c *crowd, i *queue.Item) { require.NoError(c, i.Session().Close(bubble.Minute(c))) },
 	} {
 		each(t, name, func(t *bubble.World) {
 			c := crowded(t, 0)
-			requests, events := test(c)
-			t.Logf("%d requests, %d events", requests, events)
+			put(t, c.q, "x")
+			i := take(t, newQueue(t, t.Session()))
+			for range 64 {
+				c.join()
+			}
+			for range 3 { // what is made once
+				c.next(queue.WithDelay(time.Second))
+			}
+			requests, events := c.costs(func() {
+				comes(c, i)
+				bubble.Within(t, 10*time.Second, c.got, "the item")
+			})
 			require.LessOrEqual(t, requests, 32)
 			require.LessOrEqual(t, events, 8)
 			closed(t, c.all, c.group)
 		})
 	}
-}
-
-// held is an item that somebody has when the others come.
-func (c *crowd) held() *queue.Item {
-	put(c, c.q, "x")
-	i := take(c, newQueue(c, c.Session()))
-	c.join(64)
-	return i
 }
 
 // A single item is with an idle consumer within four round trips after Put has returned.
@@ -138,7 +140,7 @@ func TestAnItemIsThereWithinFourTrips(t *testing.T) {
 			time.Sleep(5 * time.Second) // it is idle
 			put(t, q, "x")
 			began := time.Now()
-			i := bubble.Get(t, c.Items(), "the item")
+			i := gets(t, c, "x")
 			require.LessOrEqual(t, time.Since(began), 4*trip)
 			require.NoError(t, i.Ack(bubble.Minute(t)))
 		}
@@ -153,15 +155,14 @@ func TestB57_TwoHundredThousandItems(t *testing.T) {
 	items := tier.Count(5_000, 200_000)
 	bubble.Run(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())
-		putTogether(t, q, items)
+		putMany(t, q, items)
 		for n := range 8 {
-			_, err := q.PutAll(bubble.Minute(t), data(0, 250), queue.WithDelay(time.Hour+time.Duration(n)*time.Second))
-			require.NoError(t, err)
+			putAll(t, q, 0, 250, queue.WithDelay(time.Hour+time.Duration(n)*time.Second))
 		}
 		require.Equal(t, items+2000, length(t, q))
 		c := consumer(t, newQueue(t, t.Session()), queue.WithPrefetch(1200))
-		for n := range 1200 {
-			require.Equal(t, fmt.Sprint(n), string(bubble.Get(t, c.Items(), "an item").Data()))
+		for _, d := range numbered(0, 1200) {
+			gets(t, c, d)
 		}
 		largest := 0
 		var walk func(p string)
@@ -195,47 +196,200 @@ func TestConcurrentPutsAndSettlementsShareTransactions(t *testing.T) {
 		q := newQueue(t, t.Session())
 		put(t, q, "first")
 		settled()
-		began, before := time.Now(), m.requests()
+		began, before := time.Now(), m.Load()
 		put(t, q, "alone")
 		require.Equal(t, trip, time.Since(began), "the time of one request")
-		require.Equal(t, 1, m.requests()-before)
-		spent := m.spent(func() {
-			beside(t, items, func(n int) error {
+		require.EqualValues(t, 1, m.Load()-before)
+		beside := func(do func(n int) error) {
+			var group sync.WaitGroup
+			for n := range items {
+				group.Go(func() { // ends with its answer
+					if err := do(n); err != nil {
+						t.Errorf("%d: %v", n, err)
+					}
+				})
+			}
+			group.Wait()
+		}
+		require.LessOrEqual(t, m.spent(func() {
+			beside(func(n int) error {
 				_, err := q.Put(bubble.Minute(t), fmt.Append(nil, n))
 				return err
 			})
-		})
-		require.LessOrEqual(t, spent, 20)
+		}), 20)
 		require.Equal(t, items+2, length(t, q))
 		c := consumer(t, q, queue.WithPrefetch(items))
 		all := make([]*queue.Item, items)
 		for n := range all {
 			all[n] = bubble.Get(t, c.Items(), "an item")
 		}
-		spent = m.spent(func() {
-			beside(t, items, func(n int) error {
+		require.LessOrEqual(t, m.spent(func() {
+			beside(func(n int) error {
 				if n%4 == 3 {
 					return all[n].Nack(bubble.Minute(t))
 				}
 				return all[n].Ack(bubble.Minute(t))
 			})
 			require.NoError(t, c.Close(bubble.Minute(t)))
-		})
-		require.LessOrEqual(t, spent, items/4)
+		}), items/4)
 		require.Equal(t, items/4+2, length(t, q))
 	})
 }
 
-// beside does something n times at once.
-func beside(t testing.TB, n int, do func(n int) error) {
-	t.Helper()
-	var group sync.WaitGroup
-	for k := range n {
-		group.Go(func() { // ends with its answer
-			if err := do(k); err != nil {
-				t.Errorf("%d: %v", k, err)
+// kazoo#175: ten thousand impatient takes on an empty queue leave no watch, no znode and no
+// goroutine behind. What was claimed for one that has gone is the next one's.
+func TestB53_ImpatientTakes(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		q := newQueue(t, t.Session())
+		put(t, q, "x")
+		takes(t, q, 1)
+		impatient := func(patience time.Duration) *queue.Item {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			i, err := q.Take(ctx)
+			if i == nil {
+				require.ErrorIs(t, err, context.DeadlineExceeded)
 			}
+			return i
+		}
+		impatient(trip)
+		synctest.Wait()
+		t.Server.ClearJournal()
+		znodes := func() int { return strings.Count(t.Server.Dump(), "\n") } // and sessions
+		before := znodes()
+		for range 10_000 {
+			require.Nil(t, impatient(trip))
+		}
+		synctest.Wait()
+		require.Equal(t, before, znodes())
+		armed := 0
+		for _, r := range t.Server.Journal() {
+			if r.Watch {
+				armed++
+			}
+		}
+		require.LessOrEqual(t, armed, 2)
+
+		metered(t)
+		put(t, q, "x")
+		for n := range 20 {
+			if i := impatient(time.Duration(n) * trip); i != nil {
+				back(t, i)
+			}
+		}
+		require.Equal(t, []string{"x"}, takes(t, newQueue(t, t.Session()), 1))
+	})
+}
+
+// Nothing lies with a consumer that is busy for two hours while others are idle.
+func TestNothingLiesWithABusyConsumer(t *testing.T) {
+	t.Parallel()
+	const items = 60
+	for _, before := range []int{items, 0} {
+		each(t, fmt.Sprint("put before: ", before), func(t *bubble.World) {
+			c := crowded(t, 0)
+			putMany(t, c.q, before)
+			busy := consumer(t, newQueue(t, t.Session()))
+			for range 3 {
+				c.join()
+			}
+			putMany(t, c.q, items-before)
+			i := bubble.Get(t, busy.Items(), "an item for two hours")
+			time.Sleep(time.Minute)
+			require.Len(t, c.got, items-1, "the others have done the rest")
+			time.Sleep(2 * time.Hour)
+			require.NoError(t, i.Ack(bubble.Minute(t)))
+			closed(t, c.all, c.group)
+			require.Equal(t, 0, length(t, c.q))
 		})
 	}
-	group.Wait()
+}
+
+// drained is how long consumers take to acknowledge so many items of a full queue, each after some
+// work, if what a session sends and receives takes as long as link says, one way. Only what the
+// first of them do is counted.
+func drained(t *testing.T, items, counted int, work time.Duration, links ...time.Duration) (took time.Duration) {
+	bubble.Run(t, func(t *bubble.World) {
+		putMany(t, newQueue(t, t.Session()), items*5/4)
+		group, done := workers(t), make(chan struct{}, 2*items)
+		var all []*queue.Consumer
+		began := time.Now()
+		for n, link := range links {
+			s := t.Session()
+			t.Cleanup(t.Server.Slow(s.Status().SessionID, zktest.Speed{Latency: link}))
+			c := consumer(t, newQueue(t, s))
+			all = append(all, c)
+			group.Go(func() { // ends with the consumer
+				for i := range c.Items() {
+					time.Sleep(work)
+					if err := i.Ack(bubble.Minute(t)); err != nil && !errors.Is(err, session.ErrClosed) {
+						t.Error(err)
+					} else if n < counted {
+						done <- struct{}{}
+					}
+				}
+			})
+		}
+		for range items {
+			bubble.Within(t, time.Hour, done, "an item")
+		}
+		took = time.Since(began)
+		closed(t, all, group)
+	})
+	return took
+}
+
+// Claims go on side by side: at round trips of 10 ms sixteen consumers do at least 200 items a
+// second without work, and 90 with 100 ms of work each.
+func TestClaimsGoOnSideBySide(t *testing.T) {
+	t.Parallel()
+	for work, least := range map[time.Duration]int{0: 200, 100 * time.Millisecond: 90} {
+		t.Run(work.String(), func(t *testing.T) {
+			t.Parallel()
+			const items = 320
+			took := drained(t, items, 16, work, slices.Repeat([]time.Duration{5 * time.Millisecond}, 16)...)
+			t.Logf("%.0f items a second", items/took.Seconds())
+			require.Less(t, took, items*time.Second/time.Duration(least))
+		})
+	}
+}
+
+// One consumer at 100 ms costs seven at 0.2 ms nothing.
+func TestASlowLinkSlowsNobodyElse(t *testing.T) {
+	t.Parallel()
+	const items = 300
+	quick := slices.Repeat([]time.Duration{100 * time.Microsecond}, 7)
+	alone := drained(t, items, 7, 0, quick...)
+	beside := drained(t, items, 7, 0, append(quick, 50*time.Millisecond)...)
+	t.Logf("%v alone, %v beside the slow one", alone, beside)
+	require.Less(t, beside, alone*5/4)
+}
+
+// A consumer that hangs, whatever its place in line, holds up the others for a second at most.
+func TestAConsumerThatHangsHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	for _, hangs := range []int{0, 1, 2} {
+		each(t, fmt.Sprint("place ", hangs), func(t *bubble.World) {
+			c := crowded(t, 0)
+			var hung int64
+			for n := range 4 {
+				s := c.join()
+				time.Sleep(time.Second) // they stand in this order
+				if n == hangs {
+					hung = s.Status().SessionID
+				}
+			}
+			heal := t.Server.Partition(hung)
+			began := time.Now()
+			for n := range 8 {
+				put(t, c.q, fmt.Sprint(n))
+				bubble.Within(t, time.Second, c.got, "item ", n)
+			}
+			require.Less(t, time.Since(began), time.Second, "eight items")
+			heal()
+			closed(t, c.all, c.group)
+			require.Equal(t, 0, length(t, c.q))
+		})
+	}
 }

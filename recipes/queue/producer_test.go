@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,44 +18,59 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Whichever request of a producer its session ends with, carried out or not: each item is put once,
-// and those of each caller in order.
-func TestPutsOutliveTheSession(t *testing.T) {
+// Whatever happens at whichever request of a producer.
+func TestPutsWhateverHappens(t *testing.T) {
 	t.Parallel()
-	for name, fate := range map[string]zktest.Verdict{"carried out": zktest.CutAfter, "not carried out": zktest.CutBefore} {
+	expire := func(fate zktest.Verdict) func(t *bubble.World, s *session.Session) zktest.Verdict {
+		return func(t *bubble.World, s *session.Session) zktest.Verdict {
+			go t.Server.Expire(s.Status().SessionID) // behind the request; ends at once
+			return fate
+		}
+	}
+	for name, row := range map[string]struct {
+		happens func(t *bubble.World, s *session.Session) zktest.Verdict
+		test    func(t *bubble.World, s *session.Session)
+	}{
+		"its session ends, and it was carried out":     {expire(zktest.CutAfter), putsByThree},
+		"its session ends, and it was not carried out": {expire(zktest.CutBefore), putsByThree},
+		"an overloaded server refuses it: it is sent again": {
+			func(*bubble.World, *session.Session) zktest.Verdict { return zktest.Fail(zktest.ErrThrottled) },
+			func(t *bubble.World, s *session.Session) { put(t, newQueue(t, s), "a", queue.WithID("red")) },
+		},
+		"its session is closed": {
+			func(t *bubble.World, s *session.Session) zktest.Verdict {
+				go func() { _ = s.Close(bubble.Minute(t)) }() // ends at once
+				return zktest.Pass
+			},
+			func(t *bubble.World, s *session.Session) {
+				if _, err := newQueue(t, s).Put(bubble.Minute(t), []byte("a")); err != nil {
+					require.ErrorIs(t, err, session.ErrClosed)
+				}
+			},
+		},
+		"a rival gives the queue the same capacity, and puts an item": {
+			func(t *bubble.World, _ *session.Session) zktest.Verdict {
+				put(t, newQueue(t, t.Session(), queue.WithCapacity(5)), "b")
+				return zktest.Pass
+			},
+			func(t *bubble.World, s *session.Session) { put(t, newQueue(t, s, queue.WithCapacity(5)), "a") },
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for k, more := 1, true; more; k++ {
-				t.Run(fmt.Sprint(k), func(t *testing.T) {
-					more = false
-					bubble.Run(t, func(t *bubble.World) {
-						s := t.Session()
-						met := t.AtKth(s, k, func(*zktest.Request) zktest.Verdict {
-							go t.Server.Expire(s.Status().SessionID) // behind the request; ends at once
-							return fate
-						}, zktest.OpSync)
-						putTogetherBy(t, newQueue(t, s, queue.WithCapacity(20)), 3, 6)
-						more = met()
-						next := make(map[byte]byte)
-						for _, d := range takes(t, newQueue(t, t.Session()), 18) {
-							require.Equal(t, next[d[0]], d[2]-'0', d)
-							next[d[0]]++
-						}
-						require.Equal(t, 0, length(t, newQueue(t, t.Session())))
-					})
-				})
-				require.Less(t, k, 100, "it has an end")
-			}
+			atEach(t, row.happens, row.test)
 		})
 	}
 }
 
-// putTogetherBy has callers put items one after another, each caller its own.
-func putTogetherBy(t testing.TB, q *queue.Queue, callers, each int) {
+// putsByThree has three callers put items one after another: each item is put once, and those of
+// each caller in order.
+func putsByThree(t *bubble.World, s *session.Session) {
+	q, taker := newQueue(t, s, queue.WithCapacity(20)), newQueue(t, t.Session())
 	var all sync.WaitGroup
-	for c := range callers {
+	for c := range 3 {
 		all.Go(func() { // ends with its items
-			for n := range each {
+			for n := range 6 {
 				opts := []queue.PutOption{queue.WithID(fmt.Sprint(c, "-", n)), queue.WithHeader("n", fmt.Sprint(n))}
 				if _, err := q.Put(bubble.Minute(t), fmt.Append(nil, c, "-", n), opts[n%2:]...); err != nil {
 					t.Errorf("put: %v", err)
@@ -63,42 +79,62 @@ func putTogetherBy(t testing.TB, q *queue.Queue, callers, each int) {
 		})
 	}
 	all.Wait()
+	next := make(map[byte]byte)
+	for _, d := range takes(t, taker, 18) {
+		require.Equal(t, next[d[0]], d[2]-'0', d)
+		next[d[0]]++
+	}
+	require.Equal(t, 0, length(t, taker))
 }
 
-// A call whose context ends takes back what was not sent, and says so; what was sent may be in the
-// queue. None of them is held up by the others.
-func TestPutsAreWithdrawn(t *testing.T) {
+// A context that has ended keeps a call from anything. A put whose context ends later is taken back
+// if it was not sent, and says so; what was sent may be in the queue. None is held up by the
+// others. Close puts first what waits, and puts that come later are refused.
+func TestContextsAndClose(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
-		q := newQueue(t, s)
-		put(t, q, "before")
-		heal := t.Server.Partition(s.Status().SessionID)
+		q, taker := newQueue(t, s), newQueue(t, t.Session())
 		mine := errors.New("mine")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		var answers []<-chan error
-		for n := range 3 {
-			answers = append(answers, bubble.Begin(func() error {
-				_, err := q.Put(ctx, fmt.Append(nil, n))
-				return err
-			}))
-			synctest.Wait()
+		begin := func(ctx context.Context, data string) <-chan error {
+			defer synctest.Wait()
+			return bubble.Begin(func() error { _, err := q.Put(ctx, []byte(data)); return err })
 		}
-		patient := bubble.Begin(func() error {
-			_, err := q.Put(context.Background(), []byte("patient"))
-			return err
-		})
-		synctest.Wait()
+		put(t, q, "before")
+		i := take(t, q)
+		heal := t.Server.Partition(s.Status().SessionID)
+		answers := []<-chan error{begin(ctx, "0"), begin(ctx, "1"), begin(ctx, "2")}
+		patient := begin(context.Background(), "patient")
 		cancel(mine)
 		for n, answer := range answers {
 			err := bubble.Within(t, time.Millisecond, answer, "an answer")
 			require.ErrorIs(t, err, mine)
 			require.Equal(t, n == 0, errors.Is(err, session.ErrUnknownOutcome), "the first is sent")
 		}
-		time.Sleep(5 * time.Second)
+		second, cancelSecond := context.WithTimeout(context.Background(), time.Second)
+		defer cancelSecond()
+		require.ErrorIs(t, i.Ack(second), context.DeadlineExceeded)
 		heal()
+		require.NoError(t, i.Ack(bubble.Minute(t)), "it goes on in the background")
 		require.NoError(t, bubble.Within(t, time.Minute, patient, "the patient one"))
-		require.Equal(t, []string{"before", "0", "patient"}, takes(t, q, 3))
+
+		_, err := q.Put(ctx, []byte("x"))
+		require.ErrorIs(t, err, mine)
+		_, err = q.Take(ctx)
+		require.ErrorIs(t, err, mine)
+		_, err = q.Peek(ctx)
+		require.ErrorIs(t, err, mine)
+		heal = t.Server.Partition(s.Status().SessionID)
+		waiting := begin(context.Background(), "waits")
+		second, cancelSecond = context.WithTimeout(context.Background(), time.Second)
+		defer cancelSecond()
+		require.ErrorIs(t, q.Close(second), context.DeadlineExceeded)
+		refuses(t, q, session.ErrClosed)
+		heal()
+		require.NoError(t, bubble.Within(t, time.Minute, waiting, "what waited"))
+		require.Equal(t, []string{"0", "patient", "waits"}, takes(t, taker, 3))
+		require.Equal(t, 0, length(t, taker))
 	})
 }
 
@@ -114,10 +150,7 @@ func TestTheReceiptIsDeleted(t *testing.T) {
 			heal = t.Server.Partition(s.Status().SessionID)
 			return zktest.DropReply
 		})
-		answer := bubble.Begin(func() error {
-			_, err := q.Put(bubble.Minute(t), []byte("b"))
-			return err
-		})
+		answer := bubble.Begin(func() error { _, err := q.Put(bubble.Minute(t), []byte("b")); return err })
 		synctest.Wait()
 		require.NoError(t, o.DeleteAll(bubble.Minute(t), path))
 		heal()
@@ -127,98 +160,160 @@ func TestTheReceiptIsDeleted(t *testing.T) {
 	})
 }
 
-// Close puts first what waits, and puts that come later are refused.
-func TestCloseWaitsForPuts(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session()
-		q := newQueue(t, s)
-		heal := t.Server.Partition(s.Status().SessionID)
-		waiting := bubble.Begin(func() error {
-			_, err := q.Put(context.Background(), []byte("a"))
-			return err
-		})
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		require.ErrorIs(t, q.Close(ctx), context.DeadlineExceeded)
-		_, err := q.Put(bubble.Minute(t), nil)
-		require.ErrorIs(t, err, session.ErrClosed)
-		heal()
-		require.NoError(t, bubble.Within(t, time.Minute, waiting, "what waited"))
-		require.Equal(t, []string{"a"}, takes(t, newQueue(t, s), 1))
-	})
-}
-
-// What a first put needs may be refused, too.
-func TestAPutWithoutARightToItsReceipt(t *testing.T) {
+// Netflix#135: a put that fails says so, to the one who put, and the next is not held up.
+func TestB54_FailedPut(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		_, err := s.Create(bubble.Minute(t), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
 		require.NoError(t, err)
-		_, err = newQueue(t, s).Put(bubble.Minute(t), []byte("a"))
-		require.ErrorIs(t, err, session.ErrNoAuth)
+		q := newQueue(t, s)
+		refuses(t, q, session.ErrNoAuth) // not even the receipt can be made
+		require.NoError(t, s.Delete(bubble.Minute(t), path, -1))
+		put(t, q, "a")
+		remove := t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpMulti {
+				return zktest.Fail(zktest.ErrNoAuth)
+			}
+			return zktest.Pass
+		})
+		refuses(t, q, session.ErrNoAuth)
+		remove()
+		refuses(t, q, session.ErrTooLarge, queue.WithHeader("k", strings.Repeat("x", 3<<20)))
+		put(t, q, "c")
+		require.Equal(t, []string{"a", "c"}, takes(t, q, 2))
 	})
 }
 
-// The session is closed while the first put of a handle is under way, at any of its requests.
-func TestTheSessionIsClosedDuringAPut(t *testing.T) {
+// A put under a hold (of an item of another queue: any other would do) is done while that stands,
+// and stays when it has ended. Under a lost one nothing is put: whether this process knows of the
+// loss, or only ZooKeeper does.
+func TestPutUnderAHold(t *testing.T) {
 	t.Parallel()
-	for k, more := 1, true; more; k++ {
-		more = false
-		bubble.Run(t, func(t *bubble.World) {
-			s := t.Session()
-			q := newQueue(t, s)
-			met := t.AtKth(s, k, func(*zktest.Request) zktest.Verdict {
-				go func() { _ = s.Close(bubble.Minute(t)) }() // ends at once
-				return zktest.Pass
-			}, zktest.OpSync)
-			if _, err := q.Put(bubble.Minute(t), []byte("a")); err != nil {
-				require.ErrorIs(t, err, session.ErrClosed)
-			}
-			more = met()
-		})
-		require.Less(t, k, 20)
-	}
-}
-
-// An overloaded server refuses any of the requests of a put: it is sent again.
-func TestAThrottledPutGoesOn(t *testing.T) {
-	t.Parallel()
-	for k, more := 1, true; more; k++ {
-		bubble.Run(t, func(t *bubble.World) {
-			s := t.Session()
-			met := t.Kth(s, k, zktest.Fail(zktest.ErrThrottled), zktest.OpSync)
-			_, err := newQueue(t, s).Put(bubble.Minute(t), []byte("a"), queue.WithID("red"))
-			more = met()
-			require.NoError(t, err, "request %d", k)
-		})
-		require.Less(t, k, 100)
-	}
-}
-
-// Somebody deletes the queue at any request of the puts, and goes on while that is on its way.
-func TestPutsGoOnWhileTheQueueIsDeleted(t *testing.T) {
-	t.Parallel()
-	for k, more := 1, true; more; k++ {
-		bubble.Run(t, func(t *bubble.World) {
-			s, o := t.Session(), t.Session()
-			q := newQueue(t, s, queue.WithCapacity(5))
-			gone := bubble.Begin(func() error { return nil })
-			met := t.AtKth(s, k, func(*zktest.Request) zktest.Verdict {
-				gone = bubble.Begin(func() error { return o.DeleteAll(bubble.Minute(t), path) })
-				return zktest.Delay(time.Second)
-			}, zktest.OpSync)
-			for n := range 4 {
-				if _, err := q.Put(bubble.Minute(t), []byte("a"), queue.WithID(fmt.Sprint(n))); err != nil {
-					require.ErrorIs(t, err, session.ErrUnknownOutcome)
+	for name, opts := range map[string]func(id string) []queue.PutOption{
+		"plain":        func(string) []queue.PutOption { return nil },
+		"with an id":   func(id string) []queue.PutOption { return []queue.PutOption{queue.WithID(id)} },
+		"with a delay": func(string) []queue.PutOption { return []queue.PutOption{queue.WithDelay(30 * time.Second)} },
+	} {
+		for _, known := range []bool{true, false} {
+			each(t, fmt.Sprint(name, ", known: ", known), func(t *bubble.World) {
+				s := t.Session()
+				q := newQueue(t, s)
+				jobs, err := queue.New(s, "/queues/jobs")
+				require.NoError(t, err)
+				put(t, jobs, "job")
+				job := take(t, jobs)
+				put(t, q, "before", append(opts("red"), queue.Under(job.Hold))...)
+				putAll(t, q, 0, 2, queue.Under(job.Hold))
+				if known {
+					require.NoError(t, job.Ack(bubble.Minute(t)))
+				} else {
+					t.AtKth(s, 1, func(*zktest.Request) zktest.Verdict { // the put is on its way
+						require.NoError(t, t.Server.Delete(job.Path()))
+						return zktest.Pass
+					}, zktest.OpSync)
 				}
-			}
-			more = met()
-			require.NoError(t, bubble.Within(t, time.Minute, gone, "the deletion"))
-			put(t, q, "last")
-		})
-		require.Less(t, k, 200)
+				refuses(t, q, session.ErrLost, append(opts("blue"), queue.Under(job.Hold))...)
+				put(t, q, "after")
+				require.ElementsMatch(t, []string{"before", "0", "1", "after"}, takes(t, newQueue(t, t.Session()), 4))
+				require.Equal(t, 0, length(t, q))
+			})
+		}
 	}
+}
+
+// Bad input is refused at once, with an error that names it, and nothing is changed.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		_, err := queue.New(nil, path)
+		require.ErrorContains(t, err, "s: nil")
+		for _, bad := range []string{"", "orders", "/orders/", "/a//b", "/"} {
+			_, err := queue.New(s, bad)
+			require.ErrorIs(t, err, session.ErrInvalidPath, bad)
+			require.ErrorContains(t, err, "path")
+		}
+		for name, opt := range map[string]queue.Option{
+			"opts[0]": nil, "WithCapacity": queue.WithCapacity(0), "WithMaxAttempts": queue.WithMaxAttempts(-1), "WithVisibility": queue.WithVisibility(0),
+			"WithDeadLetters": queue.WithDeadLetters("dead"), "the queue itself": queue.WithDeadLetters(path), "WithBackoff": queue.WithBackoff(nil), "WithWarnAfter": queue.WithWarnAfter(-1),
+		} {
+			_, err := queue.New(s, path, opt)
+			require.ErrorContains(t, err, name)
+		}
+		q := newQueue(t, s)
+		for name, opts := range map[string][]queue.PutOption{
+			"opts[0]":           {nil},
+			"WithPriority":      {queue.WithPriority(10_000)},
+			"-10000":            {queue.WithPriority(-10_000)},
+			"WithDelay":         {queue.WithDelay(-1)},
+			"WithID: empty":     {queue.WithID("")},
+			"slash":             {queue.WithID("a/b")},
+			"longer than 255":   {queue.WithID(strings.Repeat("x", 256))},
+			"WithID: relative":  {queue.WithID("..")},
+			"U+0000":            {queue.WithID("\x00")},
+			"WithID: not UTF-8": {queue.WithID("a\xff")},
+			"WithHeader: key":   {queue.WithHeader("", "x")},
+			"WithHeader: not":   {queue.WithHeader("k", "\xff")},
+			"WithEphemeral":     {queue.WithEphemeral(), queue.WithDelay(time.Second)},
+			"Under":             {queue.Under(nil)},
+		} {
+			_, err := q.Put(bubble.Minute(t), []byte("x"), opts...)
+			require.ErrorContains(t, err, name)
+			var oe *session.OpError
+			require.ErrorAs(t, err, &oe)
+			require.Equal(t, path, oe.Path)
+		}
+		_, err = q.PutAll(bubble.Minute(t), [][]byte{{}, {}}, queue.WithID("red"))
+		require.ErrorContains(t, err, "WithID")
+		_, err = q.PutAll(bubble.Minute(t), nil)
+		require.ErrorContains(t, err, "items")
+		require.ErrorContains(t, q.Remove(bubble.Minute(t), ""), "id")
+		for _, n := range []int{0, -1, 10_001} {
+			_, err = q.Consume(queue.WithPrefetch(n))
+			require.ErrorContains(t, err, "WithPrefetch")
+		}
+		_, err = q.Consume(nil)
+		require.ErrorContains(t, err, "opts[0]")
+		require.NotContains(t, t.Server.Dump(), path)
+
+		put(t, q, "x")
+		i := take(t, q)
+		require.ErrorContains(t, i.Extend(bubble.Minute(t), 0), "d:")
+		require.ErrorContains(t, i.Nack(bubble.Minute(t), queue.After(-1)), "After")
+		require.ErrorContains(t, i.Nack(bubble.Minute(t), nil), "opts[0]")
+	})
+}
+
+// An item that was received and never settled is logged once, with the place where it was asked
+// for; one that is settled is not.
+func TestAnItemThatIsNeverSettledIsLogged(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		var log bubble.Log
+		s := t.Session(log.Option())
+		q := newQueue(t, s, queue.WithWarnAfter(time.Minute))
+		putAll(t, q, 0, 3)
+		require.NoError(t, take(t, q).Ack(bubble.Minute(t)))
+		at := bubble.After(1)
+		_, err := q.Take(bubble.Minute(t))
+		require.NoError(t, err)
+		consumed := bubble.After(1)
+		c, err := q.Consume()
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		require.Len(t, log.Warnings(path), 1, "what waits to be received is not forgotten")
+		require.Contains(t, log.Warnings(path)[0], "forgotten")
+		require.Contains(t, log.Warnings(path)[0], at)
+		bubble.Get(t, c.Items(), "an item")
+		time.Sleep(time.Hour)
+		require.Len(t, log.Warnings(path), 2)
+		require.Contains(t, log.Warnings(path)[1], consumed)
+		require.NoError(t, c.Close(bubble.Minute(t)))
+		put(t, q, "x")
+		_, err = newQueue(t, s, queue.WithWarnAfter(0)).Take(bubble.Minute(t))
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		require.Len(t, log.Warnings(path), 2)
+	})
 }

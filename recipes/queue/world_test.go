@@ -3,19 +3,30 @@ package queue_test
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
-const path = "/queues/orders"
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
+
+const (
+	path = "/queues/orders"
+	head = path + "/items/0-0000000000" // the bucket in which most tests have all items
+)
 
 // each is a subtest in a bubble of its own.
 func each(t *testing.T, name any, test func(t *bubble.World), opts ...zktest.Option) {
@@ -26,6 +37,25 @@ func each(t *testing.T, name any, test func(t *bubble.World), opts ...zktest.Opt
 	})
 }
 
+// atEach runs a test in bubbles again and again, until something has happened at each request that
+// its session makes; to the request happens what that returns. Syncs are left out: they prove that
+// the session is trusted.
+func atEach(t *testing.T, happens func(t *bubble.World, s *session.Session) zktest.Verdict, test func(t *bubble.World, s *session.Session)) {
+	t.Helper()
+	for k, more := 1, true; more; k++ {
+		more = false
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			bubble.Run(t, func(t *bubble.World) {
+				s := t.Session()
+				met := t.AtKth(s, k, func(*zktest.Request) zktest.Verdict { return happens(t, s) }, zktest.OpSync)
+				test(t, s)
+				more = met()
+			})
+		})
+		require.Less(t, k, 300, "it has an end")
+	}
+}
+
 func newQueue(t testing.TB, s *session.Session, opts ...queue.Option) *queue.Queue {
 	t.Helper()
 	q, err := queue.New(s, path, opts...)
@@ -33,11 +63,60 @@ func newQueue(t testing.TB, s *session.Session, opts ...queue.Option) *queue.Que
 	return q
 }
 
+// deadLetters is the queue of them.
+func deadLetters(t testing.TB, s *session.Session) *queue.Queue {
+	t.Helper()
+	dead, err := queue.New(s, path+"/dead")
+	require.NoError(t, err)
+	return dead
+}
+
 func put(t testing.TB, q *queue.Queue, data string, opts ...queue.PutOption) string {
 	t.Helper()
 	id, err := q.Put(bubble.Minute(t), []byte(data), opts...)
 	require.NoError(t, err)
 	return id
+}
+
+// refuses fails unless a put ends with this error.
+func refuses(t testing.TB, q *queue.Queue, want error, opts ...queue.PutOption) {
+	t.Helper()
+	_, err := q.Put(bubble.Minute(t), []byte("refused"), opts...)
+	require.ErrorIs(t, err, want)
+}
+
+// putAll puts n numbers in one transaction.
+func putAll(t testing.TB, q *queue.Queue, from, n int, opts ...queue.PutOption) []string {
+	t.Helper()
+	ids, err := q.PutAll(bubble.Minute(t), data(from, n), opts...)
+	require.NoError(t, err)
+	return ids
+}
+
+// putMany puts the numbers below n in transactions of at most 250.
+func putMany(t testing.TB, q *queue.Queue, n int) {
+	t.Helper()
+	for from := 0; from < n; from += 250 {
+		putAll(t, q, from, min(250, n-from))
+	}
+}
+
+// numbered are n data, "0", "1" and so on.
+func numbered(from, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprint(from + i)
+	}
+	return all
+}
+
+// data are numbers, for PutAll.
+func data(from, n int) [][]byte {
+	var all [][]byte
+	for _, d := range numbered(from, n) {
+		all = append(all, []byte(d))
+	}
+	return all
 }
 
 func take(t testing.TB, q *queue.Queue) *queue.Item {
@@ -59,6 +138,12 @@ func takes(t testing.TB, q *queue.Queue, n int) []string {
 	return all
 }
 
+// back returns an item at once.
+func back(t testing.TB, i *queue.Item) {
+	t.Helper()
+	require.NoError(t, i.Nack(bubble.Minute(t), queue.After(0)))
+}
+
 // consumer is one that is closed at the end of the test.
 func consumer(t testing.TB, q *queue.Queue, opts ...queue.ConsumeOption) *queue.Consumer {
 	t.Helper()
@@ -68,29 +153,25 @@ func consumer(t testing.TB, q *queue.Queue, opts ...queue.ConsumeOption) *queue.
 	return c
 }
 
+// gets receives an item of a consumer.
+func gets(t testing.TB, c *queue.Consumer, want string) *queue.Item {
+	t.Helper()
+	i := bubble.Get(t, c.Items(), want)
+	require.Equal(t, want, string(i.Data()))
+	return i
+}
+
+// receives receives an item of a consumer, and acknowledges it.
+func receives(t testing.TB, c *queue.Consumer, want string) {
+	t.Helper()
+	require.NoError(t, gets(t, c, want).Ack(bubble.Minute(t)))
+}
+
 func length(t testing.TB, q *queue.Queue) int {
 	t.Helper()
 	n, err := q.Len(bubble.Minute(t))
 	require.NoError(t, err)
 	return n
-}
-
-// numbered are n data, "0", "1" and so on.
-func numbered(from, n int) []string {
-	all := make([]string, n)
-	for i := range all {
-		all[i] = fmt.Sprint(from + i)
-	}
-	return all
-}
-
-// data are numbers, for PutAll.
-func data(from, n int) [][]byte {
-	var all [][]byte
-	for _, d := range numbered(from, n) {
-		all = append(all, []byte(d))
-	}
-	return all
 }
 
 func mustPeek(t testing.TB, q *queue.Queue) queue.Entry {
@@ -100,28 +181,12 @@ func mustPeek(t testing.TB, q *queue.Queue) queue.Entry {
 	return e
 }
 
-// deadLetters is the queue of them.
-func deadLetters(t testing.TB, s *session.Session) *queue.Queue {
+// below are the names below a path.
+func below(t testing.TB, s *session.Session, path string) []string {
 	t.Helper()
-	dead, err := queue.New(s, path+"/dead")
+	names, _, err := s.Children(bubble.Minute(t), path)
 	require.NoError(t, err)
-	return dead
-}
-
-// receives receives an item of a consumer, and acknowledges it.
-func receives(t testing.TB, c *queue.Consumer, want string) {
-	t.Helper()
-	i := bubble.Get(t, c.Items(), want)
-	require.Equal(t, want, string(i.Data()))
-	require.NoError(t, i.Ack(bubble.Minute(t)))
-}
-
-func closed(t testing.TB, all []*queue.Consumer, takes *sync.WaitGroup) {
-	t.Helper()
-	for _, c := range all {
-		require.NoError(t, c.Close(bubble.Minute(t)))
-	}
-	takes.Wait()
+	return names
 }
 
 // trip is how long a request takes in the tests that count: time passes, as on a network.
@@ -129,59 +194,35 @@ const trip = time.Millisecond
 
 // meter counts the requests that a server receives. Signs of life, handshakes and the proofs of
 // trust (syncs of the root) are not a recipe's.
-type meter struct {
-	mu  sync.Mutex
-	ops map[zktest.Op]int
-}
+type meter struct{ atomic.Int64 }
 
 // metered counts from now on, and lets each request take a trip.
 func metered(w *bubble.World) *meter {
 	w.Helper()
-	m := &meter{ops: make(map[zktest.Op]int)}
+	m := new(meter)
 	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 		if r.Op == zktest.OpPing || r.Op == zktest.OpConnect || r.Op == zktest.OpSync && r.Path == "/" {
 			return zktest.Pass
 		}
-		m.mu.Lock()
-		m.ops[r.Op]++
-		m.mu.Unlock()
+		m.Add(1)
 		return zktest.Delay(trip)
 	}))
 	return m
 }
 
-// requests is how many there were so far.
-func (m *meter) requests() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	n := 0
-	for _, k := range m.ops {
-		n += k
-	}
-	return n
-}
-
 // spent is how many requests f causes, until all is quiet.
 func (m *meter) spent(f func()) int {
 	settled()
-	before := m.requests()
+	before := m.Load()
 	f()
 	settled()
-	return m.requests() - before
+	return int(m.Load() - before)
 }
 
 // settled lets what is on its way arrive.
 func settled() {
 	time.Sleep(20 * trip)
 	synctest.Wait()
-}
-
-// fired is how many watch events the requests in the server's journal have caused.
-func fired(z *zktest.Server) (events int) {
-	for _, r := range z.Journal() {
-		events += r.Fired
-	}
-	return events
 }
 
 // workers are goroutines that end with consumers, which are made after this, and closed before
@@ -193,35 +234,11 @@ func workers(t testing.TB) *sync.WaitGroup {
 	return group
 }
 
-// acknowledging receives items of a consumer until it ends, acknowledges each, and tells of it. Any
-// number of workers.
-func acknowledging(t testing.TB, group *sync.WaitGroup, c *queue.Consumer, workers int, done func(i *queue.Item)) {
-	for range workers {
-		group.Go(func() { // ends with the consumer
-			for i := range c.Items() {
-				if err := i.Ack(bubble.Minute(t)); err != nil {
-					t.Errorf("ack %s: %v", i.Data(), err)
-					return
-				}
-				done(i)
-			}
-		})
-	}
-}
-
-// putTogether puts n items in transactions of at most 250.
-func putTogether(t testing.TB, q *queue.Queue, n int) {
+// closed closes consumers, and waits for their workers.
+func closed(t testing.TB, all []*queue.Consumer, group *sync.WaitGroup) {
 	t.Helper()
-	for from := 0; from < n; from += 250 {
-		_, err := q.PutAll(bubble.Minute(t), data(from, min(250, n-from)))
-		require.NoError(t, err)
+	for _, c := range all {
+		require.NoError(t, c.Close(bubble.Minute(t)))
 	}
-}
-
-// putAlone puts n items one at a time.
-func putAlone(t testing.TB, q *queue.Queue, n int) {
-	t.Helper()
-	for _, d := range numbered(0, n) {
-		put(t, q, d)
-	}
+	group.Wait()
 }
