@@ -38,7 +38,8 @@ func (m *Machine) putAway() {
 		if i.how != Nack || i.put || !dead && (i.after == 0 || i.owned) {
 			continue
 		}
-		p := put{item: i, Put: Put{Dead: dead, Delay: i.after, GUIDs: []string{i.at.GUID}, Items: []layout.Record{i.record}, With: []machine.Op{
+		record, _ := layout.ParseRecord(i.data) // the body of that which was handed out is the receiver's
+		p := put{item: i, Put: Put{Dead: dead, Delay: i.after, GUIDs: []string{i.at.GUID}, Items: []layout.Record{record}, With: []machine.Op{
 			{Do: machine.Delete, Path: i.at.Path(m.root), Version: i.version},
 			{Do: machine.Delete, Path: m.root.Claim(i.at.Bucket, i.at.Seq), Version: machine.Any},
 		}}}
