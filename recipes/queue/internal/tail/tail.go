@@ -4,6 +4,8 @@
 package tail
 
 import (
+	"maps"
+
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
@@ -12,6 +14,9 @@ import (
 // Usual is the limit of a bucket: its listing stays around 30 kB, and a hundred thousand items are
 // 200 buckets.
 const Usual = 500
+
+// most is of how many lanes something is believed: each second has one, for what is due then.
+const most = 1000
 
 // Tail is what is believed of a queue's open buckets. One transaction that appends is under way at
 // a time.
@@ -124,6 +129,9 @@ func (t *Tail) Append(all []Addition) (ops []machine.Op, parts []Part) {
 		if !b.Lane.Later && !n.hasClaims {
 			add(n, newClaims, machine.Op{Do: machine.Create, Path: t.root.ClaimsOf(b)})
 		}
+	}
+	if len(t.lanes) > most {
+		maps.DeleteFunc(t.lanes, func(l layout.Lane, _ *lane) bool { return l.Later }) // the time of most is over
 	}
 	znodes := make(map[*lane]int)
 	var order []*lane
