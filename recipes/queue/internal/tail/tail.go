@@ -15,9 +15,6 @@ import (
 // 200 buckets.
 const Usual = 500
 
-// most is of how many lanes something is believed: each second has one, for what is due then.
-const most = 1000
-
 // Tail is what is believed of a queue's open buckets. One transaction that appends is under way at
 // a time.
 type Tail struct {
@@ -130,8 +127,8 @@ func (t *Tail) Append(all []Addition) (ops []machine.Op, parts []Part) {
 			add(n, newClaims, machine.Op{Do: machine.Create, Path: t.root.ClaimsOf(b)})
 		}
 	}
-	if len(t.lanes) > most {
-		maps.DeleteFunc(t.lanes, func(l layout.Lane, _ *lane) bool { return l.Later }) // the time of most is over
+	if len(t.lanes) > 1000 { // each second has a slot: the time of most is over
+		maps.DeleteFunc(t.lanes, func(l layout.Lane, _ *lane) bool { return l.Later })
 	}
 	znodes := make(map[*lane]int)
 	var order []*lane
