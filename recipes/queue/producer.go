@@ -82,9 +82,5 @@ func (q *Queue) putAgain(ctx context.Context, items []*Item) error {
 
 // milliseconds rounds up: nothing is early.
 func milliseconds(d time.Duration) int64 {
-	ms := d.Milliseconds()
-	if d%time.Millisecond > 0 {
-		ms++
-	}
-	return ms
+	return d.Milliseconds() + int64(max(0, min(d%time.Millisecond, 1)))
 }

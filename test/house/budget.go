@@ -41,8 +41,8 @@ var upwards = map[string]int{}
 // gone are names that say nothing to a reader who is new, with how often they are declared today.
 var gone = map[string]int{
 	"alike": 1, "anew": 2, "around": 0, "awake": 2, "beyond": 0, "book": 0, "crown": 0, "denial": 0, "dig": 0, "fall": 0, "forfeit": 0, "graves": 0,
-	"grieve": 0, "heirs": 0, "hoard": 0, "inside": 8, "inVain": 0, "lain": 0, "letter": 3, "own": 49, "remains": 0, "sight": 0, "spent": 11,
-	"starve": 0, "unnamed": 1, "vet": 0, "whole": 6, "wire": 6, "wish": 4, "witness": 0,
+	"grieve": 0, "heirs": 0, "hoard": 0, "inside": 6, "inVain": 0, "lain": 0, "letter": 3, "own": 46, "remains": 0, "sight": 0, "spent": 9,
+	"starve": 0, "unnamed": 1, "vet": 0, "whole": 6, "wire": 5, "wish": 3, "witness": 0,
 }
 
 // failures is how many failures of other libraries are known. Each has a test with its number, in

@@ -54,10 +54,8 @@ func (t *Tail) Listed(items, later []string) {
 	for _, name := range later {
 		t.take(layout.ParseSlot(name))
 	}
-	for lane, n := range t.lanes {
-		if n.look(t.top); lane.Later && t.top[lane] == 0 { // its time is over
-			delete(t.lanes, lane)
-		}
+	for _, n := range t.lanes {
+		n.look(t.top)
 	}
 }
 
