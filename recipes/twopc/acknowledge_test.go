@@ -1,7 +1,6 @@
 package twopc_test
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -124,33 +123,6 @@ func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
 	})
 }
 
-// A Begin whose answer was lost, and which nobody has touched, is the one that was begun; one that
-// was not carried out begins.
-func TestALostBeginGoesOn(t *testing.T) {
-	t.Parallel()
-	for name, fate := range map[string]zktest.Verdict{"carried out": zktest.CutAfter, "not carried out": zktest.CutBefore} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(w *world) {
-				hc := w.Host("c")
-				c := w.coordinator(hc)
-				seen := w.agreeable(w.site(w.Host("a"), "a"))
-				warm, err := c.Begin(w.Context(), "warm", nil, "a")
-				require.NoError(w, err)
-				bubble.Within(w, time.Second, warm.Decided())
-				synctest.Wait() // else the strike may hit a request of the warm one
-				w.strike(hc, 1, func(*zktest.Request) zktest.Verdict { return fate })
-				tx, err := c.Begin(w.Context(), "t", nil, "a")
-				require.NoError(w, err)
-				bubble.Within(w, time.Minute, tx.Decided())
-				require.Equal(w, twopc.Committed, tx.Outcome())
-				synctest.Wait()
-				require.Equal(w, "warm committed, t committed", seen())
-			})
-		})
-	}
-}
-
 // The coordinator's process is killed when its machine knows the outcome and the application has
 // not noted it. The one that starts again is told the outcome, however late, and can't carry the
 // transaction out a second time by beginning it again.
@@ -190,96 +162,6 @@ func TestKilledBeforeTheOutcomeIsNoted(t *testing.T) {
 		bubble.Within(w, time.Second, tx.Decided())
 		synctest.Wait()
 		require.Equal(w, "t committed, t committed", seen())
-	})
-}
-
-// An outcome that was not acknowledged is returned again and again, to one process after the other,
-// and so are those that were recovered.
-func TestRecoverUntilItIsAcknowledged(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("c")
-		c := w.coordinator(h)
-		w.agreeable(w.site(w.Host("a"), "a"))
-		tx, err := c.Begin(w.Context(), "t", nil, "a")
-		require.NoError(w, err)
-		bubble.Within(w, time.Second, tx.Decided())
-		other, err := w.coordinator(w.Host("other")).Recover(w.Context())
-		require.NoError(w, err)
-		require.Empty(w, other, "its coordinator lives")
-		for i := range 5 {
-			require.NoError(w, c.Close(w.Context()))
-			c = w.coordinator(h)
-			taken, err := c.Recover(w.Context())
-			require.NoError(w, err)
-			require.Len(w, taken, 1)
-			bubble.Within(w, time.Second, taken[0].Decided())
-			require.Equal(w, twopc.Committed, taken[0].Outcome(), i)
-			tx = taken[0]
-		}
-		require.NoError(w, tx.Ack(w.Context()))
-		synctest.Wait() // the site may acknowledge later than the coordinator
-		require.Empty(w, w.nodes())
-	})
-}
-
-// Whatever becomes of an acknowledgement's request, it is confirmed in the end, and nothing is
-// left.
-func TestALostAcknowledgement(t *testing.T) {
-	t.Parallel()
-	for name, fate := range map[string]zktest.Verdict{
-		"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest, "cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					hc := w.Host("c")
-					c := w.coordinator(hc)
-					w.agreeable(w.site(w.Host("a"), "a"))
-					tx, err := c.Begin(w.Context(), "t", nil, "a")
-					require.NoError(w, err)
-					bubble.Within(w, time.Second, tx.Decided())
-					synctest.Wait()
-					reached := w.strike(hc, k, func(*zktest.Request) zktest.Verdict {
-						c.Crash("at a request")
-						return fate
-					})
-					require.NoError(w, tx.Ack(w.Context()))
-					require.Empty(w, w.nodes())
-					met = reached()
-				})
-			}
-		})
-	}
-}
-
-// Who gives up a Begin that has begun never has its transaction: it is aborted, and acknowledged
-// for him.
-func TestABeginningGivenUpLeavesNothing(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		hc := w.Host("c")
-		c := w.coordinator(hc)
-		b := w.site(w.Host("b"), "b")
-		warm, err := c.Begin(w.Context(), "warm", nil, "b")
-		require.NoError(w, err)
-		require.NoError(w, bubble.Within(w, time.Second, b.Proposals()).Abort(w.Context(), "warm"))
-		bubble.Within(w, time.Second, warm.Decided())
-		require.NoError(w, warm.Ack(w.Context()))
-		heal := w.loseTheNext(hc)
-		time.AfterFunc(3*time.Second, heal)
-		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
-		defer cancel()
-		_, err = c.Begin(ctx, "t", nil, "b")
-		require.ErrorIs(w, err, context.DeadlineExceeded)
-		p := bubble.Within(w, time.Second, b.Proposals())
-		require.NoError(w, p.Commit(w.Context()))
-		bubble.Within(w, time.Minute, p.Decided())
-		require.Equal(w, twopc.Aborted, p.Outcome())
-		require.NoError(w, p.Ack(w.Context()))
-		time.Sleep(time.Minute)
-		require.NotContains(w, strings.Join(w.nodes(), " "), "/tx/t")
 	})
 }
 

@@ -72,11 +72,8 @@ func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, site
 	if err := cmp.Or(checkBegin(id, sites), context.Cause(ctx)); err != nil {
 		return nil, failed("begin", c.path, err)
 	}
-	t := newTx(c, id, string(znode.NewGUID()), len(sites))
-	payload, sites = slices.Clone(payload), slices.Clone(sites)
-	c.ask(t, func(n uint64) machine.Event {
-		return protocol.Begin{N: n, ID: id, GUID: t.guid, Payload: payload, Sites: sites, Peers: c.peers}
-	})
+	t := newTx(c, protocol.Request{ID: id, GUID: string(znode.NewGUID()), Payload: slices.Clone(payload), Sites: slices.Clone(sites), Peers: c.peers})
+	c.ask(t, func() bool { return true })
 	err := t.await(ctx, true)
 	if errors.Is(err, session.ErrTooLarge) {
 		err = fmt.Errorf("payload, sites: %w", err)
@@ -103,17 +100,17 @@ func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 	}
 	// A process that was killed may have sent a Begin that is not carried out yet, and that would
 	// take effect under an id that is used again meanwhile.
-	_, err := c.adopt(ctx, c.root.Coordinators(), func(n uint64, guid string) protocol.Recover { return protocol.Recover{N: n, Coordinator: guid} })
+	_, err := c.adopt(ctx, c.root.Coordinators(), protocol.Asking)
 	if err != nil {
 		return nil, failed("recover", c.path, err)
 	}
-	taken, err := c.adopt(ctx, c.root.Transactions(), func(n uint64, id string) protocol.Recover { return protocol.Recover{N: n, ID: id} })
+	taken, err := c.adopt(ctx, c.root.Transactions(), protocol.Recovering)
 	return taken, failed("recover", c.path, err)
 }
 
 // adopt makes a request for each child of a path, and returns what was taken over, and the first
 // error.
-func (c *Coordinator) adopt(ctx context.Context, path string, request func(n uint64, name string) protocol.Recover) (taken []*Tx, err error) {
+func (c *Coordinator) adopt(ctx context.Context, path string, stage protocol.Stage) (taken []*Tx, err error) {
 	if err := c.session.SyncQuorum(ctx, path); err != nil {
 		return nil, err
 	}
@@ -125,8 +122,8 @@ func (c *Coordinator) adopt(ctx context.Context, path string, request func(n uin
 	var asked []*Tx
 	for _, name := range names {
 		if name != c.guid {
-			t := newTx(c, name, "", 0)
-			c.ask(t, func(n uint64) machine.Event { return request(n, name) })
+			t := newTx(c, protocol.Request{Stage: stage, ID: name})
+			c.ask(t, func() bool { return true })
 			asked = append(asked, t)
 		}
 	}
@@ -142,14 +139,14 @@ func (c *Coordinator) adopt(ctx context.Context, path string, request func(n uin
 	return taken, err
 }
 
-// ask records a request about a transaction, with the next number, and tells the machine. There is
-// none if the function returns nil.
-func (c *Coordinator) ask(t *Tx, request func(n uint64) machine.Event) {
+// ask tells the machine a transaction's request, with the next number, unless there is nothing to
+// ask.
+func (c *Coordinator) ask(t *Tx, prepare func() bool) {
 	c.mu.Lock()
 	n, told := c.last+1, true
-	if ev := request(n); ev != nil {
-		t.n, t.request, c.last, c.txs[n] = n, ev, n, t
-		told = c.host.Tell(ev) // in the order of the numbers
+	if prepare() {
+		t.request.N, c.last, c.txs[n] = n, n, t
+		told = c.host.Tell(t.request) // in the order of the numbers
 	}
 	c.mu.Unlock()
 	if !told {
@@ -163,11 +160,8 @@ func (c *Coordinator) standing() []machine.Event {
 	defer c.mu.Unlock()
 	var all []machine.Event
 	for _, n := range slices.Sorted(maps.Keys(c.txs)) {
-		if t := c.txs[n]; t.n == n {
+		if t := c.txs[n]; t.request.N == n {
 			all = append(all, t.request)
-			if t.abort != nil {
-				all = append(all, *t.abort)
-			}
 		}
 	}
 	return all
@@ -177,7 +171,7 @@ func (c *Coordinator) standing() []machine.Event {
 func (c *Coordinator) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case protocol.Noted:
-		c.with(e.N, func(t *Tx) { t.noted(e.Request) })
+		c.with(e.Request.N, func(t *Tx) { t.noted(e.Request) })
 	case protocol.Voted:
 		c.with(e.N, func(t *Tx) { t.deliver(Vote(e.Vote)) })
 	case protocol.Decided:

@@ -62,43 +62,6 @@ func TestEachVoteIsGivenOnceAcrossCrashes(t *testing.T) {
 	})
 }
 
-// What is acknowledged is not recovered, and everything else is, whether the coordinator's actor
-// has crashed or another process has started.
-func TestAfterACrashWhatIsNotAcknowledgedIsRecovered(t *testing.T) {
-	t.Parallel()
-	inBothForms(t, func(w *world, form []twopc.Option) {
-		h := w.Host("c")
-		c := w.coordinator(h, form...)
-		w.agreeable(w.site(w.Host("a"), "a"))
-		recovered := func(c *twopc.Coordinator) (ids []string) {
-			taken, err := c.Recover(w.Context())
-			require.NoError(w, err)
-			for _, tx := range taken {
-				bubble.Within(w, time.Second, tx.Decided())
-				ids = append(ids, tx.ID())
-			}
-			return ids
-		}
-		var txs []*twopc.Tx
-		for _, id := range []string{"one", "two"} {
-			tx, err := c.Begin(w.Context(), id, nil, "a")
-			require.NoError(w, err)
-			bubble.Within(w, time.Second, tx.Decided())
-			txs = append(txs, tx)
-		}
-		synctest.Wait()
-		for range 2 {
-			c.Crash("with outcomes that are not acknowledged")
-			require.Equal(w, []string{"one", "two"}, recovered(c))
-		}
-		require.NoError(w, txs[0].Ack(w.Context()))
-		c.Crash("with one that is")
-		require.Equal(w, []string{"two"}, recovered(c))
-		require.NoError(w, c.Close(w.Context()))
-		require.Equal(w, []string{"two"}, recovered(w.coordinator(h, form...)))
-	})
-}
-
 // begins tells whether a request begins a transaction.
 func begins(r *zktest.Request, id string) bool {
 	return r.Op == zktest.OpMulti && len(r.Ops) > 1 && r.Ops[1].Path == path+"/tx/"+id && slices.Contains([]zktest.Op{zktest.OpCreate, zktest.OpCreate2}, r.Ops[1].Op)

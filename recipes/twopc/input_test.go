@@ -22,6 +22,8 @@ func TestBadInput(t *testing.T) {
 		h := w.Host("c")
 		c := w.coordinator(h)
 		before := w.Server.Dump()
+		ended, cancel := context.WithCancel(w.Context())
+		cancel()
 		begin := func(id string, payload []byte, sites ...string) func() error {
 			return func() error { _, err := c.Begin(w.Context(), id, payload, sites...); return err }
 		}
@@ -57,6 +59,12 @@ func TestBadInput(t *testing.T) {
 		} {
 			err := bad.try()
 			require.ErrorContains(w, err, bad.names, name)
+		}
+		for range 20 {
+			tx, err := c.Begin(ended, "t", nil, "a")
+			require.ErrorIs(w, err, context.Canceled)
+			require.NotErrorIs(w, err, session.ErrUnknownOutcome)
+			require.Nil(w, tx)
 		}
 		require.Equal(w, before, w.Server.Dump(), "nothing was changed")
 		_, err := c.Begin(w.Context(), "t", make([]byte, 2<<20), "a")
@@ -123,48 +131,6 @@ func TestASiteStartsAgain(t *testing.T) {
 		// the transaction lost its voter before it had a vote
 		bubble.Within(w, time.Second, p.Decided())
 		require.Equal(w, twopc.Aborted, p.Outcome())
-	})
-}
-
-// A site whose session expires meets its own presence, and goes on; also where the server has not
-// deleted it yet.
-func TestASiteOutlivesItsSession(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		a := w.site(h, "a")
-		c := w.coordinator(w.Host("c"))
-		w.Server.Expire(h.Status().SessionID)
-		time.Sleep(10 * time.Second)
-		tx, err := c.Begin(w.Context(), "t", nil, "a")
-		require.NoError(w, err)
-		require.NoError(w, bubble.Within(w, time.Second, a.Proposals()).Commit(w.Context()))
-		bubble.Within(w, time.Second, tx.Decided())
-		require.Equal(w, twopc.Committed, tx.Outcome())
-		require.NoError(w, a.Err())
-	})
-}
-
-// A context bounds the wait for the beginning. Who gives up gives up the transaction.
-func TestGivingUpABeginning(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("c")
-		c := w.coordinator(h)
-		heal := h.Machine.Partition()
-		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
-		defer cancel()
-		_, err := c.Begin(ctx, "t", nil, "a")
-		require.ErrorIs(w, err, context.DeadlineExceeded)
-		heal()
-		time.Sleep(time.Minute)
-		if nodes := w.nodes(); len(nodes) > 0 { // it had begun
-			data, _, err := h.Get(w.Context(), path+"/tx/t")
-			require.NoError(w, err)
-			require.Contains(w, string(data), `"state":"aborted"`)
-		}
-		_, err = c.Begin(w.Context(), "u", nil, "a")
-		require.NoError(w, err, "the coordinator goes on")
 	})
 }
 

@@ -1,6 +1,7 @@
 package twopc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -99,10 +100,7 @@ func checkBegin(id string, sites []string) error {
 	}
 	seen := make(map[string]bool, len(sites))
 	for i, site := range sites {
-		if err == nil {
-			err = checkName(fmt.Sprintf("sites[%d]", i), site)
-		}
-		if err == nil && seen[site] {
+		if err = cmp.Or(err, checkName(fmt.Sprintf("sites[%d]", i), site)); err == nil && seen[site] {
 			err = fmt.Errorf("sites[%d]: %q is given twice", i, site)
 		}
 		seen[site] = true

@@ -148,32 +148,3 @@ func TestAVoteBesideARefusedAcknowledgement(t *testing.T) {
 		require.ErrorIs(w, bubble.Within(w, time.Minute, vote, "the vote"), twopc.ErrDecided)
 	})
 }
-
-// All that a coordinator needs stands and is open, and the path itself may not be written below: it
-// does without the presences of sites that are not there, and does not ask again and again.
-func TestSitesMayNotBeWaitedFor(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("c")
-		for _, p := range []string{"/tx", "/coordinators", "/inbox/a"} {
-			require.NoError(w, h.EnsurePath(w.Context(), path+p))
-		}
-		_, err := h.SetACL(w.Context(), path, session.AnyoneACL(session.PermRead), -1)
-		require.NoError(w, err)
-		c := w.coordinator(h)
-		id, n := h.Status().SessionID, new(atomic.Int64)
-		w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-			switch {
-			case r.SessionID != id || r.Op == zktest.OpPing:
-				return zktest.Pass
-			case n.Add(1) > 5000:
-				return zktest.DropRequest // else it does not end
-			}
-			return zktest.Delay(time.Millisecond)
-		}))
-		_, err = c.Begin(w.Context(), "t", nil, "a")
-		require.NoError(w, err)
-		time.Sleep(10 * time.Second)
-		require.Less(w, n.Load(), int64(100), "requests in ten seconds")
-	})
-}

@@ -87,12 +87,12 @@ func (p *Site) standing() []machine.Event {
 	defer p.mu.Unlock()
 	var all []machine.Event
 	for _, o := range p.open {
-		all = append(all, o.reopen)
+		all = append(all, o.offer)
 		if o.voting != nil {
 			all = append(all, o.vote)
 		}
 		if o.acking != nil {
-			all = append(all, o.ack())
+			all = append(all, protocol.Ack{GUID: o.offer.GUID})
 		}
 	}
 	return all
@@ -108,19 +108,31 @@ func (p *Site) proposal(guid string) *Proposal {
 func (p *Site) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case protocol.Propose:
-		o := newProposal(p, e)
+		o := &Proposal{site: p, offer: e, decision: decision{decided: notify.NewLatch()}}
+		o.voted.Store(int32(e.Voted))
 		p.mu.Lock()
 		p.open[e.GUID] = o
 		p.mu.Unlock()
 		p.proposals.Send(o) // the machine delivers at most its window; the rest stays in ZooKeeper
 	case protocol.CastDone:
-		p.proposal(e.GUID).voteDone(e.Err)
+		o := p.proposal(e.GUID)
+		o.voted.CompareAndSwap(int32(Undecided), int32(e.Voted)) // it never changes
+		o.take(&o.voting).answer(e.Err)
 	case protocol.Learned:
-		p.proposal(e.GUID).decide(e.Outcome, e.Reason)
-	case protocol.Gone:
-		p.proposal(e.GUID).finish(ErrGone)
+		if o := p.proposal(e.GUID); e.Outcome != protocol.Undecided {
+			o.decide(e.Outcome, e.Reason)
+		} else if o.Outcome() == Undecided {
+			o.finish(ErrGone)
+		}
 	case protocol.Acked:
-		p.proposal(e.GUID).acked(e)
+		switch o := p.proposal(e.GUID); {
+		case errors.Is(e.Err, ErrGone) && o.Outcome() == Undecided:
+			o.through(ErrGone, ErrDecided, ErrGone)
+		case e.Err == nil || errors.Is(e.Err, ErrGone):
+			o.through(session.ErrReleased, ErrDecided, nil)
+		default: // it may be tried again
+			o.take(&o.acking).answer(e.Err)
+		}
 	}
 }
 
@@ -137,9 +149,8 @@ func (p *Site) ended(err error) {
 
 // Proposal is a transaction at one of its sites. It is safe for concurrent use.
 type Proposal struct {
-	site    *Site
-	reopen  protocol.Reopen
-	payload []byte
+	site  *Site
+	offer protocol.Propose
 
 	voting *call // the pending vote; these are guarded by the site's mutex
 	vote   protocol.Cast
@@ -149,20 +160,11 @@ type Proposal struct {
 	decision
 }
 
-func newProposal(site *Site, e protocol.Propose) *Proposal {
-	p := &Proposal{
-		site: site, reopen: protocol.Reopen{GUID: e.GUID, ID: e.ID, Entry: e.Entry}, payload: e.Payload,
-		decision: decision{decided: notify.NewLatch()},
-	}
-	p.voted.Store(int32(e.Voted))
-	return p
-}
-
 // ID is the transaction's id.
-func (p *Proposal) ID() string { return p.reopen.ID }
+func (p *Proposal) ID() string { return p.offer.ID }
 
 // Payload is the transaction's payload. It must not be changed.
-func (p *Proposal) Payload() []byte { return p.payload }
+func (p *Proposal) Payload() []byte { return p.offer.Payload }
 
 // Voted is this site's vote, perhaps from before a restart: Committed, Aborted, or Undecided if it
 // has not voted. A site that has voted to commit is bound by it, and waits for Decided.
@@ -177,7 +179,7 @@ func (p *Proposal) Voted() Outcome { return Outcome(p.voted.Load()) }
 // after which the vote is not written; session.ErrClosed, after which it may or may not be written:
 // the next site with this name sees that.
 func (p *Proposal) Commit(ctx context.Context) error {
-	return failed("vote to commit", p.path(), p.cast(ctx, protocol.Cast{GUID: p.reopen.GUID, Commit: true}))
+	return failed("vote to commit", p.path(), p.cast(ctx, protocol.Cast{GUID: p.offer.GUID, Commit: true}))
 }
 
 // Abort votes to abort, which decides the transaction at once. Otherwise it is like Commit. The
@@ -185,30 +187,31 @@ func (p *Proposal) Commit(ctx context.Context) error {
 func (p *Proposal) Abort(ctx context.Context, reason string) error {
 	err := checkLength("reason", reason)
 	if err == nil {
-		err = p.cast(ctx, protocol.Cast{GUID: p.reopen.GUID, Reason: reason})
+		err = p.cast(ctx, protocol.Cast{GUID: p.offer.GUID, Reason: reason})
 	}
 	return failed("vote to abort", p.path(), err)
 }
 
 func (p *Proposal) cast(ctx context.Context, c protocol.Cast) error {
 	p.site.mu.Lock()
-	if err := p.end.Err(); err != nil {
-		p.site.mu.Unlock()
-		if errors.Is(err, session.ErrReleased) {
-			err = ErrDecided
-		}
-		return err
-	}
-	if p.voting == nil {
+	err := p.end.Err()
+	if err == nil && p.voting == nil {
 		p.voting, p.vote = newCall(), c
 	}
 	r, vote := p.voting, p.vote
-	told := vote.Commit == c.Commit && p.site.host.Tell(vote) // in the order of the calls
+	if err == nil && vote.Commit == c.Commit {
+		p.site.host.Tell(vote) // in the order of the calls; the site's end answers, too
+	}
 	p.site.mu.Unlock()
-	if vote.Commit != c.Commit {
+	switch {
+	case errors.Is(err, session.ErrReleased):
+		return ErrDecided
+	case err != nil:
+		return err
+	case vote.Commit != c.Commit:
 		return ErrVoted
 	}
-	return r.outcome(ctx, told)
+	return r.wait(ctx)
 }
 
 // Ack acknowledges the decision: this site has acted on it, durably, and does not need the
@@ -219,7 +222,7 @@ func (p *Proposal) cast(ctx context.Context, c protocol.Cast) error {
 // it ends first, the acknowledgement goes on.
 func (p *Proposal) Ack(ctx context.Context) error {
 	p.site.mu.Lock()
-	if err := p.end.Err(); err != nil && p.site.open[p.reopen.GUID] != p { // it is through here
+	if err := p.end.Err(); err != nil && p.site.open[p.offer.GUID] != p { // it is through here
 		p.site.mu.Unlock()
 		if errors.Is(err, session.ErrReleased) {
 			err = nil
@@ -229,22 +232,10 @@ func (p *Proposal) Ack(ctx context.Context) error {
 	if p.acking == nil {
 		p.acking = newCall()
 	}
-	r, told := p.acking, p.site.host.Tell(p.ack())
+	r := p.acking
+	p.site.host.Tell(protocol.Ack{GUID: p.offer.GUID})
 	p.site.mu.Unlock()
-	return failed("acknowledge", p.path(), r.outcome(ctx, told))
-}
-
-func (p *Proposal) ack() protocol.Ack {
-	return protocol.Ack{GUID: p.reopen.GUID, Known: p.Outcome() != Undecided}
-}
-
-// outcome waits for the answer to what the machine was told, or was not: then the site has ended,
-// and answers.
-func (r *call) outcome(ctx context.Context, told bool) error {
-	if !told {
-		ctx = context.Background()
-	}
-	return r.wait(ctx)
+	return failed("acknowledge", p.path(), r.wait(ctx))
 }
 
 // Done closes when there is nothing more to wait for. Err then says why.
@@ -255,47 +246,25 @@ func (p *Proposal) Done() <-chan struct{} { return p.end.Done() }
 // delivered again to the next site with this name.
 func (p *Proposal) Err() error { return p.end.Err() }
 
-func (p *Proposal) path() string { return p.site.root.Tx(p.reopen.ID) }
+func (p *Proposal) path() string { return p.site.root.Tx(p.offer.ID) }
 
-func (p *Proposal) voteDone(err error) {
+// take removes a pending call, and returns it.
+func (p *Proposal) take(pending **call) *call {
 	p.site.mu.Lock()
-	r, vote := p.voting, p.vote
-	p.voting = nil
-	p.site.mu.Unlock()
-	switch {
-	case r == nil:
-		return
-	case err == nil && vote.Commit:
-		p.voted.Store(int32(Committed))
-	case err == nil:
-		p.voted.Store(int32(Aborted))
-	}
-	r.answer(err)
-}
-
-// acked handles the answer to an acknowledgement. If it was refused, it may be tried again.
-func (p *Proposal) acked(e protocol.Acked) {
-	if e.Err == nil || errors.Is(e.Err, ErrGone) {
-		p.through(session.ErrReleased, ErrDecided, e.Err)
-		return
-	}
-	p.site.mu.Lock()
-	r := p.acking
-	p.acking = nil
-	p.site.mu.Unlock()
-	r.answer(e.Err)
+	defer p.site.mu.Unlock()
+	r := *pending
+	*pending = nil
+	return r
 }
 
 // through ends the proposal, and then answers the calls that came before.
 func (p *Proposal) through(err, ofVote, ofAck error) {
 	p.finish(err)
 	p.site.mu.Lock()
-	delete(p.site.open, p.reopen.GUID)
-	voting, acking := p.voting, p.acking
-	p.voting, p.acking = nil, nil
+	delete(p.site.open, p.offer.GUID)
 	p.site.mu.Unlock()
-	voting.answer(ofVote)
-	acking.answer(ofAck)
+	p.take(&p.voting).answer(ofVote)
+	p.take(&p.acking).answer(ofAck)
 }
 
 func (p *Proposal) finish(err error) { p.end.Set(failed("transaction", p.path(), err)) }

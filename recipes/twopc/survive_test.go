@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -145,136 +146,86 @@ func struck(votes map[string]bool) []string {
 	return []string{"c", "b"}
 }
 
-func everyTrial(t *testing.T, f func(t *testing.T, form []twopc.Option, votes map[string]bool)) {
-	t.Helper()
-	for formed, form := range forms {
-		for voted, votes := range ballots {
-			t.Run(formed+", "+voted, func(t *testing.T) {
-				t.Parallel()
-				f(t, form, votes)
-			})
+// blow is something that happens to somebody at its k-th request.
+type blow struct {
+	strike func(tr *trial, who string, k int) (met func() bool)
+	starts time.Duration // it is killed, and starts again after this
+	asIs   bool          // nothing comes of it: the outcome is that of the votes
+}
+
+var blows = map[string]blow{
+	"killed before":                    {strike: killed(false), starts: 20 * time.Second},
+	"killed after":                     {strike: killed(true), starts: 20 * time.Second},
+	"killed, and its session is alive": {strike: killed(true), starts: time.Second}, // its successor does not wait for the expiry
+	"panics":                           {strike: panics(zktest.Pass)},
+	"panics, and its reply is lost":    {strike: panics(zktest.CutAfter)},
+	"expires": {strike: func(tr *trial, who string, k int) (met func() bool) {
+		id := tr.hosts[who].Status().SessionID
+		return tr.strike(tr.hosts[who], k, func(*zktest.Request) zktest.Verdict {
+			tr.all.Go(func() { tr.Server.Expire(id) })
+			return zktest.Pass
+		})
+	}},
+}
+
+func killed(carriedOut bool) func(tr *trial, who string, k int) (met func() bool) {
+	return func(tr *trial, who string, k int) (met func() bool) { return tr.kill(who, k, carriedOut) }
+}
+
+func panics(fate zktest.Verdict) func(tr *trial, who string, k int) (met func() bool) {
+	return func(tr *trial, who string, k int) (met func() bool) {
+		return tr.strike(tr.hosts[who], k, func(*zktest.Request) zktest.Verdict {
+			if who == "c" {
+				tr.c.Crash("at a request")
+			} else {
+				tr.sites[who].Crash("at a request")
+			}
+			return fate
+		})
+	}
+}
+
+// Whatever happens to the coordinator or a site at any step, or to any of its requests: no two ever
+// see different outcomes, it comes to an end, and nothing is left.
+func TestAtEveryStep(t *testing.T) {
+	t.Parallel()
+	all := maps.Clone(blows)
+	for name, fate := range bubble.Fates {
+		all[name] = blow{asIs: true, strike: func(tr *trial, who string, k int) (met func() bool) {
+			return tr.strike(tr.hosts[who], k, func(*zktest.Request) zktest.Verdict { return fate })
+		}}
+	}
+	for what, b := range all {
+		for formed, form := range forms {
+			for voted, votes := range ballots {
+				t.Run(what+", "+formed+", "+voted, func(t *testing.T) {
+					t.Parallel()
+					for _, who := range struck(votes) {
+						for k, met := 1, true; met; k++ {
+							inBubble(t, func(w *world) { met = b.hits(newTrial(w, form, votes), who, k) })
+						}
+					}
+				})
+			}
 		}
 	}
 }
 
-// Kill the coordinator or a site at any step, restart it: no two ever see different outcomes, and
-// it comes to an end.
-func TestKilledAtEveryStep(t *testing.T) {
-	t.Parallel()
-	everyTrial(t, func(t *testing.T, form []twopc.Option, votes map[string]bool) {
-		for _, who := range struck(votes) {
-			for _, carriedOut := range []bool{false, true} {
-				for k, met := 1, true; met; k++ {
-					inBubble(t, func(w *world) {
-						what := fmt.Sprintf("%s killed at %d, carried out: %v", who, k, carriedOut)
-						tr := newTrial(w, form, votes)
-						reached := tr.kill(who, k, carriedOut)
-						tr.begin()
-						time.Sleep(20 * time.Second)
-						if met = reached(); met {
-							tr.restart(who)
-						}
-						tr.conclude(what)
-						if !met {
-							require.Equal(w, votes["b"], tr.ledger.of("t") == twopc.Committed)
-						}
-					})
-				}
-			}
-		}
-	})
-}
-
-// The process that starts again does not wait for its predecessor's session to expire.
-func TestKilledAtEveryStepAndRestartedAtOnce(t *testing.T) {
-	t.Parallel()
-	everyTrial(t, func(t *testing.T, form []twopc.Option, votes map[string]bool) {
-		for _, who := range struck(votes) {
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					tr := newTrial(w, form, votes)
-					reached := tr.kill(who, k, true)
-					tr.begin()
-					time.Sleep(time.Second)
-					if met = reached(); met {
-						tr.restart(who)
-					}
-					tr.conclude(fmt.Sprintf("%s killed at %d", who, k))
-				})
-			}
-		}
-	})
-}
-
-// Whichever reply or request is lost, of whomever, nothing comes of it.
-func TestLostReplies(t *testing.T) {
-	t.Parallel()
-	everyTrial(t, func(t *testing.T, form []twopc.Option, votes map[string]bool) {
-		for name, fate := range bubble.Fates {
-			for _, who := range struck(votes) {
-				for k, met := 1, true; met; k++ {
-					inBubble(t, func(w *world) {
-						tr := newTrial(w, form, votes)
-						reached := w.strike(tr.hosts[who], k, func(*zktest.Request) zktest.Verdict { return fate })
-						tr.begin()
-						tr.conclude(fmt.Sprintf("%s: %s at %d", who, name, k))
-						require.Equal(w, votes["b"], tr.ledger.of("t") == twopc.Committed, "%s: %s at %d", who, name, k)
-						met = reached()
-					})
-				}
-			}
-		}
-	})
-}
-
-// Whatever is under way when an actor panics: it is made anew, and goes on.
-func TestAPanicAtAnyMoment(t *testing.T) {
-	t.Parallel()
-	fates := []zktest.Verdict{zktest.Pass, zktest.CutAfter}
-	everyTrial(t, func(t *testing.T, form []twopc.Option, votes map[string]bool) {
-		for _, fate := range fates {
-			for _, who := range struck(votes) {
-				for k, met := 1, true; met; k++ {
-					inBubble(t, func(w *world) {
-						tr := newTrial(w, form, votes)
-						reached := w.strike(tr.hosts[who], k, func(*zktest.Request) zktest.Verdict {
-							if who == "c" {
-								tr.c.Crash("at a request")
-							} else {
-								tr.sites[who].Crash("at a request")
-							}
-							return fate
-						})
-						tr.begin()
-						tr.conclude(fmt.Sprintf("%s panics at %d", who, k))
-						require.True(w, tr.over())
-						met = reached()
-					})
-				}
-			}
-		}
-	})
-}
-
-// The session of somebody expires at any step.
-func TestAnExpiryAtAnyMoment(t *testing.T) {
-	t.Parallel()
-	everyTrial(t, func(t *testing.T, form []twopc.Option, votes map[string]bool) {
-		for _, who := range struck(votes) {
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					tr := newTrial(w, form, votes)
-					id := tr.hosts[who].Status().SessionID
-					reached := w.strike(tr.hosts[who], k, func(*zktest.Request) zktest.Verdict {
-						tr.all.Go(func() { w.Server.Expire(id) })
-						return zktest.Pass
-					})
-					tr.begin()
-					tr.conclude(fmt.Sprintf("%s expires at %d", who, k))
-					require.True(w, tr.over())
-					met = reached()
-				})
-			}
-		}
-	})
+// hits is one trial. It tells whether the k-th request was reached.
+func (b blow) hits(tr *trial, who string, k int) (met bool) {
+	reached := b.strike(tr, who, k)
+	tr.begin()
+	if time.Sleep(b.starts); b.starts > 0 && reached() {
+		met = true
+		tr.restart(who)
+	}
+	tr.conclude(fmt.Sprintf("%s at %d", who, k))
+	if b.starts == 0 {
+		met = reached()
+		require.True(tr, tr.over())
+	}
+	if b.asIs || !met {
+		require.Equal(tr, tr.votes["b"], tr.ledger.of("t") == twopc.Committed, "%s at %d", who, k)
+	}
+	return met
 }

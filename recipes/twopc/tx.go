@@ -1,26 +1,23 @@
 package twopc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 	"github.com/troupe-go/troupe/session"
 )
 
 // Tx is a transaction at its coordinator. It is safe for concurrent use.
 type Tx struct {
-	c    *Coordinator
-	id   string
-	guid string // of one that is recovered, from then on
+	c  *Coordinator
+	id string
 
-	n       uint64 // these are guarded by the coordinator's mutex
-	request machine.Event
-	abort   *protocol.Abort
+	request protocol.Request // the last one; these are guarded by the coordinator's mutex
 	ack     *call
 
 	sent  *notify.Latch // the request to begin it
@@ -30,10 +27,10 @@ type Tx struct {
 	decision
 }
 
-func newTx(c *Coordinator, id, guid string, sites int) *Tx {
+func newTx(c *Coordinator, r protocol.Request) *Tx {
 	return &Tx{
-		c: c, id: id, guid: guid, sent: notify.NewLatch(), begun: notify.NewLatch(), votes: notify.NewFinite[Vote](sites), voted: map[string]bool{},
-		decision: decision{decided: notify.NewLatch()},
+		c: c, id: r.ID, request: r, sent: notify.NewLatch(), begun: notify.NewLatch(), votes: notify.NewFinite[Vote](len(r.Sites)),
+		voted: map[string]bool{}, decision: decision{decided: notify.NewLatch()},
 	}
 }
 
@@ -82,13 +79,13 @@ func (t *Tx) Ack(ctx context.Context) error {
 	switch {
 	case t.Outcome() != Undecided:
 		var r *call
-		t.c.ask(t, func(n uint64) machine.Event {
-			if r = t.ack; r != nil { // it is pending or done
-				return nil
+		t.c.ask(t, func() bool {
+			first := t.ack == nil // else it is pending or done
+			if first {
+				t.ack, t.request.Stage = newCall(), protocol.Acknowledging
 			}
-			r = newCall()
-			t.ack = r
-			return protocol.Resume{N: n, ID: t.id, GUID: t.guid, Acked: true}
+			r = t.ack
+			return first
 		})
 		err = r.wait(ctx)
 	case err == nil:
@@ -102,9 +99,9 @@ func (t *Tx) Ack(ctx context.Context) error {
 func (t *Tx) giveUp(reason string, withdrawn bool) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
-	if t.abort == nil {
-		t.abort = &protocol.Abort{N: t.n, Reason: reason, Withdrawn: withdrawn}
-		t.c.host.Tell(*t.abort)
+	if !t.request.Aborts {
+		t.request.Abort = protocol.Abort{Aborts: true, Reason: reason, Withdrawn: withdrawn}
+		t.c.host.Tell(t.request)
 	}
 }
 
@@ -115,53 +112,54 @@ func unknown(err error) error {
 
 func (t *Tx) path() string { return t.c.root.Tx(t.id) }
 
-// await waits until the transaction has begun, or is taken over. If ctx ends first, it is given up;
-// the machine tells at once if it was not sent.
+// await waits until the transaction has begun, or is taken over, or another coordinator has
+// answered. If ctx ends first, the request is given up; the machine tells at once if it was not
+// sent.
 func (t *Tx) await(ctx context.Context, begins bool) error {
 	select {
 	case <-t.begun.C():
 	case <-t.end.Done():
 	case <-ctx.Done():
 	}
-	switch err := t.end.Err(); {
-	case t.begun.Closed():
+	err := t.end.Err() // before the look at begun, which closes first
+	if t.begun.Closed() {
 		return nil
-	case err != nil:
-		return err
 	}
-	t.giveUp("given up before it began", begins)
-	if !begins {
-		return context.Cause(ctx)
+	if err == nil {
+		t.giveUp("given up before it began", begins)
+		if !begins {
+			return context.Cause(ctx)
+		}
+		select {
+		case <-t.end.Done():
+		case <-t.sent.C():
+		case <-time.After(100 * time.Millisecond): // the actor is being restarted
+		}
+		err = t.end.Err()
 	}
-	select {
-	case <-t.end.Done():
-	case <-t.sent.C():
-	case <-time.After(100 * time.Millisecond): // the actor is being restarted
-	}
-	switch err := t.end.Err(); {
+	switch {
 	case err == nil || t.begun.Closed():
 		return unknown(context.Cause(ctx))
-	case errors.Is(err, ErrDecided):
-		return context.Cause(ctx)
-	default:
-		return err
+	case errors.Is(err, ErrDecided): // it was withdrawn, here or by Close
+		return cmp.Or(context.Cause(ctx), session.ErrClosed)
 	}
+	return err
 }
 
 // noted replaces the request, because it is sent, or the transaction has begun or was taken over.
-func (t *Tx) noted(request machine.Event) {
-	resume, begun := request.(protocol.Resume)
+func (t *Tx) noted(request protocol.Request) {
 	t.c.mu.Lock()
+	if t.request.Stage == protocol.Recovering {
+		t.votes = notify.NewFinite[Vote](len(request.Sites))
+	}
+	request.Abort = t.request.Abort
 	t.request = request
-	if t.guid == "" {
-		t.guid, t.votes = resume.GUID, notify.NewFinite[Vote](len(resume.Sites))
-	}
 	t.c.mu.Unlock()
-	if begun {
+	if request.Stage == protocol.Beginning {
+		t.sent.Close()
+	} else {
 		t.begun.Close()
-		return
 	}
-	t.sent.Close()
 }
 
 // deliver delivers a site's vote, once.
@@ -188,8 +186,8 @@ func (t *Tx) learn(e protocol.Decided) {
 // ended handles the end of a request.
 func (t *Tx) ended(e protocol.Ended) {
 	t.c.mu.Lock()
-	ack, abort := t.ack, t.abort
-	if e.N != t.n {
+	ack := t.ack
+	if e.N != t.request.N {
 		ack = nil
 	} else if e.Err != nil {
 		t.ack = nil // it may be tried again
@@ -198,15 +196,14 @@ func (t *Tx) ended(e protocol.Ended) {
 	switch {
 	case ack != nil:
 		ack.answer(e.Err)
-	case e.Err == nil: // decided
+	case e.Err == nil: // it is decided; or another coordinator has answered
+		t.begun.Close()
 	case e.InDoubt:
 		t.finish(unknown(e.Err))
-	case !errors.Is(e.Err, protocol.ErrWithdrew):
+	case errors.Is(e.Err, protocol.ErrWithdrew):
+		t.learn(protocol.Decided{Outcome: protocol.Aborted, Reason: "given up before it began"})
+	default:
 		t.finish(e.Err)
-	case abort != nil && abort.Withdrawn:
-		t.learn(protocol.Decided{Outcome: protocol.Aborted, Reason: abort.Reason})
-	default: // by Close
-		t.finish(session.ErrClosed)
 	}
 }
 

@@ -2,7 +2,6 @@ package twopc_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,74 +70,63 @@ func TestABeginGivenUpAndCommittedByItsSites(t *testing.T) {
 		require.Equal(w, twopc.Committed, p.Outcome())
 		require.NoError(w, p.Ack(w.Context()))
 		heal()
+		bubble.Within(w, time.Minute, tx.Done())
+		taken, e := c.Recover(w.Context())
+		require.NoError(w, e)
+		require.Len(w, taken, 1, "a caller that has no use for the Tx finds it so")
+		bubble.Within(w, time.Second, taken[0].Decided())
+		require.Equal(w, twopc.Committed, taken[0].Outcome())
 		w.committed(tx, err)
 	})
 }
 
-// The same, and another coordinator takes it over and commits it. That happens in both forms. If
-// that one acknowledges it before the first one can look, the first one can't know.
+// The same, and another coordinator takes it over and commits it. That happens in both forms.
 func TestABeginGivenUpAndCommittedByAnotherCoordinator(t *testing.T) {
 	t.Parallel()
-	for name, before := range map[string]bool{"acknowledged before": true, "acknowledged later": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBothForms(t, func(w *world, form []twopc.Option) {
-				hc, far := w.Host("c"), w.Host("a", session.WithTimeout(time.Minute))
-				c, a := w.coordinator(hc, form...), w.site(far, "a")
-				w.warm(c, a)
-				heal := w.loseTheNext(hc)
-				tx, err := w.giveUp(c, "a")
-				p := bubble.Within(w, time.Second, a.Proposals())
-				reach := far.Machine.Partition() // it shall not be quicker
-				w.Server.Expire(hc.Status().SessionID)
-				taken, e := w.coordinator(w.Host("d"), form...).Recover(w.Context())
-				require.NoError(w, e)
-				require.Len(w, taken, 1)
-				reach()
-				require.NoError(w, p.Commit(w.Context()))
-				bubble.Within(w, time.Minute, taken[0].Decided())
-				require.Equal(w, twopc.Committed, taken[0].Outcome())
-				bubble.Within(w, time.Minute, p.Decided())
-				require.NoError(w, p.Ack(w.Context()))
-				if before {
-					require.NoError(w, taken[0].Ack(w.Context()))
-					heal()
-					require.ErrorIs(w, err, session.ErrUnknownOutcome)
-					bubble.Within(w, time.Minute, tx.Done())
-					require.ErrorIs(w, tx.Err(), twopc.ErrGone)
-					require.ErrorIs(w, tx.Err(), session.ErrUnknownOutcome)
-					require.Equal(w, twopc.Undecided, tx.Outcome())
-					return
-				}
-				heal()
-				w.committed(tx, err)
-				require.NoError(w, taken[0].Ack(w.Context()), "it is acknowledged")
-			})
-		})
-	}
-}
-
-// A caller that has no use for the Tx of a Begin that was given up finds it with Recover, once its
-// outcome is known.
-func TestABeginGivenUpIsRecovered(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		hc := w.Host("c")
-		c, a := w.coordinator(hc, twopc.WithPeerDecision()), w.site(w.Host("a"), "a")
+	inBothForms(t, func(w *world, form []twopc.Option) {
+		hc, far := w.Host("c"), w.Host("a", session.WithTimeout(time.Minute))
+		c, a := w.coordinator(hc, form...), w.site(far, "a")
 		w.warm(c, a)
 		heal := w.loseTheNext(hc)
-		_, err := w.giveUp(c, "a")
+		tx, err := w.giveUp(c, "a")
+		p := bubble.Within(w, time.Second, a.Proposals())
+		reach := far.Machine.Partition() // it shall not be quicker
+		w.Server.Expire(hc.Status().SessionID)
+		taken, e := w.coordinator(w.Host("d"), form...).Recover(w.Context())
+		require.NoError(w, e)
+		require.Len(w, taken, 1)
+		reach()
+		require.NoError(w, p.Commit(w.Context()))
+		bubble.Within(w, time.Minute, taken[0].Decided())
+		require.Equal(w, twopc.Committed, taken[0].Outcome())
+		bubble.Within(w, time.Minute, p.Decided())
+		require.NoError(w, p.Ack(w.Context()))
+		heal()
+		w.committed(tx, err)
+		require.NoError(w, taken[0].Ack(w.Context()), "it is acknowledged")
+	})
+}
+
+// Nobody is quicker than the coordinator, which aborts and acknowledges what it has begun.
+func TestABeginGivenUpAndCarriedOut(t *testing.T) {
+	t.Parallel()
+	inBothForms(t, func(w *world, form []twopc.Option) {
+		hc := w.Host("c")
+		c, a := w.coordinator(hc, form...), w.site(w.Host("a"), "a")
+		w.warm(c, a)
+		heal := w.loseTheNext(hc)
+		tx, err := w.giveUp(c, "a")
 		require.ErrorIs(w, err, session.ErrUnknownOutcome)
 		p := bubble.Within(w, time.Second, a.Proposals())
-		require.NoError(w, p.Commit(w.Context()))
-		bubble.Within(w, time.Second, p.Decided())
 		heal()
-		time.Sleep(time.Minute)
-		taken, err := c.Recover(w.Context())
-		require.NoError(w, err)
-		require.Len(w, taken, 1)
-		bubble.Within(w, time.Second, taken[0].Decided())
-		require.Equal(w, twopc.Committed, taken[0].Outcome())
+		bubble.Within(w, time.Minute, tx.Done())
+		require.Equal(w, twopc.Aborted, tx.Outcome())
+		bubble.Within(w, time.Minute, p.Decided())
+		require.Equal(w, twopc.Aborted, p.Outcome())
+		require.NoError(w, p.Ack(w.Context()))
+		synctest.Wait()
+		require.Empty(w, w.nodes(), "it needs no Ack")
+		require.NoError(w, tx.Ack(w.Context()))
 	})
 }
 
@@ -236,23 +224,5 @@ func TestARecoverGivenUp(t *testing.T) {
 		require.Len(w, taken, 1)
 		bubble.Within(w, time.Second, taken[0].Decided())
 		require.Equal(w, twopc.Aborted, taken[0].Outcome())
-	})
-}
-
-// A Begin whose context has ended before the call begins nothing.
-func TestABeginWhoseContextHasEnded(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		c, a := w.coordinator(w.Host("c")), w.site(w.Host("a"), "a")
-		w.warm(c, a)
-		ctx, cancel := context.WithCancel(w.Context())
-		cancel()
-		for i := range 20 {
-			tx, err := c.Begin(ctx, fmt.Sprint("t", i), nil, "a")
-			require.ErrorIs(w, err, context.Canceled)
-			require.NotErrorIs(w, err, session.ErrUnknownOutcome, "%d", i)
-			require.Nil(w, tx)
-		}
-		bubble.Never(w, a.Proposals(), "a transaction")
 	})
 }

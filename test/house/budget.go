@@ -15,7 +15,7 @@ var parts = []part{
 	{"recipes/internal", []string{"recipes/internal"}, 3142, 2400},
 	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 4983, 4200},
 	{"recipes/queue", []string{"recipes/queue"}, 4710, 3600},
-	{"recipes/twopc", []string{"recipes/twopc"}, 2955, 2700},
+	{"recipes/twopc", []string{"recipes/twopc"}, 2688, 2700},
 	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2353, 2000},
 	{"internal/zkserver", []string{"internal/zkserver"}, 6437, 5000},
 	{"zktest", []string{"zktest"}, 2486, 1500},

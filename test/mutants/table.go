@@ -111,8 +111,8 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	{
 		name:     "a two-phase commit is decided without the votes' versions",
 		file:     "recipes/twopc/internal/protocol/view.go",
-		snippet:  "			check(b, v.path(b.Site), b.version)",
-		instead:  "			check(b, v.path(b.Site), machine.Any)",
+		snippet:  "Path: v.path(b.Site), Version: b.version}",
+		instead:  "Path: v.path(b.Site), Version: machine.Any}",
 		packages: []string{"./recipes/twopc/..."},
 	},
 }

@@ -53,6 +53,28 @@ func TestAPresenceThatWasReplacedUnseen(t *testing.T) {
 	}
 }
 
+// A commit checks the version of each vote that was read, and the mark. If another client has
+// changed a vote since, the transaction is aborted. If the mark is gone, so is the transaction.
+func TestACommitChecksTheVotesAndTheMark(t *testing.T) {
+	t.Parallel()
+	vote := root.Vote("t", guid(1), "x")
+	for failed, code := range map[int]machine.Code{1: machine.NoNode, 2: machine.BadVersion} {
+		a := preparing(t)
+		a.seen(vote, []byte("commit"), machine.Stat{Version: 3})
+		tx := take(a, func(machine.Transact) bool { return true })
+		require.Equal(t, machine.Op{Do: machine.Set, Path: root.Tx("t"), Data: tx.Ops[0].Data, Version: 0}, tx.Ops[0])
+		require.Equal(t, machine.Op{Do: machine.Check, Path: vote, Version: 3}, tx.Ops[2])
+		a.tell(machine.Transacted{Epoch: 1, Ask: tx.Ask, Code: code, Failed: failed})
+		ended, over := has[protocol.Ended](a.asked)
+		if require.Equal(t, failed == 1, over); over { // the mark
+			require.ErrorIs(t, ended.Err, protocol.ErrGone)
+			continue
+		}
+		tx = take(a, func(machine.Transact) bool { return true })
+		require.Contains(t, string(tx.Ops[0].Data), `"aborted"`)
+	}
+}
+
 // Transactions come and go while their coordinator and their site live, whose presences each of
 // them watches. Nothing is left of those that are over.
 func TestWhatIsOverWaitsForNoWatch(t *testing.T) {

@@ -1,8 +1,9 @@
 package protocol
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/troupe-go/troupe/machine"
 )
@@ -14,19 +15,17 @@ const InboxLimit = 8192
 
 // begin writes the transaction in one ZooKeeper transaction: the record, the payload, the
 // coordinator's mark, and for each site its vote, the entry in its inbox, and a write to the inbox,
-// which fires the site's watch and shows the number of entries.
+// which fires the site's watch and shows the number of entries. It checks the coordinator's
+// presence: a reader of the record concludes from a missing one that the coordinator has died.
 func (t *tx) begin() {
 	root, sites := t.root, t.rec.Sites
-	for _, site := range sites {
-		if t.c.full[site] {
-			t.readInbox(site)
-			return
-		}
+	if i := slices.IndexFunc(sites, func(site string) bool { return t.c.full[site] }); i >= 0 {
+		t.readInbox(sites[i])
+		return
 	}
 	ops := []machine.Op{
-		{Do: machine.Check, Path: t.c.presence.path, Version: machine.Any}, // a reader of the record may conclude from a missing presence that this coordinator has died
 		{Do: machine.Create, Path: root.Tx(t.id), Data: t.rec.bytes()},
-		{Do: machine.Create, Path: root.payload(t.id, t.rec.GUID), Data: t.request.Payload},
+		{Do: machine.Create, Path: root.payload(t.id, t.rec.GUID), Data: t.Payload},
 		{Do: machine.Create, Path: root.mark(t.id, t.rec.GUID)},
 	}
 	for _, site := range sites {
@@ -35,9 +34,8 @@ func (t *tx) begin() {
 			machine.Op{Do: machine.Create, Path: root.inbox(site) + "/" + entryPrefix(t.rec.GUID, t.id), Sequential: true},
 			machine.Op{Do: machine.Set, Path: root.inbox(site), Version: machine.Any})
 	}
-	t.sent = t.c.presence.czxid
-	t.request.Presence = t.sent
-	t.requests.Emit(Noted{N: t.n, Request: t.request})
+	t.Presence = t.c.czxid
+	t.requests.Emit(Noted{t.Request})
 	t.transact(func(ev machine.Transacted) {
 		if ev.Code != machine.Done {
 			t.resolve()
@@ -72,7 +70,7 @@ func (t *tx) resolve() {
 		switch {
 		case ok && rec.GUID == t.rec.GUID:
 			t.opened()
-		case t.sent != 0:
+		case t.sent:
 			t.disprove()
 		case !ev.Exists:
 			t.advance()
@@ -89,37 +87,29 @@ func (t *tx) resolve() {
 // carried out if this coordinator's presence is still the one that the begin has checked. Otherwise
 // that can't be known.
 func (t *tx) disprove() {
-	t.read(t.c.presence.path, func(ev machine.Seen) {
-		switch {
-		case !ev.Exists || ev.Stat.Czxid != t.sent:
+	t.read(t.c.path, func(ev machine.Seen) {
+		if !ev.Exists || ev.Stat.Czxid != t.Presence {
 			t.end(ErrGone)
-		case t.aborts:
-			t.sent = 0
-			t.end(ErrWithdrew)
-		default:
-			t.sent = 0
-			t.advance()
+			return
 		}
+		t.sent = false
+		t.advance()
 	})
+}
+
+// inquire asks another coordinator.
+func (t *tx) inquire() {
+	t.busy = true
+	t.requests.probe(t.root.coordinator(t.ID), func(_ bool, err error) { t.end(err) })
 }
 
 // claim takes a transaction over if its coordinator is dead. One that is present was asked before,
 // or has started since: see Coordinator.Recover.
 func (t *tx) claim() {
-	if t.other != "" {
-		t.busy = true
-		t.requests.probe(t.root.coordinator(t.other), func(_ bool, err error) {
-			t.end(cmp.Or(err, ErrNotRecoverable))
-		})
-		return
-	}
 	t.read(t.root.Tx(t.id), func(ev machine.Seen) {
 		rec, ok := parseRecord(ev.Data)
-		inProgress := false
-		for _, o := range t.c.txs {
-			inProgress = inProgress || o.rec.GUID == rec.GUID
-		}
-		if !ok || inProgress {
+		inProgress := func(o *tx) bool { return o.rec.GUID == rec.GUID }
+		if !ok || slices.ContainsFunc(slices.Collect(maps.Values(t.c.txs)), inProgress) {
 			t.end(ErrNotRecoverable)
 			return
 		}
@@ -127,7 +117,7 @@ func (t *tx) claim() {
 			switch mine := rec.Coordinator == t.c.guid; { // taken over, and the reply was lost; or it has ended here without an acknowledgement
 			case coordinator.Exists && !mine:
 				t.end(ErrNotRecoverable)
-			case t.aborts && !mine:
+			case t.Aborts && !mine:
 				t.end(ErrWithdrew)
 			default:
 				t.takeOver(rec, ev.Stat)
@@ -138,7 +128,7 @@ func (t *tx) claim() {
 
 // takeOver writes this coordinator into the record, unless the outcome is acknowledged.
 func (t *tx) takeOver(rec Record, stat machine.Stat) {
-	t.sent, t.stat, rec.Coordinator = 1, stat, t.c.guid
+	rec.Coordinator = t.c.guid
 	t.transact(func(ev machine.Transacted) {
 		switch {
 		case ev.Code == machine.Done:
@@ -150,7 +140,6 @@ func (t *tx) takeOver(rec Record, stat machine.Stat) {
 			t.advance()
 		}
 	},
-		machine.Op{Do: machine.Check, Path: t.c.presence.path, Version: machine.Any},
 		machine.Op{Do: machine.Check, Path: t.root.mark(t.id, rec.GUID), Version: machine.Any},
 		machine.Op{Do: machine.Set, Path: t.root.Tx(t.id), Data: rec.bytes(), Version: stat.Version})
 }

@@ -86,17 +86,15 @@ type leader struct {
 }
 
 type led struct {
-	request machine.Event
+	request protocol.Request
 	id      string
 	guid    string
 	outcome protocol.Outcome
-	abort   *protocol.Abort
 }
 
 // sent reports whether its beginning was sent.
 func (t *led) sent() bool {
-	b, begins := t.request.(protocol.Begin)
-	return !begins || b.Presence != 0
+	return t.request.Stage > protocol.Recovering || t.request.Presence != 0
 }
 
 func newLeader(tr *truth) *leader { return &leader{truth: tr, txs: map[uint64]*led{}} }
@@ -118,26 +116,17 @@ type mailbox struct {
 }
 
 func (m *mailbox) Step(ev machine.Event) []machine.Effect {
-	var n uint64
-	switch ev := ev.(type) {
-	case protocol.Begin:
-		n = ev.N
-	case protocol.Recover:
-		n = ev.N
-	case protocol.Resume:
-		n = ev.N
-	}
-	if n != 0 && m.l.txs[n] == nil {
+	if r, is := ev.(protocol.Request); is && m.l.txs[r.N] == nil {
 		return nil
 	}
 	return m.Machine.Step(ev)
 }
 
 // ask enters a request, which is numbered, and tells the machine.
-func (l *leader) ask(a *recipetest.Actor, t *led, request func(n uint64) machine.Event) uint64 {
+func (l *leader) ask(a *recipetest.Actor, t *led, request protocol.Request) uint64 {
 	l.last++
-	t.request = request(l.last)
-	l.txs[l.last] = t
+	t.request = request
+	t.request.N, l.txs[l.last] = l.last, t
 	a.Tell(t.request)
 	return l.last
 }
@@ -145,9 +134,7 @@ func (l *leader) ask(a *recipetest.Actor, t *led, request func(n uint64) machine
 func (l *leader) begin(a *recipetest.Actor, id, guid string, peers bool, sites ...string) uint64 {
 	l.truth.begun[guid] = sites
 	l.asked = append(l.asked, guid)
-	return l.ask(a, &led{id: id, guid: guid}, func(n uint64) machine.Event {
-		return protocol.Begin{N: n, ID: id, GUID: guid, Payload: []byte("pay " + id), Sites: sites, Peers: peers}
-	})
+	return l.ask(a, &led{id: id, guid: guid}, protocol.Request{ID: id, GUID: guid, Payload: []byte("pay " + id), Sites: sites, Peers: peers})
 }
 
 // outlive waits until each of the others has answered, or its session is over.
@@ -155,7 +142,7 @@ func (l *leader) outlive(a *recipetest.Actor, others []string, then func()) {
 	l.waits, l.then = map[uint64]bool{}, then
 	for _, other := range others {
 		if other != a.Name {
-			l.waits[l.ask(a, &led{}, func(n uint64) machine.Event { return protocol.Recover{N: n, Coordinator: other} })] = true
+			l.waits[l.ask(a, &led{}, protocol.Request{Stage: protocol.Asking, ID: other})] = true
 		}
 	}
 	l.outlived(0, nil)
@@ -163,7 +150,7 @@ func (l *leader) outlive(a *recipetest.Actor, others []string, then func()) {
 
 func (l *leader) outlived(n uint64, err error) {
 	delete(l.waits, n)
-	if !errors.Is(err, protocol.ErrNotRecoverable) && err != nil {
+	if err != nil {
 		l.then = nil // it can't be known
 	}
 	if then := l.then; then != nil && len(l.waits) == 0 {
@@ -173,27 +160,22 @@ func (l *leader) outlived(n uint64, err error) {
 }
 
 func (l *leader) adopt(a *recipetest.Actor, id string) {
-	l.ask(a, &led{id: id}, func(n uint64) machine.Event { return protocol.Recover{N: n, ID: id} })
+	l.ask(a, &led{id: id}, protocol.Request{Stage: protocol.Recovering, ID: id})
 }
 
 func (l *leader) abort(a *recipetest.Actor, n uint64) { l.giveUp(a, n, false) }
 
 // abandon gives up a Begin or Recover, as far as it is known not to be answered.
 func (l *leader) abandon(a *recipetest.Actor, n uint64) {
-	if t := l.txs[n]; t != nil {
-		switch t.request.(type) {
-		case protocol.Begin:
-			l.giveUp(a, n, true)
-		case protocol.Recover:
-			l.giveUp(a, n, false)
-		}
+	if t := l.txs[n]; t != nil && t.request.Stage <= protocol.Recovering {
+		l.giveUp(a, n, t.request.Stage == protocol.Beginning)
 	}
 }
 
 func (l *leader) giveUp(a *recipetest.Actor, n uint64, withdrawn bool) {
-	if t := l.txs[n]; t != nil && t.abort == nil {
-		t.abort = &protocol.Abort{N: n, Reason: "no more", Withdrawn: withdrawn}
-		a.Tell(*t.abort)
+	if t := l.txs[n]; t != nil && !t.request.Aborts {
+		t.request.Abort = protocol.Abort{Aborts: true, Reason: "no more", Withdrawn: withdrawn}
+		a.Tell(t.request)
 	}
 }
 
@@ -202,9 +184,6 @@ func (l *leader) standing() []machine.Event {
 	for n := range l.last + 1 {
 		if t := l.txs[n]; t != nil {
 			all = append(all, t.request)
-			if t.abort != nil {
-				all = append(all, *t.abort)
-			}
 		}
 	}
 	return all
@@ -213,10 +192,11 @@ func (l *leader) standing() []machine.Event {
 func (l *leader) perform(a *recipetest.Actor, e machine.Effect) {
 	switch e := e.(type) {
 	case protocol.Noted:
-		t := l.txs[e.N]
-		if r, begun := e.Request.(protocol.Resume); begun && t.guid == "" {
-			t.guid, l.truth.adopted[r.GUID] = r.GUID, true
+		t := l.txs[e.Request.N]
+		if t.guid == "" {
+			t.guid, l.truth.adopted[e.Request.GUID] = e.Request.GUID, true
 		}
+		e.Request.Abort = t.request.Abort
 		t.request = e.Request
 	case protocol.Decided:
 		l.truth.learn(l.txs[e.N].guid, e.Outcome)
@@ -231,26 +211,25 @@ func (l *leader) perform(a *recipetest.Actor, e machine.Effect) {
 func (l *leader) ended(a *recipetest.Actor, t *led, e protocol.Ended) {
 	refused := errors.Is(e.Err, recipetest.ErrRefused)
 	fine := refused
-	switch r := t.request.(type) {
-	case protocol.Begin:
+	switch t.request.Stage {
+	case protocol.Beginning:
 		if !e.InDoubt {
 			l.truth.refuse(t.guid)
 		}
 		fine = fine || errors.Is(e.Err, protocol.ErrInUse) || errors.Is(e.Err, protocol.ErrFinished) || errors.Is(e.Err, protocol.ErrWithdrew) ||
 			errors.Is(e.Err, protocol.ErrGone) && e.InDoubt
-	case protocol.Recover:
-		fine = fine || errors.Is(e.Err, protocol.ErrNotRecoverable) || errors.Is(e.Err, protocol.ErrWithdrew)
+	case protocol.Asking, protocol.Recovering:
+		asked := t.request.Stage == protocol.Asking && e.Err == nil
+		fine = fine || asked || errors.Is(e.Err, protocol.ErrNotRecoverable) || errors.Is(e.Err, protocol.ErrWithdrew)
 		if l.waits[e.N] {
 			l.outlived(e.N, e.Err)
 		}
-	case protocol.Resume:
-		if r.Acked {
-			fine = e.Err == nil
-			break
-		}
+	case protocol.Acknowledging:
+		fine = e.Err == nil
+	case protocol.Preparing:
 		fine = fine || e.Err == nil || errors.Is(e.Err, protocol.ErrGone) && (l.truth.lost || l.truth.adopted[t.guid])
 		switch {
-		case e.Err != nil, t.abort != nil && t.abort.Withdrawn && t.outcome == protocol.Aborted:
+		case e.Err != nil, t.request.Withdrawn && t.outcome == protocol.Aborted:
 		case l.notes == nil || l.notes():
 			l.settle(a, t)
 		default:
@@ -271,5 +250,5 @@ func (l *leader) settleAll(a *recipetest.Actor) {
 }
 
 func (l *leader) settle(a *recipetest.Actor, t *led) {
-	l.ask(a, &led{guid: t.guid}, func(n uint64) machine.Event { return protocol.Resume{N: n, ID: t.id, GUID: t.guid, Acked: true} })
+	l.ask(a, &led{guid: t.guid}, protocol.Request{Stage: protocol.Acknowledging, ID: t.id, GUID: t.guid})
 }

@@ -11,7 +11,6 @@ import (
 // Coordinator is the machine that begins transactions and decides them.
 type Coordinator struct {
 	participant
-	guid     string
 	timeout  int64 // for the votes, in milliseconds
 	last     uint64
 	txs      map[uint64]*tx
@@ -22,102 +21,54 @@ type Coordinator struct {
 
 // NewCoordinator returns a new machine. guid is its GUID; timeout is in milliseconds.
 func NewCoordinator(root Root, guid string, timeout int64) *Coordinator {
-	r := &requests{}
-	c := &Coordinator{
-		participant: participant{requests: r, root: root}, guid: guid, timeout: timeout, txs: map[uint64]*tx{}, full: map[string]bool{},
-	}
-	c.presence = &presence{
-		requests: r, path: root.coordinator(guid), guid: guid, ready: c.advance,
-		duplicate: func() {}, // cannot happen: the GUID is unique
-		fail:      c.stop,
-	}
+	c := &Coordinator{timeout: timeout, txs: map[uint64]*tx{}, full: map[string]bool{}}
+	c.participant = participant{role: c, requests: &requests{}, root: root, path: root.coordinator(guid), guid: guid}
 	return c
 }
 
-// Step implements [machine.Machine].
-func (c *Coordinator) Step(ev machine.Event) []machine.Effect {
-	if c.stopped {
-		return nil
-	}
+func (c *Coordinator) handle(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
-		c.requests.begin(ev)
 		c.mute = false
-		c.reset()
-		c.register()
 	case machine.Suspended:
 		c.mute = true
 	case machine.Resumed:
 		c.mute = false
-		c.advance()
-	case machine.EpochEnded:
-		c.requests.end()
-		c.reset()
+		c.each((*tx).advance)
 	case machine.Closing:
-		c.closing = true
 		c.each(func(t *tx) { t.giveUp("the coordinator closed") })
-	case Begin:
-		t := c.newTx(beginning, ev.N, ev.ID, Record{GUID: ev.GUID, Sites: ev.Sites, Coordinator: c.guid, Peers: ev.Peers})
-		t.request, t.sent = ev, ev.Presence
-		c.start(t)
-	case Recover:
-		t := c.newTx(recovering, ev.N, ev.ID, Record{})
-		t.other = ev.Coordinator
-		c.start(t)
-	case Resume:
-		t := c.newTx(preparing, ev.N, ev.ID, Record{GUID: ev.GUID, Sites: ev.Sites})
-		if ev.Acked {
-			t.stage = acknowledging
-		}
-		c.start(t)
-	case Abort:
-		if t := c.txs[ev.N]; t != nil {
-			t.withdrawn = ev.Withdrawn
-			t.giveUp(ev.Reason)
-		}
-	default:
-		c.requests.answer(ev)
+	case Request:
+		c.start(ev)
 	}
-	if c.closing && len(c.txs) == 0 {
-		c.windUp()
-	}
-	return c.requests.Flush()
 }
 
-func (c *Coordinator) newTx(stage stage, n uint64, id string, rec Record) *tx {
-	return &tx{view: view{requests: c.requests, root: c.root, id: id, rec: rec}, c: c, n: n, stage: stage}
-}
-
-// start starts a transaction, unless the request is received once more.
-func (c *Coordinator) start(t *tx) {
-	if t.n <= c.last {
+// start starts a request. One that is received once more may be given up now.
+func (c *Coordinator) start(r Request) {
+	if t := c.txs[r.N]; t != nil && r.Aborts {
+		t.Withdrawn = r.Withdrawn
+		t.giveUp(r.Reason)
+	}
+	if r.N <= c.last {
 		return
 	}
-	c.last = t.n
-	c.txs[t.n] = t
+	t := &tx{Request: r, c: c, sent: r.Presence != 0}
+	rec := Record{GUID: r.GUID, Sites: r.Sites, Coordinator: c.guid, Peers: r.Peers}
+	t.view = view{requests: c.requests, side: t, root: c.root, id: r.ID, rec: rec}
+	c.last, c.txs[r.N] = r.N, t
 	if c.closing {
 		t.giveUp("the coordinator closed")
 	}
-	c.register()
 	t.advance()
 }
 
-// register creates this coordinator's presence, as soon as it has a transaction.
-func (c *Coordinator) register() {
-	if c.requests.Epoch() != 0 && len(c.txs) > 0 && c.presence.state == absent {
-		c.presence.create()
-	}
-}
+func (c *Coordinator) needed() bool { return len(c.txs) > 0 }
 
-// reset forgets the state of the epoch.
 func (c *Coordinator) reset() {
-	c.presence.reset()
 	c.arrivals = nil
 	c.each((*tx).reset)
 }
 
-// advance takes the next step of every transaction.
-func (c *Coordinator) advance() { c.each((*tx).advance) }
+func (c *Coordinator) registered() { c.each((*tx).advance) }
 
 // each calls f with every transaction, the oldest first.
 func (c *Coordinator) each(f func(t *tx)) {
@@ -135,15 +86,7 @@ func (c *Coordinator) expect() {
 		return
 	}
 	parent := c.root.below("alive")
-	c.arrivals = c.requests.follow(follower{path: parent, list: true}, func(error) {}, func(ev machine.Seen) {
-		if !ev.Exists {
-			c.requests.ensure(parent, func(err error) {
-				if err == nil {
-					c.arrivals.look()
-				}
-			})
-			return
-		}
+	c.arrivals = c.requests.follow(follower{path: parent, list: true, made: true}, func(error) {}, func(machine.Seen) {
 		for _, path := range slices.Sorted(maps.Keys(c.requests.followers)) {
 			if f := c.requests.followers[path]; strings.HasPrefix(path, parent+"/") && !f.last.Exists {
 				f.read(true)

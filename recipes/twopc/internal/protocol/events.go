@@ -1,58 +1,48 @@
 package protocol
 
-import (
-	"errors"
+import "errors"
 
-	"github.com/troupe-go/troupe/machine"
-)
-
-// The requests of a coordinator's application. N numbers the transaction within the instance, in
-// the order of the requests; a machine that was restarted may receive a request twice.
+// What a coordinator's application asks for.
 type (
-	// Begin asks the sites for their votes. If it was sent, it is carried out only while the
-	// coordinator has a presence: that with this Czxid, as far as is known.
-	Begin struct {
-		N        uint64
-		ID, GUID string
-		Payload  []byte
-		Sites    []string
-		Peers    bool
-		Presence int64
+	// Request is about one transaction, or another coordinator. It is also what a restarted machine
+	// is told: see Noted. It is told once more to give it up.
+	Request struct {
+		N        uint64 // numbers the requests of the instance, in their order; one may be received twice
+		Stage    Stage
+		ID, GUID string   // the GUID is unknown while Recovering; of one that is Asking, ID is the coordinator's GUID
+		Sites    []string // also unknown then
+		Payload  []byte   // while Beginning
+		Peers    bool     // the same
+		Presence int64    // of a begin that was sent: it is carried out only while the coordinator's presence has this Czxid
+		Abort
 	}
-	// Recover takes over a transaction whose coordinator has died. Without an ID, it only waits
-	// until the coordinator with that GUID has answered, or is gone, so that no request of a dead
-	// coordinator is in flight any more.
-	Recover struct {
-		N           uint64
-		ID          string
-		Coordinator string
-	}
-	// Resume continues a transaction that had begun, or was taken over, before a crash of the
-	// machine. Acked: the application has recorded its outcome, and acknowledges it.
-	Resume struct {
-		N        uint64
-		ID, GUID string
-		Sites    []string
-		Acked    bool
-	}
-	// Abort aborts the transaction, unless it is decided. One that was not sent does not begin.
-	// Withdrawn: nobody acknowledges that it is aborted, so the machine does.
+	// Abort gives a request up: its transaction is aborted, unless it is decided. One that was not
+	// sent does not begin. Withdrawn: nobody acknowledges that it is aborted, so the machine does.
 	Abort struct {
-		N         uint64
+		Aborts    bool
 		Reason    string
 		Withdrawn bool
 	}
 )
 
+// Stage is how far a coordinator is with a transaction, or where it starts.
+type Stage int
+
+// The stages.
+const (
+	Beginning     Stage = iota // the transaction is being written
+	Asking                     // another coordinator is asked: it answers, or is gone, and no request of a dead one is in flight any more
+	Recovering                 // the transaction of a dead coordinator is being taken over
+	Preparing                  // votes are awaited, or the decision is being written
+	Acknowledging              // the application has recorded the outcome; the coordinator deletes its mark
+)
+
 // What the machine tells a coordinator's application.
 type (
 	// Noted says what a restarted machine is to be told instead of the request with this number: a
-	// Begin with its Presence, before it is sent; a Resume, when the transaction has begun, or was
-	// taken over; or one that is Acked, when it was withdrawn, and is aborted.
-	Noted struct {
-		N       uint64
-		Request machine.Event
-	}
+	// begin with its Presence, before it is sent; the next stage, when the transaction has begun,
+	// or was taken over, or was withdrawn and is aborted.
+	Noted struct{ Request Request }
 	// Voted tells a site's vote, perhaps more than once.
 	Voted struct {
 		N    uint64
@@ -65,8 +55,8 @@ type (
 		By, Reason string
 	}
 	// Ended ends the request with this number: it is decided or acknowledged, or Err says why not.
-	// InDoubt: it is not known whether the transaction has begun; if not so, a Begin without a
-	// Resume was not carried out, and never will be.
+	// InDoubt: it is not known whether the transaction has begun; if not so, one that was still
+	// Beginning was not carried out, and never will be.
 	Ended struct {
 		N       uint64
 		Err     error
@@ -83,38 +73,34 @@ type (
 		Reason string
 	}
 	// Ack says that the application has acted on the decision and does not need the transaction any
-	// more. Known: it has learned the outcome.
-	Ack struct {
-		GUID  string
-		Known bool
-	}
-	// Reopen tells a restarted machine that the application has the transaction. Entry is the value
-	// from Propose.
-	Reopen struct{ GUID, ID, Entry string }
+	// more.
+	Ack struct{ GUID string }
 )
 
 // What the machine tells a site's application.
 type (
-	// Propose delivers a transaction that waits for this site, or for its acknowledgement.
+	// Propose delivers a transaction that waits for this site, or for its acknowledgement. A
+	// restarted machine is told which ones the application has, by the same.
 	Propose struct {
 		GUID, ID, Entry string
 		Payload         []byte
 		Voted           Outcome // this site's vote
 	}
-	// CastDone answers Cast.
+	// CastDone answers Cast. Voted is this site's vote.
 	CastDone struct {
-		GUID string
-		Err  error
+		GUID  string
+		Voted Outcome
+		Err   error
 	}
-	// Learned tells the outcome. It follows Propose.
+	// Learned tells the outcome: Undecided if the transaction is gone, so that it can't be known.
+	// It follows Propose.
 	Learned struct {
 		GUID    string
 		Outcome Outcome
 		Reason  string
 	}
-	// Gone tells that the transaction is gone and its outcome cannot be known.
-	Gone struct{ GUID string }
-	// Acked answers Ack: this site has finished with the transaction.
+	// Acked answers Ack: this site has finished with the transaction. ErrGone: the outcome can't be
+	// known; or it was acknowledged before, by a machine that has crashed.
 	Acked struct {
 		GUID string
 		Err  error

@@ -13,10 +13,6 @@ func (r *requests) waiting() (n int) {
 	return n
 }
 
-func (r Root) Payload(id, guid string) string { return r.payload(id, guid) }
-
-func (r Root) Mark(id, guid string) string { return r.mark(id, guid) }
-
 func (r Root) Vote(id, guid, site string) string { return r.vote(id, guid, site) }
 
 func (r Root) Inbox(site string) string { return r.inbox(site) }

@@ -79,7 +79,7 @@ func coordinator(t *testing.T, request machine.Event) *answerer {
 // preparing is one that has begun a transaction and waits for the vote of x.
 func preparing(t *testing.T) *answerer {
 	t.Helper()
-	a := coordinator(t, protocol.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
+	a := coordinator(t, protocol.Request{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
 	a.transact(machine.Done)
 	a.seen(root.Tx("t"), undecided, machine.Stat{})
 	return a
@@ -89,7 +89,7 @@ func preparing(t *testing.T) *answerer {
 // known whether the transaction has begun, that is told, too.
 func TestWhatIsRefusedEndsATransaction(t *testing.T) {
 	t.Parallel()
-	begin := protocol.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}}
+	begin := protocol.Request{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}}
 	vote, alive := root.Vote("t", guid(1), "x"), root.Alive("x")
 	others := []byte(`{"guid":"` + guid(1) + `","sites":["x"],"coordinator":"b","state":"undecided"}`)
 	for name, refused := range map[string]func() (a *answerer, inDoubt bool){
@@ -134,26 +134,26 @@ func TestWhatIsRefusedEndsATransaction(t *testing.T) {
 			return a, false
 		},
 		"another coordinator": func() (*answerer, bool) {
-			a := coordinator(t, protocol.Recover{N: 1, Coordinator: "b"})
+			a := coordinator(t, protocol.Request{N: 1, Stage: protocol.Asking, ID: "b"})
 			a.refused(root.Coordinator("b"))
 			return a, false
 		},
 		"the question to another coordinator": func() (*answerer, bool) {
-			a := coordinator(t, protocol.Recover{N: 1, Coordinator: "b"})
+			a := coordinator(t, protocol.Request{N: 1, Stage: protocol.Asking, ID: "b"})
 			a.seen(root.Coordinator("b"), []byte("b"), machine.Stat{Owner: 9, Czxid: 3})
 			a.transact(machine.Refused)
 			a.seen(root.Coordinator("b"), []byte("b"), machine.Stat{Owner: 9, Czxid: 3})
 			return a, false
 		},
 		"a takeover": func() (*answerer, bool) {
-			a := coordinator(t, protocol.Recover{N: 1, ID: "t"})
+			a := coordinator(t, protocol.Request{N: 1, Stage: protocol.Recovering, ID: "t"})
 			a.seen(root.Tx("t"), others, machine.Stat{})
 			a.seen(root.Coordinator("b"), nil, machine.Stat{})
 			a.transact(machine.Refused)
 			return a, false
 		},
 		"an acknowledgement": func() (*answerer, bool) {
-			a := coordinator(t, protocol.Resume{N: 1, ID: "t", GUID: guid(1), Acked: true})
+			a := coordinator(t, protocol.Request{N: 1, Stage: protocol.Acknowledging, ID: "t", GUID: guid(1)})
 			l := take(a, func(machine.List) bool { return true })
 			a.tell(machine.Listed{Epoch: 1, Ask: l.Ask, Path: l.Path, Names: []string{"_c_" + guid(1) + "-open"}})
 			a.transact(machine.Refused)
@@ -240,7 +240,7 @@ func TestWhatIsRefusedToASite(t *testing.T) {
 	s.tell(machine.Fired{Epoch: 1, Path: root.Tx("t"), Change: machine.DataChanged})
 	s.seen(root.Tx("t"), []byte(`{"guid":"`+guid(1)+`","sites":["x"],"coordinator":"c","state":"aborted"}`), machine.Stat{Version: 1})
 	for _, code := range []machine.Code{machine.Refused, machine.Done} {
-		s.tell(protocol.Ack{GUID: guid(1), Known: true})
+		s.tell(protocol.Ack{GUID: guid(1)})
 		l := take(s, func(machine.List) bool { return true })
 		s.tell(machine.Listed{Epoch: 1, Ask: l.Ask, Path: l.Path, Names: []string{"_c_" + guid(1) + "-vote-x"}})
 		s.transact(code)
@@ -258,7 +258,7 @@ func TestARefusedPresenceEndsTheMachine(t *testing.T) {
 		a := &answerer{tr: recipetest.NewTrace(t, m)}
 		a.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
 		if name == "coordinator" {
-			a.tell(protocol.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
+			a.tell(protocol.Request{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
 		}
 		a.transact(machine.Refused)
 		stop, ok := has[machine.Stop](a.asked)

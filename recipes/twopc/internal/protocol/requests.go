@@ -35,8 +35,6 @@ func ask[E machine.Event](r *requests, request machine.Request, f func(E)) *hand
 	return h
 }
 
-func (r *requests) read(path string, f func(machine.Seen)) { ask(r, machine.Read{Path: path}, f) }
-
 func (r *requests) list(path string, f func(machine.Listed)) { ask(r, machine.List{Path: path}, f) }
 
 // transact carries a transaction out, after it has created the missing parents of what it creates.
@@ -55,10 +53,6 @@ func (r *requests) transact(f func(machine.Transacted), ops ...machine.Op) {
 			r.transact(f, ops...)
 		})
 	})
-}
-
-func (r *requests) remove(path string, f func()) {
-	ask(r, machine.Remove{Path: path}, func(machine.Removed) { f() })
 }
 
 // ensure creates a container, and calls f when it exists, or with the refusal.
@@ -88,8 +82,9 @@ type follower struct {
 	requests *requests
 	path     string
 	list     bool // its children are followed, of which a read tells only that they may have changed
+	made     bool // a container is made of it if it does not exist
 	once     bool // the first change is usually the last one that matters: the read after it sets no watch
-	shared   bool // one that joins is content with the last read
+	shared   bool // one that joins is told the last read at once, and content with it if it has found the znode
 	followed []*following
 	last     machine.Seen // the last read
 	armed    bool         // the last answered read has set a watch
@@ -108,13 +103,16 @@ type following struct {
 // follow follows a znode. Unless it is shared, the next state is not older than this call.
 func (r *requests) follow(f follower, refused func(error), seen func(machine.Seen)) *following {
 	joined := r.followers[f.path]
-	if joined == nil {
+	switch {
+	case joined == nil:
 		joined = &f
 		joined.requests = r
 		r.followers[f.path] = joined
 		joined.read(true)
-	} else if !f.shared {
+	case !f.shared, joined.last.Path != "" && !joined.last.Exists:
 		joined.read(true)
+	case joined.last.Exists:
+		seen(joined.last)
 	}
 	l := &following{joined, refused, seen}
 	joined.followed = append(joined.followed, l)
@@ -147,18 +145,19 @@ func (f *follower) read(watch bool) {
 	answer := func(ev machine.Seen) {
 		f.reading, f.last = false, ev
 		f.armed = f.armed || watch && ev.Exists
-		if f.again {
+		switch {
+		case f.again:
 			f.read(true)
-			return
-		}
-		for _, l := range slices.Clone(f.followed) {
-			switch {
-			case !slices.Contains(f.followed, l): // it has stopped meanwhile
-			case ev.Code == machine.Refused:
-				l.refused(ev.Err)
-			default:
-				l.seen(ev)
-			}
+		case f.made && !ev.Exists && ev.Code != machine.Refused:
+			f.requests.ensure(f.path, func(err error) {
+				if err != nil {
+					f.tell(machine.Seen{Code: machine.Refused, Err: err})
+					return
+				}
+				f.read(true)
+			})
+		default:
+			f.tell(ev)
 		}
 	}
 	if !f.list {
@@ -168,6 +167,18 @@ func (f *follower) read(watch bool) {
 	ask(f.requests, machine.List{Path: f.path, Watch: watch}, func(ev machine.Listed) {
 		answer(machine.Seen{Exists: ev.Code == machine.Done, Code: ev.Code, Err: ev.Err})
 	})
+}
+
+func (f *follower) tell(ev machine.Seen) {
+	for _, l := range slices.Clone(f.followed) {
+		switch {
+		case !slices.Contains(f.followed, l): // it has stopped meanwhile
+		case ev.Code == machine.Refused:
+			l.refused(ev.Err)
+		default:
+			l.seen(ev)
+		}
+	}
 }
 
 // stop ends it. Later replies are ignored.

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
@@ -254,18 +252,6 @@ func TestSchedules(t *testing.T) {
 	if commits < schedules/2 || decided < schedules {
 		t.Fatal("hardly anything was decided: the schedules prove nothing")
 	}
-}
-
-// TestSchedulesShrink is the same with rapid, which makes a short story of a failure.
-func TestSchedulesShrink(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		steps := rapid.IntRange(0, 200).Draw(t, "steps")
-		p, broken := run(func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "next") }, steps)
-		if broken != "" {
-			t.Fatalf("%s\n%s", broken, p.world.Story())
-		}
-	})
 }
 
 // refuse has something refused to a coordinator for a moment, of what does not keep its presence

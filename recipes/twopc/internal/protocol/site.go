@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
@@ -17,85 +16,49 @@ type Site struct {
 	name string
 
 	inbox     inbox
-	proposals map[string]*proposal // by GUID
-	unoffered []*proposal          // those that the application does not have yet, oldest first
-	started   uint64               // number of transactions so far
+	proposals []*proposal // those that are handled, oldest first
 }
 
 // NewSite returns a new machine. guid is the GUID of the instance.
 func NewSite(root Root, name, guid string) *Site {
-	r := &requests{}
-	s := &Site{
-		participant: participant{requests: r, root: root}, name: name, proposals: map[string]*proposal{},
-	}
+	s := &Site{name: name}
+	s.participant = participant{role: s, requests: &requests{}, root: root, path: root.alive(name), guid: guid}
 	s.inbox.s = s
-	s.presence = &presence{
-		requests: r, path: root.alive(name), guid: guid, ready: s.registered,
-		duplicate: func() { s.stop(ErrTaken) }, fail: s.stop,
-	}
 	return s
 }
 
-// Step implements [machine.Machine].
-func (s *Site) Step(ev machine.Event) []machine.Effect {
-	if s.stopped {
-		return nil
-	}
+func (s *Site) handle(ev machine.Event) {
 	switch ev := ev.(type) {
-	case machine.EpochBegan:
-		s.requests.begin(ev)
-		s.reset()
-		if !s.closing || s.pending() {
-			s.presence.create()
-		}
-	case machine.EpochEnded:
-		s.requests.end()
-		s.reset()
-	case Reopen:
+	case Propose:
 		s.open(entry{name: ev.Entry, guid: ev.GUID, id: ev.ID}).offered = true
 	case Cast:
-		if p := s.proposals[ev.GUID]; p != nil && p.cast == nil {
+		if p := s.proposal(ev.GUID); p != nil && p.cast == nil {
 			p.cast = &ev
 			p.advance()
 		}
 	case Ack:
-		if p := s.proposals[ev.GUID]; p != nil {
-			p.ack = &ev
+		if p := s.proposal(ev.GUID); p != nil {
+			p.ack = true
 			p.advance()
 		}
-	case machine.Closing:
-		s.closing = true
-	default:
-		s.requests.answer(ev)
 	}
-	if s.closing && !s.pending() {
-		s.windUp() // the votes remain, and are found again
-	}
-	return s.requests.Flush()
 }
 
-// pending reports whether a vote, an acknowledgement or a decision is to be written.
-func (s *Site) pending() bool {
-	for _, p := range s.proposals {
-		if p.busy || p.cast != nil || p.ack != nil {
-			return true
-		}
-	}
-	return false
+// needed reports whether the site is open, or a vote, an acknowledgement or a decision is to be
+// written. The votes remain, and are found again.
+func (s *Site) needed() bool {
+	return !s.closing || s.find(func(p *proposal) bool { return p.busy || p.cast != nil || p.ack }) != nil
 }
 
-// reset forgets the state of the epoch.
 func (s *Site) reset() {
-	s.presence.reset()
 	s.inbox = inbox{s: s}
 	for _, p := range s.proposals {
 		p.reset()
 	}
 }
 
-// registered is called when the site's presence exists.
 func (s *Site) registered() {
-	for _, p := range slices.SortedFunc(maps.Values(s.proposals), func(a, b *proposal) int { return int(a.number) - int(b.number) }) {
+	for _, p := range slices.Clone(s.proposals) {
 		p.resume()
 	}
 	if s.inbox.data == nil {
@@ -108,15 +71,30 @@ func (s *Site) room() bool { return len(s.proposals) < Window && !s.closing && !
 
 // open adds a transaction to those that the site handles.
 func (s *Site) open(e entry) *proposal {
-	s.started++
-	p := &proposal{view: view{requests: s.requests, root: s.root, id: e.id, rec: Record{GUID: e.guid}}, s: s, entry: e.name, number: s.started}
-	s.proposals[e.guid] = p
+	p := &proposal{s: s, entry: e.name}
+	p.view = view{requests: s.requests, side: p, root: s.root, id: e.id, rec: Record{GUID: e.guid}}
+	s.proposals = append(s.proposals, p)
 	return p
 }
 
+// find returns the first transaction of which something is true, or nil.
+func (s *Site) find(is func(*proposal) bool) *proposal {
+	if i := slices.IndexFunc(s.proposals, is); i >= 0 {
+		return s.proposals[i]
+	}
+	return nil
+}
+
+func (s *Site) proposal(guid string) *proposal {
+	return s.find(func(p *proposal) bool { return p.rec.GUID == guid })
+}
+
+// next is the oldest transaction that the application does not have yet.
+func (s *Site) next() *proposal { return s.find(func(p *proposal) bool { return !p.offered }) }
+
 // forget forgets an acknowledged transaction.
 func (s *Site) forget(p *proposal) {
-	delete(s.proposals, p.rec.GUID)
+	s.proposals = slices.DeleteFunc(s.proposals, func(o *proposal) bool { return o == p })
 	if s.inbox.busy {
 		s.inbox.left[p.rec.GUID] = true
 	}
@@ -136,22 +114,11 @@ type inbox struct {
 	left    map[string]bool // acknowledged since that listing was requested, which may contain them
 }
 
-// follow watches the inbox, or creates it.
+// follow watches the inbox.
 func (b *inbox) follow() {
-	path := b.s.root.inbox(b.s.name)
-	b.data = b.s.requests.follow(follower{path: path}, b.s.stop, func(ev machine.Seen) {
-		if ev.Exists {
-			b.unread = true
-			b.look()
-			return
-		}
-		b.s.requests.ensure(path, func(err error) {
-			if err != nil {
-				b.s.stop(err)
-				return
-			}
-			b.data.look()
-		})
+	b.data = b.s.requests.follow(follower{path: b.s.root.inbox(b.s.name), made: true}, b.s.stop, func(machine.Seen) {
+		b.unread = true
+		b.look()
 	})
 }
 
@@ -160,12 +127,10 @@ func (b *inbox) look() {
 	s := b.s
 	for len(b.waiting) > 0 && s.room() {
 		e := b.waiting[0]
-		if b.waiting = b.waiting[1:]; s.proposals[e.guid] != nil { // another client has made a second entry
+		if b.waiting = b.waiting[1:]; s.proposal(e.guid) != nil { // another client has made a second entry
 			continue
 		}
-		p := s.open(e)
-		s.unoffered = append(s.unoffered, p)
-		p.resume()
+		s.open(e).resume()
 	}
 	if !b.unread || b.busy || len(b.waiting) > 0 || !s.room() {
 		return
@@ -175,7 +140,7 @@ func (b *inbox) look() {
 		switch b.busy = false; ev.Code {
 		case machine.Done:
 			for _, e := range entries(ev.Names) {
-				if !b.left[e.guid] && s.proposals[e.guid] == nil {
+				if !b.left[e.guid] && s.proposal(e.guid) == nil {
 					b.waiting = append(b.waiting, e)
 				}
 			}

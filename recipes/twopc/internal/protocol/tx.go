@@ -2,58 +2,38 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-go/troupe/machine"
 )
 
-// tx is one transaction at its coordinator.
+// tx is one request of a coordinator's application, and the transaction that comes of it.
 type tx struct {
 	view
+	Request
 	c     *Coordinator
-	n     uint64
-	stage stage
-	busy  bool // the next step waits for a reply
 	over  bool
-
-	request Begin
-	sent    int64  // a begin or takeover may have been carried out; of a begin: the Czxid of the presence at that time
-	other   string // the coordinator to wait for, without a transaction
-
-	aborts    bool   // it must be aborted
-	reason    string // why
-	withdrawn bool   // the machine acknowledges that it is aborted
-	stopTimer func() // cancels the timer of the votes; nil: it was never set
-}
-
-type stage int
-
-const (
-	beginning     stage = iota // the transaction is being written
-	recovering                 // it is being taken over
-	preparing                  // votes are awaited, or the decision is being written
-	acknowledging              // the coordinator deletes its mark
-)
-
-// reset forgets the state of the epoch. A write in flight may have been carried out.
-func (t *tx) reset() {
-	t.busy = false
-	t.view.reset()
+	sent  bool     // the begin or takeover may have been carried out
+	timer *handler // of the votes; nil: it was never set
 }
 
 // advance takes the next step, if that is possible now.
 func (t *tx) advance() {
-	if t.busy || t.over || t.c.presence.state != registered {
-		return
-	}
 	switch {
-	case t.stage == recovering:
+	case t.over:
+	case t.Aborts && t.Stage <= Recovering && !t.sent:
+		t.end(ErrWithdrew)
+	case t.busy || t.c.state != registered:
+	case t.Stage == Asking:
+		t.inquire()
+	case t.Stage == Recovering:
 		t.claim()
-	case t.stage == preparing:
+	case t.Stage == Preparing:
 		t.prepare()
-	case t.stage == acknowledging:
+	case t.Stage == Acknowledging:
 		t.acknowledge()
-	case t.sent != 0:
+	case t.sent:
 		t.resolve()
 	case !t.c.mute:
 		t.begin()
@@ -63,7 +43,7 @@ func (t *tx) advance() {
 // read reads a znode that the next step depends on. What is refused ends the transaction here.
 func (t *tx) read(path string, seen func(machine.Seen)) {
 	t.busy = true
-	t.requests.read(path, func(ev machine.Seen) {
+	ask(t.requests, machine.Read{Path: path}, func(ev machine.Seen) {
 		switch t.busy = false; {
 		case t.over:
 		case ev.Code == machine.Refused:
@@ -74,91 +54,75 @@ func (t *tx) read(path string, seen func(machine.Seen)) {
 	})
 }
 
-// transact writes a begin or a takeover. What is refused ends the transaction here.
+// transact writes a begin or a takeover, while this coordinator's presence exists. What is refused
+// ends the transaction here.
 func (t *tx) transact(done func(machine.Transacted), ops ...machine.Op) {
-	t.busy = true
+	t.busy, t.sent = true, true
 	t.requests.transact(func(ev machine.Transacted) {
-		t.busy = false
-		if ev.Code != machine.Unknown {
-			t.sent = 0
-		}
+		t.busy, t.sent = false, ev.Code == machine.Done || ev.Code == machine.Unknown
 		switch {
-		case t.aborts && ev.Code != machine.Done && ev.Code != machine.Unknown: // given up meanwhile
+		case t.Aborts && !t.sent: // given up meanwhile
 			t.end(ErrWithdrew)
 		case ev.Code == machine.Refused:
 			t.end(ev.Err)
-		case ev.Code == machine.NoNode && ev.Failed == 0: // ops checks this coordinator's presence first
-			t.c.presence.recheck()
+		case ev.Code == machine.NoNode && ev.Failed == 0:
+			t.c.state = pending // until its presence is read again
+			t.c.znode.look()
 		default:
 			done(ev)
 		}
-	}, ops...)
+	}, slices.Insert(ops, 0, machine.Op{Do: machine.Check, Path: t.c.path, Version: machine.Any})...)
 }
 
 // giveUp aborts the transaction, for the first reason that was given.
 func (t *tx) giveUp(reason string) {
-	if !t.aborts {
-		t.aborts, t.reason = true, reason
+	if !t.Aborts {
+		t.Aborts, t.Reason = true, reason
 	}
-	if t.stage <= recovering && t.sent == 0 {
-		t.end(ErrWithdrew)
-		return
-	}
-	t.weigh()
+	t.advance()
 }
 
 // opened is called when the transaction exists in ZooKeeper and belongs to this coordinator.
 func (t *tx) opened() {
-	t.requests.Emit(Noted{N: t.n, Request: Resume{N: t.n, ID: t.id, GUID: t.rec.GUID, Sites: t.rec.Sites}})
-	t.request, t.sent, t.stage = Begin{}, 0, preparing
+	t.sent = false
+	t.note(Preparing)
 	if t.decided() {
-		t.conclude(t.rec)
-		return
+		t.concluded(t.rec)
 	}
-	t.prepare()
+	t.advance()
+}
+
+// note changes the stage, and what a restarted machine is to be told.
+func (t *tx) note(stage Stage) {
+	t.Stage, t.GUID, t.Sites, t.Payload, t.Presence = stage, t.rec.GUID, t.rec.Sites, nil, 0
+	t.requests.Emit(Noted{t.Request})
 }
 
 // prepare watches the record, the votes, and the presences of the sites that have not voted.
 func (t *tx) prepare() {
 	if t.record != nil {
+		t.weigh()
 		return
 	}
-	if t.stopTimer == nil {
-		h := ask(t.requests, machine.Wake{After: t.c.timeout}, func(machine.Woke) { t.overdue() })
-		t.stopTimer = func() { t.requests.Cancel(h) }
+	if t.timer == nil {
+		t.timer = ask(t.requests, machine.Wake{After: t.c.timeout}, func(machine.Woke) { t.overdue() })
 	}
-	t.record = t.requests.follow(follower{path: t.root.Tx(t.id), once: true}, t.end, t.onRecord)
-	t.awaitVotes(t.end, t.onVote)
+	t.await()
+	t.awaitVotes(t.onVote)
 	for _, b := range t.ballots {
 		if !b.voted {
 			b.site = t.requests.follow(follower{path: t.root.alive(b.Site), shared: true}, t.end, func(ev machine.Seen) { t.siteSeen(b, ev) })
-			if !b.alive.Exists {
-				b.alive = b.site.last
-			}
 		}
-	}
-}
-
-func (t *tx) onRecord(ev machine.Seen) {
-	switch {
-	case !t.view.read(ev):
-		t.end(ErrGone)
-	case t.decided():
-		t.conclude(t.rec)
-	default:
-		t.record.rearm()
-		t.weigh()
 	}
 }
 
 func (t *tx) onVote(b *ballot) {
 	if b.voted {
-		t.requests.Emit(Voted{N: t.n, Vote: b.Vote})
+		t.requests.Emit(Voted{N: t.N, Vote: b.Vote})
 		b.site.stop()
-	} else if b.dead && !b.missing {
+	} else if b.dead {
 		t.giveUp(fmt.Sprintf("site %q died before it voted", b.Site))
 	}
-	t.weigh()
 }
 
 // siteSeen handles a read of a site's presence. One that has died may have voted before. One that
@@ -186,80 +150,55 @@ func (t *tx) overdue() {
 
 // weigh decides if enough is known to decide.
 func (t *tx) weigh() {
-	if t.stage != preparing || t.busy || t.over || !t.known {
-		return
-	}
-	for _, b := range t.ballots {
-		if !t.aborts && (b.missing || b.voted && !b.Commit) {
-			t.aborts, t.reason = true, fmt.Sprintf("another client has changed the vote of site %q", b.Site)
-		}
-	}
-	all := t.agreed()
-	if all {
-		t.stopTimer() // no vote is waited for any more
+	agreed := t.agreed()
+	if agreed {
+		t.requests.Cancel(t.timer) // no vote is waited for any more
 	}
 	switch {
-	case t.aborts:
-		t.write(t.rec.decided(Aborted, "", t.reason))
-	case all && !t.rec.Peers && t.rec.Coordinator == t.c.guid:
-		t.write(t.rec.decided(Committed, "", ""))
+	case !t.known():
+	case t.Aborts:
+		t.decide(t.rec.decided(Aborted, "", t.Reason))
+	case agreed && !t.rec.Peers && t.rec.Coordinator == t.c.guid:
+		t.decide(t.rec.decided(Committed, "", ""))
 	}
 }
 
-// write writes the decision.
-func (t *tx) write(rec Record) {
-	t.busy = true
-	t.decide(rec, func(ev machine.Transacted) {
-		t.busy = false
-		switch {
-		case t.over: // seen to be decided, or gone, meanwhile
-		case ev.Code == machine.Done:
-			t.conclude(rec)
-		case ev.Code == machine.Refused:
-			t.end(ev.Err)
-		}
-	})
-}
+func (t *tx) undecided()        {}
+func (t *tx) gone()             { t.end(ErrGone) }
+func (t *tx) refused(err error) { t.end(err) }
 
-// conclude is called when the decision is in ZooKeeper.
-func (t *tx) conclude(rec Record) {
-	t.requests.Emit(Decided{N: t.n, Outcome: rec.State, By: rec.By, Reason: rec.Reason})
-	t.release()
-	if t.withdrawn && rec.State == Aborted {
-		t.stage = acknowledging
-		t.requests.Emit(Noted{N: t.n, Request: Resume{N: t.n, ID: t.id, GUID: t.rec.GUID, Acked: true}})
-		t.acknowledge()
+func (t *tx) concluded(rec Record) {
+	if t.over { // this is the reply to the decision, which was seen before
 		return
 	}
-	t.end(nil)
+	t.requests.Emit(Decided{N: t.N, Outcome: rec.State, By: rec.By, Reason: rec.Reason})
+	if !t.Withdrawn || rec.State != Aborted {
+		t.end(nil)
+		return
+	}
+	t.release()
+	t.note(Acknowledging)
 }
 
 // acknowledge deletes the coordinator's mark, and the whole transaction if no site needs it.
 func (t *tx) acknowledge() {
 	t.busy = true
-	t.depart(func(code machine.Code, err error) {
-		if code == machine.NoNode { // acknowledged before, by this coordinator or by another one that had it
-			err = nil
-		}
-		t.end(err)
-	}, t.root.mark(t.id, t.rec.GUID))
+	t.depart(t.end, t.root.mark(t.id, t.rec.GUID))
 }
 
-// end ends the transaction at this coordinator, or the request about it.
+// end ends the request.
 func (t *tx) end(err error) {
 	if t.over {
 		return
 	}
 	t.over = true
 	t.release()
-	t.requests.Emit(Ended{N: t.n, Err: err, InDoubt: t.stage == beginning && t.sent != 0})
-	delete(t.c.txs, t.n)
+	t.requests.Emit(Ended{N: t.N, Err: err, InDoubt: t.Stage == Beginning && t.sent})
+	delete(t.c.txs, t.N)
 }
 
 // release ends the watches and the timer.
 func (t *tx) release() {
-	if t.stopTimer != nil {
-		t.stopTimer()
-	}
-	t.view.stop()
+	t.requests.Cancel(t.timer)
+	t.stop()
 }

@@ -6,60 +6,27 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// participant is what the machines of both roles have in common.
-type participant struct {
-	requests *requests
-	root     Root
-	presence *presence
-	closing  bool
-	stopped  bool
-}
-
-// Phase returns the state, for the live tree.
-func (p *participant) Phase() string {
-	switch {
-	case p.stopped:
-		return "over"
-	case p.closing:
-		return "closing"
-	case p.presence.state != registered:
-		return "not registered"
-	}
-	return "registered"
-}
-
-// windUp stops the machine when nothing is left to do. The presence is deleted first, so that no
-// process takes this participant for a live one. One that is not known to exist is left to the
-// host.
-func (p *participant) windUp() {
-	switch p.presence.state {
-	case leaving:
-	case registered:
-		p.presence.leave(func() { p.stop(nil) })
-	default:
-		p.stop(nil)
-	}
-}
-
-func (p *participant) stop(err error) {
-	if !p.stopped {
-		p.stopped = true
-		p.requests.Emit(machine.Stop{Err: err})
-	}
-}
-
 // view is what a participant knows of a transaction's znodes: its record, and the votes that it
 // watches. Both roles decide with it.
 type view struct {
 	requests *requests
+	side     side
 	root     Root
 	id       string
 	rec      Record       // GUID is known from the start
 	stat     machine.Stat // of the record
-	known    bool         // rec is the current record, as far as this participant can know
-	unmarked bool         // another client has deleted the coordinator's mark
 	record   *following   // nil: the record is not followed in this epoch
 	ballots  []*ballot
+	busy     bool // the next step waits for a reply
+}
+
+// side is a transaction at one of its participants.
+type side interface {
+	advance()             // takes the next step, if that is possible now
+	undecided()           // the record was read, and is that of an undecided transaction
+	concluded(rec Record) // the decision is in ZooKeeper
+	gone()                // the transaction is deleted, or not as it was
+	refused(err error)    // ZooKeeper has refused a read or a decision
 }
 
 // ballot is what is known of a site's vote.
@@ -68,7 +35,6 @@ type ballot struct {
 	Vote
 	voted   bool
 	version int32
-	missing bool // its znode is gone
 
 	site  *following   // of the site's presence, at a coordinator
 	alive machine.Seen // that presence
@@ -78,41 +44,42 @@ type ballot struct {
 // path is that of a site's vote.
 func (v *view) path(site string) string { return v.root.vote(v.id, v.rec.GUID, site) }
 
-// read takes a read of the record over. It returns false if the transaction is gone.
-func (v *view) read(ev machine.Seen) bool {
-	rec, ok := parseRecord(ev.Data)
-	if !ev.Exists || !ok || rec.GUID != v.rec.GUID {
-		return false
-	}
-	v.rec, v.stat, v.known = rec, ev.Stat, true
-	return true
+// known reports whether rec is the current record, as far as this participant can know.
+func (v *view) known() bool { return v.record != nil && v.record.last.Path != "" && !v.record.reading }
+
+// await watches the record.
+func (v *view) await() {
+	v.record = v.requests.follow(follower{path: v.root.Tx(v.id), once: true}, v.side.refused, func(ev machine.Seen) {
+		rec, ok := parseRecord(ev.Data)
+		if !ok || rec.GUID != v.rec.GUID {
+			v.side.gone()
+		} else if v.rec, v.stat = rec, ev.Stat; v.decided() {
+			v.side.concluded(rec)
+		} else {
+			v.record.rearm()
+			v.side.undecided()
+		}
+		v.side.advance()
+	})
 }
 
-// look reads the record again before anything is concluded from it.
-func (v *view) look() {
-	v.known = false
-	v.record.look()
-}
-
-// awaitVotes watches the votes, and calls seen for each read of one.
-func (v *view) awaitVotes(refused func(error), seen func(*ballot)) {
+// awaitVotes watches the votes, and calls seen for each read of one. A vote to abort, and one that
+// is missing, tells nothing: the record has the decision.
+func (v *view) awaitVotes(seen func(*ballot)) {
 	if v.ballots == nil {
 		for _, site := range v.rec.Sites {
 			v.ballots = append(v.ballots, &ballot{Vote: Vote{Site: site}})
 		}
 	}
 	for _, b := range v.ballots {
-		b.following = v.requests.follow(follower{path: v.path(b.Site), once: true}, refused, func(ev machine.Seen) {
-			b.voted, b.missing = ev.Exists && ev.Stat.Version > 0, !ev.Exists
-			if b.voted {
+		b.following = v.requests.follow(follower{path: v.path(b.Site), once: true}, v.side.refused, func(ev machine.Seen) {
+			if b.voted = ev.Stat.Version > 0; b.voted {
 				b.Vote, b.version = parseVote(b.Site, ev.Data), ev.Stat.Version
-			}
-			if b.missing || b.voted && !b.Commit { // the record has the decision, unless another client interfered
-				v.look()
-			} else if !b.voted {
+			} else if ev.Exists {
 				b.rearm()
 			}
 			seen(b)
+			v.side.advance()
 		})
 	}
 }
@@ -126,9 +93,10 @@ func (v *view) stop() {
 	}
 }
 
-// reset forgets the watches, which end with their epoch.
+// reset forgets the watches, which end with their epoch. A write in flight may have been carried
+// out.
 func (v *view) reset() {
-	v.known, v.record = false, nil
+	v.record, v.busy = nil, false
 	for _, b := range v.ballots {
 		b.following, b.site = nil, nil
 	}
@@ -144,47 +112,42 @@ func (v *view) counted() bool {
 
 // agreed reports whether all sites have voted to commit.
 func (v *view) agreed() bool {
-	for _, b := range v.ballots {
-		if !b.voted || !b.Commit {
-			return false
-		}
-	}
-	return len(v.ballots) > 0
+	return !slices.ContainsFunc(v.ballots, func(b *ballot) bool { return !b.voted || !b.Commit }) && v.ballots != nil
 }
 
 // decide writes a decision. It competes for the version of the record, and checks the mark, so that
 // it can't hit a later transaction with the same id. A commit checks every vote; if such a check
-// fails, that vote is read again. The record is read again unless done is called with Done or
-// Refused.
-func (v *view) decide(rec Record, done func(ev machine.Transacted)) {
-	var ops []machine.Op
-	var checked []*ballot // by operation; nil for the mark
-	check := func(b *ballot, path string, version int32) {
-		checked = append(checked, b)
-		ops = append(ops, machine.Op{Do: machine.Check, Path: path, Version: version})
-	}
-	if !v.unmarked {
-		check(nil, v.root.mark(v.id, v.rec.GUID), machine.Any)
+// fails, another client has changed that vote, and the decision is to abort.
+func (v *view) decide(rec Record) {
+	v.busy = true
+	ops := []machine.Op{
+		{Do: machine.Set, Path: v.root.Tx(v.id), Data: rec.bytes(), Version: v.stat.Version},
+		{Do: machine.Check, Path: v.root.mark(v.id, v.rec.GUID), Version: machine.Any},
 	}
 	if rec.State == Committed {
 		for _, b := range v.ballots {
-			check(b, v.path(b.Site), b.version)
+			ops = append(ops, machine.Op{Do: machine.Check, Path: v.path(b.Site), Version: b.version})
 		}
 	}
-	ops = append(ops, machine.Op{Do: machine.Set, Path: v.root.Tx(v.id), Data: rec.bytes(), Version: v.stat.Version})
 	v.requests.transact(func(ev machine.Transacted) {
-		if ev.Code != machine.Done && ev.Code != machine.Refused {
-			if ev.Failed >= 0 && ev.Failed < len(checked) {
-				if b := checked[ev.Failed]; b == nil {
-					v.unmarked = true
-				} else {
-					b.voted = false
-					b.look()
-				}
-			}
-			v.look()
+		v.busy = false
+		switch {
+		case v.decided(): // seen meanwhile
+		case ev.Code == machine.Done:
+			v.side.concluded(rec)
+		case ev.Code == machine.Refused:
+			v.side.refused(ev.Err)
+		case ev.Failed == 1: // the record is that of this version, and has no mark: all who wait shall see that
+			ops[0].Data, ops[1].Path = nil, v.root.payload(v.id, v.rec.GUID)
+			v.requests.transact(func(machine.Transacted) {}, ops[:2]...)
+			v.side.gone()
+		case ev.Failed > 1:
+			v.decide(v.rec.decided(Aborted, "", "another client has changed the vote of site "+v.ballots[ev.Failed-2].Site))
+			return
+		default:
+			v.record.look()
 		}
-		done(ev)
+		v.side.advance()
 	}, ops...)
 }
 
@@ -192,22 +155,22 @@ func (v *view) decide(rec Record, done func(ev machine.Transacted)) {
 // is a child of the record. The last participant deletes the whole transaction in the same
 // ZooKeeper transaction. Any other checks, in its own, that another one is still there. So nothing
 // is left behind, whichever process dies and when. The last site also deletes the payload, which
-// the coordinator does not need. done gets NoNode if the participant's znodes, or some, are gone.
-func (v *view) depart(done func(machine.Code, error), own ...string) {
+// the coordinator does not need. What is gone was deleted before, and the reply was lost; or by
+// another client, or by another coordinator that had the transaction.
+func (v *view) depart(done func(error), own ...string) {
 	record, payload, mark := v.root.Tx(v.id), v.root.payload(v.id, v.rec.GUID), v.root.mark(v.id, v.rec.GUID)
 	v.requests.list(record, func(ev machine.Listed) {
-		if ev.Code != machine.Done {
-			done(ev.Code, ev.Err)
+		if ev.Code != machine.Done && ev.Code != machine.NoNode {
+			done(ev.Err)
 			return
 		}
 		var others []string // the participants that are still there; or another client's znodes
-		last := true
 		for _, name := range slices.Sorted(slices.Values(ev.Names)) {
 			if path := record + "/" + name; path != payload && path != own[0] {
 				others = append(others, path)
-				last = last && path == mark
 			}
 		}
+		last := !slices.ContainsFunc(others, func(path string) bool { return path != mark })
 		var ops []machine.Op
 		for _, path := range own {
 			ops = append(ops, machine.Op{Do: machine.Delete, Path: path, Version: machine.Any})
@@ -215,15 +178,19 @@ func (v *view) depart(done func(machine.Code, error), own ...string) {
 		if last && slices.Contains(ev.Names, payload[len(record)+1:]) {
 			ops = append(ops, machine.Op{Do: machine.Delete, Path: payload, Version: machine.Any})
 		}
-		if len(others) == 0 {
+		if len(others) == 0 && ev.Code == machine.Done {
 			ops = append(ops, machine.Op{Do: machine.Delete, Path: record, Version: machine.Any})
-		} else { // the next one, so that not all check the same
+		} else if len(others) > 0 { // the next one, so that not all check the same
 			next, _ := slices.BinarySearch(others, own[0])
 			ops = append(ops, machine.Op{Do: machine.Check, Path: others[next%len(others)], Version: machine.Any})
 		}
 		v.requests.transact(func(ev machine.Transacted) {
-			if ev.Code == machine.Done || ev.Code == machine.Refused || ev.Code == machine.NoNode && ev.Failed < len(own) {
-				done(ev.Code, ev.Err)
+			foreign := ev.Code == machine.NotEmpty && (ev.Failed < 0 || ops[ev.Failed].Path != record) // it has made a znode below
+			if ev.Code == machine.NoNode && ev.Failed >= 0 && ev.Failed < len(own) {
+				own, ev.Err = slices.Delete(own, ev.Failed, ev.Failed+1), nil
+			}
+			if len(own) == 0 || foreign || ev.Code == machine.Done || ev.Code == machine.Refused {
+				done(ev.Err)
 				return
 			}
 			v.depart(done, own...) // another participant was quicker, or the reply was lost

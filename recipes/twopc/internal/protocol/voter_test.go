@@ -17,14 +17,14 @@ type voter struct {
 	truth *truth
 	name  string
 	vote  func(guid string) (commit, now bool)
-	known map[string]bool            // by this process
-	open  map[string]protocol.Reopen // of them, those that are not acknowledged
+	known map[string]bool             // by this process
+	open  map[string]protocol.Propose // of them, those that are not acknowledged
 	cast  map[string]protocol.Cast
 	acks  map[string]bool
 }
 
 func newVoter(tr *truth, name string, vote func(string) (bool, bool)) *voter {
-	return &voter{truth: tr, name: name, vote: vote, known: map[string]bool{}, open: map[string]protocol.Reopen{}, cast: map[string]protocol.Cast{}, acks: map[string]bool{}}
+	return &voter{truth: tr, name: name, vote: vote, known: map[string]bool{}, open: map[string]protocol.Propose{}, cast: map[string]protocol.Cast{}, acks: map[string]bool{}}
 }
 
 func (v *voter) player(guid string) recipetest.Player {
@@ -43,8 +43,8 @@ func (v *voter) standing() []machine.Event {
 		if c, asked := v.cast[guid]; asked {
 			all = append(all, c)
 		}
-		if known, asked := v.acks[guid]; asked {
-			all = append(all, protocol.Ack{GUID: guid, Known: known})
+		if v.acks[guid] {
+			all = append(all, protocol.Ack{GUID: guid})
 		}
 	}
 	return all
@@ -57,15 +57,13 @@ func (v *voter) perform(a *recipetest.Actor, e machine.Effect) {
 	case protocol.CastDone:
 		v.castDone(e)
 	case protocol.Learned:
+		if e.Outcome == protocol.Undecided {
+			v.gone(a, e.GUID)
+			return
+		}
 		v.truth.learn(e.GUID, e.Outcome)
 		v.acks[e.GUID] = true
 		v.truth.left[e.GUID+"/"+v.name] = true
-		a.Tell(protocol.Ack{GUID: e.GUID, Known: true})
-	case protocol.Gone:
-		if !v.truth.lost && !v.truth.left[e.GUID+"/"+v.name] {
-			panic(failure(e.GUID + " vanished at " + v.name))
-		}
-		v.acks[e.GUID] = false
 		a.Tell(protocol.Ack{GUID: e.GUID})
 	case protocol.Acked:
 		if gone := v.truth.lost || v.truth.left[e.GUID+"/"+v.name]; e.Err != nil && !(gone && errors.Is(e.Err, protocol.ErrGone)) {
@@ -75,6 +73,14 @@ func (v *voter) perform(a *recipetest.Actor, e machine.Effect) {
 		delete(v.open, e.GUID)
 		delete(v.cast, e.GUID)
 	}
+}
+
+func (v *voter) gone(a *recipetest.Actor, guid string) {
+	if !v.truth.lost && !v.truth.left[guid+"/"+v.name] {
+		panic(failure(guid + " vanished at " + v.name))
+	}
+	v.acks[guid] = true
+	a.Tell(protocol.Ack{GUID: guid})
 }
 
 func (v *voter) offered(a *recipetest.Actor, e protocol.Propose) {
@@ -88,7 +94,7 @@ func (v *voter) offered(a *recipetest.Actor, e protocol.Propose) {
 	if v.known[e.GUID] {
 		panic(failure(at + " is offered twice to one process"))
 	}
-	v.known[e.GUID], v.open[e.GUID] = true, protocol.Reopen{GUID: e.GUID, ID: e.ID, Entry: e.Entry}
+	v.known[e.GUID], v.open[e.GUID] = true, e
 	commit, now := v.vote(e.GUID)
 	if e.Voted == protocol.Undecided && now {
 		if commit {

@@ -1,0 +1,136 @@
+package protocol
+
+import "github.com/troupe-go/troupe/machine"
+
+// participant is what the machines of both roles have in common: it maintains its presence in every
+// epoch.
+type participant struct {
+	role     role
+	requests *requests
+	root     Root
+	path     string // of the presence
+	guid     string // in it
+
+	state state
+	znode *following
+	czxid int64 // of the znode, while it is registered
+	made  bool  // the last create may have made the znode that exists
+
+	closing bool
+	stopped bool
+}
+
+// role is a coordinator or a site.
+type role interface {
+	handle(ev machine.Event)
+	registered()  // the presence exists
+	needed() bool // there is something to do, which needs a presence
+	reset()       // forgets the state of the epoch
+}
+
+// state is that of the presence.
+type state int
+
+const (
+	absent     state = iota // not requested in this epoch
+	pending                 // it is being created; or one exists, and whose it is is being found out
+	registered              // it exists
+	leaving                 // it is being deleted
+)
+
+// Phase returns the state, for the live tree.
+func (p *participant) Phase() string {
+	switch {
+	case p.closing:
+		return "closing"
+	case p.state != registered:
+		return "not registered"
+	}
+	return "registered"
+}
+
+// Step implements [machine.Machine].
+func (p *participant) Step(ev machine.Event) []machine.Effect {
+	if p.stopped {
+		return nil
+	}
+	switch ev := ev.(type) {
+	case machine.EpochBegan:
+		p.requests.begin(ev)
+	case machine.EpochEnded:
+		p.requests.end()
+		p.state, p.znode, p.made = absent, nil, false
+		p.role.reset()
+	case machine.Closing:
+		p.closing = true
+	}
+	p.role.handle(ev)
+	p.requests.answer(ev)
+	switch needed := p.role.needed(); {
+	case p.stopped:
+	case needed && p.state == absent && p.requests.Epoch() != 0:
+		p.create()
+	case needed || !p.closing || p.state == leaving:
+	case p.state == registered: // deleted first, so that no process takes this participant for a live one
+		p.state = leaving
+		p.znode.stop()
+		ask(p.requests, machine.Remove{Path: p.path}, func(machine.Removed) { p.stop(nil) })
+	default: // one that is not known to exist is left to the host
+		p.stop(nil)
+	}
+	return p.requests.Flush()
+}
+
+func (p *participant) stop(err error) {
+	if !p.stopped {
+		p.stopped = true
+		p.requests.Emit(machine.Stop{Err: err})
+	}
+}
+
+// create creates the presence, after other operations.
+func (p *participant) create(before ...machine.Op) {
+	p.znode.stop()
+	p.state = pending
+	p.requests.transact(func(ev machine.Transacted) {
+		p.made = ev.Code == machine.Done || ev.Code == machine.Unknown
+		if ev.Code == machine.Refused {
+			p.stop(ev.Err)
+			return
+		}
+		p.znode = p.requests.follow(follower{path: p.path}, p.stop, p.seen)
+	}, append(before, machine.Op{Do: machine.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})...)
+}
+
+func (p *participant) seen(ev machine.Seen) {
+	guid, meant := parsePresence(ev.Data)
+	// This owner's, of this epoch, and not that of another owner in the same session. While it is a
+	// question, the data tell less.
+	mine := ev.Stat.Owner == p.requests.session && (guid == p.guid || guid == "" && (p.made || meant == p.guid))
+	switch {
+	case !ev.Exists:
+		p.create()
+	case mine && guid == p.guid:
+		if p.state != registered {
+			p.state, p.czxid = registered, ev.Stat.Czxid
+			p.role.registered()
+		}
+	case mine && p.made: // it is a question
+		p.requests.transact(func(ev machine.Transacted) {
+			if ev.Code != machine.Done { // the question may have been written once more
+				p.znode.look()
+			}
+		}, machine.Op{Do: machine.Set, Path: p.path, Data: []byte(p.guid + here), Version: ev.Stat.Version})
+	case mine, guid == p.guid: // its own, of a session that is ending, or from before a crash
+		p.create(machine.Op{Do: machine.Delete, Path: p.path, Version: ev.Stat.Version})
+	default:
+		p.znode.stop()
+		p.requests.probe(p.path, func(alive bool, _ error) { // one that may not be asked is another owner's
+			if alive {
+				p.stop(ErrTaken)
+				return
+			}
+			p.create()
+		})
+	}
+}
