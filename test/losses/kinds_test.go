@@ -44,6 +44,9 @@ var kinds = map[string]kind{
 	},
 	"simple lock": {
 		own: standing(exclusive(lock.WithLayout(lock.Simple))), rival: standing(exclusive(lock.WithLayout(lock.Simple))), unordered: true,
+		deviates: map[string]string{
+			"when it commits": "the rival's znode is at the same path, and the check of a Commit finds that",
+		},
 	},
 	"multi lock": {own: several, rival: several, asks: true},
 	"term":       both(candidate()),
