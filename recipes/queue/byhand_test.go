@@ -25,8 +25,8 @@ func TestABoundedQueueOutlivesDeleteAll(t *testing.T) {
 		t.Run(struck, func(t *testing.T) {
 			t.Parallel()
 			atEach(t, func(t *bubble.World, _ *session.Session) zktest.Verdict {
-				o := t.Session()
-				deleted := bubble.Begin(func() error { return o.DeleteAll(bubble.Minute(t), path) })
+				o, ctx := t.Session(), bubble.Minute(t)
+				deleted := bubble.Begin(func() error { return o.DeleteAll(ctx, path) })
 				t.Cleanup(func() { require.NoError(t, bubble.Within(t, time.Minute, deleted, "the deletion")) })
 				return zktest.Delay(time.Second)
 			}, func(t *bubble.World, s *session.Session) {
