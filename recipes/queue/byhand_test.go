@@ -113,6 +113,23 @@ func TestEmptyBucketsGo(t *testing.T) {
 	})
 }
 
+// After a deleteall the queue begins at bucket 0 again, whoever puts something into it first: here
+// a consumer that moves what is due, and that knows of the former bucket 0. With another number,
+// producers that have seen no bucket would make 0 beside it.
+func TestTheQueueBeginsAgainAtItsFirstBucket(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		c := consumer(t, newQueue(t, t.Session()))
+		for range 2 {
+			put(t, newQueue(t, s), "due", queue.WithDelay(time.Second))
+			receives(t, c, "due")
+			require.Equal(t, []string{"0-0000000000"}, below(t, s, path+"/items"))
+			require.NoError(t, s.DeleteAll(bubble.Minute(t), path))
+		}
+	})
+}
+
 // Nobody waits for who never looks: for znodes in line/ that are not ephemeral. One of a process
 // with other ACLs is no reason to fail.
 func TestAPlaceOfWhoNeverLooks(t *testing.T) {
@@ -293,4 +310,22 @@ func TestConsumerOutlivesRefusals(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A dead letter that cannot be written, since a stranger has made a znode below the item, does not
+// keep what is due from being moved.
+func TestWhatCannotBeBuriedHoldsUpNothingThatIsDue(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s, x := t.Session(), t.Session()
+		q := newQueue(t, s)
+		put(t, q, "tried")
+		child(t, s, head, "tried")
+		take(t, newQueue(t, x))
+		require.NoError(t, x.Close(bubble.Minute(t)))
+		put(t, q, "due", queue.WithDelay(10*time.Second))
+		c := consumer(t, newQueue(t, t.Session(), queue.WithMaxAttempts(1)))
+		i := bubble.Within(t, time.Hour, c.Items(), "what is due")
+		require.Equal(t, "due", string(i.Data()))
+	})
 }

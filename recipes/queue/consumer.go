@@ -3,9 +3,12 @@ package queue
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -24,6 +27,7 @@ type Consumer struct {
 	from    *intake // where it has its items from
 	end     *notify.End
 	skipped chan error
+	back    []*produce.Call // of what WithAutoAck had taken and nobody has received, once end is set
 }
 
 // Consume starts to take items, and returns at once. After Close, or for a closed session, the
@@ -86,25 +90,32 @@ func (c *Consumer) Err() error { return c.end.Err() }
 
 // Close ends the consumer, and returns when other consumers can have its items. Items that were not
 // received return to their positions; under WithAutoAck they are put anew, at the end of their
-// priority. Items that were received and neither acknowledged nor returned are lost
-// (session.ErrClosed). If ctx ends first its cause is returned, and the claims are deleted in the
-// background. It is idempotent.
+// priority, but for those put WithEphemeral. Items that were received and neither acknowledged nor
+// returned are lost (session.ErrClosed). If ctx ends first its cause is returned, and the rest is
+// done in the background. It is idempotent.
 func (c *Consumer) Close(ctx context.Context) error {
-	err := errors.Join(c.from.close(ctx), c.from.putBack(ctx))
-	select {
-	case <-c.Done():
-	case <-ctx.Done():
-		err = errors.Join(err, context.Cause(ctx))
+	errs := []error{c.from.close(ctx)}
+	<-c.Done() // prompt: its actor has ended, or was stopped when ctx ended
+	for _, call := range c.back {
+		if err := call.Ended(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("to put an item back that nobody has received: %w", err))
+		}
 	}
-	return failed("close", c.queue.path, err)
+	return failed("close", c.queue.path, errors.Join(errs...))
 }
 
-// over notes that the consumer has ended.
+// over notes that the consumer has ended. What WithAutoAck had taken and nobody has received is put
+// again, before the queue forgets the consumer and may close its producer.
 func (c *Consumer) over(err error) {
+	for _, i := range c.from.stream.Close() {
+		if i.Hold == nil && !i.from.Owned { // such an item would outlive its producer
+			record := layout.Record{About: i.from.Record.About, Body: i.from.Record.Body}
+			c.back = append(c.back, c.queue.puts.Begin(produce.Put{Back: true, GUIDs: []string{i.from.GUID}, Items: []layout.Record{record}}))
+		}
+	}
 	c.queue.mu.Lock()
 	delete(c.queue.consumers, c)
 	c.queue.mu.Unlock()
-	c.from.stream.Close()
 	close(c.skipped)
 	c.end.Set(failed("consume", c.queue.path, err))
 }

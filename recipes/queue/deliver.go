@@ -108,12 +108,6 @@ func (in *intake) received(i *Item) {
 
 // giveBack returns an item that was not received.
 func (in *intake) giveBack(i *Item) {
-	if i.Hold == nil {
-		in.mu.Lock()
-		in.unreceived = append(in.unreceived, i)
-		in.mu.Unlock()
-		return
-	}
 	if _, first, _ := i.begin(consume.Return); first {
 		in.letGo(i, session.ErrReleased)
 		in.notify(consume.Command{No: i.from.No, What: consume.Return})
@@ -184,8 +178,8 @@ func (in *intake) settled(e consume.Settled) {
 	i.answer.Set(answer)
 }
 
-// refused handles that ZooKeeper has refused an Ack or Nack. What was to go back has ended as a
-// possession, and goes back as soon as it is allowed to.
+// refused handles that ZooKeeper has refused an Ack or Nack. It can be called again, unless the
+// possession is over, as after Nack: then the item goes back as soon as that is allowed.
 func (in *intake) refused(i *Item, err error) {
 	i.refused(err)
 	i.expire(in.queue.cfg.visibility)

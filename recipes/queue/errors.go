@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/session"
 )
@@ -17,7 +16,7 @@ var (
 	// processed. ZooKeeper has confirmed that for one instant.
 	ErrFull = layout.ErrFull
 
-	// ErrDuplicate: an item with this id exists, waiting or being processed. Nothing was put.
+	// ErrDuplicate: an item with this id waits, is delayed or being processed. Nothing was put.
 	ErrDuplicate = layout.ErrDuplicate
 
 	// ErrCapacity: the queue has another capacity, or it had items before a capacity was set.
@@ -48,11 +47,3 @@ func lost(err error) error {
 
 // errDone ends a call that has succeeded.
 var errDone = errors.New("done")
-
-// succeeded is what came of a call.
-func succeeded(done *notify.End) error {
-	if err := done.Err(); !errors.Is(err, errDone) {
-		return err
-	}
-	return nil
-}

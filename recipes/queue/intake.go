@@ -32,7 +32,6 @@ type intake struct {
 	items       map[uint64]*Item // neither acknowledged, returned nor lost; with WithAutoAck: not received
 	waiting     int              // calls of Take
 	refusal     *notify.End      // of those
-	unreceived  []*Item          // with WithAutoAck, of a Consumer that is being closed
 }
 
 func newIntake(q *Queue, kind string) *intake {
@@ -127,8 +126,8 @@ func (in *intake) wait() (refusal *notify.End, err error) {
 	return in.refusal, nil
 }
 
-// leave ends a wait, and gives back what nobody waits for. The demand is told before the item that
-// was received: the other way round another would be claimed.
+// leave ends a wait, and gives back what nobody waits for. The machine hears of the smaller demand
+// first: with an item less to count, and the demand as before, it would claim another one.
 func (in *intake) leave(received *Item) {
 	in.mu.Lock()
 	in.waiting--
@@ -191,27 +190,21 @@ func (in *intake) refuse(err error) {
 	in.refusal = notify.NewEnd()
 }
 
-// close ends the intake, and gives back what was not received.
+// close ends the intake, and gives back what was not received. Of what WithAutoAck has taken the
+// end of the consumer takes care.
 func (in *intake) close(ctx context.Context) error {
 	in.mu.Lock()
 	in.closing = true
 	in.refuse(session.ErrClosed)
 	h := in.host
 	in.mu.Unlock()
-	for _, i := range in.stream.Close() {
-		in.giveBack(i)
+	if !in.opts.auto {
+		for _, i := range in.stream.Close() {
+			in.giveBack(i)
+		}
 	}
 	if h == nil {
 		return nil
 	}
 	return h.Close(ctx)
-}
-
-// putBack puts what WithAutoAck had taken and nobody has received.
-func (in *intake) putBack(ctx context.Context) error {
-	in.mu.Lock()
-	items := in.unreceived
-	in.unreceived = nil
-	in.mu.Unlock()
-	return in.queue.putAgain(ctx, items)
 }

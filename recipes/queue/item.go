@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ type Item struct {
 }
 
 // ID is the id that Put returned.
-func (i *Item) ID() string { return i.from.ID }
+func (i *Item) ID() string { return cmp.Or(i.from.Record.ID, i.from.GUID) }
 
 // Data are the data that were put. The receiver may keep and change them.
 func (i *Item) Data() []byte { return i.from.Record.Body }
@@ -185,7 +186,10 @@ func (i *Item) settle(ctx context.Context, how consume.What, after time.Duration
 	}
 	select {
 	case <-answer.Done():
-		return succeeded(answer)
+		if err := answer.Err(); !errors.Is(err, errDone) {
+			return err
+		}
+		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -206,6 +206,24 @@ func TestADeletedClaimIsNoticedAtTheNextRequest(t *testing.T) {
 	}
 }
 
+// A claim is deleted by hand while its consumer stands in line for another item: the consumer that
+// learns of it looks at once, since nothing has rung.
+func TestAnItemWhoseClaimWasDeletedIsSoonReceivedAgain(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		q := newQueue(t, s)
+		put(t, q, "a")
+		c := consumer(t, q, queue.WithWorkers(2))
+		i := bubble.Within(t, time.Minute, c.Items(), "the item")
+		time.Sleep(5 * time.Second)
+		require.NoError(t, s.Delete(bubble.Minute(t), i.Path(), -1))
+		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrLost)
+		i = bubble.Within(t, time.Second, c.Items(), "the item, again")
+		require.NoError(t, i.Ack(bubble.Minute(t)))
+	})
+}
+
 // The request of an Ack is lost, and its claim is deleted by hand before it is asked what became of
 // it: the item is there, so the Ack is not confirmed.
 func TestAnAckIsNotConfirmedWhileTheItemIsThere(t *testing.T) {

@@ -147,9 +147,9 @@ func WithDelay(d time.Duration) PutOption {
 // maxID is the maximum length of an id, which is a znode's name.
 const maxID = 255
 
-// WithID sets the item's id. While an item with this id exists, waiting or being processed, another
-// is refused with ErrDuplicate, so a Put whose outcome is unknown to the caller can be repeated. An
-// id is free again when its item was acknowledged, removed or moved to the dead letters.
+// WithID sets the item's id. While an item with this id waits, is delayed or being processed,
+// another is refused with ErrDuplicate, so a Put whose outcome is unknown to the caller can be
+// repeated. An id is free again when its item was acknowledged or removed, or is a dead letter.
 func WithID(id string) PutOption {
 	return func(o *putOptions) error {
 		switch {
@@ -172,7 +172,9 @@ func WithID(id string) PutOption {
 }
 
 // WithEphemeral deletes an item with its producer's ZooKeeper session, claimed or not. Such an item
-// cannot pause: Nack returns it at once. Without this option an item outlives its producer.
+// cannot pause: Nack returns it at once. After WithMaxAttempts it is deleted, and a Consumer
+// WithAutoAck that had taken it does not put it back. Without this option an item outlives its
+// producer.
 func WithEphemeral() PutOption {
 	return when(true, func(o *putOptions) { o.ephemeral = true }, "")
 }

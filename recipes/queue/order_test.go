@@ -329,3 +329,57 @@ func TestPutBackIntoFullQueue(t *testing.T) {
 		require.Equal(t, []string{"1", "in its place"}, takes(t, q, 2))
 	})
 }
+
+// However a consumer at most once ends, beside its queue or by itself: what it had taken and nobody
+// has received is in the queue again when that is closed.
+func TestWhatNobodyHasReceivedIsPutBack(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(t *bubble.World, c *queue.Consumer){
+		"closed beside its queue": func(t *bubble.World, c *queue.Consumer) { go func() { _ = c.Close(bubble.Minute(t)) }() }, // ends with its answer
+		"given up": func(_ *bubble.World, c *queue.Consumer) {
+			for c.Err() == nil {
+				c.Panic("a bug")
+				time.Sleep(time.Second)
+			}
+		},
+	} {
+		each(t, name, func(t *bubble.World) {
+			s := t.Session()
+			putMany(t, newQueue(t, s), 20)
+			for range 10 {
+				q := newQueue(t, s)
+				c := consumer(t, q, queue.WithAutoAck(), queue.WithPrefetch(10))
+				synctest.Wait()
+				require.Equal(t, 10, length(t, q))
+				end(t, c)
+				<-c.Done()
+				require.NoError(t, q.Close(bubble.Minute(t)))
+				require.Equal(t, 20, length(t, newQueue(t, s)))
+			}
+		})
+	}
+}
+
+// An ephemeral item does not outlive its producer: neither when a consumer at most once closes that
+// had taken it, nor as a dead letter. Others are put back as what they were.
+func TestAnEphemeralItemDoesNotOutliveItsProducer(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		producer := t.Session()
+		p, q := newQueue(t, producer), newQueue(t, t.Session(), queue.WithMaxAttempts(1))
+		put(t, p, "fails", queue.WithEphemeral(), queue.WithID("red"))
+		require.NoError(t, take(t, q).Nack(bubble.Minute(t)))
+		put(t, p, "taken", queue.WithEphemeral(), queue.WithID("red"))
+		id := put(t, p, "stays")
+		c := consumer(t, q, queue.WithAutoAck(), queue.WithPrefetch(2))
+		synctest.Wait()
+		require.Equal(t, 0, length(t, q))
+		require.NoError(t, c.Close(bubble.Minute(t)))
+		require.NoError(t, producer.Close(bubble.Minute(t)))
+		require.Equal(t, 1, length(t, q))
+		require.Equal(t, 0, length(t, deadLetters(t, t.Session())))
+		i := take(t, q)
+		require.Equal(t, "stays", string(i.Data()))
+		require.Equal(t, id, i.ID())
+	})
+}

@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -50,7 +51,8 @@ func TestAPauseAtAnyLostRequestOrReply(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, 2, i.Attempt())
 				nacked := bubble.Begin(func() error { return i.Nack(bubble.Minute(t)) })
-				<-i.Done()
+				synctest.Wait() // it is under way: Done closes before that
+				bubble.Closed(t, i.Done(), "the possession")
 				require.NoError(t, q.Close(bubble.Minute(t)))
 				require.NoError(t, bubble.Now(t, nacked, "the answer"))
 				put(t, o, "b", queue.WithID("red"))

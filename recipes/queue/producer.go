@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
@@ -60,24 +59,6 @@ func (q *Queue) put(ctx context.Context, data [][]byte, opts []PutOption) ([]str
 		return []string{o.id}, nil
 	}
 	return ids, err
-}
-
-// putAgain puts items that were taken and that nobody has received.
-func (q *Queue) putAgain(ctx context.Context, items []*Item) error {
-	var calls []*produce.Call
-	for _, i := range items {
-		record := layout.Record{About: i.from.Record.About, Body: i.from.Record.Body}
-		calls = append(calls, q.puts.Begin(produce.Put{Back: true, Items: []layout.Record{record}}))
-	}
-	var errs []error
-	for _, c := range calls {
-		_, err := c.Wait(ctx)
-		errs = append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("items that nobody had received are lost: %w", err)
-	}
-	return nil
 }
 
 // milliseconds rounds up: nothing is early.

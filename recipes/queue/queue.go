@@ -22,9 +22,9 @@ type Queue struct {
 	session *session.Session
 	path    string
 	cfg     options
-	puts    *produce.Producer
-	back    *produce.Producer // of what pauses, and of what is due: whatever keeps callers' puts does not keep these
-	dead    *produce.Producer // of dead letters
+	puts    *produce.Producer // of callers, and what WithAutoAck puts back
+	back    *produce.Producer // moves what pauses, and what is due: what holds up callers' puts does not hold up these
+	dead    *produce.Producer // moves dead letters
 	takes   *intake
 	end     *notify.End
 	follows sync.Once // the session's end, once somebody wants to know of it
@@ -88,16 +88,6 @@ func (q *Queue) follow() {
 
 func (q *Queue) ended() { q.end.Set(failed("queue", q.path, session.ErrClosed)) }
 
-// open tells whether the handle can be used.
-func (q *Queue) open() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closing {
-		return session.ErrClosed
-	}
-	return nil
-}
-
 // Close ends the handle. What waits to be put is put first; waiting calls of Take return
 // session.ErrClosed; its consumers end; items that they or Take have handed out and that are not
 // settled are lost (session.ErrClosed). It returns when ZooKeeper has confirmed that others can
@@ -110,12 +100,7 @@ func (q *Queue) Close(ctx context.Context) error {
 	consumers := slices.Collect(maps.Keys(q.consumers))
 	q.mu.Unlock()
 	if !first {
-		select {
-		case <-q.Done():
-			return nil
-		case <-ctx.Done():
-			return failed("close", q.path, context.Cause(ctx))
-		}
+		return failed("close", q.path, notify.Wait(ctx, q.Done()))
 	}
 	closes := []func(context.Context) error{q.takes.close}
 	for _, c := range consumers {
@@ -170,7 +155,8 @@ func (q *Queue) Len(ctx context.Context) (n int, err error) {
 // the dead letters. Its consumer, if any, learns of it from Ack or Nack (session.ErrLost). If there
 // is no such item the error is session.ErrNoNode. It searches the queue as it was when the call
 // began, or later, which costs as much as Len; if the id is not found so, it reads the items, as
-// dead letters have it in their data alone.
+// dead letters have it in their data alone. An item that begins a pause and ends it while Remove
+// searches may be missed.
 func (q *Queue) Remove(ctx context.Context, id string) error {
 	return q.look("remove", func(at look.Queue) error {
 		if id == "" {
@@ -196,7 +182,7 @@ func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
 				return errors.New("ids: an empty one")
 			}
 			dead := look.Queue{Session: q.session, Root: layout.Root(q.cfg.dead)}
-			err := dead.Take(ctx, id, func(e look.Entry, removal []session.Op) error {
+			err := dead.RemoveWith(ctx, id, func(e look.Entry, removal []session.Op) error {
 				e.Record.Attempts = 0
 				_, err := q.puts.Begin(produce.Put{GUIDs: []string{e.GUID}, Items: []layout.Record{e.Record}, With: removal}).Wait(ctx)
 				return err
@@ -209,11 +195,13 @@ func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
 	})
 }
 
-// look reads the queue, if the handle is open.
+// look reads the queue, unless the handle is closed.
 func (q *Queue) look(op string, f func(look.Queue) error) error {
-	err := q.open()
-	if err == nil {
-		err = f(look.Queue{Session: q.session, Root: q.root()})
+	q.mu.Lock()
+	closing := q.closing
+	q.mu.Unlock()
+	if closing {
+		return failed(op, q.path, session.ErrClosed)
 	}
-	return failed(op, q.path, err)
+	return failed(op, q.path, f(look.Queue{Session: q.session, Root: q.root()}))
 }

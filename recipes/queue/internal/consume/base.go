@@ -16,8 +16,8 @@ type key struct {
 type purpose int
 
 const (
-	preparing purpose = iota + 1 // a znode that a queue always has
-	signing                      // consumers/<guid>
+	preparing   purpose = iota + 1 // a znode that a queue always has
+	registering                    // consumers/<guid>
 	looking
 	reading
 	claiming
@@ -46,15 +46,15 @@ var errForeign = errors.New("no queue has written this")
 // base is what the parts of a machine share: its requests, and what is done about those that fail.
 type base struct {
 	machine.Requests[key]
-	cfg      Config
-	root     layout.Root
-	signed   bool // consumers/<guid> stands
-	closing  bool
-	avoided  map[string]bool // paths that are passed over
-	yields   bool            // something is: it goes to the end of the line, as another may be allowed more
-	force    bool            // another look is wanted
-	ensuring int             // how many znodes are being made
-	tries    int             // of what was refused
+	cfg        Config
+	root       layout.Root
+	registered bool // consumers/<guid> stands
+	closing    bool
+	avoided    map[string]bool // paths that are passed over
+	yields     bool            // something was passed over: it goes to the end of the line, since the next may be allowed to take that
+	force      bool            // another look is wanted
+	ensuring   int             // how many znodes are being made
+	tries      int             // of what was refused
 }
 
 // once asks unless that is being asked.
@@ -132,16 +132,16 @@ func (b *base) onPrepared(path string, ev machine.Ensured) {
 	}
 }
 
-// sign makes the znode whose end tells the others that this consumer's claims have ended, too.
-func (b *base) sign() {
+// register makes the znode whose end tells the others that this consumer's claims have ended, too.
+func (b *base) register() {
 	op := machine.Op{Do: machine.Create, Path: b.root.Consumer(b.cfg.GUID), Ephemeral: true}
-	b.once(machine.Transact{Ops: []machine.Op{op}}, key{purpose: signing})
+	b.once(machine.Transact{Ops: []machine.Op{op}}, key{purpose: registering})
 }
 
-func (b *base) onSigned(ev machine.Transacted) {
-	// Nobody else makes it. While closing, one that may be there is removed.
+func (b *base) onRegistered(ev machine.Transacted) {
+	// Nobody else makes it. While it closes an unknown one counts as made: finish deletes it.
 	there := ev.Code == machine.NodeExists || b.closing && ev.Code == machine.Unknown
 	if there || b.ok(ev.Code, b.root.Consumers(), ev.Err) {
-		b.signed, b.tries = true, 0
+		b.registered, b.tries = true, 0
 	}
 }

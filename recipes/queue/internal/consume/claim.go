@@ -23,7 +23,7 @@ func (m *Machine) seek() {
 		return
 	}
 	l, s := &m.line, &m.search
-	switch room := m.holdings.room(); {
+	switch room := m.holdings.wants(); {
 	case l.doubt:
 		m.look(true)
 	case room == 0:
@@ -51,9 +51,10 @@ func (m *Machine) seek() {
 	}
 }
 
-// look looks for items. One that begins a search counts as in vain, for the first, only if the bell
-// was armed before. A search may take the first's place away if it began half a second after a
-// ring; one that goes on after losses is still that one.
+// look looks for items: it begins a search, or goes on with one. The first in line sleeps after a
+// search that found nothing only if the bell was armed when it began. A search that the second
+// begins, when it has waited, takes the first's place away with its claim; one that begins since
+// items were lost to others is still that one.
 func (m *Machine) look(begins bool) {
 	if begins {
 		m.search.begin()
@@ -63,8 +64,8 @@ func (m *Machine) look(begins bool) {
 		}
 	}
 	m.force, m.candidates = false, nil
-	m.slots = m.later.toList(m.search.slots)
-	m.Ask(machine.Look{Queries: m.search.queries(m.slots)}, key{purpose: looking})
+	m.delayed = m.later.toList(m.search.delayed)
+	m.Ask(machine.Look{Queries: m.search.queries(m.delayed)}, key{purpose: looking})
 }
 
 func (m *Machine) onLooked(ev machine.Looked) {
@@ -80,17 +81,17 @@ func (m *Machine) onLooked(ev machine.Looked) {
 	m.tries = 0
 	rest := ev.Answers[3:]
 	m.search.name([2][]string(names[1:]))
-	m.later.take(m.search.slots, m.slots, rest[:len(m.slots)])
-	m.line.take(names[0])
-	for _, b := range m.search.take(rest[len(m.slots):]) {
+	m.later.listed(m.search.delayed, m.delayed, rest[:len(m.delayed)])
+	m.line.listed(names[0])
+	for _, b := range m.search.listed(rest[len(m.delayed):]) {
 		m.tidy(machine.Op{Do: machine.Delete, Path: m.root.ClaimsOf(b), Version: machine.Any},
 			machine.Op{Do: machine.Delete, Path: m.root.Bucket(b), Version: 1})
 	}
-	m.found()
+	m.endSearch()
 }
 
-// found takes in whether a search has found nothing.
-func (m *Machine) found() {
+// endSearch ends a search that has found nothing, and does nothing if it goes on.
+func (m *Machine) endSearch() {
 	s, l := &m.search, &m.line
 	if len(s.free) > 0 || len(m.candidates) > 0 || s.unended || s.losses > 0 {
 		return
@@ -113,7 +114,7 @@ func (m *Machine) read(n int) {
 		n = 1
 	}
 	if m.picked = m.search.pick(n); len(m.picked) == 0 {
-		m.found()
+		m.endSearch()
 		m.seek()
 		return
 	}
@@ -130,11 +131,11 @@ func (m *Machine) onRead(ev machine.Looked) {
 			m.candidates = append(m.candidates, i)
 		}
 	}
-	m.found()
+	m.endSearch()
 }
 
-// claim claims what was read, in one transaction. It takes the item's version, for what was read
-// before somebody else's claim, and the claim's name, for what was read after it.
+// claim claims what was read, in one transaction. If a rival has claimed an item since it was read,
+// it has another version; if the rival's claim was there already, this one cannot be made.
 func (m *Machine) claim(room int) {
 	t, l := &txn{}, &m.line
 	for _, i := range m.candidates[:min(room, len(m.candidates))] {
@@ -154,7 +155,7 @@ func (m *Machine) claim(room int) {
 	}
 	// Without it nobody would hear that the claims have ended with this consumer.
 	self := machine.Op{Do: machine.Check, Path: m.root.Consumer(m.cfg.GUID), Version: machine.Any}
-	t.add(self, part{failed: func(machine.Code) { m.signed = false }})
+	t.add(self, part{failed: func(machine.Code) { m.registered = false }})
 	t.done = func([]machine.Result) {
 		if leaves {
 			l.left()
@@ -165,7 +166,7 @@ func (m *Machine) claim(room int) {
 		m.under[claiming] = t
 		m.resolve()
 	}
-	t.forbidden = func(i *item, _ error) { m.uncandidate(i) }
+	t.refused = func(i *item, _ error) { m.uncandidate(i) }
 	m.send(t, claiming)
 }
 
@@ -174,7 +175,7 @@ func (m *Machine) claimItem(t *txn, i *item) {
 		m.search.lost()
 		m.uncandidate(i)
 	}
-	data := layout.Counted(i.data, i.record.Attempts+1)
+	data := layout.WithAttempts(i.data, i.record.Attempts+1)
 	t.add(machine.Op{Do: machine.Set, Path: i.at.Path(m.root), Data: data, Version: i.version}, part{
 		item: i, failed: rival,
 		done: func(r machine.Result) { i.token = r.Stat.Mzxid }, // that of its claim: it is the same transaction
@@ -200,13 +201,12 @@ func (m *Machine) claimItem(t *txn, i *item) {
 	})
 }
 
-// claimed takes in that a claim was carried out. What had had its attempts becomes a dead letter,
-// as after one more that failed.
+// claimed takes in that a claim was carried out.
 func (m *Machine) claimed(items []*item) {
 	for _, i := range items {
 		i.record.Attempts++
 		i.version++
-		i.data = layout.Counted(i.data, i.record.Attempts)
+		i.data = layout.WithAttempts(i.data, i.record.Attempts)
 		m.holdings.hold(i)
 	}
 	m.vain = len(m.candidates) == len(items) && len(m.search.free) == 0 && !m.search.unended

@@ -10,6 +10,8 @@
 //	  │ └──── Check(item), Delete(claim) ────────┘ │ └─▶ dead letter
 //	  └──── later/ ◀── it goes back with a pause ──┘
 //
+// What nobody has received goes back with Set(item, attempts-1) in the place of the Check.
+//
 // A dead letter, a pause, and what is due are items that are put elsewhere, which deletes them here
 // in the same transaction: the machine asks a producer for that with [Put].
 //
@@ -17,10 +19,9 @@
 // nothing that somebody else has claimed since, and reading the two tells whether a transaction was
 // carried out whose answer was lost.
 //
-// A consumer that has room looks; one that has found nothing stands in line:
+// A consumer that wants more items looks; one that has found none stands in line until it claims:
 //
-//	     room            nothing found                  nobody ahead
-//	busy ────▶ it looks ──────────────▶ third and behind ──────────▶ second ──▶ first
-//	  ▲           │                     sleep                        looks ½ s  looks when
-//	  └───────────┴──────────◀─────────────── a claim ───────────◀── later      the bell rings
+//   - the first looks when the bell rings, or a znode in consumers/ goes;
+//   - the second looks half a second later, in case that the first hangs;
+//   - the others sleep, and watch the two ahead of them.
 package consume

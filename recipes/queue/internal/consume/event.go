@@ -5,6 +5,18 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
+// Config is what a machine knows of itself.
+type Config struct {
+	Root     layout.Root
+	GUID     string // of this incarnation: the name of its znode in consumers/, and the data of its claims
+	First    uint64 // the numbers of its items are greater: commands about others are for a machine before it, whose items are lost
+	Takes    bool   // an item that was received does not count among those that are wanted
+	Prefetch int    // how many are claimed and not settled, at the most
+	Attempts int    // after how many an item is a dead letter; 0: never
+	Dead     layout.Root
+	Seed     uint64 // of its random draws
+}
+
 // Demand is how many items are wanted, in the place of [Config.Prefetch], of the machine with this
 // First: one before it may have been told of more or fewer.
 type Demand struct {
@@ -12,30 +24,32 @@ type Demand struct {
 	Wanted int
 }
 
-// Command says what has become of an item that was handed out, or what is to.
+// Command says what has become of an item that was delivered, or what is to become of it.
 type Command struct {
 	No    uint64 // of the item: see [Config.First]
 	What  What
 	After int64 // of Nack: the pause, in milliseconds
 }
 
-// What it says. Of Ack, Nack and Return the first for an item counts, and is answered.
+// What a command says. Of Ack, Nack and Return the first for an item counts, and is answered with
+// Settled; the others are not answered.
 type What int
 
-// What a command says.
+// What commands say.
 const (
 	Ack      What = iota + 1 // done with: it is deleted
 	Nack                     // it goes back, and this was an attempt
-	Return                   // it goes back as if it had never been handed out: nobody has received it
-	Received                 // it has found its receiver
-	Ended                    // the possession has ended by itself: it goes back; if it was received, this was an attempt
-	Unheld                   // no possession could be made, because the session is not trusted at this instant: it goes back
+	Return                   // nobody has received it: it goes back as if it had never been claimed
+	Received                 // somebody has received it: if it goes back, this was an attempt
+	Ended                    // the possession was lost: it goes back
+	Unheld                   // no possession was made, since the session is not trusted at this instant: it goes back
 )
 
 // Deliver hands an item out.
 type Deliver struct {
 	No       uint64
-	ID       string
+	GUID     string
+	Owned    bool // by its producer's session
 	Record   layout.Record
 	Priority int
 	Attempt  int // 1 for the first
@@ -46,14 +60,14 @@ type Deliver struct {
 	Version  int32  // that the item has as long as the claim stands
 }
 
-// Settled tells what has become of an item, and answers the command. nil: that. Otherwise it
-// is not this consumer's any more: session.ErrDeleted if somebody has deleted it or its claim,
-// session.ErrLost with its epoch, and session.ErrUnknownOutcome if the settlement was under way
-// then.
+// Settled tells what has become of an item, and answers Ack, Nack and Return. Without an error that
+// was done. With one the item is not this consumer's any more, unless it stays: session.ErrDeleted
+// if somebody has deleted it or its claim, session.ErrLost if the epoch has ended, with
+// session.ErrUnknownOutcome if a settlement was under way then.
 type Settled struct {
 	No    uint64
 	Err   error
-	Stays bool // the settlement was refused, with this error: another may be tried
+	Stays bool // the settlement was refused with this error: the item is still claimed, and can be settled again
 }
 
 // Skipped: something at this path is in the way and is passed over.

@@ -19,9 +19,10 @@ type hand struct {
 	m       machine.Machine
 	names   map[string][]string
 	sealed  map[string]bool
-	size    int // of the bodies
-	written int // the most in a transaction
-	refuses int // claims that somebody else is faster with
+	refused map[string]bool // listings
+	size    int             // of the bodies
+	written int             // the most in a transaction
+	refuses int             // claims that somebody else is faster with
 	asked   []string
 }
 
@@ -58,7 +59,11 @@ func (h *hand) look(e machine.Look) machine.Event {
 	l := machine.Looked{Epoch: e.Epoch, Ask: e.Ask}
 	for _, q := range e.Queries {
 		if q.Children {
-			l.Answers = append(l.Answers, machine.Listed{Path: q.Path, Names: h.names[q.Path]})
+			ev := machine.Listed{Path: q.Path, Names: h.names[q.Path]}
+			if h.refused[q.Path] {
+				ev = machine.Listed{Path: q.Path, Code: machine.Refused}
+			}
+			l.Answers = append(l.Answers, ev)
 			continue
 		}
 		s := machine.Seen{Path: q.Path, Exists: true, Data: []byte("0000000000 {}\n" + path.Base(q.Path) + strings.Repeat(" ", h.size))}
@@ -109,6 +114,19 @@ func TestABucketIsListedAgainWhenTheNextAppears(t *testing.T) {
 		return false
 	})
 	require.Equal(t, "deliver a-queue-0000000000", h.asked[len(h.asked)-1])
+}
+
+// A bucket whose claims may not be listed is passed over: which of its items are free is not known.
+func TestABucketWithoutItsClaimsIsPassedOver(t *testing.T) {
+	t.Parallel()
+	h := newHand(1)
+	h.names[root.Items()] = []string{"0-0000000000", "0-0000000001"}
+	h.names[root.Items()+"/0-0000000000"] = []string{"a-queue-0000000000"}
+	h.names[root.Items()+"/0-0000000001"] = []string{"b-queue-0000000000"}
+	h.refused = map[string]bool{root.Claims() + "/0-0000000000": true}
+	h.run(machine.EpochBegan{Epoch: 1, Trusted: true}, nil)
+	require.NotContains(t, h.asked, "a-queue-0000000000")
+	require.Equal(t, "deliver b-queue-0000000000", h.asked[len(h.asked)-1])
 }
 
 // Who loses tries others of the same listing, further and further behind, and looks again after

@@ -1,7 +1,6 @@
 package consume
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
@@ -23,7 +22,7 @@ type item struct {
 	after    int64  // of Nack: the pause
 	put      bool   // a Put is under way that settles it
 	doubt    bool   // the answer to a settlement was lost
-	idFreed  bool   // its id is free, or has never been
+	noID     bool   // no id has to be freed: it has none, or its znode is gone or cannot be deleted
 	alone    bool   // a settlement was refused, perhaps for it: it is settled behind the others, and alone
 }
 
@@ -36,9 +35,9 @@ type holdings struct {
 	wanted int              // how many it may have
 }
 
-// room is how many more items can be claimed. One that is being settled takes none: so the look for
-// the next goes in the same trip.
-func (h *holdings) room() int {
+// wants is how many more items can be claimed. One that is being settled takes none: so the look
+// for the next goes in the same trip.
+func (h *holdings) wants() int {
 	n := 0
 	for _, i := range h.held {
 		if i.how == 0 && !(h.cfg.Takes && i.received) {
@@ -69,7 +68,7 @@ func (h *holdings) handOut(i *item) {
 	i.no = h.last
 	h.items[i.no] = i
 	h.Emit(Deliver{
-		No: i.no, ID: cmp.Or(i.record.ID, i.at.GUID), Record: i.record, Priority: i.at.Bucket.Lane.Priority, Attempt: i.record.Attempts,
+		No: i.no, GUID: i.at.GUID, Owned: i.owned, Record: i.record, Priority: i.at.Bucket.Lane.Priority, Attempt: i.record.Attempts,
 		Epoch: h.Epoch(), Path: h.root.Claim(i.at.Bucket, i.at.Seq), Token: i.token, Item: i.at.Path(h.root), Version: i.version,
 	})
 }

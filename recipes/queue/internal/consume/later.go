@@ -2,6 +2,7 @@ package consume
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -9,35 +10,43 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// later is what a look shows of the items that are not due. Whoever looks moves what is. When the
-// next will be, the first and the second in line are woken.
+// later is what looks show of the items with a delay. Whoever looks moves those that are due. A
+// timer of the first in line, and of the second, goes off when the next will be.
 type later struct {
 	*base
 	now   int64 // the servers' clock has passed this
 	fresh bool  // it shows this, in this step
 	due   []layout.Item
-	next  int64 // when there may be more; 0: never
-	alarm int64 // for which a timer runs; 0: none does
+	first map[layout.Bucket]int64 // when the first item of a sealed bucket is due: it gets no more of them
+	next  int64                   // when there may be more; 0: never
+	alarm int64                   // for which a timer runs; 0: none does
 }
 
-// toList are the slots in which something may be due, and the one behind them.
-func (l *later) toList(slots []layout.Bucket) (some []layout.Bucket) {
-	for _, b := range slots {
-		if some = append(some, b); b.Lane.Slot > l.now || len(some) == slotsTogether {
+// toList are the buckets in which something may be due, and the next.
+func (l *later) toList(all []layout.Bucket) (some []layout.Bucket) {
+	for _, b := range all {
+		if l.first[b] > l.now {
+			continue
+		}
+		if some = append(some, b); b.Lane.Slot > l.now || len(some) == delayedTogether {
 			break
 		}
 	}
 	return some
 }
 
-// slotsTogether is how many slots a look lists.
-const slotsTogether = 64
+// delayedTogether is how many of them a look lists.
+const delayedTogether = 64
 
-// take takes in what is in some of the slots. Of the others it is known that nothing in them is due
-// before their time.
-func (l *later) take(slots, asked []layout.Bucket, answers []machine.Event) {
-	l.due, l.next = nil, 0
-	for _, b := range slots {
+// listed takes in what is in some of the buckets. In the others nothing is due before their time.
+func (l *later) listed(all, asked []layout.Bucket, answers []machine.Event) {
+	first := l.first
+	l.due, l.next, l.first = nil, 0, make(map[layout.Bucket]int64)
+	for k, b := range all {
+		sealed := k+1 < len(all) && all[k+1].Lane == b.Lane
+		if sealed {
+			l.first[b] = first[b]
+		}
 		n := slices.Index(asked, b)
 		ev := machine.Listed{}
 		if n >= 0 {
@@ -45,12 +54,18 @@ func (l *later) take(slots, asked []layout.Bucket, answers []machine.Event) {
 		}
 		switch {
 		case n < 0:
-			l.awaits(max(b.Lane.Slot, l.now+1000)) // there are many: a look a second, until those before are empty
+			at := max(b.Lane.Slot, l.first[b])
+			if len(asked) == delayedTogether { // there are many: a look a second, until all are listed
+				at = max(at, l.now+1000)
+			}
+			l.awaits(at)
 		case ev.Code == machine.NoNode:
 		case ev.Code != machine.Done:
 			l.skip(l.root.Bucket(b), ev.Err)
 		case len(ev.Names) > 0:
-			l.sort(b, ev.Names)
+			if due := l.sort(b, ev.Names); sealed {
+				l.first[b] = due
+			}
 		case b.Lane.Slot <= l.now:
 			l.tidy(machine.Op{Do: machine.Delete, Path: l.root.Bucket(b), Version: machine.Any})
 		default:
@@ -62,9 +77,12 @@ func (l *later) take(slots, asked []layout.Bucket, answers []machine.Event) {
 	})
 }
 
-func (l *later) sort(b layout.Bucket, names []string) {
+// sort takes in the items of a bucket. It returns when the first of them is due.
+func (l *later) sort(b layout.Bucket, names []string) (first int64) {
+	first = math.MaxInt64
 	for _, name := range names {
-		if due, ok := layout.DueOf(name); ok && due > l.now { // most are not taken apart
+		due, ok := layout.DueOf(name)
+		if first = min(first, due); ok && due > l.now { // most are not taken apart
 			l.awaits(due)
 			continue
 		}
@@ -77,6 +95,7 @@ func (l *later) sort(b layout.Bucket, names []string) {
 			l.due = append(l.due, i)
 		}
 	}
+	return first
 }
 
 func (l *later) awaits(due int64) {
@@ -106,19 +125,14 @@ func (l *later) await(wanted bool, behind int64) bool {
 		after := min(l.next-l.now, longest)
 		l.alarm = l.now + after
 		l.Ask(machine.Wake{After: after + behind}, k)
-	default:
-		l.tell()
+	default: // the answer tells the time, and nobody watches the data of line/
+		op := machine.Op{Do: machine.Set, Path: l.root.Line(), Version: machine.Any}
+		l.once(machine.Transact{Ops: []machine.Op{op}}, key{purpose: telling})
 	}
 	return false
 }
 
-// tell has the servers tell the time: nobody watches the data of line/.
-func (l *later) tell() {
-	op := machine.Op{Do: machine.Set, Path: l.root.Line(), Version: machine.Any}
-	l.once(machine.Transact{Ops: []machine.Op{op}}, key{purpose: telling})
-}
-
-// rang: what was waited for is due.
-func (l *later) rang() {
+// onAlarm: what was waited for is due.
+func (l *later) onAlarm() {
 	l.now, l.alarm, l.force = max(l.now, l.alarm), 0, true
 }

@@ -84,8 +84,8 @@ func (l *line) onStood(ev machine.Transacted) {
 	}
 }
 
-// take takes in who stands in line.
-func (l *line) take(names []string) {
+// listed takes in who stands in line.
+func (l *line) listed(names []string) {
 	path, before := "", -1
 	if n := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, l.cfg.GUID+"-") }); n >= 0 {
 		path = znode.Join(l.root.Line(), names[n])
@@ -112,7 +112,7 @@ func (l *line) take(names []string) {
 		l.ahead = append(l.ahead, paths[n])
 	}
 	if len(l.ahead) != before {
-		l.moved()
+		l.advanced()
 	}
 }
 
@@ -137,7 +137,7 @@ func (l *line) onHeard(ev machine.Seen) {
 // onCounted takes in who lives. The own name tells whether the others would hear of this one's end.
 func (l *line) onCounted(ev machine.Listed) {
 	if l.consumersArmed = l.ok(ev.Code, ev.Path, ev.Err); l.consumersArmed {
-		l.signed = slices.Contains(ev.Names, l.cfg.GUID)
+		l.registered = slices.Contains(ev.Names, l.cfg.GUID)
 	}
 }
 
@@ -153,7 +153,7 @@ func (l *line) onFired(path string) {
 		if n := slices.Index(l.ahead, path); n >= 0 {
 			l.ahead = slices.Delete(l.ahead, n, n+1)
 			delete(l.watched, path)
-			l.moved()
+			l.advanced()
 		}
 		return
 	}
@@ -168,7 +168,7 @@ func (l *line) onFired(path string) {
 	}
 }
 
-func (l *line) moved() {
+func (l *line) advanced() {
 	l.turn = arms
 	l.Cancel(key{purpose: lingering})
 }

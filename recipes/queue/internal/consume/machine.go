@@ -13,7 +13,7 @@ import (
 // Machine claims and settles the items of one consumer. The zero value is not usable: see [New].
 //
 // After each event it asks for whatever is missing: see proceed. One claim, one settlement and one
-// move are under way at a time, and of those that append to a queue, one.
+// move are under way at a time.
 type Machine struct {
 	*base
 	holdings holdings
@@ -21,17 +21,17 @@ type Machine struct {
 	search   search
 	later    later
 
-	candidates []*item // that were read, and are to be claimed
-	picked     []layout.Item
-	fetched    []layout.Item  // that are due
-	moving     bool           // they are being moved
-	apart      int            // so many are moved one at a time: one of them may be refused, and others with it
-	puts       map[uint64]put // under way, by number
-	lastPut    uint64
-	slots      []layout.Bucket // by the look under way
-	armed      bool            // the watches were, when the search began
-	asSecond   bool            // it began half a second after a ring
-	vain       bool            // the last search has shown nothing but what was claimed then: an Ack makes the place in line
+	candidates []*item         // that were read, and are to be claimed
+	picked     []layout.Item   // that are being read
+	fetched    []layout.Item   // that are due, and are read or moved now
+	moving     bool            // a producer has been asked to move them
+	singly     int             // the next so many are moved one at a time: one of them was refused, and others with it
+	puts       map[uint64]put  // under way, by number
+	lastPut    uint64          // the number given last
+	delayed    []layout.Bucket // of later/, that the look under way lists
+	armed      bool            // when the search began, the bell and consumers/ were watched
+	asSecond   bool            // the search began because the second in line had waited: a claim takes the first's place away
+	vain       bool            // by the last look nothing is free that this consumer has not claimed: an Ack joins the line, too
 
 	under   map[purpose]*txn // under way, or it is not known whether it was carried out
 	stopped bool
@@ -44,17 +44,15 @@ func New(cfg Config) machine.Machine {
 		base:     b,
 		holdings: holdings{base: b, items: make(map[uint64]*item), last: cfg.First, wanted: cfg.Prefetch},
 		line:     line{base: b},
-		search: search{
-			base: b, rng: rand.New(rand.NewPCG(cfg.Seed, 0)), window: 1, width: 1,
-		},
-		later: later{base: b}, under: make(map[purpose]*txn), puts: make(map[uint64]put),
+		search:   search{base: b, rng: rand.New(rand.NewPCG(cfg.Seed, 0)), window: 1, width: 1},
+		later:    later{base: b}, under: make(map[purpose]*txn), puts: make(map[uint64]put),
 	}
 }
 
 // Phase shows in the live tree.
 func (m *Machine) Phase() string {
 	switch {
-	case !m.signed:
+	case !m.registered:
 		return "offline"
 	case m.line.path == "":
 		return "busy"
@@ -106,7 +104,7 @@ func (m *Machine) onWoke(k key) {
 	case lingering:
 		m.line.turn = late
 	case waiting:
-		m.later.rang()
+		m.later.onAlarm()
 	case avoiding:
 		clear(m.avoided)
 		m.force = true
@@ -139,9 +137,9 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 	case machine.Transacted:
 		switch k.purpose {
 		case claiming, settling:
-			m.onSent(k.purpose, ev)
-		case signing:
-			m.onSigned(ev)
+			m.onTransacted(k.purpose, ev)
+		case registering:
+			m.onRegistered(ev)
 			m.force = m.search.buckets != nil
 		case mending:
 			if ev.Failed == 1 && ev.Code != machine.NodeExists || ev.Code == machine.Refused {
@@ -159,14 +157,13 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 
 // renew begins with nothing but what the application knows.
 func (m *Machine) renew() {
-	m.signed, m.candidates, m.vain, m.ensuring = false, nil, false, 0
+	m.registered, m.candidates, m.vain, m.moving, m.ensuring = false, nil, false, false, 0
 	clear(m.under)
 	m.line.bellArmed, m.line.consumersArmed = false, false
-	m.later.alarm, m.later.due, m.later.next = 0, nil, 0
+	m.later = later{base: m.base, now: m.later.now}
 	m.line.left()
 	m.search.drop()
 	m.search.begin()
-	m.moving = false
 	clear(m.puts)
 }
 
@@ -199,8 +196,8 @@ func (m *Machine) proceed() {
 			m.stop()
 		}
 	case m.busy(pausing), m.ensuring > 0:
-	case !m.signed && (!m.closing || m.busy(signing)):
-		m.sign()
+	case !m.registered && (!m.closing || m.busy(registering)):
+		m.register()
 	default:
 		if m.under[claiming] != nil && !m.busy(claiming) { // a pause has come between
 			m.resolve()
@@ -225,8 +222,8 @@ func (m *Machine) finish() {
 	case m.line.path != "":
 		m.Ask(machine.Remove{Path: m.line.path}, key{purpose: leaving})
 		m.line.left()
-	case m.signed:
-		m.signed = false
+	case m.registered:
+		m.registered = false
 		m.Ask(machine.Remove{Path: m.root.Consumer(m.cfg.GUID)}, key{purpose: leaving})
 	default:
 		m.stop()

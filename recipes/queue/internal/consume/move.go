@@ -25,16 +25,20 @@ func (m *Machine) begin(p put) {
 	m.Emit(p.Put)
 }
 
-// buries tells whether an item becomes a dead letter.
-func (m *Machine) buries(i *item) bool {
+// isDead tells whether an item becomes a dead letter.
+func (m *Machine) isDead(i *item) bool {
 	return m.holdings.exhausted(i.record.Attempts) && !m.avoided[string(m.cfg.Dead)] && !m.avoided[i.at.Path(m.root)]
 }
 
 // putAway has items that are held put elsewhere: dead letters, and what pauses. One that its
-// producer owns cannot be moved.
+// producer owns cannot be moved: it would outlive the producer. So it does not pause, and is
+// deleted in the place of becoming a dead letter.
 func (m *Machine) putAway() {
 	for _, i := range m.holdings.held {
-		dead := m.buries(i)
+		dead := m.isDead(i)
+		if i.how == Nack && dead && i.owned {
+			i.how = Ack
+		}
 		if i.how != Nack || i.put || !dead && (i.after == 0 || i.owned) {
 			continue
 		}
@@ -46,7 +50,7 @@ func (m *Machine) putAway() {
 		if dead {
 			p.Delay, p.Items[0].Attempts = 0, 0
 		}
-		if path, _ := m.root.ID(i.record.ID); dead && !i.idFreed {
+		if path, _ := m.root.ID(i.record.ID); dead && !i.noID {
 			p.With = append(p.With, machine.Op{Do: machine.Delete, Path: path, Version: machine.Any})
 		}
 		i.put = true
@@ -59,42 +63,46 @@ func gone(err error) bool {
 	return errors.Is(err, session.ErrNoNode) || errors.Is(err, session.ErrBadVersion)
 }
 
-// onPut: what was refused is passed over. An item that cannot pause goes back at once, and somebody
-// else may have it first.
+// onPut takes in what has become of an item that was put elsewhere. One that cannot pause goes back
+// at once, and somebody else may have it first.
 func (m *Machine) onPut(ev Answer) {
 	p, ok := m.puts[ev.No]
 	delete(m.puts, ev.No)
-	switch i := p.item; {
+	i, stays := p.item, errors.Is(ev.Err, session.ErrNotEmpty) // a stranger has made a child of it
+	switch {
 	case !ok:
+		return
 	case i == nil:
-		m.moving, m.force = false, true // what is left the next look shows
-		switch {
-		case ev.Err == nil || gone(ev.Err) || errors.Is(ev.Err, session.ErrUnknownOutcome):
-		case len(m.fetched) > 1: // nobody says for which of them it was
-			m.apart = len(m.fetched)
-		default:
-			m.skip(m.fetched[0].Path(m.root), ev.Err)
-		}
+		m.onMoved(ev.Err)
+		return
+	}
+	switch i.put = false; {
+	case ev.Err == nil:
+		m.holdings.end(i, nil)
+	case errors.Is(ev.Err, session.ErrUnknownOutcome): // it is put again: see unclaimed
+		i.doubt = true
+	case (gone(ev.Err) || stays) && p.Dead && !i.noID: // perhaps it was for its id
+		i.noID = true
+	case gone(ev.Err):
+		m.unclaimed(i, false)
 	default:
-		stays := errors.Is(ev.Err, session.ErrNotEmpty) // a stranger has made a child of it
-		i.put = false
-		switch {
-		case ev.Err == nil:
-			m.holdings.end(i, nil)
-		case errors.Is(ev.Err, session.ErrUnknownOutcome): // it is put again: see unclaimed
-			i.doubt = true
-		case (gone(ev.Err) || stays) && p.Dead && !i.idFreed: // perhaps it was for its id
-			i.idFreed = true
-		case gone(ev.Err):
-			m.unclaimed(i, false)
-		default:
-			i.after = 0
-			m.skip(i.at.Path(m.root), ev.Err)
-			if p.Dead && !stays {
-				m.skip(string(m.cfg.Dead), ev.Err)
-			}
-			m.holdings.unsettle(i, ev.Err)
+		i.after = 0
+		m.skip(i.at.Path(m.root), ev.Err)
+		if p.Dead && !stays {
+			m.skip(string(m.cfg.Dead), ev.Err)
 		}
+		m.holdings.unsettle(i, ev.Err)
+	}
+}
+
+// onMoved takes in whether what is due was moved. What is left the next look shows.
+func (m *Machine) onMoved(err error) {
+	switch m.moving, m.force = false, true; {
+	case err == nil || gone(err) || errors.Is(err, session.ErrUnknownOutcome):
+	case len(m.fetched) > 1: // nobody says for which of them it was
+		m.singly = len(m.fetched)
+	default:
+		m.skip(m.fetched[0].Path(m.root), err)
 	}
 }
 
@@ -105,10 +113,10 @@ func (m *Machine) move() {
 		return
 	}
 	n := min(len(m.later.due), mostItems)
-	if m.search.large || m.apart > 0 {
+	if m.search.large || m.singly > 0 {
 		n = 1
 	}
-	m.apart = max(m.apart-1, 0)
+	m.singly = max(m.singly-1, 0)
 	m.fetched, m.later.due = m.later.due[:n], nil // the next look shows the rest
 	m.Ask(machine.Look{Queries: m.search.queriesOf(m.fetched)}, key{purpose: fetching})
 }

@@ -102,7 +102,7 @@ func (p *producer) addition(r layout.Record, guid string, delay int64) tail.Addi
 	if delay > 0 {
 		at.Bucket.Lane, at.Due = layout.SlotOf(p.world.Now(), delay), p.world.Now()+delay
 	}
-	return tail.Addition{Lane: at.Bucket.Lane, Head: at.Head(), Data: r.Write()}
+	return tail.Addition{Lane: at.Bucket.Lane, Prefix: at.Prefix(), Data: r.Encode()}
 }
 
 func (p *producer) append(all []tail.Addition, with []machine.Op) {

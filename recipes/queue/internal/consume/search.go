@@ -20,15 +20,15 @@ const (
 // not tell sizes.
 const tooLarge = 32 << 10
 
-// search looks for free items. A look is one trip of reads, none older than the one before: first
-// the names of all buckets, and then what is in the first of those that the last look has named.
-// So what counts as searched was listed after the names.
+// search looks for free items. A look is one trip of reads, each no older than the one before it:
+// the names of all buckets, and then what is in the first buckets that the look before has named. A
+// search is over when all buckets that the last look has named were listed behind those names.
 type search struct {
 	*base
 	rng     *rand.Rand
 	names   [2][]string            // in items/ and in later/, by the last look
 	buckets []layout.Bucket        // the former, in order
-	slots   []layout.Bucket        // the latter
+	delayed []layout.Bucket        // the latter
 	asked   []layout.Bucket        // by the look under way
 	passed  map[layout.Bucket]bool // without a free item, by a look of this search
 	free    []place                // that were found and not tried yet, in order
@@ -54,12 +54,13 @@ func (s *search) drop() {
 	s.free, s.unended, s.losses = nil, false, 0
 }
 
-// queries are those of a look: the line, the buckets, and what is in the first of them.
-func (s *search) queries(slots []layout.Bucket) []machine.Query {
+// queries are those of a look: the line, the buckets, what is in some with a delay, and in the
+// first of the others.
+func (s *search) queries(delayed []layout.Bucket) []machine.Query {
 	all := []machine.Query{
 		{Path: s.root.Line(), Children: true}, {Path: s.root.Items(), Children: true}, {Path: s.root.Later(), Children: true},
 	}
-	for _, b := range slots {
+	for _, b := range delayed {
 		all = append(all, machine.Query{Path: s.root.Bucket(b), Children: true})
 	}
 	s.asked = nil
@@ -88,7 +89,7 @@ func (s *search) name(names [2][]string) {
 	}
 	clear(s.passed)
 	s.names = names
-	s.buckets, s.slots = parsed(names[0], layout.ParseBucket), parsed(names[1], layout.ParseSlot)
+	s.buckets, s.delayed = parsed(names[0], layout.ParseBucket), parsed(names[1], layout.ParseLater)
 }
 
 func parsed(names []string, parse func(string) (layout.Bucket, bool)) (all []layout.Bucket) {
@@ -101,9 +102,9 @@ func parsed(names []string, parse func(string) (layout.Bucket, bool)) (all []lay
 	return all
 }
 
-// take takes in what is in the buckets that were asked for. It returns those that can be deleted:
-// sealed and empty. Number 0 stays, where a first look finds it.
-func (s *search) take(answers []machine.Event) (sealed []layout.Bucket) {
+// listed takes in what is in the buckets that were asked for: of each its state, its claims and its
+// items. It returns those to be deleted: sealed and empty. Number 0 stays: see package layout.
+func (s *search) listed(answers []machine.Event) (sealed []layout.Bucket) {
 	s.drop()
 	need := 0
 	for _, b := range s.buckets {
@@ -124,6 +125,9 @@ func (s *search) take(answers []machine.Event) (sealed []layout.Bucket) {
 			if ev.Code != machine.Done && ev.Code != machine.NoNode {
 				s.skip(s.root.Bucket(b), ev.Err)
 			}
+		}
+		if s.passes(b) {
+			continue
 		}
 		if state.Exists && state.Stat.Version > 0 && items.Code == machine.Done && len(items.Names) == 0 && b.Number > 0 {
 			sealed = append(sealed, b)
@@ -202,7 +206,7 @@ func (s *search) opened(at []layout.Item, answers []machine.Event) (items []*ite
 			s.skip(ev.Path, errForeign)
 		default:
 			items = append(items, &item{
-				at: i, data: ev.Data, record: record, version: ev.Stat.Version, owned: ev.Stat.Owner != 0, idFreed: record.ID == "",
+				at: i, data: ev.Data, record: record, version: ev.Stat.Version, owned: ev.Stat.Owner != 0, noID: record.ID == "",
 			})
 		}
 	}

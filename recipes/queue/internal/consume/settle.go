@@ -36,7 +36,7 @@ func (m *Machine) settle() {
 	}
 	// Nothing was left at the last look: the place in line is made in the same trip, and the look
 	// behind it finds what has come meanwhile.
-	if acks && m.vain && m.line.path == "" && m.holdings.room() > 0 && !m.seeking() && len(m.candidates)+len(m.search.free) == 0 {
+	if acks && m.vain && m.line.path == "" && !m.line.doubt && m.holdings.wants() > 0 && !m.seeking() && len(m.candidates)+len(m.search.free) == 0 {
 		t.joins = true
 		t.add(m.line.join(), part{failed: func(machine.Code) { m.prepare() }})
 	}
@@ -55,7 +55,7 @@ func (m *Machine) settle() {
 		}
 		m.line.doubt = m.line.doubt || t.joins
 	}
-	t.forbidden = func(i *item, err error) {
+	t.refused = func(i *item, err error) {
 		m.holdings.unsettle(i, err)
 		m.pause()
 	}
@@ -69,28 +69,27 @@ func (m *Machine) settleItem(t *txn, i *item) {
 	case Ack:
 		op.Do = machine.Delete
 	case Return:
-		op.Do, op.Data = machine.Set, layout.Counted(i.data, i.record.Attempts-1)
+		op.Do, op.Data = machine.Set, layout.WithAttempts(i.data, i.record.Attempts-1)
 	}
 	t.add(op, part{item: i, failed: func(code machine.Code) { m.unclaimed(i, code == machine.NoNode) }})
 	claim := machine.Op{Do: machine.Delete, Path: m.root.Claim(i.at.Bucket, i.at.Seq), Version: machine.Any}
 	t.add(claim, part{item: i, failed: func(machine.Code) { m.unclaimed(i, false) }})
 	if i.how == Ack {
-		t.free(m.root, i)
+		t.freeID(m.root, i)
 	}
 }
 
-// unclaimed takes in that an item is not what this consumer has claimed any more. A claim is left
-// alone, also if its item is gone: the queue may have been deleted, and the claim be a rival's on
-// an item which has that number now. One that stands for nothing goes with the session.
+// unclaimed takes in that an item is not what this consumer has claimed any more. It does not
+// delete the claim, even if the item is gone: after a deleteall a rival may have one of the same
+// name. A claim without an item goes with its session.
 //
-// If the answer to a settlement was lost, this is how the next one finds that it was carried out.
-// Only of an Ack the item must be gone: if it is there, somebody has deleted the claim before.
+// A settlement whose answer was lost is sent again, and fails here if the first was carried out.
+// After an Ack the item must be gone then: if it is there, somebody has deleted the claim before.
 func (m *Machine) unclaimed(i *item, gone bool) {
-	switch {
-	case i.doubt && (gone || i.how != Ack):
-		m.force = true // a look under way may have been before it went back
+	m.force = true // a look under way may have been before it went back; for a claim deleted by hand nothing rings
+	if i.doubt && (gone || i.how != Ack) {
 		m.holdings.end(i, nil)
-	default:
+	} else {
 		m.holdings.end(i, session.ErrDeleted)
 	}
 }

@@ -202,6 +202,30 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
+// Many items have a long delay, and the slot that they share has begun: they do not hide one behind
+// them that is due before.
+func TestManyThatAreNotDueHideNothing(t *testing.T) {
+	t.Parallel()
+	w := quiet()
+	w.limit = 3
+	w.addProducer(0)
+	c := w.addConsumer(0, true)
+	w.producers[0].Tell(put{count: 1, delay: 83_000_000})
+	for range 70 {
+		w.producers[0].Tell(put{count: 3, delay: 24 * 60 * 60 * 1000})
+	}
+	held := func() []uint64 { return c.nos(func(*grip) bool { return true }) }
+	for len(held()) == 0 && w.Settle(1) == false { // until the first is due
+	}
+	c.receive(held()[0])
+	before := w.Now()
+	c.settle(held()[0], consume.Nack, 1000)
+	for len(held()) == 0 && w.Now() < before+10_000 && w.Settle(1) == false {
+	}
+	require.Len(t, held(), 1)
+	require.Equal(t, before+1000, w.Now())
+}
+
 // What a machine before this one was told of what is wanted does not count.
 func TestADemandOfTheFormerMachine(t *testing.T) {
 	t.Parallel()
@@ -239,6 +263,30 @@ func TestClosing(t *testing.T) {
 		r, _ := layout.ParseRecord(w.Data(path.Join(root.Items(), "0-0000000000", name)))
 		require.Equal(t, 1-n, r.Attempts)
 	}
+}
+
+// The answer to an Ack that has made a place in line is lost, and another item is acknowledged:
+// that makes no second place.
+func TestALostAnswerMakesNoSecondPlace(t *testing.T) {
+	t.Parallel()
+	w := quiet()
+	w.addProducer(0)
+	c := w.addConsumer(1, true)
+	w.put(t, put{count: 2})
+	nos := c.nos(func(*grip) bool { return true })
+	c.settle(nos[0], consume.Ack, 0)
+	for len(w.left()) == 2 {
+		w.Step()
+	}
+	c.actor.Disconnect()
+	c.settle(nos[1], consume.Ack, 0)
+	c.actor.Reconnect()
+	for len(w.left()) > 0 {
+		w.Step()
+	}
+	require.Len(t, w.Children(root.Line()), 1)
+	w.settle(t)
+	require.Len(t, w.Children(root.Line()), 1)
 }
 
 // The answer to an Ack that has made a place in line is lost, and the consumer closes: the place

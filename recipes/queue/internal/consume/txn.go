@@ -9,22 +9,22 @@ import (
 
 // txn is a transaction, and what follows from its answer.
 type txn struct {
-	ops       []machine.Op
-	parts     []part // of the same
-	items     []*item
-	size      int
-	joins     bool                     // it makes a place in line
-	done      func([]machine.Result)   // it was carried out
-	unknown   func()                   // its answer was lost
-	forbidden func(i *item, err error) // somebody has no right to do this with an item
+	ops     []machine.Op
+	parts   []part // of the same
+	items   []*item
+	size    int
+	joins   bool                     // it makes a place in line
+	done    func([]machine.Result)   // it was carried out
+	unknown func()                   // its answer was lost
+	refused func(i *item, err error) // ZooKeeper refuses this for an item
 }
 
 // part is what follows from the result of an operation.
 type part struct {
 	item    *item // that it is about; nil: none, or several
 	done    func(machine.Result)
-	failed  func(machine.Code) // because of this operation nothing was done
-	refused func(err error)    // so, and because of a right; nil: the item is forbidden
+	failed  func(machine.Code) // nothing was done since something is there or is not, or has another version
+	refused func(err error)    // nothing was done for any other reason: a right, a quota; nil: the item's transaction says
 }
 
 // mostItems and mostBytes bound a transaction; one item is always in it. So a consumer with a large
@@ -44,12 +44,12 @@ func (t *txn) fits(i *item) bool {
 	return len(t.items) == 0 || len(t.items) < mostItems && t.size+len(i.data) < mostBytes
 }
 
-// free frees an item's id.
-func (t *txn) free(root layout.Root, i *item) {
-	if !i.idFreed {
+// freeID frees an item's id.
+func (t *txn) freeID(root layout.Root, i *item) {
+	if !i.noID {
 		path, _ := root.ID(i.record.ID)
 		// It was deleted by hand, or a stranger has made a child of it, and it stays.
-		t.add(machine.Op{Do: machine.Delete, Path: path, Version: machine.Any}, part{failed: func(machine.Code) { i.idFreed = true }})
+		t.add(machine.Op{Do: machine.Delete, Path: path, Version: machine.Any}, part{failed: func(machine.Code) { i.noID = true }})
 	}
 }
 
@@ -59,7 +59,7 @@ func (m *Machine) send(t *txn, p purpose) {
 	m.Ask(machine.Transact{Ops: t.ops}, key{purpose: p})
 }
 
-func (m *Machine) onSent(p purpose, ev machine.Transacted) {
+func (m *Machine) onTransacted(p purpose, ev machine.Transacted) {
 	t := m.under[p]
 	delete(m.under, p)
 	if ev.Code == machine.Unknown {
@@ -87,25 +87,25 @@ func (m *Machine) onSent(p purpose, ev machine.Transacted) {
 	case refused && w.refused != nil:
 		w.refused(ev.Err)
 	case refused:
-		m.forbid(p, t, w.item, ev.Err)
+		m.refuse(p, t, w.item, ev.Err)
 	case w.failed != nil:
 		w.failed(ev.Code)
 	default: // a parent or the bell was deleted by hand
 		m.prepare()
 	}
-	m.found()
+	m.endSearch()
 }
 
-// forbid: somebody has no right to what was to be done with an item. Of several it is not always
-// told with which: then each is settled alone.
-func (m *Machine) forbid(p purpose, t *txn, which *item, err error) {
+// refuse takes in that ZooKeeper refuses what was to be done with an item. Of several it is not
+// always told with which: then each is settled alone.
+func (m *Machine) refuse(p purpose, t *txn, which *item, err error) {
 	for _, i := range t.items {
 		if which != nil && which != i {
 			continue
 		}
 		if i.alone = true; which == i || len(t.items) == 1 || p != settling {
 			m.skip(i.at.Path(m.root), err)
-			t.forbidden(i, err)
+			t.refused(i, err)
 		}
 	}
 }

@@ -21,17 +21,17 @@ const (
 type Lane struct {
 	Later    bool
 	Priority int   // unless Later
-	Slot     int64 // of a later lane: nothing in it is due before, in milliseconds of the servers' clock
+	Slot     int64 // of a later lane: the time from which on its items may be due, in milliseconds of the servers' clock
 }
 
-func (l Lane) head() string {
+func (l Lane) prefix() string {
 	if l.Later {
 		return strconv.FormatInt(l.Slot, 10) + "-"
 	}
 	return strconv.Itoa(l.Priority) + "-"
 }
 
-// Compare orders lanes of a kind: by priority, or by time.
+// Compare orders lanes of items by priority, and later lanes by time.
 func (l Lane) Compare(m Lane) int {
 	return cmp.Or(cmp.Compare(l.Slot, m.Slot), cmp.Compare(l.Priority, m.Priority))
 }
@@ -43,7 +43,7 @@ type Bucket struct {
 }
 
 // Name is that of the bucket's znode.
-func (b Bucket) Name() string { return fmt.Sprintf("%s%010d", b.Lane.head(), b.Number) }
+func (b Bucket) Name() string { return fmt.Sprintf("%s%010d", b.Lane.prefix(), b.Number) }
 
 // Compare orders buckets by lane and number.
 func (b Bucket) Compare(c Bucket) int {
@@ -60,9 +60,9 @@ func ParseBucket(name string) (Bucket, bool) {
 	})
 }
 
-// ParseSlot takes the name of a bucket of what is not due apart; false if no queue gives such a
+// ParseLater takes the name of a bucket of what is not due apart; false if no queue gives such a
 // name.
-func ParseSlot(name string) (Bucket, bool) {
+func ParseLater(name string) (Bucket, bool) {
 	return parseBucket(name, func(n int64) (Lane, bool) { return Lane{Later: true, Slot: n}, n >= 0 })
 }
 
@@ -77,8 +77,8 @@ func parseBucket(name string, lane func(n int64) (Lane, bool)) (Bucket, bool) {
 	return b, ok && b.Name() == name
 }
 
-// SlotOf is the lane of an item with a delay. Slots are the wider the longer the delay is: a few
-// hundred serve delays from a second to centuries, so that all of them can be listed.
+// SlotOf is the later lane of an item with a delay. The longer the delay, the wider the slot, up to
+// a quarter of it: so a few hundred serve delays from a second to centuries, and can be listed.
 func SlotOf(now, delay int64) Lane {
 	width := int64(1024)
 	for width < delay/8 {

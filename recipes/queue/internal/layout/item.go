@@ -18,8 +18,8 @@ type Item struct {
 	Due    int64 // of one in a later bucket: in milliseconds of the servers' clock
 }
 
-// Head is what the name of an item's znode begins with: the server appends the sequence number.
-func (i Item) Head() string {
+// Prefix is what the name of an item's znode begins with: the server appends the sequence number.
+func (i Item) Prefix() string {
 	if i.Bucket.Lane.Later {
 		return strconv.FormatInt(i.Due, 10) + "-" + i.GUID + "-"
 	}
@@ -27,7 +27,7 @@ func (i Item) Head() string {
 }
 
 // Name is that of the item's znode.
-func (i Item) Name() string { return fmt.Sprintf("%s%010d", i.Head(), i.Seq) }
+func (i Item) Name() string { return fmt.Sprintf("%s%010d", i.Prefix(), i.Seq) }
 
 // Path is that of the item's znode.
 func (i Item) Path(r Root) string { return znode.Join(r.Bucket(i.Bucket), i.Name()) }

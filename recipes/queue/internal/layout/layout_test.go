@@ -36,7 +36,7 @@ func TestNames(t *testing.T) {
 		"/q/later/1795286405120-0000000001/1795286405123-0f-2e-0000000001": {Bucket: layout.Bucket{Lane: layout.SlotOf(now, 5_000), Number: 1}, GUID: "0f-2e", Seq: 1, Due: layout.Due(now, 5_000)},
 	} {
 		require.Equal(t, path, i.Path("/q"))
-		parse := map[bool]func(string) (layout.Bucket, bool){false: layout.ParseBucket, true: layout.ParseSlot}
+		parse := map[bool]func(string) (layout.Bucket, bool){false: layout.ParseBucket, true: layout.ParseLater}
 		parses(t, i.Bucket, i.Bucket.Name(), parse[i.Bucket.Lane.Later])
 		parses(t, i, i.Name(), func(name string) (layout.Item, bool) { return layout.ParseItem(i.Bucket, name) })
 	}
@@ -48,16 +48,16 @@ func TestNames(t *testing.T) {
 func TestData(t *testing.T) {
 	t.Parallel()
 	r := layout.Record{Attempts: 2, About: layout.About{ID: "a b", Headers: []string{"k", "v\n"}, Priority: -3}, Body: []byte("x\ny")}
-	parses(t, r, r.Write(), layout.ParseRecord)
-	counted := layout.Counted(r.Write(), math.MaxInt32)
+	parses(t, r, r.Encode(), layout.ParseRecord)
+	counted := layout.WithAttempts(r.Encode(), math.MaxInt32)
 	r.Attempts = math.MaxInt32
-	require.Equal(t, r.Write(), counted)
+	require.Equal(t, r.Encode(), counted)
 	require.Equal(t, "v\n", r.Header("k"))
 	require.Empty(t, r.Header("v\n"))
 	parses(t, layout.Record{Body: []byte("x")}, []byte("0000000000 {}\nx"), layout.ParseRecord)
 	refuses(t, layout.ParseRecord, "", "\n", "0000000000\n", "000000000x {}\n", "-000000001 {}\n", "0000000000 {\n", `0000000000 {"headers":["x"]}`+"\n",
 		`0000000000 {"priority":10000}`+"\n", `0000000000 {"id":"a//b"}`+"\n", `0000000000 {"id":".."}`+"\n")
 	parses(t, layout.Size{Capacity: 10, Items: 3}, []byte("3 of 10"), layout.ParseSize)
-	require.Equal(t, "3 of 10", string(layout.Size{Capacity: 10, Items: 3}.Write()))
+	require.Equal(t, "3 of 10", string(layout.Size{Capacity: 10, Items: 3}.Encode()))
 	refuses(t, layout.ParseSize, "", "3", "-1 of 3", "1 of 0", "x of 3", "1 of 3 ")
 }

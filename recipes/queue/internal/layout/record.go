@@ -30,8 +30,8 @@ type About struct {
 // width is that of the attempts: a claim writes them anew, and must not make the data longer.
 const width = 10
 
-// Write makes the data of an item's znode.
-func (r Record) Write() []byte {
+// Encode makes the data of an item's znode.
+func (r Record) Encode() []byte {
 	about, _ := json.Marshal(r.About) //nolint:errchkjson // strings and a number: it does not fail
 	b := fmt.Appendf(make([]byte, 0, width+len(about)+2+len(r.Body)), "%0*d %s\n", width, r.Attempts, about)
 	return append(b, r.Body...)
@@ -54,8 +54,8 @@ func ParseRecord(data []byte) (Record, bool) {
 	return r, len(r.Headers)%2 == 0 && r.Priority >= MinPriority && r.Priority <= MaxPriority
 }
 
-// Counted are the data of an item's znode with another number of attempts.
-func Counted(data []byte, attempts int) []byte {
+// WithAttempts are the data of an item's znode with another number of attempts.
+func WithAttempts(data []byte, attempts int) []byte {
 	return append(fmt.Appendf(make([]byte, 0, len(data)), "%0*d", width, attempts), data[width:]...)
 }
 
@@ -78,8 +78,8 @@ type Size struct {
 	Items    int
 }
 
-// Write makes the data of [Root.Size].
-func (s Size) Write() []byte { return fmt.Appendf(nil, "%d of %d", s.Items, s.Capacity) }
+// Encode makes the data of [Root.Size].
+func (s Size) Encode() []byte { return fmt.Appendf(nil, "%d of %d", s.Items, s.Capacity) }
 
 // ParseSize reads them; false if no queue writes such data.
 func ParseSize(data []byte) (Size, bool) {

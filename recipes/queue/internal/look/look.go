@@ -32,7 +32,7 @@ type Entry struct {
 // buckets are those of what is delayed, or of what is not, in their order.
 func (q Queue) buckets(ctx context.Context, later bool, failed *error) []layout.Bucket {
 	if later {
-		return list(ctx, q, q.Root.Later(), layout.ParseSlot, layout.Bucket.Compare, failed)
+		return list(ctx, q, q.Root.Later(), layout.ParseLater, layout.Bucket.Compare, failed)
 	}
 	return list(ctx, q, q.Root.Items(), layout.ParseBucket, layout.Bucket.Compare, failed)
 }
@@ -102,8 +102,8 @@ func (q Queue) Len(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Room counts what takes room in a queue: whatever lies in its buckets, without listing them.
-func (q Queue) Room(ctx context.Context) (n int, err error) {
+// Count counts what a capacity limits: whatever lies in the buckets, without listing them.
+func (q Queue) Count(ctx context.Context) (n int, err error) {
 	err = q.Session.Sync(ctx, string(q.Root))
 	for _, b := range append(q.buckets(ctx, true, &err), q.buckets(ctx, false, &err)...) {
 		stat, _, failed := q.Session.Exists(ctx, q.Root.Bucket(b))

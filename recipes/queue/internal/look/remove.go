@@ -10,15 +10,15 @@ import (
 // Remove deletes the item with this id, whether it waits, is being processed or delayed. The error
 // is session.ErrNoNode if there is none.
 func (q Queue) Remove(ctx context.Context, id string) error {
-	return q.Take(ctx, id, func(_ Entry, removal []session.Op) error {
+	return q.RemoveWith(ctx, id, func(_ Entry, removal []session.Op) error {
 		_, err := q.Session.Multi(ctx, removal...)
 		return err
 	})
 }
 
-// Take has somebody delete an item, in one transaction with what else is to be done. One that moves
-// meanwhile is searched for again, and so is one of which the answer was lost.
-func (q Queue) Take(ctx context.Context, id string, transact func(e Entry, removal []session.Op) error) error {
+// RemoveWith deletes an item in a transaction that the caller sends. One that moves meanwhile is
+// searched for again, and so is one of which the answer was lost.
+func (q Queue) RemoveWith(ctx context.Context, id string, transact func(e Entry, removal []session.Op) error) error {
 	for lost := ""; ; {
 		e, err := q.find(ctx, id)
 		if lost != "" && (errors.Is(err, session.ErrNoNode) || err == nil && e.GUID != lost) {

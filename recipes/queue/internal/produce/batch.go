@@ -69,9 +69,9 @@ func (p *Producer) readReceipt(calls []*Call) error {
 	return err
 }
 
-// sign begins a transaction. One that moves items tells who counts that these may be in two places
-// for it, or in none.
-func (p *Producer) sign(data []byte, calls ...*Call) *batch {
+// newBatch begins a transaction. One that moves items sets later/: to those that count meanwhile
+// the items may seem to be in two places, or in none.
+func (p *Producer) newBatch(data []byte, calls ...*Call) *batch {
 	r, b := &p.receipt, &batch{calls: calls, data: data, alive: p.session.Status().SessionID}
 	if p.moves {
 		b.add(func(machine.Transacted) { p.makeBase() }, session.SetOp(p.root.Later(), nil, -1))
@@ -98,13 +98,13 @@ func (p *Producer) send(calls []*Call) error {
 	if calls[0].size > mostBytes { // and is alone
 		data = append(data, bytes.Repeat([]byte(" "), ballast)...) // whoever reads it takes no notice
 	}
-	b := p.sign(data, calls...)
+	b := p.newBatch(data, calls...)
 	if items > 0 {
-		p.take(b, items)
+		p.reserve(b, items)
 	}
 	first, parts := p.fill(b)
 	b.add(func(machine.Transacted) { p.makeBase() }, session.SetOp(p.root.Bell(), nil, -1))
-	p.alone = max(p.alone-1, 0)
+	p.singly = max(p.singly-1, 0)
 	results, err := p.write(b)
 	if results != nil {
 		if items > 0 {
@@ -125,7 +125,7 @@ func (p *Producer) choose(calls []*Call) (chosen []*Call, items int) {
 	size, ids := 0, make(map[string]bool)
 	for _, c := range calls {
 		shares := slices.ContainsFunc(c.Items, func(i layout.Record) bool { return ids[i.ID] })
-		apart := p.alone > 0 || size+c.size > mostBytes || shares
+		apart := p.singly > 0 || size+c.size > mostBytes || shares
 		if len(chosen) > 0 && apart || !p.size.fits(c, items) {
 			break
 		}
@@ -135,7 +135,7 @@ func (p *Producer) choose(calls []*Call) (chosen []*Call, items int) {
 		for _, i := range c.Items {
 			ids[i.ID] = i.ID != ""
 		}
-		chosen, items, size = append(chosen, c), items+c.room(), size+c.size
+		chosen, items, size = append(chosen, c), items+c.adds(), size+c.size
 	}
 	return chosen, items
 }
@@ -180,7 +180,7 @@ func (p *Producer) fill(b *batch) (first int, parts []tail.Part) {
 
 // transact carries something else out, before the next put. If that fails, somebody was faster.
 func (p *Producer) transact(ops ...session.Op) (done bool, err error) {
-	b := p.sign(p.receipt.data)
+	b := p.newBatch(p.receipt.data)
 	b.add(func(machine.Transacted) { p.tail.Forget() }, ops...)
 	results, err := p.write(b)
 	return results != nil, err
@@ -189,7 +189,7 @@ func (p *Producer) transact(ops ...session.Op) (done bool, err error) {
 // sync writes the receipt again as it is. That tells which of the calls were carried out, and the
 // servers' time, which is the beginning of their delays.
 func (p *Producer) sync(calls []*Call) error {
-	results, err := p.write(p.sign(p.receipt.data))
+	results, err := p.write(p.newBatch(p.receipt.data))
 	if results == nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (p *Producer) write(b *batch) ([]machine.Result, error) {
 	case len(b.calls) == 1:
 		b.calls[0].end(t.Err)
 	default: // nobody says for which of them it was
-		p.alone = len(b.calls)
+		p.singly = len(b.calls)
 	}
 	return nil, nil
 }

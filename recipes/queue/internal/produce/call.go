@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
@@ -31,7 +32,7 @@ type Call struct {
 	no    uint64
 	data  [][]byte // what is written of each
 	size  int
-	clock int64 // the servers' time when it waited already; 0: not known
+	clock int64 // a time of the servers' at which it waited: its delay begins there; 0: not known
 	state atomic.Int32
 	done  chan struct{}
 	err   error // once done is closed
@@ -57,7 +58,7 @@ func newCall(p *Producer, no uint64, put Put) *Call {
 	c := &Call{Put: put, by: p, no: no, done: make(chan struct{})}
 	guid := string(znode.NewGUID())
 	for n, i := range put.Items {
-		switch c.data = append(c.data, i.Write()); {
+		switch c.data = append(c.data, i.Encode()); {
 		case put.GUIDs != nil:
 		case len(put.Items) > 1:
 			c.GUIDs = append(c.GUIDs, fmt.Sprintf("%s-%d", guid, n+1))
@@ -73,10 +74,8 @@ func newCall(p *Producer, no uint64, put Put) *Call {
 // sent, they are not put, and the error is its cause; if it ends later, session.ErrUnknownOutcome
 // comes with that.
 func (c *Call) Wait(ctx context.Context) ([]string, error) {
-	select {
-	case <-c.done:
-	case <-ctx.Done():
-		c.end(context.Cause(ctx))
+	if err := notify.Wait(ctx, c.done); err != nil {
+		c.end(err)
 		<-c.done
 		c.by.mu.Lock()
 		defer c.by.mu.Unlock()
@@ -86,6 +85,15 @@ func (c *Call) Wait(ctx context.Context) ([]string, error) {
 		return nil, c.err
 	}
 	return c.GUIDs, nil
+}
+
+// Ended waits for what becomes of the call, and returns its error. If ctx ends first the error is
+// its cause, and the call goes on.
+func (c *Call) Ended(ctx context.Context) error {
+	if err := notify.Wait(ctx, c.done); err != nil {
+		return err
+	}
+	return c.err
 }
 
 // end ends a call, unless it is over.
@@ -110,15 +118,15 @@ func end(calls []*Call, err error) {
 	}
 }
 
-// room is how much it takes of a capacity.
-func (c *Call) room() int {
+// adds is how many items it adds to those that the capacity limits.
+func (c *Call) adds() int {
 	if c.Back {
 		return 0
 	}
 	return len(c.Items)
 }
 
-// asks tells whether it is to be asked what became of it, or what time it is.
+// asks tells whether a sync has to come first: to tell what became of it, or what time it is.
 func (c *Call) asks() bool { return c.state.Load() == sent || c.Delay > 0 && c.clock == 0 }
 
 // addition is the znode of its nth item.
@@ -127,5 +135,5 @@ func (c *Call) addition(n int) tail.Addition {
 	if c.Delay > 0 {
 		at.Bucket.Lane, at.Due = layout.SlotOf(c.clock, c.Delay), layout.Due(c.clock, c.Delay)
 	}
-	return tail.Addition{Lane: at.Bucket.Lane, Head: at.Head(), Data: c.data[n], Ephemeral: c.Ephemeral}
+	return tail.Addition{Lane: at.Bucket.Lane, Prefix: at.Prefix(), Data: c.data[n], Ephemeral: c.Ephemeral}
 }

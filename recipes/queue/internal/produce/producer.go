@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
@@ -32,9 +33,9 @@ type Producer struct {
 	receipt receipt
 	tail    *tail.Tail
 	size    size
-	listed  bool     // it knows something of its tail, or did
+	listed  bool     // a call's Names were used: they are older than what the producer has found out since
 	missing []string // paths to be made
-	alone   int      // so many calls are sent alone: one of them may be refused, and others with it
+	singly  int      // the next so many calls are sent one at a time: one of them was refused, and others with it
 }
 
 // New makes a producer that knows nothing yet. A capacity of 0 is none.
@@ -81,12 +82,7 @@ func (p *Producer) Close(ctx context.Context) error {
 	if idle == nil {
 		return nil
 	}
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return notify.Wait(ctx, idle)
 }
 
 func (p *Producer) work(idle chan struct{}) {
@@ -101,14 +97,20 @@ func (p *Producer) work(idle chan struct{}) {
 			races++
 			p.forget()
 			p.pause()
+		case errors.Is(err, session.ErrNoNode) && p.moves: // which would say that what is to be deleted is gone
+			p.forget()
+			end(calls, session.ErrUnknownOutcome)
 		default:
 			p.forget()
 			end(calls, err)
 		}
+		if calls[0].state.Load() == over {
+			races = 0
+		}
 	}
 }
 
-// mostRaces is how often what is missing is made again before the callers are told.
+// mostRaces is how often what is missing is made again for a put before the callers are told.
 const mostRaces = 10
 
 // pause lets a server that is overloaded, or somebody who deletes the queue, get on.
@@ -148,7 +150,8 @@ func (p *Producer) contained(calls []*Call) (err error) {
 	return p.step(calls)
 }
 
-// step does the first thing that is missing before the next transaction, or carries that out.
+// step does the first thing that is missing before the next transaction, or carries that out. Each
+// case relies on those above it.
 func (p *Producer) step(calls []*Call) error {
 	switch {
 	case !p.receipt.known && !p.moves:
@@ -164,7 +167,7 @@ func (p *Producer) step(calls []*Call) error {
 		p.listed = true
 	case !p.tail.Known():
 		return p.list()
-	case !slices.ContainsFunc(calls, func(c *Call) bool { return c.room() > 0 }):
+	case !slices.ContainsFunc(calls, func(c *Call) bool { return c.adds() > 0 }):
 	case !p.size.known:
 		return p.readSize()
 	case p.capacity > 0 && p.capacity != p.size.Capacity, !p.size.fits(calls[0], 0):

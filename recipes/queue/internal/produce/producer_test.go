@@ -3,6 +3,8 @@ package produce_test
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,5 +82,63 @@ func TestTheReceiptIsKept(t *testing.T) {
 			require.Len(t, children, 1)
 			t.Server.Expire(s.Status().SessionID)
 		}
+	})
+}
+
+// Each put finds the bell gone, and somebody deletes it again while it is made: that happens to one
+// put after the other, and to none of them too often.
+func TestRacesAreCountedForEachPut(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		var gone, again atomic.Bool
+		t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			switch {
+			case r.Op == zktest.OpMulti && gone.Swap(false):
+				require.NoError(t, t.Server.Delete(root.Bell()))
+				again.Store(true)
+			case r.Path == root.Bell() && (r.Op == zktest.OpCreate || r.Op == zktest.OpCreate2) && again.Load():
+				return zktest.Fail(zktest.ErrNoNode)
+			case r.Op == zktest.OpGetChildren2: // it looks again
+				again.Store(false)
+			}
+			return zktest.Pass
+		})
+		p := produce.New(t.Session(), root, 0)
+		var calls []*produce.Call
+		for range 15 {
+			large := of(strings.Repeat("x", 300_000)) // each is put alone
+			large.Then = func(error) { gone.Store(true) }
+			calls = append(calls, p.Begin(large))
+		}
+		for _, c := range calls {
+			_, err := c.Wait(bubble.Minute(t))
+			require.NoError(t, err)
+		}
+	})
+}
+
+// Somebody deletes a queue again and again while something is moved into it: that is not the
+// answer that what was to be moved is gone.
+func TestAQueueThatIsDeletedAgainAndAgainIsNotTheItemThatMoves(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		require.NoError(t, s.EnsurePath(bubble.Minute(t), "/item"))
+		p, move := produce.NewMover(s, root), of("a")
+		move.With = []session.Op{session.DeleteOp("/item", 0)}
+		heal := t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Path == root.Items() && (r.Op == zktest.OpCreate || r.Op == zktest.OpCreate2) {
+				return zktest.Fail(zktest.ErrNoNode)
+			}
+			return zktest.Pass
+		})
+		_, err := p.Begin(move).Wait(bubble.Minute(t))
+		require.ErrorIs(t, err, session.ErrUnknownOutcome)
+		require.NotErrorIs(t, err, session.ErrNoNode)
+		heal()
+		_, err = p.Begin(move).Wait(bubble.Minute(t))
+		require.NoError(t, err)
+		_, err = p.Begin(move).Wait(bubble.Minute(t))
+		require.ErrorIs(t, err, session.ErrNoNode)
 	})
 }

@@ -10,26 +10,26 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// size is what is believed of how much lies in the queue.
+// size is what the producer believes of the size of the queue.
 type size struct {
-	layout.Size // without a capacity: it has none
+	layout.Size // with a capacity of 0 the queue has none
 
-	known        bool // that
-	version      int32
-	itemsVersion int32 // that of items/, which was read before
+	known        bool  // it was read, and nothing has shown the contrary
+	version      int32 // of the znode
+	itemsVersion int32 // of items/, which was read before
 }
 
 func (s *size) fits(c *Call, beside int) bool {
-	return s.Capacity == 0 || c.Back || s.Items+beside+c.room() <= s.Capacity
+	return s.Capacity == 0 || c.Back || s.Items+beside+c.adds() <= s.Capacity
 }
 
-// take adds the operation by which items take room.
-func (p *Producer) take(b *batch, items int) {
+// reserve adds the operation that counts the items, or checks that there is no capacity.
+func (p *Producer) reserve(b *batch, items int) {
 	r, s := p.root, &p.size
 	op := session.CheckOp(r.Items(), s.itemsVersion)
 	if s.Capacity > 0 {
 		now := layout.Size{Capacity: s.Capacity, Items: s.Items + items}
-		op = session.SetOp(r.Size(), now.Write(), s.version)
+		op = session.SetOp(r.Size(), now.Encode(), s.version)
 	}
 	b.add(func(machine.Transacted) {
 		if s.known = false; s.Capacity == 0 {
@@ -51,7 +51,7 @@ func (p *Producer) list() error {
 			return err
 		}
 		if names[n] = all; n == 0 {
-			p.size = size{itemsVersion: stat.Version} // and is read behind that
+			p.size = size{itemsVersion: stat.Version} // the rest is read behind that
 		}
 	}
 	p.tail.Listed(names[0], names[1])
@@ -91,7 +91,7 @@ func (p *Producer) count(calls []*Call) error {
 	if err != nil {
 		return err
 	}
-	n, err := look.Queue{Session: p.session, Root: r}.Room(context.Background())
+	n, err := look.Queue{Session: p.session, Root: r}.Count(context.Background())
 	if err != nil {
 		return err
 	}
@@ -104,13 +104,13 @@ func (p *Producer) count(calls []*Call) error {
 			return layout.ErrCapacity
 		}
 		full := layout.Size{Capacity: p.capacity, Items: p.capacity}
-		_, err = p.transact(session.SetOp(r.Items(), nil, s.itemsVersion), session.CreateOp(r.Size(), full.Write()))
+		_, err = p.transact(session.SetOp(r.Items(), nil, s.itemsVersion), session.CreateOp(r.Size(), full.Encode()))
 		p.tail.Forget()
 		return err
 	}
 	op := session.CheckOp(r.Size(), s.version)
 	if n != s.Items { // what is right already stays: others may be counting
-		op = session.SetOp(r.Size(), layout.Size{Capacity: s.Capacity, Items: n}.Write(), s.version)
+		op = session.SetOp(r.Size(), layout.Size{Capacity: s.Capacity, Items: n}.Encode(), s.version)
 	}
 	if done, err := p.transact(op, session.CheckOp(r.Later(), later.Version)); !done {
 		return err

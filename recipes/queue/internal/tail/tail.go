@@ -20,7 +20,7 @@ const Usual = 500
 type Tail struct {
 	root  layout.Root
 	limit int
-	top   map[layout.Lane]int // the number behind each lane's highest; nil: not known
+	ends  map[layout.Lane]int // by the last listing: the number behind each lane's highest; nil: it is to be listed
 	lanes map[layout.Lane]*lane
 }
 
@@ -28,9 +28,9 @@ type Tail struct {
 type lane struct {
 	bucket    layout.Bucket
 	missing   bool // it is to be created
-	hasClaims bool // of the bucket to be created those exist: somebody deleted the bucket alone
+	hasClaims bool // the parent of its claims is there all the same: somebody has deleted the bucket alone
 	fill      int  // how many children it has had, as far as is known
-	sealed    int  // the highest number that is known to be sealed, or gone; -1 for none
+	sealed    int  // the highest number that is known to be sealed; -1: none is
 }
 
 // New knows nothing yet. A bucket is sealed when it has had limit znodes.
@@ -40,41 +40,41 @@ func New(root layout.Root, limit int) *Tail {
 
 // Known tells whether something can be appended. Otherwise [layout.Root.Items] and
 // [layout.Root.Later] have to be listed.
-func (t *Tail) Known() bool { return t.top != nil }
+func (t *Tail) Known() bool { return t.ends != nil }
 
 // Forget has them listed before anything else is appended.
-func (t *Tail) Forget() { t.top = nil }
+func (t *Tail) Forget() { t.ends = nil }
 
 // Listed takes in the names below [layout.Root.Items] and [layout.Root.Later].
 func (t *Tail) Listed(items, later []string) {
-	t.top = make(map[layout.Lane]int)
+	t.ends = make(map[layout.Lane]int)
 	for _, name := range items {
-		t.take(layout.ParseBucket(name))
+		t.saw(layout.ParseBucket(name))
 	}
 	for _, name := range later {
-		t.take(layout.ParseSlot(name))
+		t.saw(layout.ParseLater(name))
 	}
 	for _, n := range t.lanes {
-		n.look(t.top)
+		n.look(t.ends)
 	}
 }
 
-func (t *Tail) take(b layout.Bucket, ok bool) {
+func (t *Tail) saw(b layout.Bucket, ok bool) {
 	if ok {
-		t.top[b.Lane] = max(t.top[b.Lane], b.Number+1)
+		t.ends[b.Lane] = max(t.ends[b.Lane], b.Number+1)
 	}
 }
 
-// look takes in the numbers of a listing. A bucket that was there and is gone is not made
-// again: what is put into it then would come before what was put earlier.
-func (n *lane) look(top map[layout.Lane]int) {
-	was, end := n.bucket.Number, top[n.bucket.Lane]
-	if !n.missing && end <= was {
-		n.sealed = max(n.sealed, was)
+// look takes in the numbers of a listing. A bucket of items goes only when there is a higher one:
+// if the listing ends at or below one that there was, the queue is another one, and begins again.
+func (n *lane) look(ends map[layout.Lane]int) {
+	was, end := n.bucket.Number, ends[n.bucket.Lane]
+	if end <= n.sealed || end <= was && !n.missing {
+		n.sealed = -1
 	}
 	n.bucket.Number = max(end-1, n.sealed+1)
 	n.missing, n.hasClaims = n.bucket.Number >= end, false
-	if n.bucket.Number != was {
+	if n.bucket.Number != was || n.missing {
 		n.fill = 0
 	}
 }
@@ -82,7 +82,7 @@ func (n *lane) look(top map[layout.Lane]int) {
 func (t *Tail) of(l layout.Lane) *lane {
 	if t.lanes[l] == nil {
 		t.lanes[l] = &lane{bucket: layout.Bucket{Lane: l}, missing: true, sealed: -1}
-		t.lanes[l].look(t.top)
+		t.lanes[l].look(t.ends)
 	}
 	return t.lanes[l]
 }
@@ -90,7 +90,7 @@ func (t *Tail) of(l layout.Lane) *lane {
 // Addition is a znode to be appended.
 type Addition struct {
 	Lane      layout.Lane
-	Head      string // of its name
+	Prefix    string // of its name
 	Data      []byte
 	Ephemeral bool
 }
@@ -152,7 +152,7 @@ func (t *Tail) Append(all []Addition) (ops []machine.Op, parts []Part) {
 	for _, a := range all {
 		n := t.of(a.Lane)
 		op := machine.Op{Do: machine.Create, Data: a.Data, Sequential: true, Ephemeral: a.Ephemeral}
-		op.Path = znode.Join(t.root.Bucket(n.bucket), a.Head)
+		op.Path = znode.Join(t.root.Bucket(n.bucket), a.Prefix)
 		add(n, addition, op)
 	}
 	return ops, parts

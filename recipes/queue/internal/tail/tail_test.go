@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // appends are the operations that append one item, as a reader sees them.
 func appends(end *tail.Tail, l layout.Lane) (lines []string, parts []tail.Part) {
-	ops, parts := end.Append([]tail.Addition{{Lane: l, Head: "a-"}})
+	ops, parts := end.Append([]tail.Addition{{Lane: l, Prefix: "a-"}})
 	for _, op := range ops {
 		lines = append(lines, op.String())
 	}
@@ -60,8 +60,9 @@ func TestFailures(t *testing.T) {
 	}{
 		"sealed":                         {[]string{"0-0000000005"}, []string{"0-0000000006", "0-0000000005"}, 0, machine.BadVersion, false, "check /q/items/0-0000000006 v0"},
 		"sealed, and there is no next":   {[]string{"0-0000000005"}, []string{"0-0000000005"}, 0, machine.BadVersion, false, `create /q/items/0-0000000006 ""`},
-		"gone, and so are all":           {[]string{"0-0000000000"}, nil, 0, machine.NoNode, false, `create /q/items/0-0000000001 ""`},
-		"gone, and not the one before":   {[]string{"0-0000000005"}, []string{"0-0000000004"}, 0, machine.NoNode, false, `create /q/items/0-0000000006 ""`},
+		"gone, and so are all":           {[]string{"0-0000000005"}, nil, 0, machine.NoNode, false, `create /q/items/0-0000000000 ""`},
+		"sealed, and then all are gone":  {[]string{"0-0000000005"}, nil, 0, machine.BadVersion, false, `create /q/items/0-0000000000 ""`},
+		"gone, and it is another queue":  {[]string{"0-0000000005"}, []string{"0-0000000004"}, 0, machine.NoNode, false, "check /q/items/0-0000000004 v0"},
 		"gone, and there is a new one":   {[]string{"0-0000000007"}, []string{"0-0000000009"}, 0, machine.NoNode, false, "check /q/items/0-0000000009 v0"},
 		"made by somebody else":          {nil, []string{"0-0000000000"}, 0, machine.NodeExists, false, "check /q/items/0-0000000000 v0"},
 		"the parent of items is gone":    {nil, nil, 0, machine.NoNode, true, `create /q/items/0-0000000000 ""`},
