@@ -1,5 +1,7 @@
 package actors_test
 
+// An actor and its messages, from its spawning to its end.
+
 import (
 	"testing"
 	"testing/synctest"

@@ -1,5 +1,7 @@
 package actors
 
+// What the tests see of the inside.
+
 import "time"
 
 // Pauses returns the pauses that follow panics at these times; −1 where the actor is given up.

@@ -1,5 +1,7 @@
 package actors_test
 
+// What the logger hears of, and that nobody else does.
+
 import (
 	"bytes"
 	"context"

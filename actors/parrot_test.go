@@ -1,14 +1,19 @@
 package actors_test
 
+// What the tests have in common: an actor that does what it is told.
+
 import (
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/actors"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // say is a message: what the parrot is to do.
 type say func(p *parrot)

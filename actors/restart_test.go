@@ -1,7 +1,10 @@
 package actors_test
 
+// What becomes of an actor that fails, and of what is below it.
+
 import (
 	"errors"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,14 +14,40 @@ import (
 	"github.com/troupe-go/troupe/actors"
 )
 
-func TestAPanicMakesANewIncarnationAndKeepsWhatIsQueued(t *testing.T) {
+var errBoom = errors.New("boom")
+
+// failure is a way in which an actor fails, and what is said of it. An assertion of package testing
+// that fails inside an actor ends its goroutine.
+type failure struct {
+	do   func()
+	says string
+	is   bool // errBoom, as errors.Is finds
+}
+
+// eachFailure runs a test in a bubble for each way to fail.
+func eachFailure(t *testing.T, test func(t *testing.T, f failure)) {
+	t.Helper()
+	for name, f := range map[string]failure{
+		"an error": {func() { panic(errBoom) }, "boom", true}, "a word": {func() { panic("boom") }, "boom", false}, "Goexit": {runtime.Goexit, "Goexit", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { test(t, f) })
+		})
+	}
+}
+
+func TestAFailureMakesANewIncarnationAndKeepsWhatIsQueued(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	eachFailure(t, func(t *testing.T, f failure) {
 		var causes []error
 		sys := actors.New(fewRestarts)
-		ref := spawn(t, sys.Scope(), polly(func(cause error) { causes = append(causes, cause) }))
+		ref := spawn(t, sys.Scope(), polly(func(cause error) {
+			causes = append(causes, cause)
+			f.do()
+		}))
 		ref.Tell(func(p *parrot) { p.said = append(p.said, "before") })
-		ref.Tell(func(p *parrot) { panic("ouch") })
+		ref.Tell(func(*parrot) { f.do() })
 		for _, word := range []string{"a", "b", "c"} {
 			ref.Tell(func(p *parrot) { p.said = append(p.said, word) })
 		}
@@ -34,92 +63,74 @@ func TestAPanicMakesANewIncarnationAndKeepsWhatIsQueued(t *testing.T) {
 	})
 }
 
-func TestTooManyPanicsGiveUpThatOneActor(t *testing.T) {
+func TestTooManyFailuresGiveUpThatOneActor(t *testing.T) {
 	t.Parallel()
-	boom := errors.New("boom")
-	for name, value := range map[string]any{"an error": boom, "a word": "boom"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				var ended, causes []error
-				sys := actors.New(fewRestarts)
-				spec := polly(func(cause error) { causes = append(causes, cause) })
-				spec.Ended = func(cause error) { ended = append(ended, cause) }
-				sick, well := spawn(t, sys.Scope(), spec), spawn(t, sys.Scope(), polly(nil))
-				for range 6 {
-					sick.Tell(func(*parrot) { panic(value) })
-				}
-				began := time.Now()
-				<-sick.Done()
-				require.GreaterOrEqual(t, time.Since(began), (1+2+4)*time.Second/2)
-				require.LessOrEqual(t, time.Since(began), (1+2+4)*time.Second)
-				require.Len(t, ended, 1)
-				require.ErrorIs(t, ended[0], actors.ErrGivenUp)
-				require.ErrorContains(t, ended[0], "boom")
-				require.Equal(t, value == any(boom), errors.Is(ended[0], boom))
-				require.Equal(t, []error{actors.ErrRestarting, actors.ErrRestarting, actors.ErrRestarting, actors.ErrStopped}, causes)
-				require.False(t, sick.Tell(func(*parrot) {}))
-				require.Equal(t, 1, ask(t, well, incarnation), "nothing else is touched")
-				closeSystem(t, sys)
+	eachFailure(t, func(t *testing.T, f failure) {
+		var ended, causes []error
+		sys := actors.New(fewRestarts)
+		spec := polly(func(cause error) { causes = append(causes, cause) })
+		spec.Ended = func(cause error) {
+			ended = append(ended, cause)
+			f.do()
+		}
+		sick, well := spawn(t, sys.Scope(), spec), spawn(t, sys.Scope(), polly(nil))
+		for range 6 {
+			sick.Tell(func(*parrot) { f.do() })
+		}
+		began := time.Now()
+		<-sick.Done()
+		require.GreaterOrEqual(t, time.Since(began), (1+2+4)*time.Second/2)
+		require.LessOrEqual(t, time.Since(began), (1+2+4)*time.Second)
+		require.Len(t, ended, 1)
+		require.ErrorIs(t, ended[0], actors.ErrGivenUp)
+		require.ErrorContains(t, ended[0], f.says)
+		require.Equal(t, f.is, errors.Is(ended[0], errBoom))
+		require.Equal(t, []error{actors.ErrRestarting, actors.ErrRestarting, actors.ErrRestarting, actors.ErrStopped}, causes)
+		require.False(t, sick.Tell(func(*parrot) {}))
+		require.Equal(t, 1, ask(t, well, incarnation), "nothing else is touched")
+		closeSystem(t, sys)
+	})
+}
+
+// A New that fails is tried again after the same pauses, and given up if it always does.
+func TestAFailureInNewGoesThroughTheSameBackoff(t *testing.T) {
+	t.Parallel()
+	eachFailure(t, func(t *testing.T, f failure) {
+		sys := actors.New(fewRestarts)
+		for _, succeeds := range []int{4, 5} {
+			var made []time.Time
+			ended := make(chan error, 1)
+			ref := spawn(t, sys.Scope(), actors.Spec[say]{
+				New: func(self actors.Self[say]) actors.Receiver[say] {
+					made = append(made, time.Now())
+					if self.Incarnation() < succeeds {
+						f.do()
+					}
+					return &parrot{self: self}
+				},
+				Ended: func(cause error) { ended <- cause },
 			})
-		})
-	}
-}
-
-func TestAPanicInNewGoesThroughTheSameBackoff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var made []time.Time
-		sys := actors.New(fewRestarts)
-		ref := spawn(t, sys.Scope(), actors.Spec[say]{New: func(self actors.Self[say]) actors.Receiver[say] {
-			made = append(made, time.Now())
-			if self.Incarnation() < 4 {
-				panic("not yet")
+			if succeeds == 4 {
+				require.Equal(t, 4, ask(t, ref, incarnation))
+			} else {
+				err := <-ended
+				require.ErrorIs(t, err, actors.ErrGivenUp)
+				require.ErrorContains(t, err, f.says)
+				<-ref.Done()
+				require.False(t, ref.Tell(func(*parrot) {}))
+				require.Len(t, sys.Tree(), 1, "the first one")
 			}
-			return &parrot{self: self}
-		}})
-		require.Equal(t, 4, ask(t, ref, incarnation))
-		require.Len(t, made, 4)
-		for i, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
-			require.GreaterOrEqual(t, made[i+1].Sub(made[i]), pause/2)
-			require.LessOrEqual(t, made[i+1].Sub(made[i]), pause)
+			require.Len(t, made, 4)
+			for i, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+				require.GreaterOrEqual(t, made[i+1].Sub(made[i]), pause/2)
+				require.LessOrEqual(t, made[i+1].Sub(made[i]), pause)
+			}
 		}
 		closeSystem(t, sys)
 	})
 }
 
-func TestANewThatAlwaysPanicsIsGivenUp(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ended := make(chan error, 1)
-		sys := actors.New(fewRestarts)
-		spec := actors.Spec[say]{
-			New:   func(actors.Self[say]) actors.Receiver[say] { panic("never") },
-			Ended: func(cause error) { ended <- cause },
-		}
-		ref := spawn(t, sys.Scope(), spec)
-		require.ErrorIs(t, <-ended, actors.ErrGivenUp)
-		<-ref.Done()
-		closeSystem(t, sys)
-	})
-}
-
-func TestPanicsInStoppingAndEndedGoNoFurther(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		sys := actors.New(fewRestarts)
-		spec := polly(func(error) { panic("in Stopping") })
-		spec.Ended = func(error) { panic("in Ended") }
-		ref := spawn(t, sys.Scope(), spec)
-		ref.Tell(func(*parrot) { panic("in Receive") })
-		require.Equal(t, 2, ask(t, ref, incarnation))
-		ref.Stop()
-		<-ref.Done()
-		closeSystem(t, sys)
-	})
-}
-
-func TestWhatIsBelowAnActorEndsWithItsIncarnation(t *testing.T) {
+func TestWhatIsBelowAnActorEndsBeforeTheNextIncarnation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sys := actors.New(fewRestarts)
@@ -128,37 +139,25 @@ func TestWhatIsBelowAnActorEndsWithItsIncarnation(t *testing.T) {
 		friend := spawn(t, beside, polly(nil))
 		parent := spawn(t, sys.Scope(), polly(nil))
 		below := ask(t, parent, scope)
-		child := spawn(t, below, polly(nil))
+		slow := polly(nil)
+		slow.Ended = func(error) { time.Sleep(time.Hour) }
+		child := spawn(t, below, slow)
 		group, err := below.Group("nest", "group")
 		require.NoError(t, err)
 		grandchild := spawn(t, group, polly(nil))
 
+		began := time.Now()
 		parent.Tell(func(*parrot) { panic("x") })
-		<-child.Done()
 		<-grandchild.Done()
 		<-group.Done()
+		synctest.Wait()
 		_, err = actors.Spawn(below, polly(nil))
 		require.ErrorIs(t, err, actors.ErrStopped, "nothing is spawned between two incarnations")
 		require.Equal(t, 2, ask(t, parent, incarnation))
-		spawn(t, below, polly(nil))
-		require.Equal(t, 1, ask(t, friend, incarnation))
-		closeSystem(t, sys)
-	})
-}
-
-func TestTheNextIncarnationWaitsForWhatIsBelowToEnd(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		sys := actors.New(fewRestarts)
-		parent := spawn(t, sys.Scope(), polly(nil))
-		slow := polly(nil)
-		slow.Ended = func(error) { time.Sleep(time.Hour) }
-		child := spawn(t, ask(t, parent, scope), slow)
-		began := time.Now()
-		parent.Tell(func(*parrot) { panic("x") })
-		require.Equal(t, 2, ask(t, parent, incarnation))
 		require.Greater(t, time.Since(began), time.Hour)
 		<-child.Done()
+		spawn(t, below, polly(nil))
+		require.Equal(t, 1, ask(t, friend, incarnation))
 		closeSystem(t, sys)
 	})
 }

@@ -1,5 +1,7 @@
 package actors_test
 
+// The tree of actors: its order, how it ends, and what is seen of it.
+
 import (
 	"context"
 	"sync"

@@ -1,8 +1,8 @@
 // Package bench measures Troupe beside the bare requests, on a real server that the benchmarks
 // start themselves: `make bench`.
 //
-// Each benchmark runs three forms in turn, one cycle of each an iteration, so that the noise of the
-// machine falls on all of them alike:
+// A benchmark that compares runs its forms in turn, one cycle of each an iteration, so that the
+// noise of the machine falls on all of them alike. For locks and elections they are:
 //
 //   - troupe: the recipe, through its public face;
 //   - same: the requests that Troupe makes, issued bare on the same client library, in the same

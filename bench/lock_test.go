@@ -13,119 +13,114 @@ import (
 
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
-	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// form is one way to do a cycle. It says how long the part took that is measured.
-type form struct {
-	name  string
-	cycle func() time.Duration
-	spent time.Duration
-}
-
-// whole measures all of a cycle.
-func whole(cycle func()) func() time.Duration {
-	return func() time.Duration {
-		began := time.Now()
-		cycle()
-		return time.Since(began)
-	}
-}
-
-// compare runs the forms in turn and reports each one's time a cycle, the ratios, and what the
-// servers counted.
-func compare(b *testing.B, e *ensemble.Ensemble, forms ...*form) {
-	b.Helper()
-	for _, f := range forms {
-		f.cycle() // the first one makes parents and buffers
-	}
-	n := 0
-	for b.Loop() {
-		for _, f := range forms {
-			f.spent += f.cycle()
-		}
-		n++
-	}
-	b.StopTimer()
-	for _, f := range forms {
-		b.ReportMetric(float64(f.spent.Nanoseconds())/float64(n), f.name+"-ns/op")
-		const counted = 20
-		c := during(b, e, func() {
-			for range counted {
-				f.cycle()
-			}
-		})
-		b.ReportMetric(float64(c.requests)/counted, f.name+"-requests/op")
-		b.ReportMetric(float64(c.events)/counted, f.name+"-events/op")
-	}
-	for _, f := range forms[1:] {
-		b.ReportMetric(float64(f.spent)/float64(forms[0].spent), f.name+"/troupe")
-	}
-}
-
-func open(tb testing.TB, servers []string) *session.Session {
-	tb.Helper()
-	s, err := session.Open(tb.Context(), servers)
-	require.NoError(tb, err)
-	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		require.NoError(tb, s.Close(ctx))
-	})
-	return s
-}
+// cycles is for what is compared cycle by cycle.
+var cycles = share{"op", 1, 20}
 
 // BenchmarkUncontended is a lock taken and released, with nobody else in line.
 func BenchmarkUncontended(b *testing.B) {
-	servers, server := start(b)
-	l, err := lock.New(open(b, servers), dirFor(b, "troupe"))
+	e := ensemble.Start(b, 1)
+	l, err := lock.New(open(b, e.Servers()), pathFor(b, "troupe"))
 	require.NoError(b, err)
-	same, least := newRaw(b, servers, dirFor(b, "same")), newRaw(b, servers, dirFor(b, "least"))
+	same, least := newRaw(b, e.Servers(), pathFor(b, "same")), newRaw(b, e.Servers(), pathFor(b, "least"))
 	ctx := b.Context()
-	compare(b, server,
-		&form{name: "troupe", cycle: whole(func() {
+	compare(b, e, cycles,
+		&form{name: "troupe", cycle: timed(func() {
 			g, err := l.Lock(ctx)
 			require.NoError(b, err)
 			require.NoError(b, g.Release(ctx))
 		})},
-		&form{name: "same", cycle: whole(func() { same.same(b) })},
-		&form{name: "least", cycle: whole(func() { least.least(b) })},
+		&form{name: "same", cycle: timed(func() { same.same(b) })},
+		&form{name: "least", cycle: timed(func() { least.least(b) })},
 	)
 }
-
-const lineLength = 16
 
 // BenchmarkHandOver is a lock handed from one of 16 sessions to the next, while the one that had it
 // goes to the end of the line.
 func BenchmarkHandOver(b *testing.B) {
-	servers, server := start(b)
-	compare(b, server,
-		&form{name: "troupe", cycle: whole(troupeLine(b, servers))},
-		&form{name: "same", cycle: whole(rawLine(b, servers, true))},
-		&form{name: "least", cycle: whole(rawLine(b, servers, false))},
-	)
+	handedOver(b, true, func(servers []string) contender {
+		l, err := lock.New(open(b, servers), pathFor(b, "troupe"))
+		require.NoError(b, err)
+		return &locker{b: b, l: l}
+	})
 }
 
-func troupeLine(b *testing.B, servers []string) (handOver func()) {
-	ctx := b.Context()
-	var line []*lock.Lock
-	for range lineLength {
-		l, err := lock.New(open(b, servers), dirFor(b, "troupe"))
+// BenchmarkTakeOver is the time from a leader's resignation to the next one's term, and the least
+// is a deletion, a watch event and a listing.
+func BenchmarkTakeOver(b *testing.B) {
+	handedOver(b, false, func(servers []string) contender {
+		e, err := election.New(open(b, servers), pathFor(b, "troupe"))
 		require.NoError(b, err)
-		l.Acquire()
-		inLine(b, l)
-		line = append(line, l)
+		return &candidate{b, e}
+	})
+}
+
+// contender is one of a line, of Troupe's or bare.
+type contender interface {
+	queue() // takes a place, and returns when it waits there or holds
+	won()   // returns when it holds
+	leave() // gives up what it holds
+}
+
+// handedOver compares lines of 16 sessions. The former holder's way to the end of the line is
+// measured too, or not.
+func handedOver(b *testing.B, back bool, ours func(servers []string) contender) {
+	e := ensemble.Start(b, 1)
+	bare := func(form string) func(servers []string) contender {
+		return func(servers []string) contender {
+			return &waiter{raw: newRaw(b, servers, pathFor(b, form)), b: b, same: form == "same"}
+		}
 	}
+	var forms []*form
+	for _, f := range []struct {
+		name string
+		make func(servers []string) contender
+	}{{"troupe", ours}, {"same", bare("same")}, {"least", bare("least")}} {
+		var line []contender
+		for range 16 {
+			c := f.make(e.Servers())
+			c.queue()
+			line = append(line, c)
+		}
+		forms = append(forms, &form{name: f.name, cycle: handOver(line, back)})
+	}
+	compare(b, e, cycles, forms...)
+}
+
+func handOver(line []contender, back bool) func() time.Duration {
 	at := 0
-	grant := <-line[0].Acquired()
-	return func() {
-		require.NoError(b, grant.Release(ctx))
-		at = (at + 1) % lineLength
-		grant = <-line[at].Acquired()
-		inLine(b, line[(at+lineLength-1)%lineLength])
+	line[0].won()
+	return func() time.Duration {
+		began := time.Now()
+		before := line[at]
+		before.leave()
+		at = (at + 1) % len(line)
+		line[at].won()
+		took := time.Since(began)
+		before.queue()
+		if back {
+			took = time.Since(began)
+		}
+		return took
 	}
 }
+
+// locker is a contender for a lock.
+type locker struct {
+	b *testing.B
+	l *lock.Lock
+	g *lock.Grant
+}
+
+func (c *locker) queue() {
+	c.l.Acquire()
+	inLine(c.b, c.l)
+}
+
+func (c *locker) won()   { c.g = <-c.l.Acquired() }
+func (c *locker) leave() { require.NoError(c.b, c.g.Release(c.b.Context())) }
 
 // inLine waits until a lock stands in line with somebody ahead, or holds.
 func inLine(b *testing.B, l *lock.Lock) {
@@ -138,99 +133,34 @@ func inLine(b *testing.B, l *lock.Lock) {
 	}
 }
 
-func rawLine(b *testing.B, servers []string, same bool) (handOver func()) {
-	line := rawWaiters(b, servers, same)
-	at := 0
-	return func() {
-		before := line[at]
-		before.leave(b)
-		at = (at + 1) % lineLength
-		line[at].won(b)
-		before.queue(b, same)
-	}
+// candidate is a contender in an election.
+type candidate struct {
+	b *testing.B
+	e *election.Election
 }
 
-func rawWaiters(b *testing.B, servers []string, same bool) []*waiter {
-	form := map[bool]string{true: "same", false: "least"}[same]
-	var line []*waiter
-	for range lineLength {
-		w := &waiter{raw: newRaw(b, servers, dirFor(b, form))}
-		w.queue(b, same)
-		line = append(line, w)
-	}
-	return line
-}
-
-// BenchmarkTakeOver is the time from a leader's resignation to the next one's term, and the least
-// is a deletion, a watch event and a listing.
-func BenchmarkTakeOver(b *testing.B) {
-	servers, server := start(b)
-	compare(b, server,
-		&form{name: "troupe", cycle: troupeElection(b, servers)},
-		&form{name: "same", cycle: rawTakeOver(b, servers, true)},
-		&form{name: "least", cycle: rawTakeOver(b, servers, false)},
-	)
-}
-
-func troupeElection(b *testing.B, servers []string) (takeOver func() time.Duration) {
-	ctx := b.Context()
-	var candidates []*election.Election
-	for range lineLength {
-		e, err := election.New(open(b, servers), dirFor(b, "troupe"))
-		require.NoError(b, err)
-		e.Campaign()
-		waiting(b, e)
-		candidates = append(candidates, e)
-	}
-	at := 0
-	<-candidates[0].Leader()
-	return func() time.Duration {
-		before := candidates[at]
-		at = (at + 1) % lineLength
-		began := time.Now()
-		require.NoError(b, before.Resign(ctx))
-		<-candidates[at].Leader()
-		took := time.Since(began)
-		before.Campaign()
-		waiting(b, before)
-		return took
-	}
-}
-
-func rawTakeOver(b *testing.B, servers []string, same bool) (takeOver func() time.Duration) {
-	line := rawWaiters(b, servers, same)
-	at := 0
-	return func() time.Duration {
-		began := time.Now()
-		before := line[at]
-		before.leave(b)
-		at = (at + 1) % lineLength
-		line[at].won(b)
-		took := time.Since(began)
-		before.queue(b, same)
-		return took
-	}
-}
-
-func waiting(b *testing.B, e *election.Election) {
-	ctx, cancel := context.WithCancel(b.Context())
+func (c *candidate) queue() {
+	c.e.Campaign()
+	ctx, cancel := context.WithCancel(c.b.Context())
 	defer cancel()
-	for s := range e.Standing(ctx) {
+	for s := range c.e.Standing(ctx) {
 		if s.Phase == election.Leading || s.Phase == election.Waiting {
 			return
 		}
 	}
 }
 
+func (c *candidate) won()   { <-c.e.Leader() }
+func (c *candidate) leave() { require.NoError(c.b, c.e.Resign(c.b.Context())) }
+
 // BenchmarkWaitingLock is what a lock costs while it waits: bytes of memory, and goroutines. Ten
 // thousand of them wait in one process, a hundred on each of a hundred paths.
 func BenchmarkWaitingLock(b *testing.B) {
-	servers, _ := start(b)
-	s := open(b, servers)
+	s := open(b, ensemble.Start(b, 1).Servers())
 	const lines, each = 100, 100
 	paths := make([]string, lines)
 	for i := range paths {
-		paths[i] = fmt.Sprintf("%s/%d", dirFor(b, "waiting"), i)
+		paths[i] = fmt.Sprintf("%s/%d", pathFor(b, "waiting"), i)
 		holder, err := lock.New(s, paths[i])
 		require.NoError(b, err)
 		_, err = holder.Lock(b.Context())

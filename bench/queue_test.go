@@ -7,11 +7,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
@@ -38,14 +36,6 @@ func (p party) String() string {
 	return fmt.Sprintf("producers=%d/consumers=%d/each=%d", p.producers, p.consumers, p.each)
 }
 
-// flow is one way to move the items; it is told to begin once everything is connected, and returns
-// when all items are gone.
-type flow struct {
-	name  string
-	run   func()
-	spent time.Duration
-}
-
 // BenchmarkQueue moves items through a queue, on one server and on three, by plain Put and by
 // PutAll, acknowledged and at most once; and in the raw form with as many goroutines, which
 // creates, gets and deletes one item at a time, without a claim, and does not even list: its
@@ -56,42 +46,14 @@ func BenchmarkQueue(b *testing.B) {
 			b.Run(fmt.Sprintf("servers=%d/%v", servers, p), func(b *testing.B) {
 				e := ensemble.Start(b, servers)
 				adapting, fixed := queue.WithWorkers(p.each), queue.WithPrefetch(64)
-				compareFlows(b, e, []*flow{
-					{name: "raw", run: rawFlow(b, e, p)},
-					{name: "ack", run: p.flow(b, e, "ack", 1, adapting)},
-					{name: "ack64", run: p.flow(b, e, "ack64", 1, fixed)},
-					{name: "auto", run: p.flow(b, e, "auto", 1, adapting, queue.WithAutoAck())},
-					{name: "all", run: p.flow(b, e, "all", setSize, adapting)},
-					{name: "allauto", run: p.flow(b, e, "allauto", setSize, adapting, queue.WithAutoAck())},
-				})
+				compare(b, e, share{"item", *moved, 1},
+					&form{name: "raw", cycle: timed(rawFlow(b, e, p))},
+					&form{name: "ack", cycle: timed(p.flow(b, e, "ack", 1, adapting))},
+					&form{name: "ack64", cycle: timed(p.flow(b, e, "ack64", 1, fixed))},
+					&form{name: "auto", cycle: timed(p.flow(b, e, "auto", 1, adapting, queue.WithAutoAck()))},
+					&form{name: "all", cycle: timed(p.flow(b, e, "all", setSize, adapting))},
+					&form{name: "allauto", cycle: timed(p.flow(b, e, "allauto", setSize, adapting, queue.WithAutoAck()))})
 			})
-		}
-	}
-}
-
-// compareFlows runs them in turn, and reports what each does in comparison to the first.
-func compareFlows(b *testing.B, e *ensemble.Ensemble, flows []*flow) {
-	b.Helper()
-	for _, f := range flows {
-		f.run() // the first one makes parents and buffers
-	}
-	n := 0
-	for b.Loop() {
-		for _, f := range flows {
-			began := time.Now()
-			f.run()
-			f.spent += time.Since(began)
-		}
-		n++
-	}
-	b.StopTimer()
-	for _, f := range flows {
-		c := during(b, e, f.run)
-		b.ReportMetric(float64(c.requests)/float64(*moved), f.name+"-requests/item")
-		b.ReportMetric(float64(c.events)/float64(*moved), f.name+"-events/item")
-		b.ReportMetric(float64(n**moved)/f.spent.Seconds(), f.name+"-items/s")
-		if f != flows[0] {
-			b.ReportMetric(float64(flows[0].spent)/float64(f.spent), f.name+"/raw")
 		}
 	}
 }
@@ -116,7 +78,7 @@ func shared(processes, each, times int, do func(process int)) {
 // rawFlow moves items with the bare requests.
 func rawFlow(b *testing.B, e *ensemble.Ensemble, p party) func() {
 	b.Helper()
-	dir := queuePath(b, "raw")
+	dir := pathFor(b, "raw")
 	var clients []*raw
 	for range p.producers + p.consumers {
 		clients = append(clients, newRaw(b, e.Servers(), dir))
@@ -156,7 +118,7 @@ func (r *raw) consume(b *testing.B, path string) {
 // flow moves items through a queue, so many with each call.
 func (p party) flow(b *testing.B, e *ensemble.Ensemble, name string, together int, opts ...queue.ConsumeOption) func() {
 	b.Helper()
-	path := queuePath(b, name)
+	path := pathFor(b, name)
 	var queues []*queue.Queue
 	for range p.producers {
 		queues = append(queues, newQueue(b, e, path))
@@ -164,11 +126,20 @@ func (p party) flow(b *testing.B, e *ensemble.Ensemble, name string, together in
 	var left atomic.Int64
 	done := make(chan struct{}, 1)
 	for range p.consumers {
-		work(b, newQueue(b, e, path), p.each, func(*queue.Item) {
-			if left.Add(-1) == 0 {
-				done <- struct{}{}
-			}
-		}, opts...)
+		c, err := newQueue(b, e, path).Consume(opts...)
+		require.NoError(b, err)
+		for range p.each {
+			go func() { // ends with the consumer, which ends with its session
+				for i := range c.Items() {
+					if err := i.Ack(context.Background()); err != nil {
+						b.Error(err)
+					}
+					if left.Add(-1) == 0 {
+						done <- struct{}{}
+					}
+				}
+			}()
+		}
 	}
 	data := make([][]byte, together)
 	for n := range data {
@@ -189,27 +160,6 @@ func (p party) flow(b *testing.B, e *ensemble.Ensemble, name string, together in
 		})
 		<-done
 	}
-}
-
-// work receives items with some goroutines, acknowledges them, and tells of each.
-func work(b *testing.B, q *queue.Queue, workers int, done func(*queue.Item), opts ...queue.ConsumeOption) {
-	b.Helper()
-	c, err := q.Consume(opts...)
-	require.NoError(b, err)
-	for range workers {
-		go func() { // ends with the consumer, which ends with its session
-			for i := range c.Items() {
-				if err := i.Ack(context.Background()); err != nil {
-					b.Error(err)
-				}
-				done(i)
-			}
-		}()
-	}
-}
-
-func queuePath(b *testing.B, name string) string {
-	return "/bench-" + strings.NewReplacer("/", "-", "=", "").Replace(b.Name()) + "-" + name
 }
 
 // newQueue is a queue with a session of its own.

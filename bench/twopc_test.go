@@ -5,16 +5,15 @@ package bench_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 // BenchmarkTwoPhaseCommit is one transaction of n sites, from Begin until all have acknowledged, in
@@ -23,52 +22,11 @@ import (
 func BenchmarkTwoPhaseCommit(b *testing.B) {
 	for _, n := range []int{1, 2, 4, 8, 16, 32} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			servers, server := start(b)
-			deciding := map[string]*participants{
-				"coordinator": newParticipants(b, servers, "coordinator", n), "peers": newParticipants(b, servers, "peers", n, twopc.WithPeerDecision()),
-			}
-			for _, p := range deciding {
-				p.commit() // the first one makes parents
-			}
-			spent, rounds := map[string]time.Duration{}, 0
-			for b.Loop() {
-				for name, p := range deciding {
-					began := time.Now()
-					p.commit()
-					spent[name] += time.Since(began)
-				}
-				rounds++
-			}
-			b.StopTimer()
-			for name, p := range deciding {
-				const counted = 20
-				c := during(b, server, func() {
-					for range counted {
-						p.commit()
-					}
-				})
-				b.ReportMetric(float64(spent[name].Nanoseconds())/float64(rounds), name+"-ns/op")
-				b.ReportMetric(float64(c.requests)/counted, name+"-requests/op")
-				b.ReportMetric(float64(c.events)/counted, name+"-events/op")
-			}
+			e := ensemble.Start(b, 1)
+			coordinator, peers := newParticipants(b, e.Servers(), "coordinator", n), newParticipants(b, e.Servers(), "peers", n, twopc.WithPeerDecision())
+			compare(b, e, cycles, &form{name: "coordinator", cycle: timed(coordinator.commit)}, &form{name: "peers", cycle: timed(peers.commit)})
 		})
 	}
-}
-
-// BenchmarkTwoPhaseCommitThroughput is many transactions at once of one coordinator, with two
-// sites.
-func BenchmarkTwoPhaseCommitThroughput(b *testing.B) {
-	servers, _ := start(b)
-	p := newParticipants(b, servers, "many", 2)
-	p.commit()
-	b.SetParallelism(32)
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			p.commit()
-		}
-	})
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "transactions/s")
 }
 
 // participants is a coordinator and its sites, which agree to everything.
@@ -82,7 +40,7 @@ type participants struct {
 
 func newParticipants(b *testing.B, servers []string, name string, n int, form ...twopc.Option) *participants {
 	b.Helper()
-	path := dirFor(b, strings.ReplaceAll(b.Name(), "/", "-")+"-"+name)
+	path := pathFor(b, name)
 	c, err := twopc.NewCoordinator(open(b, servers), path, form...)
 	require.NoError(b, err)
 	p := &participants{b: b, c: c}

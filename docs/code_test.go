@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -83,6 +84,25 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			_, err := os.Stat(filepath.Join(filepath.Dir(page), m[1]))
 			require.NoError(t, err, "%s links to %s", page, m[1])
 		}
+	}
+}
+
+var (
+	cited    = regexp.MustCompile("`(Test\\w+)`")
+	declared = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+)
+
+// TestTheTestsThatProofNamesExist: also those that its table says to catch a mutant.
+func TestTheTestsThatProofNamesExist(t *testing.T) {
+	t.Parallel()
+	all := make(map[string]bool)
+	for _, file := range files(t, ".go") {
+		for _, m := range declared.FindAllStringSubmatch(read(t, file), -1) {
+			all[m[1]] = true
+		}
+	}
+	for _, m := range cited.FindAllStringSubmatch(read(t, "proof.md"), -1) {
+		assert.True(t, all[m[1]], m[1])
 	}
 }
 

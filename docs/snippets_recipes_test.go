@@ -1,6 +1,6 @@
 package docs_test
 
-// The code of the pages of recipes but locks and elections, as they print it.
+// The code of the pages of semaphores, shared locks, transactions and queues, as they print it.
 
 import (
 	"context"
@@ -12,148 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/troupe-go/troupe/recipes/barrier"
-	"github.com/troupe-go/troupe/recipes/config"
-	"github.com/troupe-go/troupe/recipes/group"
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
-	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
-
-// That of docs/recipes/barrier.md.
-func migrates(ctx context.Context, sess *session.Session, migrate func() error) error {
-	gate, err := barrier.New(sess, "/gates/migration")
-	if err != nil {
-		return err
-	}
-	if err := gate.Raise(ctx); err != nil { // from now on Wait blocks
-		return err
-	}
-	if err := migrate(); err != nil {
-		return err
-	}
-	return gate.Lower(ctx) // and now it returns
-}
-
-func TestBarrier(t *testing.T) {
-	t.Parallel()
-	sess := open(t, zktest.Start(t))
-	require.NoError(t, migrates(t.Context(), sess, func() error {
-		gate, err := barrier.New(sess, "/gates/migration")
-		require.NoError(t, err)
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		require.Error(t, gate.Wait(ctx))
-		return nil
-	}))
-}
-
-// That of docs/recipes/double-barrier.md.
-func computes(ctx context.Context, sess *session.Session, hostname string, compute func(ctx context.Context, round int64, members []string)) error {
-	rounds, err := barrier.NewDouble(sess, "/rounds/batch", 3, barrier.WithID(hostname))
-	if err != nil {
-		return err
-	}
-	defer rounds.Close(ctx)
-
-	for {
-		passage, err := rounds.Enter(ctx) // returns when three have arrived
-		if err != nil {
-			return err
-		}
-		compute(passage.Context(), passage.Round(), passage.Members())
-		if err := passage.Leave(ctx); err != nil { // returns when all three are done
-			return err
-		}
-	}
-}
-
-func TestDoubleBarrier(t *testing.T) {
-	t.Parallel()
-	srv := zktest.Start(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var all errgroup.Group
-	for _, name := range []string{"a", "b", "c"} {
-		sess := open(t, srv)
-		all.Go(func() error {
-			rounds := 0
-			return computes(ctx, sess, name, func(_ context.Context, _ int64, members []string) {
-				if rounds++; rounds == 3 && len(members) == 3 && name == "a" {
-					cancel()
-				}
-			})
-		})
-	}
-	require.ErrorIs(t, all.Wait(), context.Canceled)
-}
-
-// Limits is the configuration of docs/recipes/config.md.
-type Limits struct{ Rate int }
-
-func follows(ctx context.Context, sess *session.Session, apply func(Limits) error) error {
-	limits, err := config.Open(ctx, sess, "/app/limits", config.JSON[Limits]())
-	if err != nil {
-		return err
-	}
-	defer limits.Close(ctx)
-
-	_, err = limits.Update(ctx, func(l Limits) (Limits, error) { // compare-and-set
-		l.Rate += 100
-		return l, nil
-	})
-	if err != nil {
-		return err
-	}
-	for now := range limits.Observe(ctx) { // the current state, then each newer one
-		if err := apply(now.Value); err != nil {
-			return err
-		}
-	}
-	return context.Cause(ctx)
-}
-
-func TestConfig(t *testing.T) {
-	t.Parallel()
-	sess := open(t, zktest.Start(t))
-	err := follows(t.Context(), sess, func(l Limits) error {
-		if l.Rate == 100 {
-			return errEnough
-		}
-		return nil
-	})
-	require.ErrorIs(t, err, errEnough)
-}
-
-// That of docs/recipes/naming.md.
-func names(ctx context.Context, sess *session.Session, connect func(value []byte) error) error {
-	names, err := naming.New(sess, "/names")
-	if err != nil {
-		return err
-	}
-	if err := names.Bind(ctx, "db/orders/primary", []byte("10.0.0.7:5432")); err != nil {
-		return err
-	}
-	for b := range names.Observe(ctx, "db/orders/primary") { // the current binding, then each newer one
-		if err := connect(b.Value); err != nil {
-			return err
-		}
-	}
-	return context.Cause(ctx)
-}
-
-func TestNaming(t *testing.T) {
-	t.Parallel()
-	sess := open(t, zktest.Start(t))
-	err := names(t.Context(), sess, func(value []byte) error {
-		require.Equal(t, "10.0.0.7:5432", string(value))
-		return errEnough
-	})
-	require.ErrorIs(t, err, errEnough)
-}
 
 // That of docs/recipes/semaphore.md.
 func encodes(ctx context.Context, sess *session.Session, encode func(ctx context.Context) error) error {
@@ -201,7 +66,7 @@ func shares(ctx context.Context, sess *session.Session, show func(ctx context.Co
 
 func TestSharedLocks(t *testing.T) {
 	t.Parallel()
-	sess := open(t, zktest.Start(t))
+	sess := bubble.Open(t, zktest.Start(t).Servers())
 	shown := 0
 	show := func(ctx context.Context) error {
 		shown++
@@ -286,7 +151,7 @@ func TestTwoPhaseCommit(t *testing.T) {
 	outcomes := make(chan twopc.Outcome, 2)
 	var all errgroup.Group
 	for _, site := range []string{"ledger", "stock"} {
-		sess := open(t, srv)
+		sess := bubble.Open(t, srv.Servers())
 		all.Go(func() error {
 			go func() { // ends with the test
 				<-ctx.Done()
@@ -295,7 +160,7 @@ func TestTwoPhaseCommit(t *testing.T) {
 			return takesPart(ctx, sess, site, func(string, []byte) error { return nil }, func(_ string, o twopc.Outcome) { outcomes <- o })
 		})
 	}
-	require.NoError(t, pays(t.Context(), open(t, srv), []byte("an order"), func(_ string, o twopc.Outcome) error {
+	require.NoError(t, pays(t.Context(), bubble.Open(t, srv.Servers()), []byte("an order"), func(_ string, o twopc.Outcome) error {
 		require.Equal(t, twopc.Committed, o)
 		return nil
 	}))
@@ -352,39 +217,4 @@ func TestQueue(t *testing.T) {
 	require.ErrorIs(t, err, session.ErrClosed)
 	require.Equal(t, 3, times)
 	require.NoError(t, <-closed)
-}
-
-// That of docs/recipes/group.md.
-func balances(ctx context.Context, sess *session.Session, hostname string, address []byte, rebalance func(joined, left []group.Member) error) error {
-	workers, err := group.New(sess, "/groups/workers")
-	if err != nil {
-		return err
-	}
-	me, err := workers.Join(group.Member{ID: hostname, Data: address})
-	if err != nil {
-		return err
-	}
-	defer me.Leave(ctx)
-
-	var last group.View
-	for view := range workers.Observe(ctx) {
-		change := group.Diff(last, view)
-		if err := rebalance(change.Joined, change.Left); err != nil {
-			return err
-		}
-		last = view
-	}
-	return context.Cause(ctx)
-}
-
-func TestGroup(t *testing.T) {
-	t.Parallel()
-	sess := open(t, zktest.Start(t))
-	err := balances(t.Context(), sess, "a", []byte("10.0.0.7"), func(joined, _ []group.Member) error {
-		if len(joined) == 1 && joined[0].ID == "a" {
-			return errEnough
-		}
-		return nil
-	})
-	require.ErrorIs(t, err, errEnough)
 }

@@ -1,13 +1,12 @@
 package docs_test
 
-// The code of README.md and of the pages, as they print it. Each function is run by the test below
-// it.
+// The code of README.md and of the pages, as they print it, where no package's example has it. Each
+// function is run by the test below it.
 
 import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,9 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/election"
-	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -61,7 +60,7 @@ func TestReadme(t *testing.T) {
 func TestReadmeLeadsOnceAtATime(t *testing.T) {
 	t.Parallel()
 	srv := zktest.Start(t)
-	other := open(t, srv)
+	other := bubble.Open(t, srv.Servers())
 	ctx, cancel := context.WithCancel(t.Context())
 	var running, together, terms atomic.Int32
 	err := bill(ctx, srv.Servers(), func(ctx context.Context, _ int64) {
@@ -120,7 +119,7 @@ func closeWithin(c interface {
 
 func TestChannels(t *testing.T) {
 	t.Parallel()
-	sess := open(t, zktest.Start(t))
+	sess := bubble.Open(t, zktest.Start(t).Servers())
 	ctx, cancel := context.WithCancel(t.Context())
 	err := selects(ctx, sess, slog.New(slog.DiscardHandler), func(context.Context, int64) { cancel() })
 	require.ErrorIs(t, err, context.Canceled)
@@ -159,7 +158,7 @@ func handsOver(ctx context.Context, leader *election.Election, term *election.Te
 func TestElection(t *testing.T) {
 	t.Parallel()
 	srv := zktest.Start(t)
-	sess := open(t, srv)
+	sess := bubble.Open(t, srv.Servers())
 	_, err := sess.Create(t.Context(), "/services/billing/epoch", nil, session.Parents())
 	require.NoError(t, err)
 	err = leads(t.Context(), sess, []byte("1"), 0, func(context.Context, int64) error { return errEnough })
@@ -172,7 +171,7 @@ func TestElection(t *testing.T) {
 	require.NoError(t, err)
 	term, err := first.Lead(t.Context())
 	require.NoError(t, err)
-	last, err := election.New(open(t, srv), "/e", election.WithID("last"))
+	last, err := election.New(bubble.Open(t, srv.Servers()), "/e", election.WithID("last"))
 	require.NoError(t, err)
 	last.Campaign()
 	for s := range last.Standing(t.Context()) {
@@ -182,57 +181,6 @@ func TestElection(t *testing.T) {
 	}
 	require.NoError(t, handsOver(t.Context(), first, term))
 	require.Greater(t, (<-last.Leader()).Token(), term.Token())
-}
-
-// That of docs/recipes/lock.md.
-func locks(ctx context.Context, sess *session.Session, data []byte, version int32) error {
-	orders, err := lock.New(sess, "/locks/orders")
-	if err != nil {
-		return err
-	}
-	defer orders.Close(ctx)
-
-	err = orders.Do(ctx, func(ctx context.Context, g *lock.Grant) error {
-		// ctx ends when the grant does. The write is refused unless the grant stands.
-		_, err := g.Commit(ctx, session.SetOp("/orders/state", data, version))
-		return err
-	})
-	return err
-}
-
-// That of docs/recipes/multi-lock.md.
-func transfer(ctx context.Context, alice, bob, ledger *lock.Lock, data []byte) error {
-	m, err := lock.NewMulti(alice, bob, ledger) // any locks, in any order
-	if err != nil {
-		return err
-	}
-	return m.Do(ctx, func(ctx context.Context, g *lock.MultiGrant) error {
-		// ctx ends when any of the three does. The write happens only while all three stand.
-		_, err := g.Commit(ctx, session.SetOp("/transfer", data, -1))
-		return err
-	})
-}
-
-func TestLocks(t *testing.T) {
-	t.Parallel()
-	sess := open(t, zktest.Start(t))
-	for _, path := range []string{"/orders/state", "/transfer"} {
-		_, err := sess.Create(t.Context(), path, nil, session.Parents())
-		require.NoError(t, err)
-	}
-	require.NoError(t, locks(t.Context(), sess, []byte("x"), 0))
-	var all []*lock.Lock
-	for _, path := range []string{"/locks/a", "/locks/b", "/locks/ledger"} {
-		l, err := lock.New(sess, path)
-		require.NoError(t, err)
-		all = append(all, l)
-	}
-	require.NoError(t, transfer(t.Context(), all[1], all[0], all[2], []byte("y")))
-	for path, want := range map[string]string{"/orders/state": "x", "/transfer": "y"} {
-		data, _, err := sess.Get(t.Context(), path)
-		require.NoError(t, err)
-		require.Equal(t, want, string(data))
-	}
 }
 
 // The lock's page: access.
@@ -251,61 +199,8 @@ func TestPrivate(t *testing.T) {
 	require.NoError(t, err)
 	g, err := l.Lock(t.Context())
 	require.NoError(t, err)
-	require.ErrorIs(t, open(t, srv).Delete(t.Context(), g.Path(), -1), session.ErrNoAuth)
+	require.ErrorIs(t, bubble.Open(t, srv.Servers()).Delete(t.Context(), g.Path(), -1), session.ErrNoAuth)
 	require.NoError(t, g.Session().Close(t.Context()))
-}
-
-// That of docs/recipes/simple-lock.md.
-func controls(ctx context.Context, sess *session.Session, data []byte) (*lock.Grant, error) {
-	controller, err := lock.New(sess, "/controller", lock.WithLayout(lock.Simple), lock.WithData(data))
-	if err != nil {
-		return nil, err
-	}
-	return controller.Lock(ctx)
-}
-
-func TestSimpleLock(t *testing.T) {
-	t.Parallel()
-	sess := open(t, zktest.Start(t))
-	grant, err := controls(t.Context(), sess, []byte("broker 1"))
-	require.NoError(t, err)
-	_, exists, err := sess.Exists(t.Context(), "/controller")
-	require.NoError(t, err)
-	require.True(t, exists)
-	require.NoError(t, grant.Release(t.Context()))
-}
-
-// That of docs/recipes/fence.md.
-func fenced(req *http.Request, grant *lock.Grant, gate *fence.Gate) error {
-	// The holder sends its sequencer along.
-	req.Header.Set("Sequencer", grant.Sequencer().String())
-
-	// The receiver checks it.
-	q, err := fence.Parse(req.Header.Get("Sequencer"))
-	if err != nil {
-		return err
-	}
-	if err := gate.Admit(q); err != nil { // a fence.Gate beside the data it guards
-		return err // fence.ErrFenced: a newer holder was here
-	}
-	return nil
-}
-
-func TestFence(t *testing.T) {
-	t.Parallel()
-	sess := open(t, zktest.Start(t))
-	l, err := lock.New(sess, "/l")
-	require.NoError(t, err)
-	old, err := l.Lock(t.Context())
-	require.NoError(t, err)
-	require.NoError(t, old.Release(t.Context()))
-	grant, err := l.Lock(t.Context())
-	require.NoError(t, err)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/", nil)
-	require.NoError(t, err)
-	var gate fence.Gate
-	require.NoError(t, fenced(req, grant, &gate))
-	require.ErrorIs(t, fenced(req, old, &gate), fence.ErrFenced)
 }
 
 // Those of docs/testing.md that no other package has.
@@ -320,7 +215,7 @@ func TestTesting(t *testing.T) {
 		}
 		return zktest.Pass
 	})()
-	sess := open(t, server)
+	sess := bubble.Open(t, server.Servers())
 	require.NoError(t, sess.EnsurePath(t.Context(), "/a/b"))
 }
 
@@ -332,17 +227,4 @@ func TestTestingOnRealServers(t *testing.T) {
 	require.NoError(t, err)
 	heal()
 	require.NoError(t, sess.Close(t.Context()))
-}
-
-// open connects a session that is closed with the test.
-func open(t *testing.T, srv *zktest.Server) *session.Session {
-	t.Helper()
-	sess, err := session.Open(t.Context(), srv.Servers())
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		require.NoError(t, sess.Close(ctx))
-	})
-	return sess
 }

@@ -57,8 +57,6 @@ var stories = map[string]string{
 	"transfer":      `all 60 transfers are in both ledgers or in none, and no money was lost`,
 }
 
-const limit = 2 * time.Minute // for one example on a busy machine
-
 func TestEveryExampleHasAStoryAndALine(t *testing.T) {
 	t.Parallel()
 	mains, err := filepath.Glob("*/main.go")
@@ -104,20 +102,10 @@ func TestExamplesOnARealServer(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-func TestWrongArguments(t *testing.T) {
-	tier.Real(t)
-	require.NoError(t, programs())
-	for name := range stories {
-		out, err := exec.Command(filepath.Join(scratch, name), "-nonsense").CombinedOutput()
-		require.Error(t, err, name)
-		require.Contains(t, string(out), "nonsense")
-	}
-}
-
 // tell runs an example to its end.
 func tell(t *testing.T, program, story string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // on a busy machine
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.WaitDelay = time.Second

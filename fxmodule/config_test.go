@@ -1,5 +1,7 @@
 package fxmodule_test
 
+// Config: what is valid, how it is read, and that its secret is written nowhere.
+
 import (
 	"encoding/json"
 	"fmt"

@@ -1,136 +1,178 @@
 package fxmodule_test
 
+// Consume: what becomes of items, of work that panics, and of work in hand at a stop.
+
 import (
 	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel/metric"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/fxmodule"
 	"github.com/troupe-go/troupe/internal/bubble"
-	"github.com/troupe-go/troupe/recipes/barrier"
-	"github.com/troupe-go/troupe/recipes/config"
-	"github.com/troupe-go/troupe/recipes/group"
-	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/recipes/queue"
-	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 )
 
-// fill opens a session of its own and puts items into a queue.
-func fill(t *testing.T, servers []string, items ...string) *queue.Queue {
-	t.Helper()
-	s, err := session.Open(bubble.Minute(t), servers)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
-	q, err := queue.New(s, "/q")
-	require.NoError(t, err)
-	for _, item := range items {
-		_, err := q.Put(bubble.Minute(t), []byte(item))
-		require.NoError(t, err)
-	}
-	return q
-}
-
-func TestConsume(t *testing.T) {
-	t.Parallel()
-	srv, cfg := servers(t)
-	q := fill(t, srv.Servers(), "a", "b", "c", "d")
-	reader := sdkmetric.NewManualReader()
-	done := make(chan string, 10)
-	a := app(t, cfg, fx.Provide(func() metric.MeterProvider { return sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)) }),
-		fxmodule.Queue("jobs", "/q"),
-		fxmodule.Consume("jobs", 2, func(_ context.Context, i *queue.Item) error {
-			if string(i.Data()) == "b" && i.Attempt() == 1 {
-				return errors.New("not in the mood")
-			}
-			done <- fmt.Sprintf("%s%d", i.Data(), i.Attempt())
-			return nil
-		}))
-	var got []string
-	for range 4 {
-		got = append(got, bubble.Within(t, time.Minute, done))
-	}
-	require.ElementsMatch(t, []string{"a1", "b2", "c1", "d1"}, got)
-	require.NoError(t, a.Stop(bubble.Minute(t)))
-	left, err := q.Len(bubble.Minute(t))
-	require.NoError(t, err)
-	require.Zero(t, left)
-	require.InDelta(t, 5, collect(t, reader)["troupe.queue.duration"], 0)
-	require.Equal(t, map[string]int64{"acknowledged": 4, "returned": 1}, outcomes(t, reader))
-}
-
-// TestOutcomes: what is lost, and what is taken for good, is counted as what it is.
+// What becomes of an item, and of what is taken for good, is counted as what it is.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	srv, cfg := servers(t)
-	q := fill(t, srv.Servers(), "good", "bad")
-	reader := sdkmetric.NewManualReader()
+	other := bubble.Open(t, srv.Servers())
+	put(t, other, "/auto", "good", "bad")
+	meters, reader := metered()
 	var s *session.Session
-	begun, done := make(chan struct{}), make(chan struct{}, 2)
-	meters := fx.Provide(func() metric.MeterProvider { return sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)) })
-	a := app(t, cfg, meters, fxmodule.Queue("jobs", "/q"),
-		fxmodule.Consume("jobs", 1, func(_ context.Context, i *queue.Item) error {
-			defer func() { done <- struct{}{} }()
+	done := make(chan string, 10)
+	a := app(t, cfg, meters, fx.Populate(&s), fxmodule.Queue("jobs", "/q"), fxmodule.Queue("auto", "/auto"),
+		fxmodule.Consume("auto", 1, func(_ context.Context, i *queue.Item) error {
+			defer func() { done <- string(i.Data()) }()
 			if string(i.Data()) == "bad" {
 				return errors.New("no good")
 			}
 			return nil
-		}, queue.WithAutoAck()))
-	bubble.Within(t, time.Minute, done)
-	bubble.Within(t, time.Minute, done)
-	require.NoError(t, a.Stop(bubble.Minute(t)))
-	require.Equal(t, map[string]int64{"done": 1, "failed": 1}, outcomes(t, reader))
-
-	_, err := q.Put(bubble.Minute(t), []byte("lost"))
-	require.NoError(t, err)
-	reader = sdkmetric.NewManualReader()
-	a = app(t, fx.Supply(fxmodule.Default(srv.Servers()...)), meters, fx.Populate(&s), fxmodule.Queue("jobs", "/q"),
-		fxmodule.Consume("jobs", 1, func(ctx context.Context, i *queue.Item) error {
-			if i.Attempt() == 1 {
-				close(begun)
-				<-ctx.Done() // its session ends
-			} else {
-				done <- struct{}{}
+		}, queue.WithAutoAck()),
+		fxmodule.Consume("jobs", 2, func(ctx context.Context, i *queue.Item) error {
+			switch what := string(i.Data()); {
+			case i.Attempt() == 1 && what == "returned":
+				return errors.New("not in the mood")
+			case i.Attempt() == 1 && what == "lost":
+				srv.Expire(s.Status().SessionID)
+				<-ctx.Done()
+				return nil
+			default:
+				done <- fmt.Sprint(what, i.Attempt())
+				return nil
 			}
-			return nil
 		}))
-	bubble.Within(t, time.Minute, begun)
-	srv.Expire(s.Status().SessionID)
-	bubble.Within(t, time.Minute, done)
-	require.NoError(t, a.Stop(bubble.Minute(t)))
-	require.Equal(t, map[string]int64{"lost": 1, "acknowledged": 1}, outcomes(t, reader))
-}
-
-// outcomes are what troupe.queue.items counted.
-func outcomes(t *testing.T, reader sdkmetric.Reader) map[string]int64 {
-	t.Helper()
-	var all metricdata.ResourceMetrics
-	require.NoError(t, reader.Collect(context.Background(), &all))
-	counted := map[string]int64{}
-	for _, scope := range all.ScopeMetrics {
-		for _, m := range scope.Metrics {
-			if m.Name != "troupe.queue.items" {
-				continue
-			}
-			sum, isSum := m.Data.(metricdata.Sum[int64])
-			require.True(t, isSum)
-			for _, p := range sum.DataPoints {
-				outcome, named := p.Attributes.Value("outcome")
-				require.True(t, named)
-				counted[outcome.AsString()] += p.Value
-			}
+	var got []string
+	await := func(n int) {
+		for range n {
+			got = append(got, bubble.Within(t, time.Minute, done))
 		}
 	}
-	return counted
+	await(2)
+	q := put(t, other, "/q", "a", "returned", "b")
+	await(3)
+	require.Eventually(t, func() bool { return length(t, q) == 0 }, time.Minute, time.Millisecond)
+	put(t, other, "/q", "lost")
+	await(1)
+	require.ElementsMatch(t, []string{"good", "bad", "a1", "returned2", "b1", "lost2"}, got)
+	require.NoError(t, a.Stop(bubble.Minute(t)))
+	require.Zero(t, length(t, q))
+	require.InDelta(t, 8, collect(t, reader)["troupe.queue.duration"], 0)
+	require.Equal(t, map[string]int64{"done": 1, "failed": 1, "acknowledged": 4, "returned": 1, "lost": 1}, outcomes(t, reader))
+}
+
+// Consume works on n items at once, however many these are, and claims no more than it works on.
+func TestConsumeWorksOnNAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const n = 40
+		var s *session.Session
+		var now atomic.Int32
+		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}), fx.Populate(&s), fxmodule.Queue("jobs", "/q"),
+			fxmodule.Consume("jobs", n, func(context.Context, *queue.Item) error {
+				if now.Add(1) > n {
+					t.Error("more than n at once")
+				}
+				time.Sleep(time.Second)
+				now.Add(-1)
+				return nil
+			}))
+		q := put(t, s, "/q", make([]string, 2*n)...)
+		time.Sleep(500 * time.Millisecond)
+		require.EqualValues(t, n, now.Load())
+		free, err := queue.New(s, "/q")
+		require.NoError(t, err)
+		i, err := free.Take(bubble.Minute(t))
+		require.NoError(t, err, "what is not worked on is there for others")
+		require.NoError(t, i.Ack(bubble.Minute(t)))
+		time.Sleep(time.Minute)
+		require.Zero(t, length(t, q))
+		require.NoError(t, a.Stop(bubble.Minute(t)))
+	})
+}
+
+// doubled is a pause of a second, doubled with each attempt, without chance.
+func doubled() queue.Option {
+	return queue.WithBackoff(func(attempt int) time.Duration { return time.Second << (attempt - 1) })
+}
+
+// A job that panics costs its item an attempt and a pause, a longer one each time, and nothing
+// else: at last it is among the dead letters.
+func TestAJobThatPanics(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		meters, reader := metered()
+		logs, log := logged()
+		var s *session.Session
+		at := make(chan time.Duration, 10)
+		begun := time.Now()
+		done := make(chan string, 10)
+		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}), logs, fx.Populate(&s),
+			meters,
+			fxmodule.Queue("jobs", "/q", queue.WithMaxAttempts(3), queue.WithDeadLetters("/dead"), doubled()),
+			fxmodule.Consume("jobs", 2, func(_ context.Context, i *queue.Item) error {
+				if string(i.Data()) == "bad" {
+					at <- time.Since(begun).Round(time.Second / 10)
+					panic("out of paper")
+				}
+				done <- string(i.Data())
+				return nil
+			}))
+		put(t, s, "/q", "bad", "good", "better", "best")
+		for range 3 {
+			bubble.Within(t, time.Minute, done)
+		}
+		require.Less(t, time.Since(begun), time.Second, "the others do not wait for it")
+		time.Sleep(time.Minute)
+		require.Len(t, at, 3)
+		require.Equal(t, []time.Duration{0, time.Second, 3 * time.Second}, []time.Duration{<-at, <-at, <-at})
+		letters, err := put(t, s, "/dead").Take(bubble.Minute(t))
+		require.NoError(t, err)
+		require.Equal(t, "bad", string(letters.Data()))
+		require.NoError(t, letters.Ack(bubble.Minute(t)))
+		require.Equal(t, map[string]int64{"panicked": 3, "acknowledged": 3}, outcomes(t, reader))
+		require.Contains(t, log.String(), "out of paper")
+		require.Contains(t, log.String(), "consume_test.go", "its stack")
+		require.NoError(t, a.Stop(bubble.Minute(t)))
+	})
+}
+
+// A stop does not wait for the pause of an item. Under queue.WithAutoAck nothing goes back.
+func TestAStopEndsThePause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var s *session.Session
+		var q *queue.Queue
+		meters, reader := metered()
+		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}), fx.Populate(&s),
+			meters,
+			fxmodule.Queue("jobs", "/q", doubled()), fxmodule.Queue("odd", "/odd"),
+			fx.Invoke(func(lc fx.Lifecycle) {
+				lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
+					n, err := q.Len(ctx)
+					require.Equal(t, 1, n)
+					return err
+				}})
+			}),
+			fxmodule.Consume("jobs", 1, func(context.Context, *queue.Item) error { panic("out of paper") }),
+			fxmodule.Consume("odd", 1, func(context.Context, *queue.Item) error { panic("out of ink") }, queue.WithAutoAck()))
+		q = put(t, s, "/q", "bad")
+		odd := put(t, s, "/odd", "bad")
+		time.Sleep(16 * time.Second)
+		require.Zero(t, length(t, odd))
+		begun := time.Now()
+		require.NoError(t, a.Stop(bubble.Minute(t)))
+		require.Less(t, time.Since(begun), time.Second)
+		require.Equal(t, map[string]int64{"panicked": 6}, outcomes(t, reader))
+	})
 }
 
 // TestAStopFinishesTheWorkInHand: what a worker has is finished and acknowledged, and what none has
@@ -138,7 +180,7 @@ func outcomes(t *testing.T, reader sdkmetric.Reader) map[string]int64 {
 func TestAStopFinishesTheWorkInHand(t *testing.T) {
 	t.Parallel()
 	srv, cfg := servers(t)
-	q := fill(t, srv.Servers(), "a", "b", "c")
+	q := put(t, bubble.Open(t, srv.Servers()), "/q", "a", "b", "c")
 	begun, finish := make(chan struct{}, 3), make(chan struct{})
 	var finished atomic.Int32
 	a := app(t, cfg, fxmodule.Queue("jobs", "/q"), fxmodule.Consume("jobs", 1, func(context.Context, *queue.Item) error {
@@ -158,9 +200,7 @@ func TestAStopFinishesTheWorkInHand(t *testing.T) {
 	close(finish)
 	require.NoError(t, bubble.Within(t, time.Minute, stopped))
 	require.EqualValues(t, 1, finished.Load())
-	left, err := q.Len(bubble.Minute(t))
-	require.NoError(t, err)
-	require.Equal(t, 2, left)
+	require.Equal(t, 2, length(t, q))
 	next, err := q.Take(bubble.Minute(t))
 	require.NoError(t, err, "at once: nothing waits for a session to expire")
 	require.Equal(t, "b", string(next.Data()))
@@ -172,7 +212,7 @@ func TestAStopFinishesTheWorkInHand(t *testing.T) {
 func TestAStopDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
 	srv, cfg := servers(t)
-	fill(t, srv.Servers(), "a")
+	put(t, bubble.Open(t, srv.Servers()), "/q", "a")
 	begun, ended := make(chan struct{}), make(chan error, 1)
 	a := app(t, cfg, fxmodule.Queue("jobs", "/q"), fxmodule.Consume("jobs", 1, func(ctx context.Context, _ *queue.Item) error {
 		close(begun)
@@ -186,53 +226,4 @@ func TestAStopDoesNotWaitForEver(t *testing.T) {
 	require.NoError(t, a.Stop(ctx))
 	require.ErrorIs(t, bubble.Within(t, time.Minute, ended), session.ErrLost)
 	require.Len(t, srv.Sessions(), 1, "its session is closed all the same")
-}
-
-func TestConsumeRefusesNonsense(t *testing.T) {
-	t.Parallel()
-	fn := func(context.Context, *queue.Item) error { return nil }
-	require.ErrorContains(t, fx.New(quiet, fxmodule.Consume("", 1, fn)).Err(), "name")
-	require.ErrorContains(t, fx.New(quiet, fxmodule.Consume("q", 0, fn)).Err(), "n: 0 is not between")
-	require.ErrorContains(t, fx.New(quiet, fxmodule.Consume("q", 10_001, fn)).Err(), "n: 10001 is not between")
-	require.ErrorContains(t, fx.New(quiet, fxmodule.Consume("q", 1, nil)).Err(), "fn is nil")
-}
-
-// TestTheOtherInstances are there under their names, and are over with the application.
-func TestTheOtherInstances(t *testing.T) {
-	t.Parallel()
-	_, cfg := servers(t)
-	var all struct {
-		fx.In
-		Gate        *barrier.Barrier   `name:"gate"`
-		Rounds      *barrier.Double    `name:"rounds"`
-		Coordinator *twopc.Coordinator `name:"books"`
-		Site        *twopc.Site        `name:"books"`
-		Rate        *config.Cell[int]  `name:"rate"`
-		Names       *naming.Names      `name:"services"`
-		Workers     *group.Group       `name:"workers"`
-	}
-	a := app(t, cfg, fxmodule.Barrier("gate", "/gate"), fxmodule.DoubleBarrier("rounds", "/rounds", 2),
-		fxmodule.Coordinator("books", "/tx"), fxmodule.Site("books", "/tx"),
-		fxmodule.Cell("rate", "/rate", config.JSON[int]()), fxmodule.Names("services", "/names"),
-		fxmodule.Group("workers", "/workers"), fx.Populate(&all))
-	require.NoError(t, all.Gate.Wait(bubble.Minute(t)), "it was never raised")
-	tx, err := all.Coordinator.Begin(bubble.Minute(t), "one", []byte("x"), "books")
-	require.NoError(t, err)
-	p := bubble.Within(t, time.Minute, all.Site.Proposals())
-	require.Equal(t, tx.ID(), p.ID())
-	require.NoError(t, p.Commit(bubble.Minute(t)))
-	bubble.Within(t, time.Minute, tx.Decided())
-	require.Equal(t, twopc.Committed, tx.Outcome())
-	rate, err := all.Rate.Update(bubble.Minute(t), func(n int) (int, error) { return n + 7, nil })
-	require.NoError(t, err)
-	require.Equal(t, 7, rate.Value)
-	require.NoError(t, all.Names.Bind(bubble.Minute(t), "billing", []byte("10.0.0.7")))
-	me, err := all.Workers.Join(group.Member{ID: "me"})
-	require.NoError(t, err)
-	bubble.Within(t, time.Minute, me.Joined())
-	require.NoError(t, a.Stop(bubble.Minute(t)))
-	require.ErrorIs(t, me.Err(), session.ErrClosed)
-	for _, err := range []error{all.Rounds.Err(), all.Coordinator.Err(), all.Site.Err(), all.Rate.Err()} {
-		require.ErrorIs(t, err, session.ErrClosed)
-	}
 }

@@ -1,5 +1,7 @@
 package fxmodule_test
 
+// What an application with the module looks like.
+
 import (
 	"context"
 	"fmt"

@@ -1,49 +1,34 @@
 package fxmodule_test
 
+// The module: its graph, how an application starts and ends with it, and the instances that it has.
+
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
-	"go.uber.org/fx/fxevent"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/fxmodule"
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/group"
 	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
-
-// quiet keeps fx's own log out of the tests' output.
-var quiet = fx.WithLogger(func() fxevent.Logger { return fxevent.NopLogger })
-
-// app starts an application, and stops it at the end of the test if that has not happened.
-func app(t *testing.T, opts ...fx.Option) *fx.App {
-	t.Helper()
-	a := fx.New(append(opts, quiet, fxmodule.Module)...)
-	require.NoError(t, a.Err())
-	require.NoError(t, a.Start(bubble.Minute(t)))
-	var once sync.Once
-	t.Cleanup(func() { once.Do(func() { _ = a.Stop(bubble.Minute(t)) }) })
-	return a
-}
-
-func servers(t *testing.T) (*zktest.Server, fx.Option) {
-	srv := zktest.Start(t)
-	return srv, fx.Supply(fxmodule.Default(srv.Servers()...))
-}
 
 func TestTheGraphIsComplete(t *testing.T) {
 	t.Parallel()
@@ -75,10 +60,7 @@ func TestNamedInstancesAreClosedWithTheApplication(t *testing.T) {
 	grant, err := orders.Lock(bubble.Minute(t))
 	require.NoError(t, err)
 
-	other, err := session.Open(bubble.Minute(t), srv.Servers())
-	require.NoError(t, err)
-	defer other.Close(bubble.Minute(t))
-	next, err := lock.New(other, "/locks/orders")
+	next, err := lock.New(bubble.Open(t, srv.Servers()), "/locks/orders")
 	require.NoError(t, err)
 	next.Acquire()
 
@@ -92,118 +74,8 @@ func TestNamedInstancesAreClosedWithTheApplication(t *testing.T) {
 	require.ErrorIs(t, s.Err(), session.ErrClosed)
 }
 
-// TestRunLeader: fn runs while its process leads; a stop ends its context, waits for it, and lets
-// the successor take over at once.
-func TestRunLeader(t *testing.T) {
-	t.Parallel()
-	srv, cfg := servers(t)
-	leads, ended := make(chan *election.Term, 1), make(chan error, 1)
-	a := app(t, cfg, fxmodule.Election("reports", "/e", election.WithID("a")),
-		fxmodule.RunLeader("reports", func(ctx context.Context, term *election.Term) error {
-			leads <- term
-			<-ctx.Done()
-			ended <- context.Cause(ctx)
-			return nil
-		}))
-	first := bubble.Within(t, time.Minute, leads)
-	require.True(t, first.Valid())
-
-	other, err := session.Open(bubble.Minute(t), srv.Servers())
-	require.NoError(t, err)
-	defer other.Close(bubble.Minute(t))
-	rival, err := election.New(other, "/e", election.WithID("b"))
-	require.NoError(t, err)
-	rival.Campaign()
-	require.NoError(t, a.Stop(bubble.Minute(t)))
-	bubble.Within(t, time.Minute, ended)
-	term := bubble.Within(t, time.Minute, rival.Leader())
-	require.Greater(t, term.Token(), first.Token())
-}
-
-func TestALeaderThatFailsShutsTheApplicationDown(t *testing.T) {
-	t.Parallel()
-	_, cfg := servers(t)
-	var log buffer
-	a := app(t, cfg, fx.Supply(slog.New(slog.NewTextHandler(&log, nil))), fxmodule.Election("reports", "/e"),
-		fxmodule.RunLeader("reports", func(context.Context, *election.Term) error { return errors.New("out of paper") }))
-	require.Equal(t, 1, bubble.Within(t, time.Minute, a.Wait()).ExitCode)
-	require.NoError(t, a.Stop(bubble.Minute(t)))
-	require.Contains(t, log.String(), "out of paper")
-	require.Contains(t, log.String(), "reports")
-}
-
-// TestALeaderThatFailsWithItsTerm leads again: its error is in the log.
-func TestALeaderThatFailsWithItsTerm(t *testing.T) {
-	t.Parallel()
-	_, cfg := servers(t)
-	var log buffer
-	var s *session.Session
-	terms := make(chan *election.Term, 2)
-	a := app(t, cfg, fx.Supply(slog.New(slog.NewTextHandler(&log, nil))), fx.Populate(&s), fxmodule.Election("reports", "/e"),
-		fxmodule.RunLeader("reports", func(ctx context.Context, term *election.Term) error {
-			terms <- term
-			<-ctx.Done()
-			return errors.New("the printer is on fire")
-		}))
-	first := bubble.Within(t, time.Minute, terms)
-	require.NoError(t, s.Delete(bubble.Minute(t), first.Path(), -1))
-	require.Greater(t, bubble.Within(t, time.Minute, terms).Token(), first.Token())
-	require.Contains(t, log.String(), "on fire")
-	require.NoError(t, a.Stop(bubble.Minute(t)))
-}
-
-// TestALeaderThatNoLongerTries shuts the application down too: here it is somebody else's session
-// that is closed, and then the election itself.
-func TestALeaderThatNoLongerTries(t *testing.T) {
-	t.Parallel()
-	_, cfg := servers(t)
-	a := app(t, cfg, fxmodule.Election("reports", "/e"), fxmodule.RunLeader("reports", func(context.Context, *election.Term) error {
-		return fmt.Errorf("the archive: %w", session.ErrClosed)
-	}))
-	require.Equal(t, 1, bubble.Within(t, time.Minute, a.Wait()).ExitCode)
-
-	_, cfg = servers(t)
-	var e *election.Election
-	leads := make(chan struct{})
-	a = app(t, cfg, fxmodule.Election("reports", "/e"), fx.Invoke(fx.Annotate(func(x *election.Election) { e = x }, fx.ParamTags(`name:"reports"`))),
-		fxmodule.RunLeader("reports", func(ctx context.Context, _ *election.Term) error {
-			close(leads)
-			<-ctx.Done()
-			return nil
-		}))
-	bubble.Within(t, time.Minute, leads)
-	require.NoError(t, e.Close(bubble.Minute(t)))
-	require.Equal(t, 1, bubble.Within(t, time.Minute, a.Wait()).ExitCode)
-}
-
-// TestALeaderThatDoesNotStop is named when the stop has no more time for it, and leaves enough of
-// that for the session to be closed.
-func TestALeaderThatDoesNotStop(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var s *session.Session
-		leads, forget := make(chan struct{}), make(chan struct{})
-		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}), fx.Populate(&s), fxmodule.Election("reports", "/e"),
-			fxmodule.RunLeader("reports", func(context.Context, *election.Term) error {
-				close(leads)
-				<-forget
-				return nil
-			}))
-		defer close(forget)
-		bubble.Within(t, time.Minute, leads)
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		begun := time.Now()
-		err := a.Stop(ctx)
-		require.ErrorContains(t, err, "RunLeader reports: the function did not return in time")
-		require.Less(t, time.Since(begun), 10*time.Second)
-		require.ErrorIs(t, s.Err(), session.ErrClosed)
-		require.NotContains(t, err.Error(), "close: ", "the session is closed, not left to expire")
-	})
-}
-
 // TestStartNeedsZooKeeper: without it the start fails in time, and says where it looked and what it
-// found.
+// found. A lazy one does not need it.
 func TestStartNeedsZooKeeper(t *testing.T) {
 	t.Parallel()
 	nobody := unused(t)
@@ -215,15 +87,11 @@ func TestStartNeedsZooKeeper(t *testing.T) {
 	require.ErrorContains(t, err, nobody)
 	require.ErrorContains(t, err, "connection refused")
 	require.Less(t, time.Since(begun), time.Minute)
-}
 
-func TestALazyStartDoesNot(t *testing.T) {
-	t.Parallel()
-	addr := unused(t)
-	cfg := fxmodule.Default(addr)
-	cfg.Startup = fxmodule.StartupLazy
+	lazy := fxmodule.Default(nobody)
+	lazy.Startup = fxmodule.StartupLazy
 	var s *session.Session
-	app(t, fx.Supply(cfg), fx.Populate(&s))
+	app(t, fx.Supply(lazy), fx.Populate(&s))
 	require.Equal(t, session.Connecting, s.Status().State)
 }
 
@@ -233,8 +101,8 @@ func TestASessionThatEndsForGood(t *testing.T) {
 	srv := zktest.Start(t)
 	cfg := fxmodule.Default(srv.Servers()...)
 	cfg.Startup, cfg.AuthScheme, cfg.AuthSecret = fxmodule.StartupLazy, "nonsense", "bob:hunter2"
-	var log buffer
-	a := app(t, fx.Supply(cfg), fx.Supply(slog.New(slog.NewTextHandler(&log, nil))), fxmodule.Election("e", "/e"),
+	logs, log := logged()
+	a := app(t, fx.Supply(cfg), logs, fxmodule.Election("e", "/e"),
 		fxmodule.RunLeader("e", func(context.Context, *election.Term) error { return nil }))
 	require.Equal(t, 1, bubble.Within(t, time.Minute, a.Wait()).ExitCode)
 	require.NoError(t, a.Stop(bubble.Minute(t)))
@@ -248,33 +116,17 @@ func TestAnInvalidConfigDoesNotStart(t *testing.T) {
 	require.ErrorContains(t, a.Err(), "Config.Timeout:")
 }
 
-func TestBadNames(t *testing.T) {
-	t.Parallel()
-	fn := func(context.Context, *election.Term) error { return nil }
-	for kind, option := range map[string]fx.Option{
-		"Lock": fxmodule.Lock("", "/l"), "Election": fxmodule.Election(`a"b`, "/e"), "RunLeader": fxmodule.RunLeader("", fn),
-	} {
-		require.ErrorContains(t, fx.New(quiet, option).Err(), "fxmodule."+kind+": name")
-	}
-	require.ErrorContains(t, fx.New(quiet, fxmodule.RunLeader("a", nil)).Err(), "fn is nil")
-	_, cfg := servers(t)
-	a := fx.New(quiet, fxmodule.Module, cfg, fxmodule.Lock("l", "relative"),
-		fx.Invoke(fx.Annotate(func(*lock.Lock) {}, fx.ParamTags(`name:"l"`))))
-	require.ErrorContains(t, a.Err(), `fxmodule.Lock("l")`)
-}
-
 func TestTheEmbeddedServer(t *testing.T) {
 	t.Parallel()
-	var log buffer
+	logs, log := logged()
 	var s *session.Session
 	addr := unused(t)
-	a := app(t, fx.Supply(fxmodule.Config{Embedded: true, EmbeddedListen: addr}), fx.Supply(slog.New(slog.NewTextHandler(&log, nil))), fx.Populate(&s))
+	a := app(t, fx.Supply(fxmodule.Config{Embedded: true, EmbeddedListen: addr}), logs, fx.Populate(&s))
 	require.Contains(t, log.String(), "level=WARN")
 	require.Contains(t, log.String(), "development")
 	_, err := s.Create(bubble.Minute(t), "/here", nil)
 	require.NoError(t, err)
-	other, err := session.Open(bubble.Minute(t), []string{addr})
-	require.NoError(t, err)
+	other := bubble.Open(t, []string{addr})
 	_, exists, err := other.Exists(bubble.Minute(t), "/here")
 	require.NoError(t, err)
 	require.True(t, exists)
@@ -284,28 +136,129 @@ func TestTheEmbeddedServer(t *testing.T) {
 	require.Error(t, err)
 }
 
-// unused is an address at which nobody listens.
-func unused(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// TestTheOtherInstances are there under their names, and are over with the application.
+func TestTheOtherInstances(t *testing.T) {
+	t.Parallel()
+	_, cfg := servers(t)
+	var all struct {
+		fx.In
+		Gate        *barrier.Barrier   `name:"gate"`
+		Rounds      *barrier.Double    `name:"rounds"`
+		Coordinator *twopc.Coordinator `name:"books"`
+		Site        *twopc.Site        `name:"books"`
+		Rate        *config.Cell[int]  `name:"rate"`
+		Names       *naming.Names      `name:"services"`
+		Workers     *group.Group       `name:"workers"`
+	}
+	a := app(t, cfg, fxmodule.Barrier("gate", "/gate"), fxmodule.DoubleBarrier("rounds", "/rounds", 2),
+		fxmodule.Coordinator("books", "/tx"), fxmodule.Site("books", "/tx"),
+		fxmodule.Cell("rate", "/rate", config.JSON[int]()), fxmodule.Names("services", "/names"),
+		fxmodule.Group("workers", "/workers"), fx.Populate(&all))
+	require.NoError(t, all.Gate.Wait(bubble.Minute(t)), "it was never raised")
+	tx, err := all.Coordinator.Begin(bubble.Minute(t), "one", []byte("x"), "books")
 	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	p := bubble.Within(t, time.Minute, all.Site.Proposals())
+	require.Equal(t, tx.ID(), p.ID())
+	require.NoError(t, p.Commit(bubble.Minute(t)))
+	bubble.Within(t, time.Minute, tx.Decided())
+	require.Equal(t, twopc.Committed, tx.Outcome())
+	rate, err := all.Rate.Update(bubble.Minute(t), func(n int) (int, error) { return n + 7, nil })
+	require.NoError(t, err)
+	require.Equal(t, 7, rate.Value)
+	require.NoError(t, all.Names.Bind(bubble.Minute(t), "billing", []byte("10.0.0.7")))
+	me, err := all.Workers.Join(group.Member{ID: "me"})
+	require.NoError(t, err)
+	bubble.Within(t, time.Minute, me.Joined())
+	require.NoError(t, a.Stop(bubble.Minute(t)))
+	require.ErrorIs(t, me.Err(), session.ErrClosed)
+	for _, err := range []error{all.Rounds.Err(), all.Coordinator.Err(), all.Site.Err(), all.Rate.Err()} {
+		require.ErrorIs(t, err, session.ErrClosed)
+	}
 }
 
-// buffer is a log that may be written to while it is read.
-type buffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+func TestBadNamesAndNumbers(t *testing.T) {
+	t.Parallel()
+	lead, work := func(context.Context, *election.Term) error { return nil }, func(context.Context, *queue.Item) error { return nil }
+	for says, option := range map[string]fx.Option{
+		"fxmodule.Lock: name": fxmodule.Lock("", "/l"), "fxmodule.Election: name": fxmodule.Election(`a"b`, "/e"),
+		"fxmodule.RunLeader: name": fxmodule.RunLeader("", lead), `fxmodule.RunLeader("a"): fn is nil`: fxmodule.RunLeader("a", nil),
+		"fxmodule.Consume: name": fxmodule.Consume("", 1, work), `fxmodule.Consume("q"): fn is nil`: fxmodule.Consume("q", 1, nil),
+		"n: 0 is not between": fxmodule.Consume("q", 0, work), "n: 10001 is not between": fxmodule.Consume("q", 10_001, work),
+	} {
+		require.ErrorContains(t, fx.New(quiet, option).Err(), says)
+	}
+	_, cfg := servers(t)
+	a := fx.New(quiet, fxmodule.Module, cfg, fxmodule.Lock("l", "relative"),
+		fx.Invoke(fx.Annotate(func(*lock.Lock) {}, fx.ParamTags(`name:"l"`))))
+	require.ErrorContains(t, a.Err(), `fxmodule.Lock("l")`)
 }
 
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
+// followers are the instances that follow ZooKeeper by themselves.
+type followers struct {
+	fx.In
+	Session *session.Session
+	Site    *twopc.Site       `name:"books"`
+	Rate    *config.Cell[int] `name:"rate"`
 }
 
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
+func following(more ...fx.Option) fx.Option {
+	return fx.Options(append(more, quiet, fxmodule.Module,
+		fxmodule.Site("books", "/tx"), fxmodule.Cell("rate", "/rate", config.JSON[int]()), fxmodule.Lock("l", "/l"), fxmodule.Election("e", "/e"),
+		fxmodule.Queue("q", "/q"),
+		fxmodule.RunLeader("e", func(ctx context.Context, _ *election.Term) error { <-ctx.Done(); return nil }),
+		fxmodule.Consume("q", 2, func(context.Context, *queue.Item) error { return nil }))...)
+}
+
+// A graph that can't be constructed leaves nothing behind: no goroutine, no connection.
+func TestAFailedConstructionLeavesNothing(t *testing.T) { //nolint:paralleltest // it counts goroutines
+	nobody, before := unused(t), goleak.IgnoreCurrent()
+	for range 10 {
+		a := fx.New(following(fx.Supply(fxmodule.Default(nobody)), fx.Invoke(func(followers) error { return errors.New("out of paper") })))
+		require.ErrorContains(t, a.Err(), "out of paper")
+	}
+	for range 10 {
+		a := fx.New(following(fx.Supply(fxmodule.Config{Embedded: true}), fx.Invoke(func(followers) error { return errors.New("out of paper") })))
+		require.ErrorContains(t, a.Err(), "out of paper")
+	}
+	require.NoError(t, goleak.Find(before))
+}
+
+// Nothing connects before OnStart, and then all that follows does.
+func TestNothingStartsBeforeTheApplicationDoes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var all followers
+		a := fx.New(following(fx.Supply(fxmodule.Config{Embedded: true}), fx.Invoke(func(f followers) { all = f })))
+		require.NoError(t, a.Err())
+		time.Sleep(time.Hour)
+		require.Equal(t, session.Connecting, all.Session.Status().State)
+		require.True(t, all.Rate.Load().Stale)
+		require.NoError(t, a.Start(bubble.Minute(t)))
+		_, err := all.Rate.Update(bubble.Minute(t), func(n int) (int, error) { return n + 7, nil })
+		require.NoError(t, err)
+		now, err := all.Rate.Await(bubble.Minute(t))
+		require.NoError(t, err)
+		require.Equal(t, 7, now.Value)
+		synctest.Wait()
+		names, _, err := all.Session.Children(bubble.Minute(t), "/tx/alive")
+		require.NoError(t, err)
+		require.Equal(t, []string{"books"}, names)
+		require.NoError(t, a.Stop(bubble.Minute(t)))
+		require.ErrorIs(t, all.Rate.Err(), session.ErrClosed)
+		require.ErrorIs(t, all.Site.Err(), session.ErrClosed)
+	})
+}
+
+// A graph that was constructed and never started is closed without having begun anything.
+func TestWhatNeverStartedIsClosed(t *testing.T) {
+	t.Parallel()
+	srv, cfg := servers(t)
+	var all followers
+	a := fx.New(following(cfg, fx.Invoke(func(f followers) { all = f })))
+	require.NoError(t, a.Err())
+	require.NoError(t, all.Rate.Close(bubble.Minute(t)))
+	require.ErrorIs(t, all.Rate.Err(), session.ErrClosed)
+	require.NoError(t, all.Session.Close(bubble.Minute(t)))
+	<-all.Site.Done()
+	require.Empty(t, srv.Sessions())
 }

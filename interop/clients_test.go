@@ -23,10 +23,8 @@ type shared struct {
 	made   bool
 	driver *driver
 	folder *tempdir.Folder // of what was compiled
-	err    error           // it could not be started
-	left   error           // it is not here
+	err    error           // it is not here, or could not be started
 	start  func(folder string) (*driver, error)
-	find   func() error
 }
 
 func (s *shared) get(t *testing.T) *driver {
@@ -36,26 +34,16 @@ func (s *shared) get(t *testing.T) *driver {
 	defer s.mu.Unlock()
 	if !s.made {
 		s.made = true
-		s.make()
+		if s.folder, s.err = tempdir.New("troupe-interop"); s.err == nil {
+			s.driver, s.err = s.start(s.folder.Path())
+		}
 	}
-	require.NoError(t, s.left)
 	require.NoError(t, s.err)
 	return s.driver
 }
 
-func (s *shared) make() {
-	if s.left = s.find(); s.left != nil {
-		return
-	}
-	s.folder, s.err = tempdir.New("troupe-interop")
-	if s.err == nil {
-		s.driver, s.err = s.start(s.folder.Path())
-	}
-}
-
 var (
 	javaDriver = &shared{
-		find: func() error { _, err := interop.FindJava(); return err },
 		start: func(folder string) (*driver, error) {
 			java, err := interop.FindJava()
 			if err != nil {
@@ -75,7 +63,6 @@ var (
 		},
 	}
 	kazooDriver = &shared{
-		find: func() error { _, err := interop.FindKazoo(); return err },
 		start: func(string) (*driver, error) {
 			python, err := interop.FindKazoo()
 			if err != nil {
@@ -85,7 +72,6 @@ var (
 		},
 	}
 	cDriver = &shared{
-		find: func() error { _, err := interop.FindC(); return err },
 		start: func(folder string) (*driver, error) {
 			cc, err := interop.FindC()
 			if err != nil {

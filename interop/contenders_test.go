@@ -110,96 +110,6 @@ func (f *foreign) ready(t *testing.T) {
 
 func (f *foreign) release() error { return f.ask(f.rec, "release") }
 func (f *foreign) end() error     { return f.ask(f.mine, "close") }
-func (f *foreign) mark(path string) error {
-	_, err := f.surely("create", path, "x", "e")
-	return err
-}
-
-func (f *foreign) unmark(path string) error {
-	_, err := f.surely("delete", path, "-1")
-	return err
-}
-
-func (f *foreign) seen(path string) ([]string, error) {
-	names, err := f.surely("children", path)
-	return strings.Split(strings.Join(names, ""), ","), err
-}
-
-// surely repeats a request whose outcome is not known. Marks have names of their own: one that is
-// there already, or gone already, is one's own doing.
-func (f *foreign) surely(verb string, args ...string) ([]string, error) {
-	for {
-		r := f.d.call(f.mine, verb, args...)
-		switch r.err {
-		case "CONNECTIONLOSS", "ConnectionLoss":
-			continue
-		case "", "NODEEXISTS", "NodeExistsError", "NONODE", "NoNodeError":
-			return r.values, nil
-		}
-		return nil, errors.New(r.err)
-	}
-}
-
-// own is what contenders of Troupe's have in common.
-type own struct {
-	label   string
-	wants   side
-	session *session.Session
-}
-
-var owns atomic.Int64
-
-func newOwn(t *testing.T, kind string, wants side, address string, opts ...session.Option) own {
-	t.Helper()
-	return own{label: fmt.Sprintf("troupe-%s-%d", kind, owns.Add(1)), wants: wants, session: open(t, address, opts...)}
-}
-
-func (o *own) name() string { return o.label }
-func (o *own) side() side   { return o.wants }
-func (o *own) id() int64    { return o.session.Status().SessionID }
-
-func (o *own) end() error {
-	ctx, cancel := patiently()
-	defer cancel()
-	return o.session.Close(ctx)
-}
-
-func (o *own) mark(path string) error {
-	ctx, cancel := patiently()
-	defer cancel()
-	_, err := o.session.Create(ctx, path, nil, session.Ephemeral())
-	if errors.Is(err, session.ErrUnknownOutcome) { // looked up: names are one's own
-		_, err = o.session.Create(ctx, path, nil, session.Ephemeral())
-		if errors.Is(err, session.ErrNodeExists) {
-			return nil
-		}
-	}
-	return err
-}
-
-func (o *own) unmark(path string) error {
-	ctx, cancel := patiently()
-	defer cancel()
-	err := o.session.Delete(ctx, path, -1)
-	if errors.Is(err, session.ErrUnknownOutcome) {
-		err = o.session.Delete(ctx, path, -1)
-		if errors.Is(err, session.ErrNoNode) {
-			return nil
-		}
-	}
-	return err
-}
-
-func (o *own) seen(path string) ([]string, error) {
-	ctx, cancel := patiently()
-	defer cancel()
-	names, _, err := o.session.Children(ctx, path)
-	return names, err
-}
-
-func patiently() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), patience)
-}
 
 // possession is what of ours holds, a grant or a term, for whoever looks at it from outside.
 type possession interface {
@@ -209,90 +119,87 @@ type possession interface {
 	Err() error
 }
 
-// possessor is a contender of ours.
-type possessor interface {
-	contender
-	possession() possession
-}
-
-// holding is what a contender of ours holds.
-type holding struct {
-	has  possession
-	back func(ctx context.Context) error // gives it back
-	last int64                           // the token
-}
-
-func (h *holding) possession() possession { return h.has }
-
-// took notes what came of an acquisition.
-func (h *holding) took(p possession, back func(ctx context.Context) error, err error) (bool, error) {
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return false, nil
-	case err != nil:
-		return false, err
-	case p.Token() <= h.last:
-		return false, fmt.Errorf("the token %d after %d", p.Token(), h.last)
-	}
-	h.has, h.back, h.last = p, back, p.Token()
-	return true, nil
-}
-
-func (h *holding) release() error {
-	if !h.has.Valid() {
-		return fmt.Errorf("lost: %w", h.has.Err())
-	}
-	ctx, cancel := patiently()
-	defer cancel()
-	return h.back(ctx)
-}
-
-// ours is a lock of Troupe's.
+// ours is a contender of Troupe's: a lock, or a candidate in an election.
 type ours struct {
-	own
-	holding
-	lock *lock.Lock
+	label    string
+	wants    side
+	session  *session.Session
+	lock     *lock.Lock
+	election *election.Election
+	call     func(ctx context.Context) (p possession, back func(ctx context.Context) error, err error)
+	has      possession
+	back     func(ctx context.Context) error // gives it back
+	last     int64                           // the token
 }
 
 type newLock func(s *session.Session, path string, opts ...lock.Option) (*lock.Lock, error)
 
 func ourLock(t *testing.T, wants side, kind newLock, address, path string, layout lock.Layout, opts ...session.Option) *ours {
 	t.Helper()
-	o := &ours{own: newOwn(t, "lock", wants, address, opts...)}
+	o := newOurs(t, "lock", wants, address, opts...)
 	l, err := kind(o.session, path, lock.WithLayout(layout))
 	require.NoError(t, err)
-	o.lock = l
+	o.lock, o.call = l, func(ctx context.Context) (possession, func(ctx context.Context) error, error) {
+		g, err := l.Lock(ctx)
+		return g, g.Release, err
+	}
 	return o
 }
+
+func ourCandidate(t *testing.T, layout election.Layout, address, path string, opts ...session.Option) *ours {
+	t.Helper()
+	o := newOurs(t, "candidate", alone, address, opts...)
+	e, err := election.New(o.session, path, election.WithID(o.label), election.WithLayout(layout))
+	require.NoError(t, err)
+	o.election, o.call = e, func(ctx context.Context) (possession, func(ctx context.Context) error, error) {
+		term, err := e.Lead(ctx)
+		return term, term.Resign, err
+	}
+	return o
+}
+
+func newOurs(t *testing.T, kind string, wants side, address string, opts ...session.Option) *ours {
+	t.Helper()
+	return &ours{label: fmt.Sprintf("troupe-%s-%d", kind, targets.Add(1)), wants: wants, session: open(t, address, opts...)}
+}
+
+func (o *ours) name() string { return o.label }
+func (o *ours) side() side   { return o.wants }
+func (o *ours) id() int64    { return o.session.Status().SessionID }
 
 func (o *ours) acquire(d time.Duration) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	g, err := o.lock.Lock(ctx)
-	return o.took(g, g.Release, err)
+	p, back, err := o.call(ctx)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return false, nil
+	case err != nil:
+		return false, err
+	case p.Token() <= o.last:
+		return false, fmt.Errorf("the token %d after %d", p.Token(), o.last)
+	}
+	o.has, o.back, o.last = p, back, p.Token()
+	return true, nil
 }
 
-// candidate is one of Troupe's in an election.
-type candidate struct {
-	own
-	holding
-	election *election.Election
-}
-
-func ourCandidate(t *testing.T, layout election.Layout, address, path string, opts ...session.Option) *candidate {
-	t.Helper()
-	c := &candidate{own: newOwn(t, "candidate", alone, address, opts...)}
-	e, err := election.New(c.session, path, election.WithID(c.label), election.WithLayout(layout))
-	require.NoError(t, err)
-	c.election = e
-	return c
-}
-
-func (c *candidate) acquire(d time.Duration) (bool, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
+func (o *ours) release() error {
+	if !o.has.Valid() {
+		return fmt.Errorf("lost: %w", o.has.Err())
+	}
+	ctx, cancel := patiently()
 	defer cancel()
-	term, err := c.election.Lead(ctx)
-	return c.took(term, term.Resign, err)
+	return o.back(ctx)
+}
+
+func (o *ours) end() error {
+	ctx, cancel := patiently()
+	defer cancel()
+	return o.session.Close(ctx)
+}
+
+func patiently() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), patience)
 }
 
 // gozk is a lock of the client library go-zookeeper, which needs no driver. It cannot give up
@@ -335,16 +242,4 @@ func (g *gozk) release() error { return g.lock.Unlock() }
 func (g *gozk) end() error {
 	g.conn.Close()
 	return nil
-}
-
-func (g *gozk) mark(path string) error {
-	_, err := g.conn.Create(path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-	return err
-}
-
-func (g *gozk) unmark(path string) error { return g.conn.Delete(path, -1) }
-
-func (g *gozk) seen(path string) ([]string, error) {
-	names, _, err := g.conn.Children(path)
-	return names, err
 }

@@ -33,23 +33,13 @@ func FindKazoo() (python string, err error) { return here.kazoo() }
 // missing and how to get it.
 func FindC() (cc string, err error) { return here.c() }
 
-// FindShell finds zkCli.sh, the shell that comes with ZooKeeper. The error says in one line what is
-// missing and how to get it.
-func FindShell() (string, error) { return here.tool("/usr/share/zookeeper/bin/zkCli.sh", "zookeeper") }
-
-// FindTool finds cli_mt, the C client's shell. The error says in one line what is missing and how
-// to get it.
-func FindTool() (string, error) { return here.tool("/usr/lib/zookeeper/bin/cli_mt", "zookeeper-bin") }
-
 // Missing says in one line each which clients are not here, and how to get them.
 func Missing() []string {
 	_, java := FindJava()
 	_, kazoo := FindKazoo()
 	_, c := FindC()
-	_, shell := FindShell()
-	_, tool := FindTool()
 	var lines []string
-	for _, err := range []error{java, kazoo, c, shell, tool} {
+	for _, err := range []error{java, kazoo, c} {
 		if err != nil {
 			lines = append(lines, err.Error())
 		}
@@ -108,13 +98,6 @@ func (m machine) c() (string, error) {
 		return "", missing("the C client", "no "+header, "libzookeeper-mt-dev")
 	}
 	return cc, nil
-}
-
-func (m machine) tool(path, pkg string) (string, error) {
-	if path = m.root + path; !isFile(path) {
-		return "", missing(filepath.Base(path), "no "+path, pkg)
-	}
-	return path, nil
 }
 
 func missing(what, lacking, pkg string) error {

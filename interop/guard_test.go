@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 )
@@ -37,18 +38,11 @@ type contender interface {
 	release() error
 	// end closes the session, as the end of a process does: nothing is released first.
 	end() error
-	// mark creates an ephemeral znode of the contender's session, unmark deletes it, and seen lists
-	// what stands beside it.
-	mark(path string) error
-	unmark(path string) error
-	seen(path string) ([]string, error)
 }
 
-// guard watches that nobody holds beside somebody who wants to be alone. It looks twice: in this
-// process, from after each acquisition to before the release; and in ZooKeeper, where each holder
-// shows itself with its own session, and then looks for others.
+// guard watches that nobody holds beside somebody who wants to be alone, from after each
+// acquisition to before the release.
 type guard struct {
-	path    string        // of the holders' marks
 	disturb func(nth int) // is called while somebody holds for the nth time; may be nil
 
 	mu      sync.Mutex
@@ -57,19 +51,16 @@ type guard struct {
 	order   []string // who held, in order, for the log
 }
 
-func newGuard(t *testing.T, s *session.Session, path string) *guard {
-	t.Helper()
-	require.NoError(t, s.EnsurePath(t.Context(), path))
-	return &guard{path: path, holders: map[string]side{}}
-}
-
 // enter is called by who has just acquired, leave by who is about to release.
-func (g *guard) enter(c contender) error {
+func (g *guard) enter(c contender) {
 	g.mu.Lock()
 	for other, s := range g.holders {
 		if s == alone || c.side() == alone {
 			g.wrong = append(g.wrong, c.name()+" holds beside "+other)
 		}
+	}
+	if g.holders == nil {
+		g.holders = map[string]side{}
 	}
 	g.holders[c.name()] = c.side()
 	g.order = append(g.order, c.name())
@@ -78,39 +69,9 @@ func (g *guard) enter(c contender) error {
 	if g.disturb != nil {
 		g.disturb(nth)
 	}
-
-	mark := "together-" + c.name()
-	if c.side() == alone {
-		mark = "alone-" + c.name()
-	}
-	if err := c.mark(g.path + "/" + mark); err != nil {
-		return fmt.Errorf("%s: mark: %w", c.name(), err)
-	}
-	marks, err := c.seen(g.path)
-	if err != nil {
-		return fmt.Errorf("%s: look: %w", c.name(), err)
-	}
-	for _, other := range marks {
-		if other != mark && (strings.HasPrefix(other, "alone-") || c.side() == alone) {
-			g.fault(c.name() + " found in ZooKeeper " + other)
-		}
-	}
-	return nil
 }
 
-func (g *guard) leave(c contender) error {
-	mark := "together-" + c.name()
-	if c.side() == alone {
-		mark = "alone-" + c.name()
-	}
-	if err := c.unmark(g.path + "/" + mark); err != nil {
-		return fmt.Errorf("%s: unmark: %w", c.name(), err)
-	}
-	g.forget(c)
-	return nil
-}
-
-func (g *guard) forget(c contender) {
+func (g *guard) leave(c contender) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.holders, c.name())
@@ -122,21 +83,8 @@ func (g *guard) fault(what string) {
 	g.wrong = append(g.wrong, what)
 }
 
-// verdict fails the test if two held what only one may.
-func (g *guard) verdict(t *testing.T) {
-	t.Helper()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	require.Empty(t, g.wrong, "two holders; the order was %v", g.order)
-}
-
-// contend has all contenders hold again and again, some of them giving up early, and sees that
-// nobody is stuck and nothing is left.
-func contend(t *testing.T, s *session.Session, line string, rounds int, contenders ...contender) {
-	t.Helper()
-	newGuard(t, s, line+"-guard").contend(t, s, line, rounds, contenders...)
-}
-
+// contend has all contenders hold again and again, some of them giving up early, and sees that no
+// two hold what only one may, that nobody is stuck and that nothing is left.
 func (g *guard) contend(t *testing.T, s *session.Session, line string, rounds int, contenders ...contender) {
 	t.Helper()
 	seed := tier.Seed(t.Name())
@@ -144,15 +92,15 @@ func (g *guard) contend(t *testing.T, s *session.Session, line string, rounds in
 	var wg sync.WaitGroup
 	failures := make(chan error, len(contenders))
 	for i, c := range contenders {
-		wg.Go(func() { failures <- holdAgain(g, c, rounds, rand.New(rand.NewPCG(seed, uint64(i)))) })
+		wg.Go(func() { failures <- g.holdAgain(s, c, rounds, rand.New(rand.NewPCG(seed, uint64(i)))) })
 	}
 	wg.Wait() // every acquisition is bounded
 	close(failures)
 	for err := range failures {
 		require.NoError(t, err, "the line: %v", standing(t, s, line))
 	}
-	g.verdict(t)
-	empty(t, s, line)
+	require.Empty(t, g.wrong, "two holders; the order was %v", g.order)
+	inLine(t, s, line, 0)
 	for _, c := range contenders {
 		if _, hasty := c.(impatient); !hasty {
 			require.Contains(t, g.order, c.name(), "everybody has held")
@@ -168,7 +116,7 @@ func (i impatient) acquire(d time.Duration) (bool, error) {
 	return i.contender.acquire(min(d, 200*time.Millisecond))
 }
 
-func holdAgain(g *guard, c contender, rounds int, rnd *rand.Rand) error {
+func (g *guard) holdAgain(s *session.Session, c contender, rounds int, rnd *rand.Rand) error {
 	_, mayFail := c.(impatient)
 	for round := range rounds {
 		wait := patience
@@ -184,12 +132,11 @@ func holdAgain(g *guard, c contender, rounds int, rnd *rand.Rand) error {
 		case !held:
 			continue
 		}
-		if err := g.enter(c); err != nil {
+		g.enter(c)
+		if err := s.Sync(context.Background(), "/"); err != nil { // it takes a moment
 			return err
 		}
-		if err := g.leave(c); err != nil {
-			return err
-		}
+		g.leave(c)
 		if err := c.release(); err != nil {
 			return fmt.Errorf("%s: release: %w", c.name(), err)
 		}
@@ -246,109 +193,31 @@ func pathFor(t *testing.T) string {
 	return "/" + strings.NewReplacer("/", "_", "#", "_", " ", "_", "'", "").Replace(t.Name())
 }
 
-// outcome is what came of an acquisition.
-type outcome struct {
-	held bool
-	err  error
-}
-
 // begin acquires in the background.
-func begin(c contender) <-chan outcome {
-	done := make(chan outcome, 1)
-	go func() { // ends with the acquisition, which is bounded
+func begin(c contender) <-chan error {
+	return bubble.Begin(func() error { // ends with the acquisition, which is bounded
 		held, err := c.acquire(patience)
 		if !held && err == nil {
 			err = fmt.Errorf("%s: stuck", c.name())
 		}
-		done <- outcome{held, err}
-	}()
-	return done
+		return err
+	})
 }
 
 func holds(t *testing.T, c contender) {
 	t.Helper()
-	require.NoError(t, (<-begin(c)).err)
+	require.NoError(t, <-begin(c))
 }
 
-// inLine waits until n contenders stand there.
+// inLine waits until n contenders stand there; some delete in the background.
 func inLine(t *testing.T, s *session.Session, path string, n int) {
 	t.Helper()
 	ctx, cancel := patiently()
 	defer cancel()
-	require.NoError(t, awaitLine(ctx, s, path, n), "%d in %v", n, standing(t, s, path))
-}
-
-// empty waits until nobody stands there: some delete in the background.
-func empty(t *testing.T, s *session.Session, path string) {
-	t.Helper()
-	inLine(t, s, path, 0)
-}
-
-// arrivals lines everybody up, and then each releases: the next that arrived must be the next that
-// holds.
-func arrivals(t *testing.T, s *session.Session, path string, contenders ...contender) {
-	t.Helper()
-	var waiting []<-chan outcome
-	for i, c := range contenders {
-		waiting = append(waiting, begin(c))
-		inLine(t, s, path, i+1)
-		if f, ok := c.(*foreign); ok && i > 0 {
-			f.ready(t)
-		}
-	}
-	for i, c := range contenders {
-		require.NoError(t, (<-waiting[i]).err)
-		inLine(t, s, path, len(contenders)-i)
-		for j := range contenders[i+1:] {
-			require.Empty(t, waiting[i+1+j], "%s holds while %s does", contenders[i+1+j].name(), c.name())
-		}
-		require.NoError(t, c.release())
-	}
-	empty(t, s, path)
-}
-
-// givesUp has the middle one of three leave the line: the last must go on waiting for the holder.
-func givesUp(t *testing.T, s *session.Session, path string, holder, middle, last contender) {
-	t.Helper()
-	holds(t, holder)
-	gaveUp := make(chan outcome, 1)
-	go func() { // ends with the acquisition, which is bounded
-		held, err := middle.acquire(2 * time.Second)
-		gaveUp <- outcome{held, err}
-	}()
-	inLine(t, s, path, 2)
-	waiting := begin(last)
-	inLine(t, s, path, 3)
-	require.Equal(t, outcome{}, <-gaveUp)
-	inLine(t, s, path, 2)
-	require.NoError(t, s.Sync(t.Context(), path))
-	require.Empty(t, waiting, "%s holds while %s does", last.name(), holder.name())
-	require.NoError(t, holder.release())
-	require.NoError(t, (<-waiting).err)
-	require.NoError(t, last.release())
-	empty(t, s, path)
-}
-
-// dies ends the holder's session, as the end of its process does.
-func dies(t *testing.T, s *session.Session, path string, holder, next contender) {
-	t.Helper()
-	holds(t, holder)
-	waiting := begin(next)
-	inLine(t, s, path, 2)
-	require.NoError(t, holder.end())
-	require.NoError(t, (<-waiting).err)
-	require.NoError(t, next.release())
-	empty(t, s, path)
-}
-
-// awaitLine waits until n contenders stand in a line.
-func awaitLine(ctx context.Context, s *session.Session, path string, n int) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	for c := range s.WatchChildren(ctx, path) {
 		if !c.Stale && len(c.Names) == n {
-			return nil
+			return
 		}
 	}
-	return context.Cause(ctx)
+	require.Fail(t, "not in time", "%d in %v", n, standing(t, s, path))
 }

@@ -3,13 +3,13 @@ package interop_test
 // The servers that tests run on, and sessions and proxies with them.
 
 import (
-	"context"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -48,16 +48,7 @@ var (
 // open is a session of Troupe's.
 func open(t *testing.T, address string, opts ...session.Option) *session.Session {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	s, err := session.Open(ctx, []string{address}, append([]session.Option{session.WithTimeout(20 * time.Second)}, opts...)...)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		_ = s.Close(ctx)
-	})
-	return s
+	return bubble.Open(t, []string{address}, append([]session.Option{session.WithTimeout(20 * time.Second)}, opts...)...)
 }
 
 // through is a proxy in front of the server.

@@ -66,7 +66,7 @@ func TestNoWriterHoldsBesideAnother(t *testing.T) {
 		if p.hasty {
 			reader = impatient{reader}
 		}
-		contend(t, s, path, 15, reader, p.writer.make(t, address, path),
+		new(guard).contend(t, s, path, 15, reader, p.writer.make(t, address, path),
 			p.us(t, together, address, path), p.us(t, together, address, path), p.us(t, alone, address, path))
 	})
 }
@@ -80,7 +80,7 @@ func TestReadersHoldTogether(t *testing.T) {
 		for _, writer := range []contender{p.writer.make(t, address, path), p.us(t, alone, address, path)} {
 			takeTurns(t, s, path, theirReader, ourReader, writer)
 		}
-		empty(t, s, path)
+		inLine(t, s, path, 0)
 	})
 }
 
@@ -95,7 +95,7 @@ func takeTurns(t *testing.T, s *session.Session, path string, theirReader, ourRe
 	require.NoError(t, s.Sync(t.Context(), path))
 	require.Empty(t, waiting, "%s holds beside a reader of ours", writer.name())
 	require.NoError(t, ourReader.release())
-	require.NoError(t, (<-waiting).err)
+	require.NoError(t, <-waiting)
 
 	theirs, ours := begin(theirReader), begin(ourReader)
 	inLine(t, s, path, 3)
@@ -103,8 +103,8 @@ func takeTurns(t *testing.T, s *session.Session, path string, theirReader, ourRe
 	require.Empty(t, theirs, "a reader of theirs holds beside %s", writer.name())
 	require.Empty(t, ours, "a reader of ours holds beside %s", writer.name())
 	require.NoError(t, writer.release())
-	require.NoError(t, (<-theirs).err)
-	require.NoError(t, (<-ours).err)
+	require.NoError(t, <-theirs)
+	require.NoError(t, <-ours)
 	require.NoError(t, theirReader.release())
 	require.NoError(t, ourReader.release())
 }
@@ -120,21 +120,21 @@ func TestSimpleLockIsAnyonesZnode(t *testing.T) {
 		"c":       {driver: cDriver, client: "c"},
 	}, func(t *testing.T, s *session.Session, address, path string, m maker) {
 		us, them := ourLock(t, alone, lock.New, address, path, lock.Simple), m.open(t, address)
-		create := func() reply { return them.d.call(them.mine, "create", path, "them", "e") }
+		create := func() error { return them.ask(them.mine, "create", path, "them", "e") }
 
-		require.Empty(t, create().err)
+		require.NoError(t, create())
 		waiting := begin(us)
 		_, err := us.lock.TryLock(t.Context())
 		require.ErrorIs(t, err, lock.ErrHeld)
-		require.NoError(t, them.unmark(path))
-		require.NoError(t, (<-waiting).err)
-		require.NotEmpty(t, create().err, "ours holds")
+		require.NoError(t, them.ask(them.mine, "delete", path, "-1"))
+		require.NoError(t, <-waiting)
+		require.Error(t, create(), "ours holds")
 		require.NoError(t, us.release())
 
-		require.Empty(t, create().err)
+		require.NoError(t, create())
 		waiting = begin(us)
 		require.NoError(t, them.end())
-		require.NoError(t, (<-waiting).err)
+		require.NoError(t, <-waiting)
 		require.NoError(t, us.release())
 		_, exists, err := s.Exists(t.Context(), path)
 		require.NoError(t, err)

@@ -1,5 +1,7 @@
 package machine_test
 
+// Requests: numbers, keys, and which answers still count.
+
 import (
 	"testing"
 

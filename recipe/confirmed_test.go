@@ -1,12 +1,12 @@
 package recipe_test
 
+// What confirms the end of a possession, of an intent and of an instance: whatever befalls them,
+// none is reported as over while its znode may stand.
+
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"net"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,7 +16,6 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/crash"
-	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -36,45 +35,17 @@ type pledge struct {
 // cutOff is a process that is cut off from ZooKeeper with three ends pending: of a claim, of a
 // standing intent and of an instance.
 type cutOff struct {
-	*testing.T
-	server  *zktest.Server
-	session *session.Session
-	id      int64 // of the ZooKeeper session
-	heal    func()
+	*ground
+	id   int64 // of the ZooKeeper session
+	heal func()
 	released,
 	stoodDown,
 	closed *pledge
 	claimed *recipe.Claims[*recipe.Possession]
-	refuse  atomic.Bool   // credentials
-	timeout atomic.Uint32 // in milliseconds, that servers negotiate; 0: as they like
+	refuse  atomic.Bool // credentials
 }
 
 func (c *cutOff) pledges() []*pledge { return []*pledge{c.released, c.stoodDown, c.closed} }
-
-// reset lets the session's own actor panic as often as that, as a bug in it would: in the epoch,
-// and whenever it takes up its work again.
-func (c *cutOff) reset(times int) {
-	synctest.Wait()
-	for range times - 1 {
-		first := true
-		c.client(func(session.Event) bool { return !first })
-		first = false
-	}
-	c.client(func(session.Event) bool { return true })
-}
-
-// client makes a client that panics at an event, once, when it is to.
-func (c *cutOff) client(now func(session.Event) bool) {
-	done := false
-	_, err := c.session.Client("a bug", func(n session.Event) {
-		if !done && now(n) {
-			done = true
-			panic("on purpose")
-		}
-	})
-	require.NoError(c, err)
-	synctest.Wait()
-}
 
 // pending: no end has been reported, and all znodes stand.
 func (c *cutOff) pending() {
@@ -86,89 +57,36 @@ func (c *cutOff) pending() {
 	}
 }
 
-func (c *cutOff) stands(path string) bool {
-	for _, s := range c.server.Sessions() {
-		if slices.Contains(s.Ephemeral, path) {
-			return true
-		}
-	}
-	return false
-}
-
-// negotiated is a connection over which the server's timeout comes out as it is told.
-type negotiated struct {
-	net.Conn
-	timeout uint32
-	read    int
-}
-
-func (n *negotiated) Read(p []byte) (int, error) {
-	const at = 8 // behind the length and the protocol's version
-	if n.timeout != 0 && n.read < at+4 {
-		p = p[:min(len(p), at+4-n.read)]
-	}
-	got, err := n.Conn.Read(p)
-	var own [4]byte
-	binary.BigEndian.PutUint32(own[:], n.timeout)
-	for i := range got {
-		if b := n.read + i - at; n.timeout != 0 && b >= 0 && b < 4 {
-			p[i] = own[b]
-		}
-	}
-	n.read += got
-	return got, err
-}
-
 func cutOffInBubble(t *testing.T, test func(c *cutOff)) {
 	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server, err := zktest.New(zktest.WithTick(200*time.Millisecond), zktest.WithSessionTimeouts(time.Second, time.Minute))
-		require.NoError(t, err)
-		c := &cutOff{T: t, server: server}
-		t.Cleanup(func() {
-			require.NoError(t, server.Close())
-			synctest.Wait()
-		})
-		server.Intercept(func(r *zktest.Request) zktest.Verdict {
+	inBubble(t, func(g *ground) {
+		c := &cutOff{ground: g}
+		g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpSetAuth && c.refuse.Load() {
 				time.Sleep(time.Millisecond) // what was told before has been heard by then: an instance that is stopped drops what it has not received
 				return zktest.Fail(-115)
 			}
 			return zktest.Pass
 		})
-		machine := server.Host("this")
-		c.session, err = session.Open(t.Context(), server.Hosts(), session.WithTimeout(patience), session.WithAuth("digest", []byte("a:b")),
-			session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-				raw, err := machine.Dialer()(ctx, network, addr)
-				return &negotiated{Conn: raw, timeout: c.timeout.Load()}, err
-			}))
-		require.NoError(t, err)
-		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			_ = c.session.Close(ctx) // what becomes of it is a matter of the case
-		})
-		c.id = c.session.Status().SessionID
-		c.ask(machine)
+		require.NoError(t, g.sess.Connect(g.ctx))
+		c.id = g.sess.Status().SessionID
+		c.ask()
 		test(c)
-	})
+	}, session.WithTimeout(patience), session.WithAuth("digest", []byte("a:b")))
 }
 
 // ask acquires three things, cuts the process off, and asks for their end.
-func (c *cutOff) ask(from zktest.Host) {
+func (c *cutOff) ask() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	c.Cleanup(cancel)
 	claimed, standing, closing := c.instance("/claimed"), c.instance("/standing"), c.instance("/closing")
 	c.claimed = claimed
-	p, err := claimed.Claim(ctx, false, recipe.Asked{})
-	require.NoError(c, err)
+	p := c.claim(claimed)
 	standing.Stand(recipe.Asked{})
 	q := <-standing.Won()
-	r, err := closing.Claim(ctx, false, recipe.Asked{})
-	require.NoError(c, err)
+	r := c.claim(closing)
 	time.Sleep(time.Minute)
-	c.heal = from.Partition()
+	c.heal = c.from.Partition()
 	c.released = c.begin("released", p.Path(), func() error { return p.Release(ctx) })
 	c.stoodDown = c.begin("stood down", q.Path(), func() error { return standing.StandDown(ctx) })
 	c.closed = c.begin("closed", r.Path(), func() error { return closing.Close(ctx) })
@@ -180,14 +98,7 @@ func (c *cutOff) ask(from zktest.Host) {
 }
 
 func (c *cutOff) instance(path string) *recipe.Claims[*recipe.Possession] {
-	i, err := recipe.NewClaims(recipe.ClaimsConfig[*recipe.Possession]{
-		Session: c.session, Kind: "lock", Path: path, Name: "lock-",
-		Machine: newAlone,
-		Wrap:    func(p *recipe.Possession) *recipe.Possession { return p },
-		Publish: func(machine.Standing) {},
-	})
-	require.NoError(c, err)
-	return i
+	return c.claims(recipe.ClaimsConfig[*recipe.Possession]{Path: path})
 }
 
 func (c *cutOff) begin(name, path string, ask func() error) *pledge {
@@ -204,7 +115,6 @@ func (c *cutOff) begin(name, path string, ask func() error) *pledge {
 // answered, or ZooKeeper has said that its session is over. Whatever else an epoch, or the session,
 // ends with, somebody else may find the znode standing.
 func TestWhatConfirmsAnEnd(t *testing.T) {
-	t.Parallel()
 	const confirmed, unconfirmed = true, false
 	for _, row := range []struct {
 		cause  string
@@ -216,83 +126,35 @@ func TestWhatConfirmsAnEnd(t *testing.T) {
 			time.Sleep(time.Second)
 			c.heal()
 		}, confirmed, nil},
-		{"a shorter timeout was negotiated", func(c *cutOff) {
-			c.timeout.Store(8000)
-			time.Sleep(patience * 3 / 4) // the connection is given up after two thirds
-			c.pending()
-			c.heal()
-		}, confirmed, nil},
 		{"expired", func(c *cutOff) {
 			time.Sleep(2 * patience)
 			c.heal()
 		}, confirmed, nil},
 		{"replaced by another", func(c *cutOff) {
 			time.Sleep(patience * 3 / 4)
-			c.server.ExpireSilently(c.id)
+			c.srv.ExpireSilently(c.id)
 			c.heal()
 		}, confirmed, nil},
-		{"restarted", func(c *cutOff) {
-			c.reset(1)
-			time.Sleep(time.Second)
-			c.pending()
-			c.heal()
-		}, confirmed, nil},
-		{"restarted again and again", func(c *cutOff) {
-			c.reset(5)
-			time.Sleep(10 * time.Second)
-			c.pending()
-			c.heal()
-		}, confirmed, nil},
-		{"restarted, and expired", func(c *cutOff) {
-			c.reset(1)
-			time.Sleep(2 * patience)
-			for _, p := range c.pledges() {
-				require.Empty(c, p.answer, "nobody has said so yet")
-			}
-			c.heal()
-		}, confirmed, nil},
-		{"restarted, expired and replaced", func(c *cutOff) {
-			c.reset(1)
-			c.server.ExpireSilently(c.id)
-			time.Sleep(2 * patience)
-			c.heal()
-		}, confirmed, nil},
-		{"restarted with its instances", func(c *cutOff) {
-			crash.Instance(c.claimed, "on purpose")
-			c.reset(1)
-			time.Sleep(time.Second)
-			c.pending()
-			crash.Instance(c.claimed, "on purpose")
-			time.Sleep(time.Second)
-			c.pending()
-			c.heal()
-		}, confirmed, nil},
-		{"restarted, and closed", func(c *cutOff) {
-			c.reset(1)
-			time.Sleep(time.Second)
-			c.pending()
-			c.closeInVain()
-		}, unconfirmed, session.ErrClosed},
 		{"closed", func(c *cutOff) { c.closeInVain() }, unconfirmed, session.ErrClosed},
 		{"a credential was refused", func(c *cutOff) {
 			time.Sleep(patience * 3 / 4)
 			c.pending()
 			c.refuse.Store(true)
 			c.heal()
-			<-c.session.Done()
-			require.ErrorIs(c, c.session.Err(), session.ErrAuthFailed)
+			<-c.sess.Done()
+			require.ErrorIs(c, c.sess.Err(), session.ErrAuthFailed)
 		}, unconfirmed, session.ErrClosed},
 		{"restarted, and a credential was refused", func(c *cutOff) {
-			c.reset(1)
+			c.bug(1)
 			time.Sleep(patience * 3 / 4)
 			c.pending()
 			c.refuse.Store(true)
 			c.heal()
 		}, confirmed, nil}, // nobody asks for a credential to close a session
 		{"the session was given up", func(c *cutOff) {
-			c.reset(12)
-			<-c.session.Done()
-			require.ErrorIs(c, c.session.Err(), actors.ErrGivenUp)
+			c.bug(12)
+			<-c.sess.Done()
+			require.ErrorIs(c, c.sess.Err(), actors.ErrGivenUp)
 		}, unconfirmed, session.ErrClosed},
 	} {
 		t.Run(row.cause, func(t *testing.T) {
@@ -306,7 +168,7 @@ func TestWhatConfirmsAnEnd(t *testing.T) {
 						continue
 					}
 					require.ErrorIs(c, err, row.with, p.name)
-					require.ErrorIs(c, err, c.session.Err(), "%s: with the reason, however the ends of the two fall together", p.name)
+					require.ErrorIs(c, err, c.sess.Err(), "%s: with the reason, however the ends of the two fall together", p.name)
 				}
 			})
 		})
@@ -318,22 +180,18 @@ func TestWhatConfirmsAnEnd(t *testing.T) {
 func (c *cutOff) closeInVain() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	require.ErrorIs(c, c.session.Close(ctx), context.DeadlineExceeded)
+	require.ErrorIs(c, c.sess.Close(ctx), context.DeadlineExceeded)
 	require.True(c, c.stands(c.released.path), "the ZooKeeper session is left to expire")
 }
 
 // A possession that nothing can watch is ended, and its znode deleted. A release that is heard of
 // between the two waits for the deletion like any other.
 func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := zktest.Start(t)
-		s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()))
-		require.NoError(t, err)
-		c := &cutOff{T: t, server: server, session: s}
+	inBubble(t, func(g *ground) {
+		c := &cutOff{ground: g}
 		i := c.instance("/a")
 		letGo := make(chan func(), 1)
-		server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 			switch r.Op {
 			case zktest.OpGetData:
 				letGo <- i.Occupy() // the answer comes behind it
@@ -343,49 +201,44 @@ func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		p, err := i.Claim(t.Context(), false, recipe.Asked{})
-		require.NoError(t, err)
+		p := g.claim(i)
 		synctest.Wait()
-		released := c.begin("released", p.Path(), func() error { return p.Release(t.Context()) })
+		released := c.begin("released", p.Path(), func() error { return p.Release(g.ctx) })
 		synctest.Wait()
 		(<-letGo)()
 		synctest.Wait()
-		require.Empty(t, released.answer, "the znode stands")
-		require.NoError(t, <-released.answer)
-		require.False(t, released.stood)
-		require.NoError(t, i.Close(t.Context()))
-		require.NoError(t, s.Close(t.Context()))
+		require.Empty(g, released.answer, "the znode stands")
+		require.NoError(g, <-released.answer)
+		require.False(g, released.stood)
+		require.NoError(g, i.Close(g.ctx))
 	})
 }
 
 // Whatever befalls the session and the instances, and in whichever order: every end is reported,
 // and none as confirmed while the znode stands.
 func TestEndsAreTrueWhateverHappens(t *testing.T) {
-	t.Parallel()
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			cutOffInBubble(t, func(c *cutOff) {
 				rng := rand.New(rand.NewPCG(seed, 1))
 				bugs := 9 // more in a minute, and the session would be given up
 				for range 1 + rng.IntN(6) {
-					switch rng.IntN(7) {
+					switch rng.IntN(6) {
 					case 0, 1:
 						n := min(1+rng.IntN(3), bugs)
 						bugs -= n
 						if n > 0 {
-							c.reset(n)
+							c.bug(n)
 						}
 					case 2:
 						crash.Instance(c.claimed, "on purpose")
 					case 3:
-						c.server.Disconnect(c.id)
+						c.srv.Disconnect(c.id)
 					case 4:
 						c.heal()
 					case 5:
-						c.timeout.Store([]uint32{0, 8000, 10_000}[rng.IntN(3)])
-					case 6:
 						if rng.IntN(4) == 0 {
-							c.server.Expire(c.id)
+							c.srv.Expire(c.id)
 						}
 					}
 					time.Sleep(time.Duration(rng.Int64N(int64(patience / 2))))
@@ -395,8 +248,78 @@ func TestEndsAreTrueWhateverHappens(t *testing.T) {
 					require.NoError(c, <-p.answer, p.name)
 					require.False(c, p.stood, "%s: reported as gone, and it stood", p.name)
 				}
-				require.NoError(c, c.session.Err())
+				require.NoError(c, c.sess.Err())
 			})
+		})
+	}
+}
+
+// An end that nobody confirmed is not reported as one because somebody else has lost patience, with
+// the instance or with the session.
+func TestAnEndThatNobodyConfirmed(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(g *ground, ctx context.Context) error{
+		"instance": func(g *ground, ctx context.Context) error { return g.h.Close(ctx) },
+		"session":  func(g *ground, ctx context.Context) error { return g.sess.Close(ctx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(g *ground) {
+				g.plant("red")
+				g.srv.Partition(g.sess.Status().SessionID)
+				ended := make(chan error, 1)
+				go func() { ended <- g.h.Close(g.ctx) }()
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(g.ctx, time.Second)
+				defer cancel()
+				require.ErrorIs(g, lose(g, ctx), context.DeadlineExceeded)
+				require.ErrorIs(g, <-ended, session.ErrClosed)
+				require.NoError(g, g.h.Close(g.ctx), "it is over")
+			})
+		})
+	}
+}
+
+// The end of an epoch reaches a machine when ZooKeeper has confirmed it: what stood in it is gone,
+// and whoever waited for that may be told so. A machine that winds up is the one that would.
+func TestWhatConfirmsTheEndOfAnInstance(t *testing.T) {
+	t.Parallel()
+	for cause, row := range map[string]struct {
+		befall func(g *ground)
+		err    error // of Close; nil: confirmed
+	}{
+		"removed":                             {func(*ground) {}, nil},
+		"expired":                             {func(*ground) { time.Sleep(2 * patience) }, nil},
+		"the instance restarted, and expired": {func(g *ground) { crash.Instance(g.h, "on purpose"); time.Sleep(2 * patience) }, nil},
+		"both restarted":                      {func(g *ground) { crash.Instance(g.h, "on purpose"); g.bug(1); crash.Instance(g.h, "on purpose") }, nil},
+		"the session was given up":            {func(g *ground) { g.bug(12) }, session.ErrClosed},
+	} {
+		t.Run(cause, func(t *testing.T) {
+			inBubble(t, func(g *ground) {
+				g.plant("red")
+				heal := g.from.Partition()
+				var stood bool // when Close returned; set before
+				closed := make(chan error, 1)
+				go func() { // ends with the instance
+					err := g.h.Close(g.ctx)
+					stood = g.stands("/flags/red")
+					closed <- err
+				}()
+				synctest.Wait()
+				require.Empty(g, closed)
+				row.befall(g)
+				time.Sleep(time.Minute / 6) // less than the server's patience
+				synctest.Wait()
+				if row.err == nil {
+					require.Empty(g, closed, "nobody has heard anything")
+					heal()
+				}
+				err := <-closed
+				require.ErrorIs(g, err, row.err)
+				if row.err == nil {
+					require.NoError(g, err)
+					require.False(g, stood, "reported as gone, and it stood")
+				}
+			}, session.WithTimeout(patience))
 		})
 	}
 }

@@ -1,6 +1,8 @@
 package recipe
 
-import "github.com/troupe-go/troupe/session"
+import (
+	"github.com/troupe-go/troupe/session"
+)
 
 // Occupy keeps the actor from everything else until it is let go. It is
 // the actor's first incarnation.

@@ -1,5 +1,8 @@
 package recipe_test
 
+// An instance of a machine: its wishes and possessions, its answers and timers, its panics and
+// its end.
+
 import (
 	"context"
 	"errors"
@@ -17,71 +20,6 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// ground is a server, a session and an instance of the flag recipe.
-type ground struct {
-	*testing.T
-	srv      *zktest.Server
-	sess     *session.Session
-	h        *recipe.Host
-	flags    chan flag
-	fired    chan machine.Fired
-	standing []machine.Event
-	ctx      context.Context
-}
-
-func inBubble(t *testing.T, test func(g *ground)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		srv, err := zktest.New()
-		require.NoError(t, err)
-		g := &ground{T: t, srv: srv, flags: make(chan flag, 100), fired: make(chan machine.Fired, 100), ctx: context.Background()}
-		g.sess, err = session.New(srv.Hosts(), session.WithDialer(srv.Dialer()))
-		require.NoError(t, err)
-		g.h, err = recipe.New(recipe.Config{
-			Session: g.sess, Kind: "flags", Path: "/flags", Machine: newFlags("/flags"),
-			Standing: func() []machine.Event { return g.standing },
-			Perform:  g.perform,
-		})
-		require.NoError(t, err)
-		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			_ = g.sess.Close(ctx) // the tests that need it to succeed say so
-			require.NoError(t, srv.Close())
-			synctest.Wait()
-		})
-		test(g)
-	})
-}
-
-func (g *ground) perform(e machine.Effect) {
-	switch e := e.(type) {
-	case planted:
-		hold, err := g.h.Hold(e.epoch, e.path, e.token, func(error) { g.h.Tell(overdue{e.name}) })
-		if err == nil {
-			g.flags <- flag{hold, e.name}
-		}
-	case machine.Fired:
-		g.fired <- e
-	}
-}
-
-// plant enters a wish and tells it, as a face does, and waits for what comes of it.
-func (g *ground) plant(name string) flag {
-	g.Helper()
-	g.standing = append(g.standing, plant{name})
-	require.True(g, g.h.Tell(plant{name}))
-	return <-g.flags
-}
-
-func (g *ground) exists(name string) bool {
-	g.Helper()
-	_, exists, err := g.sess.Exists(g.ctx, "/flags/"+name)
-	require.NoError(g, err)
-	return exists
-}
-
 func TestAWishBecomesAPossession(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		f := g.plant("a")
@@ -92,33 +30,6 @@ func TestAWishBecomesAPossession(t *testing.T) {
 		require.True(g, g.h.End(f.Hold, session.ErrDeleted))
 		require.ErrorIs(g, f.Err(), session.ErrDeleted)
 		require.False(g, g.h.End(f.Hold, session.ErrDeleted))
-	})
-}
-
-func TestAWishOutlivesTheEpoch(t *testing.T) {
-	inBubble(t, func(g *ground) {
-		first := g.plant("a")
-		g.srv.Expire(g.sess.Status().SessionID)
-		<-first.Done()
-		require.ErrorIs(g, first.Err(), session.ErrLost)
-		second := <-g.flags
-		require.Greater(g, second.Token(), first.Token())
-	})
-}
-
-// TestAPanic: possessions end, the znodes go, and the wishes are taken up by the next incarnation.
-func TestAPanic(t *testing.T) {
-	inBubble(t, func(g *ground) {
-		a, b := g.plant("a"), g.plant("b")
-		crash.Instance(g.h, "on purpose")
-		<-a.Done()
-		<-b.Done()
-		require.ErrorIs(g, a.Err(), session.ErrRestarted)
-		for _, again := range []flag{<-g.flags, <-g.flags} {
-			require.Greater(g, again.Token(), b.Token(), "the old znode was deleted, and a new one made")
-		}
-		require.NoError(g, g.h.Close(g.ctx))
-		require.False(g, g.exists("a") || g.exists("b"))
 	})
 }
 
@@ -229,6 +140,173 @@ func TestPanicsAtEveryRequest(t *testing.T) {
 				}
 				require.True(g, last.Valid())
 				require.True(g, g.exists("a"))
+			})
+		})
+	}
+}
+
+// A machine is answered to each query of a look what it is answered to the same read alone, but for
+// the Stat of a listing.
+func TestALook(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		_, err := g.sess.Create(g.ctx, "/dir", []byte("x"))
+		require.NoError(g, err)
+		_, err = g.sess.Create(g.ctx, "/dir/closed", nil, session.NodeACL(session.AnyoneACL(session.PermWrite)...))
+		require.NoError(g, err)
+		h, told := g.telling()
+		queries := []machine.Query{
+			{Path: "/dir"}, {Path: "/dir", Children: true}, {Path: "/none"}, {Path: "/none", Children: true}, {Path: "/dir/closed"}, {Path: ""},
+		}
+		effects := []machine.Effect{machine.Look{Epoch: 1, Ask: 9, Queries: queries}, machine.Look{Epoch: 1, Ask: 9}}
+		for _, q := range queries { // all with the number of the look, which its answers have
+			if q.Children {
+				effects = append(effects, machine.List{Epoch: 1, Ask: 9, Path: q.Path})
+			} else {
+				effects = append(effects, machine.Read{Epoch: 1, Ask: 9, Path: q.Path})
+			}
+		}
+		require.True(g, h.Tell(say{effects: effects}))
+		var alone, together []machine.Event
+		for _, s := range by[machine.Seen](told, 0) {
+			alone = append(alone, s)
+		}
+		for _, l := range by[machine.Listed](told, 0) {
+			l.Stat = machine.Stat{}
+			alone = append(alone, l)
+		}
+		for _, l := range by[machine.Looked](told, 0) {
+			require.EqualValues(g, 9, l.Ask)
+			together = append(together, l.Answers...)
+		}
+		require.Len(g, by[machine.Looked](told, 0), 2, "a look at nothing is answered too")
+		require.ElementsMatch(g, alone, together)
+		require.Equal(g, machine.Refused, together[4].(machine.Seen).Code)
+	})
+}
+
+// What a crashed incarnation asked for is answered when its successor is at work already, which has
+// numbers of its own for what it asks.
+func TestAnAnswerIsForTheIncarnationThatAsked(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		h, told := g.telling()
+		lift := g.throttle(zktest.OpGetData, "/t")
+		require.True(g, h.Tell(say{effects: []machine.Effect{machine.Read{Epoch: 1, Ask: 1, Path: "/t"}}}))
+		synctest.Wait()
+		crash.Instance(h, "on purpose")
+		time.Sleep(10 * time.Second)
+		require.Len(g, by[machine.EpochBegan](told, 1), 1, "it is at work")
+		lift()
+		time.Sleep(time.Minute)
+		require.Empty(g, by[machine.Seen](told, 1))
+		require.True(g, h.Tell(say{effects: []machine.Effect{machine.Read{Epoch: 1, Ask: 1, Path: "/t"}}}))
+		require.Len(g, by[machine.Seen](told, 1), 1)
+	})
+}
+
+func TestATimerThatIsCancelled(t *testing.T) {
+	t.Parallel()
+	wake, cancel := machine.Wake{Ask: 1, After: 500}, machine.Cancel{Ask: 1}
+	for name, busy := range map[string]time.Duration{"before it goes off": 0, "as it goes off": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(g *ground) {
+				h, told := g.telling()
+				require.True(g, h.Tell(say{effects: []machine.Effect{wake}}))
+				require.True(g, h.Tell(say{pause: busy, effects: []machine.Effect{cancel}}))
+				time.Sleep(time.Minute)
+				require.Empty(g, by[machine.Woke](told, 0))
+				require.True(g, h.Tell(say{effects: []machine.Effect{wake}}))
+				time.Sleep(time.Minute)
+				require.Len(g, by[machine.Woke](told, 0), 1, "the number may be used again")
+			})
+		})
+	}
+}
+
+// The state of the session, with which a new machine begins, contains what is on its way to the
+// actor as a message still. It is told once.
+func TestWhatANewMachineBeginsWithIsToldOnce(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		h, told := g.telling()
+		crash.Instance(h, "on purpose")
+		tell := h.Hear(session.Disconnected{Epoch: 1})
+		time.Sleep(10 * time.Second)
+		require.Len(g, by[machine.Suspended](told, 1), 1)
+		tell()
+		require.Len(g, by[machine.Suspended](told, 1), 1)
+		h.Hear(session.Reconnected{Epoch: 1})()
+		require.Len(g, by[machine.Resumed](told, 1), 1)
+	})
+}
+
+// A session proves that it lives for as long as somebody stands by to hold something, and not when
+// nothing depends on it.
+func TestStandBy(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		h, _ := g.telling()
+		h.StandBy(1, true)
+		time.Sleep(time.Minute)
+		hold, err := h.Hold(1, "/t", 1, func(error) {})
+		require.NoError(g, err)
+		require.True(g, h.End(hold, session.ErrReleased))
+		h.StandBy(1, false)
+		time.Sleep(time.Minute)
+		_, err = h.Hold(1, "/t", 1, func(error) {})
+		require.ErrorIs(g, err, session.ErrUntrusted)
+	})
+}
+
+var errStuck = errors.New("stuck")
+
+// stops is a machine that ends with an error when it is closed.
+func stops(ev machine.Event) []machine.Effect {
+	if _, ok := ev.(machine.Closing); ok {
+		return []machine.Effect{machine.Stop{Err: errStuck}}
+	}
+	return nil
+}
+
+func TestCloseReturnsTheErrorThatTheMachineEndsWith(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		h := g.run(stops, nil)
+		require.ErrorIs(g, h.Close(g.ctx), errStuck)
+		require.ErrorIs(g, h.Err(), errStuck)
+		require.NoError(g, h.Close(g.ctx), "it is over already")
+	})
+}
+
+func TestAnInstanceIsOverAlsoIfTheRecipePanicsThere(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		h := g.run(stops, func(error) { panic("in Ended") })
+		require.ErrorIs(g, h.Close(g.ctx), errStuck)
+		select {
+		case <-h.Done():
+		case <-time.After(time.Minute):
+			g.Fatal("not done")
+		}
+	})
+}
+
+// What nobody carries out is told, not dropped: the machine would wait for an answer for ever.
+func TestAnEffectThatNobodyCarriesOut(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		effect machine.Effect
+		want   string
+	}{
+		"of claims":       {machine.Settle{Claim: 1}, "machine.Settle is for a machine that is run with NewClaims"},
+		"of the recipe":   {planted{}, "nobody performs recipe_test.planted"},
+		"a pointer to it": {&machine.Read{}, "nobody performs *machine.Read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(g *ground) {
+				h := g.run(func(machine.Event) []machine.Effect { return []machine.Effect{c.effect} }, nil)
+				require.True(g, h.Tell(plant{}))
+				select {
+				case <-h.Done():
+				case <-time.After(time.Hour):
+					g.Fatal("not told")
+				}
+				require.ErrorContains(g, h.Err(), c.want)
 			})
 		})
 	}

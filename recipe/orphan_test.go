@@ -1,5 +1,8 @@
 package recipe_test
 
+// What an incarnation that has crashed has made, and nobody knows of: sequential znodes of unknown
+// outcome are found by their place among all others.
+
 import (
 	"errors"
 	"testing"
@@ -14,42 +17,6 @@ import (
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
-
-// sit is a wish: one ephemeral sequential znode.
-type sit struct{}
-
-// sitter is a machine that makes one ephemeral sequential znode by a transaction. If the answer is
-// lost it does what its test is about, instead of looking.
-type sitter struct {
-	op     machine.Op
-	epoch  uint64
-	wanted bool
-	made   *[]machine.Transacted // the answers, of all incarnations
-	lost   func() []machine.Effect
-}
-
-func (s *sitter) Step(ev machine.Event) []machine.Effect {
-	switch ev := ev.(type) {
-	case machine.EpochBegan:
-		s.epoch = ev.Epoch
-	case sit:
-		s.wanted = true
-	case machine.Transacted:
-		*s.made = append(*s.made, ev)
-		if ev.Code == machine.Unknown {
-			return s.lost()
-		}
-		return nil
-	case machine.Closing:
-		return []machine.Effect{machine.Stop{}}
-	default:
-		return nil
-	}
-	if s.epoch == 0 || !s.wanted {
-		return nil
-	}
-	return []machine.Effect{machine.Transact{Epoch: s.epoch, Ask: s.epoch, Ops: []machine.Op{s.op}}}
-}
 
 // sitting starts an instance of the sitter's recipe, and returns the answers that it gets.
 func (g *ground) sitting(head, data string, lost func() []machine.Effect) (*recipe.Host, *[]machine.Transacted) {
@@ -79,15 +46,6 @@ func (g *ground) judge(verdicts map[string]zktest.Verdict) {
 		delete(verdicts, data)
 		return v
 	})
-}
-
-// line is what stands in it.
-func (g *ground) line() []string {
-	g.Helper()
-	synctest.Wait()
-	names, _, err := g.sess.Children(g.ctx, "/line")
-	require.NoError(g, err)
-	return names
 }
 
 func panics() []machine.Effect { panic("a bug") }
@@ -186,30 +144,6 @@ func TestACrashLeavesWhatWasMadeBeforeAndAfter(t *testing.T) {
 		synctest.Wait()
 		require.Len(g, *made, 2)
 		require.ElementsMatch(g, []string{before, after, (*made)[1].Results[0].Path[len("/line/"):]}, g.line())
-	})
-}
-
-// As TestACrashLeavesNoSequentialZnodeOfUnknownOutcome, but the incarnation that looks for it
-// crashes too while it looks, so that two look at once.
-func TestACrashWhileAnOrphanIsLookedFor(t *testing.T) {
-	inBubble(t, func(g *ground) {
-		require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))
-		g.judge(map[string]zktest.Verdict{"a": zktest.CutAfter})
-		g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Op == zktest.OpGetData && r.Path == "/line/seat-0000000000" {
-				return zktest.Delay(time.Second)
-			}
-			return zktest.Pass
-		})
-		h, made := g.sitting("seat-", "a", panics)
-		require.True(g, h.Tell(sit{}))
-		time.Sleep(500 * time.Millisecond)
-		crash.Instance(h, errors.New("another bug"))
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		require.Len(g, *made, 2, "the lost answer, and that of the last incarnation")
-		require.NoError(g, h.Close(g.ctx))
-		require.Empty(g, g.line(), "the instance is over: nothing of it stands")
 	})
 }
 

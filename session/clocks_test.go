@@ -4,7 +4,6 @@ package session_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -15,26 +14,35 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A clock steps, somebody asks, and it steps back: the answer does not become true again, and the
-// possession is over. If it was noticed meanwhile, stepping back is another step, and what is asked
-// for then has to be proved anew.
+// A clock steps, somebody asks before it is noticed, and it steps back: the answer does not become
+// true again, and the possession is over.
 func TestValidStaysFalseWhenAClockStepsBack(t *testing.T) {
-	t.Parallel()
-	for name, step := range map[string]time.Duration{"ahead": time.Hour, "a little": timeout / 9, "back": -time.Hour} {
-		for _, noticed := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, noticed %t", name, noticed), func(t *testing.T) {
-				inBubble(t, func(w *world) { w.stepsBack(step, noticed) })
-			})
-		}
-	}
+	each(t, map[string]time.Duration{"ahead": time.Hour, "a little": timeout / 9, "back": -time.Hour}, func(w *world, step time.Duration) {
+		s, t, h := w.holding(session.WithTimeout(timeout))
+		steady(w, s)
+		t.told()
+		letGo := session.Hush(s)
+		session.ShiftWall(s, step)
+		valid := h.Valid()
+		session.ShiftWall(s, -step)
+		letGo()
+		require.False(w, valid)
+		require.False(w, h.Valid(), "it was said to be over")
+		require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
+		<-h.Done()
+		require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+		again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
+		require.NoError(w, err)
+		require.True(w, again.Valid())
+		require.False(w, h.Valid())
+	})
 }
 
 // What is given up when it can't be vouched for any more was lost: others may have had it before
 // that, so nobody may reckon with a release. The client may have left, or a whole be given up of
 // which it is a part.
 func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
-	t.Parallel()
-	for name, halt := range map[string]func(s *session.Session, h *session.Hold){
+	pairs(t, map[string]func(s *session.Session, h *session.Hold){
 		"unnoticed": func(s *session.Session, _ *session.Hold) { session.ShiftMono(s, time.Hour) },
 		"told, and the clock set back": func(s *session.Session, h *session.Hold) {
 			letGo := session.Hush(s)
@@ -43,24 +51,18 @@ func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
 			_ = h.Valid()
 			session.ShiftWall(s, -time.Hour)
 		},
-	} {
-		for how, release := range map[string]func(w *world, t *client, h *session.Hold, end func(error) bool){
-			"the hold": func(w *world, t *client, h *session.Hold, _ func(error) bool) {
-				require.False(w, t.End(h, session.ErrReleased))
-			},
-			"the hold, with what is closed": func(w *world, t *client, h *session.Hold, _ func(error) bool) {
-				require.False(w, t.End(h, session.ErrClosed))
-			},
-			"the whole": func(w *world, _ *client, _ *session.Hold, end func(error) bool) {
-				require.False(w, end(session.ErrReleased))
-			},
-			"the client": func(_ *world, t *client, _ *session.Hold, _ func(error) bool) { t.Leave() },
-		} {
-			t.Run(name+", "+how, func(t *testing.T) {
-				inBubble(t, func(w *world) { w.releaseTooLate(halt, release) })
-			})
-		}
-	}
+	}, map[string]func(w *world, t *client, h *session.Hold, end func(error) bool){
+		"the hold": func(w *world, t *client, h *session.Hold, _ func(error) bool) {
+			require.False(w, t.End(h, session.ErrReleased))
+		},
+		"the hold, with what is closed": func(w *world, t *client, h *session.Hold, _ func(error) bool) {
+			require.False(w, t.End(h, session.ErrClosed))
+		},
+		"the whole": func(w *world, _ *client, _ *session.Hold, end func(error) bool) {
+			require.False(w, end(session.ErrReleased))
+		},
+		"the client": func(_ *world, t *client, _ *session.Hold, _ func(error) bool) { t.Leave() },
+	}, (*world).releaseTooLate)
 }
 
 func (w *world) releaseTooLate(halt func(*session.Session, *session.Hold), release func(*world, *client, *session.Hold, func(error) bool)) {
@@ -133,73 +135,35 @@ func TestALogHandlerMayAskForTheStatus(t *testing.T) {
 // set. Done closes at once, also if nobody asks for Valid, and nothing is believed until ZooKeeper
 // has answered.
 func TestB74_SleepEndsTrust(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
+	type row struct {
 		jump func(s *session.Session)
 		back time.Duration // until trust is back
-	}{
+	}
+	pairs(t, map[string]row{
 		"wall clock ahead":      {func(s *session.Session) { session.ShiftWall(s, time.Hour) }, timeout / 6},
 		"wall clock back":       {func(s *session.Session) { session.ShiftWall(s, -time.Hour) }, timeout / 6},
 		"less than the timeout": {func(s *session.Session) { session.ShiftWall(s, timeout*3/4) }, timeout / 2},
 		"a bit":                 {func(s *session.Session) { session.ShiftWall(s, timeout/9) }, timeout / 6},
 		"monotonic clock ahead": {func(s *session.Session) { session.ShiftMono(s, time.Hour) }, timeout / 2}, // nothing was heard for so long
-	} {
-		for _, asked := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, asked %t", name, asked), func(t *testing.T) {
-				inBubble(t, func(w *world) {
-					s, t, h := w.holding(session.WithTimeout(timeout))
-					steady(w, s)
-					time.Sleep(timeout / 50)
-					t.told()
-					c.jump(s)
-					jumped := time.Now()
-					if asked {
-						require.False(w, h.Valid(), "at once")
-					}
-					<-h.Done()
-					require.LessOrEqual(w, time.Since(jumped), 100*time.Millisecond)
-					require.ErrorIs(w, h.Err(), session.ErrUntrusted)
-					time.Sleep(c.back - time.Since(jumped))
-					require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
-					again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
-					require.NoError(w, err)
-					time.Sleep(time.Hour)
-					require.True(w, again.Valid())
-					require.NoError(w, s.Close(w.ctx))
-				})
-			})
+	}, map[string]bool{"asked": true, "not asked": false}, func(w *world, c row, asked bool) {
+		s, t, h := w.holding(session.WithTimeout(timeout))
+		steady(w, s)
+		time.Sleep(timeout / 50)
+		t.told()
+		c.jump(s)
+		jumped := time.Now()
+		if asked {
+			require.False(w, h.Valid(), "at once")
 		}
-	}
-}
-
-func (w *world) stepsBack(step time.Duration, noticed bool) {
-	s, t, h := w.holding(session.WithTimeout(timeout))
-	steady(w, s)
-	t.told()
-	letGo := func() {}
-	if !noticed {
-		letGo = session.Hush(s)
-	}
-	session.ShiftWall(s, step)
-	valid := h.Valid()
-	if noticed {
+		<-h.Done()
+		require.LessOrEqual(w, time.Since(jumped), 100*time.Millisecond)
+		require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+		time.Sleep(c.back - time.Since(jumped))
 		require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
-	}
-	session.ShiftWall(s, -step)
-	letGo()
-	require.False(w, valid)
-	require.False(w, h.Valid(), "it was said to be over")
-	if noticed {
-		_, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
-		require.ErrorIs(w, err, session.ErrUntrusted)
-		require.Equal(w, []string{"trust gained"}, t.told(), "nothing was held")
-	} else {
-		require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
-	}
-	<-h.Done()
-	require.ErrorIs(w, h.Err(), session.ErrUntrusted)
-	again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
-	require.NoError(w, err)
-	require.True(w, again.Valid())
-	require.False(w, h.Valid())
+		again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
+		require.NoError(w, err)
+		time.Sleep(time.Hour)
+		require.True(w, again.Valid())
+		require.NoError(w, s.Close(w.ctx))
+	})
 }

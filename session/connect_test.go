@@ -9,11 +9,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net"
 	"net/http/httptest"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +20,7 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/zkserver"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -40,18 +39,26 @@ func TestAnOperationConnectsByItself(t *testing.T) {
 	})
 }
 
+// Every operation returns promptly when its context ends, also while it is under way.
 func TestOperationsWaitWithTheirContext(t *testing.T) {
-	inBubble(t, func(w *world) {
-		w.srv.Kill(0)
-		s := w.session()
+	leave := func(w *world, s *session.Session) {
 		for name, call := range operations(s, "/a") {
 			begun := time.Now()
-			ctx, cancel := context.WithTimeoutCause(w.ctx, 3*time.Second, errors.New("enough of "+name))
+			ctx, cancel := context.WithTimeoutCause(w.ctx, time.Millisecond, errors.New("enough of "+name))
 			err := call(ctx)
-			require.EqualError(w, errors.Unwrap(err), "enough of "+name)
-			require.Equal(w, 3*time.Second, time.Since(begun), name)
+			require.ErrorContains(w, err, "enough of "+name)
+			require.Equal(w, time.Millisecond, time.Since(begun), name)
 			cancel()
 		}
+	}
+	inBubble(t, func(w *world) {
+		s := w.open()
+		heal := w.srv.Partition(id(s))
+		leave(w, s)
+		heal()
+		w.srv.Kill(0)
+		s = w.session()
+		leave(w, s)
 		// B46: what was begun before there is a server goes on when there is one.
 		done := bubble.Begin(func() error { _, err := s.Create(w.ctx, "/late", nil); return err })
 		time.Sleep(time.Hour)
@@ -109,23 +116,6 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 	})
 }
 
-// Every operation returns promptly when its context ends, also while it is under way.
-func TestOperationsLeaveWithTheirContext(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open()
-		heal := w.srv.Partition(id(s))
-		for name, call := range operations(s, "/a") {
-			begun := time.Now()
-			ctx, cancel := context.WithTimeout(w.ctx, time.Millisecond)
-			err := call(ctx)
-			require.ErrorIs(w, err, context.DeadlineExceeded, name)
-			require.Equal(w, time.Millisecond, time.Since(begun), name)
-			cancel()
-		}
-		heal()
-	})
-}
-
 // Open closes what it opened, if that fails: nothing is left.
 func TestOpenThatFailsLeavesNothing(t *testing.T) {
 	type row struct {
@@ -138,8 +128,9 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 	}, func(w *world, r row) {
 		r.trouble(w)
 		ctx := w.within(5 * time.Second)
-		_, err := session.Open(ctx, w.srv.Hosts(), session.WithDialer(w.srv.Dialer()), session.WithAuth("digest", []byte("a:b")))
+		_, err := session.Open(ctx, w.srv.Hosts(), session.WithDialer(w.srv.Dialer()), session.WithAuth("digest", []byte("a:secret")))
 		require.ErrorIs(w, err, r.err)
+		require.NotContains(w, err.Error(), "secret")
 		require.Empty(w, w.srv.Sessions())
 	})
 }
@@ -156,11 +147,9 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		says    string
 	}{
 		{"no servers", nil, nil, "servers"},
-		{"an empty list", []string{}, nil, "servers"},
 		{"an empty address", []string{"a:1", ""}, nil, "servers[1]"},
 		{"an address with a space", []string{"a b:1"}, nil, "servers[0]"},
 		{"a port that is none", []string{"a:zookeeper"}, nil, "servers[0]"},
-		{"a port out of range", []string{"a:65536"}, nil, "servers[0]"},
 		{"no host", []string{":2181"}, nil, "servers[0]"},
 		{"two ports", []string{"a:1:2"}, nil, "servers[0]"},
 		{"half a bracket", []string{"[::1"}, nil, "servers[0]"},
@@ -168,9 +157,7 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{"two chroots", []string{"a:1/b", "c:1/d"}, nil, "chroot"},
 		{"a nil option", good, []session.Option{nil}, "opts[0]"},
 		{"timeout zero", good, []session.Option{session.WithTimeout(0)}, "WithTimeout"},
-		{"timeout negative", good, []session.Option{session.WithTimeout(-time.Second)}, "WithTimeout"},
 		{"timeout beyond the protocol", good, []session.Option{session.WithTimeout((math.MaxInt32 + 1) * time.Millisecond)}, "WithTimeout"},
-		{"timeout beyond everything", good, []session.Option{session.WithTimeout(math.MaxInt64)}, "WithTimeout"},
 		{"namespace relative", good, []session.Option{session.WithNamespace("a")}, "WithNamespace"},
 		{"namespace with a slash at its end", good, []session.Option{session.WithNamespace("/a/")}, "WithNamespace"},
 		{"auth without a scheme", good, []session.Option{session.WithAuth("", []byte("secret"))}, "WithAuth"},
@@ -230,72 +217,36 @@ func TestServersInTheFormOfTheJavaClient(t *testing.T) {
 	})
 }
 
-// secured puts TLS in front of a server, and returns its address and what its clients trust.
-func secured(t *testing.T, server *zktest.Server) (addr string, roots *x509.CertPool) {
+// secured is a server that is talked to over TLS: its address, and what its clients trust.
+func secured(t *testing.T) (addr string, roots *x509.CertPool) {
 	t.Helper()
 	issuer := httptest.NewTLSServer(nil) // for its certificate alone
 	issuer.Close()
 	roots = x509.NewCertPool()
 	roots.AddCert(issuer.Certificate())
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", issuer.TLS)
+	server, err := zkserver.New(zkserver.Config{Listen: func(_ context.Context, network, address string) (net.Listener, error) {
+		return tls.Listen(network, address, issuer.TLS)
+	}})
 	require.NoError(t, err)
-	var all sync.WaitGroup
-	t.Cleanup(func() {
-		_ = listener.Close()
-		all.Wait()
-	})
-	target := server.Servers()[0]
-	all.Go(func() { // ends with the listener
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() { relay(client, target) }) // ends when either side hangs up
-		}
-	})
-	return listener.Addr().String(), roots
+	t.Cleanup(func() { _ = server.Close() })
+	addr, err = server.Front(0).Listen(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	return addr, roots
 }
 
-func relay(client net.Conn, target string) {
-	defer client.Close()
-	upstream, err := net.Dial("tcp", target)
-	if err != nil {
-		return
-	}
-	defer upstream.Close()
-	var back sync.WaitGroup
-	back.Go(func() { // ends when the server hangs up, or the client has
-		_, _ = io.Copy(client, upstream)
-		_ = client.Close()
-	})
-	_, _ = io.Copy(upstream, client)
-	_ = upstream.Close()
-	back.Wait()
-}
-
-func TestASessionOverTLS(t *testing.T) {
+// A server that cannot be verified is not talked to.
+func TestASessionOverTLSVerifiesTheServer(t *testing.T) {
 	t.Parallel()
-	addr, roots := secured(t, zktest.Start(t))
+	addr, roots := secured(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	s, err := session.Open(ctx, []string{addr}, session.WithTLS(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}))
 	require.NoError(t, err)
-	_, err = s.Create(ctx, "/secret", []byte("x"))
-	require.NoError(t, err)
-	data, _, err := s.Get(ctx, "/secret")
-	require.NoError(t, err)
-	require.Equal(t, "x", string(data))
+	require.NoError(t, s.EnsurePath(ctx, "/secret"))
 	require.NoError(t, s.Close(ctx))
-}
-
-// A server that cannot be verified is not talked to.
-func TestTLSVerifiesTheServer(t *testing.T) {
-	t.Parallel()
-	addr, _ := secured(t, zktest.Start(t))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err := session.Open(ctx, []string{addr}, session.WithTLS(&tls.Config{MinVersion: tls.VersionTLS12}))
+	_, err = session.Open(ctx, []string{addr}, session.WithTLS(&tls.Config{MinVersion: tls.VersionTLS12}))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 

@@ -14,57 +14,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
-
-// In whichever form a contender is named, a create whose answer is lost makes one and no more, and
-// it is found among others like it.
-func TestALostCreateIsFoundInEveryForm(t *testing.T) {
-	t.Parallel()
-	for _, form := range []struct {
-		form znode.Form
-		name string
-	}{
-		{znode.Dashed, "lock-"},
-		{znode.Undashed, "lock-"},
-		{znode.Bare, "__lock__"},
-		{znode.OfSession, "x-"},
-		{znode.Plain, "n_"},
-	} {
-		for _, data := range []string{"", "host"} {
-			for name, fate := range bubble.Fates {
-				t.Run(fmt.Sprint(form.name, form.form, " ", data, " ", name), func(t *testing.T) {
-					inBubble(t, func(w *world) {
-						s, other := w.open(), w.open()
-						a, b, far := w.client(s), w.client(s), w.client(other)
-						j := session.Join{Parent: "/line", Name: form.name, Form: form.form, Data: []byte(data)}
-						alike := a.join(w, 1, j)
-						require.NoError(w, alike.Err)
-						require.NoError(w, far.join(w, 1, j).Err)
-						w.cutOnce(fate, creates)
-						made := b.join(w, 1, j)
-						require.NoError(w, made.Err)
-						require.NotEqual(w, alike.Path, made.Path)
-						require.ElementsMatch(w, []string{alike.Path, made.Path}, w.ephemerals(id(s)), "one for each")
-						stored, stat, err := s.Get(w.ctx, made.Path)
-						require.NoError(w, err)
-						require.Equal(w, id(s), stat.EphemeralOwner)
-						if form.form.Named() || data != "" {
-							require.Equal(w, data, string(stored))
-						} else {
-							require.Len(w, stored, 36, "a GUID")
-						}
-						b.remove(w, 1, made.Path)
-						require.Equal(w, []string{alike.Path}, w.ephemerals(id(s)))
-					})
-				})
-			}
-		}
-	}
-}
 
 // Two creates with the same data are lost at once: each finds one of the two, and there is no
 // third.
@@ -73,15 +26,7 @@ func TestTwoLostCreatesWithTheSameDataFindOneEach(t *testing.T) {
 		s := w.open()
 		a, b := w.client(s), w.client(s)
 		w.create(s, "/line", nil)
-		n := 0
-		w.intercept(func(r *zktest.Request) zktest.Verdict {
-			if creates(r) {
-				if n++; n <= 2 {
-					return zktest.DropReply
-				}
-			}
-			return zktest.Pass
-		})
+		w.meets(zktest.DropReply, first(2, creates))
 		j := session.Join{Parent: "/line", Name: "n_", Form: znode.Plain, Data: []byte("host")}
 		var paths [2]string
 		for i, t := range []*client{a, b} {
@@ -128,42 +73,6 @@ func TestAloneIsOneForAll(t *testing.T) {
 	})
 }
 
-// Whichever answer is lost, what was created alone is known, and what somebody else has created
-// since is not removed.
-func TestAloneIsKnownWhicheverAnswerIsLost(t *testing.T) {
-	each(t, bubble.Fates, func(w *world, fate zktest.Verdict) {
-		s := w.open()
-		a, b, far := w.client(s), w.client(s), w.client(w.open())
-		for _, data := range []string{"", "broker 1"} {
-			j := session.Join{Parent: "/deep/er", Name: "controller", Form: znode.Alone, Data: []byte(data)}
-			w.cutOnce(fate, func(r *zktest.Request) bool { return creates(r) && strings.HasSuffix(r.Path, "controller") })
-			made := a.join(w, 1, j)
-			require.NoError(w, made.Err)
-			require.ErrorIs(w, b.join(w, 1, j).Err, session.ErrNodeExists)
-			w.cutOnce(fate, func(r *zktest.Request) bool {
-				if r.Op == zktest.OpDelete && fate == zktest.CutAfter {
-					go func() { // as soon as it is gone, somebody else is there
-						far.Join(1, j, func(session.Joined) {})
-					}()
-				}
-				return r.Op == zktest.OpDelete
-			})
-			a.remove(w, 1, made.Path)
-			synctest.Wait()
-			if fate == zktest.CutAfter {
-				require.Len(w, far.Leftovers(), 1)
-				stat, exists, err := s.Exists(w.ctx, made.Path)
-				require.NoError(w, err)
-				require.True(w, exists, "the other's was taken for one's own")
-				require.NotEqual(w, id(s), stat.EphemeralOwner)
-				far.remove(w, 1, made.Path)
-			}
-			require.Empty(w, w.ephemerals(id(s)))
-			require.Empty(w, a.Leftovers())
-		}
-	})
-}
-
 // Somebody deletes it, and another of the same process is quicker: each knows what is his.
 func TestEachKnowsWhatItHasAlone(t *testing.T) {
 	inBubble(t, func(w *world) {
@@ -196,14 +105,7 @@ func TestALostCreateOfWhatMayNotBeReadIsFound(t *testing.T) {
 	t.Parallel()
 	secretive := session.WithACL(session.AnyoneACL(session.PermAll &^ session.PermRead)...)
 	lose := func(w *world, s *session.Session) {
-		lost := false
-		w.intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.SessionID == id(s) && creates(r) && !lost {
-				lost = true
-				return zktest.CutAfter
-			}
-			return zktest.Pass
-		})
+		w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.SessionID == id(s) && creates(r) })
 	}
 	for _, version := range zktest.Versions() {
 		t.Run("protected, "+version, func(t *testing.T) {
@@ -303,38 +205,33 @@ func TestB02_AFoundZnodeOfAnotherSessionIsNotOnesOwn(t *testing.T) {
 
 // B03: the caller has left when the answer, or word of it, comes: nothing stays.
 func TestB03_AProtectedCreateThatIsGivenUpLeavesNothing(t *testing.T) {
-	t.Parallel()
-	for name, opts := range map[string][]session.CreateOption{
+	pairs(t, map[string][]session.CreateOption{
 		"ephemeral":  {session.Ephemeral(), session.Sequential()},
 		"persistent": nil,
-	} {
-		for _, verdict := range []zktest.Verdict{zktest.Delay(3 * time.Second), zktest.CutBefore, zktest.CutAfter} {
-			t.Run(fmt.Sprint(name, " ", verdict), func(t *testing.T) {
-				inBubble(t, func(w *world) {
-					s, other := w.open(), w.open()
-					var down time.Time // until when there is no connection to be had
-					w.intercept(func(r *zktest.Request) zktest.Verdict {
-						switch {
-						case r.Op == zktest.OpConnect && time.Now().Before(down):
-							return zktest.CutBefore
-						case r.Op == zktest.OpCreate && down.IsZero():
-							down = time.Now().Add(3 * time.Second)
-							return verdict
-						}
-						return zktest.Pass
-					})
-					ctx := w.within(time.Millisecond)
-					_, err := s.Create(ctx, "/p-", nil, append(opts, session.Protected())...)
-					require.ErrorIs(w, err, context.DeadlineExceeded)
-					time.Sleep(10 * time.Second)
-					names, _, err := other.Children(w.ctx, "/")
-					require.NoError(w, err)
-					require.NotContains(w, strings.Join(names, " "), "p-")
-					require.EqualValues(w, 1, s.Status().Epoch)
-				})
-			})
-		}
-	}
+	}, map[string]zktest.Verdict{
+		"late": zktest.Delay(3 * time.Second), "cut before": zktest.CutBefore, "cut after": zktest.CutAfter,
+	}, func(w *world, opts []session.CreateOption, verdict zktest.Verdict) {
+		s, other := w.open(), w.open()
+		var down time.Time // until when there is no connection to be had
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			switch {
+			case r.Op == zktest.OpConnect && time.Now().Before(down):
+				return zktest.CutBefore
+			case r.Op == zktest.OpCreate && down.IsZero():
+				down = time.Now().Add(3 * time.Second)
+				return verdict
+			}
+			return zktest.Pass
+		})
+		ctx := w.within(time.Millisecond)
+		_, err := s.Create(ctx, "/p-", nil, append(opts, session.Protected())...)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		time.Sleep(10 * time.Second)
+		names, _, err := other.Children(w.ctx, "/")
+		require.NoError(w, err)
+		require.NotContains(w, strings.Join(names, " "), "p-")
+		require.EqualValues(w, 1, s.Status().Epoch)
+	})
 }
 
 // The answer to a create is lost, and looking for the znode is refused too, for a while or for
@@ -343,26 +240,11 @@ func TestB03_AProtectedCreateThatIsGivenUpLeavesNothing(t *testing.T) {
 func TestALostCreateThatCannotBeLookedForIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	for name, refusal := range map[string]zktest.Verdict{"overloaded": zktest.Fail(zktest.ErrThrottled), "not permitted": zktest.Fail(zktest.ErrNoAuth)} {
-		refuse := func(w *world, s *session.Session, times int) {
-			lost, refused := false, 0
-			w.intercept(func(r *zktest.Request) zktest.Verdict {
-				switch {
-				case r.SessionID != id(s) || r.Op == zktest.OpConnect:
-				case creates(r) && !lost:
-					lost = true
-					return zktest.CutAfter
-				case lost && r.Op == zktest.OpGetChildren2 && refused != times:
-					refused++
-					return refusal
-				}
-				return zktest.Pass
-			})
-		}
 		t.Run("contender, "+name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open()
 				require.NoError(w, s.EnsurePath(w.ctx, "/line"))
-				refuse(w, s, 5)
+				w.refuseAfterLoss(creates, zktest.OpGetChildren2, refusal)
 				j := w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 				require.NoError(w, j.Err)
 				require.Equal(w, []string{j.Path}, w.ephemerals(id(s)))
@@ -371,7 +253,7 @@ func TestALostCreateThatCannotBeLookedForIsNotForgotten(t *testing.T) {
 		t.Run("protected, "+name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open()
-				refuse(w, s, 5)
+				w.refuseAfterLoss(creates, zktest.OpGetChildren2, refusal)
 				path, err := s.Create(w.ctx, "/p-", nil, session.Protected(), session.Ephemeral())
 				if name == "overloaded" {
 					require.NoError(w, err)

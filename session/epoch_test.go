@@ -92,37 +92,26 @@ func TestAnEpochBeginsWithAuthAndSync(t *testing.T) {
 // others take over. It says nothing of the ZooKeeper session: whoever holds something loses it with
 // this session, and not because ZooKeeper has said that its own is over.
 func TestARefusedCredentialEndsTheSession(t *testing.T) {
-	each(t, map[string]bool{"at first": true, "on the way back": false}, func(w *world, first bool) {
-		s, other := w.session(session.WithAuth("digest", []byte("a:secret"))), w.open()
-		if first {
-			w.refuseCredentials()
-		}
+	inBubble(t, func(w *world) {
+		s, other := w.open(session.WithAuth("digest", []byte("a:secret"))), w.open()
 		t := w.client(s)
-		err := s.Connect(w.ctx)
-		if first {
-			require.ErrorIs(w, err, session.ErrAuthFailed)
-			require.ErrorIs(w, err, session.ErrClosed)
-			require.NotContains(w, err.Error(), "secret")
-		} else {
-			require.NoError(w, err)
-			h := t.hold(w, 1, "/line")
-			gone := other.WatchData(w.ctx, h.Path())
-			require.True(w, newest(w, gone).Exists)
-			w.refuseCredentials()
-			w.srv.Disconnect(id(s))
-			<-h.Done()
-			require.True(w, w.stands(h.Path()))
-			for _, is := range []error{session.ErrLost, session.ErrClosed, session.ErrAuthFailed} {
-				require.ErrorIs(w, h.Err(), is)
-			}
-			require.NotErrorIs(w, h.Err(), session.ErrExpired)
-			begun := time.Now()
-			require.False(w, (<-gone).Exists)
-			require.Less(w, time.Since(begun), time.Second)
+		h := t.hold(w, 1, "/line")
+		gone := other.WatchData(w.ctx, h.Path())
+		require.True(w, newest(w, gone).Exists)
+		w.refuseCredentials()
+		w.srv.Disconnect(id(s))
+		<-h.Done()
+		require.True(w, w.stands(h.Path()))
+		for _, is := range []error{session.ErrLost, session.ErrClosed, session.ErrAuthFailed} {
+			require.ErrorIs(w, h.Err(), is)
 		}
+		require.NotErrorIs(w, h.Err(), session.ErrExpired)
+		begun := time.Now()
+		require.False(w, (<-gone).Exists)
+		require.Less(w, time.Since(begun), time.Second)
 		<-s.Done()
 		require.ErrorIs(w, s.Err(), session.ErrAuthFailed)
-		_, _, err = s.Get(w.ctx, "/")
+		_, _, err := s.Get(w.ctx, "/")
 		require.ErrorIs(w, err, session.ErrAuthFailed)
 		require.NoError(w, s.Close(w.ctx), "it is confirmed")
 		require.Contains(w, last(t.told()), "session ended")

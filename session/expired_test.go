@@ -26,12 +26,7 @@ import (
 // nothing that was to be deleted counts as deleted, and the next epoch does not begin, before the
 // znodes are.
 func TestAnExpiryIsNotToldBeforeAQuorumConfirmsIt(t *testing.T) {
-	t.Parallel()
-	for name, closing := range map[string]time.Duration{"and the session goes on": -1, "and is closed": 0, "and is closed later": timeout} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) { w.expiredByADeposedLeader(closing) }, deposable...)
-		})
-	}
+	each(t, map[string]time.Duration{"and the session goes on": -1, "and is closed": 0, "and is closed later": timeout}, (*world).expiredByADeposedLeader, deposable...)
 }
 
 func (w *world) expiredByADeposedLeader(closing time.Duration) {
@@ -118,23 +113,6 @@ func (f *misled) goneBeforeTheNext(next int, meanwhile func()) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	require.Fail(f, "no second epoch")
-}
-
-// A session that is closed while its znodes stand says so when its time is up.
-func TestCloseSaysThatAnExpiryIsNotConfirmed(t *testing.T) {
-	inBubble(t, func(w *world) {
-		f := w.atALeader()
-		h := f.client.hold(w, 1, "/line")
-		f.depose()
-		<-h.Done()
-		f.reachable.Store(1)
-		time.Sleep(time.Second) // the next ZooKeeper session is there
-		ctx := w.within(time.Second)
-		begun := time.Now()
-		require.ErrorIs(w, f.s.Close(ctx), context.DeadlineExceeded)
-		require.Equal(w, time.Second, time.Since(begun))
-		require.False(w, f.gone(), "they are left to expire")
-	}, deposable...)
 }
 
 // Whoever is on the session is told that the connection is down, also if the session's actor fails

@@ -77,43 +77,34 @@ func (p *parted) pending() {
 // What an epoch, or the session, ends with, and what is told of it: that a znode is gone only when
 // ZooKeeper has said so, of the znode or of its session.
 func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		cause   string
+	type row struct {
 		befall  func(p *parted)
 		removed error // nil: confirmed
 		gone    []bool
 		held    error // how the hold ends
-	}{
-		{"not at all", func(p *parted) {
+	}
+	each(t, map[string]row{
+		"not at all": {func(p *parted) {
 			time.Sleep(time.Second)
 			p.heal()
 		}, nil, nil, nil},
-		{"expired", func(p *parted) {
+		"expired": {func(p *parted) {
 			p.srv.Expire(p.id)
 			synctest.Wait()
 			require.Empty(p, p.removed, "nobody has said so yet")
 			p.heal()
 		}, nil, []bool{true}, session.ErrExpired},
-		{"replaced", func(p *parted) {
+		"replaced": {func(p *parted) {
 			p.srv.ExpireSilently(p.id)
 			p.heal()
 		}, nil, []bool{true}, session.ErrExpired},
-		{"restarted", func(p *parted) {
+		"restarted": {func(p *parted) {
 			session.PanicSession(p.s, "on purpose")
 			time.Sleep(time.Second)
 			p.pending()
 			p.heal()
 		}, nil, []bool{true}, session.ErrRestarted},
-		{"restarted again and again", func(p *parted) {
-			for range 5 {
-				session.PanicSession(p.s, "on purpose")
-				time.Sleep(time.Second)
-				p.pending()
-			}
-			p.heal()
-		}, nil, []bool{true}, session.ErrRestarted},
-		{"restarted, and expired at last", func(p *parted) {
+		"restarted, and expired at last": {func(p *parted) {
 			session.PanicSession(p.s, "on purpose")
 			for p.stands(p.doomed) {
 				p.pending()
@@ -125,7 +116,7 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			require.Empty(p, p.ended)
 			p.heal()
 		}, nil, []bool{true}, session.ErrRestarted},
-		{"expired, and restarted at that", func(p *parted) {
+		"expired, and restarted at that": {func(p *parted) {
 			letGo := session.Occupy(p.s)
 			session.PanicSession(p.s, "on purpose") // before word of the expiry
 			p.srv.Expire(p.id)
@@ -134,13 +125,13 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			letGo()
 			time.Sleep(time.Second) // the pause before the restart
 		}, nil, []bool{true}, session.ErrExpired},
-		{"restarted, and closed in vain", func(p *parted) {
+		"restarted, and closed in vain": {func(p *parted) {
 			session.PanicSession(p.s, "on purpose")
 			time.Sleep(time.Second)
 			p.pending()
 			p.closeInVain()
 		}, session.ErrClosed, []bool{false}, session.ErrRestarted},
-		{"restarted, and closed", func(p *parted) {
+		"restarted, and closed": {func(p *parted) {
 			session.PanicSession(p.s, "on purpose")
 			time.Sleep(time.Second)
 			p.pending()
@@ -151,7 +142,7 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			require.NoError(p, <-closed)
 			require.False(p, p.stands(p.doomed) || p.stands(p.held.Path()), "Close has confirmed it")
 		}, session.ErrClosed, []bool{false}, session.ErrRestarted},
-		{"restarted, and closed, and the removal answered", func(p *parted) {
+		"restarted, and closed, and the removal answered": {func(p *parted) {
 			session.PanicSession(p.s, "on purpose")
 			time.Sleep(time.Second)
 			p.pending()
@@ -160,8 +151,8 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			p.heal()
 			require.NoError(p, <-closed)
 		}, nil, []bool{false}, session.ErrRestarted},
-		{"closed in vain", (*parted).closeInVain, session.ErrClosed, []bool{false}, session.ErrClosed},
-		{"a credential was refused", func(p *parted) {
+		"closed in vain": {(*parted).closeInVain, session.ErrClosed, []bool{false}, session.ErrClosed},
+		"a credential was refused": {func(p *parted) {
 			time.Sleep(timeout * 3 / 4) // the connection is given up after two thirds, and trust has ended
 			p.refuse.Store(true)
 			p.heal()
@@ -169,7 +160,7 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			require.ErrorIs(p, p.s.Err(), session.ErrAuthFailed)
 			require.True(p, p.stands(p.held.Path()))
 		}, session.ErrClosed, []bool{false}, session.ErrUntrusted},
-		{"a credential was refused, and restarted at that", func(p *parted) {
+		"a credential was refused, and restarted at that": {func(p *parted) {
 			time.Sleep(timeout / 4)
 			letGo := session.Occupy(p.s)
 			session.PanicSession(p.s, "on purpose")
@@ -182,41 +173,37 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			<-p.s.Done()
 			require.ErrorIs(p, p.s.Err(), session.ErrAuthFailed)
 		}, session.ErrClosed, []bool{false}, session.ErrUntrusted},
-		{"given up", func(p *parted) {
+		"given up": {func(p *parted) {
 			for p.s.Err() == nil {
 				session.PanicSession(p.s, "on purpose")
 				time.Sleep(3 * time.Second)
 			}
 			require.ErrorIs(p, p.s.Err(), actors.ErrGivenUp)
 		}, session.ErrClosed, []bool{false}, session.ErrRestarted},
-	} {
-		t.Run(row.cause, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				p := w.part()
-				row.befall(p)
-				err := <-p.removed
-				require.ErrorIs(p, err, row.removed)
-				if row.removed == nil {
-					require.NoError(p, err)
-					require.False(p, p.stood, "reported as gone, and it stood")
-				}
-				synctest.Wait()
-				var gone []bool
-				for i, n := range p.ended {
-					require.EqualValues(p, 1, n.Epoch)
-					require.False(p, n.Gone && p.stoodAtEnds[i], "told as gone, and it stood")
-					gone = append(gone, n.Gone)
-				}
-				require.Equal(p, row.gone, gone)
-				if row.held == nil {
-					require.NoError(p, p.held.Err())
-					return
-				}
-				require.ErrorIs(p, p.held.Err(), session.ErrLost)
-				require.ErrorIs(p, p.held.Err(), row.held)
-			}, shortTicks...)
-		})
-	}
+	}, func(w *world, row row) {
+		p := w.part()
+		row.befall(p)
+		err := <-p.removed
+		require.ErrorIs(p, err, row.removed)
+		if row.removed == nil {
+			require.NoError(p, err)
+			require.False(p, p.stood, "reported as gone, and it stood")
+		}
+		synctest.Wait()
+		var gone []bool
+		for i, n := range p.ended {
+			require.EqualValues(p, 1, n.Epoch)
+			require.False(p, n.Gone && p.stoodAtEnds[i], "told as gone, and it stood")
+			gone = append(gone, n.Gone)
+		}
+		require.Equal(p, row.gone, gone)
+		if row.held == nil {
+			require.NoError(p, p.held.Err())
+			return
+		}
+		require.ErrorIs(p, p.held.Err(), session.ErrLost)
+		require.ErrorIs(p, p.held.Err(), row.held)
+	}, shortTicks...)
 }
 
 // closeInVain closes the session, which says that its end could not be confirmed.

@@ -132,6 +132,15 @@ func each[R any](t *testing.T, rows map[string]R, test func(w *world, row R), op
 	}
 }
 
+// pairs runs a test for each pair of rows of two tables, in bubbles.
+func pairs[A, B any](t *testing.T, as map[string]A, bs map[string]B, test func(w *world, a A, b B), opts ...zktest.Option) {
+	t.Helper()
+	t.Parallel()
+	for a, row := range as {
+		t.Run(a, func(t *testing.T) { each(t, bs, func(w *world, other B) { test(w, row, other) }, opts...) })
+	}
+}
+
 // session makes a session that is closed at the end of the test.
 func (w *world) session(opts ...session.Option) *session.Session {
 	w.Helper()
@@ -328,13 +337,7 @@ func wait[A any](t testing.TB, ask func(done func(A))) A {
 	t.Helper()
 	answers := make(chan A, 2)
 	ask(func(a A) { answers <- a })
-	select {
-	case a := <-answers:
-		return a
-	case <-time.After(time.Minute):
-		require.Fail(t, "no answer")
-	}
-	panic("unreachable")
+	return bubble.Within(t, time.Minute, answers)
 }
 
 // requests are the journal's, but for pings and handshakes, in short.
@@ -436,9 +439,11 @@ func whole(parts ...*session.Hold) (h *session.Hold, end func(error) bool, cause
 	return h, end, causes
 }
 
+// network takes nothing while it is clogged.
 type network struct {
-	mu   sync.Mutex
-	free chan struct{} // closed when it takes something again; nil: it does
+	mu     sync.Mutex
+	free   chan struct{} // closed when it takes something again; nil: it does
+	writes atomic.Int64  // that it took
 }
 
 func (n *network) clog() (unclog func()) {
@@ -463,16 +468,20 @@ func (n *network) dialer(srv *zktest.Server) session.Option {
 
 func last[T any](all []T) T { return all[len(all)-1] }
 
-// cutOnce cuts the connection once, at the first request for which when is true.
-func (w *world) cutOnce(verdict zktest.Verdict, when func(r *zktest.Request) bool) {
-	done := false
-	w.intercept(func(r *zktest.Request) zktest.Verdict {
-		if done || !when(r) {
-			return zktest.Pass
+// first is true of the first n requests of which when is.
+func first(n int, when func(r *zktest.Request) bool) func(r *zktest.Request) bool {
+	return func(r *zktest.Request) bool {
+		if n == 0 || !when(r) {
+			return false
 		}
-		done = true
-		return verdict
-	})
+		n--
+		return true
+	}
+}
+
+// cutOnce lets the first request for which when is true meet a fate.
+func (w *world) cutOnce(verdict zktest.Verdict, when func(r *zktest.Request) bool) {
+	w.meets(verdict, first(1, when))
 }
 
 // creates are those of a contender, not of its parents.
@@ -481,17 +490,18 @@ func creates(r *zktest.Request) bool {
 }
 
 // refuseAfterLoss loses the answer to the first request that matches, with the connection, and
-// refuses the next requests of a kind for a while.
-func (w *world) refuseAfterLoss(lose func(r *zktest.Request) bool, op zktest.Op) {
-	lost, refused := false, 0
+// refuses the next five requests of a kind.
+func (w *world) refuseAfterLoss(lose func(r *zktest.Request) bool, op zktest.Op, refusal zktest.Verdict) {
+	lost := false
+	refused := first(5, func(r *zktest.Request) bool { return lost && r.Op == op })
+	lose = first(1, lose)
 	w.intercept(func(r *zktest.Request) zktest.Verdict {
 		switch {
-		case !lost && lose(r):
+		case lose(r):
 			lost = true
 			return zktest.CutAfter
-		case lost && r.Op == op && refused < 5:
-			refused++
-			return zktest.Fail(zktest.ErrSystem)
+		case refused(r):
+			return refusal
 		}
 		return zktest.Pass
 	})
@@ -515,31 +525,21 @@ func (w *world) hangsUp(at func(r *zktest.Request) bool) (times func() int) {
 }
 
 // newest is what a subscription has when everything has settled.
-func newest[T any](w *world, states <-chan T) T {
+func newest[T any](w *world, states <-chan T) (state T) {
 	w.Helper()
 	w.settle()
-	var patience <-chan time.Time
+	patience := time.Nanosecond // of virtual time
 	if w.srv == nil {
-		patience = time.After(20 * time.Second)
-	} else {
-		now := make(chan time.Time)
-		close(now)
-		select {
-		case s, open := <-states:
-			require.True(w, open)
-			return s
-		default:
-			patience = now
-		}
+		patience = 20 * time.Second
 	}
 	select {
 	case s, open := <-states:
 		require.True(w, open)
-		return s
-	case <-patience:
+		state = s
+	case <-time.After(patience):
 		require.Fail(w, "no news")
 	}
-	panic("unreachable")
+	return state
 }
 
 // quiet: nothing has happened that a subscription would tell.
@@ -584,7 +584,12 @@ func (w *world) openOn(servers []string, opts ...session.Option) *session.Sessio
 	return s
 }
 
-// clogged is a network that takes nothing while it is clogged.
+// openAt opens a session on one of the servers in memory alone.
+func (w *world) openAt(i int, opts ...session.Option) *session.Session {
+	w.Helper()
+	return w.openOn(w.srv.Hosts()[i:i+1], append(opts, session.WithDialer(w.srv.Dialer()))...)
+}
+
 type clogged struct {
 	net.Conn
 	network *network
@@ -597,6 +602,7 @@ func (c *clogged) Write(p []byte) (int, error) {
 	if free != nil {
 		<-free
 	}
+	c.network.writes.Add(1)
 	return c.Conn.Write(p)
 }
 

@@ -1,9 +1,12 @@
-// Holds, wholes of several holds, and the transactions that they guard.
+// Holds, wholes of several holds, the transactions that they guard; and that nothing that is
+// written under a hold is carried out behind its end.
 
 package session_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 func TestAHoldEndsOnceWithItsCause(t *testing.T) {
@@ -101,6 +105,16 @@ func TestContextsKnowTheirHolds(t *testing.T) {
 		third, cancel := session.Within(w.ctx, b)
 		cancel()
 		require.ErrorIs(w, third.Err(), context.Canceled)
+
+		c, d := t.hold(w, 1, "/c"), t.hold(w, 1, "/d")
+		all, end, _ := whole(b, c)
+		require.Equal(w, []*session.Hold{b, c}, slices.Collect(session.HoldsFrom(all.Context())))
+		within, cancel := session.Within(d.Context(), all)
+		defer cancel()
+		require.Equal(w, []*session.Hold{b, c, d}, slices.Collect(session.HoldsFrom(within)))
+		end(session.ErrRevoked)
+		<-within.Done()
+		require.ErrorIs(w, context.Cause(within), session.ErrRevoked)
 	})
 }
 
@@ -148,24 +162,6 @@ func TestAWholeThatIsEndedLeavesItsParts(t *testing.T) {
 	})
 }
 
-// With trust, every part and the whole end at the same instant.
-func TestAWholeEndsWithTrust(t *testing.T) {
-	inBubble(t, func(w *world) {
-		_, t := w.openClient(session.WithTimeout(timeout))
-		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
-		h, _, causes := whole(a, b)
-		w.srv.Isolate()
-		<-a.Done()
-		instant := time.Now()
-		<-h.Done()
-		<-b.Done()
-		require.Zero(w, time.Since(instant))
-		require.ErrorIs(w, h.Err(), session.ErrUntrusted)
-		synctest.Wait()
-		require.Len(w, *causes, 1)
-	})
-}
-
 func TestACommitOfAWholeChecksEachPart(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
 		t := w.client(s)
@@ -186,32 +182,185 @@ func TestACommitOfAWholeChecksEachPart(t *testing.T) {
 	})
 }
 
-func TestAWholeOfSeveralSessionsCommitsNothing(t *testing.T) {
-	inBubble(t, func(w *world) {
-		t, u := w.client(w.open()), w.client(w.open())
-		a, b := t.hold(w, 1, "/a"), u.hold(w, 1, "/b")
-		h, _, _ := whole(a, b)
-		_, err := h.Commit(w.ctx, session.CreateOp("/done", nil))
-		require.ErrorIs(w, err, session.ErrUnsupported)
-		require.True(w, h.Valid())
-		u.End(b, session.ErrDeleted)
-		require.ErrorIs(w, h.Err(), session.ErrDeleted)
-		_, err = h.Commit(w.ctx, session.CreateOp("/done", nil))
-		require.ErrorIs(w, err, session.ErrLost)
+// guardedWrites are the ways to write under a hold.
+var guardedWrites = map[string]guardedWrite{
+	"commit": func(w *world, _ *client, h *session.Hold, path string) error {
+		_, err := h.Commit(w.ctx, session.CreateOp(path, nil))
+		return err
+	},
+	"multi": func(w *world, _ *client, h *session.Hold, path string) error {
+		_, err := h.Session().Multi(w.ctx, session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h))
+		return err
+	},
+	"commit of another hold": func(w *world, t *client, h *session.Hold, path string) error {
+		_, err := t.hold(w, 1, "/other").Commit(w.ctx, session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h))
+		return err
+	},
+	"transaction of a client": func(w *world, t *client, h *session.Hold, path string) error {
+		ops := []session.Op{session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h), session.CreateOp("/z", nil, session.Sequential())}
+		return wait(w, func(done func(error)) {
+			t.Commit(1, ops, func(results []session.Result, err error) {
+				if errors.Is(err, session.ErrNoNode) { // the check has failed, or would have
+					require.Len(w, results, 3)
+					require.ErrorIs(w, results[1].Err, session.ErrNoNode)
+					require.ErrorIs(w, results[2].Err, session.ErrRolledBack)
+					<-h.Done()
+					err = fmt.Errorf("%w: %w", session.ErrLost, h.Err())
+				}
+				done(err)
+			})
+		})
+	},
+}
+
+// A transaction that was begun while the hold stood, and has not been handed to the connection when
+// it ends, is not sent behind what is sent after the end. Neither the end nor what is told of it
+// waits for the network.
+func TestAHoldEndsAheadOfWhatWasNotSent(t *testing.T) {
+	pairs(t, guardedWrites, map[string]func(t *client, h *session.Hold) (*session.Hold, func() bool){
+		"a hold": func(t *client, h *session.Hold) (*session.Hold, func() bool) {
+			return h, func() bool { return t.End(h, session.ErrReleased) }
+		},
+		"a whole": func(_ *client, h *session.Hold) (*session.Hold, func() bool) {
+			whole, end := session.JoinHolds([]*session.Hold{h}, func(error) {})
+			return whole, func() bool { return end(session.ErrReleased) }
+		},
+		"a part": func(t *client, h *session.Hold) (*session.Hold, func() bool) {
+			whole, _ := session.JoinHolds([]*session.Hold{h}, func(error) {})
+			return whole, func() bool { return t.End(h, session.ErrReleased) }
+		},
+	}, func(w *world, write guardedWrite, ends func(t *client, h *session.Hold) (*session.Hold, func() bool)) {
+		var n network
+		s, t := w.openClient(n.dialer(w.srv))
+		h, end := ends(t, t.hold(w, 1, "/line"))
+		unclog := n.clog()
+		ahead := bubble.Begin(func() error { return s.Sync(w.ctx, "/") }) // it keeps the connection busy
+		synctest.Wait()
+		written := bubble.Begin(func() error { return write(w, t, h, "/late") })
+		synctest.Wait()
+		require.Empty(w, written)
+		begun := time.Now()
+		require.True(w, end())
+		require.Zero(w, time.Since(begun), "it waits for nothing")
+		unclog()
+		require.NoError(w, <-ahead)
+		require.ErrorIs(w, <-written, session.ErrLost)
+		require.False(w, w.exists(s, "/late"))
 	})
 }
 
-func TestTheContextOfAWholeKnowsItsParts(t *testing.T) {
-	inBubble(t, func(w *world) {
-		t := w.client(w.open())
-		a, b, c := t.hold(w, 1, "/a"), t.hold(w, 1, "/b"), t.hold(w, 1, "/c")
-		h, end, _ := whole(a, b)
-		require.Equal(w, []*session.Hold{a, b}, slices.Collect(session.HoldsFrom(h.Context())))
-		inner, cancel := session.Within(c.Context(), h)
-		defer cancel()
-		require.Equal(w, []*session.Hold{a, b, c}, slices.Collect(session.HoldsFrom(inner)))
-		end(session.ErrRevoked)
-		<-inner.Done()
-		require.ErrorIs(w, context.Cause(inner), session.ErrRevoked)
+// A transaction that waits for a connection when the hold ends is not sent, and one that was sent
+// is not sent again.
+func TestAHoldEndsWithoutAConnection(t *testing.T) {
+	pairs(t, guardedWrites, map[string]bool{"waiting": false, "lost": true}, func(w *world, write guardedWrite, sent bool) {
+		s, t, h := w.holding()
+		if !sent {
+			w.srv.Kill(0)
+			synctest.Wait()
+		}
+		tries := 0
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			for _, op := range r.Ops {
+				if op.Path == "/late" {
+					tries++
+					return zktest.CutBefore
+				}
+			}
+			return zktest.Pass
+		})
+		written := bubble.Begin(func() error { return write(w, t, h, "/late") })
+		if sent {
+			time.Sleep(time.Millisecond)
+			w.srv.Kill(0)
+		}
+		synctest.Wait()
+		require.True(w, t.End(h, session.ErrReleased))
+		require.NoError(w, w.srv.Restart(0))
+		if sent {
+			require.ErrorIs(w, <-written, session.ErrUnknownOutcome)
+		} else {
+			require.ErrorIs(w, <-written, session.ErrLost)
+		}
+		time.Sleep(time.Minute)
+		require.False(w, w.exists(s, "/late"))
+		w.script(func() { require.Equal(w, map[bool]int{true: 1}[sent], tries) })
 	})
 }
+
+// The znode is gone, and word of it is slow: the check that fails is how the hold learns of it.
+func TestWhatIsUnderAHoldIsLostWithItsZnode(t *testing.T) {
+	each(t, guardedWrites, func(w *world, write guardedWrite) {
+		s, other := w.open(session.WithNamespace("/ours")), w.open()
+		t := w.client(s)
+		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		h, err := t.Hold(1, j.Path, 1, func(error) {}) // nothing watches the znode
+		require.NoError(w, err)
+		require.NoError(w, write(w, t, h, "/early"))
+		require.NoError(w, other.Delete(w.ctx, "/ours"+j.Path, -1))
+		require.True(w, h.Valid())
+		err = write(w, t, h, "/late")
+		require.ErrorIs(w, err, session.ErrLost)
+		require.ErrorIs(w, err, session.ErrDeleted)
+		require.ErrorIs(w, h.Err(), session.ErrDeleted)
+		require.False(w, w.exists(s, "/late"))
+	})
+}
+
+// Another operation of the transaction that fails is no loss; nor is one under the hold that does
+// not check its znode.
+func TestAnOperationUnderAHoldMayFailWithoutItsLoss(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, _, h := w.holding()
+		results, err := s.Multi(w.ctx, session.CheckOp(h.Path(), -1).Under(h), session.DeleteOp("/nothing", -1).Under(h))
+		require.ErrorIs(w, err, session.ErrNoNode)
+		require.NotErrorIs(w, err, session.ErrLost)
+		require.ErrorIs(w, results[1].Err, session.ErrNoNode)
+		_, err = s.Multi(w.ctx, session.CheckOp(h.Path(), 7).Under(h))
+		require.ErrorIs(w, err, session.ErrBadVersion)
+		require.True(w, h.Valid())
+	})
+}
+
+// No transaction of one session can check what belongs to another.
+func TestATransactionUnderAHoldOfAnotherSessionIsRefused(t *testing.T) {
+	inBubble(t, func(w *world) {
+		one, two := w.open(), w.open()
+		t := w.client(one)
+		h := t.hold(w, 1, "/line")
+		own := w.client(two).hold(w, 1, "/line")
+		whole, _ := session.JoinHolds([]*session.Hold{own, h}, func(error) {})
+		for _, other := range []*session.Hold{h, whole} {
+			check := session.CheckOp(other.Path(), -1).Under(other)
+			_, err := two.Multi(w.ctx, check)
+			require.ErrorIs(w, err, session.ErrUnsupported)
+			_, err = own.Commit(w.ctx, check)
+			require.ErrorIs(w, err, session.ErrUnsupported)
+			require.ErrorIs(w, w.client(two).commit(w, 1, check), session.ErrUnsupported)
+		}
+		_, err := whole.Commit(w.ctx, session.CreateOp("/done", nil))
+		require.ErrorIs(w, err, session.ErrUnsupported)
+		require.True(w, whole.Valid())
+		require.True(w, t.End(h, session.ErrDeleted))
+		require.ErrorIs(w, whole.Err(), session.ErrDeleted)
+	})
+}
+
+// A transaction that waits for a connection waits with its hold: it never acts in another epoch.
+func TestACommitThatWaitsForAConnectionEndsWithItsHold(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, _, h := w.holding(session.WithTimeout(timeout))
+		steady(w, s)
+		w.srv.Kill(0)
+		synctest.Wait()
+		begun := time.Now()
+		_, err := h.Commit(w.ctx, session.CreateOp("/late", nil))
+		require.ErrorIs(w, err, session.ErrLost)
+		require.ErrorIs(w, err, session.ErrUntrusted)
+		require.Equal(w, timeout/2, time.Since(begun))
+		require.NoError(w, w.srv.Restart(0))
+		require.False(w, w.exists(s, "/late"))
+	})
+}
+
+// guardedWrite is a way to write under a hold.
+type guardedWrite func(w *world, t *client, h *session.Hold, path string) error

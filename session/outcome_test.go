@@ -19,32 +19,27 @@ import (
 )
 
 func TestAWriteWhoseAnswerIsLostIsOfUnknownOutcome(t *testing.T) {
-	t.Parallel()
-	for name, verdict := range map[string]zktest.Verdict{"request lost": zktest.CutBefore, "answer lost": zktest.CutAfter} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s := w.open()
-				w.create(s, "/a", nil)
-				for name, call := range map[string]func() error{
-					"create": func() error { _, err := s.Create(w.ctx, "/b", nil); return err },
-					"set":    func() error { _, err := s.Set(w.ctx, "/a", []byte("x"), -1); return err },
-					"acl":    func() error { _, err := s.SetACL(w.ctx, "/a", session.AnyoneACL(session.PermAll), -1); return err },
-					"multi":  func() error { _, err := s.Multi(w.ctx, session.CreateOp("/c", nil)); return err },
-					"delete": func() error { return s.Delete(w.ctx, "/a", -1) },
-					"client": func() error { return w.client(s).commit(w, 1, session.CreateOp("/d", nil)) },
-				} {
-					w.cutOnce(verdict, func(r *zktest.Request) bool { return r.Op.Writes() })
-					w.requests()
-					err := call()
-					require.ErrorIs(w, err, session.ErrUnknownOutcome, name)
-					ops := w.requests()
-					require.Len(w, ops, 2, "it is sent once, and then a quorum is asked for a sign: %v", ops)
-					require.Contains(w, ops[1], "multi")
-				}
-				require.Equal(w, verdict == zktest.CutAfter, w.exists(s, "/b"), "a read tells the truth")
-			})
-		})
-	}
+	each(t, map[string]zktest.Verdict{"request lost": zktest.CutBefore, "answer lost": zktest.CutAfter}, func(w *world, verdict zktest.Verdict) {
+		s := w.open()
+		w.create(s, "/a", nil)
+		for name, call := range map[string]func() error{
+			"create": func() error { _, err := s.Create(w.ctx, "/b", nil); return err },
+			"set":    func() error { _, err := s.Set(w.ctx, "/a", []byte("x"), -1); return err },
+			"acl":    func() error { _, err := s.SetACL(w.ctx, "/a", session.AnyoneACL(session.PermAll), -1); return err },
+			"multi":  func() error { _, err := s.Multi(w.ctx, session.CreateOp("/c", nil)); return err },
+			"delete": func() error { return s.Delete(w.ctx, "/a", -1) },
+			"client": func() error { return w.client(s).commit(w, 1, session.CreateOp("/d", nil)) },
+		} {
+			w.cutOnce(verdict, func(r *zktest.Request) bool { return r.Op.Writes() })
+			w.requests()
+			err := call()
+			require.ErrorIs(w, err, session.ErrUnknownOutcome, name)
+			ops := w.requests()
+			require.Len(w, ops, 2, "it is sent once, and then a quorum is asked for a sign: %v", ops)
+			require.Contains(w, ops[1], "multi")
+		}
+		require.Equal(w, verdict == zktest.CutAfter, w.exists(s, "/b"), "a read tells the truth")
+	})
 }
 
 func TestAnUnknownOutcomeIsToldWhenTheContextEnds(t *testing.T) {
@@ -67,14 +62,6 @@ func TestAnUnknownOutcomeIsToldWhenTheContextEnds(t *testing.T) {
 
 func TestReadsAreAskedAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
-		lost := 0
-		w.intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Op == zktest.OpExists && lost > 0 {
-				lost--
-				return zktest.CutAfter
-			}
-			return zktest.Pass
-		})
 		for _, c := range []struct {
 			name   string
 			policy session.RetryPolicy
@@ -89,10 +76,10 @@ func TestReadsAreAskedAgain(t *testing.T) {
 			{"for ever", session.RetryForever(), 300, nil},
 		} {
 			s := w.open(session.WithRetry(c.policy))
-			w.script(func() { lost = c.lost })
+			stop := w.meets(zktest.CutAfter, first(c.lost, func(r *zktest.Request) bool { return r.Op == zktest.OpExists }))
 			_, _, err := s.Exists(w.ctx, "/a")
 			require.ErrorIs(w, err, c.err, c.name)
-			w.script(func() { lost = 0 })
+			stop()
 		}
 	})
 }
@@ -100,26 +87,24 @@ func TestReadsAreAskedAgain(t *testing.T) {
 func TestAnOverloadedServerIsAskedAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		throttled := 0
-		w.intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Op != zktest.OpPing && r.Op != zktest.OpConnect && throttled < 3 {
-				throttled++
-				return zktest.Fail(zktest.ErrThrottled)
-			}
-			return zktest.Pass
-		})
+		overload := func() {
+			w.meets(zktest.Fail(zktest.ErrThrottled), first(3, func(r *zktest.Request) bool { return r.Op != zktest.OpPing && r.Op != zktest.OpConnect }))
+		}
+		overload()
 		_, _, err := s.Children(w.ctx, "/")
 		require.NoError(w, err)
-		w.script(func() { throttled = 0 })
-		require.NoError(w, w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err)
+		overload()
 		t := w.client(s)
+		require.NoError(w, t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err)
 		for _, watch := range []bool{false, true} {
-			w.script(func() { throttled = 0 })
+			overload()
 			require.NoError(w, t.list(w, 1, "/line", watch).Err)
-			w.script(func() { throttled = 0 })
+			overload()
 			require.NoError(w, t.read(w, 1, "/line", watch).Err)
 		}
-		w.script(func() { throttled = 0 })
+		overload()
+		require.NoError(w, t.look(w, 1, session.Query{Path: "/line"}).found[0].Err)
+		overload()
 		states := s.WatchData(w.ctx, "/missing") // whose birth is watched
 		require.False(w, (<-states).Exists)
 		w.create(s, "/missing", nil)
@@ -249,42 +234,25 @@ func (w *world) pastAnswer(write func(s *session.Session) error) {
 // and if its answer is lost another one does.
 func TestSyncQuorumIsUpToDateAtTheLeaderToo(t *testing.T) {
 	inBubble(t, func(w *world) {
-		on := func(i int) *session.Session {
-			return w.openOn(w.srv.Hosts()[i:i+1], session.WithDialer(w.srv.Dialer()))
-		}
-		follower, leader := on(0), on(1)
-		sees := func(s *session.Session, path string) bool {
-			_, exists, err := s.Exists(w.ctx, path)
-			require.NoError(w, err)
-			return exists
-		}
+		follower, leader := w.openAt(0), w.openAt(1)
 		create := func(s *session.Session, path string) {
 			w.create(s, path, nil, session.NodeACL(session.AnyoneACL(session.PermCreate)...))
 		}
 		w.srv.Lag(0, 100)
 		create(leader, "/a")
-		require.False(w, sees(follower, "/a"))
+		require.False(w, w.exists(follower, "/a"))
 		require.NoError(w, follower.Sync(w.ctx, "/"))
-		require.True(w, sees(follower, "/a"))
+		require.True(w, w.exists(follower, "/a"))
 		w.srv.Lag(0, 0)
 
 		for path, at := range map[string]string{"/b": "/", "/c": "/c", "/d": "/missing"} {
 			w.srv.Lag(1, 100)
 			create(follower, path)
 			require.NoError(w, leader.Sync(w.ctx, "/"))
-			require.False(w, sees(leader, path))
-			lost := false
-			remove := w.intercept(func(r *zktest.Request) zktest.Verdict {
-				if r.Op == zktest.OpMulti && !lost {
-					lost = true
-					return zktest.CutBefore
-				}
-				return zktest.Pass
-			})
+			require.False(w, w.exists(leader, path))
+			w.cutOnce(zktest.CutBefore, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
 			require.NoError(w, leader.SyncQuorum(w.ctx, at))
-			remove()
-			require.True(w, lost)
-			require.True(w, sees(leader, path))
+			require.True(w, w.exists(leader, path))
 		}
 		require.ErrorIs(w, leader.SyncQuorum(w.ctx, "a"), session.ErrInvalidPath)
 	}, zktest.WithServers(2), zktest.WithVersion("3.8.0")) // where exists needs no permission
@@ -295,7 +263,7 @@ func TestSyncQuorumIsUpToDateAtTheLeaderToo(t *testing.T) {
 func TestARefusedCheckSaysNothingOfALostTransaction(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, t := w.openClient()
-		w.refuseAfterLoss(func(r *zktest.Request) bool { return r.Op == zktest.OpMulti }, zktest.OpMulti)
+		w.refuseAfterLoss(func(r *zktest.Request) bool { return r.Op == zktest.OpMulti }, zktest.OpMulti, zktest.Fail(zktest.ErrSystem))
 		err := t.commit(w, 1, session.CreateOp("/a", nil))
 		require.ErrorIs(w, err, session.ErrUnknownOutcome)
 		require.NotContains(w, err.Error(), "went wrong in the server")

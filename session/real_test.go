@@ -4,7 +4,6 @@ package session_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -23,85 +22,6 @@ func onEnsemble(t *testing.T, n int, opts ...ensemble.Option) (*world, *ensemble
 	t.Helper()
 	w := onReal(t)
 	return w, ensemble.Start(t, n, opts...)
-}
-
-// cutHolders lets many hold something, cuts all of them off at once, and judges by how much their
-// losses came before a rival could see them.
-func cutHolders(w *world, rival *session.Session, holders []*session.Session, cut func() (heal func())) {
-	w.Helper()
-	type round struct {
-		hold   *session.Hold
-		states <-chan session.Data
-	}
-	var rounds []round
-	for _, s := range holders {
-		h := w.client(s).hold(w, s.Status().Epoch, "/line")
-		states := rival.WatchData(w.ctx, h.Path())
-		bubble.Await(w, states, "the znode, at a server that may be behind", func(d session.Data) bool { return d.Exists })
-		rounds = append(rounds, round{h, states})
-	}
-	longest := bubble.Pauses(w)
-	heal := cut()
-	leads := make([]<-chan time.Duration, len(rounds))
-	for i, r := range rounds {
-		leads[i] = bubble.Begin(func() time.Duration {
-			done := bubble.Begin(func() time.Time { <-r.hold.Done(); return time.Now() })
-			for state := range r.states {
-				if !state.Exists && !state.Stale {
-					break
-				}
-			}
-			seen := time.Now()
-			return seen.Sub(<-done)
-		})
-	}
-	var all []time.Duration
-	for i, lead := range leads {
-		select {
-		case d := <-lead:
-			all = append(all, d)
-			require.ErrorIs(w, rounds[i].hold.Err(), session.ErrUntrusted)
-		case <-w.ctx.Done():
-			require.Fail(w, "no end")
-		}
-	}
-	heal()
-	bubble.InTime(w, "loss", all, longest())
-}
-
-func TestRealPartitionEndsHoldsBeforeARivalSeesIt(t *testing.T) {
-	tier.Soak(t)
-	t.Parallel()
-	w, servers := onEnsemble(t, 1)
-	rival := w.openOn(servers.Servers())
-	var holders []*session.Session
-	for range 20 {
-		holders = append(holders, w.openOn(servers.Proxied(), session.WithTimeout(3*time.Second)))
-	}
-	for range 2 {
-		cutHolders(w, rival, holders, func() func() {
-			servers.Proxies()[0].Blackhole()
-			return servers.Proxies()[0].Heal
-		})
-		for _, s := range holders {
-			w.eventually("the next epoch", func() bool { return s.Status().State == session.Connected })
-		}
-	}
-}
-
-// The holders' server has lost its leader, and goes on answering pings and reads.
-func TestRealIsolationEndsHoldsBeforeARivalSeesIt(t *testing.T) {
-	tier.Soak(t)
-	t.Parallel()
-	w, servers := onEnsemble(t, 3)
-	leader := bubble.Leader(t, servers)
-	follower := (leader + 1) % 3
-	rival := w.openOn(servers.Servers()[leader:leader+1], session.WithTimeout(20*time.Second))
-	var holders []*session.Session
-	for range 20 {
-		holders = append(holders, w.openOn(servers.Servers()[follower:follower+1], session.WithTimeout(3*time.Second)))
-	}
-	cutHolders(w, rival, holders, func() func() { return servers.Isolate(follower) })
 }
 
 // A server that is restarted within the timeout ends no epoch, and what changed meanwhile is told.
@@ -130,22 +50,6 @@ func TestRealRestartEndsNoEpoch(t *testing.T) {
 			break
 		}
 	}
-}
-
-// Close releases what is held at once, confirmed by the server.
-func TestRealCloseReleasesAtOnce(t *testing.T) {
-	tier.Real(t)
-	t.Parallel()
-	w := onReal(t)
-	s, rival := w.open(session.WithTimeout(30*time.Second)), w.open()
-	h := w.client(s).hold(w, 1, fmt.Sprint("/line-", real.runs.Add(1)))
-	states := rival.WatchData(w.ctx, h.Path())
-	require.True(w, (<-states).Exists)
-	begun := time.Now()
-	require.NoError(w, s.Close(w.ctx))
-	require.False(w, (<-states).Exists)
-	require.Less(w, time.Since(begun), 10*time.Second)
-	require.ErrorIs(w, h.Err(), session.ErrClosed)
 }
 
 // Connections break again and again while things are asked: what is said to be done is done, and
@@ -307,34 +211,4 @@ func TestATransactionThatOnlyChecksTakesAQuorum(t *testing.T) {
 	}
 	heal()
 	<-answered // with or without an error: it may have been lost with the connection
-}
-
-// A real server of its own, so that its watches can be counted.
-func TestAServerIsLeftWithoutWatches(t *testing.T) {
-	tier.Real(t)
-	t.Parallel()
-	w, e := onEnsemble(t, 1)
-	s := w.openOn(e.Servers())
-	comesTo := func(n int) {
-		t.Helper()
-		require.Eventually(t, func() bool {
-			st, err := e.Stats(0)
-			return err == nil && st.Watches == n // a busy server may be late to say so
-		}, time.Minute, 50*time.Millisecond)
-	}
-	for _, n := range []int{10_000, 100} { // again, to see that nothing of the first time stands in the way
-		ctx, cancel := context.WithCancel(w.ctx)
-		var all []<-chan session.Data
-		for i := range n {
-			all = append(all, s.WatchData(ctx, fmt.Sprintf("/zookeeper/%d", i)))
-		}
-		<-s.WatchChildren(ctx, "/zookeeper")
-		for _, states := range all {
-			<-states
-		}
-		comesTo(n + 1)
-		cancel()
-		comesTo(0)
-		require.Zero(t, session.WatchEntries(s))
-	}
 }

@@ -261,8 +261,7 @@ func TestANeighbourGoesWhileAnOrphanIsLookedFor(t *testing.T) {
 // somebody else of this process wants it deleted too: its client is given up, say, while the answer
 // to its removal is on its way. What is there now is not deleted.
 func TestAZnodeIsRemovedOnce(t *testing.T) {
-	t.Parallel()
-	for name, again := range map[string]func(w *world, t *client, path string){
+	pairs(t, map[string]func(w *world, t *client, path string){
 		"the client is left": func(_ *world, t *client, _ string) { t.Leave() },
 		"removed again": func(w *world, t *client, path string) {
 			t.Remove(1, path, func(err error) {
@@ -271,58 +270,53 @@ func TestAZnodeIsRemovedOnce(t *testing.T) {
 				}
 			})
 		},
-	} {
-		for fate, verdict := range map[string]zktest.Verdict{"cut after": zktest.CutAfter, "cut before": zktest.CutBefore} {
-			t.Run(name+", "+fate, func(t *testing.T) {
-				inBubble(t, func(w *world) {
-					s, rival := w.open(), w.open()
-					t := w.client(s)
-					alone := session.Join{Parent: "/", Name: "only", Form: znode.Alone}
-					path := t.join(w, 1, alone).Path
-					mine := id(s)
-					down, deleted := false, 0
-					w.intercept(func(r *zktest.Request) zktest.Verdict {
-						switch {
-						case r.SessionID != mine:
-						case r.Op == zktest.OpConnect && down:
-							return zktest.CutBefore
-						case r.Op == zktest.OpDelete:
-							if deleted++; deleted == 1 {
-								down = true
-								return verdict
-							}
-						}
-						return zktest.Pass
-					})
-					t.Remove(1, path, func(error) {})
-					synctest.Wait()
-					again(w, t, path)
-					synctest.Wait()
-					his := w.client(rival).join(w, 1, alone)
-					if verdict == zktest.CutBefore {
-						require.ErrorIs(w, his.Err, session.ErrNodeExists)
-					} else {
-						require.NoError(w, his.Err)
-					}
-					w.script(func() { down = false })
-					time.Sleep(time.Minute)
-					synctest.Wait()
-					require.Zero(w, session.LedgerLen(s))
-					require.Equal(w, his.Err == nil, w.exists(rival, path), "it is the rival's, if it is anybody's")
-				})
-			})
+	}, map[string]zktest.Verdict{
+		"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
+	}, func(w *world, again func(w *world, t *client, path string), verdict zktest.Verdict) {
+		s, rival := w.open(), w.open()
+		t := w.client(s)
+		alone := session.Join{Parent: "/", Name: "only", Form: znode.Alone}
+		path := t.join(w, 1, alone).Path
+		mine := id(s)
+		down, deleted := false, 0
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			switch {
+			case r.SessionID != mine:
+			case r.Op == zktest.OpConnect && down:
+				return zktest.CutBefore
+			case r.Op == zktest.OpDelete:
+				if deleted++; deleted == 1 {
+					down = true
+					return verdict
+				}
+			}
+			return zktest.Pass
+		})
+		t.Remove(1, path, func(error) {})
+		synctest.Wait()
+		again(w, t, path)
+		synctest.Wait()
+		his := w.client(rival).join(w, 1, alone)
+		if verdict == zktest.CutBefore {
+			require.ErrorIs(w, his.Err, session.ErrNodeExists)
+		} else {
+			require.NoError(w, his.Err)
 		}
-	}
+		w.script(func() { down = false })
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Zero(w, session.LedgerLen(s))
+		require.Equal(w, his.Err == nil, w.exists(rival, path), "it is the rival's, if it is anybody's")
+	})
 }
 
 // A client leaves, and another's znode stands where its own did: deleted by a transaction whose
 // answer was lost, or by somebody else. It is not deleted with what the client left behind.
 func TestWhatStandsInTheOldPlaceIsLeftAlone(t *testing.T) {
-	t.Parallel()
 	mine := session.CreateOp("/claim", []byte("mine"), session.Ephemeral())
 	his := session.CreateOp("/claim", []byte("his"), session.Ephemeral())
 	gone := session.DeleteOp("/claim", -1)
-	for name, deleted := range map[string]func(w *world, t *client, rival *session.Session){
+	pairs(t, map[string]func(w *world, t *client, rival *session.Session){
 		"the answer was lost": func(w *world, t *client, _ *session.Session) {
 			w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
 			require.ErrorIs(w, t.commit(w, 1, gone), session.ErrUnknownOutcome)
@@ -331,31 +325,27 @@ func TestWhatStandsInTheOldPlaceIsLeftAlone(t *testing.T) {
 		"by somebody else": func(w *world, _ *client, rival *session.Session) {
 			require.NoError(w, rival.Delete(w.ctx, "/claim", -1))
 		},
-	} {
-		for whose, same := range map[string]bool{"of the same session": true, "of another session": false} {
-			t.Run(name+", "+whose, func(t *testing.T) {
-				inBubble(t, func(w *world) {
-					s, rival := w.open(), w.open()
-					t, other := w.client(s), w.client(rival)
-					if same {
-						other = w.client(s)
-					}
-					require.NoError(w, t.commit(w, 1, mine))
-					deleted(w, t, rival)
-					require.NoError(w, other.commit(w, 1, his))
-					t.Leave()
-					time.Sleep(time.Second)
-					synctest.Wait()
-					require.True(w, w.exists(rival, "/claim"), "it is the other's")
-					other.Leave()
-					time.Sleep(time.Second)
-					synctest.Wait()
-					require.Zero(w, session.LedgerLen(s)+session.LedgerLen(rival))
-					require.False(w, w.exists(rival, "/claim"), "and is deleted with what that leaves behind")
-				})
-			})
+	}, map[string]bool{
+		"of the same session": true, "of another session": false,
+	}, func(w *world, deleted func(w *world, t *client, rival *session.Session), same bool) {
+		s, rival := w.open(), w.open()
+		t, other := w.client(s), w.client(rival)
+		if same {
+			other = w.client(s)
 		}
-	}
+		require.NoError(w, t.commit(w, 1, mine))
+		deleted(w, t, rival)
+		require.NoError(w, other.commit(w, 1, his))
+		t.Leave()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.True(w, w.exists(rival, "/claim"), "it is the other's")
+		other.Leave()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Zero(w, session.LedgerLen(s)+session.LedgerLen(rival))
+		require.False(w, w.exists(rival, "/claim"), "and is deleted with what that leaves behind")
+	})
 }
 
 // What a transaction may have created is the client's if the session owns it. Where it may not be
@@ -450,33 +440,9 @@ func TestARecoveryIsNotPutOff(t *testing.T) {
 	each(t, map[string]zktest.Op{"the check": zktest.OpMulti, "the look": zktest.OpExists}, func(w *world, op zktest.Op) {
 		t := w.client(w.open())
 		path := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
-		refused := 0
-		w.intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Op != op || refused == 5 {
-				return zktest.Pass
-			}
-			refused++
-			return zktest.Fail(zktest.ErrSystem)
-		})
+		w.meets(zktest.Fail(zktest.ErrSystem), first(5, func(r *zktest.Request) bool { return r.Op == op }))
 		r := t.recover(w, 1)
 		require.Equal(w, recovered{standing: []string{path}}, r)
-	})
-}
-
-// What was replaced is gone, also if that was learnt by looking: the record does not keep it.
-func TestAReplacedZnodeIsStruckThoughTheAnswerIsLost(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s, t := w.openClient()
-		first := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
-		w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
-		second := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Replace: first.Path})
-		require.NoError(w, second.Err)
-		require.Equal(w, []string{second.Path}, w.ephemerals(id(s)))
-		require.Equal(w, 1, session.LedgerLen(s))
-		t.remove(w, 1, second.Path)
-		w.requests()
-		time.Sleep(time.Minute)
-		require.Empty(w, w.requests(), "nothing stands in line, so nothing is asked")
 	})
 }
 

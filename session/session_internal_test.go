@@ -117,52 +117,42 @@ func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 	}
 }
 
-// Ten tries, growing by half a second, as ZooKeeper's Java recipes have them.
-func TestRetryGrowingPausesAsTheJavaRecipesDo(t *testing.T) {
-	t.Parallel()
-	p := RetryGrowing(9, 500*time.Millisecond)
-	for try := 1; try <= 9; try++ {
-		pause, again := p.next(try, time.Hour)
-		require.True(t, again)
-		require.Equal(t, time.Duration(try-1)*500*time.Millisecond, pause)
-	}
-	_, again := p.next(10, 0)
-	require.False(t, again)
-	pause, again := RetryGrowing(2, -time.Second).next(2, 0)
-	require.True(t, again)
-	require.Zero(t, pause)
-	_, again = RetryGrowing(-1, time.Second).next(1, 0)
-	require.False(t, again)
-}
-
 func TestARetryPolicyTellsWhetherToTryAgain(t *testing.T) {
 	t.Parallel()
+	const half, drawn = 500 * time.Millisecond, -1
+	java := RetryGrowing(9, half) // ten tries, growing by half a second, as ZooKeeper's Java recipes have them
 	for _, c := range []struct {
 		name   string
 		policy RetryPolicy
 		try    int
 		since  time.Duration
 		again  bool
+		pause  time.Duration
 	}{
-		{"zero value", RetryPolicy{}, 1, 0, false},
-		{"never", RetryTimes(0), 1, 0, false},
-		{"less than never", RetryTimes(-1), 1, 0, false},
-		{"the last of three", RetryTimes(3), 3, time.Hour, true},
-		{"one more", RetryTimes(3), 4, 0, false},
-		{"in time", RetryElapsed(time.Minute), 100, 50 * time.Second, true},
-		{"too late", RetryElapsed(time.Minute), 1, time.Minute, false},
-		{"no time", RetryElapsed(0), 1, 0, false},
-		{"for ever", RetryForever(), 1 << 40, 1 << 60, true},
+		{"zero value", RetryPolicy{}, 1, 0, false, 0},
+		{"never", RetryTimes(0), 1, 0, false, 0},
+		{"less than never", RetryTimes(-1), 1, 0, false, 0},
+		{"the last of three", RetryTimes(3), 3, time.Hour, true, drawn},
+		{"one more", RetryTimes(3), 4, 0, false, 0},
+		{"in time", RetryElapsed(time.Minute), 100, 50 * time.Second, true, drawn},
+		{"too late", RetryElapsed(time.Minute), 1, time.Minute, false, 0},
+		{"no time", RetryElapsed(0), 1, 0, false, 0},
+		{"for ever", RetryForever(), 1 << 40, 1 << 60, true, drawn},
+		{"growing", java, 1, time.Hour, true, 0},
+		{"growing, the second", java, 2, time.Hour, true, half},
+		{"growing, the last", java, 9, time.Hour, true, 8 * half},
+		{"growing, one more", java, 10, 0, false, 0},
+		{"growing by less than nothing", RetryGrowing(2, -time.Second), 2, 0, true, 0},
+		{"growing, never", RetryGrowing(-1, time.Second), 1, 0, false, 0},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			pause, again := c.policy.next(c.try, c.since)
-			require.Equal(t, c.again, again)
-			if again {
-				require.Greater(t, pause, 4*time.Millisecond)
-				require.LessOrEqual(t, pause, longestPause)
-			}
-		})
+		pause, again := c.policy.next(c.try, c.since)
+		require.Equal(t, c.again, again, c.name)
+		if c.pause != drawn {
+			require.Equal(t, c.pause, pause, c.name)
+			continue
+		}
+		require.Greater(t, pause, 4*time.Millisecond, c.name)
+		require.LessOrEqual(t, pause, longestPause, c.name)
 	}
 }
 

@@ -135,24 +135,6 @@ func TestARefusedHoldHearsOfTrust(t *testing.T) {
 	})
 }
 
-func TestTrustIsLostAndRegainedWithinAnEpoch(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s, t, h := w.holding(session.WithTimeout(timeout))
-		steady(w, s)
-		t.told()
-		heal := w.srv.Partition(id(s))
-		time.Sleep(timeout * 3 / 4) // the connection is given up after two thirds
-		<-h.Done()
-		heal()
-		time.Sleep(timeout / 3)
-		synctest.Wait()
-		require.Equal(w, []string{"trust ended", "disconnected", "reconnected", "trust gained"}, t.told())
-		require.False(w, h.Valid(), "what is over is over")
-		require.EqualValues(w, 1, s.Status().Epoch)
-		require.Contains(w, w.ephemerals(id(s)), h.Path(), "the place in line is kept")
-	})
-}
-
 func TestStrictEndsAtTheFirstSuspension(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, t, h := w.holding(session.WithStrict())
@@ -168,20 +150,6 @@ func TestStrictEndsAtTheFirstSuspension(t *testing.T) {
 		_, err = t.Hold(1, h.Path(), h.Token(), func(error) {})
 		require.NoError(w, err)
 	})
-}
-
-func TestANegotiatedTimeoutMovesTheMargin(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open(session.WithTimeout(time.Minute))
-		require.Equal(w, timeout, s.Status().Timeout)
-		t := w.client(s)
-		h := t.hold(w, 1, "/line")
-		steady(w, s)
-		w.srv.Partition(id(s))
-		cut := time.Now()
-		<-h.Done()
-		require.Equal(w, timeout/2, time.Since(cut)) // B70: by the negotiated timeout
-	}, zktest.WithTick(time.Second), zktest.WithSessionTimeouts(time.Second, timeout))
 }
 
 // What the return of trust costs: one write, whatever ended it, that is answered in time; none

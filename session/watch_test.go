@@ -277,49 +277,6 @@ func (w *world) unwatched() []string {
 	return paths
 }
 
-func TestASubscriptionThatEndsBeforeItsAnswerLeavesNoWatch(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open()
-		held := true
-		defer w.meets(zktest.Delay(time.Second), func(r *zktest.Request) bool { return held && (r.Op == zktest.OpGetData || r.Op == zktest.OpExists) })()
-		ctx, cancel := context.WithCancel(w.ctx)
-		s.WatchData(ctx, "/a")
-		<-time.After(1500 * time.Millisecond) // it is known to be missing, and its birth is about to be watched
-		cancel()
-		<-time.After(time.Minute)
-		require.Zero(w, w.watches(s))
-		require.Zero(w, session.WatchEntries(s))
-	})
-}
-
-func TestARemovalWhoseAnswerIsLostComesNotBackWithTheNextConnection(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open()
-		first, cancel := context.WithCancel(w.ctx)
-		<-s.WatchData(first, "/first")
-		cancel()
-		w.settle()
-		require.Zero(w, w.watches(s), "from here on the servers are known to have this operation")
-		for i, verdict := range []zktest.Verdict{zktest.DropRequest, zktest.DropReply, zktest.CutBefore, zktest.CutAfter} {
-			ctx, cancel := context.WithCancel(w.ctx)
-			<-s.WatchData(ctx, fmt.Sprint("/lost", i))
-			stop := w.meets(verdict, func(r *zktest.Request) bool { return r.Op == zktest.OpRemoveWatches })
-			cancel()
-			<-time.After(time.Minute)
-			require.Equal(w, session.Connected, s.Status().State)
-			require.Zero(w, w.watches(s))
-			require.Zero(w, session.WatchEntries(s))
-			stop()
-			ctx, cancel = context.WithCancel(w.ctx)
-			again := s.WatchData(ctx, fmt.Sprint("/lost", i))
-			require.False(w, newest(w, again).Exists)
-			w.create(s, fmt.Sprint("/lost", i), nil)
-			require.True(w, newest(w, again).Exists)
-			cancel()
-		}
-	})
-}
-
 // Servers before 3.5 know no removeWatches: they say so, or hang up.
 func TestAServerWithoutRemoveWatchesKeepsThem(t *testing.T) {
 	each(t, map[string]zktest.Verdict{"says so": zktest.Fail(zktest.ErrUnimplemented), "hangs up": zktest.CutBefore}, func(w *world, refusal zktest.Verdict) {

@@ -184,13 +184,28 @@ func (c *raw) drain() ([]jute.Event, error) {
 	return events, err
 }
 
-// bubble runs a test in virtual time with a server.
+// bubble runs a test in virtual time with a server, beside others.
 func bubble(t *testing.T, test func(t *testing.T, s *zktest.Server), opts ...zktest.Option) {
+	t.Helper()
+	t.Parallel()
+	bubbleHere(t, test, opts...)
+}
+
+func bubbleHere(t *testing.T, test func(t *testing.T, s *zktest.Server), opts ...zktest.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := zktest.Start(t, opts...)
 		test(t, s)
 	})
+}
+
+// each runs a test for each row of a table, in virtual time with a server.
+func each[R any](t *testing.T, rows map[string]R, test func(t *testing.T, s *zktest.Server, row R), opts ...zktest.Option) {
+	t.Helper()
+	t.Parallel()
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) { bubble(t, func(t *testing.T, s *zktest.Server) { test(t, s, row) }, opts...) })
+	}
 }
 
 // client opens a session over memory with a server, the i-th if there are several.

@@ -45,19 +45,10 @@ func serve(opts ...zktest.Option) *zktest.Server {
 	return server
 }
 
-// connect opens a session, over memory, with the i-th server, or whichever is there if no number is
-// given. Its events come over the channel.
-func connect(server *zktest.Server, i ...int) (*zk.Conn, <-chan zk.Event) {
-	return connectFor(server, 10*time.Second, i...)
-}
-
-func connectFor(server *zktest.Server, timeout time.Duration, i ...int) (*zk.Conn, <-chan zk.Event) {
-	hosts := server.Hosts()
-	if len(i) > 0 {
-		hosts = hosts[i[0] : i[0]+1]
-	}
-	hosts = append(hosts, hosts[0]) // the library pauses for a second when it has tried all
-	conn, events, err := zk.Connect(hosts, timeout, zk.WithLogger(quiet{}), zk.WithDialer(server.DialTimeout))
+// connect opens a session over memory. Its events come over the channel.
+func connect(server *zktest.Server) (*zk.Conn, <-chan zk.Event) {
+	hosts := append(server.Hosts(), server.Hosts()[0]) // the library pauses for a second when it has tried all
+	conn, events, err := zk.Connect(hosts, 10*time.Second, zk.WithLogger(quiet{}), zk.WithDialer(server.DialTimeout))
 	if err != nil {
 		panic(err)
 	}
@@ -76,15 +67,6 @@ func await(events <-chan zk.Event, state zk.State) {
 
 var open = zk.WorldACL(zk.PermAll)
 
-// present makes a znode, for which an example fails if it can't be made.
-func present(conn *zk.Conn, path string, flags int32) string {
-	created, err := conn.Create(path, []byte("old"), flags, open)
-	if err != nil {
-		panic(err)
-	}
-	return created
-}
-
 // exists looks for a znode.
 func exists(conn *zk.Conn, path string) bool {
 	found, _, err := conn.Exists(path)
@@ -92,90 +74,6 @@ func exists(conn *zk.Conn, path string) bool {
 		panic(err)
 	}
 	return found
-}
-
-// answered reports whether a request has been answered within a while that is long for a server
-// that is well.
-func answered(done <-chan error) bool {
-	select {
-	case <-done:
-		return true
-	case <-time.After(50 * time.Millisecond):
-		return false
-	}
-}
-
-// later makes a znode in the background.
-func later(conn *zk.Conn, path string) <-chan error {
-	done := make(chan error, 1)
-	go func() { // ends with the answer, or with the connection
-		_, err := conn.Create(path, nil, 0, open)
-		done <- err
-	}()
-	return done
-}
-
-// What does a service do when its session expires? Here: it is told when it reconnects, and its
-// ephemerals are gone.
-func ExampleServer_Expire() {
-	server := serve()
-	defer server.Close()
-	conn, events := connect(server)
-	defer conn.Close()
-	present(conn, "/present", zk.FlagEphemeral)
-
-	server.Expire(conn.SessionID())
-	await(events, zk.StateExpired)
-	fmt.Println("expired")
-	await(events, zk.StateHasSession) // the library opens a new one
-	fmt.Println(exists(conn, "/present"))
-	// Output:
-	// expired
-	// false
-}
-
-// Cut off for longer than its timeout, a client loses its session, and learns of it when the
-// network is back.
-func ExampleServer_Partition() {
-	server := serve(zktest.WithTick(10*time.Millisecond), zktest.WithSessionTimeouts(500*time.Millisecond, time.Minute))
-	defer server.Close()
-	holder, events := connectFor(server, 500*time.Millisecond)
-	defer holder.Close()
-	present(holder, "/held", zk.FlagEphemeral)
-	other, _ := connect(server)
-	defer other.Close()
-	_, _, gone, err := other.ExistsW("/held")
-	if err != nil {
-		panic(err)
-	}
-
-	heal := server.Partition(holder.SessionID())
-	fmt.Println("to others:", (<-gone).Type)
-	heal()
-	await(events, zk.StateExpired)
-	fmt.Println("to itself: expired")
-	// Output:
-	// to others: EventNodeDeleted
-	// to itself: expired
-}
-
-// A server that has lost its leader answers reads as if nothing had happened. Writes wait.
-func ExampleServer_Isolate() {
-	server := serve()
-	defer server.Close()
-	conn, _ := connect(server)
-	defer conn.Close()
-
-	heal := server.Isolate()
-	fmt.Println("a read:", exists(conn, "/zookeeper"))
-	done := later(conn, "/a")
-	fmt.Println("a write is answered:", answered(done))
-	heal()
-	fmt.Println("after healing:", <-done)
-	// Output:
-	// a read: true
-	// a write is answered: false
-	// after healing: <nil>
 }
 
 // Lose the reply to the next create: the znode is there, and the client doesn't know.

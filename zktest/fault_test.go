@@ -49,8 +49,7 @@ func hidden(c *raw, q jute.Request) (now string, done func() error) {
 }
 
 func TestWhatAClientSeesOfEachFault(t *testing.T) {
-	t.Parallel()
-	each := func(do func(s *zktest.Server, id int64) func()) func(s *zktest.Server, ids []int64) func() {
+	ofAll := func(do func(s *zktest.Server, id int64) func()) func(s *zktest.Server, ids []int64) func() {
 		return func(s *zktest.Server, ids []int64) func() {
 			var heals []func()
 			for _, id := range ids {
@@ -64,166 +63,96 @@ func TestWhatAClientSeesOfEachFault(t *testing.T) {
 		}
 	}
 	nothing := func() {}
-	for _, c := range []struct {
-		name   string
+	type row struct {
 		fault  func(s *zktest.Server, ids []int64) (heal func())
 		want   fate
 		healed string // what becomes of the write then, at once
 		stays  bool   // the session
-	}{
-		{"disconnected", each(func(s *zktest.Server, id int64) func() { s.Disconnect(id); return nothing }), broken("fine"), "closed", true},
-		{"expired", each(func(s *zktest.Server, id int64) func() { s.Expire(id); return nothing }), broken("over"), "closed", false},
-		{
-			"expired silently, as ClickHouse Keeper does it", each(func(s *zktest.Server, id int64) func() { s.ExpireSilently(id); return nothing }),
+	}
+	each(t, map[string]row{
+		"disconnected": {ofAll(func(s *zktest.Server, id int64) func() { s.Disconnect(id); return nothing }), broken("fine"), "closed", true},
+		"expired":      {ofAll(func(s *zktest.Server, id int64) func() { s.Expire(id); return nothing }), broken("over"), "closed", false},
+		"expired silently, as ClickHouse Keeper does it": {
+			ofAll(func(s *zktest.Server, id int64) func() { s.ExpireSilently(id); return nothing }),
 			broken("another"), "closed", false,
 		},
-		{"partitioned", each((*zktest.Server).Partition), hides(false), "fine", true},
-		{"partitioned, to the server", each(func(s *zktest.Server, id int64) func() { return s.PartitionOneWay(id, zktest.ToServer) }), hides(false), "fine", true},
-		{"partitioned, from the server", each(func(s *zktest.Server, id int64) func() { return s.PartitionOneWay(id, zktest.FromServer) }), hides(true), "fine", true},
-		{"the host partitioned", func(s *zktest.Server, _ []int64) func() { return s.Host("h").Partition() }, hides(false), "fine", true},
-		{"the host partitioned, from the server", func(s *zktest.Server, _ []int64) func() { return s.Host("h").PartitionOneWay(zktest.FromServer) }, hides(true), "fine", true},
-		{"the server isolated", func(s *zktest.Server, _ []int64) func() { return s.Isolate() }, fate{"fine", "fine", "silence", false, "silence"}, "fine", true},
-		{"the server isolated, until it gives up", func(s *zktest.Server, _ []int64) func() {
+		"partitioned":                           {ofAll((*zktest.Server).Partition), hides(false), "fine", true},
+		"partitioned, to the server":            {ofAll(func(s *zktest.Server, id int64) func() { return s.PartitionOneWay(id, zktest.ToServer) }), hides(false), "fine", true},
+		"partitioned, from the server":          {ofAll(func(s *zktest.Server, id int64) func() { return s.PartitionOneWay(id, zktest.FromServer) }), hides(true), "fine", true},
+		"the host partitioned":                  {func(s *zktest.Server, _ []int64) func() { return s.Host("h").Partition() }, hides(false), "fine", true},
+		"the host partitioned, from the server": {func(s *zktest.Server, _ []int64) func() { return s.Host("h").PartitionOneWay(zktest.FromServer) }, hides(true), "fine", true},
+		"the server isolated":                   {func(s *zktest.Server, _ []int64) func() { return s.Isolate() }, fate{"fine", "fine", "silence", false, "silence"}, "fine", true},
+		"the server isolated, until it gives up": {func(s *zktest.Server, _ []int64) func() {
 			defer time.Sleep(time.Second)
 			return s.IsolateServer(0, time.Second)
 		}, broken("refused"), "closed", true},
-		{"the server stopped", func(s *zktest.Server, _ []int64) func() { s.Stop(0); return func() { s.Continue(0) } }, hides(false), "fine", true},
-		{"the server killed", func(s *zktest.Server, _ []int64) func() { s.Kill(0); return func() { _ = s.Restart(0) } }, broken("refused"), "closed", true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, func(t *testing.T, s *zktest.Server) {
-				dial, other := s.Host("h").Dialer(), client(t, s, 40*time.Second, 1)
-				var all []*raw
-				var ids []int64
-				for range 4 {
-					one, err := resumeFrom(dial, s.Hosts()[0], newcomer(30*time.Second))
-					require.NoError(t, err)
-					all, ids = append(all, one), append(ids, one.session)
-				}
-				gone := all[3]
-				gone.must(t, create("/held", jute.FlagEphemeral))
-				gone.conn.Close()
-				synctest.Wait()
-				heal := c.fault(s, ids)
-				var got fate
-				var written func() error
-				got.write, written = hidden(all[2], create("/made", 0))
-				got.read, _ = hidden(all[1], jute.Request{Op: jute.OpExists, Path: "/"})
-				got.ping, _ = hidden(all[0], jute.Request{Xid: jute.XidPing, Op: jute.OpPing})
-				got.made = other.exists(t, "/made")
-				again, err := resumeFrom(dial, s.Hosts()[0], gone)
-				switch got.resumes = ending(err); {
-				case err != nil && strings.Contains(err.Error(), "refused"):
-					got.resumes = "refused"
-				case err == nil && again.session == 0:
-					got.resumes = "over"
-				case err == nil && again.session != gone.session:
-					got.resumes = "another"
-				}
-				require.Equal(t, c.want, got)
-				before := time.Now()
-				heal()
-				heal() // twice is once
-				require.Equal(t, c.healed, ending(written()))
-				require.Equal(t, before, time.Now())
-				_, ok := alive(s, gone)
-				require.Equal(t, c.stays, ok)
-				require.Equal(t, c.stays, other.exists(t, "/held"))
-				require.Equal(t, got.made || c.healed == "fine", other.exists(t, "/made"))
-				again, err = resumeFrom(dial, s.Hosts()[0], gone)
-				require.NoError(t, err)
-				require.Equal(t, c.stays, again.session == gone.session)
-			}, zktest.WithServers(3))
-		})
-	}
-}
-
-// B06: packets vanish without a reset; the session expires in time, and its client learns nothing
-// of it.
-func TestB06_ASessionExpiresBehindAPartitionAndItsClientLearnsNothing(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, s *zktest.Server) {
-		start := time.Now()
-		c, other := client(t, s, 10*time.Second), client(t, s, 40*time.Second)
-		c.must(t, create("/held", jute.FlagEphemeral))
-		heal := s.Partition(c.session)
-		require.NoError(t, c.send(create("/late", 0)))
-		c.silent(t, 5*time.Second)
-		require.False(t, other.exists(t, "/late"))
-
-		dialed := make(chan error, 1)
-		go func() {
-			_, err := resume(s, c, 0)
-			dialed <- err
-		}()
-		time.Sleep(time.Until(start.Add(12*time.Second)) - 1)
-		require.True(t, other.exists(t, "/held"))
-		time.Sleep(1)
+		"the server stopped": {func(s *zktest.Server, _ []int64) func() { s.Stop(0); return func() { s.Continue(0) } }, hides(false), "fine", true},
+		"the server killed":  {func(s *zktest.Server, _ []int64) func() { s.Kill(0); return func() { _ = s.Restart(0) } }, broken("refused"), "closed", true},
+	}, func(t *testing.T, s *zktest.Server, c row) {
+		dial, other := s.Host("h").Dialer(), client(t, s, 40*time.Second, 1)
+		var all []*raw
+		var ids []int64
+		for range 4 {
+			one, err := resumeFrom(dial, s.Hosts()[0], newcomer(30*time.Second))
+			require.NoError(t, err)
+			all, ids = append(all, one), append(ids, one.session)
+		}
+		gone := all[3]
+		gone.must(t, create("/held", jute.FlagEphemeral))
+		gone.conn.Close()
 		synctest.Wait()
-		require.False(t, other.exists(t, "/held"), "the session expires in time")
-		c.silent(t, time.Second) // and its client doesn't know
-		require.ErrorContains(t, <-dialed, "timeout")
-
+		heal := c.fault(s, ids)
+		var got fate
+		var written func() error
+		got.write, written = hidden(all[2], create("/made", 0))
+		got.read, _ = hidden(all[1], jute.Request{Op: jute.OpExists, Path: "/"})
+		got.ping, _ = hidden(all[0], jute.Request{Xid: jute.XidPing, Op: jute.OpPing})
+		got.made = other.exists(t, "/made")
+		again, err := resumeFrom(dial, s.Hosts()[0], gone)
+		switch got.resumes = ending(err); {
+		case err != nil && strings.Contains(err.Error(), "refused"):
+			got.resumes = "refused"
+		case err == nil && again.session == 0:
+			got.resumes = "over"
+		case err == nil && again.session != gone.session:
+			got.resumes = "another"
+		}
+		require.Equal(t, c.want, got)
+		before := time.Now()
 		heal()
-		heal()
-		_, err := c.frame()
-		require.Error(t, err, "now it knows")
-		require.False(t, other.exists(t, "/late"))
-	})
+		heal() // twice is once
+		require.Equal(t, c.healed, ending(written()))
+		require.Equal(t, before, time.Now())
+		_, ok := alive(s, gone)
+		require.Equal(t, c.stays, ok)
+		require.Equal(t, c.stays, other.exists(t, "/held"))
+		require.Equal(t, got.made || c.healed == "fine", other.exists(t, "/made"))
+		again, err = resumeFrom(dial, s.Hosts()[0], gone)
+		require.NoError(t, err)
+		require.Equal(t, c.stays, again.session == gone.session)
+	}, zktest.WithServers(3))
 }
 
 // What the server does while a partition lasts is not seen across it.
 func TestAPartitionHidesThatAServerDied(t *testing.T) {
-	t.Parallel()
-	for name, kill := range map[string]func(s *zktest.Server, id int64){
+	each(t, map[string]func(s *zktest.Server, id int64){
 		"killed":       func(s *zktest.Server, _ int64) { s.Kill(0) },
 		"disconnected": func(s *zktest.Server, id int64) { s.Disconnect(id) },
 		"expired":      func(s *zktest.Server, id int64) { s.Expire(id) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, func(t *testing.T, s *zktest.Server) {
-				c := client(t, s, 10*time.Second)
-				heal := s.Partition(c.session)
-				kill(s, c.session)
-				c.silent(t, time.Minute)
-				heal()
-				c.conn.SetDeadline(time.Time{})
-				_, err := c.frame()
-				require.Error(t, err)
-			})
-		})
-	}
-}
-
-func TestIsolatedServerAnswersPingsAndReadsWhileItsSessionsExpire(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, s *zktest.Server) {
-		holder, rival := client(t, s, 10*time.Second, 0), client(t, s, 40*time.Second, 1)
-		holder.must(t, create("/held", jute.FlagEphemeral))
-		start := time.Now()
-		heal := s.Isolate()
-		for range 15 {
-			time.Sleep(time.Second)
-			holder.ping(t)
-			require.True(t, holder.exists(t, "/held"), "it is shown the tree as it was")
-		}
-		require.Equal(t, 15*time.Second, time.Since(start))
-		require.False(t, rival.exists(t, "/held"), "the leader has expired the session")
-
-		require.NoError(t, holder.send(jute.Request{Xid: 99, Op: jute.OpSync, Path: "/"}))
-		require.NoError(t, holder.send(jute.Request{Xid: jute.XidPing, Op: jute.OpPing}))
-		holder.silent(t, 5*time.Second) // the ping waits behind the sync
+	}, func(t *testing.T, s *zktest.Server, kill func(s *zktest.Server, id int64)) {
+		c := client(t, s, 10*time.Second)
+		heal := s.Partition(c.session)
+		kill(s, c.session)
+		c.silent(t, time.Minute)
 		heal()
-		_, err := holder.frame()
-		require.Error(t, err, "it learns that it is over")
-	}, zktest.WithServers(2))
+		c.conn.SetDeadline(time.Time{})
+		_, err := c.frame()
+		require.Error(t, err)
+	})
 }
 
 // B75: a follower that lags shows what was, until a sync or a write.
 func TestB75_AFollowerThatLagsShowsWhatWasUntilASyncOrAWrite(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		near, far := client(t, s, 10*time.Second, 1), client(t, s, 10*time.Second, 0)
 		s.Lag(0, 2)
@@ -260,7 +189,6 @@ func TestB75_AFollowerThatLagsShowsWhatWasUntilASyncOrAWrite(t *testing.T) {
 // clients from its own tree. What a follower has answered it shows behind a transaction, if not
 // before: one that only checks, one that fails, the opening of a session.
 func TestALeaderThatLagsShowsWhatIsNewBehindATransactionAlone(t *testing.T) {
-	t.Parallel()
 	check := func(path string) jute.Request {
 		return jute.Request{Op: jute.OpMulti, Ops: []jute.Request{{Op: jute.OpCheck, Path: path, Version: -1}}}
 	}
@@ -300,7 +228,6 @@ func took(t *testing.T, c *raw) time.Duration {
 
 // A session, a server and a host may be slow; all that covers a connection adds up.
 func TestSlowdownsAddUp(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		slow, quick := client(t, s, 10*time.Second), client(t, s, 10*time.Second)
 		heal := s.Slow(slow.session, zktest.Speed{Latency: 50 * time.Millisecond})

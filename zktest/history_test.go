@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -33,7 +34,7 @@ func TestTheSameRequestsHaveTheSameHistory(t *testing.T) {
 
 func history(t *testing.T, seed uint64) (all string) {
 	t.Helper()
-	bubble(t, func(t *testing.T, s *zktest.Server) {
+	bubbleHere(t, func(t *testing.T, s *zktest.Server) {
 		d := &differ{t: t, rnd: rand.New(rand.NewPCG(seed, 2))}
 		var b strings.Builder
 		clients := make([]*raw, 4)
@@ -140,45 +141,34 @@ func faults(ctx context.Context, s *zktest.Server, rnd *rand.Rand) {
 	}
 }
 
-// busy is a client that never gives up: it reconnects, to whatever server it comes to, and begins
-// anew when its session is over.
+// busy is a client that never gives up: whatever server it comes to, and whatever becomes of its
+// session.
 func busy(ctx context.Context, s *zktest.Server, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 8))
 	dial := s.Dialer()
 	if seed == 0 {
 		dial = s.Host("host").Dialer()
 	}
-	fresh := jute.ConnectRequest{Timeout: 5000, Password: make([]byte, 16)}
-	next := fresh
-	for ctx.Err() == nil {
-		within, cancel := context.WithTimeout(ctx, time.Second)
-		conn, err := dial(within, "tcp", s.Hosts()[rnd.IntN(3)])
-		cancel()
-		if err != nil {
-			time.Sleep(100 * time.Millisecond)
-			continue
-		}
-		c, err := greet(conn, next)
-		if err == nil && c.session == 0 {
-			next = fresh
-		}
-		if err == nil && c.session != 0 {
-			work(ctx, c, rnd)
-			next = jute.ConnectRequest{Timeout: 5000, SessionID: c.session, Password: c.password, LastZxidSeen: c.seen}
-		}
-		conn.Close()
+	c, err := session.New(s.Hosts(), session.WithDialer(dial), session.WithTimeout(5*time.Second))
+	if err != nil {
+		panic(err)
 	}
-}
-
-// work makes requests until the connection breaks.
-func work(ctx context.Context, c *raw, rnd *rand.Rand) {
 	paths := []string{"/a", "/b", "/a/c"}
 	for ctx.Err() == nil {
-		q := jute.Request{Path: paths[rnd.IntN(len(paths))], ACL: jute.OpenACL(), Flags: int32(rnd.IntN(4)), Watch: rnd.IntN(2) == 0, Version: -1}
-		q.Op = []jute.Op{jute.OpCreate, jute.OpDelete, jute.OpGetChildren2, jute.OpSync, jute.OpExists, jute.OpGetData}[rnd.IntN(6)]
-		if _, err := c.do(q); err != nil {
-			return
+		path := paths[rnd.IntN(len(paths))]
+		switch rnd.IntN(5) { // whatever comes of it
+		case 0:
+			_, _ = c.Create(ctx, path, nil, [][]session.CreateOption{nil, {session.Ephemeral()}, {session.Sequential()}}[rnd.IntN(3)]...)
+		case 1:
+			_ = c.Delete(ctx, path, -1)
+		case 2:
+			_, _, _ = c.Children(ctx, path)
+		case 3:
+			_ = c.Sync(ctx, path)
+		case 4:
+			<-c.WatchData(ctx, path)
 		}
 		time.Sleep(time.Duration(rnd.IntN(500)) * time.Millisecond)
 	}
+	_ = c.Close(context.Background()) // the servers are healed
 }

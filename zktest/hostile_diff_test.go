@@ -1,88 +1,62 @@
 package zktest_test
 
-// What the differential test of hostile bytes sends: requests that were mangled.
+// What the differential test sends beside requests: requests that were mangled.
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// outcome is what a server makes of a frame: the replies before the answer to a ping sent behind
-// it, and whether it hung up.
-type outcome struct {
-	replies []string
-	closed  bool
-}
-
-// show is a reply's fields that are set.
-func show(p jute.Reply) string {
-	text := fmt.Sprintf("%+v", p)
-	for _, empty := range []string{" Path:", " Data:[]", " ACL:[]", " Names:[]", " Results:[]", " Count:0", " Identity:[]"} {
-		text = strings.Replace(text, empty+" ", " ", 1)
-	}
-	return strings.ReplaceAll(text, fmt.Sprintf(" Stat:%+v", jute.Stat{}), "")
-}
-
-// throw sends a raw frame, and a ping behind it.
-func (c *raw) throw(frame []byte, op jute.Op, normal func(jute.Reply) jute.Reply) outcome {
-	var o outcome
+// throw sends a raw frame, and a ping behind it. It returns what the server says before the answer
+// to that, or before it hangs up.
+func (c *raw) throw(frame []byte, op jute.Op, normal func(jute.Reply) jute.Reply) (said []string, closed bool) {
 	c.conn.SetDeadline(time.Now().Add(patience))
 	w := jute.NewWriter(nil)
 	w.Begin()
-	all := append(w.Bytes(), frame...)
-	binary.BigEndian.PutUint32(all, uint32(len(frame)))
-	ping := jute.NewWriter(all)
-	ping.Begin()
-	(&jute.Request{Xid: jute.XidPing, Op: jute.OpPing}).Encode(ping)
-	ping.End()
-	if _, err := c.conn.Write(ping.Bytes()); err != nil {
-		o.closed = true
-	}
+	w.Raw(string(frame))
+	w.End()
+	w.Begin()
+	(&jute.Request{Xid: jute.XidPing, Op: jute.OpPing}).Encode(w)
+	w.End()
+	_, _ = c.conn.Write(w.Bytes()) // it may have hung up: then that is what is read
 	for {
 		frame, err := c.frame()
 		if err != nil {
-			o.closed = true
-			return o
+			return said, true
 		}
 		var p jute.Reply
 		r := jute.NewReader(frame)
-		if err := p.DecodeHeader(r); err != nil {
-			o.replies = append(o.replies, "undecodable "+hex.EncodeToString(frame))
-			continue
-		}
-		switch p.Xid {
-		case jute.XidPing:
-			return o
-		case jute.XidEvent:
+		switch err := p.DecodeHeader(r); {
+		case err != nil:
+			said = append(said, fmt.Sprintf("%x", frame))
+		case p.Xid == jute.XidPing:
+			return said, false
+		case p.Xid == jute.XidEvent:
 			var e jute.Event
 			e.Decode(r)
-			o.replies = append(o.replies, fmt.Sprintf("%+v", e))
-			continue
+			said = append(said, fmt.Sprintf("%+v", e))
+		default:
+			err := p.DecodeBody(r, op)
+			said = append(said, fmt.Sprintf("%+v %v", normal(p), err))
 		}
-		if err := p.DecodeBody(r, op); err != nil {
-			o.replies = append(o.replies, err.Error())
-		}
-		o.replies = append(o.replies, show(normal(p)))
 	}
 }
 
 // mangle makes a valid request into one that perhaps isn't.
-func (d *differ) mangle(q jute.Request) (frame []byte, op jute.Op) {
+func (d *differ) mangle(q jute.Request) []byte {
 	w := jute.NewWriter(nil)
 	q.Encode(w)
-	frame = w.Bytes()
+	frame := w.Bytes()
 	const header = 8
 	switch d.rnd.IntN(5) {
 	case 0: // ends too early
-		return frame[:d.rnd.IntN(len(frame)+1)], q.Op
+		return frame[:d.rnd.IntN(len(frame)+1)]
 	case 1: // goes on
-		return append(frame, make([]byte, 1+d.rnd.IntN(10))...), q.Op
+		return append(frame, make([]byte, 1+d.rnd.IntN(10))...)
 	case 2, 3: // a number that is something else
 		if len(frame) >= header+4 {
 			v := pick(d, []int32{-1, -2, 0, 1, 5, 1000, 1 << 20, 1<<31 - 1, -1 << 31})
@@ -95,7 +69,7 @@ func (d *differ) mangle(q jute.Request) (frame []byte, op jute.Op) {
 			}
 		}
 	}
-	return frame, q.Op
+	return frame
 }
 
 // deadly reports whether the real server would not be the same afterwards.
@@ -115,48 +89,37 @@ func deadly(frame []byte) bool {
 	return false
 }
 
-func (d *differ) hostile() {
+// garble sends a request that was mangled, and comes back if that was the end of the connection.
+func (d *differ) garble() {
 	p := pick(d, d.pairs)
-	q := d.read()
-	switch d.rnd.IntN(7) {
-	case 6:
-		q = pick(d, []jute.Request{
-			d.multiRead(),
-			{Op: jute.OpAddWatch, Path: d.path()},
-			{Op: jute.OpRemoveWatches, Path: d.path(), Kind: 3},
-			{Op: jute.OpCheckWatches, Path: d.path(), Kind: 1},
-			{Op: jute.OpGetEphemerals, Path: "/"},
-			{Op: jute.OpCountChildren, Path: d.path()},
-			{Op: jute.OpReconfig, Names: []string{"", "", ""}},
-			{Op: jute.OpSASL, Data: []byte("token")},
-			{Op: jute.OpSetWatches2, DataW: []string{d.path()}, PersistW: []string{d.path()}, RecursW: []string{d.path()}, Zxid: 1 << 40},
-		})
-	case 0, 1:
-		q = d.create()
-		q.TTL = max(q.TTL, 0)
-	case 2:
-		q = d.multi()
-	case 3:
-		q = jute.Request{Op: jute.OpSetWatches, DataW: []string{d.path()}, ExistW: []string{d.path()}, ChildW: []string{d.path()}, Zxid: 1 << 40}
-	case 4:
-		q = pick(d, []jute.Request{{Op: jute.OpSetACL, Path: d.path(), ACL: d.acl()}, {Op: jute.OpSetAuth, Scheme: "digest", Data: []byte("u:p")}})
+	q := d.request()
+	for alone(q) {
+		q = d.request()
 	}
-	q.Watch = false
+	switch d.rnd.IntN(8) {
+	case 0:
+		q = jute.Request{Op: jute.OpSetWatches, DataW: []string{d.path()}, ExistW: []string{d.path()}, ChildW: []string{d.path()}, Zxid: 1 << 40}
+	case 1:
+		q = jute.Request{Op: jute.OpSetAuth, Scheme: "digest", Data: []byte("u:p")}
+	case 2:
+		q = jute.Request{Op: jute.OpSASL, Data: []byte("token")}
+	}
+	q.Watch, q.TTL = false, max(q.TTL, 0)
 	p.ours.xid++
 	p.real.xid = p.ours.xid
 	q.Xid = p.ours.xid
-	frame, op := d.mangle(q)
+	frame := d.mangle(q)
 	if deadly(frame) {
 		return
 	}
-	d.remember(p, fmt.Sprintf("%s mangled: %x", describe(q), frame))
-	a := p.ours.throw(frame, op, func(p jute.Reply) jute.Reply { return d.normal(p, false) })
-	b := p.real.throw(frame, op, func(p jute.Reply) jute.Reply { return d.normal(p, true) })
-	d.remember(p, fmt.Sprintf("\t%+v", a))
-	if fmt.Sprint(a) != fmt.Sprint(b) {
-		d.fatalf("ours %+v\nreal %+v", a, b)
+	d.done++
+	d.remember(p, fmt.Sprintf("%+v mangled: %x", q, frame))
+	a, closed := p.ours.throw(frame, q.Op, func(p jute.Reply) jute.Reply { return d.normal(p, false) })
+	b, hungUp := p.real.throw(frame, q.Op, func(p jute.Reply) jute.Reply { return d.normal(p, true) })
+	if !slices.Equal(a, b) || closed != hungUp {
+		d.fatalf("ours %v, hung up %t\nreal %v, hung up %t", a, closed, b, hungUp)
 	}
-	if a.closed {
+	if closed {
 		d.replace(p, p)
 	}
 	d.events(false)

@@ -12,115 +12,62 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
+// What becomes of a create within a second, and after that; and of the handshake of a client that
+// comes back.
 func TestAVerdictDecidesWhatBecomesOfARequest(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name    string
-		verdict zktest.Verdict
-		check   func(t *testing.T, s *zktest.Server, c *raw)
-		exists  bool
-	}{
-		{name: "pass", verdict: zktest.Pass, exists: true, check: func(t *testing.T, _ *zktest.Server, c *raw) {
-			c.must(t, create("/a", 0))
-		}},
-		{name: "drop the request", verdict: zktest.DropRequest, check: func(t *testing.T, _ *zktest.Server, c *raw) {
-			require.NoError(t, c.send(create("/a", 0)))
-			c.silent(t, time.Second)
-			c.ping(t) // the connection lives on
-		}},
-		{name: "drop the reply", verdict: zktest.DropReply, exists: true, check: func(t *testing.T, _ *zktest.Server, c *raw) {
-			require.NoError(t, c.send(create("/a", 0)))
-			c.silent(t, time.Second)
-			c.ping(t)
-		}},
-		{name: "cut before", verdict: zktest.CutBefore, check: func(t *testing.T, _ *zktest.Server, c *raw) {
-			_, err := c.do(create("/a", 0))
-			require.Error(t, err)
-		}},
-		{name: "cut after", verdict: zktest.CutAfter, exists: true, check: func(t *testing.T, _ *zktest.Server, c *raw) {
-			_, err := c.do(create("/a", 0))
-			require.Error(t, err)
-		}},
-		{name: "delay", verdict: zktest.Delay(3 * time.Second), exists: true, check: func(t *testing.T, _ *zktest.Server, c *raw) {
-			before := time.Now()
-			require.NoError(t, c.send(create("/a", 0)))
-			c.silent(t, 3*time.Second-1)
-			_, err := c.frame()
-			require.Error(t, err) // the deadline of silent
-			c.conn.SetDeadline(time.Time{})
-			_, err = c.frame()
-			require.NoError(t, err)
-			require.Equal(t, 3*time.Second, time.Since(before))
-		}},
-		{name: "fail", verdict: zktest.Fail(zktest.ErrThrottled), check: func(t *testing.T, _ *zktest.Server, c *raw) {
-			p, err := c.do(create("/a", 0))
-			require.NoError(t, err)
-			require.Equal(t, zktest.ErrThrottled, p.Err)
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, func(t *testing.T, s *zktest.Server) {
-				one, other := client(t, s, 10*time.Second), client(t, s, 10*time.Second)
-				remove := s.Intercept(func(q *zktest.Request) zktest.Verdict {
-					if q.Op == zktest.OpCreate && q.Path == "/a" && string(q.Data) == "data" && q.SessionID == one.session {
-						return c.verdict
-					}
-					return zktest.Pass
-				})
-				c.check(t, s, one)
-				require.Equal(t, c.exists, other.exists(t, "/a"))
-				remove()
-				other.must(t, create("/b", 0))
-			})
-		})
+	const second = time.Second
+	type row struct {
+		verdict   zktest.Verdict
+		now       string // of the create
+		lives     bool   // the connection
+		exists    bool
+		handshake string
+		takes     time.Duration // the handshake
 	}
-}
+	each(t, map[string]row{
+		"pass":             {zktest.Pass, "fine", true, true, "fine", 0},
+		"drop the request": {zktest.DropRequest, "silence", true, false, "silence", 10 * second},
+		"drop the reply":   {zktest.DropReply, "silence", true, true, "silence", 10 * second},
+		"cut before":       {zktest.CutBefore, "closed", false, false, "closed", 0},
+		"cut after":        {zktest.CutAfter, "closed", false, true, "closed", 0},
+		"delay":            {zktest.Delay(3 * second), "silence", true, true, "fine", 3 * second},
+		"fail":             {zktest.Fail(zktest.ErrSessionExpired), "fine", true, false, "over", 0},
+	}, func(t *testing.T, s *zktest.Server, c row) {
+		one, back, other := client(t, s, 30*time.Second), client(t, s, 30*time.Second), client(t, s, 30*time.Second)
+		remove := s.Intercept(func(q *zktest.Request) zktest.Verdict {
+			switch {
+			case q.Op == zktest.OpCreate && q.Path == "/a" && string(q.Data) == "data" && q.SessionID == one.session:
+				return c.verdict
+			case q.Op == zktest.OpConnect && q.SessionID == back.session:
+				return c.verdict
+			}
+			return zktest.Pass
+		})
+		began := time.Now()
+		now, done := hidden(one, create("/a", 0))
+		require.Equal(t, c.now, now)
+		if c.verdict == zktest.Delay(3*second) {
+			require.NoError(t, done())
+			require.Equal(t, 3*second, time.Since(began))
+		}
+		require.Equal(t, c.exists, other.exists(t, "/a"))
+		_, err := one.conn.Write(nil)
+		require.Equal(t, c.lives, err == nil)
 
-func TestHandshakesCanBeIntercepted(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name    string
-		verdict zktest.Verdict
-		check   func(t *testing.T, began time.Time, old, got *raw, err error)
-	}{
-		{"drop", zktest.DropRequest, func(t *testing.T, began time.Time, _, _ *raw, err error) {
-			require.ErrorContains(t, err, "timeout")
-			require.Equal(t, 10*time.Second, time.Since(began))
-		}},
-		{"drop the reply", zktest.DropReply, func(t *testing.T, _ time.Time, _, _ *raw, err error) { require.ErrorContains(t, err, "timeout") }},
-		{"cut before", zktest.CutBefore, func(t *testing.T, _ time.Time, _, _ *raw, err error) { require.Error(t, err) }},
-		{"cut after", zktest.CutAfter, func(t *testing.T, _ time.Time, _, _ *raw, err error) { require.Error(t, err) }},
-		{"expired", zktest.Fail(zktest.ErrSessionExpired), func(t *testing.T, _ time.Time, _, got *raw, err error) {
-			require.NoError(t, err)
-			require.Zero(t, got.session)
-		}},
-		{"slow", zktest.Delay(5 * time.Second), func(t *testing.T, began time.Time, old, got *raw, err error) {
-			require.NoError(t, err)
-			require.Equal(t, old.session, got.session)
-			require.Equal(t, 5*time.Second, time.Since(began))
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, func(t *testing.T, s *zktest.Server) {
-				old := client(t, s, 30*time.Second)
-				s.Intercept(func(q *zktest.Request) zktest.Verdict {
-					if q.Op == zktest.OpConnect && q.SessionID == old.session {
-						return c.verdict
-					}
-					return zktest.Pass
-				})
-				began := time.Now()
-				got, err := resume(s, old, 0)
-				c.check(t, began, old, got, err)
-			})
-		})
-	}
+		began = time.Now()
+		again, err := resume(s, back, 0)
+		outcome := ending(err)
+		if err == nil && again.session == 0 {
+			outcome = "over"
+		}
+		require.Equal(t, c.handshake, outcome)
+		require.Equal(t, c.takes, time.Since(began))
+		remove()
+		other.must(t, create("/b", 0))
+	})
 }
 
 func TestAnInterceptorMayCallTheServer(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		c := client(t, s, 10*time.Second)
 		s.Intercept(func(q *zktest.Request) zktest.Verdict {
@@ -136,7 +83,6 @@ func TestAnInterceptorMayCallTheServer(t *testing.T) {
 }
 
 func TestTheJournalHasEachRequestWithWhatCameOfIt(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		c, other := client(t, s, 10*time.Second), client(t, s, 10*time.Second)
 		s.ClearJournal()
@@ -165,19 +111,4 @@ func TestTheJournalHasEachRequestWithWhatCameOfIt(t *testing.T) {
 		require.Equal(t, zktest.ErrNoNode, j[3].Err)
 		require.Equal(t, "/m", j[4].Ops[0].Path)
 	})
-}
-
-func TestTheJournalIsBounded(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, s *zktest.Server) {
-		c := client(t, s, 10*time.Second)
-		for range 10 {
-			c.ping(t)
-		}
-		c.must(t, create("/last", 0))
-		j := s.Journal()
-		require.Len(t, j, 3)
-		require.Equal(t, "/last", j[2].Path)
-		require.EqualValues(t, 12, j[2].K)
-	}, zktest.WithJournal(3))
 }

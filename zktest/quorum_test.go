@@ -27,7 +27,6 @@ func requireHungUp(t *testing.T, c *raw) {
 // With two of three servers killed the third serves nobody, and sessions wait: they have their
 // whole timeout from when there is a leader again.
 func TestAQuorumIsLostAndSessionsWait(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		start := time.Now()
 		c := client(t, s, 10*time.Second, 1)
@@ -62,40 +61,33 @@ func TestAQuorumIsLostAndSessionsWait(t *testing.T) {
 // While the others elect one in the place of a leader that was killed they drop their clients and
 // serve nobody; then every session has its whole timeout.
 func TestAnElectionTakesItsTime(t *testing.T) {
-	t.Parallel()
-	for name, lose := range map[string]func(s *zktest.Server){
+	each(t, map[string]func(s *zktest.Server){
 		"killed":   func(s *zktest.Server) { s.Kill(2) },
 		"stopped":  func(s *zktest.Server) { s.Stop(2) },
 		"isolated": func(s *zktest.Server) { s.IsolateServer(2, 0) },
 		"deposed":  func(s *zktest.Server) { s.Depose(2) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, func(t *testing.T, s *zktest.Server) {
-				start := time.Now()
-				c := client(t, s, 10*time.Second)
-				time.Sleep(9 * time.Second)
-				lose(s)
-				requireHungUp(t, c)
-				for range 3 {
-					_, err := resume(s, c, 1)
-					require.ErrorIs(t, err, io.EOF)
-					time.Sleep(time.Second)
-				}
-				synctest.Wait()
-				info, ok := s.Session(c.session)
-				require.True(t, ok)
-				require.Equal(t, 24*time.Second, info.Expires.Sub(start), "its whole timeout from the twelfth second on")
-				_, err := resume(s, c, 1)
-				require.NoError(t, err)
-			}, zktest.WithServers(3), zktest.WithElection(3*time.Second))
-		})
-	}
+	}, func(t *testing.T, s *zktest.Server, lose func(s *zktest.Server)) {
+		start := time.Now()
+		c := client(t, s, 10*time.Second)
+		time.Sleep(9 * time.Second)
+		lose(s)
+		requireHungUp(t, c)
+		for range 3 {
+			_, err := resume(s, c, 1)
+			require.ErrorIs(t, err, io.EOF)
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		info, ok := s.Session(c.session)
+		require.True(t, ok)
+		require.Equal(t, 24*time.Second, info.Expires.Sub(start), "its whole timeout from the twelfth second on")
+		_, err := resume(s, c, 1)
+		require.NoError(t, err)
+	}, zktest.WithServers(3), zktest.WithElection(3*time.Second))
 }
 
 // An election that loses its majority comes to nothing, and the next takes its whole time.
 func TestAnElectionIsBrokenOff(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		s.Kill(2)
 		time.Sleep(2 * time.Second)
@@ -113,7 +105,6 @@ func TestAnElectionIsBrokenOff(t *testing.T) {
 
 // A follower that is killed and comes back is nobody's election.
 func TestAFollowerMayGoWithoutAnElection(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		c := client(t, s, 10*time.Second, 1)
 		s.Kill(0)
@@ -129,7 +120,6 @@ func TestAFollowerMayGoWithoutAnElection(t *testing.T) {
 // that its successor has ended, shows its old tree, answers sync alone and no write, until its next
 // tick.
 func TestADeposedLeaderThatWakesAnswersSyncsAloneAndNoWrite(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		waiter, rival := client(t, s, 10*time.Second, 0), client(t, s, 40*time.Second, 1)
 		waiter.must(t, create("/first", jute.FlagEphemeral))
@@ -173,8 +163,7 @@ func TestADeposedLeaderThatWakesAnswersSyncsAloneAndNoWrite(t *testing.T) {
 // A deposed leader may be isolated too. Healed before the tick at which it learns of its fall, it
 // follows from then on; healed later, or restarted, it follows at once.
 func TestADeposedLeaderFollowsInTheEnd(t *testing.T) {
-	t.Parallel()
-	for name, healed := range map[string]func(s *zktest.Server){
+	each(t, map[string]func(s *zktest.Server){
 		"isolated before, healed before the tick": func(s *zktest.Server) {
 			heal := s.IsolateServer(0, 0)
 			s.Depose(0)
@@ -215,24 +204,18 @@ func TestADeposedLeaderFollowsInTheEnd(t *testing.T) {
 			s.Continue(0)
 			time.Sleep(2 * time.Second)
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, func(t *testing.T, s *zktest.Server) {
-				client(t, s, 10*time.Second, 1).must(t, create("/a", 0))
-				healed(s)
-				synctest.Wait()
-				c := client(t, s, 10*time.Second, 0)
-				require.True(t, c.exists(t, "/a"))
-				c.must(t, create("/b", 0))
-			}, zktest.WithServers(3))
-		})
-	}
+	}, func(t *testing.T, s *zktest.Server, healed func(s *zktest.Server)) {
+		client(t, s, 10*time.Second, 1).must(t, create("/a", 0))
+		healed(s)
+		synctest.Wait()
+		c := client(t, s, 10*time.Second, 0)
+		require.True(t, c.exists(t, "/a"))
+		c.must(t, create("/b", 0))
+	}, zktest.WithServers(3))
 }
 
 // Nothing of it ends an isolation: who is deposed and knows it is cut off still.
 func TestADeposedLeaderThatIsIsolatedStaysSo(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		c := client(t, s, 40*time.Second, 1)
 		heal := s.IsolateServer(0, 0)

@@ -101,7 +101,6 @@ func TestAServerListensAtAFixedAddress(t *testing.T) {
 
 // Options and the environment reach the server, and what makes no sense is refused.
 func TestOptionsReachTheServer(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		conf := said(t, s, "conf")
 		for _, line := range []string{"tickTime=1000\n", "maxClientCnxns=7\n", "minSessionTimeout=3000\n", "maxSessionTimeout=9000\n"} {
@@ -175,7 +174,6 @@ func TestTheEnvironmentSetsTheDefaultVersion(t *testing.T) {
 // A test sets its tree up, changes it under a client that watches, and looks at it, without a
 // client of its own.
 func TestATreeIsSetUpWithoutAClient(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		require.NoError(t, s.Create("/app/config", []byte("1")))
 		require.ErrorIs(t, s.Create("/app/config", nil), zktest.ErrNodeExists)
@@ -216,7 +214,6 @@ func TestATreeIsSetUpWithoutAClient(t *testing.T) {
 
 // go-zookeeper dials in memory, from a host that can be cut off.
 func TestGoZookeeperDialsInOneCall(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		require.NoError(t, s.Create("/greeting", []byte("hello")))
 		for _, dial := range []zk.Dialer{s.DialTimeout, s.Host("a").DialTimeout} {

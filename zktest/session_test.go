@@ -4,7 +4,6 @@ package zktest_test
 // ends with them, and where they go on.
 
 import (
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,47 +15,40 @@ import (
 )
 
 func TestSessionsExpireAtTheFirstTickAfterTheirTimeout(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name             string
+	type row struct {
 		timeout, touched time.Duration // the timeout, and when the client is heard of last
 		expires          time.Duration // since the server's start
-	}{
-		{"a whole number of ticks, touched at a tick", 4 * time.Second, 0, 6 * time.Second},
-		{"touched right after a tick", 4 * time.Second, time.Nanosecond, 6 * time.Second},
-		{"touched right before a tick", 4 * time.Second, 2*time.Second - 1, 6 * time.Second},
-		{"touched at the next tick", 4 * time.Second, 2 * time.Second, 8 * time.Second},
-		{"no whole number of ticks", 5 * time.Second, 0, 6 * time.Second},
-		{"the remainders add up", 5 * time.Second, time.Second, 8 * time.Second},
-		{"the maximum", 40 * time.Second, 0, 42 * time.Second},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, func(t *testing.T, s *zktest.Server) {
-				start := time.Now()
-				watcher, holder := client(t, s, 40*time.Second), client(t, s, c.timeout)
-				time.Sleep(c.touched)
-				holder.must(t, create("/held", jute.FlagEphemeral))
-				info, ok := s.Session(holder.session)
-				require.True(t, ok)
-				require.Equal(t, c.expires, info.Expires.Sub(start))
-				require.Equal(t, []string{"/held"}, info.Ephemeral)
-
-				time.Sleep(time.Until(start.Add(c.expires)) - 1)
-				synctest.Wait()
-				require.True(t, watcher.exists(t, "/held"), "a nanosecond before")
-				time.Sleep(1)
-				synctest.Wait()
-				require.False(t, watcher.exists(t, "/held"), "at the instant")
-				_, err := holder.frame()
-				require.Error(t, err, "the connection is closed")
-			})
-		})
 	}
+	each(t, map[string]row{
+		"a whole number of ticks, touched at a tick": {4 * time.Second, 0, 6 * time.Second},
+		"touched right after a tick":                 {4 * time.Second, time.Nanosecond, 6 * time.Second},
+		"touched right before a tick":                {4 * time.Second, 2*time.Second - 1, 6 * time.Second},
+		"touched at the next tick":                   {4 * time.Second, 2 * time.Second, 8 * time.Second},
+		"no whole number of ticks":                   {5 * time.Second, 0, 6 * time.Second},
+		"the remainders add up":                      {5 * time.Second, time.Second, 8 * time.Second},
+		"the maximum":                                {40 * time.Second, 0, 42 * time.Second},
+	}, func(t *testing.T, s *zktest.Server, c row) {
+		start := time.Now()
+		watcher, holder := client(t, s, 40*time.Second), client(t, s, c.timeout)
+		time.Sleep(c.touched)
+		holder.must(t, create("/held", jute.FlagEphemeral))
+		info, ok := s.Session(holder.session)
+		require.True(t, ok)
+		require.Equal(t, c.expires, info.Expires.Sub(start))
+		require.Equal(t, []string{"/held"}, info.Ephemeral)
+
+		time.Sleep(time.Until(start.Add(c.expires)) - 1)
+		synctest.Wait()
+		require.True(t, watcher.exists(t, "/held"), "a nanosecond before")
+		time.Sleep(1)
+		synctest.Wait()
+		require.False(t, watcher.exists(t, "/held"), "at the instant")
+		_, err := holder.frame()
+		require.Error(t, err, "the connection is closed")
+	})
 }
 
 func TestReconnectionKeepsTheSessionAndMovesItsExpiry(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		start := time.Now()
 		c := client(t, s, 10*time.Second)
@@ -103,7 +95,7 @@ func TestReconnectionKeepsTheSessionAndMovesItsExpiry(t *testing.T) {
 func TestServersPassOnTwiceATickWhatTheyHear(t *testing.T) {
 	t.Parallel()
 	passed := func(seed uint64) (at time.Duration) {
-		bubble(t, func(t *testing.T, s *zktest.Server) {
+		bubbleHere(t, func(t *testing.T, s *zktest.Server) {
 			began := time.Now()
 			c := client(t, s, 10*time.Second)
 			time.Sleep(2100 * time.Millisecond)
@@ -140,7 +132,6 @@ func TestServersPassOnTwiceATickWhatTheyHear(t *testing.T) {
 // A session that has moved to another server can't write through its old connection any more, but
 // the old server only learns of it then.
 func TestASessionThatHasMovedCannotWriteThroughItsOldConnection(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		old := client(t, s, 10*time.Second, 0)
 		moved, err := resume(s, old, 1)
@@ -156,35 +147,9 @@ func TestASessionThatHasMovedCannotWriteThroughItsOldConnection(t *testing.T) {
 	}, zktest.WithServers(2))
 }
 
-// B35: a container goes when its last child has gone and somebody looks, a TTL znode when its time
-// is over and somebody looks. A container without a first child stays.
-func TestContainersAndTTLZnodesAreReaped(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, s *zktest.Server) {
-		start := time.Now()
-		require.NoError(t, s.Load(`{"path":"/c","kind":"container"}{"path":"/c/child"}{"path":"/unused","kind":"container"}{"path":"/t","kind":"ttl","ttl":"90s"}`))
-		tree := func() string {
-			names, err := s.Children("/")
-			require.NoError(t, err)
-			return fmt.Sprint(names)
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		require.Equal(t, "[c t unused zookeeper]", tree(), "it has a child")
-		require.NoError(t, s.Delete("/c/child"))
-		time.Sleep(time.Until(start.Add(2*time.Minute)) - 1)
-		synctest.Wait()
-		require.Equal(t, "[c t unused zookeeper]", tree(), "nobody has looked")
-		time.Sleep(1)
-		synctest.Wait()
-		require.Equal(t, "[unused zookeeper]", tree())
-	})
-}
-
 // B32: a server that was down, however long, keeps sessions and ephemerals, and gives every session
 // its whole timeout; one that comes back without its sessions (B31) has freed what they held.
 func TestAServerThatWasDownKeepsItsSessionsUnlessItLosesThem(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		c := client(t, s, 10*time.Second)
 		c.must(t, create("/held", jute.FlagEphemeral))
@@ -223,7 +188,6 @@ func TestAServerThatWasDownKeepsItsSessionsUnlessItLosesThem(t *testing.T) {
 // A server that was killed with notes for the leader under way passes on what it hears after its
 // restart: sessions that ping live.
 func TestASessionThatPingsLivesOnAServerThatWasRestarted(t *testing.T) {
-	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		c := client(t, s, 10*time.Second)
 		c.must(t, create("/held", jute.FlagEphemeral))

@@ -5,7 +5,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 )
@@ -81,28 +81,14 @@ func (p *process) end(t *testing.T, signal syscall.Signal) {
 	}
 }
 
-// patience bounds what takes a moment, also on a busy machine.
-const patience = time.Minute
-
 // client opens a session with the server. It survives a restart of the server.
 func client(t *testing.T, address string, opts ...session.Option) *session.Session {
 	t.Helper()
-	s, err := session.Open(within(t, patience), []string{address}, append(opts, session.WithTimeout(20*time.Second))...)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close(within(t, patience)) })
-	return s
+	return bubble.Open(t, []string{address}, append(opts, session.WithTimeout(20*time.Second))...)
 }
 
-// within returns a context with a timeout. It outlives the test's own context, so that cleanups can
-// use it.
-func within(t *testing.T, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// The process stops on SIGTERM, writes its state, and is started again with it. A client keeps its
+// A file that does not exist yet is an empty tree. The process writes its state on SIGHUP and goes
+// on; on SIGTERM it writes its state and stops, and is started again with it. A client keeps its
 // session, its ephemeral znode, its watch and its stats.
 func TestAClientGoesOnWithItsSessionWhenTheServerIsStartedAgainFromItsDump(t *testing.T) {
 	tier.Real(t)
@@ -113,10 +99,15 @@ func TestAClientGoesOnWithItsSessionWhenTheServerIsStartedAgainFromItsDump(t *te
 	first := started(t, server, "--listen", "127.0.0.1:0", "--load", file, "--dump", file, "-v",
 		"--tick", "1s", "--min-session-timeout", "3s", "--max-session-timeout", "20s")
 	require.True(t, strings.HasPrefix(first.address, "127.0.0.1:"), "loopback")
-	ctx := within(t, patience)
+	ctx := bubble.Minute(t)
 	c, other := client(t, first.address), client(t, first.address)
 	_, err := c.Create(ctx, "/app", []byte("1"))
 	require.NoError(t, err)
+	require.NoError(t, first.cmd.Process.Signal(syscall.SIGHUP))
+	first.line(t, "wrote "+file)
+	written, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(written), `"/app"`)
 	_, err = c.Set(ctx, "/app", []byte("2"), 0)
 	require.NoError(t, err)
 	_, err = c.Create(ctx, "/app/e-", nil, session.Ephemeral(), session.Sequential())
@@ -170,7 +161,7 @@ func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *
 	t.Parallel()
 	server := program(t)
 	first := started(t, server, "--listen", "127.0.0.1:0")
-	ctx, c := within(t, patience), client(t, first.address)
+	ctx, c := bubble.Minute(t), client(t, first.address)
 	for _, path := range []string{"/a", "/b", "/c"} {
 		_, err := c.Create(ctx, path, nil)
 		require.NoError(t, err)
@@ -188,34 +179,6 @@ func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *
 	require.NoError(t, err)
 	require.NotEqual(t, id, c.Status().SessionID)
 	require.NoError(t, c.Close(ctx)) // while there is a server
-}
-
-// The first command of docs/testing.md, in an empty directory where the file does not exist yet.
-// What a SIGHUP writes remains even if the process is killed afterwards.
-func TestAFileThatDoesNotExistYetIsAnEmptyTreeAndSIGHUPWritesIt(t *testing.T) {
-	tier.Real(t)
-	t.Parallel()
-	server := program(t)
-	file := filepath.Join(t.TempDir(), "tree.jsonl")
-	first := started(t, server, "--listen", "127.0.0.1:0", "--load", file, "--dump", file)
-	ctx, c := within(t, patience), client(t, first.address)
-	_, err := c.Create(ctx, "/a", []byte("kept"))
-	require.NoError(t, err)
-	require.NoError(t, first.cmd.Process.Signal(syscall.SIGHUP))
-	first.line(t, "wrote "+file)
-	_, err = c.Create(ctx, "/b", nil)
-	require.NoError(t, err, "it goes on")
-	first.end(t, syscall.SIGKILL)
-
-	second := started(t, server, "--listen", first.address, "--load", file)
-	require.NoError(t, c.Close(ctx)) // while there is a server
-	c = client(t, second.address)
-	data, _, err := c.Get(ctx, "/a")
-	require.NoError(t, err)
-	require.Equal(t, "kept", string(data))
-	_, found, err := c.Exists(ctx, "/b")
-	require.NoError(t, err)
-	require.False(t, found)
 }
 
 // A tree without an end is loaded until the process is told to stop.

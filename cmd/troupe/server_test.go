@@ -3,7 +3,6 @@ package main
 // The command: how it begins, what it reports, and how it ends.
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"os"
@@ -14,10 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
 
 func TestServerReportsWhatIsWrong(t *testing.T) {
 	t.Parallel()
@@ -100,20 +103,4 @@ func executed(args ...string) error {
 	cmd.SetOut(io.Discard)
 	cmd.SetErr(io.Discard)
 	return cmd.ExecuteContext(context.Background())
-}
-
-func TestServerEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(context.Background())
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
-	done := make(chan error, 1)
-	go func() { done <- serve(ctx, w, io.Discard, serverFlags{listen: "127.0.0.1:0"}) }() // ends with ctx
-	line, err := bufio.NewReader(r).ReadString('\n')
-	require.NoError(t, err)
-	require.Contains(t, line, "listening on 127.0.0.1:")
-	cancel()
-	require.NoError(t, <-done)
-	w.Close()
-	r.Close()
 }

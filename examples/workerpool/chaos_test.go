@@ -1,5 +1,7 @@
 package main
 
+// Chaos: what is planned, whom it strikes, and what it says in the end.
+
 import (
 	"math/rand/v2"
 	"slices"
@@ -30,19 +32,15 @@ func TestPlanHasEachKindWhileThereIsWork(t *testing.T) {
 			}
 		})
 	}
+	require.Empty(t, planChaos(nil, 4, rand.New(rand.NewPCG(1, 0))))
 	require.Len(t, possible(true, true), 6)
 	require.Len(t, possible(true, false), 4)
 	require.Len(t, possible(false, true), 4)
 }
 
-func TestNoChaosWithoutKinds(t *testing.T) {
-	t.Parallel()
-	require.Empty(t, planChaos(nil, 4, rand.New(rand.NewPCG(1, 0))))
-	require.Equal(t, "none", (&chaos{}).summary())
-}
-
 func TestSummaryDoesNotPretend(t *testing.T) {
 	t.Parallel()
+	require.Equal(t, "none", (&chaos{}).summary())
 	c := chaos{
 		kinds: []kind{{kill, aWorker}, {pause, aWorker}, {kill, theCoordinator}},
 		done:  []kind{{kill, theCoordinator}, {kill, aWorker}, {kill, theCoordinator}},

@@ -1,5 +1,7 @@
 package main
 
+// What is written into znodes and read again, and how files are cut into batches.
+
 import (
 	"fmt"
 	"strings"
@@ -11,39 +13,21 @@ import (
 // Any file name must come through: a line break, a quote, bytes that are no text.
 var awkward = []string{"a.go", "with space", "line\nbreak", `quo"te`, `back\slash`, "not-utf8-\xff\xfe", "ünïcode", " "}
 
-func TestBatchComesBackAsItWasWritten(t *testing.T) {
+func TestWhatIsWrittenComesBack(t *testing.T) {
 	t.Parallel()
-	for name, b := range map[string]batch{
-		"empty":   {Term: 7},
-		"one":     {Term: 1 << 40, Files: []string{"a"}},
-		"awkward": {Term: -1, Files: awkward},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := parseBatch(b.String())
-			require.NoError(t, err)
-			require.Equal(t, b, got)
-		})
-	}
-}
-
-func TestCursorComesBackAsItWasWritten(t *testing.T) {
-	t.Parallel()
-	for _, file := range append([]string{""}, awkward...) {
-		want := cursor{Next: 12, After: file}
-		got, err := parseCursor(want.String())
+	for _, want := range []batch{{Term: 7}, {Term: 1 << 40, Files: []string{"a"}}, {Term: -1, Files: awkward}} {
+		got, err := parseBatch(want.String())
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-}
-
-func TestResultComesBackAsItWasWritten(t *testing.T) {
-	t.Parallel()
-	want := result{Batch: 3, Term: 1 << 35, Worker: "w2.1", Token: 1<<35 + 9}
-	for i, file := range awkward {
+	want := result{Batch: 3, Term: 1 << 35, Worker: "w2.1", Token: 1<<35 + 9, Files: []digest{{Path: "secret", Sum: unreadable}}}
+	for i, file := range append([]string{""}, awkward...) {
+		next := cursor{Next: i, After: file}
+		got, err := parseCursor(next.String())
+		require.NoError(t, err)
+		require.Equal(t, next, got)
 		want.Files = append(want.Files, digest{Path: file, Size: int64(i), Sum: strings.Repeat("ab", 32)})
 	}
-	want.Files = append(want.Files, digest{Path: "secret", Sum: unreadable})
 	got, err := parseResult(want.String())
 	require.NoError(t, err)
 	require.Equal(t, want, got)

@@ -2,6 +2,8 @@
 
 package main
 
+// The program as a user starts it.
+
 import (
 	"bytes"
 	"context"
@@ -116,30 +118,30 @@ func command(t *testing.T, binary string, args ...string) (*exec.Cmd, *output) {
 	return cmd, &out
 }
 
-func TestEndToEndOnTheEmbeddedServer(t *testing.T) {
+func TestEndToEnd(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
-	cmd, out := command(t, program(t), "-dir", tree(t, 2400), "-workers", "3", "-batch", "6")
-	require.NoError(t, cmd.Run(), "%s", out)
-	t.Log(out)
-	require.Contains(t, out.String(), "every file once, same digests, no result by a stale holder")
-	for _, k := range possible(canPause, true) {
-		require.Contains(t, out.String(), k.String()+" ×", "each kind of strike has happened while there was work")
+	for name, embedded := range map[string]bool{"embedded server": true, "real ensemble": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := []string{"-dir", tree(t, 2400), "-workers", "3", "-batch", "6"}
+			var servers []string
+			if !embedded {
+				servers = ensemble.Start(t, 3).Servers()
+				args = append(args, "-zk", strings.Join(servers, ","))
+			}
+			cmd, out := command(t, program(t), args...)
+			require.NoError(t, cmd.Run(), "%s", out)
+			t.Log(out)
+			require.Contains(t, out.String(), "every file once, same digests, no result by a stale holder")
+			for _, k := range possible(canPause, embedded) {
+				require.Contains(t, out.String(), k.String()+" ×", "each kind of strike has happened while there was work")
+			}
+			if !embedded {
+				require.Empty(t, namespaces(t, servers), "znodes are left")
+			}
+		})
 	}
-}
-
-func TestEndToEndOnARealEnsemble(t *testing.T) {
-	tier.Soak(t)
-	t.Parallel()
-	servers := ensemble.Start(t, 3).Servers()
-	cmd, out := command(t, program(t), "-dir", tree(t, 2400), "-workers", "3", "-batch", "6", "-zk", strings.Join(servers, ","))
-	require.NoError(t, cmd.Run(), "%s", out)
-	t.Log(out)
-	require.Contains(t, out.String(), "every file once, same digests, no result by a stale holder")
-	for _, k := range possible(canPause, false) {
-		require.Contains(t, out.String(), k.String()+" ×")
-	}
-	require.Empty(t, namespaces(t, servers), "znodes are left")
 }
 
 func TestInterruptLeavesNothing(t *testing.T) {

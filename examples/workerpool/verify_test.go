@@ -1,5 +1,7 @@
 package main
 
+// What the verification finds wrong.
+
 import (
 	"testing"
 

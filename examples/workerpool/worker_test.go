@@ -1,5 +1,7 @@
 package main
 
+// A worker and a coordinator that lose their sessions.
+
 import (
 	"bytes"
 	"context"
@@ -107,18 +109,4 @@ func TestDeposedCoordinatorHandsOutNothingAndItsSuccessorGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, results, 10)
 	require.Empty(t, verify(serial, results, nil))
-}
-
-func TestEmptyDirectoryIsNoWork(t *testing.T) {
-	t.Parallel()
-	w, _, _ := employ(t)
-	w.dir = t.TempDir()
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- w.run(ctx) }() // ends with stop
-	seen, err := newBoard(w.session)
-	require.NoError(t, err)
-	require.NoError(t, seen.follow(ctx))
-	stop()
-	require.NoError(t, <-done)
 }

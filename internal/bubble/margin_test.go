@@ -1,5 +1,7 @@
 package bubble_test
 
+// Margins of time on real servers: what fails, and what a pause of the machine explains.
+
 import (
 	"fmt"
 	"testing"
@@ -7,9 +9,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 )
+
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
 
 // judged is a test that notes whether it failed.
 type judged struct {

@@ -124,3 +124,12 @@ func (h *Host) Die() {
 
 // state is what the server shows, for the message of a test that fails.
 func (w *World) state() string { return w.Server.Dump() }
+
+// Watches is how many watches a session has on the server when everything has settled.
+func (w *World) Watches(s *session.Session) int {
+	w.Helper()
+	synctest.Wait()
+	info, found := w.Server.Session(s.Status().SessionID)
+	require.True(w, found)
+	return info.Watches
+}

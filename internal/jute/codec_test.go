@@ -14,36 +14,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestPrimitivesRoundTrip(t *testing.T) {
-	t.Parallel()
-	var w jute.Writer
-	w.Bool(true)
-	w.Bool(false)
-	w.Int(math.MinInt32)
-	w.Long(math.MinInt64)
-	w.Buffer(nil)
-	w.Buffer([]byte{})
-	w.Buffer([]byte("b"))
-	w.Text("")
-	w.Text("/ä€")
-	w.Text(jute.Null)
-	w.Texts([]string{"a", "b"})
-	r := jute.NewReader(w.Bytes())
-	require.True(t, r.Bool())
-	require.False(t, r.Bool())
-	require.EqualValues(t, math.MinInt32, r.Int())
-	require.EqualValues(t, math.MinInt64, r.Long())
-	require.Nil(t, r.Buffer())
-	require.Equal(t, []byte{}, r.Buffer())
-	require.Equal(t, []byte("b"), r.Buffer())
-	require.Empty(t, r.Text())
-	require.Equal(t, "/ä€", r.Text())
-	require.Equal(t, jute.Null, r.Text())
-	require.Equal(t, []string{"a", "b"}, r.Texts())
-	require.Zero(t, r.Len())
-	require.NoError(t, r.Err())
-}
-
 func TestTheFormOnTheWire(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -95,27 +95,3 @@ func TestB38_AWithdrawalAndAReceiveAgree(t *testing.T) {
 	}
 	t.Logf("%d received, %d withdrawn", received, withdrawn)
 }
-
-func TestManyOffersAndManyReceivers(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := notify.NewHandoff[int]()
-		const n = 100
-		for i := range n {
-			h.Offer(i, nil)
-		}
-		var all sync.WaitGroup
-		var mu sync.Mutex
-		seen := map[int]int{}
-		for range n {
-			all.Go(func() {
-				v := <-h.C()
-				mu.Lock()
-				defer mu.Unlock()
-				seen[v]++
-			})
-		}
-		all.Wait()
-		require.Len(t, seen, n)
-	})
-}

@@ -1,6 +1,7 @@
 package notify_test
 
-// The newest state alone, for one receiver and for many.
+// The newest state alone, for one receiver and for many; and a channel for a known number of
+// values.
 
 import (
 	"context"
@@ -126,4 +127,20 @@ func TestATopicAndItsContextsMayEndAtOnce(t *testing.T) {
 		all.Go(topic.Close)
 		all.Wait()
 	}
+}
+
+func TestFiniteLosesNothingAtItsEnd(t *testing.T) {
+	t.Parallel()
+	f := notify.NewFinite[int](2)
+	require.True(t, f.Send(1))
+	require.True(t, f.Send(2))
+	require.False(t, f.Send(3), "beyond the known number")
+	f.Close()
+	f.Close()
+	require.False(t, f.Send(4))
+	var got []int
+	for v := range f.C() {
+		got = append(got, v)
+	}
+	require.Equal(t, []int{1, 2}, got)
 }

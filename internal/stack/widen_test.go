@@ -1,5 +1,7 @@
 package stack_test
 
+// A widened stack is not moved.
+
 import (
 	"testing"
 	"unsafe"
@@ -42,19 +44,4 @@ func descend(steps int) byte {
 		frame[steps] = descend(steps - 1)
 	}
 	return frame[steps/2]
-}
-
-func BenchmarkGoroutine(b *testing.B) {
-	for name, begin := range map[string]func(){"plain": func() {}, "widened": stack.Widen} {
-		b.Run(name, func(b *testing.B) {
-			done := make(chan byte)
-			for b.Loop() {
-				go func() {
-					begin()
-					done <- descend(stack.Room / 512)
-				}()
-				<-done
-			}
-		})
-	}
 }

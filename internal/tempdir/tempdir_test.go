@@ -1,5 +1,7 @@
 package tempdir_test
 
+// Folders that go with the process that made them, or with the next one.
+
 import (
 	"bufio"
 	"fmt"

@@ -1,5 +1,7 @@
 package tier_test
 
+// Which tests run in which tier, with which seeds.
+
 import (
 	"fmt"
 	"testing"

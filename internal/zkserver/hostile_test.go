@@ -77,9 +77,7 @@ func TestHostileBytesAreRefusedOrEndTheConnection(t *testing.T) {
 		{"a second handshake", append(hello(), hello()...), welcome + refused, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := start(t, zkserver.Config{})
+			world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 				got, closed := answers(t, s, c.sent)
 				require.Len(t, got, c.size)
 				require.Equal(t, c.closed, closed)

@@ -103,32 +103,6 @@ func TestAClientThatHasComeBackIsToldWhatItMissed(t *testing.T) {
 			"NodeCreated /below", "NodeCreated /below/that",
 		}, c.told())
 		require.Equal(t, jute.MarshallingError, c.do(missed(0, []string{jute.Null}, nil, nil)).Err)
-	})
-}
-
-func TestPersistentWatchesStay(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
-		c := join(t, s)
-		c.must(watch("/a", persistent))
-		c.create("/a", 0)
-		c.create("/a/b", 0)
-		c.must(set("/a/b", "not told"))
-		c.must(set("/a", "told"))
-		c.must(set("/a", "told again"))
-		require.Equal(t, []string{"NodeCreated /a", "NodeChildrenChanged /a", "NodeDataChanged /a", "NodeDataChanged /a"}, c.told())
-	})
-}
-
-func TestRecursiveWatchesHearOfWhatIsBelow(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
-		c := join(t, s)
-		c.must(watch("/a", recursive))
-		c.create("/a", 0)
-		c.create("/a/b", 0)
-		c.create("/ab", 0)
-		c.must(set("/a/b", "told"))
-		c.must(remove("/a/b"))
-		require.Equal(t, []string{"NodeCreated /a", "NodeCreated /a/b", "NodeDataChanged /a/b", "NodeDeleted /a/b"}, c.told(), "of changes, not of changed children")
 		require.Equal(t, jute.MarshallingError, c.do(watch("/a", 2)).Err)
 	})
 }

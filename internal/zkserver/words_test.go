@@ -28,9 +28,7 @@ func session(t *testing.T, s *zkserver.Server) {
 }
 
 func TestFourLetterWordsSayHowTheServerIs(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, zkserver.Config{})
+	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		session(t, s)
 		id := s.Sessions()[0].ID
 		sid := fmt.Sprintf("0x%x", id)
@@ -61,9 +59,7 @@ func TestFourLetterWordsSayHowTheServerIs(t *testing.T) {
 }
 
 func TestALatencyIsWhatARequestWaited(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, zkserver.Config{})
+	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		s.Intercept(func(q *zkserver.Request) zkserver.Verdict {
 			if q.Op == jute.OpExists {
 				return zkserver.Delay(70 * time.Millisecond)
@@ -152,9 +148,7 @@ func TestOneOfSeveralServersLeads(t *testing.T) {
 
 // What a leader says of its followers is true at that time.
 func TestALeaderSaysHowManyFollowNow(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := start(t, zkserver.Config{Fronts: 3})
+	world(t, zkserver.Config{Fronts: 3}, func(t *testing.T, s *zkserver.Server) {
 		leader := func() string { return ask(t, s, "mntr", 2) }
 		time.Sleep(3 * time.Second)
 		require.Contains(t, leader(), "zk_leader_uptime\t3000\n")

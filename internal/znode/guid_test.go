@@ -42,14 +42,11 @@ func TestAProtectedNameIsItsGUIDAndTheRest(t *testing.T) {
 		"nothing behind it":         {"_c_" + uuid + "-", uuid, ""},
 		"a protected protected one": {znode.Protect(uuid, znode.Protect(hex, "x")), uuid, "_c_" + hex + "-x"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			g, rest, ok := znode.Protection(c.name)
-			require.True(t, ok)
-			require.Equal(t, c.guid, g)
-			require.Equal(t, c.rest, rest)
-			require.Equal(t, c.name, znode.Protect(g, rest))
-		})
+		g, rest, ok := znode.Protection(c.name)
+		require.True(t, ok, name)
+		require.Equal(t, c.guid, g, name)
+		require.Equal(t, c.rest, rest, name)
+		require.Equal(t, c.name, znode.Protect(g, rest), name)
 	}
 }
 
@@ -62,12 +59,9 @@ func TestB22_OtherNamesAreNotProtected(t *testing.T) {
 		"_c_" + uuid[:35] + "-lock-", "_c_" + uuid + "_lock-", "_c_" + hex[:31] + "-lock-", "_c_" + hex[:31] + "g-lock-",
 		"_c_" + strings.Replace(uuid, "-", "x", 1) + "-lock-", "_c_" + strings.Repeat("-", 36) + "-lock-",
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			g, rest, ok := znode.Protection(name)
-			require.False(t, ok)
-			require.Empty(t, g)
-			require.Equal(t, name, rest)
-		})
+		g, rest, ok := znode.Protection(name)
+		require.False(t, ok, name)
+		require.Empty(t, g, name)
+		require.Equal(t, name, rest, name)
 	}
 }

@@ -28,10 +28,7 @@ func TestB20_NumbersAreOrderedOverTheirEnd(t *testing.T) {
 		"at the end":         {math.MaxInt32, math.MaxInt32, 0},
 		"as far as it bears": {0, math.MaxInt32, -1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			require.Equal(t, c.want, znode.CompareSeq(c.a, c.b))
-		})
+		require.Equal(t, c.want, znode.CompareSeq(c.a, c.b), name)
 	}
 }
 
@@ -66,13 +63,10 @@ func TestTheNumberIsReadFromTheEndOfAName(t *testing.T) {
 		"0000000001":               {},
 		"-000000001":               {},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			head, seq, ok := znode.Sequence(name)
-			require.Equal(t, c.head != "", ok)
-			require.Equal(t, c.head, head)
-			require.Equal(t, c.seq, seq)
-		})
+		head, seq, ok := znode.Sequence(name)
+		require.Equal(t, c.head != "", ok, name)
+		require.Equal(t, c.head, head, name)
+		require.Equal(t, c.seq, seq, name)
 	}
 }
 
@@ -81,12 +75,9 @@ func TestAHolderIsAskedByItsData(t *testing.T) {
 	for data, want := range map[string]bool{
 		"": false, "unloc": false, "unlock": true, "unlock\nmine": true, "unlocked": true, "Unlock": false, "mine\nunlock": false, "held unlock": false,
 	} {
-		t.Run(data, func(t *testing.T) {
-			t.Parallel()
-			require.Equal(t, want, znode.Revoked([]byte(data)))
-			require.True(t, znode.Revoked(znode.WithUnlock([]byte(data))))
-			require.Equal(t, znode.Unlock+"\n"+data, string(znode.WithUnlock([]byte(data))))
-		})
+		require.Equal(t, want, znode.Revoked([]byte(data)), data)
+		require.True(t, znode.Revoked(znode.WithUnlock([]byte(data))), data)
+		require.Equal(t, znode.Unlock+"\n"+data, string(znode.WithUnlock([]byte(data))), data)
 	}
 	require.False(t, znode.Revoked(nil))
 	require.Equal(t, "unlock\n", string(znode.WithUnlock(nil)))

@@ -1,6 +1,9 @@
 package recipetest_test
 
+// Stories, tables of transitions, and schedules that fail.
+
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -54,6 +57,7 @@ var dialect = recipetest.Dialect{
 type report struct{ said []string }
 
 func (*report) Helper() {}
+
 func (r *report) Logf(format string, args ...any) {
 	r.said = append(r.said, fmt.Sprintf(format, args...))
 }
@@ -174,4 +178,27 @@ func TestFold(t *testing.T) {
 			require.Equal(t, c.folded, recipetest.Fold(c.text))
 		})
 	}
+}
+
+func (l *lamp) Phase() string { return l.state().String() }
+
+func TestATrace(t *testing.T) {
+	t.Parallel()
+	tr := recipetest.NewTrace(t, &lamp{})
+	var took [][2]string
+	tr.Transitions(func(from string, _ machine.Event, to string) { took = append(took, [2]string{from, to}) })
+	tr.Say("It is lit, and put out again.")
+	require.Equal(t, []machine.Effect{machine.Read{Path: "/lamp", Ask: 3, Watch: true}}, tr.Tell(machine.Wanted{Claim: 1}))
+	tr.Tell(machine.Seen{Ask: 3}, machine.Withdrawn{Claim: 1})
+	tr.Compare("lamp")
+	require.Equal(t, [][2]string{{"Off", "On"}, {"On", "On"}, {"On", "Off"}}, took)
+
+	if flag.Lookup("recipetest.rewrite").Value.String() == "true" {
+		return // the other story is not to be written
+	}
+	require.Contains(t, fails(t, func(r *report) {
+		other := recipetest.NewTrace(r, &lamp{})
+		other.Tell(machine.EpochBegan{Epoch: 2})
+		other.Compare("lamp")
+	}), "it tells another story")
 }

@@ -1,183 +1,16 @@
 package recipetest_test
 
+// The world: what a look sees, and what is refused. Its schedules are those of the recipes that
+// play in it.
+
 import (
-	"flag"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
-
-// master wants the one znode /master and has it while it stands.
-type master struct {
-	epoch   uint64
-	session int64
-	ask     uint64
-	has     bool
-	token   int64 // of what it has or had
-}
-
-type (
-	crowned struct { // effect
-		epoch uint64
-		token int64
-	}
-	deposed struct{}              // effect
-	lapsed  struct{ token int64 } // wish: that possession is over, or could not be had
-)
-
-func (m *master) Phase() string {
-	switch {
-	case m.epoch == 0:
-		return "offline"
-	case m.has:
-		return "master"
-	}
-	return "waiting"
-}
-
-func (m *master) Step(ev machine.Event) []machine.Effect {
-	switch ev := ev.(type) {
-	case machine.EpochBegan:
-		m.epoch, m.session, m.has = ev.Epoch, ev.SessionID, false
-		return m.try()
-	case machine.EpochEnded:
-		m.epoch, m.has = 0, false
-	case lapsed:
-		if m.has && ev.token == m.token {
-			m.has = false
-			return m.give()
-		}
-	case machine.Transacted:
-		if ev.Epoch == m.epoch && ev.Ask == m.ask {
-			return m.look()
-		}
-	case machine.Seen:
-		if ev.Epoch == m.epoch && ev.Ask == m.ask {
-			return m.onSeen(ev)
-		}
-	case machine.Fired:
-		if ev.Epoch == m.epoch {
-			had := m.has
-			m.has = false
-			if had {
-				return append([]machine.Effect{deposed{}}, m.try()...)
-			}
-			return m.try()
-		}
-	case machine.Removed:
-		if ev.Epoch == m.epoch {
-			return m.try()
-		}
-	}
-	return nil
-}
-
-func (m *master) onSeen(ev machine.Seen) []machine.Effect {
-	switch {
-	case !ev.Exists:
-		return m.try()
-	case ev.Stat.Owner == m.session:
-		m.has, m.token = true, ev.Stat.Czxid
-		return []machine.Effect{crowned{ev.Epoch, ev.Stat.Czxid}}
-	}
-	return nil
-}
-
-func (m *master) try() []machine.Effect {
-	m.ask++
-	return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: m.ask, Ops: []machine.Op{{Do: machine.Create, Path: "/master", Ephemeral: true}}}}
-}
-
-func (m *master) look() []machine.Effect {
-	m.ask++
-	return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: m.ask, Path: "/master", Watch: true}}
-}
-
-func (m *master) give() []machine.Effect {
-	m.ask++
-	return []machine.Effect{machine.Remove{Epoch: m.epoch, Ask: m.ask, Path: "/master"}}
-}
-
-// reign is what the application sees of one process.
-type reign struct {
-	master bool
-	last   int64
-}
-
-func TestOneMasterAtATime(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		w := recipetest.NewWorld(func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "next") })
-		reigns := map[*recipetest.Actor]*reign{}
-		add := func(name string) {
-			r := &reign{}
-			a := w.Add(recipetest.Player{
-				Name:    name,
-				Machine: func() machine.Machine { return &master{} },
-				Perform: func(a *recipetest.Actor, e machine.Effect) {
-					switch e := e.(type) {
-					case crowned:
-						if !a.Trusted(e.epoch) {
-							a.Tell(lapsed{e.token})
-							return
-						}
-						for other, r := range reigns {
-							require.False(t, other != a && r.master, "two masters\n%s", w.Story())
-						}
-						require.GreaterOrEqual(t, e.token, r.last)
-						r.master, r.last = true, e.token
-					case deposed:
-						r.master = false
-					}
-				},
-				Lapse: func(a *recipetest.Actor) {
-					if r.master {
-						r.master = false
-						a.Tell(lapsed{r.last})
-					}
-				},
-			})
-			reigns[a] = r
-		}
-		add("a")
-		add("b")
-		add("c")
-		for range rapid.IntRange(0, 80).Draw(t, "steps") {
-			a := rapid.SampledFrom(w.Actors()).Draw(t, "who")
-			switch rapid.IntRange(0, 9).Draw(t, "what") {
-			case 0:
-				a.Disconnect()
-			case 1:
-				a.Reconnect()
-			case 2:
-				a.Expire()
-			case 3:
-				a.Crash()
-			case 4:
-				a.Distrust()
-			case 5:
-				a.Entrust()
-			default:
-				w.Step()
-			}
-		}
-		w.Actors()[0].Kill()
-		w.Bury()
-		w.Heal()
-		require.True(t, w.Settle(5000), "it does not come to rest\n%s", w.Story())
-		masters := 0
-		for _, r := range reigns {
-			if r.master {
-				masters++
-			}
-		}
-		require.Equal(t, 1, masters, "somebody is master in the end\n%s", w.Story())
-	})
-}
 
 // asker does what it is told to, and keeps the answers.
 type asker struct{ answers []machine.Event }
@@ -261,47 +94,37 @@ func TestFormatOfALook(t *testing.T) {
 	}))
 }
 
-func TestATrace(t *testing.T) {
-	t.Parallel()
-	tr := recipetest.NewTrace(t, &master{})
-	var took [][2]string
-	tr.Transitions(func(from string, _ machine.Event, to string) { took = append(took, [2]string{from, to}) })
-	tr.Say("The first one finds nobody, and is master until its znode is deleted.")
-	tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, machine.Transacted{Epoch: 1, Ask: 1, Failed: -1})
-	tr.Tell(machine.Seen{Epoch: 1, Ask: 2, Path: "/master", Exists: true, Stat: machine.Stat{Owner: 7, Czxid: 12}})
-	effects := tr.Tell(machine.Fired{Epoch: 1, Path: "/master", Change: machine.Deleted})
-	require.Equal(t, deposed{}, effects[0])
-	tr.Compare("master")
-	require.Equal(t, [][2]string{{"offline", "waiting"}, {"waiting", "waiting"}, {"waiting", "master"}, {"master", "waiting"}}, took)
-
-	if flag.Lookup("recipetest.rewrite").Value.String() == "true" {
-		return // the other story is not to be written
+// A znode that is barred is refused to everybody, and of a transaction the operation on it.
+func TestBar(t *testing.T) {
+	w := recipetest.NewWorld(func(int) int { return 0 })
+	m := &asker{}
+	a := w.Add(recipetest.Player{Name: "a", Machine: func() machine.Machine { return m }})
+	require.True(t, w.Settle(100))
+	ask := func(r machine.Event) machine.Event {
+		a.Tell(r)
+		require.True(t, w.Settle(100))
+		return m.answers[len(m.answers)-1]
 	}
-	var complaint string
-	other := recipetest.NewTrace(complainer{&complaint}, &master{})
-	other.Tell(machine.EpochBegan{Epoch: 2})
-	other.Compare("master")
-	require.Contains(t, complaint, "it tells another story")
+	create := machine.Transact{Epoch: 1, Ops: []machine.Op{{Do: machine.Create, Path: "/b"}, {Do: machine.Create, Path: "/a/x"}}}
+	require.NoError(t, ask(machine.Ensure{Epoch: 1, Path: "/a"}).(machine.Ensured).Err)
+	w.Bar("/a")
+	require.Equal(t, machine.Refused, ask(machine.Read{Epoch: 1, Path: "/a"}).(machine.Seen).Code)
+	require.Equal(t, machine.Refused, ask(machine.List{Epoch: 1, Path: "/a"}).(machine.Listed).Code)
+	require.Equal(t, machine.Refused, ask(machine.Ensure{Epoch: 1, Path: "/a/y"}).(machine.Ensured).Code)
+	refused := ask(create).(machine.Transacted)
+	require.Equal(t, []any{machine.Refused, 1, recipetest.ErrRefused}, []any{refused.Code, refused.Failed, refused.Err})
+	w.Unbar()
+	require.Equal(t, machine.Done, ask(create).(machine.Transacted).Code)
 }
 
-// A wish is of one possession: word of the one before may come when there is another.
-func TestALateLapse(t *testing.T) {
-	t.Parallel()
-	tr := recipetest.NewTrace(t, &master{})
-	tr.Say("It is master, which could not be had, and is master again in the next epoch. News of the first time doesn't end the second.")
-	tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, machine.Transacted{Epoch: 1, Ask: 1, Failed: -1})
-	tr.Tell(machine.Seen{Epoch: 1, Ask: 2, Path: "/master", Exists: true, Stat: machine.Stat{Owner: 7, Czxid: 12}})
-	tr.Tell(machine.EpochEnded{Epoch: 1}, machine.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true}, machine.Transacted{Epoch: 2, Ask: 3, Failed: -1})
-	tr.Tell(machine.Seen{Epoch: 2, Ask: 4, Path: "/master", Exists: true, Stat: machine.Stat{Owner: 8, Czxid: 15}})
-	tr.Tell(lapsed{12})
-	tr.Say("News of the second does.")
-	tr.Tell(lapsed{15})
-	tr.Compare("late")
+// A transaction that no server accepts is refused as a whole.
+func TestTooLarge(t *testing.T) {
+	w := recipetest.NewWorld(func(int) int { return 0 })
+	m := &asker{}
+	a := w.Add(recipetest.Player{Name: "a", Machine: func() machine.Machine { return m }})
+	require.True(t, w.Settle(100))
+	a.Tell(machine.Transact{Epoch: 1, Ops: []machine.Op{{Do: machine.Create, Path: "/a", Data: make([]byte, 1<<20)}}})
+	require.True(t, w.Settle(100))
+	refused := m.answers[0].(machine.Transacted)
+	require.Equal(t, []any{machine.Refused, -1}, []any{refused.Code, refused.Failed})
 }
-
-type complainer struct{ said *string }
-
-func (complainer) Helper()             {}
-func (complainer) Logf(string, ...any) {}
-
-func (c complainer) Fatalf(format string, _ ...any) { *c.said += format }

@@ -1,7 +1,10 @@
 package barrier_test
 
+// Barriers that are raised and lowered, and what waiting for one costs. (Rounds: double_test.go.)
+
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,22 +16,6 @@ import (
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
-
-const gatePath = "/gates/migration"
-
-func (w *world) gate(h *bubble.Host, opts ...barrier.Option) *barrier.Barrier {
-	w.Helper()
-	b, err := barrier.New(h.Session, gatePath, opts...)
-	require.NoError(w, err)
-	return b
-}
-
-// waits has somebody wait until the barrier is lowered, and tells what becomes of it.
-func (w *world) waits(b *barrier.Barrier) <-chan error {
-	passed := make(chan error, 1)
-	go func() { passed <- b.Wait(w.Context()) }()
-	return passed
-}
 
 func TestWaitersPassWhenItIsLowered(t *testing.T) {
 	t.Parallel()
@@ -211,4 +198,68 @@ func TestCostOfABarrier(t *testing.T) {
 		require.LessOrEqual(w, requests, 4.0, "a look, which is a sync and a read, a watch, and the other's deletion")
 		require.LessOrEqual(w, events, 1.0)
 	})
+}
+
+func TestWaitsThatEndedLeaveNoWatch(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		watches := func() int {
+			synctest.Wait()
+			info, found := w.Server.Session(h.Status().SessionID)
+			require.True(w, found)
+			return info.Watches
+		}
+		ctx, cancel := context.WithCancel(w.Context())
+		passed := make([]chan error, 20)
+		for i := range passed {
+			b, err := barrier.New(h.Session, fmt.Sprintf("/gates/%d", i))
+			require.NoError(w, err)
+			require.NoError(w, b.Raise(w.Context()))
+			passed[i] = make(chan error, 1)
+			go func() { passed[i] <- b.Wait(ctx) }()
+			synctest.Wait()
+			if i%2 == 0 {
+				require.NoError(w, b.Lower(w.Context()))
+				require.NoError(w, bubble.Now(w, passed[i]))
+			}
+		}
+		require.Equal(w, 10, watches(), "of what was lowered nobody watches the next birth")
+		cancel()
+		for i := 1; i < len(passed); i += 2 {
+			require.ErrorIs(w, bubble.Now(w, passed[i]), context.Canceled)
+		}
+		require.Zero(w, watches())
+	})
+}
+
+// B75: a barrier that somebody has raised holds those who were told of it, and a round is broken
+// that a party is known to wait in, also where the server lags behind. A leader, which is the
+// second of two here, does not catch up at a sync.
+func TestB75_WaitAndBreakAreUpToDate(t *testing.T) {
+	t.Parallel()
+	for lagging, name := range []string{"a follower", "the leader"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				server := func(i int) []string { return w.Server.Hosts()[i : i+1] }
+				near, far := w.HostOn("a", server(1-lagging)), w.HostOn("b", server(lagging))
+				a, b := w.double(near, 2, barrier.WithID("a")), w.double(far, 2, barrier.WithID("b"))
+				w.Server.Lag(lagging, 100)
+				require.NoError(w, w.gate(near).Raise(w.Context()))
+				passed := w.waits(w.gate(far))
+				time.Sleep(time.Minute)
+				bubble.Never(w, passed, "it is up")
+				require.NoError(w, w.gate(near).Lower(w.Context()))
+				w.Server.Lag(lagging, 0)
+				require.NoError(w, bubble.Within(w, time.Second, passed))
+
+				w.Server.Lag(lagging, 100)
+				waits := w.asks(a)
+				synctest.Wait()
+				require.NoError(w, b.Break(w.Context()))
+				require.ErrorIs(w, bubble.Within(w, time.Second, waits), barrier.ErrBroken)
+			}, zktest.WithServers(2))
+		})
+	}
 }

@@ -1,18 +1,17 @@
 package barrier_test
 
+// What rounds, and waiting for one, cost in requests and watch events.
+
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/zktest"
-)
-
-const (
-	zkPing = zktest.OpPing
-	zkSync = zktest.OpSync
 )
 
 // The figure: a double barrier of 64 parties, each with a session of its own, costs at most 7
@@ -44,13 +43,35 @@ func TestCost(t *testing.T) {
 	}
 }
 
-func (w *world) cost() (requests, events float64) {
+// Who waits at a double barrier asks for no signs of life. When it opens, each that waited for long
+// asks for one, and has its passage.
+func TestWhoWaitsAtADoubleBarrierSendsNoSyncs(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(3)
+		team.doubles[0].Arrive()
+		team.doubles[1].Arrive()
+		time.Sleep(time.Minute)
+		w.Server.ClearJournal()
+		time.Sleep(10 * time.Minute)
+		syncs, checks := w.proofs()
+		require.Zero(w, syncs+checks)
+		gather(w, team.doubles...)
+		synctest.Wait()
+		_, checks = w.proofs()
+		require.Equal(w, 2, checks, "one for each of the two that have waited")
+	})
+}
+
+// proofs counts what is asked for as a sign of life: syncs, and transactions that only check.
+func (w *world) proofs() (syncs, checks int) {
 	for _, r := range w.Server.Journal() {
-		if r.Op == zkPing || r.Op == zkSync { // of the session, not of the barrier
-			continue
+		switch {
+		case r.Op == zktest.OpSync:
+			syncs++
+		case r.Op == zktest.OpMulti && len(r.Ops) == 1 && r.Ops[0].Op == zktest.OpCheck:
+			checks++
 		}
-		requests++
-		events += float64(r.Fired)
 	}
-	return requests, events
+	return syncs, checks
 }

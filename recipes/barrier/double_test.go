@@ -1,6 +1,11 @@
 package barrier_test
 
+// Rounds of a double barrier as its users see them: who enters, who leaves, who gives up, who
+// breaks. All orders of events are in the schedules of internal/double.
+
 import (
+	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,59 +13,39 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestRoundAfterRound(t *testing.T) {
+// B61, Curator's PR 416: nor does the opening, told late, wake anybody into leaving.
+func TestB61_NobodyEntersBeforeAllAreThereNorHasLeftBeforeAllAreDone(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		team := w.team(3)
 		token := int64(0)
-		for round := range int64(5) {
+		for round := range int64(3) {
+			team.doubles[0].Arrive()
+			team.doubles[1].Arrive()
+			time.Sleep(time.Minute)
+			bubble.Never(w, team.doubles[0].Entered(), "two of three")
 			passages := team.enter(w)
-			p := passages[0]
-			require.Equal(w, round+1, p.Round())
-			require.Equal(w, []string{"p0", "p1", "p2"}, p.Members())
-			require.Greater(w, p.Token(), token)
-			token = p.Token()
-			leave(w, passages...)
+			require.Equal(w, round+1, passages[0].Round())
+			require.Equal(w, []string{"p0", "p1", "p2"}, passages[0].Members())
+			require.Greater(w, passages[0].Token(), token)
+			token = passages[0].Token()
+			passages[0].Depart()
+			passages[2].Depart()
+			time.Sleep(time.Minute)
+			held(w, "one is inside", passages...)
+			require.ErrorIs(w, passages[0].Err(), session.ErrReleased)
+			require.NoError(w, passages[1].Err())
+			passages[1].Depart()
+			for _, p := range passages {
+				bubble.Now(w, p.Left())
+			}
 			require.Zero(w, w.standing())
 			require.Len(w, w.rounds(), 1, "the next")
-		}
-	})
-}
-
-func TestNobodyEntersBeforeAllAreThereNorHasLeftBeforeAllAreDone(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(3)
-		team.doubles[0].Arrive()
-		team.doubles[1].Arrive()
-		time.Sleep(time.Minute)
-		bubble.Never(w, team.doubles[0].Entered(), "two of three")
-		passages := team.enter(w)
-		passages[0].Depart()
-		passages[2].Depart()
-		time.Sleep(time.Minute)
-		held(w, "one is inside", passages[:2]...)
-		require.ErrorIs(w, passages[0].Err(), session.ErrReleased)
-		require.NoError(w, passages[1].Err())
-		passages[1].Depart()
-		for _, p := range passages {
-			bubble.Now(w, p.Left())
-		}
-	})
-}
-
-func TestASingleParty(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		d := w.double(w.Host("a"), 1)
-		for range 3 {
-			p, err := d.Enter(w.Context())
-			require.NoError(w, err)
-			require.Len(w, p.Members(), 1)
-			require.NoError(w, p.Leave(w.Context()))
 		}
 	})
 }
@@ -144,5 +129,171 @@ func TestClose(t *testing.T) {
 		require.ErrorIs(w, bubble.Within(w, time.Second, waiting), session.ErrClosed)
 		require.Zero(w, w.standing())
 		require.ErrorIs(w, team.doubles[2].Err(), session.ErrClosed)
+	})
+}
+
+// B60, GH-1290, K4, D1: a slow party, whose reads come long after the fast ones have come and gone
+// as far as they can, still learns that its round was opened. The others wait for it, and for
+// nothing more.
+func TestB60_FastLeaversDoNotStrandASlowEnterer(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(3)
+		for round := range 2 {
+			slow := team.hosts[2].Status().SessionID
+			stop := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+				if r.SessionID == slow && (r.Op == zktest.OpGetData || r.Op == zktest.OpGetChildren2) {
+					return zktest.Delay(time.Second) // well below what a session takes for a dead connection
+				}
+				return zktest.Pass
+			})
+			team.doubles[2].Arrive()
+			synctest.Wait()
+			fast := gather(w, team.doubles[:2]...)
+			for _, p := range fast {
+				p.Depart()
+			}
+			bubble.Never(w, fast[0].Left(), "the slow one is in, though it does not know yet")
+			p := bubble.Within(w, time.Minute, team.doubles[2].Entered())
+			require.EqualValues(w, round+1, p.Round())
+			require.Equal(w, fast[0].Members(), p.Members())
+			stop()
+			leave(w, append(fast, p)...)
+		}
+	})
+}
+
+// B58, CURATOR-318 and 80: whoever gives up before the round is open leaves nothing.
+func TestB58_GivingUpWithdraws(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(2)
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		_, err := team.doubles[0].Enter(ctx)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		var oe *session.OpError
+		require.ErrorAs(w, err, &oe)
+		require.Equal(w, path, oe.Path)
+		synctest.Wait()
+		require.Zero(w, w.standing())
+		team.doubles[1].Arrive()
+		bubble.Never(w, team.doubles[1].Entered(), "one of two, and one that gave up")
+		leave(w, team.enter(w)...)
+	})
+}
+
+// B59, CURATOR-233 and 536: a wait for the others' departure ends with its context, and does not
+// spin. The party has departed all the same.
+func TestB59_TheWaitForTheOthersIsBounded(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		passages := w.team(2).enter(w)
+		w.Server.ClearJournal()
+		ctx, cancel := context.WithTimeout(w.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		require.ErrorIs(w, passages[0].Leave(ctx), context.DeadlineExceeded)
+		require.Equal(w, time.Hour, time.Since(began))
+		requests, _ := w.cost()
+		require.InDelta(w, 2, requests, 0, "one to depart and one to watch the other")
+		passages[1].Depart()
+		bubble.Within(w, time.Second, passages[0].Left())
+		bubble.Within(w, time.Second, passages[1].Left())
+	})
+}
+
+func TestBreak(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(3)
+		require.NoError(w, team.doubles[2].Break(w.Context()), "there is nothing to break")
+		answers := []<-chan error{w.asks(team.doubles[0]), w.asks(team.doubles[1])}
+		synctest.Wait()
+		require.NoError(w, team.doubles[2].Break(w.Context()))
+		for _, answer := range answers {
+			err := bubble.Within(w, time.Second, answer)
+			require.ErrorIs(w, err, barrier.ErrBroken)
+			require.NotErrorIs(w, err, barrier.ErrCrowd)
+		}
+		synctest.Wait()
+		require.Zero(w, w.standing())
+		require.Len(w, w.rounds(), 1, "the broken round is gone")
+		passages := team.enter(w)
+		require.EqualValues(w, 2, passages[0].Round())
+		require.NoError(w, team.doubles[0].Break(w.Context()), "what is open already stays so")
+		require.True(w, passages[0].Valid())
+		leave(w, passages...)
+	})
+}
+
+func TestDifferingParties(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		two, three := w.double(w.Host("a"), 2), w.double(w.Host("b"), 3)
+		first := w.asks(two)
+		synctest.Wait()
+		for _, answer := range []<-chan error{first, w.asks(three)} {
+			err := bubble.Within(w, time.Second, answer)
+			require.ErrorIs(w, err, barrier.ErrBroken)
+			require.ErrorIs(w, err, barrier.ErrDiffering)
+		}
+	})
+}
+
+// B62: more parties than agreed is an error of its own.
+func TestB62_TooManyParties(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(2)
+		passages := team.enter(w)
+		third := w.double(w.Host("c"), 2)
+		_, err := third.Enter(w.Context())
+		require.ErrorIs(w, err, barrier.ErrCrowd)
+		require.NotErrorIs(w, err, barrier.ErrBroken, "the round goes on")
+		for _, p := range passages {
+			require.True(w, p.Valid())
+		}
+		third.Arrive()
+		bubble.Within(w, time.Second, third.Done())
+		require.ErrorIs(w, third.Err(), barrier.ErrCrowd)
+		leave(w, passages...)
+		synctest.Wait()
+		require.Zero(w, w.standing())
+	})
+}
+
+// Of two living parties with one id the later is in, and the earlier is told.
+func TestTwoPartiesWithOneID(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		first, second := w.double(w.Host("a"), 2, barrier.WithID("same")), w.double(w.Host("b"), 2, barrier.WithID("same"))
+		other := w.double(w.Host("c"), 2)
+		answer := w.asks(first)
+		synctest.Wait()
+		second.Arrive()
+		bubble.Never(w, second.Entered(), "two of one id")
+		passages := gather(w, second, other)
+		require.ErrorIs(w, bubble.Within(w, time.Second, answer), barrier.ErrReplaced)
+		leave(w, passages...)
+	})
+}
+
+// A deployment starts a new process of each id, one after the other, in the middle of a round, and
+// stops the old one when it has left that. No round is broken, and nobody is refused.
+func TestARollingDeployment(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(3)
+		for i := range team.doubles {
+			passages := team.enter(w)
+			replacement := w.double(w.Host(fmt.Sprint("new", i)), 3, barrier.WithID(fmt.Sprint("p", i)))
+			replacement.Arrive()
+			bubble.Never(w, replacement.Entered(), "the old process is inside")
+			leave(w, passages...)
+			require.NoError(w, team.doubles[i].Close(w.Context()))
+			team.doubles[i] = replacement
+		}
+		leave(w, team.enter(w)...)
 	})
 }

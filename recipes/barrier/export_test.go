@@ -1,6 +1,8 @@
 package barrier
 
-import "github.com/troupe-go/troupe/internal/crash"
+import (
+	"github.com/troupe-go/troupe/internal/crash"
+)
 
 // Crash makes the party's actor panic.
 func (d *Double) Crash(value any) { crash.Instance(d.host, value) }

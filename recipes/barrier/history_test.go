@@ -1,11 +1,12 @@
 package barrier_test
 
+// Histories of rounds under random faults: what parties saw is checked against what rounds promise.
+
 import (
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/barrier"
-	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -23,7 +23,6 @@ type history struct {
 	mu     sync.Mutex
 	clock  int
 	stays  []*stay
-	broken int
 	faults []string
 }
 
@@ -33,20 +32,6 @@ type stay struct {
 	passage *barrier.Passage
 	called  int // when it asked
 	entered int
-}
-
-func (h *history) tick() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.clock++
-	return h.clock
-}
-
-func (h *history) enter(party string, called int, p *barrier.Passage) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.clock++
-	h.stays = append(h.stays, &stay{party, p, called, h.clock})
 }
 
 // left checks, at the instant at which somebody is told that a round is over, that nobody is
@@ -64,27 +49,24 @@ func (h *history) left(p *barrier.Passage) {
 // party goes through rounds until ctx ends. It is patient, gives up, breaks, departs early or late,
 // as the dice fall.
 func (h *history) party(ctx context.Context, id string, d *barrier.Double, rng *rand.Rand) {
-	called := h.tick()
+	called := h.note(nil)
 	for ctx.Err() == nil {
 		wait, cancel := context.WithTimeout(ctx, time.Duration(1+rng.IntN(40))*time.Second)
 		p, err := d.Enter(wait)
 		cancel()
 		switch {
 		case errors.Is(err, barrier.ErrBroken):
-			h.mu.Lock()
-			h.broken++
-			h.mu.Unlock()
-			called = h.tick()
+			called = h.note(nil)
 			continue
-		case err != nil:
+		case err != nil: // the party may have stood: the next call takes its place over
 			if rng.IntN(8) == 0 {
 				_ = d.Break(ctx) // ctx may end in it
 			}
 			continue
 		}
-		h.enter(id, called, p) // since a call that was given up, the party may have stood: the next call takes its place over
+		h.note(&stay{party: id, passage: p, called: called})
 		if rng.IntN(2) == 0 {
-			pause(ctx, time.Duration(rng.IntN(2000))*time.Millisecond)
+			time.Sleep(time.Duration(rng.IntN(2000)) * time.Millisecond)
 		}
 		p.Depart()
 		select {
@@ -92,14 +74,7 @@ func (h *history) party(ctx context.Context, id string, d *barrier.Double, rng *
 			h.left(p)
 		case <-ctx.Done():
 		}
-		called = h.tick()
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
+		called = h.note(nil)
 	}
 }
 
@@ -152,8 +127,8 @@ func TestHistories(t *testing.T) {
 			start := func(i int) {
 				var life context.Context
 				life, stops[i] = context.WithCancel(ctx)
-				d, own := team.doubles[i], rand.New(rand.NewPCG(seed, rng.Uint64()))
-				running.Go(func() { h.party(life, fmt.Sprint("p", i), d, own) })
+				d, dice := team.doubles[i], rand.New(rand.NewPCG(seed, rng.Uint64()))
+				running.Go(func() { h.party(life, fmt.Sprint("p", i), d, dice) })
 			}
 			for i := range parties {
 				start(i)
@@ -192,35 +167,18 @@ func TestHistories(t *testing.T) {
 			}
 			stop()
 			time.Sleep(2 * time.Minute) // whatever has happened, it goes on
-			before := len(h.snapshot())
+			before := h.note(nil)
 			time.Sleep(2 * time.Minute)
-			require.Greater(w, len(h.snapshot()), before, "nobody enters any more\n%s", w.Server.Dump())
 			cancel()
 			running.Wait()
+			require.Greater(w, h.stays[len(h.stays)-1].entered, before, "nobody enters any more\n%s", w.Server.Dump())
 			require.Greater(w, h.check(w, parties), 25)
-			w.settled(team)
+			for _, d := range team.doubles {
+				require.NoError(w, d.Close(w.Context()))
+			}
+			require.Zero(w, w.standing())
 		}, zktest.WithServers(3), zktest.WithSeed(seed))
 	})
-}
-
-func (h *history) snapshot() []*stay {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.stays)
-}
-
-// settled closes everybody: nothing of them is left.
-func (w *world) settled(team *team) {
-	w.Helper()
-	for _, d := range team.doubles {
-		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
-		err := d.Close(ctx)
-		cancel()
-		if err != nil {
-			require.ErrorIs(w, err, session.ErrClosed)
-		}
-	}
-	require.Zero(w, w.standing())
 }
 
 // roughly delays requests, and now and then loses one, or an answer.
@@ -241,4 +199,16 @@ func (w *world) roughly(seed uint64) func(*zktest.Request) zktest.Verdict {
 		}
 		return zktest.Delay(time.Duration(rng.Int64N(int64(20 * time.Millisecond))))
 	}
+}
+
+// note tells the time, and keeps a stay that begins.
+func (h *history) note(s *stay) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.clock++
+	if s != nil {
+		s.entered = h.clock
+		h.stays = append(h.stays, s)
+	}
+	return h.clock
 }

@@ -1,10 +1,13 @@
 package barrier_test
 
+// What constructors and calls refuse, and what is logged of passages that are forgotten.
+
 import (
 	"context"
 	"errors"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -35,6 +38,7 @@ func TestBadInput(t *testing.T) {
 			{says: "opts[0]", s: s, path: path, n: 1, opts: []barrier.Option{nil}},
 			{says: "id: empty", s: s, path: path, n: 1, opts: []barrier.Option{barrier.WithID("")}},
 			{says: "id: contains a slash", s: s, path: path, n: 1, opts: []barrier.Option{barrier.WithID("a/b")}},
+			{says: "WithWarnAfter", s: s, path: path, n: 2, opts: []barrier.Option{barrier.WithWarnAfter(-1)}},
 			{says: "id: ", s: s, path: path, n: 1, opts: []barrier.Option{barrier.WithID("a\nb")}},
 		} {
 			_, err := barrier.NewDouble(bad.s, bad.path, bad.n, bad.opts...)
@@ -88,5 +92,33 @@ func TestARefusalIsReported(t *testing.T) {
 		d.Arrive()
 		bubble.Within(w, time.Second, d.Done())
 		require.ErrorIs(w, d.Err(), session.ErrNoAuth)
+	})
+}
+
+// A passage that nobody receives, or that is never left, is logged once, with the place where it
+// was asked for: the others wait for it.
+func TestAForgottenPassageIsLogged(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		log := new(bubble.Log)
+		d := w.double(w.Host("a", log.Option()), 1)
+		at := bubble.After(1)
+		d.Arrive()
+		time.Sleep(10*time.Second - time.Millisecond)
+		synctest.Wait()
+		require.Empty(w, log.Warnings(path))
+		time.Sleep(time.Hour)
+		require.Len(w, log.Warnings(path), 1)
+		require.Contains(w, log.Warnings(path)[0], "received")
+		require.Contains(w, log.Warnings(path)[0], at)
+		leave(w, <-d.Entered())
+
+		p, err := d.Enter(w.Context())
+		require.NoError(w, err)
+		time.Sleep(time.Hour)
+		require.Len(w, log.Warnings(path), 2)
+		require.Contains(w, log.Warnings(path)[1], "forgotten")
+		require.Contains(w, log.Warnings(path)[1], "other parties")
+		leave(w, p)
 	})
 }

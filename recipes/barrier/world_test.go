@@ -1,5 +1,7 @@
 package barrier_test
 
+// The world of these tests: a bubble with barriers in it.
+
 import (
 	"fmt"
 	"strings"
@@ -138,3 +140,30 @@ func (w *world) standing() int {
 	}
 	return n
 }
+
+func (w *world) cost() (requests, events float64) {
+	for _, r := range w.Server.Journal() {
+		if r.Op == zktest.OpPing || r.Op == zktest.OpSync { // of the session, not of the barrier
+			continue
+		}
+		requests++
+		events += float64(r.Fired)
+	}
+	return requests, events
+}
+
+func (w *world) gate(h *bubble.Host, opts ...barrier.Option) *barrier.Barrier {
+	w.Helper()
+	b, err := barrier.New(h.Session, gatePath, opts...)
+	require.NoError(w, err)
+	return b
+}
+
+// waits has somebody wait until the barrier is lowered, and tells what becomes of it.
+func (w *world) waits(b *barrier.Barrier) <-chan error {
+	passed := make(chan error, 1)
+	go func() { passed <- b.Wait(w.Context()) }()
+	return passed
+}
+
+const gatePath = "/gates/migration"

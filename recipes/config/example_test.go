@@ -1,7 +1,10 @@
 package config_test
 
+// The code of docs/recipes/config.md, as the page prints it.
+
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -11,86 +14,57 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// connect connects to a server that runs inside the example.
-func connect(ctx context.Context) (*zktest.Server, *session.Session) {
-	server, err := zktest.New()
+var errEnough = errors.New("enough")
+
+type Limits struct{ Rate int }
+
+// follows raises the limit, and applies it and each later one.
+func follows(ctx context.Context, sess *session.Session, apply func(Limits) error) error {
+	limits, err := config.Open(ctx, sess, "/app/limits", config.JSON[Limits]())
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	s, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+	defer limits.Close(ctx)
+
+	_, err = limits.Update(ctx, func(l Limits) (Limits, error) { // compare-and-set
+		l.Rate += 100
+		return l, nil
+	})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	return server, s
+	for now := range limits.Observe(ctx) { // the current state, then each newer one
+		if err := apply(now.Value); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
 }
 
-// Limits that all processes share: read from memory, changed by whoever may.
-func ExampleCell_Update() {
+// Limits that all processes share: changed by any of them, followed by all.
+func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	server, s := connect(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
-	type Limits struct{ Rate int }
-
-	cell, err := config.Open(ctx, s, "/app/limits", config.JSON[Limits]())
+	server, err := zktest.New() // a server that runs inside the example
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer cell.Close(ctx)
-	fmt.Println("present:", cell.Load().Present)
-	for range 2 {
-		_, err = cell.Update(ctx, func(l Limits) (Limits, error) {
-			l.Rate += 50
-			return l, nil
-		})
-		if err != nil {
-			log.Fatal(err)
-		}
+	defer server.Close()
+	sess, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+	if err != nil {
+		log.Fatal(err)
 	}
-	for now := range cell.Observe(ctx) {
-		if now.Version == 1 {
-			fmt.Println("rate:", now.Value.Rate)
-			break
+	defer sess.Close(ctx)
+
+	err = follows(ctx, sess, func(l Limits) error {
+		if l.Rate == 0 { // the state before
+			return nil
 		}
-	}
+		fmt.Println("rate:", l.Rate)
+		return errEnough
+	})
+	fmt.Println(err)
 	// Output:
-	// present: false
 	// rate: 100
-}
-
-// Somebody writes what nobody can read. The last good value goes on being used, and the cell says
-// what is wrong.
-func ExampleSnapshot_badData() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s := connect(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
-	type Limits struct{ Rate int }
-
-	cell, err := config.Open(ctx, s, "/app/limits", config.YAML[Limits]())
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer cell.Close(ctx)
-	if _, err := s.Create(ctx, "/app/limits", []byte("rate: 50"), session.Parents()); err != nil {
-		log.Fatal(err)
-	}
-	if _, err := cell.Await(ctx); err != nil {
-		log.Fatal(err)
-	}
-	if _, err := s.Set(ctx, "/app/limits", []byte("rate: fast"), -1); err != nil {
-		log.Fatal(err)
-	}
-	for now := range cell.Observe(ctx) {
-		if now.Err != nil {
-			fmt.Println("still:", now.Value.Rate)
-			fmt.Println("good:", now.Good())
-			break
-		}
-	}
-	// Output:
-	// still: 50
-	// good: false
+	// enough
 }

@@ -1,15 +1,24 @@
 package config_test
 
+// What the tests have in common: a bubble, a cell of limits in it, and ways to change them.
+
 import (
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/session"
 )
+
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
 
 const path = "/app/limits"
 

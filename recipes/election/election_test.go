@@ -1,9 +1,12 @@
 package election_test
 
+// What an election does, on the embedded and on real servers.
+
 import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 // suite is what an election does, on whatever ZooKeeper.
@@ -24,6 +28,7 @@ var suite = bubble.Suite{
 	{"candidates of others stand in the same line", strangers},
 	{"a context bounds the wait", impatience},
 	{"nobody leads an empty election", vacancy},
+	{"nobody else deposes the leader", protected},
 }
 
 func TestElection(t *testing.T) {
@@ -71,13 +76,13 @@ func observation(t *bubble.Cluster) {
 	watcher := candidate(t, t.Session(), "watcher")
 	ctx, cancel := context.WithCancel(bubble.Minute(t))
 	seen := watcher.Observe(ctx)
-	own := a.Observe(ctx)
+	mine := a.Observe(ctx)
 	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "nobody leads"))
 
 	term := leads(t, a)
 	l := bubble.Get(t, seen, "a leads")
 	require.Equal(t, election.Leadership{Present: true, ID: "a", Token: term.Token()}, l)
-	require.True(t, bubble.Await(t, own, "a sees itself", func(l election.Leadership) bool { return l.Present }).Self)
+	require.True(t, bubble.Await(t, mine, "a sees itself", func(l election.Leadership) bool { return l.Present }).Self)
 
 	require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("10.0.0.7")))
 	l = bubble.Get(t, seen, "a has proclaimed")
@@ -148,17 +153,8 @@ func fencing(t *bubble.Cluster) {
 	require.NoError(t, fence.Check(bubble.Minute(t), checker, q))
 	followed, err := fence.Follow(bubble.Minute(t), checker, q)
 	require.NoError(t, err)
-	_, err = checker.Create(bubble.Minute(t), "/state", []byte("a"))
-	require.NoError(t, err)
-	_, err = term.Commit(bubble.Minute(t), session.SetOp("/state", []byte("b"), -1))
-	require.NoError(t, err)
 
 	require.NoError(t, checker.Delete(bubble.Minute(t), term.Path(), -1))
-	_, err = term.Commit(bubble.Minute(t), session.SetOp("/state", []byte("c"), -1))
-	require.ErrorIs(t, err, session.ErrLost, "whether it knows already or not")
-	data, _, err := checker.Get(bubble.Minute(t), "/state")
-	require.NoError(t, err)
-	require.Equal(t, "b", string(data))
 	require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, q), fence.ErrFenced)
 	bubble.Closes(t, followed.Done(), "what followed the term")
 	require.ErrorIs(t, context.Cause(followed), fence.ErrFenced)
@@ -230,3 +226,57 @@ func impatience(t *bubble.Cluster) {
 	require.NoError(t, term.Resign(bubble.Minute(t)))
 	require.Empty(t, line(t, b))
 }
+
+func protected(t *bubble.Cluster) {
+	as := func(name string) *session.Session {
+		return t.Session(session.WithAuth("digest", []byte(name+":secret")))
+	}
+	mallory := as("mallory")
+	onlyOurs := election.WithACL(append(session.AuthACL(session.PermAll), session.AnyoneACL(session.PermRead)...)...)
+	a, b := candidate(t, as("alice"), "a", onlyOurs), candidate(t, as("alice"), "b", onlyOurs)
+	term := leads(t, a)
+	require.ErrorIs(t, mallory.Delete(bubble.Minute(t), term.Path(), -1), session.ErrNoAuth)
+	_, err := candidate(t, mallory, "m").Lead(bubble.Minute(t))
+	require.ErrorIs(t, err, session.ErrNoAuth)
+	now, err := candidate(t, mallory, "observer").Current(bubble.Minute(t))
+	require.NoError(t, err)
+	require.Equal(t, "a", now.ID, "anybody may look")
+	require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("data")))
+	waits(t, b)
+	require.NoError(t, term.Resign(bubble.Minute(t)))
+	require.Greater(t, bubble.Get(t, b.Leader(), "b leads").Token(), term.Token())
+}
+
+// B32 on a real server: it is down for longer than the sessions last, and brings the old znodes
+// with it when it comes back.
+func TestB32_OnRealZooKeeper(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	zk := ensemble.Start(t, 1)
+	a, b := candidate(t, onServers(t, zk.Servers()...), "a"), candidate(t, onServers(t, zk.Servers()...), "b")
+	first := leads(t, a)
+	waits(t, b)
+	seen := b.Observe(t.Context())
+	zk.Kill(0)
+	bubble.Closes(t, first.Done(), "a's term")
+	bubble.Await(t, seen, "nobody knows", func(l election.Leadership) bool { return l.Stale })
+	<-time.After(realTimeout + time.Second)
+	require.NoError(t, zk.Restart(0))
+	second := bubble.Get(t, merge(t, a.Leader(), b.Leader()), "somebody leads")
+	require.Greater(t, second.Token(), first.Token())
+	require.True(t, second.Valid())
+	bubble.Await(t, seen, "everybody knows", func(l election.Leadership) bool { return l.Token == second.Token() && !l.Stale })
+	eventually(t, "both stand, and no znode is left over", func() bool { return len(line(t, a)) == 2 })
+}
+
+func onServers(t testing.TB, servers ...string) *session.Session {
+	t.Helper()
+	s, err := session.Open(bubble.Minute(t), servers, session.WithTimeout(realTimeout), session.WithTick(200*time.Millisecond))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
+	return s
+}
+
+// realTimeout leaves a margin, a good quarter of it, that bears servers on a machine so busy that
+// they pass on late what they hear.
+const realTimeout = 6 * time.Second

@@ -166,3 +166,29 @@ func ExampleElection_Observe() {
 	// a at 10.0.0.7:8080, ready: false
 	// a at 10.0.0.7:8080, ready: true
 }
+
+// A candidate beside others that run ZooKeeper's Java recipe: its znode has that one's name, and
+// contains the host's name and nothing else.
+func ExampleWithLayout() {
+	ctx := context.Background()
+	server, err := zktest.New()
+	if err != nil {
+		panic(err)
+	}
+	defer server.Close()
+	s := dial(ctx, server)
+	defer s.Close(ctx)
+
+	e, err := election.New(s, "/election", election.WithLayout(election.LeaderElectionSupport), election.WithID("host-1"))
+	if err != nil {
+		panic(err)
+	}
+	defer e.Close(ctx)
+	term, err := e.Lead(ctx)
+	if err != nil {
+		panic(err)
+	}
+	data, _, err := s.Get(ctx, term.Path())
+	fmt.Println(term.Path(), string(data), err)
+	// Output: /election/n_0000000000 host-1 <nil>
+}

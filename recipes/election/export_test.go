@@ -1,6 +1,8 @@
 package election
 
-import "github.com/troupe-go/troupe/internal/crash"
+import (
+	"github.com/troupe-go/troupe/internal/crash"
+)
 
 // Panic makes the candidate's actor panic.
 func (e *Election) Panic(value any) { crash.Instance(e.instance, value) }

@@ -1,6 +1,13 @@
 package election_test
 
+// What goes wrong around a candidate: lost requests, errors, ended contexts, reconnections. How a
+// term is lost: test/losses.
+
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -67,26 +74,6 @@ func TestB35_TheParentIsReapedWhileDisconnected(t *testing.T) {
 	}, zktest.WithContainerCheck(time.Second))
 }
 
-// B36: the leader goes between the listing and the reading.
-func TestB36_CurrentSkipsALeaderThatHasGone(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		sa := t.Session()
-		a, b, reader := candidate(t, sa, "a"), candidate(t, t.Session(), "b"), candidate(t, t.Session(), "reader")
-		term := leads(t, a)
-		waits(t, b)
-		defer t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
-			if q.Op == zktest.OpGetData && q.Path == term.Path() {
-				t.Server.Expire(sa.Status().SessionID)
-			}
-			return zktest.Pass
-		})()
-		l, err := reader.Current(bubble.Minute(t))
-		require.NoError(t, err)
-		require.Equal(t, "b", l.ID)
-	})
-}
-
 // B37, by which an error that standing again can't mend is told.
 func TestB37_ATerminalFailureIsObservable(t *testing.T) {
 	t.Parallel()
@@ -139,4 +126,106 @@ func TestB46_ElectsOnceZooKeeperIsThere(t *testing.T) {
 		require.Equal(t, term.Token(), l.Token)
 		require.True(t, l.Self)
 	})
+}
+
+// Whatever request or reply is lost, alone or with the connection, and whichever one it is: the
+// leader says what it has to say and hands over. (Whole cycles: test/losses.)
+func TestB41_AnyLostRequestOrReply(t *testing.T) {
+	t.Parallel()
+	bubble.EachFate(t, func(w *bubble.World, _ int, strike func(s *session.Session)) {
+		s := w.Session()
+		strike(s)
+		handOver(w, s)
+	})
+}
+
+// handOver makes a leader of a session and has it hand over to the last of three others.
+func handOver(t *bubble.World, s *session.Session) {
+	others := t.Session()
+	a, b, c := candidate(t, s, "a"), candidate(t, others, "b"), candidate(t, others, "c")
+	term := leads(t, a)
+	waits(t, b)
+	waits(t, c)
+	require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("here")))
+	require.NoError(t, term.Ready(bubble.Minute(t)))
+	l, err := b.Current(bubble.Minute(t))
+	require.NoError(t, err)
+	require.Equal(t, election.Leadership{Present: true, ID: "a", Token: term.Token(), Data: []byte("here"), Ready: true}, l)
+	candidates, err := b.Candidates(bubble.Minute(t))
+	require.NoError(t, err)
+	require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[2].Path))
+	require.ErrorIs(t, term.Err(), session.ErrReleased)
+	next := bubble.Get(t, c.Leader(), "c leads")
+	require.Greater(t, next.Token(), term.Token())
+	eventually(t, "the others stand again", func() bool { return len(line(t, c)) == 3 })
+	require.NoError(t, a.Close(bubble.Minute(t)))
+	require.Equal(t, []string{"c", "b"}, line(t, c))
+}
+
+// Every call that waits returns promptly when its context ends, at whatever request it was, and
+// whether that is ever answered or not. What it was about is done in the background, or not at all,
+// and nothing is left over.
+func TestCancelAtAnyRequest(t *testing.T) {
+	t.Parallel()
+	calls := map[string]func(ctx context.Context, a *election.Election, term *election.Term, other string) error{
+		"Proclaim": func(ctx context.Context, _ *election.Election, term *election.Term, _ string) error {
+			return term.Proclaim(ctx, []byte("x"))
+		},
+		"TransferTo": func(ctx context.Context, _ *election.Election, term *election.Term, to string) error {
+			return term.TransferTo(ctx, to)
+		},
+		"StandDown": func(ctx context.Context, a *election.Election, _ *election.Term, _ string) error {
+			return a.Resign(ctx)
+		},
+		"Candidates": func(ctx context.Context, a *election.Election, _ *election.Term, _ string) error {
+			_, err := a.Candidates(ctx)
+			return err
+		},
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for k, more := 1, true; more; k++ {
+				t.Run(fmt.Sprint(k), func(t *testing.T) {
+					more = false
+					bubble.Run(t, func(t *bubble.World) {
+						s := t.Session()
+						a, b := candidate(t, s, "a"), candidate(t, t.Session(), "b")
+						term := leads(t, a)
+						waits(t, b)
+						candidates, err := b.Candidates(bubble.Minute(t))
+						require.NoError(t, err)
+						more = cancelled(t, s, k, func(ctx context.Context) error { return call(ctx, a, term, candidates[1].Path) })
+						require.NoError(t, a.Close(bubble.Minute(t)))
+						eventually(t, "nothing of a is left", func() bool { return slices.Equal([]string{"b"}, line(t, b)) })
+					})
+				})
+				require.Less(t, k, 50, "the call has an end")
+			}
+		})
+	}
+}
+
+// cancelled ends the context of a call at its k-th request, which is answered a second later; false
+// if it did not have that many.
+func cancelled(t *bubble.World, s *session.Session, k int, call func(ctx context.Context) error) bool {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	why := errors.New("never mind")
+	met := t.AtKth(s, k, func(*zktest.Request) zktest.Verdict {
+		cancel(why)
+		return zktest.Delay(time.Second)
+	})
+	began := time.Now()
+	err := call(ctx)
+	if !met() {
+		cancel(nil)
+		require.NoError(t, err)
+		return false
+	}
+	require.Less(t, time.Since(began), time.Second, "promptly")
+	if err != nil {
+		require.ErrorIs(t, err, why)
+	}
+	return true
 }

@@ -1,11 +1,14 @@
 package election_test
 
+// What observers see of leaders and candidates, and what that costs.
+
 import (
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -89,33 +92,6 @@ func neverBack(t *bubble.World, r *rand.Rand) {
 	require.Equal(t, truth, history[len(history)-1])
 }
 
-// An observer says so while it is cut off, and goes on by itself in whatever epoch.
-func TestObserversTellStaleness(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session()
-		a, watcher := candidate(t, t.Session(), "a"), candidate(t, s, "watcher")
-		first := leads(t, a)
-		seen := watcher.Observe(bubble.Minute(t))
-		l := bubble.Get(t, seen, "a leads")
-		require.False(t, l.Stale)
-		heal := t.Server.Partition(s.Status().SessionID)
-		stale := bubble.Get(t, seen, "cut off")
-		l.Stale = true
-		require.Equal(t, l, stale)
-		t.Server.Expire(s.Status().SessionID)
-		require.NoError(t, first.Resign(bubble.Minute(t)))
-		second := bubble.Get(t, a.Leader(), "a leads again")
-		bubble.Never(t, seen, "cut off")
-		heal()
-		fresh := bubble.Await(t, seen, "back", func(l election.Leadership) bool { return !l.Stale })
-		if fresh.Token != second.Token() { // it may have been the first one's turn to be confirmed
-			fresh = bubble.Await(t, seen, "back", func(l election.Leadership) bool { return l.Token == second.Token() })
-		}
-		require.Equal(t, election.Leadership{Present: true, ID: "a", Token: second.Token()}, fresh)
-	})
-}
-
 // An observer watches the leader, and while there is none the parent. Nothing is left of leaders
 // that are gone, however many there have been, and nothing is asked while nothing happens.
 func TestObserversLeaveNoWatchesBehind(t *testing.T) {
@@ -126,7 +102,7 @@ func TestObserversLeaveNoWatchesBehind(t *testing.T) {
 		watcher := candidate(t, s, "watcher")
 		seen := watcher.Observe(t.Context())
 		var term *election.Term
-		for i := range 20 {
+		for i := range 5 {
 			if i > 0 {
 				require.NoError(t, b.Resign(bubble.Minute(t)))
 				bubble.Await(t, seen, "nobody leads", func(l election.Leadership) bool { return !l.Present })
@@ -175,4 +151,126 @@ func TestB75_CandidatesAreUpToDate(t *testing.T) {
 		require.NoError(t, a.Resign(bubble.Minute(t)))
 		require.Empty(t, line(t, watcher))
 	}, zktest.WithServers(2))
+}
+
+// A leader whose znode this session may not read is there all the same, on each version: somebody
+// leads, and it is not known who. The next one is seen as ever.
+func TestALeaderThatMayNotBeReadIsObserved(t *testing.T) {
+	t.Parallel()
+	for _, version := range zktest.Versions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
+				bob := session.WithAuth("digest", []byte("bob:hunter2"))
+				err := t.Session().EnsurePath(bubble.Minute(t), path)
+				require.NoError(t, err)
+				hidden := candidate(t, t.Session(bob, session.WithACL(session.AuthACL(session.PermAll)...)), "hidden")
+				term, err := hidden.Lead(bubble.Minute(t))
+				require.NoError(t, err)
+				watching := t.Session()
+				watcher := candidate(t, watching, "watcher")
+				states := watcher.Observe(bubble.Minute(t))
+				seen := bubble.Get(t, states, "a leader that may not be read")
+				require.True(t, seen.Present && seen.Unread && !seen.Self && !seen.Stale && seen.ID == "" && seen.Token == 0, "%+v", seen)
+				now, err := watcher.Current(bubble.Minute(t))
+				require.NoError(t, err)
+				require.Equal(t, seen, now)
+				other := bubble.Get(t, candidate(t, t.Session(bob), "another").Observe(bubble.Minute(t)), "one that may be read")
+				require.Equal(t, term.Token(), other.Token)
+
+				t.Server.Disconnect(watching.Status().SessionID)
+				require.True(t, bubble.Await(t, states, "a state", func(l election.Leadership) bool { return l.Stale }).Unread)
+				require.True(t, bubble.Await(t, states, "a state", func(l election.Leadership) bool { return !l.Stale }).Unread)
+
+				next := candidate(t, t.Session(bob), "next") // it has to read whom it waits for
+				next.Campaign()
+				synctest.Wait()
+				require.NoError(t, hidden.Close(bubble.Minute(t)))
+				time.Sleep(10 * time.Second)
+				seen = bubble.Await(t, states, "a state", func(l election.Leadership) bool { return l.ID == "next" })
+				require.True(t, seen.Present && !seen.Unread)
+			}, zktest.WithVersion(version))
+		})
+	}
+}
+
+// A candidate whose znode may not be read is one without ID and data, on each version. The lead
+// can't be handed over to it, since nothing tells that it still stands, but past it.
+func TestCandidatesThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, version := range zktest.Versions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
+				a := candidate(t, t.Session(), "a")
+				term, err := a.Lead(bubble.Minute(t))
+				require.NoError(t, err)
+				bob := session.WithAuth("digest", []byte("bob:hunter2"))
+				b := candidate(t, t.Session(bob, session.WithACL(session.AuthACL(session.PermAll)...)), "b")
+				c := candidate(t, t.Session(bob), "c")
+				b.Campaign()
+				synctest.Wait()
+				c.Campaign()
+				synctest.Wait()
+				all, err := a.Candidates(bubble.Minute(t))
+				require.NoError(t, err)
+				require.Len(t, all, 3)
+				require.True(t, all[0].Self && all[0].Leading && !all[0].Unread)
+				require.True(t, all[1].Unread && !all[1].Self && !all[1].Leading && all[1].ID == "")
+				require.True(t, !all[2].Unread && all[2].ID == "c")
+				require.ErrorIs(t, term.TransferTo(bubble.Minute(t), all[1].Path), session.ErrNoAuth)
+				require.NoError(t, term.Err(), "it stands")
+				require.NoError(t, term.TransferTo(bubble.Minute(t), all[2].Path))
+				require.Greater(t, bubble.Get(t, c.Leader(), "the lead").Token(), term.Token())
+			}, zktest.WithVersion(version))
+		})
+	}
+}
+
+// What docs/recipes/election.md says about costs.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		sa, sb, sw := t.Session(), t.Session(), t.Session()
+		require.NoError(t, sw.EnsurePath(bubble.Minute(t), path))
+		a, b, watcher := candidate(t, sa, "a"), candidate(t, sb, "b"), candidate(t, sw, "watcher")
+		seen := watcher.Observe(t.Context())
+		require.False(t, bubble.Get(t, seen, "nobody").Present)
+
+		t.Server.ClearJournal()
+		leads(t, a)
+		requests, fired := asked(t.Server, sa)
+		require.LessOrEqual(t, requests, 3, "standing alone and winning")
+		require.True(t, bubble.Await(t, seen, "a leads", func(l election.Leadership) bool { return l.Present }).Present)
+		requests, _ = asked(t.Server, sw)
+		require.LessOrEqual(t, requests, 3, "the observer finds the first leader")
+		require.Equal(t, 1, fired, "the observer is told")
+
+		waits(t, b)
+		synctest.Wait()
+		t.Server.ClearJournal()
+		require.NoError(t, a.Resign(bubble.Minute(t)))
+		term := bubble.Get(t, b.Leader(), "b leads")
+		bubble.Await(t, seen, "b leads", func(l election.Leadership) bool { return l.Token == term.Token() })
+		synctest.Wait()
+		requests, _ = asked(t.Server, sa)
+		require.Equal(t, 1, requests, "resigning")
+		requests, _ = asked(t.Server, sb)
+		require.Zero(t, requests, "the next one knows already that it is next")
+		requests, _ = asked(t.Server, sw)
+		require.LessOrEqual(t, requests, 2, "the observer finds the next leader")
+	})
+}
+
+// asked counts a session's requests, signs of life aside, and the watch events that all requests
+// caused.
+func asked(z *zktest.Server, s *session.Session) (requests, fired int) {
+	synctest.Wait()
+	for _, q := range z.Journal() {
+		fired += q.Fired
+		if q.SessionID == s.Status().SessionID && q.Op != zktest.OpPing && q.Op != zktest.OpSync {
+			requests++
+		}
+	}
+	return requests, fired
 }

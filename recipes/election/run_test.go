@@ -1,5 +1,7 @@
 package election_test
 
+// Run: a function that leads, however it ends.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package election_test
 
+// Candidates as these tests need them.
+
 import (
 	"context"
 	"testing"

@@ -1,5 +1,7 @@
 package fence_test
 
+// Gates: in which order sequencers are admitted where ZooKeeper is not asked.
+
 import (
 	"sync"
 	"testing"
@@ -48,31 +50,15 @@ func TestGateRefuses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var g fence.Gate
+			if test.sequencer.Mode == fence.Shared {
+				require.ErrorIs(t, g.Admit(test.sequencer), fence.ErrMode, "also before it is bound")
+			}
 			require.NoError(t, g.Admit(holder(8)))
 			require.ErrorIs(t, g.Admit(test.sequencer), test.err)
 			h, _ := g.Highest()
 			require.Equal(t, holder(8), h, "a refusal changes nothing")
 		})
 	}
-}
-
-func TestGateRefusesBeforeItIsBound(t *testing.T) {
-	t.Parallel()
-	var g fence.Gate
-	shared := holder(9)
-	shared.Mode = fence.Shared
-	require.ErrorIs(t, g.Admit(shared), fence.ErrMode)
-	require.NoError(t, g.Admit(holder(1)))
-}
-
-// A gate that outlives its process goes on where it was.
-func TestGateStartsAgainFromItsMark(t *testing.T) {
-	t.Parallel()
-	var before, after fence.Gate
-	require.NoError(t, before.Admit(holder(5)))
-	mark, _ := before.Highest()
-	require.NoError(t, after.Admit(mark))
-	require.ErrorIs(t, after.Admit(holder(4)), fence.ErrFenced)
 }
 
 func TestGateIsSafeForConcurrentUse(t *testing.T) {
@@ -89,4 +75,29 @@ func TestGateIsSafeForConcurrentUse(t *testing.T) {
 	writers.Wait()
 	h, _ := g.Highest()
 	require.Equal(t, holder(100), h)
+}
+
+func TestAGateForOneSimpleLockDoesNotAdmitItsSibling(t *testing.T) {
+	t.Parallel()
+	of := func(path string, token int64) fence.Sequencer {
+		return fence.Sequencer{Path: path, Mode: fence.Exclusive, Token: token, SessionID: 1}
+	}
+	var gate fence.Gate
+	require.NoError(t, gate.Admit(of("/locks/order-0000000007", 5)))
+	require.ErrorIs(t, gate.Admit(of("/locks/order-0000000008", 6)), fence.ErrFenced)
+	require.ErrorIs(t, gate.Admit(of("/locks/lock-0000000008", 6)), fence.ErrFenced, "one who stands in the line of their parent")
+	require.NoError(t, gate.Admit(of("/locks/order-0000000007", 7)), "the next holder of the same")
+
+	const one, other = "_c_3e6cd10f-9a4e-4c58-bb4a-1e0d2f6b7c01", "_c_3e6cd10f-9a4e-4c58-bb4a-1e0d2f6b7c02"
+	for _, line := range [][2]string{
+		{one + "-lock-0000000001", other + "-lock-0000000002"},
+		{"lock-0000000001", "lock-0000000002"},
+		{"x-7-0000000001", "x-8-0000000002"},
+		{"n_0000000001", "n_0000000002"},
+		{one + "-of-my-own-0000000001", other + "-of-my-own-0000000002"},
+	} {
+		var gate fence.Gate
+		require.NoError(t, gate.Admit(of("/locks/"+line[0], 5)))
+		require.NoError(t, gate.Admit(of("/locks/"+line[1], 6)), "%v", line)
+	}
 }

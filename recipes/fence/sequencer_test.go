@@ -1,5 +1,7 @@
 package fence_test
 
+// Sequencers as text.
+
 import (
 	"math"
 	"testing"

@@ -1,8 +1,13 @@
 package group_test
 
+// A member's life: it joins, is updated and leaves, is registered again after whatever befalls it,
+// and shares its id with no other.
+
 import (
 	"context"
-	"fmt"
+	"errors"
+	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,47 +166,45 @@ func TestADuplicateIsAnError(t *testing.T) {
 	})
 }
 
-// The server grants a longer timeout than was asked for. A process is killed and started again, and
-// is not connected yet when it joins: it can't know how long what is left of its predecessor will
-// stand.
-func TestAFormerLifeOfALongerTimeoutThanAsked(t *testing.T) {
+// The znode of a process that was killed stands while the process is started again, which waits for
+// its end and does not take it for its own. How long it stands is not known: the server may have
+// granted a longer timeout than was asked for, or be away for longer than any timeout, after which
+// the dead session has its whole time again.
+func TestAFormerLifeIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		ha := w.Host("a")
-		first := w.join(ha, "a", "1")
-		bubble.Now(w, first.Joined())
-		ha.Machine.Partition()
-		s, err := session.New(w.Server.Hosts(), session.WithDialer(w.Server.Host("b").Dialer()), session.WithTimeout(6*time.Second))
-		require.NoError(w, err)
-		hb := &bubble.Host{Session: s}
-		w.Cleanup(func() { _ = s.Close(context.Background()) })
-		second := w.join(hb, "a", "2")
-		time.Sleep(30 * time.Second)
-		require.NoError(w, second.Err(), "the other one is dead, and stands")
-		require.Equal(w, group.Standing{Phase: group.Barred}, bubble.Now(w, second.Standing(w.Context())))
-		bubble.Within(w, time.Minute, second.Joined())
-		require.Equal(w, "a=2", w.members(hb))
-	}, zktest.WithSessionTimeouts(40*time.Second, time.Minute))
-}
-
-// The servers are away for longer than any timeout while a process waits for its predecessor's
-// session to expire, which then has its whole time again.
-func TestAFormerLifeOutlivesAnOutage(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		ha, hb := w.Host("a"), w.Host("b")
-		first := w.join(ha, "a", "1")
-		bubble.Now(w, first.Joined())
-		ha.Machine.Partition()
-		second := w.join(hb, "a", "2")
-		synctest.Wait()
-		w.Server.Kill(0)
-		time.Sleep(time.Minute)
-		require.NoError(w, w.Server.Restart(0))
-		bubble.Within(w, time.Minute, second.Joined())
-		require.NoError(w, second.Err())
-		require.Equal(w, "a=2", w.members(hb))
-	})
+	for name, c := range map[string]struct {
+		wait func(w *world)
+		opts []zktest.Option
+	}{
+		"killed":                           {wait: func(*world) { time.Sleep(2 * time.Second) }},
+		"with a longer timeout than asked": {wait: func(*world) { time.Sleep(30 * time.Second) }, opts: []zktest.Option{zktest.WithSessionTimeouts(40*time.Second, time.Minute)}},
+		"through an outage": {wait: func(w *world) {
+			synctest.Wait()
+			w.Server.Kill(0)
+			time.Sleep(time.Minute)
+			require.NoError(w, w.Server.Restart(0))
+			time.Sleep(time.Second)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				ha, hb := w.Host("a"), &bubble.Host{Session: w.Unconnected(session.WithTimeout(6 * time.Second))}
+				bubble.Now(w, w.join(ha, "a", "1").Joined())
+				ha.Machine.Partition()
+				second := w.join(hb, "a", "2")
+				c.wait(w)
+				bubble.Never(w, second.Joined(), "the znode is another session's")
+				require.NoError(w, second.Err(), "the other one is dead, and stands")
+				require.Equal(w, group.Standing{Phase: group.Barred}, bubble.Now(w, second.Standing(w.Context())))
+				bubble.Within(w, time.Minute, second.Joined())
+				require.Equal(w, "a=2", w.members(hb))
+				v, err := w.group(hb).Members(w.Context())
+				require.NoError(w, err)
+				require.Equal(w, hb.Status().SessionID, v.Members[0].SessionID)
+			}, c.opts...)
+		})
+	}
 }
 
 // One that lives and is cut off does not answer: it is waited for, until it is back or its session
@@ -224,70 +227,6 @@ func TestAnOwnerThatIsCutOff(t *testing.T) {
 	})
 }
 
-// Many processes want one id, of which one has died: one gets it, and the others are told so.
-func TestManyWantOneID(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		ha := w.Host("a")
-		bubble.Now(w, w.join(ha, "a", "dead").Joined())
-		ha.Machine.Partition()
-		var all []*group.Membership
-		for i := range 8 {
-			all = append(all, w.join(w.Host(fmt.Sprint("h", i)), "a", "alive"))
-		}
-		time.Sleep(time.Minute)
-		joined := 0
-		for _, m := range all {
-			if m.Err() == nil {
-				joined++
-				bubble.Now(w, m.Joined())
-			} else {
-				require.ErrorIs(w, m.Err(), group.ErrDuplicate)
-			}
-		}
-		require.Equal(w, 1, joined)
-		require.Equal(w, "a=alive", w.members(w.Host("admin")))
-	})
-}
-
-// A process is started anew while the znode of its former life stands: it waits for its end, and
-// does not take it for its own.
-func TestAFormerLifeIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		ha, hb := w.Host("a"), w.Host("b")
-		first := w.join(ha, "a", "1")
-		bubble.Now(w, first.Joined())
-		ha.Machine.Partition()
-		second := w.join(hb, "a", "1")
-		time.Sleep(2 * time.Second)
-		bubble.Never(w, second.Joined(), "the znode is another session's")
-		bubble.Within(w, time.Minute, second.Joined())
-		v, err := w.group(hb).Members(w.Context())
-		require.NoError(w, err)
-		require.Equal(w, hb.Status().SessionID, v.Members[0].SessionID)
-		require.NoError(w, second.Err())
-	})
-}
-
-// The session id is replaced without a word, as some servers do: the old znode stands still, and is
-// not taken for one's own.
-func TestAnOldSessionsZnodeIsNotOnesOwn(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h, other := w.Host("a"), w.Host("b")
-		m := w.join(h, "a", "1")
-		bubble.Now(w, m.Joined())
-		w.Server.ExpireSilently(h.Status().SessionID)
-		time.Sleep(time.Minute)
-		v, err := w.group(other).Members(w.Context())
-		require.NoError(w, err)
-		require.Len(w, v.Members, 1)
-		require.Equal(w, h.Status().SessionID, v.Members[0].SessionID)
-		require.NoError(w, m.Err())
-	})
-}
-
 // An update is no interruption.
 func TestStandingThroughAnUpdate(t *testing.T) {
 	t.Parallel()
@@ -298,75 +237,33 @@ func TestStandingThroughAnUpdate(t *testing.T) {
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict { return zktest.Delay(time.Millisecond) })()
 		standings := m.Standing(w.Context())
 		require.Equal(w, group.Present, bubble.Now(w, standings).Phase)
-		require.NoError(w, m.Update(w.Context(), []byte("2")))
+		updated := bubble.Begin(func() error { return m.Update(w.Context(), []byte("2")) })
 		for range 20 {
-			time.Sleep(time.Millisecond)
-			select {
-			case s := <-standings:
-				require.Equal(w, group.Present, s.Phase)
-			default:
+			time.Sleep(time.Millisecond / 2)
+			for len(standings) > 0 {
+				require.Equal(w, group.Present, (<-standings).Phase)
 			}
 		}
+		require.NoError(w, bubble.Now(w, updated))
 	})
 }
 
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
-	for name, fate := range map[string]zktest.Verdict{
-		"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
-		"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					h, other := w.Host("a"), w.Host("b")
-					id, n := h.Status().SessionID, 0
-					defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-						if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
-							return zktest.Pass
-						}
-						if n++; n == k {
-							return fate
-						}
-						return zktest.Pass
-					})()
-					m := w.join(h, "a", "1")
-					bubble.Within(w, time.Minute, m.Joined())
-					require.Equal(w, "a=1", w.members(other), "k=%d", k)
-					for _, data := range []string{"2", "3"} {
-						require.NoError(w, m.Update(w.Context(), []byte(data)))
-						require.Equal(w, "a="+data, w.members(other), "k=%d", k)
-					}
-					require.NoError(w, m.Leave(w.Context()))
-					require.Empty(w, w.members(other), "k=%d", k)
-					met = n >= k
-				})
-			}
-		})
-	}
-}
-
-func TestAViewIsStaleWhileTheConnectionIsDown(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		ha, hb := w.Host("a"), w.Host("b")
-		bubble.Now(w, w.join(ha, "a", "1").Joined())
-		ctx, cancel := context.WithCancel(w.Context())
-		views := w.group(hb).Observe(ctx)
-		require.False(w, bubble.Now(w, views).Stale)
-		heal := hb.Machine.Partition()
-		v := bubble.Within(w, time.Minute, views)
-		require.True(w, v.Stale)
-		require.Equal(w, "a=1", ids(v))
-		heal()
-		for v.Stale {
-			v = bubble.Within(w, time.Minute, views)
+	bubble.EachFate(t, func(bw *bubble.World, k int, strike func(s *session.Session)) {
+		w := &world{bw}
+		h, other := w.Host("a"), w.Host("b")
+		strike(h.Session)
+		m := w.join(h, "a", "1")
+		bubble.Within(w, time.Minute, m.Joined())
+		require.Equal(w, "a=1", w.members(other), "k=%d", k)
+		for _, data := range []string{"2", "3"} {
+			require.NoError(w, m.Update(w.Context(), []byte(data)))
+			require.Equal(w, "a="+data, w.members(other), "k=%d", k)
 		}
-		require.Equal(w, "a=1", ids(v))
-		cancel()
-		bubble.Closes(w, views)
-	})
+		require.NoError(w, m.Leave(w.Context()))
+		require.Empty(w, w.members(other), "k=%d", k)
+	}, bubble.Brisk()...)
 }
 
 func TestBadInput(t *testing.T) {
@@ -406,17 +303,65 @@ func TestARefusalIsReported(t *testing.T) {
 	})
 }
 
-func TestDiff(t *testing.T) {
+// The member is created, and the connection goes before the answer comes. The only server to be had
+// is a leader that was deposed, and that wakes now: it answers a sync, and shows a group in which
+// the member does not stand yet. Who leaves now has not left by that.
+func TestADeposedLeaderDoesNotConfirmThatAMemberHasLeft(t *testing.T) {
 	t.Parallel()
-	m := func(id, data string, token int64) group.Member {
-		return group.Member{ID: id, Data: []byte(data), Token: token}
+	for round := range uint64(16) {
+		inBubble(t, func(w *world) {
+			const old = int64(0)
+			var reachable atomic.Int64
+			reachable.Store(1)
+			observer := w.Host("observer")
+			member := w.Host("member", session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if addr != w.Server.Hosts()[reachable.Load()] {
+					return nil, errors.New("out of reach")
+				}
+				return w.Server.Host("member").Dialer()(ctx, network, addr)
+			}))
+			require.NoError(w, observer.EnsurePath(w.Context(), path))
+			require.NoError(w, member.Sync(w.Context(), "/"))
+			w.Server.Depose(int(old))
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+
+			remove := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+				if r.Op == zktest.OpMulti { // the member is created
+					reachable.Store(old)
+					return zktest.CutAfter
+				}
+				return zktest.Pass
+			})
+			m := w.join(member, "a", "x")
+			synctest.Wait()
+			remove()
+			require.Equal(w, old, reachable.Load(), "the member was created")
+			left := make(chan error, 1)
+			go func() { left <- m.Leave(w.Context()) }()
+			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
+			w.Server.Continue(int(old))
+			require.NoError(w, bubble.Within(w, time.Minute, left))
+			require.NoError(w, observer.Sync(w.Context(), "/"))
+			require.Empty(w, w.members(observer))
+		}, zktest.WithServers(3), zktest.WithTick(2*time.Second), zktest.WithSeed(round+1))
 	}
-	old := group.View{Members: []group.Member{m("a", "1", 1), m("b", "1", 2), m("c", "1", 3), m("d", "1", 4)}}
-	next := group.View{Members: []group.Member{m("a", "1", 1), m("b", "2", 2), m("c", "1", 9), m("e", "1", 5)}}
-	require.Equal(t, group.Change{
-		Joined:  []group.Member{m("c", "1", 9), m("e", "1", 5)},
-		Left:    []group.Member{m("c", "1", 3), m("d", "1", 4)},
-		Updated: []group.Member{m("b", "2", 2)},
-	}, group.Diff(old, next))
-	require.Empty(t, group.Diff(old, old))
+}
+
+// A member holds nothing that it could lose to anybody, so it asks for no signs of life: it costs
+// ZooKeeper its pings alone.
+func TestAMemberSendsNoSyncs(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		for _, id := range []string{"a", "b", "c"} {
+			w.join(w.Host(id), id, "")
+		}
+		time.Sleep(time.Minute)
+		w.Server.ClearJournal()
+		time.Sleep(10 * time.Minute)
+		for _, r := range w.Server.Journal() {
+			require.Equal(w, zktest.OpPing, r.Op)
+		}
+	})
 }

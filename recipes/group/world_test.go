@@ -1,15 +1,25 @@
 package group_test
 
+// What the tests have in common: a bubble with groups in it. On servers that die, groups are a
+// workload of test/chaos.
+
 import (
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/group"
 	"github.com/troupe-go/troupe/zktest"
 )
+
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
 
 const path = "/groups/workers"
 

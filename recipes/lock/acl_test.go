@@ -1,15 +1,15 @@
+// Locks whose znodes nobody else may touch, each kind: a part of the lives in life_test.go.
+
 package lock_test
 
 import (
 	"errors"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
-	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
@@ -87,24 +87,6 @@ var acls = bubble.Suite{
 		require.ErrorIs(c, second.Err(), session.ErrDeleted)
 		require.NoError(c, next.Close(ctx))
 	}},
-	{Name: "a crash", Test: func(c *bubble.Cluster) {
-		ctx := bubble.Minute(c)
-		alice := as(c, "alice")
-		l, err := lock.New(alice, "/locks/orders", onlyOurs)
-		require.NoError(c, err)
-		l.Acquire()
-		first := bubble.Within(c, time.Minute, l.Acquired())
-		l.Crash(errors.New("a bug"))
-		bubble.Within(c, time.Minute, first.Done())
-		require.ErrorIs(c, first.Err(), session.ErrRestarted)
-		second := bubble.Within(c, time.Minute, l.Acquired())
-		require.Greater(c, second.Token(), first.Token())
-		require.Empty(c, everybodys(c, alice, "/locks"))
-		require.NoError(c, l.Close(ctx))
-		names, _, err := alice.Children(ctx, "/locks/orders")
-		require.NoError(c, err)
-		require.Empty(c, names, "nothing is left")
-	}},
 	{Name: "each kind", Test: func(c *bubble.Cluster) {
 		ctx := bubble.Minute(c)
 		alice := as(c, "alice")
@@ -148,11 +130,4 @@ var acls = bubble.Suite{
 		require.ErrorIs(c, g.Err(), session.ErrDeleted)
 		require.NoError(c, l.Close(ctx))
 	}},
-}
-
-func TestLocksWithAnACL(t *testing.T) { acls.Embedded(t) }
-
-func TestLocksWithAnACLOnRealServers(t *testing.T) {
-	tier.Real(t)
-	acls.Real(t)
 }

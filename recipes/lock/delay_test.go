@@ -1,9 +1,12 @@
+// The delay after a loss: who keeps it, for how long, and what of it is left. That the record of a
+// possession that is lost stays, and that of one that is given up goes, whichever reply is lost, is
+// in package contend's schedules and package recipe's tests.
+
 package lock_test
 
 import (
 	"context"
-	"fmt"
-	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,27 +14,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
-	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest/ensemble"
+	"github.com/troupe-go/troupe/zktest"
 )
 
-const lockDelay = 15 * time.Second
-
-func (w *world) delayed(h *bubble.Host) *lock.Lock {
-	w.Helper()
-	return w.lock(h, lock.WithDelay(lockDelay))
-}
-
 // One who comes later, when nobody was there to see the end, waits for as long from when it finds
-// the record.
+// the record. A try, or a wait that is given up, leaves no znode, and the record as it is.
 func TestDelayForOneWhoComesLater(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		ha := w.Host("a")
-		a := w.delayed(ha)
-		w.held(a)
+		w.held(w.delayed(ha))
 		ha.Machine.Partition()
 		time.Sleep(time.Hour)
 		require.Contains(w, w.Server.Dump(), path+"/held")
@@ -39,34 +33,17 @@ func TestDelayForOneWhoComesLater(t *testing.T) {
 		b := w.delayed(w.Host("b"))
 		_, err := b.TryLock(w.Context())
 		require.ErrorIs(w, err, lock.ErrHeld)
-		require.Zero(w, w.nodes(), "nothing is left of the try")
-		began := time.Now()
-		g := w.held(b)
-		require.Equal(w, lockDelay, time.Since(began))
-		require.NoError(w, g.Release(w.Context()))
-	})
-}
-
-// Giving up the wait, whether it is over or not, leaves no znode, and the record as it is.
-func TestAContextThatEndsInTheDelay(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		ha, hb := w.Host("a"), w.Host("b")
-		g := w.held(w.delayed(ha))
-		require.NoError(w, ha.Delete(w.Context(), g.Path(), -1))
-		b := w.delayed(hb)
 		ctx, cancel := context.WithTimeout(w.Context(), lockDelay/2)
 		defer cancel()
-		_, err := b.Lock(ctx)
+		_, err = b.Lock(ctx)
 		require.ErrorIs(w, err, context.DeadlineExceeded)
 		synctest.Wait()
 		require.Zero(w, w.nodes())
-		began := time.Now()
-		require.NoError(w, w.held(b).Release(w.Context()))
-		require.Equal(w, lockDelay, time.Since(began))
-		began = time.Now()
-		require.NoError(w, w.held(b).Release(w.Context()))
-		require.Zero(w, time.Since(began))
+		for _, delay := range []time.Duration{lockDelay, 0} {
+			began := time.Now()
+			require.NoError(w, w.held(b).Release(w.Context()))
+			require.Equal(w, delay, time.Since(began))
+		}
 		require.NoError(w, b.Close(w.Context()))
 		require.NotContains(w, w.Server.Dump(), "/held")
 	})
@@ -99,86 +76,104 @@ func TestDelayBesideNone(t *testing.T) {
 	})
 }
 
-// Whichever reply of a cycle is lost: after a release there is no delay, after a death there is.
-func TestDelayLostReplies(t *testing.T) {
+// Whoever loses one part has not given up the others, though these end with it: their delays apply.
+// If a part was released, there is none.
+func TestDelayOfTheOtherPartsOfAMulti(t *testing.T) {
 	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(s *session.Session)) {
-		ha, hb := w.Host("a"), w.Host("b")
-		a, b := w.delayed(ha), w.delayed(hb)
-		dead := w.held(b)
-		require.NoError(w, hb.Delete(w.Context(), dead.Path(), -1))
-		synctest.Wait()
-		strike(ha.Session)
-		began := time.Now()
-		ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
-		defer cancel()
-		g, err := a.Lock(ctx)
-		require.NoError(w, err, "k=%d", k)
-		require.GreaterOrEqual(w, time.Since(began), lockDelay, "k=%d", k)
-		require.Contains(w, w.Server.Dump(), path+"/held", "k=%d", k)
-		err = g.Release(ctx)
-		if err != nil { // lost, with the reply that was
-			require.ErrorIs(w, err, session.ErrLost, "k=%d", k)
-		}
-		synctest.Wait()
-		again := w.held(b)
-		if err == nil {
-			require.NotContains(w, w.Server.Dump(), fmt.Sprintf("/held %q", strconv.FormatInt(g.Token(), 10)), "k=%d: the record of one that was released", k)
-		}
-		require.NoError(w, again.Release(ctx))
-		require.NoError(w, a.Close(ctx))
-		require.NoError(w, b.Close(ctx))
-		require.Zero(w, w.nodes(), "k=%d", k)
-		require.NotContains(w, w.Server.Dump(), "/held", "k=%d", k)
-	})
+	deleted := func(w *world, h *bubble.Host, g *lock.MultiGrant) {
+		require.NoError(w, h.Delete(w.Context(), g.Grants()[0].Path(), -1))
+		<-g.Done()
+	}
+	for name, c := range map[string]struct {
+		end   func(w *world, h *bubble.Host, g *lock.MultiGrant)
+		delay time.Duration
+	}{
+		"lost": {deleted, lockDelay},
+		"a part released": {func(w *world, _ *bubble.Host, g *lock.MultiGrant) {
+			require.NoError(w, g.Grants()[0].Release(w.Context()))
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				ha, hb := w.Host("a"), w.Host("b")
+				m, err := lock.NewMulti(w.at(hb, "/before"), w.delayed(ha), w.at(hb, "/m/behind"))
+				require.NoError(w, err)
+				g, err := m.Lock(w.Context())
+				require.NoError(w, err)
+				b := w.queued(w.delayed(hb))
+				began := time.Now()
+				c.end(w, hb, g)
+				next := bubble.Within(w, time.Minute, b.Acquired())
+				require.Equal(w, c.delay, time.Since(began))
+				require.NoError(w, next.Release(w.Context()))
+			})
+		})
+	}
 }
 
-// The record that somebody may not write is an error, and not a wait.
-func TestDelayWithoutTheRight(t *testing.T) {
+// A place that nothing has come of yet is given back with the record when the actor crashes, and
+// the request has not been carried out so far: it was lost, or the server put it off. Nobody takes
+// the place over, or it would be deleted while it is held, and the next in line be granted beside
+// it, without any delay. What was lost the crashed incarnation does not ask for again.
+func TestADepartureUnderWayBehindACrash(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		_, err := h.Create(w.Context(), path, nil, session.Parents())
-		require.NoError(w, err)
-		_, err = h.Create(w.Context(), path+"/held", []byte("1"), session.NodeACL(session.AnyoneACL(session.PermRead)...))
-		require.NoError(w, err)
-		l := w.delayed(h)
-		_, err = l.Lock(w.Context())
-		require.ErrorIs(w, err, session.ErrNoAuth)
-		synctest.Wait()
-		require.Zero(w, w.nodes())
-	})
+	for name, fate := range map[string]zktest.Verdict{"lost": zktest.CutBefore, "put off": zktest.Fail(zktest.ErrThrottled)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 20 { // the recovery and what it must not meet run side by side
+				inBubble(t, func(w *world) { departs(w, fate) })
+			}
+		})
+	}
 }
 
-func TestDelayOnRealServers(t *testing.T) {
-	tier.Real(t)
-	t.Parallel()
-	e := ensemble.Start(t, 1)
-	const d = 2 * time.Second
-	s, other := bubble.Open(t, e.Servers()), bubble.Open(t, e.Servers())
-	a, err := lock.New(s, path, lock.WithDelay(d))
-	require.NoError(t, err)
-	b, err := lock.New(other, path, lock.WithDelay(d))
-	require.NoError(t, err)
-	g, err := a.Lock(t.Context())
-	require.NoError(t, err)
-	b.Acquire()
-	inLine(t, b)
-	began := time.Now()
-	require.NoError(t, other.Delete(t.Context(), g.Path(), -1))
-	soon(t, g.Done(), "the end")
-	next := soon(t, b.Acquired(), "after the delay")
-	require.GreaterOrEqual(t, time.Since(began), d)
-	require.Greater(t, next.Token(), g.Token())
-	a.Acquire()
-	inLine(t, a)
-	began = time.Now()
-	require.NoError(t, next.Release(t.Context()))
-	soon(t, a.Acquired(), "after a release")
-	require.Less(t, time.Since(began), d)
-	release(t, b)
-	release(t, a)
-	_, exists, err := s.Exists(t.Context(), path+"/held")
-	require.NoError(t, err)
-	require.False(t, exists)
+func departs(w *world, fate zktest.Verdict) {
+	h := w.Host("a", session.WithTrustMargin(4500*time.Millisecond))
+	l, rival, id := w.delayed(h), w.delayed(w.Host("b")), h.Status().SessionID
+	var slow, wrote, refused, granted atomic.Bool
+	var repeated atomic.Int64
+	lost := make(chan struct{}, 1)
+	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		departure := r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpDelete
+		switch {
+		case r.SessionID != id || r.Op == zktest.OpConnect || r.Op == zktest.OpPing:
+			return zktest.Pass
+		case departure && !granted.Load():
+			select {
+			case lost <- struct{}{}:
+			default:
+			}
+			return fate
+		case departure:
+			repeated.Add(1)
+			return zktest.Pass
+		case r.Op == zktest.OpMulti && !wrote.Swap(true): // the token
+			slow.Store(true)
+		case r.Op == zktest.OpGetData && !refused.Swap(true): // that it cannot be seen to is why the place is given back; it may come before the token
+			return zktest.Fail(zktest.ErrNoAuth)
+		}
+		if slow.Load() {
+			return zktest.Delay(1600 * time.Millisecond) // too late to prove that the session lives, so nothing is granted
+		}
+		return zktest.Pass
+	}))
+	l.Acquire()
+	bubble.Within(w, time.Minute, lost)
+	slow.Store(false)
+	l.Crash("a bug")
+	g := bubble.Within(w, time.Minute, l.Acquired())
+	granted.Store(true)
+	rival.Acquire()
+	time.Sleep(time.Minute)
+	require.NoError(w, g.Err())
+	bubble.Never(w, rival.Acquired(), "beside the holder")
+	if fate == zktest.CutBefore {
+		require.Zero(w, repeated.Load())
+	}
+	require.NoError(w, l.Release(w.Context()))
+	require.NoError(w, bubble.Within(w, time.Second, rival.Acquired()).Release(w.Context()))
+	require.NoError(w, rival.Close(w.Context()))
+	require.Zero(w, w.nodes(), w.Server.Dump())
+	require.NotContains(w, w.Server.Dump(), path+"/held")
 }

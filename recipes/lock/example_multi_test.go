@@ -1,3 +1,5 @@
+// How several locks, delays and the layouts of others are used.
+
 package lock_test
 
 import (
@@ -23,11 +25,8 @@ func account(s *session.Session, name string) *lock.Lock {
 // Two accounts are locked for a transfer, in an order that is the same for everybody, and written
 // only while both are.
 func ExampleMulti_Do() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s := open(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
+	ctx, _, s, done := open()
+	defer done()
 
 	m, err := lock.NewMulti(account(s, "bob"), account(s, "alice"))
 	if err != nil {
@@ -45,11 +44,8 @@ func ExampleMulti_Do() {
 // An impatient administrator deletes the znode of one lock. The whole is lost, and the other lock
 // is given up by itself.
 func ExampleMultiGrant() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s := open(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
+	ctx, _, s, done := open()
+	defer done()
 
 	m, err := lock.NewMulti(account(s, "alice"), account(s, "bob"))
 	if err != nil {
@@ -73,11 +69,8 @@ func ExampleMultiGrant() {
 
 // The next holder after one that died waits, so that nothing of the dead one arrives late.
 func ExampleWithDelay() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s := open(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
+	ctx, server, s, done := open()
+	defer done()
 	other, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
 	if err != nil {
 		log.Fatal(err)
@@ -113,11 +106,8 @@ func ExampleWithDelay() {
 
 // A path that other systems hold by a plain ephemeral znode.
 func ExampleWithLayout() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s := open(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
+	ctx, _, s, done := open()
+	defer done()
 
 	controller, err := lock.New(s, "/controller", lock.WithLayout(lock.Simple), lock.WithData([]byte(`{"brokerid":1}`)))
 	if err != nil {

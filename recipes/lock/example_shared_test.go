@@ -1,7 +1,8 @@
+// How readers, writers and semaphores are used.
+
 package lock_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log"
@@ -13,11 +14,8 @@ import (
 
 // The writer changes something while nobody else looks, and goes on as a reader, with others.
 func ExampleGrant_Downgrade() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s := open(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
+	ctx, _, s, done := open()
+	defer done()
 	write, err := lock.NewWrite(s, "/locks/catalogue")
 	if err != nil {
 		log.Fatal(err)
@@ -49,40 +47,11 @@ func ExampleGrant_Downgrade() {
 	// the token is the same: true
 }
 
-// A reader loses its share with its session, and hears of it; the standing intent stands again by
-// itself.
-func ExampleNewRead() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s := open(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
-	read, err := lock.NewRead(s, "/locks/catalogue")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer read.Close(ctx)
-
-	read.Acquire()
-	first := <-read.Acquired()
-	server.Expire(s.Status().SessionID) // as a long partition would
-	<-first.Done()
-	fmt.Println("lost:", errors.Is(first.Err(), session.ErrLost))
-	second := <-read.Acquired()
-	fmt.Println("and won again:", second.Valid(), second.Token() > first.Token())
-	// Output:
-	// lost: true
-	// and won again: true true
-}
-
 // Two of three permits at once, the third for somebody else, and a fourth only when the limit is
 // raised.
 func ExampleNewSemaphore() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s := open(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
+	ctx, _, s, done := open()
+	defer done()
 	take := func(permits, weight int) error {
 		encoders, err := lock.NewSemaphore(s, "/limits/encoders", permits, lock.WithWeight(weight))
 		if err == nil {
@@ -110,11 +79,8 @@ func ExampleNewSemaphore() {
 // An administrator takes a permit away from a holder who does not listen. The holder hears of it,
 // and the next one is granted.
 func ExampleBreak() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s := open(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
+	ctx, _, s, done := open()
+	defer done()
 	holder, err := lock.NewSemaphore(s, "/limits/encoders", 1, lock.WithData([]byte("host 7")))
 	if err != nil {
 		log.Fatal(err)

@@ -1,3 +1,5 @@
+// How exclusive locks are used.
+
 package lock_test
 
 import (
@@ -14,25 +16,23 @@ import (
 )
 
 // open connects to a server that runs inside the example.
-func open(ctx context.Context) (*zktest.Server, *session.Session) {
+func open() (ctx context.Context, server *zktest.Server, s *session.Session, done func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	server, err := zktest.New()
 	if err != nil {
 		log.Fatal(err)
 	}
-	s, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+	s, err = session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
 	if err != nil {
 		log.Fatal(err)
 	}
-	return server, s
+	return ctx, server, s, func() { s.Close(ctx); server.Close(); cancel() }
 }
 
 // One piece of work at a time, and its result written only while the lock is held.
 func ExampleLock_Do() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s := open(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
+	ctx, _, s, done := open()
+	defer done()
 	if _, err := s.Create(ctx, "/total", []byte("0")); err != nil {
 		log.Fatal(err)
 	}
@@ -54,11 +54,8 @@ func ExampleLock_Do() {
 // A service that holds the lock whenever it can. The first grant is lost with its session; the
 // second comes by itself, with a larger token.
 func ExampleLock_Acquired() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s := open(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
+	ctx, server, s, done := open()
+	defer done()
 	orders, err := lock.New(s, "/locks/orders")
 	if err != nil {
 		log.Fatal(err)
@@ -81,11 +78,8 @@ func ExampleLock_Acquired() {
 
 // A holder who lost the lock unawares is refused by the resource.
 func ExampleGrant_Sequencer() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s := open(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
+	ctx, _, s, done := open()
+	defer done()
 	orders, err := lock.New(s, "/locks/orders")
 	if err != nil {
 		log.Fatal(err)

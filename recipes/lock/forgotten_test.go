@@ -1,3 +1,5 @@
+// What is logged of a grant that was forgotten, and what a waiter in this process is told of it.
+
 package lock_test
 
 import (

@@ -1,8 +1,12 @@
+// The layouts of other libraries: what a znode is named, that they exclude each other, and that
+// everything works in each; and the simple one, in which whoever creates the znode holds.
+
 package lock_test
 
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -14,32 +18,30 @@ import (
 
 const guidDashed, guidPlain = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`, `[0-9a-f]{32}`
 
-// constructors are those that take a layout.
-var constructors = map[string]func(*session.Session, string, ...lock.Option) (*lock.Lock, error){
-	"New": lock.New, "NewRead": lock.NewRead, "NewWrite": lock.NewWrite,
-}
-
 // written is what a znode looks like, by layout and constructor. What is not here cannot be
 // expressed.
 var written = map[lock.Layout]map[string]string{
 	lock.Troupe: {
-		"New": "^/l/_c_" + guidDashed + `-lock-\d{10}$`, "NewRead": "^/l/_c_" + guidDashed + `-read-\d{10}$`, "NewWrite": "^/l/_c_" + guidDashed + `-write-\d{10}$`,
+		"lock.New": "^/l/_c_" + guidDashed + `-lock-\d{10}$`, "lock.NewRead": "^/l/_c_" + guidDashed + `-read-\d{10}$`, "lock.NewWrite": "^/l/_c_" + guidDashed + `-write-\d{10}$`,
 	},
-	lock.Simple: {"New": "^/l$"},
+	lock.Simple: {"lock.New": "^/l$"},
 	lock.Curator: {
-		"New": "^/l/_c_" + guidDashed + `-lock-\d{10}$`, "NewRead": "^/l/_c_" + guidDashed + `-__READ__\d{10}$`, "NewWrite": "^/l/_c_" + guidDashed + `-__WRIT__\d{10}$`,
+		"lock.New": "^/l/_c_" + guidDashed + `-lock-\d{10}$`, "lock.NewRead": "^/l/_c_" + guidDashed + `-__READ__\d{10}$`, "lock.NewWrite": "^/l/_c_" + guidDashed + `-__WRIT__\d{10}$`,
 	},
 	lock.Kazoo: {
-		"New": "^/l/" + guidPlain + `__lock__\d{10}$`, "NewRead": "^/l/" + guidPlain + `__rlock__\d{10}$`, "NewWrite": "^/l/" + guidPlain + `__lock__\d{10}$`,
+		"lock.New": "^/l/" + guidPlain + `__lock__\d{10}$`, "lock.NewRead": "^/l/" + guidPlain + `__rlock__\d{10}$`, "lock.NewWrite": "^/l/" + guidPlain + `__lock__\d{10}$`,
 	},
-	lock.JavaWriteLock: {"New": `^/l/x--?\d+-\d{10}$`},
-	lock.GoZooKeeper:   {"New": "^/l/_c_" + guidPlain + `-lock-\d{10}$`},
+	lock.JavaWriteLock: {"lock.New": `^/l/x--?\d+-\d{10}$`},
+	lock.GoZooKeeper:   {"lock.New": "^/l/_c_" + guidPlain + `-lock-\d{10}$`},
 }
 
 func TestWhatALayoutWrites(t *testing.T) {
 	t.Parallel()
 	for layout, kinds := range written {
-		for name, construct := range constructors {
+		for name, construct := range all {
+			if name == "lock.NewSemaphore" {
+				continue
+			}
 			t.Run(fmt.Sprint(layout, " ", name), func(t *testing.T) {
 				t.Parallel()
 				inBubble(t, func(w *world) {
@@ -55,57 +57,24 @@ func TestWhatALayoutWrites(t *testing.T) {
 					require.NoError(w, err)
 					g := w.held(l)
 					require.Regexp(w, pattern, g.Path())
+					if read, err := g.Downgrade(w.Context()); name == "lock.NewWrite" {
+						require.NoError(w, err)
+						require.Regexp(w, kinds["lock.NewRead"], read.Path())
+						require.Equal(w, g.Path()[len(g.Path())-10:], read.Path()[len(read.Path())-10:], "the writer's number")
+						_, err = read.Downgrade(w.Context())
+						require.ErrorIs(w, err, session.ErrUnsupported)
+						g = read
+					}
 					require.NoError(w, g.Release(w.Context()))
-					require.Empty(w, ephemerals(w, h))
+					require.Empty(w, w.kept(h).Ephemeral)
 				})
 			})
 		}
 	}
 }
 
-func ephemerals(w *world, h *bubble.Host) []string {
-	info, _ := w.Server.Session(h.Status().SessionID)
-	return info.Ephemeral
-}
-
-// Every pair of layouts for lines excludes each other, whichever is first, and hands over in order.
-func TestLayoutsExcludeEachOther(t *testing.T) {
-	t.Parallel()
-	lines := []lock.Layout{lock.Troupe, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper}
-	for _, one := range lines {
-		for _, other := range lines {
-			t.Run(fmt.Sprint(one, " ", other), func(t *testing.T) {
-				t.Parallel()
-				inBubble(t, func(w *world) {
-					ha, hb := w.Host("a"), w.Host("b")
-					a, b := w.lock(ha, lock.WithLayout(one)), w.lock(hb, lock.WithLayout(other))
-					c := w.lock(ha, lock.WithLayout(one)) // of the same session, in the same layout
-					g := w.held(a)
-					_, err := b.TryLock(w.Context())
-					require.ErrorIs(w, err, lock.ErrHeld)
-					_, err = c.TryLock(w.Context())
-					require.ErrorIs(w, err, lock.ErrHeld)
-					w.queued(b)
-					w.queued(c)
-					line, err := a.Contenders(w.Context())
-					require.NoError(w, err)
-					require.Len(w, line, 3)
-					require.Equal(w, g.Path(), line[0].Path)
-					require.NoError(w, g.Release(w.Context()))
-					second := bubble.Within(w, time.Second, b.Acquired())
-					require.Greater(w, second.Token(), g.Token())
-					bubble.Never(w, c.Acquired(), "two holders")
-					require.NoError(w, b.Release(w.Context()))
-					third := bubble.Within(w, time.Second, c.Acquired())
-					require.Greater(w, third.Token(), second.Token())
-				})
-			})
-		}
-	}
-}
-
-// Whatever the layout: asking, taking, sequencers, observing.
-func TestRevokeAndBreakInEveryLayout(t *testing.T) {
+// Whatever the layout: observing, sequencers, committing, asking, taking.
+func TestEveryLayout(t *testing.T) {
 	t.Parallel()
 	for layout := range written {
 		t.Run(layout.String(), func(t *testing.T) {
@@ -123,9 +92,18 @@ func TestRevokeAndBreakInEveryLayout(t *testing.T) {
 				require.Equal(w, "me", string(seen[0].Data))
 				require.True(w, seen[0].Holding)
 				require.Equal(w, h.Status().SessionID, seen[0].SessionID)
-				line, err := w.lock(admin, lock.WithLayout(layout)).Contenders(w.Context())
+				other := w.lock(admin) // Troupe's
+				if layout == lock.Simple {
+					other = w.lock(admin, lock.WithLayout(layout))
+				}
+				line, err := other.Contenders(w.Context())
 				require.NoError(w, err)
 				require.Equal(w, seen, line)
+				next := w.lock(h, lock.WithLayout(layout)) // of the same session
+				for _, l := range []*lock.Lock{other, next} {
+					_, err = l.TryLock(w.Context())
+					require.ErrorIs(w, err, lock.ErrHeld)
+				}
 				require.Equal(w, g.Path(), g.Sequencer().Path)
 				_, err = g.Commit(w.Context(), session.CreateOp("/done", nil))
 				require.NoError(w, err)
@@ -144,7 +122,83 @@ func TestRevokeAndBreakInEveryLayout(t *testing.T) {
 				require.ErrorIs(w, g.Err(), session.ErrDeleted)
 				_, err = g.Commit(w.Context(), session.CreateOp("/late", nil))
 				require.ErrorIs(w, err, session.ErrLost)
+				after, err := other.TryLock(w.Context())
+				require.NoError(w, err)
+				require.Greater(w, after.Token(), g.Token())
 			})
 		})
 	}
+}
+
+// Others hold such a path by `create -e`, and so do we: whoever creates it excludes all others.
+func TestSimpleExcludesAPlainCreate(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, other := w.Host("a"), w.Host("b")
+		l := w.simple(h, lock.WithData([]byte(`{"brokerid":1}`)))
+		_, err := other.Create(w.Context(), controller, []byte(`{"brokerid":0}`), session.Ephemeral())
+		require.NoError(w, err)
+		_, err = l.TryLock(w.Context())
+		require.ErrorIs(w, err, lock.ErrHeld)
+		line, err := l.Contenders(w.Context())
+		require.NoError(w, err)
+		require.Len(w, line, 1)
+		require.Equal(w, other.Status().SessionID, line[0].SessionID)
+		w.queued(l)
+		bubble.Never(w, l.Acquired(), "two hold")
+		_, err = other.Set(w.Context(), controller, []byte("unlock"), -1) // none of our business
+		require.NoError(w, err)
+		synctest.Wait()
+		bubble.Never(w, l.Acquired(), "two hold")
+		require.NoError(w, other.Delete(w.Context(), controller, -1))
+		g := bubble.Within(w, time.Second, l.Acquired())
+		require.Equal(w, controller, g.Path())
+		_, err = other.Create(w.Context(), controller, nil, session.Ephemeral())
+		require.ErrorIs(w, err, session.ErrNodeExists)
+		data, stat, err := other.Get(w.Context(), controller)
+		require.NoError(w, err)
+		require.Equal(w, `{"brokerid":1}`, string(data), "nothing but what the application says")
+		require.Equal(w, stat.Czxid, g.Token())
+		require.NoError(w, l.Release(w.Context()))
+		_, err = other.Create(w.Context(), controller, nil, session.Ephemeral())
+		require.NoError(w, err)
+	})
+}
+
+// Somebody deletes the holder's znode and takes its place, in the same breath: the holder loses,
+// and its remains harm nobody.
+func TestSimpleIsDisplaced(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, other := w.Host("a"), w.Host("b")
+		l := w.simple(h)
+		g := w.held(l)
+		synctest.Wait()
+		_, err := other.Multi(w.Context(), session.DeleteOp(controller, -1), session.CreateOp(controller, nil, session.Ephemeral()))
+		require.NoError(w, err)
+		bubble.Within(w, time.Second, g.Done())
+		require.ErrorIs(w, g.Err(), session.ErrDeleted)
+		require.ErrorIs(w, g.Release(w.Context()), session.ErrLost)
+		require.NoError(w, l.Close(w.Context()))
+		stat, exists, err := other.Exists(w.Context(), controller)
+		require.NoError(w, err)
+		require.True(w, exists)
+		require.Equal(w, other.Status().SessionID, stat.EphemeralOwner)
+	})
+}
+
+// Under a parent that is gone in the meantime, in a namespace that is not there yet: what is
+// missing is made.
+func TestSimpleMakesWhatIsAboveIt(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a", session.WithNamespace("/app"))
+		l, err := lock.New(h.Session, "/hbase/master", lock.WithLayout(lock.Simple))
+		require.NoError(w, err)
+		g := w.held(l)
+		require.Equal(w, "/app/hbase/master", g.Sequencer().Path)
+		require.NoError(w, g.Release(w.Context()))
+		require.NoError(w, h.DeleteAll(w.Context(), "/hbase"))
+		require.NoError(w, w.held(l).Release(w.Context()))
+	})
 }

@@ -1,3 +1,7 @@
+// An exclusive lock's life: taking, trying, standing, giving up, and the ends that are no loss;
+// that a grant does not wait for its first read, and what is refused. What is lost, and when, is in
+// test/losses.
+
 package lock_test
 
 import (
@@ -16,6 +20,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
+// What is done is done, whatever has become of the context that it was to be done in.
 func TestLockAndRelease(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -29,7 +34,6 @@ func TestLockAndRelease(t *testing.T) {
 		require.False(w, first.Valid())
 		require.ErrorIs(w, context.Cause(first.Context()), session.ErrReleased)
 		require.Zero(w, w.nodes())
-		require.NoError(w, first.Release(w.Context()), "it is idempotent")
 
 		second := w.held(l)
 		require.Greater(w, second.Token(), first.Token())
@@ -38,6 +42,10 @@ func TestLockAndRelease(t *testing.T) {
 		require.ErrorIs(w, second.Err(), session.ErrLost)
 		require.ErrorIs(w, l.Err(), session.ErrClosed)
 		require.Zero(w, w.nodes())
+		for range 50 {
+			require.NoError(w, first.Release(w.ended()), "it is idempotent")
+			require.NoError(w, l.Close(w.ended()))
+		}
 	})
 }
 
@@ -63,45 +71,33 @@ func TestTheStandingIntentStandsAgainAfterEachRelease(t *testing.T) {
 	})
 }
 
-// B17, B19, B30: the verdict of a try comes from ZooKeeper's order, at once.
-func TestB17_B19_TryLock(t *testing.T) {
+// B17, B19: the verdict of a try comes from ZooKeeper's order, at once; a context bounds the wait.
+// Neither leaves anything, and no grant comes of it later.
+func TestB17_B19_ATryAndABoundedWaitLeaveNothing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		a, b := w.lock(w.Host("a")), w.lock(w.Host("b"))
 		g, err := a.TryLock(w.Context())
 		require.NoError(w, err)
 		began := time.Now()
-		_, err = a.TryLock(w.Context())
-		require.ErrorIs(w, err, lock.ErrHeld)
-		_, err = b.TryLock(w.Context())
-		require.ErrorIs(w, err, lock.ErrHeld)
+		for _, l := range []*lock.Lock{a, b} {
+			_, err = l.TryLock(w.Context())
+			require.ErrorIs(w, err, lock.ErrHeld)
+		}
 		require.Zero(w, time.Since(began))
-		synctest.Wait()
-		require.Equal(w, 1, w.nodes(), "a refused try leaves nothing")
-		require.NoError(w, g.Release(w.Context()))
-		g, err = b.TryLock(w.Context())
-		require.NoError(w, err)
-		require.NoError(w, g.Release(w.Context()))
-	})
-}
-
-// B19: a context bounds the wait, and no grant comes of it later.
-func TestB19_AContextBoundsTheWait(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		a, b := w.lock(w.Host("a")), w.lock(w.Host("b"))
-		g := w.held(a)
 		ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
 		defer cancel()
-		began := time.Now()
-		_, err := b.Lock(ctx)
+		_, err = b.Lock(ctx)
 		require.ErrorIs(w, err, context.DeadlineExceeded)
 		require.Equal(w, 3*time.Second, time.Since(began))
 		synctest.Wait()
-		require.Equal(w, 1, w.nodes(), "the place is given up")
+		require.Equal(w, 1, w.nodes())
 		require.NoError(w, g.Release(w.Context()))
 		synctest.Wait()
 		require.Zero(w, w.nodes())
+		g, err = b.TryLock(w.Context())
+		require.NoError(w, err)
+		require.NoError(w, g.Release(w.Context()))
 	})
 }
 
@@ -111,16 +107,16 @@ func TestB26_ManyGoroutinesOneZnode(t *testing.T) {
 	inBubble(t, func(w *world) {
 		l := w.lock(w.Host("a"))
 		var wg sync.WaitGroup
-		inside, most := 0, 0
+		holders, most := 0, 0
 		for range 1000 {
 			wg.Go(func() {
 				err := l.Do(w.Context(), func(context.Context, *lock.Grant) error {
-					inside++ // safe: that is the point
+					holders++ // safe: that is the point
 					most = max(most, w.nodes())
-					if inside != 1 {
-						return errors.New("two inside")
+					if holders != 1 {
+						return errors.New("two hold")
 					}
-					inside--
+					holders--
 					return nil
 				})
 				if err != nil {
@@ -135,71 +131,85 @@ func TestB26_ManyGoroutinesOneZnode(t *testing.T) {
 	})
 }
 
-func TestDo(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		l := w.lock(h)
-		boom := errors.New("boom")
-		err := l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
-			require.NoError(w, ctx.Err())
-			_, err := l.Lock(ctx)
-			require.ErrorIs(w, err, lock.ErrDeadlock)
-			_, err = w.lock(h).TryLock(g.Context())
-			require.ErrorIs(w, err, lock.ErrDeadlock)
-			return boom
-		})
-		require.ErrorIs(w, err, boom)
-		require.Zero(w, w.nodes())
-
-		require.NoError(w, l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
-			return g.Release(ctx) // whose end this very call is
-		}))
-		require.Zero(w, w.nodes())
-
-		require.PanicsWithValue(w, "f's own", func() {
-			_ = l.Do(w.Context(), func(context.Context, *lock.Grant) error { panic("f's own") })
-		})
-		require.Zero(w, w.nodes(), "a panic of the function releases too")
-
-		err = l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
-			require.NoError(w, h.Delete(w.Context(), g.Path(), -1)) // not in ctx, which ends by it, maybe before the answer
-			bubble.Within(w, time.Second, ctx.Done())
-			require.ErrorIs(w, context.Cause(ctx), session.ErrDeleted)
-			return nil
-		})
-		require.ErrorIs(w, err, session.ErrLost)
-	})
+// granted is what Do hands to the function, of a lock or of several.
+type granted interface {
+	Context() context.Context
+	Path() string
+	Release(ctx context.Context) error
 }
 
-func TestStandingAndContenders(t *testing.T) {
+func TestDo(t *testing.T) {
+	t.Parallel()
+	for _, multi := range []bool{false, true} {
+		inBubble(t, func(w *world) {
+			h := w.Host("a")
+			m, locks := w.multi(h, path, path+"/m")
+			l := locks[0]
+			do := func(ctx context.Context, f func(context.Context, granted) error) error {
+				if multi {
+					return m.Do(ctx, func(ctx context.Context, g *lock.MultiGrant) error { return f(ctx, g) })
+				}
+				return l.Do(ctx, func(ctx context.Context, g *lock.Grant) error { return f(ctx, g) })
+			}
+			boom := errors.New("boom")
+			later := w.Context()
+			err := do(w.Context(), func(ctx context.Context, g granted) error {
+				require.NoError(w, ctx.Err())
+				_, err := l.Lock(ctx)
+				require.ErrorIs(w, err, lock.ErrDeadlock)
+				_, err = w.lock(w.Host("b")).TryLock(g.Context())
+				require.ErrorIs(w, err, lock.ErrDeadlock, "through another session too")
+				overlapping, _ := w.multi(h, "/m/0", path)
+				_, err = overlapping.Lock(ctx)
+				require.ErrorIs(w, err, lock.ErrDeadlock)
+				require.NotContains(w, w.Server.Dump(), "/m/0", "refused before anything is asked for")
+				later = context.WithoutCancel(ctx)
+				return boom
+			})
+			require.ErrorIs(w, err, boom)
+			require.Zero(w, w.nodes())
+
+			require.NoError(w, do(later, func(ctx context.Context, g granted) error { // a deadlock is about grants that stand
+				return g.Release(ctx) // whose end this very call is
+			}))
+			require.Zero(w, w.nodes())
+
+			require.PanicsWithValue(w, "f's own", func() {
+				_ = do(w.Context(), func(context.Context, granted) error { panic("f's own") })
+			})
+			require.Zero(w, w.nodes(), "a panic of the function releases too")
+
+			err = do(w.Context(), func(ctx context.Context, g granted) error {
+				require.NoError(w, h.Delete(w.Context(), g.Path(), -1)) // not in ctx, which ends by it, maybe before the answer
+				bubble.Within(w, time.Second, ctx.Done())
+				require.ErrorIs(w, context.Cause(ctx), session.ErrDeleted)
+				return nil
+			})
+			require.ErrorIs(w, err, session.ErrLost)
+			require.Zero(w, w.nodes())
+		})
+	}
+}
+
+// Where it stands is told as it changes, and who stands there: see TestEveryLayout.
+func TestStanding(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		a, b := w.lock(w.Host("a"), lock.WithData([]byte("I am a"))), w.lock(w.Host("b"))
+		a, b := w.lock(w.Host("a")), w.lock(w.Host("b"))
 		places := b.Standing(w.Context())
 		require.Equal(w, lock.Standing{}, bubble.Within(w, time.Second, places))
-		lines := b.Observe(w.Context())
-		require.Empty(w, bubble.Within(w, time.Second, lines))
 		g := w.held(a)
 		w.queued(b)
 		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, bubble.Within(w, time.Second, places))
-		line, err := b.Contenders(w.Context())
-		require.NoError(w, err)
-		require.Len(w, line, 2)
-		require.Equal(w, g.Path(), line[0].Path)
-		require.Equal(w, g.Token(), line[0].Token)
-		require.Equal(w, "I am a", string(line[0].Data))
-		require.True(w, line[0].Holding)
-		require.False(w, line[1].Holding)
-		require.Equal(w, line, bubble.Within(w, time.Second, lines))
-		require.NoError(w, g.Release(w.Context()))
-		won := bubble.Within(w, time.Second, b.Acquired())
-		synctest.Wait()
+		a.Crash("a bug")
+		bubble.Within(w, time.Second, g.Done())
+		bubble.Within(w, time.Second, b.Acquired())
+		time.Sleep(time.Minute)
+		require.Equal(w, lock.Standing{}, bubble.Now(w, a.Standing(w.Context())))
 		require.Equal(w, lock.Standing{Phase: lock.Held}, bubble.Within(w, time.Second, places))
-		require.NoError(w, won.Release(w.Context()))
 		require.NoError(w, b.Close(w.Context()))
-		bubble.Closes(w, lines)
 		bubble.Closes(w, places)
+		require.Zero(w, w.nodes())
 	})
 }
 
@@ -209,10 +219,8 @@ func TestB18_AClosedSessionIsAnErrorAndNeverAHang(t *testing.T) {
 	inBubble(t, func(w *world) {
 		h := w.Host("a")
 		l := w.lock(h)
-		waiting := make(chan error)
-		blocker := w.lock(w.Host("b"))
-		w.held(blocker)
-		go func() { _, err := l.Lock(context.Background()); waiting <- err }()
+		w.held(w.lock(w.Host("b")))
+		waiting := bubble.Begin(func() error { _, err := l.Lock(context.Background()); return err })
 		synctest.Wait()
 		require.NoError(w, h.Close(w.Context()))
 		require.ErrorIs(w, bubble.Within(w, time.Second, waiting), session.ErrClosed)
@@ -229,71 +237,176 @@ func TestB18_AClosedSessionIsAnErrorAndNeverAHang(t *testing.T) {
 	})
 }
 
-// B19 of the herd, invariant I8: one release wakes one waiter, whatever the length of the line.
-func TestAReleaseWakesOneWaiter(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		head := w.lock(w.Host("head"))
-		g := w.held(head)
-		hosts := []*bubble.Host{w.Host("a"), w.Host("b"), w.Host("c")}
-		var line []*lock.Lock
-		for i := range 100 {
-			l := w.lock(hosts[i%len(hosts)])
-			l.Acquire()
-			line = append(line, l)
-			synctest.Wait()
-		}
-		w.Server.ClearJournal()
-		require.NoError(w, g.Release(w.Context()))
-		bubble.Within(w, time.Second, line[0].Acquired())
-		synctest.Wait()
-		requests, events := w.traffic()
-		require.LessOrEqual(w, requests, 2, "the deletion, and a listing at most")
-		require.LessOrEqual(w, events, 2, "the releaser's own watch and its successor's")
-	})
-}
-
-// The uncontended cycle costs four requests.
-func TestAnUncontendedCycleIsFourRequestsAtMost(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		l := w.lock(w.Host("a"))
-		require.NoError(w, w.held(l).Release(w.Context()))
-		synctest.Wait()
-		w.Server.ClearJournal()
-		require.NoError(w, w.held(l).Release(w.Context()))
-		synctest.Wait()
-		var ops []string
-		for _, r := range w.Server.Journal() {
-			if r.Op != zktest.OpPing && r.Op != zktest.OpSync {
-				ops = append(ops, r.Op.String())
-			}
-		}
-		require.Equal(w, []string{"create2", "getChildren2"}, ops[:2])
-		if len(ops) == 3 { // released before the read was sent
-			require.Equal(w, "delete", ops[2])
-			return
-		}
-		require.ElementsMatch(w, []string{"getData", "delete"}, ops[2:], "in whatever order")
-	})
-}
-
 // B38: a grant that ends before it is received is withdrawn.
 func TestB38_AGrantThatEndsUnreceivedIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		ha := w.Host("a")
-		a := w.lock(ha)
-		a.Acquire()
-		synctest.Wait() // it is on offer
+		a := w.queued(w.lock(ha)) // it is on offer
 		w.Server.Expire(ha.Status().SessionID)
 		time.Sleep(10 * time.Second)
 		g := bubble.Within(w, time.Second, a.Acquired())
 		require.NoError(w, g.Err())
 		require.Equal(w, ha.Status().SessionID, g.Sequencer().SessionID)
 		require.NoError(w, a.Release(w.Context()))
-		w.queued(a)
-		require.NoError(w, a.Release(w.Context()))
+		require.NoError(w, w.queued(a).Release(w.Context()))
 		bubble.Never(w, a.Acquired(), "a released grant on offer")
 	})
+}
+
+// B03: a caller who gives up while the answer is being looked for leaves nothing.
+func TestB03_ACallerWhoGivesUpLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for k, met := 1, true; met; k++ {
+		inBubble(t, func(w *world) {
+			ha := w.Host("a")
+			a, b := w.lock(ha), w.lock(w.Host("b"))
+			reached := w.Kth(ha.Session, k, zktest.CutAfter)
+			ctx, cancel := context.WithCancel(w.Context())
+			done := bubble.Begin(func() error { _, err := a.Lock(ctx); return err })
+			synctest.Wait()
+			cancel()
+			if err := bubble.Within(w, time.Minute, done); err == nil {
+				require.NoError(w, a.Close(w.Context()))
+			} else {
+				require.ErrorIs(w, err, context.Canceled)
+			}
+			require.NoError(w, w.held(b).Release(w.Context()))
+			time.Sleep(time.Second)
+			require.Zero(w, w.nodes(), "k=%d", k)
+			met = reached()
+		})
+	}
+}
+
+// B23: a predecessor that goes between the listing and the watch is no lost wake-up.
+func TestB23_APredecessorThatGoesBetweenListingAndWatch(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		hb := w.Host("b")
+		g, b := w.held(w.lock(w.Host("a"))), w.lock(hb)
+		remove := w.slowly(hb)
+		w.queued(b)
+		require.NoError(w, g.Release(w.Context()))
+		remove()
+		bubble.Within(w, 5*time.Second, b.Acquired())
+	})
+}
+
+// A waiter that gives up takes the watch of whoever stood before it back: that one may hold for
+// weeks.
+func TestAWaiterThatGaveUpLeavesNoWatch(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]lock.Option{"line": nil, "simple": {lock.WithLayout(lock.Simple)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				h := w.Host("waiter")
+				g, l := w.held(w.lock(w.Host("holder"), opts...)), w.lock(h, opts...)
+				wait := func(ctx context.Context) <-chan error {
+					return bubble.Begin(func() error {
+						mine, err := l.Lock(ctx)
+						if err == nil {
+							err = mine.Release(ctx)
+						}
+						return err
+					})
+				}
+				for range 3 {
+					ctx, cancel := context.WithCancel(w.Context())
+					refused := wait(ctx)
+					require.NotZero(w, w.kept(h).Watches)
+					cancel()
+					require.ErrorIs(w, bubble.Within(w, time.Second, refused), context.Canceled)
+					require.Zero(w, w.kept(h).Watches)
+				}
+				waits := wait(w.Context())
+				synctest.Wait()
+				require.NoError(w, g.Release(w.Context()))
+				require.NoError(w, bubble.Within(w, time.Second, waits))
+				require.Zero(w, w.kept(h).Watches)
+			})
+		})
+	}
+}
+
+// slowly lets a host's reads take a second.
+func (w *world) slowly(h *bubble.Host) (remove func()) {
+	id := h.Status().SessionID
+	return w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.SessionID == id && r.Op == zktest.OpGetData {
+			return zktest.Delay(time.Second)
+		}
+		return zktest.Pass
+	})
+}
+
+func TestAGrantDoesNotWaitForItsFirstRead(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, rival := w.Host("a"), w.Host("b")
+		w.Cleanup(w.slowly(h))
+		l := w.lock(h)
+		for range 3 {
+			began := time.Now()
+			g := w.held(l)
+			require.Zero(w, time.Since(began))
+			stat, exists, err := rival.Exists(w.Context(), g.Path())
+			require.NoError(w, err)
+			require.True(w, exists)
+			require.Equal(w, stat.Czxid, g.Token(), "the token is the Czxid")
+			require.Equal(w, h.Status().SessionID, stat.EphemeralOwner)
+			time.Sleep(500 * time.Millisecond)
+			require.NoError(w, g.Release(w.Context()))
+			require.LessOrEqual(w, time.Since(began), time.Second, "nor does the release, but for the server, which answers in order")
+		}
+		synctest.Wait()
+		require.Zero(w, w.nodes())
+	})
+}
+
+// Nobody would tell when such a znode goes, so nothing is held by it for longer than that takes to
+// find out.
+func TestAGrantThatCannotBeReadEnds(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		require.NoError(w, w.Host("b").EnsurePath(w.Context(), path))
+		h := w.Host("a", session.WithACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
+		g := w.held(w.lock(h))
+		bubble.Within(w, time.Second, g.Done())
+		require.ErrorIs(w, g.Err(), session.ErrLost)
+		require.ErrorIs(w, g.Err(), session.ErrNoAuth)
+		require.ErrorIs(w, g.Release(w.Context()), session.ErrNoAuth)
+
+		standing := w.lock(h)
+		standing.Acquire()
+		bubble.Within(w, time.Second, standing.Done())
+		require.ErrorIs(w, standing.Err(), session.ErrNoAuth, "the next one would be no better")
+		synctest.Wait()
+		require.Zero(w, w.nodes())
+	})
+}
+
+// What may not be made is an error, to the caller and to the standing intent, and not a wait.
+func TestAPersistentRefusalIsReported(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]string{"the place": path, "the record of who holds": path + "/held"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				h := w.Host("a")
+				_, err := h.Create(w.Context(), refused, []byte("1"), session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
+				require.NoError(w, err)
+				_, err = w.delayed(h).Lock(w.Context())
+				require.ErrorIs(w, err, session.ErrNoAuth)
+				var oe *session.OpError
+				require.ErrorAs(w, err, &oe)
+				require.Equal(w, path, oe.Path)
+				standing := w.queued(w.delayed(h))
+				bubble.Within(w, time.Minute, standing.Done())
+				require.ErrorIs(w, standing.Err(), session.ErrNoAuth)
+				require.Zero(w, w.nodes())
+			})
+		})
+	}
 }

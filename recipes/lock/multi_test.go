@@ -1,8 +1,10 @@
+// Several locks as one: the order in which they are taken, all or none, and what the loss of one
+// does to the others.
+
 package lock_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,48 +17,21 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-func (w *world) at(h *bubble.Host, path string) *lock.Lock {
-	w.Helper()
-	l, err := lock.New(h.Session, path)
-	require.NoError(w, err)
-	return l
-}
-
-// multi makes locks on paths, and one of them all.
-func (w *world) multi(h *bubble.Host, paths ...string) (*lock.Multi, []*lock.Lock) {
-	w.Helper()
-	var locks []*lock.Lock
-	for _, path := range paths {
-		locks = append(locks, w.at(h, path))
-	}
-	m, err := lock.NewMulti(locks...)
-	require.NoError(w, err)
-	return m, locks
-}
-
-// standing counts all contenders in the tree.
-func (w *world) standing() int {
-	n := 0
-	for line := range strings.Lines(w.Server.Dump()) {
-		if strings.HasPrefix(line, "/m/") && strings.Contains(line, "/_c_") {
-			n++
-		}
-	}
-	return n
-}
-
+// The order is the canonical one of the whole paths, whatever order the caller names.
 func TestMultiTakesAllInOneOrder(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		m, locks := w.multi(h, "/m/c", "/m/a", "/m/b")
+		a, b := w.Host("a"), w.Host("b", session.WithNamespace("/m"))
+		locks := []*lock.Lock{w.at(b, "/b"), w.at(a, "/m/c"), w.at(a, "/m/a")}
+		m, err := lock.NewMulti(locks...)
+		require.NoError(w, err)
 		g, err := m.Lock(w.Context())
 		require.NoError(w, err)
 		require.True(w, g.Valid())
 		require.Len(w, g.Grants(), 3)
 		var last int64
 		for i, part := range g.Grants() {
-			require.Contains(w, part.Path(), []string{"/m/a/", "/m/b/", "/m/c/"}[i])
+			require.True(w, strings.HasPrefix(part.Sequencer().Path, []string{"/m/a/", "/m/b/", "/m/c/"}[i]))
 			require.Greater(w, part.Token(), last, "taken in this order")
 			last = part.Token()
 			require.True(w, part.Valid())
@@ -64,7 +39,7 @@ func TestMultiTakesAllInOneOrder(t *testing.T) {
 		require.Equal(w, g.Grants()[0].Path(), g.Path())
 		require.Equal(w, g.Grants()[0].Token(), g.Token())
 		_, err = g.Commit(w.Context(), session.CreateOp("/done", nil))
-		require.NoError(w, err)
+		require.ErrorIs(w, err, session.ErrUnsupported, "two sessions")
 		for _, l := range locks {
 			_, err := l.TryLock(w.Context())
 			require.ErrorIs(w, err, lock.ErrHeld)
@@ -78,32 +53,6 @@ func TestMultiTakesAllInOneOrder(t *testing.T) {
 			require.ErrorIs(w, part.Err(), session.ErrReleased)
 		}
 		require.NoError(w, g.Release(w.Context()), "it is idempotent")
-	})
-}
-
-// The order of acquisition is the canonical one on the wire, whatever order the caller names.
-func TestMultiAsksInCanonicalOrder(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		a, b := w.Host("a"), w.Host("b", session.WithNamespace("/m"))
-		inNamespace := w.at(b, "/b")
-		m, err := lock.NewMulti(inNamespace, w.at(a, "/m/c"), w.at(a, "/m/a"))
-		require.NoError(w, err)
-		w.Server.ClearJournal()
-		g, err := m.Lock(w.Context())
-		require.NoError(w, err)
-		var lines []string
-		for _, r := range w.Server.Journal() {
-			if strings.HasPrefix(r.Op.String(), "create") && strings.Contains(r.Path, "lock-") {
-				if line := r.Path[:len("/m/a")]; len(lines) == 0 || lines[len(lines)-1] != line {
-					lines = append(lines, line)
-				}
-			}
-		}
-		require.Equal(w, []string{"/m/a", "/m/b", "/m/c"}, lines)
-		_, err = g.Commit(w.Context(), session.CreateOp("/done", nil))
-		require.ErrorIs(w, err, session.ErrUnsupported, "two sessions")
-		require.NoError(w, g.Release(w.Context()))
 	})
 }
 
@@ -145,49 +94,12 @@ func TestMultiIsAllOrNone(t *testing.T) {
 	})
 }
 
-func TestMultiDo(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		m, locks := w.multi(h, "/m/a", "/m/b")
-		boom := errors.New("boom")
-		err := m.Do(w.Context(), func(ctx context.Context, g *lock.MultiGrant) error {
-			require.NoError(w, ctx.Err())
-			for _, l := range locks {
-				_, err := l.Lock(ctx)
-				require.ErrorIs(w, err, lock.ErrDeadlock)
-				_, err = l.TryLock(g.Context())
-				require.ErrorIs(w, err, lock.ErrDeadlock)
-			}
-			overlapping, _ := w.multi(h, "/m/0", "/m/b")
-			_, err := overlapping.Lock(ctx)
-			require.ErrorIs(w, err, lock.ErrDeadlock)
-			require.NotContains(w, w.Server.Dump(), "/m/0", "refused before anything is asked for")
-			return boom
-		})
-		require.ErrorIs(w, err, boom)
-		require.Zero(w, w.standing())
-
-		require.NoError(w, m.Do(w.Context(), func(ctx context.Context, g *lock.MultiGrant) error { return g.Release(ctx) }))
-		require.PanicsWithValue(w, "f's own", func() {
-			_ = m.Do(w.Context(), func(context.Context, *lock.MultiGrant) error { panic("f's own") })
-		})
-		require.Zero(w, w.standing(), "a panic of the function releases too")
-		err = m.Do(w.Context(), func(ctx context.Context, g *lock.MultiGrant) error {
-			require.NoError(w, h.Delete(w.Context(), g.Grants()[1].Path(), -1))
-			bubble.Within(w, time.Second, ctx.Done())
-			require.ErrorIs(w, context.Cause(ctx), session.ErrDeleted)
-			return nil
-		})
-		require.ErrorIs(w, err, session.ErrLost)
-		require.ErrorContains(w, m.Do(w.Context(), nil), "f: nil")
-	})
-}
-
 func TestMultiRefusesBadInput(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h, inside := w.Host("a"), w.Host("b", session.WithNamespace("/m"))
+		h, below := w.Host("a"), w.Host("b", session.WithNamespace("/m"))
+		m, _ := w.multi(h, "/other")
+		require.ErrorContains(w, m.Do(w.Context(), nil), "f: nil")
 		_, err := lock.NewMulti()
 		require.ErrorContains(w, err, "locks")
 		_, err = lock.NewMulti(w.at(h, "/m/a"), nil)
@@ -195,9 +107,9 @@ func TestMultiRefusesBadInput(t *testing.T) {
 		a := w.at(h, "/m/a")
 		_, err = lock.NewMulti(a, w.at(h, "/m/b"), a)
 		require.ErrorContains(w, err, "locks[2]: same path as locks[0]")
-		_, err = lock.NewMulti(a, w.at(inside, "/a"))
+		_, err = lock.NewMulti(a, w.at(below, "/a"))
 		require.ErrorContains(w, err, "locks[1]: same path as locks[0]", "with the namespace")
-		_, err = lock.NewMulti(w.at(h, "/a"), w.at(inside, "/a"))
+		_, err = lock.NewMulti(w.at(h, "/a"), w.at(below, "/a"))
 		require.NoError(w, err)
 		require.NotContains(w, w.Server.Dump(), "/m/")
 	})
@@ -253,6 +165,62 @@ func TestMultiOfEveryKind(t *testing.T) {
 		require.ErrorIs(w, g.Err(), session.ErrReleased, "a part that is exchanged ends the whole")
 		synctest.Wait()
 		require.True(w, read.Valid())
-		require.Equal(w, []string{read.Path()}, ephemerals(w, hb))
+		require.Equal(w, []string{read.Path()}, w.kept(hb).Ephemeral)
+	})
+}
+
+// The loss of one ends the whole, and the others are given up by themselves. How one is lost: see
+// test/losses.
+func TestLossOfOneEndsTheMulti(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		m, err := lock.NewMulti(w.at(h, "/m/c"), w.at(w.Host("b"), "/m/b"), w.at(h, "/m/a"))
+		require.NoError(w, err)
+		g, err := m.Lock(w.Context())
+		require.NoError(w, err)
+		require.NoError(w, h.Delete(w.Context(), g.Grants()[1].Path(), -1))
+		bubble.Within(w, time.Second, g.Done())
+		synctest.Wait()
+		for i, cause := range []error{session.ErrReleased, session.ErrDeleted, session.ErrReleased} {
+			require.ErrorIs(w, g.Grants()[i].Err(), cause)
+		}
+		require.ErrorIs(w, g.Err(), session.ErrDeleted)
+		require.ErrorIs(w, context.Cause(g.Context()), session.ErrDeleted)
+		require.ErrorIs(w, g.Release(w.Context()), session.ErrDeleted)
+		require.Zero(w, w.standing(), "the others are given up")
+	})
+}
+
+// A part lost while it waits for the next is taken again, and the caller waits on.
+func TestMultiTakesALostPartAgain(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha, hb, hc := w.Host("a"), w.Host("b"), w.Host("c")
+		m, err := lock.NewMulti(w.at(ha, "/m/a"), w.at(hc, "/m/b"), w.at(ha, "/m/c"))
+		require.NoError(w, err)
+		held := w.held(w.at(hb, "/m/c"))
+		got := make(chan *lock.MultiGrant, 1)
+		go func() {
+			g, err := m.Lock(w.Context())
+			if err != nil {
+				w.Error(err)
+			}
+			got <- g
+		}()
+		synctest.Wait()
+		require.Equal(w, 4, w.standing())
+		before := w.Server.Dump()
+		w.Server.Expire(hc.Status().SessionID)
+		time.Sleep(10 * time.Second)
+		require.Equal(w, 4, w.standing(), "in line again")
+		require.NotEqual(w, before, w.Server.Dump())
+		require.NoError(w, held.Release(w.Context()))
+		g := bubble.Within(w, time.Minute, got)
+		require.True(w, g.Valid())
+		require.Greater(w, g.Grants()[1].Token(), held.Token(), "taken anew")
+		require.Less(w, g.Grants()[0].Token(), g.Grants()[1].Token(), "kept from before")
+		require.NoError(w, g.Release(w.Context()))
+		require.Zero(w, w.standing())
 	})
 }

@@ -1,3 +1,5 @@
+// Revoke and Break, for each kind and wherever the one who asks is connected.
+
 package lock_test
 
 import (
@@ -9,148 +11,126 @@ import (
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
-// B76: a revocation is seen whenever it was written, also after a release and a new grant.
+// B76: a revocation is told once, whatever the kind, also when it was written before the grant or
+// after a release. It is written in front of the znode's data, where the mark of a semaphore's
+// holder stays.
 func TestB76_Revoke(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		admin := w.Host("admin").Session
-		a, b := w.lock(w.Host("a"), lock.WithData([]byte("a's data"))), w.lock(w.Host("b"))
-		for range 3 {
-			g := w.held(a)
-			bubble.Never(w, g.Revoked(), "not asked yet")
-			require.NoError(w, lock.Revoke(w.Context(), admin, g.Path()))
-			bubble.Within(w, time.Second, g.Revoked())
-			require.True(w, g.Valid(), "it is a request")
-			data, stat, err := admin.Get(w.Context(), g.Path())
-			require.NoError(w, err)
-			require.Equal(w, "unlock\na's data", string(data))
-			require.NoError(w, lock.Revoke(w.Context(), admin, g.Path()))
-			_, again, err := admin.Get(w.Context(), g.Path())
-			require.NoError(w, err)
-			require.Equal(w, stat.Version, again.Version, "it is asked once")
-			require.NoError(w, g.Release(w.Context()))
-		}
-		g := w.held(a)
-		w.queued(b)
-		line, err := b.Contenders(w.Context())
-		require.NoError(w, err)
-		require.NoError(w, lock.Revoke(w.Context(), admin, line[1].Path))
-		require.NoError(w, g.Release(w.Context()))
-		won := bubble.Within(w, time.Second, b.Acquired())
-		bubble.Within(w, time.Second, won.Revoked())
-		require.ErrorIs(w, lock.Revoke(w.Context(), admin, g.Path()), session.ErrNoNode)
-	})
-}
-
-func TestBreak(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		admin := w.Host("admin").Session
-		a := w.lock(w.Host("a"))
-		deaf := w.held(a)
-		began := time.Now()
-		require.NoError(w, lock.Break(w.Context(), admin, deaf.Path(), 5*time.Second))
-		require.Equal(w, 5*time.Second, time.Since(began))
-		bubble.Within(w, time.Second, deaf.Done())
-		require.ErrorIs(w, deaf.Err(), session.ErrDeleted)
-
-		polite, released := w.held(a), make(chan error, 1)
-		go func() {
-			select {
-			case <-polite.Revoked():
-			case <-time.After(time.Minute):
-				w.Error("it is never told")
-			}
-			time.Sleep(time.Second)
-			released <- polite.Release(w.Context())
-		}()
-		began = time.Now()
-		require.NoError(w, lock.Break(w.Context(), admin, polite.Path(), 5*time.Second))
-		require.Equal(w, time.Second, time.Since(began))
-		require.NoError(w, lock.Break(w.Context(), admin, polite.Path(), 5*time.Second), "gone is no error")
-		require.NoError(w, bubble.Within(w, time.Second, released)) // who breaks may know of the end before the holder does
-	})
-}
-
-// side is one who stands in a line, and one who is in his way.
-type side struct {
-	own, rival func(w *world, h *bubble.Host) *lock.Lock
-}
-
-// sides are the kinds.
-var sides = map[string]side{
-	"exclusive": {func(w *world, h *bubble.Host) *lock.Lock { return w.lock(h) }, func(w *world, h *bubble.Host) *lock.Lock { return w.lock(h) }},
-	"read":      {func(w *world, h *bubble.Host) *lock.Lock { return w.reader(h) }, func(w *world, h *bubble.Host) *lock.Lock { return w.writer(h) }},
-	"write":     {func(w *world, h *bubble.Host) *lock.Lock { return w.writer(h) }, func(w *world, h *bubble.Host) *lock.Lock { return w.reader(h) }},
-	"lease": {
-		func(w *world, h *bubble.Host) *lock.Lock { return w.semaphore(h, 3, lock.WithWeight(2)) },
-		func(w *world, h *bubble.Host) *lock.Lock { return w.semaphore(h, 3, lock.WithWeight(3)) },
-	},
-}
-
-func eachSide(t *testing.T, test func(t *testing.T, s side)) {
-	t.Helper()
-	t.Parallel()
-	for name, s := range sides {
+	data := lock.WithData([]byte("mine"))
+	for name, kind := range map[string]struct {
+		one, rival builder
+		data       string // of a holder that is asked
+	}{
+		"exclusive": {(*world).lock, (*world).lock, "unlock\nmine"},
+		"read":      {(*world).reader, (*world).writer, "unlock\nmine"},
+		"write":     {(*world).writer, (*world).reader, "unlock\nmine"},
+		"lease":     {permits(2), permits(3), "unlock\nheld\nmine"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, s)
+			inBubble(t, func(w *world) {
+				admin := w.Host("admin").Session
+				a, b := kind.one(w, w.Host("a"), data), kind.rival(w, w.Host("b"))
+				for range 3 {
+					g := w.held(b)
+					w.queued(a)
+					line, err := b.Contenders(w.Context())
+					require.NoError(w, err)
+					require.NoError(w, lock.Revoke(w.Context(), admin, line[1].Path), "before the grant")
+					require.NoError(w, g.Release(w.Context()))
+					won := bubble.Within(w, time.Second, a.Acquired())
+					require.Equal(w, line[1].Path, won.Path())
+					bubble.Within(w, time.Second, won.Revoked())
+					require.NoError(w, a.Release(w.Context()))
+					require.ErrorIs(w, lock.Revoke(w.Context(), admin, won.Path()), session.ErrNoNode)
+
+					again := w.held(a)
+					bubble.Never(w, again.Revoked(), "nobody asked this one")
+					require.NoError(w, lock.Revoke(w.Context(), admin, again.Path()))
+					bubble.Within(w, time.Second, again.Revoked())
+					require.True(w, again.Valid(), "it is a request")
+					data, stat, err := admin.Get(w.Context(), again.Path())
+					require.NoError(w, err)
+					require.Equal(w, kind.data, string(data))
+					require.NoError(w, lock.Revoke(w.Context(), admin, again.Path()))
+					after, _, err := admin.Exists(w.Context(), again.Path())
+					require.NoError(w, err)
+					require.Equal(w, stat.Version, after.Version, "it is asked once")
+					began := time.Now()
+					require.NoError(w, lock.Break(w.Context(), admin, again.Path(), 2*time.Second))
+					require.Equal(w, 2*time.Second, time.Since(began))
+					bubble.Within(w, time.Second, again.Done())
+					require.ErrorIs(w, again.Err(), session.ErrDeleted)
+				}
+			})
 		})
 	}
 }
 
-// Revocation is the same for every kind: it is told once, also when it was written before the grant
-// or after a release.
-func TestRevocationOfEachKind(t *testing.T) {
-	eachSide(t, func(t *testing.T, s side) {
-		inBubble(t, func(w *world) {
-			admin := w.Host("admin").Session
-			a, b := s.own(w, w.Host("a")), s.rival(w, w.Host("b"))
-			for range 3 {
-				g := w.held(b)
-				w.queued(a)
-				line, err := b.Contenders(w.Context())
-				require.NoError(w, err)
-				require.NoError(w, lock.Revoke(w.Context(), admin, line[1].Path), "before the grant")
-				require.NoError(w, g.Release(w.Context()))
-				won := bubble.Within(w, time.Second, a.Acquired())
-				require.Equal(w, line[1].Path, won.Path())
-				bubble.Within(w, time.Second, won.Revoked())
-				require.NoError(w, a.Release(w.Context()))
+func permits(weight int) builder {
+	return func(w *world, h *bubble.Host, opts ...lock.Option) *lock.Lock {
+		return w.semaphore(h, 3, append(opts, lock.WithWeight(weight))...)
+	}
+}
 
-				again := w.held(a)
-				bubble.Never(w, again.Revoked(), "nobody asked this one")
-				require.NoError(w, lock.Revoke(w.Context(), admin, again.Path()))
-				bubble.Within(w, time.Second, again.Revoked())
-				began := time.Now()
-				require.NoError(w, lock.Break(w.Context(), admin, again.Path(), 2*time.Second))
-				require.Equal(w, 2*time.Second, time.Since(began))
-				bubble.Within(w, time.Second, again.Done())
-				require.ErrorIs(w, again.Err(), session.ErrDeleted)
-			}
+// Break waits for the holder, as long as it is told, and is no error where the znode is gone, or
+// the reply is lost.
+func TestBreak(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		admin, l := w.Host("admin"), w.lock(w.Host("a"))
+		polite := w.held(l)
+		released := bubble.Begin(func() error {
+			<-polite.Revoked()
+			time.Sleep(time.Second)
+			return polite.Release(w.Context())
 		})
+		began := time.Now()
+		require.NoError(w, lock.Break(w.Context(), admin.Session, polite.Path(), 5*time.Second))
+		require.Equal(w, time.Second, time.Since(began))
+		require.NoError(w, lock.Break(w.Context(), admin.Session, polite.Path(), 5*time.Second), "gone is no error")
+		require.NoError(w, bubble.Within(w, time.Second, released)) // who breaks may know of the end before the holder does
+
+		g := w.held(l)
+		defer w.deaf(admin, zktest.CutAfter)()
+		require.NoError(w, lock.Break(w.Context(), admin.Session, g.Path(), time.Second))
+		bubble.Within(w, time.Second, g.Done())
 	})
 }
 
-// B08: tries under flapping connections leave nothing.
-func TestB08_TriesOfEachKindLeaveNothing(t *testing.T) {
-	eachSide(t, func(t *testing.T, s side) {
-		inBubble(t, func(w *world) {
-			ha := w.Host("a")
-			a, b := s.own(w, ha), s.rival(w, w.Host("b"))
-			g := w.held(b)
-			for i := range 300 {
-				if i%5 == 0 {
-					w.Server.Disconnect(ha.Status().SessionID)
+// B75: one whose server lags behind can name a contender that its server has not heard of. A
+// leader, which is the second of two here, does not catch up at a sync.
+func TestB75_WhatIsAskedOfALaggingServerIsUpToDate(t *testing.T) {
+	t.Parallel()
+	for lagging, name := range []string{"a follower", "the leader"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				server := func(i int) []string { return w.Server.Hosts()[i : i+1] }
+				l, admin := w.lock(w.HostOn("a", server(1-lagging))), w.HostOn("b", server(lagging))
+				w.Server.Lag(lagging, 5)
+				watcher := w.lock(admin)
+				stand := func(n int) {
+					line, err := watcher.Contenders(w.Context())
+					require.NoError(w, err)
+					require.True(w, len(line) == n || name == "the leader") // who only looks is told what the leader knows
 				}
-				_, err := a.TryLock(w.Context())
-				require.ErrorIs(w, err, lock.ErrHeld)
-			}
-			require.NoError(w, a.Close(w.Context()))
-			require.Equal(w, 1, w.nodes())
-			require.NoError(w, g.Release(w.Context()))
+				g := w.held(l)
+				stand(1)
+				require.NoError(w, lock.Revoke(w.Context(), admin.Session, g.Path()))
+				bubble.Within(w, time.Second, g.Revoked())
+				require.NoError(w, g.Release(w.Context()))
+				stand(0)
+
+				g = w.held(l)
+				require.NoError(w, lock.Break(w.Context(), admin.Session, g.Path(), 0))
+				bubble.Within(w, time.Second, g.Done())
+				require.ErrorIs(w, g.Err(), session.ErrDeleted)
+				require.ErrorIs(w, lock.Revoke(w.Context(), admin.Session, g.Path()), session.ErrNoNode)
+			}, zktest.WithServers(2))
 		})
-	})
+	}
 }

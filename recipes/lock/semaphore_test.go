@@ -1,3 +1,5 @@
+// Semaphores: the limit that all agree on, how it changes, and who is granted beside whom.
+
 package lock_test
 
 import (
@@ -8,46 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
-	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
-
-func (w *world) semaphore(h *bubble.Host, permits int, opts ...lock.Option) *lock.Lock {
-	w.Helper()
-	l, err := lock.NewSemaphore(h.Session, path, permits, opts...)
-	require.NoError(w, err)
-	return l
-}
-
-func TestASemaphoreHasItsPermits(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		s1, s2, s3 := w.semaphore(h, 2, lock.WithData([]byte("one"))), w.semaphore(w.Host("b"), 2), w.semaphore(w.Host("c"), 2)
-		first, second := w.held(s1), w.held(s2)
-		require.Equal(w, fence.Shared, first.Sequencer().Mode)
-		require.NoError(w, fence.Check(w.Context(), h.Session, first.Sequencer()))
-		w.queued(s3)
-		bubble.Never(w, s3.Acquired(), "a third of two permits")
-		data, stat, err := h.Get(w.Context(), path)
-		require.NoError(w, err)
-		require.Equal(w, "2", string(data))
-		require.Zero(w, stat.EphemeralOwner, "a persistent znode, no container")
-		line, err := s1.Contenders(w.Context())
-		require.NoError(w, err)
-		require.Equal(w, []bool{true, true, false}, []bool{line[0].Holding, line[1].Holding, line[2].Holding})
-		require.Equal(w, "one", string(line[0].Data))
-		require.NoError(w, first.Release(w.Context()))
-		third := bubble.Within(w, time.Second, s3.Acquired())
-		require.Greater(w, third.Token(), second.Token())
-		_, err = third.Commit(w.Context(), session.SetOp(path, []byte("2"), -1))
-		require.NoError(w, err)
-		require.NoError(w, second.Release(w.Context()))
-		require.NoError(w, s3.Release(w.Context()))
-		require.Zero(w, w.nodes())
-	})
-}
 
 // Whoever observes sees who holds, also where nobody comes or goes by it.
 func TestObservingASemaphore(t *testing.T) {
@@ -79,34 +44,120 @@ func TestObservingASemaphore(t *testing.T) {
 	})
 }
 
-// A grant of a semaphore is as revocable as every other, and its mark, on which the successor
-// relies, survives whatever is written over it.
-func TestRevocationOfASemaphoresHolder(t *testing.T) {
+// B30 [kazoo#429]: a try finds what is free, whoever else is being granted at the same moment.
+func TestB30_ATryFindsWhatIsFree(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		admin := w.Host("admin").Session
-		a, b, c := w.semaphore(w.Host("a"), 2, lock.WithData([]byte("mine"))), w.semaphore(w.Host("b"), 2), w.semaphore(w.Host("c"), 2)
-		ga, gb := w.held(a), w.held(b)
-		require.NoError(w, lock.Revoke(w.Context(), admin, ga.Path()))
-		bubble.Within(w, time.Second, ga.Revoked())
-		bubble.Never(w, gb.Revoked(), "nobody asked this one")
-		data, _, err := admin.Get(w.Context(), ga.Path())
-		require.NoError(w, err)
-		require.Equal(w, "unlock\nheld\nmine", string(data))
-		_, err = admin.Set(w.Context(), gb.Path(), []byte("unlock"), -1) // as another library would
-		require.NoError(w, err)
-		bubble.Within(w, time.Second, gb.Revoked())
+		const permits = 8
+		defer w.Server.Intercept(bubble.Slowly(30))()
+		won := make(chan error, permits)
+		for i := range permits {
+			l := w.semaphore(w.Host(string(rune('a'+i))), permits)
+			go func() { _, err := l.TryLock(w.Context()); won <- err }()
+		}
+		for range permits {
+			require.NoError(w, bubble.Within(w, time.Minute, won))
+		}
+		_, err := w.semaphore(w.Host("last"), permits).TryLock(w.Context())
+		require.ErrorIs(w, err, lock.ErrHeld)
+		time.Sleep(time.Second)
+		require.Equal(w, permits, w.nodes())
+	})
+}
+
+func TestExclusiveAndSharedLocksBesideASemaphore(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		s, l := w.semaphore(w.Host("a"), 3), w.lock(w.Host("b"))
+		g := w.held(s)
+		w.queued(l)
+		bubble.Never(w, l.Acquired(), "an exclusive lock beside a permit")
+		other := w.queued(w.semaphore(w.Host("c"), 3))
+		bubble.Never(w, other.Acquired(), "a permit behind an exclusive lock")
+		require.NoError(w, g.Release(w.Context()))
+		bubble.Within(w, time.Second, l.Acquired())
+		bubble.Never(w, other.Acquired(), "a permit beside an exclusive lock")
+		require.NoError(w, l.Release(w.Context()))
+		bubble.Within(w, time.Second, other.Acquired())
+		_, err := s.Lock(w.held(s).Context())
+		require.ErrorIs(w, err, lock.ErrDeadlock)
+	})
+}
+
+func TestTheLimitIsAgreed(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		three := w.semaphore(h, 3)
+		require.NoError(w, w.held(three).Release(w.Context()))
+		five := w.semaphore(h, 5)
+		_, err := five.Lock(w.Context())
+		require.ErrorIs(w, err, lock.ErrLimit)
+		_, err = five.TryLock(w.Context())
+		require.ErrorIs(w, err, lock.ErrLimit)
+		require.ErrorContains(w, err, "lock: the semaphore's limit is another: it is 3, not 5")
+		require.NoError(w, five.Err(), "a caller was refused; the instance goes on")
+		five.Acquire()
+		bubble.Within(w, time.Second, five.Done())
+		require.ErrorIs(w, five.Err(), lock.ErrLimit)
+		require.Zero(w, w.nodes())
+
+		require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 5))
+		three.Crash("a bug")
+		require.NoError(w, w.held(three).Release(w.Context()), "who has agreed follows the change, whatever becomes of its actor")
+		_, err = w.semaphore(h, 3).Lock(w.Context())
+		require.ErrorIs(w, err, lock.ErrLimit, "who comes anew has to know it")
+		require.NoError(w, w.held(w.semaphore(h, 5, lock.WithWeight(5))).Release(w.Context()))
+	})
+}
+
+func TestALimitBelowTheWeight(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		heavy, light := w.semaphore(h, 3, lock.WithWeight(3)), w.semaphore(w.Host("b"), 3)
+		g := w.held(w.semaphore(w.Host("c"), 3))
+		failed := make(chan error, 1)
+		go func() { _, err := heavy.Lock(w.Context()); failed <- err }()
 		synctest.Wait()
-		line, err := a.Contenders(w.Context())
+		w.queued(light)
+		require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 2))
+		require.ErrorIs(w, bubble.Within(w, time.Second, failed), lock.ErrLimit, "it could never be granted, and would hold up the line")
+		bubble.Within(w, time.Second, light.Acquired())
+		require.NoError(w, g.Release(w.Context()))
+		require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 3))
+		require.NoError(w, light.Release(w.Context()))
+		require.NoError(w, w.held(heavy).Release(w.Context()))
+	})
+}
+
+func TestSetLimit(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		require.NoError(w, lock.SetLimit(w.Context(), h.Session, "/a/new/one", 4), "it may come before the first instance")
+		data, _, err := h.Get(w.Context(), "/a/new/one")
 		require.NoError(w, err)
-		require.True(w, line[0].Holding)
-		require.True(w, line[1].Holding)
-		require.Equal(w, "unlock\nmine", string(line[0].Data))
-		w.queued(c)
-		require.NoError(w, ga.Release(w.Context()))
-		bubble.Within(w, time.Second, c.Acquired())
-		require.NoError(w, lock.Break(w.Context(), admin, gb.Path(), time.Second))
-		bubble.Within(w, time.Second, gb.Done())
-		require.ErrorIs(w, gb.Err(), session.ErrDeleted)
+		require.Equal(w, "4", string(data))
+		_, err = h.Create(w.Context(), "/empty", nil)
+		require.NoError(w, err)
+		require.NoError(w, lock.SetLimit(w.Context(), h.Session, "/empty", 4))
+		_, err = h.Create(w.Context(), "/config", []byte("some: thing"))
+		require.NoError(w, err)
+		require.ErrorIs(w, lock.SetLimit(w.Context(), h.Session, "/config", 4), lock.ErrLimit, "a slip of the pen overwrites nothing")
+		l, err := lock.NewSemaphore(h.Session, "/config", 4)
+		require.NoError(w, err)
+		_, err = l.Lock(w.Context())
+		require.ErrorIs(w, err, lock.ErrLimit)
+		data, _, err = h.Get(w.Context(), "/config")
+		require.NoError(w, err)
+		require.Equal(w, "some: thing", string(data))
+
+		w.Server.ClearJournal()
+		require.ErrorContains(w, lock.SetLimit(w.Context(), h.Session, path, 0), "n: 0")
+		require.ErrorContains(w, lock.SetLimit(w.Context(), nil, path, 1), "s: nil session")
+		require.ErrorIs(w, lock.SetLimit(w.Context(), h.Session, "locks", 1), session.ErrInvalidPath)
+		requests, _ := w.traffic()
+		require.Zero(w, requests)
 	})
 }

@@ -1,9 +1,13 @@
+// Readers and writers: what a reader may not ask for, who of other libraries is waited for as what,
+// and a writer that goes on as a reader. The forms of other libraries are in layout_test.go.
+
 package lock_test
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -12,74 +16,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
-
-func (w *world) reader(h *bubble.Host, opts ...lock.Option) *lock.Lock {
-	w.Helper()
-	l, err := lock.NewRead(h.Session, path, opts...)
-	require.NoError(w, err)
-	return l
-}
-
-func (w *world) writer(h *bubble.Host, opts ...lock.Option) *lock.Lock {
-	w.Helper()
-	l, err := lock.NewWrite(h.Session, path, opts...)
-	require.NoError(w, err)
-	return l
-}
-
-func TestReadersTogetherWritersAlone(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		r1, r2, r3 := w.reader(w.Host("r1")), w.reader(w.Host("r2")), w.reader(w.Host("r3"))
-		w1, w2 := w.writer(w.Host("w1")), w.writer(w.Host("w2"))
-		first, second := w.held(r1), w.held(r2)
-		require.Equal(w, fence.Shared, first.Sequencer().Mode)
-		w.queued(w1)
-		w.queued(r3)
-		w.queued(w2)
-		bubble.Never(w, w1.Acquired(), "a writer beside readers")
-		bubble.Never(w, r3.Acquired(), "a reader before the writer who came first")
-		line, err := r1.Contenders(w.Context())
-		require.NoError(w, err)
-		var holding []bool
-		for _, c := range line {
-			holding = append(holding, c.Holding)
-		}
-		require.Equal(w, []bool{true, true, false, false, false}, holding)
-
-		require.NoError(w, first.Release(w.Context()))
-		bubble.Never(w, w1.Acquired(), "a writer beside a reader")
-		require.NoError(w, second.Release(w.Context()))
-		alone := bubble.Within(w, time.Second, w1.Acquired())
-		require.Equal(w, fence.Exclusive, alone.Sequencer().Mode)
-		bubble.Never(w, r3.Acquired(), "a reader beside a writer")
-		require.NoError(w, w1.Release(w.Context()))
-		third := bubble.Within(w, time.Second, r3.Acquired())
-		bubble.Never(w, w2.Acquired(), "a writer beside a reader")
-		require.NoError(w, r3.Release(w.Context()))
-		last := bubble.Within(w, time.Second, w2.Acquired())
-		require.Greater(w, third.Token(), alone.Token())
-		require.Greater(w, last.Token(), third.Token())
-	})
-}
-
-// B09 [kazoo#649]: a reader waits for writers before it only, so that no circle closes with one
-// behind it.
-func TestB09_AReaderAndAWriterBehindItBothGetTheirTurn(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		w1, r, w2 := w.writer(w.Host("w1")), w.reader(w.Host("r")), w.writer(w.Host("w2"))
-		g := w.held(w1)
-		w.queued(r)
-		w.queued(w2)
-		require.NoError(w, g.Release(w.Context()))
-		bubble.Within(w, time.Second, r.Acquired())
-		bubble.Never(w, w2.Acquired(), "a writer beside a reader")
-		require.NoError(w, r.Release(w.Context()))
-		bubble.Within(w, time.Second, w2.Acquired())
-	})
-}
 
 func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -114,71 +52,189 @@ func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
 	})
 }
 
-// I8: a release wakes those who can proceed, and one more at most: the readers behind a writer, or
-// one writer.
-func TestI8_ASharedReleaseWakesThoseWhoCanProceed(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		g := w.held(w.writer(w.Host("first")))
-		hosts := []*bubble.Host{w.Host("a"), w.Host("b"), w.Host("c")}
-		var readers, behind []*lock.Lock
-		for i := range 20 {
-			readers = append(readers, w.queued(w.reader(hosts[i%3])))
-		}
-		last := w.queued(w.writer(w.Host("last")))
-		for i := range 20 {
-			behind = append(behind, w.queued(w.reader(hosts[i%3])))
-		}
-		w.Server.ClearJournal()
-		require.NoError(w, g.Release(w.Context()))
-		for _, r := range readers {
-			bubble.Within(w, time.Second, r.Acquired())
-		}
-		synctest.Wait()
-		requests, events := w.traffic()
-		require.LessOrEqual(w, events, 1+len(readers), "the releaser's own watch and the readers'")
-		require.LessOrEqual(w, requests, 1+len(readers), "the deletion, and a listing each at most")
-
-		w.Server.ClearJournal()
-		for _, r := range readers {
-			require.NoError(w, r.Close(w.Context()))
-		}
-		bubble.Within(w, time.Second, last.Acquired())
-		synctest.Wait()
-		requests, events = w.traffic()
-		require.LessOrEqual(w, events, len(readers)+1, "each releaser's own watch, and the last one's successor")
-		require.LessOrEqual(w, requests, len(readers)+2)
-		for _, r := range behind {
-			bubble.Never(w, r.Acquired(), "a reader beside a writer")
-		}
-	})
-}
-
-// Curator's and kazoo's shared contenders, and everybody's exclusive ones, are waited for as what
-// they are.
-func TestForeignSharedContenders(t *testing.T) {
+// B20, B21, B22: contenders of Curator, kazoo and others are waited for as what they are, also
+// where an older server has wrapped the numbers. What is no contender is waited for by nobody.
+func TestB20_B21_B22_ForeignChildren(t *testing.T) {
 	t.Parallel()
 	const guid = "0123456789abcdef0123456789abcdef"
 	inBubble(t, func(w *world) {
 		h := w.Host("a")
-		r, wr := w.reader(h), w.writer(h)
-		for name, reads := range map[string]bool{
-			"_c_5f0c17e2-7dec-4d0b-a765-00a0c91e6bf6-__READ__0000000000": true, "__READ__0000000000": true, guid + "__rlock__0000000000": true, "read-0000000000": true,
-			"_c_5f0c17e2-7dec-4d0b-a765-00a0c91e6bf6-__WRIT__0000000000": false, "__WRIT__0000000000": false, guid + "__lock__0000000000": false, "write-0000000000": false,
-			"lock-0000000000": false, "x-72057594037927936-0000000000": false, "n_0000000000": false, "lease-2-0000000000": false,
-		} {
-			_, err := h.Create(w.Context(), path+"/"+name, nil, session.Parents())
-			require.NoError(w, err)
-			_, err = wr.TryLock(w.Context())
-			require.ErrorIs(w, err, lock.ErrHeld, name)
-			g, err := r.TryLock(w.Context())
-			if reads {
-				require.NoError(w, err, name)
-				require.NoError(w, g.Release(w.Context()))
-			} else {
-				require.ErrorIs(w, err, lock.ErrHeld, name)
-			}
-			require.NoError(w, h.Delete(w.Context(), path+"/"+name, -1))
+		all := map[string]*lock.Lock{"reader": w.reader(h), "writer": w.writer(h)}
+		everybody, writers, nobody := []string{"reader", "writer"}, []string{"writer"}, []string(nil)
+		for _, layout := range []lock.Layout{lock.Troupe, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper} {
+			all[layout.String()] = w.lock(h, lock.WithLayout(layout))
+			everybody, writers = append(everybody, layout.String()), append(writers, layout.String())
 		}
+		for wait, names := range map[*[]string][]string{
+			&nobody: {"foo", "_c_x", "_c_", "lock-", "lock-12", "lock-0000000000x", "-", "0000000000", "lock-99999999999"},
+			&writers: {
+				"_c_5f0c17e2-7dec-4d0b-a765-00a0c91e6bf6-__READ__0000000000", "__READ__0000000000", guid + "__rlock__0000000000", "read-0000000000",
+			},
+			&everybody: {
+				"_c_5f0c17e2-7dec-4d0b-a765-00a0c91e6bf6-__WRIT__0000000000", "__WRIT__0000000000", guid + "__lock__0000000000", "write-0000000000",
+				"lock-0000000000", "x-72057594037927936-0000000000", "n_0000000000", "lease-2-0000000000",
+				"lock-2147483647", "lock--2147483648", "lock--000000001",
+			},
+		} {
+			for _, name := range names {
+				_, err := h.Create(w.Context(), path+"/"+name, nil, session.Parents())
+				require.NoError(w, err)
+				for kind, l := range all {
+					g, err := l.TryLock(w.Context())
+					if slices.Contains(*wait, kind) {
+						require.ErrorIs(w, err, lock.ErrHeld, "%s: %s", name, kind)
+						continue
+					}
+					require.NoError(w, err, "%s: %s", name, kind)
+					require.NoError(w, g.Release(w.Context()))
+				}
+				require.NoError(w, h.Delete(w.Context(), path+"/"+name, -1))
+			}
+		}
+	})
+}
+
+// The standing intent of the write side stands again as a writer once the downgraded grant is over.
+func TestADowngradedStandingIntentStandsAgainAsAWriter(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		l := w.writer(w.Host("a"), lock.WithData([]byte("mine")))
+		g := w.granted(l)
+		read, err := g.Downgrade(w.Context())
+		require.NoError(w, err)
+		bubble.Never(w, l.Acquired(), "a second grant")
+		line, err := l.Contenders(w.Context())
+		require.NoError(w, err)
+		require.Equal(w, "mine", string(line[0].Data))
+		require.NoError(w, read.Release(w.Context()))
+		again := bubble.Within(w, time.Second, l.Acquired())
+		require.Equal(w, fence.Exclusive, again.Sequencer().Mode)
+		read, err = again.Downgrade(w.Context())
+		require.NoError(w, err)
+		require.NoError(w, l.Release(w.Context()))
+		require.ErrorIs(w, read.Err(), session.ErrReleased)
+		require.Zero(w, w.nodes())
+	})
+}
+
+func TestDowngradeWithinDo(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		l, waiting := w.writer(h), w.writer(w.Host("b"))
+		boom := errors.New("boom")
+		err := l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
+			w.queued(waiting)
+			read, err := g.Downgrade(ctx) // whose own end this very call is
+			require.NoError(w, err)
+			bubble.Within(w, time.Second, ctx.Done())
+			require.ErrorIs(w, context.Cause(ctx), session.ErrReleased)
+			bubble.Never(w, waiting.Acquired(), "a writer beside a reader")
+			require.True(w, read.Valid())
+			return boom
+		})
+		require.ErrorIs(w, err, boom)
+		require.NotErrorIs(w, err, session.ErrLost)
+		bubble.Within(w, time.Second, waiting.Acquired())
+		require.NoError(w, waiting.Release(w.Context()))
+		require.Zero(w, w.nodes(), "what came of the grant is released with it")
+
+		err = l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
+			read, err := g.Downgrade(ctx)
+			require.NoError(w, err)
+			require.NoError(w, h.Delete(w.Context(), read.Path(), -1))
+			bubble.Within(w, time.Second, read.Done())
+			return nil
+		})
+		require.ErrorIs(w, err, session.ErrLost)
+	})
+}
+
+func TestADowngradeThatCannotBe(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		for _, l := range []*lock.Lock{w.lock(h), w.reader(h), w.lock(h, lock.WithLayout(lock.Kazoo))} { // whose exclusive lock and write lock are one
+			g := w.held(l)
+			_, err := g.Downgrade(w.Context())
+			require.ErrorIs(w, err, session.ErrUnsupported)
+			require.True(w, g.Valid(), "nothing has changed")
+			require.NoError(w, g.Release(w.Context()))
+		}
+		l := w.writer(h)
+		g := w.held(l)
+		_, err := g.Downgrade(w.ended())
+		require.ErrorIs(w, err, context.Canceled)
+		require.True(w, g.Valid(), "nothing has changed")
+		require.NoError(w, g.Release(w.Context()))
+		_, err = g.Downgrade(w.Context())
+		require.ErrorIs(w, err, session.ErrLost, "it was released")
+
+		g = w.held(l)
+		require.NoError(w, h.Delete(w.Context(), g.Path(), -1))
+		_, err = g.Downgrade(w.Context())
+		require.ErrorIs(w, err, session.ErrLost)
+		require.ErrorIs(w, err, session.ErrDeleted)
+
+		for range 100 { // the two come in whatever order
+			g = w.held(l)
+			reads, errs := make(chan *lock.Grant, 2), make(chan error, 2)
+			for range 2 {
+				go func() {
+					read, err := g.Downgrade(w.Context())
+					if err != nil {
+						errs <- err
+						return
+					}
+					reads <- read
+				}()
+			}
+			require.ErrorIs(w, bubble.Within(w, time.Minute, errs), session.ErrLost, "one of the two")
+			require.NoError(w, bubble.Within(w, time.Minute, reads).Release(w.Context()))
+		}
+		require.NoError(w, l.Close(w.Context()))
+		require.Zero(w, w.nodes())
+	})
+}
+
+// A caller who leaves gets nothing, and nothing is left.
+func TestADowngradeWhoseCallerLeaves(t *testing.T) {
+	t.Parallel()
+	for _, fate := range []zktest.Verdict{zktest.Delay(2 * time.Second), zktest.CutAfter, zktest.CutBefore, zktest.DropReply} {
+		inBubble(t, func(w *world) {
+			h := w.Host("a")
+			l, waiting := w.writer(h), w.writer(w.Host("b"))
+			g := w.held(l)
+			w.queued(waiting)
+			hear := w.deaf(h, fate)
+			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+			defer cancel()
+			read, err := g.Downgrade(ctx)
+			hear()
+			if err == nil { // the reconnection was quick
+				require.NoError(w, read.Release(w.Context()))
+			} else {
+				require.ErrorIs(w, err, context.DeadlineExceeded)
+			}
+			bubble.Within(w, 20*time.Second, waiting.Acquired())
+			time.Sleep(time.Minute)
+			require.Equal(w, 1, w.nodes())
+		})
+	}
+}
+
+// A revocation of the writer is none of the reader.
+func TestRevocationBesideADowngrade(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		admin := w.Host("admin").Session
+		g := w.held(w.writer(w.Host("a")))
+		require.NoError(w, lock.Revoke(w.Context(), admin, g.Path()))
+		bubble.Within(w, time.Second, g.Revoked())
+		read, err := g.Downgrade(w.Context())
+		require.NoError(w, err)
+		bubble.Never(w, read.Revoked(), "nobody asked the reader")
+		require.NoError(w, lock.Revoke(w.Context(), admin, read.Path()))
+		bubble.Within(w, time.Second, read.Revoked())
 	})
 }

@@ -1,5 +1,7 @@
 package naming_test
 
+// The code of docs/recipes/naming.md, as the page prints it.
+
 import (
 	"context"
 	"errors"
@@ -12,71 +14,46 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// connect connects to a server that runs inside the example.
-func connect(ctx context.Context) (*zktest.Server, *session.Session, *naming.Names) {
-	server, err := zktest.New()
+var errEnough = errors.New("enough")
+
+// connects says where the primary is, and follows it.
+func connects(ctx context.Context, sess *session.Session, connect func(value []byte) error) error {
+	names, err := naming.New(sess, "/names")
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	s, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
-	if err != nil {
-		log.Fatal(err)
+	if err := names.Bind(ctx, "db/orders/primary", []byte("10.0.0.7:5432")); err != nil {
+		return err
 	}
-	names, err := naming.New(s, "/names")
-	if err != nil {
-		log.Fatal(err)
+	for b := range names.Observe(ctx, "db/orders/primary") { // the current binding, then each newer one
+		if err := connect(b.Value); err != nil {
+			return err
+		}
 	}
-	return server, s, names
+	return context.Cause(ctx)
 }
 
 // Where the databases are.
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	server, s, names := connect(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
-
-	for name, addr := range map[string]string{"db/orders/primary": "10.0.0.7:5432", "db/orders/replica": "10.0.0.8:5432"} {
-		if err := names.Bind(ctx, name, []byte(addr)); err != nil {
-			log.Fatal(err)
-		}
-	}
-	primary, err := names.Lookup(ctx, "db/orders/primary")
-	fmt.Println(string(primary.Value), err)
-	all, err := names.List(ctx, "db")
-	for _, b := range all {
-		fmt.Println(b.Name, string(b.Value))
-	}
-	fmt.Println(err)
-	// Output:
-	// 10.0.0.7:5432 <nil>
-	// db/orders/primary 10.0.0.7:5432
-	// db/orders/replica 10.0.0.8:5432
-	// <nil>
-}
-
-// What becomes of a name that is taken, and of one that is unbound while somebody observes it.
-func ExampleNames_Observe() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, s, names := connect(ctx)
-	defer server.Close()
-	defer s.Close(ctx)
-
-	fmt.Println("first:", names.Bind(ctx, "printer", []byte("upstairs"), naming.IfFree()))
-	fmt.Println("second is refused:", errors.Is(names.Bind(ctx, "printer", []byte("downstairs"), naming.IfFree()), naming.ErrBound))
-	states := names.Observe(ctx, "printer")
-	b := <-states
-	fmt.Println("bound:", b.Bound, string(b.Value))
-	if err := names.Unbind(ctx, "printer"); err != nil {
+	server, err := zktest.New() // a server that runs inside the example
+	if err != nil {
 		log.Fatal(err)
 	}
-	b = <-states
-	fmt.Println("bound:", b.Bound)
+	defer server.Close()
+	sess, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer sess.Close(ctx)
+
+	err = connects(ctx, sess, func(value []byte) error {
+		fmt.Println("the primary is at", string(value))
+		return errEnough
+	})
+	fmt.Println(err)
 	// Output:
-	// first: <nil>
-	// second is refused: true
-	// bound: true upstairs
-	// bound: false
+	// the primary is at 10.0.0.7:5432
+	// enough
 }

@@ -1,16 +1,15 @@
 package naming_test
 
+// What a name means to those who look, list and observe, and what that costs.
+
 import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
@@ -154,165 +153,99 @@ func TestBadInput(t *testing.T) {
 	})
 }
 
-// Whichever request or reply is lost, everything is done once.
-func TestLostReplies(t *testing.T) {
+// B75: whatever is asked for sees each change that somebody was told of before, also where the
+// server lags behind. A leader, which is the second of two here, does not catch up at a sync.
+func TestB75_NamesAreUpToDate(t *testing.T) {
 	t.Parallel()
-	bubble.EachFate(t, func(w *bubble.World, k int, strike func(s *session.Session)) {
-		n, s := names(w)
-		other, _ := names(w)
-		strike(s)
-		what := fmt.Sprintf("at %d", k)
-		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("1"), naming.IfFree()), what)
-		require.Equal(w, "1", means(w, n, "a/b"), what)
-		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("2")), what)
-		require.NoError(w, n.Bind(w.Context(), "a", []byte("3"), naming.IfFree()), what)
-		all, err := n.List(w.Context(), "")
-		require.NoError(w, err, what)
-		require.Len(w, all, 2, what)
-		require.NoError(w, n.Unbind(w.Context(), "a"), what)
-		require.Equal(w, "2", means(w, other, "a/b"), what)
-		require.NoError(w, n.Unbind(w.Context(), "a/b"), what)
-		all, err = other.List(w.Context(), "")
-		require.NoError(w, err, what)
-		require.Empty(w, all, what)
-	}, bubble.Brisk()...)
-}
-
-// One of many who bind a name that is free wins.
-func TestOneWins(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		for round := range 20 {
-			var won atomic.Int64
-			var all sync.WaitGroup
-			for i := range 8 {
-				n, _ := names(w)
-				all.Go(func() {
-					err := n.Bind(w.Context(), fmt.Sprint("deep/below/r", round), []byte{byte(i + 1)}, naming.IfFree())
-					if err == nil {
-						won.Add(1)
-					}
-				})
-			}
-			all.Wait()
-			require.EqualValues(w, 1, won.Load())
-		}
-	})
-}
-
-// operation is what somebody did with the one name of a history.
-type operation struct {
-	do    string
-	value string
-}
-
-// register is what a name service is for one name: it means what it was last bound to.
-var register = porcupine.Model{
-	Init: func() any { return "" },
-	Step: func(state, in, out any) (bool, any) {
-		now, op, got := state.(string), in.(operation), out.(string)
-		switch op.do {
-		case "bind":
-			return true, op.value
-		case "claim":
-			if got == "bound" {
-				return now != "", now
-			}
-			if got == "unknown" && now != "" {
-				return true, now
-			}
-			return now == "", op.value
-		case "unbind":
-			if got == "not bound" {
-				return now == "", now
-			}
-			return now != "" || got == "unknown", ""
-		}
-		return now == got, now
-	},
-}
-
-// What several clients do with one name, and see, while connections break and sessions expire, is a
-// history that one register could have had.
-func TestHistoryUnderFaults(t *testing.T) {
-	t.Parallel()
-	for seed := range 6 {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			inBubble(t, func(w *bubble.World) {
-				began := time.Now()
-				var mu sync.Mutex
-				var history []porcupine.Operation
-				var all sync.WaitGroup
-				var sessions []*session.Session
-				for id := range 4 {
-					n, s := names(w)
-					sessions = append(sessions, s)
-					all.Go(func() {
-						for i := range 25 {
-							time.Sleep(time.Duration(7*(id+1)+seed) * time.Millisecond)
-							op := operation{[]string{"bind", "lookup", "claim", "lookup", "unbind"}[(i+id)%5], fmt.Sprint(id, ".", i)}
-							from := time.Since(began)
-							out, ok := carryOut(w, n, op)
-							mu.Lock()
-							until := time.Since(began)
-							if !ok { // it may have happened, then or never; and whoever did it is somebody else from now on
-								until = 24 * time.Hour
-							}
-							history = append(history, porcupine.Operation{ClientId: id, Input: op, Output: out, Call: int64(from), Return: int64(until)})
-							mu.Unlock()
-							if !ok {
-								return
-							}
-						}
-					})
+	for lagging, name := range []string{"a follower", "the leader"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Run(t, func(w *bubble.World) {
+				on := func(i int) *naming.Names {
+					n, err := naming.New(w.SessionOn(i), root)
+					require.NoError(w, err)
+					return n
 				}
-				remove := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-					if r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
-						return zktest.Pass
-					}
-					return zktest.Delay(time.Duration(r.Xid%7) * time.Millisecond)
-				})
-				for i := range 20 {
-					time.Sleep(time.Duration(43+seed*5) * time.Millisecond)
-					id := sessions[i%4].Status().SessionID
-					if i%5 == 2 {
-						w.Server.Expire(id)
-					} else {
-						w.Server.Disconnect(id)
-					}
+				near, far := on(1-lagging), on(lagging)
+				bind := func(value string) {
+					w.Server.Lag(lagging, 100)
+					require.NoError(w, near.Bind(w.Context(), "db", []byte(value)))
 				}
-				all.Wait()
-				remove()
-				require.Greater(w, len(history), 60)
-				require.Equal(w, porcupine.Ok, porcupine.CheckOperationsTimeout(register, history, time.Minute))
-			})
+				bind("a")
+				require.Equal(w, "a", means(w, far, "db"))
+				bind("b")
+				all, err := far.List(w.Context(), "")
+				require.NoError(w, err)
+				require.Len(w, all, 1)
+				require.Equal(w, "b", string(all[0].Value))
+				bind("c")
+				require.NoError(w, far.Bind(w.Context(), "db", []byte("d")), "over what it did not know")
+				require.Equal(w, "d", means(w, near, "db"))
+				w.Server.Lag(lagging, 100)
+				require.NoError(w, near.Unbind(w.Context(), "db"))
+				require.NoError(w, far.Bind(w.Context(), "db", []byte("e"), naming.IfFree()))
+				require.NoError(w, near.Unbind(w.Context(), "db"))
+				require.Empty(w, means(w, far, "db"))
+				bind("f")
+				require.NoError(w, far.Unbind(w.Context(), "db"))
+				require.Empty(w, means(w, near, "db"))
+			}, zktest.WithServers(2))
 		})
 	}
 }
 
-func carryOut(w *bubble.World, n *naming.Names, op operation) (out string, ok bool) {
-	var err error
-	var b naming.Binding
-	switch op.do {
-	case "bind":
-		err = n.Bind(w.Context(), "x", []byte(op.value))
-	case "claim":
-		if err = n.Bind(w.Context(), "x", []byte(op.value), naming.IfFree()); errorIs(err, naming.ErrBound) {
-			return "bound", true
+func TestObservationsThatEndedLeaveNoWatch(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		n, s := names(w)
+		ctx, cancel := context.WithCancel(w.Context())
+		for i := range 300 {
+			name := fmt.Sprintf("service/%d", i)
+			if i%2 == 0 {
+				err := n.Bind(w.Context(), name, []byte("here"))
+				require.NoError(w, err)
+			}
+			require.Equal(w, i%2 == 0, (<-n.Observe(ctx, name)).Bound)
 		}
-	case "unbind":
-		if err = n.Unbind(w.Context(), "x"); errorIs(err, naming.ErrNotBound) {
-			return "not bound", true
+		require.Equal(w, 300, w.Watches(s))
+		cancel()
+		require.Zero(w, w.Watches(s))
+	})
+}
+
+// What docs/recipes/naming.md says about costs.
+func TestCosts(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		n, s := names(w)
+		watcher, _ := names(w)
+		require.NoError(w, n.Bind(w.Context(), "db/primary", []byte("a")))
+		seen := watcher.Observe(w.Context(), "db/primary")
+		bubble.Within(w, time.Second, seen)
+		cost := func(f func()) (requests, fired int) {
+			synctest.Wait()
+			w.Server.ClearJournal()
+			f()
+			synctest.Wait()
+			for _, q := range w.Server.Journal() {
+				fired += q.Fired
+				if q.SessionID == s.Status().SessionID && q.Op != zktest.OpPing {
+					requests++
+				}
+			}
+			return requests, fired
 		}
-	case "lookup":
-		if b, err = n.Lookup(w.Context(), "x"); errorIs(err, naming.ErrNotBound) {
-			return "", true
-		}
-	}
-	if errorIs(err, session.ErrUnknownOutcome) {
-		return "unknown", false
-	}
-	if err != nil {
-		w.Error(err)
-	}
-	return string(b.Value), true
+		requests, fired := cost(func() { require.NoError(w, n.Bind(w.Context(), "db/primary", []byte("b"))) })
+		require.Equal(w, 3, requests, "Bind")
+		require.Equal(w, 1, fired)
+		require.Equal(w, "b", string(bubble.Within(w, time.Second, seen).Value))
+		requests, _ = cost(func() { require.Equal(w, "b", means(w, n, "db/primary")) })
+		require.Equal(w, 2, requests, "Lookup")
+		requests, _ = cost(func() {
+			all, err := n.List(w.Context(), "")
+			require.NoError(w, err)
+			require.Len(w, all, 1)
+		})
+		require.Equal(w, 1+2*3, requests, "List: of /names, db and db/primary")
+		requests, _ = cost(func() { require.NoError(w, n.Unbind(w.Context(), "db/primary")) })
+		require.Equal(w, 5+2, requests, "Unbind, and db, which nobody needs any more")
+	})
 }

@@ -1,15 +1,24 @@
 package naming_test
 
+// What the tests have in common: a bubble, and names in it.
+
 import (
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/session"
 )
+
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
 
 const root = "/names"
 
@@ -17,12 +26,6 @@ const root = "/names"
 func inBubble(t *testing.T, f func(w *bubble.World)) {
 	t.Helper()
 	t.Parallel()
-	inBubbleHere(t, f)
-}
-
-// inBubbleHere is inBubble for a test that has several, one after the other.
-func inBubbleHere(t *testing.T, f func(w *bubble.World)) {
-	t.Helper()
 	bubble.Run(t, f, bubble.Brisk()...)
 }
 

@@ -1,3 +1,5 @@
+// What docs/recipes/twopc.md says about costs.
+
 package twopc_test
 
 import (
@@ -54,22 +56,36 @@ func cost(w *world, n int, form ...twopc.Option) (requests, events int) {
 	return requests, events
 }
 
-// What docs/recipes/twopc.md says about costs. The coordinator's form is linear in the number of
-// sites; that of the peers is square.
+// The coordinator's form is linear in the number of sites; that of the peers is square.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2, 4, 8, 16} {
-		inBubble(t, func(w *world) {
-			requests, events := cost(w, n)
-			t.Logf("%d sites, the coordinator decides: %d requests, %d watch events", n, requests, events)
-			require.LessOrEqual(w, requests, 12*n+8) // which of two looks comes first makes a request or two
-			require.LessOrEqual(w, events, 3*n+1)
-		})
-		inBubble(t, func(w *world) {
-			requests, events := cost(w, n, twopc.WithPeerDecision())
-			t.Logf("%d sites, the peers decide: %d requests, %d watch events", n, requests, events)
+		inBothForms(t, func(w *world, form []twopc.Option) {
+			requests, events := cost(w, n, form...)
+			w.Logf("%d sites: %d requests, %d watch events", n, requests, events)
+			if form == nil {
+				require.LessOrEqual(w, requests, 12*n+8) // which of two looks comes first makes a request or two
+				require.LessOrEqual(w, events, 3*n+1)
+				return
+			}
 			require.GreaterOrEqual(w, events, n*n)
 			require.LessOrEqual(w, events, 2*n*n+4*n+1)
 		})
 	}
+}
+
+// A site that waits for proposals asks for no signs of life: it costs ZooKeeper its pings alone.
+func TestASiteSendsNoSyncs(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		for _, name := range []string{"a", "b", "c"} {
+			w.site(w.Host(name), name)
+		}
+		time.Sleep(time.Minute)
+		w.Server.ClearJournal()
+		time.Sleep(10 * time.Minute)
+		for _, r := range w.Server.Journal() {
+			require.Equal(w, zktest.OpPing, r.Op)
+		}
+	})
 }

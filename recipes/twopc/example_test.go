@@ -1,3 +1,5 @@
+// How transactions are begun, voted on, and taken up again.
+
 package twopc_test
 
 import (
@@ -13,13 +15,20 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// open connects to a server that runs inside the example.
-func open(ctx context.Context, server *zktest.Server) *session.Session {
-	s, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+// open connects to a server that runs inside the example, as often as it is called.
+func open() (ctx context.Context, open func() *session.Session, done func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	server, err := zktest.New()
 	if err != nil {
 		log.Fatal(err)
 	}
-	return s
+	return ctx, func() *session.Session {
+		s, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+		if err != nil {
+			log.Fatal(err)
+		}
+		return s
+	}, func() { server.Close(); cancel() }
 }
 
 func site(s *session.Session, name string) *twopc.Site {
@@ -32,14 +41,9 @@ func site(s *session.Session, name string) *twopc.Site {
 
 // A transfer that the ledger and the stock both have to agree to.
 func Example() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, err := zktest.New()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
-	s := open(ctx, server)
+	ctx, connect, done := open()
+	defer done()
+	s := connect()
 	defer s.Close(ctx)
 
 	var acknowledged sync.WaitGroup
@@ -86,14 +90,9 @@ func Example() {
 // A site votes and is killed. When it is back it is offered what it has promised, and learns what
 // became of it.
 func ExampleSite_Proposals_restart() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, err := zktest.New()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
-	s := open(ctx, server)
+	ctx, connect, done := open()
+	defer done()
+	s := connect()
 	defer s.Close(ctx)
 	transfers, err := twopc.NewCoordinator(s, "/pay/transfers")
 	if err != nil {
@@ -103,7 +102,7 @@ func ExampleSite_Proposals_restart() {
 		log.Fatal(err)
 	}
 
-	killed := open(ctx, server)
+	killed := connect()
 	p := <-site(killed, "ledger").Proposals()
 	fmt.Println("ledger promises:", p.Commit(ctx))
 	killed.Close(ctx)

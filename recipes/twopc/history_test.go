@@ -1,3 +1,5 @@
+// Histories of hundreds of transactions under random faults.
+
 package twopc_test
 
 import (

@@ -1,3 +1,5 @@
+// Inboxes that are long: how often they are listed, that all is offered once, and their bound.
+
 package twopc_test
 
 import (
@@ -17,23 +19,14 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// beginAll begins n transactions with one site, several at a time.
+// beginAll begins n transactions with one site.
 func (w *world) beginAll(c *twopc.Coordinator, n int, site string) (txs []*twopc.Tx) {
 	w.Helper()
-	txs = make([]*twopc.Tx, n)
-	var all sync.WaitGroup
-	for k := range 10 {
-		all.Go(func() {
-			for i := k; i < n; i += 10 {
-				tx, err := c.Begin(w.Context(), fmt.Sprint("t", i), nil, site)
-				if err != nil {
-					w.Error(err)
-				}
-				txs[i] = tx
-			}
-		})
+	for i := range n {
+		tx, err := c.Begin(w.Context(), fmt.Sprint("t", i), nil, site)
+		require.NoError(w, err)
+		txs = append(txs, tx)
 	}
-	all.Wait()
 	return txs
 }
 
@@ -44,7 +37,7 @@ func (w *world) inboxReads(names func() int) (count func() (listings, bytes int)
 	var mu sync.Mutex
 	listings, bytes := 0, 0
 	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-		if strings.HasPrefix(r.Path, path+"/inbox/") && strings.Contains(fmt.Sprint(r.Op), "hildren") {
+		if strings.HasPrefix(r.Path, path+"/inbox/a") && strings.Contains(fmt.Sprint(r.Op), "hildren") {
 			mu.Lock()
 			defer mu.Unlock()
 			listings++
@@ -59,93 +52,77 @@ func (w *world) inboxReads(names func() int) (count func() (listings, bytes int)
 	}
 }
 
-// A site whose process was away comes back to 2,000 entries. It lists its inbox when what it knows
-// is used up, and not at each of its own acknowledgements.
-func TestAnInboxIsListedWhenWhatIsKnownIsUsedUp(t *testing.T) {
+// A site lists its inbox when what it knows is used up, and while it has room, and not at each
+// transaction that comes, or each of its own acknowledgements: with 2,000 that wait for it, or come
+// while it is there. It hears of its own alone, oldest first.
+func TestHowOftenAnInboxIsListed(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		const n = 2000
-		h := w.Host("c")
-		c := w.coordinator(h, twopc.WithVoteTimeout(time.Hour))
-		w.beginAll(c, n, "a")
-		var left atomic.Int64
-		left.Store(n)
-		count := w.inboxReads(func() int { return int(left.Load()) * 60 })
-		seen := 0
-		for p := range w.site(w.Host("a"), "a").Proposals() {
-			require.NoError(w, p.Commit(w.Context()))
-			<-p.Decided()
-			require.NoError(w, p.Ack(w.Context()))
-			left.Add(-1)
-			if seen++; seen == n {
-				break
-			}
-		}
-		listings, bytes := count()
-		w.Logf("%d entries: %d listings, about %d bytes", n, listings, bytes)
-		require.LessOrEqual(w, listings, 4)
-		require.LessOrEqual(w, bytes, 4*n*60)
-	})
-}
-
-// The same while they come: a site that has many open does not list all of them at each that comes.
-func TestListingsOfAnInboxThatFills(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		const n = 2000
-		c := w.coordinator(w.Host("c"), twopc.WithVoteTimeout(time.Hour))
-		site := w.site(w.Host("a"), "a")
-		var came atomic.Int64
-		count := w.inboxReads(func() int { return int(came.Load()) * 60 })
-		for i := range n {
-			_, err := c.Begin(w.Context(), fmt.Sprint("t", i), nil, "a")
-			require.NoError(w, err)
-			came.Add(1)
-			time.Sleep(time.Millisecond)
-		}
-		for range n {
-			p := bubble.Within(w, time.Second, site.Proposals())
-			require.NoError(w, p.Commit(w.Context()))
-			<-p.Decided()
-			require.NoError(w, p.Ack(w.Context()))
-			came.Add(-1)
-		}
-		listings, bytes := count()
-		w.Logf("%d came: %d listings, about %d bytes", n, listings, bytes)
-		require.LessOrEqual(w, listings, 256+4, "it lists while it has room")
-		require.LessOrEqual(w, bytes, 5_000_000)
-	})
+	const n, entry = 2000, 60
+	for name, c := range map[string]struct {
+		away            bool
+		listings, bytes int
+	}{
+		"it was away":  {true, 4, 4 * n * entry},
+		"it was there": {false, 256 + 4, 5_000_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				coordinator := w.coordinator(w.Host("c"), twopc.WithVoteTimeout(time.Hour))
+				b := w.site(w.Host("b"), "b")
+				var site *twopc.Site
+				var left atomic.Int64
+				count := w.inboxReads(func() int { return int(left.Load()) * entry })
+				if !c.away {
+					site = w.site(w.Host("a"), "a")
+				}
+				for i := range n {
+					_, err := coordinator.Begin(w.Context(), fmt.Sprint("t", i), nil, "a")
+					require.NoError(w, err)
+					left.Add(1)
+					time.Sleep(time.Millisecond)
+				}
+				if c.away {
+					site = w.site(w.Host("a"), "a")
+				}
+				for i := range n {
+					p := bubble.Within(w, time.Second, site.Proposals())
+					require.Equal(w, fmt.Sprint("t", i), p.ID())
+					require.NoError(w, p.Commit(w.Context()))
+					<-p.Decided()
+					require.NoError(w, p.Ack(w.Context()))
+					left.Add(-1)
+				}
+				bubble.Never(w, b.Proposals(), "not its own")
+				listings, bytes := count()
+				w.Logf("%d entries: %d listings, about %d bytes", n, listings, bytes)
+				require.LessOrEqual(w, listings, c.listings)
+				require.LessOrEqual(w, bytes, c.bytes)
+			})
+		})
+	}
 }
 
 // More are open at a site than it has before it at a time. What there is no room for stays in
 // ZooKeeper, and is offered as the window frees: all of them, none twice.
-func TestThreeThousandOpenAreAllOffered(t *testing.T) {
+func TestWhatDoesNotFitTheWindowIsOfferedLater(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		const n, window = 3000, 256
-		c := w.coordinator(w.Host("c"), twopc.WithVoteTimeout(time.Hour))
+		const n, window = 1000, 256
 		site := w.site(w.Host("a"), "a")
-		txs := w.beginAll(c, n, "a")
-		time.Sleep(time.Second)
-		offered := map[string]bool{}
+		txs := w.beginAll(w.coordinator(w.Host("c"), twopc.WithVoteTimeout(time.Hour)), n, "a")
 		var open []*twopc.Proposal
-		for len(offered) < n {
-			for range window - len(open) {
-				if len(offered) == n {
-					break
-				}
-				p := bubble.Within(w, time.Minute, site.Proposals())
-				require.False(w, offered[p.ID()], "twice")
-				offered[p.ID()] = true
-				require.NoError(w, p.Commit(w.Context()))
-				open = append(open, p)
+		for i := range n {
+			if len(open) == window {
+				bubble.Never(w, site.Proposals(), "the window is full")
+				bubble.Within(w, time.Minute, open[0].Decided())
+				require.NoError(w, open[0].Ack(w.Context()))
+				open = open[1:]
 			}
-			bubble.Never(w, site.Proposals(), "the window is full")
-			for _, p := range open[:len(open)/2] {
-				bubble.Within(w, time.Minute, p.Decided())
-				require.NoError(w, p.Ack(w.Context()))
-			}
-			open = open[len(open)/2:]
+			p := bubble.Within(w, time.Minute, site.Proposals())
+			require.Equal(w, fmt.Sprint("t", i), p.ID())
+			require.NoError(w, p.Commit(w.Context()))
+			open = append(open, p)
 		}
 		for _, p := range open {
 			bubble.Within(w, time.Minute, p.Decided())
@@ -224,31 +201,5 @@ func TestAFullInboxIsBusy(t *testing.T) {
 		require.NoError(w, err)
 		_, err = c.Begin(w.Context(), "even more", nil, "a")
 		require.ErrorIs(w, err, twopc.ErrBusy)
-	})
-}
-
-// An entry stands twice in an inbox: another client has made the second. The transaction is
-// delivered once, and ends.
-func TestAnEntryThatStandsTwice(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("c")
-		c := w.coordinator(h)
-		tx, err := c.Begin(w.Context(), "t", nil, "a")
-		require.NoError(w, err)
-		for _, node := range w.nodes() {
-			if strings.HasPrefix(node, path+"/inbox/") {
-				_, err := h.Create(w.Context(), node[:len(node)-10]+"0000000900", nil)
-				require.NoError(w, err)
-			}
-		}
-		a := w.site(w.Host("a"), "a")
-		p := bubble.Within(w, time.Second, a.Proposals())
-		vote := bubble.Begin(func() error { return p.Commit(w.Context()) })
-		require.NoError(w, bubble.Within(w, 30*time.Second, vote, "the vote is in ZooKeeper: %s", w.Server.Dump()))
-		bubble.Within(w, time.Second, tx.Decided())
-		bubble.Within(w, time.Minute, p.Decided(), "the one that was delivered first")
-		require.NoError(w, p.Ack(w.Context()))
-		require.NoError(w, a.Err())
 	})
 }

@@ -1,3 +1,5 @@
+// What is refused at once, names that are taken, ends, and znodes of others.
+
 package twopc_test
 
 import (
@@ -9,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
@@ -143,26 +144,25 @@ func TestContextsBoundWaits(t *testing.T) {
 		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
 		require.NoError(w, err)
 		p := bubble.Within(w, time.Second, a.Proposals())
+		bounded := func(call func(ctx context.Context) error) {
+			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+			defer cancel()
+			require.ErrorIs(w, call(ctx), context.DeadlineExceeded)
+		}
 		heal := ha.Machine.Partition()
-		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
-		defer cancel()
-		require.ErrorIs(w, p.Commit(ctx), context.DeadlineExceeded)
-		require.ErrorIs(w, p.Abort(ctx, "the other way round"), twopc.ErrVoted, "the vote is under way")
+		bounded(p.Commit)
+		require.ErrorIs(w, p.Abort(w.Context(), "the other way round"), twopc.ErrVoted, "the vote is under way")
 		heal()
 		require.Equal(w, "a", bubble.Within(w, time.Minute, tx.Votes()).Site)
 		require.NoError(w, p.Commit(w.Context()))
 		heal = hc.Machine.Partition()
-		ctx, cancel = context.WithTimeout(w.Context(), time.Second)
-		defer cancel()
-		require.ErrorIs(w, tx.Abort(ctx, "enough"), context.DeadlineExceeded)
+		bounded(func(ctx context.Context) error { return tx.Abort(ctx, "enough") })
 		heal()
 		bubble.Within(w, time.Minute, tx.Decided())
 		require.Equal(w, twopc.Aborted, tx.Outcome())
 		bubble.Within(w, time.Minute, p.Decided())
 		heal = ha.Machine.Partition()
-		ctx, cancel = context.WithTimeout(w.Context(), time.Second)
-		defer cancel()
-		require.ErrorIs(w, p.Ack(ctx), context.DeadlineExceeded)
+		bounded(p.Ack)
 		heal()
 		require.NoError(w, p.Ack(w.Context()))
 	})
@@ -229,38 +229,6 @@ func TestClose(t *testing.T) {
 		require.ErrorIs(w, err, session.ErrClosed)
 		_, err = twopc.NewSite(hc.Session, path, "x")
 		require.ErrorIs(w, err, session.ErrClosed)
-	})
-}
-
-func TestTooManyPanicsEndTheOneAndNothingElse(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("all")
-		c, d, a, b := w.coordinator(h), w.coordinator(h), w.site(h, "a"), w.site(h, "b")
-		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
-		require.NoError(w, err)
-		p := bubble.Within(w, time.Second, a.Proposals())
-		q := bubble.Within(w, time.Second, b.Proposals())
-		for range 20 {
-			c.Crash("boom")
-			a.Crash("boom")
-		}
-		bubble.Within(w, time.Minute, c.Done())
-		bubble.Within(w, time.Minute, a.Done())
-		require.ErrorIs(w, c.Err(), actors.ErrGivenUp)
-		require.ErrorIs(w, a.Err(), actors.ErrGivenUp)
-		require.ErrorIs(w, tx.Err(), actors.ErrGivenUp)
-		require.ErrorIs(w, p.Err(), actors.ErrGivenUp)
-		bubble.Within(w, time.Second, q.Decided())
-		require.Equal(w, twopc.Aborted, q.Outcome(), "the sites see the coordinator gone")
-		synctest.Wait()
-		require.NotContains(w, w.Server.Dump(), path+"/alive/a")
-		tx, err = d.Begin(w.Context(), "u", nil, "b")
-		require.NoError(w, err)
-		require.NoError(w, bubble.Within(w, time.Second, b.Proposals()).Commit(w.Context()))
-		bubble.Within(w, time.Second, tx.Decided())
-		require.Equal(w, twopc.Committed, tx.Outcome())
-		require.Equal(w, uint64(1), h.Status().Epoch)
 	})
 }
 

@@ -1,3 +1,6 @@
+// The model of two-phase commit that histories are checked against, and the applications that keep
+// it.
+
 package twopc_test
 
 import (
@@ -17,7 +20,6 @@ type ledger struct {
 	mu      sync.Mutex
 	facts   []fact
 	wrong   []string
-	began   map[string]bool
 	outcome map[string]twopc.Outcome
 }
 
@@ -39,7 +41,7 @@ const (
 )
 
 func newLedger() *ledger {
-	return &ledger{began: map[string]bool{}, outcome: map[string]twopc.Outcome{}}
+	return &ledger{outcome: map[string]twopc.Outcome{}}
 }
 
 // note enters a fact, and whether it may follow upon those before.
@@ -50,15 +52,8 @@ func (l *ledger) note(what fate, id, who string, sites ...string) {
 	complain := func(format string, args ...any) { l.wrong = append(l.wrong, id+": "+fmt.Sprintf(format, args...)) }
 	l.facts = append(l.facts, fact{what, id, who})
 	switch what {
-	case refused:
-		if is(agreed, who) {
-			complain("%s has voted both ways", who)
-		}
+	case refused, aborted:
 		l.learn(id, who, twopc.Aborted, complain)
-	case agreed:
-		if is(refused, who) {
-			complain("%s has voted both ways", who)
-		}
 	case committed:
 		l.learn(id, who, twopc.Committed, complain)
 		for _, site := range sites {
@@ -66,8 +61,9 @@ func (l *ledger) note(what fate, id, who string, sites ...string) {
 				complain("%s learns that it is committed, and %s has not agreed", who, site)
 			}
 		}
-	case aborted:
-		l.learn(id, who, twopc.Aborted, complain)
+	}
+	if is(agreed, who) && is(refused, who) {
+		complain("%s has voted both ways", who)
 	}
 }
 

@@ -1,3 +1,5 @@
+// Sites of one name: which of them lives, and how it is told from its predecessor.
+
 package twopc_test
 
 import (
@@ -93,28 +95,4 @@ func comeAndGo(w *world, rng *rand.Rand) {
 	require.NoError(w, living[0].Close(w.Context()))
 	require.NotContains(w, w.Server.Dump(), path+"/alive/a")
 	all.Wait()
-}
-
-// The answer to the creation of a presence is lost, somebody asks whose it is, and the actor
-// crashes: what stands is the site's, though nothing in it says so. It goes on, and whoever asked
-// learns that it lives.
-func TestAPresenceThatWasAskedForBeforeItWasKnown(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("one")
-		require.NoError(w, h.EnsurePath(w.Context(), path+"/alive"))
-		heal := w.loseTheNext(h)
-		a := w.site(h, "a")
-		second := w.site(w.Host("another"), "a")
-		require.Contains(w, w.Server.Dump(), "who")
-		a.Crash("before it knows")
-		time.Sleep(100 * time.Millisecond)
-		heal()
-		bubble.Within(w, time.Minute, second.Done())
-		require.ErrorIs(w, second.Err(), twopc.ErrTaken)
-		require.NoError(w, a.Err())
-		_, err := w.coordinator(w.Host("c")).Begin(w.Context(), "t", nil, "a")
-		require.NoError(w, err)
-		bubble.Within(w, time.Second, a.Proposals())
-	})
 }

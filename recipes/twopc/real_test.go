@@ -1,3 +1,5 @@
+// The whole life of transactions on real servers.
+
 package twopc_test
 
 import (
@@ -129,15 +131,6 @@ func lifeOnRealServers(t *testing.T, e *ensemble.Ensemble, form []twopc.Option) 
 	require.Empty(t, l.complaints())
 	require.NotEqual(t, twopc.Undecided, l.of("y-while-a-site-dies"))
 	require.Equal(t, twopc.Committed, l.of(last))
-
-	twin, err := twopc.NewSite(admin, path, "b")
-	require.NoError(t, err)
-	select {
-	case <-twin.Done():
-	case <-time.After(patience):
-		t.Fatal("two sites of one name")
-	}
-	require.ErrorIs(t, twin.Err(), twopc.ErrTaken)
 	for _, s := range append(sites, hc) {
 		require.NoError(t, s.Close(ctx))
 	}

@@ -1,10 +1,12 @@
+// Transactions as they should go, what the death of a site or of the coordinator does to one, and
+// what another coordinator is told that takes it over.
+
 package twopc_test
 
 import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,19 +18,6 @@ import (
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
-
-// forms are the two of ZooKeeper's recipe page.
-var forms = map[string][]twopc.Option{"coordinator decides": nil, "peers decide": {twopc.WithPeerDecision()}}
-
-func inBothForms(t *testing.T, f func(w *world, form []twopc.Option)) {
-	t.Helper()
-	for name, form := range forms {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(w *world) { f(w, form) })
-		})
-	}
-}
 
 func TestAllVoteToCommit(t *testing.T) {
 	t.Parallel()
@@ -106,17 +95,6 @@ func TestOneVoteToAbortDecides(t *testing.T) {
 	})
 }
 
-// received yields what a channel gives until it closes.
-func received[T any](c <-chan T) func(yield func(T) bool) {
-	return func(yield func(T) bool) {
-		for v := range c {
-			if !yield(v) {
-				return
-			}
-		}
-	}
-}
-
 // The vote timeout counts from the beginning, to the millisecond.
 func TestTheTimeForTheVotes(t *testing.T) {
 	t.Parallel()
@@ -141,58 +119,52 @@ func TestTheTimeForTheVotes(t *testing.T) {
 }
 
 // A site that dies before it has voted is not waited for: the transaction is aborted when its
-// session expires.
-func TestASiteThatDiesBeforeItVoted(t *testing.T) {
+// session expires. One that has voted may die, and its successor is offered what it has promised.
+func TestASiteThatDies(t *testing.T) {
 	t.Parallel()
-	inBothForms(t, func(w *world, form []twopc.Option) {
-		c := w.coordinator(w.Host("c"), append([]twopc.Option{twopc.WithVoteTimeout(time.Hour)}, form...)...)
-		a, hb := w.site(w.Host("a"), "a"), w.Host("b")
-		w.site(hb, "b")
-		tx, err := c.Begin(w.Context(), "t1", nil, "a", "b")
-		require.NoError(w, err)
-		require.NoError(w, bubble.Within(w, time.Second, a.Proposals()).Commit(w.Context()))
-		hb.Machine.Partition()
-		died := time.Now()
-		info, ok := w.Server.Session(hb.Status().SessionID)
-		require.True(w, ok)
-		bubble.Within(w, time.Minute, tx.Decided())
-		require.Equal(w, info.Expires, time.Now(), "at the instant of the expiry")
-		require.Greater(w, time.Since(died), 5*time.Second)
-		require.Equal(w, twopc.Aborted, tx.Outcome())
-		require.Equal(w, `site "b" died before it voted`, tx.Reason())
-	})
-}
-
-// One that has voted may die.
-func TestASiteThatDiesAfterItVoted(t *testing.T) {
-	t.Parallel()
-	inBothForms(t, func(w *world, form []twopc.Option) {
-		c := w.coordinator(w.Host("c"), append([]twopc.Option{twopc.WithVoteTimeout(time.Hour)}, form...)...)
-		a, hb := w.site(w.Host("a"), "a"), w.Host("b")
-		b := w.site(hb, "b")
-		tx, err := c.Begin(w.Context(), "t1", nil, "a", "b")
-		require.NoError(w, err)
-		require.NoError(w, bubble.Within(w, time.Second, b.Proposals()).Commit(w.Context()))
-		hb.Die()
-		time.Sleep(time.Minute)
-		bubble.Never(w, tx.Decided(), "it has promised")
-		require.NoError(w, bubble.Within(w, time.Second, a.Proposals()).Commit(w.Context()))
-		bubble.Within(w, time.Second, tx.Decided())
-		require.Equal(w, twopc.Committed, tx.Outcome())
-		again := w.site(w.Host("b again"), "b")
-		p := bubble.Within(w, time.Second, again.Proposals())
-		require.Equal(w, twopc.Committed, p.Voted())
-		bubble.Within(w, time.Second, p.Decided())
-		require.Equal(w, twopc.Committed, p.Outcome())
-	})
+	for _, voted := range []bool{false, true} {
+		inBothForms(t, func(w *world, form []twopc.Option) {
+			c := w.coordinator(w.Host("c"), append([]twopc.Option{twopc.WithVoteTimeout(time.Hour)}, form...)...)
+			a, hb := w.site(w.Host("a"), "a"), w.Host("b")
+			b := w.site(hb, "b")
+			tx, err := c.Begin(w.Context(), "t1", nil, "a", "b")
+			require.NoError(w, err)
+			pa, pb := bubble.Within(w, time.Second, a.Proposals()), bubble.Within(w, time.Second, b.Proposals())
+			if !voted {
+				require.NoError(w, pa.Commit(w.Context()))
+				hb.Machine.Partition()
+				died := time.Now()
+				info, ok := w.Server.Session(hb.Status().SessionID)
+				require.True(w, ok)
+				bubble.Within(w, time.Minute, tx.Decided())
+				require.Equal(w, info.Expires, time.Now(), "at the instant of the expiry")
+				require.Greater(w, time.Since(died), 5*time.Second)
+				require.Equal(w, twopc.Aborted, tx.Outcome())
+				require.Equal(w, `site "b" died before it voted`, tx.Reason())
+				return
+			}
+			require.NoError(w, pb.Commit(w.Context()))
+			hb.Die()
+			time.Sleep(time.Minute)
+			bubble.Never(w, tx.Decided(), "it has promised")
+			require.NoError(w, pa.Commit(w.Context()))
+			bubble.Within(w, time.Second, tx.Decided())
+			require.Equal(w, twopc.Committed, tx.Outcome())
+			p := bubble.Within(w, time.Second, w.site(w.Host("b again"), "b").Proposals())
+			require.Equal(w, twopc.Committed, p.Voted())
+			bubble.Within(w, time.Second, p.Decided())
+			require.Equal(w, twopc.Committed, p.Outcome())
+		})
+	}
 }
 
 // A coordinator that dies leaves nobody in doubt: the sites decide when its session expires. In the
-// form with peers, what all agreed to is committed.
+// form with peers, what all agreed to is committed. The one that starts again is told the outcome,
+// however late, and can't carry the transaction out a second time by beginning it again.
 func TestACoordinatorThatDies(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
-		hc := w.Host("c")
+		hc, taken := w.Host("c"), []*twopc.Tx(nil)
 		c := w.coordinator(hc, append([]twopc.Option{twopc.WithVoteTimeout(time.Hour)}, form...)...)
 		a, b := w.site(w.Host("a"), "a"), w.site(w.Host("b"), "b")
 		_, err := c.Begin(w.Context(), "t1", nil, "a", "b")
@@ -213,20 +185,29 @@ func TestACoordinatorThatDies(t *testing.T) {
 		require.Equal(w, want, pb.Outcome())
 		require.NoError(w, pa.Ack(w.Context()))
 		require.NoError(w, pb.Ack(w.Context()))
-		again := w.coordinator(w.Host("c again"))
-		taken, err := again.Recover(w.Context())
-		require.NoError(w, err)
-		require.Len(w, taken, 1)
-		bubble.Within(w, time.Second, taken[0].Decided())
-		require.Equal(w, want, taken[0].Outcome())
+		time.Sleep(10 * time.Minute)
+		again := w.coordinator(w.Host("c again"), form...)
+		_, err = again.Begin(w.Context(), "t1", nil, "a")
+		require.ErrorIs(w, err, twopc.ErrFinished)
+		for range 2 { // until it is acknowledged, also at the coordinator that has it
+			taken, err = again.Recover(w.Context())
+			require.NoError(w, err)
+			require.Len(w, taken, 1)
+			bubble.Within(w, time.Second, taken[0].Decided())
+			require.Equal(w, want, taken[0].Outcome())
+		}
 		require.NoError(w, taken[0].Ack(w.Context()))
-		require.NoError(w, again.Close(w.Context()))
 		require.Empty(w, w.nodes())
+		taken, err = again.Recover(w.Context())
+		require.NoError(w, err)
+		require.Empty(w, taken)
+		_, err = again.Begin(w.Context(), "t1", nil, "a")
+		require.NoError(w, err, "the application says that it is another one")
 	})
 }
 
-// A coordinator that starts again before its predecessor's session has expired waits, takes over,
-// and decides on its own time.
+// A coordinator that starts again before its predecessor's session has expired waits, as long as it
+// may, takes over, and decides on its own time.
 func TestRecoverUndecided(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -243,6 +224,10 @@ func TestRecoverUndecided(t *testing.T) {
 		live := w.coordinator(w.Host("other"))
 		other, err := live.Begin(w.Context(), "t2", nil, "nobody")
 		require.NoError(w, err)
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		_, err = again.Recover(ctx)
+		require.ErrorIs(w, err, context.DeadlineExceeded, "it can't be told yet")
 		taken, err := again.Recover(w.Context())
 		require.NoError(w, err)
 		require.Len(w, taken, 1, "what is led by one who lives is left to him")
@@ -256,122 +241,9 @@ func TestRecoverUndecided(t *testing.T) {
 		none, err := w.coordinator(w.Host("third")).Recover(w.Context())
 		require.NoError(w, err)
 		require.Empty(w, none)
-	})
-}
-
-// While it can't be told whether a coordinator lives, Recover waits, as long as it may.
-func TestRecoverWaitsNoLongerThanItMay(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		hc := w.Host("c")
-		_, err := w.coordinator(hc).Begin(w.Context(), "t1", nil, "a")
-		require.NoError(w, err)
-		hc.Die()
-		again := w.coordinator(w.Host("c again"))
-		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
-		defer cancel()
-		_, err = again.Recover(ctx)
-		require.ErrorIs(w, err, context.DeadlineExceeded)
-		taken, err := again.Recover(w.Context())
-		require.NoError(w, err)
-		require.Len(w, taken, 1)
 		require.NoError(w, again.Close(w.Context()))
-		require.ErrorIs(w, taken[0].Err(), twopc.ErrDecided)
 		_, err = again.Recover(w.Context())
 		require.ErrorIs(w, err, session.ErrClosed)
-	})
-}
-
-// A site that voted to commit and finds the transaction gone says so, and never that it was
-// aborted.
-func TestATransactionThatIsGone(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		c, a := w.coordinator(w.Host("c")), w.site(h, "a")
-		tx, err := c.Begin(w.Context(), "t1", nil, "a", "b")
-		require.NoError(w, err)
-		p := bubble.Within(w, time.Second, a.Proposals())
-		require.NoError(w, p.Commit(w.Context()))
-		require.NoError(w, h.DeleteAll(w.Context(), path+"/tx/t1"))
-		bubble.Within(w, time.Minute, p.Done())
-		require.ErrorIs(w, p.Err(), twopc.ErrGone)
-		require.Equal(w, twopc.Undecided, p.Outcome())
-		bubble.Never(w, p.Decided(), "nobody knows")
-		bubble.Within(w, time.Minute, tx.Done())
-		require.ErrorIs(w, tx.Err(), twopc.ErrGone)
-		require.Equal(w, twopc.Undecided, tx.Outcome())
-		require.ErrorIs(w, tx.Abort(w.Context(), "late"), twopc.ErrGone)
-		require.ErrorIs(w, p.Abort(w.Context(), "then not"), twopc.ErrGone)
-		require.NoError(w, a.Close(w.Context()))
-		again := w.site(w.Host("a again"), "a")
-		p = bubble.Within(w, time.Second, again.Proposals())
-		require.Equal(w, "t1", p.ID())
-		bubble.Within(w, time.Second, p.Done())
-		require.ErrorIs(w, p.Err(), twopc.ErrGone)
-		require.ErrorIs(w, p.Ack(w.Context()), twopc.ErrGone)
-		require.ErrorIs(w, p.Ack(w.Context()), twopc.ErrGone)
-		synctest.Wait()
-		require.Len(w, w.nodes(), 1, "b's entry in its inbox")
-	})
-}
-
-// Nobody is asked to agree to what nobody knows any more.
-func TestAPayloadThatIsGone(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("all")
-		c := w.coordinator(h, twopc.WithVoteTimeout(time.Minute))
-		tx, err := c.Begin(w.Context(), "t1", []byte("pay"), "a")
-		require.NoError(w, err)
-		for _, node := range w.nodes() {
-			if strings.HasSuffix(node, "-payload") {
-				require.NoError(w, h.Delete(w.Context(), node, -1))
-			}
-		}
-		p := bubble.Within(w, time.Second, w.site(h, "a").Proposals())
-		bubble.Within(w, time.Second, p.Done())
-		require.ErrorIs(w, p.Err(), twopc.ErrGone)
-		require.ErrorIs(w, p.Commit(w.Context()), twopc.ErrGone)
-		bubble.Within(w, 2*time.Minute, tx.Decided())
-		require.Equal(w, twopc.Aborted, tx.Outcome())
-		require.ErrorIs(w, p.Ack(w.Context()), twopc.ErrGone)
-	})
-}
-
-// Many at once, from several coordinators, each to its own sites; a site hears of its own alone,
-// oldest first.
-func TestManyAtOnce(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h, hc := w.Host("sites"), w.Host("c")
-		c, d := w.coordinator(hc), w.coordinator(hc)
-		a, b := w.site(h, "a"), w.site(h, "b")
-		var txs []*twopc.Tx
-		for i := range 100 {
-			coordinator, sites := c, []string{"a"}
-			if i%2 == 1 {
-				coordinator, sites = d, both
-			}
-			tx, err := coordinator.Begin(w.Context(), fmt.Sprint("t", i), nil, sites...)
-			require.NoError(w, err)
-			txs = append(txs, tx)
-		}
-		for i := range 100 {
-			p := bubble.Within(w, time.Second, a.Proposals())
-			require.Equal(w, fmt.Sprint("t", i), p.ID())
-			require.NoError(w, p.Commit(w.Context()))
-			if i%2 == 1 {
-				p := bubble.Within(w, time.Second, b.Proposals())
-				require.Equal(w, fmt.Sprint("t", i), p.ID())
-				require.NoError(w, p.Commit(w.Context()))
-			}
-		}
-		bubble.Never(w, b.Proposals(), "not its own")
-		for _, tx := range txs {
-			bubble.Within(w, time.Second, tx.Decided())
-			require.Equal(w, twopc.Committed, tx.Outcome())
-		}
 	})
 }
 
@@ -394,6 +266,88 @@ func TestCloseConfirmsAVoteWhoseReplyWasLost(t *testing.T) {
 				require.NoError(w, a.Close(w.Context()))
 				require.NoError(w, bubble.Within(w, time.Minute, vote))
 			})
+		})
+	}
+}
+
+// Each learns the outcome, and the first to acknowledge it leaves nothing to do for the other. If
+// the other was cut off until then, it can't know, and says so, never that it was another outcome.
+func TestTwoCoordinatorsOfOneTransaction(t *testing.T) {
+	t.Parallel()
+	for first := range 2 {
+		for _, cutOff := range []bool{false, true} {
+			t.Run(fmt.Sprint(first, " acknowledges, the other is cut off: ", cutOff), func(t *testing.T) {
+				t.Parallel()
+				inBothForms(t, func(w *world, form []twopc.Option) { share(w, form, first, cutOff) })
+			})
+		}
+	}
+}
+
+func share(w *world, form []twopc.Option, first int, cutOff bool) {
+	form = append([]twopc.Option{twopc.WithVoteTimeout(time.Hour)}, form...)
+	hosts := []*bubble.Host{w.Host("c"), w.Host("d")}
+	far := w.Host("a", session.WithTimeout(time.Minute))
+	w.agreeable(w.site(far, "a"))
+	reach := far.Machine.Partition()
+	tx, err := w.coordinator(hosts[0], form...).Begin(w.Context(), "t", nil, "a")
+	require.NoError(w, err)
+	w.Server.Expire(hosts[0].Status().SessionID)
+	taken, err := w.coordinator(hosts[1], form...).Recover(w.Context())
+	require.NoError(w, err)
+	require.Len(w, taken, 1)
+	time.Sleep(time.Second)
+
+	both := []*twopc.Tx{tx, taken[0]}
+	one, other, heal := both[first], both[1-first], func() {}
+	if cutOff {
+		heal = hosts[1-first].Machine.Partition()
+	}
+	require.NoError(w, one.Abort(w.Context(), "no longer wanted"))
+	reach()
+	time.Sleep(10 * time.Second) // the site has acknowledged
+	if !cutOff {
+		bubble.Within(w, time.Minute, other.Done())
+		require.Equal(w, twopc.Aborted, other.Outcome())
+		require.Equal(w, "no longer wanted", other.Reason())
+	}
+	require.NoError(w, one.Ack(w.Context()))
+	require.Empty(w, w.nodes())
+	heal()
+	bubble.Within(w, time.Minute, other.Done())
+	if !cutOff {
+		require.NoError(w, other.Ack(w.Context()))
+		return
+	}
+	require.ErrorIs(w, other.Err(), twopc.ErrGone)
+	require.Equal(w, twopc.Undecided, other.Outcome())
+	require.ErrorIs(w, other.Ack(w.Context()), twopc.ErrGone)
+}
+
+// B75: Recover takes over what a dead coordinator was told that it had begun, also where the server
+// lags behind. A leader, which is the second of two here, does not catch up at a sync.
+func TestB75_RecoverIsUpToDate(t *testing.T) {
+	t.Parallel()
+	for lagging, name := range []string{"a follower", "the leader"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				server := func(i int) []string { return w.Server.Hosts()[i : i+1] }
+				near, far := w.HostOn("a", server(1-lagging)), w.HostOn("b", server(lagging))
+				next := w.coordinator(far)
+				taken, err := next.Recover(w.Context())
+				require.NoError(w, err)
+				require.Empty(w, taken)
+				synctest.Wait()
+				w.Server.Lag(lagging, 100)
+				_, err = w.coordinator(near).Begin(w.Context(), "t", nil, "x")
+				require.NoError(w, err)
+				near.Die()
+				w.Server.Expire(near.Status().SessionID)
+				taken, err = next.Recover(w.Context())
+				require.NoError(w, err)
+				require.Len(w, taken, 1)
+			}, zktest.WithServers(2))
 		})
 	}
 }

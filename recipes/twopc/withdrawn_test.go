@@ -1,3 +1,5 @@
+// A Begin or a Recover whose answer is lost, or that is given up before it is answered.
+
 package twopc_test
 
 import (
@@ -14,20 +16,6 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// warm has a coordinator make all that is around a transaction with a site, and waits until nothing
-// more comes of it: the next transaction is one request, which is the coordinator's next.
-func (w *world) warm(c *twopc.Coordinator, s *twopc.Site) {
-	w.Helper()
-	tx, err := c.Begin(w.Context(), "warm", nil, "a")
-	require.NoError(w, err)
-	p := bubble.Within(w, time.Second, s.Proposals())
-	require.NoError(w, p.Abort(w.Context(), "warm"))
-	bubble.Within(w, time.Second, tx.Decided())
-	require.NoError(w, p.Ack(w.Context()))
-	require.NoError(w, tx.Ack(w.Context()))
-	synctest.Wait()
-}
-
 // giveUp begins a transaction with a site, and waits for a second.
 func (w *world) giveUp(c *twopc.Coordinator, site string) (*twopc.Tx, error) {
 	w.Helper()
@@ -40,94 +28,50 @@ func (w *world) giveUp(c *twopc.Coordinator, site string) (*twopc.Tx, error) {
 	return tx, err
 }
 
-// committed checks that the Tx of a Begin that was given up learns that it is committed, and that
-// nothing is left when that is acknowledged.
-func (w *world) committed(tx *twopc.Tx, err error) {
-	w.Helper()
-	require.ErrorIs(w, err, session.ErrUnknownOutcome, "it is committed")
-	require.NotNil(w, tx)
-	bubble.Within(w, time.Minute, tx.Done())
-	require.ErrorIs(w, tx.Err(), twopc.ErrDecided)
-	require.Equal(w, twopc.Committed, tx.Outcome())
-	require.NoError(w, tx.Ack(w.Context()))
-	synctest.Wait()
-	require.Empty(w, w.nodes())
-}
-
-// The answer to a Begin is lost, its context ends, and the site votes: with peers it commits,
-// before the coordinator can abort anything.
-func TestABeginGivenUpAndCommittedByItsSites(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		hc := w.Host("c")
-		c, a := w.coordinator(hc, twopc.WithPeerDecision()), w.site(w.Host("a"), "a")
-		w.warm(c, a)
-		heal := w.loseTheNext(hc)
-		tx, err := w.giveUp(c, "a")
-		p := bubble.Within(w, time.Second, a.Proposals())
-		require.NoError(w, p.Commit(w.Context()))
-		bubble.Within(w, time.Second, p.Decided())
-		require.Equal(w, twopc.Committed, p.Outcome())
-		require.NoError(w, p.Ack(w.Context()))
-		heal()
-		bubble.Within(w, time.Minute, tx.Done())
-		taken, e := c.Recover(w.Context())
-		require.NoError(w, e)
-		require.Len(w, taken, 1, "a caller that has no use for the Tx finds it so")
-		bubble.Within(w, time.Second, taken[0].Decided())
-		require.Equal(w, twopc.Committed, taken[0].Outcome())
-		w.committed(tx, err)
-	})
-}
-
-// The same, and another coordinator takes it over and commits it. That happens in both forms.
-func TestABeginGivenUpAndCommittedByAnotherCoordinator(t *testing.T) {
-	t.Parallel()
-	inBothForms(t, func(w *world, form []twopc.Option) {
-		hc, far := w.Host("c"), w.Host("a", session.WithTimeout(time.Minute))
-		c, a := w.coordinator(hc, form...), w.site(far, "a")
-		w.warm(c, a)
-		heal := w.loseTheNext(hc)
-		tx, err := w.giveUp(c, "a")
-		p := bubble.Within(w, time.Second, a.Proposals())
-		reach := far.Machine.Partition() // it shall not be quicker
-		w.Server.Expire(hc.Status().SessionID)
-		taken, e := w.coordinator(w.Host("d"), form...).Recover(w.Context())
-		require.NoError(w, e)
-		require.Len(w, taken, 1)
-		reach()
-		require.NoError(w, p.Commit(w.Context()))
-		bubble.Within(w, time.Minute, taken[0].Decided())
-		require.Equal(w, twopc.Committed, taken[0].Outcome())
-		bubble.Within(w, time.Minute, p.Decided())
-		require.NoError(w, p.Ack(w.Context()))
-		heal()
-		w.committed(tx, err)
-		require.NoError(w, taken[0].Ack(w.Context()), "it is acknowledged")
-	})
-}
-
-// Nobody is quicker than the coordinator, which aborts and acknowledges what it has begun.
+// The answer to a Begin is lost, and its context ends. The coordinator aborts and acknowledges what
+// it has begun, unless another one was quicker, which has taken it over and commits it. Then the Tx
+// learns that.
 func TestABeginGivenUpAndCarriedOut(t *testing.T) {
 	t.Parallel()
-	inBothForms(t, func(w *world, form []twopc.Option) {
-		hc := w.Host("c")
-		c, a := w.coordinator(hc, form...), w.site(w.Host("a"), "a")
-		w.warm(c, a)
-		heal := w.loseTheNext(hc)
-		tx, err := w.giveUp(c, "a")
-		require.ErrorIs(w, err, session.ErrUnknownOutcome)
-		p := bubble.Within(w, time.Second, a.Proposals())
-		heal()
-		bubble.Within(w, time.Minute, tx.Done())
-		require.Equal(w, twopc.Aborted, tx.Outcome())
-		bubble.Within(w, time.Minute, p.Decided())
-		require.Equal(w, twopc.Aborted, p.Outcome())
-		require.NoError(w, p.Ack(w.Context()))
-		synctest.Wait()
-		require.Empty(w, w.nodes(), "it needs no Ack")
-		require.NoError(w, tx.Ack(w.Context()))
-	})
+	for _, quicker := range []bool{false, true} {
+		inBothForms(t, func(w *world, form []twopc.Option) {
+			hc, far := w.Host("c"), w.Host("a", session.WithTimeout(time.Minute))
+			c, a := w.coordinator(hc, form...), w.site(far, "a")
+			w.warm(c, a)
+			heal := w.loseTheNext(hc)
+			tx, err := w.giveUp(c, "a")
+			require.ErrorIs(w, err, session.ErrUnknownOutcome)
+			p := bubble.Within(w, time.Second, a.Proposals())
+			outcome, taken := twopc.Aborted, []*twopc.Tx(nil)
+			if quicker {
+				outcome = twopc.Committed
+				reach := far.Machine.Partition() // the site shall not be quicker
+				w.Server.Expire(hc.Status().SessionID)
+				taken, err = w.coordinator(w.Host("d"), form...).Recover(w.Context())
+				require.NoError(w, err)
+				require.Len(w, taken, 1)
+				reach()
+				require.NoError(w, p.Commit(w.Context()))
+				bubble.Within(w, time.Minute, taken[0].Decided())
+				require.Equal(w, outcome, taken[0].Outcome())
+				bubble.Within(w, time.Minute, p.Decided())
+				require.NoError(w, p.Ack(w.Context()))
+			}
+			heal()
+			bubble.Within(w, time.Minute, tx.Done())
+			require.ErrorIs(w, tx.Err(), twopc.ErrDecided)
+			require.Equal(w, outcome, tx.Outcome())
+			bubble.Within(w, time.Minute, p.Decided())
+			require.Equal(w, outcome, p.Outcome())
+			require.NoError(w, p.Ack(w.Context()))
+			synctest.Wait()
+			require.Equal(w, quicker, len(w.nodes()) > 0, "one that is aborted needs no Ack")
+			for _, t := range append(taken, tx) {
+				require.NoError(w, t.Ack(w.Context()))
+			}
+			require.Empty(w, w.nodes())
+		})
+	}
 }
 
 // A Begin that is given up before it was sent has not begun, and never will.
@@ -224,5 +168,51 @@ func TestARecoverGivenUp(t *testing.T) {
 		require.Len(w, taken, 1)
 		bubble.Within(w, time.Second, taken[0].Decided())
 		require.Equal(w, twopc.Aborted, taken[0].Outcome())
+	})
+}
+
+// The answer to a Begin is lost, and its session expires. The sites abort, everybody acknowledges,
+// another coordinator recovers what is left and acknowledges, and nothing of it stands any more
+// when the first one can look. It can't know, says so, and does not begin again.
+func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
+	t.Parallel()
+	inBothForms(t, func(w *world, form []twopc.Option) {
+		hc := w.Host("c")
+		c, d := w.coordinator(hc, form...), w.coordinator(w.Host("d"), form...)
+		a := w.site(w.Host("a"), "a")
+		seen := w.agreeable(a)
+		b := w.site(w.Host("b"), "b")
+		warm, err := c.Begin(w.Context(), "warm", nil, "a") // all that is around a transaction stands
+		require.NoError(w, err)
+		bubble.Within(w, time.Second, warm.Decided())
+		require.NoError(w, warm.Ack(w.Context()))
+
+		heal := w.loseTheNext(hc)
+		var tx *twopc.Tx
+		answer := bubble.Begin(func() (err error) { tx, err = c.Begin(w.Context(), "t", nil, "a", "b"); return err })
+		pb := bubble.Within(w, time.Second, b.Proposals())
+		var taken []*twopc.Tx
+		recovered := bubble.Begin(func() (err error) { taken, err = d.Recover(w.Context()); return err })
+		bubble.Within(w, time.Minute, pb.Decided())
+		require.Equal(w, twopc.Aborted, pb.Outcome(), "the sites see the coordinator gone")
+		require.NoError(w, pb.Ack(w.Context()))
+		require.NoError(w, bubble.Within(w, time.Minute, recovered))
+		require.Len(w, taken, 1)
+		bubble.Within(w, time.Second, taken[0].Decided())
+		require.Equal(w, twopc.Aborted, taken[0].Outcome())
+		require.NoError(w, taken[0].Ack(w.Context()))
+		synctest.Wait()
+		require.Empty(w, w.nodes(), "nothing is left of it")
+
+		heal()
+		err = bubble.Within(w, time.Minute, answer)
+		require.ErrorIs(w, err, session.ErrUnknownOutcome)
+		require.ErrorIs(w, err, twopc.ErrGone)
+		bubble.Within(w, time.Minute, tx.Done())
+		require.Equal(w, twopc.Undecided, tx.Outcome())
+		require.ErrorIs(w, tx.Ack(w.Context()), twopc.ErrGone)
+		bubble.Never(w, b.Proposals(), "a second time")
+		require.Equal(w, "warm committed, t aborted", seen())
+		require.Empty(w, w.nodes())
 	})
 }

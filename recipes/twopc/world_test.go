@@ -1,8 +1,12 @@
+// The helpers of this package's tests: coordinators and sites in a bubble.
+
 package twopc_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -66,4 +71,125 @@ func (w *world) ended(all *sync.WaitGroup) {
 		all.Wait()
 	}()
 	bubble.Within(w, 5*time.Minute, done)
+}
+
+// forms are the two of ZooKeeper's recipe page.
+var forms = map[string][]twopc.Option{"coordinator decides": nil, "peers decide": {twopc.WithPeerDecision()}}
+
+func inBothForms(t *testing.T, f func(w *world, form []twopc.Option)) {
+	t.Helper()
+	for name, form := range forms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) { f(w, form) })
+		})
+	}
+}
+
+// loseTheNext cuts a host off at its session's next transaction that writes, which is carried out
+// and not answered.
+func (w *world) loseTheNext(h *bubble.Host) (heal func()) {
+	w.Helper()
+	id, done := h.Status().SessionID, new(atomic.Bool)
+	partition := make(chan func(), 1)
+	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.SessionID != id || r.Op != zktest.OpMulti || r.Ops[0].Op == jute.OpCheck && len(r.Ops) == 1 || !done.CompareAndSwap(false, true) {
+			return zktest.Pass
+		}
+		go func() { partition <- h.Machine.Partition() }()
+		return zktest.DropReply
+	}))
+	return func() {
+		if !done.CompareAndSwap(false, true) { // else it has not come to that
+			(<-partition)()
+		}
+	}
+}
+
+// all that a site is asked is agreed to, and acknowledged. It counts how often each transaction was
+// committed and aborted there.
+func (w *world) agreeable(s *twopc.Site) func() string {
+	w.Helper()
+	var mu sync.Mutex
+	var seen []string
+	go func() { // ends with the site
+		for p := range s.Proposals() {
+			_ = p.Commit(w.Context())
+			select {
+			case <-p.Decided():
+			case <-p.Done():
+				continue
+			}
+			mu.Lock()
+			seen = append(seen, p.ID()+" "+p.Outcome().String())
+			mu.Unlock()
+			_ = p.Ack(w.Context())
+		}
+	}()
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Join(seen, ", ")
+	}
+}
+
+// strike lets something happen at the k-th request of somebody's session, pings and its end aside;
+// it tells whether it came to that.
+func (w *world) strike(h *bubble.Host, k int, at func(*zktest.Request) zktest.Verdict) (met func() bool) {
+	return w.AtKth(h.Session, k, at, zktest.OpCloseSession)
+}
+
+// warm has a coordinator make all that is around a transaction with a site, and waits until nothing
+// more comes of it: the next transaction is one request, which is the coordinator's next.
+func (w *world) warm(c *twopc.Coordinator, s *twopc.Site) {
+	w.Helper()
+	tx, err := c.Begin(w.Context(), "warm", nil, "a")
+	require.NoError(w, err)
+	p := bubble.Within(w, time.Second, s.Proposals())
+	require.NoError(w, p.Abort(w.Context(), "warm"))
+	bubble.Within(w, time.Second, tx.Decided())
+	require.NoError(w, p.Ack(w.Context()))
+	require.NoError(w, tx.Ack(w.Context()))
+	synctest.Wait()
+}
+
+// received yields what a channel gives until it closes.
+func received[T any](c <-chan T) func(yield func(T) bool) {
+	return func(yield func(T) bool) {
+		for v := range c {
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// node is the znode of the transaction whose name ends so.
+func (w *world) node(suffix string) string {
+	w.Helper()
+	for _, n := range w.nodes() {
+		if strings.HasSuffix(n, suffix) {
+			return n
+		}
+	}
+	w.Fatal("no " + suffix)
+	return ""
+}
+
+// deny refuses a session's requests of some kinds at a path, until it is called.
+func (w *world) deny(h *bubble.Host, at string, kinds ...zktest.Op) (allow func()) {
+	w.Helper()
+	id, denied := h.Status().SessionID, new(atomic.Bool)
+	denied.Store(true)
+	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		meant := r.Path == at && slices.Contains(kinds, r.Op)
+		for _, op := range r.Ops {
+			meant = meant || op.Path == at && slices.Contains(kinds, op.Op)
+		}
+		if r.SessionID == id && meant && denied.Load() {
+			return zktest.Fail(zktest.ErrNoAuth)
+		}
+		return zktest.Pass
+	}))
+	return func() { denied.Store(false) }
 }

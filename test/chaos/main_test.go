@@ -1,3 +1,5 @@
+// The program: a short run, and flags that are wrong.
+
 package main
 
 import (

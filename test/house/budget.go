@@ -14,7 +14,7 @@ var parts = []part{
 	{"recipe, machine", []string{"recipe", "machine"}, 5148, 3100},
 	{"recipes/internal", []string{"recipes/internal"}, 3142, 2400},
 	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 4983, 4200},
-	{"recipes/queue", []string{"recipes/queue"}, 4710, 3600},
+	{"recipes/queue", []string{"recipes/queue"}, 4706, 4700},
 	{"recipes/twopc", []string{"recipes/twopc"}, 2688, 2700},
 	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2353, 2000},
 	{"internal/zkserver", []string{"internal/zkserver"}, 6437, 5000},
@@ -40,9 +40,9 @@ var upwards = map[string]int{}
 
 // gone are names that say nothing to a reader who is new, with how often they are declared today.
 var gone = map[string]int{
-	"alike": 1, "anew": 2, "around": 0, "awake": 2, "beyond": 0, "book": 0, "crown": 0, "denial": 0, "dig": 0, "fall": 0, "forfeit": 0, "graves": 0,
-	"grieve": 0, "heirs": 0, "hoard": 0, "inside": 6, "inVain": 0, "lain": 0, "letter": 3, "own": 46, "remains": 0, "sight": 0, "spent": 9,
-	"starve": 0, "unnamed": 1, "vet": 0, "whole": 6, "wire": 5, "wish": 3, "witness": 0,
+	"alike": 0, "anew": 0, "around": 0, "awake": 2, "beyond": 0, "book": 0, "crown": 0, "denial": 0, "dig": 0, "fall": 0, "forfeit": 0, "graves": 0,
+	"grieve": 0, "heirs": 0, "hoard": 0, "inside": 0, "inVain": 0, "lain": 0, "letter": 0, "own": 8, "remains": 0, "sight": 0, "spent": 1,
+	"starve": 0, "unnamed": 1, "vet": 0, "whole": 5, "wire": 3, "wish": 0, "witness": 0,
 }
 
 // failures is how many failures of other libraries are known. Each has a test with its number, in

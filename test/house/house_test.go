@@ -1,5 +1,7 @@
 package main
 
+// What is counted, and what is above its budget.
+
 import (
 	"bytes"
 	"os"

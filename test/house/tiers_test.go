@@ -1,5 +1,7 @@
 package main
 
+// Each test says what it needs, and has the same seed in every run.
+
 import (
 	"path"
 	"regexp"
@@ -51,7 +53,7 @@ func TestEveryTestIsInItsTier(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, seen, 100)
+	require.Greater(t, seen, 80)
 }
 
 // What servers, schedules and rapid draw is fixed by each package's TestMain. An example shows what

@@ -79,7 +79,7 @@ func TestAPanicAtAnyMomentOfACycle(t *testing.T) {
 func (w *world) cycle(k kind, n int, hit func(a *contender)) {
 	w.Helper()
 	host := w.Host("a")
-	b, a, twin := k.rival(w, w.Host("b")), k.own(w, host), k.rival(w, host)
+	b, a, twin := k.rival(w, w.Host("b")), k.one(w, host), k.rival(w, host)
 	b.want()
 	bubble.Within(w, time.Second, b.won)
 	hit(a)
@@ -112,6 +112,7 @@ func (w *world) cycle(k kind, n int, hit func(a *contender)) {
 	for _, s := range w.Server.Sessions() {
 		require.Empty(w, s.Ephemeral, "n=%d: something was left behind", n)
 	}
+	require.NotContains(w, w.Server.Dump(), path+"/held", "n=%d: the record of one that died was left behind", n)
 }
 
 const deposedTimeout = 6 * time.Second
@@ -124,7 +125,7 @@ const deposedTimeout = 6 * time.Second
 func TestADeposedLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
 	t.Parallel()
 	all := lines()
-	all["multi lock on two sessions"] = kind{own: beside, rival: both(standing(exclusive())).own}
+	all["multi lock on two sessions"] = kind{one: beside, rival: both(standing(exclusive())).one}
 	for name, k := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,7 +149,7 @@ func (w *world) deposed(k kind, round time.Duration) {
 	on := func(name string, server int) *bubble.Host {
 		return w.HostOn(name, w.Server.Hosts()[server:server+1], session.WithTimeout(deposedTimeout))
 	}
-	holder, waiter, rival := k.rival(w, on("holder", 1)), k.own(w, on("waiter", 0)), k.rival(w, on("rival", 2))
+	holder, waiter, rival := k.rival(w, on("holder", 1)), k.one(w, on("waiter", 0)), k.rival(w, on("rival", 2))
 	for _, c := range []*contender{holder, waiter, rival} {
 		c.want()
 		synctest.Wait()

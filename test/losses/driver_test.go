@@ -185,7 +185,7 @@ func (w *world) begin(k kind, server int, pause time.Duration, opts ...session.O
 	}
 	privileged := session.WithAuth("digest", []byte("user:secret"))
 	d := &duel{world: w, kind: k, admin: on("admin", server, privileged)}
-	d.a, d.b = k.own(w, on("a", 0, opts...)), k.rival(w, on("b", server, privileged))
+	d.a, d.b = k.one(w, on("a", 0, opts...)), k.rival(w, on("b", server, privileged))
 	d.a.want()
 	d.held = bubble.Within(d, time.Minute, d.a.won)
 	synctest.Wait()

@@ -252,7 +252,7 @@ func (w *world) record(ctx context.Context, name string, k kind, seed uint64, mo
 	h = &history{t: w.T, began: time.Now()}
 	var running sync.WaitGroup
 	for i := range clients {
-		c, weight := k.own(w, host(i)), alone
+		c, weight := k.one(w, host(i)), alone
 		if i%2 == 1 {
 			c = k.rival(w, c.host)
 		}

@@ -77,8 +77,8 @@ var misfortunes = map[string]misfortune{
 	"the deletion of its znode": {
 		strike: func(d *duel) {
 			s, _ := d.Server.Session(d.id)
-			for _, own := range s.Ephemeral {
-				require.NoError(d, d.admin.Delete(d.Context(), own, -1))
+			for _, at := range s.Ephemeral {
+				require.NoError(d, d.admin.Delete(d.Context(), at, -1))
 			}
 		},
 		again: true, epoch: 1,
@@ -95,7 +95,7 @@ func TestThePlaceOfOneWhoWaits(t *testing.T) {
 				continue // there is no order: who asks first is first, and a round needs all
 			}
 			if name == "write lock" {
-				k.rival = k.own // readers are in nobody's way but a writer's
+				k.rival = k.one // readers are in nobody's way but a writer's
 			}
 			t.Run(what+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -106,7 +106,7 @@ func TestThePlaceOfOneWhoWaits(t *testing.T) {
 }
 
 func (w *world) waiter(k kind, m misfortune) {
-	holder, first, second := k.rival(w, w.Host("holder")), k.own(w, w.Host("first")), k.rival(w, w.Host("second"))
+	holder, first, second := k.rival(w, w.Host("holder")), k.one(w, w.Host("first")), k.rival(w, w.Host("second"))
 	for _, c := range []*contender{holder, first, second} {
 		c.want()
 		synctest.Wait()

@@ -18,7 +18,7 @@ import (
 
 // kind is a kind of possession.
 type kind struct {
-	own, rival maker
+	one, rival maker
 	delay      time.Duration     // that is kept after a loss
 	asks       bool              // it does not stand again by itself: its caller asks again
 	unordered  bool              // whoever is first is next, the loser too
@@ -34,31 +34,31 @@ const (
 
 var kinds = map[string]kind{
 	"lock":            both(standing(exclusive())),
-	"lock of a call":  {own: calling(exclusive()), rival: calling(exclusive()), asks: true},
-	"read lock":       {own: standing(lock.NewRead), rival: standing(lock.NewWrite)},
-	"write lock":      {own: standing(lock.NewWrite), rival: standing(lock.NewRead)},
-	"downgraded lock": {own: downgraded, rival: standing(lock.NewWrite), asks: true},
-	"semaphore":       {own: standing(permits(2)), rival: standing(permits(3))},
+	"lock of a call":  {one: calling(exclusive()), rival: calling(exclusive()), asks: true},
+	"read lock":       {one: standing(lock.NewRead), rival: standing(lock.NewWrite)},
+	"write lock":      {one: standing(lock.NewWrite), rival: standing(lock.NewRead)},
+	"downgraded lock": {one: downgraded, rival: standing(lock.NewWrite), asks: true},
+	"semaphore":       {one: standing(permits(2)), rival: standing(permits(3))},
 	"delayed lock": {
-		own: standing(exclusive(lock.WithDelay(delay))), rival: standing(exclusive(lock.WithDelay(delay))), delay: delay,
+		one: standing(exclusive(lock.WithDelay(delay))), rival: standing(exclusive(lock.WithDelay(delay))), delay: delay,
 	},
 	"simple lock": {
-		own: standing(exclusive(lock.WithLayout(lock.Simple))), rival: standing(exclusive(lock.WithLayout(lock.Simple))), unordered: true,
+		one: standing(exclusive(lock.WithLayout(lock.Simple))), rival: standing(exclusive(lock.WithLayout(lock.Simple))), unordered: true,
 		deviates: map[string]string{
 			"when it commits": "the rival's znode is at the same path, and the check of a Commit finds that",
 		},
 	},
-	"multi lock": {own: several, rival: several, asks: true},
+	"multi lock": {one: several, rival: several, asks: true},
 	"term":       both(candidate()),
-	"queue item": {own: consumer, rival: consumer, unordered: true, deviates: map[string]string{
+	"queue item": {one: consumer, rival: consumer, unordered: true, deviates: map[string]string{
 		"the deletion of its znode": "claims are not watched: it is noticed at the next request, see byhand_test.go of the queue",
 	}},
-	"passage": {own: party, rival: other, asks: true, deviates: map[string]string{
+	"passage": {one: party, rival: other, asks: true, deviates: map[string]string{
 		"where it may not stand again": "the next round is there already, and it may enter that",
 	}},
 }
 
-func both(m maker) kind { return kind{own: m, rival: m} }
+func both(m maker) kind { return kind{one: m, rival: m} }
 
 type builder func(s *session.Session, path string, opts ...lock.Option) (*lock.Lock, error)
 

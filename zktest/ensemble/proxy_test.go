@@ -49,6 +49,24 @@ func proxyTo(t *testing.T, addr string) *ensemble.Proxy {
 	return proxy
 }
 
+// through is a connection through a proxy, over which something has gone both ways, with the
+// server's side of it.
+func through(t *testing.T) (proxy *ensemble.Proxy, conn, server net.Conn, accepted <-chan net.Conn) {
+	t.Helper()
+	t.Parallel()
+	addr, accepted := echo(t)
+	proxy = proxyTo(t, addr)
+	conn = dial(t, proxy)
+	passes(t, conn)
+	return proxy, conn, <-accepted, accepted
+}
+
+func passes(t *testing.T, conn net.Conn) {
+	t.Helper()
+	send(t, conn, "x")
+	requireReceives(t, conn, "x")
+}
+
 func dial(t *testing.T, proxy *ensemble.Proxy) net.Conn {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", proxy.Addr(), patience)
@@ -99,80 +117,34 @@ func requireRefused(t *testing.T, proxy *ensemble.Proxy) {
 	}
 }
 
-func TestProxyPassesMuchDataUnchanged(t *testing.T) {
-	tier.Real(t)
-	t.Parallel()
-	addr, _ := echo(t)
-	conn := dial(t, proxyTo(t, addr))
-	sent := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)
-	go func() { // owner: the test; ends when all is sent
-		_, _ = conn.Write(sent)
-		_ = conn.(*net.TCPConn).CloseWrite()
-	}()
-	got, err := io.ReadAll(conn)
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(sent, got))
-}
-
 func TestCutBreaksWhatIsOpenAndWhatComes(t *testing.T) {
 	tier.Real(t)
-	t.Parallel()
-	addr, accepted := echo(t)
-	proxy := proxyTo(t, addr)
-	conn := dial(t, proxy)
-	server := <-accepted
-
+	proxy, conn, server, _ := through(t)
 	proxy.Cut()
 	requireBroken(t, conn)
-	requireBrokenOrClosed(t, server)
-	requireRefused(t, proxy)
-
-	proxy.Heal()
-	healed := dial(t, proxy)
-	send(t, healed, "again")
-	requireReceives(t, healed, "again")
-}
-
-// The echo server may have closed its own side before the test looks.
-func requireBrokenOrClosed(t *testing.T, conn net.Conn) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		_, err := conn.Write([]byte{0})
+	require.Eventually(t, func() bool { // the echo server may have closed its own side before the test looks
+		_, err := server.Write([]byte{0})
 		return err != nil
 	}, patience, time.Millisecond)
-}
-
-func TestResetBreaksOnlyWhatIsOpen(t *testing.T) {
-	tier.Real(t)
-	t.Parallel()
-	addr, accepted := echo(t)
-	proxy := proxyTo(t, addr)
-	conn := dial(t, proxy)
-	<-accepted
-	proxy.Reset()
-	requireBroken(t, conn)
-	next := dial(t, proxy)
-	send(t, next, "x")
-	requireReceives(t, next, "x")
-}
-
-// A connection that hangs because the proxy does not get through is open for the client, and Reset
-// breaks it, at once and for good.
-func TestResetBreaksAConnectionThatIsBeingDialled(t *testing.T) {
-	tier.Real(t)
-	t.Parallel()
-	addr, accepted := echo(t)
-	proxy := proxyTo(t, addr)
-	proxy.Blackhole()
-	conn := dial(t, proxy)
-	send(t, conn, "x")
-	requireSilence(t, conn) // the proxy has it by now
-	proxy.Reset()
-	requireBroken(t, conn)
+	requireRefused(t, proxy)
 	proxy.Heal()
-	next := dial(t, proxy)
-	send(t, next, "y")
-	requireReceives(t, next, "y")
+	passes(t, dial(t, proxy))
+}
+
+// Reset breaks only what is open. A connection that hangs because the proxy does not get through is
+// open for the client, and Reset breaks it, at once and for good.
+func TestResetBreaksWhatIsOpenAndWhatIsBeingDialled(t *testing.T) {
+	tier.Real(t)
+	proxy, open, _, accepted := through(t)
+	proxy.Blackhole()
+	hanging := dial(t, proxy)
+	send(t, hanging, "x")
+	requireSilence(t, hanging) // the proxy has it by now
+	proxy.Reset()
+	requireBroken(t, open)
+	requireBroken(t, hanging)
+	proxy.Heal()
+	passes(t, dial(t, proxy))
 	require.Len(t, accepted, 1, "the one that was reset does not reach the target")
 }
 
@@ -185,16 +157,10 @@ func TestBlackholeIsSilentAndHealDelivers(t *testing.T) {
 		"to client": {ensemble.ToClient},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			addr, accepted := echo(t)
-			proxy := proxyTo(t, addr)
-			conn := dial(t, proxy)
-			send(t, conn, "a")
-			requireReceives(t, conn, "a")
-
+			proxy, conn, server, _ := through(t)
 			proxy.Blackhole(directions...)
 			if name == "to server" {
-				send(t, <-accepted, "the other direction")
+				send(t, server, "the other direction")
 				requireReceives(t, conn, "the other direction")
 			}
 			send(t, conn, "b")
@@ -212,14 +178,7 @@ func TestBlackholeIsSilentAndHealDelivers(t *testing.T) {
 
 func TestBlackholeHidesTheEndOfAConnection(t *testing.T) {
 	tier.Real(t)
-	t.Parallel()
-	addr, accepted := echo(t)
-	proxy := proxyTo(t, addr)
-	conn := dial(t, proxy)
-	server := <-accepted
-	send(t, conn, "x")
-	requireReceives(t, conn, "x")
-
+	proxy, conn, server, _ := through(t)
 	proxy.Blackhole()
 	require.NoError(t, server.Close())
 	requireSilence(t, conn)
@@ -234,18 +193,15 @@ func TestBlackholeHidesTheEndOfAConnection(t *testing.T) {
 // nothing may be lost or doubled afterwards.
 func TestBlackholeBreaksOffAWriteThatHangs(t *testing.T) {
 	tier.Real(t)
-	t.Parallel()
-	addr, accepted := echo(t)
-	proxy := proxyTo(t, addr)
-	conn := dial(t, proxy)
-	server := <-accepted
+	proxy, conn, server, _ := through(t)
 	const size = 32 << 20 // more than the kernel's buffers take
 	sent := make([]byte, size)
 	for i := range sent {
 		sent[i] = byte(i >> 8)
 	}
 	go func() { _, _ = server.Write(sent) }() // owner: the test; ends when all is read
-	requireFirstByte(t, conn)
+	_, err := io.ReadFull(conn, make([]byte, 1))
+	require.NoError(t, err)
 
 	began := time.Now()
 	proxy.Blackhole()
@@ -253,35 +209,21 @@ func TestBlackholeBreaksOffAWriteThatHangs(t *testing.T) {
 	proxy.Heal()
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 	got := make([]byte, size-1)
-	_, err := io.ReadFull(conn, got)
+	_, err = io.ReadFull(conn, got)
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(sent[1:], got))
 }
 
-func requireFirstByte(t *testing.T, conn net.Conn) {
-	t.Helper()
-	_, err := io.ReadFull(conn, make([]byte, 1))
-	require.NoError(t, err)
-}
-
 func TestDelayHoldsBackEachWay(t *testing.T) {
 	tier.Real(t)
-	t.Parallel()
-	addr, _ := echo(t)
-	proxy := proxyTo(t, addr)
-	conn := dial(t, proxy)
-	send(t, conn, "x")
-	requireReceives(t, conn, "x")
-
+	proxy, conn, _, _ := through(t)
 	proxy.Delay(moment)
 	began := time.Now()
-	send(t, conn, "slow")
-	requireReceives(t, conn, "slow")
+	passes(t, conn)
 	require.GreaterOrEqual(t, time.Since(began), 2*moment)
 	proxy.Heal()
 	began = time.Now()
-	send(t, conn, "fast")
-	requireReceives(t, conn, "fast")
+	passes(t, conn)
 	require.Less(t, time.Since(began), 2*moment)
 }
 
@@ -296,10 +238,7 @@ func TestProxyWithoutATargetBreaksConnections(t *testing.T) {
 
 func TestCloseEndsConnectionsThatHang(t *testing.T) {
 	tier.Real(t)
-	t.Parallel()
-	addr, _ := echo(t)
-	proxy := proxyTo(t, addr)
-	open := dial(t, proxy)
+	proxy, open, _, _ := through(t)
 	proxy.Blackhole()
 	hanging := dial(t, proxy)
 	proxy.Close()

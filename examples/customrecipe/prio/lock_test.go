@@ -1,5 +1,7 @@
 package prio //nolint:testpackage // the machine and its phases are looked at from inside
 
+// The lock on an embedded server.
+
 import (
 	"context"
 	"testing"
@@ -93,10 +95,10 @@ func TestAGrantThatComesTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := side(t, open(t, zktest.Start(t)), Write, 10)
 		l.turn <- struct{}{}
-		c, wish := l.enter()
-		l.perform(granted{Epoch: 0, Claim: wish.Claim, Path: "/l/line/x", Token: 1}) // of a session that is over
+		c, asked := l.enter()
+		l.perform(granted{Epoch: 0, Claim: asked.Claim, Path: "/l/line/x", Token: 1}) // of a session that is over
 		require.Empty(t, c.answer)
-		l.perform(gone{wish.Claim})
+		l.perform(gone{asked.Claim})
 		select {
 		case err := <-c.answer:
 			require.NoError(t, err)

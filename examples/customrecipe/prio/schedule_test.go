@@ -1,5 +1,7 @@
 package prio //nolint:testpackage // the machine and its phases are looked at from inside
 
+// Schedules: four processes that want the lock, while everything goes wrong.
+
 import (
 	"math/rand/v2"
 	"testing"

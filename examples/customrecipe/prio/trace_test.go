@@ -1,5 +1,7 @@
 package prio //nolint:testpackage // the machine and its phases are looked at from inside
 
+// Stories of one machine, and its table of transitions.
+
 import (
 	"maps"
 	"slices"
@@ -111,29 +113,6 @@ func TestTraces(t *testing.T) {
 		s.taken(machine.Done)
 		s.Compare("passed")
 	})
-	t.Run("passed between the answers", func(t *testing.T) {
-		s := newTale(t, Write, 10)
-		s.Say("Somebody better has come and taken the lock after the line was listed, and before the state was read: the line is listed again.")
-		s.stand("", "x.1-w-001-0000000006")
-		s.list("x.1-w-001-0000000006")
-		s.Say("It waits for that one.")
-		s.list("x.1-w-001-0000000006")
-		s.Compare("passed-between")
-	})
-	t.Run("let go before", func(t *testing.T) {
-		s := newTale(t, Write, 10)
-		s.Say("Who came before and is not in the line has let go: nothing has to be listed again.")
-		s.stand("", "x.1-w-001-0000000004")
-		s.taken(machine.Done)
-		s.Compare("let-go-before")
-	})
-	t.Run("revokes", func(t *testing.T) {
-		s := newTale(t, Write, 10)
-		s.Say("Readers of a worse priority hold: they are asked to give way, once.")
-		s.stand("a.1-r-500-0000000001 b.1-r-500-0000000002", "a.1-r-500-0000000001\nb.1-r-500-0000000002")
-		s.list("a.1-r-500-0000000001 b.1-r-500-0000000002")
-		s.Compare("revokes")
-	})
 	t.Run("revoked", func(t *testing.T) {
 		s := newTale(t, Write, 10)
 		s.Say("It holds, is asked to give way, and then somebody deletes its znode.")
@@ -163,14 +142,6 @@ func TestTraces(t *testing.T) {
 		s.taken(machine.Done)
 		s.Tell(machine.Removed{Epoch: 1, Ask: s.m.requests.Last()})
 		s.Compare("given-up")
-	})
-	t.Run("expired", func(t *testing.T) {
-		s := newTale(t, Write, 10)
-		s.Say("A waiter stands again in the next epoch; a holder's claim is over.")
-		s.stand("x.1-w-001-0000000006", "")
-		s.Tell(machine.EpochEnded{Epoch: 1})
-		s.Tell(machine.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
-		s.Compare("expired")
 	})
 	t.Run("too late", func(t *testing.T) {
 		s := newTale(t, Write, 10)

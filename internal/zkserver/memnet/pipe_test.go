@@ -3,11 +3,9 @@ package memnet_test
 // Both ends of a connection in memory: bytes, deadlines, closing.
 
 import (
-	"bytes"
 	"io"
 	"net"
 	"os"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,25 +17,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestWhatIsWrittenIsRead(t *testing.T) {
-	t.Parallel()
-	a, b := memnet.Pipe("a", "b")
-	defer a.Close()
-	defer b.Close()
-	want := bytes.Repeat([]byte("0123456789"), 500_000) // several times the buffer
-	var wg sync.WaitGroup
-	wg.Go(func() { // ends with the copy, or with the pipe
-		n, err := a.Write(want)
-		require.NoError(t, err)
-		require.Equal(t, len(want), n)
-		a.Close()
-	})
-	got, err := io.ReadAll(b)
-	wg.Wait()
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(want, got))
-}
 
 func TestAFullBufferHoldsTheWriterUp(t *testing.T) {
 	t.Parallel()

@@ -68,6 +68,8 @@ func TestStatsCountWhatWasDoneToAZnodeAndBelowIt(t *testing.T) {
 	w.must(t, &jute.Request{Op: jute.OpCheck, Path: "/p", Version: 1})
 }
 
+// B35: a container goes when its last child has gone, and not before it had one; a TTL znode when
+// its time is over.
 func TestContainersAndTTLsHideTheirOwnersAndAreReapable(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -115,34 +117,6 @@ func TestB20_TheSequenceSticksAtItsEnd(t *testing.T) {
 	require.EqualValues(t, math.MaxInt32, w.Get("/p").Creations())
 	w.SetCreations("/p", -1)
 	require.Equal(t, "/p/a-000000001", w.must(t, create("/p/a", jute.FlagSequential)))
-}
-
-func TestPlansBuildOnThemselves(t *testing.T) {
-	t.Parallel()
-	w := newWorld()
-	w.must(t, create("/p", 0))
-	p := w.Plan(nobody)
-	for _, q := range []*jute.Request{
-		create("/p/a", 0),
-		create("/p/a/b-", jute.FlagSequential),
-		{Op: jute.OpSetData, Path: "/p/a", Version: 0},
-		{Op: jute.OpCheck, Path: "/p/a", Version: 1},
-		{Op: jute.OpDelete, Path: "/p/a/b-0000000000", Version: -1},
-		{Op: jute.OpDelete, Path: "/p/a", Version: 1},
-		create("/p/s-", jute.FlagSequential),
-		create("/p/s-", jute.FlagSequential),
-	} {
-		require.Equal(t, jute.OK, p.Add(q), "%v %s", q.Op, q.Path)
-	}
-	require.Nil(t, w.Get("/p/a"), "nothing has happened yet")
-	require.Equal(t, jute.NoNode, p.Add(&jute.Request{Op: jute.OpDelete, Path: "/p/a", Version: -1}))
-	for i := range p.Changes {
-		w.Apply(&p.Changes[i], 9, 90)
-	}
-	require.Nil(t, w.Get("/p/a"))
-	require.NotNil(t, w.Get("/p/s-0000000001"))
-	require.NotNil(t, w.Get("/p/s-0000000002"))
-	require.EqualValues(t, 9, w.Get("/p/s-0000000002").Stat().Czxid)
 }
 
 // Any history leaves a tree whose counters and sets agree with what is in it, and whose clones are

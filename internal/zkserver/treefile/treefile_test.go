@@ -126,18 +126,6 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
-func TestTextSurvives(t *testing.T) {
-	t.Parallel()
-	for _, prose := range []string{"\nA", " A", "A \nB", "\tA", "\r\n", "\u2028", "12", "<<", "'", "\"", "\\", "\x00", "é\n\u00a0", "😀"} {
-		z := znode("/"+prose, []byte(prose), 0)
-		z.ACL = []jute.ACL{{Scheme: prose, ID: prose}}
-		want := &treefile.File{Zxid: -1, Znodes: []treefile.Znode{z}}
-		again, err := read(text(t, want))
-		require.NoError(t, err, "%q", prose)
-		require.Equal(t, want, again, "%q", prose)
-	}
-}
-
 func TestRandomTreesSurvive(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

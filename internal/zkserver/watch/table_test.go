@@ -76,37 +76,6 @@ func TestEachModeFiresForItsPaths(t *testing.T) {
 	require.Zero(t, w.Paths())
 }
 
-// A table that keeps several modes tells a watcher once, and takes away what fires once.
-func TestATableOfSeveralModesTellsAWatcherOnce(t *testing.T) {
-	t.Parallel()
-	w := watch.NewTable[int](true)
-	w.Add("/a", 1, watch.Recursive)
-	w.Add("/a", 1, watch.Once)
-	w.Add("/a", 2, watch.Once)
-	w.Add("/a", 2, watch.Persistent)
-	require.Equal(t, 2, w.Len())
-	require.Equal(t, []int{1, 2}, fired(w, "/a"))
-	require.False(t, w.HasMode("/a", 1, watch.Once))
-	require.True(t, w.HasMode("/a", 1, watch.Recursive))
-	require.True(t, w.HasMode("/a", 1, watch.Every))
-	require.Equal(t, []int{1}, fired(w, "/a/b"))
-	w.Add("/a", 1, watch.Once)
-	require.True(t, w.RemoveMode("/a", 1, watch.Recursive))
-	require.False(t, w.RemoveMode("/a", 1, watch.Recursive))
-	require.False(t, w.Recursive())
-	require.Empty(t, fired(w, "/a/b"))
-	require.Equal(t, []int{1, 2}, fired(w, "/a"))
-	require.Equal(t, []int{2}, fired(w, "/a"))
-	require.True(t, w.RemoveMode("/a", 2, watch.Persistent))
-	require.Zero(t, w.Len())
-	require.Zero(t, w.Paths())
-	require.Zero(t, w.Watchers())
-	w.Add("/", 3, watch.Recursive)
-	w.Add("/", 3, watch.Persistent)
-	w.Drop(3)
-	require.False(t, w.Recursive())
-}
-
 // Watches that fire once do so in the order in which they were set, whatever was set and taken back
 // before.
 func TestTheTableBehavesAsAListOfPairs(t *testing.T) {

@@ -50,16 +50,6 @@ func receive(t *testing.T, r io.Reader, text string, since time.Time) time.Durat
 	return time.Since(since)
 }
 
-func TestAQuickWayTakesNoTime(t *testing.T) {
-	ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
-		now := time.Now()
-		send(t, client, "in")
-		require.Zero(t, receive(t, server, "in", now))
-		send(t, server, "out")
-		require.Zero(t, receive(t, client, "out", now))
-	})
-}
-
 // Ten frames sent 10 ms apart over a way of 100 ms are under way together: each takes 100 ms.
 func TestLatencyHoldsNothingUpBehindIt(t *testing.T) {
 	ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
@@ -147,23 +137,6 @@ func TestFinishDeliversWhatIsUnderWayAndCloseDoesNot(t *testing.T) {
 			_, err = server.Write([]byte("x"))
 			require.Error(t, err)
 		})
-	})
-}
-
-// A client that never reads doesn't keep the server from closing: neither at once nor after the
-// last words.
-func TestAClientThatNeverReadsDoesNotHoldTheEndUp(t *testing.T) {
-	ends(t, func(t *testing.T, _ net.Conn, server *wire.Wire) {
-		server.SetSpeed(wire.Speed{Latency: time.Millisecond})
-		for range 20 { // as much as the connection and the way take
-			_, err := server.Write(make([]byte, 100_000))
-			require.NoError(t, err)
-			time.Sleep(time.Millisecond)
-		}
-		server.Finish(time.Second)
-		time.Sleep(3 * time.Second)
-		_, err := server.Write([]byte("x"))
-		require.Error(t, err)
 	})
 }
 

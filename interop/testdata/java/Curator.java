@@ -31,8 +31,6 @@ final class Curator implements Driver.Target {
             case "delete": // path, version
                 client.delete().withVersion(Integer.parseInt(a[1])).forPath(a[0]);
                 return new String[0];
-            case "children":
-                return new String[] {String.join(",", client.getChildren().forPath(a[0]))};
             case "id":
                 return new String[] {"0x" + Long.toHexString(client.getZookeeperClient().getZooKeeper().getSessionId())};
             case "close":

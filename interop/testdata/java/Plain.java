@@ -29,8 +29,6 @@ final class Plain implements Driver.Target {
             case "delete": // path, version
                 zk.delete(a[0], Integer.parseInt(a[1]));
                 return new String[0];
-            case "children":
-                return new String[] {String.join(",", zk.getChildren(a[0], false))};
             case "id": // the session's, as the server writes it
                 return new String[] {"0x" + Long.toHexString(zk.getSessionId())};
             case "close":

@@ -46,9 +46,6 @@ class Session:
         self.client.delete(path, int(expected))
         return []
 
-    def children(self, path):
-        return [",".join(self.client.get_children(path))]
-
     def id(self):
         return ["0x%x" % self.client.client_id[0]]
 

@@ -1,5 +1,7 @@
 package contend_test
 
+// What contending costs where nothing goes wrong.
+
 import (
 	"math/rand/v2"
 	"testing"
@@ -12,7 +14,7 @@ import (
 // calmWorld has n instances that want the thing, and no faults.
 func calmWorld(t *testing.T, n int) *world {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
-	w := newWorld(recipetest.Chance{Pick: r.IntN}, declared)
+	w := newWorld(recipetest.Chance{Pick: r.IntN}, declared, nil)
 	w.calm = true
 	if testing.Verbose() && n < 3 {
 		w.Logf = t.Logf

@@ -1,5 +1,8 @@
 package contend_test
 
+// Contenders that keep a delay, and those for one znode: their stories, and what is theirs in the
+// world of schedules.
+
 import (
 	"fmt"
 	"strconv"
@@ -116,9 +119,9 @@ func (w *world) checkRecord(i *instance, e machine.Record) {
 	case i.rested < end.dzxid:
 		w.Failf("#%d replaces the token of %d, which died at %d, after a delay that began at %d", i.id, old, end.dzxid, i.rested)
 	}
-	own := w.find(e.Path)
+	mine := w.find(e.Path)
 	for _, n := range w.nodes {
-		if n.order < own.order && !n.foreign {
+		if n.order < mine.order && !n.foreign {
 			w.Failf("#%d writes the record behind %s", i.id, n.path)
 		}
 	}
@@ -168,5 +171,54 @@ func (w *world) meddleWithRecord() {
 	case len(w.nodes) > 0:
 		n := w.nodes[w.Pick(len(w.nodes))]
 		w.set(n, n.data)
+	}
+}
+
+const singlePath = "/controller"
+
+func singleSubject([]string) recipetest.Subject {
+	m := contend.NewSingle(singlePath)
+	return recipetest.Subject{Machine: m, State: func() string { return m.State().String() }}
+}
+
+// singles: there is one znode, called "it".
+var singles = recipetest.Dialect{
+	Folder: "single",
+	New:    singleSubject,
+	Path:   func(string) string { return singlePath },
+	Short:  func(string) string { return "it" },
+}
+
+// take makes the znode, if there is none.
+func (s *session) take() machine.Event {
+	w, ev := s.w, machine.Entered{Epoch: s.epoch, Path: singlePath}
+	if w.find(singlePath) != nil {
+		ev.Err = machine.ErrHeld
+		return ev
+	}
+	n := w.put(s.id)
+	if !w.chance(3) { // or the answer was lost
+		ev.Czxid, ev.Owner = n.czxid, n.owner
+	}
+	return ev
+}
+
+func (w *world) put(owner int64) *node {
+	w.zxid++
+	return w.add(&node{path: singlePath, order: w.zxid, owner: owner})
+}
+
+// meddleWithSingle: somebody else creates, writes or deletes.
+func (w *world) meddleWithSingle() {
+	n := w.find(singlePath)
+	switch k := w.Pick(4); {
+	case n == nil:
+		w.put(0)
+	case k == 0:
+		w.set(n, []byte("unlock\nold"))
+	case k == 1:
+		w.set(n, []byte("new"))
+	default:
+		w.remove(n, n.owner != 0)
 	}
 }

@@ -1,5 +1,7 @@
 package contend_test
 
+// The words of the stories of contenders in line.
+
 import (
 	"fmt"
 	"strconv"
@@ -67,7 +69,7 @@ func path(short string) string {
 	case "limit":
 		return parent
 	}
-	letter, rest, ok := strings.Cut(short, ":")
+	initial, rest, ok := strings.Cut(short, ":")
 	if !ok {
 		return parent + "/" + short
 	}
@@ -76,11 +78,11 @@ func path(short string) string {
 		i-- // the second dash is a sign
 	}
 	n, _ := strconv.ParseInt(rest[i+1:], 10, 32)
-	return parent + "/" + znode.Protect(guid(letter), fmt.Sprintf("%s%010d", rest[:i+1], n))
+	return parent + "/" + znode.Protect(guid(initial), fmt.Sprintf("%s%010d", rest[:i+1], n))
 }
 
-func guid(letter string) znode.GUID {
-	x := fmt.Sprintf("%x", letter)
+func guid(initial string) znode.GUID {
+	x := fmt.Sprintf("%x", initial)
 	r := func(n int) string { return strings.Repeat(x, n) }
 	return znode.GUID(strings.Join([]string{r(4), r(2), r(2), r(2), r(6)}, "-"))
 }
@@ -95,10 +97,10 @@ func short(path string) string {
 	if !ok || c.GUID == "" {
 		return full
 	}
-	letter, _ := strconv.ParseUint(string(c.GUID[:2]), 16, 8)
+	initial, _ := strconv.ParseUint(string(c.GUID[:2]), 16, 8)
 	prefix := c.Prefix
 	if c.Marks() {
 		prefix = fmt.Sprintf("%s%d-", prefix, c.Weight)
 	}
-	return fmt.Sprintf("%c:%s%d", rune(letter), prefix, c.Seq)
+	return fmt.Sprintf("%c:%s%d", rune(initial), prefix, c.Seq)
 }

@@ -52,7 +52,7 @@
 // There is no order: when the znode is deleted, all that wait try to create it, and one succeeds.
 //
 // In both strategies EpochEnded leads to Out from everywhere, and EpochBegan from there to
-// Entering, or to Idle if nothing is wanted. The table in table_internal_test.go has every change
+// Entering, or to Idle if nothing is wanted. The table in testdata/transitions.md has every change
 // of state with its reason, and the tests hold the machine to it.
 //
 // # Guarantees

@@ -1,5 +1,8 @@
 package contend_test
 
+// What befalls an instance in a schedule: what reaches its machine, what its application wants,
+// epochs that end, trust that is lost, actors that crash.
+
 import (
 	"slices"
 
@@ -27,7 +30,9 @@ func (i *instance) end() {
 	}
 	s.over = true
 	i.sess = nil
-	i.say(machine.EpochEnded{Epoch: s.epoch})
+	if !i.w.chance(3) { // or the next one is all that is heard of
+		i.say(machine.EpochEnded{Epoch: s.epoch})
+	}
 }
 
 func (i *instance) distrust() {
@@ -74,7 +79,7 @@ func (i *instance) crash() {
 	}
 	i.m = i.machine()
 	i.shown, i.fed = machine.Standing{}, 0
-	i.wishes = slices.DeleteFunc(i.wishes, func(f wish) bool {
+	i.wishes = slices.DeleteFunc(i.wishes, func(f demand) bool {
 		_, wanted := f.ev.(machine.Wanted)
 		return wanted || f.hold != nil
 	})
@@ -131,7 +136,7 @@ func (i *instance) settleRequests(s *session) {
 func (i *instance) settleRequest(s *session, r *request, late bool) {
 	if path := deleted(r.effect); path != "" {
 		if n := i.w.find(path); n != nil && n.owner == s.id {
-			i.spent[n.czxid] = true
+			i.used[n.czxid] = true
 		}
 	}
 	switch {
@@ -153,7 +158,7 @@ func (i *instance) takeOver(s *session) {
 	for _, n := range slices.Clone(i.w.nodes) {
 		switch {
 		case n.owner != s.id:
-		case place == "" && wanted && !i.spent[n.czxid]:
+		case place == "" && wanted && !i.used[n.czxid]:
 			place = n.path
 		default:
 			i.w.remove(n, false)
@@ -181,7 +186,7 @@ func (s *session) disbelieve(r *request) {
 // present session (B01).
 func (i *instance) mistaken(n *node) bool {
 	earlier := func(s *session) bool { return s.of == i && s != i.sess && s.id == n.owner }
-	return slices.ContainsFunc(i.w.sessions, earlier) && !i.spent[n.czxid] && i.w.Pick(2) == 0
+	return slices.ContainsFunc(i.w.sessions, earlier) && !i.used[n.czxid] && i.w.Pick(2) == 0
 }
 
 func (i *instance) recover(s *session) {
@@ -194,7 +199,7 @@ func (i *instance) recover(s *session) {
 	for _, n := range slices.Clone(i.w.nodes) {
 		ours := n.owner == s.id && !s.leaving(n.path)
 		if ours || i.mistaken(n) {
-			i.step(machine.Recovered{Epoch: s.epoch, Path: n.path, Granted: i.spent[n.czxid]})
+			i.step(machine.Recovered{Epoch: s.epoch, Path: n.path, Granted: i.used[n.czxid]})
 		}
 	}
 }
@@ -203,4 +208,132 @@ func (i *instance) recover(s *session) {
 func (i *instance) say(ev machine.Event) {
 	i.notices = append(i.notices, ev)
 	i.said++
+}
+
+// deliveries lists what could reach the machine next.
+func (i *instance) deliveries() []func() {
+	var can []func()
+	if len(i.notices) > 0 {
+		can = append(can, i.deliverNotice)
+	}
+	for k := range i.answers {
+		can = append(can, func() { i.deliverAnswer(k) })
+	}
+	if len(i.fires) > 0 && i.ripe(i.fires[0]) {
+		can = append(can, i.deliverFire)
+	}
+	if len(i.wishes) > 0 {
+		can = append(can, i.deliverWish)
+	}
+	if len(i.wakes) > 0 {
+		can = append(can, i.deliverWake)
+	}
+	return can
+}
+
+func (i *instance) ripe(f fire) bool {
+	answered := f.by.told || i.sess == nil || f.ev.Epoch != i.sess.epoch
+	return answered && i.heard >= f.notices
+}
+
+func (i *instance) deliverNotice() {
+	ev := i.notices[0]
+	i.notices = i.notices[1:]
+	i.heard++
+	switch e := ev.(type) {
+	case machine.EpochBegan:
+		i.fed, i.as, i.wakes = e.Epoch, e.SessionID, nil
+		i.step(ev)
+	case machine.EpochEnded:
+		i.fed, i.wakes = 0, nil
+		i.step(ev)
+	default:
+		i.step(ev)
+	}
+}
+
+func (i *instance) deliverAnswer(k int) {
+	a := i.answers[k]
+	i.answers = slices.Delete(i.answers, k, k+1)
+	a.to.told = true
+	i.step(a.ev)
+}
+
+func (i *instance) deliverFire() {
+	f := i.fires[0]
+	i.fires = i.fires[1:]
+	if s := i.sess; s != nil && s.epoch == f.ev.Epoch && !i.w.early {
+		delete(s.believed, f.path)
+	}
+	i.step(f.ev)
+}
+
+func (i *instance) deliverWake() {
+	k := i.wakes[0]
+	i.wakes = i.wakes[1:]
+	i.rested = k.since
+	i.step(machine.Woke{Ask: k.ask})
+}
+
+// deliverWish passes on what concerns the present possession, as a host does.
+func (i *instance) deliverWish() {
+	f := i.wishes[0]
+	i.wishes = i.wishes[1:]
+	switch e := f.ev.(type) {
+	case machine.Wanted:
+		if c := i.claim(e.Claim); c != nil {
+			c.since, c.contested = i.w.zxid, i.claims[0] != c
+			i.step(e)
+		}
+	case machine.Withdrawn:
+		if c := i.claim(e.Claim); c != nil {
+			c.told = true
+			e.Lost = i.held != nil && i.held.claim == c && i.held.lost
+			i.step(e)
+		}
+	case machine.DowngradeWanted:
+		if i.held == f.hold && !f.hold.claim.withdrawn {
+			i.step(e)
+		}
+	case machine.Released:
+		if i.held == f.hold {
+			i.freeing++
+			i.step(e)
+		}
+	case machine.HoldEnded:
+		if i.held == f.hold {
+			i.finish(f.hold)
+			i.step(e)
+		}
+	}
+}
+
+// want is a new wish of the application's.
+func (i *instance) want(once, try bool) {
+	i.last++
+	c := &claim{id: i.last, once: once, try: try}
+	i.claims = append(i.claims, c)
+	i.wishes = append(i.wishes, demand{ev: machine.Wanted{Claim: c.id, Once: once, Try: try}})
+}
+
+func (i *instance) withdraw(c *claim) {
+	if c.withdrawn {
+		return
+	}
+	c.withdrawn = true
+	if h := i.held; h != nil && h.claim == c {
+		h.live = false
+	}
+	i.wishes = append(i.wishes, demand{ev: machine.Withdrawn{Claim: c.id}})
+}
+
+// release gives the possession up, if there is one.
+func (i *instance) release() bool {
+	h := i.held
+	if h == nil || !h.live {
+		return false
+	}
+	h.live = false
+	i.wishes = append(i.wishes, demand{machine.Released{Claim: h.claim.id}, h})
+	return true
 }

@@ -1,10 +1,13 @@
 package contend_test
 
+// An instance in the world of schedules: a machine, its host and its application.
+
 import (
 	"errors"
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
 
@@ -27,7 +30,7 @@ type instance struct {
 	// there is none.
 	notices []machine.Event
 	fires   []fire
-	wishes  []wish
+	wishes  []demand
 	answers []answer
 	wakes   []wake
 
@@ -39,7 +42,7 @@ type instance struct {
 	claims  []*claim // those that are not over, in order
 	past    map[machine.Claim]*claim
 	held    *hold
-	spent   map[int64]bool // Czxids of znodes that a possession came of
+	used    map[int64]bool // Czxids of znodes that a possession came of
 	lost    map[int64]bool // those of which it ended by itself
 	rested  int64          // the Zxid at which the last pause began that is over
 	freeing int            // Released that wait for Freed
@@ -81,13 +84,13 @@ type wake struct {
 }
 
 // wish is what the face, or the end of a hold, tells the host.
-type wish struct {
+type demand struct {
 	ev   machine.Event
 	hold *hold
 }
 
 func (w *world) newInstance() *instance {
-	i := &instance{w: w, id: len(w.all), spent: map[int64]bool{}, lost: map[int64]bool{}, past: map[machine.Claim]*claim{}}
+	i := &instance{w: w, id: len(w.all), used: map[int64]bool{}, lost: map[int64]bool{}, past: map[machine.Claim]*claim{}}
 	i.drawSide()
 	i.m = i.machine()
 	w.all = append(w.all, i)
@@ -116,6 +119,9 @@ func (i *instance) step(ev machine.Event) {
 	to := i.state()
 	i.w.Log("#%d %T%+v: %s → %s", i.id, ev, ev, from, to)
 	i.w.table.Check(i.w.Chance, from, ev, to)
+	if i.w.taken != nil && from != to {
+		i.w.taken[recipetest.Step{From: from, On: recipetest.EventName(ev), To: to}] = true
+	}
 	for _, e := range effects {
 		i.w.Log("#%d   %T%+v", i.id, e, e)
 		i.carryOut(e)
@@ -195,7 +201,7 @@ func (i *instance) onGrant(e machine.Grant) {
 		i.w.Failf("#%d granted twice", i.id)
 	}
 	i.w.checkGrant(i, e)
-	i.spent[e.Token] = true
+	i.used[e.Token] = true
 	c.path, c.node = e.Path, i.w.granted(e)
 	i.held = &hold{claim: c, path: e.Path, node: c.node, session: s, live: !c.withdrawn, token: e.Token}
 	if i.held.live && i.w.chance(30) {
@@ -217,15 +223,15 @@ func (i *instance) goOn(e machine.Grant) {
 	if e.Token != h.token {
 		i.w.Failf("I3: #%d goes on with token %d instead of %d", i.id, e.Token, h.token)
 	}
-	own := i.w.find(e.Path)
-	if own != nil && !i.w.turn(own) {
+	mine := i.w.find(e.Path)
+	if mine != nil && !i.w.turn(mine) {
 		i.w.Failf("I1: #%d goes on out of turn with %s", i.id, e.Path)
 	}
 	if !s.watches(e.Path) && !s.reading(e.Path) {
 		i.w.Failf("I6: #%d goes on with %s unwatched", i.id, e.Path)
 	}
-	h.claim.path, h.claim.node = e.Path, own
-	i.held = &hold{claim: h.claim, path: e.Path, node: own, session: s, live: !h.claim.withdrawn, token: e.Token, read: true}
+	h.claim.path, h.claim.node = e.Path, mine
+	i.held = &hold{claim: h.claim, path: e.Path, node: mine, session: s, live: !h.claim.withdrawn, token: e.Token, read: true}
 }
 
 // endHold ends the possession by itself.
@@ -240,7 +246,7 @@ func (i *instance) endHold() {
 		i.withdraw(h.claim) // at that moment: it overtakes the word of it
 		return
 	}
-	i.wishes = append(i.wishes, wish{machine.HoldEnded{Claim: h.claim.id}, h})
+	i.wishes = append(i.wishes, demand{machine.HoldEnded{Claim: h.claim.id}, h})
 }
 
 func (i *instance) onEnd(e machine.End) {

@@ -1,10 +1,15 @@
 package contend_test
 
+// What instances stand in line for in a schedule, whose turn it is, and what must hold: who
+// holds, who is told, who is first.
+
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
 
@@ -83,23 +88,23 @@ func (n *node) contender() znode.Contender {
 
 // conflicts tells whether own has to wait for one who stands before it. In a semaphore what counts
 // is the sum.
-func conflicts(own, before *node) bool {
+func conflicts(mine, before *node) bool {
 	switch {
 	case before.foreign:
 		return false
-	case own.contender().Kind == znode.Read:
+	case mine.contender().Kind == znode.Read:
 		return before.contender().Kind != znode.Read
-	case own.contender().Kind == znode.Lease:
+	case mine.contender().Kind == znode.Lease:
 		return before.contender().Kind != znode.Lease
 	}
 	return true
 }
 
 // fits tells whether a semaphore's contender and all before it fit under the limit.
-func (w *world) fits(own *node) bool {
-	sum := own.contender().Weight
+func (w *world) fits(mine *node) bool {
+	sum := mine.contender().Weight
 	for _, n := range w.nodes {
-		if n.order < own.order && !n.foreign {
+		if n.order < mine.order && !n.foreign {
 			sum += n.contender().Weight
 		}
 	}
@@ -107,41 +112,41 @@ func (w *world) fits(own *node) bool {
 }
 
 // turn tells whether it is own's turn.
-func (w *world) turn(own *node) bool {
+func (w *world) turn(mine *node) bool {
 	for _, n := range w.nodes {
-		if n.order < own.order && conflicts(own, n) {
+		if n.order < mine.order && conflicts(mine, n) {
 			return false
 		}
 	}
-	return own.contender().Kind != znode.Lease || own.granted || w.fits(own)
+	return mine.contender().Kind != znode.Lease || mine.granted || w.fits(mine)
 }
 
 // forgotten: it was marked under a greater limit, but somebody has written over that. Once whoever
 // had marked it has crashed, nobody knows any more.
-func (w *world) forgotten(own *node) bool {
-	notes, _ := znode.ParseNotes(own.data)
-	return own.contender().Kind == znode.Lease && !notes.Held && !w.fits(own)
+func (w *world) forgotten(mine *node) bool {
+	notes, _ := znode.ParseNotes(mine.data)
+	return mine.contender().Kind == znode.Lease && !notes.Held && !w.fits(mine)
 }
 
 // checkMark: nothing is marked that does not fit at that instant, together with all that were
 // granted before.
-func (w *world) checkMark(own *node) {
-	if own.granted {
+func (w *world) checkMark(mine *node) {
+	if mine.granted {
 		return // it is written again
 	}
-	if !w.turn(own) {
-		w.Failf("I1: %s is marked out of turn, with a limit of %d", own.path, w.permitted())
+	if !w.turn(mine) {
+		w.Failf("I1: %s is marked out of turn, with a limit of %d", mine.path, w.permitted())
 	}
-	sum := own.contender().Weight
+	sum := mine.contender().Weight
 	for _, n := range w.nodes {
 		if n.granted {
 			sum += n.contender().Weight
 		}
 	}
-	if sum > w.permitted() && !own.fitted {
+	if sum > w.permitted() && !mine.fitted {
 		w.Failf("I1: %d of %d permits are taken", sum, w.permitted())
 	}
-	own.granted = true
+	mine.granted = true
 }
 
 // setLimit changes the limit. Those who fitted until then may be on their way to be granted, and
@@ -161,6 +166,130 @@ func (i *instance) downgrade() bool {
 		return false
 	}
 	h.live, h.exchanging = false, true
-	i.wishes = append(i.wishes, wish{downgraded(h), h})
+	i.wishes = append(i.wishes, demand{downgraded(h), h})
 	return true
+}
+
+// checkGrant: I1 and I3 at the instant of a grant. What stands ahead can only go, so nobody may be
+// ahead now; an own znode that an administrator deleted is excused until its event arrives.
+func (w *world) checkGrant(i *instance, e machine.Grant) {
+	if i.used[e.Token] {
+		w.Failf("#%d granted %s twice", i.id, e.Path)
+	}
+	// Of a single znode, the read comes behind the grant, in the same step.
+	if w.rule != single && !i.sess.watches(e.Path) && !i.sess.reading(e.Path) {
+		w.Failf("I6: #%d granted %s unwatched", i.id, e.Path)
+	}
+	mine := w.granted(e)
+	if mine == nil {
+		w.checkMissed(i, e.Path, e.Token)
+		return
+	}
+	if mine.owner != i.sess.id {
+		w.Failf("I1: #%d granted %s of session %d", i.id, e.Path, mine.owner)
+	}
+	if mine.czxid != e.Token {
+		w.Failf("I3: #%d granted token %d for %d", i.id, e.Token, mine.czxid)
+	}
+	if !w.turn(mine) {
+		w.Failf("I1: #%d granted %s out of turn", i.id, e.Path)
+	}
+	if w.rule == permits && !mine.granted {
+		w.Failf("#%d granted %s, which does not say so", i.id, e.Path)
+	}
+	for _, o := range w.all {
+		if o != i && o.held != nil && o.held.live && !w.struck(o.held) && w.rivals(mine, o.held) {
+			w.Failf("I1: #%d granted %s while #%d holds %s", i.id, e.Path, o.id, o.held.path)
+		}
+	}
+	w.checkToken(mine, e.Token)
+	if w.rule == delayed && !w.erased[e.Token] && (w.record == nil || w.record.token != e.Token) {
+		w.Failf("#%d granted %d, but the record is %+v", i.id, e.Token, w.record)
+	}
+}
+
+// struck: the znode of a possession is gone, and not through its owner.
+func (w *world) struck(h *hold) bool {
+	return h.node == nil || h.node.byAdmin && !w.stands(h.node)
+}
+
+// checkToken: those of exclusive holders grow, whatever readers come between; and no reader has an
+// older one than the writer before him.
+func (w *world) checkToken(mine *node, token int64) {
+	if w.rule != permits && token <= w.lastToken {
+		w.Failf("I3: token %d after %d", token, w.lastToken)
+	}
+	if w.rule != permits && mine.contender().Kind != znode.Read {
+		w.lastToken = token
+	}
+}
+
+// rivals: whoever holds the one cannot let the other be granted.
+func (w *world) rivals(mine *node, h *hold) bool {
+	return w.rule == single || conflicts(mine, h.node)
+}
+
+// checkMissed: the own znode is gone already. That is excused if an administrator deleted it and
+// its event is on its way, and only if it had been first before.
+func (w *world) checkMissed(i *instance, path string, token int64) {
+	for _, mine := range w.deaths {
+		if mine.path != path || mine.czxid != token {
+			continue
+		}
+		if !mine.byAdmin {
+			break
+		}
+		ahead := func(n *node) bool { return n.order < mine.order && conflicts(mine, n) }
+		late := func(n *node) bool { return ahead(n) && n.dzxid > mine.dzxid }
+		if slices.ContainsFunc(w.nodes, ahead) || slices.ContainsFunc(w.deaths, late) {
+			w.Failf("I1: #%d granted %s, which was never first", i.id, path)
+		}
+		return
+	}
+	w.Failf("I1: #%d granted %s, which is gone", i.id, path)
+}
+
+// checkHolders: whoever holds when all is quiet has a znode, and knows what it says.
+func (w *world) checkHolders() {
+	for _, i := range w.all {
+		h := i.held
+		if h == nil || !h.live {
+			continue
+		}
+		n := h.node
+		if !w.stands(n) {
+			w.Failf("I6: #%d holds %s, which is gone", i.id, h.path)
+		}
+		if !h.session.watches(h.path) {
+			w.Failf("I6: #%d holds %s unwatched", i.id, h.path)
+		}
+		notes, _ := znode.ParseNotes(n.data)
+		if notes.Unlock && !h.revoked {
+			w.Failf("#%d was not told of the revocation", i.id)
+		}
+		if w.rule == permits && !notes.Held {
+			w.Failf("#%d holds %s, which does not say so any more", i.id, h.path)
+		}
+	}
+}
+
+// checkSleepers: when all is quiet and nothing goes wrong, nobody waits whose turn it is.
+func (w *world) checkSleepers() {
+	for _, n := range w.nodes {
+		for _, i := range w.all {
+			if i.sess != nil && i.sess.id == n.owner && i.held == nil && len(i.claims) > 0 && w.turn(n) && !(i.crashed && w.forgotten(n)) {
+				w.Failf("wake-up: #%d sleeps with %s, whose turn it is", i.id, n.path)
+			}
+		}
+	}
+}
+
+// checkPlaces: I2, one znode an instance. A host that crashed may leave a second one, which its
+// successor deletes.
+func (w *world) checkPlaces() {
+	for _, i := range w.all {
+		if i.sess != nil && i.fed == i.sess.epoch && i.standing() > 1 {
+			w.Failf("I2: #%d has %d znodes", i.id, i.standing())
+		}
+	}
 }

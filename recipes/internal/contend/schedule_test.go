@@ -1,49 +1,43 @@
 package contend_test
 
+// Schedules: everything that may happen to a few contenders, in an order that is drawn; then a
+// calm end in which everybody has their turn, at little cost, and nothing is left.
+
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
 
 // TestSchedules runs many schedules fast. A failure names its schedule and tells its story.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s subject) { recipetest.Schedules(t, s.affordable, s.schedule) })
-}
-
-// TestRapid runs schedules that rapid can shrink.
-func TestRapid(t *testing.T) {
-	t.Parallel()
 	each(t, func(t *testing.T, s subject) {
-		rapid.Check(t, func(rt *rapid.T) {
-			recipetest.Schedule(rt, func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, s.schedule)
-		})
+		recipetest.Schedules(t, s.affordable, func(c recipetest.Chance) { s.schedule(c, nil) })
 	})
 }
 
-func schedule(c recipetest.Chance) {
+func schedule(c recipetest.Chance, taken recipetest.Steps) {
 	starts := []int64{0, 0, 0, 2147000000 - 5, 2147483647 - 5, -5}
-	w := newWorld(c, declared)
+	w := newWorld(c, declared, taken)
 	w.from, w.sticks, w.early = starts[c.Pick(len(starts))], c.Pick(2) == 0, c.Pick(2) == 0
 	w.drawRule()
 	w.play()
 }
 
-func delaySchedule(c recipetest.Chance) {
-	w := newWorld(c, delayTable)
+func delaySchedule(c recipetest.Chance, taken recipetest.Steps) {
+	w := newWorld(c, delayTable, taken)
 	w.rule = delayed
 	w.play()
 }
 
-func singleSchedule(c recipetest.Chance) {
-	w := newWorld(c, singleTable)
+func singleSchedule(c recipetest.Chance, taken recipetest.Steps) {
+	w := newWorld(c, singleTable, taken)
 	w.rule = single
 	w.play()
 }
@@ -72,7 +66,7 @@ func (w *world) act() {
 	case k < 80:
 		i.deliver()
 	case k < 84:
-		i.wish()
+		i.changeMind()
 	case k < 87:
 		i.release()
 	case k < 88:
@@ -98,7 +92,7 @@ func (w *world) serve() bool {
 func (i *instance) deliver() bool { return i.w.OneOf(i.deliveries()) }
 
 // wish: the application changes its mind.
-func (i *instance) wish() {
+func (i *instance) changeMind() {
 	standing := slices.ContainsFunc(i.claims, func(c *claim) bool { return !c.once && !c.withdrawn })
 	switch k := i.w.Pick(8); {
 	case k < 3 && !standing:
@@ -191,6 +185,176 @@ func (w *world) expireOne() {
 			w.Log("session %d expires", s.id)
 			w.expire(s)
 			return
+		}
+	}
+}
+
+// heal ends all faults.
+func (w *world) heal() {
+	w.Log("all faults end")
+	w.calm = true
+	for _, i := range w.all {
+		if i.sess != nil && i.sess.dead {
+			i.end()
+		}
+		if i.sess == nil {
+			i.begin()
+		}
+		if i.sess.suspended {
+			i.resume()
+		}
+		if !i.sess.trusted {
+			i.trust()
+		}
+	}
+	for _, s := range w.sessions {
+		if s.over && !s.dead {
+			w.expire(s)
+		}
+	}
+	for _, n := range slices.Clone(w.nodes) {
+		if n.owner == 0 {
+			w.remove(n, false)
+		}
+	}
+	w.quiet()
+}
+
+// quiet lets everything that is under way come to its end.
+func (w *world) quiet() {
+	for range 100_000 {
+		if w.Pick(2) == 0 {
+			if w.serve() {
+				continue
+			}
+		}
+		delivered := false
+		for _, i := range w.all {
+			delivered = i.deliver() || delivered
+		}
+		if !delivered && !w.serve() {
+			w.checkHolders()
+			if w.calm {
+				w.checkSleepers()
+			}
+			return
+		}
+		w.checkPlaces()
+	}
+	w.Failf("it never comes to rest")
+}
+
+// progress: with each release somebody gets his turn, until everybody had one, and a release costs
+// little.
+func (w *world) progress() {
+	due := map[*claim]bool{}
+	total := 0
+	for _, i := range w.all {
+		for _, c := range i.claims {
+			due[c] = true
+			total++
+		}
+	}
+	for range 3*total + 3 {
+		for _, i := range w.all {
+			if i.held != nil {
+				delete(due, i.held.claim)
+			}
+			for _, c := range i.claims {
+				if c.withdrawn {
+					delete(due, c)
+				}
+			}
+		}
+		for c := range due {
+			if !w.wanted(c) {
+				delete(due, c)
+			}
+		}
+		if len(due) == 0 {
+			return
+		}
+		w.handOver()
+	}
+	w.Failf("progress: %d claims never had their turn", len(due))
+}
+
+func (w *world) wanted(c *claim) bool {
+	return slices.ContainsFunc(w.all, func(i *instance) bool { return slices.Contains(i.claims, c) })
+}
+
+// handOver releases what is held and sees to it that somebody holds next.
+func (w *world) handOver() {
+	w.lists, w.joins, w.leaves = 0, 0, 0
+	released, granted := 0, 0
+	for _, i := range w.all {
+		switch {
+		case w.rule == single && i.held != nil: // or it may have it again: there is no line
+			i.withdraw(i.held.claim)
+			released++
+		case i.release():
+			released++
+		}
+	}
+	if released > 1 && (w.rule == exclusively || w.rule >= delayed) {
+		w.Failf("progress: %d hold", released)
+	}
+	if released == 0 {
+		w.Failf("progress: nobody holds, though claims wait")
+	}
+	w.quiet()
+	for _, i := range w.all {
+		if i.held != nil {
+			granted++
+		}
+	}
+	if w.lists > w.affordable(released, granted) {
+		w.Failf("I8: %d releases cost %d listings, with %d joins and %d grants", released, w.lists, w.joins, granted)
+	}
+}
+
+// affordable is how many listings a release may cost: one of whoever joins, one of each who is
+// granted, and one more; of shared holders each ends by itself.
+func (w *world) affordable(released, granted int) int {
+	switch w.rule {
+	case shared:
+		return w.joins + released + granted
+	case permits: // the head lists whenever somebody comes or goes
+		return 2 * (w.joins + w.leaves + granted)
+	}
+	return w.joins + 1
+}
+
+// finish withdraws everything, after which nothing may be left.
+func (w *world) finish() {
+	for _, i := range w.all {
+		for _, c := range i.claims {
+			i.withdraw(c)
+		}
+	}
+	w.quiet()
+	for _, i := range w.all {
+		if len(i.claims) > 0 {
+			w.Failf("#%d never settled %d", i.id, i.claims[0].id)
+		}
+		if i.freeing > 0 {
+			w.Failf("#%d never freed a possession", i.id)
+		}
+		if i.held != nil {
+			w.Failf("#%d holds without a claim", i.id)
+		}
+	}
+	for _, i := range w.all {
+		if at := i.m.State(); at != contend.Idle {
+			w.Failf("#%d is %v", i.id, at)
+		}
+		if w.rule == delayed && i.m.Delay() != contend.Open {
+			w.Failf("#%d is %v", i.id, i.m.Delay())
+		}
+	}
+	for _, n := range w.nodes {
+		if !n.foreign {
+			w.Failf("I2: %s is left", n.path)
 		}
 	}
 }

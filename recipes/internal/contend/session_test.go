@@ -1,5 +1,7 @@
 package contend_test
 
+// Sessions in the world of schedules: requests, answers and watches, in any order that may be.
+
 import (
 	"errors"
 	"fmt"
@@ -239,7 +241,7 @@ func (s *session) exchange(e machine.Downgrade) machine.Event {
 	w.remove(n, false)
 	name, _ := n.contender().Downgraded(znode.GUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", w.zxid, n.owner)))
 	next := w.add(&node{path: parent + "/" + name, order: n.order, owner: n.owner, data: znode.Notes{Placed: e.Token}.Write(nil)})
-	s.of.spent[next.czxid] = true // a host notes that before it asks
+	s.of.used[next.czxid] = true // a host notes that before it asks
 	return machine.Downgraded{Epoch: s.epoch, Path: e.Path, New: next.path}
 }
 

@@ -1,5 +1,7 @@
 package contend_test
 
+// The world of schedules: a ZooKeeper in memory with one line in it.
+
 import (
 	"fmt"
 	"math"
@@ -20,8 +22,9 @@ type world struct {
 	recipetest.Chance
 
 	table    *recipetest.Table
-	rule     rule // of all instances
-	limit    node // the parent: its data are a semaphore's limit
+	taken    recipetest.Steps // by all instances; nil: not told
+	rule     rule             // of all instances
+	limit    node             // the parent: its data are a semaphore's limit
 	pzxid    int64
 	nodes    []*node
 	deaths   []*node
@@ -60,8 +63,8 @@ type node struct {
 	byAdmin bool
 }
 
-func newWorld(c recipetest.Chance, table *recipetest.Table) *world {
-	return &world{Chance: c, table: table, limit: node{path: parent}, erased: map[int64]bool{}}
+func newWorld(c recipetest.Chance, table *recipetest.Table, taken recipetest.Steps) *world {
+	return &world{Chance: c, table: table, taken: taken, limit: node{path: parent}, erased: map[int64]bool{}}
 }
 
 // granted is the znode that a grant is of, nil if it is gone; a single one's place may be taken.
@@ -164,8 +167,8 @@ func (w *world) expire(s *session) {
 }
 
 // rival: somebody of another session stood in line at some time since.
-func (w *world) rival(own int64, since int64) bool {
-	other := func(n *node) bool { return n.owner != own && !n.foreign }
+func (w *world) rival(mine int64, since int64) bool {
+	other := func(n *node) bool { return n.owner != mine && !n.foreign }
 	return slices.ContainsFunc(w.nodes, other) ||
 		slices.ContainsFunc(w.deaths, func(n *node) bool { return other(n) && n.dzxid > since })
 }

@@ -1,5 +1,7 @@
 package contenders_test
 
+// One contender that is followed until it is gone.
+
 import (
 	"context"
 	"testing"

@@ -1,5 +1,7 @@
 package contenders_test
 
+// A line that is observed.
+
 import (
 	"context"
 	"testing"
@@ -78,26 +80,5 @@ func TestObserveTellsStaleness(t *testing.T) {
 		require.NoError(t, s.Close(bubble.Minute(t)))
 		for range views { // until it closes
 		}
-	})
-}
-
-// A reading that fails is done again, with pauses, and the line is seen in the end.
-func TestObserveTriesAgain(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session()
-		a := stand(t, s, "a")
-		tries := 0
-		defer t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
-			if q.Op == zktest.OpGetData && q.Path == a {
-				if tries++; tries < 8 {
-					return zktest.Fail(zktest.ErrBadArguments)
-				}
-			}
-			return zktest.Pass
-		})()
-		views := contenders.Observe(bubble.Minute(t), s, parent)
-		require.Equal(t, []string{a}, paths(bubble.Get(t, views).Entries))
-		require.Equal(t, 8, tries)
 	})
 }

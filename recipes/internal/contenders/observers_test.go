@@ -1,5 +1,7 @@
 package contenders_test
 
+// Whatever observes, here or in a recipe, is an actor that is restarted and given up on its own.
+
 import (
 	"context"
 	"fmt"
@@ -59,20 +61,29 @@ func (w *world) restarts() map[string]int {
 	return all
 }
 
-// shown is the newest that came, in short.
-func shown[T any](w *world, c <-chan T) (last string) {
-	synctest.Wait()
-	for {
-		select {
-		case v, open := <-c:
-			if !open {
-				return last + "closed"
+// observed tells, whenever it is asked, the newest that came, in short.
+func observed[T any](w *world, c <-chan T) (state func() string) {
+	return func() (last string) {
+		synctest.Wait()
+		for {
+			select {
+			case v, open := <-c:
+				if !open {
+					return last + "closed"
+				}
+				last = fmt.Sprintf("%+v", v)
+			default:
+				return last
 			}
-			last = fmt.Sprintf("%+v", v)
-		default:
-			return last
 		}
 	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // subject is one of those that observe.
@@ -88,10 +99,7 @@ var subjects = map[string]subject{
 	"naming.Observe": {
 		kind: "binding",
 		begin: func(w *world, ctx context.Context, path string) func() string {
-			n, err := naming.New(w.s, "/names")
-			require.NoError(w, err)
-			c := n.Observe(ctx, strings.TrimPrefix(path, "/names/"))
-			return func() string { return shown(w, c) }
+			return observed(w, must(naming.New(w.s, "/names")).Observe(ctx, strings.TrimPrefix(path, "/names/")))
 		},
 		first: func(w *world, path string) { w.create(path, "one") },
 		then: func(w *world, path string) {
@@ -103,10 +111,7 @@ var subjects = map[string]subject{
 	"barrier.Observe": {
 		kind: "barrier view",
 		begin: func(w *world, ctx context.Context, path string) func() string {
-			b, err := barrier.New(w.s, path)
-			require.NoError(w, err)
-			c := b.Observe(ctx)
-			return func() string { return shown(w, c) }
+			return observed(w, must(barrier.New(w.s, path)).Observe(ctx))
 		},
 		first: func(*world, string) {},
 		then:  func(w *world, path string) { w.create(path, "") },
@@ -115,10 +120,7 @@ var subjects = map[string]subject{
 	"barrier.Lowered": {
 		kind: "barrier waiter",
 		begin: func(w *world, ctx context.Context, path string) func() string {
-			b, err := barrier.New(w.s, path)
-			require.NoError(w, err)
-			c := b.Lowered(ctx)
-			return func() string { return shown(w, c) }
+			return observed(w, must(barrier.New(w.s, path)).Lowered(ctx))
 		},
 		first: func(w *world, path string) { w.create(path, "") },
 		then:  func(w *world, path string) { require.NoError(w, w.s.Delete(w.Context(), path, -1)) },
@@ -127,10 +129,7 @@ var subjects = map[string]subject{
 	"group.Observe": {
 		kind: "group view",
 		begin: func(w *world, ctx context.Context, path string) func() string {
-			g, err := group.New(w.s, path)
-			require.NoError(w, err)
-			c := g.Observe(ctx)
-			return func() string { return shown(w, c) }
+			return observed(w, must(group.New(w.s, path)).Observe(ctx))
 		},
 		first: func(w *world, path string) { w.create(path+"/one", "", session.Ephemeral()) },
 		then:  func(w *world, path string) { w.create(path+"/two", "", session.Ephemeral()) },
@@ -139,15 +138,11 @@ var subjects = map[string]subject{
 	"election.Observe": {
 		kind: "election view",
 		begin: func(w *world, ctx context.Context, path string) func() string {
-			e, err := election.New(w.s, path)
-			require.NoError(w, err)
-			c := e.Observe(ctx)
-			return func() string { return shown(w, c) }
+			return observed(w, must(election.New(w.s, path)).Observe(ctx))
 		},
 		first: func(*world, string) {},
 		then: func(w *world, path string) {
-			e, err := election.New(w.s, path, election.WithID("she"))
-			require.NoError(w, err)
+			e := must(election.New(w.s, path, election.WithID("she")))
 			w.Cleanup(func() { _ = e.Close(context.Background()) })
 			e.Campaign()
 			<-e.Leader()
@@ -157,37 +152,19 @@ var subjects = map[string]subject{
 	"lock.Observe": {
 		kind: "lock view",
 		begin: func(w *world, ctx context.Context, path string) func() string {
-			l, err := lock.New(w.s, path)
-			require.NoError(w, err)
-			c := l.Observe(ctx)
-			return func() string { return shown(w, c) }
+			return observed(w, must(lock.New(w.s, path)).Observe(ctx))
 		},
 		first: func(*world, string) {},
 		then: func(w *world, path string) {
-			l, err := lock.New(w.s, path)
-			require.NoError(w, err)
-			_, err = l.Lock(w.Context())
+			_, err := must(lock.New(w.s, path)).Lock(w.Context())
 			require.NoError(w, err)
 		},
 		sees: "Holding:true",
 	},
-	"lock.Observe, simple": {
-		kind: "lock view",
-		begin: func(w *world, ctx context.Context, path string) func() string {
-			l, err := lock.New(w.s, path, lock.WithLayout(lock.Simple))
-			require.NoError(w, err)
-			c := l.Observe(ctx)
-			return func() string { return shown(w, c) }
-		},
-		first: func(*world, string) {},
-		then:  func(w *world, path string) { w.create(path, "", session.Ephemeral()) },
-		sees:  "Holding:true",
-	},
 	"contenders.Observe": {
 		kind: "line view",
 		begin: func(w *world, ctx context.Context, path string) func() string {
-			c := contenders.Observe(ctx, w.s, path)
-			return func() string { return shown(w, c) }
+			return observed(w, contenders.Observe(ctx, w.s, path))
 		},
 		first: func(*world, string) {},
 		then:  func(w *world, path string) { w.create(path+"/lock-", "", session.Ephemeral(), session.Sequential()) },
@@ -200,8 +177,7 @@ var subjects = map[string]subject{
 			require.True(w, exists)
 			require.NoError(w, err)
 			q := fence.Sequencer{Path: path, Mode: fence.Exclusive, Token: stat.Czxid, SessionID: stat.EphemeralOwner}
-			followed, err := fence.Follow(ctx, w.s, q)
-			require.NoError(w, err)
+			followed := must(fence.Follow(ctx, w.s, q))
 			return func() string { synctest.Wait(); return fmt.Sprint(context.Cause(followed)) }
 		},
 		first: func(w *world, path string) { w.create(path, "", session.Ephemeral()) },
@@ -210,7 +186,8 @@ var subjects = map[string]subject{
 	},
 }
 
-// Whatever panics while it observes is restarted, and goes on; nothing else in the tree is touched.
+// Whatever panics while it observes is restarted, and goes on; one that panics again and again is
+// given up: what it feeds closes. Nothing else in the tree is touched.
 func TestAPanicInAnObservationDisturbsNothingElse(t *testing.T) {
 	t.Parallel()
 	for name, subject := range subjects {
@@ -218,6 +195,7 @@ func TestAPanicInAnObservationDisturbsNothingElse(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(w *world) {
 				const path, sibling = "/names/here", "/names/beside"
+				shown := subject.kind + " " + path
 				ctx, prod := observe.WithProd(w.Context())
 				ctx, cancel := context.WithCancel(ctx)
 				subject.first(w, path)
@@ -226,56 +204,32 @@ func TestAPanicInAnObservationDisturbsNothingElse(t *testing.T) {
 				state()
 				beside()
 				before := w.restarts()
-				require.Contains(w, before, subject.kind+" "+path, "the tree shows it")
+				require.Contains(w, before, shown, "the tree shows it")
 				require.Contains(w, before, subject.kind+" "+sibling)
 				require.Equal(w, 1, prod.Do(func() { panic("on purpose") }))
 				time.Sleep(time.Minute)
-				after := w.restarts()
-				require.Equal(w, before[subject.kind+" "+path]+1, after[subject.kind+" "+path])
-				after[subject.kind+" "+path]--
-				require.Equal(w, before, after, "nothing else is touched")
-				require.Equal(w, session.Connected, w.s.Status().State)
+				before[shown]++
+				require.Equal(w, before, w.restarts(), "nothing else is touched")
 				require.EqualValues(w, 1, w.s.Status().Epoch)
 
-				subject.then(w, path)
-				subject.then(w, sibling)
-				require.Contains(w, state(), subject.sees)
-				require.Contains(w, beside(), subject.sees)
-				cancel()
-				require.NotContains(w, w.restarts(), subject.kind+" "+path)
-			})
-		})
-	}
-}
-
-// One that panics again and again is given up: what it feeds closes, and nothing else does.
-func TestAnObservationThatPanicsTooOftenIsGivenUp(t *testing.T) {
-	t.Parallel()
-	for name, subject := range subjects {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(w *world) {
-				const path, sibling = "/names/here", "/names/beside"
-				ctx, prod := observe.WithProd(w.Context())
-				subject.first(w, path)
-				subject.first(w, sibling)
-				state, beside := subject.begin(w, ctx, path), subject.begin(w, w.Context(), sibling)
-				state()
-				beside()
+				often, prod := observe.WithProd(w.Context())
+				over := subject.begin(w, often, path)
+				over()
 				for range 20 {
 					prod.Do(func() { panic("on purpose") })
 					synctest.Wait()
 				}
 				time.Sleep(time.Minute)
 				require.Zero(w, prod.Do(func() {}), "it is gone")
-				if name == "fence.Follow" {
-					require.Contains(w, state(), session.ErrRestarted.Error())
-				} else {
-					require.Contains(w, state(), "closed")
-				}
-				require.NotContains(w, w.restarts(), subject.kind+" "+path)
+				require.Contains(w, over(), map[bool]string{true: session.ErrRestarted.Error(), false: "closed"}[name == "fence.Follow"])
+				require.Equal(w, before, w.restarts(), "nothing else is")
+
+				subject.then(w, path)
 				subject.then(w, sibling)
+				require.Contains(w, state(), subject.sees)
 				require.Contains(w, beside(), subject.sees)
+				cancel()
+				require.NotContains(w, w.restarts(), shown)
 			})
 		})
 	}

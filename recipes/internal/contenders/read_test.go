@@ -1,5 +1,7 @@
 package contenders_test
 
+// A line that is read once: its order, and what of it cannot be read.
+
 import (
 	"math"
 	"slices"
@@ -56,15 +58,15 @@ func TestB22_ForeignZnodesAreIgnored(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
-		own := stand(t, s, "")
+		contender := stand(t, s, "")
 		for _, name := range []string{"foo", "_c_x", "lock-", "lock-x", "limit"} {
 			_, err := s.Create(bubble.Minute(t), parent+"/"+name, nil)
 			require.NoError(t, err)
 		}
 		t.Server.ClearJournal()
-		require.Equal(t, []string{own}, paths(read(t, s)))
+		require.Equal(t, []string{contender}, paths(read(t, s)))
 		for _, q := range t.Server.Journal() {
-			require.False(t, q.Op == zktest.OpGetData && q.Path != own, q.Path)
+			require.False(t, q.Op == zktest.OpGetData && q.Path != contender, q.Path)
 		}
 	})
 }

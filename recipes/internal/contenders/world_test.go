@@ -1,5 +1,7 @@
 package contenders_test
 
+// A line whose contenders stand by hand.
+
 import (
 	"testing"
 

@@ -1,5 +1,8 @@
 package observe_test
 
+// An observation is an actor: it is restarted, keeps what feeds it waiting, and ends with its
+// session.
+
 import (
 	"context"
 	"sync/atomic"

@@ -1,5 +1,7 @@
 package owner_test
 
+// Asking the owner of a znode whether it lives.
+
 import (
 	"errors"
 	"testing"

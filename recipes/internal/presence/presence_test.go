@@ -1,5 +1,7 @@
 package presence_test
 
+// Whether a znode stands, for one who may not read it.
+
 import (
 	"testing"
 

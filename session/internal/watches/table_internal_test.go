@@ -367,21 +367,3 @@ func TestTableUnderAnySchedule(t *testing.T) {
 		g.check()
 	}
 }
-
-func TestAnEventBeforeItsAnswerIsToldRightAfterIt(t *testing.T) {
-	t.Parallel()
-	g := newStage(t, 1)
-	c := g.clients[0]
-	var order []string
-	c.tell = func(e Event) { order = append(order, "fired "+e.Path) }
-	for _, path := range []string{"/a", "/b"} {
-		g.Ask(&Read{Client: c, Key: Key{path, Data}, Request: &read{stage: g}})
-	}
-	first, second := g.requests[0].read, g.requests[1].read
-	g.Done(second, func() { order = append(order, "answer /b") }, true)
-	g.Fire(Event{Path: "/a", Type: Deleted})
-	g.Fire(Event{Path: "/b", Type: Deleted}) // behind that of /a in ZooKeeper's order, and so it stays
-	require.Equal(t, []string{"answer /b"}, order)
-	g.Done(first, func() { order = append(order, "answer /a") }, true)
-	require.Equal(t, []string{"answer /b", "answer /a", "fired /a", "fired /b"}, order)
-}

@@ -21,19 +21,6 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-func TestUpTellsWhatWasNegotiated(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		began := time.Now()
-		b.connected()
-		require.Equal(b, zkconn.Up{SessionID: 42, Timeout: 4 * time.Second, Server: "a:1", Address: "a:1", Asked: began, Created: true}, last[zkconn.Up](b.sink))
-		require.EqualValues(b, 42, b.SessionID())
-	}, func(f *fake, _ *zkconn.Config) {
-		f.welcome = func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {
-			return jute.ConnectResponse{Timeout: 4000, SessionID: 42, Password: make([]byte, 16)}, true
-		}
-	})
-}
-
 func TestRequestIsOnlyTakenWhileThereIsASession(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		_, err := b.Create("/a", nil, jute.FlagPersistent, 0, nil)
@@ -86,8 +73,7 @@ func TestServersAreTriedInTurnWithPausesBetweenRoundsOnly(t *testing.T) {
 // A stopped server must not eat the session: dialling and the connect reply together get a sixth of
 // its timeout, then the next server has its turn.
 func TestAHandshakeIsCutOffAfterASixthOfTheTimeout(t *testing.T) {
-	t.Parallel()
-	stuck := map[string]func(b *bench){
+	each(t, map[string]func(b *bench){
 		"dialling": func(b *bench) {
 			b.script(func() { b.refuse = func(string) error { return errSilent } })
 		},
@@ -96,22 +82,17 @@ func TestAHandshakeIsCutOffAfterASixthOfTheTimeout(t *testing.T) {
 				b.welcome = func(jute.ConnectRequest) (jute.ConnectResponse, bool) { return jute.ConnectResponse{}, false }
 			})
 		},
-	}
-	for name, trouble := range stuck {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
-				v := b.connected()
-				time.Sleep(time.Minute)
-				trouble(b)
-				v.hangUp()
-				time.Sleep(3*time.Second - 1)
-				dials := b.dialled()[1:]
-				require.Len(b, dials, 3)
-				require.Equal(b, timeout/6, dials[1].at.Sub(dials[0].at))
-				require.Equal(b, timeout/6, dials[2].at.Sub(dials[1].at))
-			}, threeServers)
-		})
-	}
+	}, func(b *bench, trouble func(b *bench)) {
+		v := b.connected()
+		time.Sleep(time.Minute)
+		trouble(b)
+		v.hangUp()
+		time.Sleep(3*time.Second - 1)
+		dials := b.dialled()[1:]
+		require.Len(b, dials, 3)
+		require.Equal(b, timeout/6, dials[1].at.Sub(dials[0].at))
+		require.Equal(b, timeout/6, dials[2].at.Sub(dials[1].at))
+	}, threeServers)
 }
 
 // With no session to lose, a server that takes long to make one is given more time in each round.
@@ -203,21 +184,6 @@ func TestFlapsOfAUsefulConnectionCostLittle(t *testing.T) {
 		}
 		require.Len(b, b.dialled(), 101)
 	})
-}
-
-func TestConfigIsChecked(t *testing.T) {
-	t.Parallel()
-	for name, cfg := range map[string]zkconn.Config{
-		"no servers":       {Timeout: time.Second},
-		"no timeout":       {Servers: []string{"a"}},
-		"timeout too long": {Servers: []string{"a"}, Timeout: 1000 * time.Hour},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := zkconn.Open(cfg, func(zkconn.Event) {})
-			require.Error(t, err)
-		})
-	}
 }
 
 func TestDialTriesEveryAddressOfAName(t *testing.T) {

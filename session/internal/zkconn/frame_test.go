@@ -24,116 +24,83 @@ import (
 // At such frames the library would panic, or try to allocate gigabytes: they drop the connection
 // instead.
 func TestMalformedFramesDropTheConnection(t *testing.T) {
-	t.Parallel()
 	const unasked, answer = 0, 1 // a frame out of the blue, or in answer to the first request
-	cases := map[string]struct {
+	type row struct {
 		kind int
 		op   jute.Op
 		raw  []byte
-	}{
-		"length 0":               {unasked, 0, make([]byte, 20)},
-		"length 15":              {unasked, 0, frame(15, -1, 0)},
-		"negative length":        {unasked, 0, frame(-1, -1)},
-		"huge event":             {unasked, 0, frame(1<<30, -1)},
-		"huge ping":              {unasked, 0, frame(1<<30, -2)},
-		"unknown xid":            {unasked, 0, frame(16, -77)},
-		"uninvited close":        {unasked, 0, frame(16, -11)},
-		"answer to nothing":      {unasked, 0, frame(16, 4711)},
-		"empty event":            {unasked, 0, frame(16, -1)},
-		"event with long path":   {unasked, 0, frame(28, -1, 1, 3, 99)},
-		"no count":               {answer, jute.OpGetChildren2, frame(16, 1)},
-		"absurd count":           {answer, jute.OpGetChildren2, frame(24, 1, 1<<31-1, 0)},
-		"negative count":         {answer, jute.OpGetChildren2, frame(24, 1, 1<<32-7, 0)},
-		"absurd ACL":             {answer, jute.OpGetACL, frame(24, 1, 1<<30, 0)},
-		"absurd data":            {answer, jute.OpGetData, frame(24, 1, 1<<31-1, 0)},
-		"absurd path":            {answer, jute.OpCreate, frame(24, 1, 1<<31-1, 0)},
-		"no path":                {answer, jute.OpSync, frame(16, 1)},
-		"half a stat":            {answer, jute.OpExists, frame(24, 1, 1, 1)},
-		"empty transaction":      {answer, jute.OpMulti, frame(16, 1)},
-		"absurd path of a birth": {answer, jute.OpCreate2, frame(24, 1, 1<<31-1, 0)},
-		"half a birth":           {answer, jute.OpCreate2, frame(28, 1, 0, 1, 1)},
-		"broken names":           {answer, jute.OpGetChildren2, frame(24, 1, 1, 1<<31-1)},
-		"half a transaction":     {answer, jute.OpMulti, frame(20, 1, 13)},
 	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
-				v := b.connected()
-				time.Sleep(time.Minute)
-				if c.kind == unasked {
-					v.write(c.raw)
-				} else {
-					b.answers(func(at *visit, q jute.Request) (jute.Reply, bool) {
-						if at != v || len(v.asked()) > 1 {
-							return success(q), true
-						}
-						binary.BigEndian.PutUint32(c.raw[4:], uint32(q.Xid))
-						v.write(c.raw)
-						return jute.Reply{}, false
-					})
-					require.ErrorIs(b, every(b.Conn)[c.op](), zkconn.ErrNoReply)
+	each(t, map[string]row{
+		"length 0":                {unasked, 0, make([]byte, 20)},
+		"length 15":               {unasked, 0, frame(15, -1, 0)},
+		"negative length":         {unasked, 0, frame(-1, -1)},
+		"huge event":              {unasked, 0, frame(1<<30, -1)},
+		"huge ping":               {unasked, 0, frame(1<<30, -2)},
+		"unknown xid":             {unasked, 0, frame(16, -77)},
+		"uninvited close":         {unasked, 0, frame(16, -11)},
+		"answer to nothing":       {unasked, 0, frame(16, 4711)},
+		"empty event":             {unasked, 0, frame(16, -1)},
+		"event with long path":    {unasked, 0, frame(28, -1, 1, 3, 99)},
+		"no count":                {answer, jute.OpGetChildren2, frame(16, 1)},
+		"absurd count":            {answer, jute.OpGetChildren2, frame(24, 1, 1<<31-1, 0)},
+		"negative count":          {answer, jute.OpGetChildren2, frame(24, 1, 1<<32-7, 0)},
+		"absurd ACL":              {answer, jute.OpGetACL, frame(24, 1, 1<<30, 0)},
+		"absurd data":             {answer, jute.OpGetData, frame(24, 1, 1<<31-1, 0)},
+		"absurd path":             {answer, jute.OpCreate, frame(24, 1, 1<<31-1, 0)},
+		"no path":                 {answer, jute.OpSync, frame(16, 1)},
+		"half a stat":             {answer, jute.OpExists, frame(24, 1, 1, 1)},
+		"empty transaction":       {answer, jute.OpMulti, frame(16, 1)},
+		"absurd path of a birth":  {answer, jute.OpCreate2, frame(24, 1, 1<<31-1, 0)},
+		"half a birth":            {answer, jute.OpCreate2, frame(28, 1, 0, 1, 1)},
+		"broken names":            {answer, jute.OpGetChildren2, frame(24, 1, 1, 1<<31-1)},
+		"half a transaction":      {answer, jute.OpMulti, frame(20, 1, 13)},
+		"more results than asked": {answer, jute.OpMulti, frame(44, 1, 13, 0, 0, 13<<24, 0xffff, 0xffff01ff, 0xffffff00)}, // two checks
+	}, func(b *bench, c row) {
+		v := b.connected()
+		time.Sleep(time.Minute)
+		if c.kind == unasked {
+			v.write(c.raw)
+		} else {
+			b.answers(func(at *visit, q jute.Request) (jute.Reply, bool) {
+				if at != v || len(v.asked()) > 1 {
+					return success(q), true
 				}
-				synctest.Wait()
-				downs, _ := told[zkconn.Down](b.sink)
-				require.Len(b, downs, 1)
-				ups, _ := told[zkconn.Up](b.sink)
-				require.Len(b, ups, 2)
-				require.NoError(b, b.Sync("/"))
+				binary.BigEndian.PutUint32(c.raw[4:], uint32(q.Xid))
+				v.write(c.raw)
+				return jute.Reply{}, false
 			})
-		})
-	}
+			require.ErrorIs(b, every(b.Conn)[c.op](), zkconn.ErrNoReply)
+		}
+		synctest.Wait()
+		downs, _ := told[zkconn.Down](b.sink)
+		require.Len(b, downs, 1)
+		ups, _ := told[zkconn.Up](b.sink)
+		require.Len(b, ups, 2)
+		require.NoError(b, b.Sync("/"))
+	})
 }
 
 func TestAMalformedWelcomeIsNoSession(t *testing.T) {
 	t.Parallel()
-	long := frame(20000, 0)
-	cases := map[string]jute.ConnectResponse{
-		"no timeout":       {SessionID: 7, Password: make([]byte, 16)},
-		"negative timeout": {SessionID: 7, Timeout: -1, Password: make([]byte, 16)},
-		"no session":       {Timeout: 6000, Password: make([]byte, 16)},
-	}
-	for name, first := range cases {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
-				synctest.Wait()
-				require.Empty(b, b.sink.all())
-				b.script(func() { b.welcome = nil })
-				time.Sleep(time.Second)
-				b.connected()
-			}, func(f *fake, _ *zkconn.Config) {
-				f.welcome = func(jute.ConnectRequest) (jute.ConnectResponse, bool) { return first, true }
-			})
-		})
-	}
-	for name, raw := range map[string][]byte{"too long": long, "too short": frame(2, 0)[:6], "negative": frame(-5, 0)} {
+	for name, raw := range map[string][]byte{
+		"no timeout":       greeting(jute.ConnectResponse{SessionID: 7, Password: make([]byte, 16)}),
+		"negative timeout": greeting(jute.ConnectResponse{SessionID: 7, Timeout: -1, Password: make([]byte, 16)}),
+		"no session":       greeting(jute.ConnectResponse{Timeout: 6000, Password: make([]byte, 16)}),
+		"too long":         frame(20000, 0),
+		"too short":        frame(2, 0)[:6],
+		"negative":         frame(-5, 0),
+	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(b *bench) {
 				time.Sleep(time.Second)
 				require.Empty(b, b.sink.all())
 				require.Greater(b, len(b.dialled()), 3)
-			}, func(f *fake, _ *zkconn.Config) {
-				f.raw = raw
-			})
+				b.script(func() { b.raw = nil })
+				time.Sleep(time.Second)
+				b.connected()
+			}, func(f *fake, _ *zkconn.Config) { f.raw = raw })
 		})
 	}
-}
-
-func TestTooLargeRequestIsNotSent(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		v := b.connected()
-		op := jute.Request{Op: jute.OpCreate, Path: "/a", ACL: world}
-		fits := make([]byte, 1000-zkconn.Size(op))
-		_, err := b.Create("/a", fits, jute.FlagPersistent, 0, world)
-		require.NoError(b, err)
-		_, err = b.Create("/a", make([]byte, len(fits)+1), jute.FlagPersistent, 0, world)
-		require.ErrorIs(b, err, zkconn.ErrTooLarge)
-		_, err = b.Enter(zkconn.Entry{Path: "/a", Data: fits, ACL: world, List: "/"})
-		require.NoError(b, err)
-		_, err = b.Enter(zkconn.Entry{Path: "/a", Data: make([]byte, len(fits)+1), ACL: world, List: "/"})
-		require.ErrorIs(b, err, zkconn.ErrTooLarge)
-		require.Equal(b, 1000, v.sizes()[1])
-		require.Len(b, v.sizes(), 3, "and nothing of what was too large")
-	}, func(_ *fake, cfg *zkconn.Config) { cfg.MaxPacket = 1000 })
 }
 
 // The answer to a read may be sixteen times as large as a request, as ErrTooLarge says: listings
@@ -232,11 +199,7 @@ func heap() int {
 // Whatever a server sends, before or after its welcome and while requests of every kind are
 // waiting, nothing panics and everything ends.
 func FuzzServerBytes(f *testing.F) {
-	w := jute.NewWriter(nil)
-	w.Begin()
-	(&jute.ConnectResponse{Timeout: 6000, SessionID: 7, Password: make([]byte, 16)}).Encode(w)
-	w.End()
-	welcome := w.Bytes()
+	welcome := greeting(jute.ConnectResponse{Timeout: 6000, SessionID: 7, Password: make([]byte, 16)})
 	for _, xid := range []int32{0, 1, 2, 3, 1 << 30, 1<<30 + 1} {
 		f.Add(append(welcome[:len(welcome):len(welcome)], frame(24, xid, 1, 1)...))
 		f.Add(append(welcome[:len(welcome):len(welcome)], frame(100, xid, make([]uint32, 21)...)...))
@@ -272,19 +235,4 @@ func receive(t *testing.T, sent []byte) {
 	}
 	time.Sleep(timeout)
 	c.Abandon()
-}
-
-// No server has more results than a transaction has operations. One that sends more is not
-// believed, and they take no memory.
-func TestATransactionWithTooManyResultsIsNotBelieved(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		b.connected()
-		_, err := b.Multi([]jute.Request{{Op: jute.OpCheck, Path: "/a"}})
-		require.ErrorIs(b, err, zkconn.ErrNoReply)
-		require.ErrorContains(b, last[zkconn.Down](b.sink).Cause, "length")
-	}, func(f *fake, _ *zkconn.Config) {
-		f.answer = func(*visit, jute.Request) (jute.Reply, bool) {
-			return jute.Reply{Results: []jute.Result{{Op: jute.OpCheck}, {Op: jute.OpCheck}}}, true
-		}
-	})
 }

@@ -64,7 +64,6 @@ type visit struct {
 
 	mu       sync.Mutex
 	requests []jute.Request
-	lengths  []int
 	halt     chan struct{}
 	zxid     int64
 }
@@ -118,7 +117,7 @@ func (v *visit) serve() {
 			return
 		}
 		v.mu.Lock()
-		v.requests, v.lengths = append(v.requests, q), append(v.lengths, len(frame))
+		v.requests = append(v.requests, q)
 		v.mu.Unlock()
 		answer, send := v.ask(q)
 		if send {
@@ -151,12 +150,17 @@ func (v *visit) greet() bool {
 			return false
 		}
 	}
+	v.write(greeting(resp))
+	return true
+}
+
+// greeting is how a server answers a handshake.
+func greeting(resp jute.ConnectResponse) []byte {
 	w := jute.NewWriter(nil)
 	w.Begin()
 	resp.Encode(w)
 	w.End()
-	v.write(w.Bytes())
-	return true
+	return w.Bytes()
 }
 
 func (v *visit) ask(q jute.Request) (jute.Reply, bool) {
@@ -224,18 +228,6 @@ func (v *visit) stopReading() (resume func()) {
 	v.halt = halt
 	v.mu.Unlock()
 	return func() { close(halt) }
-}
-
-// sizes are those of the frames so far, without pings.
-func (v *visit) sizes() (all []int) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for i, q := range v.requests {
-		if q.Op != jute.OpPing {
-			all = append(all, v.lengths[i])
-		}
-	}
-	return all
 }
 
 func (v *visit) hangUp() { _ = v.conn.Close() }
@@ -562,5 +554,3 @@ func every(c *zkconn.Conn) map[jute.Op]func() error {
 		},
 	}
 }
-
-var errRefusal = errors.New("nobody is there")

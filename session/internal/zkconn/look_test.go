@@ -1,4 +1,4 @@
-// Several reads in one trip.
+// Several requests in one trip: reads, and a create with a listing behind it.
 
 package zkconn_test
 
@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -179,33 +181,79 @@ func TestALookThatIsTooLargeFailsInPart(t *testing.T) {
 	})
 }
 
-// What says nothing of the request is an error of all of it, so that it is repeated.
-func TestAnOverloadedServerFailsALookAsAWhole(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		op     jute.Op
-		before jute.Op // is refused with Unimplemented
-		want   error
-	}{
-		"overloaded":               {op: jute.OpMultiRead, want: zkconn.ErrThrottled},
-		"overloaded by single one": {op: jute.OpGetChildren, before: jute.OpMultiRead, want: zkconn.ErrThrottled},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
-				b.connected()
-				_, err := b.Look(looks)
-				require.ErrorIs(b, err, c.want)
-				b.answers(few.answer)
-				b.look()
-			}, func(f *fake, _ *zkconn.Config) {
-				throttled := few.except(c.op, refuses(jute.ThrottledOp))
-				f.answer = func(v *visit, q jute.Request) (jute.Reply, bool) {
-					if q.Op == c.before {
-						return failure(jute.Unimplemented), true
-					}
-					return throttled(v, q)
-				}
-			})
+var place = zkconn.Entry{Path: "/line/lock-", Flags: jute.FlagEphemeralSequential, ACL: world, List: "/line"}
+
+func TestAnEntryIsOneTrip(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		answerCreates(b, nil)
+		resume := v.stopReading()
+		require.NoError(b, b.Sync("/"))
+		entered := bubble.Begin(func() zkconn.Entered {
+			made, err := b.Enter(place)
+			require.NoError(b, err)
+			return made
 		})
-	}
+		pending(b, entered)
+		resume()
+		made := got(b, entered)
+		require.Equal(b, "/line/lock-0000000005", made.Path)
+		require.EqualValues(b, 77, made.Stat.Czxid)
+		require.EqualValues(b, 7, made.Stat.EphemeralOwner)
+		require.NoError(b, made.Err)
+		require.Equal(b, []string{"lock-0000000005"}, made.Names)
+		require.EqualValues(b, 1, made.Line.NumChildren)
+		require.Equal(b, []jute.Op{jute.OpSync, jute.OpCreate2, jute.OpGetChildren2}, v.ops())
+	})
+}
+
+func TestAListingThatFailsSaysNothingAgainstTheEntry(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		answerCreates(b, func(_ *visit, q jute.Request) (jute.Reply, bool, bool) {
+			return failure(jute.NoAuth), true, q.Op == jute.OpGetChildren2
+		})
+		made, err := b.Enter(place)
+		require.NoError(b, err)
+		require.Equal(b, "/line/lock-0000000005", made.Path)
+		require.ErrorIs(b, made.Err, zkconn.ErrNoAuth)
+
+		answerCreates(b, func(v *visit, q jute.Request) (jute.Reply, bool, bool) {
+			if q.Op == jute.OpGetChildren2 {
+				v.hangUp()
+			}
+			return jute.Reply{}, false, q.Op == jute.OpGetChildren2
+		})
+		made, err = b.Enter(place)
+		require.NoError(b, err)
+		require.EqualValues(b, 77, made.Stat.Czxid)
+		require.ErrorIs(b, made.Err, zkconn.ErrNoReply)
+	})
+}
+
+// A network that takes nothing any more holds up the one whose frame is stuck, until the connection
+// is given up; those behind him are free then.
+func TestRequestsBehindAStuckFrameAreNotSent(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		resume := v.stopReading()
+		defer resume()
+		require.NoError(b, b.Sync("/"))
+		get := func() error { _, _, err := b.Get("/a", true); return err }
+		stuck := bubble.Begin(get)
+		synctest.Wait()
+		behind := bubble.Begin(get)
+		sync := bubble.Begin(func() error { return b.Sync("/") })
+		pending(b, stuck)
+		pending(b, behind)
+		b.script(func() { b.refuse = func(string) error { return errRefused } })
+		time.Sleep(timeout)
+		require.ErrorIs(b, got(b, stuck), zkconn.ErrNoReply)
+		require.ErrorIs(b, got(b, behind), zkconn.ErrNotSent)
+		require.ErrorIs(b, got(b, sync), zkconn.ErrNotSent)
+		b.script(func() { b.refuse = nil })
+		time.Sleep(time.Second)
+		require.NoError(b, get())
+		require.Equal(b, []jute.Op{jute.OpGetData}, b.visit(1).ops(), "and nothing of what was lost")
+	})
 }

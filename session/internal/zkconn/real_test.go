@@ -4,7 +4,6 @@ package zkconn_test
 
 import (
 	"bytes"
-	"fmt"
 	"testing"
 	"time"
 
@@ -54,51 +53,17 @@ func next[E zkconn.Event](r *live) E {
 	}
 }
 
-func TestRealServer(t *testing.T) {
+// The size that is compared with MaxPacket is the one that the server compares with its limit.
+func TestRealServerTakesTheLargestPacket(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 1).Servers()
-	for name, test := range map[string]func(*testing.T, *live){
-		"kinds":   kindsOfZnodes,
-		"largest": largestPacket,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := open(t, zkconn.Config{Servers: servers, MaxPacket: 1 << 21}) // does not bind: the server's own limit is half of it
-			up := next[zkconn.Up](r)
-			require.Equal(t, r.SessionID(), up.SessionID)
-			require.Equal(t, 10*time.Second, up.Timeout)
-			_, err := r.Create("/"+name, nil, jute.FlagPersistent, 0, world)
-			require.NoError(t, err)
-			test(t, r)
-			require.NoError(t, r.Close(within(t, patience)))
-		})
-	}
-}
-
-func kindsOfZnodes(t *testing.T, r *live) {
-	for mode, numbered := range map[int32]bool{
-		jute.FlagPersistent: false, jute.FlagEphemeral: false, jute.FlagSequential: true, jute.FlagEphemeralSequential: true, jute.FlagContainer: false,
-		jute.FlagPersistentTTL: false, jute.FlagPersistentSequentialTTL: true,
-	} {
-		node := fmt.Sprintf("/kinds/%d-", mode)
-		made, err := r.Create(node, nil, mode, time.Hour, world)
-		require.NoError(t, err, mode)
-		require.Equal(t, numbered, made != node, mode)
-		stat, _, err := r.Exists(made, false)
-		require.NoError(t, err)
-		if mode == jute.FlagEphemeral || mode == jute.FlagEphemeralSequential {
-			require.Equal(t, r.SessionID(), stat.EphemeralOwner)
-			_, err := r.Create(made+"/child", nil, jute.FlagPersistent, 0, world)
-			require.ErrorIs(t, err, zkconn.ErrNoChildrenForEphemerals)
-		}
-	}
-}
-
-// The size that is compared with MaxPacket is the one that the server compares with its limit.
-func largestPacket(t *testing.T, r *live) {
+	r := open(t, zkconn.Config{Servers: servers, MaxPacket: 1 << 21}) // does not bind: the server's own limit is half of it
+	up := next[zkconn.Up](r)
+	require.Equal(t, r.SessionID(), up.SessionID)
+	require.Equal(t, 10*time.Second, up.Timeout)
 	const limit = 1<<20 - 1
-	op := jute.Request{Op: jute.OpCreate, Path: "/largest/a", ACL: world}
+	op := jute.Request{Op: jute.OpCreate, Path: "/a", ACL: world}
 	op.Data = bytes.Repeat([]byte{'x'}, limit-zkconn.Size(op))
 	_, err := r.Create(op.Path, op.Data, jute.FlagPersistent, 0, world)
 	require.NoError(t, err)
@@ -106,7 +71,7 @@ func largestPacket(t *testing.T, r *live) {
 	require.NoError(t, err)
 	require.Equal(t, op.Data, back)
 
-	multi := []jute.Request{{Op: jute.OpDelete, Path: op.Path, Version: -1}, {Op: jute.OpSetData, Path: "/largest"}}
+	multi := []jute.Request{{Op: jute.OpDelete, Path: op.Path, Version: -1}, {Op: jute.OpSetData, Path: "/"}}
 	multi[1].Data = op.Data[:limit-zkconn.SizeOf(multi...)]
 	_, err = r.Multi(multi)
 	require.NoError(t, err)
@@ -115,6 +80,7 @@ func largestPacket(t *testing.T, r *live) {
 	require.ErrorIs(t, err, zkconn.ErrNoReply, "one byte more, and the server drops the connection")
 	next[zkconn.Down](r)
 	next[zkconn.Up](r)
+	require.NoError(t, r.Close(within(t, patience)))
 }
 
 func TestRealNetwork(t *testing.T) {

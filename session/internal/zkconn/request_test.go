@@ -4,8 +4,6 @@ package zkconn_test
 
 import (
 	"fmt"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,38 +69,6 @@ func TestAnswersThatLeaveTheOutcomeOpen(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestATransactionTellsWhatFailed(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		b.connected()
-		ops := []jute.Request{
-			{Op: jute.OpCheck, Path: "/a"},
-			{Op: jute.OpSetData, Path: "/b"},
-			{Op: jute.OpDelete, Path: "/c"},
-			{Op: jute.OpCreate, Path: "/d", Flags: jute.FlagEphemeralSequential, ACL: world},
-		}
-		results, err := b.Multi(ops)
-		require.NoError(b, err)
-		require.Len(b, results, 4)
-		require.Equal(b, "/d", results[3].Path)
-
-		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
-			failed := func(code jute.Code) jute.Result { return jute.Result{Op: jute.OpError, Err: code} }
-			return jute.Reply{Results: []jute.Result{failed(0), failed(jute.QuotaExceeded), failed(-2), failed(-2)}}, true
-		})
-		results, err = b.Multi(ops)
-		require.ErrorIs(b, err, zkconn.ErrQuotaExceeded)
-		require.Equal(b, []zkconn.Result{{}, {Err: zkconn.ErrQuotaExceeded}, {Err: zkconn.ErrRolledBack}, {Err: zkconn.ErrRolledBack}}, results)
-
-		results, err = b.Multi(nil)
-		require.NoError(b, err)
-		require.Empty(b, results)
-		_, err = b.Multi([]jute.Request{{Op: jute.OpCreate, Path: "/d", Flags: jute.FlagContainer}})
-		require.ErrorIs(b, err, zkconn.ErrUnsupported)
-		_, err = b.Multi([]jute.Request{{Op: 77}})
-		require.ErrorIs(b, err, zkconn.ErrBadArguments)
-	})
 }
 
 func TestWhatCannotBeSentIsRefusedAtOnce(t *testing.T) {
@@ -190,32 +156,6 @@ func TestOnlyTheLeadersAnswersProve(t *testing.T) {
 	})
 }
 
-func TestSizesAreThoseOfTheFrames(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		v := b.connected()
-		long := strings.Repeat("ü", 100)
-		ops := []jute.Request{
-			{Op: jute.OpCreate, Path: "/" + long, Data: []byte(long), ACL: append(world, jute.ACL{Scheme: "digest", ID: long})},
-			{Op: jute.OpSetData, Path: "/" + long, Data: []byte(long)},
-			{Op: jute.OpDelete, Path: "/" + long},
-			{Op: jute.OpCheck, Path: "/" + long},
-		}
-		_, err := b.Create(ops[0].Path, ops[0].Data, jute.FlagEphemeral, 0, ops[0].ACL)
-		require.NoError(b, err)
-		ttl := zkconn.NewCreate(ops[0].Path, ops[0].Data, jute.FlagPersistentTTL, time.Second, ops[0].ACL)
-		_, err = b.Create(ttl.Path, ttl.Data, jute.FlagPersistentTTL, time.Second, ttl.ACL)
-		require.NoError(b, err)
-		_, err = b.Set(ops[1].Path, ops[1].Data, 0)
-		require.NoError(b, err)
-		require.NoError(b, b.Delete(ops[2].Path, 0))
-		_, err = b.Multi(ops)
-		require.NoError(b, err)
-		require.Equal(b, []int{
-			zkconn.Size(ops[0]), zkconn.Size(ttl), zkconn.Size(ops[1]), zkconn.Size(ops[2]), zkconn.SizeOf(ops...),
-		}, v.sizes())
-	})
-}
-
 // An answer that does not come while later ones do is lost, and so is the connection: nobody else
 // would ever tell the caller.
 func TestALostAnswerIsFoundOutByTheNext(t *testing.T) {
@@ -243,34 +183,6 @@ func TestALostAnswerIsFoundOutByPings(t *testing.T) {
 		_, err := b.Create("/a", nil, jute.FlagEphemeral, 0, world)
 		require.ErrorIs(b, err, zkconn.ErrNoReply)
 		require.Less(b, time.Since(began), 10*time.Second)
-	})
-}
-
-// A request that is called off while it waits for the connection is not sent, and stands in
-// nobody's way.
-func TestARequestThatIsCalledOffIsNotSent(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		v := b.connected()
-		var over atomic.Bool
-		check := []jute.Request{{Op: jute.OpCheck, Path: "/a", Version: -1}}
-		stands := func() bool { return !over.Load() }
-		_, err := b.MultiWhile(stands, check)
-		require.NoError(b, err)
-
-		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
-			time.Sleep(time.Second)
-			return success(q), true
-		})
-		ahead, off := make(chan error, 1), make(chan error, 1)
-		go func() { _, _, err := b.Alone().Exists("/a", false); ahead <- err }()
-		synctest.Wait()
-		go func() { _, err := b.MultiWhile(stands, check); off <- err }()
-		synctest.Wait()
-		over.Store(true)
-		require.NoError(b, <-ahead)
-		require.ErrorIs(b, got(b, off), zkconn.ErrCalledOff)
-		require.NoError(b, b.Sync("/"))
-		require.Equal(b, []jute.Op{jute.OpMulti, jute.OpExists, jute.OpSync}, v.ops())
 	})
 }
 

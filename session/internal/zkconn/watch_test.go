@@ -69,49 +69,6 @@ func TestEventsAreToldInWireOrder(t *testing.T) {
 	})
 }
 
-// B68: what changed while the connection was down is told, right after the Up.
-func TestB68_WatchesAreArmedAgainBeforeUp(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		v := b.connected()
-		b.armAll()
-		for _, q := range v.asked() {
-			require.Equal(b, q.Path != "/unwatched", q.Watch, q.Path)
-		}
-		time.Sleep(time.Minute)
-		b.answers(func(v *visit, q jute.Request) (jute.Reply, bool) {
-			if q.Op == jute.OpSetWatches {
-				v.fire(jute.NodeDataChanged, "/data")
-				v.fire(jute.NodeCreated, "/absent")
-			}
-			return success(q), true
-		})
-		v.hangUp()
-		synctest.Wait()
-		data, birth, brood, zxid := rearmed(b.visit(1))
-		require.ElementsMatch(b, []string{"/data", "/there"}, data)
-		require.Equal(b, []string{"/absent"}, birth)
-		require.Equal(b, []string{"/kids"}, brood)
-		require.Equal(b, []int64{7}, zxid, "the last answer's")
-		require.EqualValues(b, 7, b.visit(1).hello.LastZxidSeen)
-
-		events := b.sink.all()
-		require.IsType(b, zkconn.Down{}, events[1])
-		require.Equal(b, []zkconn.Event{
-			zkconn.Up{SessionID: 7, Timeout: timeout, Server: "a:1", Address: "a:1", Asked: last[zkconn.Up](b.sink).Asked},
-			zkconn.Fired{Type: jute.NodeDataChanged, Path: "/data"},
-			zkconn.Fired{Type: jute.NodeCreated, Path: "/absent"},
-		}, events[2:])
-
-		time.Sleep(time.Minute)
-		b.visit(1).hangUp()
-		synctest.Wait()
-		data, birth, brood, _ = rearmed(b.visit(2))
-		require.Equal(b, []string{"/there"}, data, "what fired is disarmed")
-		require.Empty(b, birth)
-		require.Equal(b, []string{"/kids"}, brood)
-	})
-}
-
 func TestManyWatchesAreArmedInBatches(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
@@ -179,7 +136,7 @@ func TestRemovalsWithoutAConnectionAskNothing(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
 		b.armAll()
-		b.script(func() { b.refuse = func(string) error { return errRefusal } })
+		b.script(func() { b.refuse = func(string) error { return errRefused } })
 		v.hangUp()
 		synctest.Wait()
 		require.NoError(b, b.Unwatch([]zkconn.Watch{{Path: "/data"}, {Path: "/there"}, {Path: "/kids", Children: true}}))

@@ -1,12 +1,12 @@
 package double_test
 
+// Schedules: parties come and go, die and break in any order. Then all trouble ends, and those who
+// live are not held by what has happened.
+
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/machine"
@@ -17,77 +17,34 @@ import (
 // TestSchedules runs many schedules fast. A failure names its schedule and tells its story.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	recipetest.Schedules(t, tier.Count(400, 4000), judged(schedule))
-}
-
-// TestRapid runs schedules that rapid can shrink.
-func TestRapid(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		recipetest.Schedule(rt, func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, judged(schedule))
+	_, allowed := table(t)
+	recipetest.Schedules(t, tier.Count(1600, 16_000), func(c recipetest.Chance) {
+		schedule(c, func(from string, ev machine.Event, to string) { allowed.Check(c, from, ev, to) })
 	})
 }
 
-// TestPairs: the same, while several processes of an id live at a time.
-func TestPairs(t *testing.T) {
-	t.Parallel()
-	recipetest.Schedules(t, tier.Count(400, 4000), judged(pairs(schedule)))
-}
-
-// pairs lets several processes of an id live at a time.
-func pairs(schedule func(w *world) error) func(w *world) error {
-	return func(w *world) error {
-		w.pairs = true
-		return schedule(w)
+func schedule(c recipetest.Chance, step stepped) {
+	w := newWorld(c, step)
+	for i := range w.parties + w.Pick(2) { // sometimes one too many
+		w.party(fmt.Sprint("p", i))
 	}
-}
-
-// judged is a schedule that takes declared transitions alone, and fails with its story.
-func judged(schedule func(w *world) error) func(recipetest.Chance) {
-	return func(c recipetest.Chance) {
-		if story, err := play(schedule, c.Pick, checkDeclared); err != nil {
-			c.Failf("%v\n%s", err, story)
-		}
+	admin := w.Add(recipetest.Player{Name: "admin", Machine: func() machine.Machine { return &admin{} }, Perform: func(*recipetest.Actor, machine.Effect) {}})
+	for range w.Pick(400) {
+		w.look(w.happen(admin))
 	}
-}
-
-// play runs a schedule in a new world.
-func play(schedule func(w *world) error, choose func(n int) int, step func(from, on, to string)) (story string, err error) {
-	w := newWorld(1+choose(4), choose, step)
-	w.kicks = choose(4) == 0
-	defer func() {
-		switch f := recover().(type) {
-		case nil:
-		case failure:
-			err = f
-		default:
-			err = fmt.Errorf("panic: %v", f)
-		}
-		if err != nil {
-			story = w.Story()
-		}
-	}()
-	return "", schedule(w)
-}
-
-// schedule lets parties come and go, die and break in any order; and then checks that those who
-// live are not held by what has happened.
-func schedule(w *world) error {
-	for i := range w.parties + w.choose(2) { // sometimes one too many
-		w.party(fmt.Sprint("p", i), w.parties)
+	if len(w.entered()) == w.parties && w.Pick(2) == 0 {
+		w.goesOn()
+	} else {
+		w.comesToRest()
 	}
-	b := w.Add(recipetest.Player{Name: "admin", Machine: func() machine.Machine { return &admin{} }, Perform: func(*recipetest.Actor, machine.Effect) {}})
-	for range w.choose(240) {
-		w.look(w.happen(b))
-	}
-	return w.conclude()
 }
 
 // happen lets one thing happen, good or bad. It tells whether at most one request was carried out
 // by it.
-func (w *world) happen(b *recipetest.Actor) bool {
-	f := w.faces[w.choose(len(w.faces))]
-	switch w.choose(40) {
+func (w *world) happen(admin *recipetest.Actor) bool {
+	f := w.faces[w.Pick(len(w.faces))]
+	seldom := w.Pick(4) == 0
+	switch w.Pick(50) {
 	case 0:
 		f.actor.Disconnect()
 	case 1, 2:
@@ -103,34 +60,39 @@ func (w *world) happen(b *recipetest.Actor) bool {
 		f.actor.Crash()
 		return false
 	case 8:
-		switch {
-		case f.dead || w.choose(3) > 0:
-		case len(w.faces) < 8 && w.choose(2) == 0: // and started anew at once
-			f.kill()
-			w.party(f.id, w.parties)
-			return false
-		case len(w.living()) > w.parties:
+		if len(w.faces) < 4*w.parties {
 			f.kill()
 			return false
 		}
-	case 9:
+	case 9, 10:
+		w.startAnew(f)
 		w.pair(f)
-		if w.choose(6) == 0 && len(w.living()) > w.parties {
-			f.close()
-		}
-		w.Bury()
-	case 10:
-		f.withdraw()
 	case 11:
-		if w.choose(4) == 0 {
-			b.Tell(breakIt{})
+		if seldom {
+			w.Bury()
+			return false
 		}
 	case 12:
-		w.kickOne(b)
-	case 13, 14:
-		f.depart()
-	case 15, 16, 17, 18:
-		if len(f.claims) < 2 && !f.closed {
+		if seldom {
+			admin.Tell(breakIt{})
+		}
+	case 13:
+		w.kickOne(admin)
+	case 14:
+		if seldom || !w.patient {
+			f.withdraw()
+		}
+	case 15:
+		if seldom && w.Pick(2) == 0 && len(w.living()) > w.parties {
+			f.close()
+		}
+	case 16, 17, 18, 19, 20:
+		switch {
+		case w.patient:
+			f.goOn()
+		case w.Pick(3) == 0:
+			f.depart()
+		case len(f.claims) < 2 && !f.closed:
 			f.want()
 		}
 	default:
@@ -142,26 +104,99 @@ func (w *world) happen(b *recipetest.Actor) bool {
 // kickOne has some party's znode deleted, in a world in which that happens.
 func (w *world) kickOne(admin *recipetest.Actor) {
 	if rounds := double.Rounds(w.Children(at)); w.kicks && len(rounds) > 0 {
-		round := double.RoundPath(at, rounds[w.choose(len(rounds))])
+		round := double.RoundPath(at, rounds[w.Pick(len(rounds))])
 		if names := w.standing(round); len(names) > 0 {
-			admin.Tell(kick{round + "/" + names[w.choose(len(names))]})
+			admin.Tell(kick{round + "/" + names[w.Pick(len(names))]})
 		}
 	}
 }
 
-func (w *world) living() []*face {
-	var all []*face
+// startAnew starts a process in the place of one that is dead, under its id. Its znodes may stand
+// still.
+func (w *world) startAnew(f *face) {
+	if f.dead && !f.replaced {
+		f.replaced = true
+		w.party(f.id)
+	}
+}
+
+// pair starts another process of a living party's id, in a world in which that happens: up to three
+// live at a time.
+func (w *world) pair(f *face) {
+	if w.pairs && !f.dead && len(w.faces) < 4*w.parties && len(w.twins(f)) < 2 {
+		w.party(f.id)
+	}
+}
+
+// heal ends all trouble: one process of each id lives.
+func (w *world) heal() {
 	for _, f := range w.faces {
-		if stopped, _ := f.actor.Stopped(); !stopped && !f.dead && !f.closed {
-			all = append(all, f)
-		}
+		w.startAnew(f)
 	}
-	return all
+	w.Bury()
+	w.Heal()
 }
 
-// conclude brings everything to rest, and then lets as many parties as there are to be go through a
-// round: nothing of the past may hold them.
-func (w *world) conclude() error {
+// alone leaves one process of each id. It tells whether there were more.
+func (w *world) alone() (more bool) {
+	for _, f := range w.faces {
+		if !f.dead && len(w.twins(f)) > 0 {
+			f.kill()
+			more = true
+		}
+	}
+	w.Bury()
+	return more
+}
+
+// goesOn: everybody goes through several rounds; at last with one process of each id.
+func (w *world) goesOn() {
+	for _, f := range w.faces {
+		if f.closed {
+			f.kill()
+		}
+	}
+	w.heal()
+	for again := true; again; again = w.alone() {
+		w.through(3)
+	}
+}
+
+// through lets each id go through so many rounds. A party that waits for ever is found as a world
+// in which nothing can happen any more.
+func (w *world) through(rounds int) {
+	before := w.entered()
+	for range 20000 * rounds {
+		waiting := false
+		for id, n := range w.entered() {
+			waiting = waiting || n < before[id]+rounds
+		}
+		for _, f := range w.faces {
+			f.goOn()
+		}
+		if !waiting {
+			return
+		}
+		if !w.Step() {
+			w.fail("nothing can happen any more")
+		}
+		w.look(true)
+	}
+	w.fail("it does not come to an end")
+}
+
+// entered is how often each id has entered a round.
+func (w *world) entered() map[string]int {
+	sum := map[string]int{}
+	for _, f := range w.faces {
+		sum[f.id] += f.entered
+	}
+	return sum
+}
+
+// comesToRest: nobody wants anything any more, and nobody is held. Then as many parties as there
+// are to be go through a round, and leave nothing.
+func (w *world) comesToRest() {
 	w.Bury()
 	w.Heal()
 	for _, f := range w.living() {
@@ -169,14 +204,12 @@ func (w *world) conclude() error {
 			f.withdraw()
 		}
 	}
-	if !w.run(20000) {
-		return errors.New("it does not come to rest")
-	}
+	w.rest()
 	for _, f := range w.faces { // what is left of a party that has stopped goes with it
-		if stopped, _ := f.actor.Stopped(); f.closed && !stopped && !f.dead && !f.closed {
-			return fmt.Errorf("%s does not wind up, in state %s", f.id, f.actor.Machine().(watched).Phase())
-		}
 		if f.closed {
+			if stopped, _ := f.actor.Stopped(); !stopped && !f.dead {
+				w.fail("%s does not wind up", f.actor)
+			}
 			f.kill()
 		}
 	}
@@ -185,81 +218,87 @@ func (w *world) conclude() error {
 		for _, f := range w.living() {
 			f.depart()
 		}
-		if !w.run(20000) {
-			return errors.New("it does not come to rest")
-		}
+		w.rest()
 	}
+	w.alone()
+	w.rest()
 	for _, f := range w.living() {
 		if len(f.passages) > 0 {
-			return fmt.Errorf("%s is held in round %d, in state %s", f.id, f.passages[0].round, f.actor.Machine().(watched).Phase())
+			w.fail("%s is held in round %d", f.actor, f.passages[0].round)
 		}
 	}
-	return w.another()
+	w.another()
+	w.clean()
 }
 
 // another round, with those who live.
-func (w *world) another() error {
-	var team []*face
-	for _, f := range w.living() { // one process of an id
-		if len(team) < w.parties && !slices.ContainsFunc(team, func(o *face) bool { return o.id == f.id }) {
-			team = append(team, f)
-		}
-	}
+func (w *world) another() {
+	team := w.living()
 	if len(team) < w.parties {
-		return nil
+		return
 	}
-	before := map[*face]int{}
+	team = team[:w.parties]
+	before := w.entered()
 	for _, f := range team {
-		before[f] = f.entered
 		f.refused = nil
 		f.want()
 	}
-	if !w.run(20000) {
-		return errors.New("the last round does not come to rest")
-	}
+	w.rest()
 	for _, f := range team {
-		if f.entered != before[f]+1 {
-			return fmt.Errorf("%s does not enter: %v, in state %s", f.id, f.refused, f.actor.Machine().(watched).Phase())
+		if w.entered()[f.id] != before[f.id]+1 {
+			w.fail("%s does not enter: %v", f.actor, f.refused)
 		}
-	}
-	for _, f := range team {
 		f.depart()
 	}
-	if !w.run(20000) {
-		return errors.New("the last leave does not come to rest")
-	}
+	w.rest()
 	for _, f := range team {
 		if len(f.passages) > 0 {
-			return fmt.Errorf("%s does not leave, in state %s", f.id, f.actor.Machine().(watched).Phase())
+			w.fail("%s does not leave", f.actor)
 		}
 	}
-	return w.clean()
 }
 
 // clean: a party that comes new finds, and leaves, no round but the next.
-func (w *world) clean() error {
-	f := w.party("sweeper", w.parties)
+func (w *world) clean() {
+	f := w.party("sweeper")
 	f.want()
-	w.run(20000)
+	w.rest()
 	f.withdraw()
-	w.run(20000)
+	w.rest()
 	rounds := double.Rounds(w.Children(at))
 	if w.parties > 1 && len(rounds) != 1 {
-		return fmt.Errorf("rounds are left: %v", rounds)
+		w.fail("rounds are left: %v", rounds)
 	}
 	for _, n := range rounds {
 		if left := w.standing(double.RoundPath(at, n)); w.parties > 1 && len(left) > 0 {
-			return fmt.Errorf("parties are left in round %d: %v", n, left)
+			w.fail("parties are left in round %d: %v", n, left)
 		}
 	}
 	for _, f := range w.living() {
 		f.close()
 	}
-	w.run(20000)
+	w.rest()
 	for _, f := range w.faces {
 		if stopped, _ := f.actor.Stopped(); !stopped && !f.dead {
-			return fmt.Errorf("%s does not stop, in state %s", f.id, f.actor.Machine().(watched).Phase())
+			w.fail("%s does not stop", f.actor)
 		}
 	}
-	return nil
+}
+
+// rest lets things happen until nothing can any more, and looks after each.
+func (w *world) rest() {
+	for range 20000 {
+		if !w.Step() {
+			return
+		}
+		w.look(true)
+	}
+	w.fail("it does not come to rest")
+}
+
+func (w *world) living() []*face {
+	return slices.DeleteFunc(slices.Clone(w.faces), func(f *face) bool {
+		stopped, _ := f.actor.Stopped()
+		return stopped || f.dead || f.closed
+	})
 }

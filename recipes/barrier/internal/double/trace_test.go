@@ -1,9 +1,16 @@
 package double_test
 
+// The stories in testdata, and the table of transitions there, which stories and schedules take.
+
 import (
-	"errors"
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
@@ -11,175 +18,246 @@ import (
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 )
 
-// telling is a story told to one machine, party b of parties a, b and c. Its session is number 7.
-type telling struct {
-	t    *testing.T
-	step func(from, on, to string)
-
-	trace *recipetest.Trace
-	all   []*recipetest.Trace
-	ask   uint64 // of the last request, or of the first of two
-	ops   []machine.Op
+// parties are the names in a story: b is the machine's own, b' another process of its id, a' an
+// older one of a's, and c4 expects four.
+var parties = map[string]string{
+	"a": party("0a", 3, "a"), "b": party("01", 3, "b"), "b2": party("02", 3, "b"), "c": party("0c", 3, "c"), "d": party("0d", 3, "d"),
+	"a'": party("f1", 3, "a"), "b'": party("f2", 3, "b"), "c4": party("0c", 4, "c"),
 }
 
-const (
-	nameA = "_c_00000000-0000-4000-8000-00000000000a-party-3-a"
-	nameB = "_c_00000000-0000-4000-8000-000000000001-party-3-b" // the first that it makes
-	nameC = "_c_00000000-0000-4000-8000-00000000000c-party-3-c"
-	nameD = "_c_00000000-0000-4000-8000-00000000000d-party-3-d"
-	one   = "/b/round-0000000001"
-	two   = "/b/round-0000000002"
-)
-
-func (s *telling) begin(parties int) {
-	n := byte('0')
-	m := double.New(double.Config{Path: at, Parties: parties, ID: "b", GUID: func() znode.GUID {
-		n++
-		return znode.GUID("00000000-0000-4000-8000-00000000000" + string(n))
-	}})
-	s.trace = recipetest.NewTrace(s.t, m)
-	s.all = append(s.all, s.trace)
-	s.trace.Transitions(func(from string, ev machine.Event, to string) {
-		if from == to {
-			return
-		}
-		if s.step != nil {
-			s.step(from, eventName(ev), to)
-		}
-		if _, ok := line(from, eventName(ev), to); !ok {
-			s.t.Errorf("undeclared: {%s, %q, %s}", from, eventName(ev), to)
-		}
-	})
+func party(guid string, of int, id string) string {
+	return double.PartyName(znode.GUID("00000000-0000-4000-8000-0000000000"+guid), id, of)
 }
 
-func (s *telling) say(prose string) { s.trace.Say(prose) }
+// short is a text with the stories' names: "1/b" for the znode of b in round 1, "." for the
+// barrier's own.
+func short(text string) string {
+	if text == at {
+		return "."
+	}
+	for name, full := range parties {
+		text = strings.ReplaceAll(text, full, name)
+	}
+	return strings.ReplaceAll(text, at+"/round-000000000", "")
+}
 
-// tell feeds events, and remembers which request is to be answered.
-func (s *telling) tell(events ...machine.Event) {
-	s.ask = 0
-	for _, e := range s.trace.Tell(events...) {
-		var ask uint64
+// path is the inverse of short.
+func path(short string) string {
+	if short == "." {
+		return at
+	}
+	words := strings.Split(short, "/")
+	for i, word := range words {
+		if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+			words[i] = double.RoundPath(at, n)
+		} else if full, ok := parties[word]; ok {
+			words[i] = full
+		}
+	}
+	return strings.Join(words, "/")
+}
+
+// heard is the machine of a story, and what it has asked last.
+type heard struct {
+	*double.Machine
+	ops  []machine.Op
+	asks map[string]uint64
+}
+
+func (h *heard) Step(ev machine.Event) []machine.Effect {
+	effects := h.Machine.Step(ev)
+	for _, e := range effects {
 		switch e := e.(type) {
 		case machine.List:
-			ask = e.Ask
-		case machine.Read:
-			ask = e.Ask
+			h.asks["stands"] = e.Ask
 		case machine.Ensure:
-			ask = e.Ask
+			h.asks["ensured"] = e.Ask
 		case machine.Remove:
-			ask = e.Ask
+			h.asks["removed"] = e.Ask
 		case machine.Transact:
-			ask, s.ops = e.Ask, e.Ops
+			h.asks["done"], h.asks["failed"], h.ops = e.Ask, e.Ask, e.Ops
 		}
-		if s.ask == 0 {
-			s.ask = ask
-		}
+	}
+	return effects
+}
+
+// dialect is that of stories of party b of three.
+func dialect() recipetest.Dialect {
+	h := &heard{}
+	return recipetest.Dialect{
+		New: func([]string) recipetest.Subject {
+			n := 0
+			h.asks = map[string]uint64{}
+			h.Machine = double.New(double.Config{Path: at, Parties: 3, ID: "b", GUID: func() znode.GUID {
+				n++
+				return znode.GUID(fmt.Sprintf("00000000-0000-4000-8000-%012d", n))
+			}})
+			return recipetest.Subject{Machine: h, State: func() string { return h.State().String() }}
+		},
+		Path:  path,
+		Short: short,
+		Event: func(tl *recipetest.Teller, verb string, w recipetest.Words) machine.Event {
+			if ev := request(verb, w); ev != nil {
+				return ev
+			}
+			if w.Ask == 0 {
+				w.Ask = h.asks[verb]
+			}
+			return h.answer(tl, verb, w)
+		},
+		Show: show,
 	}
 }
 
-func (s *telling) epoch() { s.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}) }
+func request(verb string, w recipetest.Words) machine.Event {
+	claim := uint64(w.Claim())
+	switch verb {
+	case "want":
+		return double.Wanted{Claim: claim, Once: !w.Has("lasting")}
+	case "withdraw":
+		return double.Withdrawn{Claim: claim}
+	case "depart":
+		return double.Departed{Claim: claim}
+	case "defer":
+		return double.Deferred{Claim: claim, Once: true}
+	case "closing":
+		return machine.Closing{}
+	}
+	return nil
+}
 
-func (s *telling) want(claim uint64) { s.tell(double.Wanted{Claim: claim, Once: true}) }
+// answer: with "missing", that there is no znode; with "refused", that there is no right.
+func (h *heard) answer(tl *recipetest.Teller, verb string, w recipetest.Words) machine.Event {
+	epoch, code, err := tl.Epoch(w), machine.Done, error(nil)
+	switch {
+	case w.Has("refused"):
+		code, err = machine.Refused, recipetest.ErrRefused
+	case w.Has("missing") && verb != "seen":
+		code = machine.NoNode
+	}
+	switch verb {
+	case "stands": // the own znode
+		return machine.Listed{Epoch: epoch, Ask: w.Ask, Code: code, Err: err, Stat: machine.Stat{Czxid: 42, Owner: 7}}
+	case "listed":
+		l := machine.Listed{Epoch: epoch, Ask: w.Ask, Code: code, Err: err}
+		for _, name := range w.Plain {
+			l.Names = append(l.Names, strings.TrimPrefix(path(name), at+"/"))
+		}
+		return l
+	case "seen":
+		s := machine.Seen{Epoch: epoch, Ask: w.Ask, Path: tl.Path(w), Code: code, Err: err, Exists: code == machine.Done && !w.Has("missing")}
+		data, _ := w.Value("data")
+		lines := strings.Split(strings.ReplaceAll(data, "·", " "), "↵")
+		for i := range lines {
+			lines[i] = path(lines[i])
+		}
+		s.Data = []byte(strings.Join(lines, "\n"))
+		s.Stat = machine.Stat{Version: int32(w.Number("version", 0)), Children: int32(w.Number("children", 0)), Czxid: w.Number("czxid", 5)}
+		return s
+	case "ensured":
+		return machine.Ensured{Epoch: epoch, Ask: w.Ask, Code: code, Err: err}
+	case "removed":
+		return machine.Removed{Epoch: epoch, Ask: w.Ask}
+	case "done":
+		t := machine.Transacted{Epoch: epoch, Ask: w.Ask, Failed: -1, Results: make([]machine.Result, len(h.ops))}
+		for i := range t.Results {
+			t.Results[i].Stat.Version = int32(w.Number("version", 1))
+		}
+		return t
+	case "failed":
+		codes := map[string]machine.Code{"bad-version": machine.BadVersion, "no-node": machine.NoNode, "exists": machine.NodeExists, "not-empty": machine.NotEmpty, "unknown": machine.Unknown}
+		if code == machine.Done {
+			code = codes[w.First()]
+		}
+		return machine.Transacted{Epoch: epoch, Ask: w.Ask, Code: code, Err: err, Failed: int(w.Number("at", 0))}
+	}
+	return nil
+}
 
-// done: the transaction was carried out; what a Set says is the version.
-func (s *telling) done(version int32) {
-	results := make([]machine.Result, len(s.ops))
-	for i, op := range s.ops {
-		switch op.Do {
-		case machine.Set:
-			results[i].Stat = machine.Stat{Version: version}
-		case machine.Create:
-			results[i].Path = op.Path
+func show(e machine.Effect) string {
+	switch e := e.(type) {
+	case machine.List:
+		return fmt.Sprintf("list #%d %s%s", e.Ask, short(e.Path), map[bool]string{true: " and watch"}[e.Watch])
+	case machine.Ensure:
+		return fmt.Sprintf("ensure #%d %s", e.Ask, short(e.Path))
+	case machine.Transact:
+		all := make([]string, len(e.Ops))
+		for i, op := range e.Ops {
+			op.Path = short(op.Path)
+			all[i] = short(op.String())
+		}
+		return fmt.Sprintf("transact #%d: %s", e.Ask, strings.Join(all, ", "))
+	case machine.Stop:
+		return fmt.Sprintf("stop: %v", e.Err)
+	case double.Enter:
+		return fmt.Sprintf("enter %d as %s token=%d with %s", e.Claim, short(e.Path), e.Token, short(strings.Join(e.Names, " ")))
+	case double.End, double.Over, double.Settle:
+		return recipetest.Format(e)
+	}
+	return ""
+}
+
+// stage is one of these states where the table says "next": whatever is wanted next.
+func stage(state string) bool { return state == "Idle" || state == "Looking" || state == "Arriving" }
+
+// table is the one in testdata: the steps with the rows that declare them.
+func table(t testing.TB) (rows []recipetest.Step, allowed *recipetest.Table) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/transitions.md")
+	require.NoError(t, err)
+	allowed = &recipetest.Table{}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		if len(cells) != 4 || cells[0] == "in" {
+			continue
+		}
+		rows = append(rows, recipetest.Step{From: cells[0], On: cells[1], To: cells[2]})
+		require.NotEmpty(t, cells[3], "without a reason: %v", rows[len(rows)-1])
+		for from := double.NoEpoch; from <= double.Deleting; from++ {
+			for to := double.NoEpoch; to <= double.Deleting; to++ {
+				if declares(rows[len(rows)-1], recipetest.Step{From: from.String(), On: cells[1], To: to.String()}) {
+					allowed.Declare(from, cells[1], to, cells[3])
+				}
+			}
 		}
 	}
-	s.tell(machine.Transacted{Epoch: 1, Ask: s.ask, Failed: -1, Results: results})
+	return rows, allowed
 }
 
-func (s *telling) failed(code machine.Code, at int) {
-	s.tell(machine.Transacted{Epoch: 1, Ask: s.ask, Code: code, Failed: at, Err: errors.New(code.String())})
+func declares(row, s recipetest.Step) bool {
+	return (row.From == s.From || row.From == "any") && row.On == s.On && (row.To == s.To || row.To == "next" && stage(s.To))
 }
 
-func (s *telling) listed(path string, names ...string) {
-	s.tell(machine.Listed{Epoch: 1, Ask: s.ask, Path: path, Names: names})
-}
-
-func (s *telling) listedNone(path string) {
-	s.tell(machine.Listed{Epoch: 1, Ask: s.ask, Path: path, Code: machine.NoNode, Err: errors.New("no node")})
-}
-
-func (s *telling) refusedListing(path string) {
-	s.tell(machine.Listed{Epoch: 1, Ask: s.ask, Path: path, Code: machine.Refused, Err: errRights})
-}
-
-func (s *telling) seen(path, data string, version, children int32) {
-	s.tell(machine.Seen{Epoch: 1, Ask: s.ask, Path: path, Exists: true, Data: []byte(data), Stat: machine.Stat{Version: version, Children: children, Czxid: 5}})
-}
-
-func (s *telling) missing(path string) { s.tell(machine.Seen{Epoch: 1, Ask: s.ask, Path: path}) }
-
-func (s *telling) fired(path string, change machine.Change) {
-	s.tell(machine.Fired{Epoch: 1, Path: path, Change: change})
-}
-
-var errRights = errors.New("no rights")
-
-// own and round answer the two reads that follow an arrival, in this order.
-func (s *telling) own(round string) {
-	ask := s.ask
-	s.tell(machine.Listed{Epoch: 1, Ask: ask, Path: round + "/" + nameB, Stat: machine.Stat{Czxid: 42, Owner: 7}})
-	s.ask = ask + 1
-}
-
-// arrived leads to the two reads in round 1 of three parties, as the rank-th.
-func (s *telling) arrived(rank int32) {
-	s.begin(3)
-	s.epoch()
-	s.want(1)
-	s.listed(at, "round-0000000001")
-	s.done(rank)
-}
-
-// waiting leads to the state of that name.
-func (s *telling) waiting() {
-	s.arrived(2)
-	s.own(one)
-	s.seen(one, "open 3", 0, 4)
-}
-
-const others = "released 3\n" + nameA + "\n" + nameC + "\n" + nameD
-
-const released = "released 3\n" + nameB + "\n" + nameA + "\n" + nameC
-
-// inside leads to the state of that name.
-func (s *telling) inside() {
-	s.waiting()
-	s.fired(one, machine.DataChanged)
-	s.seen(one, released, 1, 5)
-}
-
-// leaving leads to the state of that name: c is the last one inside.
-func (s *telling) leaving() {
-	s.inside()
-	s.tell(double.Departed{Claim: 1})
-	s.done(2)
-	s.seen(one+"/"+nameA, "", 0, 0)
-}
-
-// TestTraces tells the stories, and compares what the machine does with testdata.
+// TestTraces plays the stories in testdata.
 func TestTraces(t *testing.T) {
 	t.Parallel()
-	for _, story := range stories {
-		t.Run(story.name, func(t *testing.T) {
+	_, allowed := table(t)
+	for _, name := range dialect().Stories(t) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &telling{t: t}
-			story.tell(s)
-			for i, trace := range s.all {
-				name := story.name
-				if i > 0 {
-					name = fmt.Sprint(name, "-", i+1)
-				}
-				trace.Compare(name)
-			}
+			dialect().Compare(t, allowed, name)
 		})
+	}
+}
+
+// TestTransitions: the stories, and some schedules, take every transition that the table declares.
+func TestTransitions(t *testing.T) {
+	t.Parallel()
+	rows, allowed := table(t)
+	taken := dialect().Taken(t)
+	for n := range uint64(1500) {
+		recipetest.Schedule(t, rand.New(rand.NewPCG(n, 3)).IntN, func(c recipetest.Chance) {
+			schedule(c, func(from string, ev machine.Event, to string) {
+				allowed.Check(c, from, ev, to)
+				taken[recipetest.Step{From: from, On: recipetest.EventName(ev), To: to}] = true
+			})
+		})
+	}
+	for _, row := range rows {
+		reached := false
+		for s := range taken {
+			reached = reached || declares(row, s)
+		}
+		require.True(t, reached, "never taken: %v", row)
 	}
 }

@@ -1,5 +1,7 @@
 package double_test
 
+// The world of schedules: parties as package barrier has them, and what must hold whatever happens.
+
 import (
 	"errors"
 	"fmt"
@@ -13,23 +15,22 @@ import (
 
 const at = "/b"
 
-// failure is what a schedule ends with when something that must hold does not.
-type failure string
-
-func (f failure) Error() string { return string(f) }
-
 // world is a recipetest.World with the faces of its parties, and with what must hold.
 type world struct {
+	recipetest.Chance
 	*recipetest.World
-	choose   func(n int) int
 	parties  int
 	faces    []*face
 	verdicts map[int64]double.Verdict // of the rounds that were decided
 	guids    int
 	kicks    bool // somebody deletes parties' znodes, who then are inside no more, though they may not know yet
 	pairs    bool // several processes of an id may live at a time
-	step     func(from, on, to string)
+	patient  bool // nobody asks for what it has not waited for
+	step     stepped
 }
+
+// stepped is told each step of a machine.
+type stepped func(from string, ev machine.Event, to string)
 
 // face stands for a party's users: what package barrier does, without goroutines.
 type face struct {
@@ -52,13 +53,27 @@ type passage struct {
 	claim  uint64
 	round  int64
 	names  []string
-	own    string
-	inside bool // it is a possession still
+	self   string
+	holds  bool // it is a possession still
 	kicked bool // its znode was deleted
 }
 
-func newWorld(parties int, choose func(n int) int, step func(from, on, to string)) *world {
-	return &world{World: recipetest.NewWorld(choose), choose: choose, parties: parties, verdicts: map[int64]double.Verdict{}, step: step}
+func newWorld(c recipetest.Chance, step stepped) *world {
+	return &world{
+		Chance: c, World: recipetest.NewWorld(c.Pick), verdicts: map[int64]double.Verdict{}, step: step,
+		parties: 1 + c.Pick(4), kicks: c.Pick(4) == 0, pairs: c.Pick(2) == 0, patient: c.Pick(2) == 0,
+	}
+}
+
+// fail ends the schedule with its story, and with where everybody stands.
+func (w *world) fail(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	for _, f := range w.faces {
+		if !f.dead {
+			text += fmt.Sprintf("; %s in state %s, with %d wishes and %d passages", f.actor, f.actor.Machine().(watched).State(), len(f.claims), len(f.passages))
+		}
+	}
+	w.Failf("%s\n%s", text, w.Story())
 }
 
 func (w *world) guid() znode.GUID {
@@ -69,24 +84,22 @@ func (w *world) guid() znode.GUID {
 // watched reports the machine's transitions.
 type watched struct {
 	*double.Machine
-	step func(from, on, to string)
+	step stepped
 }
 
 func (m watched) Step(ev machine.Event) []machine.Effect {
 	from := m.State()
 	effects := m.Machine.Step(ev)
-	if to := m.State(); to != from && m.step != nil {
-		m.step(from.String(), eventName(ev), to.String())
-	}
+	m.step(from.String(), ev, m.State().String())
 	return effects
 }
 
-func (w *world) party(id string, parties int) *face {
+func (w *world) party(id string) *face {
 	f := &face{world: w, id: id, given: map[uint64]bool{}}
 	f.actor = w.Add(recipetest.Player{
 		Name: fmt.Sprintf("%s/%d", id, len(w.faces)),
 		Machine: func() machine.Machine {
-			return watched{double.New(double.Config{Path: at, Parties: parties, ID: id, GUID: w.guid}), w.step}
+			return watched{double.New(double.Config{Path: at, Parties: w.parties, ID: id, GUID: w.guid}), w.step}
 		},
 		Standing: f.standing, Perform: f.perform, Lapse: func(*recipetest.Actor) { f.lapse() },
 	})
@@ -105,7 +118,7 @@ func (w *world) twins(f *face) []*face {
 func (f *face) standing() []machine.Event {
 	var all []machine.Event
 	for _, p := range f.passages {
-		all = append(all, double.Followed{Claim: p.claim, Round: p.round, Names: p.names, Self: p.own})
+		all = append(all, double.Followed{Claim: p.claim, Round: p.round, Names: p.names, Self: p.self})
 	}
 	for _, c := range f.claims {
 		all = append(all, c)
@@ -127,7 +140,7 @@ func (f *face) withdraw() {
 	if len(f.claims) == 0 {
 		return
 	}
-	i := f.world.choose(len(f.claims))
+	i := f.world.Pick(len(f.claims))
 	c := f.claims[i]
 	f.claims = slices.Delete(f.claims, i, i+1)
 	f.actor.Tell(double.Withdrawn{Claim: c.Claim})
@@ -135,10 +148,18 @@ func (f *face) withdraw() {
 
 func (f *face) depart() {
 	for _, p := range f.passages {
-		if p.inside {
-			p.inside = false
+		if p.holds {
+			p.holds = false
 			f.actor.Tell(double.Departed{Claim: p.claim})
 		}
+	}
+}
+
+// goOn departs, or enters the next round: one that is patient when the last one is over.
+func (f *face) goOn() {
+	f.depart()
+	if !f.dead && !f.closed && len(f.claims) == 0 && (len(f.passages) == 0 || !f.world.patient && f.world.Pick(10) == 0) {
+		f.want()
 	}
 }
 
@@ -165,7 +186,7 @@ func (f *face) perform(a *recipetest.Actor, e machine.Effect) {
 		f.enter(e)
 	case double.End:
 		if !f.world.kicks {
-			panic(failure(fmt.Sprintf("%s: its znode was deleted, and nobody deletes any by hand", f.id)))
+			f.world.fail("%s: its znode was deleted, and nobody deletes any by hand", f.id)
 		}
 		f.depart()
 	case double.Over:
@@ -175,12 +196,12 @@ func (f *face) perform(a *recipetest.Actor, e machine.Effect) {
 		f.refused = append(f.refused, e.Err)
 		switch {
 		case errors.Is(e.Err, double.ErrReplaced) && !f.twin:
-			panic(failure(fmt.Sprintf("%s: replaced, and its id has no other life", f.id)))
+			f.world.fail("%s: replaced, and its id has no other life", f.id)
 		case !errors.Is(e.Err, double.ErrReplaced) && !errors.Is(e.Err, double.ErrBroken) && !errors.Is(e.Err, double.ErrCrowd):
-			panic(failure(fmt.Sprintf("%s: refused: %v", f.id, e.Err)))
+			f.world.fail("%s: refused: %v", f.id, e.Err)
 		}
 	default:
-		panic(failure(fmt.Sprintf("unknown effect %T", e)))
+		f.world.fail("unknown effect %T", e)
 	}
 }
 
@@ -209,23 +230,23 @@ func (f *face) enter(e double.Enter) {
 	v, decided := f.world.verdicts[e.Round]
 	switch {
 	case !decided || v.Kind != double.Released:
-		panic(failure(fmt.Sprintf("%s enters round %d, which is not released", f.id, e.Round)))
+		f.world.fail("%s enters round %d, which is not released", f.id, e.Round)
 	case !slices.Equal(v.Names, e.Names) || !slices.Contains(e.Names, e.Self):
-		panic(failure(fmt.Sprintf("%s enters round %d with %v, released with %v", f.id, e.Round, e.Names, v.Names)))
+		f.world.fail("%s enters round %d with %v, released with %v", f.id, e.Round, e.Names, v.Names)
 	case !f.world.kicks && !f.world.Exists(e.Path):
-		panic(failure(fmt.Sprintf("%s enters without a znode", f.id))) // its end would have come before
+		f.world.fail("%s enters without a znode", f.id) // its end would have come before
 	}
 	for _, o := range append(f.world.twins(f), f) {
 		for _, p := range o.passages {
-			if p.inside && (o == f || !p.kicked) {
-				panic(failure(fmt.Sprintf("%s is inside twice, in rounds %d and %d", f.id, p.round, e.Round)))
+			if p.holds && (o == f || !p.kicked) {
+				f.world.fail("%s is inside twice, in rounds %d and %d", f.id, p.round, e.Round)
 			}
 		}
 	}
 	f.take(e.Claim)
 	f.given[e.Claim] = true
 	f.entered++
-	f.passages = append(f.passages, &passage{claim: e.Claim, round: e.Round, names: e.Names, own: e.Self, inside: true})
+	f.passages = append(f.passages, &passage{claim: e.Claim, round: e.Round, names: e.Names, self: e.Self, holds: true})
 }
 
 // over checks that nobody who lives is inside.
@@ -233,15 +254,15 @@ func (f *face) over(claim uint64) {
 	i := slices.IndexFunc(f.passages, func(p *passage) bool { return p.claim == claim })
 	if i < 0 {
 		if f.given[claim] && !f.closed {
-			panic(failure(fmt.Sprintf("%s: over twice: %d", f.id, claim)))
+			f.world.fail("%s: over twice: %d", f.id, claim)
 		}
 		return // it never had the passage: word of that is on its way
 	}
 	round := f.passages[i].round
 	for _, o := range f.world.faces {
 		for _, p := range o.passages {
-			if p.round == round && p.inside && !p.kicked {
-				panic(failure(fmt.Sprintf("round %d is over for %s while %s is inside", round, f.id, o.id)))
+			if p.round == round && p.holds && !p.kicked {
+				f.world.fail("round %d is over for %s while %s is inside", round, f.id, o.id)
 			}
 		}
 	}
@@ -258,16 +279,16 @@ func (w *world) look(one bool) {
 		before, decided := w.verdicts[n]
 		switch {
 		case v.Kind == double.Unreadable:
-			panic(failure("unreadable: " + string(w.Data(path))))
+			w.fail("%s", "unreadable: "+string(w.Data(path)))
 		case decided && (before.Kind != v.Kind || !slices.Equal(before.Names, v.Names)):
-			panic(failure(fmt.Sprintf("round %d changes its verdict", n)))
+			w.fail("round %d changes its verdict", n)
 		case v.Kind == double.Open || decided:
 			continue
 		}
 		w.verdicts[n] = v
 		if one && v.Kind == double.Released {
 			if missing := slices.DeleteFunc(slices.Clone(v.Names), func(name string) bool { return w.Exists(path + "/" + name) }); len(missing) > 0 {
-				panic(failure(fmt.Sprintf("round %d is released without %v", n, missing)))
+				w.fail("round %d is released without %v", n, missing)
 			}
 		}
 	}
@@ -277,32 +298,13 @@ func (w *world) standing(round string) []string {
 	return slices.DeleteFunc(w.Children(round), func(name string) bool { _, ok := double.PartyID(name); return !ok })
 }
 
-// pair starts another process of a living party's id, in a world in which that happens: up to three
-// live at a time.
-func (w *world) pair(f *face) {
-	if w.pairs && !f.dead && len(w.faces) < 4*w.parties && len(w.twins(f)) < 2 {
-		w.party(f.id, w.parties)
-	}
-}
-
-// run lets things happen, and looks after each.
-func (w *world) run(most int) bool {
-	for range most {
-		if !w.Step() {
-			return true
-		}
-		w.look(true)
-	}
-	return false
-}
-
 func (w *world) lookForKicked() {
 	if !w.kicks {
 		return
 	}
 	for _, f := range w.faces {
 		for _, p := range f.passages {
-			p.kicked = p.kicked || !w.Exists(double.RoundPath(at, p.round)+"/"+p.own)
+			p.kicked = p.kicked || !w.Exists(double.RoundPath(at, p.round)+"/"+p.self)
 		}
 	}
 }

@@ -1,11 +1,13 @@
 package member_test
 
+// The member's decisions in random schedules of faults.
+
 import (
 	"errors"
 	"fmt"
 	"testing"
 
-	"pgregory.net/rapid"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/machine"
@@ -13,25 +15,22 @@ import (
 	"github.com/troupe-go/troupe/recipes/group/internal/member"
 )
 
-// TestSchedules runs many schedules fast. A failure names its schedule and tells its story.
+// Members come, go, die and fail in any order. In the end each that lives is registered with its
+// latest data; of two with one id one is, and the other knows. A failure names its schedule and
+// tells its story.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	recipetest.Schedules(t, tier.Count(400, 4000), judged)
-}
-
-// TestRapid runs schedules that rapid can shrink.
-func TestRapid(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		recipetest.Schedule(rt, func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, judged)
+	recipetest.Schedules(t, tier.Count(3000, 30000), func(c recipetest.Chance) {
+		w := recipetest.NewWorld(c.Pick)
+		if err := schedule(w, c.Pick); err != nil {
+			c.Failf("%v\n%s", err, w.Story())
+		}
 	})
 }
 
-// judged is a schedule that fails with its story.
-func judged(c recipetest.Chance) {
-	if story, err := schedule(c.Pick); err != nil {
-		c.Failf("%v\n%s", err, story)
-	}
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
 }
 
 // face is a member's user: what package group does, without goroutines.
@@ -53,19 +52,19 @@ func (f *face) update(data string) {
 
 // standing is what a host tells a machine that was made anew.
 func (f *face) standing() []machine.Event {
-	wishes := []machine.Event{member.Updated{Number: f.number, Data: []byte(f.data)}}
+	events := []machine.Event{member.Updated{Number: f.number, Data: []byte(f.data)}}
 	if f.left {
-		wishes = append(wishes, machine.Closing{})
+		events = append(events, machine.Closing{})
 	}
-	return wishes
+	return events
 }
 
-func add(w *recipetest.World, id, data string, take func(step)) *face {
+func add(w *recipetest.World, id, data string) *face {
 	f := &face{id: id, data: data}
 	f.actor = w.Add(recipetest.Player{
 		Name: id + "/" + data,
 		Machine: func() machine.Machine {
-			return watched{member.New(member.Config{Path: "/g", ID: id, Data: []byte(f.data), Number: f.number}), take}
+			return member.New(member.Config{Path: "/g", ID: id, Data: []byte(f.data), Number: f.number})
 		},
 		Standing: f.standing,
 		Perform: func(_ *recipetest.Actor, e machine.Effect) {
@@ -77,25 +76,15 @@ func add(w *recipetest.World, id, data string, take func(step)) *face {
 	return f
 }
 
-// schedule lets members come, go, die and fail in any order. In the end each that lives is
-// registered with its latest data; of two with one id one is, and the other knows.
-func schedule(choose func(n int) int) (story string, err error) { return observed(choose, nil) }
-
-// observed is schedule, which tells of each transition.
-func observed(choose func(n int) int, take func(step)) (story string, err error) {
-	w := recipetest.NewWorld(choose)
+func schedule(w *recipetest.World, choose func(n int) int) (err error) {
 	defer func() {
-		switch u := recover().(type) {
-		case nil:
-		case undeclared:
-			story, err = w.Story(), errors.New(string(u))
-		default:
-			story, err = w.Story(), fmt.Errorf("panic: %v", u)
+		if u := recover(); u != nil {
+			err = fmt.Errorf("panic: %v", u)
 		}
 	}()
-	faces := []*face{add(w, "a", "a0", take), add(w, "b", "b0", take)}
+	faces := []*face{add(w, "a", "a0"), add(w, "b", "b0")}
 	if choose(3) == 0 {
-		faces = append(faces, add(w, "a", "again0", take))
+		faces = append(faces, add(w, "a", "again0"))
 	}
 	for n := range choose(150) {
 		f := faces[choose(len(faces))]
@@ -129,12 +118,9 @@ func observed(choose func(n int) int, take func(step)) (story string, err error)
 	w.Bury()
 	w.Heal()
 	if !w.Settle(20000) {
-		return w.Story(), errors.New("it does not come to rest")
+		return errors.New("it does not come to rest")
 	}
-	if err := conclude(w, faces); err != nil {
-		return w.Story(), err
-	}
-	return "", nil
+	return conclude(w, faces)
 }
 
 func conclude(w *recipetest.World, faces []*face) error {
@@ -149,6 +135,8 @@ func conclude(w *recipetest.World, faces []*face) error {
 			return why
 		case stopped && why != nil && len(faces) < 3:
 			return fmt.Errorf("%s: no other has had the id: %w", f.id, why)
+		case stopped && why == nil && !f.left:
+			return fmt.Errorf("%s has ended for no reason", f.id)
 		case stopped:
 		case f.told.State != member.Present || f.told.Written != f.number:
 			return fmt.Errorf("%s is %v, with data %d of %d", f.id, f.told.State, f.told.Written, f.number)

@@ -1,5 +1,7 @@
 package member_test
 
+// The member's decisions in stories that are told step by step.
+
 import (
 	"errors"
 	"testing"
@@ -11,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/group/internal/member"
 )
 
-const own = "/g/ann"
+const ann = "/g/ann"
 
 func begin(t *testing.T) *recipetest.Trace {
 	t.Helper()
@@ -19,7 +21,7 @@ func begin(t *testing.T) *recipetest.Trace {
 }
 
 func made(ask uint64) machine.Event {
-	return machine.Transacted{Epoch: 1, Ask: ask, Failed: -1, Results: []machine.Result{{Path: own, Stat: machine.Stat{Version: 1}}}}
+	return machine.Transacted{Epoch: 1, Ask: ask, Failed: -1, Results: []machine.Result{{Path: ann, Stat: machine.Stat{Version: 1}}}}
 }
 
 func failed(ask uint64, code machine.Code) machine.Event {
@@ -27,7 +29,7 @@ func failed(ask uint64, code machine.Code) machine.Event {
 }
 
 func seen(ask uint64, data string, owner, czxid int64) machine.Event {
-	return machine.Seen{Epoch: 1, Ask: ask, Path: own, Exists: true, Data: []byte(data), Stat: machine.Stat{Owner: owner, Czxid: czxid}}
+	return machine.Seen{Epoch: 1, Ask: ask, Path: ann, Exists: true, Data: []byte(data), Stat: machine.Stat{Owner: owner, Czxid: czxid}}
 }
 
 var epoch = machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}
@@ -41,17 +43,17 @@ func TestTraceLife(t *testing.T) {
 	tr.Tell(made(3), member.Updated{Number: 1, Data: []byte("2")})
 	tr.Tell(seen(4, "1", 7, 10))
 	tr.Say("Its own writing fires the watch, which is armed again.")
-	tr.Tell(machine.Fired{Epoch: 1, Path: own, Change: machine.DataChanged}, made(5), seen(6, "2", 7, 10))
+	tr.Tell(machine.Fired{Epoch: 1, Path: ann, Change: machine.DataChanged}, made(5), seen(6, "2", 7, 10))
 	tr.Say("Somebody writes to it by hand: the latest data are written again. Somebody deletes it: it registers again.")
-	tr.Tell(machine.Fired{Epoch: 1, Path: own, Change: machine.DataChanged}, seen(7, "x", 7, 10), made(8))
-	tr.Tell(machine.Fired{Epoch: 1, Path: own, Change: machine.Deleted}, machine.Seen{Epoch: 1, Ask: 9, Path: own})
+	tr.Tell(machine.Fired{Epoch: 1, Path: ann, Change: machine.DataChanged}, seen(7, "x", 7, 10), made(8))
+	tr.Tell(machine.Fired{Epoch: 1, Path: ann, Change: machine.Deleted}, machine.Seen{Epoch: 1, Ask: 9, Path: ann})
 	tr.Say("It leaves while the creation is under way.")
-	tr.Tell(machine.Closing{}, made(10), seen(11, "2", 7, 12), machine.Removed{Epoch: 1, Ask: 12, Path: own})
+	tr.Tell(machine.Closing{}, made(10), seen(11, "2", 7, 12), machine.Removed{Epoch: 1, Ask: 12, Path: ann})
 	tr.Compare("life")
 }
 
 func put(ask uint64, version int32) machine.Event {
-	return machine.Transacted{Epoch: 1, Ask: ask, Failed: -1, Results: []machine.Result{{Path: own, Stat: machine.Stat{Version: version}}}}
+	return machine.Transacted{Epoch: 1, Ask: ask, Failed: -1, Results: []machine.Result{{Path: ann, Stat: machine.Stat{Version: version}}}}
 }
 
 func at(ev machine.Event, version int32) machine.Event {
@@ -62,12 +64,12 @@ func at(ev machine.Event, version int32) machine.Event {
 
 func TestTraceDuplicate(t *testing.T) {
 	t.Parallel()
-	changed := machine.Fired{Epoch: 1, Path: own, Change: machine.DataChanged}
+	changed := machine.Fired{Epoch: 1, Path: ann, Change: machine.DataChanged}
 	tr := begin(t)
 	tr.Say("There is one of that name, of another session. It is asked whether it lives, does not answer, and goes in the end.")
 	tr.Tell(epoch, failed(1, machine.NodeExists), seen(2, "1", 6, 5), changed, put(3, 1), at(seen(4, "1\x00who?", 6, 5), 1))
 	tr.Say("But another comes. Somebody else asks it at the same time, so that the question is put again.")
-	tr.Tell(machine.Fired{Epoch: 1, Path: own, Change: machine.Deleted}, seen(5, "1", 8, 11), failed(6, machine.BadVersion))
+	tr.Tell(machine.Fired{Epoch: 1, Path: ann, Change: machine.Deleted}, seen(5, "1", 8, 11), failed(6, machine.BadVersion))
 	tr.Tell(at(seen(7, "1\x00who?", 8, 11), 1), put(8, 2), at(seen(9, "1\x00who?", 8, 11), 2))
 	tr.Say("It answers: it lives.")
 	effects := tr.Tell(changed, at(seen(10, "1", 8, 11), 3))
@@ -82,14 +84,37 @@ func TestTraceEpochs(t *testing.T) {
 	tr.Tell(epoch, failed(1, machine.Unknown), failed(2, machine.NodeExists), seen(3, "1", 7, 5))
 	tr.Tell(machine.EpochEnded{Epoch: 1}, member.Updated{Number: 1, Data: []byte("2")}, machine.EpochBegan{Epoch: 2, SessionID: 8})
 	tr.Tell(machine.Transacted{Epoch: 2, Ask: 4, Code: machine.NodeExists})
-	tr.Tell(machine.Seen{Epoch: 2, Ask: 5, Path: own, Exists: true, Data: []byte("1"), Stat: machine.Stat{Owner: 7, Czxid: 5}})
+	tr.Tell(machine.Seen{Epoch: 2, Ask: 5, Path: ann, Exists: true, Data: []byte("1"), Stat: machine.Stat{Owner: 7, Czxid: 5}})
 	asked := machine.Stat{Owner: 7, Czxid: 5, Version: 1}
-	tr.Tell(machine.Transacted{Epoch: 2, Ask: 6, Failed: -1, Results: []machine.Result{{Path: own, Stat: asked}}})
-	tr.Tell(machine.Seen{Epoch: 2, Ask: 7, Path: own, Exists: true, Data: []byte("1\x00who?"), Stat: asked})
-	tr.Tell(machine.Fired{Epoch: 2, Path: own, Change: machine.Deleted}, machine.Seen{Epoch: 2, Ask: 8, Path: own})
+	tr.Tell(machine.Transacted{Epoch: 2, Ask: 6, Failed: -1, Results: []machine.Result{{Path: ann, Stat: asked}}})
+	tr.Tell(machine.Seen{Epoch: 2, Ask: 7, Path: ann, Exists: true, Data: []byte("1\x00who?"), Stat: asked})
+	tr.Tell(machine.Fired{Epoch: 2, Path: ann, Change: machine.Deleted}, machine.Seen{Epoch: 2, Ask: 8, Path: ann})
 	tr.Say("It leaves while it asks somebody else.")
 	tr.Tell(machine.Transacted{Epoch: 2, Ask: 9, Code: machine.NodeExists})
-	tr.Tell(machine.Seen{Epoch: 2, Ask: 10, Path: own, Exists: true, Stat: machine.Stat{Owner: 9, Czxid: 15}}, machine.Closing{})
-	tr.Tell(machine.Transacted{Epoch: 2, Ask: 11, Code: machine.BadVersion}, machine.Seen{Epoch: 2, Ask: 12, Path: own, Exists: true, Stat: machine.Stat{Owner: 9, Czxid: 15}})
+	tr.Tell(machine.Seen{Epoch: 2, Ask: 10, Path: ann, Exists: true, Stat: machine.Stat{Owner: 9, Czxid: 15}}, machine.Closing{})
+	tr.Tell(machine.Transacted{Epoch: 2, Ask: 11, Code: machine.BadVersion}, machine.Seen{Epoch: 2, Ask: 12, Path: ann, Exists: true, Stat: machine.Stat{Owner: 9, Czxid: 15}})
 	tr.Compare("epochs")
+}
+
+// A member that leaves while nothing of its own stands, or that is refused something, is over.
+func TestAMemberIsOverWhenItIsRefusedOrHasNothingLeft(t *testing.T) {
+	t.Parallel()
+	rights := errors.New("no rights")
+	for _, events := range [][]machine.Event{
+		{machine.Closing{}},
+		{epoch, made(1), seen(2, "1", 7, 5), member.Updated{Number: 1, Data: []byte("2")}, failed(3, machine.NoNode), machine.Closing{}, machine.EpochEnded{Epoch: 1}},
+		{epoch, machine.Transacted{Epoch: 1, Ask: 1, Code: machine.Refused, Err: rights}},
+		{epoch, failed(1, machine.NoNode), machine.Ensured{Epoch: 1, Ask: 2, Code: machine.Refused, Err: rights}},
+		{
+			epoch, made(1), seen(2, "1", 7, 5),
+			member.Updated{Number: 1, Data: []byte("2")},
+			machine.Transacted{Epoch: 1, Ask: 3, Code: machine.Refused, Err: rights},
+		},
+	} {
+		m := member.New(member.Config{Path: "/g", ID: "ann", Data: []byte("1")})
+		for _, ev := range events {
+			m.Step(ev)
+		}
+		require.Equal(t, member.Over, m.State())
+	}
 }

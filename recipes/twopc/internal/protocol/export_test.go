@@ -13,12 +13,8 @@ func (r *requests) waiting() (n int) {
 	return n
 }
 
-func (r Root) Vote(id, guid, site string) string { return r.vote(id, guid, site) }
-
 func (r Root) Inbox(site string) string { return r.inbox(site) }
 
 func (r Root) Presences() string { return r.below("alive") }
-
-func (r Root) Alive(site string) string { return r.alive(site) }
 
 func (r Root) Coordinator(guid string) string { return r.coordinator(guid) }

@@ -103,7 +103,7 @@ func (p *proposal) refused(err error) { p.s.stop(err) }
 // advance takes the next step, if that is possible now.
 func (p *proposal) advance() {
 	known := p.lost || p.polled && (p.known() || p.decided())
-	if p.busy || p.s.state != registered || !known {
+	if p.busy || p.s.stopped || p.s.state != registered || !known {
 		return
 	}
 	if !p.offered {

@@ -1,12 +1,17 @@
+// Random schedules: coordinators and sites that crash, die and come back, lose connections and
+// sessions, and are refused something, in any order.
+
 package protocol_test
 
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/machine"
@@ -14,9 +19,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 )
 
-// play is one random schedule: coordinators and sites that crash, die and come back, lose
-// connections and sessions, in any order. It panics with a failure if a promise is broken, and
-// returns the world in which everything has come to its end.
+// play is one random schedule. It panics with a failure if a promise is broken.
 type play struct {
 	choose  func(n int) int
 	world   *recipetest.World
@@ -211,49 +214,6 @@ func (p *play) settle() {
 	}
 }
 
-// run plays it to the end; the failure is "" if there is none.
-func run(choose func(n int) int, steps int) (p *play, broken failure) {
-	defer func() {
-		if r := recover(); r != nil {
-			broken = failure(fmt.Sprint(r))
-			if _, expected := r.(failure); !expected {
-				broken += failure("\n" + string(debug.Stack()))
-			}
-		}
-	}()
-	p = newPlay(choose)
-	for range steps {
-		p.happen()
-		p.late()
-	}
-	p.end()
-	p.late()
-	return p, ""
-}
-
-// TestSchedules: whatever happens in whatever order, nobody learns another outcome than anybody
-// else, and everything comes to its end.
-func TestSchedules(t *testing.T) {
-	t.Parallel()
-	schedules := tier.Count(400, 4000)
-	commits, decided := 0, 0
-	first := tier.Seed(t.Name())
-	tier.Again(t, first)
-	for i := range schedules {
-		rng := rand.New(rand.NewPCG(first+uint64(i), 42))
-		p, broken := run(rng.IntN, 50+i%800)
-		if broken != "" {
-			t.Fatalf("schedule %d: %s\n%s", i, broken, p.world.Story())
-		}
-		commits += p.truth.commits
-		decided += p.truth.decided
-	}
-	t.Logf("%d transactions, commits learned %d times", decided, commits)
-	if commits < schedules/2 || decided < schedules {
-		t.Fatal("hardly anything was decided: the schedules prove nothing")
-	}
-}
-
 // refuse has something refused to a coordinator for a moment, of what does not keep its presence
 // from being made.
 func (p *play) refuse(a *recipetest.Actor) {
@@ -273,4 +233,96 @@ func (p *play) refuse(a *recipetest.Actor) {
 		}
 		return false
 	}) || p.refused
+}
+
+// recover has the newest coordinator take over what there is.
+func (p *play) recover() {
+	i := len(p.seats) - 1
+	if p.dead[p.seats[i]] {
+		return
+	}
+	var gone []*leader
+	for n, seat := range p.seats {
+		if p.dead[seat] {
+			gone = append(gone, p.leaders[n])
+		}
+	}
+	p.leaders[i].outlive(p.seats[i], p.world.Children(root.Coordinators()), func() {
+		p.bar(gone)
+		for _, id := range p.world.Children(root.Transactions()) {
+			p.leaders[i].adopt(p.seats[i], id)
+		}
+	})
+}
+
+// bar: nothing that dead coordinators have begun comes any more, but what stands.
+func (p *play) bar(gone []*leader) {
+	standing := p.standing()
+	for _, l := range gone {
+		for _, guid := range l.asked {
+			p.barred[guid] = p.barred[guid] || !strings.Contains(standing, guid)
+		}
+	}
+}
+
+// standing are all records.
+func (p *play) standing() string {
+	var all strings.Builder
+	for _, id := range p.world.Children(root.Transactions()) {
+		all.Write(p.world.Data(root.Tx(id)))
+	}
+	return all.String()
+}
+
+// late complains of what came after it was known that nothing does.
+func (p *play) late() {
+	standing := p.standing()
+	for guid, barred := range p.barred {
+		if barred && strings.Contains(standing, guid) {
+			panic(failure(guid + " comes late"))
+		}
+	}
+}
+
+// TestSchedules: whatever happens in whatever order, nobody learns another outcome than anybody
+// else, and everything comes to its end.
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	var played, commits, decided atomic.Int64
+	recipetest.Schedules(t, tier.Count(400, 4000), func(c recipetest.Chance) {
+		p := newPlay(c.Pick)
+		defer func() {
+			if broken := recover(); broken != nil {
+				c.Failf("%v\n%s\n%s", broken, debug.Stack(), p.world.Story())
+			}
+			played.Add(1)
+			commits.Add(int64(p.truth.commits))
+			decided.Add(int64(p.truth.decided))
+		}()
+		for range 50 + c.Pick(800) {
+			p.happen()
+			p.late()
+		}
+		p.end()
+		p.late()
+	})
+	t.Logf("%d transactions, commits learned %d times", decided.Load(), commits.Load())
+	require.False(t, commits.Load() < played.Load()/2 || decided.Load() < played.Load(), "hardly anything was decided: the schedules prove nothing")
+}
+
+// TestWhatIsOverWaitsForNoWatch: transactions come and go while their coordinator and their site
+// live, whose presences each of them watches. Nothing is left of those that are over.
+func TestWhatIsOverWaitsForNoWatch(t *testing.T) {
+	t.Parallel()
+	world, all := recipetest.NewWorld(func(int) int { return 0 }), newTruth()
+	l := newLeader(all)
+	a := world.Add(l.player("c", 1000))
+	x := world.Add(newVoter(all, "x", func(string) (bool, bool) { return true, true }).player("x1"))
+	for n := range 50 {
+		l.begin(a, fmt.Sprint("t", n), guid(n), false, "x")
+		require.True(t, world.Settle(5000), "it does not come to rest")
+	}
+	require.Equal(t, 50, all.decided)
+	require.LessOrEqual(t, a.Machine().(*mailbox).Machine.(*protocol.Coordinator).Armed(), 2, "its presence, and who comes")
+	require.LessOrEqual(t, x.Machine().(*protocol.Site).Armed(), 2, "its presence, and its inbox")
 }

@@ -1,3 +1,5 @@
+// Each check, on good and bad histories.
+
 package check_test
 
 import (
@@ -80,7 +82,7 @@ func round(at int64, party, members string) history.Event {
 	return history.Event{Kind: history.Round, Thing: "double/1", Party: party, Value: members, Weight: 2, At: at * ms}
 }
 
-func inside(at int64, party string) history.Event {
+func within(at int64, party string) history.Event {
 	return history.Event{Kind: history.Act, Work: "double", Thing: "double/1", Party: party, Mode: history.Shared, From: at * ms, At: (at + 1) * ms}
 }
 
@@ -191,8 +193,8 @@ func TestEachCheckOnGoodAndBadHistories(t *testing.T) {
 		"two verdicts":                                 {events: []history.Event{round(1, "a", "a b"), round(2, "b", "b c")}, found: []string{"round"}},
 		"a round without its member":                   {events: []history.Event{round(1, "a", "b c")}, found: []string{"round"}},
 		"a round of too few":                           {events: []history.Event{round(1, "a", "a")}, found: []string{"round"}},
-		"a round is over, and nobody inside":           {events: []history.Event{inside(1, "a"), left(5, "b")}},
-		"a round is over, and one inside":              {events: []history.Event{inside(1, "a"), left(5, "b"), inside(7, "a")}, found: []string{"round"}},
+		"a round is over, and nobody within":           {events: []history.Event{within(1, "a"), left(5, "b")}},
+		"a round is over, and one within":              {events: []history.Event{within(1, "a"), left(5, "b"), within(7, "a")}, found: []string{"round"}},
 		"one outcome":                                  {events: []history.Event{outcome(1, "s", "committed"), outcome(2, "coordinator", "committed")}},
 		"two outcomes":                                 {events: []history.Event{outcome(1, "s", "committed"), outcome(2, "coordinator", "aborted")}, found: []string{"outcome"}},
 		"committed against a vote": {events: []history.Event{

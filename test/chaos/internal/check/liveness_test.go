@@ -1,3 +1,5 @@
+// What is told of a standstill.
+
 package check_test
 
 import (

@@ -1,3 +1,5 @@
+// Lost replies, on a real server.
+
 package faults_test
 
 import (

@@ -1,3 +1,5 @@
+// Which faults a run has, and when.
+
 package faults_test
 
 import (
@@ -41,17 +43,6 @@ func TestAScheduleHasEveryKindAndEndsWithItsStorms(t *testing.T) {
 	require.Greater(t, kinds[faults.StopServer], kinds[faults.Herd])
 }
 
-func TestWithoutFaultsThereAreOnlyCalms(t *testing.T) {
-	t.Parallel()
-	none, err := faults.ParseKinds("none")
-	require.NoError(t, err)
-	quiet := plan
-	quiet.Kinds = none
-	for _, s := range faults.Schedule(1, quiet) {
-		require.Empty(t, s.Faults)
-	}
-}
-
 func TestListsOfKinds(t *testing.T) {
 	t.Parallel()
 	all, err := faults.ParseKinds("all,-herd")
@@ -61,6 +52,12 @@ func TestListsOfKinds(t *testing.T) {
 	two, err := faults.ParseKinds("isolate,lose")
 	require.NoError(t, err)
 	require.Equal(t, []faults.Kind{faults.Isolate, faults.Lose}, two)
+	none := plan
+	none.Kinds, err = faults.ParseKinds("none")
+	require.NoError(t, err)
+	for _, s := range faults.Schedule(1, none) {
+		require.Empty(t, s.Faults)
+	}
 	_, err = faults.ParseKinds("flood")
 	require.ErrorContains(t, err, `"flood"`)
 }

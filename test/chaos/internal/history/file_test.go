@@ -1,3 +1,5 @@
+// What is written of a history, and what is read of it.
+
 package history_test
 
 import (
@@ -56,11 +58,4 @@ func TestATornLastLineIsLeftOutAndATornLineBeforeIsAnError(t *testing.T) {
 	require.Len(t, events, 1)
 	_, err = history.Parse(strings.NewReader("{\"t\":1,\n{\"t\":2,\"k\":\"act\"}\n"), "w")
 	require.ErrorContains(t, err, "line 1")
-}
-
-func TestTheClockGoesOn(t *testing.T) {
-	t.Parallel()
-	a := history.Now()
-	require.LessOrEqual(t, a, history.Now())
-	require.Positive(t, a)
 }

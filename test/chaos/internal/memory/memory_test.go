@@ -1,3 +1,5 @@
+// What servers forget.
+
 package memory_test
 
 import (

@@ -1,3 +1,5 @@
+// A rival that ends a session, on a real server.
+
 package work
 
 import (

@@ -1,0 +1,159 @@
+package fxmodule_test
+
+// What the tests have in common: an application, the servers and queues that it works with, and
+// what it reports.
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.uber.org/fx"
+	"go.uber.org/fx/fxevent"
+	"go.uber.org/goleak"
+
+	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
+
+// quiet keeps fx's own log out of the tests' output.
+var quiet = fx.WithLogger(func() fxevent.Logger { return fxevent.NopLogger })
+
+// app starts an application, and stops it at the end of the test if that has not happened.
+func app(t *testing.T, opts ...fx.Option) *fx.App {
+	t.Helper()
+	a := fx.New(append(opts, quiet, fxmodule.Module)...)
+	require.NoError(t, a.Err())
+	require.NoError(t, a.Start(bubble.Minute(t)))
+	var once sync.Once
+	t.Cleanup(func() { once.Do(func() { _ = a.Stop(bubble.Minute(t)) }) })
+	return a
+}
+
+func servers(t *testing.T) (*zktest.Server, fx.Option) {
+	srv := zktest.Start(t)
+	return srv, fx.Supply(fxmodule.Default(srv.Servers()...))
+}
+
+// put puts items into a queue.
+func put(t *testing.T, s *session.Session, path string, items ...string) *queue.Queue {
+	t.Helper()
+	q, err := queue.New(s, path)
+	require.NoError(t, err)
+	for _, item := range items {
+		_, err := q.Put(bubble.Minute(t), []byte(item))
+		require.NoError(t, err)
+	}
+	return q
+}
+
+// length is how many items a queue has.
+func length(t *testing.T, q *queue.Queue) int {
+	t.Helper()
+	n, err := q.Len(bubble.Minute(t))
+	require.NoError(t, err)
+	return n
+}
+
+// metered is a part of an application that counts, and what it has counted.
+func metered() (fx.Option, sdkmetric.Reader) {
+	reader := sdkmetric.NewManualReader()
+	return fx.Provide(func() metric.MeterProvider { return sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)) }), reader
+}
+
+// logged is a part of an application that logs, and its log.
+func logged() (fx.Option, *buffer) {
+	log := new(buffer)
+	return fx.Supply(slog.New(slog.NewTextHandler(log, nil))), log
+}
+
+// collect reads all metrics, each added up.
+func collect(t *testing.T, reader sdkmetric.Reader) map[string]float64 {
+	t.Helper()
+	values := map[string]float64{}
+	each(t, reader, func(m metricdata.Metrics) {
+		switch data := m.Data.(type) {
+		case metricdata.Gauge[int64]:
+			values[m.Name] = float64(data.DataPoints[0].Value)
+		case metricdata.Gauge[float64]:
+			values[m.Name] = data.DataPoints[0].Value
+		case metricdata.Sum[int64]:
+			values[m.Name] = float64(data.DataPoints[0].Value)
+		case metricdata.Histogram[float64]:
+			for _, p := range data.DataPoints {
+				values[m.Name] += float64(p.Count)
+			}
+		}
+	})
+	return values
+}
+
+// outcomes are what troupe.queue.items counted.
+func outcomes(t *testing.T, reader sdkmetric.Reader) map[string]int64 {
+	t.Helper()
+	counted := map[string]int64{}
+	each(t, reader, func(m metricdata.Metrics) {
+		if m.Name != "troupe.queue.items" {
+			return
+		}
+		for _, p := range m.Data.(metricdata.Sum[int64]).DataPoints {
+			outcome, named := p.Attributes.Value("outcome")
+			require.True(t, named)
+			counted[outcome.AsString()] += p.Value
+		}
+	})
+	return counted
+}
+
+func each(t *testing.T, reader sdkmetric.Reader, f func(m metricdata.Metrics)) {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(context.Background(), &all))
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			f(m)
+		}
+	}
+}
+
+// unused is an address at which nobody listens.
+func unused(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// buffer is a log that may be written to while it is read.
+type buffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

@@ -1,0 +1,187 @@
+package fxmodule_test
+
+// RunLeader: when its function runs, what its ends lead to, and what is reported.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/session"
+)
+
+// TestRunLeader: fn runs while its process leads; a stop ends its context, waits for it, and lets
+// the successor take over at once.
+func TestRunLeader(t *testing.T) {
+	t.Parallel()
+	srv, cfg := servers(t)
+	leads, ended := make(chan *election.Term, 1), make(chan error, 1)
+	a := app(t, cfg, fxmodule.Election("reports", "/e", election.WithID("a")),
+		fxmodule.RunLeader("reports", func(ctx context.Context, term *election.Term) error {
+			leads <- term
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+			return nil
+		}))
+	first := bubble.Within(t, time.Minute, leads)
+	require.True(t, first.Valid())
+
+	rival, err := election.New(bubble.Open(t, srv.Servers()), "/e", election.WithID("b"))
+	require.NoError(t, err)
+	rival.Campaign()
+	require.NoError(t, a.Stop(bubble.Minute(t)))
+	bubble.Within(t, time.Minute, ended)
+	term := bubble.Within(t, time.Minute, rival.Leader())
+	require.Greater(t, term.Token(), first.Token())
+}
+
+// A leader that fails or panics while its term stands, or that does not try any more, shuts the
+// application down. Its term is resigned: others lead at once.
+func TestALeaderThatFailsShutsTheApplicationDown(t *testing.T) {
+	t.Parallel()
+	type leading struct {
+		fx.In
+		Session  *session.Session
+		Election *election.Election `name:"reports"`
+	}
+	for name, c := range map[string]struct {
+		fn   func(ctx context.Context, l leading, term *election.Term) error
+		says string
+	}{
+		"it fails":  {func(context.Context, leading, *election.Term) error { return errors.New("out of paper") }, "out of paper"},
+		"it panics": {func(context.Context, leading, *election.Term) error { panic("out of paper") }, "leader_test.go"}, // its stack
+		"it panics when its term is over": {func(ctx context.Context, l leading, term *election.Term) error {
+			if err := l.Session.Delete(context.Background(), term.Path(), -1); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			panic("out of paper")
+		}, "out of paper"},
+		"somebody else's session is closed": {func(context.Context, leading, *election.Term) error {
+			return fmt.Errorf("the archive: %w", session.ErrClosed)
+		}, "archive"},
+		"the election is closed": {func(ctx context.Context, l leading, _ *election.Term) error {
+			go l.Election.Close(context.Background()) // it waits for the function
+			<-ctx.Done()
+			return nil
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv, cfg := servers(t)
+			logs, log := logged()
+			var l leading
+			a := app(t, cfg, logs, fx.Populate(&l), fxmodule.Election("reports", "/e"),
+				fxmodule.RunLeader("reports", func(ctx context.Context, term *election.Term) error { return c.fn(ctx, l, term) }))
+			require.Equal(t, 1, bubble.Within(t, time.Minute, a.Wait()).ExitCode)
+			names, _, err := bubble.Open(t, srv.Servers()).Children(bubble.Minute(t), "/e")
+			if !errors.Is(err, session.ErrNoNode) { // it was a container, which goes when it is empty
+				require.NoError(t, err)
+				require.Empty(t, names, "the term is resigned")
+			}
+			require.NoError(t, a.Stop(bubble.Minute(t)))
+			require.Contains(t, log.String(), c.says)
+			require.Contains(t, log.String(), "reports")
+		})
+	}
+}
+
+// TestALeaderThatFailsWithItsTerm leads again: its error is in the log.
+func TestALeaderThatFailsWithItsTerm(t *testing.T) {
+	t.Parallel()
+	_, cfg := servers(t)
+	logs, log := logged()
+	var s *session.Session
+	terms := make(chan *election.Term, 2)
+	a := app(t, cfg, logs, fx.Populate(&s), fxmodule.Election("reports", "/e"),
+		fxmodule.RunLeader("reports", func(ctx context.Context, term *election.Term) error {
+			terms <- term
+			<-ctx.Done()
+			return errors.New("the printer is on fire")
+		}))
+	first := bubble.Within(t, time.Minute, terms)
+	require.NoError(t, s.Delete(bubble.Minute(t), first.Path(), -1))
+	require.Greater(t, bubble.Within(t, time.Minute, terms).Token(), first.Token())
+	require.Contains(t, log.String(), "on fire")
+	require.NoError(t, a.Stop(bubble.Minute(t)))
+}
+
+// TestALeaderThatDoesNotStop is named when the stop has no more time for it, and leaves enough of
+// that for the session to be closed.
+func TestALeaderThatDoesNotStop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var s *session.Session
+		leads, forget := make(chan struct{}), make(chan struct{})
+		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}), fx.Populate(&s), fxmodule.Election("reports", "/e"),
+			fxmodule.RunLeader("reports", func(context.Context, *election.Term) error {
+				close(leads)
+				<-forget
+				return nil
+			}))
+		defer close(forget)
+		bubble.Within(t, time.Minute, leads)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		begun := time.Now()
+		err := a.Stop(ctx)
+		require.ErrorContains(t, err, "RunLeader reports: the function did not return in time")
+		require.Less(t, time.Since(begun), 10*time.Second)
+		require.ErrorIs(t, s.Err(), session.ErrClosed)
+		require.NotContains(t, err.Error(), "close: ", "the session is closed, not left to expire")
+	})
+}
+
+// Two functions that lead the same election would take turns at it: the graph is refused, also by
+// fx.ValidateApp.
+func TestTwoLeadersOfOneElectionAreRefused(t *testing.T) {
+	t.Parallel()
+	fn := func(context.Context, *election.Term) error { return nil }
+	opts := fx.Options(quiet, fxmodule.Module, fx.Supply(fxmodule.Default("localhost:2181")),
+		fxmodule.Election("e", "/e"), fxmodule.Election("f", "/f"), fxmodule.RunLeader("e", fn), fxmodule.RunLeader("f", fn))
+	require.NoError(t, fx.ValidateApp(opts))
+	twice := fx.Options(opts, fx.Module("elsewhere", fxmodule.RunLeader("e", fn)))
+	require.ErrorContains(t, fx.ValidateApp(twice), "RunLeader")
+	require.ErrorContains(t, fx.ValidateApp(twice), `"e"`)
+	require.ErrorContains(t, fx.New(twice).Err(), "RunLeader")
+}
+
+// TestTelemetry: what the graph has of providers is reported to.
+func TestTelemetry(t *testing.T) {
+	t.Parallel()
+	_, cfg := servers(t)
+	meters, reader := metered()
+	spans := tracetest.NewSpanRecorder()
+	leads := make(chan struct{})
+	a := app(t, cfg,
+		meters, fx.Provide(func() trace.TracerProvider { return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)) }),
+		fxmodule.Election("reports", "/e"),
+		fxmodule.RunLeader("reports", func(ctx context.Context, _ *election.Term) error {
+			close(leads)
+			<-ctx.Done()
+			return nil
+		}))
+	bubble.Within(t, time.Minute, leads)
+	values := collect(t, reader)
+	require.InDelta(t, 1, values["troupe.session.connected"], 0)
+	require.InDelta(t, 1, values["troupe.session.epoch"], 0)
+	require.Positive(t, values["troupe.session.trust"])
+	require.InDelta(t, 1, values["troupe.election.terms"], 0)
+	require.InDelta(t, 1, values["troupe.election.leading"], 0)
+	require.NoError(t, a.Stop(bubble.Minute(t)))
+	require.InDelta(t, 0, collect(t, reader)["troupe.election.leading"], 0)
+	require.Len(t, spans.Ended(), 1)
+	require.Equal(t, "troupe.lead", spans.Ended()[0].Name())
+}

@@ -1,0 +1,233 @@
+package recipe_test
+
+// Claims and their possessions, when the actor crashes, or is behind what has happened. How each
+// kind of possession ends: test/losses.
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/crash"
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// What an answer leads to is not done by an incarnation that has crashed before it came.
+func TestACrashedIncarnationDoesNothingMore(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{Parent: []byte("data")})
+		lift := g.throttle(zktest.OpCreate, "/line")
+		i.Stand(recipe.Asked{})
+		synctest.Wait()
+		crash.Instance(i, "on purpose")
+		time.Sleep(10 * time.Second)
+		g.srv.ClearJournal()
+		lift()
+		require.True(g, (<-i.Won()).Valid())
+		time.Sleep(time.Minute)
+		require.Equal(g, 1, g.creates())
+		require.Len(g, g.line(), 1)
+		require.NoError(g, i.Close(g.ctx))
+	})
+}
+
+// The epoch ends while an incarnation recovers: whoever waits for the end of a possession of the
+// one before is told, and the next epoch begins with nothing.
+func TestTheEpochEndsDuringARecovery(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{})
+		i.Stand(recipe.Asked{})
+		p := <-i.Won()
+		id := g.sess.Status().SessionID
+		g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == id && r.Op == zktest.OpMulti { // with which a recovery begins
+				return zktest.Fail(zktest.ErrThrottled)
+			}
+			return zktest.Pass
+		})
+		released := make(chan error, 1)
+		crash.Instance(i, "on purpose")
+		<-p.Done()
+		go func() { released <- p.Release(g.ctx) }()
+		time.Sleep(time.Second)
+		g.srv.Expire(id)
+		again := <-i.Won()
+		assert.ErrorIs(g, <-released, session.ErrRestarted)
+		require.EqualValues(g, 2, g.sess.Status().Epoch)
+		require.Equal(g, []string{again.Path()[len("/line/"):]}, g.line())
+		require.NoError(g, i.Close(g.ctx))
+	})
+}
+
+// A machine that grants what is held has a bug, and is restarted: of two possessions nobody would
+// end the first.
+func TestAMachineThatGrantsTwiceIsRestarted(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		machines := 0
+		i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{Machine: func() machine.Machine {
+			if machines++; machines == 1 {
+				return twice{newAlone()}
+			}
+			return newAlone()
+		}})
+		i.Stand(recipe.Asked{})
+		time.Sleep(time.Minute) // until then it is restarted
+		p := <-i.Won()
+		require.Equal(g, 2, machines)
+		require.NoError(g, p.Err())
+		require.Len(g, g.line(), 1)
+		require.Contains(g, p.Path(), g.line()[0])
+		require.NoError(g, i.Close(g.ctx))
+	})
+}
+
+// A claim that comes while an incarnation recovers is found in the ledger, and its message comes
+// behind that. It is one claim all the same: one possession, one znode, and nothing left to want
+// when it is released.
+func TestAClaimDuringARecoveryIsToldOnce(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		var standing machine.Standing
+		i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{Publish: func(m machine.Standing) { standing = m }})
+		before := g.claim(i)
+		remove := g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpMulti { // with which a recovery begins
+				return zktest.Delay(time.Second)
+			}
+			return zktest.Pass
+		})
+		crash.Instance(i, errors.New("a bug"))
+		<-before.Done()
+		synctest.Wait()
+		claimed := make(chan *recipe.Possession, 1)
+		go func() { claimed <- g.claim(i) }()
+		time.Sleep(500 * time.Millisecond)
+		require.Empty(g, claimed, "it recovers")
+		g.srv.ClearJournal()
+		p := <-claimed
+		remove()
+		require.NoError(g, p.Release(g.ctx))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(g, 1, g.creates())
+		require.Equal(g, machine.Standing{}, standing)
+		require.NoError(g, i.Close(g.ctx))
+	})
+}
+
+// However often somebody tries in vain while ZooKeeper can't be reached, nothing of that piles up:
+// also while an incarnation waits to recover.
+func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
+	t.Parallel()
+	for name, crashes := range map[string]bool{"cut off": false, "cut off, and recovering": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(g *ground) {
+				i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{})
+				before := g.claim(i)
+				heal := g.srv.Isolate()
+				if crashes {
+					crash.Instance(i, errors.New("a bug"))
+					<-before.Done()
+					time.Sleep(100 * time.Millisecond)
+				}
+				for range 100 {
+					ctx, cancel := context.WithTimeout(g.ctx, time.Millisecond)
+					_, err := i.Claim(ctx, false, recipe.Asked{})
+					require.ErrorIs(g, err, context.DeadlineExceeded)
+					i.Stand(recipe.Asked{})
+					_ = i.StandDown(ctx) // nil if it knows at once that nothing came of it
+					cancel()
+				}
+				synctest.Wait()
+				require.LessOrEqual(g, i.Wishes(), 1)
+				heal()
+				_ = before.Release(g.ctx) // it was lost, where there was a crash
+				require.NoError(g, g.claim(i).Release(g.ctx))
+				require.NoError(g, i.Close(g.ctx))
+				require.Empty(g, g.line())
+			})
+		})
+	}
+}
+
+// Where a delay is kept, the record of a possession that was lost stays, though its claim is
+// withdrawn before the actor has heard of the loss; that of one that was given up goes with it.
+func TestTheRecordOfALostPossessionStays(t *testing.T) {
+	t.Parallel()
+	type instance = recipe.Claims[*recipe.Possession]
+	for name, c := range map[string]struct {
+		stands bool // the intent does; else it is a caller's
+		giveUp func(i *instance, ctx context.Context) error
+		lost   bool
+	}{
+		"lost, and the intent withdrawn": {true, (*instance).StandDown, true},
+		"a caller's, lost, and closed":   {false, (*instance).Close, true},
+		"the intent withdrawn":           {true, (*instance).StandDown, false},
+		"a caller's, closed":             {false, (*instance).Close, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(g *ground) {
+				i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{Machine: newRecorded})
+				var p *recipe.Possession
+				if c.stands {
+					i.Stand(recipe.Asked{})
+					p = <-i.Won()
+				} else {
+					p = g.claim(i)
+				}
+				letGo := i.Occupy()
+				if c.lost {
+					heal := g.from.Partition()
+					<-p.Done()
+					heal()
+				}
+				ended := make(chan error, 1)
+				go func() { ended <- c.giveUp(i, g.ctx) }() // ends with its deletion
+				synctest.Wait()
+				letGo()
+				require.NoError(g, <-ended)
+				require.NotContains(g, g.srv.Dump(), p.Path())
+				require.Equal(g, c.lost, strings.Contains(g.srv.Dump(), "/line/held"))
+				require.NoError(g, i.Close(g.ctx))
+			})
+		})
+	}
+}
+
+// An instance that ends with its session while Close is at the end of a possession was not over
+// when Close was called: nobody has confirmed that the znode is gone.
+func TestAnInstanceThatEndsWhileCloseIsAtItsPossessions(t *testing.T) { //nolint:paralleltest // it holds up all possessions
+	server := zktest.Start(t)
+	s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()))
+	require.NoError(t, err)
+	i, err := recipe.NewClaims(recipe.ClaimsConfig[*recipe.Possession]{
+		Session: s, Kind: "lock", Path: "/a/b", Name: "lock-",
+		Machine: newAlone,
+		Wrap:    func(p *recipe.Possession) *recipe.Possession { return p },
+		Publish: func(machine.Standing) {},
+	})
+	require.NoError(t, err)
+	p, err := i.Claim(t.Context(), false, recipe.Asked{})
+	require.NoError(t, err)
+	heal := server.Isolate()
+	letGo := recipe.HoldUp()
+	closed := make(chan error, 1)
+	go func() { closed <- i.Close(context.Background()) }() // ends with the session
+	<-p.Done()
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, s.Close(ctx), context.DeadlineExceeded)
+	<-i.Done()
+	letGo()
+	require.ErrorIs(t, <-closed, session.ErrClosed)
+	heal()
+	require.NoError(t, s.Close(t.Context()))
+}

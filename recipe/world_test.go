@@ -1,0 +1,189 @@
+package recipe_test
+
+// The world of these tests: a server, a session, and an instance of the flag recipe.
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// ground is a server, a session on a machine of its own, and an instance of the flag recipe.
+type ground struct {
+	*testing.T
+	srv      *zktest.Server
+	from     zktest.Host
+	sess     *session.Session
+	h        *recipe.Host
+	flags    chan flag
+	fired    chan machine.Fired
+	standing []machine.Event
+	ctx      context.Context
+}
+
+func inBubble(t *testing.T, test func(g *ground), opts ...session.Option) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, err := zktest.New(zktest.WithTick(200*time.Millisecond), zktest.WithSessionTimeouts(time.Second, time.Minute))
+		require.NoError(t, err)
+		g := &ground{T: t, srv: srv, from: srv.Host("this"), flags: make(chan flag, 100), fired: make(chan machine.Fired, 100), ctx: context.Background()}
+		g.sess, err = session.New(srv.Hosts(), append([]session.Option{session.WithDialer(g.from.Dialer())}, opts...)...)
+		require.NoError(t, err)
+		g.h, err = recipe.New(recipe.Config{
+			Session: g.sess, Kind: "flags", Path: "/flags", Machine: newFlags("/flags"),
+			Standing: func() []machine.Event { return g.standing },
+			Perform:  g.perform,
+		})
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			_ = g.sess.Close(ctx) // the tests that need it to succeed say so
+			require.NoError(t, srv.Close())
+			synctest.Wait()
+		})
+		test(g)
+	})
+}
+
+func (g *ground) perform(e machine.Effect) {
+	switch e := e.(type) {
+	case planted:
+		hold, err := g.h.Hold(e.epoch, e.path, e.token, func(error) { g.h.Tell(overdue{e.name}) })
+		if err == nil {
+			g.flags <- flag{hold, e.name}
+		}
+	case machine.Fired:
+		g.fired <- e
+	}
+}
+
+// plant enters a wish and tells it, as a face does, and waits for what comes of it.
+func (g *ground) plant(name string) flag {
+	g.Helper()
+	g.standing = append(g.standing, plant{name})
+	require.True(g, g.h.Tell(plant{name}))
+	return <-g.flags
+}
+
+func (g *ground) exists(name string) bool {
+	g.Helper()
+	_, exists, err := g.sess.Exists(g.ctx, "/flags/"+name)
+	require.NoError(g, err)
+	return exists
+}
+
+// run starts an instance of a scripted machine, without anything that performs effects of its own.
+func (g *ground) run(s scripted, ended func(error)) *recipe.Host {
+	g.Helper()
+	h, err := recipe.New(recipe.Config{
+		Session: g.sess, Kind: "script", Path: "/script", Machine: func() machine.Machine { return s }, Ended: ended,
+	})
+	require.NoError(g, err)
+	return h
+}
+
+func (g *ground) telling() (*recipe.Host, *teller) {
+	g.Helper()
+	t := &teller{}
+	h, err := recipe.New(recipe.Config{Session: g.sess, Kind: "teller", Path: "/t", Machine: t.make})
+	require.NoError(g, err)
+	require.NoError(g, g.sess.Connect(g.ctx))
+	require.Len(g, by[machine.EpochBegan](t, 0), 1)
+	return h, t
+}
+
+// throttle answers the requests of a kind with "try again", until it is lifted.
+func (g *ground) throttle(op zktest.Op, path string) (lift func()) {
+	return g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.Op == op && r.Path == path {
+			return zktest.Fail(zktest.ErrThrottled)
+		}
+		return zktest.Pass
+	})
+}
+
+// claims are those of a lock on the ground's session.
+func (g *ground) claims(cfg recipe.ClaimsConfig[*recipe.Possession]) *recipe.Claims[*recipe.Possession] {
+	g.Helper()
+	cfg.Session, cfg.Kind = g.sess, "lock"
+	if cfg.Path == "" {
+		cfg.Path = "/line"
+	}
+	if cfg.Name == "" {
+		cfg.Name = "lock-"
+	}
+	if cfg.Machine == nil {
+		cfg.Machine = newAlone
+	}
+	cfg.Wrap = func(p *recipe.Possession) *recipe.Possession { return p }
+	if cfg.Publish == nil {
+		cfg.Publish = func(machine.Standing) {}
+	}
+	i, err := recipe.NewClaims(cfg)
+	require.NoError(g, err)
+	return i
+}
+
+// creates are the znodes in line that were asked for.
+func (g *ground) creates() (n int) {
+	for _, r := range g.srv.Journal() {
+		if r.Op == zktest.OpCreate2 {
+			n++
+		}
+	}
+	return n
+}
+
+// line is what stands in it.
+func (g *ground) line() []string {
+	g.Helper()
+	synctest.Wait()
+	names, _, err := g.sess.Children(g.ctx, "/line")
+	require.NoError(g, err)
+	return names
+}
+
+// bug lets the session's own actor panic as often as that: in its epoch, and whenever it takes up
+// its work again.
+func (g *ground) bug(times int) {
+	g.Helper()
+	for k := range times {
+		seen := 0
+		_, err := g.sess.Client("a bug", func(session.Event) {
+			if seen++; seen == 1 && k == times-1 || seen == 2 && k < times-1 {
+				panic("on purpose")
+			}
+		})
+		require.NoError(g, err)
+		synctest.Wait()
+	}
+}
+
+// stands tells whether an ephemeral znode is there, as the server has it.
+func (g *ground) stands(path string) bool {
+	for _, s := range g.srv.Sessions() {
+		if slices.Contains(s.Ephemeral, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// claim is a caller's, granted.
+func (g *ground) claim(i *recipe.Claims[*recipe.Possession]) *recipe.Possession {
+	g.Helper()
+	p, err := i.Claim(g.ctx, false, recipe.Asked{})
+	require.NoError(g, err)
+	return p
+}

@@ -1,0 +1,143 @@
+package group_test
+
+// Views: what observers of a group are shown, and what following it costs.
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/group"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+func TestAViewIsStaleWhileTheConnectionIsDown(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha, hb := w.Host("a"), w.Host("b")
+		bubble.Now(w, w.join(ha, "a", "1").Joined())
+		ctx, cancel := context.WithCancel(w.Context())
+		views := w.group(hb).Observe(ctx)
+		require.False(w, bubble.Now(w, views).Stale)
+		heal := hb.Machine.Partition()
+		v := bubble.Within(w, time.Minute, views)
+		require.True(w, v.Stale)
+		require.Equal(w, "a=1", ids(v))
+		heal()
+		for v.Stale {
+			v = bubble.Within(w, time.Minute, views)
+		}
+		require.Equal(w, "a=1", ids(v))
+		cancel()
+		bubble.Closes(w, views)
+	})
+}
+
+// The first view has all who were there, also one whose data come late. Afterwards a new member
+// whose data are on the way holds back no view of the others.
+func TestAViewWaitsForTheDataOfTheFirstMembersAlone(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		here, there := w.Host("here"), w.Host("there")
+		for _, id := range []string{"a", "b"} {
+			w.join(there, id, "")
+		}
+		synctest.Wait()
+		slow := map[string]int{path + "/b": 2, path + "/c": 8}
+		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == here.Status().SessionID && r.Op == zktest.OpGetData && slow[r.Path] > 0 {
+				slow[r.Path]--
+				return zktest.Fail(zktest.ErrThrottled) // it is read again after a pause
+			}
+			return zktest.Pass
+		})()
+		views := w.group(here).Observe(w.Context())
+		require.Equal(w, "a= b=", ids(bubble.Within(w, time.Minute, views)))
+		require.Zero(w, slow[path+"/b"])
+		w.join(there, "c", "")
+		d := w.join(there, "d", "")
+		synctest.Wait()
+		require.Equal(w, "a= b= d=", ids(bubble.Within(w, time.Second, views)))
+		require.NoError(w, d.Leave(w.Context()))
+		require.Equal(w, "a= b=", ids(bubble.Within(w, time.Second, views)))
+		bubble.Await(w, views, "c", func(v group.View) bool { return ids(v) == "a= b= c=" })
+	})
+}
+
+// A member whose znode this session may not read is in the views without its data, on each version,
+// and holds back none. When it leaves it is in them no more.
+func TestAMemberThatMayNotBeReadIsInTheFirstView(t *testing.T) {
+	t.Parallel()
+	for _, version := range zktest.Versions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				here := w.Host("here")
+				there := w.Host("there", session.WithAuth("digest", []byte("bob:hunter2")), session.WithACL(session.AuthACL(session.PermAll)...))
+				w.join(w.Host("open"), "a", "x")
+				synctest.Wait()
+				hidden := w.join(there, "b", "y")
+				synctest.Wait()
+				views := w.group(here).Observe(w.Context())
+				first := bubble.Within(w, time.Second, views)
+				require.Equal(w, "a=x b=", ids(first))
+				require.True(w, !first.Members[0].Unread && first.Members[1].Unread && !first.Stale)
+				require.Equal(w, group.Member{ID: "b", Unread: true}, first.Members[1])
+				require.Equal(w, "a=x b=", w.members(here))
+				require.Equal(w, "a=x b=y", w.members(there))
+				require.NoError(w, hidden.Leave(w.Context()))
+				require.Equal(w, "a=x", ids(bubble.Within(w, time.Minute, views)))
+			}, zktest.WithVersion(version))
+		})
+	}
+}
+
+func TestAThousandMembersThatCameAndWentLeaveNoWatch(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, members := w.Host("observer"), w.Host("members")
+		require.NoError(w, members.EnsurePath(w.Context(), path))
+		ctx, cancel := context.WithCancel(w.Context())
+		views := w.group(h).Observe(ctx)
+		require.Equal(w, 1, w.Watches(h.Session), "of the children")
+		for round := range 10 {
+			for i := range 100 {
+				_, err := members.Create(w.Context(), fmt.Sprintf("%s/%d-%d", path, round, i), nil, session.Ephemeral())
+				require.NoError(w, err)
+			}
+			time.Sleep(time.Second)
+			view := bubble.Now(w, views)
+			require.Len(w, view.Members, 100)
+			require.Equal(w, 101, w.Watches(h.Session))
+			for _, m := range view.Members {
+				require.NoError(w, members.Delete(w.Context(), path+"/"+m.ID, -1))
+			}
+			time.Sleep(time.Second)
+			require.Empty(w, bubble.Now(w, views).Members)
+			require.Equal(w, 1, w.Watches(h.Session))
+		}
+		cancel()
+		require.Zero(w, w.Watches(h.Session))
+	})
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	m := func(id, data string, token int64) group.Member {
+		return group.Member{ID: id, Data: []byte(data), Token: token}
+	}
+	old := group.View{Members: []group.Member{m("a", "1", 1), m("b", "1", 2), m("c", "1", 3), m("d", "1", 4)}}
+	next := group.View{Members: []group.Member{m("a", "1", 1), m("b", "2", 2), m("c", "1", 9), m("e", "1", 5)}}
+	require.Equal(t, group.Change{
+		Joined:  []group.Member{m("c", "1", 9), m("e", "1", 5)},
+		Left:    []group.Member{m("c", "1", 3), m("d", "1", 4)},
+		Updated: []group.Member{m("b", "2", 2)},
+	}, group.Diff(old, next))
+	require.Empty(t, group.Diff(old, old))
+}

@@ -1,0 +1,172 @@
+// What docs/recipes/lock.md says about costs: an uncontended possession, a release with many in
+// line (I8), and who asks for signs of life.
+
+package lock_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// asked counts what a session has asked for since the journal was cleared, but for pings: syncs,
+// transactions that only check, and the rest.
+func (w *world) asked(h *bubble.Host) (syncs, checks, others int) {
+	synctest.Wait()
+	for _, r := range w.Server.Journal() {
+		switch {
+		case r.SessionID != h.Status().SessionID || r.Op == zktest.OpPing || r.Op == zktest.OpConnect:
+		case r.Op == zktest.OpSync:
+			syncs++
+		case r.Op == zktest.OpMulti && len(r.Ops) == 1 && r.Ops[0].Op == zktest.OpCheck:
+			checks++
+		default:
+			others++
+		}
+	}
+	return syncs, checks, others
+}
+
+// An uncontended possession costs what it has to, and no proof: the create is a write, and proves
+// all that is needed. It is one request less if it is released before the znode's read is sent.
+func TestWhatAnUncontendedPossessionCosts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		build builder
+		most  int
+	}{
+		"lock":      {(*world).lock, 4},   // create and list; read; delete
+		"semaphore": {permits(1), 5},      // and the mark
+		"simple":    {(*world).simple, 3}, // no list
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				h := w.Host("a")
+				l := c.build(w, h)
+				require.NoError(w, w.held(l).Release(w.Context())) // the parent is made, and the limit known
+				for i := range 5 {
+					synctest.Wait()
+					w.Server.ClearJournal()
+					require.NoError(w, w.held(l).Release(w.Context()))
+					syncs, checks, others := w.asked(h)
+					require.Zero(w, syncs+checks)
+					if i == 0 { // later the parent is gone
+						require.Contains(w, []int{c.most - 1, c.most}, others)
+					}
+					time.Sleep(time.Hour)
+				}
+				w.granted(l)
+				synctest.Wait()
+				w.Server.ClearJournal()
+				require.NoError(w, l.Close(w.Context()))
+				_, _, others := w.asked(h)
+				require.Equal(w, 1, others, "closing one that holds")
+			})
+		})
+	}
+}
+
+// I8: a release wakes those who can proceed, and one more at most, however many are in line. Where
+// there is no line, it wakes all, each of whom creates in vain, and looks, but for the winner.
+func TestI8_WhatAReleaseCosts(t *testing.T) {
+	t.Parallel()
+	readersAround := func(w *world, h *bubble.Host, i int) *lock.Lock {
+		if i == 20 {
+			return w.writer(h)
+		}
+		return w.reader(h)
+	}
+	of := func(build builder) func(w *world, h *bubble.Host, i int) *lock.Lock {
+		return func(w *world, h *bubble.Host, _ int) *lock.Lock { return build(w, h) }
+	}
+	for name, c := range map[string]struct {
+		holder           builder
+		waiter           func(w *world, h *bubble.Host, i int) *lock.Lock
+		line, granted    int
+		requests, events int
+	}{
+		"lock":                    {(*world).lock, of((*world).lock), 100, 1, 2, 2},
+		"readers behind a writer": {(*world).writer, readersAround, 41, 20, 1 + 20, 1 + 20},
+		"permits":                 {permits(3), of(permits(1)), 60, 3, 6 * (3 + 1), 2*3 + 3}, // each by its mark wakes itself and its successor
+		"simple":                  {(*world).simple, of((*world).simple), 20, 1, 1 + 20 + 20, 1 + 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				g := w.held(c.holder(w, w.Host("holder")))
+				hosts := []*bubble.Host{w.Host("a"), w.Host("b"), w.Host("c")}
+				var line []*lock.Lock
+				for i := range c.line {
+					line = append(line, w.queued(c.waiter(w, hosts[i%3], i)))
+				}
+				w.Server.ClearJournal()
+				require.NoError(w, g.Release(w.Context()))
+				time.Sleep(time.Second)
+				synctest.Wait()
+				requests, events := w.traffic()
+				require.LessOrEqual(w, requests, c.requests)
+				require.LessOrEqual(w, events, c.events)
+				granted := 0
+				for i, l := range line {
+					select {
+					case next := <-l.Acquired():
+						granted++
+						require.Greater(w, next.Token(), g.Token())
+						require.True(w, i < c.granted || name == "simple", "out of turn")
+					default:
+					}
+				}
+				require.Equal(w, c.granted, granted)
+			})
+		})
+	}
+}
+
+// Who holds and who is next keep the trust that they need at once. The third in line, and all
+// behind, ask for nothing.
+func TestOnlyTheHolderAndTheNextInLineAskForSignsOfLife(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		var hosts []*bubble.Host
+		var locks []*lock.Lock
+		for _, name := range []string{"holder", "next", "third", "fourth", "fifth"} {
+			h := w.Host(name)
+			hosts, locks = append(hosts, h), append(locks, w.queued(w.lock(h)))
+		}
+		grant := bubble.Within(w, time.Second, locks[0].Acquired())
+		time.Sleep(time.Minute)
+		w.Server.ClearJournal()
+		time.Sleep(10 * time.Minute)
+		for i, h := range hosts {
+			syncs, checks, others := w.asked(h)
+			require.Zero(w, checks, i)
+			require.Zero(w, others, i)
+			if i < 2 {
+				require.InDelta(w, 600, syncs, 5, "one a second, a sixth of the timeout")
+			} else {
+				require.Zero(w, syncs, "number %d in line", i+1)
+			}
+		}
+
+		w.Server.ClearJournal()
+		require.NoError(w, grant.Release(w.Context()))
+		second := bubble.Within(w, time.Second, locks[1].Acquired())
+		_, checks, others := w.asked(hosts[1])
+		require.Zero(w, checks, "who was next is granted without another trip")
+		require.Zero(w, others)
+
+		w.Server.ClearJournal()
+		require.NoError(w, second.Release(w.Context()))
+		bubble.Within(w, time.Second, locks[2].Acquired())
+		_, checks, others = w.asked(hosts[2])
+		require.Equal(w, 1, checks, "a sign of life from a quorum, beside the look at the line")
+		require.Equal(w, 1, others, "that look")
+	})
+}

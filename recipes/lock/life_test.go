@@ -1,0 +1,181 @@
+// The whole life of a lock, of shared ones and of a semaphore, embedded and on real servers. The
+// other kinds meet real servers in the histories of test/losses.
+
+package lock_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/recipes/fence"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+)
+
+var lives = append(bubble.Suite{{Name: "exclusive", Test: exclusiveLife}, {Name: "shared", Test: sharedLife}, {Name: "semaphore", Test: semaphoreLife}}, acls...)
+
+// B09, B10, B28 and B29 among them.
+func TestB09_B10_B28_B29_WholeLives(t *testing.T) { lives.Embedded(t) }
+
+func TestB09_B10_B28_B29_WholeLivesOnRealServers(t *testing.T) {
+	tier.Real(t)
+	lives.Real(t, "exclusive")
+}
+
+// waits fails if the lock is granted although everything has settled or, on real servers, the
+// server has answered all that was asked before.
+func waits(c *bubble.Cluster, s *session.Session, l *lock.Lock, why string) {
+	c.Helper()
+	require.NoError(c, s.Sync(bubble.Minute(c), "/"))
+	if !c.Real {
+		synctest.Wait()
+	}
+	select {
+	case <-l.Acquired():
+		c.Fatal(why)
+	default:
+	}
+}
+
+func exclusiveLife(c *bubble.Cluster) {
+	var locks []*lock.Lock
+	var last int64
+	for range 4 {
+		l, err := lock.New(c.Session(), path)
+		locks = append(locks, inLine(c, l, err))
+	}
+	for _, l := range locks {
+		g := bubble.Within(c, patience, l.Acquired(), "order of arrival")
+		require.Greater(c, g.Token(), last)
+		last = g.Token()
+		_, err := g.Commit(bubble.Minute(c), session.SetOp(path, []byte("x"), -1))
+		require.NoError(c, err)
+		_, err = locks[0].TryLock(bubble.Minute(c))
+		require.ErrorIs(c, err, lock.ErrHeld)
+		line, err := l.Contenders(bubble.Minute(c))
+		require.NoError(c, err)
+		require.Equal(c, g.Path(), line[0].Path)
+		require.NoError(c, l.Release(bubble.Minute(c)))
+	}
+}
+
+func holding(c *bubble.Cluster, l *lock.Lock) (all []bool) {
+	line, err := l.Contenders(bubble.Minute(c))
+	require.NoError(c, err)
+	for _, contender := range line {
+		all = append(all, contender.Holding)
+	}
+	return all
+}
+
+// Readers hold together, writers alone, in the order of the line, so that no circle closes (B09,
+// kazoo#649). A writer that goes on as a reader keeps its place: the writer behind waits for it,
+// the readers come in beside it (B10, CURATOR-276/621).
+func sharedLife(c *bubble.Cluster) {
+	ctx := bubble.Minute(c)
+	s, admin := c.Session(), c.Session()
+	read := func(s *session.Session) *lock.Lock { l, err := lock.NewRead(s, path); return inLine(c, l, err) }
+	write := func(s *session.Session) *lock.Lock { l, err := lock.NewWrite(s, path); return inLine(c, l, err) }
+	w1 := write(s)
+	g := bubble.Within(c, patience, w1.Acquired(), "the first writer")
+	require.Equal(c, fence.Exclusive, g.Sequencer().Mode)
+	r1, w2, r2 := read(c.Session()), write(c.Session()), read(c.Session())
+	waits(c, s, r1, "a reader beside a writer")
+
+	down, err := g.Downgrade(ctx)
+	require.NoError(c, err)
+	require.Equal(c, g.Token(), down.Token())
+	require.NotEqual(c, g.Path(), down.Path())
+	require.ErrorIs(c, g.Err(), session.ErrReleased)
+	require.Equal(c, fence.Shared, down.Sequencer().Mode)
+	require.NoError(c, fence.Check(ctx, admin, down.Sequencer()))
+	require.ErrorIs(c, fence.Check(ctx, admin, g.Sequencer()), fence.ErrFenced)
+	_, err = down.Commit(ctx, session.SetOp(path, []byte("x"), -1))
+	require.NoError(c, err)
+	_, err = g.Commit(ctx, session.SetOp(path, []byte("x"), -1))
+	require.ErrorIs(c, err, session.ErrLost)
+	bubble.Within(c, patience, r1.Acquired(), "the reader beside the downgraded")
+	waits(c, s, w2, "a writer beside readers")
+	waits(c, s, r2, "a reader before the writer who came first")
+	_, err = w1.TryLock(down.Context())
+	require.ErrorIs(c, err, lock.ErrUpgrade, "now it would have to wait for itself")
+	line, err := w1.Contenders(ctx)
+	require.NoError(c, err)
+	require.Equal(c, down.Path(), line[0].Path)
+	require.Equal(c, down.Token(), line[0].Token, "the token is the writer's")
+	require.Equal(c, []bool{true, true, false, false}, holding(c, w1)[:4])
+
+	require.NoError(c, g.Release(ctx), "it was released, and what came of it stands")
+	require.True(c, down.Valid())
+	require.NoError(c, down.Release(ctx))
+	require.NoError(c, w1.Release(ctx), "it does not stand again")
+	waits(c, s, w2, "a writer beside a reader")
+	require.NoError(c, r1.Release(ctx))
+	second := bubble.Within(c, patience, w2.Acquired(), "the second writer")
+	require.Greater(c, second.Token(), g.Token())
+	require.NoError(c, lock.Revoke(ctx, admin, second.Path()))
+	bubble.Within(c, patience, second.Revoked(), "revocation")
+	require.NoError(c, lock.Break(ctx, admin, second.Path(), 0))
+	bubble.Within(c, patience, second.Done(), "breaking")
+	require.ErrorIs(c, second.Err(), session.ErrDeleted)
+	require.NoError(c, w2.Release(ctx), "it does not stand again")
+	third := bubble.Within(c, patience, r2.Acquired(), "the reader behind")
+	require.Greater(c, third.Token(), second.Token())
+	_, err = third.Commit(ctx, session.SetOp(path, []byte("x"), -1))
+	require.NoError(c, err)
+	w3, began := write(s), time.Now()
+	require.NoError(c, r2.Close(ctx))
+	require.ErrorIs(c, third.Err(), session.ErrClosed)
+	bubble.Within(c, patience, w3.Acquired(), "hand-over by Close")
+	require.Less(c, time.Since(began), 5*time.Second, "not after a session timeout")
+}
+
+// Who wants three of four has them at once or none (B29). Raising the limit wakes those who fit
+// then; lowering it takes nothing from those who hold (B28, CURATOR-75).
+func semaphoreLife(c *bubble.Cluster) {
+	ctx := bubble.Minute(c)
+	s, admin := c.Session(), c.Session()
+	weighing := func(weight int) *lock.Lock {
+		l, err := lock.NewSemaphore(c.Session(), path, 4, lock.WithWeight(weight), lock.WithData([]byte("me")))
+		return inLine(c, l, err)
+	}
+	a := weighing(3)
+	g := bubble.Within(c, patience, a.Acquired(), "three of four")
+	require.Equal(c, fence.Shared, g.Sequencer().Mode)
+	require.NoError(c, fence.Check(ctx, admin, g.Sequencer()))
+	data, stat, err := admin.Get(ctx, path)
+	require.NoError(c, err)
+	require.Equal(c, "4", string(data))
+	require.Zero(c, stat.EphemeralOwner, "a persistent znode, no container")
+	b, behind := weighing(3), weighing(1)
+	waits(c, s, b, "six of four")
+	waits(c, s, behind, "the one behind, though it would fit")
+	require.Equal(c, []bool{true, false, false}, holding(c, a))
+	require.NoError(c, lock.SetLimit(ctx, admin, path, 6))
+	second := bubble.Within(c, patience, b.Acquired(), "six of six")
+	require.Greater(c, second.Token(), g.Token())
+	waits(c, s, behind, "seven of six")
+	five, err := lock.NewSemaphore(s, path, 5)
+	require.NoError(c, err)
+	_, err = five.Lock(ctx)
+	require.ErrorIs(c, err, lock.ErrLimit)
+	require.NoError(c, lock.SetLimit(ctx, admin, path, 4))
+	require.Equal(c, []bool{true, true, false}, holding(c, a))
+	require.NoError(c, g.Err(), "nobody loses what he has")
+	_, err = g.Commit(ctx, session.SetOp("/", nil, -1))
+	require.NoError(c, err)
+
+	waits(c, s, behind, "seven of four")
+	require.NoError(c, a.Close(ctx))
+	bubble.Within(c, patience, behind.Acquired(), "its permits")
+	require.Equal(c, []bool{true, true}, holding(c, behind))
+	d := weighing(1)
+	waits(c, s, d, "five of four")
+	require.NoError(c, b.Close(ctx))
+	bubble.Within(c, patience, d.Acquired(), "two of four")
+}

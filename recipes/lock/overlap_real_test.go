@@ -1,0 +1,177 @@
+// What package losses has in virtual time, on three real servers: holders that are cut off, and a
+// leader that is frozen, deposed and woken.
+
+package lock_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// B05, B06, B44: seventeen holders are cut off at once, three times. Packets vanish between them
+// and all servers, or their server loses its leader and goes on answering them. The Done of each
+// closes before its rival is granted.
+func TestB05_B06_B44_NoOverlapOfThoseWhoAreCutOff(t *testing.T) {
+	tier.Soak(t)
+	timeout := session.WithTimeout(4 * time.Second) // half of it is the margin, which has to bear a machine so busy that servers pass on late what they hear
+	for _, isolated := range []bool{false, true} {
+		t.Run(fmt.Sprint("isolated server: ", isolated), func(t *testing.T) {
+			e := ensemble.Start(t, 3)
+			holdersOn, rivalsOn, cut := e.Proxied(), e.Servers(), func() (heal func()) {
+				for _, p := range e.Proxies() {
+					p.Blackhole()
+				}
+				return func() {
+					for _, p := range e.Proxies() {
+						p.Heal()
+					}
+				}
+			}
+			if isolated {
+				follower := (bubble.Leader(t, e) + 1) % 3
+				holdersOn, rivalsOn = e.Servers()[follower:follower+1], slices.Delete(slices.Clone(e.Servers()), follower, follower+1)
+				cut = func() func() { return e.Isolate(follower) }
+			}
+			longest, rivals := bubble.Pauses(t), bubble.Open(t, rivalsOn, timeout)
+			var pairs [][2]*lock.Lock
+			for i := range 17 {
+				path := fmt.Sprint("/overlap/", i)
+				pairs = append(pairs, [2]*lock.Lock{newLock(t, bubble.Open(t, holdersOn[i%len(holdersOn):][:1], timeout), path), newLock(t, rivals, path)})
+			}
+			var leads []time.Duration
+			for range 3 {
+				var each []<-chan time.Duration
+				for _, p := range pairs {
+					g := bubble.Within(t, patience, inLine(t, p[0], nil).Acquired(), "the holder")
+					each = append(each, lead(t, g, inLine(t, p[1], nil)))
+				}
+				heal := cut()
+				for _, l := range each {
+					leads = append(leads, bubble.Within(t, patience, l, "the rival"))
+				}
+				heal()
+				require.NoError(t, e.Await(bubble.Minute(t)))
+				for _, p := range pairs {
+					require.NoError(t, p[1].Release(bubble.Minute(t)))
+					require.NoError(t, p[0].Release(bubble.Minute(t)))
+				}
+			}
+			bubble.InTime(t, t.Name(), leads, longest())
+		})
+	}
+}
+
+// lead is by how much a grant's Done comes before the rival's grant; below zero both hold. Either
+// instant is noted by somebody who does nothing else.
+func lead(t *testing.T, g *lock.Grant, rival *lock.Lock) <-chan time.Duration {
+	ended := bubble.Begin(func() time.Time { <-g.Done(); return time.Now() })
+	return bubble.Begin(func() time.Duration {
+		select {
+		case <-rival.Acquired():
+			won := time.Now()
+			return won.Sub(<-ended)
+		case <-t.Context().Done():
+			return 0
+		}
+	})
+}
+
+var deposedRounds = flag.Int("deposed-rounds", 3, "how often a real leader is frozen, deposed and woken")
+
+// The leader of three is stopped when it has carried out
+// a release of which the waiter does not hear; the others elect another, which ends the waiter's
+// session; a rival is granted; the old leader goes on, and takes itself for the leader for up to a
+// tick. Where there is a C compiler its clock stands still meanwhile, as that of a machine does
+// that is suspended.
+func TestADeposedRealLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
+	tier.Soak(t)
+	if so := frozenClock(t); so != "" {
+		t.Setenv("LD_PRELOAD", so)
+	}
+	e := ensemble.Start(t, 3, ensemble.WithTick(tick), ensemble.WithSyncLimit(3))
+	for round := range *deposedRounds {
+		overlap := deposedRound(t, e, fmt.Sprintf("/deposed/%d", round))
+		t.Logf("round %d: overlap %v", round, overlap.Round(time.Millisecond))
+		require.Zero(t, overlap)
+	}
+}
+
+// frozenClock compiles what lets the clock of a process stand still with it; "" where that can't
+// be.
+func frozenClock(t *testing.T) string {
+	t.Helper()
+	cc, err := exec.LookPath("cc")
+	if err != nil || runtime.GOOS != "linux" {
+		t.Log("without a C compiler, or not on Linux, the clock of a stopped server goes on")
+		return ""
+	}
+	so := filepath.Join(t.TempDir(), "frozen.so")
+	said, err := exec.CommandContext(t.Context(), cc, "-shared", "-fPIC", "-O2", "-o", so, "testdata/frozen.c", "-ldl").CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	return so
+}
+
+const tick = time.Second
+
+func deposedRound(t *testing.T, e *ensemble.Ensemble, path string) (overlap time.Duration) {
+	const timeout = 6 * time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, e.Await(ctx))
+	leader := bubble.Leader(t, e)
+	others := append(append([]string(nil), e.Servers()[:leader]...), e.Servers()[leader+1:]...)
+	proxy, err := ensemble.NewProxy(e.Servers()[leader])
+	require.NoError(t, err)
+	defer proxy.Close()
+	holder := newLock(t, bubble.Open(t, others, session.WithTimeout(timeout)), path)
+	waiters := bubble.Open(t, []string{proxy.Addr()}, session.WithTimeout(timeout))
+	waiter := newLock(t, waiters, path)
+	rival := newLock(t, bubble.Open(t, others, session.WithTimeout(timeout)), path)
+	bubble.Within(t, patience, inLine(t, holder, nil).Acquired(), "the holder")
+	inLine(t, waiter, nil)
+	inLine(t, rival, nil)
+	before := waiters.Status().Epoch
+
+	proxy.Blackhole(ensemble.ToClient)
+	require.NoError(t, holder.Release(ctx))
+	e.Stop(leader)
+	proxy.Reset()
+	proxy.Heal()
+	granted := bubble.Within(t, patience, rival.Acquired(), "the rival")
+	e.Continue(leader)
+	select {
+	case g := <-waiter.Acquired():
+		began := time.Now()
+		if !granted.Valid() {
+			break // the rival has lost it by itself, on a machine that is too busy, and the waiter has it by right
+		}
+		select {
+		case <-g.Done():
+		case <-granted.Done():
+		}
+		overlap = time.Since(began)
+	case <-time.After(4 * tick): // the old leader knows long since
+		require.NoError(t, rival.Close(ctx))
+		bubble.Within(t, patience, waiter.Acquired(), "the waiter, in its next session")
+		require.Greater(t, waiters.Status().Epoch, before)
+	}
+	for _, l := range []*lock.Lock{waiter, rival} {
+		require.NoError(t, l.Close(ctx))
+	}
+	return overlap
+}

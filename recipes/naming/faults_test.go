@@ -1,0 +1,155 @@
+package naming_test
+
+// Names while replies are lost, connections break and sessions expire. With servers that die, they
+// are a workload of test/chaos.
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/naming"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Whichever request or reply is lost, everything is done once.
+func TestLostReplies(t *testing.T) {
+	t.Parallel()
+	bubble.EachFate(t, func(w *bubble.World, k int, strike func(s *session.Session)) {
+		n, s := names(w)
+		other, _ := names(w)
+		strike(s)
+		what := fmt.Sprintf("at %d", k)
+		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("1"), naming.IfFree()), what)
+		require.Equal(w, "1", means(w, n, "a/b"), what)
+		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("2")), what)
+		require.NoError(w, n.Bind(w.Context(), "a", []byte("3"), naming.IfFree()), what)
+		all, err := n.List(w.Context(), "")
+		require.NoError(w, err, what)
+		require.Len(w, all, 2, what)
+		require.NoError(w, n.Unbind(w.Context(), "a"), what)
+		require.Equal(w, "2", means(w, other, "a/b"), what)
+		require.NoError(w, n.Unbind(w.Context(), "a/b"), what)
+		all, err = other.List(w.Context(), "")
+		require.NoError(w, err, what)
+		require.Empty(w, all, what)
+	}, bubble.Brisk()...)
+}
+
+// operation is what somebody did with the one name of a history.
+type operation struct {
+	do    string
+	value string
+}
+
+// register is what a name service is for one name: it means what it was last bound to.
+var register = porcupine.Model{
+	Init: func() any { return "" },
+	Step: func(state, in, out any) (bool, any) {
+		now, op, got := state.(string), in.(operation), out.(string)
+		switch op.do {
+		case "bind":
+			return true, op.value
+		case "claim":
+			if got == "bound" {
+				return now != "", now
+			}
+			if got == "unknown" && now != "" {
+				return true, now
+			}
+			return now == "", op.value
+		case "unbind":
+			if got == "not bound" {
+				return now == "", now
+			}
+			return now != "" || got == "unknown", ""
+		}
+		return now == got, now
+	},
+}
+
+// What several clients do with one name, and see, while connections break and sessions expire, is a
+// history that one register could have had.
+func TestHistoryUnderFaults(t *testing.T) {
+	t.Parallel()
+	for seed := range 6 {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			inBubble(t, func(w *bubble.World) {
+				began := time.Now()
+				var mu sync.Mutex
+				var history []porcupine.Operation
+				var all sync.WaitGroup
+				var sessions []*session.Session
+				for id := range 4 {
+					n, s := names(w)
+					sessions = append(sessions, s)
+					all.Go(func() {
+						for i := range 25 {
+							time.Sleep(time.Duration(7*(id+1)+seed) * time.Millisecond)
+							op := operation{[]string{"bind", "lookup", "claim", "lookup", "unbind"}[(i+id)%5], fmt.Sprint(id, ".", i)}
+							from := time.Since(began)
+							out, ok := carryOut(w, n, op)
+							mu.Lock()
+							until := time.Since(began)
+							if !ok { // it may have happened, then or never; and whoever did it is somebody else from now on
+								until = 24 * time.Hour
+							}
+							history = append(history, porcupine.Operation{ClientId: id, Input: op, Output: out, Call: int64(from), Return: int64(until)})
+							mu.Unlock()
+							if !ok {
+								return
+							}
+						}
+					})
+				}
+				defer w.Server.Intercept(bubble.Slowly(uint64(seed)))()
+				for i := range 20 {
+					time.Sleep(time.Duration(43+seed*5) * time.Millisecond)
+					id := sessions[i%4].Status().SessionID
+					if i%5 == 2 {
+						w.Server.Expire(id)
+					} else {
+						w.Server.Disconnect(id)
+					}
+				}
+				all.Wait()
+				require.Greater(w, len(history), 60)
+				require.Equal(w, porcupine.Ok, porcupine.CheckOperationsTimeout(register, history, time.Minute))
+			})
+		})
+	}
+}
+
+func carryOut(w *bubble.World, n *naming.Names, op operation) (out string, ok bool) {
+	var err error
+	var b naming.Binding
+	switch op.do {
+	case "bind":
+		err = n.Bind(w.Context(), "x", []byte(op.value))
+	case "claim":
+		if err = n.Bind(w.Context(), "x", []byte(op.value), naming.IfFree()); errors.Is(err, naming.ErrBound) {
+			return "bound", true
+		}
+	case "unbind":
+		if err = n.Unbind(w.Context(), "x"); errors.Is(err, naming.ErrNotBound) {
+			return "not bound", true
+		}
+	case "lookup":
+		if b, err = n.Lookup(w.Context(), "x"); errors.Is(err, naming.ErrNotBound) {
+			return "", true
+		}
+	}
+	if errors.Is(err, session.ErrUnknownOutcome) {
+		return "unknown", false
+	}
+	if err != nil {
+		w.Error(err)
+	}
+	return string(b.Value), true
+}

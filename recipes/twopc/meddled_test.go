@@ -1,0 +1,286 @@
+// What other clients do to the znodes of a transaction, and what ZooKeeper refuses to one of its
+// participants: everybody is told, and what can come to an end does.
+
+package twopc_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// One site has agreed, another client meddles, and the other site agrees: nothing is committed
+// against what was changed, nobody is told of an abort where nobody can know, and nothing is left.
+func TestAnotherClientMeddlesWithATransaction(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		meddle  func(w *world, s *session.Session) error
+		outcome twopc.Outcome // Undecided: all learn that it is gone
+	}{
+		"a vote is changed": {func(w *world, s *session.Session) error {
+			_, err := s.Set(w.Context(), w.node("-vote-a"), []byte("abort\nno"), -1)
+			return err
+		}, twopc.Aborted},
+		"a vote is deleted": {func(w *world, s *session.Session) error {
+			return s.Delete(w.Context(), w.node("-vote-a"), -1)
+		}, twopc.Aborted},
+		"the mark is deleted": {func(w *world, s *session.Session) error {
+			return s.Delete(w.Context(), w.node("-open"), -1)
+		}, twopc.Undecided},
+		"all is deleted": {func(w *world, s *session.Session) error {
+			return s.DeleteAll(w.Context(), path+"/tx/t")
+		}, twopc.Undecided},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBothForms(t, func(w *world, form []twopc.Option) {
+				h := w.Host("sites")
+				a, b := w.site(h, "a"), w.site(h, "b")
+				tx, err := w.coordinator(w.Host("c"), form...).Begin(w.Context(), "t", nil, "a", "b")
+				require.NoError(w, err)
+				pa, pb := bubble.Within(w, time.Second, a.Proposals()), bubble.Within(w, time.Second, b.Proposals())
+				require.NoError(w, pa.Commit(w.Context()))
+				synctest.Wait()
+				require.NoError(w, c.meddle(w, h.Session))
+				if err := pb.Commit(w.Context()); err != nil {
+					require.ErrorIs(w, err, twopc.ErrGone)
+				}
+				is := map[twopc.Outcome]error{twopc.Undecided: twopc.ErrGone}[c.outcome]
+				for _, p := range []interface {
+					Done() <-chan struct{}
+					Decided() <-chan struct{}
+					Outcome() twopc.Outcome
+				}{tx, pa, pb} {
+					if c.outcome == twopc.Undecided {
+						bubble.Within(w, time.Minute, p.Done())
+						bubble.Never(w, p.Decided(), "nobody knows")
+					} else {
+						bubble.Within(w, time.Minute, p.Decided())
+					}
+					require.Equal(w, c.outcome, p.Outcome())
+				}
+				if is != nil {
+					require.ErrorIs(w, tx.Err(), is)
+					require.ErrorIs(w, pa.Err(), is)
+					require.ErrorIs(w, tx.Abort(w.Context(), "late"), is)
+					require.ErrorIs(w, pa.Abort(w.Context(), "then not"), is)
+				}
+				for range 2 {
+					require.ErrorIs(w, pa.Ack(w.Context()), is)
+					require.ErrorIs(w, pb.Ack(w.Context()), is)
+					require.ErrorIs(w, tx.Ack(w.Context()), is)
+				}
+				require.Empty(w, w.nodes())
+			})
+		})
+	}
+}
+
+// Nobody is asked to agree to what nobody knows any more.
+func TestAPayloadThatIsGone(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("all")
+		tx, err := w.coordinator(h, twopc.WithVoteTimeout(time.Minute)).Begin(w.Context(), "t1", []byte("pay"), "a")
+		require.NoError(w, err)
+		require.NoError(w, h.Delete(w.Context(), w.node("-payload"), -1))
+		p := bubble.Within(w, time.Second, w.site(h, "a").Proposals())
+		bubble.Within(w, time.Second, p.Done())
+		require.ErrorIs(w, p.Err(), twopc.ErrGone)
+		require.ErrorIs(w, p.Commit(w.Context()), twopc.ErrGone)
+		bubble.Within(w, 2*time.Minute, tx.Decided())
+		require.Equal(w, twopc.Aborted, tx.Outcome())
+		require.ErrorIs(w, p.Ack(w.Context()), twopc.ErrGone)
+	})
+}
+
+// What an Ack would delete can't be deleted: another client has made a znode below, or the right is
+// lacking, also when the rest is gone. Ack returns the error, instead of trying again and again,
+// and may be tried again.
+func TestAnAckThatCannotBe(t *testing.T) {
+	t.Parallel()
+	foreign := func(w *world, h *bubble.Host, at string) (undo func()) {
+		below, err := h.Create(w.Context(), at+"/foreign", nil)
+		require.NoError(w, err)
+		return func() { require.NoError(w, h.Delete(w.Context(), below, -1)) }
+	}
+	for name, c := range map[string]struct {
+		suffix  string
+		hinder  func(w *world, h *bubble.Host, at string) (undo func())
+		is, end error // of the first Ack, and when it is tried again
+	}{
+		"below the payload": {"-payload", foreign, session.ErrNotEmpty, nil},
+		"below the mark":    {"-open", foreign, session.ErrNotEmpty, nil},
+		"below a vote":      {"-vote-a", foreign, session.ErrNotEmpty, nil},
+		"below an entry":    {"-t-0000000000", foreign, session.ErrNotEmpty, nil},
+		"no right, and the rest is gone": {"-t-0000000000", func(w *world, h *bubble.Host, at string) (undo func()) {
+			require.NoError(w, w.Host("other").DeleteAll(w.Context(), path+"/tx/t"))
+			return w.deny(h, at, zktest.OpDelete)
+		}, session.ErrNoAuth, twopc.ErrGone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				h := w.Host("a")
+				site := w.site(h, "a")
+				tx, err := w.coordinator(w.Host("c")).Begin(w.Context(), "t", nil, "a")
+				require.NoError(w, err)
+				p := bubble.Within(w, time.Second, site.Proposals())
+				undo := c.hinder(w, h, w.node(c.suffix))
+				if err := p.Commit(w.Context()); err != nil {
+					require.ErrorIs(w, err, c.end)
+				}
+				bubble.Within(w, time.Minute, tx.Done())
+				first, second := p.Ack, tx.Ack
+				if c.suffix == "-open" { // that is the coordinator's
+					first, second = second, first
+				} else if c.end == nil {
+					bubble.Within(w, time.Minute, p.Decided())
+				}
+				ack := bubble.Begin(func() error { return first(w.Context()) })
+				require.ErrorIs(w, bubble.Within(w, time.Minute, ack), c.is)
+				require.ErrorIs(w, second(w.Context()), c.end)
+				undo()
+				require.ErrorIs(w, p.Ack(w.Context()), c.end)
+				require.ErrorIs(w, tx.Ack(w.Context()), c.end)
+				require.Empty(w, w.nodes())
+			})
+		})
+	}
+}
+
+// A vote that is cast while an acknowledgement is under way is answered once, whether that succeeds
+// or is refused, and the actor does not crash over the answer to one that is through.
+func TestAVoteBesideAnAcknowledgement(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		fate zktest.Verdict
+		is   error
+	}{{zktest.Pass, nil}, {zktest.Fail(zktest.ErrNoAuth), session.ErrNoAuth}} {
+		inBubble(t, func(w *world) {
+			h := w.Host("a")
+			a := w.site(h, "a")
+			tx, err := w.coordinator(w.Host("c")).Begin(w.Context(), "t", nil, "a")
+			require.NoError(w, err)
+			p := bubble.Within(w, time.Second, a.Proposals())
+			require.NoError(w, tx.Abort(w.Context(), "no"))
+			bubble.Within(w, time.Second, p.Decided())
+			synctest.Wait()
+			_, before, err := h.Get(w.Context(), path+"/alive/a")
+			require.NoError(w, err)
+			id := h.Status().SessionID
+			w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+				switch {
+				case r.SessionID == id && r.Op == zktest.OpMulti:
+					return c.fate
+				case r.SessionID == id && strings.HasPrefix(r.Path, path+"/tx/t"):
+					return zktest.Delay(time.Second)
+				}
+				return zktest.Pass
+			}))
+			ack := bubble.Begin(func() error { return p.Ack(w.Context()) })
+			synctest.Wait()
+			vote := bubble.Begin(func() error { return p.Commit(w.Context()) })
+			require.ErrorIs(w, bubble.Within(w, time.Minute, ack), c.is)
+			require.ErrorIs(w, bubble.Within(w, time.Minute, vote, "the vote"), twopc.ErrDecided)
+			time.Sleep(10 * time.Second)
+			_, after, err := h.Get(w.Context(), path+"/alive/a")
+			require.NoError(w, err)
+			require.Equal(w, before.Czxid, after.Czxid, "its actor has crashed")
+		})
+	}
+}
+
+// The answer to a Begin is lost, and what it began may not be read. Begin says so. Recover returns
+// it, also at the same coordinator, and also while it lives.
+func TestABeginThatMayNotBeLookedFor(t *testing.T) {
+	t.Parallel()
+	inBothForms(t, func(w *world, form []twopc.Option) {
+		h := w.Host("c")
+		c, a := w.coordinator(h, form...), w.site(w.Host("a"), "a")
+		w.warm(c, a)
+		require.NoError(w, h.EnsurePath(w.Context(), path+"/inbox/b"))
+		id, cut := h.Status().SessionID, new(atomic.Bool)
+		w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == id && begins(r, "t") && cut.CompareAndSwap(false, true) {
+				return zktest.CutAfter
+			}
+			return zktest.Pass
+		}))
+		allow := w.deny(h, path+"/tx/t", zktest.OpGetData)
+		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
+		require.ErrorIs(w, err, session.ErrUnknownOutcome)
+		require.ErrorIs(w, err, session.ErrNoAuth)
+		bubble.Within(w, time.Second, tx.Done())
+		require.ErrorIs(w, tx.Err(), session.ErrUnknownOutcome)
+		p := bubble.Within(w, time.Second, a.Proposals())
+		require.NoError(w, p.Commit(w.Context()))
+		bubble.Never(w, p.Decided(), "its coordinator lives")
+		_, err = c.Recover(w.Context())
+		require.ErrorIs(w, err, session.ErrNoAuth)
+		c.Crash("while it is refused") // the site sees the presence gone
+		bubble.Within(w, time.Minute, p.Decided())
+		require.Equal(w, twopc.Aborted, p.Outcome())
+		require.NoError(w, p.Ack(w.Context()))
+		allow()
+		taken, err := c.Recover(w.Context())
+		require.NoError(w, err)
+		require.Len(w, taken, 1)
+		bubble.Within(w, time.Second, taken[0].Decided())
+		require.Equal(w, twopc.Aborted, taken[0].Outcome())
+	})
+}
+
+// A decision that may not be written, or a record that may not be read: the application gets the
+// error. What a dead coordinator has left is recovered all the same, and when it is allowed, so is
+// the one that was refused, by the same coordinator.
+func TestATransactionThatMayNotBeDecided(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]zktest.Op{"written": zktest.OpSetData, "read": zktest.OpGetData} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				h, hd := w.Host("c"), w.Host("d")
+				c, d, a := w.coordinator(h), w.coordinator(hd), w.site(w.Host("a"), "a")
+				_, err := d.Begin(w.Context(), "of-the-dead", nil, "b")
+				require.NoError(w, err)
+				allow := w.deny(h, path+"/tx/t", kind)
+				tx, err := c.Begin(w.Context(), "t", nil, "a")
+				require.NoError(w, err)
+				p := bubble.Within(w, time.Second, a.Proposals())
+				require.NoError(w, p.Commit(w.Context()))
+				bubble.Within(w, time.Minute, tx.Done())
+				require.ErrorIs(w, tx.Err(), session.ErrNoAuth)
+				require.NotErrorIs(w, tx.Err(), session.ErrUnknownOutcome)
+				hd.Die()
+				taken, err := c.Recover(w.Context())
+				require.ErrorIs(w, err, session.ErrNoAuth)
+				require.Len(w, taken, 1)
+				require.Equal(w, "of-the-dead", taken[0].ID())
+				bubble.Never(w, p.Decided(), "its coordinator lives")
+				require.NoError(w, taken[0].Abort(w.Context(), "enough"))
+				require.NoError(w, taken[0].Ack(w.Context()))
+				allow()
+				taken, err = c.Recover(w.Context())
+				require.NoError(w, err)
+				require.Len(w, taken, 1)
+				require.Equal(w, "t", taken[0].ID())
+				bubble.Within(w, time.Minute, p.Decided())
+				require.Equal(w, twopc.Committed, p.Outcome())
+				bubble.Within(w, time.Second, taken[0].Decided())
+				require.Equal(w, twopc.Committed, taken[0].Outcome())
+				require.NoError(w, p.Ack(w.Context()))
+				require.NoError(w, taken[0].Ack(w.Context()))
+			})
+		})
+	}
+}
