@@ -101,7 +101,7 @@ func (c *cell) halt() {
 	if c.restart != nil {
 		c.restart.Stop()
 	}
-	c.node.system.proto.Root.Stop(c.pid)
+	library().Stop(c.pid)
 }
 
 // gone: the library has removed the actor.

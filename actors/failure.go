@@ -31,7 +31,7 @@ func (c *cell) escalate(returned *bool) {
 		}
 		reason = errGoexit
 	}
-	c.report("actor panicked", reason)
+	c.report("handling a message", reason)
 	panic(failure{c, reason}) // the library suspends the mailbox and calls the supervisor
 }
 
@@ -48,7 +48,7 @@ func (c *cell) guard(what string, f func()) {
 				reason = errGoexit
 			}
 			if reason != nil {
-				c.report("actor panicked while it was "+what, reason)
+				c.report(what, reason)
 			}
 		}()
 		f()
@@ -58,9 +58,9 @@ func (c *cell) guard(what string, f func()) {
 }
 
 // report logs a panic. A panic of the logger itself is ignored.
-func (c *cell) report(text string, reason any) {
+func (c *cell) report(what string, reason any) {
 	defer func() { _ = recover() }()
-	c.node.log().Error(text, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
+	c.node.log().Error("an actor panicked", "while", what, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
 }
 
 // fail decides what follows a panic. It runs on the actor's goroutine, with the mailbox suspended;

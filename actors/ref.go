@@ -22,7 +22,7 @@ func (r Ref[M]) Tell(m M) bool {
 	if r.at == nil || r.at.halted.Load() {
 		return false
 	}
-	r.at.system.proto.Root.Send(r.at.cell.pid, wrapped[M]{m})
+	library().Send(r.at.cell.pid, wrapped[M]{m})
 	return true
 }
 

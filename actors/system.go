@@ -3,25 +3,34 @@ package actors
 import (
 	"context"
 	"log/slog"
+	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// System is a tree of actors. Any number of sessions can share one. It takes about three megabytes,
-// and an actor slightly more than a kilobyte.
+// System is a tree of actors, with a log and restarts of its own. Any number of sessions can
+// share one. All systems of a process run on one system of the actor library, which takes some
+// three megabytes from the first actor on, and has no goroutine of its own; a system takes next
+// to nothing, and an actor slightly more than a kilobyte.
 type System struct {
 	log      *slog.Logger
 	restarts Restarts
 	root     *node
-
-	proto *actor.ActorSystem
 }
+
+// library is the actor library's system, of all actors of the process. It is never closed. Nothing
+// of it belongs to one of them: those that have ended leave nothing behind.
+var library = sync.OnceValue(func() *actor.RootContext {
+	proto := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+		return slog.New(slog.DiscardHandler) // the library's default writes to stderr; what a user needs to know this package logs
+	}))
+	return proto.Root.WithGuardian(new(supervisor))
+})
 
 // Option configures a System.
 type Option func(*System)
 
-// WithLogger sets where panics and restarts are logged and, at level debug, the messages of the
-// actor library. By default nothing is logged.
+// WithLogger sets where panics are logged. By default nothing is logged.
 func WithLogger(log *slog.Logger) Option {
 	return func(s *System) {
 		if log != nil {
@@ -35,18 +44,12 @@ func WithRestarts(r Restarts) Option { return func(s *System) { s.restarts = r }
 
 // New creates a system without actors. It starts no goroutine.
 func New(opts ...Option) *System {
-	s := &System{
-		log: slog.New(slog.DiscardHandler),
-	}
+	s := &System{log: slog.New(slog.DiscardHandler)}
 	for _, opt := range opts {
 		opt(s)
 	}
 	s.restarts = s.restarts.orDefaults()
 	s.root = newNode(s, nil, "", "system")
-	s.proto = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
-		return slog.New(quiet{s.log.Handler()}) // the library's default writes to stderr
-	}))
-	s.proto.Root.WithGuardian(new(supervisor))
 	return s
 }
 
@@ -82,7 +85,7 @@ func (s *System) start(parent, n *node) bool {
 	if !parent.adopt(n) {
 		return false
 	}
-	c.pid = s.proto.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return c }, actor.WithMailbox(lists), actor.WithDispatcher(dispatcher{})))
+	c.pid = library().Spawn(actor.PropsFromProducer(func() actor.Actor { return c }, actor.WithMailbox(lists), actor.WithDispatcher(dispatcher{})))
 	return true
 }
 

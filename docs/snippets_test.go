@@ -31,7 +31,7 @@ func bill(ctx context.Context, servers []string, runBilling func(ctx context.Con
 	if err != nil {
 		return err
 	}
-	defer closeWithin(sess, 5*time.Second) // with a context of its own: ctx may have ended by then
+	defer sess.CloseWithin(5 * time.Second) // ctx may have ended by then
 
 	leader, err := election.New(sess, "/services/billing/leader")
 	if err != nil {

@@ -45,7 +45,8 @@ type Config struct {
 
 	// Embedded starts a server in this process instead of connecting to Servers: for development,
 	// with a warning in the log. Its data end with the process, and it can't be reached from
-	// outside, unless EmbeddedListen is set.
+	// outside, unless EmbeddedListen is set. The program has to import fxmodule/embedded, in which
+	// the server is.
 	Embedded bool `env:"TROUPE_EMBEDDED" json:"embedded,omitempty" yaml:"embedded"`
 
 	// EmbeddedListen is the address on which the embedded server listens, "127.0.0.1:2181". Default

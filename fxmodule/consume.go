@@ -19,41 +19,33 @@ import (
 )
 
 // Consume runs n workers, at most 10,000, that call fn with the items of the named [Queue], one
-// each at a time, while the application runs. The consumer claims n items to begin with, and more
-// while they are worked on faster than they can be fetched (queue.WithWorkers); with a smaller
-// queue.WithPrefetch in opts fewer workers are busy. fn's context ends with the claim on the item.
-// It does not end when the application stops: then no new items are taken, and those in hand are
-// finished, within fx's stop timeout; after that their contexts end too. If fn returns nil, the
-// item is acknowledged; an error returns it to the queue, to be delivered again after the pause
-// that queue.WithBackoff sets, and so does a panic, which is logged with its stack. Under
-// queue.WithAutoAck nothing is acknowledged or returned: an error is logged and counted, and the
-// item is gone. What the consumer skips is logged: see queue.Consumer.Errors. If the consumer ends
-// by itself, the application is shut down with exit code 1.
+// each at a time, while the application runs. fn is a func(context.Context, *queue.Item) error, or
+// has further parameters, which fx provides, as for [RunLeader]. The consumer claims n items to
+// begin with, and more while they are worked on faster than they can be fetched
+// (queue.WithWorkers); with a smaller queue.WithPrefetch in opts fewer workers are busy. fn's
+// context ends with the claim on the item. It does not end when the application stops: then no new
+// items are taken, and those in hand are finished, within fx's stop timeout; after that their
+// contexts end too. If fn returns nil, the item is acknowledged; an error returns it to the queue,
+// to be delivered again after the pause that queue.WithBackoff sets, and so does a panic, which is
+// logged with its stack. Under queue.WithAutoAck nothing is acknowledged or returned: an error is
+// logged and counted, and the item is gone. What the consumer skips is logged: see
+// queue.Consumer.Errors. If the consumer ends by itself, the application is shut down with exit
+// code 1.
 //
 // Each item is a span "troupe.consume" in the graph's trace.TracerProvider. The
 // metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged, returned, lost (the claim
 // was lost before the item was acknowledged or returned; another consumer gets the item), panicked,
 // and under queue.WithAutoAck done and failed; and troupe.queue.duration, the seconds that fn took.
-func Consume(name string, n int, fn func(ctx context.Context, i *queue.Item) error, opts ...queue.ConsumeOption) fx.Option {
-	if err := usable("Consume", name); err != nil {
-		return fx.Error(err)
+func Consume(name string, n int, fn any, opts ...queue.ConsumeOption) fx.Option {
+	if n < 1 || n > 10_000 {
+		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): n: %d is not between 1 and %d", name, n, 10_000))
 	}
-	if n < 1 || n > mostWorkers {
-		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): n: %d is not between 1 and %d", name, n, mostWorkers))
-	}
-	if fn == nil {
-		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): fn is nil", name))
-	}
-	invoke := func(q *queue.Queue, lc fx.Lifecycle, sd fx.Shutdowner, log *slog.Logger, mp metric.MeterProvider, tp trace.TracerProvider) error {
-		c := &crew{name: name, size: n, fn: fn, queue: q, opts: append([]queue.ConsumeOption{queue.WithWorkers(n)}, opts...), shutdowner: sd, log: logger(log), tracer: tracer(tp)}
-		lc.Append(fx.Hook{OnStart: c.start, OnStop: c.stop})
-		return c.instruments(mp)
-	}
-	return fx.Invoke(fx.Annotate(invoke, fx.ParamTags(tag(name), ``, ``, `optional:"true"`, `optional:"true"`, `optional:"true"`)))
+	return running("Consume", name, fn, func(q *queue.Queue, call func(context.Context, *queue.Item) error, in surroundings) error {
+		c := &crew{name: name, size: n, fn: call, queue: q, opts: append([]queue.ConsumeOption{queue.WithWorkers(n)}, opts...), budget: in.Budget, shutdowner: in.Shutdowner, log: logger(in.Log), tracer: tracer(in.Tracers)}
+		in.work(fmt.Sprintf("Consume(%q)", name), c.begin, c.run)
+		return c.instruments(in.Meters)
+	})
 }
-
-// mostWorkers is the maximum number of workers.
-const mostWorkers = 10_000
 
 // crew are the workers of one Consume.
 type crew struct {
@@ -62,6 +54,7 @@ type crew struct {
 	fn         func(ctx context.Context, i *queue.Item) error
 	queue      *queue.Queue
 	opts       []queue.ConsumeOption
+	budget     *budget
 	shutdowner fx.Shutdowner
 	log        *slog.Logger
 	tracer     trace.Tracer
@@ -69,8 +62,6 @@ type crew struct {
 	duration   metric.Float64Histogram
 
 	consumer *queue.Consumer
-	stopping chan struct{}
-	workers  sync.WaitGroup
 	ended    sync.Once // one worker reports it
 }
 
@@ -82,16 +73,36 @@ func (c *crew) instruments(mp metric.MeterProvider) error {
 	return errors.Join(errs[:]...)
 }
 
-func (c *crew) start(context.Context) (err error) {
-	if c.consumer, err = c.queue.Consume(c.opts...); err != nil {
-		return fmt.Errorf("fxmodule.Consume(%q): %w", c.name, err)
-	}
-	c.stopping = make(chan struct{})
+func (c *crew) begin() (err error) {
+	c.consumer, err = c.queue.Consume(c.opts...)
+	return err
+}
+
+// run works until the application stops: then it takes no new items, waits for the work in hand,
+// and closes the consumer, which returns the rest.
+func (c *crew) run(stopping context.Context) error {
+	var workers sync.WaitGroup
 	for range c.size {
-		c.workers.Go(c.work) // owned by the crew; stop waits for it
+		workers.Go(func() { c.work(stopping.Done()) }) // owned by the crew, which waits for it
 	}
 	go c.report() // ends with the consumer
-	return nil
+	<-stopping.Done()
+	done := make(chan struct{})
+	go func() { // ends with the workers, which closing the consumer ends at the latest
+		workers.Wait()
+		close(done)
+	}()
+	ctx, cancel := c.budget.within(context.Background(), workDone)
+	defer cancel()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	ctx, cancel = c.budget.within(context.Background(), functionsDone)
+	defer cancel()
+	err := c.consumer.Close(ctx) // which ends the contexts of items that are still worked on
+	<-done
+	return unlessClosed(err)
 }
 
 // report logs what the consumer skips.
@@ -102,15 +113,15 @@ func (c *crew) report() {
 }
 
 // work takes one item after the other until the application stops, or the consumer ends.
-func (c *crew) work() {
+func (c *crew) work(stopping <-chan struct{}) {
 	for {
 		select {
-		case <-c.stopping:
+		case <-stopping:
 			return
 		default:
 		}
 		select {
-		case <-c.stopping:
+		case <-stopping:
 			return
 		case i, open := <-c.consumer.Items():
 			if !open {
@@ -146,7 +157,7 @@ func (c *crew) handle(i *queue.Item) {
 	if err != nil {
 		span.RecordError(err)
 		span.SetStatus(codes.Error, err.Error())
-		c.log.Warn("an item was not processed", "queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "outcome", outcome, "error", err)
+		c.log.Warn("an item was not processed", "queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "outcome", outcome, "error", err.Error())
 	}
 }
 
@@ -171,30 +182,4 @@ func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string 
 		return "lost"
 	}
 	return outcome
-}
-
-// stop takes no new items, waits for the work in hand, and closes the consumer, which returns the
-// rest.
-func (c *crew) stop(ctx context.Context) error {
-	close(c.stopping)
-	done := make(chan struct{})
-	go func() { // ends with the workers, which closing the consumer ends at the latest
-		c.workers.Wait()
-		close(done)
-	}()
-	waiting, cancel := most(ctx, 0.7)
-	defer cancel()
-	select {
-	case <-done:
-	case <-waiting.Done():
-	}
-	ctx, cancel = most(ctx, 0.7)
-	defer cancel()
-	err := stopped(c.consumer.Close(ctx)) // which ends the contexts of items that are still worked on
-	select {
-	case <-done:
-		return err
-	case <-ctx.Done():
-		return errors.Join(err, fmt.Errorf("fxmodule.Consume(%q): items in progress were not finished: %w", c.name, context.Cause(ctx)))
-	}
 }

@@ -9,9 +9,10 @@
 //
 // [Module] needs a [Config] in the graph and provides a *session.Session and a *actors.System,
 // nothing else. [Lock], [Election], [Queue] and the like each provide one named instance, created
-// on that session. [RunLeader] and [Consume] run a function while the application runs. The module
-// uses a *slog.Logger, a metric.MeterProvider and a trace.TracerProvider if the graph has them.
-// Everything that this package does can be done without it, and without fx.
+// on that session. [RunLeader], [Consume], [Follow] and [RunSite] run a function while the
+// application runs, and [Join] makes it a member. The module uses a *slog.Logger, a
+// metric.MeterProvider and a trace.TracerProvider if the graph has them. Everything that this
+// package does can be done without it, and without fx.
 //
 // # Start and stop
 //
@@ -21,15 +22,18 @@
 //
 //	OnStart   1  the embedded server, if Config.Embedded
 //	          2  the session connects, within fx's start timeout; the error names the servers and the cause. StartupLazy does not wait
-//	          3  RunLeader and Consume start
+//	          3  RunLeader, Consume and the like start
 //	OnStop    3  they take no new work and wait for the work in hand; the term is resigned, claims are returned
 //	          2  instances release what they hold, each deletion confirmed, so that a successor takes over within a round trip; the session is closed
 //	          1  the embedded server
 //
-// All of that happens within fx's stop timeout. What is not confirmed by then is left to the expiry
-// of the session, for which others then have to wait.
+// All of that happens within fx's stop timeout. All functions are told to end at once, and have
+// four fifths of it; one that has not returned by then is named in the error, and what it held is
+// released all the same. What is not confirmed in the rest is left to the expiry of the session,
+// for which others then have to wait.
 //
 // The module shuts the application down through fx.Shutdowner, with exit code 1, if the session
 // ends for good while the application runs (a refused credential, an internal failure), if a
-// function of RunLeader returns an error or panics, or if an election or a consumer in use ends.
+// function of RunLeader returns an error or panics, or if an election, a consumer or another
+// instance in such use ends.
 package fxmodule

@@ -4,22 +4,15 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
-	"time"
 
 	"go.uber.org/fx"
 
-	"github.com/troupe-go/troupe/internal/zkserver"
+	"github.com/troupe-go/troupe/fxmodule/internal/development"
 )
 
-func duration(d Duration) time.Duration { return time.Duration(d) }
-
-// dialer connects to a server.
-type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
-
 // embedded starts a server in this process, which lives as long as the application.
-func embedded(c Config, lc fx.Lifecycle, log *slog.Logger) ([]string, dialer, error) {
-	server, err := zkserver.New(zkserver.Config{Logger: log})
+func embedded(c Config, lc fx.Lifecycle, log *slog.Logger) ([]string, development.Dialer, error) {
+	server, err := development.New(log)
 	if err != nil {
 		return nil, nil, fmt.Errorf("fxmodule: the embedded server: %w", err)
 	}
@@ -29,7 +22,7 @@ func embedded(c Config, lc fx.Lifecycle, log *slog.Logger) ([]string, dialer, er
 			if c.EmbeddedListen == "" {
 				return nil
 			}
-			address, err := server.Front(0).Listen(ctx, c.EmbeddedListen)
+			address, err := server.Listen(ctx, c.EmbeddedListen)
 			if err != nil {
 				return fmt.Errorf("fxmodule: Config.EmbeddedListen: %w", err)
 			}
@@ -38,5 +31,5 @@ func embedded(c Config, lc fx.Lifecycle, log *slog.Logger) ([]string, dialer, er
 		},
 		OnStop: func(context.Context) error { return server.Close() },
 	})
-	return []string{server.Front(0).Name()}, server.Dial, nil
+	return []string{server.Address()}, server.Dial, nil
 }

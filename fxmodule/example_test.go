@@ -4,12 +4,14 @@ package fxmodule_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/fxmodule"
+	_ "github.com/troupe-go/troupe/fxmodule/embedded" // for Config.Embedded
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
@@ -22,7 +24,8 @@ type Letters struct {
 }
 
 // A service with a queue and a pool of workers on it. Embedded runs it without ZooKeeper, for
-// development; with Servers instead, nothing else changes.
+// development, if the program imports fxmodule/embedded; with Servers instead, nothing else
+// changes.
 func Example() {
 	sent := make(chan string)
 	app := fx.New(
@@ -91,4 +94,15 @@ func ExampleRunLeader() {
 	// lost: the znode was deleted
 	// a larger token: true
 	// <nil>
+}
+
+// What follows a function's first two parameters fx provides.
+func ExampleRunLeader_parameters() {
+	report := func(ctx context.Context, db *sql.DB, token int64) error { return db.PingContext(ctx) }
+	app := fx.Options(
+		fxmodule.RunLeader("reports", func(ctx context.Context, term *election.Term, db *sql.DB) error {
+			return report(ctx, db, term.Token())
+		}),
+	)
+	_ = app
 }

@@ -13,44 +13,34 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/recipes/election"
-	"github.com/troupe-go/troupe/session"
 )
 
 // RunLeader calls fn for each term of the named [Election] while the application runs: see
-// election.Run. fn's context ends with the term and when the application stops; the term is
-// resigned after fn has returned. If fn returns nil, the term is resigned and the candidate
-// campaigns again. An error shuts the application down, with exit code 1, unless the term was over:
-// then it is only logged. A panic in fn always shuts it down: the term is resigned, and the stack
-// is logged. The end of the election itself also shuts the application down, since it could not
-// lead any more. An election has one RunLeader: fx.New and fx.ValidateApp refuse a second.
+// election.Run. fn is a func(context.Context, *election.Term) error, or has further parameters,
+// which fx provides, as it does to a constructor; structs with fx.In too:
+//
+//	fxmodule.RunLeader("reports", func(ctx context.Context, t *election.Term, db *sql.DB) error { … })
+//
+// They are provided once, when the graph is built. fn's context ends with the term and when the
+// application stops; the term is resigned after fn has returned. If fn returns nil, the term is
+// resigned and the candidate campaigns again. An error shuts the application down, with exit code
+// 1, unless the term was over: then it is only logged. A panic in fn always shuts it down: the term
+// is resigned, and the stack is logged. The end of the election itself also shuts the application
+// down, since it could not lead any more. An election has one RunLeader: fx.New and fx.ValidateApp
+// refuse a second.
 //
 // Each term is a span "troupe.lead" in the graph's trace.TracerProvider. The metric.MeterProvider
 // gets troupe.election.terms, the number of terms, and troupe.election.leading, which is 1 while fn
 // runs.
-func RunLeader(name string, fn func(ctx context.Context, t *election.Term) error) fx.Option {
-	if err := usable("RunLeader", name); err != nil {
-		return fx.Error(err)
-	}
-	if fn == nil {
-		return fx.Error(fmt.Errorf("fxmodule.RunLeader(%q): fn is nil", name))
-	}
-	invoke := func(e *election.Election, s *session.Session, lc fx.Lifecycle, sd fx.Shutdowner, log *slog.Logger, mp metric.MeterProvider, tp trace.TracerProvider) error {
-		r := &reign{name: name, fn: fn, tracer: tracer(tp), log: logger(log)}
-		if err := r.instruments(mp); err != nil {
-			return err
-		}
-		work(lc, "RunLeader "+name, func(ctx context.Context) {
-			err := e.Run(ctx, r.lead)
-			if ctx.Err() == nil && s.Err() == nil { // the end of the session is handled elsewhere
-				shutDown(sd, r.log, "RunLeader "+name+" has failed", err)
-			}
+func RunLeader(name string, fn any) fx.Option {
+	run := running("RunLeader", name, fn, func(e *election.Election, call func(context.Context, *election.Term) error, in surroundings) error {
+		r := &reign{name: name, fn: call, tracer: tracer(in.Tracers), log: logger(in.Log)}
+		in.work(fmt.Sprintf("RunLeader(%q)", name), nil, func(ctx context.Context) error {
+			return in.ended(ctx, "RunLeader "+name, e.Run(ctx, r.lead))
 		})
-		return nil
-	}
-	return fx.Options(
-		fx.Provide(fx.Annotate(func() onlyRunLeader { return onlyRunLeader{} }, fx.ResultTags(tag(name)))),
-		fx.Invoke(fx.Annotate(invoke, fx.ParamTags(tag(name), ``, ``, ``, `optional:"true"`, `optional:"true"`, `optional:"true"`))),
-	)
+		return r.instruments(in.Meters)
+	})
+	return fx.Options(run, fx.Provide(fx.Annotated{Name: name, Target: func() onlyRunLeader { return onlyRunLeader{} }}))
 }
 
 // onlyRunLeader is provided under an election's name, so that a second RunLeader for it is refused

@@ -137,7 +137,7 @@ func TestALeaderThatDoesNotStop(t *testing.T) {
 		defer cancel()
 		begun := time.Now()
 		err := a.Stop(ctx)
-		require.ErrorContains(t, err, "RunLeader reports: the function did not return in time")
+		require.ErrorContains(t, err, `RunLeader("reports"): the function did not return in time`)
 		require.Less(t, time.Since(begun), 10*time.Second)
 		require.ErrorIs(t, s.Err(), session.ErrClosed)
 		require.NotContains(t, err.Error(), "close: ", "the session is closed, not left to expire")

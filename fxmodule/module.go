@@ -2,16 +2,17 @@ package fxmodule
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/fxmodule/internal/development"
+	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -25,8 +26,17 @@ import (
 // nothing depends, lets that run down to 0.
 var Module = fx.Module("troupe", fx.Provide(newServices), fx.Invoke(func(*session.Session) {}))
 
-// surroundings are the dependencies of the module.
-type surroundings struct {
+// services are what the module provides.
+type services struct {
+	fx.Out
+
+	Session *session.Session
+	System  *actors.System
+	Budget  *budget
+}
+
+// needs are the dependencies of the module.
+type needs struct {
 	fx.In
 
 	Config     Config
@@ -34,52 +44,67 @@ type surroundings struct {
 	Shutdowner fx.Shutdowner
 	Log        *slog.Logger         `optional:"true"`
 	Meters     metric.MeterProvider `optional:"true"`
-	Tracers    trace.TracerProvider `optional:"true"`
+	Options    *options             `optional:"true"`
+	Dialer     development.Dialer   `optional:"true"` // to a server of zktest
 }
 
-// services are what the module provides.
-type services struct {
-	fx.Out
-
-	Session *session.Session
-	System  *actors.System
-}
-
-func newServices(in surroundings) (services, error) {
+func newServices(in needs) (services, error) {
 	if err := in.Config.Validate(); err != nil {
 		return services{}, err
 	}
-	cfg, log := in.Config.withDefaults(), logger(in.Log)
+	cfg, log, b := in.Config.withDefaults(), logger(in.Log), newBudget()
 	system := actors.New(actors.WithLogger(log))
-	in.Lifecycle.Append(fx.Hook{OnStop: system.Close}) // after everything that lives in it
+	in.Lifecycle.Append(fx.Hook{OnStop: func(ctx context.Context) error { // after everything that lives in it
+		ctx, cancel := b.until(ctx, systemDone)
+		defer cancel()
+		return system.Close(ctx)
+	}})
 	servers, opts, err := cfg.options(in.Lifecycle, log)
 	if err != nil {
 		return services{}, err
 	}
-	s, err := session.New(servers, append(opts, session.WithLogger(log), session.WithSystem(system), session.WithDeferredStart())...)
+	opts = append(opts, session.WithLogger(log))
+	if in.Options != nil {
+		opts = append(opts, in.Options.all...)
+	}
+	if in.Dialer != nil {
+		opts = append(opts, session.WithDialer(in.Dialer))
+	}
+	s, err := session.New(servers, append(opts, session.WithSystem(system), session.WithDeferredStart())...)
 	if err != nil {
 		return services{}, fmt.Errorf("fxmodule: %w", err)
 	}
-	l := &life{session: s, servers: servers, lazy: cfg.Startup == StartupLazy, shutdowner: in.Shutdowner, log: log}
+	l := &life{session: s, servers: servers, lazy: cfg.Startup == StartupLazy, shutdowner: in.Shutdowner, log: log, budget: b}
 	in.Lifecycle.Append(fx.Hook{OnStart: l.start, OnStop: l.stop})
-	return services{Session: s, System: system}, observe(in.Meters, s, in.Lifecycle)
+	return services{Session: s, System: system, Budget: b}, observe(in.Meters, s, in.Lifecycle)
 }
 
+// Options has [Module] make its session with options, besides those of the [Config], before which
+// they go: session.WithSessionFile, session.WithDialer, and what else is no text of a
+// configuration. At most one Options in an application. The session's system and its start are the
+// application's: session.WithSystem and session.WithDeferredStart change nothing.
+func Options(opts ...session.Option) fx.Option {
+	return fx.Provide(func() *options { return &options{opts} })
+}
+
+type options struct{ all []session.Option }
+
+// logger is the application's, or, for want of one, [slog.Default] from warnings up.
 func logger(log *slog.Logger) *slog.Logger {
 	if log == nil {
-		return slog.New(slog.DiscardHandler)
+		return logs.New(nil)
 	}
 	return log
 }
 
 // options are the session's servers and options; with Embedded, those of a server in this process.
 func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.Option, error) {
-	opts := []session.Option{session.WithTimeout(duration(c.Timeout)), session.WithMaxPacket(c.MaxPacket)}
+	opts := []session.Option{session.WithTimeout(time.Duration(c.Timeout)), session.WithMaxPacket(c.MaxPacket)}
 	if c.Namespace != "" {
 		opts = append(opts, session.WithNamespace(c.Namespace))
 	}
 	if c.Tick > 0 {
-		opts = append(opts, session.WithTick(duration(c.Tick)))
+		opts = append(opts, session.WithTick(time.Duration(c.Tick)))
 	}
 	if c.Strict {
 		opts = append(opts, session.WithStrict())
@@ -91,11 +116,11 @@ func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.
 		opts = append(opts, session.WithACL(session.AuthACL(session.PermAll)...))
 	}
 	if c.TLS.Enabled {
-		var f faults // if a file has changed since Validate
-		opts = append(opts, session.WithTLS(c.TLS.config(&f)))
-		if len(f) > 0 {
-			return nil, nil, errors.Join(f...)
+		cfg, err := c.TLS.config(log)
+		if err != nil { // a file has changed since Validate
+			return nil, nil, fmt.Errorf("fxmodule: Config.TLS: %w", err)
 		}
+		opts = append(opts, session.WithTLS(cfg))
 	}
 	if !c.Embedded {
 		return c.Servers, opts, nil
@@ -111,6 +136,7 @@ type life struct {
 	lazy       bool
 	shutdowner fx.Shutdowner
 	log        *slog.Logger
+	budget     *budget
 
 	stopping chan struct{}
 	watched  chan struct{}
@@ -131,8 +157,11 @@ func (l *life) start(ctx context.Context) error {
 // connect gives up a little before ctx ends. Otherwise fx would report only the end of its start
 // timeout, and not the error of the hook.
 func (l *life) connect(ctx context.Context) error {
-	ctx, cancel := most(ctx, 0.95)
-	defer cancel()
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/20*19)
+		defer cancel()
+	}
 	return l.session.Connect(ctx)
 }
 
@@ -156,16 +185,14 @@ func (l *life) stop(ctx context.Context) error {
 		close(l.stopping)
 		<-l.watched
 	}
-	err := l.session.Close(ctx)
-	if errors.Is(err, session.ErrClosed) {
-		return nil
-	}
-	return err
+	ctx, cancel := l.budget.until(ctx, sessionDone)
+	defer cancel()
+	return unlessClosed(l.session.Close(ctx))
 }
 
 // shutDown ends the application with exit code 1.
 func shutDown(s fx.Shutdowner, log *slog.Logger, why string, err error) {
-	log.Error("shutting down: "+why, "error", err)
+	log.Error("the application is shut down", "why", why, "error", err)
 	if err := s.Shutdown(fx.ExitCode(1)); err != nil {
 		log.Error("cannot shut the application down", "error", err)
 	}

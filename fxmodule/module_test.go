@@ -116,6 +116,25 @@ func TestAnInvalidConfigDoesNotStart(t *testing.T) {
 	require.ErrorContains(t, a.Err(), "Config.Timeout:")
 }
 
+// Options go before those of the Config; there is at most one, and a wrong one ends the start.
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := zktest.Start(t)
+		cfg := fxmodule.Default(server.Hosts()...)
+		var s *session.Session
+		a := app(t, fx.Supply(cfg), fx.Populate(&s), fxmodule.Options(session.WithDialer(server.Dialer()), session.WithTimeout(7*time.Second)))
+		require.Equal(t, 7*time.Second, s.Status().Timeout)
+		require.NoError(t, a.Stop(bubble.Minute(t)))
+		require.Empty(t, server.Sessions())
+	})
+	cfg := fx.Supply(fxmodule.Default("localhost:2181"))
+	twice := fx.Options(quiet, fxmodule.Module, cfg, fxmodule.Options(), fxmodule.Options())
+	require.ErrorContains(t, fx.ValidateApp(twice), "fxmodule.Options")
+	require.ErrorContains(t, fx.New(quiet, fxmodule.Module, cfg, fxmodule.Options(session.WithTimeout(-1))).Err(), "fxmodule: ")
+	require.ErrorContains(t, fx.New(quiet, fxmodule.Module, cfg, fxmodule.Options(nil)).Err(), "fxmodule: ")
+}
+
 func TestTheEmbeddedServer(t *testing.T) {
 	t.Parallel()
 	logs, log := logged()

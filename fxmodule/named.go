@@ -2,7 +2,6 @@ package fxmodule
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -98,39 +97,29 @@ func Names(name, root string) fx.Option {
 	return named("Names", name, func(s *session.Session) (*naming.Names, error) { return naming.New(s, root) })
 }
 
-// closer is implemented by instances that must be closed.
-type closer interface {
-	Close(ctx context.Context) error
-}
-
 // named provides one instance under a name, closed with the application.
 func named[T any](kind, name string, build func(*session.Session) (T, error)) fx.Option {
 	if err := usable(kind, name); err != nil {
 		return fx.Error(err)
 	}
-	provide := func(s *session.Session, lc fx.Lifecycle) (T, error) {
+	provide := func(s *session.Session, b *budget, lc fx.Lifecycle) (T, error) {
 		v, err := build(s)
 		if err != nil {
 			return v, fmt.Errorf("fxmodule.%s(%q): %w", kind, name, err)
 		}
-		if c, ok := any(v).(closer); ok {
-			lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
-				ctx, cancel := most(ctx, 0.7) // Close of an election waits for the functions of its terms
-				defer cancel()
-				return stopped(c.Close(ctx))
-			}})
+		if c, ok := any(v).(interface {
+			Close(ctx context.Context) error
+		}); ok {
+			b.closing(lc, func(ctx context.Context) error { // Close of an election waits for the functions of its terms
+				if err := c.Close(ctx); err != nil {
+					return fmt.Errorf("fxmodule.%s(%q): %w", kind, name, err)
+				}
+				return nil
+			})
 		}
 		return v, nil
 	}
-	return fx.Provide(fx.Annotate(provide, fx.ResultTags(tag(name))))
-}
-
-// stopped is the error of a close; it is no error if the session is closed already.
-func stopped(err error) error {
-	if errors.Is(err, session.ErrClosed) {
-		return nil
-	}
-	return err
+	return fx.Provide(fx.Annotated{Name: name, Target: provide})
 }
 
 // usable says what is wrong with a name.

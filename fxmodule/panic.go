@@ -2,6 +2,7 @@ package fxmodule
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 )
 
@@ -12,6 +13,11 @@ type panicError struct {
 }
 
 func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// LogValue has the stack in the log.
+func (p *panicError) LogValue() slog.Value {
+	return slog.StringValue(p.Error() + "\n" + string(p.stack))
+}
 
 // recovered calls f and turns a panic in it into an error, a *panicError.
 func recovered(f func() error) (err error) {

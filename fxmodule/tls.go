@@ -5,11 +5,15 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"sync"
 )
 
 // TLS configures the encryption of connections, if Enabled is set. The server's certificate is
-// verified against the name that is dialled, unless ServerName is set.
+// verified against the name that is dialled, unless ServerName is set. The files are read again for
+// each connection: they may be renewed while the application runs. Those that can't be used, since
+// they are broken or written only in part, are logged, and the former ones used.
 type TLS struct {
 	Enabled    bool   `env:"ENABLED"     json:"enabled,omitempty"    yaml:"enabled"`
 	CAFile     string `env:"CA_FILE"     json:"caFile,omitempty"     yaml:"caFile"`   // PEM; default the system's authorities
@@ -28,24 +32,70 @@ func (t TLS) validate(f *faults) {
 	if t.CertFile != "" && t.KeyFile == "" {
 		f.add("TLS.KeyFile", errors.New("empty, but CertFile is given"))
 	}
-	t.config(f)
+	_, err := t.authorities()
+	f.add("TLS.CAFile", err)
+	_, err = t.pair()
+	f.add("TLS.CertFile", err)
 }
 
-// config reads the files. The result must not be used if there are faults.
-func (t TLS) config(f *faults) *tls.Config {
+// authorities are those of the file; nil, without a file, are the system's.
+func (t TLS) authorities() (*x509.CertPool, error) {
+	if t.CAFile == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(t.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s contains no certificate", t.CAFile)
+	}
+	return pool, nil
+}
+
+// pair is this client's certificate; an empty one if there is none.
+func (t TLS) pair() (*tls.Certificate, error) {
+	if t.CertFile == "" || t.KeyFile == "" {
+		return new(tls.Certificate), nil
+	}
+	pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+	return &pair, err
+}
+
+// config reads the files, and reads them again at each handshake.
+func (t TLS) config(log *slog.Logger) (*tls.Config, error) {
+	authorities, wrong := latest(log, t.authorities)
+	pair, wrong2 := latest(log, t.pair)
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair(), nil }
 	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
-		f.add("TLS.CAFile", err)
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) && err == nil {
-			f.add("TLS.CAFile", fmt.Errorf("%s contains no certificate", t.CAFile))
+		c.InsecureSkipVerify = true // VerifyConnection does it instead, with the authorities of now
+		c.VerifyConnection = func(s tls.ConnectionState) error {
+			opts := x509.VerifyOptions{Roots: authorities(), DNSName: s.ServerName, Intermediates: x509.NewCertPool()}
+			for _, cert := range s.PeerCertificates[1:] {
+				opts.Intermediates.AddCert(cert)
+			}
+			_, err := s.PeerCertificates[0].Verify(opts)
+			return err
 		}
 	}
-	if t.CertFile != "" && t.KeyFile != "" {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		f.add("TLS.CertFile", err)
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return c
+	return c, errors.Join(wrong, wrong2)
+}
+
+// latest returns what read gives, or, if that fails, what it gave before.
+func latest[T any](log *slog.Logger, read func() (T, error)) (func() T, error) {
+	var mu sync.Mutex
+	last, err := read()
+	return func() T {
+		mu.Lock()
+		defer mu.Unlock()
+		v, err := read()
+		if err != nil {
+			log.Warn("the TLS files can't be used; the former ones are", "error", err)
+			return last
+		}
+		last = v
+		return v
+	}, err
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/troupe-go/troupe/fxmodule/internal/development"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -46,6 +47,9 @@ func (c Config) validateServers(f *faults) {
 	}
 	if c.Namespace != "" {
 		f.add("Namespace", refused(session.WithNamespace(c.Namespace)))
+	}
+	if c.Embedded && development.New == nil {
+		f.add("Embedded", errors.New("the program does not import github.com/troupe-go/troupe/fxmodule/embedded, which has the server"))
 	}
 	if c.Embedded && len(c.Servers) > 0 {
 		f.add("Embedded", errors.New("set together with Servers: give only one of the two"))

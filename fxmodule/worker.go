@@ -2,59 +2,137 @@ package fxmodule
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/session"
 )
 
-// worker is a function that runs while the application runs: from OnStart until it has returned, by
-// itself or because OnStop ended its context.
-type worker struct {
-	name   string // in errors
-	run    func(ctx context.Context)
-	cancel context.CancelFunc
-	done   chan struct{}
+// surroundings are what a function that runs while the application runs has, or may have.
+type surroundings struct {
+	fx.In
+
+	Session    *session.Session
+	Budget     *budget
+	Lifecycle  fx.Lifecycle
+	Shutdowner fx.Shutdowner
+	Log        *slog.Logger         `optional:"true"`
+	Meters     metric.MeterProvider `optional:"true"`
+	Tracers    trace.TracerProvider `optional:"true"`
 }
 
-// work runs a function while the application runs.
-func work(lc fx.Lifecycle, name string, run func(ctx context.Context)) {
-	w := &worker{name: name, run: run}
-	lc.Append(fx.Hook{OnStart: w.start, OnStop: w.stop})
+// The parts of a stop's time by whose end something has returned: fx calls the hooks one after the
+// other, and no further one once its timeout has passed. The rest is for what is not Troupe's.
+const (
+	workDone      = 0.7 // the work in hand
+	functionsDone = 0.8 // all functions, whose contexts have ended by then
+	closersDone   = 0.9 // the instances
+	sessionDone   = 0.96
+	systemDone    = 0.98
+)
+
+// budget shares out fx's stop timeout. One for a graph, it also has what the graph has resolved for
+// each function.
+type budget struct {
+	resolved map[*string]*arguments
+
+	stopping context.Context // ends when the first of the hooks is called: then all functions end side by side
+	stop     context.CancelFunc
+	begun    time.Time
+	whole    time.Duration // 0: no limit
+	closers  int
+	closed   int
 }
 
-func (w *worker) start(context.Context) error {
-	var ctx context.Context
-	ctx, w.cancel = context.WithCancel(context.Background()) // it lives as long as the application; that of OnStart ends with the start
-	w.done = make(chan struct{})
-	go func() { // owned by the worker; stop waits for it
-		defer close(w.done)
-		w.run(ctx)
-	}()
-	return nil
+func newBudget() *budget {
+	b := &budget{resolved: make(map[*string]*arguments)}
+	b.stopping, b.stop = context.WithCancel(context.Background()) // it lives as long as the application
+	return b
 }
 
-// stop ends the context and waits until the function has returned, or most of fx's stop timeout is
-// over.
-func (w *worker) stop(ctx context.Context) error {
-	w.cancel()
-	ctx, cancel := most(ctx, 0.8)
-	defer cancel()
-	select {
-	case <-w.done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("fxmodule: %s: the function did not return in time: %w", w.name, context.Cause(ctx))
+// until is ctx, of a hook, until this part of the whole time is over.
+func (b *budget) until(ctx context.Context, part float64) (context.Context, context.CancelFunc) {
+	if b.stopping.Err() == nil {
+		b.begun = time.Now()
+		if deadline, ok := ctx.Deadline(); ok {
+			b.whole = deadline.Sub(b.begun)
+		}
+		b.stop()
 	}
+	return b.within(ctx, part)
 }
 
-// most is a context that ends when this part of ctx's remaining time is over. fx calls no further
-// hook once its timeout has passed, so a hook that waits for the application's code must leave time
-// for the later hooks, which release what is held.
-func most(ctx context.Context, part float64) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
+// within is until for whoever knows that the stop has begun.
+func (b *budget) within(ctx context.Context, part float64) (context.Context, context.CancelFunc) {
+	if b.whole == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, time.Duration(part*float64(time.Until(deadline))))
+	return context.WithDeadline(ctx, b.begun.Add(time.Duration(part*float64(b.whole))))
+}
+
+// closing has the application close something, after all that was made later; each has the same
+// time, and what others leave of theirs.
+func (b *budget) closing(lc fx.Lifecycle, closer func(ctx context.Context) error) {
+	b.closers++
+	lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
+		b.closed++
+		ctx, cancel := b.until(ctx, functionsDone+(closersDone-functionsDone)*float64(b.closed)/float64(b.closers))
+		defer cancel()
+		return unlessClosed(closer(ctx))
+	}})
+}
+
+// unlessClosed is the error of a close; it is none if that was over already.
+func unlessClosed(err error) error {
+	if errors.Is(err, session.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// work runs a function while the application runs: from OnStart until it has returned, by itself or
+// because the context of the stop has ended. begin, if there is one, may refuse the start.
+func (in surroundings) work(name string, begin func() error, run func(ctx context.Context) error) {
+	b := in.Budget
+	done := make(chan error, 1)
+	start := func(context.Context) error {
+		if begin != nil {
+			if err := begin(); err != nil {
+				return fmt.Errorf("fxmodule.%s: %w", name, err)
+			}
+		}
+		go func() { done <- run(b.stopping) }() // owned by the application; the stop waits for it
+		return nil
+	}
+	stop := func(ctx context.Context) error {
+		ctx, cancel := b.until(ctx, functionsDone)
+		defer cancel()
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+		}
+		select {
+		case err := <-done: // it had returned when an earlier hook used up the time
+			return err
+		default:
+			return fmt.Errorf("fxmodule.%s: the function did not return in time: %w", name, context.Cause(ctx))
+		}
+	}
+	in.Lifecycle.Append(fx.Hook{OnStart: start, OnStop: stop})
+}
+
+// ended shuts the application down over the end of something that was to last as long; that of the
+// session is handled elsewhere.
+func (in surroundings) ended(stopping context.Context, what string, err error) error {
+	if stopping.Err() == nil && in.Session.Err() == nil {
+		shutDown(in.Shutdowner, logger(in.Log), what+" has failed", err)
+	}
+	return nil // it is not the stop's
 }

@@ -1,5 +1,7 @@
 package machine_test
 
+// How a machine keeps its requests.
+
 import (
 	"fmt"
 

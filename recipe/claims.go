@@ -21,7 +21,8 @@ type ClaimsConfig[P any] struct {
 	ACL     []session.ACL // of the znodes that are made, parents included; nil: the session's
 	Parent  []byte        // data of the parent, should it be missing; then it is made a persistent znode. nil: a container without data
 
-	WarnAfter time.Duration // after which a possession that blocks others is logged; 0: never
+	WarnAfter time.Duration                                // after which a possession that blocks others is logged; 0: never
+	Waiting   func(ctx context.Context) (n int, err error) // how many others wait for what is held; nil: that is not known
 
 	Machine func() machine.Machine // a fresh one for each incarnation
 	Wrap    func(*Possession) P    // what the application gets for a possession
@@ -55,6 +56,29 @@ func (i *Claims[P]) Stand(by Asked) {
 		i.cfg.Session.Start()
 		i.host.ref.Tell(wanted{c.id})
 	}
+}
+
+// wrap makes what the application gets for a possession.
+func (i *Claims[P]) wrap(p *Possession) P {
+	won := i.cfg.Wrap(p)
+	i.ledger.mu.Lock()
+	defer i.ledger.mu.Unlock()
+	p.face = won
+	return won
+}
+
+// Held is what is held now, by whichever claim: the first of them that has got it. false: none has.
+func (i *Claims[P]) Held() (won P, has bool) {
+	i.ledger.mu.Lock()
+	defer i.ledger.mu.Unlock()
+	for _, c := range i.ledger.claims {
+		if p := c.held; p != nil && p.Err() == nil && (p.received.Load() || p.offer != nil && p.offer.Received()) {
+			if won, has = p.face.(P); has {
+				return won, true
+			}
+		}
+	}
+	return won, false
 }
 
 // Won delivers a possession for each time the standing intent wins.

@@ -59,7 +59,8 @@ func (c *cutOff) pending() {
 
 func cutOffInBubble(t *testing.T, test func(c *cutOff)) {
 	t.Helper()
-	inBubble(t, func(g *ground) {
+	t.Parallel()
+	bubbled(t, func(g *ground) {
 		c := &cutOff{ground: g}
 		g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpSetAuth && c.refuse.Load() {
@@ -115,6 +116,7 @@ func (c *cutOff) begin(name, path string, ask func() error) *pledge {
 // answered, or ZooKeeper has said that its session is over. Whatever else an epoch, or the session,
 // ends with, somebody else may find the znode standing.
 func TestWhatConfirmsAnEnd(t *testing.T) {
+	t.Parallel()
 	const confirmed, unconfirmed = true, false
 	for _, row := range []struct {
 		cause  string
@@ -217,6 +219,7 @@ func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 // Whatever befalls the session and the instances, and in whichever order: every end is reported,
 // and none as confirmed while the znode stands.
 func TestEndsAreTrueWhateverHappens(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			cutOffInBubble(t, func(c *cutOff) {

@@ -92,7 +92,8 @@ func (i *Claims[P]) readers(e downgradeResult) (P, error) {
 		var none P
 		return none, e.err
 	}
-	return i.cfg.Wrap(e.won), nil
+	e.won.received.Store(true)
+	return i.wrap(e.won), nil
 }
 
 // failDowngrade: nothing comes of the downgrade that p waits for, if it does.

@@ -1,5 +1,7 @@
 package recipe
 
+// What tests may do to an instance: hold it up, and look into its ledger.
+
 import (
 	"github.com/troupe-go/troupe/session"
 )

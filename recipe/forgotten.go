@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -41,19 +42,33 @@ type Asked struct {
 	Lasts bool
 }
 
-// Alarm warns, once, of what stands for long and blocks others meanwhile: on offer and never
-// received, or held and forgotten.
+// Alarm warns of what stands for long and blocks others meanwhile: on offer and never received, or
+// held and perhaps forgotten.
 type Alarm struct {
-	Log    *slog.Logger
-	Kind   string // of recipe
-	Path   string // of that, not of its znode
-	After  time.Duration
-	Asked  Asked
-	Blocks string // what comes of it for others
+	Log   *slog.Logger
+	Kind  string // of recipe
+	Path  string // of that, not of its znode
+	After time.Duration
+	Asked Asked
+
+	Unreceived, Held string                             // the messages
+	Waiting          func(context.Context) (int, error) // how many others wait: if none does, there is nothing to warn of. nil: others always do
 
 	Offered  bool // to whoever receives
 	Received func() bool
 	Over     func() bool // it does not stand any more
+}
+
+// again is when it is looked at once more: after ten seconds, a minute, and then every ten minutes.
+func (a Alarm) again(at time.Duration) time.Duration {
+	const first, second, then = 10 * time.Second, time.Minute, 10 * time.Minute
+	switch {
+	case at < first:
+		return first
+	case at < second:
+		return second
+	}
+	return at.Truncate(then) + then
 }
 
 // Set sets it; nil if there is nothing to warn of.
@@ -61,17 +76,47 @@ func (a Alarm) Set() *time.Timer {
 	if a.After <= 0 || !a.Offered && a.Asked.Lasts {
 		return nil
 	}
-	return time.AfterFunc(a.After, a.ring)
+	type look struct {
+		t  *time.Timer
+		at time.Duration
+	}
+	next := make(chan look, 1)
+	t := time.AfterFunc(a.After, func() { // ends when it is over; bounded by patience
+		l := <-next
+		a.ring(l.at)
+		if a.Over() {
+			return
+		}
+		at := a.again(l.at)
+		next <- look{l.t, at}
+		l.t.Reset(at - l.at)
+	})
+	next <- look{t, a.After}
+	return t
 }
 
-func (a Alarm) ring() {
-	log := a.Log.With("kind", a.Kind, "path", a.Path, "asked", a.Asked.At.String(), "for", a.After)
+// patience bounds a look at who waits.
+const patience = 10 * time.Second
+
+func (a Alarm) ring(at time.Duration) {
+	message := a.Held
 	switch {
 	case a.Over():
+		return
 	case a.Offered && !a.Received():
-		log.Warn("what was won waits to be received, and " + a.Blocks)
-	case !a.Asked.Lasts:
-		log.Warn("held for long, perhaps forgotten, and " + a.Blocks)
+		message = a.Unreceived
+	case a.Asked.Lasts:
+		return
+	}
+	log := a.Log.With("recipe", a.Kind, "path", a.Path, "asked", a.Asked.At.String(), "for", at)
+	if a.Waiting == nil {
+		log.Warn(message)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // nobody waits for this
+	defer cancel()
+	if n, err := a.Waiting(ctx); n > 0 && err == nil && !a.Over() {
+		log.Warn(message, "waiting", n)
 	}
 }
 
@@ -89,7 +134,8 @@ func (h *claimant[P]) keep(p *Possession) {
 	holders.byLine[p.line] = append(holders.byLine[p.line], p)
 	holders.mu.Unlock()
 	p.warning.Store(Alarm{
-		Log: h.cfg.Session.Logger(), Kind: h.cfg.Kind, Path: h.cfg.Path, After: h.cfg.WarnAfter, Asked: p.asked, Blocks: "nobody else gets it",
+		Log: h.cfg.Session.Logger(), Kind: h.cfg.Kind, Path: h.cfg.Path, After: h.cfg.WarnAfter, Asked: p.asked, Waiting: h.cfg.Waiting,
+		Unreceived: "what was won is not received, and others wait for it", Held: "something is held for long, and others wait for it",
 		Offered: p.offered, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
 	}.Set())
 	if p.Err() != nil { // it ended meanwhile

@@ -123,7 +123,7 @@ func (h *claimant[P]) possession(c *claim[P], e machine.Grant) (*Possession, err
 
 func (h *claimant[P]) deliver(c *claim[P], p *Possession) {
 	h.keep(p)
-	won := h.cfg.Wrap(p)
+	won := h.wrap(p)
 	h.ledger.mu.Lock()
 	c.held = p
 	h.ledger.addSpent(p)
@@ -133,6 +133,7 @@ func (h *claimant[P]) deliver(c *claim[P], p *Possession) {
 	}
 	h.ledger.mu.Unlock()
 	if wanted && c.once {
+		p.received.Store(true)
 		wanted = c.reply(outcome[P]{won: won})
 	}
 	switch {

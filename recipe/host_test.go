@@ -1,7 +1,7 @@
 package recipe_test
 
-// An instance of a machine: its wishes and possessions, its answers and timers, its panics and
-// its end.
+// An instance of a machine: its wishes and possessions, its answers and timers, its panics and its
+// end.
 
 import (
 	"context"

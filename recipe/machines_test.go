@@ -1,7 +1,7 @@
 package recipe_test
 
-// The machines of these tests: one that plants flags, one that stands in line alone, and some
-// that do what a test tells them.
+// The machines of these tests: one that plants flags, one that stands in line alone, and some that
+// do what a test tells them.
 
 import (
 	"fmt"

@@ -20,19 +20,26 @@ type Possession struct {
 	claim       machine.Claim
 	session     int64
 	revoked     *notify.Latch
-	freed       *notify.Latch                // its znode is gone, or the instance has ended
-	unconfirmed atomic.Pointer[error]        // that was it, and so it ended; set before
-	release     func(word message)           // ends the hold and tells the host; nothing if the hold is over
-	forfeited   atomic.Bool                  // see Forfeit
-	downgrade   *downgrade                   // for a reader's, if that is what it was ended for; guarded by the ledger's mutex
-	offer       interface{ Withdraw() bool } // to whoever receives, nil if it was given to a caller; guarded by the ledger's mutex
+	freed       *notify.Latch         // its znode is gone, or the instance has ended
+	unconfirmed atomic.Pointer[error] // that was it, and so it ended; set before
+	release     func(word message)    // ends the hold and tells the host; nothing if the hold is over
+	forfeited   atomic.Bool           // see Forfeit
+	downgrade   *downgrade            // for a reader's, if that is what it was ended for; guarded by the ledger's mutex
+	offer       offer                 // to whoever receives, nil if it was given to a caller; guarded by the ledger's mutex
 
 	asked    Asked
 	since    time.Time
 	line     string      // its absolute path
 	offered  bool        // to whoever receives
-	received atomic.Bool // by then
+	received atomic.Bool // by then; or given to its caller
+	face     any         // what the application gets for it; guarded by the ledger's mutex
 	warning  atomic.Pointer[time.Timer]
+}
+
+// offer is a possession on its way to whoever receives.
+type offer interface {
+	Withdraw() bool
+	Received() bool
 }
 
 // Revoked closes when somebody asks the holder to give up.

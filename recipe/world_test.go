@@ -33,6 +33,11 @@ type ground struct {
 func inBubble(t *testing.T, test func(g *ground), opts ...session.Option) {
 	t.Helper()
 	t.Parallel()
+	bubbled(t, test, opts...)
+}
+
+func bubbled(t *testing.T, test func(g *ground), opts ...session.Option) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		srv, err := zktest.New(zktest.WithTick(200*time.Millisecond), zktest.WithSessionTimeouts(time.Second, time.Minute))
 		require.NoError(t, err)

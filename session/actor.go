@@ -188,6 +188,7 @@ func (a *sessionActor) syncFirst(try int) {
 		if try > 0 {
 			a.s.requests.pause(a.s.tasks.life, backoff(try))
 		}
+		a.s.file.note(e)
 		if before != nil {
 			a.s.ref.Tell(synced{e, round, e.confirm(before)})
 			return
@@ -235,9 +236,9 @@ func (a *sessionActor) onBegun() {
 	e.begun = true
 	a.began = EpochBegan{Epoch: e.number, SessionID: e.sessionID, Timeout: e.timeout}
 	g.changed()
+	g.epochBegun(e)
 	clients := g.inOrder()
 	g.unlock()
-	a.s.log.Info("epoch began", "epoch", e.number, "session", a.began.SessionID, "timeout", a.began.Timeout)
 	for _, t := range clients {
 		a.present(t)
 	}
@@ -280,7 +281,6 @@ func (a *sessionActor) onTrusted(now bool) {
 // onEnded goes over to the next epoch.
 func (a *sessionActor) onEnded(cause error) {
 	e := a.epoch
-	a.s.log.Info("epoch ended", "epoch", e.number, "session", a.began.SessionID, "cause", cause)
 	a.epoch = nil
 	if errors.Is(cause, ErrAuthFailed) {
 		a.s.fail(cause) // which tells the clients: nobody has said that their znodes are gone

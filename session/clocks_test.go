@@ -72,7 +72,7 @@ func (w *world) releaseTooLate(halt func(*session.Session, *session.Hold), relea
 	var causes []error
 	h, err := t.Hold(1, j.Path, j.Stat.Czxid, func(cause error) { causes = append(causes, cause) })
 	require.NoError(w, err)
-	all, end, ends := whole(h)
+	all, end, ends := joined(h)
 	steady(w, s)
 	bystander.told()
 	halt(s, h)

@@ -29,9 +29,9 @@ func newLifetime() lifetime {
 // says both.
 func (l *lifetime) closedErr() error {
 	if err := l.refuse.Err(); err != nil && !errors.Is(err, ErrClosed) {
-		return fmt.Errorf("%w: %w", ErrClosed, err)
+		return fmt.Errorf("the session is %w: %w", ErrClosed, err)
 	}
-	return ErrClosed
+	return fmt.Errorf("the session is %w", ErrClosed)
 }
 
 // Close ends the session: what is asked from now on is answered with [ErrClosed], every hold ends
@@ -67,6 +67,15 @@ func (s *Session) Close(ctx context.Context) error {
 	}
 	s.lifetime.unheard.Store(true)
 	return failed("close", "", context.Cause(ctx))
+}
+
+// CloseWithin is [Session.Close] with so much time to wait, for those who have no context any more:
+//
+//	defer sess.CloseWithin(5 * time.Second)
+func (s *Session) CloseWithin(d time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), d, fmt.Errorf("not closed within %v: %w", d, context.DeadlineExceeded)) // nothing of the caller's bounds it
+	defer cancel()
+	return s.Close(ctx)
 }
 
 // sending is how long a frame may take to be written when whoever closes has no time left.
@@ -142,6 +151,7 @@ func (s *Session) tearDown() (err error) {
 	}
 	s.tasks.end()
 	s.tasks.cut()
+	s.file.close(err == nil)
 	if s.cfg.system == nil {
 		_ = s.system.Close(context.Background()) // prompt: its actors have ended with the session's scope
 	}

@@ -275,3 +275,20 @@ func TestCloseGivesBackWhatIsHeld(t *testing.T) {
 		require.NoError(w, s.Close(w.over()), "nothing to report")
 	})
 }
+
+// CloseWithin waits for so long, and closes the session all the same.
+func TestCloseWithin(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, slow := w.open(), w.open()
+		require.NoError(w, s.CloseWithin(time.Second))
+		heal := w.srv.Slow(id(slow), zktest.Speed{Latency: 2 * time.Second})
+		began := time.Now()
+		err := slow.CloseWithin(time.Second)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.ErrorContains(w, err, "not closed within 1s")
+		require.Equal(w, time.Second, time.Since(began))
+		time.Sleep(10 * time.Second)
+		require.Empty(w, w.srv.Sessions())
+		heal()
+	})
+}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -152,6 +153,9 @@ func (c *creation) create(conn *zkconn.Conn, space *namespace, path string, data
 		}
 		if !c.parents {
 			again, err := space.rootMissing(conn, err)
+			if errors.Is(err, ErrNoNode) {
+				err = fmt.Errorf("%w: that is its parent, which Parents() makes", err)
+			}
 			if !again {
 				return "", goesAhead(err)
 			}

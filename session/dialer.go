@@ -14,10 +14,15 @@ func (c *config) secure() func(ctx context.Context, raw net.Conn, server string)
 		return nil
 	}
 	return func(ctx context.Context, raw net.Conn, server string) (net.Conn, error) {
-		cfg := c.tls
+		cfg := c.tls.Clone()
 		if cfg.ServerName == "" {
-			cfg = cfg.Clone()
 			cfg.ServerName = hostOf(server)
+		}
+		if verify := cfg.VerifyConnection; verify != nil {
+			cfg.VerifyConnection = func(of tls.ConnectionState) error {
+				of.ServerName = cfg.ServerName // TLS leaves it out if it is an address
+				return verify(of)
+			}
 		}
 		secured := tls.Client(raw, cfg)
 		if err := secured.HandshakeContext(ctx); err != nil {

@@ -5,7 +5,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	defer closeWithin(s, 5*time.Second) // s.Close with a context of its own: ctx may have ended by then
+//	defer s.CloseWithin(5 * time.Second) // ctx may have ended by then
 //	data, stat, err := s.Get(ctx, "/rates")
 //	for state := range s.WatchData(ctx, "/rates") { … }
 //

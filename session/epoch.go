@@ -106,6 +106,8 @@ func (e *epoch) connected(ev zkconn.Up) (spoilt bool, margin time.Duration) {
 		e.sessionID = ev.SessionID
 	}
 	e.up, e.lost = true, time.Time{}
+	g.connectionBack(e)
+	g.story.hears(s.clock.at(ev.Asked))
 	e.ups++
 	if g.keeper.dependents() > 0 || g.keeper.suspected {
 		g.keeper.ask(e, now)
@@ -122,9 +124,11 @@ func (e *epoch) disconnected() {
 		return
 	}
 	e.up, e.server, e.address, e.lost = false, "", "", time.Now()
+	lost := 0
 	if s.cfg.strict {
-		g.holds.endAll(ErrSuspended)
+		lost = g.holds.endAll(ErrSuspended)
 	}
+	g.connectionLost(e, lost)
 	g.keeper.watchEnd(s.clock.now())
 	g.changed()
 }
@@ -152,7 +156,7 @@ func (e *epoch) endGuarded(cause, holds error) (first bool) {
 		e.left = g.ledger.evidence(&e.session.space)
 		e.saidOver()
 	}
-	g.holds.endAll(holds)
+	g.epochOver(e, g.holds.endAll(holds), cause)
 	g.keeper.end()
 	g.ledger.clear()
 	g.changed()
@@ -199,7 +203,7 @@ func (e *epoch) retire() {
 func (e *epoch) closeSession() {
 	s := e.session
 	if err := e.conn.Close(s.tasks.life); err != nil {
-		s.log.Warn("a ZooKeeper session could not be closed", "epoch", e.number, "error", err)
+		s.log.Warn("a ZooKeeper session could not be closed", e.about("error", err)...)
 		return
 	}
 	e.saidOver()

@@ -82,7 +82,7 @@ func TestAnEpochBeginsWithAuthAndSync(t *testing.T) {
 		_, _, err := w.open().Get(w.ctx, "/mine")
 		require.ErrorIs(w, err, session.ErrNoAuth)
 		require.NoError(w, s.Close(w.ctx))
-		require.Contains(w, log.String(), "epoch began")
+		require.Contains(w, log.String(), "a ZooKeeper session has begun")
 		require.NotContains(w, log.String(), "hidden")
 	})
 }

@@ -52,8 +52,8 @@ var (
 
 // How a possession or a session ends.
 var (
-	// ErrClosed: the session was closed.
-	ErrClosed = errors.New("the session is closed")
+	// ErrClosed: the session was closed, or the handle that was asked.
+	ErrClosed = errors.New("closed")
 	// ErrExpired: the ZooKeeper session is over, and with it every ephemeral znode, or the server
 	// replaced it by another. A [Session] goes on with the next epoch.
 	ErrExpired = zkconn.ErrExpired

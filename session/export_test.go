@@ -70,3 +70,16 @@ func SharedWatches(s *Session) int {
 	defer g.unlock()
 	return len(g.dataWatches) + len(g.childWatches)
 }
+
+// LetGoOfFile lets go of the session's file as the end of its process does.
+func LetGoOfFile(s *Session) {
+	inUse.mu.Lock()
+	defer inUse.mu.Unlock()
+	delete(inUse.all, s.file.key)
+	_ = s.file.file.Close()
+}
+
+// Noted is what a session file says of a host's session.
+func Noted(host string, id int64, password []byte, servers ...string) []byte {
+	return (&noted{Session: id, Password: password, Timeout: 10_000, Host: host, Servers: servers}).write()
+}

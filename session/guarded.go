@@ -1,11 +1,13 @@
 package session
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/session/internal/lease"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // state is what the session's mutex guards. What is in it can be reached by [state.lock] alone, and
@@ -40,6 +42,7 @@ type guarded struct {
 	clients     map[*Client]struct{}
 	clientCount uint64
 	ledger      ledger
+	story       story
 
 	dataWatches  map[string]*shared[Data]
 	childWatches map[string]*shared[Children]
@@ -52,13 +55,17 @@ func newGuarded(s *Session) guarded {
 	}
 }
 
-// unlock lets go of the mutex, and finishes the holds that are over since it was taken.
+// unlock lets go of the mutex, finishes the holds that are over since it was taken, and logs what
+// is to be said.
 func (g *guarded) unlock() {
-	ended := g.holds.over
-	g.holds.over = nil
+	ended, lines := g.holds.over, g.story.lines
+	g.holds.over, g.story.lines = nil, nil
 	g.session.state.mu.Unlock()
 	if len(ended) > 0 {
 		finish(ended)
+	}
+	for _, log := range lines {
+		log()
 	}
 }
 
@@ -109,6 +116,23 @@ func (g *guarded) current(number uint64) *epoch {
 		return nil
 	}
 	return g.cur
+}
+
+// because adds to an error why there is no connection, if that is known.
+func (s *state) because(err error) error {
+	g := s.lock()
+	var conn *zkconn.Conn
+	if g.cur != nil {
+		conn = g.cur.conn
+	}
+	g.unlock()
+	if conn == nil {
+		return err
+	}
+	if why := conn.Trouble(); why != nil {
+		return fmt.Errorf("%w (%w)", err, why)
+	}
+	return err
 }
 
 // close refuses everything from now on and ends what is held; false if that was done before.
@@ -163,6 +187,7 @@ func (g *guarded) endHold(h *Hold, cause error) (stood bool) {
 	g.keeper.doubt(h)
 	if stood = g.holds.has(h); stood {
 		g.holds.end(h, cause)
+		g.holdLost(h, cause)
 	}
 	return stood
 }
@@ -186,9 +211,11 @@ func (h *holds) end(hold *Hold, cause error) {
 	h.over = append(h.over, hold)
 }
 
-// endAll makes all holds over.
-func (h *holds) endAll(cause error) {
+// endAll makes all holds over, and tells how many there were.
+func (h *holds) endAll(cause error) (lost int) {
 	for hold := range h.all {
 		h.end(hold, cause)
+		lost++
 	}
+	return lost
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(childServers) != "" {
+		beChild()
+		return
+	}
 	tier.Fix()
 	goleak.VerifyTestMain(tests{m})
 }
@@ -432,8 +437,8 @@ func steady(w *world, s *session.Session) {
 	require.Fail(w, "no sync", "%v", s.Status())
 }
 
-// whole makes one hold of several, and notes how it ended.
-func whole(parts ...*session.Hold) (h *session.Hold, end func(error) bool, causes *[]error) {
+// joined makes one hold of several, and notes how it ended.
+func joined(parts ...*session.Hold) (h *session.Hold, end func(error) bool, causes *[]error) {
 	causes = new([]error)
 	h, end = session.JoinHolds(parts, func(cause error) { *causes = append(*causes, cause) })
 	return h, end, causes

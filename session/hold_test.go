@@ -107,7 +107,7 @@ func TestContextsKnowTheirHolds(t *testing.T) {
 		require.ErrorIs(w, third.Err(), context.Canceled)
 
 		c, d := t.hold(w, 1, "/c"), t.hold(w, 1, "/d")
-		all, end, _ := whole(b, c)
+		all, end, _ := joined(b, c)
 		require.Equal(w, []*session.Hold{b, c}, slices.Collect(session.HoldsFrom(all.Context())))
 		within, cancel := session.Within(d.Context(), all)
 		defer cancel()
@@ -122,7 +122,7 @@ func TestAWholeEndsWithItsFirstPart(t *testing.T) {
 	inBubble(t, func(w *world) {
 		t := w.client(w.open())
 		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
-		h, end, causes := whole(a, b)
+		h, end, causes := joined(a, b)
 		require.True(w, h.Valid())
 		require.NoError(w, h.Err())
 		require.Equal(w, a.Path(), h.Path())
@@ -146,14 +146,14 @@ func TestAWholeThatIsEndedLeavesItsParts(t *testing.T) {
 	inBubble(t, func(w *world) {
 		t := w.client(w.open())
 		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
-		h, end, causes := whole(a, b)
+		h, end, causes := joined(a, b)
 		require.True(w, end(session.ErrReleased))
 		require.Equal(w, session.ErrReleased, h.Err())
 		require.True(w, a.Valid() && b.Valid())
 		t.End(a, session.ErrDeleted)
 		require.Equal(w, []error{session.ErrReleased}, *causes)
 
-		late, _, causes := whole(b, a)
+		late, _, causes := joined(b, a)
 		<-late.Done()
 		require.ErrorIs(w, late.Err(), session.ErrDeleted)
 		require.Len(w, *causes, 1)
@@ -166,7 +166,7 @@ func TestACommitOfAWholeChecksEachPart(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
 		t := w.client(s)
 		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
-		h, _, _ := whole(a, b)
+		h, _, _ := joined(a, b)
 		results, err := h.Commit(w.ctx, session.CreateOp("/done", nil), session.CheckOp("/a", -1))
 		require.NoError(w, err)
 		require.Len(w, results, 2, "without the guards'")
@@ -222,12 +222,12 @@ func TestAHoldEndsAheadOfWhatWasNotSent(t *testing.T) {
 			return h, func() bool { return t.End(h, session.ErrReleased) }
 		},
 		"a whole": func(_ *client, h *session.Hold) (*session.Hold, func() bool) {
-			whole, end := session.JoinHolds([]*session.Hold{h}, func(error) {})
-			return whole, func() bool { return end(session.ErrReleased) }
+			joint, end := session.JoinHolds([]*session.Hold{h}, func(error) {})
+			return joint, func() bool { return end(session.ErrReleased) }
 		},
 		"a part": func(t *client, h *session.Hold) (*session.Hold, func() bool) {
-			whole, _ := session.JoinHolds([]*session.Hold{h}, func(error) {})
-			return whole, func() bool { return t.End(h, session.ErrReleased) }
+			joint, _ := session.JoinHolds([]*session.Hold{h}, func(error) {})
+			return joint, func() bool { return t.End(h, session.ErrReleased) }
 		},
 	}, func(w *world, write guardedWrite, ends func(t *client, h *session.Hold) (*session.Hold, func() bool)) {
 		var n network
@@ -327,21 +327,21 @@ func TestATransactionUnderAHoldOfAnotherSessionIsRefused(t *testing.T) {
 		one, two := w.open(), w.open()
 		t := w.client(one)
 		h := t.hold(w, 1, "/line")
-		own := w.client(two).hold(w, 1, "/line")
-		whole, _ := session.JoinHolds([]*session.Hold{own, h}, func(error) {})
-		for _, other := range []*session.Hold{h, whole} {
+		theirs := w.client(two).hold(w, 1, "/line")
+		joint, _ := session.JoinHolds([]*session.Hold{theirs, h}, func(error) {})
+		for _, other := range []*session.Hold{h, joint} {
 			check := session.CheckOp(other.Path(), -1).Under(other)
 			_, err := two.Multi(w.ctx, check)
 			require.ErrorIs(w, err, session.ErrUnsupported)
-			_, err = own.Commit(w.ctx, check)
+			_, err = theirs.Commit(w.ctx, check)
 			require.ErrorIs(w, err, session.ErrUnsupported)
 			require.ErrorIs(w, w.client(two).commit(w, 1, check), session.ErrUnsupported)
 		}
-		_, err := whole.Commit(w.ctx, session.CreateOp("/done", nil))
+		_, err := joint.Commit(w.ctx, session.CreateOp("/done", nil))
 		require.ErrorIs(w, err, session.ErrUnsupported)
-		require.True(w, whole.Valid())
+		require.True(w, joint.Valid())
 		require.True(w, t.End(h, session.ErrDeleted))
-		require.ErrorIs(w, whole.Err(), session.ErrDeleted)
+		require.ErrorIs(w, joint.Err(), session.ErrDeleted)
 	})
 }
 

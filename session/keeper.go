@@ -131,11 +131,12 @@ func (k *keeper) expiryDue() {
 
 // expire ends the lease if the clocks say so, and every hold with it.
 func (k *keeper) expire(e *epoch, now lease.Instant) (expired bool) {
+	k.looks(now)
 	if !k.lease.Check(now) {
 		return false
 	}
 	depends := k.dependents() > 0
-	k.in.holds.endAll(ErrUntrusted)
+	k.lose(e, now)
 	switch {
 	case depends:
 		k.suspect(e)
@@ -162,6 +163,8 @@ func (k *keeper) proved(e *epoch, ev zkconn.Proved) {
 	sent, now := s.clock.at(ev.Sent), s.clock.now()
 	k.lease.Sent(sent)
 	expired := k.expire(e, now) // a lease that ran out unnoticed ends first, with all that depended on it
+	k.in.story.hears(sent)
+	k.in.story.stood = 0
 	gained, refused := k.lease.Proved(e.number, sent, now, ev.Write)
 	switch {
 	case gained:
@@ -172,6 +175,7 @@ func (k *keeper) proved(e *epoch, ev zkconn.Proved) {
 			k.suspected = false
 			k.in.changed()
 		}
+		k.trustIsBack(e)
 	case (refused || expired) && (k.dependents() > 0 || k.suspected):
 		k.ask(e, now)
 	}
@@ -182,6 +186,7 @@ func (k *keeper) pinged(e *epoch, sent time.Time) {
 	clock := &e.session.clock
 	now := clock.now()
 	k.expire(e, now)
+	k.in.story.hears(clock.at(sent))
 	k.lease.Pinged(clock.at(sent), now)
 }
 
@@ -216,7 +221,7 @@ func (k *keeper) doubt(h *Hold) {
 			return
 		}
 		k.lease.Jumped(now)
-		k.in.holds.endAll(ErrUntrusted)
+		k.lose(e, now)
 		k.suspect(e)
 	}
 	k.ask(e, now)

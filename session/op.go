@@ -27,8 +27,10 @@ type Op struct {
 //
 // If the transaction comes to nothing for that, [Session.Multi] and Commit return [ErrLost] with
 // the cause; the answer to [Client.Commit] is [ErrNoNode] at this operation.
-func (o Op) Under(h *Hold) Op {
-	o.hold = h
+func (o Op) Under(p Possession) Op {
+	if o.hold = HoldOf(p); o.hold == nil && o.err == nil {
+		o.err = fmt.Errorf("Under: p: %w: no possession", ErrLost)
+	}
 	return o
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -42,6 +43,7 @@ type config struct {
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
 	log       *slog.Logger
 	system    *actors.System // nil: one of its own
+	file      string         // of WithSessionFile; "": none
 }
 
 // WithTimeout asks for a session timeout; 10 seconds by default. Servers bound it by their ticks:
@@ -50,6 +52,9 @@ type config struct {
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if ms := d.Milliseconds(); ms < 1 || ms > math.MaxInt32 {
+			if d > 0 && d < 1000 { // a bare number
+				return fmt.Errorf("WithTimeout: %v is not possible: did you mean %d*time.Second?", d, d)
+			}
 			return fmt.Errorf("WithTimeout: %v is not possible: from a millisecond to 2^31-1 of them", d)
 		}
 		c.timeout = d
@@ -93,7 +98,8 @@ func WithACL(acl ...ACL) Option {
 	}
 }
 
-// WithTLS encrypts connections. Unless cfg has a ServerName, the name that is dialled is verified.
+// WithTLS encrypts connections. Unless cfg has a ServerName, the name that is dialled is verified;
+// cfg.VerifyConnection is told that name even if it is an address.
 func WithTLS(cfg *tls.Config) Option {
 	return func(c *config) error {
 		if cfg == nil {
@@ -116,20 +122,24 @@ func WithDialer(dial func(ctx context.Context, network, addr string) (net.Conn, 
 	}
 }
 
-// WithLogger sets where the session logs: connections at Debug, epochs at Info, what needs an eye
-// at Warn. By default nowhere.
+// WithLogger sets where the session and its recipes log: losses, what is in their way and the ends
+// of both at Warn, sessions and leaderships that begin and end at Info, connections and grants at
+// Debug. Of the same warning at most one a second is logged, the last one with their number
+// ("repeated"). The default is [slog.Default], as it is when something is logged, from Warn up; a
+// logger with slog.DiscardHandler keeps it silent. docs/operations.md lists the messages.
 func WithLogger(log *slog.Logger) Option {
 	return func(c *config) error {
 		if log == nil {
 			return errors.New("WithLogger: nil")
 		}
-		c.log = slog.New(carefully{log.Handler()})
+		c.log = logs.New(log.Handler())
 		return nil
 	}
 }
 
-// WithSystem lets the session's actors live in a system that is shared: it costs megabytes, a
-// session in it little. The session does not close it; if it is closed, the session ends.
+// WithSystem lets the session's actors live in a system of the application's, whose tree shows them
+// all; else the session has one of its own, which costs little, since all systems of a process run
+// on one of the actor library. The session does not close it; if it is closed, the session ends.
 func WithSystem(system *actors.System) Option {
 	return func(c *config) error {
 		if system == nil {

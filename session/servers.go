@@ -15,6 +15,9 @@ import (
 // "host:port,host:port/chroot".
 func parseServers(servers []string) (addrs []string, chroot string, err error) {
 	for i, entry := range servers {
+		if strings.Contains(entry, "://") {
+			return nil, "", fmt.Errorf("servers[%d]: %q: without a scheme: host:port", i, entry)
+		}
 		list, root := entry, ""
 		if at := strings.IndexByte(entry, '/'); at >= 0 {
 			list, root = entry[:at], strings.TrimSuffix(entry[at:], "/")

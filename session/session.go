@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/session/internal/lease"
-	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Session is the way to ZooKeeper. It lives until it is closed, across any number of ZooKeeper
@@ -30,6 +30,7 @@ type Session struct {
 	tasks    tasks
 	state    state
 	space    namespace
+	file     *sessionFile // nil: there is none
 	requests requests
 	znodes   znodes
 }
@@ -52,12 +53,17 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	s.requests = requests{state: &s.state, tasks: &s.tasks, lifetime: &s.lifetime, start: s.Start, retry: cfg.retry, most: cfg.maxPacket}
 	s.znodes = znodes{requests: &s.requests, space: &s.space, log: s.log}
 	s.state.in = newGuarded(s)
+	if s.file, err = openSessionFile(&cfg); err != nil {
+		s.tasks.cut()
+		return nil, fmt.Errorf("session.New: WithSessionFile: %w", err)
+	}
 	s.topic.Publish(s.Status())
 	if s.system == nil {
 		s.system = actors.New(actors.WithLogger(s.log))
 	}
 	if err := s.spawn(); err != nil {
 		s.tasks.cut()
+		s.file.close(false)
 		return nil, fmt.Errorf("session.New: WithSystem: %w", err)
 	}
 	return s, nil
@@ -79,7 +85,7 @@ func Open(ctx context.Context, servers []string, opts ...Option) (*Session, erro
 func newConfig(servers []string, opts []Option) (config, error) {
 	cfg := config{
 		timeout: defaultTimeout, maxPacket: defaultMaxPacket, retry: RetryTimes(defaultRetries),
-		acl: AnyoneACL(PermAll), log: slog.New(slog.DiscardHandler),
+		acl: AnyoneACL(PermAll), log: logs.New(nil),
 	}
 	for i, opt := range opts {
 		if opt == nil {
@@ -120,26 +126,9 @@ func (s *Session) spawn() (err error) {
 func (s *Session) Connect(ctx context.Context) error {
 	_, err := s.requests.conn(ctx, nil, connRef{})
 	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("no connection to %s: %w", strings.Join(s.cfg.servers, ", "), s.because(err))
+		err = fmt.Errorf("no connection to %s: %w", strings.Join(s.cfg.servers, ", "), s.state.because(err))
 	}
 	return failed("connect", "", err)
-}
-
-// because adds to an error why there is no connection, if that is known.
-func (s *Session) because(err error) error {
-	g := s.state.lock()
-	var conn *zkconn.Conn
-	if g.cur != nil {
-		conn = g.cur.conn
-	}
-	g.unlock()
-	if conn == nil {
-		return err
-	}
-	if why := conn.Trouble(); why != nil {
-		return fmt.Errorf("%w (%w)", err, why)
-	}
-	return err
 }
 
 // Status is how the session stands now.

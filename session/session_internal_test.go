@@ -16,6 +16,21 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
+// withClient runs a test in a bubble, with a session and a client on it.
+func withClient(t *testing.T, test func(t *testing.T, s *Session, client *Client)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := zktest.Start(t)
+		s, err := Open(t.Context(), server.Hosts(), WithDialer(server.Dialer()))
+		require.NoError(t, err)
+		client, err := s.Client("test", func(Event) {})
+		require.NoError(t, err)
+		test(t, s, client)
+		require.NoError(t, s.Close(t.Context()))
+	})
+}
+
 // guardedBy does what a timer does.
 func guardedBy(s *Session, react func(k *keeper)) {
 	g := s.state.lock()
@@ -37,13 +52,7 @@ func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 		"another hold is made":     func(_ *Session, t *Client, _ *Hold) { _, _ = t.Hold(1, "/line/z", 3, func(error) {}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				server := zktest.Start(t)
-				s, err := Open(t.Context(), server.Hosts(), WithDialer(server.Dialer()))
-				require.NoError(t, err)
-				client, err := s.Client("test", func(Event) {})
-				require.NoError(t, err)
+			withClient(t, func(t *testing.T, s *Session, client *Client) {
 				var holds []*Hold
 				for _, path := range []string{"/line/x", "/line/y"} {
 					h, err := client.Hold(1, path, 1, func(error) {})
@@ -64,7 +73,6 @@ func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 				synctest.Wait()
 				require.NoError(t, s.Connect(t.Context()))
 				require.EqualValues(t, 2, s.Status().Epoch)
-				require.NoError(t, s.Close(t.Context()))
 			})
 		})
 	}
@@ -74,16 +82,9 @@ func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 // lost, or released, and not neither.
 func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 	t.Parallel()
-	for name, whole := range map[string]bool{"a hold": false, "a whole": true} {
+	for name, joint := range map[string]bool{"a hold": false, "a whole": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				server := zktest.Start(t)
-				s, err := Open(t.Context(), server.Hosts(), WithDialer(server.Dialer()))
-				require.NoError(t, err)
-				defer func() { require.NoError(t, s.Close(t.Context())) }()
-				client, err := s.Client("test", func(Event) {})
-				require.NoError(t, err)
+			withClient(t, func(t *testing.T, s *Session, client *Client) {
 				h, err := client.Hold(1, "/line/x", 1, func(error) {})
 				require.NoError(t, err)
 				end := func(cause error) bool { return client.End(h, cause) }
@@ -95,7 +96,7 @@ func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 					g.holds.over = nil
 					return func() { finish(ended) }
 				}
-				if whole {
+				if joint {
 					h, end = JoinHolds([]*Hold{h}, func(error) {})
 					quicker = func() func() {
 						require.False(t, h.over.Swap(true))

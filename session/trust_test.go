@@ -18,43 +18,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B06: packets vanish. The loss comes at an exact instant, by this process's own clock, before the
-// server ends the session.
-func TestB06_PartitionEndsHoldsAtTheEndOfTrust(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s, t, h := w.holding(session.WithTimeout(timeout))
-		steady(w, s)
-		t.told()
-		first := id(s)
-		cut := time.Now()
-		heal := w.srv.Partition(first)
-		until := s.Status().TrustedUntil
-		require.True(w, h.Valid())
-
-		<-h.Done()
-		require.True(w, until.Equal(time.Now()))
-		require.Equal(w, timeout/2, time.Since(cut))
-		require.ErrorIs(w, h.Err(), session.ErrLost)
-		require.ErrorIs(w, h.Err(), session.ErrUntrusted)
-		require.False(w, h.Valid())
-		require.Contains(w, w.ephemerals(first), h.Path(), "the server still has the znode")
-		synctest.Wait()
-		require.Equal(w, session.Untrusted, s.Status().State)
-		require.Equal(w, time.Now(), at[session.TrustEnded](t))
-
-		for len(w.ephemerals(first)) > 0 {
-			time.Sleep(10 * time.Millisecond)
-		}
-		require.Greater(w, time.Since(cut), timeout-time.Second)
-		require.EqualValues(w, 1, s.Status().Epoch, "nobody has said that the session is over")
-		heal()
-		time.Sleep(timeout)
-		require.EqualValues(w, 2, s.Status().Epoch)
-		require.Equal(w, session.Connected, s.Status().State)
-	}, shortTicks...)
-}
-
-// A timer of its own ends a hold: neither the next proof nor a look at the clocks is due then.
+// B06: a partition ends a hold at an exact instant, before the server ends the session; for each
+// kind of possession see test/losses. A timer of its own ends it: neither the next proof nor a look
+// at the clocks is due then.
 func TestAHoldEndsWithTrustWhateverElseIsDue(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, _, h := w.holding(session.WithTimeout(timeout), session.WithTick(timeout/4))

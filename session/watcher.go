@@ -48,9 +48,10 @@ func (m lookAgain[T]) deliver(w *watcher[T]) {
 }
 
 // watcher is one incarnation of a shared watch's actor. It looks and watches in one request,
-// publishes what it sees, and looks again when the watch fires, when the connection is back, and in
-// each epoch. What it sees never goes back: within an epoch servers see to that, and an epoch
-// begins with a sync.
+// publishes what it sees, and looks again when the watch fires, and in each epoch. When the
+// connection is back, what was seen is no longer stale: the servers tell at once what has
+// changed. What it sees never goes back: within an epoch servers see to that, and an epoch begins
+// with a sync.
 type watcher[T any] struct {
 	*shared[T]
 	self   actors.Self[watchMessage[T]]
@@ -63,6 +64,7 @@ type watcher[T any] struct {
 	tries int  // failures in a row
 
 	known bool
+	seen  T // as read
 	last  T // as published
 	stale bool
 }
@@ -108,7 +110,11 @@ func (w *watcher[T]) onEvent(n Event) {
 		w.grow()
 	case Reconnected:
 		w.up = true
-		w.look()
+		if w.known && !w.busy && w.tries == 0 {
+			w.publish(w.seen) // it is watched: the server tells what has changed meanwhile
+		} else {
+			w.look()
+		}
 	case EpochEnded:
 		w.epoch, w.up = 0, false
 		w.grow()
@@ -181,7 +187,7 @@ func (w *watcher[T]) fail(err error) {
 
 // publish takes what was seen, and looks again if something happened since it was asked for.
 func (w *watcher[T]) publish(state T) {
-	w.tries = 0
+	w.tries, w.seen = 0, state
 	stale := !w.up
 	if stale {
 		state = w.spec.stale(state)

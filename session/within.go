@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 )
@@ -39,10 +40,17 @@ func (h *Hold) under(outer *held) *held {
 	return outer
 }
 
-// Within puts a context under a hold: what is returned ends with ctx or with the hold, whichever is
-// first, with the cause of that one, and [HoldsFrom] finds the hold beside those that ctx stood
-// under. The function releases what this takes; the context is cancelled by it.
-func Within(ctx context.Context, h *Hold) (context.Context, context.CancelFunc) {
+// Within puts a context under a possession: what is returned ends with ctx or with the possession,
+// whichever is first, with the cause of that one, and [HoldsFrom] finds its hold beside those that
+// ctx stood under. The function releases what this takes; the context is cancelled by it. For want
+// of a possession it is cancelled already.
+func Within(ctx context.Context, p Possession) (context.Context, context.CancelFunc) {
+	h := HoldOf(p)
+	if h == nil {
+		inner, cancel := context.WithCancelCause(ctx)
+		cancel(errors.New("session.Within: p: no possession"))
+		return inner, func() { cancel(nil) }
+	}
 	outer, _ := ctx.Value(holdsKey{}).(*held)
 	inner, cancel := context.WithCancelCause(context.WithValue(ctx, holdsKey{}, h.under(outer)))
 	stop := context.AfterFunc(h.ctx, func() { cancel(h.Err()) })

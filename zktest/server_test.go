@@ -6,6 +6,7 @@ package zktest_test
 import (
 	"fmt"
 	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -230,4 +231,21 @@ func TestGoZookeeperDialsInOneCall(t *testing.T) {
 		require.Error(t, err)
 		require.Equal(t, time.Second, time.Since(began))
 	})
+}
+
+// A server that is down when its address is first asked for listens there when it is restarted.
+func TestAServerThatIsDownHasAnAddress(t *testing.T) {
+	t.Parallel()
+	s, err := zktest.New()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	s.Kill(0)
+	address := s.Servers()[0]
+	var d net.Dialer
+	_, err = d.DialContext(t.Context(), "tcp", address)
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	require.NoError(t, s.Restart(0))
+	conn, err := d.DialContext(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
 }

@@ -39,7 +39,7 @@ func run(ctx context.Context, log *slog.Logger, servers []string, name, listen s
 	if err != nil {
 		return err
 	}
-	defer closeWithin(sess, 5*time.Second)
+	defer sess.CloseWithin(5 * time.Second)
 
 	leader, err := election.New(sess, "/reports/leader", election.WithID(name))
 	if err != nil {

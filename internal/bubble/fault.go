@@ -37,21 +37,25 @@ func EachFate(t *testing.T, test func(w *World, k int, strike func(s *session.Se
 }
 
 // Kth lets the k-th request of a session meet a fate, from now on. Neither pings nor handshakes are
-// counted, nor the operations aside. It tells whether it came to that.
+// counted, nor the operations aside. It tells whether it came to that; after that it does not any
+// more.
 func (w *World) Kth(s *session.Session, k int, fate zktest.Verdict, aside ...zktest.Op) (met func() bool) {
 	return w.AtKth(s, k, func(*zktest.Request) zktest.Verdict { return fate }, aside...)
 }
 
 // AtKth is Kth for a fate that is decided on when it comes to it.
 func (w *World) AtKth(s *session.Session, k int, judge func(*zktest.Request) zktest.Verdict, aside ...zktest.Op) (met func() bool) {
-	id, n := s.Status().SessionID, new(atomic.Int64)
+	id, n, asked := s.Status().SessionID, new(atomic.Int64), new(atomic.Bool)
 	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-		if r.SessionID == id && !keepsAlive(r.Op) && !slices.Contains(aside, r.Op) && n.Add(1) == int64(k) {
+		if !asked.Load() && r.SessionID == id && !keepsAlive(r.Op) && !slices.Contains(aside, r.Op) && n.Add(1) == int64(k) {
 			return judge(r)
 		}
 		return zktest.Pass
 	}))
-	return func() bool { return n.Load() >= int64(k) }
+	return func() bool {
+		asked.Store(true)
+		return n.Load() >= int64(k)
+	}
 }
 
 // Slowly lets each request take up to 20 ms, as on a network, so that virtual time passes.

@@ -16,6 +16,7 @@ func (h *Handoff[T]) C() <-chan T { return h.c }
 type Offer[T any] struct {
 	once     sync.Once
 	withdraw chan struct{}
+	asked    chan struct{} // received as long as the value waits
 	decided  chan struct{} // closes when the value is received or withdrawn
 	received bool          // which of the two; written before
 }
@@ -24,15 +25,19 @@ type Offer[T any] struct {
 // after a receive, from the offer's own goroutine: perhaps only after a Withdraw that came too late
 // has returned. Several offers may stand; which of them a receiver gets is not said.
 func (h *Handoff[T]) Offer(v T, taken func()) *Offer[T] {
-	o := &Offer[T]{withdraw: make(chan struct{}), decided: make(chan struct{})}
+	o := &Offer[T]{withdraw: make(chan struct{}), asked: make(chan struct{}), decided: make(chan struct{})}
 	go func() { // owned by the offer; ends with the receive or the withdrawal
 		select {
 		case <-o.withdraw: // before anything else: a receiver may be waiting, and is to get no value that is already taken back
 		default:
-			select {
-			case h.c <- v:
-				o.received = true
-			case <-o.withdraw:
+			for waits := true; waits; {
+				select {
+				case h.c <- v:
+					o.received, waits = true, false
+				case <-o.withdraw:
+					waits = false
+				case <-o.asked:
+				}
 			}
 		}
 		close(o.decided)
@@ -49,4 +54,15 @@ func (o *Offer[T]) Withdraw() bool {
 	o.once.Do(func() { close(o.withdraw) })
 	<-o.decided // prompt: one of the two is possible from here on
 	return !o.received
+}
+
+// Received tells whether somebody has received the value: also before the offer's own goroutine has
+// heard of it.
+func (o *Offer[T]) Received() bool {
+	select {
+	case o.asked <- struct{}{}:
+		return false
+	case <-o.decided:
+		return o.received
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -140,8 +141,10 @@ func Again(t Named, seed uint64) {
 
 // Fix fixes what others draw at random, by [Seed]: zktest's servers, recipetest's schedules, and
 // pgregory.net/rapid, which makes a hundred checks. It is called by TestMain before flags are
-// parsed, so that ZKTEST_SEED and flags on the command line count all the same.
+// parsed, so that ZKTEST_SEED and flags on the command line count all the same. The program's log
+// is discarded: tests make faults by the hundred.
 func Fix() {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
 	if os.Getenv(serversVariable) == "" {
 		set(os.Setenv, serversVariable, max(Seed(serversVariable), 1)) // 0 would be any
 	}

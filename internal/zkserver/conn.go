@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/pace"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
-	"github.com/troupe-go/troupe/internal/zkserver/wire"
 )
 
 // conn is a client's connection. One goroutine reads its requests and serves them one after the
@@ -14,7 +14,7 @@ import (
 type conn struct {
 	s         *Server
 	front     *Front
-	transport *wire.Wire
+	transport *pace.Conn
 	in        frames
 	out       outbox
 	done      chan struct{} // closed when the connection is over for the server
@@ -48,7 +48,7 @@ type conn struct {
 // newConn is called with the server's lock held.
 func newConn(f *Front, transport net.Conn) *conn {
 	f.s.accepted++
-	way := wire.New(transport, f.s.work.Go, f.s.closing)
+	way := pace.New(transport, f.s.work.Go, f.s.closing)
 	c := &conn{s: f.s, front: f, transport: way, done: make(chan struct{}), number: f.s.accepted, established: time.Now(), who: tree.NewWho()}
 	c.in = newFrames(way, f.s.cfg.MaxPacket)
 	c.out.transport, c.out.limit = way, f.s.cfg.Backlog

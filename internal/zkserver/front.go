@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/zkserver/memnet"
@@ -66,7 +67,6 @@ func newFront(s *Server, index int) *Front {
 }
 
 var (
-	errRefused  = errors.New("connection refused")
 	errNoServer = errors.New("no such server")
 	errTooMany  = errors.New("too many connections from one address")
 )
@@ -87,6 +87,9 @@ func (f *Front) Listen(ctx context.Context, address string) (string, error) {
 	l, err := f.listen(ctx, address)
 	if err == nil {
 		f.address = l.Addr().String()
+	}
+	if f.down { // it listens there when it is restarted
+		f.shut()
 	}
 	return f.address, err
 }
@@ -118,7 +121,7 @@ func (f *Front) attach(transport net.Conn, host string) error {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
 	if f.s.closed || f.down || f.lost {
-		return errRefused
+		return syscall.ECONNREFUSED
 	}
 	c := newConn(f, transport)
 	c.host = host

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
-	"github.com/troupe-go/troupe/internal/zkserver/wire"
+	"github.com/troupe-go/troupe/internal/zkserver/pace"
 )
 
 // outbox is what waits to be written to a client. Whoever has something to say appends; one
@@ -13,7 +13,7 @@ import (
 // one that lives only as long as there is something to write.
 type outbox struct {
 	mu        sync.Mutex
-	transport *wire.Wire
+	transport *pace.Conn
 	limit     int
 	pending   jute.Writer
 	spare     []byte

@@ -3,11 +3,11 @@ package zkserver
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/zkserver/wire"
+	"github.com/troupe-go/troupe/internal/zkserver/pace"
 )
 
 // Speed says what a slow way costs: a latency and a bandwidth, each way.
-type Speed = wire.Speed
+type Speed = pace.Speed
 
 // slowdown makes some connections slow. Of several that cover a connection the latencies add up,
 // and the smallest bandwidth counts.

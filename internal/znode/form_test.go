@@ -40,9 +40,9 @@ func TestANameHasTheFormOfItsLibrary(t *testing.T) {
 		require.True(t, c.form.Fits(head, child), child)
 		require.False(t, c.form.Fits(head, child+"x"), child)
 		require.False(t, c.form.Fits(head, "y"+child), child)
-		own, ok := znode.ParseContender(child)
+		again, ok := znode.ParseContender(child)
 		require.Equal(t, c.prefix != "", ok, child)
-		require.Equal(t, c.prefix, own.Prefix)
+		require.Equal(t, c.prefix, again.Prefix)
 		if c.named {
 			require.Empty(t, c.form.Data(guid, nil))
 		} else {

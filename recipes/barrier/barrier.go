@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/recipes/internal/observe"
 	"github.com/troupe-go/troupe/recipes/internal/presence"
@@ -12,10 +13,10 @@ import (
 )
 
 // Barrier is raised and lowered: processes that wait for it proceed when it is down. A raised
-// barrier is a persistent znode, so it stays up whatever becomes of the process that raised it. A
-// Barrier has nothing to close.
+// barrier is a persistent znode, so it stays up whatever becomes of the process that raised it.
 type Barrier struct {
 	session *session.Session
+	life    *recipe.Handle
 	path    string
 	id      string
 }
@@ -33,12 +34,27 @@ func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Barrier{session: s, path: path, id: o.id}, nil
+	return &Barrier{session: s, path: path, id: o.id, life: recipe.NewHandle(s, "barrier", path)}, nil
 }
+
+// Close ends this handle: its calls end with session.ErrClosed, and the channels of Observe
+// close. What is in ZooKeeper stays. It does not wait, and is idempotent; ctx is not used.
+func (b *Barrier) Close(context.Context) error {
+	b.life.Close()
+	return nil
+}
+
+// Done closes when the handle has ended: by Close, or with its session.
+func (b *Barrier) Done() <-chan struct{} { return b.life.Done() }
+
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed.
+func (b *Barrier) Err() error { return b.life.Err() }
 
 // Raise raises the barrier. It is no error if it is up already. A lost reply is resolved by
 // reading. Errors: session.ErrNoAuth and other errors of ZooKeeper; session.ErrClosed; ctx's cause.
 func (b *Barrier) Raise(ctx context.Context) error {
+	ctx, leave := b.life.Within(ctx)
+	defer leave()
 	for {
 		_, err := b.session.Create(ctx, b.path, []byte(b.id), session.Parents())
 		switch {
@@ -57,6 +73,8 @@ func (b *Barrier) Raise(ctx context.Context) error {
 // Lower lowers the barrier. It is no error if it is down already. After a lost reply it is lowered
 // again, so it was down when Lower returned nil. Errors are those of Raise.
 func (b *Barrier) Lower(ctx context.Context) error {
+	ctx, leave := b.life.Within(ctx)
+	defer leave()
 	for {
 		err := b.session.Delete(ctx, b.path, -1)
 		switch {
@@ -73,6 +91,8 @@ func (b *Barrier) Lower(ctx context.Context) error {
 // errors: session.ErrClosed; session.ErrRestarted if the watch's actor exceeded its restarts; those
 // of ZooKeeper.
 func (b *Barrier) Wait(ctx context.Context) error {
+	ctx, leave := b.life.Within(ctx)
+	defer leave()
 	stat, raised, err := b.look(ctx)
 	if err != nil || !raised {
 		return failed("wait", b.path, err)
@@ -109,12 +129,15 @@ func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
 
 // Lowered returns a channel that closes when the barrier that is up at the time of the call is
 // down, even if another one is raised at once. If the barrier is down, the channel closes
-// immediately. It also closes when ctx or the session ends: check these to tell the difference.
+// immediately. If ctx, the handle or the session ends first, it stays open: wait for these as well.
+// So it does if the watch is given up after too many panics, which the log tells.
 func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 	down := notify.NewLatch()
-	observe.Run(ctx, observe.Spec{Session: b.session, Kind: "barrier waiter", Path: b.path, Ended: func(error) { down.Close() }, Begin: func(t *observe.Turn) {
+	ctx, leave := b.life.Within(ctx)
+	observe.Run(ctx, observe.Spec{Session: b.session, Kind: "barrier waiter", Path: b.path, Ended: func(error) { leave() }, Begin: func(t *observe.Turn) {
 		observe.Ask(t.Context(), t, b.Wait, func(err error) {
 			if err == nil { // if it may not be read, it does not count as down
+				down.Close()
 				t.End()
 			}
 		})
@@ -127,7 +150,12 @@ func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 func (b *Barrier) Observe(ctx context.Context) <-chan Position {
 	out := notify.NewLatest[Position]()
 	var last *Position // over all incarnations
-	observe.Run(ctx, observe.Spec{Session: b.session, Kind: "barrier view", Path: b.path, Ended: func(error) { out.Close() }, Begin: func(t *observe.Turn) {
+	ctx, leave := b.life.Within(ctx)
+	ended := func(error) {
+		leave()
+		out.Close()
+	}
+	observe.Run(ctx, observe.Spec{Session: b.session, Kind: "barrier view", Path: b.path, Ended: ended, Begin: func(t *observe.Turn) {
 		observe.Each(t.Context(), t, b.session.WatchData(t.Context(), b.path), func(d session.Data, open bool) {
 			now := Position{Raised: d.Exists, Stale: d.Stale}
 			switch {

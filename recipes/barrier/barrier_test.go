@@ -81,10 +81,11 @@ func TestLowered(t *testing.T) {
 		first, second := b.Lowered(ctx), b.Lowered(w.Context())
 		bubble.Never(w, first, "it is up")
 		cancel()
-		bubble.Now(w, first)
+		bubble.Never(w, first, "its context has ended, and it is up")
 		bubble.Never(w, second, "it is up")
 		require.NoError(w, b.Lower(w.Context()))
 		bubble.Now(w, second)
+		bubble.Never(w, first, "nobody looks any more")
 	})
 }
 
@@ -152,7 +153,7 @@ func TestWaitEnds(t *testing.T) {
 		synctest.Wait()
 		require.NoError(w, h.Close(w.Context()))
 		require.ErrorIs(w, bubble.Now(w, passed), session.ErrClosed)
-		bubble.Now(w, lowered)
+		bubble.Never(w, lowered, "it is not known to be down")
 		require.ErrorIs(w, b.Raise(w.Context()), session.ErrClosed)
 		require.ErrorIs(w, b.Lower(w.Context()), session.ErrClosed)
 	})

@@ -9,22 +9,22 @@ import (
 
 var (
 	// ErrBroken: the round was broken, for all its parties. The next round exists already.
-	ErrBroken = double.ErrBroken
+	ErrBroken error = double.ErrBroken
 
 	// ErrDiffering is why a round was broken (it comes with [ErrBroken]): its parties disagree
 	// about their number.
-	ErrDiffering = double.ErrDiffering
+	ErrDiffering error = double.ErrDiffering
 
 	// ErrCrowd: there are more parties than agreed. With [ErrBroken], too many were waiting in a
 	// round, and none entered. Without it, all parties of the round are inside, and the one that
 	// gets this error is one too many. This also happens to a process that was restarted before
 	// ZooKeeper has noticed the death of its predecessor, unless it has the same id: see [WithID].
-	ErrCrowd = double.ErrCrowd
+	ErrCrowd error = double.ErrCrowd
 
 	// ErrReplaced: another process with the same id came later, and has taken this one's position
 	// in the round: see [WithID]. A process that is meant to be replaced ends here. One that no
 	// other replaces enters again: its predecessor's arrival was carried out late.
-	ErrReplaced = double.ErrReplaced
+	ErrReplaced error = double.ErrReplaced
 )
 
 // failed wraps an error with the operation and the path. Errors of the session are wrapped already.

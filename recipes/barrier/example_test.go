@@ -1,5 +1,7 @@
 package barrier_test
 
+// How both barriers are used.
+
 import (
 	"context"
 	"errors"

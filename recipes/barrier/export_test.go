@@ -1,5 +1,7 @@
 package barrier
 
+// What tests may do to a double barrier.
+
 import (
 	"github.com/troupe-go/troupe/internal/crash"
 )

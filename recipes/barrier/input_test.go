@@ -95,30 +95,29 @@ func TestARefusalIsReported(t *testing.T) {
 	})
 }
 
-// A passage that nobody receives, or that is never left, is logged once, with the place where it
+// A passage that nobody receives, or that is never left, is logged, with the place where it
 // was asked for: the others wait for it.
 func TestAForgottenPassageIsLogged(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		log := new(bubble.Log)
-		d := w.double(w.Host("a", log.Option()), 1)
+		d := w.double(w.Host("a", log.Option()), 1, barrier.WithWarnAfter(3*time.Second))
 		at := bubble.After(1)
 		d.Arrive()
-		time.Sleep(10*time.Second - time.Millisecond)
+		time.Sleep(3*time.Second - time.Millisecond)
 		synctest.Wait()
 		require.Empty(w, log.Warnings(path))
-		time.Sleep(time.Hour)
-		require.Len(w, log.Warnings(path), 1)
+		time.Sleep(2 * time.Minute)
+		require.Len(w, log.Warnings(path), 3, "after three seconds, ten, and a minute")
 		require.Contains(w, log.Warnings(path)[0], "received")
 		require.Contains(w, log.Warnings(path)[0], at)
 		leave(w, <-d.Entered())
 
 		p, err := d.Enter(w.Context())
 		require.NoError(w, err)
-		time.Sleep(time.Hour)
-		require.Len(w, log.Warnings(path), 2)
-		require.Contains(w, log.Warnings(path)[1], "forgotten")
-		require.Contains(w, log.Warnings(path)[1], "other parties")
+		time.Sleep(11 * time.Minute)
+		require.Len(w, log.Warnings(path), 7, "the fourth after ten minutes")
+		require.Contains(w, log.Warnings(path)[3], "a party has not departed, and the others go no further")
 		leave(w, p)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -49,10 +50,10 @@ func WithID(id string) Option {
 }
 
 // WithWarnAfter sets the time after which a passage of a double barrier that has not departed is
-// logged, since it blocks the other parties: once, as a warning in the session's log, with the call
+// logged, since it blocks the other parties: as a warning in the session's log, with the call
 // site that requested it, whether it waits to be received from [Double.Entered] or was forgotten.
-// The default is 10 seconds; 0 turns it off. Set it if the work of a round is meant to take longer.
-// It has no effect on a [Barrier].
+// The default is 10 seconds; then it is logged after a minute and every ten minutes. 0 turns it
+// off. Set it if the work of a round is meant to take longer. It has no effect on a [Barrier].
 func WithWarnAfter(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {
@@ -66,14 +67,10 @@ func WithWarnAfter(d time.Duration) Option {
 // configure checks what all barriers have in common.
 func configure(op string, s *session.Session, path string, opts []Option) (options, error) {
 	o := options{id: string(znode.NewGUID()), warn: warnAfter}
-	if s == nil {
-		return o, errors.New(op + ": s: nil session")
+	if err := recipe.CheckNew(op, s, "path", path); err != nil {
+		return o, err
 	}
-	err := znode.Validate(path)
-	switch {
-	case err != nil:
-		return o, failed(op, path, fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err))
-	case path == "/":
+	if path == "/" {
 		return o, failed(op, path, fmt.Errorf("%w: path: the root cannot be a barrier", session.ErrInvalidPath))
 	}
 	for i, opt := range opts {

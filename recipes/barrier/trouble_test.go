@@ -119,7 +119,7 @@ func TestAnOfferThatIsLost(t *testing.T) {
 	})
 }
 
-func TestAPanicWhileLeaving(t *testing.T) {
+func TestAPanicWhileLeavingAndWhileWaiting(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		team, passages := w.departing()
@@ -127,6 +127,10 @@ func TestAPanicWhileLeaving(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		held(w, "one is inside", passages[:2]...)
 		leave(w, passages...)
+		team.doubles[0].Arrive()
+		synctest.Wait()
+		team.doubles[0].Crash("another bug")
+		time.Sleep(10 * time.Second) // it stands again
 		leave(w, team.enter(w)...)
 	})
 }
@@ -249,4 +253,43 @@ func TestLostRepliesOfABreak(t *testing.T) {
 		require.EqualValues(w, 2, passages[0].Round(), "k=%d", k)
 		leave(w, passages...)
 	})
+}
+
+// The other side of B58: the round is opened while one of its parties gives up. ZooKeeper decides
+// which was first, and whoever gave up holds nobody.
+func TestB58_GivingUpAtTheSameInstantAsTheOpening(t *testing.T) {
+	t.Parallel()
+	entered, withdrawn := 0, 0
+	for seed := range uint64(60) {
+		inBubble(t, func(w *world) {
+			team := w.team(2)
+			defer w.Server.Intercept(bubble.Slowly(seed))()
+			ctx, cancel := context.WithTimeout(w.Context(), time.Duration(20+seed)*time.Millisecond)
+			defer cancel()
+			errs := make(chan error, 1)
+			var p *barrier.Passage
+			go func() {
+				var err error
+				p, err = team.doubles[0].Enter(ctx)
+				errs <- err
+			}()
+			team.doubles[1].Arrive()
+			if err := bubble.Within(w, time.Minute, errs); err == nil {
+				entered++
+				leave(w, p, bubble.Within(w, time.Minute, team.doubles[1].Entered()))
+				return
+			}
+			select {
+			case other := <-team.doubles[1].Entered(): // it had been opened
+				entered++
+				leave(w, other)
+			case <-time.After(time.Minute):
+				withdrawn++
+			}
+			passages := gather(w, team.doubles...) // it goes on either way
+			leave(w, passages...)
+		})
+	}
+	require.Positive(t, entered)
+	require.Positive(t, withdrawn)
 }

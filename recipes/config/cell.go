@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/internal/observe"
 	"github.com/troupe-go/troupe/session"
 )
@@ -61,11 +61,8 @@ func New[T any](s *session.Session, path string, codec Codec[T]) (*Cell[T], erro
 }
 
 func start[T any](op string, s *session.Session, path string, codec Codec[T]) (*Cell[T], error) {
-	if s == nil {
-		return nil, errors.New(op + ": s: nil session")
-	}
-	if err := znode.Validate(path); err != nil {
-		return nil, &session.OpError{Op: op, Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
+	if err := recipe.CheckNew(op, s, "path", path); err != nil {
+		return nil, err
 	}
 	if v := reflect.ValueOf(codec); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, failed(op, path, errors.New("codec: nil"))

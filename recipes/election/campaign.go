@@ -11,6 +11,14 @@ import (
 // Calling it again has no effect.
 func (e *Election) Campaign() { e.instance.Stand(recipe.Asked{At: recipe.Caller(), Lasts: true}) }
 
+// Term is the term that this candidate leads in now, by whichever call; nil if it does not lead, or
+// as long as the term that was won has not been received. It never
+// blocks, and is a reading only: the possession stays with whoever received it.
+func (e *Election) Term() *Term {
+	t, _ := e.instance.Held()
+	return t
+}
+
 // Leader delivers one [Term] each time the standing intent wins. The channel is the same every
 // time, unbuffered, and never closes. A term goes to exactly one receiver, and is withdrawn if it
 // ends before it is received. Select on [Election.Done] as well.

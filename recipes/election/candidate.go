@@ -53,3 +53,8 @@ func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 func (e *Election) self(id string, owner int64) bool {
 	return id == e.id && owner == e.session.Status().SessionID
 }
+
+// waiting is how many candidates do not lead.
+func (e *Election) waiting(ctx context.Context) (int, error) {
+	return contenders.Waiting(ctx, e.session, e.path)
+}

@@ -3,10 +3,8 @@ package election
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/internal/contend"
@@ -30,11 +28,8 @@ type Election struct {
 // path is created when a candidate first campaigns, as a container znode if the servers support
 // them. Errors name the invalid argument; for a closed session the error is session.ErrClosed.
 func New(s *session.Session, path string, opts ...Option) (*Election, error) {
-	if s == nil {
-		return nil, errors.New("election.New: s: nil session")
-	}
-	if err := znode.Validate(path); err != nil {
-		return nil, &session.OpError{Op: "election.New", Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
+	if err := recipe.CheckNew("election.New", s, "path", path); err != nil {
+		return nil, err
 	}
 	o, err := newOptions(opts)
 	if err != nil {
@@ -50,6 +45,7 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	cfg.Name, cfg.Form = layouts[o.layout].mark, layouts[o.layout].form
 	cfg.Machine = func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: contend.Exclusive()}) }
 	cfg.Wrap = e.wrap
+	cfg.Waiting = e.waiting
 	cfg.Publish = func(m machine.Standing) { e.standing.Publish(standingOf(m)) }
 	cfg.Ended = e.ended
 	if e.instance, err = recipe.NewClaims(cfg); err != nil {
@@ -71,15 +67,21 @@ func (e *Election) Done() <-chan struct{} { return e.instance.Done() }
 func (e *Election) Err() error { return e.instance.Err() }
 
 // Close ends the candidate. It first cancels the contexts of the functions of [Election.Run] and
-// waits for them. It withdraws every intent and every waiting call (session.ErrClosed), ends a term
-// that is held (its Done closes with session.ErrClosed), and returns when ZooKeeper has confirmed
-// the deletions. If ctx ends earlier, its error is returned; remaining terms are ended, and the
-// deletions go on in the background until the epoch ends. It is idempotent. A function of Run must
-// not wait for Close; it returns an error instead.
+// waits for them. It withdraws every intent and every waiting call (session.ErrClosed), ends a
+// term that is held (its Done closes with session.ErrClosed), and returns when ZooKeeper has
+// confirmed the deletions. If ctx ends earlier, its error is returned; remaining terms are ended,
+// and the deletions go on in the background until the epoch ends. It is idempotent. A function of
+// Run calls Close with its own context, and is not waited for then; with another one, it would
+// wait for itself until ctx or the session ends. Better, it returns an error.
 func (e *Election) Close(ctx context.Context) error {
-	select {
-	case <-e.runs.close(failed("run", e.path, session.ErrClosed)):
-	case <-ctx.Done():
+	within := e.instance.HeldIn(ctx) // then a function is the caller, and cannot end before
+	ended := e.runs.close(failed("run", e.path, session.ErrClosed))
+	if !within {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		case <-e.session.Done():
+		}
 	}
 	return failed("close", e.path, e.instance.Close(ctx))
 }

@@ -1,5 +1,7 @@
 package election_test
 
+// How elections are used.
+
 import (
 	"context"
 	"errors"

@@ -1,5 +1,7 @@
 package election
 
+// What tests may do to a candidate.
+
 import (
 	"github.com/troupe-go/troupe/internal/crash"
 )

@@ -229,3 +229,23 @@ func cancelled(t *bubble.World, s *session.Session, k int, call func(ctx context
 	}
 	return true
 }
+
+// B36: the leader goes between the listing and the reading.
+func TestB36_CurrentSkipsALeaderThatHasGone(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		sa := t.Session()
+		a, b, reader := candidate(t, sa, "a"), candidate(t, t.Session(), "b"), candidate(t, t.Session(), "reader")
+		term := leads(t, a)
+		waits(t, b)
+		defer t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
+			if q.Op == zktest.OpGetData && q.Path == term.Path() {
+				t.Server.Expire(sa.Status().SessionID)
+			}
+			return zktest.Pass
+		})()
+		l, err := reader.Current(bubble.Minute(t))
+		require.NoError(t, err)
+		require.Equal(t, "b", l.ID)
+	})
+}

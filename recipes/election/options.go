@@ -69,8 +69,9 @@ func WithData(data []byte) Option {
 }
 
 // WithWarnAfter sets the time after which a term that waits to be received from [Election.Leader]
-// is logged, as a warning in the session's log, with the call site of Campaign: no process leads
-// meanwhile. The default is 10 seconds; 0 turns it off.
+// is logged if other candidates wait, as a warning in the session's log, with the call site of
+// Campaign: no process leads meanwhile. The default is 10 seconds; then it is looked at after a
+// minute and every ten minutes. 0 turns it off.
 func WithWarnAfter(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {

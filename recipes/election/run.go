@@ -3,6 +3,8 @@ package election
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"time"
 
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -11,7 +13,8 @@ import (
 // Run campaigns until it ends, and calls f for each term. f's context descends from ctx and ends
 // with the term, and with Close.
 //
-//   - If f returns nil, the term is resigned and the candidate queues again at the end.
+//   - If f returns nil, the term is resigned and the candidate queues again at the end. If that was
+//     within a second, it pauses before, from 100 ms to 5 s, longer each time in a row.
 //   - If the term was lost while f ran, Run ignores f's error, and the candidate queues again.
 //   - If f returns any other error, Run returns that error.
 //   - If ctx ends, Run waits for f to return, and returns ctx's cause.
@@ -30,14 +33,44 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term)
 		return err
 	}
 	defer leave()
-	for {
+	for quick := 0; ; {
 		t, err := e.lead(ctx, by)
 		if err != nil {
 			return err
 		}
+		began := time.Now()
 		if err := e.serve(ctx, t, f); err != nil {
 			return err
 		}
+		if time.Since(began) >= tooQuick || !errors.Is(t.Err(), session.ErrReleased) {
+			quick = 0
+			continue
+		}
+		if quick++; quick == 1 {
+			e.session.Logger().Warn("a leader's function returns at once: the next term waits", "recipe", "election", "path", e.path, "asked", by.At.String())
+		}
+		e.pause(ctx, quick)
+	}
+}
+
+// A term is too quick if its function returns nil within this time. The next one waits, longer each
+// time: otherwise a function that has nothing to do has candidates take turns as fast as ZooKeeper
+// can.
+const (
+	tooQuick      = time.Second
+	shortestPause = 100 * time.Millisecond
+	longestPause  = 5 * time.Second
+)
+
+// pause waits after so many quick terms in a row, or until ctx or the candidate ends.
+func (e *Election) pause(ctx context.Context, quick int) {
+	d := min(shortestPause<<min(quick-1, 10), longestPause)
+	timer := time.NewTimer(d - d/4 + rand.N(d/2)) // so that candidates do not go on together
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-e.Done():
 	}
 }
 

@@ -2,6 +2,7 @@ package election
 
 import (
 	"context"
+	"time"
 
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/fence"
@@ -19,7 +20,15 @@ type Term struct {
 	of       *recipe.Possession
 }
 
-func (e *Election) wrap(p *recipe.Possession) *Term { return &Term{Hold: p.Hold, election: e, of: p} }
+// wrap makes the term, and tells the log of its beginning and its end.
+func (e *Election) wrap(p *recipe.Possession) *Term {
+	log, began := e.session.Logger().With("recipe", "election", "path", e.path, "id", e.id, "token", p.Token()), time.Now()
+	log.Info("leadership is won")
+	context.AfterFunc(p.Context(), func() {
+		log.Info("leadership has ended", "cause", p.Err(), "after", time.Since(began).Round(time.Millisecond))
+	})
+	return &Term{Hold: p.Hold, election: e, of: p}
+}
 
 // Resign ends this term: Done closes first, then the znode is deleted; nil means that ZooKeeper has
 // confirmed the deletion. Stop leading before you call it. For a term that was lost before, it

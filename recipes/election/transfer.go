@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -43,15 +44,15 @@ func (t *Term) TransferTo(ctx context.Context, candidatePath string) error {
 
 func (t *Term) checkTarget(path string) error {
 	if err := znode.Validate(path); err != nil {
-		return errors.Join(session.ErrInvalidPath, err)
+		return fmt.Errorf("%w: %w", session.ErrInvalidPath, err)
 	}
 	parent, name := znode.Split(path)
 	_, ok := znode.ParseContender(name)
 	switch {
 	case parent != t.election.path || !ok:
-		return errors.Join(session.ErrInvalidPath, errors.New("candidatePath: not the path of a candidate in this election"))
+		return fmt.Errorf("%w: candidatePath: not the path of a candidate in this election", session.ErrInvalidPath)
 	case path == t.Path():
-		return errors.Join(session.ErrInvalidPath, errors.New("candidatePath: the path of this term's own candidate"))
+		return fmt.Errorf("%w: candidatePath: the path of this term's own candidate", session.ErrInvalidPath)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -245,10 +246,18 @@ func TestCheckWhatMayNotBeRead(t *testing.T) {
 				require.ErrorIs(t, fence.Check(bubble.Minute(t), reader, q), fence.ErrFenced)
 
 				q = at(t, holder, "/locks/simple", fence.Exclusive, "")
+				id := reader.Status().SessionID
+				heal := t.Server.Intercept(func(r *zktest.Request) zktest.Verdict { // it is hidden before it is read
+					if r.SessionID == id && r.Op != zktest.OpPing {
+						return zktest.Delay(time.Second)
+					}
+					return zktest.Pass
+				})
 				followed, err := fence.Follow(bubble.Minute(t), reader, q)
 				require.NoError(t, err)
 				hide(q.Path)
 				<-followed.Done()
+				heal()
 				require.ErrorIs(t, context.Cause(followed), session.ErrNoAuth, "it could not tell when it is gone")
 				if err := fence.Check(bubble.Minute(t), reader, q); version == "3.8.0" {
 					require.NoError(t, err)

@@ -1,5 +1,7 @@
 package fence_test
 
+// How fences are used, by a service that asks ZooKeeper and by one that cannot.
+
 import (
 	"context"
 	"errors"

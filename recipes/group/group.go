@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/group/internal/member"
 	"github.com/troupe-go/troupe/session"
 )
@@ -16,11 +19,14 @@ import (
 // ErrDuplicate ends a Membership whose id another live member has.
 var ErrDuplicate = member.ErrDuplicate
 
-// Group is a handle of the group on a path. It is safe for concurrent use, and has nothing to
-// close.
+// Group is a handle of the group on a path. It is safe for concurrent use.
 type Group struct {
 	session *session.Session
 	path    string
+	life    *recipe.Handle
+
+	mu     sync.Mutex
+	joined map[*Membership]struct{} // that were joined by this handle, and are not over
 }
 
 // Member is a member of a group, or the argument of Join.
@@ -48,20 +54,43 @@ type View struct {
 
 // New returns a handle of the group at a path. It does no I/O. Errors name the invalid argument.
 func New(s *session.Session, path string) (*Group, error) {
-	if s == nil {
-		return nil, errors.New("group.New: s: nil session")
+	if err := recipe.CheckNew("group.New", s, "path", path); err != nil {
+		return nil, err
 	}
-	if err := znode.Validate(path); err != nil {
-		return nil, failed("group.New", path, fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err))
-	}
-	return &Group{session: s, path: path}, nil
+	return &Group{session: s, path: path, life: recipe.NewHandle(s, "group", path), joined: make(map[*Membership]struct{})}, nil
 }
+
+// Close ends this handle: its calls end with session.ErrClosed, the channels of its observers
+// close, and its memberships are left. It returns when ZooKeeper has confirmed that they are
+// gone. If ctx ends first its cause is returned, and the deletions go on in the background until
+// the epoch ends. It is idempotent.
+func (g *Group) Close(ctx context.Context) error {
+	g.mu.Lock()
+	g.life.Close()
+	members := slices.Collect(maps.Keys(g.joined))
+	g.mu.Unlock()
+	errs := make([]error, len(members))
+	var leaving sync.WaitGroup
+	for n, m := range members {
+		leaving.Go(func() { errs[n] = m.Leave(ctx) }) // ends with ctx at the latest
+	}
+	leaving.Wait()
+	return failed("close", g.path, errors.Join(errs...))
+}
+
+// Done closes when the handle has ended: by Close, or with its session.
+func (g *Group) Done() <-chan struct{} { return g.life.Done() }
+
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed.
+func (g *Group) Err() error { return g.life.Err() }
 
 // Members reads the current members, after a session.Session.Sync: if the session is connected to
 // the leader, one that has joined within the last milliseconds may be missing. A group that does
 // not exist has no members. A member that leaves during the read may be missing. Errors:
 // session.ErrNoAuth if the group may not be listed, session.ErrClosed, ctx's cause.
 func (g *Group) Members(ctx context.Context) (View, error) {
+	ctx, leave := g.life.Within(ctx)
+	defer leave()
 	v, err := g.members(ctx)
 	return v, failed("members", g.path, err)
 }

@@ -80,6 +80,11 @@ func (g *Group) Join(m Member) (*Membership, error) {
 		data: append([]byte(nil), m.Data...),
 	}
 	s.seat = seat{g.session, g.path, m.ID}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.life.Err(); err != nil {
+		return nil, failed(op, g.path, session.ErrClosed)
+	}
 	if _, taken := taken.LoadOrStore(s.seat, s); taken {
 		return nil, failed(op, g.path, ErrDuplicate)
 	}
@@ -96,6 +101,7 @@ func (g *Group) Join(m Member) (*Membership, error) {
 		return nil, failed(op, g.path, err)
 	}
 	s.host = h
+	g.joined[s] = struct{}{}
 	h.Tell(member.Updated{}) // nothing but a reason to connect
 	return s, nil
 }
@@ -138,6 +144,9 @@ func (s *Membership) perform(e machine.Effect) {
 
 func (s *Membership) ended(error) {
 	taken.Delete(s.seat)
+	s.group.mu.Lock()
+	delete(s.group.joined, s)
+	s.group.mu.Unlock()
 	s.standing.Publish(Standing{Phase: Over})
 	s.standing.Close()
 	s.written.Close()

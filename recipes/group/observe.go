@@ -19,8 +19,9 @@ import (
 func (g *Group) Observe(ctx context.Context) <-chan View {
 	out := notify.NewLatest[View]()
 	o := &published{out: out}
+	ctx, leave := g.life.Within(ctx)
 	observe.Run(ctx, observe.Spec{
-		Session: g.session, Kind: "group view", Path: g.path, Ended: func(error) { out.Close() },
+		Session: g.session, Kind: "group view", Path: g.path, Ended: func(error) { leave(); out.Close() },
 		Begin: func(t *observe.Turn) {
 			v := &observer{group: g, turn: t, published: o, members: make(map[string]*watched)}
 			observe.Each(t.Context(), t, g.session.WatchChildren(t.Context(), g.path), v.onChildren)

@@ -41,6 +41,20 @@ func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 	return contendersOf(entries), nil
 }
 
+// waiting is how many contenders hold nothing.
+func (l *Lock) waiting(ctx context.Context) (n int, err error) {
+	if l.kind.of == znode.Lock {
+		return contenders.Waiting(ctx, l.session, l.path)
+	}
+	entries, err := l.line(ctx)
+	for _, c := range contendersOf(entries) {
+		if !c.Holding {
+			n++
+		}
+	}
+	return n, err
+}
+
 // Observe subscribes to the queue: the holder and the waiters, in order, the current state first. A
 // newer state replaces one that was not received. It follows contenders that join, leave or are
 // granted, not changes of data. While the connection is down the last state remains;

@@ -138,7 +138,7 @@ func TestOnlyTheHolderAndTheNextInLineAskForSignsOfLife(t *testing.T) {
 		var locks []*lock.Lock
 		for _, name := range []string{"holder", "next", "third", "fourth", "fifth"} {
 			h := w.Host(name)
-			hosts, locks = append(hosts, h), append(locks, w.queued(w.lock(h)))
+			hosts, locks = append(hosts, h), append(locks, w.queued(w.lock(h, lock.WithWarnAfter(0))))
 		}
 		grant := bubble.Within(w, time.Second, locks[0].Acquired())
 		time.Sleep(time.Minute)

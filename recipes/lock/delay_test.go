@@ -57,18 +57,12 @@ func TestDelayBesideNone(t *testing.T) {
 		without, with := w.lock(h), w.delayed(w.Host("b"))
 		g := w.held(without)
 		require.NotContains(w, w.Server.Dump(), "/held")
-		got := make(chan *lock.Grant, 1) // not a standing intent: that would stand again, and perhaps before the next one
-		go func() {
-			g, err := with.Lock(w.Context())
-			if err != nil {
-				w.Error(err)
-			}
-			got <- g
-		}()
+		var second *lock.Grant // not of a standing intent: that would stand again, and perhaps before the next one
+		got := bubble.Begin(func() (err error) { second, err = with.Lock(w.Context()); return err })
 		synctest.Wait()
 		require.NoError(w, h.Delete(w.Context(), g.Path(), -1))
 		began := time.Now()
-		second := bubble.Within(w, time.Minute, got)
+		require.NoError(w, bubble.Within(w, time.Minute, got))
 		require.Zero(w, time.Since(began), "it left no record")
 		require.NoError(w, h.Delete(w.Context(), second.Path(), -1))
 		w.held(without)
@@ -80,34 +74,23 @@ func TestDelayBesideNone(t *testing.T) {
 // If a part was released, there is none.
 func TestDelayOfTheOtherPartsOfAMulti(t *testing.T) {
 	t.Parallel()
-	deleted := func(w *world, h *bubble.Host, g *lock.MultiGrant) {
-		require.NoError(w, h.Delete(w.Context(), g.Grants()[0].Path(), -1))
-		<-g.Done()
-	}
-	for name, c := range map[string]struct {
-		end   func(w *world, h *bubble.Host, g *lock.MultiGrant)
-		delay time.Duration
-	}{
-		"lost": {deleted, lockDelay},
-		"a part released": {func(w *world, _ *bubble.Host, g *lock.MultiGrant) {
-			require.NoError(w, g.Grants()[0].Release(w.Context()))
-		}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(w *world) {
-				ha, hb := w.Host("a"), w.Host("b")
-				m, err := lock.NewMulti(w.at(hb, "/before"), w.delayed(ha), w.at(hb, "/m/behind"))
-				require.NoError(w, err)
-				g, err := m.Lock(w.Context())
-				require.NoError(w, err)
-				b := w.queued(w.delayed(hb))
-				began := time.Now()
-				c.end(w, hb, g)
-				next := bubble.Within(w, time.Minute, b.Acquired())
-				require.Equal(w, c.delay, time.Since(began))
-				require.NoError(w, next.Release(w.Context()))
-			})
+	for _, delay := range []time.Duration{lockDelay, 0} {
+		inBubble(t, func(w *world) {
+			ha, hb := w.Host("a"), w.Host("b")
+			m, err := lock.NewMulti(w.at(hb, "/before"), w.delayed(ha), w.at(hb, "/m/behind"))
+			require.NoError(w, err)
+			g, err := m.Lock(w.Context())
+			require.NoError(w, err)
+			b := w.queued(w.delayed(hb))
+			began := time.Now()
+			if delay == 0 {
+				require.NoError(w, g.Grants()[0].Release(w.Context()))
+			} else {
+				require.NoError(w, hb.Delete(w.Context(), g.Grants()[0].Path(), -1))
+			}
+			next := bubble.Within(w, time.Minute, b.Acquired())
+			require.Equal(w, delay, time.Since(began))
+			require.NoError(w, next.Release(w.Context()))
 		})
 	}
 }

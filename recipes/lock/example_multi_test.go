@@ -41,32 +41,6 @@ func ExampleMulti_Do() {
 	// Output: alice owes bob 5 <nil>
 }
 
-// An impatient administrator deletes the znode of one lock. The whole is lost, and the other lock
-// is given up by itself.
-func ExampleMultiGrant() {
-	ctx, _, s, done := open()
-	defer done()
-
-	m, err := lock.NewMulti(account(s, "alice"), account(s, "bob"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	g, err := m.Lock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := s.Delete(ctx, g.Grants()[1].Path(), -1); err != nil {
-		log.Fatal(err)
-	}
-	<-g.Done()
-	fmt.Println("lost:", errors.Is(g.Err(), session.ErrLost))
-	<-g.Grants()[0].Done()
-	fmt.Println("alice's too:", g.Grants()[0].Err())
-	// Output:
-	// lost: true
-	// alice's too: released
-}
-
 // The next holder after one that died waits, so that nothing of the dead one arrives late.
 func ExampleWithDelay() {
 	ctx, server, s, done := open()

@@ -6,7 +6,6 @@ import (
 	"context"
 	"regexp"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -15,8 +14,9 @@ import (
 	"github.com/troupe-go/troupe/recipes/lock"
 )
 
-// A grant that is held and forgotten is logged once, with the place where it was asked for; and
-// whoever waits for it in this process is told.
+// A grant that is held for long is logged if others wait for it, with their number and the place
+// where it was asked for: after ten seconds, a minute, and every ten minutes. Whoever waits for
+// it in this process is told.
 func TestAForgottenGrantIsLoggedAndNamed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -25,25 +25,27 @@ func TestAForgottenGrantIsLoggedAndNamed(t *testing.T) {
 		at := bubble.After(1)
 		_, err := l.Lock(w.Context())
 		require.NoError(w, err)
-		time.Sleep(10*time.Second - time.Millisecond)
-		synctest.Wait()
-		require.Empty(w, log.Warnings(path))
-		time.Sleep(time.Hour)
+		time.Sleep(5 * time.Minute)
+		require.Empty(w, log.Warnings(path), "nobody waits")
+		w.queued(w.lock(w.Host("b")))
+		time.Sleep(5*time.Minute - time.Second)
+		require.Empty(w, log.Warnings(path), "it is not looked at yet")
+		time.Sleep(2 * time.Second)
 		require.Len(w, log.Warnings(path), 1)
-		require.Contains(w, log.Warnings(path)[0], "forgotten")
-		require.Contains(w, log.Warnings(path)[0], at)
-
-		for name, other := range map[string]*lock.Lock{"another lock": w.lock(w.Host("b")), "the same": l} {
+		for _, part := range []string{"held for long, and others wait", "recipe=lock", "waiting=1", "for=10m0s", at} {
+			require.Contains(w, log.Warnings(path)[0], part)
+		}
+		for name, other := range map[string]*lock.Lock{"another lock": w.lock(w.Host("c")), "the same": l} {
 			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 			_, err = other.Lock(ctx)
 			cancel()
 			require.ErrorIs(w, err, context.DeadlineExceeded, name)
-			require.Regexp(w, `held in this process for 1h0m\S*, asked for at \S*`+regexp.QuoteMeta(at)+`$`, err.Error(), name)
+			require.Regexp(w, `held in this process for 10m\S*, asked for at \S*`+regexp.QuoteMeta(at)+`$`, err.Error(), name)
 		}
 	})
 }
 
-// So is one that waits to be received.
+// So is one that waits to be received. WithWarnAfter sets the first time.
 func TestAGrantThatNobodyReceivesIsLoggedAndNamed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -51,13 +53,19 @@ func TestAGrantThatNobodyReceivesIsLoggedAndNamed(t *testing.T) {
 		l := w.lock(w.Host("a", log.Option()), lock.WithWarnAfter(3*time.Second))
 		at := bubble.After(1)
 		l.Acquire()
-		time.Sleep(3100 * time.Millisecond)
-		require.Len(w, log.Warnings(path), 1)
-		require.Contains(w, log.Warnings(path)[0], "received")
+		w.queued(w.lock(w.Host("b")))
+		began := time.Now()
+		for n, next := range []time.Duration{3 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, 20 * time.Minute, 30 * time.Minute} {
+			time.Sleep(time.Until(began.Add(next - time.Second)))
+			require.Len(w, log.Warnings(path), n)
+			time.Sleep(2 * time.Second)
+			require.Len(w, log.Warnings(path), n+1)
+		}
+		require.Contains(w, log.Warnings(path)[0], "not received")
 		require.Contains(w, log.Warnings(path)[0], at)
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
-		_, err := w.lock(w.Host("b")).Lock(ctx)
+		_, err := w.lock(w.Host("c")).Lock(ctx)
 		require.ErrorContains(w, err, "not received")
 		require.ErrorContains(w, err, at)
 		<-l.Acquired()

@@ -11,6 +11,15 @@ import (
 // Calling it again has no effect.
 func (l *Lock) Acquire() { l.instance.Stand(recipe.Asked{At: recipe.Caller()}) }
 
+// Grant is the grant that is held now, by whichever call of this Lock; nil if none is, or as long
+// as the one that was won has not been received. Of several, as a
+// semaphore may have, it is the one that was asked for first. It never blocks, and is a reading
+// only: the possession stays with whoever received it.
+func (l *Lock) Grant() *Grant {
+	g, _ := l.instance.Held()
+	return g
+}
+
 // Acquired delivers one [Grant] each time the standing intent wins. The channel is the same every
 // time, unbuffered, and never closes. A grant goes to exactly one receiver, and is withdrawn if it
 // ends before it is received. Select on [Lock.Done] as well.

@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -97,4 +96,4 @@ func (k kind) in(l Layout) (kind, error) {
 
 // errNotInLine refuses a path that is not that of a contender in a queue. A lock of the layout
 // Simple has no queue.
-var errNotInLine = errors.New("contenderPath: not the path of a contender (a lock with the layout Simple has none)")
+var errNotInLine = fmt.Errorf("contenderPath: not the path of a contender (a lock with the layout Simple has none): %w", session.ErrUnsupported)

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/troupe-go/troupe/internal/notify"
@@ -31,11 +30,8 @@ func New(s *session.Session, path string, opts ...Option) (*Lock, error) {
 
 // build creates a lock of any kind.
 func build(op string, s *session.Session, path string, k kind, opts []Option) (*Lock, error) {
-	if s == nil {
-		return nil, errors.New(op + ": s: nil session")
-	}
-	if err := znode.Validate(path); err != nil {
-		return nil, &session.OpError{Op: op, Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
+	if err := recipe.CheckNew(op, s, "path", path); err != nil {
+		return nil, err
 	}
 	o, err := optionsOf(opts)
 	if err == nil {
@@ -54,6 +50,9 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	cfg.Name, cfg.Form, cfg.Parent = k.name, k.form, k.limit()
 	cfg.Machine = func() machine.Machine { return k.machine(path, cfg.Data) }
 	cfg.Wrap = l.wrap
+	if k.form != znode.Alone { // then others leave no trace
+		cfg.Waiting = l.waiting
+	}
 	cfg.Publish = func(m machine.Standing) { l.standing.Publish(standingOf(m)) }
 	cfg.Ended = func(error) { l.standing.Close() }
 	if l.instance, err = recipe.NewClaims(cfg); err != nil {

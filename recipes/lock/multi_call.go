@@ -38,11 +38,17 @@ func (m *Multi) take(ctx context.Context, next func(context.Context, *Lock) (*Gr
 	if err := m.refusal(ctx); err != nil {
 		return nil, err
 	}
+	ctx, leaving := m.life.Within(ctx)
+	defer leaving()
 	var held []*Grant
 	for {
 		held = standing(held)
 		if len(held) == len(m.locks) {
 			g := newMultiGrant(held)
+			if !m.note(g) {
+				leave(held)
+				return nil, m.life.Err()
+			}
 			if g.Err() == nil {
 				return g, nil
 			}

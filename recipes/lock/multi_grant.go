@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -20,6 +21,7 @@ type MultiGrant struct {
 	*session.Hold
 	grants []*Grant
 	end    func(cause error) bool
+	closed atomic.Bool // by Multi.Close
 }
 
 func newMultiGrant(grants []*Grant) *MultiGrant {
@@ -59,7 +61,7 @@ func (g *MultiGrant) Release(ctx context.Context) error {
 // leave ends the parts without waiting, for the reason that the whole has ended for. If that was
 // lost, the parts that were not are not given up either: their delays apply.
 func (g *MultiGrant) leave(reason error) {
-	if errors.Is(reason, session.ErrReleased) {
+	if errors.Is(reason, session.ErrReleased) || g.closed.Load() {
 		giveUp(g.grants)
 		return
 	}

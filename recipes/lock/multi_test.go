@@ -77,8 +77,7 @@ func TestMultiIsAllOrNone(t *testing.T) {
 		synctest.Wait()
 		require.Equal(w, 1, w.standing(), "nor does one that has given up")
 
-		result := make(chan error, 1)
-		go func() { _, err := m.Lock(w.Context()); result <- err }()
+		result := bubble.Begin(func() error { _, err := m.Lock(w.Context()); return err })
 		synctest.Wait()
 		require.NoError(w, locks[2].Close(w.Context()))
 		require.ErrorIs(w, bubble.Within(w, time.Second, result), session.ErrClosed)
@@ -200,14 +199,8 @@ func TestMultiTakesALostPartAgain(t *testing.T) {
 		m, err := lock.NewMulti(w.at(ha, "/m/a"), w.at(hc, "/m/b"), w.at(ha, "/m/c"))
 		require.NoError(w, err)
 		held := w.held(w.at(hb, "/m/c"))
-		got := make(chan *lock.MultiGrant, 1)
-		go func() {
-			g, err := m.Lock(w.Context())
-			if err != nil {
-				w.Error(err)
-			}
-			got <- g
-		}()
+		var g *lock.MultiGrant
+		got := bubble.Begin(func() (err error) { g, err = m.Lock(w.Context()); return err })
 		synctest.Wait()
 		require.Equal(w, 4, w.standing())
 		before := w.Server.Dump()
@@ -216,11 +209,33 @@ func TestMultiTakesALostPartAgain(t *testing.T) {
 		require.Equal(w, 4, w.standing(), "in line again")
 		require.NotEqual(w, before, w.Server.Dump())
 		require.NoError(w, held.Release(w.Context()))
-		g := bubble.Within(w, time.Minute, got)
+		require.NoError(w, bubble.Within(w, time.Minute, got))
 		require.True(w, g.Valid())
 		require.Greater(w, g.Grants()[1].Token(), held.Token(), "taken anew")
 		require.Less(w, g.Grants()[0].Token(), g.Grants()[1].Token(), "kept from before")
 		require.NoError(w, g.Release(w.Context()))
 		require.Zero(w, w.standing())
+	})
+}
+
+// Close ends the grant of a Do whose function runs: that is told so, and Do reports it.
+func TestCloseOfAMultiEndsWhatDoHolds(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		m, _ := w.multi(w.Host("a"), "/m/a", "/m/b")
+		other, _ := w.multi(w.Host("b"), "/m/a", "/m/b")
+		done := bubble.Begin(func() error {
+			return m.Do(w.Context(), func(ctx context.Context, _ *lock.MultiGrant) error {
+				<-ctx.Done()
+				return nil
+			})
+		})
+		time.Sleep(time.Second)
+		require.NoError(w, m.Close(w.Context()))
+		require.ErrorIs(w, bubble.Now(w, done), session.ErrLost)
+		_, err := other.Lock(w.Context())
+		require.NoError(w, err)
+		_, err = m.Lock(w.Context())
+		require.ErrorIs(w, err, session.ErrClosed)
 	})
 }

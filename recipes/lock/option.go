@@ -52,11 +52,11 @@ func WithData(data []byte) Option {
 	}
 }
 
-// WithWarnAfter sets the time after which a grant that blocks others is logged once, as a warning
-// in the session's log, with the call site that requested it. That is a grant that waits to be
-// received from [Lock.Acquired], or one that is held. Grants of [Lock.Do] are not logged, since
-// they end with a function. The default is 10 seconds; 0 turns it off, for a lock that is meant to
-// be held for long.
+// WithWarnAfter sets the time after which a grant is logged if others wait for it, as a warning in
+// the session's log, with their number and the call site that requested it. That is a grant that
+// waits to be received from [Lock.Acquired], or one that is held. Grants of [Lock.Do] are not
+// logged, since they end with a function. The default is 10 seconds; then it is looked at after a
+// minute and every ten minutes. 0 turns it off, for a lock that is meant to be held for long.
 func WithWarnAfter(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {

@@ -28,9 +28,11 @@ import (
 // closes before its rival is granted.
 func TestB05_B06_B44_NoOverlapOfThoseWhoAreCutOff(t *testing.T) {
 	tier.Soak(t)
+	t.Parallel()
 	timeout := session.WithTimeout(4 * time.Second) // half of it is the margin, which has to bear a machine so busy that servers pass on late what they hear
 	for _, isolated := range []bool{false, true} {
 		t.Run(fmt.Sprint("isolated server: ", isolated), func(t *testing.T) {
+			t.Parallel()
 			e := ensemble.Start(t, 3)
 			holdersOn, rivalsOn, cut := e.Proxied(), e.Servers(), func() (heal func()) {
 				for _, p := range e.Proxies() {

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -108,10 +109,10 @@ func checkContender(s *session.Session, path, op string) error {
 		return errors.New("lock: " + op + ": s: nil session")
 	}
 	if err := znode.Validate(path); err != nil {
-		return failed(op, path, errors.Join(session.ErrInvalidPath, err))
+		return failed(op, path, fmt.Errorf("%w: %w", session.ErrInvalidPath, err))
 	}
 	if _, name := znode.Split(path); !isContender(name) {
-		return failed(op, path, errors.Join(session.ErrInvalidPath, session.ErrUnsupported, errNotInLine))
+		return failed(op, path, fmt.Errorf("%w: %w", session.ErrInvalidPath, errNotInLine))
 	}
 	return nil
 }

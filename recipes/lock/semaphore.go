@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/internal/contend"
 	"github.com/troupe-go/troupe/session"
 )
@@ -52,11 +53,9 @@ func WithWeight(n int) Option {
 // path's data are not a limit.
 func SetLimit(ctx context.Context, s *session.Session, path string, n int) error {
 	const op = "set limit"
-	switch err := znode.Validate(path); {
-	case s == nil:
-		return errors.New("lock.SetLimit: s: nil session")
+	switch err := recipe.CheckNew("lock.SetLimit", s, "path", path); {
 	case err != nil:
-		return &session.OpError{Op: op, Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
+		return err
 	case n < 1:
 		return &session.OpError{Op: op, Path: path, Err: fmt.Errorf("n: %d is less than 1", n)}
 	}

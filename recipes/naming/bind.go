@@ -23,6 +23,8 @@ func IfFree() BindOption { return func(o *bindOptions) { o.ifFree = true } }
 // alone means that the reply was lost, the session has expired too, and the name has been changed
 // since, so that the outcome can't be known.
 func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...BindOption) error {
+	ctx, leave := n.life.Within(ctx)
+	defer leave()
 	const op = "bind"
 	path, err := n.path(op, "name", name)
 	if err != nil {
@@ -86,6 +88,8 @@ func (n *Names) write(ctx context.Context, seen Binding, path string, value []by
 // [ErrNotBound]; session.ErrInvalidPath; those of ZooKeeper; ctx's cause and
 // session.ErrUnknownOutcome, as with Bind.
 func (n *Names) Unbind(ctx context.Context, name string) error {
+	ctx, leave := n.life.Within(ctx)
+	defer leave()
 	const op = "unbind"
 	path, err := n.path(op, "name", name)
 	if err != nil {

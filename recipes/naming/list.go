@@ -15,6 +15,8 @@ import (
 // instant. An empty list is no error. Errors: session.ErrInvalidPath; ctx's cause;
 // session.ErrClosed.
 func (n *Names) List(ctx context.Context, prefix string) ([]Binding, error) {
+	ctx, leave := n.life.Within(ctx)
+	defer leave()
 	const op = "list"
 	path := n.root
 	if prefix != "" {

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
-// Names is a name service under a root. It is safe for concurrent use, has no state and needs no
-// closing.
+// Names is a name service under a root. It is safe for concurrent use.
 type Names struct {
 	session *session.Session
+	life    *recipe.Handle
 	root    string
 }
 
@@ -33,18 +34,24 @@ type Binding struct {
 // New returns the name service under a root, which its users share. It does no I/O. Errors name the
 // invalid argument; for a closed session the error is session.ErrClosed.
 func New(s *session.Session, root string) (*Names, error) {
-	const op = "naming.New"
-	if s == nil {
-		return nil, errors.New("naming.New: s: nil session")
+	if err := recipe.CheckNew("naming.New", s, "root", root); err != nil {
+		return nil, err
 	}
-	if err := znode.Validate(root); err != nil {
-		return nil, &session.OpError{Op: op, Path: root, Err: fmt.Errorf("%w: root: %w", session.ErrInvalidPath, err)}
-	}
-	if s.Err() != nil {
-		return nil, failed(op, root, session.ErrClosed)
-	}
-	return &Names{session: s, root: root}, nil
+	return &Names{session: s, root: root, life: recipe.NewHandle(s, "names", root)}, nil
 }
+
+// Close ends this handle: its calls end with session.ErrClosed, and the channels of its observers
+// close. What is in ZooKeeper stays. It does not wait, and is idempotent; ctx is not used.
+func (n *Names) Close(context.Context) error {
+	n.life.Close()
+	return nil
+}
+
+// Done closes when the handle has ended: by Close, or with its session.
+func (n *Names) Done() <-chan struct{} { return n.life.Done() }
+
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed.
+func (n *Names) Err() error { return n.life.Err() }
 
 // path is the path of a name's znode. The name is a path without the leading slash.
 func (n *Names) path(op, argument, name string) (string, error) {
@@ -62,6 +69,8 @@ func (n *Names) path(op, argument, name string) (string, error) {
 // any process had been told of before. Errors: [ErrNotBound]; session.ErrInvalidPath; ctx's cause;
 // session.ErrClosed.
 func (n *Names) Lookup(ctx context.Context, name string) (Binding, error) {
+	ctx, leave := n.life.Within(ctx)
+	defer leave()
 	const op = "look up"
 	path, err := n.path(op, "name", name)
 	if err != nil {

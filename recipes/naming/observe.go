@@ -18,7 +18,8 @@ func (n *Names) Observe(ctx context.Context, name string) <-chan Binding {
 		out.Close()
 		return out.C()
 	}
-	observe.Run(ctx, observe.Spec{Session: n.session, Kind: "binding", Path: path, Ended: func(error) { out.Close() }, Begin: func(t *observe.Turn) {
+	ctx, leave := n.life.Within(ctx)
+	observe.Run(ctx, observe.Spec{Session: n.session, Kind: "binding", Path: path, Ended: func(error) { leave(); out.Close() }, Begin: func(t *observe.Turn) {
 		observe.Each(t.Context(), t, n.session.WatchData(t.Context(), path), func(d session.Data, open bool) {
 			if !open {
 				t.End()

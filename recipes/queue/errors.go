@@ -10,17 +10,17 @@ import (
 
 var (
 	// ErrEmpty: there is no unclaimed item.
-	ErrEmpty = layout.ErrEmpty
+	ErrEmpty error = layout.ErrEmpty
 
 	// ErrFull: the queue has as many items as WithCapacity allows, including those that are being
 	// processed. ZooKeeper has confirmed that for one instant.
-	ErrFull = layout.ErrFull
+	ErrFull error = layout.ErrFull
 
 	// ErrDuplicate: an item with this id waits, is delayed or being processed. Nothing was put.
-	ErrDuplicate = layout.ErrDuplicate
+	ErrDuplicate error = layout.ErrDuplicate
 
 	// ErrCapacity: the queue has another capacity, or it had items before a capacity was set.
-	ErrCapacity = layout.ErrCapacity
+	ErrCapacity error = layout.ErrCapacity
 
 	// ErrOverdue is the cause of a loss: the item was not acknowledged or returned within its
 	// visibility timeout.

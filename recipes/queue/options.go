@@ -28,7 +28,7 @@ type options struct {
 
 func optionsOf(path string, opts []Option) (options, error) {
 	o := options{
-		dead: layout.Root(path).Dead(), maxAttempts: 25, backoff: Exponential(time.Second, time.Hour), warnAfter: 10 * time.Minute,
+		dead: layout.Root(path).Dead(), maxAttempts: 25, backoff: Exponential(time.Second, time.Hour), warnAfter: 10 * time.Second,
 	}
 	err := apply(&o, opts)
 	if err == nil && o.dead == path {
@@ -93,7 +93,8 @@ func WithDeadLetters(path string) Option {
 }
 
 // WithWarnAfter sets the time after which an item that was received and is not settled is logged,
-// once, as a warning with the place of its Take or Consume. The default is ten minutes; 0: never.
+// as a warning with the place of its Take or Consume. The default is ten seconds; then it is
+// logged after a minute and every ten minutes. 0: never.
 func WithWarnAfter(d time.Duration) Option {
 	return when(d >= 0, func(o *options) { o.warnAfter = d }, "WithWarnAfter: d: negative: %v", d)
 }
@@ -201,11 +202,12 @@ func WithHeader(key, value string) PutOption {
 	}
 }
 
-// Under puts the items only if the hold stands, in one transaction with the checks that guard it:
-// otherwise the error is session.ErrLost, and nothing is put. The hold must be of the queue's
-// session.
-func Under(hold *session.Hold) PutOption {
-	return when(hold != nil, func(o *putOptions) { o.under = hold }, "Under: hold: nil")
+// Under puts the items only if the possession stands, in one transaction with the checks that guard
+// it: otherwise the error is session.ErrLost, and nothing is put. So it is for none, as Term of a
+// candidate that does not lead; one of another session is session.ErrUnsupported.
+func Under(p session.Possession) PutOption {
+	hold := session.HoldOf(p)
+	return when(hold != nil, func(o *putOptions) { o.under = hold }, "Under: p: %w: no possession", session.ErrLost)
 }
 
 func putOptionsOf(q *Queue, n int, opts []PutOption) (o putOptions, err error) {

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/recipes/queue/internal/look"
 	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
@@ -26,8 +26,7 @@ type Queue struct {
 	back    *produce.Producer // moves what pauses, and what is due: what holds up callers' puts does not hold up these
 	dead    *produce.Producer // moves dead letters
 	takes   *intake
-	end     *notify.End
-	follows sync.Once // the session's end, once somebody wants to know of it
+	life    *recipe.Handle
 
 	mu        sync.Mutex
 	closing   bool
@@ -37,21 +36,17 @@ type Queue struct {
 // New returns a handle of the queue at a path. It does no I/O: the path is created when the first
 // item is put or taken. Errors name the invalid argument.
 func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
-	if s == nil {
-		return nil, errors.New("queue.New: s: nil session")
+	if err := recipe.CheckNew("queue.New", s, "path", path); err != nil {
+		return nil, err
 	}
-	err := znode.Validate(path)
 	if path == "/" {
-		err = errors.New("the root cannot be a queue")
-	}
-	if err != nil {
-		return nil, failed("queue.New", path, fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err))
+		return nil, failed("queue.New", path, fmt.Errorf("%w: path: the root cannot be a queue", session.ErrInvalidPath))
 	}
 	o, err := optionsOf(path, opts)
 	if err != nil {
 		return nil, failed("queue.New", path, err)
 	}
-	q := &Queue{session: s, path: path, cfg: o, end: notify.NewEnd(), consumers: make(map[*Consumer]struct{})}
+	q := &Queue{session: s, path: path, cfg: o, life: recipe.NewHandle(s, "queue", path), consumers: make(map[*Consumer]struct{})}
 	q.puts = produce.New(s, q.root(), o.capacity)
 	q.back, q.dead = produce.NewMover(s, q.root()), produce.NewMover(s, layout.Root(o.dead))
 	q.takes = newIntake(q, "take")
@@ -60,33 +55,13 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 
 // Done closes when the handle has ended: by Close, or with its session. Err then says why.
 func (q *Queue) Done() <-chan struct{} {
-	q.follow()
-	return q.end.Done()
+	return q.life.Done()
 }
 
 // Err is nil exactly while Done is open. Afterwards it is session.ErrClosed.
 func (q *Queue) Err() error {
-	q.follow()
-	return q.end.Err()
+	return q.life.Err()
 }
-
-func (q *Queue) follow() {
-	if q.session.Err() != nil {
-		q.ended()
-		return
-	}
-	q.follows.Do(func() {
-		go func() { // ends with the handle, or with its session
-			select {
-			case <-q.session.Done():
-				q.ended()
-			case <-q.end.Done():
-			}
-		}()
-	})
-}
-
-func (q *Queue) ended() { q.end.Set(failed("queue", q.path, session.ErrClosed)) }
 
 // Close ends the handle. What waits to be put is put first; waiting calls of Take return
 // session.ErrClosed; its consumers end; items that they or Take have handed out and that are not
@@ -113,7 +88,7 @@ func (q *Queue) Close(ctx context.Context) error {
 	}
 	group.Wait()
 	errs[len(closes)] = q.puts.Close(ctx) // it puts what they give back
-	q.ended()
+	q.life.Close()
 	return failed("close", q.path, errors.Join(errs...))
 }
 

@@ -161,7 +161,7 @@ func faulty(w *world, rng *rand.Rand, peers bool) {
 	require.Greater(w, aborts, 10)
 }
 
-// The checker finds what it is there to find.
+// The checker finds what it is there to find, and nothing else.
 func TestTheModelComplains(t *testing.T) {
 	t.Parallel()
 	for name, history := range map[string][]fact{
@@ -169,16 +169,12 @@ func TestTheModelComplains(t *testing.T) {
 		"a commit without all":       {{agreeing, "t", "a"}, {committed, "t", "c"}},
 		"a promise that was broken":  {{agreeing, "t", "a"}, {agreed, "t", "a"}, {refused, "t", "a"}},
 		"a commit against a refusal": {{agreeing, "t", "a"}, {agreeing, "t", "b"}, {refused, "t", "b"}, {committed, "t", "a"}},
+		"nothing":                    {{agreeing, "t", "a"}, {agreeing, "t", "b"}, {agreed, "t", "b"}, {committed, "t", "c"}, {committed, "t", "a"}},
 	} {
 		l := newLedger()
 		for _, f := range history {
 			l.note(f.what, f.id, f.who, both...)
 		}
-		require.NotEmpty(t, l.complaints(), name)
+		require.Equal(t, name == "nothing", len(l.complaints()) == 0, name)
 	}
-	l := newLedger()
-	for _, f := range []fact{{agreeing, "t", "a"}, {agreeing, "t", "b"}, {agreed, "t", "b"}, {committed, "t", "c"}, {committed, "t", "a"}} {
-		l.note(f.what, f.id, f.who, both...)
-	}
-	require.Empty(t, l.complaints())
 }

@@ -176,8 +176,7 @@ func TestCloseWhileItBegins(t *testing.T) {
 		heal := h.Machine.Partition()
 		time.Sleep(time.Minute) // the session has expired, and nobody knows
 		c := w.coordinator(h)
-		failed := make(chan error)
-		go func() { _, err := c.Begin(w.Context(), "t", nil, "a"); failed <- err }()
+		failed := bubble.Begin(func() error { _, err := c.Begin(w.Context(), "t", nil, "a"); return err })
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -59,11 +60,8 @@ func WithPeerDecision() Option {
 // configure checks the arguments of all constructors.
 func configure(op string, s *session.Session, path string, site bool, opts []Option) (options, error) {
 	o := options{site: site, timeout: defaultVoteTimeout}
-	if s == nil {
-		return o, fmt.Errorf("%s: s: nil session", op)
-	}
-	if err := znode.Validate(path); err != nil {
-		return o, failed(op, path, fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err))
+	if err := recipe.CheckNew(op, s, "path", path); err != nil {
+		return o, err
 	}
 	for i, opt := range opts {
 		if opt == nil {

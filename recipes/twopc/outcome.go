@@ -93,35 +93,35 @@ func (r *call) wait(ctx context.Context) error {
 var (
 	// ErrDecided: the transaction is decided. It refuses a vote after the decision, and an abort of
 	// a committed transaction. It is also the Err of a [Tx] that has been decided.
-	ErrDecided = protocol.ErrDecided
+	ErrDecided error = protocol.ErrDecided
 
 	// ErrUndecided refuses an acknowledgement before the decision.
-	ErrUndecided = protocol.ErrUndecided
+	ErrUndecided error = protocol.ErrUndecided
 
 	// ErrVoted refuses a vote that differs from the one that this site has cast, perhaps before a
 	// restart.
-	ErrVoted = protocol.ErrVoted
+	ErrVoted error = protocol.ErrVoted
 
 	// ErrInUse refuses to begin a transaction with the id of one that some site has not
 	// acknowledged.
-	ErrInUse = protocol.ErrInUse
+	ErrInUse error = protocol.ErrInUse
 
 	// ErrBusy refuses to begin a transaction with a site that has 8,192 transactions that it has
 	// not acknowledged. Nothing was done; try again later.
-	ErrBusy = protocol.ErrBusy
+	ErrBusy error = protocol.ErrBusy
 
 	// ErrFinished refuses to begin a transaction with the id of one that all sites have
 	// acknowledged and whose coordinator's application has not: see [Tx.Ack]. Waiting does not
 	// help. If the process that had it has died, [Coordinator.Recover] returns it.
-	ErrFinished = protocol.ErrFinished
+	ErrFinished error = protocol.ErrFinished
 
 	// ErrGone: the transaction's znodes were gone before this side learned its outcome, which can't
 	// be known here. They were deleted by hand; or another coordinator has recovered the
 	// transaction, because this one was taken for dead, and has acknowledged the outcome.
-	ErrGone = protocol.ErrGone
+	ErrGone error = protocol.ErrGone
 
 	// ErrTaken ends a [Site]: another site with its name is alive.
-	ErrTaken = protocol.ErrTaken
+	ErrTaken error = protocol.ErrTaken
 )
 
 // failed wraps an error with the operation and the path, once.

@@ -6,7 +6,6 @@ package twopc_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,10 +36,10 @@ func TestAllVoteToCommit(t *testing.T) {
 		require.ErrorIs(w, pa.Ack(w.Context()), twopc.ErrUndecided)
 		require.NoError(w, pb.Commit(w.Context()))
 		bubble.Within(w, time.Second, tx.Decided())
-		votes := slices.Collect(received(tx.Votes()))
-		require.Equal(w, []twopc.Vote{{Site: "a", Commit: true}, {Site: "b", Commit: true}}[:len(votes)], votes)
+		told := votes(tx)
+		require.Equal(w, []twopc.Vote{{Site: "a", Commit: true}, {Site: "b", Commit: true}}[:len(told)], told)
 		if form == nil { // a decision of the peers may come before the last vote is seen
-			require.Len(w, votes, 2)
+			require.Len(w, told, 2)
 		}
 		bubble.Within(w, time.Second, pa.Decided())
 		bubble.Within(w, time.Second, pb.Decided())
@@ -77,7 +76,7 @@ func TestOneVoteToAbortDecides(t *testing.T) {
 		require.Equal(w, `site "a": no money`, tx.Reason())
 		require.Equal(w, "no money", pb.Reason())
 		require.ErrorIs(w, tx.Err(), twopc.ErrDecided)
-		require.Equal(w, []twopc.Vote{{Site: "a", Reason: "no money"}}, slices.Collect(received(tx.Votes())))
+		require.Equal(w, []twopc.Vote{{Site: "a", Reason: "no money"}}, votes(tx))
 		require.NoError(w, tx.Abort(w.Context(), "too"), "it is aborted")
 		require.ErrorIs(w, pb.Commit(w.Context()), twopc.ErrDecided, "a vote after the decision")
 		require.NoError(w, pa.Abort(w.Context(), "again"), "the same vote again")
@@ -236,7 +235,7 @@ func TestRecoverUndecided(t *testing.T) {
 		require.NoError(w, p.Commit(w.Context()))
 		bubble.Within(w, time.Minute, taken[0].Decided())
 		require.Equal(w, twopc.Committed, taken[0].Outcome())
-		require.Equal(w, []twopc.Vote{{Site: "a", Commit: true}}, slices.Collect(received(taken[0].Votes())))
+		require.Equal(w, []twopc.Vote{{Site: "a", Commit: true}}, votes(taken[0]))
 		require.NoError(w, other.Abort(w.Context(), "enough"))
 		none, err := w.coordinator(w.Host("third")).Recover(w.Context())
 		require.NoError(w, err)

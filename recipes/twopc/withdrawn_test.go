@@ -122,11 +122,7 @@ func TestABeginWhoseCoordinatorEnds(t *testing.T) {
 		c, a := w.coordinator(hc, twopc.WithPeerDecision()), w.site(w.Host("a"), "a")
 		w.warm(c, a)
 		w.loseTheNext(hc)
-		answer := make(chan error, 1)
-		go func() {
-			_, err := c.Begin(w.Context(), "t", nil, "a")
-			answer <- err
-		}()
+		answer := bubble.Begin(func() error { _, err := c.Begin(w.Context(), "t", nil, "a"); return err })
 		p := bubble.Within(w, time.Second, a.Proposals())
 		hc.Die()
 		err := bubble.Within(w, time.Minute, answer)

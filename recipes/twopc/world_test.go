@@ -153,15 +153,12 @@ func (w *world) warm(c *twopc.Coordinator, s *twopc.Site) {
 	synctest.Wait()
 }
 
-// received yields what a channel gives until it closes.
-func received[T any](c <-chan T) func(yield func(T) bool) {
-	return func(yield func(T) bool) {
-		for v := range c {
-			if !yield(v) {
-				return
-			}
-		}
+// votes are those that a Tx tells, once it is over.
+func votes(tx *twopc.Tx) (all []twopc.Vote) {
+	for v := range tx.Votes() {
+		all = append(all, v)
 	}
+	return all
 }
 
 // node is the znode of the transaction whose name ends so.

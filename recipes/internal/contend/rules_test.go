@@ -1,7 +1,7 @@
 package contend_test
 
-// What instances stand in line for in a schedule, whose turn it is, and what must hold: who
-// holds, who is told, who is first.
+// What instances stand in line for in a schedule, whose turn it is, and what must hold: who holds,
+// who is told, who is first.
 
 import (
 	"fmt"

@@ -1,7 +1,7 @@
 package contend_test
 
-// Schedules: everything that may happen to a few contenders, in an order that is drawn; then a
-// calm end in which everybody has their turn, at little cost, and nothing is left.
+// Schedules: everything that may happen to a few contenders, in an order that is drawn; then a calm
+// end in which everybody has their turn, at little cost, and nothing is left.
 
 import (
 	"fmt"

@@ -135,7 +135,11 @@ func (f *follower) onNotice(n session.Event) {
 		f.publish(f.last)
 	case session.Reconnected:
 		f.up = true
-		f.read() // stale until this read confirms it
+		if f.known && !f.busy && f.tries == 0 {
+			f.publish(f.last) // it is watched: the server tells what has changed meanwhile
+		} else {
+			f.read()
+		}
 	case session.EpochEnded:
 		f.epoch, f.up = 0, false
 		f.publish(f.last)

@@ -82,3 +82,24 @@ func TestObserveTellsStaleness(t *testing.T) {
 		}
 	})
 }
+
+// A reading that fails is done again, with pauses, and the line is seen in the end.
+func TestObserveTriesAgain(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		a := stand(t, s, "a")
+		tries := 0
+		defer t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
+			if q.Op == zktest.OpGetData && q.Path == a {
+				if tries++; tries < 8 {
+					return zktest.Fail(zktest.ErrBadArguments)
+				}
+			}
+			return zktest.Pass
+		})()
+		views := contenders.Observe(bubble.Minute(t), s, parent)
+		require.Equal(t, []string{a}, paths(bubble.Get(t, views).Entries))
+		require.Equal(t, 8, tries)
+	})
+}

@@ -28,6 +28,13 @@ func Read(ctx context.Context, s *session.Session, path string) ([]Entry, error)
 	return entries, arrange(entries)
 }
 
+// Waiting is how many contenders wait under a path where one at a time holds: all but the first. It
+// reads none of them.
+func Waiting(ctx context.Context, s *session.Session, path string) (int, error) {
+	all, err := list(ctx, s, path)
+	return max(len(all)-1, 0), err
+}
+
 // Head returns the path of the first contender, or "" if there is none. It reads more than the
 // listing only if the sequence numbers do not tell the order.
 func Head(ctx context.Context, s *session.Session, path string) (string, error) {

@@ -18,5 +18,8 @@ func (i Instant) Reached(o Instant) bool { return i.Mono >= o.Mono || !i.Wall.Be
 // Left is how long it takes until either clock reaches the other moment.
 func (i Instant) Left(o Instant) time.Duration { return min(o.Mono-i.Mono, o.Wall.Sub(i.Wall)) }
 
+// Since is how long ago the other moment was, by the clock that has gone further.
+func (i Instant) Since(o Instant) time.Duration { return max(i.Mono-o.Mono, i.Wall.Sub(o.Wall)) }
+
 // skew is what the clocks differ by. It changes when one of them jumps.
 func (i Instant) skew() time.Duration { return time.Duration(i.Wall.UnixNano()) - i.Mono }

@@ -259,10 +259,10 @@ func TestWhatWasHeardBeforeASleepIsOld(t *testing.T) {
 	for sent := time.Duration(0); sent <= 10*time.Second; sent += T / 6 {
 		tr.written(at(sent))
 	}
-	awake := jumped(10*time.Second+100*time.Millisecond, slept)
-	tr.Check(awake)
+	woken := jumped(10*time.Second+100*time.Millisecond, slept)
+	tr.Check(woken)
 	require.False(t, tr.stands)
-	tr.written(awake)
+	tr.written(woken)
 	// The latest that the leader may know of is what was sent half a tick before the last answer
 	// that came before the sleep: at 8 s.
 	require.False(t, tr.stands && tr.until.Wall.After(at(8*time.Second+T).Wall), "trusted until %v by the wall clock", tr.until.Wall.Sub(at(0).Wall))

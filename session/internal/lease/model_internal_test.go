@@ -47,8 +47,8 @@ func (m *model) at(moment time.Duration, do func()) {
 	m.agenda = slices.Insert(m.agenda, i, o)
 }
 
-// awake is the first moment from then on at which somebody does not stand still.
-func awake(still []pause, moment time.Duration) time.Duration {
+// active is the first moment from then on at which somebody does not stand still.
+func active(still []pause, moment time.Duration) time.Duration {
 	for _, p := range still {
 		if moment >= p.from && moment < p.to {
 			return p.to
@@ -60,7 +60,7 @@ func awake(still []pause, moment time.Duration) time.Duration {
 // arrive is when a message that is sent now is dealt with by somebody. Messages on one way do not
 // overtake each other; those of different ways may, when somebody goes on.
 func (m *model) arrive(way *time.Duration, trip time.Duration, still []pause) time.Duration {
-	*way = awake(still, max(*way+1, m.now+trip))
+	*way = active(still, max(*way+1, m.now+trip))
 	return *way
 }
 
@@ -89,7 +89,7 @@ func (m *model) ping() {
 		heard := m.heard
 		m.at(m.arrive(&m.toLeader, time.Millisecond, m.leaderStill), func() { m.known = max(m.known, heard) })
 	})
-	m.at(awake(m.leaderStill, m.now+m.half), m.ping)
+	m.at(active(m.leaderStill, m.now+m.half), m.ping)
 }
 
 // request is one of the client's: answered by the server, or a proof.

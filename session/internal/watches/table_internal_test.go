@@ -29,7 +29,7 @@ type stage struct {
 	left        []*client // and the table does not know yet
 	clients     []*client
 	asking      map[*read]bool // that have no answer yet
-	wire        []string       // events in the server's order
+	sent        []string       // events in the server's order
 }
 
 // answer is what came of a read.
@@ -232,7 +232,7 @@ func (g *stage) change() {
 	}
 	if fired {
 		g.events = append(g.events, ev)
-		g.wire = append(g.wire, fmt.Sprint(ev))
+		g.sent = append(g.sent, fmt.Sprint(ev))
 	}
 }
 
@@ -321,8 +321,8 @@ func (g *stage) check() {
 		}
 		at := 0
 		for _, told := range a.told { // in the server's order
-			j := slices.Index(g.wire[at:], told)
-			require.GreaterOrEqual(g, j, 0, "seed %d: client %d was told %v of %v", g.seed, i, a.told, g.wire)
+			j := slices.Index(g.sent[at:], told)
+			require.GreaterOrEqual(g, j, 0, "seed %d: client %d was told %v of %v", g.seed, i, a.told, g.sent)
 			at += j + 1
 		}
 	}

@@ -48,8 +48,21 @@ type Config struct {
 	Stake func() (left time.Duration, some bool)
 
 	Auth   []Credential // presented on every connection, before anything else
+	Resume Identity     // a session that exists, and is to be closed; zero: a new one
 	Logger *slog.Logger // nil: no log. Never told a credential
 }
+
+// Identity is what a server asks for to let a client have a session.
+type Identity struct {
+	ID       int64
+	Password []byte
+}
+
+// String hides the password.
+func (i Identity) String() string { return fmt.Sprintf("0x%x", uint64(i.ID)) }
+
+// GoString hides the password.
+func (i Identity) GoString() string { return i.String() }
 
 // Credential identifies the application to ZooKeeper.
 type Credential struct {

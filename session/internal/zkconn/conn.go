@@ -74,7 +74,8 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 		cfg: cfg, log: cfg.Logger, sink: sink, library: library{stub: newStub(), ended: notify.NewLatch()},
 		life: life, stop: stop, taking: taking, refuse: refuse, asked: notify.NewLatch(), watches: watchTable{}, operations: newOperations(),
 	}
-	c.session.timeout = cfg.Timeout
+	c.session.timeout, c.since = cfg.Timeout, time.Now()
+	c.session.id, c.session.password = cfg.Resume.ID, cfg.Resume.Password
 	for _, addr := range cfg.Servers {
 		c.servers = append(c.servers, &server{name: addr})
 	}
@@ -102,13 +103,6 @@ func (c *Conn) LastZxid() int64 {
 // one round trip.
 func (c *Conn) Alone() *Conn { return &Conn{core: c.core, alone: true} }
 
-// Trouble is why the last attempt to connect failed; nil if there was a connection since.
-func (c *Conn) Trouble() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.trouble
-}
-
 // Slow tells whether servers were slow to answer the last connect request: for the Config.Slow of
 // the next session.
 func (c *Conn) Slow() bool {
@@ -129,6 +123,13 @@ func (c *Conn) Blamed() error {
 	return c.large.refuses(known[len(known)-1].size, time.Now())
 }
 
+// Identity is the session's.
+func (c *Conn) Identity() Identity {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Identity{c.session.id, c.session.password}
+}
+
 // SessionID is the id of the session; 0 before the first Up.
 func (c *core) SessionID() int64 {
 	c.mu.Lock()
@@ -140,19 +141,6 @@ func (c *core) timeout() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session.timeout
-}
-
-// warnDown logs why there is no connection. It logs the first reason only, until there is a
-// connection again.
-func (c *core) warnDown(at *target, cause error) {
-	c.mu.Lock()
-	again := c.warned || c.over()
-	c.warned = true
-	c.trouble = fmt.Errorf("%s: %w", at, cause)
-	c.mu.Unlock()
-	if !again {
-		c.log.Warn("no connection to ZooKeeper", "server", at.server, "address", at.address, "cause", cause)
-	}
 }
 
 // dial is called by the library's loop whenever it has no connection. It returns one that is up, or

@@ -148,24 +148,25 @@ func TestAServerThatAcceptsAndDropsLeavesTheOthersTheirTurn(t *testing.T) {
 	})
 }
 
-func TestReasonOfAMissingConnectionIsLoggedOnceEachTime(t *testing.T) {
+// Why there is no connection is logged at once, and then every thirty seconds.
+func TestReasonOfAMissingConnectionIsLoggedEachTime(t *testing.T) {
 	var log bytes.Buffer
 	var mu sync.Mutex
-	warnings := func() int {
+	warnings := func() [2]int {
 		mu.Lock()
 		defer mu.Unlock()
-		return strings.Count(log.String(), "refused")
+		return [2]int{strings.Count(log.String(), "msg=\"no connection to ZooKeeper\""), strings.Count(log.String(), "msg=\"still no connection to ZooKeeper\"")}
 	}
 	inBubble(t, func(b *bench) {
 		time.Sleep(time.Minute)
-		require.Equal(b, 1, warnings())
+		require.Equal(b, [2]int{1, 1}, warnings())
 		b.script(func() { b.refuse = nil })
 		time.Sleep(time.Minute)
 		v := b.connected()
 		b.script(func() { b.refuse = func(string) error { return errRefused } })
 		v.hangUp()
 		time.Sleep(time.Minute)
-		require.Equal(b, 2, warnings())
+		require.Equal(b, [2]int{2, 2}, warnings())
 	}, func(f *fake, cfg *zkconn.Config) {
 		cfg.Logger = slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil))
 		f.refuse = func(string) error { return errRefused }

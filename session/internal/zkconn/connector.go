@@ -30,8 +30,7 @@ type search struct {
 	tries   int           // servers tried since a connection was last good
 	slow    bool          // see Slow
 	took    time.Duration // by the last server, to answer the connect request
-	warned  bool          // about the present lack of a connection
-	trouble error         // why there is no connection
+	outage
 }
 
 var (
@@ -117,7 +116,9 @@ func (k *connector) reach(t *target, dial, reply time.Duration) (h *handshake, e
 	defer cancel()
 	raw, err := k.cfg.Dial(ctx, "tcp", t.address)
 	if err == nil && k.cfg.Secure != nil {
-		raw, err = k.cfg.Secure(ctx, raw, t.server)
+		if raw, err = k.cfg.Secure(ctx, raw, t.server); err != nil {
+			err = fmt.Errorf("%w: %w", errSecure, err)
+		}
 	}
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {

@@ -27,6 +27,8 @@ var (
 )
 
 var (
+	errUnimplemented = fmt.Errorf("%w by the server", ErrUnsupported)
+
 	errCutOff      = fmt.Errorf("%w: %w", ErrNoReply, ErrCutOff)
 	errCutOffLarge = fmt.Errorf("%w: %w", errCutOff, ErrCutOffLarge)
 	errCutOffUsual = fmt.Errorf("%w: %w", errCutOff, ErrCutOffUsual)
@@ -57,7 +59,7 @@ var (
 	ErrInvalidACL              = errors.New("the ACL is not valid")
 	ErrInvalidPath             = errors.New("the path is not valid")
 	ErrBadArguments            = errors.New("the server does not accept the arguments")
-	ErrUnsupported             = errors.New("the server does not support the operation")
+	ErrUnsupported             = errors.New("not supported")
 	ErrQuotaExceeded           = errors.New("a quota of ZooKeeper is exceeded")
 	ErrThrottled               = errors.New("the server is overloaded and has not carried out the request")
 	ErrRolledBack              = errors.New("not done, since another operation of the transaction failed")
@@ -118,7 +120,7 @@ var verdicts = map[jute.Code]error{
 	jute.EphemeralOnLocalSession: ErrLocalSession,
 	jute.SessionClosedNoAuth:     ErrAuthRequired,
 	jute.BadArguments:            ErrBadArguments,
-	jute.Unimplemented:           ErrUnsupported,
+	jute.Unimplemented:           errUnimplemented,
 	jute.QuotaExceeded:           ErrQuotaExceeded,
 	jute.ThrottledOp:             ErrThrottled,
 	jute.RuntimeInconsistency:    ErrRolledBack,

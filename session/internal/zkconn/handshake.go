@@ -89,14 +89,14 @@ func (h *handshake) run() (err error) {
 	if err := h.raw.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
-	slow, err := h.goUp()
+	slow, after, err := h.goUp()
 	switch {
 	case err == errClosed:
 		return h.closeSession()
 	case err != nil:
 		return err
 	}
-	h.log.Debug("connected to ZooKeeper", "timeout", h.response.Timeout)
+	h.logUp(after)
 	if slow {
 		return h.ping() // the library's first one, after a third of the timeout, may be answered too late
 	}
@@ -158,8 +158,9 @@ func (h *handshake) rearm() error {
 }
 
 // goUp begins to take requests. The error is errClosed if the session is to be closed instead. The
-// connection is slow if it would be left unless it is pinged soon.
-func (h *handshake) goUp() (slow bool, err error) {
+// connection is slow if it would be left unless it is pinged soon. after is how long there was
+// none, if that was logged.
+func (h *handshake) goUp() (slow bool, after time.Duration, err error) {
 	c := h.conn
 	c.update(func() {
 		switch {
@@ -174,7 +175,10 @@ func (h *handshake) goUp() (slow bool, err error) {
 			return
 		}
 		if !errors.Is(c.trouble, ErrAuthRequired) { // only the reply to a request shows that this is over
-			c.warned, c.trouble = false, nil
+			after = c.ended()
+			for _, s := range c.servers {
+				s.trouble = ""
+			}
 		}
 		h.taking, h.refuse = context.WithCancel(c.taking)
 		h.since, h.patience = time.Now(), c.session.timeout*2/3
@@ -187,7 +191,7 @@ func (h *handshake) goUp() (slow bool, err error) {
 			h.fire(ev)
 		}
 	})
-	return slow, err
+	return slow, after, err
 }
 
 // closeSession closes the session, on a connection that was made for that.

@@ -147,11 +147,12 @@ func (w *socket) decode(r *request, length int) error {
 // settle notes what a reply says about the server and the session, and adds the event for that.
 func (w *socket) settle(r *request) (err error) {
 	c := w.conn
+	var after time.Duration
 	c.update(func() {
 		if err = w.dead; err != nil {
 			return
 		}
-		w.replied, c.warned, c.trouble = true, false, nil
+		w.replied, after = true, c.ended()
 		c.large.took(r.size)
 		c.operations.took(r)
 		c.session.zxid = max(c.session.zxid, r.reply.Zxid)
@@ -164,6 +165,9 @@ func (w *socket) settle(r *request) (err error) {
 			c.events = append(c.events, Heard{Sent: r.sentAt})
 		}
 	})
+	if after > 0 { // it is known only now that the server takes requests
+		w.logUp(after)
+	}
 	return err
 }
 

@@ -78,6 +78,9 @@ func (w *socket) lose(cause error) {
 		if w.up() {
 			w.refuse()
 			c.tries = w.triesAfter(c.tries)
+			if c.since.IsZero() {
+				c.since = time.Now()
+			}
 			down = c.life.Err() == nil
 			c.events = append(c.events, Down{Cause: cause})
 		}

@@ -15,6 +15,7 @@ type server struct {
 	targets []*target
 	tried   time.Time
 	unknown time.Time // until then its name counts as one that can't be resolved
+	trouble string    // what was wrong with it when it was tried last
 }
 
 // servers are those of the configuration. Under the Conn's mu.

@@ -181,9 +181,9 @@ func TestEveryErrorCodeHasAName(t *testing.T) {
 		}
 		err := verdict(code)
 		require.Error(t, err, code)
-		if unnamed, ok := errors.AsType[*CodeError](err); ok {
+		if coded, ok := errors.AsType[*CodeError](err); ok {
 			require.Contains(t, meanings, code)
-			require.Contains(t, unnamed.Error(), meanings[code])
+			require.Contains(t, coded.Error(), meanings[code])
 		}
 	}
 }

@@ -1,16 +1,17 @@
 package double
 
 import (
-	"errors"
 	"fmt"
+
+	"github.com/troupe-go/troupe/internal/sentinel"
 )
 
 // The errors of claims.
-var (
-	ErrBroken    = errors.New("barrier: the round was broken")
-	ErrDiffering = errors.New("barrier: the parties disagree about their number")
-	ErrCrowd     = errors.New("barrier: too many parties")
-	ErrReplaced  = errors.New("barrier: replaced by a later party with the same id")
+const (
+	ErrBroken    = sentinel.ConstError("barrier: the round was broken")
+	ErrDiffering = sentinel.ConstError("barrier: the parties disagree about their number")
+	ErrCrowd     = sentinel.ConstError("barrier: too many parties")
+	ErrReplaced  = sentinel.ConstError("barrier: replaced by a later party with the same id")
 )
 
 // broken returns the error for a round that was broken.

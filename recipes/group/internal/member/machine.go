@@ -270,9 +270,14 @@ func (m *Machine) onLooked(ev machine.Seen) {
 	}
 }
 
-// inquire finds out whether somebody else's znode is that of a member that lives.
+// inquire finds out whether somebody else's znode is that of a member that lives. One that no
+// session owns is no member's, and is waited for.
 func (m *Machine) inquire(ev machine.Seen) {
-	switch m.inquiry.Saw(ev) {
+	found := owner.Wait
+	if ev.Stat.Owner != 0 {
+		found = m.inquiry.Saw(ev)
+	}
+	switch found {
 	case owner.Alive:
 		m.stop(ErrDuplicate)
 	case owner.Ask:

@@ -1,11 +1,11 @@
 package layout
 
-import "errors"
+import "github.com/troupe-go/troupe/internal/sentinel"
 
 // Errors that users see: package queue has the same ones.
-var (
-	ErrEmpty     = errors.New("queue: empty")
-	ErrFull      = errors.New("queue: full")
-	ErrDuplicate = errors.New("queue: an item with this id is in the queue")
-	ErrCapacity  = errors.New("queue: the queue has another capacity")
+const (
+	ErrEmpty     = sentinel.ConstError("queue: empty")
+	ErrFull      = sentinel.ConstError("queue: full")
+	ErrDuplicate = sentinel.ConstError("queue: an item with this id is in the queue")
+	ErrCapacity  = sentinel.ConstError("queue: the queue has another capacity")
 )

@@ -1,6 +1,6 @@
 package protocol
 
-import "errors"
+import "github.com/troupe-go/troupe/internal/sentinel"
 
 // What a coordinator's application asks for.
 type (
@@ -108,15 +108,15 @@ type (
 )
 
 // The errors of the requests.
-var (
-	ErrInUse          = errors.New("twopc: a transaction with this id exists")
-	ErrFinished       = errors.New("twopc: a transaction with this id has ended, and its outcome has not been acknowledged")
-	ErrBusy           = errors.New("twopc: the inbox of a site is full")
-	ErrGone           = errors.New("twopc: the transaction is gone, and its outcome is unknown")
-	ErrNotRecoverable = errors.New("twopc: there is nothing to take over")
-	ErrWithdrew       = errors.New("twopc: withdrawn before it began")
-	ErrDecided        = errors.New("twopc: the transaction is decided")
-	ErrVoted          = errors.New("twopc: this site has already voted differently")
-	ErrUndecided      = errors.New("twopc: the transaction is not decided")
-	ErrTaken          = errors.New("twopc: another site with this name is alive")
+const (
+	ErrInUse          = sentinel.ConstError("twopc: a transaction with this id exists")
+	ErrFinished       = sentinel.ConstError("twopc: a transaction with this id has ended, and its outcome has not been acknowledged")
+	ErrBusy           = sentinel.ConstError("twopc: the inbox of a site is full")
+	ErrGone           = sentinel.ConstError("twopc: the transaction is gone, and its outcome is unknown")
+	ErrNotRecoverable = sentinel.ConstError("twopc: there is nothing to take over")
+	ErrWithdrew       = sentinel.ConstError("twopc: withdrawn before it began")
+	ErrDecided        = sentinel.ConstError("twopc: the transaction is decided")
+	ErrVoted          = sentinel.ConstError("twopc: this site has already voted differently")
+	ErrUndecided      = sentinel.ConstError("twopc: the transaction is not decided")
+	ErrTaken          = sentinel.ConstError("twopc: another site with this name is alive")
 )

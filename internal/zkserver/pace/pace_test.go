@@ -1,4 +1,4 @@
-package wire_test
+package pace_test
 
 // A way that is slow: its latency, its bandwidth, their order, and their end.
 
@@ -14,19 +14,19 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/zkserver/memnet"
-	"github.com/troupe-go/troupe/internal/zkserver/wire"
+	"github.com/troupe-go/troupe/internal/zkserver/pace"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // ends are both ends of a slow way in virtual time; the bubble checks that no goroutine is left.
-func ends(t *testing.T, test func(t *testing.T, client net.Conn, server *wire.Wire)) {
+func ends(t *testing.T, test func(t *testing.T, client net.Conn, server *pace.Conn)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client, conn := memnet.Pipe("client", "server")
 		var work sync.WaitGroup
-		server := wire.New(conn, work.Go, nil)
+		server := pace.New(conn, work.Go, nil)
 		test(t, client, server)
 		client.Close()
 		server.Close()
@@ -52,8 +52,8 @@ func receive(t *testing.T, r io.Reader, text string, since time.Time) time.Durat
 
 // Ten frames sent 10 ms apart over a way of 100 ms are under way together: each takes 100 ms.
 func TestLatencyHoldsNothingUpBehindIt(t *testing.T) {
-	ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
-		server.SetSpeed(wire.Speed{Latency: 100 * time.Millisecond})
+	ends(t, func(t *testing.T, client net.Conn, server *pace.Conn) {
+		server.SetSpeed(pace.Speed{Latency: 100 * time.Millisecond})
 		for _, way := range []struct {
 			from io.Writer
 			to   io.Reader
@@ -73,8 +73,8 @@ func TestLatencyHoldsNothingUpBehindIt(t *testing.T) {
 }
 
 func TestBandwidthIsShared(t *testing.T) {
-	ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
-		server.SetSpeed(wire.Speed{Latency: time.Second, BytesPerSecond: 10})
+	ends(t, func(t *testing.T, client net.Conn, server *pace.Conn) {
+		server.SetSpeed(pace.Speed{Latency: time.Second, BytesPerSecond: 10})
 		now := time.Now()
 		send(t, server, "0123456789")
 		send(t, server, "0123456789")
@@ -84,13 +84,13 @@ func TestBandwidthIsShared(t *testing.T) {
 }
 
 func TestNothingOvertakesWhenTheWayGetsQuick(t *testing.T) {
-	ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
-		server.SetSpeed(wire.Speed{Latency: time.Second})
+	ends(t, func(t *testing.T, client net.Conn, server *pace.Conn) {
+		server.SetSpeed(pace.Speed{Latency: time.Second})
 		now := time.Now()
 		send(t, server, "slow")
 		send(t, client, "slow")
 		synctest.Wait()
-		server.SetSpeed(wire.Speed{})
+		server.SetSpeed(pace.Speed{})
 		send(t, server, "quick")
 		send(t, client, "quick")
 		require.Equal(t, time.Second, receive(t, client, "slowquick", now))
@@ -105,10 +105,10 @@ func TestNothingOvertakesWhenTheWayGetsQuick(t *testing.T) {
 
 // A reader that waited before the way became slow gets what is sent then late.
 func TestAReaderThatWaitsIsSlowedToo(t *testing.T) {
-	ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
+	ends(t, func(t *testing.T, client net.Conn, server *pace.Conn) {
 		go func() { // ends with its sleep
 			time.Sleep(time.Second)
-			server.SetSpeed(wire.Speed{Latency: time.Second})
+			server.SetSpeed(pace.Speed{Latency: time.Second})
 			io.WriteString(client, "x")
 		}()
 		require.Equal(t, 2*time.Second, receive(t, server, "x", time.Now()))
@@ -116,8 +116,8 @@ func TestAReaderThatWaitsIsSlowedToo(t *testing.T) {
 }
 
 func TestFinishDeliversWhatIsUnderWayAndCloseDoesNot(t *testing.T) {
-	ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
-		server.SetSpeed(wire.Speed{Latency: time.Second})
+	ends(t, func(t *testing.T, client net.Conn, server *pace.Conn) {
+		server.SetSpeed(pace.Speed{Latency: time.Second})
 		now := time.Now()
 		send(t, server, "last words")
 		server.Finish(time.Second)
@@ -127,8 +127,8 @@ func TestFinishDeliversWhatIsUnderWayAndCloseDoesNot(t *testing.T) {
 		require.Equal(t, time.Second, time.Since(now))
 	})
 	t.Run("close", func(t *testing.T) {
-		ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
-			server.SetSpeed(wire.Speed{Latency: time.Second})
+		ends(t, func(t *testing.T, client net.Conn, server *pace.Conn) {
+			server.SetSpeed(pace.Speed{Latency: time.Second})
 			send(t, server, "last words")
 			server.Close()
 			got, err := io.ReadAll(client)
@@ -142,8 +142,8 @@ func TestFinishDeliversWhatIsUnderWayAndCloseDoesNot(t *testing.T) {
 
 func TestSpeedsAddUp(t *testing.T) {
 	t.Parallel()
-	slow, narrow := wire.Speed{Latency: time.Second}, wire.Speed{Latency: time.Second, BytesPerSecond: 10}
-	require.Equal(t, wire.Speed{Latency: 2 * time.Second, BytesPerSecond: 10}, slow.Plus(narrow))
-	require.Equal(t, wire.Speed{Latency: 2 * time.Second, BytesPerSecond: 10}, narrow.Plus(slow))
-	require.Equal(t, wire.Speed{Latency: 2 * time.Second, BytesPerSecond: 5}, narrow.Plus(wire.Speed{Latency: time.Second, BytesPerSecond: 5}))
+	slow, narrow := pace.Speed{Latency: time.Second}, pace.Speed{Latency: time.Second, BytesPerSecond: 10}
+	require.Equal(t, pace.Speed{Latency: 2 * time.Second, BytesPerSecond: 10}, slow.Plus(narrow))
+	require.Equal(t, pace.Speed{Latency: 2 * time.Second, BytesPerSecond: 10}, narrow.Plus(slow))
+	require.Equal(t, pace.Speed{Latency: 2 * time.Second, BytesPerSecond: 5}, narrow.Plus(pace.Speed{Latency: time.Second, BytesPerSecond: 5}))
 }

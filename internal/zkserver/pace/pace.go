@@ -1,4 +1,4 @@
-package wire
+package pace
 
 import (
 	"net"
@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Wire is the server's end of a connection, whose speed can be changed at any time. One goroutine
+// Conn is the server's end of a connection, whose speed can be changed at any time. One goroutine
 // at a time reads, and one writes.
-type Wire struct {
+type Conn struct {
 	net.Conn
 
 	spawn func(func())    // runs a goroutine for its owner, who waits for it
@@ -25,19 +25,19 @@ type Wire struct {
 
 // New wraps a connection. While it is slow it uses up to two goroutines, started with spawn; they
 // end with Close, or with ended, at the latest.
-func New(conn net.Conn, spawn func(func()), ended <-chan struct{}) *Wire {
-	return &Wire{Conn: conn, spawn: spawn, ended: ended, over: make(chan struct{}), in: newLane(), out: newLane()}
+func New(conn net.Conn, spawn func(func()), ended <-chan struct{}) *Conn {
+	return &Conn{Conn: conn, spawn: spawn, ended: ended, over: make(chan struct{}), in: newLane(), out: newLane()}
 }
 
 // SetSpeed changes the speed for what is sent from now on.
-func (w *Wire) SetSpeed(s Speed) {
+func (w *Conn) SetSpeed(s Speed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.speed = s
 }
 
 // Read reads what has arrived.
-func (w *Wire) Read(b []byte) (int, error) {
+func (w *Conn) Read(b []byte) (int, error) {
 	for {
 		w.mu.Lock()
 		n, due := w.in.take(b, time.Now())
@@ -72,7 +72,7 @@ func (w *Wire) Read(b []byte) (int, error) {
 }
 
 // direct reads past the lane. What was sent while the way had become slow is late.
-func (w *Wire) direct(b []byte) (n int, late bool, err error) {
+func (w *Conn) direct(b []byte) (n int, late bool, err error) {
 	n, err = w.Conn.Read(b)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,9 +88,9 @@ func (w *Wire) direct(b []byte) (n int, late bool, err error) {
 
 // pump takes in what arrives, so that what it costs is counted from when it was sent. It goes on
 // until the way is quick again. The caller holds the lock.
-func (w *Wire) pump() {
+func (w *Conn) pump() {
 	w.in.moving = true
-	// The owner of the wire owns this goroutine; it ends with the connection at the latest.
+	// The owner of the connection owns this goroutine; it ends with the connection at the latest.
 	w.spawn(func() {
 		for {
 			buf := make([]byte, 4<<10)
@@ -117,7 +117,7 @@ func (w *Wire) pump() {
 }
 
 // Write sends; it waits only while too much is under way.
-func (w *Wire) Write(b []byte) (int, error) {
+func (w *Conn) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	for w.out.moving && w.out.size > window && !w.isOver() {
 		changed := w.out.changed
@@ -139,8 +139,8 @@ func (w *Wire) Write(b []byte) (int, error) {
 	w.out.put(append([]byte(nil), b...), time.Now(), w.speed)
 	if !w.out.moving {
 		w.out.moving = true
-		// The owner of the wire owns this goroutine; it ends when nothing is under way any more, or
-		// with the connection.
+		// The owner of the connection owns this goroutine; it ends when nothing is under way any
+		// more, or with the connection.
 		w.spawn(w.deliver)
 	}
 	w.mu.Unlock()
@@ -148,7 +148,7 @@ func (w *Wire) Write(b []byte) (int, error) {
 }
 
 // deliver writes to the client what has arrived there.
-func (w *Wire) deliver() {
+func (w *Conn) deliver() {
 	buf := make([]byte, 16<<10)
 	for {
 		w.mu.Lock()
@@ -181,7 +181,7 @@ func (w *Wire) deliver() {
 	}
 }
 
-func (w *Wire) fail(err error) {
+func (w *Conn) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.out.err = err
@@ -189,7 +189,7 @@ func (w *Wire) fail(err error) {
 
 // Finish closes the connection when what is under way to the client has arrived; it gives the
 // client so long to take each piece of it.
-func (w *Wire) Finish(linger time.Duration) {
+func (w *Conn) Finish(linger time.Duration) {
 	w.mu.Lock()
 	w.linger = linger
 	moving := w.out.moving
@@ -202,7 +202,7 @@ func (w *Wire) Finish(linger time.Duration) {
 }
 
 // Close closes the connection now. What was under way is lost.
-func (w *Wire) Close() error {
+func (w *Conn) Close() error {
 	w.close.Do(func() {
 		close(w.over)
 		w.err = w.Conn.Close()
@@ -210,7 +210,7 @@ func (w *Wire) Close() error {
 	return w.err
 }
 
-func (w *Wire) isOver() bool {
+func (w *Conn) isOver() bool {
 	select {
 	case <-w.over:
 		return true
@@ -222,14 +222,14 @@ func (w *Wire) isOver() bool {
 }
 
 // waitUntil ends at a moment, at once if that has passed, or with the connection.
-func (w *Wire) waitUntil(due time.Time) {
+func (w *Conn) waitUntil(due time.Time) {
 	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
 	w.wait(nil, timer.C)
 }
 
 // wait ends with a change, at a time, or with the connection.
-func (w *Wire) wait(changed <-chan struct{}, after <-chan time.Time) {
+func (w *Conn) wait(changed <-chan struct{}, after <-chan time.Time) {
 	select {
 	case <-changed:
 	case <-after:

@@ -1,0 +1,74 @@
+package docs_test
+
+// The page on operations: its table has each message of the log, and no other.
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	messageRow = regexp.MustCompile("(?m)^\\| (`[^|]+) \\| [a-z].*$")
+	messageAt  = map[string]int{"Debug": 0, "Info": 0, "Warn": 0, "Error": 0, "say": 1, "Log": 2}
+)
+
+// Messages of the log are written where they are logged, or in an alarm's fields: so that both a
+// reader and this test find them.
+func TestTheTableOfMessagesIsThatOfTheCode(t *testing.T) {
+	t.Parallel()
+	inCode, inTable := make(map[string]bool), make(map[string]bool)
+	add := func(e ast.Expr) {
+		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			message, err := strconv.Unquote(l.Value)
+			require.NoError(t, err)
+			inCode[message] = true
+		}
+	}
+	for _, folder := range []string{"../actors", "../session", "../recipe", "../recipes", "../fxmodule"} {
+		require.NoError(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.CallExpr:
+					if called, ok := n.Fun.(*ast.SelectorExpr); ok {
+						if at, logs := messageAt[called.Sel.Name]; logs && at < len(n.Args) {
+							add(n.Args[at])
+						}
+					}
+				case *ast.KeyValueExpr:
+					if key, ok := n.Key.(*ast.Ident); ok && (key.Name == "Held" || key.Name == "Unreceived") {
+						add(n.Value)
+					}
+				}
+				return true
+			})
+			return nil
+		}))
+	}
+	_, section, _ := strings.Cut(read(t, "operations.md"), "## What the log says")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, r := range messageRow.FindAllStringSubmatch(section, -1) {
+		for _, m := range code.FindAllStringSubmatch(r[1], -1) {
+			inTable[m[1]] = true
+		}
+	}
+	require.Equal(t, slices.Sorted(maps.Keys(inCode)), slices.Sorted(maps.Keys(inTable)))
+	require.Greater(t, len(inTable), 40)
+}

@@ -1,0 +1,99 @@
+package fxmodule
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/recipes/group"
+	"github.com/troupe-go/troupe/recipes/twopc"
+)
+
+// Follow calls fn with each state of the named [Cell] while the application runs: the present one
+// first, and the newest in place of those that came while fn ran. fn is a func(context.Context,
+// config.Snapshot[T]) error, or has further parameters, which fx provides, as for [RunLeader]; its
+// context ends when the application stops. Look at Good before Value: the znode may not exist, or
+// have data that the codec refuses. An error or a panic is logged, and the next state follows.
+func Follow[T any](name string, fn any) fx.Option {
+	return running("Follow", name, fn, func(c *config.Cell[T], call func(context.Context, config.Snapshot[T]) error, in surroundings) error {
+		in.work(fmt.Sprintf("Follow(%q)", name), nil, func(ctx context.Context) error {
+			for state := range c.Observe(ctx) {
+				if err := recovered(func() error { return call(ctx, state) }); err != nil {
+					logger(in.Log).Warn("a state of a cell was not taken", "cell", name, "version", state.Version, "error", err)
+				}
+			}
+			return in.ended(ctx, "Follow "+name, c.Err())
+		})
+		return nil
+	})
+}
+
+// Join makes the process a member of the named [Group] while the application runs: it joins at the
+// start, and does not wait for that; a stop waits until it has left. If the membership ends
+// otherwise, such as with group.ErrDuplicate, the application is shut down with exit code 1.
+func Join(name string, member group.Member) fx.Option {
+	none := func(context.Context, struct{}) error { return nil } // Join has no function of the application's
+	return running("Join", name, none, func(g *group.Group, _ func(context.Context, struct{}) error, in surroundings) error {
+		var m *group.Membership
+		join := func() (err error) {
+			m, err = g.Join(member)
+			return err
+		}
+		in.work(fmt.Sprintf("Join(%q)", name), join, func(stopping context.Context) error {
+			select {
+			case <-m.Done():
+				return in.ended(stopping, "Join "+name, m.Err())
+			case <-stopping.Done():
+			}
+			ctx, cancel := in.Budget.within(context.Background(), workDone)
+			defer cancel()
+			return unlessClosed(m.Leave(ctx))
+		})
+		return nil
+	})
+}
+
+// RunSite calls fn with each proposal of the named [Site] while the application runs, each in a
+// goroutine of its own: at most 256 at once. fn is a func(context.Context, *twopc.Proposal) error,
+// or has further parameters, which fx provides, as for [RunLeader]. It votes, waits for the
+// decision, acts on it, and acknowledges; it looks at Voted first, since a proposal is delivered
+// again to a process that is started again. Its context ends when the application stops. An error
+// or a panic is logged; if fn has not voted, it aborts the transaction. If the site ends otherwise
+// than by a stop, the application is shut down with exit code 1.
+func RunSite(name string, fn any) fx.Option {
+	return running("RunSite", name, fn, func(s *twopc.Site, call func(context.Context, *twopc.Proposal) error, in surroundings) error {
+		in.work(fmt.Sprintf("RunSite(%q)", name), nil, func(ctx context.Context) error {
+			var all sync.WaitGroup
+			defer all.Wait()
+			for {
+				select {
+				case <-ctx.Done():
+					return nil
+				case p, open := <-s.Proposals():
+					if !open {
+						<-s.Done()
+						return in.ended(ctx, "RunSite "+name, s.Err())
+					}
+					all.Go(func() { decide(ctx, name, p, call, logger(in.Log)) }) // owned by this function, which waits for it
+				}
+			}
+		})
+		return nil
+	})
+}
+
+// decide has a proposal decided by the application.
+func decide(ctx context.Context, name string, p *twopc.Proposal, call func(context.Context, *twopc.Proposal) error, log *slog.Logger) {
+	err := recovered(func() error { return call(ctx, p) })
+	if err == nil {
+		return
+	}
+	log.Warn("a proposal was not carried through", "site", name, "id", p.ID(), "voted", p.Voted(), "error", err)
+	if ctx.Err() == nil && p.Voted() == twopc.Undecided {
+		_ = p.Abort(ctx, "the site has failed") // otherwise the coordinator aborts it when its time is over
+	}
+}

@@ -1,0 +1,117 @@
+package fxmodule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"go.uber.org/fx"
+)
+
+// arguments are what fx provides for one function of the application: a struct with a field for
+// each, of which the second is the named instance.
+type arguments struct{ reflect.Value }
+
+// running has begin called when the graph is built, with the named instance and with a function of
+// the application, whose parameters after the first two fx provides. They are resolved once, before
+// that.
+//
+// A constructor that reflect makes has no name of its own in fx's errors. So it is provided to a
+// module of its own only, where functions with names depend on it.
+func running[I, A any](kind, name string, fn any, begin func(instance I, call func(context.Context, A) error, in surroundings) error) fx.Option {
+	title := fmt.Sprintf("fxmodule.%s(%q)", kind, name)
+	if err := usable(kind, name); err != nil {
+		return fx.Error(err)
+	}
+	f := reflect.ValueOf(fn)
+	if err := fits(f, reflect.TypeFor[A]()); err != nil {
+		return fx.Error(fmt.Errorf("%s: %w", title, err))
+	}
+	needed, text := fields[I](name, f.Type())
+	resolve := fx.Provide(made(f, needed), fx.Private)
+	if err := fx.New(fx.NopLogger, resolve).Err(); err != nil { // what fx never provides: *fx.In, fx.Out
+		return fx.Error(fmt.Errorf("%s: %w", title, root(err)))
+	}
+	check := func(in struct {
+		fx.In
+		Arguments *arguments `optional:"true"`
+	},
+	) error {
+		if in.Arguments == nil {
+			return fmt.Errorf("%s: the graph does not provide all that it needs: %s", title, text)
+		}
+		return nil
+	}
+	return fx.Options(
+		fx.Module(title, resolve,
+			fx.Invoke(check, func(a *arguments, b *budget) { b.resolved[&title] = a })),
+		fx.Invoke(func(in surroundings) error { // in the order of options
+			a := in.Budget.resolved[&title]
+			instance, _ := reflect.TypeAssert[I](a.Field(1))
+			call := func(ctx context.Context, v A) error {
+				values := []reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(&v).Elem()}
+				for i := 2; i < a.NumField(); i++ {
+					values = append(values, a.Field(i))
+				}
+				err, _ := reflect.TypeAssert[error](f.Call(values)[0])
+				return err
+			}
+			if err := begin(instance, call, in); err != nil {
+				return fmt.Errorf("%s: %w", title, err)
+			}
+			return nil
+		}),
+	)
+}
+
+// fits says what is wrong with a function that is to be called with a context and an a.
+func fits(f reflect.Value, a reflect.Type) error {
+	if !f.IsValid() || f.Kind() == reflect.Func && f.IsNil() {
+		return errors.New("fn is nil")
+	}
+	t := f.Type()
+	if t.Kind() != reflect.Func || t.IsVariadic() || t.NumIn() < 2 || t.In(0) != reflect.TypeFor[context.Context]() || t.In(1) != a ||
+		t.NumOut() != 1 || t.Out(0) != reflect.TypeFor[error]() {
+		return fmt.Errorf("fn is of type %v: want func(context.Context, %v) error, or one with more parameters, which fx provides", t, a)
+	}
+	return nil
+}
+
+// fields are those of a struct that fx fills for a function, and a text of what is in them.
+func fields[I any](name string, f reflect.Type) (all []reflect.StructField, text string) {
+	all = []reflect.StructField{
+		{Name: "In", Type: reflect.TypeFor[fx.In](), Anonymous: true},
+		{Name: "Instance", Type: reflect.TypeFor[I](), Tag: reflect.StructTag(tag(name))},
+	}
+	text = fmt.Sprintf("%v named %q", reflect.TypeFor[I](), name)
+	for i := 2; i < f.NumIn(); i++ {
+		all = append(all, reflect.StructField{Name: fmt.Sprintf("Parameter%d", i+1), Type: f.In(i)})
+		text += ", " + f.In(i).String()
+	}
+	return all, text
+}
+
+// made is a constructor of arguments from a struct with these fields. In fx's errors it has the
+// name of the application's function and its place.
+func made(f reflect.Value, from []reflect.StructField) any {
+	of := reflect.FuncOf([]reflect.Type{reflect.StructOf(from)}, []reflect.Type{reflect.TypeFor[*arguments]()}, false)
+	target := reflect.MakeFunc(of, func(in []reflect.Value) []reflect.Value {
+		return []reflect.Value{reflect.ValueOf(&arguments{in[0]})}
+	})
+	annotated := reflect.ValueOf(fx.Annotate(target.Interface()))
+	named := reflect.New(annotated.Type()).Elem()
+	named.Set(annotated)
+	if at := named.FieldByName("FuncPtr"); at.CanSet() { // fx has no other way to say so
+		at.Set(reflect.ValueOf(f.Pointer()))
+	}
+	return named.Interface()
+}
+
+// root is the error that others wrap.
+func root(err error) error {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return err
+}

@@ -1,0 +1,132 @@
+package fxmodule_test
+
+// Functions of the application: what fx provides them with, and which are refused.
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+)
+
+type printer struct{ lines chan string }
+
+// tray is asked for by a function: a struct with fx.In.
+type tray struct {
+	fx.In
+	Paper string `name:"paper"`
+	Ink   *int   `optional:"true"`
+}
+
+// What follows a function's first two parameters fx provides, once.
+func TestFunctionsAreProvidedFor(t *testing.T) {
+	t.Parallel()
+	_, cfg := servers(t)
+	made := 0
+	var s *session.Session
+	p := &printer{make(chan string, 10)}
+	a := app(t, cfg, fx.Populate(&s), fx.Provide(func() *printer { made++; return p }), fx.Supply(fx.Annotate("A4", fx.ResultTags(`name:"paper"`))),
+		fxmodule.Election("reports", "/e"), fxmodule.Queue("jobs", "/q"),
+		fxmodule.RunLeader("reports", func(ctx context.Context, term *election.Term, p *printer, tray tray, s *session.Session) error {
+			p.lines <- tray.Paper + " " + s.Status().State.String()
+			<-ctx.Done()
+			return nil
+		}),
+		fx.Module("jobs", fxmodule.Consume("jobs", 2, func(_ context.Context, i *queue.Item, p *printer) error {
+			p.lines <- string(i.Data())
+			return nil
+		})))
+	require.Equal(t, "A4 connected", bubble.Within(t, time.Minute, p.lines))
+	put(t, s, "/q", "a", "b")
+	require.ElementsMatch(t, []string{"a", "b"}, []string{bubble.Within(t, time.Minute, p.lines), bubble.Within(t, time.Minute, p.lines)})
+	require.Equal(t, 1, made)
+	require.NoError(t, a.Stop(bubble.Minute(t)))
+}
+
+// The hooks of functions are in the order of the options, whatever they depend on.
+func TestFunctionsStartInTheOrderOfTheOptions(t *testing.T) {
+	t.Parallel()
+	_, cfg := servers(t)
+	led := make(chan bool, 10)
+	migrated := false
+	a := app(t, cfg, fxmodule.Election("e", "/e"),
+		fx.Invoke(func(lc fx.Lifecycle) { lc.Append(fx.StartHook(func() { migrated = true })) }),
+		fxmodule.RunLeader("e", func(ctx context.Context, _ *election.Term) error { led <- migrated; <-ctx.Done(); return nil }))
+	require.True(t, bubble.Within(t, time.Minute, led))
+	require.NoError(t, a.Stop(bubble.Minute(t)))
+}
+
+// A function that does not fit is refused with the option's name, before there is a graph.
+func TestFunctionsThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	var none func(context.Context, *election.Term) error
+	for name, fn := range map[string]any{
+		"nothing":       nil,
+		"a nil func":    none,
+		"no func":       7,
+		"no parameters": func() error { return nil },
+		"no term":       func(context.Context) error { return nil },
+		"no context":    func(*election.Term, *printer) error { return nil },
+		"an item":       func(context.Context, *queue.Item) error { return nil },
+		"no error":      func(context.Context, *election.Term) {},
+		"two results":   func(context.Context, *election.Term) (int, error) { return 0, nil },
+		"variadic":      func(context.Context, *election.Term, ...*printer) error { return nil },
+		"an error":      func(context.Context, *election.Term, error) error { return nil },
+		"an *fx.In":     func(context.Context, *election.Term, *tray) error { return nil },
+		"an fx.Out":     func(context.Context, *election.Term, struct{ fx.Out }) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := fx.New(quiet, fxmodule.RunLeader("x", fn)).Err()
+			require.Error(t, err)
+			require.Regexp(t, `^fxmodule\.RunLeader\("x"\): `, err.Error())
+			require.NotContains(t, err.Error(), "makeFuncStub")
+			t.Log(err)
+		})
+	}
+}
+
+// What the graph does not provide, or can't, is named with the option and with the function.
+func TestFunctionsThatAreNotProvidedFor(t *testing.T) {
+	t.Parallel()
+	needs := func(context.Context, *election.Term, *session.Session, *printer, tray) error { return nil }
+	given := fx.Options(quiet, fxmodule.Module, fx.Supply(fxmodule.Default("localhost:2181")))
+	leader, paper := fxmodule.Election("x", "/e"), fx.Supply(fx.Annotate("A4", fx.ResultTags(`name:"paper"`)))
+	for name, c := range map[string]struct {
+		opts fx.Option
+		says string
+	}{
+		"a parameter":        {fx.Options(leader, paper), `fxmodule.RunLeader("x"): the graph does not provide all that it needs: *election.Election named "x", *session.Session, *fxmodule_test.printer, fxmodule_test.tray`},
+		"the election":       {fx.Options(paper, fx.Supply(&printer{})), `fxmodule.RunLeader("x"): the graph does not provide all that it needs: *election.Election named "x"`},
+		"a struct's field":   {fx.Options(leader, fx.Supply(&printer{})), `fxmodule.RunLeader("x"): the graph does not provide all that it needs: `},
+		"a constructor":      {fx.Options(leader, paper, fx.Provide(func() (*printer, error) { return nil, errors.New("out of ink") })), "out of ink"},
+		"a second RunLeader": {fx.Options(leader, paper, fx.Supply(&printer{}), fxmodule.RunLeader("x", needs)), "RunLeader"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := fx.Options(given, c.opts, fxmodule.RunLeader("x", needs))
+			err := fx.New(opts).Err()
+			require.ErrorContains(t, err, c.says)
+			require.NotContains(t, err.Error(), "makeFuncStub")
+			t.Log(err)
+			err = fx.ValidateApp(opts)
+			t.Log(err)
+			if name == "a constructor" { // it is not called
+				require.NoError(t, err)
+				return
+			}
+			require.Error(t, err)
+			require.NotContains(t, err.Error(), "makeFuncStub")
+		})
+	}
+	require.NoError(t, fx.ValidateApp(given, leader, paper, fx.Supply(&printer{}), fxmodule.RunLeader("x", needs)))
+}

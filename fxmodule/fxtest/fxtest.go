@@ -1,0 +1,28 @@
+// Package fxtest has an application of fxmodule use a server of zktest, so that a service is tested
+// as it is, under faults, and in virtual time: within testing/synctest everything connects in
+// memory.
+package fxtest
+
+import (
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/fxmodule/internal/development"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// Server has the application's session connect to s, in place of the servers of its Config, whose
+// other fields stay as they are, but for TLS and Embedded. It goes with the service's own options:
+//
+//	app := fx.New(service(), fxtest.Server(srv))
+//
+// s stays the test's, which closes it.
+func Server(s *zktest.Server) fx.Option {
+	return fx.Options(
+		fx.Supply(development.Dialer(s.Dialer())),
+		fx.Decorate(func(c fxmodule.Config) fxmodule.Config {
+			c.Servers, c.Embedded, c.EmbeddedListen, c.TLS = s.Hosts(), false, "", fxmodule.TLS{}
+			return c
+		}),
+	)
+}

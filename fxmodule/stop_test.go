@@ -1,0 +1,88 @@
+package fxmodule_test
+
+// A stop whose functions do not return: who is named, and what is released.
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+)
+
+// However many functions are stuck, each is named, none takes the time of another or of the
+// session's close, and what returns in time is not named.
+func TestAStopWithStuckFunctions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		leaders, queues []string
+		budget          time.Duration
+	}{
+		{[]string{"a", "b", "c", "d", "e"}, nil, time.Second},
+		{[]string{"a"}, []string{"p", "q", "r"}, 15 * time.Second},
+		{[]string{"a"}, []string{"p"}, 15 * time.Second},
+	} {
+		t.Run(fmt.Sprintf("%d leaders, %d queues", len(c.leaders), len(c.queues)), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var s *session.Session
+				never, began := make(chan struct{}), make(chan struct{}, 20)
+				stuck := func() error { began <- struct{}{}; <-never; return nil }
+				opts := []fx.Option{fx.Supply(fxmodule.Config{Embedded: true}), fx.Populate(&s)}
+				late := func(ctx context.Context) error { // it takes a while, and heeds its context
+					began <- struct{}{}
+					<-ctx.Done()
+					time.Sleep(c.budget / 20)
+					return nil
+				}
+				for _, name := range append(c.leaders, "late") {
+					opts = append(opts, fxmodule.Election(name, "/e-"+name), fxmodule.RunLeader(name, func(ctx context.Context, _ *election.Term) error {
+						if name == "late" {
+							return late(ctx)
+						}
+						return stuck()
+					}))
+				}
+				for _, name := range append(c.queues, "slow") {
+					opts = append(opts, fxmodule.Queue(name, "/q-"+name), fxmodule.Consume(name, 1, func(ctx context.Context, _ *queue.Item) error {
+						if name == "slow" {
+							return late(ctx)
+						}
+						return stuck()
+					}))
+				}
+				a := app(t, opts...)
+				defer close(never)
+				for _, name := range append(c.queues, "slow") {
+					put(t, s, "/q-"+name, "x")
+				}
+				for range len(c.leaders) + len(c.queues) + 2 {
+					bubble.Within(t, time.Minute, began)
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), c.budget)
+				defer cancel()
+				err := a.Stop(ctx)
+				require.NoError(t, ctx.Err())
+				for _, name := range c.leaders {
+					require.ErrorContains(t, err, fmt.Sprintf("fxmodule.RunLeader(%q): ", name))
+				}
+				for _, name := range c.queues {
+					require.ErrorContains(t, err, fmt.Sprintf("fxmodule.Consume(%q): ", name))
+				}
+				require.NotContains(t, err.Error(), "late")
+				require.NotContains(t, err.Error(), "slow")
+				require.ErrorIs(t, s.Err(), session.ErrClosed)
+				require.NoError(t, s.Close(ctx), "the server has confirmed it")
+			})
+		})
+	}
+}

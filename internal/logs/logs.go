@@ -1,0 +1,202 @@
+// Package logs makes the logger of a session, and of what belongs to it: out of a handler of the
+// application's, or of the program's log.
+package logs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+// New makes a logger out of the application's handler; nil: there is none.
+func New(to slog.Handler) *slog.Logger {
+	if to == nil {
+		to = standard{}
+	}
+	return slog.New(sparing{Handler: carefully{to}, seen: &seen{lines: make(map[string]*repeated), kinds: make(map[string]int)}})
+}
+
+// standard is [slog.Default], asked at each record, from warnings up.
+type standard struct {
+	with []func(slog.Handler) slog.Handler // attributes and groups, in their order
+}
+
+// Enabled implements [slog.Handler].
+func (h standard) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && slog.Default().Enabled(ctx, level) //nolint:forbidigo // there is no other, and it is asked late
+}
+
+// Handle implements [slog.Handler].
+func (h standard) Handle(ctx context.Context, r slog.Record) error {
+	to := slog.Default().Handler() //nolint:forbidigo // likewise
+	if _, ours := to.(sparing); ours {
+		return nil // the program's log was made out of this one
+	}
+	for _, with := range h.with {
+		to = with(to)
+	}
+	return to.Handle(ctx, r)
+}
+
+// WithAttrs implements [slog.Handler].
+func (h standard) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return h.derived(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
+}
+
+// WithGroup implements [slog.Handler].
+func (h standard) WithGroup(name string) slog.Handler {
+	return h.derived(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
+}
+
+func (h standard) derived(with func(slog.Handler) slog.Handler) slog.Handler {
+	return standard{append(h.with[:len(h.with):len(h.with)], with)}
+}
+
+// sparing passes on one warning a second of each kind. The last of a second tells how many there
+// were. Errors are passed on as they are.
+type sparing struct {
+	slog.Handler
+	about string // what the attributes say it is about
+	seen  *seen
+}
+
+// seen are the warnings that were passed on of late: by message and what they are about, up to a
+// number, and then by message alone.
+type seen struct {
+	mu    sync.Mutex
+	lines map[string]*repeated
+	kinds map[string]int // how many of lines have this message
+}
+
+// mostKinds is how many things are told apart that one message is about.
+const mostKinds = 20
+
+// repeated is a kind of warning that was passed on less than a second ago.
+type repeated struct {
+	more int         // came since
+	last slog.Record // of these
+	to   slog.Handler
+}
+
+// about is the part of an attribute that tells one thing from another.
+func about(a slog.Attr) string {
+	switch a.Key {
+	case "path", "item", "actor", "queue", "election", "file":
+		return "\x00" + a.Value.String()
+	}
+	return ""
+}
+
+// Handle implements [slog.Handler].
+func (h sparing) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level != slog.LevelWarn {
+		return h.Handler.Handle(ctx, r)
+	}
+	key := r.Message + h.about
+	r.Attrs(func(a slog.Attr) bool {
+		key += about(a)
+		return true
+	})
+	if h.seen.keepBack(key, r, h.Handler) {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// keepBack tells whether such a warning was passed on in the last second, and keeps it then.
+func (s *seen) keepBack(key string, r slog.Record, to slog.Handler) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lines[key] == nil && s.kinds[r.Message] >= mostKinds {
+		key = r.Message
+	}
+	if line := s.lines[key]; line != nil {
+		line.more, line.last, line.to = line.more+1, r.Clone(), to
+		return true
+	}
+	s.lines[key] = new(repeated)
+	s.kinds[r.Message]++
+	time.AfterFunc(time.Second, func() { s.flush(key, r.Message) }) // does not block, and ends by itself
+	return false
+}
+
+// flush passes on the last of those that were kept back for a second.
+func (s *seen) flush(key, message string) {
+	s.mu.Lock()
+	line := s.lines[key]
+	if line.more == 0 {
+		delete(s.lines, key)
+		if s.kinds[message]--; s.kinds[message] == 0 {
+			delete(s.kinds, message)
+		}
+		s.mu.Unlock()
+		return
+	}
+	r, to := line.last, line.to
+	if line.more > 1 {
+		r.AddAttrs(slog.Int("repeated", line.more))
+	}
+	*line = repeated{}
+	s.mu.Unlock()
+	time.AfterFunc(time.Second, func() { s.flush(key, message) }) // likewise
+	_ = to.Handle(context.Background(), r)
+}
+
+// WithAttrs implements [slog.Handler].
+func (h sparing) WithAttrs(attrs []slog.Attr) slog.Handler {
+	var of strings.Builder
+	of.WriteString(h.about)
+	for _, a := range attrs {
+		of.WriteString(about(a))
+	}
+	return sparing{h.Handler.WithAttrs(attrs), of.String(), h.seen}
+}
+
+// WithGroup implements [slog.Handler].
+func (h sparing) WithGroup(name string) slog.Handler {
+	return sparing{h.Handler.WithGroup(name), h.about, h.seen}
+}
+
+// carefully is a log handler of the application's whose panics end nothing. What they kept from
+// being logged is lost.
+type carefully struct{ slog.Handler }
+
+var errLogPanic = errors.New("the log handler panicked")
+
+// Enabled implements [slog.Handler].
+func (h carefully) Enabled(ctx context.Context, level slog.Level) (enabled bool) {
+	defer func() { _ = recover() }()
+	return h.Handler.Enabled(ctx, level)
+}
+
+// Handle implements [slog.Handler].
+func (h carefully) Handle(ctx context.Context, r slog.Record) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errLogPanic
+		}
+	}()
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements [slog.Handler].
+func (h carefully) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return h.derived(func() slog.Handler { return h.Handler.WithAttrs(attrs) })
+}
+
+// WithGroup implements [slog.Handler].
+func (h carefully) WithGroup(name string) slog.Handler {
+	return h.derived(func() slog.Handler { return h.Handler.WithGroup(name) })
+}
+
+func (h carefully) derived(from func() slog.Handler) (derived slog.Handler) {
+	defer func() {
+		if recover() != nil {
+			derived = h
+		}
+	}()
+	return carefully{from()}
+}

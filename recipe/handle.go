@@ -1,0 +1,81 @@
+package recipe
+
+import (
+	"context"
+	"sync"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Handle is the end of a handle that has nothing of its own in ZooKeeper: by its Close, or with its
+// session.
+type Handle struct {
+	session *session.Session // nil: it ends by Close alone
+	err     error
+	end     *notify.End
+	follows sync.Once // the session's end, once somebody wants to know of it
+
+	life  context.Context // of the calls and observers
+	close context.CancelCauseFunc
+}
+
+// NewHandle makes the end of a handle. kind and path are those of its error.
+func NewHandle(s *session.Session, kind, path string) *Handle {
+	h := &Handle{session: s, err: &session.OpError{Op: kind, Path: path, Err: session.ErrClosed}, end: notify.NewEnd()}
+	h.life, h.close = context.WithCancelCause(context.Background()) // it is the handle's own: Close ends it
+	return h
+}
+
+// Close ends what [Handle.Within] has returned; false if that was done before.
+func (h *Handle) Close() (first bool) {
+	first = h.end.Err() == nil
+	h.close(h.err)
+	h.end.Set(h.err)
+	return first
+}
+
+// Done closes when the handle has ended: by Close, or with its session.
+func (h *Handle) Done() <-chan struct{} {
+	h.follow()
+	return h.end.Done()
+}
+
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed.
+func (h *Handle) Err() error {
+	h.follow()
+	return h.end.Err()
+}
+
+func (h *Handle) follow() {
+	if h.session == nil {
+		return
+	}
+	if h.session.Err() != nil {
+		h.Close()
+		return
+	}
+	h.follows.Do(func() {
+		go func() { // ends with the handle, or with its session
+			select {
+			case <-h.session.Done():
+				h.Close()
+			case <-h.end.Done():
+			}
+		}()
+	})
+}
+
+// Within is a context that ends with ctx, or with the handle, with its Err. What it takes is given
+// back by the function, which is called at the end of what the context was for.
+func (h *Handle) Within(ctx context.Context) (context.Context, func()) {
+	inner, cancel := context.WithCancelCause(ctx)
+	if h.life.Err() != nil {
+		cancel(h.err)
+	}
+	stop := context.AfterFunc(h.life, func() { cancel(h.err) })
+	return inner, func() {
+		stop()
+		cancel(nil)
+	}
+}

@@ -1,0 +1,38 @@
+package recipe
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// CheckNew checks what all constructors take, and says what is wrong with it, by the argument's
+// name: no session, one that is closed (session.ErrClosed), or a path that no recipe may have
+// (session.ErrInvalidPath). The root of ZooKeeper and what is below /zookeeper are nobody's; with a
+// chroot or a namespace "/" may be one.
+func CheckNew(op string, s *session.Session, argument, path string) error {
+	if s == nil {
+		return errors.New(op + ": s: nil session")
+	}
+	err := znode.Validate(path)
+	if err == nil {
+		switch absolute := s.Path(path); {
+		case absolute == "/":
+			err = errors.New("it is the root of ZooKeeper")
+		case absolute == "/zookeeper", strings.HasPrefix(absolute, "/zookeeper/"):
+			err = errors.New("/zookeeper is ZooKeeper's own")
+		}
+	}
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w: %s: %w", session.ErrInvalidPath, argument, err)
+	case s.Err() != nil:
+		err = session.ErrClosed
+	default:
+		return nil
+	}
+	return &session.OpError{Op: op, Path: path, Err: err}
+}

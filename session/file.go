@@ -1,0 +1,241 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
+)
+
+// WithSessionFile keeps the ZooKeeper session in a file, so that a process that was killed and
+// started again ends the session of the one before at once, and others need not wait for its
+// timeout. That counts as a death: what it held is not released, so that a lock's delay applies.
+//
+// The file belongs to one process at a time, which has it locked (flock). It is made if it does
+// not exist, and has the session's id and password: it may be read and written by its owner
+// alone, who has to be this process's user, and may not be a symbolic link; otherwise New refuses
+// it, as it does where there is no flock ([ErrUnsupported]), and for a second session of the same
+// process. The session before is closed only if its process is gone, and was on this host.
+// Otherwise that is logged, the file is left as it is, and the session goes on without.
+//
+// It is not for a volume that several hosts share, nor for a process whose children go on working
+// in its name when it is gone.
+func WithSessionFile(file string) Option {
+	return func(c *config) error {
+		if file == "" {
+			return errors.New("WithSessionFile: file: empty")
+		}
+		c.file = file
+		return nil
+	}
+}
+
+// sessionFile is a file of [WithSessionFile], which this process has locked. A nil one does
+// nothing.
+type sessionFile struct {
+	cfg    *config
+	host   string
+	file   *os.File
+	key    fileKey
+	before *noted // the process before; nil: there is nobody to be ended
+
+	ending sync.Once     // begins when there is a connection
+	ended  *notify.Latch // that has been tried
+
+	mu    sync.Mutex
+	over  bool   // the session of the process before is
+	epoch uint64 // that is noted
+}
+
+// noted is what is in the file: a line, and a line with its checksum.
+type noted struct {
+	Session  int64    `json:"session"`
+	Password []byte   `json:"password"`
+	Timeout  int64    `json:"timeout"` // in milliseconds
+	Host     string   `json:"host"`
+	Servers  []string `json:"servers"`
+}
+
+func (n *noted) write() []byte {
+	line, _ := json.Marshal(n) //nolint:errchkjson,gosec // it does not fail; the file is for the password
+	return fmt.Appendf(nil, "%s\n%s\n", line, checksum(line))
+}
+
+func checksum(line []byte) string {
+	sum := sha256.Sum256(line)
+	return hex.EncodeToString(sum[:8])
+}
+
+func parseNoted(text []byte) (*noted, error) {
+	line, rest, _ := bytes.Cut(text, []byte("\n"))
+	sum, _, _ := bytes.Cut(rest, []byte("\n")) // behind it may be what is left of a longer text
+	n := new(noted)
+	if string(sum) != checksum(line) || json.Unmarshal(line, n) != nil || n.Session == 0 || len(n.Servers) == 0 {
+		return nil, errors.New("what is in it is not whole")
+	}
+	return n, nil
+}
+
+// inUse are the files that sessions of this process have: the operating system lets a process lock
+// a file again.
+var inUse = struct {
+	mu  sync.Mutex
+	all map[fileKey]bool
+}{all: make(map[fileKey]bool)}
+
+// openSessionFile takes the file, if there is one to take. The error is what the caller has done
+// wrong.
+func openSessionFile(cfg *config) (*sessionFile, error) {
+	if cfg.file == "" {
+		return nil, nil //nolint:nilnil // a nil file does nothing
+	}
+	f, key, err := openOwn(cfg.file)
+	if err != nil {
+		return nil, err
+	}
+	s := &sessionFile{cfg: cfg, file: f, key: key, ended: notify.NewLatch()}
+	if !use(key) {
+		_ = f.Close()
+		return nil, fmt.Errorf("%s: another session of this process has it", cfg.file)
+	}
+	if err := s.take(); err != nil {
+		s.close(false)
+		cfg.log.Warn("the session file is not used", "file", cfg.file, "cause", err)
+		return nil, nil //nolint:nilnil // likewise
+	}
+	return s, nil
+}
+
+// use notes that a session of this process has a file; false if another one has.
+func use(key fileKey) bool {
+	inUse.mu.Lock()
+	defer inUse.mu.Unlock()
+	before := inUse.all[key]
+	inUse.all[key] = true
+	return !before
+}
+
+// take locks the file and reads what is in it.
+func (s *sessionFile) take() (err error) {
+	if s.host, err = os.Hostname(); err != nil {
+		return err
+	}
+	if err := lockFile(s.file); err != nil {
+		return fmt.Errorf("another process has it: %w", err)
+	}
+	text := make([]byte, 64<<10)
+	n, _ := s.file.ReadAt(text, 0)
+	if n == 0 { // it is new, or its session was closed
+		return nil
+	}
+	if s.before, err = parseNoted(text[:n]); err != nil {
+		return err
+	}
+	if s.before.Host != s.host {
+		return fmt.Errorf("it is of the host %q", s.before.Host)
+	}
+	return nil
+}
+
+// endPredecessor closes the ZooKeeper session of the process before, which is gone. It takes as
+// long as that could live without.
+func (s *sessionFile) endPredecessor(of *Session) {
+	defer s.ended.Close()
+	n := s.before
+	timeout := time.Duration(n.Timeout) * time.Millisecond
+	log := of.log.With("session", hexID(n.Session), "file", s.cfg.file)
+	conn, err := zkconn.Open(zkconn.Config{
+		Servers: n.Servers, Timeout: max(timeout, time.Second), Dial: of.cfg.dial, Secure: of.cfg.secure(), Auth: of.cfg.credentials(),
+		Resume: zkconn.Identity{ID: n.Session, Password: n.Password},
+	}, func(zkconn.Event) {})
+	if err == nil {
+		ctx, cancel := context.WithTimeout(of.tasks.life, timeout)
+		of.tasks.run(func() { // ends with ctx
+			select {
+			case <-of.Done(): // its end does not wait for this
+			case <-ctx.Done():
+			}
+			cancel()
+		})
+		err = conn.Close(ctx)
+		cancel()
+	}
+	if err != nil {
+		log.Warn("the ZooKeeper session of the process before could not be closed", "error", err)
+		return
+	}
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	log.Warn("the ZooKeeper session of the process before is closed")
+}
+
+// patience is how long an epoch waits for the end of the session of the process before: as long as
+// that is not over, the file tells of it.
+const patience = time.Second
+
+// note writes down an epoch, before anything is asked in it. It is written in place, in one go: a
+// new file would not be locked.
+func (s *sessionFile) note(e *epoch) {
+	if s == nil {
+		return
+	}
+	if s.before != nil {
+		s.ending.Do(func() { e.session.tasks.run(func() { s.endPredecessor(e.session) }) })
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		select {
+		case <-s.ended.C():
+		case <-timer.C:
+		case <-e.session.Done():
+			return
+		}
+	}
+	if err := s.noteDown(e); err != nil {
+		s.cfg.log.Warn("the session file can't be written", "file", s.cfg.file, "error", err)
+	}
+}
+
+func (s *sessionFile) noteDown(e *epoch) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil || s.epoch == e.number {
+		return nil
+	}
+	is := e.conn.Identity()
+	n := noted{Session: is.ID, Password: is.Password, Timeout: e.session.Status().Timeout.Milliseconds(), Host: s.host, Servers: s.cfg.servers}
+	text := n.write()
+	_, err := s.file.WriteAt(text, 0)
+	if err == nil {
+		s.epoch = e.number
+		err = s.file.Truncate(int64(len(text)))
+	}
+	return err
+}
+
+// close gives the file up. gone: the ZooKeeper session has ended, and there is nothing to be
+// closed.
+func (s *sessionFile) close(gone bool) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if gone && (s.before == nil || s.over) { // else what it tells of may stand
+		_ = s.file.Truncate(0)
+	}
+	_ = s.file.Close() // and unlocks it
+	s.file = nil
+	inUse.mu.Lock()
+	defer inUse.mu.Unlock()
+	delete(inUse.all, s.key)
+}

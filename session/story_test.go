@@ -1,0 +1,224 @@
+// The log: what an operator reads of losses and their ends, and how much of it.
+
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// lines are those of the log since the last call, without time and address.
+func (j *journal) lines() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	text := strings.TrimSpace(j.text.String())
+	j.text.Reset()
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+func (j *journal) handler(least slog.Level) slog.Handler {
+	return slog.NewTextHandler(j, &slog.HandlerOptions{Level: least, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == "address" {
+			return slog.Attr{}
+		}
+		return a
+	}})
+}
+
+// reads fails unless these are the lines of the log since the last call, as regular expressions.
+// %s is the session.
+func (j *journal) reads(w *world, want ...string) {
+	w.Helper()
+	lines := j.lines()
+	require.Len(w, lines, len(want), strings.Join(lines, "\n"))
+	for i, line := range lines {
+		require.Regexp(w, "^level="+strings.ReplaceAll(want[i], "%s", "session=0x[0-9a-f]{15}")+"$", line)
+	}
+}
+
+// Of a loss the log tells what was lost, why, and when that was over: a warning each.
+func TestTheLogTellsALossAndItsEnd(t *testing.T) {
+	const ended = `WARN msg="trust in the ZooKeeper session has ended, and with it what was held" %s epoch=1 possessions=1 `
+	const again = `WARN msg="the ZooKeeper session is trusted again" %s epoch=1 after=`
+	const over, next = `WARN msg="the ZooKeeper session has ended" %s epoch=1 cause="[^"]* has expired" possessions=`, `WARN msg="a ZooKeeper session has begun" %s epoch=2 timeout=10s server=192.0.2.1:2181 after=`
+	type row struct {
+		fails func(w *world, s *session.Session, t *client, h *session.Hold) (mend func())
+		want  []string
+	}
+	each(t, map[string]row{
+		"the server is down": {func(w *world, _ *session.Session, _ *client, _ *session.Hold) func() {
+			w.srv.Kill(0)
+			return func() { require.NoError(w, w.srv.Restart(0)) }
+		}, []string{
+			`WARN msg="no connection to ZooKeeper" epoch=1 server=192.0.2.1:2181 cause=".* connection refused"`,
+			ended + `silent=5s stood_still=0s server=""`,
+			`WARN msg="still no connection to ZooKeeper" epoch=1 for=3[01].*s servers="192.0.2.1:2181: it refuses connections"`,
+			`WARN msg="still no connection to ZooKeeper" epoch=1 for=1m[012].*s servers="192.0.2.1:2181: it refuses connections"`,
+			`WARN msg="connected to ZooKeeper" epoch=1 server=192.0.2.1:2181 %s timeout=10s after=1m5.*s`,
+			again + `1m0.*s`,
+		}},
+		"the network is silent until the session has expired": {func(w *world, s *session.Session, _ *client, _ *session.Hold) func() {
+			return w.srv.Partition(id(s))
+		}, []string{
+			ended + `silent=5s stood_still=0s server=192.0.2.1:2181`,
+			`WARN msg="no connection to ZooKeeper" epoch=1 server=192.0.2.1:2181 cause=.*`,
+			`WARN msg="still no connection to ZooKeeper" epoch=1 for=3.*s servers="192.0.2.1:2181: it .*"`,
+			over + `0 silent=1m.*s`,
+			next + `[15].*s`,
+		}},
+		"this process stands still": {func(_ *world, s *session.Session, _ *client, _ *session.Hold) func() {
+			session.ShiftMono(s, time.Minute)
+			session.ShiftWall(s, time.Minute)
+			return func() {}
+		}, []string{ended + `silent=1m.*s stood_still=1m0.*s server=192.0.2.1:2181`, again + `.*s`}},
+		"the session expires": {func(w *world, s *session.Session, _ *client, _ *session.Hold) func() {
+			w.srv.Expire(id(s))
+			return func() {}
+		}, []string{over + `1 silent=.*s`, next + `.*ms`}},
+		"its znode is deleted": {func(_ *world, _ *session.Session, t *client, h *session.Hold) func() {
+			t.End(h, session.ErrDeleted)
+			return func() {}
+		}, []string{`WARN msg="a possession is lost" %s epoch=1 recipe=test path=/line/.* token=\d+ cause="the znode was deleted"`}},
+		"the connection is lost, under WithStrict": {func(w *world, s *session.Session, _ *client, _ *session.Hold) func() {
+			w.srv.Disconnect(id(s))
+			return func() {}
+		}, []string{
+			`WARN msg="the connection is lost, and with it what was held" %s epoch=1 possessions=1`,
+			`WARN msg="the connection is back" %s epoch=1 server=192.0.2.1:2181 after=.*ms`,
+		}},
+		"it is given up": {func(_ *world, _ *session.Session, t *client, h *session.Hold) func() {
+			t.End(h, session.ErrReleased)
+			return func() {}
+		}, nil},
+	}, func(w *world, row row) {
+		var log journal
+		opts := []session.Option{session.WithLogger(slog.New(log.handler(slog.LevelInfo)))}
+		if slices.ContainsFunc(row.want, func(line string) bool { return strings.Contains(line, "the connection is back") }) {
+			opts = append(opts, session.WithStrict())
+		}
+		s, t, h := w.holding(opts...)
+		log.reads(w, `INFO msg="a ZooKeeper session has begun" %s epoch=1 timeout=10s server=192.0.2.1:2181 after=0s`)
+		mend := row.fails(w, s, t, h)
+		<-h.Done()
+		time.Sleep(time.Minute)
+		mend()
+		time.Sleep(time.Minute)
+		log.reads(w, row.want...)
+	})
+}
+
+// While there is no connection the log tells servers apart: what is wrong with each.
+func TestTheLogTellsWhatIsWrongWithEachServer(t *testing.T) {
+	inBubble(t, func(w *world) {
+		var log journal
+		s, err := session.New([]string{"refuses", "silent", "page", "leaderless"}, session.WithLogger(slog.New(log.handler(slog.LevelInfo))),
+			session.WithDialer(func(ctx context.Context, _, addr string) (net.Conn, error) {
+				if strings.HasPrefix(addr, "refuses") {
+					w.srv.Kill(0)
+					return w.srv.Dialer()(ctx, "tcp", w.srv.Hosts()[0])
+				}
+				ours, theirs := net.Pipe()
+				go func() { // ends with the connection
+					_, _ = theirs.Read(make([]byte, 512))
+					switch host, _, _ := net.SplitHostPort(addr); host {
+					case "page":
+						_, _ = io.WriteString(theirs, "HTTP/1.1 400 Bad Request\r\n\r\n")
+					case "silent":
+						_, _ = theirs.Read(make([]byte, 1))
+					}
+					_ = theirs.Close()
+				}()
+				return ours, nil
+			}))
+		require.NoError(w, err)
+		s.Start()
+		time.Sleep(50 * time.Second)
+		require.NoError(w, s.Close(w.ctx))
+		require.Contains(w, strings.Join(log.lines(), "\n"), `servers="leaderless:2181: it hangs up: it has no quorum, or does not accept this client; `+
+			`page:2181: it does not speak ZooKeeper's protocol; refuses:2181: it refuses connections; silent:2181: it does not answer"`)
+	})
+}
+
+// A session that is idle for long has heard of its server all the same: "silent" does not count
+// from the last proof.
+func TestAnIdleSessionWasNotSilent(t *testing.T) {
+	inBubble(t, func(w *world) {
+		var log journal
+		s := w.open(session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		time.Sleep(5 * time.Hour)
+		w.srv.Expire(id(s))
+		time.Sleep(time.Minute)
+		require.Regexp(w, `has ended".* silent=[0-3]\.?\d*m?s`, log.lines()[0])
+	})
+}
+
+// Of one warning a line a second is logged: the first, and then the last with their number. What is
+// about different things is told apart, up to twenty of them. Errors are never held back.
+func TestAStormOfWarningsIsALineASecond(t *testing.T) {
+	inBubble(t, func(w *world) {
+		var log journal
+		s := w.open(session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		for i := range 25 {
+			s.Logger().With("i", i).Warn("again")
+			s.Logger().Info("never held back")
+			time.Sleep(110 * time.Millisecond)
+		}
+		s.Logger().Warn("another")
+		time.Sleep(10 * time.Second)
+		s.Logger().Warn("again")
+		require.Equal(w, []string{
+			"level=WARN msg=again i=0", "level=WARN msg=again i=9 repeated=9", "level=WARN msg=again i=18 repeated=9", "level=WARN msg=another",
+			"level=WARN msg=again i=24 repeated=6", "level=WARN msg=again",
+		}, log.lines())
+		for i := range 50 {
+			s.Logger().Warn("dead", "item", i%25)
+			s.Logger().With("path", i%2).Warn("held")
+			s.Logger().Error("a bug")
+		}
+		time.Sleep(10 * time.Second)
+		lines := map[string]int{}
+		for _, line := range log.lines() {
+			message, _, _ := strings.Cut(strings.TrimPrefix(line, "level="), " ")
+			_, what, _ := strings.Cut(line, "msg=")
+			what, _, _ = strings.Cut(what, " ")
+			lines[message+" "+strings.Trim(what, `"`)]++
+		}
+		require.Equal(w, map[string]int{"WARN dead": 20 + 1 + 21, "WARN held": 2 + 2, "ERROR a": 50}, lines)
+	})
+}
+
+// Without a logger warnings go to the program's, whichever that is when there is something to say.
+// Not parallel: it is the program's.
+func TestWithoutALoggerWarningsGoToTheProgramsLog(t *testing.T) {
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	inBubbleHere(t, func(w *world) {
+		s, err := session.New(w.srv.Hosts())
+		require.NoError(w, err)
+		log := s.Logger().With("a", 1).WithGroup("g").With("b", 2)
+		var first, second journal
+		for n, to := range []*journal{&first, &second} {
+			slog.SetDefault(slog.New(to.handler(slog.LevelDebug)))
+			log.Info("of no interest")
+			log.Warn(fmt.Sprint("warning ", n))
+		}
+		require.Equal(w, []string{`level=WARN msg="warning 0" a=1 g.b=2`}, first.lines())
+		require.Equal(w, []string{`level=WARN msg="warning 1" a=1 g.b=2`}, second.lines())
+		slog.SetDefault(before)
+		require.NoError(w, s.Close(w.ctx))
+	})
+}
