@@ -40,26 +40,25 @@ func Consume(name string, n int, fn any, opts ...queue.ConsumeOption) fx.Option 
 	if n < 1 || n > 10_000 {
 		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): n: %d is not between 1 and %d", name, n, 10_000))
 	}
-	return running("Consume", name, fn, func(q *queue.Queue, call func(context.Context, *queue.Item) error, in surroundings) error {
-		c := &crew{name: name, size: n, fn: call, queue: q, opts: append([]queue.ConsumeOption{queue.WithWorkers(n)}, opts...), budget: in.Budget, shutdowner: in.Shutdowner, log: logger(in.Log), tracer: tracer(in.Tracers)}
-		in.work(fmt.Sprintf("Consume(%q)", name), c.begin, c.run)
+	return running("Consume", name, fn, func(q *queue.Queue, call func(context.Context, *queue.Item) error, in worker) error {
+		c := &crew{in: in, name: name, size: n, fn: call, queue: q, opts: append([]queue.ConsumeOption{queue.WithWorkers(n)}, opts...), log: logger(in.Log), tracer: tracer(in.Tracers)}
+		in.work(c.begin, c.run)
 		return c.instruments(in.Meters)
 	})
 }
 
 // crew are the workers of one Consume.
 type crew struct {
-	name       string
-	size       int
-	fn         func(ctx context.Context, i *queue.Item) error
-	queue      *queue.Queue
-	opts       []queue.ConsumeOption
-	budget     *budget
-	shutdowner fx.Shutdowner
-	log        *slog.Logger
-	tracer     trace.Tracer
-	items      metric.Int64Counter
-	duration   metric.Float64Histogram
+	in       worker
+	name     string
+	size     int
+	fn       func(ctx context.Context, i *queue.Item) error
+	queue    *queue.Queue
+	opts     []queue.ConsumeOption
+	log      *slog.Logger
+	tracer   trace.Tracer
+	items    metric.Int64Counter
+	duration metric.Float64Histogram
 
 	consumer *queue.Consumer
 	ended    sync.Once // one worker reports it
@@ -92,13 +91,13 @@ func (c *crew) run(stopping context.Context) error {
 		workers.Wait()
 		close(done)
 	}()
-	ctx, cancel := c.budget.within(context.Background(), workDone)
+	ctx, cancel := c.in.Budget.within(context.Background(), workDone)
 	defer cancel()
 	select {
 	case <-done:
 	case <-ctx.Done():
 	}
-	ctx, cancel = c.budget.within(context.Background(), functionsDone)
+	ctx, cancel = c.in.Budget.within(context.Background(), functionsDone)
 	defer cancel()
 	err := c.consumer.Close(ctx) // which ends the contexts of items that are still worked on
 	<-done
@@ -137,7 +136,7 @@ func (c *crew) work(stopping <-chan struct{}) {
 func (c *crew) over() {
 	<-c.consumer.Done()
 	if err := c.consumer.Err(); !errors.Is(err, session.ErrClosed) {
-		shutDown(c.shutdowner, c.log, "Consume "+c.name+" has failed", err)
+		shutDown(c.in.Shutdowner, c.log, c.in.title+" has failed", err)
 	}
 }
 

@@ -2,7 +2,6 @@ package fxmodule
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -19,14 +18,14 @@ import (
 // context ends when the application stops. Look at Good before Value: the znode may not exist, or
 // have data that the codec refuses. An error or a panic is logged, and the next state follows.
 func Follow[T any](name string, fn any) fx.Option {
-	return running("Follow", name, fn, func(c *config.Cell[T], call func(context.Context, config.Snapshot[T]) error, in surroundings) error {
-		in.work(fmt.Sprintf("Follow(%q)", name), nil, func(ctx context.Context) error {
+	return running("Follow", name, fn, func(c *config.Cell[T], call func(context.Context, config.Snapshot[T]) error, in worker) error {
+		in.work(nil, func(ctx context.Context) error {
 			for state := range c.Observe(ctx) {
 				if err := recovered(func() error { return call(ctx, state) }); err != nil {
 					logger(in.Log).Warn("a state of a cell was not taken", "cell", name, "version", state.Version, "error", err)
 				}
 			}
-			return in.ended(ctx, "Follow "+name, c.Err())
+			return in.ended(ctx, c.Err())
 		})
 		return nil
 	})
@@ -37,16 +36,16 @@ func Follow[T any](name string, fn any) fx.Option {
 // otherwise, such as with group.ErrDuplicate, the application is shut down with exit code 1.
 func Join(name string, member group.Member) fx.Option {
 	none := func(context.Context, struct{}) error { return nil } // Join has no function of the application's
-	return running("Join", name, none, func(g *group.Group, _ func(context.Context, struct{}) error, in surroundings) error {
+	return running("Join", name, none, func(g *group.Group, _ func(context.Context, struct{}) error, in worker) error {
 		var m *group.Membership
 		join := func() (err error) {
 			m, err = g.Join(member)
 			return err
 		}
-		in.work(fmt.Sprintf("Join(%q)", name), join, func(stopping context.Context) error {
+		in.work(join, func(stopping context.Context) error {
 			select {
 			case <-m.Done():
-				return in.ended(stopping, "Join "+name, m.Err())
+				return in.ended(stopping, m.Err())
 			case <-stopping.Done():
 			}
 			ctx, cancel := in.Budget.within(context.Background(), workDone)
@@ -65,8 +64,8 @@ func Join(name string, member group.Member) fx.Option {
 // or a panic is logged; if fn has not voted, it aborts the transaction. If the site ends otherwise
 // than by a stop, the application is shut down with exit code 1.
 func RunSite(name string, fn any) fx.Option {
-	return running("RunSite", name, fn, func(s *twopc.Site, call func(context.Context, *twopc.Proposal) error, in surroundings) error {
-		in.work(fmt.Sprintf("RunSite(%q)", name), nil, func(ctx context.Context) error {
+	return running("RunSite", name, fn, func(s *twopc.Site, call func(context.Context, *twopc.Proposal) error, in worker) error {
+		in.work(nil, func(ctx context.Context) error {
 			var all sync.WaitGroup
 			defer all.Wait()
 			for {
@@ -76,7 +75,7 @@ func RunSite(name string, fn any) fx.Option {
 				case p, open := <-s.Proposals():
 					if !open {
 						<-s.Done()
-						return in.ended(ctx, "RunSite "+name, s.Err())
+						return in.ended(ctx, s.Err())
 					}
 					all.Go(func() { decide(ctx, name, p, call, logger(in.Log)) }) // owned by this function, which waits for it
 				}

@@ -97,7 +97,7 @@ func TestJoin(t *testing.T) {
 		require.Empty(t, left)
 	})
 	err := fx.New(quiet, fxmodule.Module, fx.Supply(fxmodule.Default("localhost:2181")), fxmodule.Join("workers", group.Member{ID: "me"})).Err()
-	require.ErrorContains(t, err, `fxmodule.Join("workers"): the graph does not provide all that it needs: *group.Group named "workers"`)
+	require.ErrorContains(t, err, `fxmodule.Join("workers"): the graph lacks *group.Group named "workers"`)
 }
 
 // A site votes as its function does; one that fails before it has voted aborts.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"go.uber.org/fx"
 )
@@ -18,34 +20,47 @@ type arguments struct{ reflect.Value }
 // that.
 //
 // A constructor that reflect makes has no name of its own in fx's errors. So it is provided to a
-// module of its own only, where functions with names depend on it.
-func running[I, A any](kind, name string, fn any, begin func(instance I, call func(context.Context, A) error, in surroundings) error) fx.Option {
-	title := fmt.Sprintf("fxmodule.%s(%q)", kind, name)
-	if err := usable(kind, name); err != nil {
+// module of its own only, where functions with names depend on it. What is missing fx says of all
+// that such a function needs together: so each is asked for alone first, in a module of its own.
+func running[I, A any](kind, name string, fn any, begin func(instance I, call func(context.Context, A) error, in worker) error) fx.Option {
+	title, err := titled(kind, name)
+	if err != nil {
 		return fx.Error(err)
 	}
 	f := reflect.ValueOf(fn)
 	if err := fits(f, reflect.TypeFor[A]()); err != nil {
 		return fx.Error(fmt.Errorf("%s: %w", title, err))
 	}
-	needed, text := fields[I](name, f.Type())
-	resolve := fx.Provide(made(f, needed), fx.Private)
+	needed := fields[I](name, f.Type())
+	resolve := fx.Provide(made(f, needed...), fx.Private)
 	if err := fx.New(fx.NopLogger, resolve).Err(); err != nil { // what fx never provides: *fx.In, fx.Out
 		return fx.Error(fmt.Errorf("%s: %w", title, root(err)))
 	}
-	check := func(in struct {
-		fx.In
-		Arguments *arguments `optional:"true"`
-	},
-	) error {
-		if in.Arguments == nil {
-			return fmt.Errorf("%s: the graph does not provide all that it needs: %s", title, text)
+	var all []fx.Option
+	for _, field := range single(needed) {
+		all = append(all, fx.Module(title, fx.Provide(made(f, field), fx.Private), fx.Invoke(func(in struct {
+			fx.In
+			Alone  *arguments `optional:"true"`
+			Budget *budget    `optional:"true"`
+		},
+		) error {
+			if in.Budget == nil {
+				return errors.New(title + ": the graph lacks fxmodule.Module, or what that needs")
+			}
+			if in.Alone == nil {
+				in.Budget.missing[&title] = append(in.Budget.missing[&title], described(field))
+			}
+			return nil
+		})))
+	}
+	check := func(b *budget) error {
+		if missing := b.missing[&title]; missing != nil {
+			return fmt.Errorf("%s: the graph lacks %s, or what that needs", title, strings.Join(missing, ", "))
 		}
 		return nil
 	}
-	return fx.Options(
-		fx.Module(title, resolve,
-			fx.Invoke(check, func(a *arguments, b *budget) { b.resolved[&title] = a })),
+	return fx.Options(append(all,
+		fx.Module(title, resolve, fx.Invoke(check, func(a *arguments, b *budget) { b.resolved[&title] = a })),
 		fx.Invoke(func(in surroundings) error { // in the order of options
 			a := in.Budget.resolved[&title]
 			instance, _ := reflect.TypeAssert[I](a.Field(1))
@@ -57,12 +72,12 @@ func running[I, A any](kind, name string, fn any, begin func(instance I, call fu
 				err, _ := reflect.TypeAssert[error](f.Call(values)[0])
 				return err
 			}
-			if err := begin(instance, call, in); err != nil {
+			if err := begin(instance, call, worker{in, title, instance}); err != nil {
 				return fmt.Errorf("%s: %w", title, err)
 			}
 			return nil
 		}),
-	)
+	)...)
 }
 
 // fits says what is wrong with a function that is to be called with a context and an a.
@@ -78,23 +93,44 @@ func fits(f reflect.Value, a reflect.Type) error {
 	return nil
 }
 
-// fields are those of a struct that fx fills for a function, and a text of what is in them.
-func fields[I any](name string, f reflect.Type) (all []reflect.StructField, text string) {
-	all = []reflect.StructField{
-		{Name: "In", Type: reflect.TypeFor[fx.In](), Anonymous: true},
-		{Name: "Instance", Type: reflect.TypeFor[I](), Tag: reflect.StructTag(tag(name))},
-	}
-	text = fmt.Sprintf("%v named %q", reflect.TypeFor[I](), name)
+// fields are those of a struct that fx fills for a function.
+func fields[I any](name string, f reflect.Type) []reflect.StructField {
+	all := []reflect.StructField{{Name: "Instance", Type: reflect.TypeFor[I](), Tag: reflect.StructTag(tag(name))}}
 	for i := 2; i < f.NumIn(); i++ {
 		all = append(all, reflect.StructField{Name: fmt.Sprintf("Parameter%d", i+1), Type: f.In(i)})
-		text += ", " + f.In(i).String()
 	}
-	return all, text
+	return all
+}
+
+// single are fields, with those of a struct with fx.In in its place.
+func single(fields []reflect.StructField) (all []reflect.StructField) {
+	for _, f := range fields {
+		in, whole := reflect.StructField{}, f.Type.Kind() == reflect.Struct
+		if whole {
+			in, whole = f.Type.FieldByName("In")
+		}
+		switch {
+		case whole && in.Type == reflect.TypeFor[fx.In]():
+			all = append(all, single(slices.Collect(f.Type.Fields()))...)
+		case f.Type != reflect.TypeFor[fx.In]() && f.IsExported():
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// described is a field as the user knows it.
+func described(f reflect.StructField) string {
+	if name := f.Tag.Get("name"); name != "" {
+		return fmt.Sprintf("%v named %q", f.Type, name)
+	}
+	return f.Type.String()
 }
 
 // made is a constructor of arguments from a struct with these fields. In fx's errors it has the
 // name of the application's function and its place.
-func made(f reflect.Value, from []reflect.StructField) any {
+func made(f reflect.Value, from ...reflect.StructField) any {
+	from = append([]reflect.StructField{{Name: "In", Type: reflect.TypeFor[fx.In](), Anonymous: true}}, from...)
 	of := reflect.FuncOf([]reflect.Type{reflect.StructOf(from)}, []reflect.Type{reflect.TypeFor[*arguments]()}, false)
 	target := reflect.MakeFunc(of, func(in []reflect.Value) []reflect.Value {
 		return []reflect.Value{reflect.ValueOf(&arguments{in[0]})}

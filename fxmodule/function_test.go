@@ -105,9 +105,10 @@ func TestFunctionsThatAreNotProvidedFor(t *testing.T) {
 		opts fx.Option
 		says string
 	}{
-		"a parameter":        {fx.Options(leader, paper), `fxmodule.RunLeader("x"): the graph does not provide all that it needs: *election.Election named "x", *session.Session, *fxmodule_test.printer, fxmodule_test.tray`},
-		"the election":       {fx.Options(paper, fx.Supply(&printer{})), `fxmodule.RunLeader("x"): the graph does not provide all that it needs: *election.Election named "x"`},
-		"a struct's field":   {fx.Options(leader, fx.Supply(&printer{})), `fxmodule.RunLeader("x"): the graph does not provide all that it needs: `},
+		"a parameter":        {fx.Options(leader, paper), `fxmodule.RunLeader("x"): the graph lacks *fxmodule_test.printer, or what that needs`},
+		"the election":       {fx.Options(paper, fx.Supply(&printer{})), `fxmodule.RunLeader("x"): the graph lacks *election.Election named "x", or what that needs`},
+		"a struct's field":   {fx.Options(leader, fx.Supply(&printer{})), `fxmodule.RunLeader("x"): the graph lacks string named "paper", or what that needs`},
+		"all of it":          {fx.Options(), `fxmodule.RunLeader("x"): the graph lacks *election.Election named "x", *fxmodule_test.printer, string named "paper", or what that needs`},
 		"a constructor":      {fx.Options(leader, paper, fx.Provide(func() (*printer, error) { return nil, errors.New("out of ink") })), "out of ink"},
 		"a second RunLeader": {fx.Options(leader, paper, fx.Supply(&printer{}), fxmodule.RunLeader("x", needs)), "RunLeader"},
 	} {

@@ -3,7 +3,6 @@ package fxmodule
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -33,10 +32,10 @@ import (
 // gets troupe.election.terms, the number of terms, and troupe.election.leading, which is 1 while fn
 // runs.
 func RunLeader(name string, fn any) fx.Option {
-	run := running("RunLeader", name, fn, func(e *election.Election, call func(context.Context, *election.Term) error, in surroundings) error {
+	run := running("RunLeader", name, fn, func(e *election.Election, call func(context.Context, *election.Term) error, in worker) error {
 		r := &reign{name: name, fn: call, tracer: tracer(in.Tracers), log: logger(in.Log)}
-		in.work(fmt.Sprintf("RunLeader(%q)", name), nil, func(ctx context.Context) error {
-			return in.ended(ctx, "RunLeader "+name, e.Run(ctx, r.lead))
+		in.work(nil, func(ctx context.Context) error {
+			return in.ended(ctx, e.Run(ctx, r.lead))
 		})
 		return r.instruments(in.Meters)
 	})

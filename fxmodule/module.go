@@ -24,59 +24,73 @@ import (
 // and otherwise 0; troupe.session.epoch, the number of the epoch; and troupe.session.trust, for how
 // many seconds the session may still be trusted if nothing more is heard. An idle session, on which
 // nothing depends, lets that run down to 0.
-var Module = fx.Module("troupe", fx.Provide(newServices), fx.Invoke(func(*session.Session) {}))
+var Module = fx.Module("troupe", fx.Provide(newSystem, newBudget), opened("", "fxmodule.Module", "fxmodule.Options"), needed(""))
 
-// services are what the module provides.
-type services struct {
-	fx.Out
-
-	Session *session.Session
-	System  *actors.System
-	Budget  *budget
-}
-
-// needs are the dependencies of the module.
-type needs struct {
+// newSystem makes the application's system, which is closed after everything that lives in it.
+func newSystem(lc fx.Lifecycle, b *budget, in struct {
 	fx.In
-
-	Config     Config
-	Lifecycle  fx.Lifecycle
-	Shutdowner fx.Shutdowner
-	Log        *slog.Logger         `optional:"true"`
-	Meters     metric.MeterProvider `optional:"true"`
-	Options    *options             `optional:"true"`
-	Dialer     development.Dialer   `optional:"true"` // to a server of zktest
-}
-
-func newServices(in needs) (services, error) {
-	if err := in.Config.Validate(); err != nil {
-		return services{}, err
-	}
-	cfg, log, b := in.Config.withDefaults(), logger(in.Log), newBudget()
-	system := actors.New(actors.WithLogger(log))
-	in.Lifecycle.Append(fx.Hook{OnStop: func(ctx context.Context) error { // after everything that lives in it
+	Log *slog.Logger `optional:"true"`
+},
+) *actors.System {
+	system := actors.New(actors.WithLogger(logger(in.Log)))
+	lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
 		ctx, cancel := b.until(ctx, systemDone)
 		defer cancel()
 		return system.Close(ctx)
 	}})
-	servers, opts, err := cfg.options(in.Lifecycle, log)
-	if err != nil {
-		return services{}, err
+	return system
+}
+
+// given is what a session is made with: each has the session's name in the graph.
+type given struct {
+	config  Config
+	options *options           // optional
+	dialer  development.Dialer // to a server of zktest; optional
+}
+
+// needs are the dependencies of a session.
+type needs struct {
+	fx.In
+
+	Given      given
+	System     *actors.System
+	Budget     *budget
+	Lifecycle  fx.Lifecycle
+	Shutdowner fx.Shutdowner
+	Log        *slog.Logger         `optional:"true"`
+	Meters     metric.MeterProvider `optional:"true"`
+}
+
+// opened provides a session, which is connected and closed with the application: the module's, or
+// one with a name. Its errors begin with title, or, if one of options is wrong, with theirs.
+func opened(name, title, theirs string) fx.Option {
+	open := func(in needs) (*session.Session, error) {
+		if err := in.Given.config.Validate(); err != nil {
+			return nil, fmt.Errorf("%s: %w", title, err)
+		}
+		cfg, log := in.Given.config.withDefaults(), logger(in.Log)
+		servers, opts, err := cfg.options(in.Lifecycle, log)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", title, err)
+		}
+		opts = append(opts, session.WithLogger(log))
+		if o := in.Given.options; o != nil {
+			opts = append(opts, o.all...)
+		}
+		if dial := in.Given.dialer; dial != nil {
+			opts = append(opts, session.WithDialer(dial))
+		}
+		s, err := session.New(servers, append(opts, session.WithSystem(in.System), session.WithDeferredStart())...)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", theirs, err)
+		}
+		l := &life{title: title, session: s, servers: servers, lazy: cfg.Startup == StartupLazy, shutdowner: in.Shutdowner, log: log, budget: in.Budget}
+		in.Lifecycle.Append(fx.Hook{OnStart: l.start, OnStop: l.stop})
+		return s, observe(in.Meters, s, name, in.Lifecycle)
 	}
-	opts = append(opts, session.WithLogger(log))
-	if in.Options != nil {
-		opts = append(opts, in.Options.all...)
-	}
-	if in.Dialer != nil {
-		opts = append(opts, session.WithDialer(in.Dialer))
-	}
-	s, err := session.New(servers, append(opts, session.WithSystem(system), session.WithDeferredStart())...)
-	if err != nil {
-		return services{}, fmt.Errorf("fxmodule: %w", err)
-	}
-	l := &life{session: s, servers: servers, lazy: cfg.Startup == StartupLazy, shutdowner: in.Shutdowner, log: log, budget: b}
-	in.Lifecycle.Append(fx.Hook{OnStart: l.start, OnStop: l.stop})
-	return services{Session: s, System: system, Budget: b}, observe(in.Meters, s, in.Lifecycle)
+	optional := tag(name) + ` optional:"true"`
+	gather := fx.Annotate(func(c Config, o *options, d development.Dialer) given { return given{c, o, d} }, fx.ParamTags(tag(name), optional, optional))
+	return fx.Module(title, fx.Provide(gather, fx.Private), fx.Provide(fx.Annotated{Name: name, Target: open}))
 }
 
 // Options has [Module] make its session with options, besides those of the [Config], before which
@@ -131,6 +145,7 @@ func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.
 
 // life ties the session to the application's lifecycle.
 type life struct {
+	title      string
 	session    *session.Session
 	servers    []string
 	lazy       bool
@@ -147,7 +162,7 @@ func (l *life) start(ctx context.Context) error {
 		l.session.Start()
 	} else if err := l.connect(ctx); err != nil {
 		_ = l.session.Close(ctx) // fx does not call OnStop of a hook whose OnStart failed; if ctx has ended, there is nothing to wait for
-		return fmt.Errorf("fxmodule: no session with ZooKeeper at %s: %w", strings.Join(l.servers, ", "), err)
+		return fmt.Errorf("%s: no session with ZooKeeper at %s: %w", l.title, strings.Join(l.servers, ", "), err)
 	}
 	l.stopping, l.watched = make(chan struct{}), make(chan struct{})
 	go l.watch() // owned by the life; ends with the session or with stop
@@ -176,7 +191,7 @@ func (l *life) watch() {
 			return
 		default:
 		}
-		shutDown(l.shutdowner, l.log, "the ZooKeeper session has ended for good", l.session.Err())
+		shutDown(l.shutdowner, l.log, l.title+": the ZooKeeper session has ended for good", l.session.Err())
 	}
 }
 

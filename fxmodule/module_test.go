@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"regexp"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,8 +132,8 @@ func TestOptions(t *testing.T) {
 	cfg := fx.Supply(fxmodule.Default("localhost:2181"))
 	twice := fx.Options(quiet, fxmodule.Module, cfg, fxmodule.Options(), fxmodule.Options())
 	require.ErrorContains(t, fx.ValidateApp(twice), "fxmodule.Options")
-	require.ErrorContains(t, fx.New(quiet, fxmodule.Module, cfg, fxmodule.Options(session.WithTimeout(-1))).Err(), "fxmodule: ")
-	require.ErrorContains(t, fx.New(quiet, fxmodule.Module, cfg, fxmodule.Options(nil)).Err(), "fxmodule: ")
+	require.ErrorContains(t, fx.New(quiet, fxmodule.Module, cfg, fxmodule.Options(session.WithTimeout(-1))).Err(), "fxmodule.Options: ")
+	require.ErrorContains(t, fx.New(quiet, fxmodule.Module, cfg, fxmodule.Options(nil)).Err(), "fxmodule.Options: ")
 }
 
 func TestTheEmbeddedServer(t *testing.T) {
@@ -199,12 +200,14 @@ func TestBadNamesAndNumbers(t *testing.T) {
 	t.Parallel()
 	lead, work := func(context.Context, *election.Term) error { return nil }, func(context.Context, *queue.Item) error { return nil }
 	for says, option := range map[string]fx.Option{
-		"fxmodule.Lock: name": fxmodule.Lock("", "/l"), "fxmodule.Election: name": fxmodule.Election(`a"b`, "/e"),
-		"fxmodule.RunLeader: name": fxmodule.RunLeader("", lead), `fxmodule.RunLeader("a"): fn is nil`: fxmodule.RunLeader("a", nil),
-		"fxmodule.Consume: name": fxmodule.Consume("", 1, work), `fxmodule.Consume("q"): fn is nil`: fxmodule.Consume("q", 1, nil),
-		"n: 0 is not between": fxmodule.Consume("q", 0, work), "n: 10001 is not between": fxmodule.Consume("q", 10_001, work),
+		`fxmodule.Lock(""): the name`: fxmodule.Lock("", "/l"), `fxmodule.Election("a\"b"): the name`: fxmodule.Election(`a"b`, "/e"),
+		`fxmodule.RunLeader(""): the name`: fxmodule.RunLeader("", lead), `fxmodule.RunLeader("a"): fn is nil`: fxmodule.RunLeader("a", nil),
+		`fxmodule.Consume(""): the name`: fxmodule.Consume("", 1, work), `fxmodule.Consume("q"): fn is nil`: fxmodule.Consume("q", 1, nil),
+		`fxmodule.Consume("q"): n: 0 is not between`: fxmodule.Consume("q", 0, work), `fxmodule.Consume("q"): n: 10001 is not`: fxmodule.Consume("q", 10_001, work),
+		`fxmodule.Session(""): the name`: fxmodule.Session(""), `fxmodule.On(""): the name`: fxmodule.On(""),
+		`fxmodule.RunLeader("a"): the graph lacks fxmodule.Module`: fxmodule.RunLeader("a", lead),
 	} {
-		require.ErrorContains(t, fx.New(quiet, option).Err(), says)
+		require.Regexp(t, "^"+regexp.QuoteMeta(says), fx.New(quiet, option).Err())
 	}
 	_, cfg := servers(t)
 	a := fx.New(quiet, fxmodule.Module, cfg, fxmodule.Lock("l", "relative"),

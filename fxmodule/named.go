@@ -98,36 +98,39 @@ func Names(name, root string) fx.Option {
 }
 
 // named provides one instance under a name, closed with the application.
-func named[T any](kind, name string, build func(*session.Session) (T, error)) fx.Option {
-	if err := usable(kind, name); err != nil {
+func named[T comparable](kind, name string, build func(*session.Session) (T, error)) fx.Option {
+	title, err := titled(kind, name)
+	if err != nil {
 		return fx.Error(err)
 	}
 	provide := func(s *session.Session, b *budget, lc fx.Lifecycle) (T, error) {
 		v, err := build(s)
 		if err != nil {
-			return v, fmt.Errorf("fxmodule.%s(%q): %w", kind, name, err)
+			return v, fmt.Errorf("%s: %w", title, err)
 		}
 		if c, ok := any(v).(interface {
 			Close(ctx context.Context) error
 		}); ok {
-			b.closing(lc, func(ctx context.Context) error { // Close of an election waits for the functions of its terms
-				if err := c.Close(ctx); err != nil {
-					return fmt.Errorf("fxmodule.%s(%q): %w", kind, name, err)
-				}
-				return nil
-			})
+			b.closing(lc, title, v, c.Close) // that of an election waits for the functions of its terms
 		}
 		return v, nil
 	}
 	return fx.Provide(fx.Annotated{Name: name, Target: provide})
 }
 
-// usable says what is wrong with a name.
-func usable(kind, name string) error {
+// titled is an option as the user wrote it, or what is wrong with its name.
+func titled(kind, name string) (string, error) {
+	title := fmt.Sprintf("fxmodule.%s(%q)", kind, name)
 	if name == "" || strings.ContainsAny(name, "\"`\\") {
-		return fmt.Errorf("fxmodule.%s: name %q: empty, or contains a quote or a backslash", kind, name)
+		return "", fmt.Errorf("%s: the name is empty, or contains a quote or a backslash", title)
 	}
-	return nil
+	return title, nil
 }
 
-func tag(name string) string { return `name:"` + name + `"` }
+// tag has fx look for a name, if there is one.
+func tag(name string) string {
+	if name == "" {
+		return ""
+	}
+	return `name:"` + name + `"`
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	meternoop "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/trace"
@@ -35,7 +36,7 @@ func tracer(tp trace.TracerProvider) trace.Tracer {
 //	troupe.session.connected   1 while there is a connection
 //	troupe.session.epoch       the number of the current epoch: each step is an expired session
 //	troupe.session.trust       for how many seconds the session may still be trusted if nothing more is heard; 0 if it is not trusted
-func observe(mp metric.MeterProvider, s *session.Session, lc fx.Lifecycle) error {
+func observe(mp metric.MeterProvider, s *session.Session, name string, lc fx.Lifecycle) error {
 	m := meter(mp)
 	var errs [3]error
 	var connected, epoch metric.Int64ObservableGauge
@@ -46,15 +47,19 @@ func observe(mp metric.MeterProvider, s *session.Session, lc fx.Lifecycle) error
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
+	of := metric.WithAttributes()
+	if name != "" { // a further session
+		of = metric.WithAttributes(attribute.String("session", name))
+	}
 	registered, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		st := s.Status()
 		up := int64(0)
 		if st.State == session.Connected {
 			up = 1
 		}
-		o.ObserveInt64(connected, up)
-		o.ObserveInt64(epoch, int64(st.Epoch))
-		o.ObserveFloat64(trust, max(0, time.Until(st.TrustedUntil).Seconds()))
+		o.ObserveInt64(connected, up, of)
+		o.ObserveInt64(epoch, int64(st.Epoch), of)
+		o.ObserveFloat64(trust, max(0, time.Until(st.TrustedUntil).Seconds()), of)
 		return nil
 	}, connected, epoch, trust)
 	if err != nil {

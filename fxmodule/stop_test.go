@@ -5,6 +5,7 @@ package fxmodule_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,6 +79,7 @@ func TestAStopWithStuckFunctions(t *testing.T) {
 				for _, name := range c.queues {
 					require.ErrorContains(t, err, fmt.Sprintf("fxmodule.Consume(%q): ", name))
 				}
+				require.Equal(t, len(c.leaders)+len(c.queues), strings.Count(err.Error(), "fxmodule."), "one error a cause: %v", err)
 				require.NotContains(t, err.Error(), "late")
 				require.NotContains(t, err.Error(), "slow")
 				require.ErrorIs(t, s.Err(), session.ErrClosed)

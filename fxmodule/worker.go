@@ -27,6 +27,14 @@ type surroundings struct {
 	Tracers    trace.TracerProvider `optional:"true"`
 }
 
+// worker is an option that runs a function with a named instance while the application runs.
+type worker struct {
+	surroundings
+
+	title    string
+	instance any
+}
+
 // The parts of a stop's time by whose end something has returned: fx calls the hooks one after the
 // other, and no further one once its timeout has passed. The rest is for what is not Troupe's.
 const (
@@ -38,9 +46,11 @@ const (
 )
 
 // budget shares out fx's stop timeout. One for a graph, it also has what the graph has resolved for
-// each function.
+// each function, what it lacks, and the instances whose functions did not return in time.
 type budget struct {
 	resolved map[*string]*arguments
+	missing  map[*string][]string
+	stuck    map[any]bool
 
 	stopping context.Context // ends when the first of the hooks is called: then all functions end side by side
 	stop     context.CancelFunc
@@ -51,7 +61,7 @@ type budget struct {
 }
 
 func newBudget() *budget {
-	b := &budget{resolved: make(map[*string]*arguments)}
+	b := &budget{resolved: make(map[*string]*arguments), missing: make(map[*string][]string), stuck: make(map[any]bool)}
 	b.stopping, b.stop = context.WithCancel(context.Background()) // it lives as long as the application
 	return b
 }
@@ -76,15 +86,20 @@ func (b *budget) within(ctx context.Context, part float64) (context.Context, con
 	return context.WithDeadline(ctx, b.begun.Add(time.Duration(part*float64(b.whole))))
 }
 
-// closing has the application close something, after all that was made later; each has the same
-// time, and what others leave of theirs.
-func (b *budget) closing(lc fx.Lifecycle, closer func(ctx context.Context) error) {
+// closing has the application close an instance, after all that was made later; each has the same
+// time, and what others leave of theirs. If it waited in vain for a function that is named already,
+// that is not said again.
+func (b *budget) closing(lc fx.Lifecycle, title string, instance any, closer func(ctx context.Context) error) {
 	b.closers++
 	lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
 		b.closed++
 		ctx, cancel := b.until(ctx, functionsDone+(closersDone-functionsDone)*float64(b.closed)/float64(b.closers))
 		defer cancel()
-		return unlessClosed(closer(ctx))
+		err := unlessClosed(closer(ctx))
+		if err == nil || b.stuck[instance] && errors.Is(err, context.DeadlineExceeded) {
+			return nil
+		}
+		return fmt.Errorf("%s: %w", title, err)
 	}})
 }
 
@@ -98,13 +113,13 @@ func unlessClosed(err error) error {
 
 // work runs a function while the application runs: from OnStart until it has returned, by itself or
 // because the context of the stop has ended. begin, if there is one, may refuse the start.
-func (in surroundings) work(name string, begin func() error, run func(ctx context.Context) error) {
+func (in worker) work(begin func() error, run func(ctx context.Context) error) {
 	b := in.Budget
 	done := make(chan error, 1)
 	start := func(context.Context) error {
 		if begin != nil {
 			if err := begin(); err != nil {
-				return fmt.Errorf("fxmodule.%s: %w", name, err)
+				return fmt.Errorf("%s: %w", in.title, err)
 			}
 		}
 		go func() { done <- run(b.stopping) }() // owned by the application; the stop waits for it
@@ -122,7 +137,8 @@ func (in surroundings) work(name string, begin func() error, run func(ctx contex
 		case err := <-done: // it had returned when an earlier hook used up the time
 			return err
 		default:
-			return fmt.Errorf("fxmodule.%s: the function did not return in time: %w", name, context.Cause(ctx))
+			b.stuck[in.instance] = true
+			return fmt.Errorf("%s: the function did not return in time: %w", in.title, context.Cause(ctx))
 		}
 	}
 	in.Lifecycle.Append(fx.Hook{OnStart: start, OnStop: stop})
@@ -130,9 +146,9 @@ func (in surroundings) work(name string, begin func() error, run func(ctx contex
 
 // ended shuts the application down over the end of something that was to last as long; that of the
 // session is handled elsewhere.
-func (in surroundings) ended(stopping context.Context, what string, err error) error {
+func (in worker) ended(stopping context.Context, err error) error {
 	if stopping.Err() == nil && in.Session.Err() == nil {
-		shutDown(in.Shutdowner, logger(in.Log), what+" has failed", err)
+		shutDown(in.Shutdowner, logger(in.Log), in.title+" has failed", err)
 	}
 	return nil // it is not the stop's
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -14,15 +15,17 @@ type Handle struct {
 	session *session.Session // nil: it ends by Close alone
 	err     error
 	end     *notify.End
-	follows sync.Once // the session's end, once somebody wants to know of it
+	acl     []session.ACL // of what its calls make; nil: the session's
+	follows sync.Once     // the session's end, once somebody wants to know of it
 
 	life  context.Context // of the calls and observers
 	close context.CancelCauseFunc
 }
 
-// NewHandle makes the end of a handle. kind and path are those of its error.
-func NewHandle(s *session.Session, kind, path string) *Handle {
-	h := &Handle{session: s, err: &session.OpError{Op: kind, Path: path, Err: session.ErrClosed}, end: notify.NewEnd()}
+// NewHandle makes the end of a handle. kind and path are those of its error;
+// acl is that of the znodes that are made within it, without one the session's.
+func NewHandle(s *session.Session, kind, path string, acl ...session.ACL) *Handle {
+	h := &Handle{session: s, acl: acl, err: &session.OpError{Op: kind, Path: path, Err: session.ErrClosed}, end: notify.NewEnd()}
 	h.life, h.close = context.WithCancelCause(context.Background()) // it is the handle's own: Close ends it
 	return h
 }
@@ -69,7 +72,7 @@ func (h *Handle) follow() {
 // Within is a context that ends with ctx, or with the handle, with its Err. What it takes is given
 // back by the function, which is called at the end of what the context was for.
 func (h *Handle) Within(ctx context.Context) (context.Context, func()) {
-	inner, cancel := context.WithCancelCause(ctx)
+	inner, cancel := context.WithCancelCause(znode.Making(ctx, h.acl))
 	if h.life.Err() != nil {
 		cancel(h.err)
 	}

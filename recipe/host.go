@@ -19,6 +19,9 @@ type Config struct {
 	Path    string
 	ACL     []session.ACL // of the znodes that are made for it, parents included; nil: the session's
 
+	// UntilExpiry has the holds outlive trust: see session.Client.UntilExpiry.
+	UntilExpiry bool
+
 	// Machine makes a fresh one for each incarnation of the actor.
 	Machine func() machine.Machine
 
@@ -89,8 +92,12 @@ func (h *Host) start() error {
 	h.client, err = h.cfg.Session.Client(name, h.hear, h.cfg.ACL...)
 	if err != nil {
 		ref.Stop()
+		return err
 	}
-	return err
+	if h.cfg.UntilExpiry {
+		h.client.UntilExpiry()
+	}
+	return nil
 }
 
 // hear passes on what the session says. It is in the view before, where the next incarnation finds

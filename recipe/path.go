@@ -3,6 +3,7 @@ package recipe
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -35,4 +36,26 @@ func CheckNew(op string, s *session.Session, argument, path string) error {
 		return nil
 	}
 	return &session.OpError{Op: op, Path: path, Err: err}
+}
+
+// Apply applies a constructor's options; the error is that of the first that is wrong.
+func Apply[O any, F ~func(*O) error](o *O, opts []F) error {
+	for i, opt := range opts {
+		if opt == nil {
+			return fmt.Errorf("opts[%d]: nil", i)
+		}
+		if err := opt(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetACL is what an option WithACL does: it takes the ACL, or says what is wrong with it.
+func SetACL(to *[]session.ACL, acl []session.ACL) error {
+	if err := session.ValidateACL(acl); err != nil {
+		return fmt.Errorf("WithACL: acl: %w", err)
+	}
+	*to = slices.Clone(acl)
+	return nil
 }

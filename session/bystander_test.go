@@ -46,7 +46,7 @@ const away = 20 * time.Millisecond
 
 func (w *world) farAway() session.Option {
 	host := w.srv.Host("far away")
-	host.Slow(zktest.Speed{Latency: away})
+	host.Slow(away)
 	return session.WithDialer(host.Dialer())
 }
 

@@ -26,6 +26,7 @@ type Client struct {
 	name    string
 	number  uint64
 	space   namespace // the session's, with the ACL of the client's znodes
+	lasting bool      // see UntilExpiry
 
 	inbox inbox
 
@@ -49,6 +50,11 @@ func (t *Client) Leave() {
 		s.znodes.sweep(c)
 	}
 }
+
+// UntilExpiry has the client's holds outlive trust, and the connection under [WithStrict]: they
+// last until their epoch is known to be over. [Hold.Valid] and [Hold.Commit] follow trust all the
+// same. It is called before the first hold.
+func (t *Client) UntilExpiry() { t.lasting = true }
 
 // undertake writes a transaction down as one that is under way; over ends that.
 func (t *Client) undertake() (over func()) {

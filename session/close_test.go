@@ -281,7 +281,7 @@ func TestCloseWithin(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, slow := w.open(), w.open()
 		require.NoError(w, s.CloseWithin(time.Second))
-		heal := w.srv.Slow(id(slow), zktest.Speed{Latency: 2 * time.Second})
+		heal := w.srv.Slow(id(slow), 2*time.Second)
 		began := time.Now()
 		err := slow.CloseWithin(time.Second)
 		require.ErrorIs(w, err, context.DeadlineExceeded)

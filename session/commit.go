@@ -33,6 +33,9 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 	if err := h.Err(); err != nil {
 		return nil, asLost(err)
 	}
+	if err := h.untrusted(); err != nil {
+		return nil, err
+	}
 	if h.scattered() {
 		return nil, fmt.Errorf("%w: the parts of the possession belong to several sessions", ErrUnsupported)
 	}
@@ -46,6 +49,9 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 	for {
 		if at, err = s.requests.conn(scope, h.epoch, at); err != nil {
 			return nil, h.why(ctx, err)
+		}
+		if err := h.untrusted(); err != nil {
+			return nil, err
 		}
 		results, err := send(ctx, &s.requests, h.epoch.conn, t.send)
 		switch {
@@ -61,6 +67,14 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 		}
 		at = at.lost(err)
 	}
+}
+
+// untrusted is why a possession that has outlived trust may not commit; nil for others.
+func (h *Hold) untrusted() error {
+	if h.client.lasting && !h.Valid() {
+		return asLost(ErrUntrusted)
+	}
+	return nil
 }
 
 // why tells why there was nothing to send the transaction over: the hold's end, rather than what

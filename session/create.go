@@ -31,19 +31,19 @@ func (s *Session) create(ctx context.Context, path string, data []byte, opts []C
 		return "", err
 	}
 	if spec.acl == nil {
-		spec.acl = s.cfg.acl
+		spec.acl = znode.MadeWith(ctx, s.cfg.acl)
 	}
 	if err := s.requests.ready(path); err != nil {
 		return "", err
 	}
-	at := s.space.path(path)
+	at, space := s.space.path(path), s.space.making(ctx)
 	if err := s.requests.fits(spec.size(at, data)); err != nil {
 		return "", err
 	}
 	if spec.protected {
 		return s.znodes.createProtected(ctx, at, data, &spec)
 	}
-	made, err := writeOut(ctx, &s.requests, func(c *zkconn.Conn) (string, error) { return spec.create(c, &s.space, at, data) })
+	made, err := writeOut(ctx, &s.requests, func(c *zkconn.Conn) (string, error) { return spec.create(c, space, at, data) })
 	return s.space.relative(made), err
 }
 

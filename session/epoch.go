@@ -124,7 +124,7 @@ func (e *epoch) disconnected() {
 		return
 	}
 	e.up, e.server, e.address, e.lost = false, "", "", time.Now()
-	lost := 0
+	var lost []string
 	if s.cfg.strict {
 		lost = g.holds.endAll(ErrSuspended)
 	}

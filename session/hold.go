@@ -44,7 +44,8 @@ func (h *Hold) Token() int64 { return h.token }
 func (h *Hold) Session() *Session { return h.session }
 
 // Valid tells whether the possession stands at this instant, by both clocks. It is false from Done
-// on, may be so a moment before, and never becomes true again. It asks nobody; a process that may
+// on, may be so a moment before, and never becomes true again, but with trust if the possession
+// outlives that ([Client.UntilExpiry]). It asks nobody; a process that may
 // be paused between the question and the deed needs the token, or [Hold.Commit].
 func (h *Hold) Valid() bool {
 	if h.over.Load() {
@@ -59,6 +60,9 @@ func (h *Hold) Valid() bool {
 	r := h.session.view.Read()
 	if !r.Of(h.epoch.number) {
 		return false
+	}
+	if h.client.lasting { // the end of trust is not its own
+		return r.Good(h.session.clock.now()) && !h.over.Load()
 	}
 	if !r.Good(h.session.clock.now()) {
 		if h.session.view.Read() == r && h.void.CompareAndSwap(false, true) {

@@ -1,12 +1,14 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
@@ -83,6 +85,12 @@ func (n *namespace) rootMissing(c *zkconn.Conn, err error) (bool, error) {
 		return false, failure
 	}
 	return !exists, err
+}
+
+// making is the namespace for a call: recipes have an ACL of their own.
+func (n namespace) making(ctx context.Context) *namespace {
+	n.acl = znode.MadeWith(ctx, n.acl)
+	return &n
 }
 
 // ensure creates what is missing of an absolute path, from the top down: persistent znodes as far

@@ -134,7 +134,7 @@ func TestASlowNetworkIsNotFledFrom(t *testing.T) {
 
 func (w *world) slowNetwork(latency time.Duration, always, idle bool) {
 	host := w.srv.Host("far away")
-	slow := zktest.Speed{Latency: latency}
+	slow := latency
 	if always {
 		host.Slow(slow)
 	}
@@ -296,7 +296,7 @@ func TestTrustStaysOnASlowConnection(t *testing.T) {
 					if tick > 0 {
 						opts = append(opts, session.WithTick(tick))
 					}
-					slow := zktest.Speed{Latency: trip / 2}
+					slow := trip / 2
 					if always {
 						host.Slow(slow)
 					}

@@ -54,7 +54,7 @@ func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version in
 // returns [ErrUnknownOutcome]. Errors are those of [Session.Set], of the operations, and of
 // [Op.Under].
 func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
-	t, err := s.transaction(&s.space, ops)
+	t, err := s.transaction(s.space.making(ctx), ops)
 	if err == nil {
 		err = s.requests.open()
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/session/internal/lease"
@@ -34,12 +35,24 @@ func (e *epoch) about(args ...any) []any {
 	return append([]any{"session", hexID(e.sessionID), "epoch", e.number}, args...)
 }
 
+// mostPaths is how many of what was lost are named.
+const mostPaths = 5
+
+// possessed says what was held: how many, and the paths of the first.
+func (e *epoch) possessed(lost []string) []any {
+	args := e.about("possessions", len(lost))
+	if len(lost) > 0 {
+		args = append(args, "paths", strings.Join(lost[:min(len(lost), mostPaths)], ", "))
+	}
+	return args
+}
+
 // hexID is a session's id as ZooKeeper prints it.
 func hexID(id int64) string { return fmt.Sprintf("0x%x", uint64(id)) }
 
 // levelOf is that of a loss: it is a warning if something was lost.
-func levelOf(lost int) slog.Level {
-	if lost > 0 {
+func levelOf(lost []string) slog.Level {
+	if len(lost) > 0 {
 		return slog.LevelWarn
 	}
 	return slog.LevelInfo
@@ -69,12 +82,15 @@ func (s *story) silent(now lease.Instant) time.Duration {
 // lose ends what is held since there is no trust any more.
 func (k *keeper) lose(e *epoch, now lease.Instant) {
 	lost, s := k.in.holds.endAll(ErrUntrusted), &k.in.story
-	if lost == 0 && len(k.standby) == 0 {
+	if len(lost) == 0 && len(k.standby) == 0 {
 		return
 	}
-	s.untrusted, s.alarmed = time.Now(), lost > 0
-	k.in.say(levelOf(lost), "trust in the ZooKeeper session has ended, and with it what was held",
-		e.about("possessions", lost, "silent", round(s.silent(now)), "stood_still", round(s.stood), "server", e.server)...)
+	s.untrusted, s.alarmed = time.Now(), len(lost) > 0
+	args := append(e.possessed(lost), "silent", round(s.silent(now)), "stood_still", round(s.stood))
+	if e.server != "" {
+		args = append(args, "server", e.server)
+	}
+	k.in.say(levelOf(lost), "trust in the ZooKeeper session has ended, and with it what was held", args...)
 }
 
 // trustIsBack tells the end of that.
@@ -90,12 +106,12 @@ func (k *keeper) trustIsBack(e *epoch) {
 }
 
 // connectionLost tells what was lost with a connection, under WithStrict.
-func (g *guarded) connectionLost(e *epoch, lost int) {
+func (g *guarded) connectionLost(e *epoch, lost []string) {
 	if e.begun {
 		g.isDown()
 	}
-	if g.story.cut = lost > 0; g.story.cut {
-		g.say(slog.LevelWarn, "the connection is lost, and with it what was held", e.about("possessions", lost)...)
+	if g.story.cut = len(lost) > 0; g.story.cut {
+		g.say(slog.LevelWarn, "the connection is lost, and with it what was held", e.possessed(lost)...)
 	}
 }
 
@@ -117,12 +133,12 @@ func (g *guarded) isDown() {
 }
 
 // epochOver tells that a ZooKeeper session has ended, and what was lost with it.
-func (g *guarded) epochOver(e *epoch, lost int, cause error) {
+func (g *guarded) epochOver(e *epoch, lost []string, cause error) {
 	s, silent := &g.story, g.story.silent(g.session.clock.now())
 	s.heard, s.stood, s.cut, s.untrusted = lease.Instant{}, 0, false, time.Time{}
 	if e.begun && !g.closing {
 		g.isDown()
-		g.say(slog.LevelWarn, "the ZooKeeper session has ended", e.about("cause", cause, "possessions", lost, "silent", round(silent))...)
+		g.say(slog.LevelWarn, "the ZooKeeper session has ended", append(e.possessed(lost), "cause", cause, "silent", round(silent))...)
 	}
 }
 

@@ -52,9 +52,9 @@ func (j *journal) reads(w *world, want ...string) {
 
 // Of a loss the log tells what was lost, why, and when that was over: a warning each.
 func TestTheLogTellsALossAndItsEnd(t *testing.T) {
-	const ended = `WARN msg="trust in the ZooKeeper session has ended, and with it what was held" %s epoch=1 possessions=1 `
+	const ended = `WARN msg="trust in the ZooKeeper session has ended, and with it what was held" %s epoch=1 possessions=1 paths=/line/\S+ `
 	const again = `WARN msg="the ZooKeeper session is trusted again" %s epoch=1 after=`
-	const over, next = `WARN msg="the ZooKeeper session has ended" %s epoch=1 cause="[^"]* has expired" possessions=`, `WARN msg="a ZooKeeper session has begun" %s epoch=2 timeout=10s server=192.0.2.1:2181 after=`
+	const over, next = `WARN msg="the ZooKeeper session has ended" %s epoch=1 possessions=`, `WARN msg="a ZooKeeper session has begun" %s epoch=2 timeout=10s server=192.0.2.1:2181 after=`
 	type row struct {
 		fails func(w *world, s *session.Session, t *client, h *session.Hold) (mend func())
 		want  []string
@@ -64,10 +64,10 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 			w.srv.Kill(0)
 			return func() { require.NoError(w, w.srv.Restart(0)) }
 		}, []string{
-			`WARN msg="no connection to ZooKeeper" epoch=1 server=192.0.2.1:2181 cause=".* connection refused"`,
-			ended + `silent=5s stood_still=0s server=""`,
-			`WARN msg="still no connection to ZooKeeper" epoch=1 for=3[01].*s servers="192.0.2.1:2181: it refuses connections"`,
-			`WARN msg="still no connection to ZooKeeper" epoch=1 for=1m[012].*s servers="192.0.2.1:2181: it refuses connections"`,
+			`WARN msg="no connection to ZooKeeper" epoch=1 %s server=192.0.2.1:2181 cause=".* connection refused"`,
+			ended + `silent=5s stood_still=0s`,
+			`WARN msg="still no connection to ZooKeeper" epoch=1 %s for=3[01].*s servers="192.0.2.1:2181: it refuses connections"`,
+			`WARN msg="still no connection to ZooKeeper" epoch=1 %s for=1m[012].*s servers="192.0.2.1:2181: it refuses connections"`,
 			`WARN msg="connected to ZooKeeper" epoch=1 server=192.0.2.1:2181 %s timeout=10s after=1m5.*s`,
 			again + `1m0.*s`,
 		}},
@@ -75,9 +75,9 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 			return w.srv.Partition(id(s))
 		}, []string{
 			ended + `silent=5s stood_still=0s server=192.0.2.1:2181`,
-			`WARN msg="no connection to ZooKeeper" epoch=1 server=192.0.2.1:2181 cause=.*`,
-			`WARN msg="still no connection to ZooKeeper" epoch=1 for=3.*s servers="192.0.2.1:2181: it .*"`,
-			over + `0 silent=1m.*s`,
+			`WARN msg="no connection to ZooKeeper" epoch=1 %s server=192.0.2.1:2181 cause=.*`,
+			`WARN msg="still no connection to ZooKeeper" epoch=1 %s for=3.*s servers="192.0.2.1:2181: it .*"`,
+			over + `0 cause="[^"]* has expired" silent=1m.*s`,
 			next + `[15].*s`,
 		}},
 		"this process stands still": {func(_ *world, s *session.Session, _ *client, _ *session.Hold) func() {
@@ -88,7 +88,7 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 		"the session expires": {func(w *world, s *session.Session, _ *client, _ *session.Hold) func() {
 			w.srv.Expire(id(s))
 			return func() {}
-		}, []string{over + `1 silent=.*s`, next + `.*ms`}},
+		}, []string{over + `1 paths=/line/\S+ cause="[^"]* has expired" silent=.*s`, next + `.*ms`}},
 		"its znode is deleted": {func(_ *world, _ *session.Session, t *client, h *session.Hold) func() {
 			t.End(h, session.ErrDeleted)
 			return func() {}
@@ -97,7 +97,7 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 			w.srv.Disconnect(id(s))
 			return func() {}
 		}, []string{
-			`WARN msg="the connection is lost, and with it what was held" %s epoch=1 possessions=1`,
+			`WARN msg="the connection is lost, and with it what was held" %s epoch=1 possessions=1 paths=/line/\S+`,
 			`WARN msg="the connection is back" %s epoch=1 server=192.0.2.1:2181 after=.*ms`,
 		}},
 		"it is given up": {func(_ *world, _ *session.Session, t *client, h *session.Hold) func() {

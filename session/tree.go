@@ -17,7 +17,7 @@ func (s *Session) EnsurePath(ctx context.Context, path string) error {
 	err := s.requests.ready(path)
 	if err == nil {
 		_, err = readOut(ctx, &s.requests, func(c *zkconn.Conn) (struct{}, error) {
-			return struct{}{}, s.space.ensure(c, s.space.path(path), jute.FlagPersistent)
+			return struct{}{}, s.space.making(ctx).ensure(c, s.space.path(path), jute.FlagPersistent)
 		})
 	}
 	return failed("ensure path", path, err)

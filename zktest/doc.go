@@ -26,7 +26,7 @@
 //
 //	Expire, ExpireSilently         a session ends
 //	Disconnect                     a connection ends
-//	Slow, SlowServer, Host.Slow    a connection has a latency and a bandwidth
+//	Slow, Host.Slow                a connection in memory has a latency
 //	Partition, PartitionOneWay     a session's packets are silently dropped
 //	Host(name).Partition           all packets from one machine are dropped
 //	Isolate, IsolateServer         a server has lost its leader, and still answers its clients
@@ -34,7 +34,7 @@
 //	Kill, Restart, LoseSessions    a server dies, comes back, loses its sessions
 //	Lag                            a server shows an old state; the leader also behind a sync
 //	Intercept                      a request or its reply is dropped, delayed, refused, cut off
-//	SetSequence, SetZxid           counters are close to their limits
+//	SetSequence                    a counter is close to its limit
 //
 // [Server.Journal] lists every request with its result, for assertions. [Server.Tree] returns the
 // tree as JSON Lines; [WithTree] and [Server.Load] accept one. [Server.Create], Get, Set, Delete

@@ -76,21 +76,14 @@ func (h Host) Partition() (heal func()) { return h.inner.PartitionHost(h.name, B
 // PartitionOneWay is [Host.Partition] in one direction.
 func (h Host) PartitionOneWay(d Direction) (heal func()) { return h.inner.PartitionHost(h.name, d) }
 
-// Speed is the cost of a slow connection, in each direction: Latency, a time.Duration, from one end
-// to the other, and BytesPerSecond, an int, 0 for no limit.
-type Speed = zkserver.Speed
-
 // Slow slows a session down, on its current connection and on later ones: what either side sends
-// arrives after the latency, and no faster than the bandwidth allows. The order is kept, and many
-// requests can be in flight at once. Several slowdowns add up. heal ends it for what is sent from
-// then on; what is in flight arrives when it would have.
-func (s *Server) Slow(sessionID int64, speed Speed) (heal func()) {
-	return s.inner.Slow(sessionID, speed)
+// arrives after the latency. The order is kept, and many requests can be in flight at once. Several
+// slowdowns add up. heal ends it for what is sent from then on; what is in flight arrives when it
+// would have. Only connections in memory are slowed down, those of [Server.Dialer] and
+// [Host.Dialer], not those through a socket.
+func (s *Server) Slow(sessionID int64, latency time.Duration) (heal func()) {
+	return s.inner.Slow(sessionID, latency)
 }
-
-// SlowServer is [Server.Slow] for all present and future connections to the i-th server, handshakes
-// included.
-func (s *Server) SlowServer(i int, speed Speed) (heal func()) { return s.front(i).Slow(speed) }
 
 // SlowHandshakes makes each handshake cost its server this much work, 0 for none. Handshakes are
 // processed one after the other in the order of arrival, including those of clients that have hung
@@ -98,7 +91,7 @@ func (s *Server) SlowServer(i int, speed Speed) (heal func()) { return s.front(i
 func (s *Server) SlowHandshakes(cost time.Duration) { s.inner.SlowHandshakes(cost) }
 
 // Slow is [Server.Slow] for all present and future connections of the host, handshakes included.
-func (h Host) Slow(speed Speed) (heal func()) { return h.inner.SlowHost(h.name, speed) }
+func (h Host) Slow(latency time.Duration) (heal func()) { return h.inner.SlowHost(h.name, latency) }
 
 // Isolate cuts the server (the first of several) off from its leader, without its clients noticing:
 // it goes on answering pings and reads, from its old tree. But syncs and writes get no answer, and

@@ -113,9 +113,8 @@ func Fail(code Code) Verdict { return zkserver.Fail(code) }
 func (s *Server) Intercept(f func(*Request) Verdict) (remove func()) { return s.inner.Intercept(f) }
 
 // Journal lists the requests that the server has received, in the order in which they were served:
-// the last 65,536, or as many as [WithJournal] says, and fewer if they would take more than 64 MB,
-// or the limit of [WithJournalBytes]. Every request has its reply and the number of watch events
-// that it caused.
+// the last 65,536, or as many as [WithJournal] says, and fewer if they would take more than 64 MB.
+// Every request has its reply and the number of watch events that it caused.
 func (s *Server) Journal() []Request { return s.inner.Journal() }
 
 // ClearJournal empties the journal.

@@ -85,10 +85,6 @@ func WithTree(text string) Option {
 // WithJournal sets how many requests the journal keeps, 65,536 by default; 0 turns it off.
 func WithJournal(requests int) Option { return func(c *zkserver.Config) { c.Journal = requests } }
 
-// WithJournalBytes limits the memory of the requests in the journal, mostly their data, 64 MB by
-// default: beyond it the oldest are dropped. The last request is kept however large it is.
-func WithJournalBytes(n int) Option { return func(c *zkserver.Config) { c.JournalBytes = n } }
-
 // WithSeed fixes the random choices of a server: when in its tick each of several servers tells the
 // leader which sessions it has heard of, and when a deposed leader learns that it is deposed.
 // Without it, or with 0, each server draws its own seed; [Server.Seed] returns it, and [Start] logs

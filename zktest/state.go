@@ -1,6 +1,10 @@
 package zktest
 
-import "github.com/troupe-go/troupe/internal/zkserver"
+import (
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/zkserver"
+)
 
 // Dump describes the tree and all sessions, for the log of a failed test.
 func (s *Server) Dump() string { return s.inner.Dump() }
@@ -27,6 +31,42 @@ func (s *Server) SetSequence(parent string, next int32) error {
 	return s.inner.SetSequence(parent, next)
 }
 
-// SetZxid sets the zxid of the last transaction; the next transaction gets the next zxid. It cannot
-// be decreased.
-func (s *Server) SetZxid(zxid int64) error { return s.inner.SetZxid(zxid) }
+// Load adds znodes to the tree in one transaction: all of them, or none, with an error that names
+// the wrong one. The text is JSON Lines, a znode a line:
+//
+//	{"path":"/app","data":"hello"}
+//	{"path":"/app/picture","base64":"iVBORw0KGgo=","acl":[{"perms":"cdrwa","scheme":"digest","id":"bob:WHD3ZrB3+FlTpTJfHDRkF0wYJdA="}]}
+//	{"path":"/app/jobs","sequence":17}
+//	{"path":"/app/locks","kind":"container"}
+//	{"path":"/app/cache","kind":"ttl","ttl":"5m0s"}
+//
+// Every field but the path is optional. sequence is the number of the next sequential child.
+// Missing parents are created. The data and ACLs of existing znodes are replaced, whatever their
+// ACLs allow; their kinds cannot be changed.
+func (s *Server) Load(text string) error { return s.inner.Load(strings.NewReader(text)) }
+
+// Tree returns the tree as JSON Lines, in the form that [Server.Load] reads: all znodes except
+// ephemerals, with data, ACLs, kinds and the counters of sequential children, but without versions,
+// zxids and times. The same tree always has the same text, so tests can compare it.
+func (s *Server) Tree() (string, error) { return s.inner.Tree() }
+
+// The methods below let a test prepare and inspect the tree without a client and a session. They
+// fail with the codes [ErrNoNode], [ErrNodeExists] and [ErrBadArguments] (an invalid path, or one
+// of ZooKeeper's own znodes, which cannot be deleted), wrapped with the path.
+
+// Create creates a persistent znode that everybody can access, and its missing parents, in one
+// transaction. Clients that watch get events.
+func (s *Server) Create(path string, data []byte) error { return s.inner.CreateZnode(path, data) }
+
+// Get returns the data of a znode, whatever its ACL allows; nil if it has none.
+func (s *Server) Get(path string) ([]byte, error) { return s.inner.Data(path) }
+
+// Set replaces the data of a znode, whatever its version and ACL. Clients that watch get events.
+func (s *Server) Set(path string, data []byte) error { return s.inner.SetZnode(path, data) }
+
+// Delete deletes a znode, ephemeral or not, and everything below it, in one transaction. Clients
+// that watch get events.
+func (s *Server) Delete(path string) error { return s.inner.DeleteZnode(path) }
+
+// Children returns the names of a znode's children, sorted.
+func (s *Server) Children(path string) ([]string, error) { return s.inner.Children(path) }

@@ -30,7 +30,7 @@ func beside(name string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 }
 
-// dump writes the server's state to a file. The file is either complete or not changed.
+// dump writes the server's tree to a file. The file is either complete or not changed.
 func dump(ctx context.Context, s *zkserver.Server, name string) error {
 	f, err := beside(name)
 	if err != nil {

@@ -39,9 +39,9 @@ SIGTERM or an interrupt.
 It is lenient by default. --as 3.8 makes it as strict as a carefully configured ZooKeeper 3.8: TTL znodes are refused, an address may have 60 connections, and
 srvr is the only four-letter word. Each of these also has a flag of its own.
 
---dump writes the whole state at the end, and on SIGHUP: znodes with versions, times and zxids, and the sessions. --load starts from such a file, so that
-clients that reconnect keep their sessions, ephemeral znodes and watches. A file that does not exist yet counts as an empty tree. The format is JSON Lines, a
-znode a line. A tree can also be written by hand:
+--dump writes the tree at the end, and on SIGHUP: all znodes but ephemeral ones, with data, ACLs, kinds and the counters of sequential children. --load starts
+from such a file, or from one written by hand. Sessions are not kept: clients that reconnect are told that theirs have expired. A file that does not exist yet
+counts as an empty tree. The format is JSON Lines, a znode a line:
 
     {"path": "/app", "data": "hello"}
     {"path": "/app/picture", "base64": "iVBORw0KGgo=", "acl": [{"perms": "cdrwa", "scheme": "digest", "id": "bob:WHD3ZrB3+FlTpTJfHDRkF0wYJdA="}]}

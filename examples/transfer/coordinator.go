@@ -84,7 +84,7 @@ func (c *coordinator) transfer(ctx context.Context, t transfer) error {
 		switch {
 		case tx != nil: // also if it is not known whether it has begun
 			final, err = c.await(ctx, tx)
-		case errors.Is(err, twopc.ErrInUse): // a site has not acknowledged the last attempt yet
+		case errors.Is(err, twopc.ErrDuplicate): // a site has not acknowledged the last attempt yet
 			err = nil
 		}
 		if err != nil || final {

@@ -17,12 +17,20 @@ import (
 //	app := fx.New(service(), fxtest.Server(srv))
 //
 // s stays the test's, which closes it.
-func Server(s *zktest.Server) fx.Option {
+func Server(s *zktest.Server) fx.Option { return connected(s, ``) }
+
+// ServerOf is Server for the fxmodule.Session of a name.
+func ServerOf(session string, s *zktest.Server) fx.Option {
+	return connected(s, `name:"`+session+`"`)
+}
+
+func connected(s *zktest.Server, tag string) fx.Option {
+	redirect := func(c fxmodule.Config) fxmodule.Config {
+		c.Servers, c.Embedded, c.EmbeddedListen, c.TLS = s.Hosts(), false, "", fxmodule.TLS{}
+		return c
+	}
 	return fx.Options(
-		fx.Supply(development.Dialer(s.Dialer())),
-		fx.Decorate(func(c fxmodule.Config) fxmodule.Config {
-			c.Servers, c.Embedded, c.EmbeddedListen, c.TLS = s.Hosts(), false, "", fxmodule.TLS{}
-			return c
-		}),
+		fx.Supply(fx.Annotate(development.Dialer(s.Dialer()), fx.ResultTags(tag))),
+		fx.Decorate(fx.Annotate(redirect, fx.ParamTags(tag), fx.ResultTags(tag))),
 	)
 }

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,18 +42,37 @@ func (w *World) Kth(s *session.Session, k int, fate zktest.Verdict, aside ...zkt
 	return w.AtKth(s, k, func(*zktest.Request) zktest.Verdict { return fate }, aside...)
 }
 
-// AtKth is Kth for a fate that is decided on when it comes to it.
+// AtKth is Kth for a fate that is decided on when it comes to it. What tells whether it came to
+// that waits for a decision under way: it may need what ends with the test.
 func (w *World) AtKth(s *session.Session, k int, judge func(*zktest.Request) zktest.Verdict, aside ...zktest.Op) (met func() bool) {
-	id, n, asked := s.Status().SessionID, new(atomic.Int64), new(atomic.Bool)
-	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-		if !asked.Load() && r.SessionID == id && !keepsAlive(r.Op) && !slices.Contains(aside, r.Op) && n.Add(1) == int64(k) {
-			return judge(r)
+	var mu sync.Mutex
+	var deciding sync.WaitGroup
+	id, n, asked := s.Status().SessionID, 0, false
+	isKth := func(r *zktest.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if asked || r.SessionID != id || keepsAlive(r.Op) || slices.Contains(aside, r.Op) {
+			return false
 		}
-		return zktest.Pass
+		if n++; n != k {
+			return false
+		}
+		deciding.Add(1)
+		return true
+	}
+	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if !isKth(r) {
+			return zktest.Pass
+		}
+		defer deciding.Done()
+		return judge(r)
 	}))
 	return func() bool {
-		asked.Store(true)
-		return n.Load() >= int64(k)
+		mu.Lock()
+		asked = true
+		mu.Unlock()
+		deciding.Wait()
+		return n >= k
 	}
 }
 

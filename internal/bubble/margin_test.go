@@ -1,6 +1,7 @@
 package bubble_test
 
-// Margins of time on real servers: what fails, and what a pause of the machine explains.
+// Margins of time on real servers: what fails, and what a pause of the machine explains. The
+// k-th request: who asks waits for the decision.
 
 import (
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 func TestMain(m *testing.M) {
@@ -49,5 +51,23 @@ func TestAGoroutineThatIsAlwaysRunHasNoPause(t *testing.T) {
 		longest := bubble.Pauses(t)
 		time.Sleep(time.Second)
 		require.Zero(t, longest())
+	})
+}
+
+// A decision under way may need the test's sessions: who asks whether it came to it waits for it.
+func TestWhoAsksWhetherARequestWasStruckWaitsForTheDecision(t *testing.T) {
+	bubble.Run(t, func(w *bubble.World) {
+		s, begun, decided := w.Session(), make(chan struct{}), false
+		met := w.AtKth(s, 1, func(*zktest.Request) zktest.Verdict {
+			close(begun)
+			time.Sleep(time.Second)
+			decided = true
+			return zktest.Pass
+		})
+		exists := bubble.Begin(func() error { return s.EnsurePath(bubble.Minute(w), "/a") })
+		<-begun
+		require.True(t, met())
+		require.True(t, decided)
+		require.NoError(t, bubble.Within(w, time.Minute, exists, "the request"))
 	})
 }

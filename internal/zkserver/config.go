@@ -30,7 +30,7 @@ type Config struct {
 	NoTTL          bool          // refuse TTL znodes, as a server without zookeeper.extendedTypesEnabled does
 	Words          []string      // four-letter words that are answered (4lw.commands.whitelist); nil: all
 	Super          string        // digest ("super:" and 27 more characters) of the user who may do everything; none by default
-	Tree           io.Reader     // what to begin with, in the form of package treefile: znodes, or a server's whole state, which goes on in a higher epoch
+	Tree           io.Reader     // what to begin with, in the form of package treefile
 	FirstZxid      int64         // the zxid that the first transaction follows, at least
 	Journal        int           // how many requests the journal keeps; 0: none
 	JournalBytes   int           // how much memory they may take; default 64 MB

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
-	"github.com/troupe-go/troupe/internal/zkserver/pace"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
@@ -14,7 +13,7 @@ import (
 type conn struct {
 	s         *Server
 	front     *Front
-	transport *pace.Conn
+	transport net.Conn
 	in        frames
 	out       outbox
 	done      chan struct{} // closed when the connection is over for the server
@@ -48,10 +47,9 @@ type conn struct {
 // newConn is called with the server's lock held.
 func newConn(f *Front, transport net.Conn) *conn {
 	f.s.accepted++
-	way := pace.New(transport, f.s.work.Go, f.s.closing)
-	c := &conn{s: f.s, front: f, transport: way, done: make(chan struct{}), number: f.s.accepted, established: time.Now(), who: tree.NewWho()}
-	c.in = newFrames(way, f.s.cfg.MaxPacket)
-	c.out.transport, c.out.limit = way, f.s.cfg.Backlog
+	c := &conn{s: f.s, front: f, transport: transport, done: make(chan struct{}), number: f.s.accepted, established: time.Now(), who: tree.NewWho()}
+	c.in = newFrames(transport, f.s.cfg.MaxPacket)
+	c.out.transport, c.out.limit = transport, f.s.cfg.Backlog
 	if host, _, err := net.SplitHostPort(transport.RemoteAddr().String()); err == nil {
 		c.who.Add(jute.Identity{Scheme: "ip", ID: host})
 	}

@@ -84,8 +84,10 @@ func (c *conn) welcome(q *jute.ConnectRequest, ss *session) {
 }
 
 func (c *conn) connectHeldOnTheWay(session int64) *gate {
-	if x := c.s.cuts[session]; x != nil && x.in {
-		return x.gate
+	for _, x := range c.s.cuts {
+		if x.in && x.covers(c.host, session) {
+			return x.gate
+		}
 	}
 	return c.heldOnTheWay()
 }
@@ -126,7 +128,7 @@ func (s *Server) admit(c *conn, q *jute.ConnectRequest) *session {
 		s.touch(ss, time.Now(), c.timeout)
 		c.front.hear()
 	}
-	if x := s.cuts[q.SessionID]; x != nil {
+	if x := s.cutting(c.host, q.SessionID); x != nil {
 		c.cutOff(x)
 	}
 	c.session, ss.owner = ss, c

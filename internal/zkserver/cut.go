@@ -3,6 +3,7 @@ package zkserver
 import (
 	"context"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/zkserver/memnet"
@@ -23,47 +24,30 @@ const (
 type cut struct {
 	*gate
 	in, out bool
-}
-
-func newCut(d Direction) *cut {
-	return &cut{gate: newGate(), in: d != FromServer, out: d != ToServer}
+	covers  func(host string, session int64) bool // connections from a host, or of a session
 }
 
 // Partition cuts a session off from all servers: nothing sent on its connections arrives, nothing
 // is reset, and a new connection that asks for this session hangs too. A connection that asks for a
 // new session is somebody else's and works; to cut off a whole client use PartitionHost.
 func (s *Server) Partition(id int64, d Direction) (heal func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x := newCut(d)
-	s.cuts[id] = x
-	for _, f := range s.fronts {
-		for c := range f.conns {
-			if c.session != nil && c.session.id == id {
-				c.cutOff(x)
-			}
-		}
-	}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.cuts[id] == x {
-			delete(s.cuts, id)
-		}
-		s.mend(x)
-	}
+	return s.partition(d, func(_ string, session int64) bool { return session == id && id != 0 })
 }
 
 // PartitionHost cuts off all connections made with [Server.DialFrom] under a host's name, and those
 // that it tries to make.
-func (s *Server) PartitionHost(host string, d Direction) (heal func()) {
+func (s *Server) PartitionHost(name string, d Direction) (heal func()) {
+	return s.partition(d, func(host string, _ int64) bool { return host == name })
+}
+
+func (s *Server) partition(d Direction, covers func(host string, session int64) bool) (heal func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x := newCut(d)
-	s.hosts[host] = x
+	x := &cut{gate: newGate(), in: d != FromServer, out: d != ToServer, covers: covers}
+	s.cuts = append(s.cuts, x)
 	for _, f := range s.fronts {
 		for c := range f.conns {
-			if c.host == host {
+			if c.session != nil && covers(c.host, c.session.id) || c.session == nil && covers(c.host, 0) {
 				c.cutOff(x)
 			}
 		}
@@ -71,11 +55,20 @@ func (s *Server) PartitionHost(host string, d Direction) (heal func()) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.hosts[host] == x {
-			delete(s.hosts, host)
-		}
+		s.cuts = slices.DeleteFunc(s.cuts, func(o *cut) bool { return o == x })
 		s.mend(x)
 	}
+}
+
+// cutting is the newest partition that covers connections from a host, or of a session; nil if none
+// does.
+func (s *Server) cutting(host string, session int64) *cut {
+	for _, x := range slices.Backward(s.cuts) {
+		if x.covers(host, session) {
+			return x
+		}
+	}
+	return nil
 }
 
 func (c *conn) cutOff(x *cut) {
@@ -115,7 +108,7 @@ func (s *Server) mend(x *cut) {
 func (s *Server) DialFrom(ctx context.Context, host, address string) (net.Conn, error) {
 	for {
 		s.mu.Lock()
-		x := s.hosts[host]
+		x := s.cutting(host, 0)
 		s.mu.Unlock()
 		if x == nil {
 			return s.dial(ctx, host, address)

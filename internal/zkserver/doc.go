@@ -25,8 +25,8 @@
 //
 // Protocol and semantics are apart: package jute has the wire format, package tree what the
 // operations do, package watch who is told, package memnet connections without sockets, and package
-// treefile has files of znodes. Here, each family of operations has its file: write.go, multi.go,
-// read.go, setwatches.go, watches.go, auth.go, connect.go, close.go, info.go, words.go. cut.go and
+// treefile has files of znodes. Here, each family of operations has its file: write.go, read.go,
+// watches.go, auth.go, connect.go, session.go, words.go. cut.go and
 // outage.go make the faults, intercept.go and journal.go look on.
 //
 // # Time

@@ -5,6 +5,9 @@ import (
 	"container/heap"
 	"slices"
 	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
 // expiry is the clock of the sessions. As in the real server they end at ticks: a session that was
@@ -147,4 +150,89 @@ func (h *sessionHeap) Pop() any {
 	(*h)[last] = heapEntry{}
 	*h = (*h)[:last]
 	return e
+}
+
+// armReaper has the next look at empty containers and expired TTL znodes taken, if there are any at
+// all. It is taken at whole multiples of the interval since the server's start.
+func (s *Server) armReaper() {
+	if s.closed || s.reaper != nil || s.tree.NumReapable() == 0 {
+		return
+	}
+	past := time.Since(s.started)
+	next := (past/s.cfg.ContainerCheck + 1) * s.cfg.ContainerCheck
+	// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it does
+	// nothing.
+	s.reaper = time.AfterFunc(next-past, s.reap)
+}
+
+func (s *Server) reap() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.reaper = nil
+	for _, path := range s.tree.Reapable(s.now()) {
+		change, code := s.tree.Prepare(tree.Caller{}, &jute.Request{Op: jute.OpDeleteContainer, Path: path})
+		t := &txn{}
+		if code == jute.OK {
+			t.changes = []tree.Change{change}
+		}
+		s.commit(t, nil)
+	}
+	s.armReaper()
+}
+
+// Where several servers share the tree, each notes which sessions it has heard of and tells the
+// leader twice a tick, as followers do in their answers to the leader's pings. A front that is cut
+// off from the leader, or stopped, keeps its notes to itself. When in the tick that is differs from
+// front to front, and from server to server, since nothing ties the pings of real servers to
+// anything that a client could know.
+//
+// A front that was stopped finds the leader's pings when it goes on, and answers them some time
+// after the reads of its clients, but ahead of their writes and syncs: the leader's answers to
+// those come behind its pings.
+
+// note remembers that a session was heard of.
+func (f *Front) note(ss *session, timeout time.Duration) {
+	if f.touched == nil {
+		f.touched = make(map[*session]time.Duration)
+	}
+	f.touched[ss] = timeout
+	f.armPassing()
+}
+
+func (f *Front) armPassing() {
+	if f.passing == nil && len(f.touched) > 0 {
+		half := f.s.cfg.Tick / 2
+		past := time.Since(f.s.started) + half - f.phase
+		// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it
+		// does nothing.
+		f.passing = time.AfterFunc((past/half+1)*half-past, f.passOn)
+	}
+}
+
+func (f *Front) passOn() {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	f.passing = nil
+	if f.s.closed || f.down {
+		return
+	}
+	f.pinged = true
+	if f.isolated == nil && f.frozen == nil {
+		f.answerPings()
+	}
+}
+
+// answerPings tells the leader which sessions the front has heard of, if the leader has asked.
+func (f *Front) answerPings() {
+	if !f.pinged {
+		return
+	}
+	f.pinged = false
+	for ss, timeout := range f.touched {
+		f.s.touch(ss, time.Now(), timeout)
+	}
+	clear(f.touched)
 }

@@ -131,7 +131,7 @@ func (f *Front) attach(transport net.Conn, host string) error {
 	f.conns[c] = struct{}{}
 	c.expect()
 	c.pace()
-	if x := f.s.hosts[host]; x != nil {
+	if x := f.s.cutting(host, 0); x != nil {
 		c.cutOff(x)
 	}
 	if f.frozen != nil {

@@ -1,9 +1,8 @@
 package zkserver
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
+	"io"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
@@ -12,44 +11,29 @@ import (
 
 // Load adds the znodes of a text (package treefile has the form) to the tree, in one transaction:
 // all of them, or, if something is wrong with one, none. Data and ACLs of those that exist are
-// replaced. ACLs don't stop it. Of a server's whole state it takes what a tree has: neither
-// sessions and their ephemerals nor stats.
-func (s *Server) Load(text []byte) error {
-	f, err := treefile.Read(bytes.NewReader(text))
+// replaced. ACLs don't stop it.
+func (s *Server) Load(text io.Reader) error {
+	znodes, err := treefile.Read(text)
 	if err != nil {
 		return fmt.Errorf("zkserver: tree: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f.Znodes = slices.DeleteFunc(f.Znodes, func(z treefile.Znode) bool { return tree.Ephemeral(z.Owner) })
-	changes, err := s.plan(f.Znodes)
-	if err != nil {
-		return fmt.Errorf("zkserver: tree: %w", err)
+	plan := s.tree.Plan(tree.Caller{Who: super, IPv6: true})
+	var counts []tree.Change // of children that ever were: they come last
+	for i := range znodes {
+		z := &znodes[i]
+		if err := s.plant(plan, z); err != nil {
+			return fmt.Errorf("zkserver: tree: %q: %w", z.Path, err)
+		}
+		if z.Sequence >= 0 {
+			counts = append(counts, tree.Change{Kind: tree.Count, Path: z.Path, Creations: z.Sequence})
+		}
 	}
-	if len(changes) > 0 {
-		s.commit(&txn{changes: append(changes, counts(f.Znodes)...)}, nil)
+	if len(plan.Changes) > 0 {
+		s.commit(&txn{changes: append(plan.Changes, counts...)}, nil)
 	}
 	return nil
-}
-
-// plan is what makes znodes, but for the counts of children that ever were, which come last.
-func (s *Server) plan(znodes []treefile.Znode) ([]tree.Change, error) {
-	plan := s.tree.Plan(tree.Caller{Who: super, IPv6: true})
-	for i := range znodes {
-		if err := s.plant(plan, &znodes[i]); err != nil {
-			return nil, fmt.Errorf("%q: %w", znodes[i].Path, err)
-		}
-	}
-	return plan.Changes, nil
-}
-
-func counts(znodes []treefile.Znode) (changes []tree.Change) {
-	for i := range znodes {
-		if z := &znodes[i]; z.Sequence >= 0 {
-			changes = append(changes, tree.Change{Kind: tree.Count, Path: z.Path, Creations: z.Sequence})
-		}
-	}
-	return changes
 }
 
 // plant adds to a transaction what makes a znode as it is described, its parents included.
@@ -80,9 +64,6 @@ func (s *Server) plant(plan *tree.Plan, z *treefile.Znode) error {
 		return jute.Unimplemented
 	case ok:
 		q.Op, q.Flags, q.TTL = jute.OpCreateTTL, jute.FlagPersistentTTL, ttl
-	case z.Owner != 0:
-		q.Flags = jute.FlagEphemeral
-		plan.As(z.Owner)
 	}
 	return add(plan, &q)
 }
@@ -98,3 +79,26 @@ func add(plan *tree.Plan, qs ...*jute.Request) error {
 
 // super is who may do everything.
 var super = tree.NewWho(jute.Identity{Scheme: tree.SuperScheme})
+
+// SetSequence sets how many children a znode is taken to have had: the sequence number of the next
+// sequential one.
+func (s *Server) SetSequence(parent string, next int32) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.tree.Get(parent)
+	if n == nil {
+		return fmt.Errorf("zkserver: no znode %q", parent)
+	}
+	s.each(func(t *tree.Tree) { t.SetCreations(parent, next) })
+	return nil
+}
+
+// each visits the tree and the copies of those that are behind.
+func (s *Server) each(visit func(*tree.Tree)) {
+	visit(s.tree)
+	for _, f := range s.fronts {
+		if f.behind {
+			visit(f.tree)
+		}
+	}
+}

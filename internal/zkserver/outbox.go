@@ -1,11 +1,11 @@
 package zkserver
 
 import (
+	"net"
 	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
-	"github.com/troupe-go/troupe/internal/zkserver/pace"
 )
 
 // outbox is what waits to be written to a client. Whoever has something to say appends; one
@@ -13,7 +13,7 @@ import (
 // one that lives only as long as there is something to write.
 type outbox struct {
 	mu        sync.Mutex
-	transport *pace.Conn
+	transport net.Conn
 	limit     int
 	pending   jute.Writer
 	spare     []byte
@@ -78,7 +78,7 @@ func (o *outbox) flush() {
 	}
 	if o.finishing && o.held == 0 && !o.writing && !o.broken {
 		o.broken = true
-		o.transport.Finish(linger)
+		_ = o.transport.Close() // everything is written
 	}
 }
 

@@ -3,6 +3,7 @@ package zkserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -14,7 +15,7 @@ import (
 var ErrClosed = errors.New("zkserver: closed")
 
 // ErrTree is wrapped by the error of New that says what is wrong with Config.Tree.
-var ErrTree = errors.New("what it begins with")
+var ErrTree = errors.New("zkserver: what it begins with")
 
 // Server is an in-process ZooKeeper. One lock, mu, owns all state below it; nothing is called back
 // and nothing is waited for while it is held.
@@ -40,8 +41,7 @@ type Server struct {
 	requests int64   // that were ever received
 	fired    int64   // watch events that were ever sent
 	replaced map[int64]bool
-	cuts     map[int64]*cut  // partitioned sessions
-	hosts    map[string]*cut // partitioned clients
+	cuts     []*cut // partitions, oldest first
 	slow     []*slowdown
 	closed   bool
 	rng      *rand.Rand // of what a client can't know: see Config.Seed
@@ -69,8 +69,6 @@ func New(cfg Config) (*Server, error) {
 		zxid:     cfg.FirstZxid,
 		sessions: make(map[int64]*session),
 		replaced: make(map[int64]bool),
-		cuts:     make(map[int64]*cut),
-		hosts:    make(map[string]*cut),
 		closing:  make(chan struct{}),
 		rng:      rand.New(rand.NewPCG(cfg.Seed, 0)),
 	}
@@ -80,8 +78,10 @@ func New(cfg Config) (*Server, error) {
 		s.fronts = append(s.fronts, newFront(s, i))
 	}
 	s.install()
-	if err := s.begin(); err != nil {
-		return nil, errors.Join(err, s.Close())
+	if cfg.Tree != nil {
+		if err := s.Load(cfg.Tree); err != nil {
+			return nil, errors.Join(fmt.Errorf("%w: %w", ErrTree, err), s.Close())
+		}
 	}
 	for i, address := range cfg.Addresses {
 		if _, err := s.fronts[i].Listen(context.Background(), address); err != nil { // binding doesn't wait

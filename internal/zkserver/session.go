@@ -2,9 +2,9 @@ package zkserver
 
 import (
 	"crypto/rand"
-	"math"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
@@ -24,18 +24,10 @@ func firstSessionID(now time.Time) int64 {
 	return (now.UnixMilli() << 24 >> 8 & (1<<56 - 1)) | 1<<56
 }
 
-// lastSessionID is the last that a server can begin with: it leaves ids for those to come.
-const lastSessionID = math.MaxInt64 - 1<<40
-
-func newSession(id int64, timeout time.Duration) *session {
-	ss := &session{id: id, timeout: timeout}
-	_, _ = rand.Read(ss.password[:]) // it never fails
-	return ss
-}
-
 // openSession is the transaction that begins a session.
 func (s *Server) openSession(timeout time.Duration) *session {
-	ss := newSession(s.nextID, timeout)
+	ss := &session{id: s.nextID, timeout: timeout}
+	_, _ = rand.Read(ss.password[:]) // it never fails
 	s.nextID++
 	s.sessions[ss.id] = ss
 	s.expiry.add(s, ss)
@@ -66,4 +58,16 @@ type txn struct {
 	time    int64
 	changes []tree.Change
 	ends    int64 // the session that it closes
+}
+
+// closeSession ends the client's session and, after the answer, the connection. Unlike a write it
+// counts also through a connection that the session has left, as on the real server.
+func (s *Server) closeSession(c *conn, q *jute.Request) bool {
+	if s.sessions[c.session.id] == c.session {
+		s.cfg.Logger.Debug("session closed", "session", c.session.id)
+		s.endSession(c.session)
+		c.front.catchUp()
+		c.answer(q.Op, &jute.Reply{Xid: q.Xid, Zxid: c.front.applied})
+	}
+	return false
 }

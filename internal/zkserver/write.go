@@ -1,6 +1,8 @@
 package zkserver
 
 import (
+	"slices"
+
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
@@ -47,4 +49,118 @@ func ttlMode(q *jute.Request) bool {
 		return q.Flags == jute.FlagPersistentTTL || q.Flags == jute.FlagPersistentSequentialTTL
 	}
 	return false
+}
+
+// multi is one transaction of several writes: all or none, with one zxid. The reply itself is a
+// success either way; the results tell.
+func (s *Server) multi(c *conn, q *jute.Request, p *jute.Reply) {
+	defer c.front.catchUp()
+	if q.Malformed() {
+		s.commit(&txn{}, nil)
+		p.Err = jute.MarshallingError
+		return
+	}
+	if s.as.typedMulti && s.unreadable(q.Ops) {
+		s.commit(&txn{}, nil)
+		p.Err = jute.MarshallingError
+		return
+	}
+	if slices.ContainsFunc(q.Ops, func(part jute.Request) bool { return part.Path == jute.Null }) {
+		if s.as.readsFirst {
+			s.commit(&txn{}, nil)
+		} else {
+			s.zxid++ // the real server takes a number and then stumbles before anything comes of it
+		}
+		p.Err = jute.MarshallingError
+		return
+	}
+	plan := s.tree.Plan(s.caller(c))
+	p.Results = make([]jute.Result, len(q.Ops))
+	for i := range q.Ops {
+		part, code := s.part(q.Ops[i])
+		if code == jute.OK {
+			code = plan.Add(&part)
+		}
+		if code == jute.MarshallingError {
+			s.commit(&txn{}, nil)
+			p.Err, p.Results = code, nil
+			return
+		}
+		if code != jute.OK {
+			s.commit(&txn{}, nil)
+			fail(p.Results, i, code)
+			return
+		}
+		p.Results[i].Op = resultOp(part.Op)
+	}
+	s.commit(&txn{changes: plan.Changes}, func(i int, n *tree.Node) {
+		p.Results[i].Path = plan.Changes[i].Path
+		if n != nil {
+			p.Results[i].Stat = n.Stat()
+		}
+	})
+}
+
+// unreadable reports whether a part keeps the whole from being read, which comes before any part is
+// judged.
+func (s *Server) unreadable(ops []jute.Request) bool {
+	return slices.ContainsFunc(ops, func(q jute.Request) bool { _, code := s.part(q); return code != jute.OK })
+}
+
+// part is the operation that a part of a multi really is, or why the multi can't be read.
+func (s *Server) part(q jute.Request) (jute.Request, jute.Code) {
+	if !s.as.typedMulti {
+		q = effective(q)
+		if q.Op != jute.OpCreateTTL && ttlMode(&q) {
+			return q, jute.MarshallingError // the real server takes it for something that it can't be read as
+		}
+		return q, jute.OK
+	}
+	switch q.Op {
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer:
+		if q.Flags < jute.FlagPersistent || ttlMode(&q) || q.Flags > jute.FlagPersistentSequentialTTL {
+			return q, jute.MarshallingError // ttlMode: of a TTL that it can't have
+		}
+		if q.Flags == jute.FlagContainer {
+			q.Op = jute.OpCreateContainer
+		}
+	case jute.OpCreateTTL:
+		q = effective(q)
+	}
+	return q, jute.OK
+}
+
+// effective is the operation that a part of a multi is before 3.8.2: the real server goes by the
+// flags of a create, not by its number.
+func effective(q jute.Request) jute.Request {
+	switch {
+	case q.Op == jute.OpCreateTTL && ttlMode(&q):
+	case q.Op == jute.OpCreate, q.Op == jute.OpCreate2, q.Op == jute.OpCreateContainer, q.Op == jute.OpCreateTTL:
+		q.Op, q.TTL = jute.OpCreate, -1
+		if q.Flags == jute.FlagContainer {
+			q.Op = jute.OpCreateContainer
+		}
+	}
+	return q
+}
+
+func resultOp(op jute.Op) jute.Op {
+	if op == jute.OpCreateContainer || op == jute.OpCreateTTL {
+		return jute.OpCreate2
+	}
+	return op
+}
+
+// fail marks the i-th operation as the one that failed: those before it would have been fine, those
+// after it were not tried.
+func fail(results []jute.Result, failed int, code jute.Code) {
+	for i := range results {
+		results[i] = jute.Result{Op: jute.OpError}
+		switch {
+		case i == failed:
+			results[i].Err = code
+		case i > failed:
+			results[i].Err = jute.RuntimeInconsistency
+		}
+	}
 }

@@ -3,6 +3,7 @@ package barrier
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipe"
@@ -31,10 +32,13 @@ type Position struct {
 // Errors name the invalid argument.
 func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	o, err := configure("barrier.New", s, path, opts)
+	if err == nil && o.untilExpiry {
+		err = failed("barrier.New", path, fmt.Errorf("UntilExpiry: %w: there are no passages", session.ErrUnsupported))
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Barrier{session: s, path: path, id: o.id, life: recipe.NewHandle(s, "barrier", path)}, nil
+	return &Barrier{session: s, path: path, id: o.id, life: recipe.NewHandle(s, "barrier", path, o.acl...)}, nil
 }
 
 // Close ends this handle: its calls end with session.ErrClosed, and the channels of Observe

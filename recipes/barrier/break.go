@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 	"github.com/troupe-go/troupe/session"
@@ -48,7 +49,7 @@ func (d *Double) breakOnce(ctx context.Context) (again bool, err error) {
 	if err != nil || v.Kind != double.Open || double.Present(stat.NumChildren) == 0 {
 		return false, err
 	}
-	_, err = d.session.Multi(ctx, breaking(d.path, last, stat.Version, v.Parties)...)
+	_, err = d.session.Multi(znode.Making(ctx, d.acl), breaking(d.path, last, stat.Version, v.Parties)...)
 	if errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil {
 		return d.undecided(ctx, last)
 	}

@@ -27,6 +27,7 @@ type Double struct {
 	path    string
 	parties int
 	warn    time.Duration
+	acl     []session.ACL
 	host    *recipe.Host
 	entered *notify.Handoff[*Passage]
 	ledger  ledger
@@ -45,12 +46,12 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 	if parties < 1 || parties > maxParties {
 		return nil, failed(op, path, fmt.Errorf("parties: %d: must be from 1 to %d", parties, maxParties))
 	}
-	d := &Double{session: s, path: path, parties: parties, warn: o.warn, entered: notify.NewHandoff[*Passage]()}
+	d := &Double{session: s, path: path, parties: parties, warn: o.warn, acl: o.acl, entered: notify.NewHandoff[*Passage]()}
 	cfg := double.Config{Path: path, Parties: parties, ID: o.id, GUID: znode.NewGUID}
 	d.ledger.mu.Lock() // until the host is set, so that it is not used before
 	defer d.ledger.mu.Unlock()
 	d.host, err = recipe.New(recipe.Config{
-		Session: s, Kind: kind, Path: path,
+		Session: s, Kind: kind, Path: path, UntilExpiry: o.untilExpiry, ACL: o.acl,
 		Machine:  func() machine.Machine { return double.New(cfg) },
 		Standing: d.ledger.standing,
 		Perform:  d.perform,

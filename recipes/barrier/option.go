@@ -15,8 +15,11 @@ import (
 type Option func(*options) error
 
 type options struct {
+	acl  []session.ACL // nil: the session's
 	id   string
 	warn time.Duration
+
+	untilExpiry bool
 }
 
 // warnAfter is the default of WithWarnAfter.
@@ -64,6 +67,19 @@ func WithWarnAfter(d time.Duration) Option {
 	}
 }
 
+// UntilExpiry has the passages of a double barrier last until their ZooKeeper session is known to
+// have expired. Without it they end with trust, so that a silence may cost a passage whose session
+// lives. What is given up: after an expiry the others may leave while this party, if it is cut off,
+// does not know and still works. Valid and Commit of a passage follow trust in any case: Valid is
+// false while there is none, and Commit session.ErrLost. For a [Barrier] it is
+// session.ErrUnsupported.
+func UntilExpiry() Option {
+	return func(o *options) error {
+		o.untilExpiry = true
+		return nil
+	}
+}
+
 // configure checks what all barriers have in common.
 func configure(op string, s *session.Session, path string, opts []Option) (options, error) {
 	o := options{id: string(znode.NewGUID()), warn: warnAfter}
@@ -73,13 +89,11 @@ func configure(op string, s *session.Session, path string, opts []Option) (optio
 	if path == "/" {
 		return o, failed(op, path, fmt.Errorf("%w: path: the root cannot be a barrier", session.ErrInvalidPath))
 	}
-	for i, opt := range opts {
-		if opt == nil {
-			return o, failed(op, path, fmt.Errorf("opts[%d]: nil", i))
-		}
-		if err := opt(&o); err != nil {
-			return o, failed(op, path, err)
-		}
-	}
-	return o, nil
+	return o, failed(op, path, recipe.Apply(&o, opts))
+}
+
+// WithACL sets the ACL of the znodes that the barrier creates,
+// those above them included. Without it they get the session's. A znode that exists keeps its own.
+func WithACL(acl ...session.ACL) Option {
+	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
 }

@@ -14,7 +14,8 @@ import (
 )
 
 // Passage is one party's possession of a round, from the opening to its departure. Done closes when
-// the party departs, or when the session can no longer prove that it is alive; Err says which:
+// the party departs, or when the session can no longer prove that it is alive (with [UntilExpiry]:
+// when it is known to have expired); Err says which:
 // session.ErrReleased, or session.ErrLost wrapping its cause. Its Token grows from round to round
 // of the same party. Its znode exists until the round is over.
 type Passage struct {

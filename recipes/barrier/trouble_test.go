@@ -293,3 +293,51 @@ func TestB58_GivingUpAtTheSameInstantAsTheOpening(t *testing.T) {
 	require.Positive(t, entered)
 	require.Positive(t, withdrawn)
 }
+
+// A silence of 5 s of 6: trust ends, and the ZooKeeper session lives.
+func TestAPassageUntilExpiry(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]barrier.Option{"ends with trust": nil, "ends with its session": {barrier.UntilExpiry()}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				h := w.Host("a")
+				p := gather(w, w.double(h, 1, opts...))[0]
+				id, heal := h.Session.Status().SessionID, h.Machine.Partition()
+				time.Sleep(5 * time.Second)
+				require.False(w, p.Valid())
+				if opts == nil {
+					require.ErrorIs(w, p.Err(), session.ErrUntrusted)
+					heal()
+					return
+				}
+				require.NoError(w, p.Err())
+				heal()
+				time.Sleep(time.Second)
+				require.Equal(w, id, h.Session.Status().SessionID)
+				require.NoError(w, p.Err())
+				require.True(w, p.Valid(), "with trust")
+				_, err := p.Commit(w.Context(), session.SetOp("/", nil, -1))
+				require.NoError(w, err)
+
+				heal = w.Server.Isolate() // there is a connection, and no proof
+				time.Sleep(5 * time.Second)
+				_, err = p.Commit(w.Context(), session.SetOp("/", nil, -1))
+				require.ErrorIs(w, err, session.ErrUntrusted)
+				require.NoError(w, p.Err())
+				heal()
+				time.Sleep(time.Second)
+
+				heal = h.Machine.Partition()
+				w.Server.Expire(h.Session.Status().SessionID)
+				time.Sleep(5 * time.Second)
+				require.NoError(w, p.Err(), "it does not know")
+				heal()
+				bubble.Within(w, time.Minute, p.Done())
+				require.ErrorIs(w, p.Err(), session.ErrExpired)
+				_, err = barrier.New(h.Session, gatePath, opts...)
+				require.ErrorIs(w, err, session.ErrUnsupported)
+			})
+		})
+	}
+}

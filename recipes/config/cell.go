@@ -19,6 +19,7 @@ type Cell[T any] struct {
 	session *session.Session
 	path    string
 	codec   Codec[T]
+	acl     []session.ACL
 
 	now      atomic.Pointer[Snapshot[T]]
 	topic    *notify.Topic[Snapshot[T]]
@@ -34,9 +35,9 @@ type Cell[T any] struct {
 // Open is New, and waits until the state of the value has been read for the first time; it is no
 // error if the value does not exist yet. ctx bounds that wait, not the cell. Errors are those of
 // New, and ctx's cause.
-func Open[T any](ctx context.Context, s *session.Session, path string, codec Codec[T]) (*Cell[T], error) {
+func Open[T any](ctx context.Context, s *session.Session, path string, codec Codec[T], opts ...Option) (*Cell[T], error) {
 	const op = "config.Open"
-	c, err := start(op, s, path, codec)
+	c, err := start(op, s, path, codec, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -56,11 +57,11 @@ func Open[T any](ctx context.Context, s *session.Session, path string, codec Cod
 // New follows the value at a path, and does not wait: until the first read, Load returns a state
 // that is not present, and Stale. Errors name the invalid argument; for a closed session the error
 // is session.ErrClosed.
-func New[T any](s *session.Session, path string, codec Codec[T]) (*Cell[T], error) {
-	return start("config.New", s, path, codec)
+func New[T any](s *session.Session, path string, codec Codec[T], opts ...Option) (*Cell[T], error) {
+	return start("config.New", s, path, codec, opts...)
 }
 
-func start[T any](op string, s *session.Session, path string, codec Codec[T]) (*Cell[T], error) {
+func start[T any](op string, s *session.Session, path string, codec Codec[T], opts ...Option) (*Cell[T], error) {
 	if err := recipe.CheckNew(op, s, "path", path); err != nil {
 		return nil, err
 	}
@@ -70,9 +71,13 @@ func start[T any](op string, s *session.Session, path string, codec Codec[T]) (*
 	if s.Err() != nil {
 		return nil, failed(op, path, session.ErrClosed)
 	}
+	var o options
+	if err := recipe.Apply(&o, opts); err != nil {
+		return nil, failed(op, path, err)
+	}
 	watching, cancel := context.WithCancel(context.Background()) //nolint:gosec // the cell's life, which Close ends, and not that of the call
 	c := &Cell[T]{
-		session: s, path: path, codec: codec, topic: notify.NewTopic[Snapshot[T]](),
+		session: s, path: path, codec: codec, acl: o.acl, topic: notify.NewTopic[Snapshot[T]](),
 		life: watching, cancel: cancel, seen: notify.NewLatch(), ended: notify.NewLatch(),
 	}
 	s.AfterStart(func() {
@@ -161,4 +166,15 @@ func (c *Cell[T]) Close(context.Context) error {
 	<-c.ended.C()
 	c.sweeping.Wait()
 	return nil
+}
+
+// Option configures a Cell.
+type Option func(*options) error
+
+type options struct{ acl []session.ACL } // nil: the session's
+
+// WithACL sets the ACL of the znodes that the cell creates,
+// those above them included. Without it they get the session's. A znode that exists keeps its own.
+func WithACL(acl ...session.ACL) Option {
+	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
 }

@@ -154,7 +154,7 @@ func TestB69_AnUpdateOfAZnodeMadeAnew(t *testing.T) {
 			put(w, admin, `{"Rate":2}`)
 			return increment(l)
 		})
-		require.ErrorIs(w, err, config.ErrReplaced)
+		require.ErrorIs(w, err, config.ErrRecreated)
 	})
 }
 

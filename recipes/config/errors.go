@@ -11,10 +11,10 @@ var (
 	// its function could not see what it replaces; write a valid value with session.Set.
 	ErrBadData = errors.New("config: the data cannot be decoded")
 
-	// ErrReplaced: while [Cell.Update] was writing, the znode was deleted and created again, and
+	// ErrRecreated: while [Cell.Update] was writing, the znode was deleted and created again, and
 	// happened to have the same version. The update was carried out, and replaced a value that its
 	// function has not seen.
-	ErrReplaced = errors.New("config: the znode was recreated during the update")
+	ErrRecreated = errors.New("config: the znode was recreated during the update")
 )
 
 // failed wraps an error with the operation and the path, once.

@@ -19,12 +19,13 @@ import (
 // with its parents.
 //
 // Update returns the value as it was written; [Cell.Load] shows it, or a newer one, within a round
-// trip. Errors: that of f, with errors.Is; [ErrBadData]; [ErrReplaced]; session.ErrTooLarge; those
+// trip. Errors: that of f, with errors.Is; [ErrBadData]; [ErrRecreated]; session.ErrTooLarge; those
 // of ZooKeeper; ctx's cause, together with session.ErrUnknownOutcome if the update may have been
 // carried out. If the reply was lost, Update reads whether it was carried out. Only if the session
 // ended too, and the value has changed meanwhile, that can't be known: session.ErrUnknownOutcome.
 func (c *Cell[T]) Update(ctx context.Context, f func(T) (T, error)) (Snapshot[T], error) {
 	const op = "update"
+	ctx = znode.Making(ctx, c.acl)
 	var none Snapshot[T]
 	if f == nil {
 		return none, failed(op, c.path, errors.New("f: nil"))
@@ -161,7 +162,7 @@ func (u *update[T]) abandon(ctx context.Context) {
 func (u *update[T]) written(stat session.Stat) (Snapshot[T], error) {
 	s := Snapshot[T]{Value: u.value, Present: true, Czxid: stat.Czxid, Mzxid: stat.Mzxid, Version: stat.Version}
 	if u.exists && stat.Czxid != u.seen.Czxid {
-		return s, ErrReplaced
+		return s, ErrRecreated
 	}
 	return s, nil
 }

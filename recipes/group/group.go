@@ -24,6 +24,7 @@ type Group struct {
 	session *session.Session
 	path    string
 	life    *recipe.Handle
+	acl     []session.ACL
 
 	mu     sync.Mutex
 	joined map[*Membership]struct{} // that were joined by this handle, and are not over
@@ -53,11 +54,15 @@ type View struct {
 }
 
 // New returns a handle of the group at a path. It does no I/O. Errors name the invalid argument.
-func New(s *session.Session, path string) (*Group, error) {
+func New(s *session.Session, path string, opts ...Option) (*Group, error) {
 	if err := recipe.CheckNew("group.New", s, "path", path); err != nil {
 		return nil, err
 	}
-	return &Group{session: s, path: path, life: recipe.NewHandle(s, "group", path), joined: make(map[*Membership]struct{})}, nil
+	var o options
+	if err := recipe.Apply(&o, opts); err != nil {
+		return nil, failed("group.New", path, err)
+	}
+	return &Group{acl: o.acl, session: s, path: path, life: recipe.NewHandle(s, "group", path), joined: make(map[*Membership]struct{})}, nil
 }
 
 // Close ends this handle: its calls end with session.ErrClosed, the channels of its observers
@@ -151,4 +156,15 @@ func failed(op, path string, err error) error {
 		return err
 	}
 	return &session.OpError{Op: op, Path: path, Err: err}
+}
+
+// Option configures a Group.
+type Option func(*options) error
+
+type options struct{ acl []session.ACL } // nil: the session's
+
+// WithACL sets the ACL of the znodes that the group creates,
+// those above them included. Without it they get the session's. A znode that exists keeps its own.
+func WithACL(acl ...session.ACL) Option {
+	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
 }

@@ -93,7 +93,7 @@ func (g *Group) Join(m Member) (*Membership, error) {
 	s.mu.Lock() // until the host is known
 	defer s.mu.Unlock()
 	h, err := recipe.New(recipe.Config{
-		Session: g.session, Kind: "member", Path: g.path,
+		Session: g.session, Kind: "member", Path: g.path, ACL: g.acl,
 		Machine: func() machine.Machine { return s.machine(cfg) }, Standing: s.wishes, Perform: s.perform, Ended: s.ended,
 	})
 	if err != nil {

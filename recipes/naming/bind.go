@@ -14,11 +14,11 @@ type BindOption func(*bindOptions)
 
 type bindOptions struct{ ifFree bool }
 
-// IfFree binds the name only if it is not bound; otherwise [ErrBound].
+// IfFree binds the name only if it is not bound; otherwise [ErrDuplicate].
 func IfFree() BindOption { return func(o *bindOptions) { o.ifFree = true } }
 
 // Bind binds a name to a value, which must not be empty, replacing any earlier binding. Errors:
-// invalid arguments; [ErrBound]; session.ErrTooLarge; those of ZooKeeper; ctx's cause, together
+// invalid arguments; [ErrDuplicate]; session.ErrTooLarge; those of ZooKeeper; ctx's cause, together
 // with session.ErrUnknownOutcome if the change may have been carried out. session.ErrUnknownOutcome
 // alone means that the reply was lost, the session has expired too, and the name has been changed
 // since, so that the outcome can't be known.
@@ -48,7 +48,7 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 	for {
 		b, err := n.read(ctx, name, path)
 		if err == nil && o.ifFree && b.Bound {
-			err = ErrBound
+			err = ErrDuplicate
 		}
 		if err != nil {
 			return failed(op, path, err)

@@ -9,8 +9,8 @@ import (
 var (
 	// ErrNotBound: the name is not bound.
 	ErrNotBound = errors.New("naming: not bound")
-	// ErrBound: the name is bound already, and the option was [IfFree].
-	ErrBound = errors.New("naming: already bound")
+	// ErrDuplicate: the name is bound already, and the option was [IfFree].
+	ErrDuplicate = errors.New("naming: already bound")
 )
 
 // failed wraps an error with the operation and the path, once.

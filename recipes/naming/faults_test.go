@@ -133,7 +133,7 @@ func carryOut(w *bubble.World, n *naming.Names, op operation) (out string, ok bo
 	case "bind":
 		err = n.Bind(w.Context(), "x", []byte(op.value))
 	case "claim":
-		if err = n.Bind(w.Context(), "x", []byte(op.value), naming.IfFree()); errors.Is(err, naming.ErrBound) {
+		if err = n.Bind(w.Context(), "x", []byte(op.value), naming.IfFree()); errors.Is(err, naming.ErrDuplicate) {
 			return "bound", true
 		}
 	case "unbind":

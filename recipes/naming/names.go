@@ -33,11 +33,15 @@ type Binding struct {
 
 // New returns the name service under a root, which its users share. It does no I/O. Errors name the
 // invalid argument; for a closed session the error is session.ErrClosed.
-func New(s *session.Session, root string) (*Names, error) {
+func New(s *session.Session, root string, opts ...Option) (*Names, error) {
 	if err := recipe.CheckNew("naming.New", s, "root", root); err != nil {
 		return nil, err
 	}
-	return &Names{session: s, root: root, life: recipe.NewHandle(s, "names", root)}, nil
+	var o options
+	if err := recipe.Apply(&o, opts); err != nil {
+		return nil, failed("naming.New", root, err)
+	}
+	return &Names{session: s, root: root, life: recipe.NewHandle(s, "names", root, o.acl...)}, nil
 }
 
 // Close ends this handle: its calls end with session.ErrClosed, and the channels of its observers
@@ -119,4 +123,15 @@ func (n *Names) parents(path string) []string {
 		}
 		all = append(all, path)
 	}
+}
+
+// Option configures Names.
+type Option func(*options) error
+
+type options struct{ acl []session.ACL } // nil: the session's
+
+// WithACL sets the ACL of the znodes that the name service creates,
+// those above them included. Without it they get the session's. A znode that exists keeps its own.
+func WithACL(acl ...session.ACL) Option {
+	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
 }

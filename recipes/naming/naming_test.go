@@ -28,7 +28,7 @@ func TestANameMeansWhatItWasBoundTo(t *testing.T) {
 		require.NoError(w, other.Bind(w.Context(), "db/orders/primary", []byte("b")))
 		require.Equal(w, "b", means(w, n, "db/orders/primary"))
 		require.Empty(w, means(w, n, "db"), "it is only on the way")
-		require.ErrorIs(w, n.Bind(w.Context(), "db/orders/primary", []byte("c"), naming.IfFree()), naming.ErrBound)
+		require.ErrorIs(w, n.Bind(w.Context(), "db/orders/primary", []byte("c"), naming.IfFree()), naming.ErrDuplicate)
 		require.NoError(w, n.Bind(w.Context(), "db", []byte("all"), naming.IfFree()))
 		require.Equal(w, "all", means(w, n, "db"))
 		require.NoError(w, n.Unbind(w.Context(), "db"))

@@ -39,7 +39,7 @@ func (q *Queue) Consume(opts ...ConsumeOption) (*Consumer, error) {
 
 func (q *Queue) consume(by recipe.Asked, opts []ConsumeOption) (*Consumer, error) {
 	o := consumeOptions{workers: 1}
-	if err := apply(&o, opts); err != nil {
+	if err := recipe.Apply(&o, opts); err != nil {
 		return nil, err
 	}
 	q.mu.Lock()

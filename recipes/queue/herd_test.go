@@ -317,7 +317,7 @@ func drained(t *testing.T, items, counted int, work time.Duration, links ...time
 		began := time.Now()
 		for n, link := range links {
 			s := t.Session()
-			t.Cleanup(t.Server.Slow(s.Status().SessionID, zktest.Speed{Latency: link}))
+			t.Cleanup(t.Server.Slow(s.Status().SessionID, link))
 			c := consumer(t, newQueue(t, s))
 			all = append(all, c)
 			group.Go(func() { // ends with the consumer

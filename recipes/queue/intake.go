@@ -51,6 +51,7 @@ func (in *intake) serve(c *Consumer, o consumeOptions, by recipe.Asked) error {
 // start starts the actor, which lives until the intake is closed, or its session. With mu.
 func (in *intake) start() (err error) {
 	in.host, err = recipe.New(recipe.Config{
+		ACL:     in.queue.cfg.acl,
 		Session: in.queue.session, Kind: in.kind, Path: in.queue.path, Perform: in.perform, Machine: in.machine, Ended: in.ended,
 	})
 	return err

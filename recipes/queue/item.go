@@ -118,7 +118,7 @@ func (i *Item) Ack(ctx context.Context) error {
 // to return the item.
 func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
 	var o nackOptions
-	if err := apply(&o, opts); err != nil {
+	if err := recipe.Apply(&o, opts); err != nil {
 		return failed("nack", i.queue.path, err)
 	}
 	if cfg := &i.queue.cfg; !o.given && i.Attempt() < cfg.maxAttempts {

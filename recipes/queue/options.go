@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/session"
 )
@@ -18,6 +19,7 @@ import (
 type Option func(*options) error
 
 type options struct {
+	acl         []session.ACL // nil: the session's
 	capacity    int
 	maxAttempts int
 	visibility  time.Duration
@@ -30,24 +32,11 @@ func optionsOf(path string, opts []Option) (options, error) {
 	o := options{
 		dead: layout.Root(path).Dead(), maxAttempts: 25, backoff: Exponential(time.Second, time.Hour), warnAfter: 10 * time.Second,
 	}
-	err := apply(&o, opts)
+	err := recipe.Apply(&o, opts)
 	if err == nil && o.dead == path {
 		err = fmt.Errorf("WithDeadLetters: %w: it is the queue itself", session.ErrInvalidPath)
 	}
 	return o, err
-}
-
-// apply applies options; the error is that of the first that is wrong.
-func apply[O any, F ~func(*O) error](o *O, opts []F) error {
-	for i, opt := range opts {
-		if opt == nil {
-			return fmt.Errorf("opts[%d]: nil", i)
-		}
-		if err := opt(o); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // when is an option that sets something, or the error that its argument is wrong.
@@ -211,7 +200,7 @@ func Under(p session.Possession) PutOption {
 }
 
 func putOptionsOf(q *Queue, n int, opts []PutOption) (o putOptions, err error) {
-	if err = apply(&o, opts); err != nil {
+	if err = recipe.Apply(&o, opts); err != nil {
 		return o, err
 	}
 	switch {
@@ -274,4 +263,10 @@ type nackOptions struct {
 // that WithBackoff sets. With 0 it is delivered again at once, and keeps its position.
 func After(d time.Duration) NackOption {
 	return when(d >= 0, func(o *nackOptions) { o.after, o.given = d, true }, "After: %v is negative", d)
+}
+
+// WithACL sets the ACL of the znodes that the queue creates,
+// those above them included. Without it they get the session's. A znode that exists keeps its own.
+func WithACL(acl ...session.ACL) Option {
+	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
 }

@@ -49,6 +49,7 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 	q := &Queue{session: s, path: path, cfg: o, life: recipe.NewHandle(s, "queue", path), consumers: make(map[*Consumer]struct{})}
 	q.puts = produce.New(s, q.root(), o.capacity)
 	q.back, q.dead = produce.NewMover(s, q.root()), produce.NewMover(s, layout.Root(o.dead))
+	q.puts.ACL, q.back.ACL, q.dead.ACL = o.acl, o.acl, o.acl
 	q.takes = newIntake(q, "take")
 	return q, nil
 }

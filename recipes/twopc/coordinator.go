@@ -42,7 +42,7 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 	}
 	c := &Coordinator{session: s, path: path, guid: string(znode.NewGUID()), root: protocol.Root(path), peers: o.peers, txs: map[uint64]*Tx{}}
 	c.host, err = recipe.New(recipe.Config{
-		Session: s, Kind: "twopc", Path: path,
+		Session: s, Kind: "twopc", Path: path, ACL: o.acl,
 		Machine:  func() machine.Machine { return protocol.NewCoordinator(c.root, c.guid, o.timeout.Milliseconds()) },
 		Standing: c.standing,
 		Perform:  c.perform,
@@ -66,7 +66,7 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 // or [Tx.Err] says why not. Do not repeat the transaction under another id before that.
 //
 // After any other error the transaction has not begun, and never will: invalid arguments;
-// [ErrInUse]; [ErrFinished]; [ErrBusy]; session.ErrTooLarge, if payload and sites exceed one
+// [ErrDuplicate]; [ErrFinished]; [ErrBusy]; session.ErrTooLarge, if payload and sites exceed one
 // request; ctx's cause; session.ErrClosed; those of ZooKeeper.
 func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, sites ...string) (*Tx, error) {
 	if err := cmp.Or(checkBegin(id, sites), context.Cause(ctx)); err != nil {

@@ -78,7 +78,7 @@ func TestBadInput(t *testing.T) {
 		require.ErrorContains(w, tx.Abort(w.Context(), strings.Repeat("x", 2000)), "reason")
 		require.ErrorIs(w, tx.Ack(w.Context()), twopc.ErrUndecided)
 		_, err = c.Begin(w.Context(), "t", nil, "a")
-		require.ErrorIs(w, err, twopc.ErrInUse)
+		require.ErrorIs(w, err, twopc.ErrDuplicate)
 		p := bubble.Within(w, time.Second, w.site(h, "a").Proposals())
 		require.ErrorContains(w, p.Abort(w.Context(), strings.Repeat("x", 2000)), "reason")
 		require.NoError(w, p.Abort(w.Context(), strings.Repeat("x", 1024)))
@@ -101,7 +101,7 @@ func TestASecondSiteOfOneName(t *testing.T) {
 		for _, other := range []*bubble.Host{h, w.Host("b")} { // in the same process, and in another
 			second := w.site(other, "a")
 			bubble.Within(w, time.Second, second.Done())
-			require.ErrorIs(w, second.Err(), twopc.ErrTaken)
+			require.ErrorIs(w, second.Err(), twopc.ErrDuplicate)
 			bubble.Closed(w, second.Proposals())
 		}
 		require.NoError(w, first.Err())
@@ -259,6 +259,6 @@ func TestForeignZnodes(t *testing.T) {
 		bubble.Within(w, time.Second, p.Decided())
 		require.NoError(w, p.Ack(w.Context()))
 		_, err = c.Begin(w.Context(), "readme", nil, "a")
-		require.ErrorIs(w, err, twopc.ErrInUse)
+		require.ErrorIs(w, err, twopc.ErrDuplicate)
 	})
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Option configures a Coordinator. A Site has no options so far, and refuses those of coordinators.
+// Option configures a Coordinator, or a Site, which has WithACL alone and refuses the others.
 type Option func(*options) error
 
 type options struct {
+	acl     []session.ACL // nil: the session's
 	site    bool
 	timeout time.Duration
 	peers   bool
@@ -63,15 +64,7 @@ func configure(op string, s *session.Session, path string, site bool, opts []Opt
 	if err := recipe.CheckNew(op, s, "path", path); err != nil {
 		return o, err
 	}
-	for i, opt := range opts {
-		if opt == nil {
-			return o, failed(op, path, fmt.Errorf("opts[%d]: nil", i))
-		}
-		if err := opt(&o); err != nil {
-			return o, failed(op, path, err)
-		}
-	}
-	return o, nil
+	return o, failed(op, path, recipe.Apply(&o, opts))
 }
 
 // checkName tells what is wrong with an id or a site's name, which is part of a znode's name.
@@ -104,4 +97,10 @@ func checkBegin(id string, sites []string) error {
 		seen[site] = true
 	}
 	return err
+}
+
+// WithACL sets the ACL of the znodes that the coordinator or site creates,
+// those above them included. Without it they get the session's. A znode that exists keeps its own.
+func WithACL(acl ...session.ACL) Option {
+	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
 }

@@ -102,9 +102,9 @@ var (
 	// restart.
 	ErrVoted error = protocol.ErrVoted
 
-	// ErrInUse refuses to begin a transaction with the id of one that some site has not
-	// acknowledged.
-	ErrInUse error = protocol.ErrInUse
+	// ErrDuplicate: the name is taken. It refuses to begin a transaction with the id of one that
+	// some site has not acknowledged, and ends a [Site] if another one with its name is alive.
+	ErrDuplicate error = protocol.ErrDuplicate
 
 	// ErrBusy refuses to begin a transaction with a site that has 8,192 transactions that it has
 	// not acknowledged. Nothing was done; try again later.
@@ -119,9 +119,6 @@ var (
 	// be known here. They were deleted by hand; or another coordinator has recovered the
 	// transaction, because this one was taken for dead, and has acknowledged the outcome.
 	ErrGone error = protocol.ErrGone
-
-	// ErrTaken ends a [Site]: another site with its name is alive.
-	ErrTaken error = protocol.ErrTaken
 )
 
 // failed wraps an error with the operation and the path, once.

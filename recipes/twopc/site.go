@@ -30,12 +30,13 @@ type Site struct {
 // NewSite creates the site with a name, under the path that it shares with its coordinators. It
 // does not wait: the site registers in the background, as soon as the session is connected, and
 // stays registered, in every epoch, until it is closed. A name belongs to one site. If another site
-// with the name is alive, the later one ends with [ErrTaken]; if the other has died and its session
-// has not expired yet, the later one waits for that. Errors name the invalid argument; for a closed
-// session the error is session.ErrClosed.
+// with the name is alive, the later one ends with [ErrDuplicate]; if the other has died and its
+// session has not expired yet, the later one waits for that. Errors name the invalid argument; for
+// a closed session the error is session.ErrClosed.
 func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, error) {
 	const op = "twopc.NewSite"
-	if _, err := configure(op, s, path, true, opts); err != nil {
+	o, err := configure(op, s, path, true, opts)
+	if err != nil {
 		return nil, err
 	}
 	if err := checkName("name", name); err != nil {
@@ -43,9 +44,8 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 	}
 	p := &Site{path: path, root: protocol.Root(path), proposals: notify.NewStream[*Proposal](math.MaxInt), open: map[string]*Proposal{}}
 	guid := string(znode.NewGUID())
-	var err error
 	p.host, err = recipe.New(recipe.Config{
-		Session: s, Kind: "twopc site " + name, Path: path,
+		Session: s, Kind: "twopc site " + name, Path: path, ACL: o.acl,
 		Machine:  func() machine.Machine { return protocol.NewSite(p.root, name, guid) },
 		Standing: p.standing,
 		Perform:  p.perform,
@@ -66,7 +66,7 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 func (p *Site) Proposals() <-chan *Proposal { return p.proposals.C() }
 
 // Done closes when the site has ended: by Close, with its session, or because of a permanent
-// failure, such as [ErrTaken] or a refusal by ZooKeeper. Err then says why.
+// failure, such as [ErrDuplicate] or a refusal by ZooKeeper. Err then says why.
 func (p *Site) Done() <-chan struct{} { return p.host.Done() }
 
 // Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with

@@ -32,13 +32,10 @@ func javaArgs(dir string, ownNames bool, s settings, install installation) []str
 	args := []string{
 		"-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xss256k", "-Xms16m", "-Xmx160m",
 		"-Djava.awt.headless=true", "-Djava.io.tmpdir=" + dir,
-		"-Dzookeeper.jmx.log4j.disable=true", "-Dzookeeper.preAllocSize=1024",
+		"-Dzookeeper.jmx.log4j.disable=true", "-Dzookeeper.preAllocSize=1024", "-Dzookeeper.forceSync=no",
 		"-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=warn", // a line for each four-letter word
 		"-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.command=warn",
 		"-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
-	}
-	if !s.fsync {
-		args = append(args, "-Dzookeeper.forceSync=no")
 	}
 	if ownNames {
 		args = append(args, "-Djdk.net.hosts.file="+filepath.Join(dir, "hosts"))

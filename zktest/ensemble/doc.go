@@ -31,7 +31,8 @@
 //
 // A tick is 200 ms, a follower may lag five seconds behind (syncLimit 25), and session timeouts are
 // between 400 ms and one minute. Writes are not synced to disk: they survive the death of a server,
-// not that of the machine. [WithTick], [WithConfig] and [WithFsync] change these settings.
+// not that of the machine. [WithTick], [WithConfig] and [WithJVM] change these settings
+// (-Dzookeeper.forceSync=yes syncs them).
 //
 // # Cutting servers off
 //

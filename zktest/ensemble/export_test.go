@@ -11,7 +11,6 @@ var (
 	FindIn     = func(env func(string) string, debian string) error { _, err := findIn(env, debian); return err }
 	Sweep      = func(dir string) { tempdir.Sweep(dir, rootKind) }
 	ParseStats = parseStats
-	ParseConn  = parseConn
 )
 
 func Announcing(addr string) func(io.Reader) ([]byte, error) { return announcing(addr) }

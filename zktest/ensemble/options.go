@@ -14,7 +14,6 @@ type Option func(*settings) error
 type settings struct {
 	config map[string]string // properties of zoo.cfg
 	jvm    []string
-	fsync  bool
 	files  map[string]string // additional files in each server's folder
 	ports  bool              // one loopback address, many ports: what systems other than Linux have
 }
@@ -95,14 +94,6 @@ func WithFile(name, content string) Option {
 			return fmt.Errorf("ensemble: WithFile(%q): not a path within a folder", name)
 		}
 		s.files[name] = content
-		return nil
-	}
-}
-
-// WithFsync makes the servers sync every write to disk, as in production.
-func WithFsync() Option {
-	return func(s *settings) error {
-		s.fsync = true
 		return nil
 	}
 }

@@ -30,30 +30,6 @@ func TestVersionLines(t *testing.T) {
 	}
 }
 
-func TestConnectionLines(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		line string
-		want ensemble.Conn
-		ok   bool
-	}{
-		"with a session": {
-			"/127.0.0.1:47154[1](queued=2,recved=3,sent=4,sid=0x10000f,lop=PING,est=1,to=60000,lcxid=0x2)",
-			ensemble.Conn{Client: "127.0.0.1:47154", SessionID: 0x10000f, Received: 3, Sent: 4, Queued: 2},
-			true,
-		},
-		"without":          {"/127.0.0.1:47154[0](queued=0,recved=1,sent=0)", ensemble.Conn{Client: "127.0.0.1:47154", Received: 1}, true},
-		"server 200":       {"/h:1[1](sid=0xc800000000000001)", ensemble.Conn{Client: "h:1", SessionID: -0x37ffffffffffffff}, true},
-		"empty":            {"", ensemble.Conn{}, false},
-		"no fields":        {"/h:1[1]", ensemble.Conn{}, false},
-		"nonsense numbers": {"/h:1[1](recved=many)", ensemble.Conn{}, false},
-	} {
-		got, ok := ensemble.ParseConn(tc.line)
-		require.Equal(t, tc.ok, ok, name)
-		require.Equal(t, tc.want, got, name)
-	}
-}
-
 // ZooKeeper 3.5 counts neither requests nor watches that fired.
 func TestCountersThatAServerDoesNotHaveAreUncounted(t *testing.T) {
 	t.Parallel()

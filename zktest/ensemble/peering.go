@@ -1,6 +1,8 @@
 package ensemble
 
 import (
+	"encoding/binary"
+	"io"
 	"sync"
 	"time"
 )
@@ -74,5 +76,43 @@ func (p *peering) applyLocked(i int) {
 		} else {
 			w.proxy.Heal()
 		}
+	}
+}
+
+// Servers elect over connections of their own, and of any two, only the one with the larger number
+// may keep a connection that it opened: called by a smaller one, it hangs up and calls back, at the
+// address that the caller announced first. That is the caller's real address, past all proxies. So
+// the proxy on the way announces another: the one at which the proxy of the way back listens.
+
+const (
+	announceOne  = -65536 // what the message begins with: it names one address
+	announceMany = -65535 // … or several, separated by |
+	announceMax  = 2048   // longer ones are refused by ZooKeeper
+)
+
+// announcing reads the message that opens an election connection, and gives it another address.
+func announcing(addr string) func(io.Reader) ([]byte, error) {
+	return func(r io.Reader) ([]byte, error) {
+		head := make([]byte, 8, 64)
+		if _, err := io.ReadFull(r, head); err != nil {
+			return nil, err
+		}
+		if v := int64(binary.BigEndian.Uint64(head)); v != announceOne && v != announceMany {
+			return head, nil // an old server's form, which announces nothing
+		}
+		rest := make([]byte, 8+4) // the caller's number, the length of its address
+		if _, err := io.ReadFull(r, rest); err != nil {
+			return nil, err
+		}
+		length := binary.BigEndian.Uint32(rest[8:])
+		if length > announceMax {
+			return append(head, rest...), nil // nonsense: for the receiver to refuse
+		}
+		if _, err := io.ReadFull(r, make([]byte, length)); err != nil {
+			return nil, err
+		}
+		head = append(head, rest[:8]...)
+		head = binary.BigEndian.AppendUint32(head, uint32(len(addr)))
+		return append(head, addr...), nil
 	}
 }

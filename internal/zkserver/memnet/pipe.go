@@ -1,7 +1,7 @@
 // Package memnet is a network inside the process: connections that look like TCP's to both ends,
 // with buffers, deadlines and closing, but made of channels alone. So they work inside a
 // testing/synctest bubble, where a goroutine that waits on one is durably blocked and time can
-// pass.
+// pass. On command the way takes a time.
 package memnet
 
 import (
@@ -25,25 +25,36 @@ func (Addr) Network() string { return "mem" }
 func (a Addr) String() string { return string(a) }
 
 // Pipe makes a connection; what is written to one end is read from the other.
-func Pipe(client, server Addr) (net.Conn, net.Conn) {
+func Pipe(client, server Addr) (*Conn, *Conn) {
 	up, down := newStream(), newStream()
-	a := &conn{in: down, out: up, local: client, remote: server}
-	b := &conn{in: up, out: down, local: server, remote: client}
+	a := &Conn{in: down, out: up, local: client, remote: server}
+	b := &Conn{in: up, out: down, local: server, remote: client}
 	return a, b
 }
 
-type conn struct {
+// Conn is one end of a connection.
+type Conn struct {
 	in, out       *stream
 	local, remote Addr
 	read, write   deadline
 	closing       sync.Once
 }
 
-func (c *conn) Read(b []byte) (int, error)  { return c.in.read(b, &c.read) }
-func (c *conn) Write(b []byte) (int, error) { return c.out.write(b, &c.write) }
+// SetLatency sets how long what either end sends from now on is under way. The order is kept, and
+// many writes can be under way at once.
+func (c *Conn) SetLatency(d time.Duration) {
+	c.in.setLatency(d)
+	c.out.setLatency(d)
+}
+
+// Read reads what has arrived.
+func (c *Conn) Read(b []byte) (int, error) { return c.in.read(b, &c.read) }
+
+// Write sends; it waits while the buffer is full.
+func (c *Conn) Write(b []byte) (int, error) { return c.out.write(b, &c.write) }
 
 // Close ends both directions. What was written before can still be read by the other end.
-func (c *conn) Close() error {
+func (c *Conn) Close() error {
 	c.closing.Do(func() {
 		c.out.endWrite()
 		c.in.endRead()
@@ -51,21 +62,27 @@ func (c *conn) Close() error {
 	return nil
 }
 
-func (c *conn) LocalAddr() net.Addr  { return c.local }
-func (c *conn) RemoteAddr() net.Addr { return c.remote }
+// LocalAddr is this end's address.
+func (c *Conn) LocalAddr() net.Addr { return c.local }
 
-func (c *conn) SetDeadline(t time.Time) error {
+// RemoteAddr is the other end's.
+func (c *Conn) RemoteAddr() net.Addr { return c.remote }
+
+// SetDeadline sets both deadlines.
+func (c *Conn) SetDeadline(t time.Time) error {
 	c.read.set(t)
 	c.write.set(t)
 	return nil
 }
 
-func (c *conn) SetReadDeadline(t time.Time) error {
+// SetReadDeadline ends reads at an instant.
+func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.read.set(t)
 	return nil
 }
 
-func (c *conn) SetWriteDeadline(t time.Time) error {
+// SetWriteDeadline ends writes at an instant.
+func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.write.set(t)
 	return nil
 }
@@ -77,8 +94,17 @@ type stream struct {
 	head    int           // what lies before it was read
 	eof     bool          // the writing end is closed
 	gone    bool          // the reading end is closed
+	latency time.Duration // of what is written from now on
+	flight  []parcel      // what has not arrived yet: the end of buf
+	flying  int           // its bytes
 	changed chan struct{} // closed and replaced whenever something above changes while somebody waits
 	waiting bool
+}
+
+// parcel is what one write sent.
+type parcel struct {
+	bytes int
+	due   time.Time
 }
 
 func newStream() *stream { return &stream{changed: make(chan struct{})} }
@@ -91,10 +117,44 @@ func (s *stream) wake() {
 	}
 }
 
+func (s *stream) setLatency(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latency = d
+}
+
+// depart notes that the last bytes of buf are under way. Nothing overtakes what is already.
+func (s *stream) depart(bytes int) {
+	last := len(s.flight) - 1
+	if s.latency <= 0 && last < 0 {
+		return
+	}
+	due := time.Now().Add(s.latency)
+	if last >= 0 && s.flight[last].due.After(due) {
+		due = s.flight[last].due
+	}
+	s.flight = append(s.flight, parcel{bytes, due})
+	s.flying += bytes
+}
+
+// land notes what has arrived, and returns the time until the next does, 0 if nothing is under way.
+func (s *stream) land() time.Duration {
+	for len(s.flight) > 0 {
+		if wait := time.Until(s.flight[0].due); wait > 0 {
+			return wait
+		}
+		s.flying -= s.flight[0].bytes
+		s.flight = s.flight[1:]
+	}
+	s.flight = nil
+	return 0
+}
+
 func (s *stream) read(b []byte, d *deadline) (int, error) {
 	for {
 		s.mu.Lock()
 		expired := d.expired()
+		wait := s.land()
 		switch {
 		case s.gone:
 			s.mu.Unlock()
@@ -102,12 +162,12 @@ func (s *stream) read(b []byte, d *deadline) (int, error) {
 		case isClosed(expired):
 			s.mu.Unlock()
 			return 0, os.ErrDeadlineExceeded
-		case len(s.buf) > s.head:
+		case len(s.buf) > s.head+s.flying:
 			n := s.take(b)
 			s.wake()
 			s.mu.Unlock()
 			return n, nil
-		case s.eof:
+		case s.eof && wait == 0:
 			s.mu.Unlock()
 			return 0, io.EOF
 		case len(b) == 0:
@@ -117,9 +177,14 @@ func (s *stream) read(b []byte, d *deadline) (int, error) {
 		s.waiting = true
 		changed := s.changed
 		s.mu.Unlock()
+		var arrival <-chan time.Time
+		if wait > 0 {
+			arrival = time.After(wait)
+		}
 		select {
 		case <-changed:
 		case <-expired:
+		case <-arrival:
 		}
 	}
 }
@@ -128,7 +193,7 @@ func (s *stream) read(b []byte, d *deadline) (int, error) {
 const keep = 4 << 10
 
 func (s *stream) take(b []byte) int {
-	n := copy(b, s.buf[s.head:])
+	n := copy(b, s.buf[s.head:len(s.buf)-s.flying])
 	if s.head += n; s.head == len(s.buf) {
 		s.buf, s.head = s.buf[:0], 0
 		if cap(s.buf) > keep {
@@ -156,6 +221,7 @@ func (s *stream) write(b []byte, d *deadline) (int, error) {
 		}
 		if n := min(len(b)-done, BufferSize-len(s.buf)+s.head); n > 0 {
 			s.buf = append(s.buf, b[done:done+n]...)
+			s.depart(n)
 			done += n
 			s.wake()
 		}
@@ -183,6 +249,52 @@ func (s *stream) endWrite() {
 func (s *stream) endRead() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gone, s.buf = true, nil
+	s.gone, s.buf, s.head, s.flight, s.flying = true, nil, 0, nil, 0
 	s.wake()
+}
+
+// deadline is a channel that is closed while a point in time lies in the past.
+type deadline struct {
+	mu    sync.Mutex
+	timer *time.Timer
+	over  chan struct{} // nil: never set
+}
+
+func (d *deadline) set(t time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timer != nil && !d.timer.Stop() {
+		<-d.over // it fired, or is about to: its channel is spent
+	}
+	d.timer = nil
+	if d.over == nil || isClosed(d.over) {
+		d.over = make(chan struct{})
+	}
+	if t.IsZero() {
+		return
+	}
+	if wait := time.Until(t); wait > 0 {
+		over := d.over
+		d.timer = time.AfterFunc(wait, func() { close(over) })
+		return
+	}
+	close(d.over)
+}
+
+func (d *deadline) expired() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over == nil {
+		d.over = make(chan struct{})
+	}
+	return d.over
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

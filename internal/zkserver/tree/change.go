@@ -92,14 +92,6 @@ func (t *Tree) remove(path string, zxid int64) *Node {
 // size is what a node counts for: characters, not bytes, of the path.
 func size(path string, data []byte) int64 { return int64(utf8.RuneCountInString(path) + len(data)) }
 
-// Stamp sets what of a node's stat doesn't follow from the tree: transactions, times and versions.
-func (t *Tree) Stamp(path string, s *jute.Stat) {
-	if n := t.nodes[path]; n != nil {
-		n.czxid, n.mzxid, n.pzxid, n.ctime, n.mtime = s.Czxid, s.Mzxid, s.Pzxid, s.Ctime, s.Mtime
-		n.version, n.aversion = s.Version, s.Aversion
-	}
-}
-
 // SetCreations sets a node's count of creations, for tests of what happens at its end.
 func (t *Tree) SetCreations(path string, count int32) {
 	if n := t.nodes[path]; n != nil {

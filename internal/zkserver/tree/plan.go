@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"strings"
+
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
@@ -37,9 +39,6 @@ type Plan struct {
 
 // Plan begins a transaction of one or more writes.
 func (t *Tree) Plan(who Caller) *Plan { return &Plan{tree: t, who: who} }
-
-// As gives the ephemerals of the writes to come to a session.
-func (p *Plan) As(session int64) { p.who.Session = session }
 
 // Prepare judges a single write.
 func (t *Tree) Prepare(who Caller, q *jute.Request) (Change, jute.Code) {
@@ -106,3 +105,31 @@ func (p *Plan) note(path string, r record) {
 }
 
 func (p *Plan) allowed(acl []jute.ACL, perm jute.Perms) bool { return Allowed(acl, perm, p.who.Who) }
+
+// Valid reports whether a path is one by ZooKeeper's rules: absolute, no trailing slash, no empty,
+// "." or ".." part, no characters that it refuses.
+func Valid(path string) bool {
+	if path == "" || path[0] != '/' {
+		return false
+	}
+	if path == "/" {
+		return true
+	}
+	for part := range strings.SplitSeq(path[1:], "/") {
+		if part == "" || part == "." || part == ".." {
+			return false
+		}
+	}
+	for _, c := range path {
+		if refused(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// refused: control characters, private use, surrogates and specials. Those beyond 16 bits are
+// surrogate pairs to the real server, and so refused too.
+func refused(c rune) bool {
+	return c <= 0x1f || c >= 0x7f && c <= 0x9f || c >= 0xd800 && c <= 0xf8ff || c >= 0xfff0
+}

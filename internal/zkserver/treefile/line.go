@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,14 +12,8 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
-// line is one of the file's: a znode, a session, or what is to be known of the server.
+// line is a znode as the file has it.
 type line struct {
-	Zxid *hex `json:"zxid,omitempty"`
-
-	Session  hex    `json:"session,omitempty"`
-	Timeout  string `json:"timeout,omitempty"`
-	Password []byte `json:"password,omitempty"`
-
 	Path     string  `json:"path,omitempty"`
 	Data     *string `json:"data,omitempty"`
 	Base64   []byte  `json:"base64,omitempty"` // data that are no text
@@ -28,8 +21,6 @@ type line struct {
 	TTL      string  `json:"ttl,omitempty"`
 	Sequence *int32  `json:"sequence,omitempty"`
 	ACL      []grant `json:"acl,omitempty"`
-	Owner    hex     `json:"owner,omitempty"`
-	Stat     *stat   `json:"stat,omitempty"`
 }
 
 type grant struct {
@@ -38,36 +29,20 @@ type grant struct {
 	ID     string `json:"id"`
 }
 
-type stat struct {
-	Czxid    hex   `json:"czxid"`
-	Mzxid    hex   `json:"mzxid"`
-	Pzxid    hex   `json:"pzxid"`
-	Ctime    int64 `json:"ctime"`
-	Mtime    int64 `json:"mtime"`
-	Version  int32 `json:"version,omitempty"`
-	Aversion int32 `json:"aversion,omitempty"`
-}
-
-// hex is a number that ZooKeeper's users know in hexadecimal.
-type hex int64
-
-func (h hex) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "0x%x", uint64(h)), nil }
-
-func (h *hex) UnmarshalText(text []byte) error {
-	n, err := strconv.ParseUint(string(text), 0, 64)
-	if err != nil {
-		return fmt.Errorf("%q is no number", text)
-	}
-	*h = hex(n)
-	return nil
-}
-
 const (
 	kindContainer = "container"
 	kindTTL       = "ttl"
 )
 
-func (l *line) znode() (z Znode, err error) {
+func (l *line) znode() (Znode, error) {
+	z, err := l.read()
+	if err != nil {
+		return z, fmt.Errorf("%q: %w", l.Path, err)
+	}
+	return z, nil
+}
+
+func (l *line) read() (z Znode, err error) {
 	z = Znode{Path: l.Path, Data: l.Base64, ACL: jute.OpenACL(), Sequence: -1}
 	switch {
 	case !strings.HasPrefix(l.Path, "/"):
@@ -84,12 +59,6 @@ func (l *line) znode() (z Znode, err error) {
 	}
 	if z.Owner, err = l.owner(); err != nil {
 		return z, err
-	}
-	if w := l.Stat; w != nil {
-		z.Stat = &jute.Stat{
-			Czxid: int64(w.Czxid), Mzxid: int64(w.Mzxid), Pzxid: int64(w.Pzxid), Ctime: w.Ctime, Mtime: w.Mtime,
-			Version: w.Version, Aversion: w.Aversion,
-		}
 	}
 	if len(l.ACL) > 0 {
 		z.ACL = nil
@@ -108,10 +77,8 @@ func (l *line) owner() (int64, error) {
 	switch {
 	case l.TTL != "" && l.Kind != kindTTL:
 		return 0, fmt.Errorf("a ttl, and the kind is not %q", kindTTL)
-	case l.Owner != 0 && (l.Kind != "" || !tree.Ephemeral(int64(l.Owner))):
-		return 0, errors.New("an owner that can't be")
 	case l.Kind == "":
-		return int64(l.Owner), nil
+		return 0, nil
 	case l.Kind == kindContainer:
 		return tree.OwnerContainer, nil
 	case l.Kind != kindTTL:
@@ -141,8 +108,6 @@ func (z *Znode) line() *line {
 		l.Kind = kindContainer
 	} else if ok {
 		l.Kind, l.TTL = kindTTL, (time.Duration(ms) * time.Millisecond).String()
-	} else {
-		l.Owner = hex(z.Owner)
 	}
 	if z.Sequence >= 0 {
 		l.Sequence = &z.Sequence
@@ -151,9 +116,6 @@ func (z *Znode) line() *line {
 		for _, a := range z.ACL {
 			l.ACL = append(l.ACL, grant{Perms: formatPerms(a.Perms), Scheme: a.Scheme, ID: a.ID})
 		}
-	}
-	if s := z.Stat; s != nil {
-		l.Stat = &stat{hex(s.Czxid), hex(s.Mzxid), hex(s.Pzxid), s.Ctime, s.Mtime, s.Version, s.Aversion}
 	}
 	return l
 }

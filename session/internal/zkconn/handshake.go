@@ -19,6 +19,9 @@ type handshake struct {
 	early    []jute.Event // received meanwhile; delivered right after the Up
 }
 
+// mostQuoted is how much is quoted of what is no reply of a ZooKeeper server.
+const mostQuoted = 40
+
 // requestSession asks for the session that the Conn has, or for a new one, and reads the reply.
 func (h *handshake) requestSession(deadline time.Time) error {
 	if err := h.raw.SetDeadline(deadline); err != nil {
@@ -36,7 +39,8 @@ func (h *handshake) requestSession(deadline time.Time) error {
 		return err
 	}
 	if length > smallBuffer {
-		return badLength(length)
+		first, _ := h.in.Peek(min(h.in.Buffered(), mostQuoted))
+		return fmt.Errorf("%w: this does not speak ZooKeeper: %q", errMalformed, first)
 	}
 	frame, err := h.readFrame(length)
 	if err != nil {

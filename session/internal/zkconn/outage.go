@@ -43,7 +43,7 @@ func (c *core) warnDown(at *target, cause error) {
 	if first || again {
 		c.said = now
 	}
-	lasts := now.Sub(c.since)
+	id, lasts := c.session.id, now.Sub(c.since)
 	var servers []string
 	for _, s := range c.servers {
 		if s.name == at.server {
@@ -53,11 +53,15 @@ func (c *core) warnDown(at *target, cause error) {
 	}
 	c.mu.Unlock()
 	slices.Sort(servers)
+	log := c.log
+	if id != 0 {
+		log = log.With("session", fmt.Sprintf("0x%x", uint64(id)))
+	}
 	switch {
 	case first:
-		c.log.Warn("no connection to ZooKeeper", "server", at.server, "address", at.address, "cause", cause)
+		log.Warn("no connection to ZooKeeper", "server", at.server, "address", at.address, "cause", cause)
 	case again:
-		c.log.Warn("still no connection to ZooKeeper", "for", lasts.Round(time.Millisecond), "servers", strings.Join(servers, "; "))
+		log.Warn("still no connection to ZooKeeper", "for", lasts.Round(time.Millisecond), "servers", strings.Join(servers, "; "))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
@@ -45,7 +46,7 @@ type receipt struct {
 // readReceipt reads it, and makes it if it is gone. One that is gone, or was made again by hand,
 // tells nothing.
 func (p *Producer) readReceipt(calls []*Call) error {
-	ctx, r := context.Background(), &p.receipt
+	ctx, r := znode.Making(context.Background(), p.ACL), &p.receipt
 	data, stat, err := p.session.Get(ctx, r.path)
 	gone := errors.Is(err, session.ErrNoNode)
 	if err != nil && !gone {
@@ -206,7 +207,7 @@ func (p *Producer) sync(calls []*Call) error {
 
 // write has a transaction carried out. There are no results if it was not, or if nobody knows.
 func (p *Producer) write(b *batch) ([]machine.Result, error) {
-	t := recipe.Transact(context.Background(), p.session, b.ops)
+	t := recipe.Transact(znode.Making(context.Background(), p.ACL), p.session, b.ops)
 	switch t.Code {
 	case machine.Done:
 		p.receipt.alive, p.receipt.data = b.alive, b.data

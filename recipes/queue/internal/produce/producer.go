@@ -19,6 +19,7 @@ import (
 // Producer puts items into one queue, for any number of callers. While calls wait it has one
 // goroutine, which alone uses what is not under the mutex.
 type Producer struct {
+	ACL      []session.ACL // of what it makes; nil: the session's. Set before the first put.
 	session  *session.Session
 	root     layout.Root
 	capacity int  // 0: none is given
@@ -161,7 +162,7 @@ func (p *Producer) step(calls []*Call) error {
 	case len(p.missing) > 0:
 		path := p.missing[0]
 		p.missing = p.missing[1:]
-		return p.session.EnsurePath(context.Background(), path)
+		return p.session.EnsurePath(znode.Making(context.Background(), p.ACL), path)
 	case !p.tail.Known() && !p.listed && calls[0].Names[0] != nil:
 		p.tail.Listed(calls[0].Names[0], calls[0].Names[1])
 		p.listed = true

@@ -77,7 +77,7 @@ func (t *tx) resolve() {
 		case ok && rec.State != Undecided && ev.Stat.Children <= 1: // the coordinator's mark
 			t.end(ErrFinished)
 		default:
-			t.end(ErrInUse)
+			t.end(ErrDuplicate)
 		}
 	})
 }

@@ -109,7 +109,7 @@ type (
 
 // The errors of the requests.
 const (
-	ErrInUse          = sentinel.ConstError("twopc: a transaction with this id exists")
+	ErrDuplicate      = sentinel.ConstError("twopc: the name is taken")
 	ErrFinished       = sentinel.ConstError("twopc: a transaction with this id has ended, and its outcome has not been acknowledged")
 	ErrBusy           = sentinel.ConstError("twopc: the inbox of a site is full")
 	ErrGone           = sentinel.ConstError("twopc: the transaction is gone, and its outcome is unknown")
@@ -118,5 +118,4 @@ const (
 	ErrDecided        = sentinel.ConstError("twopc: the transaction is decided")
 	ErrVoted          = sentinel.ConstError("twopc: this site has already voted differently")
 	ErrUndecided      = sentinel.ConstError("twopc: the transaction is not decided")
-	ErrTaken          = sentinel.ConstError("twopc: another site with this name is alive")
 )

@@ -127,7 +127,7 @@ func (p *participant) seen(ev machine.Seen) {
 		p.znode.stop()
 		p.requests.probe(p.path, func(alive bool, _ error) { // one that may not be asked is another owner's
 			if alive {
-				p.stop(ErrTaken)
+				p.stop(ErrDuplicate)
 				return
 			}
 			p.create()

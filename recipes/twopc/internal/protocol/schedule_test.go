@@ -185,7 +185,7 @@ func (p *play) end() {
 	}
 	p.settle()
 	for _, a := range p.world.Actors() {
-		if over, err := a.Stopped(); over && !errors.Is(err, protocol.ErrTaken) {
+		if over, err := a.Stopped(); over && !errors.Is(err, protocol.ErrDuplicate) {
 			panic(failure(fmt.Sprintf("%v stopped: %v", a, err)))
 		}
 	}

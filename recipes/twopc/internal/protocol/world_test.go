@@ -220,7 +220,7 @@ func (l *leader) ended(a *recipetest.Actor, t *led, e protocol.Ended) {
 		if !e.InDoubt {
 			l.truth.refuse(t.guid)
 		}
-		fine = fine || errors.Is(e.Err, protocol.ErrInUse) || errors.Is(e.Err, protocol.ErrFinished) || errors.Is(e.Err, protocol.ErrWithdrew) ||
+		fine = fine || errors.Is(e.Err, protocol.ErrDuplicate) || errors.Is(e.Err, protocol.ErrFinished) || errors.Is(e.Err, protocol.ErrWithdrew) ||
 			errors.Is(e.Err, protocol.ErrGone) && e.InDoubt
 	case protocol.Asking, protocol.Recovering:
 		asked := t.request.Stage == protocol.Asking && e.Err == nil

@@ -75,7 +75,7 @@ func (e *env) updateCell(ctx context.Context, cell *config.Cell[string], n int) 
 	switch {
 	case err == nil:
 		e.moved()
-	case errors.Is(err, session.ErrUnknownOutcome), errors.Is(err, config.ErrReplaced):
+	case errors.Is(err, session.ErrUnknownOutcome), errors.Is(err, config.ErrRecreated):
 	case ctx.Err() != nil, errors.Is(err, session.ErrClosed):
 		w.Mode = history.Refused
 	default:

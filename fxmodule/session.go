@@ -1,0 +1,51 @@
+package fxmodule
+
+import (
+	"errors"
+
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// Session provides a further *session.Session, under a name, besides that of [Module], which it
+// needs: with the [Config] of that name, and with options, as [Options] gives them to the module's.
+// It is connected and closed as that is, and its metrics have the attribute "session". [On] puts
+// instances on it.
+//
+//	fx.Supply(fx.Annotate(europe, fx.ResultTags(`name:"eu"`))), // a Config
+//	fxmodule.Session("eu"),
+//	fxmodule.On("eu", fxmodule.Election("rates", "/rates"), fxmodule.RunLeader("rates", lead)),
+func Session(name string, opts ...session.Option) fx.Option {
+	title, err := titled("Session", name)
+	if err != nil {
+		return fx.Error(err)
+	}
+	return fx.Module(title, opened(name, title, title), needed(name),
+		fx.Provide(fx.Annotated{Name: name, Target: func() *options { return &options{opts} }}))
+}
+
+// On has the instances and functions of this package among opts use the [Session] of that name. So
+// does whatever else in opts depends on a *session.Session. The names of instances are the
+// application's, whichever session they are on.
+func On(name string, opts ...fx.Option) fx.Option {
+	title, err := titled("On", name)
+	if err != nil {
+		return fx.Error(err)
+	}
+	check := func(s *session.Session) error {
+		if s == nil {
+			return errors.New(title + ": the graph has no fxmodule.Session of that name, or it lacks its fxmodule.Config")
+		}
+		return nil
+	}
+	use := fx.Decorate(fx.Annotate(func(s *session.Session) *session.Session { return s }, fx.ParamTags(tag(name))))
+	return fx.Options( // modules are invoked in their order: without its session none of opts is to find the module's
+		fx.Module(title, fx.Invoke(fx.Annotate(check, fx.ParamTags(tag(name)+` optional:"true"`))), needed(name)),
+		fx.Module(title, append([]fx.Option{use}, opts...)...))
+}
+
+// needed has the graph make the session of a name.
+func needed(name string) fx.Option {
+	return fx.Invoke(fx.Annotate(func(*session.Session) {}, fx.ParamTags(tag(name))))
+}
