@@ -3,14 +3,18 @@
 package examples_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,12 +48,13 @@ var programs = sync.OnceValue(func() error {
 	return nil
 })
 
-// stories are patterns that each example's output must match. Workerpool, which takes longer, has
-// tests of its own.
+// apart have tests of their own: workerpool takes longer, service runs until it is told to end.
+var apart = []string{"service", "workerpool"}
+
+// stories are patterns that the output of each other example must match.
 var stories = map[string]string{
 	"customrecipe":  `the repair came before the batch, and the reports released the lock for it`,
 	"fencedwriter":  `the ledger contains: \["sleepy was here" "brisk was here"\]`,
-	"leaderservice": `counted to \d+ under \d terms`,
 	"jobqueue":      `every job was done once`,
 	"phases":        `the rod is equal, bit for bit, to the one computed without workers`,
 	"rollingconfig": `every server runs with the last good configuration`,
@@ -66,11 +71,11 @@ func TestEveryExampleHasAStoryAndALine(t *testing.T) {
 	for _, file := range mains {
 		name := filepath.Dir(file)
 		require.Regexp(t, "(?m)^\\| \\["+name+"\\]\\("+name+"\\) \\| .+ \\|$", string(readme), "examples/README.md has no line for %s", name)
-		if name != "workerpool" {
+		if !slices.Contains(apart, name) {
 			require.Contains(t, stories, name)
 		}
 	}
-	require.Len(t, mains, len(stories)+1)
+	require.Len(t, mains, len(stories)+len(apart))
 }
 
 func TestExamples(t *testing.T) {
@@ -100,6 +105,28 @@ func TestExamplesOnARealServer(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"zookeeper"}, names, "something is left of a run")
 	require.NoError(t, s.Close(t.Context()))
+}
+
+// The service ends with status 0 when it is told to.
+func TestTheService(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	require.NoError(t, programs())
+	cmd := exec.CommandContext(t.Context(), filepath.Join(scratch, "service"), "-http", "127.0.0.1:0")
+	log, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	address := ""
+	for lines := bufio.NewScanner(log); address == "" && lines.Scan(); {
+		_, address, _ = strings.Cut(lines.Text(), "msg=listening address=")
+	}
+	answer, err := http.Get("http://" + address + "/ready")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	require.NoError(t, answer.Body.Close())
+	http.DefaultClient.CloseIdleConnections()
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, cmd.Wait())
 }
 
 // tell runs an example to its end.

@@ -106,3 +106,20 @@ func ExampleRunLeader_parameters() {
 	)
 	_ = app
 }
+
+// A second session, and what is on it.
+func ExampleOn() {
+	europe := fxmodule.Default("eu1:2181", "eu2:2181", "eu3:2181")
+	lead := func(ctx context.Context, _ *election.Term) error { <-ctx.Done(); return nil }
+	app := fx.Options(
+		fxmodule.Module,
+		fx.Supply(fxmodule.Default("zk1:2181", "zk2:2181", "zk3:2181")),
+		fx.Supply(fx.Annotate(europe, fx.ResultTags(`name:"eu"`))), // a Config
+		fxmodule.Session("eu"),
+		fxmodule.On("eu", fxmodule.Election("rates", "/rates"), fxmodule.RunLeader("rates", lead)),
+	)
+	fmt.Println(fx.ValidateApp(app, fx.NopLogger))
+
+	// Output:
+	// <nil>
+}

@@ -146,9 +146,9 @@ func TestASecondSessionThatCannotBe(t *testing.T) {
 	}
 	require.ErrorContains(t, fx.ValidateApp(module, on), `*session.Session[name="eu"]`)
 	require.NoError(t, fx.ValidateApp(module, fxmodule.Session("eu"), on, eu(fxmodule.Default("x"))))
-	lazy := fx.Supply(fxmodule.Config{Servers: []string{unused(t)}, Startup: fxmodule.StartupLazy})
-	a := fx.New(quiet, fxmodule.Module, lazy, fxmodule.Session("eu"), eu(fxmodule.Default(unused(t))))
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	require.ErrorContains(t, a.Start(ctx), `fxmodule.Session("eu"): no session with ZooKeeper at `)
+	synctest.Test(t, func(t *testing.T) {
+		lazy := fx.Supply(fxmodule.Config{Servers: []string{"x"}, Startup: fxmodule.StartupLazy})
+		a := fx.New(quiet, fxmodule.Module, lazy, fxmodule.Options(refusing), fxmodule.Session("eu", refusing), eu(fxmodule.Default("x")))
+		require.ErrorContains(t, a.Start(bubble.Minute(t)), `fxmodule.Session("eu"): no session with ZooKeeper at x`)
+	})
 }

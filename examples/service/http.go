@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/fxmodule/health"
+)
+
+const (
+	patience = 5 * time.Second // with ZooKeeper, in a request; and with requests, at the end
+	largest  = 1 << 16         // bytes of a request
+)
+
+var errBad = errors.New("no such settings")
+
+func handler(p Parts) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /ready", health.Ready(p.Session))
+	mux.Handle("GET /live", health.Live(p.Session))
+	mux.HandleFunc("POST /letters", answer(func(ctx context.Context, body []byte) (any, error) {
+		return p.Letters.Put(ctx, body)
+	}))
+	mux.HandleFunc("PUT /settings", answer(func(ctx context.Context, body []byte) (any, error) {
+		now, err := p.Settings.Update(ctx, func(s Settings) (Settings, error) {
+			if err := json.Unmarshal(body, &s); err != nil {
+				return s, fmt.Errorf("%w: %w", errBad, err)
+			}
+			return s, nil
+		})
+		return now.Version, err
+	}))
+	return mux
+}
+
+// answer is a handler that has f do what a request's body says.
+func answer(f func(ctx context.Context, body []byte) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largest))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		result, err := f(ctx, body)
+		if errors.Is(err, errBad) {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = fmt.Fprintln(w, result) // if the client has gone, there is nobody to tell
+	}
+}
+
+// serving has the handler listen while the application runs. It comes last among the options: so
+// requests end before the workers do.
+func serving(address string) fx.Option {
+	return fx.Invoke(func(lc fx.Lifecycle, h http.Handler, sd fx.Shutdowner, log *slog.Logger) {
+		server := &http.Server{Handler: h, ReadHeaderTimeout: patience}
+		lc.Append(fx.StartStopHook(
+			func(ctx context.Context) error {
+				l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+				if err != nil {
+					return err
+				}
+				log.Info("listening", "address", l.Addr().String())
+				go func() { // ends with the server
+					if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+						log.Error("the HTTP server has failed", "error", err)
+						_ = sd.Shutdown(fx.ExitCode(1)) // refused only if it is being shut down
+					}
+				}()
+				return nil
+			},
+			func(ctx context.Context) error {
+				ctx, cancel := context.WithTimeout(ctx, patience)
+				defer cancel()
+				return server.Shutdown(ctx)
+			},
+		))
+	})
+}

@@ -1,0 +1,36 @@
+// Service is an HTTP service that runs as any number of processes: letters are put into a queue and
+// sent by workers, whichever process has room; one process at a time, the leader, adds a reminder
+// each minute; the settings of all are changed while they run.
+//
+//	go run ./examples/service                  # on a ZooKeeper server inside this program
+//	go run ./examples/service -zk zk1:2181     # as many processes as you like, each with its own -http
+//
+//	curl -d 'Ann, all is well.' localhost:8080/letters
+//	curl -T - localhost:8080/settings <<< '{"greeting": "Hello", "level": "DEBUG"}'
+//	curl localhost:8080/ready
+//
+// It runs until it is interrupted, and then finishes what it has in hand. service.go has the parts,
+// letters.go what they do, http.go the server; service_test.go shows it under faults.
+package main
+
+import (
+	"flag"
+	"strings"
+
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/fxmodule"
+	_ "github.com/troupe-go/troupe/fxmodule/embedded" // for Config.Embedded
+)
+
+func main() {
+	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
+	address := flag.String("http", "127.0.0.1:8080", "the `address` to listen on")
+	flag.Parse()
+	cfg := fxmodule.Config{Embedded: true}
+	if *zk != "" {
+		cfg = fxmodule.Default(strings.Split(*zk, ",")...)
+		cfg.Namespace = "/service"
+	}
+	fx.New(service(cfg), serving(*address)).Run() // with status 1 if it can't start or go on
+}
