@@ -15,9 +15,11 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/fxmodule/fxtest"
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 // What becomes of an item, and of what is taken for good, is counted as what it is.
@@ -211,19 +213,22 @@ func TestAStopFinishesTheWorkInHand(t *testing.T) {
 // to others.
 func TestAStopDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
-	srv, cfg := servers(t)
-	put(t, bubble.Open(t, srv.Servers()), "/q", "a")
-	begun, ended := make(chan struct{}), make(chan error, 1)
-	a := app(t, cfg, fxmodule.Queue("jobs", "/q"), fxmodule.Consume("jobs", 1, func(ctx context.Context, _ *queue.Item) error {
-		close(begun)
-		<-ctx.Done()
-		ended <- context.Cause(ctx)
-		return ctx.Err()
-	}))
-	bubble.Within(t, time.Minute, begun)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-	defer cancel()
-	require.NoError(t, a.Stop(ctx))
-	require.ErrorIs(t, bubble.Within(t, time.Minute, ended), session.ErrLost)
-	require.Len(t, srv.Sessions(), 1, "its session is closed all the same")
+	synctest.Test(t, func(t *testing.T) {
+		var s *session.Session
+		srv, begun, ended := zktest.Start(t), make(chan struct{}), make(chan error, 1)
+		a := app(t, fx.Supply(fxmodule.Default(srv.Hosts()...)), fxtest.Server(srv), fx.Populate(&s),
+			fxmodule.Queue("jobs", "/q"), fxmodule.Consume("jobs", 1, func(ctx context.Context, _ *queue.Item) error {
+				close(begun)
+				<-ctx.Done()
+				ended <- context.Cause(ctx)
+				return ctx.Err()
+			}))
+		put(t, s, "/q", "a")
+		bubble.Within(t, time.Minute, begun)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		require.NoError(t, a.Stop(ctx))
+		require.ErrorIs(t, bubble.Within(t, time.Minute, ended), session.ErrLost)
+		require.Empty(t, srv.Sessions(), "its session is closed all the same")
+	})
 }
