@@ -153,6 +153,46 @@ func TestTheLogTellsWhatIsWrongWithEachServer(t *testing.T) {
 	})
 }
 
+// Who is told of an HTTP server reads what that has answered.
+func TestAServerOfAnotherProtocolIsQuoted(t *testing.T) {
+	inBubble(t, func(w *world) {
+		var log journal
+		const quoted = `this does not speak ZooKeeper: "HTTP/1.1 400 Bad Request`
+		s, err := session.New([]string{"page"}, session.WithLogger(slog.New(log.handler(slog.LevelWarn))),
+			session.WithDialer(func(context.Context, string, string) (net.Conn, error) {
+				ours, theirs := net.Pipe()
+				go func() { // ends with the connection
+					_, _ = theirs.Read(make([]byte, 512))
+					_, _ = io.WriteString(theirs, "HTTP/1.1 400 Bad Request\r\n"+strings.Repeat("x", 100))
+					_ = theirs.Close()
+				}()
+				return ours, nil
+			}))
+		require.NoError(w, err)
+		ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
+		defer cancel()
+		require.ErrorContains(w, s.Connect(ctx), quoted)
+		require.NoError(w, s.Close(w.ctx))
+		first := log.lines()[0]
+		require.Contains(w, strings.ReplaceAll(first, `\`, ""), quoted)
+		require.NotContains(w, first, strings.Repeat("x", 40), "as much as is worth a line")
+	})
+}
+
+// A loss is one line: it has the number of all that was lost, and the paths of the first.
+func TestALossNamesTheFirstOfWhatWasLost(t *testing.T) {
+	inBubble(t, func(w *world) {
+		var log journal
+		s, c := w.openClient(session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		for range 7 {
+			c.hold(w, 1, "/line")
+		}
+		w.srv.Expire(id(s))
+		time.Sleep(time.Minute)
+		require.Regexp(w, `has ended".* possessions=7 paths="(/line/[^ ",]+, ){4}/line/[^ ",]+" `, log.lines()[0])
+	})
+}
+
 // A session that is idle for long has heard of its server all the same: "silent" does not count
 // from the last proof.
 func TestAnIdleSessionWasNotSilent(t *testing.T) {

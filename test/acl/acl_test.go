@@ -3,8 +3,10 @@ package acl_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,20 +30,34 @@ var rows = map[string]func(ctx context.Context, s *session.Session, acl []sessio
 		return b.Raise(ctx)
 	},
 	"double barrier": func(ctx context.Context, s *session.Session, acl []session.ACL) error {
-		d, err := barrier.NewDouble(s, "/x/y", 1, barrier.WithACL(acl...))
+		d, err := barrier.NewDouble(s, "/x/y", 2, barrier.WithACL(acl...))
 		if err != nil {
 			return err
 		}
-		_, err = d.Enter(ctx)
-		return err
+		d.Arrive()
+		time.Sleep(time.Second)
+		return d.Break(ctx)
 	},
 	"queue": func(ctx context.Context, s *session.Session, acl []session.ACL) error {
-		q, err := queue.New(s, "/x/y", queue.WithACL(acl...), queue.WithCapacity(3))
+		q, err := queue.New(s, "/x/y", queue.WithACL(acl...), queue.WithCapacity(3), queue.WithMaxAttempts(2))
 		if err != nil {
 			return err
 		}
-		if _, err = q.Put(ctx, nil, queue.WithID("a")); err == nil {
-			_, err = q.Take(ctx)
+		received := func(returned ...queue.NackOption) error {
+			i, err := q.Take(ctx)
+			if err == nil {
+				err = i.Nack(ctx, returned...)
+			}
+			return err
+		}
+		if _, err = q.Put(ctx, nil, queue.WithID("pauses")); err == nil {
+			err = received(queue.After(time.Hour))
+		}
+		if err == nil {
+			_, err = q.Put(ctx, nil, queue.WithID("dead"))
+		}
+		if err == nil {
+			err = errors.Join(received(queue.After(0)), received())
 		}
 		return err
 	},
@@ -91,6 +107,7 @@ func TestWithACL(t *testing.T) {
 				require.ErrorIs(w, err, session.ErrInvalidACL)
 				require.ErrorContains(w, err, "WithACL: acl: ")
 				require.NoError(w, made(w.Context(), s, session.AuthACL(session.PermAll)))
+				time.Sleep(time.Minute) // what is over is deleted
 				found := 0
 				var look func(at string)
 				look = func(at string) {
