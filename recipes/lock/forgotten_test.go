@@ -52,7 +52,7 @@ func TestAGrantThatNobodyReceivesIsLoggedAndNamed(t *testing.T) {
 		var log bubble.Log
 		l := w.lock(w.Host("a", log.Option()), lock.WithWarnAfter(3*time.Second))
 		at := bubble.After(1)
-		l.Acquire()
+		w.queued(l)
 		w.queued(w.lock(w.Host("b")))
 		began := time.Now()
 		for n, next := range []time.Duration{3 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, 20 * time.Minute, 30 * time.Minute} {

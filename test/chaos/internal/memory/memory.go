@@ -22,8 +22,11 @@ import (
 type Memory struct {
 	stop    context.CancelFunc
 	writers sync.WaitGroup
+	lines   []string // absolute paths, see deleted
 
 	mu        sync.Mutex
+	deleted   deleted
+	caughtUp  []int    // by server: how many of the deletions it has carried out for certain
 	forgotten string   // what was forgotten, "" if nothing is known to be
 	confirmed []uint64 // by server: how many writes were confirmed, or found to have been carried out
 }
@@ -33,10 +36,13 @@ const (
 	none        = -1                    // the version of a znode that there is not
 )
 
-// Start begins to write at each of the servers. The memory has to be closed.
-func Start(servers []string) *Memory {
+// Start begins to write at each of the servers, and to look at the lines of contenders at these
+// paths. The memory has to be closed.
+func Start(servers []string, lines ...string) *Memory {
 	ctx, stop := context.WithCancel(context.Background()) // ends with close
-	m := &Memory{stop: stop, confirmed: make([]uint64, len(servers))}
+	m := &Memory{
+		stop: stop, lines: lines, deleted: make(deleted), caughtUp: make([]int, len(servers)), confirmed: make([]uint64, len(servers)),
+	}
 	for i, addr := range servers {
 		m.writers.Go(func() { m.write(ctx, i, addr) }) // owner: the memory; ends with close
 	}
@@ -57,9 +63,13 @@ func (m *Memory) write(ctx context.Context, i int, addr string) {
 		return
 	}
 	defer conn.Close()
+	m.writers.Go(func() { m.follow(ctx, conn, i) }) // owner: the memory; ends with close
 	path, version := fmt.Sprintf("/memory-%d", i), int32(none)
 	for ctx.Err() == nil {
-		next, err := remember(conn, path, version)
+		m.mu.Lock()
+		known := len(m.deleted)
+		m.mu.Unlock()
+		next, wrote, err := remember(conn, path, version)
 		switch {
 		case err == nil && next < version:
 			m.forget(fmt.Sprintf("server %d had confirmed version %d of %s, and has version %d", i, version, path, next))
@@ -67,6 +77,9 @@ func (m *Memory) write(ctx context.Context, i int, addr string) {
 		case err == nil:
 			version = next
 			m.mu.Lock()
+			if wrote {
+				m.caughtUp[i] = known
+			}
 			m.confirmed[i]++
 			m.mu.Unlock()
 		}
@@ -79,31 +92,35 @@ func (m *Memory) write(ctx context.Context, i int, addr string) {
 
 // remember makes the next write, or finds out what came of an earlier one, and returns the version
 // that the znode has.
-func remember(conn *zk.Conn, path string, version int32) (int32, error) {
+func remember(conn *zk.Conn, path string, version int32) (now int32, wrote bool, err error) {
 	if version != none {
 		stat, err := conn.Set(path, nil, version)
 		switch {
 		case err == nil:
-			return stat.Version, nil
+			return stat.Version, true, nil
 		case !errors.Is(err, zk.ErrBadVersion) && !errors.Is(err, zk.ErrNoNode):
-			return 0, err
+			return 0, false, err
 		}
 	} else if _, err := conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
-		return 0, err
+		return 0, false, err
 	}
 	if _, err := conn.Sync(path); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	exists, stat, err := conn.Exists(path)
 	if err == nil && !exists {
-		return none, nil
+		return none, false, nil
 	}
-	return stat.Version, err
+	return stat.Version, false, err
 }
 
 func (m *Memory) forget(what string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.forgetLocked(what)
+}
+
+func (m *Memory) forgetLocked(what string) {
 	if m.forgotten == "" {
 		m.forgotten = what
 	}

@@ -3,6 +3,7 @@
 package memory_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,4 +31,45 @@ func TestWhatServersForgetIsFoundOut(t *testing.T) {
 	require.NoError(t, srv.Delete("/memory-1"))
 	require.Eventually(t, func() bool { return m.Lost(t.Context()) != "" }, 10*time.Second, time.Millisecond)
 	require.Regexp(t, `^server 1 had confirmed version [1-9]\d* of /memory-1, and has version -1$`, m.Lost(t.Context()))
+}
+
+// So is a deletion: of a contender that was there, was gone, and stands again at a server that has
+// carried out a write meanwhile. One that leaves, and another that comes, are nothing strange.
+func TestADeletionThatServersForgetIsFoundOut(t *testing.T) {
+	t.Parallel()
+	srv := zktest.Start(t, zktest.WithServers(2))
+	var looks, writes [2]atomic.Int64 // by server
+	srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+		switch {
+		case r.Op == zktest.OpGetChildren2 && r.Path == "/line":
+			looks[r.Front].Add(1)
+		case r.Op == zktest.OpSetData:
+			writes[r.Front].Add(1)
+		}
+		return zktest.Pass
+	})
+	m := memory.Start(srv.Servers(), "/other", "/line")
+	defer m.Close()
+	for _, name := range []string{"/line/_c_1-0000000001", "/line/_c_2-0000000002", "/line/plain"} {
+		require.NoError(t, srv.Create(name, nil))
+	}
+	await := func() { // each server has been written to, and then looked at, and that was answered
+		for _, counts := range []*[2]atomic.Int64{&writes, &looks} {
+			first, second := counts[0].Load(), counts[1].Load()
+			require.Eventually(t, func() bool {
+				return counts[0].Load() >= first+3 && counts[1].Load() >= second+3
+			}, 30*time.Second, time.Millisecond)
+		}
+		require.Empty(t, m.Lost(t.Context()))
+	}
+	await()
+	require.NoError(t, srv.Delete("/line/_c_1-0000000001"))
+	require.NoError(t, srv.Delete("/line/plain"))
+	await()
+	require.NoError(t, srv.Create("/line/_c_3-0000000003", nil))
+	require.NoError(t, srv.Create("/line/plain", nil))
+	await()
+	require.NoError(t, srv.Create("/line/_c_1-0000000001", nil))
+	require.Eventually(t, func() bool { return m.Lost(t.Context()) != "" }, 30*time.Second, time.Millisecond)
+	require.Regexp(t, `^server [01] has /line/_c_1-0000000001 again, which had been deleted$`, m.Lost(t.Context()))
 }

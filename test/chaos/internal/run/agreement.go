@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/troupe-go/troupe/session"
@@ -98,7 +99,7 @@ var (
 )
 
 // agree notes if the servers have come to differ, or have forgotten something.
-func (w *world) agree(ctx context.Context, within time.Duration) error {
+func (w *world) agree(ctx context.Context, out io.Writer, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	why, text := errForgot, w.memory.Lost(ctx)
@@ -106,6 +107,9 @@ func (w *world) agree(ctx context.Context, within time.Duration) error {
 		why, text = errDisagree, w.witnesses.disagreement(ctx)
 	}
 	if text == "" {
+		if ctx.Err() != nil {
+			fmt.Fprintln(out, "the servers were not compared to the end: there was no time")
+		}
 		return nil
 	}
 	w.notes.Write(history.Event{Kind: history.Diverged, Value: text})

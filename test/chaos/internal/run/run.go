@@ -107,7 +107,7 @@ func (s Settings) perform(ctx context.Context, folder string) (done performed, e
 		w.pause(ctx, s.Calm)
 		w.standstill(ctx, s, folder, ends)
 		w.notes.Write(history.Event{Kind: history.CalmEnded})
-		if err := w.agree(ctx, s.Timeout); err != nil {
+		if err := w.agree(ctx, s.Out, 5*s.Timeout); err != nil {
 			fmt.Fprintln(s.Out, err)
 			done.diverged = err.Error()
 			break

@@ -108,7 +108,7 @@ func (w *world) open(s Settings, folder string) (err error) {
 	if w.watcher, err = session.New(w.Servers(), session.WithNamespace(work.Root)); err != nil {
 		return err
 	}
-	w.memory = memory.Start(w.Servers())
+	w.memory = memory.Start(w.Servers(), work.Contended(s.Works)...)
 	w.witnesses, err = newWitnesses(w.Servers())
 	return err
 }

@@ -32,6 +32,15 @@ func Lines(works []string) []string {
 	return lines
 }
 
+// Contended are the absolute paths of what these workloads contend for in lines of that name.
+func Contended(works []string) []string {
+	paths := make([]string, len(works))
+	for i, w := range works {
+		paths[i] = Root + "/" + w + "/line"
+	}
+	return paths
+}
+
 // stay are the znodes that workloads leave by their nature: values, limits, what a queue is.
 var stay = []string{"/zookeeper", registerPath, configPath, "/semaphore/line", "/lock/line"}
 
