@@ -6,6 +6,7 @@ import (
 	"context"
 	"regexp"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -52,7 +53,8 @@ func TestAGrantThatNobodyReceivesIsLoggedAndNamed(t *testing.T) {
 		var log bubble.Log
 		l := w.lock(w.Host("a", log.Option()), lock.WithWarnAfter(3*time.Second))
 		at := bubble.After(1)
-		w.queued(l)
+		l.Acquire()
+		synctest.Wait() // it is the first in line
 		w.queued(w.lock(w.Host("b")))
 		began := time.Now()
 		for n, next := range []time.Duration{3 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, 20 * time.Minute, 30 * time.Minute} {
