@@ -59,3 +59,13 @@ func SetACL(to *[]session.ACL, acl []session.ACL) error {
 	*to = slices.Clone(acl)
 	return nil
 }
+
+// Failed wraps an error with the operation and the path, once: those of the session are wrapped
+// already.
+func Failed(op, path string, err error) error {
+	var oe *session.OpError
+	if err == nil || errors.As(err, &oe) && oe.Path == path {
+		return err
+	}
+	return &session.OpError{Op: op, Path: path, Err: err}
+}

@@ -33,7 +33,7 @@ type Position struct {
 func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	o, err := configure("barrier.New", s, path, opts)
 	if err == nil && o.untilExpiry {
-		err = failed("barrier.New", path, fmt.Errorf("UntilExpiry: %w: there are no passages", session.ErrUnsupported))
+		err = recipe.Failed("barrier.New", path, fmt.Errorf("UntilExpiry: %w: there are no passages", session.ErrUnsupported))
 	}
 	if err != nil {
 		return nil, err
@@ -65,11 +65,11 @@ func (b *Barrier) Raise(ctx context.Context) error {
 		case errors.Is(err, session.ErrNodeExists):
 			return nil
 		case !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil:
-			return failed("raise", b.path, err)
+			return recipe.Failed("raise", b.path, err)
 		}
 		raised, err := presence.Of(ctx, b.session, b.path) // the reply was lost: was it carried out?
 		if err != nil || raised {
-			return failed("raise", b.path, err)
+			return recipe.Failed("raise", b.path, err)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (b *Barrier) Lower(ctx context.Context) error {
 		case errors.Is(err, session.ErrNoNode):
 			return nil
 		case !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil:
-			return failed("lower", b.path, err)
+			return recipe.Failed("lower", b.path, err)
 		}
 	}
 }
@@ -99,9 +99,9 @@ func (b *Barrier) Wait(ctx context.Context) error {
 	defer leave()
 	stat, raised, err := b.look(ctx)
 	if err != nil || !raised {
-		return failed("wait", b.path, err)
+		return recipe.Failed("wait", b.path, err)
 	}
-	return failed("wait", b.path, b.outlast(ctx, stat.Czxid))
+	return recipe.Failed("wait", b.path, b.outlast(ctx, stat.Czxid))
 }
 
 // look syncs with a quorum and reads, so it sees everything that any process had been told before.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 	"github.com/troupe-go/troupe/session"
 )
@@ -17,12 +18,12 @@ import (
 func (d *Double) Break(ctx context.Context) error {
 	const op = "break"
 	if err := d.Err(); err != nil {
-		return failed(op, d.path, err)
+		return recipe.Failed(op, d.path, err)
 	}
 	for {
 		again, err := d.breakOnce(ctx)
 		if err != nil || !again {
-			return failed(op, d.path, err)
+			return recipe.Failed(op, d.path, err)
 		}
 	}
 }

@@ -1,10 +1,7 @@
 package barrier
 
 import (
-	"errors"
-
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
-	"github.com/troupe-go/troupe/session"
 )
 
 var (
@@ -26,12 +23,3 @@ var (
 	// other replaces enters again: its predecessor's arrival was carried out late.
 	ErrReplaced error = double.ErrReplaced
 )
-
-// failed wraps an error with the operation and the path. Errors of the session are wrapped already.
-func failed(op, path string, err error) error {
-	var oe *session.OpError
-	if err == nil || errors.As(err, &oe) && oe.Path == path {
-		return err
-	}
-	return &session.OpError{Op: op, Path: path, Err: err}
-}

@@ -71,7 +71,7 @@ func (p *Passage) Leave(ctx context.Context) error {
 	defer cancel()
 	p.Depart()
 	if err := p.Err(); errors.Is(err, session.ErrLost) {
-		return failed(op, d.path, err)
+		return recipe.Failed(op, d.path, err)
 	}
 	var err error
 	select {
@@ -85,7 +85,7 @@ func (p *Passage) Leave(ctx context.Context) error {
 	case <-p.Left(): // it was over before that
 		return nil
 	default:
-		return failed(op, d.path, err)
+		return recipe.Failed(op, d.path, err)
 	}
 }
 

@@ -2,8 +2,6 @@ package config
 
 import (
 	"errors"
-
-	"github.com/troupe-go/troupe/session"
 )
 
 var (
@@ -16,12 +14,3 @@ var (
 	// function has not seen.
 	ErrRecreated = errors.New("config: the znode was recreated during the update")
 )
-
-// failed wraps an error with the operation and the path, once.
-func failed(op, path string, err error) error {
-	var oe *session.OpError
-	if err == nil || errors.As(err, &oe) && oe.Path == path {
-		return err
-	}
-	return &session.OpError{Op: op, Path: path, Err: err}
-}

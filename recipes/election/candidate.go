@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/internal/contenders"
 )
 
@@ -31,11 +32,11 @@ type Candidate struct {
 // session.ErrClosed, ctx's cause.
 func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
-		return nil, failed("candidates", e.path, err)
+		return nil, recipe.Failed("candidates", e.path, err)
 	}
 	entries, err := contenders.Read(ctx, e.session, e.path)
 	if err != nil {
-		return nil, failed("candidates", e.path, err)
+		return nil, recipe.Failed("candidates", e.path, err)
 	}
 	candidates := make([]Candidate, len(entries))
 	for i, entry := range entries {

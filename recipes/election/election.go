@@ -50,7 +50,7 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	cfg.Ended = e.ended
 	if e.instance, err = recipe.NewClaims(cfg); err != nil {
 		e.standing.Close()
-		return nil, failed("election.New", path, err)
+		return nil, recipe.Failed("election.New", path, err)
 	}
 	return e, nil
 }
@@ -75,7 +75,7 @@ func (e *Election) Err() error { return e.instance.Err() }
 // wait for itself until ctx or the session ends. Better, it returns an error.
 func (e *Election) Close(ctx context.Context) error {
 	within := e.instance.HeldIn(ctx) // then a function is the caller, and cannot end before
-	ended := e.runs.close(failed("run", e.path, session.ErrClosed))
+	ended := e.runs.close(recipe.Failed("run", e.path, session.ErrClosed))
 	if !within {
 		select {
 		case <-ended:
@@ -83,7 +83,7 @@ func (e *Election) Close(ctx context.Context) error {
 		case <-e.session.Done():
 		}
 	}
-	return failed("close", e.path, e.instance.Close(ctx))
+	return recipe.Failed("close", e.path, e.instance.Close(ctx))
 }
 
 // ended publishes how it ended, as the last standing.

@@ -2,8 +2,6 @@ package election
 
 import (
 	"errors"
-
-	"github.com/troupe-go/troupe/session"
 )
 
 var (
@@ -14,12 +12,3 @@ var (
 	// term on the same path.
 	ErrDeadlock = errors.New("election: already led by the caller's own context")
 )
-
-// failed wraps an error with the operation and the path. Errors of the session are wrapped already.
-func failed(op, path string, err error) error {
-	var oe *session.OpError
-	if err == nil || errors.As(err, &oe) && oe.Path == path {
-		return err
-	}
-	return &session.OpError{Op: op, Path: path, Err: err}
-}

@@ -25,7 +25,7 @@ import (
 // [Election.Lead].
 func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term) error) error {
 	if f == nil {
-		return failed("run", e.path, errors.New("f: nil"))
+		return recipe.Failed("run", e.path, errors.New("f: nil"))
 	}
 	by := recipe.Asked{At: recipe.Caller(), Lasts: true}
 	ctx, leave, err := e.runs.enter(ctx)

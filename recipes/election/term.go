@@ -37,7 +37,7 @@ func (e *Election) wrap(p *recipe.Possession) *Term {
 // [Election.Run], is replaced by one that lasts for a session timeout. Resign is idempotent. A
 // standing intent queues again at the end.
 func (t *Term) Resign(ctx context.Context) error {
-	return failed("resign", t.election.path, t.of.Release(ctx))
+	return recipe.Failed("resign", t.election.path, t.of.Release(ctx))
 }
 
 // Sequencer describes this term as a value to send along with requests to other services, which can

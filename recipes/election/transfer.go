@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
@@ -23,19 +24,19 @@ import (
 // In the layouts of other libraries: session.ErrUnsupported.
 func (t *Term) TransferTo(ctx context.Context, candidatePath string) error {
 	if err := errors.Join(t.checkTarget(candidatePath), t.election.expressible()); err != nil {
-		return failed("transfer", candidatePath, err)
+		return recipe.Failed("transfer", candidatePath, err)
 	}
 	for {
 		ops, err := t.clearance(ctx, candidatePath)
 		if err != nil {
-			return failed("transfer", candidatePath, err)
+			return recipe.Failed("transfer", candidatePath, err)
 		}
 		_, err = t.Commit(ctx, ops...)
 		switch {
 		case err == nil:
 			return t.Resign(ctx)
 		case errors.Is(err, session.ErrLost), !errors.Is(err, session.ErrNoNode) && !errors.Is(err, session.ErrUnknownOutcome):
-			return failed("transfer", candidatePath, err)
+			return recipe.Failed("transfer", candidatePath, err)
 		}
 		// A candidate in between, or the target itself, left before the transaction, or the
 		// transaction was carried out and its reply lost. The next read tells.

@@ -4,8 +4,8 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/internal/contend"
-	"github.com/troupe-go/troupe/session"
 )
 
 var (
@@ -33,9 +33,5 @@ func failed(op, path string, err error) error {
 	if errors.Is(err, machine.ErrHeld) {
 		err = ErrHeld
 	}
-	var oe *session.OpError
-	if err == nil || errors.As(err, &oe) && oe.Path == path {
-		return err
-	}
-	return &session.OpError{Op: op, Path: path, Err: err}
+	return recipe.Failed(op, path, err)
 }

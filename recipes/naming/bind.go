@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -31,18 +32,18 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 		return err
 	}
 	if len(value) == 0 {
-		return failed(op, path, errors.New("value: empty"))
+		return recipe.Failed(op, path, errors.New("value: empty"))
 	}
 	var o bindOptions
 	for i, opt := range opts {
 		if opt == nil {
-			return failed(op, path, fmt.Errorf("opts[%d]: nil", i))
+			return recipe.Failed(op, path, fmt.Errorf("opts[%d]: nil", i))
 		}
 		opt(&o)
 	}
 	if o.ifFree { // a refusal must not rest on a stale read
 		if err := n.session.SyncQuorum(ctx, path); err != nil {
-			return failed(op, path, err)
+			return recipe.Failed(op, path, err)
 		}
 	}
 	for {
@@ -51,11 +52,11 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 			err = ErrDuplicate
 		}
 		if err != nil {
-			return failed(op, path, err)
+			return recipe.Failed(op, path, err)
 		}
 		again, err := n.write(ctx, b, path, value)
 		if !again {
-			return failed(op, path, err)
+			return recipe.Failed(op, path, err)
 		}
 	}
 }
@@ -96,7 +97,7 @@ func (n *Names) Unbind(ctx context.Context, name string) error {
 		return err
 	}
 	if err := n.session.SyncQuorum(ctx, path); err != nil {
-		return failed(op, path, err)
+		return recipe.Failed(op, path, err)
 	}
 	for {
 		b, err := n.read(ctx, name, path)
@@ -104,14 +105,14 @@ func (n *Names) Unbind(ctx context.Context, name string) error {
 			err = ErrNotBound
 		}
 		if err != nil {
-			return failed(op, path, err)
+			return recipe.Failed(op, path, err)
 		}
 		switch err = n.erase(ctx, b, path); {
 		case err == nil:
 			n.prune(ctx, path)
 			return nil
 		case !changed(err):
-			return failed(op, path, err)
+			return recipe.Failed(op, path, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -26,7 +27,7 @@ func (n *Names) List(ctx context.Context, prefix string) ([]Binding, error) {
 		}
 	}
 	if err := n.session.SyncQuorum(ctx, path); err != nil {
-		return nil, failed(op, path, err)
+		return nil, recipe.Failed(op, path, err)
 	}
 	var all []Binding
 	for open := []string{prefix}; len(open) > 0; {
@@ -34,7 +35,7 @@ func (n *Names) List(ctx context.Context, prefix string) ([]Binding, error) {
 		open = open[:len(open)-1]
 		b, below, err := n.visit(ctx, name)
 		if err != nil {
-			return nil, failed(op, path, err)
+			return nil, recipe.Failed(op, path, err)
 		}
 		if b.Bound && name != "" { // the root has no name
 			all = append(all, b)

@@ -46,7 +46,7 @@ func (in *intake) put(e consume.Put) {
 // skipped reports what is in the way. If nothing can be claimed as long as it is, calls of Take
 // return it.
 func (in *intake) skipped(e consume.Skipped) {
-	err := failed("consume", e.Path, e.Err)
+	err := recipe.Failed("consume", e.Path, e.Err)
 	if in.consumer != nil {
 		in.consumer.report(err)
 		return

@@ -27,15 +27,6 @@ var (
 	ErrOverdue = errors.New("queue: not settled in time")
 )
 
-// failed wraps an error with the operation and the path. Errors of the session are wrapped already.
-func failed(op, path string, err error) error {
-	var oe *session.OpError
-	if err == nil || errors.As(err, &oe) && oe.Path == path {
-		return err
-	}
-	return &session.OpError{Op: op, Path: path, Err: err}
-}
-
 // lost turns the end of an item into the error of a late Ack or Nack: for these, an earlier release
 // is a loss too.
 func lost(err error) error {

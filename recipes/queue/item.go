@@ -95,7 +95,7 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 		if !i.settling() {
 			i.by.letGo(i, session.ErrDeleted)
 		}
-		return nil, failed("commit", i.Path(), lost(session.ErrDeleted))
+		return nil, recipe.Failed("commit", i.Path(), lost(session.ErrDeleted))
 	}
 	return results[1:], err
 }
@@ -108,7 +108,7 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 // is replaced by one that lasts for the session's timeout. Further calls return the same. Any other
 // error is ZooKeeper's refusal: the item stays claimed, and Ack can be called again.
 func (i *Item) Ack(ctx context.Context) error {
-	return failed("ack", i.queue.path, i.settle(ctx, consume.Ack, 0))
+	return recipe.Failed("ack", i.queue.path, i.settle(ctx, consume.Ack, 0))
 }
 
 // Nack returns the item to the queue, and Done closes. The item keeps its id and its priority, and
@@ -119,12 +119,12 @@ func (i *Item) Ack(ctx context.Context) error {
 func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
 	var o nackOptions
 	if err := recipe.Apply(&o, opts); err != nil {
-		return failed("nack", i.queue.path, err)
+		return recipe.Failed("nack", i.queue.path, err)
 	}
 	if cfg := &i.queue.cfg; !o.given && i.Attempt() < cfg.maxAttempts {
 		o.after = max(cfg.backoff(i.Attempt()), 0)
 	}
-	return failed("nack", i.queue.path, i.settle(ctx, consume.Nack, o.after))
+	return recipe.Failed("nack", i.queue.path, i.settle(ctx, consume.Nack, o.after))
 }
 
 // Extend sets the visibility timeout anew: the item is lost if it is not acknowledged or returned
@@ -143,7 +143,7 @@ func (i *Item) Extend(ctx context.Context, d time.Duration) (err error) {
 	default:
 		i.expire(d)
 	}
-	return failed("extend", i.queue.path, err)
+	return recipe.Failed("extend", i.queue.path, err)
 }
 
 // expire has the item be lost if nobody has begun to settle it within d; 0: any time.

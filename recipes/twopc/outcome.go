@@ -2,11 +2,9 @@ package twopc
 
 import (
 	"context"
-	"errors"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
-	"github.com/troupe-go/troupe/session"
 )
 
 // Outcome is the state of a transaction, or a vote. Once it is not Undecided it never changes, for
@@ -120,12 +118,3 @@ var (
 	// transaction, because this one was taken for dead, and has acknowledged the outcome.
 	ErrGone error = protocol.ErrGone
 )
-
-// failed wraps an error with the operation and the path, once.
-func failed(op, path string, err error) error {
-	var oe *session.OpError
-	if err == nil || errors.As(err, &oe) && oe.Path == path {
-		return err
-	}
-	return &session.OpError{Op: op, Path: path, Err: err}
-}

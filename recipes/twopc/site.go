@@ -40,7 +40,7 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 		return nil, err
 	}
 	if err := checkName("name", name); err != nil {
-		return nil, failed(op, path, err)
+		return nil, recipe.Failed(op, path, err)
 	}
 	p := &Site{path: path, root: protocol.Root(path), proposals: notify.NewStream[*Proposal](math.MaxInt), open: map[string]*Proposal{}}
 	guid := string(znode.NewGUID())
@@ -52,7 +52,7 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 		Ended:    p.ended,
 	})
 	if err != nil {
-		return nil, failed(op, path, err)
+		return nil, recipe.Failed(op, path, err)
 	}
 	s.AfterStart(func() {})
 	return p, nil
@@ -78,7 +78,7 @@ func (p *Site) Err() error { return p.host.Err() }
 // to commit continue without it, and are delivered again when it is back. If ctx ends first its
 // cause is returned, and the rest goes on in the background until the epoch ends. It is idempotent.
 func (p *Site) Close(ctx context.Context) error {
-	return failed("close", p.path, p.host.Close(ctx))
+	return recipe.Failed("close", p.path, p.host.Close(ctx))
 }
 
 // standing are the events for a new machine.
@@ -179,7 +179,7 @@ func (p *Proposal) Voted() Outcome { return Outcome(p.voted.Load()) }
 // after which the vote is not written; session.ErrClosed, after which it may or may not be written:
 // the next site with this name sees that.
 func (p *Proposal) Commit(ctx context.Context) error {
-	return failed("vote to commit", p.path(), p.cast(ctx, protocol.Cast{GUID: p.offer.GUID, Commit: true}))
+	return recipe.Failed("vote to commit", p.path(), p.cast(ctx, protocol.Cast{GUID: p.offer.GUID, Commit: true}))
 }
 
 // Abort votes to abort, which decides the transaction at once. Otherwise it is like Commit. The
@@ -189,7 +189,7 @@ func (p *Proposal) Abort(ctx context.Context, reason string) error {
 	if err == nil {
 		err = p.cast(ctx, protocol.Cast{GUID: p.offer.GUID, Reason: reason})
 	}
-	return failed("vote to abort", p.path(), err)
+	return recipe.Failed("vote to abort", p.path(), err)
 }
 
 func (p *Proposal) cast(ctx context.Context, c protocol.Cast) error {
@@ -227,7 +227,7 @@ func (p *Proposal) Ack(ctx context.Context) error {
 		if errors.Is(err, session.ErrReleased) {
 			err = nil
 		}
-		return failed("acknowledge", p.path(), err)
+		return recipe.Failed("acknowledge", p.path(), err)
 	}
 	if p.acking == nil {
 		p.acking = newCall()
@@ -235,7 +235,7 @@ func (p *Proposal) Ack(ctx context.Context) error {
 	r := p.acking
 	p.site.host.Tell(protocol.Ack{GUID: p.offer.GUID})
 	p.site.mu.Unlock()
-	return failed("acknowledge", p.path(), r.wait(ctx))
+	return recipe.Failed("acknowledge", p.path(), r.wait(ctx))
 }
 
 // Done closes when there is nothing more to wait for. Err then says why.
@@ -267,4 +267,4 @@ func (p *Proposal) through(err, ofVote, ofAck error) {
 	p.take(&p.acking).answer(ofAck)
 }
 
-func (p *Proposal) finish(err error) { p.end.Set(failed("transaction", p.path(), err)) }
+func (p *Proposal) finish(err error) { p.end.Set(recipe.Failed("transaction", p.path(), err)) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 	"github.com/troupe-go/troupe/session"
 )
@@ -66,7 +67,7 @@ func (t *Tx) Abort(ctx context.Context, reason string) error {
 	if err == nil && t.Outcome() != Aborted {
 		err = t.end.Err()
 	}
-	return failed("abort", t.path(), err)
+	return recipe.Failed("abort", t.path(), err)
 }
 
 // Ack acknowledges the outcome: the application has recorded it, durably, and does not need the
@@ -91,7 +92,7 @@ func (t *Tx) Ack(ctx context.Context) error {
 	case err == nil:
 		err = ErrUndecided
 	}
-	return failed("acknowledge", t.path(), err)
+	return recipe.Failed("acknowledge", t.path(), err)
 }
 
 // giveUp records that the transaction is to be aborted, for the first reason that is given, and
@@ -208,6 +209,6 @@ func (t *Tx) ended(e protocol.Ended) {
 }
 
 func (t *Tx) finish(err error) {
-	t.end.Set(failed("transaction", t.path(), err))
+	t.end.Set(recipe.Failed("transaction", t.path(), err))
 	t.votes.Close()
 }
