@@ -24,7 +24,9 @@ type (
 	// Every possession has ended by then.
 	TrustEnded struct{ Epoch uint64 }
 
-	// TrustGained: it may again, so that possessions can be made.
+	// TrustGained: it may again, so that possessions can be made. It comes after every refusal of
+	// one for want of trust, if trust comes back; also if no TrustEnded came before, since an idle
+	// session's trust runs out silently.
 	TrustGained struct{ Epoch uint64 }
 )
 

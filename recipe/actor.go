@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
@@ -118,43 +119,22 @@ func (a *actor) onAnswer(ev machine.Event) {
 	a.claims.settle()
 }
 
-// onNotice translates what the session says. What was in the view with which the machine began has
+// onNotice passes on what the session says. What was in the view with which the machine began has
 // been told.
 func (a *actor) onNotice(m noticed) {
-	if _, last := m.notice.(session.SessionEnded); m.number <= a.told && !last {
+	if _, last := m.notice.(seam.SessionEnded); m.number <= a.told && !last {
 		return
 	}
 	switch n := m.notice.(type) {
-	case session.EpochBegan:
-		a.step(machine.EpochBegan{Epoch: n.Epoch, SessionID: n.SessionID, Trusted: n.Trusted})
-	case session.EpochEnded:
+	case seam.EpochEnded:
 		if n.Gone { // else it ends with the session, ZooKeeper may have heard nothing, and the end of the instance is on its way
 			a.step(machine.EpochEnded{Epoch: n.Epoch})
 			a.claims.forget()
 		}
-	case session.Disconnected:
-		a.step(machine.Suspended{Epoch: n.Epoch})
-	case session.Reconnected:
-		a.step(machine.Resumed{Epoch: n.Epoch})
-	case session.TrustEnded:
-		a.step(machine.TrustEnded{Epoch: n.Epoch})
-	case session.TrustGained:
-		a.step(machine.TrustGained{Epoch: n.Epoch})
-	case session.Fired:
-		a.step(machine.Fired{Epoch: n.Epoch, Path: n.Path, Change: change(n.Type)})
-	case session.SessionEnded:
+	case seam.SessionEnded:
 		a.ref.Stop() // ended says why
-	}
-}
-
-func change(t session.EventType) machine.Change {
-	switch t {
-	case session.NodeDeleted:
-		return machine.Deleted
-	case session.NodeChildrenChanged:
-		return machine.ChildrenChanged
 	default:
-		return machine.DataChanged
+		a.step(n)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
@@ -151,7 +152,7 @@ func (c *contender) exchange(done machine.Downgraded, data []byte) {
 		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed):
 			done.Err = err
 		case errors.Is(err, session.ErrUnknownOutcome):
-			c.client.Read(done.Epoch, done.New, false, func(a session.Seen) {
+			c.client.Read(done.Epoch, done.New, false, func(a seam.Seen) {
 				switch {
 				case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
 					c.answer(a.Err, done) // the epoch is over

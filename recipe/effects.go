@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
@@ -20,9 +21,9 @@ func (a *actor) carryOut(e machine.Effect) {
 	case machine.List:
 		a.client.List(e.Epoch, e.Path, e.Watch, a.onListed(e.Ask, e.Path))
 	case machine.Read:
-		a.client.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) { a.answer(s.Err, seen(e, s)) })
+		a.client.Read(e.Epoch, e.Path, e.Watch, func(s seam.Seen) { a.answer(s.Err, seen(e, s)) })
 	case machine.Look:
-		a.client.Look(e.Epoch, queries(e), func(found []session.Found, err error) { a.answer(err, looked(e, found, err)) })
+		a.client.Look(e.Epoch, queries(e), func(found []seam.Found, err error) { a.answer(err, looked(e, found, err)) })
 	case machine.Transact:
 		a.client.Commit(e.Epoch, Operations(e.Ops), func(results []session.Result, err error) {
 			a.answer(err, transacted(e, results, err))
@@ -57,8 +58,8 @@ func (a *actor) carryOut(e machine.Effect) {
 	}
 }
 
-func (a *actor) onListed(ask uint64, path string) func(session.Listed) {
-	return func(l session.Listed) { a.answer(l.Err, listed(ask, path, l)) }
+func (a *actor) onListed(ask uint64, path string) func(seam.Listed) {
+	return func(l seam.Listed) { a.answer(l.Err, listed(ask, path, l)) }
 }
 
 // answer sends a result to the actor, for the incarnation that asked. It is called from the
@@ -90,37 +91,37 @@ func (a *actor) wake(e machine.Wake) {
 	a.timers[e.Ask] = time.AfterFunc(pause, func() { a.ref.Tell(answered{incarnation, machine.Woke{Ask: e.Ask}}) })
 }
 
-func seen(e machine.Read, s session.Seen) machine.Seen {
+func seen(e machine.Read, s seam.Seen) machine.Seen {
 	return machine.Seen{
 		Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: s.Exists, Data: s.Data, Stat: stat(s.Stat), Code: code(s.Err), Err: s.Err,
 	}
 }
 
-func listed(ask uint64, path string, l session.Listed) machine.Listed {
+func listed(ask uint64, path string, l seam.Listed) machine.Listed {
 	return machine.Listed{Epoch: l.Epoch, Ask: ask, Path: path, Names: l.Names, Stat: stat(l.Stat), Code: code(l.Err), Err: l.Err}
 }
 
-func queries(e machine.Look) []session.Query {
-	all := make([]session.Query, len(e.Queries))
+func queries(e machine.Look) []seam.Query {
+	all := make([]seam.Query, len(e.Queries))
 	for i, q := range e.Queries {
-		all[i] = session.Query(q)
+		all[i] = seam.Query(q)
 	}
 	return all
 }
 
 // looked has an answer for each query, also if err is what came of all of them.
-func looked(e machine.Look, found []session.Found, err error) machine.Looked {
+func looked(e machine.Look, found []seam.Found, err error) machine.Looked {
 	l := machine.Looked{Epoch: e.Epoch, Ask: e.Ask}
 	for i, q := range e.Queries {
-		f := session.Found{Err: err}
+		f := seam.Found{Err: err}
 		if err == nil {
 			f = found[i]
 		}
 		if q.Children {
-			l.Answers = append(l.Answers, listed(e.Ask, q.Path, session.Listed{Epoch: e.Epoch, Names: f.Names, Err: f.Err}))
+			l.Answers = append(l.Answers, listed(e.Ask, q.Path, seam.Listed{Epoch: e.Epoch, Names: f.Names, Err: f.Err}))
 			continue
 		}
-		s := session.Seen{Exists: f.Err == nil, Data: f.Data, Stat: f.Stat, Err: f.Err}
+		s := seam.Seen{Exists: f.Err == nil, Data: f.Data, Stat: f.Stat, Err: f.Err}
 		if errors.Is(f.Err, session.ErrNoNode) {
 			s.Err = nil
 		}

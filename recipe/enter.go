@@ -3,6 +3,7 @@ package recipe
 import (
 	"errors"
 
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
@@ -47,14 +48,14 @@ func (c *contender) prepare(e machine.Enter) {
 }
 
 func (c *contender) enterList(e machine.Enter) {
-	j := session.Join{Parent: c.cfg.Path, Name: c.name, Form: c.form, Data: c.data, Replace: e.Replace}
+	j := seam.Join{Parent: c.cfg.Path, Name: c.name, Form: c.form, Data: c.data, Replace: e.Replace}
 	c.client.JoinList(e.Epoch, j, c.onJoined, c.onListed(e.Ask, c.cfg.Path))
 }
 
 // enterSingle creates the one znode that there can be. While there is one, somebody is ahead.
 func (c *contender) enterSingle(e machine.Enter) {
 	parent, name := znode.Split(c.cfg.Path)
-	c.client.Join(e.Epoch, session.Join{Parent: parent, Name: name, Form: znode.Alone, Data: c.data}, func(a session.Joined) {
+	c.client.Join(e.Epoch, seam.Join{Parent: parent, Name: name, Form: znode.Alone, Data: c.data}, func(a seam.Joined) {
 		if errors.Is(a.Err, session.ErrNodeExists) {
 			a.Err = machine.ErrHeld
 		}
@@ -62,6 +63,6 @@ func (c *contender) enterSingle(e machine.Enter) {
 	})
 }
 
-func (c *contender) onJoined(a session.Joined) {
+func (c *contender) onJoined(a seam.Joined) {
 	c.answer(a.Err, machine.Entered{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err})
 }

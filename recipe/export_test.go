@@ -1,10 +1,8 @@
 package recipe
 
-// What tests may do to an instance: hold it up, and look into its ledger.
+import "github.com/troupe-go/troupe/internal/seam"
 
-import (
-	"github.com/troupe-go/troupe/session"
-)
+// What tests may do to an instance: hold it up, and look into its ledger.
 
 // Occupy keeps the actor from everything else until it is let go. It is
 // the actor's first incarnation.
@@ -24,7 +22,7 @@ func HoldUp() (letGo func()) {
 }
 
 // Hear passes on what the session says, in two parts: what tell does comes last.
-func (h *Host) Hear(n session.Event) (tell func()) {
+func (h *Host) Hear(n seam.Event) (tell func()) {
 	m := h.note(n)
 	return func() { h.ref.Tell(m) }
 }

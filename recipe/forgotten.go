@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -134,7 +135,7 @@ func (h *claimant[P]) keep(p *Possession) {
 	holders.byLine[p.line] = append(holders.byLine[p.line], p)
 	holders.mu.Unlock()
 	p.warning.Store(Alarm{
-		Log: h.cfg.Session.Logger(), Kind: h.cfg.Kind, Path: h.cfg.Path, After: h.cfg.WarnAfter, Asked: p.asked, Waiting: h.cfg.Waiting,
+		Log: Logger(h.cfg.Session), Kind: h.cfg.Kind, Path: h.cfg.Path, After: h.cfg.WarnAfter, Asked: p.asked, Waiting: h.cfg.Waiting,
 		Unreceived: "what was won is not received, and others wait for it", Held: "something is held for long, and others wait for it",
 		Offered: p.offered, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
 	}.Set())
@@ -171,7 +172,7 @@ func withHolder(cause error, s *session.Session, path string) error {
 	holders.mu.Lock()
 	defer holders.mu.Unlock()
 	for _, p := range holders.byLine[s.Path(path)] {
-		if p.Session().Beside(s) {
+		if seam.Beside.(func(a, b *session.Session) bool)(p.Session(), s) {
 			had := "held"
 			if p.offered && !p.received.Load() {
 				had = "won, and not received,"

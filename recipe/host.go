@@ -8,6 +8,7 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
@@ -19,7 +20,7 @@ type Config struct {
 	Path    string
 	ACL     []session.ACL // of the znodes that are made for it, parents included; nil: the session's
 
-	// UntilExpiry has the holds outlive trust: see session.Client.UntilExpiry.
+	// UntilExpiry has the holds outlive trust: see barrier.UntilExpiry.
 	UntilExpiry bool
 
 	// Machine makes a fresh one for each incarnation of the actor.
@@ -44,7 +45,7 @@ type Host struct {
 	claims granting
 	end    *notify.End
 	ref    actors.Ref[message]
-	client *session.Client
+	client client
 
 	mu      sync.Mutex // guards what outlives an incarnation
 	view    view
@@ -80,7 +81,7 @@ func (h *Host) start() error {
 	h.mu.Lock() // until the client is known, so that the actor cannot look for it before
 	defer h.mu.Unlock()
 	name := h.cfg.Kind + ":" + h.cfg.Path
-	ref, err := actors.Spawn(h.cfg.Session.Scope(), actors.Spec[message]{
+	ref, err := actors.Spawn(Scope(h.cfg.Session), actors.Spec[message]{
 		Name: name, Kind: h.cfg.Kind,
 		New:   func(self actors.Self[message]) actors.Receiver[message] { return newActor(h, self) },
 		Ended: h.ended,
@@ -89,11 +90,12 @@ func (h *Host) start() error {
 		return errors.Join(session.ErrClosed, err)
 	}
 	h.ref = ref
-	h.client, err = h.cfg.Session.Client(name, h.hear, h.cfg.ACL...)
+	made, err := seam.NewClient(h.cfg.Session, name, h.hear, h.cfg.ACL...)
 	if err != nil {
 		ref.Stop()
 		return err
 	}
+	h.client = made.(client)
 	if h.cfg.UntilExpiry {
 		h.client.UntilExpiry()
 	}
@@ -102,29 +104,29 @@ func (h *Host) start() error {
 
 // hear passes on what the session says. It is in the view before, where the next incarnation finds
 // it if this one panics over the message.
-func (h *Host) hear(n session.Event) {
+func (h *Host) hear(n seam.Event) {
 	h.ref.Tell(h.note(n))
 }
 
 // note keeps the session's state.
-func (h *Host) note(n session.Event) noticed {
+func (h *Host) note(n seam.Event) noticed {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	v := &h.view
 	switch n := n.(type) {
-	case session.EpochBegan:
+	case machine.EpochBegan:
 		*v = view{epoch: n.Epoch, session: n.SessionID, trusted: n.Trusted}
-	case session.EpochEnded:
+	case seam.EpochEnded:
 		if n.Gone {
 			*v = view{}
 		}
-	case session.Disconnected:
+	case machine.Suspended:
 		v.suspended = true
-	case session.Reconnected:
+	case machine.Resumed:
 		v.suspended = false
-	case session.TrustEnded:
+	case machine.TrustEnded:
 		v.trusted = false
-	case session.TrustGained:
+	case machine.TrustGained:
 		v.trusted = true
 	}
 	h.heard++
@@ -171,9 +173,9 @@ func (h *Host) Hold(epoch uint64, path string, token int64, over func(cause erro
 	return hold, nil
 }
 
-// StandBy tells that [Host.Hold] may be called at any moment, so that the session keeps its trust:
-// see session.Client.StandBy. Without it a Hold may be refused with session.ErrUntrusted, and
-// TrustGained follows within a round trip. It is for one epoch.
+// StandBy tells that [Host.Hold] may be called at any moment, so that the session keeps its trust,
+// which costs a sync every sixth of its timeout. Without it a Hold may be refused with
+// session.ErrUntrusted, and TrustGained follows within a round trip. It is for one epoch.
 func (h *Host) StandBy(epoch uint64, on bool) { h.client.StandBy(epoch, on) }
 
 // End ends a possession: with session.ErrReleased, or the cause of its loss. False: it was over

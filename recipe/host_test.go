@@ -228,12 +228,12 @@ func TestWhatANewMachineBeginsWithIsToldOnce(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		h, told := g.telling()
 		crash.Instance(h, "on purpose")
-		tell := h.Hear(session.Disconnected{Epoch: 1})
+		tell := h.Hear(machine.Suspended{Epoch: 1})
 		time.Sleep(10 * time.Second)
 		require.Len(g, by[machine.Suspended](told, 1), 1)
 		tell()
 		require.Len(g, by[machine.Suspended](told, 1), 1)
-		h.Hear(session.Reconnected{Epoch: 1})()
+		h.Hear(machine.Resumed{Epoch: 1})()
 		require.Len(g, by[machine.Resumed](told, 1), 1)
 	})
 }

@@ -3,6 +3,7 @@ package recipe
 import (
 	"context"
 
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
@@ -19,7 +20,7 @@ func (i *Claims[P]) HoldIn(ctx context.Context) *session.Hold {
 
 func innermost(ctx context.Context, s *session.Session, line string) *session.Hold {
 	for h := range session.HoldsFrom(ctx) {
-		if h.Err() == nil && within(h, s.Path(line)) && h.Session().Reaches(s) {
+		if h.Err() == nil && within(h, s.Path(line)) && seam.Reaches.(func(a, b *session.Session) bool)(h.Session(), s) {
 			return h
 		}
 	}

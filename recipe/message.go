@@ -1,8 +1,8 @@
 package recipe
 
 import (
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/machine"
-	"github.com/troupe-go/troupe/session"
 )
 
 // message is what the actor receives. The set is closed.
@@ -11,7 +11,7 @@ type message interface{ message() }
 type (
 	noticed struct { // by the session
 		number uint64 // of the notices so far
-		notice session.Event
+		notice seam.Event
 	}
 	wished   struct{ event machine.Event } // by the face
 	closing  struct{}                      // by the face

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
@@ -53,7 +54,7 @@ func Apply[O any, F ~func(*O) error](o *O, opts []F) error {
 
 // SetACL is what an option WithACL does: it takes the ACL, or says what is wrong with it.
 func SetACL(to *[]session.ACL, acl []session.ACL) error {
-	if err := session.ValidateACL(acl); err != nil {
+	if err := seam.CheckACL.(func([]session.ACL) error)(acl); err != nil {
 		return fmt.Errorf("WithACL: acl: %w", err)
 	}
 	*to = slices.Clone(acl)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
@@ -29,7 +30,7 @@ func (c *contender) writeRecord(e machine.Record) {
 		case err == nil:
 			c.answer(nil, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})
 		case changed(err):
-			c.client.Read(e.Epoch, c.record(), false, func(s session.Seen) { c.answer(s.Err, written(e, s)) })
+			c.client.Read(e.Epoch, c.record(), false, func(s seam.Seen) { c.answer(s.Err, written(e, s)) })
 		default:
 			c.answer(err, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Err: err})
 		}
@@ -47,7 +48,7 @@ func changed(err error) bool {
 	return false
 }
 
-func written(e machine.Record, s session.Seen) machine.Recorded {
+func written(e machine.Record, s seam.Seen) machine.Recorded {
 	found := machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Version: -1, Err: s.Err}
 	if s.Exists {
 		found.Version = s.Stat.Version

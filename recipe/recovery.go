@@ -4,8 +4,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/machine"
-	"github.com/troupe-go/troupe/session"
 )
 
 // recover begins an incarnation after a crash. In a live epoch it asks first what the one before
@@ -32,9 +32,9 @@ func (a *actor) postpone(m message) bool {
 		return false
 	case noticed:
 		switch n := m.notice.(type) {
-		case session.SessionEnded:
+		case seam.SessionEnded:
 			a.ref.Stop()
-		case session.EpochEnded:
+		case seam.EpochEnded:
 			if n.Gone { // see onNotice
 				a.ref.Tell(swept{incarnation: a.self.Incarnation()}) // what was to be swept is gone by itself
 			}

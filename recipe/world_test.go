@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -165,7 +166,7 @@ func (g *ground) bug(times int) {
 	g.Helper()
 	for k := range times {
 		seen := 0
-		_, err := g.sess.Client("a bug", func(session.Event) {
+		_, err := seam.NewClient(g.sess, "a bug", func(seam.Event) {
 			if seen++; seen == 1 && k == times-1 || seen == 2 && k < times-1 {
 				panic("on purpose")
 			}

@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
@@ -17,7 +19,7 @@ type sessionActor struct {
 	epoch   *epoch // the one in charge, nil between two
 	before  *epoch // of the incarnation before: over, and not known to be gone
 	begun   bool
-	began   EpochBegan
+	began   machine.EpochBegan
 	up      bool // as the clients know it
 	trusted bool // as the clients know it
 	barren  int  // epochs in a row that ended before they began, and tries to begin
@@ -58,9 +60,9 @@ func (a *sessionActor) takeOver(e *epoch) {
 	g.unlock()
 	switch {
 	case expired != nil:
-		a.tell(Disconnected{expired.number}) // it may be this one or the one before that clients know
+		a.tell(machine.Suspended{Epoch: expired.number}) // it may be this one or the one before that clients know
 	case !e.gone.Closed():
-		a.tell(Disconnected{e.number})
+		a.tell(machine.Suspended{Epoch: e.number})
 	}
 	if e.gone.Closed() || expired == e {
 		a.onGone()
@@ -139,7 +141,7 @@ func (a *sessionActor) open() {
 	g.cur = e
 	g.changed()
 	g.unlock()
-	a.epoch, a.begun, a.began, a.up, a.trusted = e, false, EpochBegan{}, false, false
+	a.epoch, a.begun, a.began, a.up, a.trusted = e, false, machine.EpochBegan{}, false, false
 	conn, err := e.connect(slow)
 	if err != nil {
 		a.s.fail(err)
@@ -155,8 +157,7 @@ func (a *sessionActor) onConnEvent(ev zkconn.Event) {
 	case zkconn.Up:
 		a.up = true
 		if a.begun {
-			a.began.Timeout = ev.Timeout
-			a.tell(Reconnected{a.epoch.number})
+			a.tell(machine.Resumed{Epoch: a.epoch.number})
 		} else {
 			a.syncFirst(0)
 		}
@@ -164,7 +165,7 @@ func (a *sessionActor) onConnEvent(ev zkconn.Event) {
 	case zkconn.Down:
 		a.up = false
 		if a.begun {
-			a.tell(Disconnected{a.epoch.number})
+			a.tell(machine.Suspended{Epoch: a.epoch.number})
 		}
 		a.epoch.watched.clientsKnow(false)
 	case zkconn.Ended:
@@ -234,7 +235,7 @@ func (a *sessionActor) onBegun() {
 	g := a.s.state.lock()
 	e := a.epoch
 	e.begun = true
-	a.began = EpochBegan{Epoch: e.number, SessionID: e.sessionID, Timeout: e.timeout}
+	a.began = machine.EpochBegan{Epoch: e.number, SessionID: e.sessionID}
 	g.changed()
 	g.epochBegun(e)
 	clients := g.inOrder()
@@ -246,19 +247,19 @@ func (a *sessionActor) onBegun() {
 }
 
 // present tells a client how things stand.
-func (a *sessionActor) present(t *Client) {
+func (a *sessionActor) present(t *client) {
 	if a.epoch == nil || !a.begun {
 		return
 	}
 	began := a.began
 	began.Trusted = a.trusted
 	if t.inbox.beginEpoch(began) && !a.up {
-		t.inbox.tell(Disconnected{began.Epoch})
+		t.inbox.tell(machine.Suspended{Epoch: began.Epoch})
 	}
 }
 
 // tell passes an event of the present epoch to all clients that know of it.
-func (a *sessionActor) tell(n Event) {
+func (a *sessionActor) tell(n seam.Event) {
 	g := a.s.state.lock()
 	clients := g.inOrder()
 	g.unlock()
@@ -272,9 +273,9 @@ func (a *sessionActor) onTrusted(now bool) {
 	switch {
 	case !a.begun:
 	case now:
-		a.tell(TrustGained{a.epoch.number})
+		a.tell(machine.TrustGained{Epoch: a.epoch.number})
 	default:
-		a.tell(TrustEnded{a.epoch.number})
+		a.tell(machine.TrustEnded{Epoch: a.epoch.number})
 	}
 }
 

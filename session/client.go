@@ -11,9 +11,9 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// Client is what a recipe has of a session: it is told in order what happens, and its requests are
+// client is what a recipe has of a session: it is told in order what happens, and its requests are
 // each bound to an epoch, so that none of them ever acts in another. An epoch's number is known
-// from its [EpochBegan]; no event of a watch is told before that. For those who write recipes.
+// from its [machine.EpochBegan]; no event of a watch is told before that.
 //
 // Its requests return at once. What comes of one is passed to its done function, exactly once, from
 // a goroutine of the session; done must not block. If the session is closed already, done is called
@@ -21,7 +21,7 @@ import (
 // connection is no error: reads are asked again after the reconnection, writes whose answer was
 // lost are resolved by looking. The errors that remain are definite: what the server says,
 // [ErrExpired] when the epoch is over, [ErrClosed], [ErrTooLarge].
-type Client struct {
+type client struct {
 	session *Session
 	name    string
 	number  uint64
@@ -37,7 +37,7 @@ type Client struct {
 // Leave ends the client. No event comes after it has returned. What the client has standing in
 // ZooKeeper is deleted in the background, until the epoch ends; its holds end with [ErrReleased].
 // It is idempotent.
-func (t *Client) Leave() {
+func (t *client) Leave() {
 	if !t.inbox.leave() {
 		return
 	}
@@ -54,10 +54,10 @@ func (t *Client) Leave() {
 // UntilExpiry has the client's holds outlive trust, and the connection under [WithStrict]: they
 // last until their epoch is known to be over. [Hold.Valid] and [Hold.Commit] follow trust all the
 // same. It is called before the first hold.
-func (t *Client) UntilExpiry() { t.lasting = true }
+func (t *client) UntilExpiry() { t.lasting = true }
 
 // undertake writes a transaction down as one that is under way; over ends that.
-func (t *Client) undertake() (over func()) {
+func (t *client) undertake() (over func()) {
 	l := notify.NewLatch()
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -74,7 +74,7 @@ func (t *Client) undertake() (over func()) {
 }
 
 // underway are the transactions that are under way now.
-func (t *Client) underway() []*notify.Latch {
+func (t *client) underway() []*notify.Latch {
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	return slices.Collect(maps.Keys(t.writes))
@@ -82,13 +82,13 @@ func (t *Client) underway() []*notify.Latch {
 
 // within runs a request in an epoch: request for as long as that is the present one, refuse
 // otherwise.
-func (t *Client) within(number uint64, request func(e *epoch), refuse func(err error)) {
+func (t *client) within(number uint64, request func(e *epoch), refuse func(err error)) {
 	t.entered(number, func(e *epoch) (func(), error) { return func() { request(e) }, nil }, refuse)
 }
 
 // entered is within for what has to be in the record when it returns, so that a recovery that is
 // asked for from then on knows of it: enter does that, and returns the request.
-func (t *Client) entered(number uint64, enter func(e *epoch) (request func(), err error), refuse func(err error)) {
+func (t *client) entered(number uint64, enter func(e *epoch) (request func(), err error), refuse func(err error)) {
 	s := t.session
 	g := s.state.lock()
 	e, err := g.current(number), ErrExpired
@@ -112,7 +112,7 @@ func (t *Client) entered(number uint64, enter func(e *epoch) (request func(), er
 // Ensure makes what is missing of a path: the znode itself persistent, with data, or as a container
 // without if container; those above it as containers, where the server has them. One that exists is
 // left as it is. It may be repeated without harm, so a lost answer is no error.
-func (t *Client) Ensure(number uint64, path string, container bool, data []byte, done func(error)) {
+func (t *client) Ensure(number uint64, path string, container bool, data []byte, done func(error)) {
 	s := t.session
 	if err := validate(path); err != nil {
 		t.within(number, func(*epoch) { done(err) }, func(error) { done(err) })

@@ -129,14 +129,14 @@ func TestAWatchIsOneForAllClientsAndEachIsToldOnce(t *testing.T) {
 		b.told()
 
 		w.create(other, "/n/child", nil)
-		require.Equal(w, []string{"fired NodeChildrenChanged /n"}, a.told())
+		require.Equal(w, []string{"fired children /n"}, a.told())
 		require.Empty(w, b.told())
 		require.NoError(w, a.list(w, 1, "/n", true).Err)
 		require.NoError(w, other.DeleteAll(w.ctx, "/n"))
-		require.Equal(w, []string{"fired NodeDeleted /n"}, slices.Compact(slices.DeleteFunc(a.told(), func(n string) bool {
-			return n == "fired NodeChildrenChanged /n" // the child went first
+		require.Equal(w, []string{"fired deleted /n"}, slices.Compact(slices.DeleteFunc(a.told(), func(n string) bool {
+			return n == "fired children /n" // the child went first
 		})))
-		require.Equal(w, []string{"fired NodeDeleted /n"}, b.told())
+		require.Equal(w, []string{"fired deleted /n"}, b.told())
 		require.Zero(w, session.WatchEntries(s))
 	})
 }

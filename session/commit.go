@@ -15,7 +15,7 @@ import (
 // it is not, or the possession was over before, the error is [ErrLost] and nothing was done. It is
 // sent once and in the possession's epoch only; if the answer is lost, it returns
 // [ErrUnknownOutcome] when a read can tell. The results are those of ops. Other errors are those of
-// [Session.Multi], and [ErrUnsupported] for a [JoinHolds] over several sessions.
+// [Session.Multi], and [ErrUnsupported] for a lock.MultiGrant over several sessions.
 //
 // A transaction that was under way when the possession ended may have been carried out; then its
 // znode still stood, and Commit tells so.
@@ -103,11 +103,11 @@ func asLost(err error) error {
 
 // Commit carries out a transaction in an epoch, once. done gets [ErrUnknownOutcome] if the answer
 // was lost, when that can be seen by reading. The ephemeral znodes that it creates are the
-// client's: they are in the session's record before it is sent, and [Client.Leave] and
-// [Client.Recover] know of them. A sequential one whose answer is lost is found again by its name,
+// client's: they are in the session's record before it is sent, and [client.Leave] and
+// [client.Recover] know of them. A sequential one whose answer is lost is found again by its name,
 // and by when it was created; so two clients on one session whose answers are lost at once need
 // names, or data, of their own.
-func (t *Client) Commit(number uint64, ops []Op, done func([]Result, error)) {
+func (t *client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	s := t.session
 	written, err := s.transaction(&t.space, ops)
 	if err == nil {
@@ -143,7 +143,7 @@ func (t *Client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 
 // takesDown reports whether a transaction deletes a znode of the client. It cannot come late: once
 // that is deleted otherwise, the whole transaction fails.
-func (z *znodes) takesDown(t *Client, asks []jute.Request) bool {
+func (z *znodes) takesDown(t *client, asks []jute.Request) bool {
 	g := z.state.lock()
 	defer g.unlock()
 	return slices.ContainsFunc(asks, func(o jute.Request) bool {

@@ -110,7 +110,7 @@ func newCreation(opts []CreateOption) (creation, error) {
 		return c, errors.New("TTL: less than a millisecond")
 	}
 	if c.hasACL {
-		if err := ValidateACL(c.acl); err != nil {
+		if err := validateACL(c.acl); err != nil {
 			return c, err
 		}
 	}

@@ -70,11 +70,4 @@
 // with the cause in [Session.Err]. A panic in the dialer or in its connections costs a connection;
 // one in the application's log handler costs what was to be logged. A panic in the actor of a
 // shared watch makes it look again; too many close the channels of its readers.
-//
-// # For those who write recipes
-//
-// A [Client] is told in order what happens to the session. Each of its requests belongs to one
-// epoch and has a certain outcome. The znodes that it may have in ZooKeeper are in the session's
-// record before they are asked for, and the record outlives whoever has the client. [Client.Hold]
-// makes a possession of what it has won.
 package session

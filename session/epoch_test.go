@@ -153,7 +153,7 @@ func TestB72_FlapsLoseNothing(t *testing.T) {
 			require.NoError(w, s.Sync(w.ctx, "/"))
 			told := t.told()
 			require.Len(w, told, 3)
-			require.ElementsMatch(w, []string{"disconnected", "reconnected", "fired NodeDataChanged /a"}, told)
+			require.ElementsMatch(w, []string{"disconnected", "reconnected", "fired data /a"}, told)
 			require.Less(w, slices.Index(told, "disconnected"), slices.Index(told, "reconnected"))
 			require.True(w, t.read(w, 1, "/a", true).Exists)
 		}
@@ -207,7 +207,7 @@ func TestWhatComesOverAConnectionIsToldBehindIt(t *testing.T) {
 		require.Empty(w, t.told())
 		require.False(w, answered)
 		letGo()
-		require.Equal(w, []string{"disconnected", "reconnected", "fired NodeDataChanged /a"}, t.told())
+		require.Equal(w, []string{"disconnected", "reconnected", "fired data /a"}, t.told())
 		require.True(w, answered)
 	})
 }

@@ -1,6 +1,12 @@
 package session
 
-import "time"
+import (
+	"log/slog"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/machine"
+)
 
 // do is a message that lets the session's own actor do something.
 type do func(a *sessionActor)
@@ -83,3 +89,37 @@ func LetGoOfFile(s *Session) {
 func Noted(host string, id int64, password []byte, servers ...string) []byte {
 	return (&noted{Session: id, Password: password, Timeout: 10_000, Host: host, Servers: servers}).write()
 }
+
+// What only recipes see, and these tests.
+type (
+	Client       = client
+	Disconnected = machine.Suspended
+	EpochBegan   = machine.EpochBegan
+	EpochEnded   = seam.EpochEnded
+	Event        = seam.Event
+	Fired        = machine.Fired
+	Found        = seam.Found
+	Join         = seam.Join
+	Joined       = seam.Joined
+	Listed       = seam.Listed
+	Query        = seam.Query
+	Reconnected  = machine.Resumed
+	Seen         = seam.Seen
+	SessionEnded = seam.SessionEnded
+	TrustEnded   = machine.TrustEnded
+	TrustGained  = machine.TrustGained
+)
+
+var (
+	HoldOf      = holdOf
+	JoinHolds   = joinHolds
+	ValidateACL = validateACL
+)
+
+func (s *Session) Client(name string, on func(Event), acl ...ACL) (*Client, error) {
+	return s.newClient(name, on, acl...)
+}
+
+func (s *Session) Logger() *slog.Logger { return s.log }
+
+func (t *client) Leftovers() []string { return t.leftovers(false) }

@@ -39,7 +39,7 @@ type guarded struct {
 
 	keeper      keeper
 	holds       holds
-	clients     map[*Client]struct{}
+	clients     map[*client]struct{}
 	clientCount uint64
 	ledger      ledger
 	story       story
@@ -50,7 +50,7 @@ type guarded struct {
 
 func newGuarded(s *Session) guarded {
 	return guarded{
-		session: s, gate: notify.NewLatch(), keeper: newKeeper(s), holds: holds{all: make(map[*Hold]struct{})}, clients: make(map[*Client]struct{}),
+		session: s, gate: notify.NewLatch(), keeper: newKeeper(s), holds: holds{all: make(map[*Hold]struct{})}, clients: make(map[*client]struct{}),
 		dataWatches: make(map[string]*shared[Data]), childWatches: make(map[string]*shared[Children]),
 	}
 }
@@ -151,24 +151,24 @@ func (s *state) close(cause error) (first bool) {
 }
 
 // inOrder are the clients, in the order in which they came.
-func (g *guarded) inOrder() []*Client {
-	clients := make([]*Client, 0, len(g.clients))
+func (g *guarded) inOrder() []*client {
+	clients := make([]*client, 0, len(g.clients))
 	for t := range g.clients {
 		clients = append(clients, t)
 	}
-	slices.SortFunc(clients, func(a, b *Client) int { return int(a.number) - int(b.number) })
+	slices.SortFunc(clients, func(a, b *client) int { return int(a.number) - int(b.number) })
 	return clients
 }
 
 // has tells whether a client has not left.
-func (g *guarded) has(t *Client) bool {
+func (g *guarded) has(t *client) bool {
 	_, is := g.clients[t]
 	return is
 }
 
 // removeClient ends what a client holds, and returns what of it is left in the record, and the
 // present epoch.
-func (s *state) removeClient(t *Client) ([]*contender, *epoch) {
+func (s *state) removeClient(t *client) ([]*contender, *epoch) {
 	g := s.lock()
 	defer g.unlock()
 	delete(g.clients, t)

@@ -267,7 +267,7 @@ func brief(n session.Event) string {
 	case session.SessionEnded:
 		return fmt.Sprint("session ended: ", n.Cause)
 	case session.Fired:
-		return fmt.Sprint("fired ", n.Type, " ", n.Path)
+		return fmt.Sprint("fired ", n.Change, " ", n.Path)
 	}
 	return fmt.Sprintf("%#v", n)
 }

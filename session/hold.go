@@ -19,11 +19,11 @@ import (
 //     ([ErrClosed]).
 type Hold struct {
 	session *Session
-	client  *Client
+	client  *client
 	epoch   *epoch
 	path    string
 	token   int64
-	parts   []*Hold // of a whole: see [JoinHolds]
+	parts   []*Hold // of a whole: see [joinHolds]
 	wholes  []*Hold // that end with this one; with the session's mutex, and constant once over
 
 	over   atomic.Bool
@@ -45,8 +45,8 @@ func (h *Hold) Session() *Session { return h.session }
 
 // Valid tells whether the possession stands at this instant, by both clocks. It is false from Done
 // on, may be so a moment before, and never becomes true again, but with trust if the possession
-// outlives that ([Client.UntilExpiry]). It asks nobody; a process that may
-// be paused between the question and the deed needs the token, or [Hold.Commit].
+// outlives that (barrier.UntilExpiry). It asks nobody; a process that may be paused between the
+// question and the deed needs the token, or [Hold.Commit].
 func (h *Hold) Valid() bool {
 	if h.over.Load() {
 		return false
@@ -88,12 +88,12 @@ func (h *Hold) Context() context.Context { return h.ctx }
 // with no locks held; it must not block. Errors: [ErrExpired], [ErrClosed]; [ErrUntrusted]: wait
 // for TrustGained; [ErrSuspended], under [WithStrict]: wait for Reconnected; [ErrReleased]: the
 // client was left, and nobody would end it.
-func (t *Client) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
+func (t *client) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
 	h, err := t.hold(number, path, token, ended)
 	return h, failed("hold", path, err)
 }
 
-func (t *Client) hold(number uint64, path string, token int64, ended func(error)) (*Hold, error) {
+func (t *client) hold(number uint64, path string, token int64, ended func(error)) (*Hold, error) {
 	s := t.session
 	g := s.state.lock()
 	defer g.unlock()
@@ -130,11 +130,11 @@ func (t *Client) hold(number uint64, path string, token int64, ended func(error)
 }
 
 // StandBy tells that the client may want a hold at any moment, being next in line, say: while it
-// does, the session keeps its trust, so that [Client.Hold] can give one at once. That costs a sync
+// does, the session keeps its trust, so that [client.Hold] can give one at once. That costs a sync
 // every sixth of the timeout; a session in which nothing is held and nobody stands by sends none.
 // Who has not stood by may be refused with [ErrUntrusted]: then trust is asked for, and comes
 // within a round trip, with TrustGained. It is for one epoch; the next begins without.
-func (t *Client) StandBy(number uint64, on bool) {
+func (t *client) StandBy(number uint64, on bool) {
 	s := t.session
 	g := s.state.lock()
 	defer g.unlock()
@@ -154,7 +154,7 @@ func (t *Client) StandBy(number uint64, on bool) {
 // either case it is done, and has its Err. Nothing under the hold, as by [Hold.Commit] or
 // [Op.Under], is sent behind what is sent after End has returned. End does not wait for the
 // network.
-func (t *Client) End(h *Hold, cause error) bool {
+func (t *client) End(h *Hold, cause error) bool {
 	stood := h.end(cause)
 	<-h.Done() // prompt: whoever was quicker is at it
 	return stood

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session/internal/watches"
 )
 
@@ -14,7 +16,7 @@ type inbox struct {
 	left    atomic.Bool // the client wants no event any more
 
 	mu      sync.Mutex // held while an event is delivered
-	deliver func(Event)
+	deliver func(seam.Event)
 	told    uint64 // the epoch that the client was told of, 0: none
 	down    bool   // it was told that the connection is down
 }
@@ -29,37 +31,42 @@ func (b *inbox) leave() bool {
 // Left implements [watches.Client].
 func (b *inbox) Left() bool { return b.left.Load() }
 
+var changes = map[watches.EventType]machine.Change{
+	watches.Created: machine.DataChanged, watches.DataChanged: machine.DataChanged,
+	watches.ChildrenChanged: machine.ChildrenChanged, watches.Deleted: machine.Deleted,
+}
+
 // fired tells of an event of a watch that was armed in an epoch, if the client is in that epoch.
 func (b *inbox) fired(epoch uint64, e watches.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.Left() && b.told == epoch {
-		b.deliver(Fired{Epoch: epoch, Path: b.session.space.relative(e.Path), Type: EventType(e.Type)})
+		b.deliver(machine.Fired{Epoch: epoch, Path: b.session.space.relative(e.Path), Change: changes[e.Type]})
 	}
 }
 
 // tell tells of an event of the epoch that the client was told of. That the connection is down is
 // told once.
-func (b *inbox) tell(n Event) {
+func (b *inbox) tell(n seam.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.Left() || b.told == 0 {
 		return
 	}
 	switch n.(type) {
-	case Disconnected:
+	case machine.Suspended:
 		if b.down {
 			return
 		}
 		b.down = true
-	case Reconnected:
+	case machine.Resumed:
 		b.down = false
 	}
 	b.deliver(n)
 }
 
 // beginEpoch tells of a new epoch, once; false if the client was told of it before.
-func (b *inbox) beginEpoch(n EpochBegan) bool {
+func (b *inbox) beginEpoch(n machine.EpochBegan) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.Left() || b.told == n.Epoch {
@@ -82,7 +89,7 @@ func (b *inbox) endEpochLocked(cause error, gone bool) {
 	if b.Left() || b.told == 0 {
 		return
 	}
-	n := EpochEnded{Epoch: b.told, Cause: cause, Gone: gone}
+	n := seam.EpochEnded{Epoch: b.told, Cause: cause, Gone: gone}
 	b.told = 0
 	b.deliver(n)
 }
@@ -93,6 +100,6 @@ func (b *inbox) endSession(cause error, gone bool) {
 	defer b.mu.Unlock()
 	b.endEpochLocked(cause, gone)
 	if !b.Left() {
-		b.deliver(SessionEnded{Cause: cause})
+		b.deliver(seam.SessionEnded{Cause: cause})
 	}
 }

@@ -5,52 +5,25 @@ import (
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// Join asks for a place in a queue: an ephemeral sequential znode. Of the form Alone it is an
-// ephemeral znode with just that name, which is refused with [ErrNodeExists] while there is one.
-type Join struct {
-	Parent string // of the queue; made, as a container, with all above it, if it is missing
-	Name   string // what the znode's name begins with, behind the GUID that protects it: "lock-"
-	Form   znode.Form
-	Data   []byte // if there are none, and the form has no GUID in the name, they are a GUID
-
-	// Replace is the path of an own znode that is deleted in the same transaction, "" for none. If
-	// it is gone already, that is fine.
-	Replace string
-}
-
-// Joined answers [Client.Join].
-type Joined struct {
-	Epoch uint64
-	Path  string
-	Stat  Stat  // of the znode as it was created; the zero one if that was not told, as by an old server
-	Err   error // definite: then nothing is left behind
-}
-
-// Listed answers [Client.List], and the listing of [Client.JoinList].
-type Listed struct {
-	Epoch uint64
-	Path  string   // that was listed
-	Names []string // of the children, in no order
-	Stat  Stat
-	Err   error
-}
-
 // Join puts a znode into a line. It is in the session's record before it is asked for, and found
 // again if the answer is lost.
-func (t *Client) Join(number uint64, j Join, done func(Joined)) { t.JoinList(number, j, done, nil) }
+func (t *client) Join(number uint64, j seam.Join, done func(seam.Joined)) {
+	t.JoinList(number, j, done, nil)
+}
 
-// JoinList is [Client.Join] with a listing of the parent that is put on the wire right behind the
+// JoinList is [client.Join] with a listing of the parent that is put on the wire right behind the
 // create, so that both take one trip. listed is called after joined; if joining failed, with the
 // same error.
-func (t *Client) JoinList(number uint64, j Join, joined func(Joined), listed func(Listed)) {
+func (t *client) JoinList(number uint64, j seam.Join, joined func(seam.Joined), listed func(seam.Listed)) {
 	refuse := func(err error) {
-		joined(Joined{Epoch: number, Err: err})
+		joined(seam.Joined{Epoch: number, Err: err})
 		if listed != nil {
-			listed(Listed{Epoch: number, Path: j.Parent, Err: err})
+			listed(seam.Listed{Epoch: number, Path: j.Parent, Err: err})
 		}
 	}
 	t.entered(number, func(e *epoch) (func(), error) {
@@ -66,17 +39,17 @@ func (t *Client) JoinList(number uint64, j Join, joined func(Joined), listed fun
 				refuse(err)
 				return
 			}
-			joined(Joined{Epoch: number, Path: path, Stat: stat})
+			joined(seam.Joined{Epoch: number, Path: path, Stat: stat})
 			if listed != nil {
 				names, line, err := attempt.list()
-				listed(Listed{Epoch: number, Path: j.Parent, Names: names, Stat: line, Err: err})
+				listed(seam.Listed{Epoch: number, Path: j.Parent, Names: names, Stat: line, Err: err})
 			}
 		}, nil
 	}, refuse)
 }
 
 // enroll enters a contender that is about to be created; nil if the epoch is over.
-func (z *znodes) enroll(t *Client, e *epoch, j Join) *contender {
+func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *contender {
 	c := &contender{client: t, epoch: e, parent: j.Parent, guid: znode.NewGUID(), form: j.Form, settled: notify.NewLatch()}
 	c.head = j.Form.Head(c.guid, e.sessionID, j.Name)
 	c.data = j.Form.Data(c.guid, j.Data)
@@ -115,7 +88,7 @@ func (z *znodes) enrolled(c *contender, path string, czxid int64, err error) err
 type joining struct {
 	*znodes
 	contender *contender
-	join      Join
+	join      seam.Join
 	listing   bool
 
 	create     protectedCreate

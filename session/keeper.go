@@ -21,7 +21,7 @@ type keeper struct {
 	expiryTimer alarm         // for the end of the lease
 	clockTimer  alarm         // for a look at the clocks
 
-	standby map[*Client]struct{} // clients that may want a hold at any moment
+	standby map[*client]struct{} // clients that may want a hold at any moment
 	refused int                  // 1: a client was refused a hold because there was no lease, and none has come since
 }
 
@@ -29,7 +29,7 @@ func newKeeper(s *Session) keeper {
 	k := &s.state.in.keeper
 	timer := func(react func()) alarm { return alarm{tasks: &s.tasks, state: &s.state, react: react} }
 	return keeper{
-		in: &s.state.in, lease: lease.New(lease.Config{Tick: s.cfg.tick, Margin: s.cfg.margin}, &s.view), standby: make(map[*Client]struct{}),
+		in: &s.state.in, lease: lease.New(lease.Config{Tick: s.cfg.tick, Margin: s.cfg.margin}, &s.view), standby: make(map[*client]struct{}),
 		syncTimer: timer(func() { k.syncDue() }), expiryTimer: timer(func() { k.expiryDue() }), clockTimer: timer(func() { k.clockDue() }),
 	}
 }

@@ -8,7 +8,7 @@ import (
 // contender is a znode of a client that stands in ZooKeeper, or may: it is entered before its
 // creation is asked for.
 type contender struct {
-	client  *Client
+	client  *client
 	epoch   *epoch
 	parent  string
 	guid    znode.GUID
@@ -96,7 +96,7 @@ func (l *ledger) forget(c *contender, path string) {
 
 // at is what a client has at a path. Where it has none, it is whatever the record has there, unless
 // that is alone there: then it is another client's.
-func (l *ledger) at(t *Client, path string) *contender {
+func (l *ledger) at(t *client, path string) *contender {
 	c := l.byPath[path]
 	if c == nil || c.form != znode.Alone || c.client == t {
 		return c
@@ -110,7 +110,7 @@ func (l *ledger) at(t *Client, path string) *contender {
 }
 
 // of are the contenders of a client.
-func (l *ledger) of(t *Client) []*contender {
+func (l *ledger) of(t *client) []*contender {
 	var all []*contender
 	for c := range l.all {
 		if c.client == t {

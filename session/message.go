@@ -22,7 +22,7 @@ type (
 		now   bool
 	}
 	gone    struct{ epoch *epoch } // ZooKeeper has ended its session, or ours is closed
-	arrived struct{ client *Client }
+	arrived struct{ client *client }
 	crashed struct{ reason any } // something on the session's behalf has panicked
 )
 

@@ -19,17 +19,17 @@ func (s *Session) Path(path string) string { return s.space.path(path) }
 // the namespace.
 func (s *Session) Relative(path string) (string, bool) { return s.space.lookup(path) }
 
-// Reaches tells whether two sessions are on the same ensemble, as far as their servers' addresses
+// reaches tells whether two sessions are on the same ensemble, as far as their servers' addresses
 // tell: they have one in common.
-func (s *Session) Reaches(other *Session) bool {
+func (s *Session) reaches(other *Session) bool {
 	return s == other || slices.ContainsFunc(s.cfg.servers, func(addr string) bool { return slices.Contains(other.cfg.servers, addr) })
 }
 
-// Beside is Reaches for those who must not be wrong: where addresses are dialled in a way of the
+// beside is reaches for those who must not be wrong: where addresses are dialled in a way of the
 // caller's own ([WithDialer]), the same ones may lead elsewhere, unless the sessions share a system
 // of actors.
-func (s *Session) Beside(other *Session) bool {
-	return s == other || s.Reaches(other) && (s.system == other.system || s.cfg.dial == nil && other.cfg.dial == nil)
+func (s *Session) beside(other *Session) bool {
+	return s == other || s.reaches(other) && (s.system == other.system || s.cfg.dial == nil && other.cfg.dial == nil)
 }
 
 // namespace is the part of ZooKeeper's tree that a session sees.

@@ -26,9 +26,9 @@ type Op struct {
 // check fails, the possession is over with [ErrDeleted]. [Hold.Commit] does all of that by itself.
 //
 // If the transaction comes to nothing for that, [Session.Multi] and Commit return [ErrLost] with
-// the cause; the answer to [Client.Commit] is [ErrNoNode] at this operation.
+// the cause; the answer to a recipe is [ErrNoNode] at this operation.
 func (o Op) Under(p Possession) Op {
-	if o.hold = HoldOf(p); o.hold == nil && o.err == nil {
+	if o.hold = holdOf(p); o.hold == nil && o.err == nil {
 		o.err = fmt.Errorf("Under: p: %w: no possession", ErrLost)
 	}
 	return o
@@ -69,9 +69,9 @@ func validate(path string) error {
 	return nil
 }
 
-// ValidateACL says what can be seen to be wrong with an ACL before it is sent: [ErrInvalidACL] if
+// validateACL says what can be seen to be wrong with an ACL before it is sent: [ErrInvalidACL] if
 // it is empty, or an entry has no scheme or no permissions.
-func ValidateACL(acl []ACL) error {
+func validateACL(acl []ACL) error {
 	if len(acl) == 0 {
 		return fmt.Errorf("%w: it is empty", ErrInvalidACL)
 	}

@@ -90,7 +90,7 @@ func WithAuth(scheme string, credentials []byte) Option {
 // everything.
 func WithACL(acl ...ACL) Option {
 	return func(c *config) error {
-		if err := ValidateACL(acl); err != nil {
+		if err := validateACL(acl); err != nil {
 			return fmt.Errorf("WithACL: %w", err)
 		}
 		c.acl = slices.Clone(acl)

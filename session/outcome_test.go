@@ -134,7 +134,7 @@ func TestAnySingleLossIsResolved(t *testing.T) {
 		next := t.join(w, 1, session.Join{Parent: "/a/line", Name: "lock-", Replace: j.Path})
 		require.NoError(w, next.Err)
 		require.False(w, t.read(w, 1, j.Path, false).Exists)
-		require.Contains(w, t.told(), "fired NodeDeleted "+j.Path)
+		require.Contains(w, t.told(), "fired deleted "+j.Path)
 		require.Equal(w, []string{s.Path(next.Path)}, w.ephemerals(id(s)))
 		require.Equal(w, []string{next.Path}, t.Leftovers())
 		t.remove(w, 1, next.Path)

@@ -8,9 +8,8 @@ type Possession interface{ possession() *Hold }
 
 func (h *Hold) possession() *Hold { return h }
 
-// HoldOf is the hold of a possession; nil if it is nil itself, or has none, as an item that was
-// taken with queue.WithAutoAck.
-func HoldOf(p Possession) *Hold {
+// holdOf is recipe.HoldOf.
+func holdOf(p Possession) *Hold {
 	if v := reflect.ValueOf(p); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil
 	}

@@ -4,42 +4,33 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/session/internal/watches"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// Seen answers [Client.Read].
-type Seen struct {
-	Epoch  uint64
-	Path   string
-	Exists bool
-	Data   []byte
-	Stat   Stat
-	Err    error
-}
-
-// List reads the names of a znode's children. With watch, [Fired] tells of the next change: a child
-// that comes or goes, or the znode's end. An error, a znode that is missing among them
+// List reads the names of a znode's children. With watch, [machine.Fired] tells of the next change:
+// a child that comes or goes, or the znode's end. An error, a znode that is missing among them
 // ([ErrNoNode]), arms nothing.
-func (t *Client) List(number uint64, path string, watch bool, done func(Listed)) {
+func (t *client) List(number uint64, path string, watch bool, done func(seam.Listed)) {
 	s := t.session
-	refuse := func(err error) { done(Listed{Epoch: number, Path: path, Err: err}) }
+	refuse := func(err error) { done(seam.Listed{Epoch: number, Path: path, Err: err}) }
 	read := func(c *zkconn.Conn, watch bool) (func(), error) {
 		names, stat, err := c.Children(s.space.path(path), watch)
-		return func() { done(Listed{Epoch: number, Path: path, Names: names, Stat: stat, Err: err}) }, err
+		return func() { done(seam.Listed{Epoch: number, Path: path, Names: names, Stat: stat, Err: err}) }, err
 	}
 	t.look(number, &watchRead{client: t, key: watches.Key{Path: s.space.path(path), Kind: watches.Children}, read: read, refuse: refuse}, watch)
 }
 
-// Read reads a znode. With watch, [Fired] tells of the next change of its data, or of its end. A
-// znode that is missing is no error, and arms nothing. A contender of the client's own that it
-// removes before the read with a watch was sent is not read any more: [ErrReleased].
-func (t *Client) Read(number uint64, path string, watch bool, done func(Seen)) {
+// Read reads a znode. With watch, [machine.Fired] tells of the next change of its data, or of its
+// end. A znode that is missing is no error, and arms nothing. A contender of the client's own that
+// it removes before the read with a watch was sent is not read any more: [ErrReleased].
+func (t *client) Read(number uint64, path string, watch bool, done func(seam.Seen)) {
 	s := t.session
-	refuse := func(err error) { done(Seen{Epoch: number, Path: path, Err: err}) }
+	refuse := func(err error) { done(seam.Seen{Epoch: number, Path: path, Err: err}) }
 	read := func(c *zkconn.Conn, watch bool) (func(), error) {
 		data, stat, err := c.Get(s.space.path(path), watch)
-		seen := Seen{Epoch: number, Path: path, Exists: err == nil, Data: data, Stat: stat, Err: err}
+		seen := seam.Seen{Epoch: number, Path: path, Exists: err == nil, Data: data, Stat: stat, Err: err}
 		if errors.Is(err, ErrNoNode) {
 			seen.Err = nil
 			s.znodes.missing(path)
@@ -54,14 +45,14 @@ func (t *Client) Read(number uint64, path string, watch bool, done func(Seen)) {
 // no more trips; so are others whose reply to sixty-four of them is larger than a reply may be
 // ([ErrTooLarge]), and then the one that is too large fails alone. All that is read is in memory at
 // once. found has what came of each. An error instead is of all of them.
-func (t *Client) Look(number uint64, queries []Query, done func(found []Found, err error)) {
+func (t *client) Look(number uint64, queries []seam.Query, done func(found []seam.Found, err error)) {
 	s := t.session
 	asks := slices.Clone(queries)
 	for i := range asks {
 		asks[i].Path = s.space.path(asks[i].Path)
 	}
 	t.within(number, func(e *epoch) {
-		var found []Found
+		var found []seam.Found
 		err := s.requests.insist(e, bounded(func(c *zkconn.Conn) (err error) {
 			found, err = c.Look(asks)
 			return err
@@ -76,7 +67,7 @@ func (t *Client) Look(number uint64, queries []Query, done func(found []Found, e
 }
 
 // await looks whether a znode exists, and watches for its birth, or its change or end if it does.
-func (t *Client) await(number uint64, path string, done func(exists bool, err error)) {
+func (t *client) await(number uint64, path string, done func(exists bool, err error)) {
 	s := t.session
 	read := func(c *zkconn.Conn, watch bool) (func(), error) {
 		_, exists, err := c.Exists(s.space.path(path), watch)
@@ -92,7 +83,7 @@ func (t *Client) await(number uint64, path string, done func(exists bool, err er
 }
 
 // look reads: with a watch, by way of the table of watches; without, straight away.
-func (t *Client) look(number uint64, r *watchRead, watch bool) {
+func (t *client) look(number uint64, r *watchRead, watch bool) {
 	s := t.session
 	if !watch {
 		t.within(number, func(e *epoch) {
@@ -127,9 +118,10 @@ func (t *Client) look(number uint64, r *watchRead, watch bool) {
 }
 
 // Unwatch says that the client depends no more on what a read of this znode with a watch has armed,
-// or is about to: no [Fired] of its data comes of reads before this. If nobody else in the session
-// depends on that watch, ZooKeeper is told to forget it. A watch of its children is not touched.
-func (t *Client) Unwatch(number uint64, path string) {
+// or is about to: no [machine.Fired] of its data comes of reads before this. If nobody else in the
+// session depends on that watch, ZooKeeper is told to forget it. A watch of its children is not
+// touched.
+func (t *client) Unwatch(number uint64, path string) {
 	g := t.session.state.lock()
 	e := g.current(number)
 	g.unlock()

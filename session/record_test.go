@@ -543,7 +543,7 @@ func TestTheLedgerFollowsDeletions(t *testing.T) {
 		b := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 		require.True(w, t.read(w, 1, a, true).Exists)
 		require.NoError(w, other.Delete(w.ctx, a, -1))
-		require.Contains(w, t.told(), "fired NodeDeleted "+a)
+		require.Contains(w, t.told(), "fired deleted "+a)
 		require.Equal(w, []string{b}, t.Leftovers())
 		require.NoError(w, other.Delete(w.ctx, b, -1))
 		require.False(w, t.read(w, 1, b, false).Exists)

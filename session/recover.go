@@ -2,11 +2,9 @@ package session
 
 import "github.com/troupe-go/troupe/session/internal/zkconn"
 
-// Leftovers are the paths of what this client has standing in ZooKeeper, as far as they are known,
-// without what is being deleted.
-func (t *Client) Leftovers() []string { return t.leftovers(false) }
-
-func (t *Client) leftovers(leaving bool) []string {
+// leftovers are the paths of what this client has in ZooKeeper, as far as they are known: what
+// stands, or what is being deleted.
+func (t *client) leftovers(leaving bool) []string {
 	g := t.session.state.lock()
 	defer g.unlock()
 	var paths []string
@@ -23,7 +21,7 @@ func (t *Client) leftovers(leaving bool) []string {
 // over. Creates and transactions that were under way are waited for, so that nothing turns up
 // later, but not a transaction that deletes a znode of the client: whoever recovers deletes that,
 // or leaves it alone, and then the transaction comes to nothing. Errors: [ErrExpired], [ErrClosed].
-func (t *Client) Recover(number uint64, done func(standing, leaving []string, err error)) {
+func (t *client) Recover(number uint64, done func(standing, leaving []string, err error)) {
 	underway := t.underway()
 	t.within(number, func(e *epoch) {
 		z := &t.session.znodes

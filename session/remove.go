@@ -11,7 +11,7 @@ import (
 // Remove deletes a znode for certain: it is repeated until ZooKeeper has confirmed that it is gone,
 // or that its session is, and every ephemeral znode with it. done gets nil in both cases, and
 // [ErrClosed] if the session is closed before: then the znode may stand.
-func (t *Client) Remove(number uint64, path string, done func(error)) {
+func (t *client) Remove(number uint64, path string, done func(error)) {
 	s := t.session
 	t.within(number, func(e *epoch) {
 		g := s.state.lock()

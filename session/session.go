@@ -11,6 +11,7 @@ import (
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/session/internal/lease"
 )
 
@@ -150,13 +151,6 @@ func (s *Session) Done() <-chan struct{} { return s.lifetime.end.Done() }
 // Err is nil exactly while Done is open: [ErrClosed] after Close, else the cause.
 func (s *Session) Err() error { return s.lifetime.end.Err() }
 
-// Logger is where this session logs, see [WithLogger]. For those who write recipes.
-func (s *Session) Logger() *slog.Logger { return s.log }
-
-// Scope is where in the tree of actors what belongs to this session lives. For those who write
-// recipes.
-func (s *Session) Scope() actors.Scope { return s.scope }
-
 // Start begins to connect, if that has not begun, and does not wait. The first operation, watch or
 // wish of a recipe does so too.
 func (s *Session) Start() {
@@ -170,11 +164,8 @@ func (s *Session) Start() {
 	}
 }
 
-// AfterStart starts the session and calls f, at once. With [WithDeferredStart] it does not start
-// the session, and f is called when something else has: by whoever does, so f must not block. If
-// the session ends before that f is called too, so that it can see that. For those who write
-// recipes.
-func (s *Session) AfterStart(f func()) {
+// afterStart is recipe.AfterStart.
+func (s *Session) afterStart(f func()) {
 	g := s.state.lock()
 	wait := s.cfg.deferred && !g.started && !g.closing
 	if wait {
@@ -198,13 +189,9 @@ func (s *Session) runDeferred() {
 	}
 }
 
-// Client makes a client of the session. It does not connect: see [Session.Start]. on is called from
-// goroutines of the session, with one event at a time, in order; it must not block and must not
-// call [Client.Leave]. The present state comes first: EpochBegan if there is an epoch, and
-// Disconnected if it is. acl is that of the znodes that the client creates, parents included;
-// without one it is the session's. Error: [ErrClosed].
-func (s *Session) Client(name string, on func(Event), acl ...ACL) (*Client, error) {
-	t := &Client{session: s, name: name, space: s.space, inbox: inbox{session: s, deliver: on}}
+// newClient is seam.NewClient.
+func (s *Session) newClient(name string, on func(seam.Event), acl ...ACL) (*client, error) {
+	t := &client{session: s, name: name, space: s.space, inbox: inbox{session: s, deliver: on}}
 	if len(acl) > 0 {
 		t.space.acl = acl
 	}

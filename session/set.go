@@ -38,7 +38,7 @@ func (s *Session) Delete(ctx context.Context, path string, version int32) error 
 // any. It is sent once: if the answer is lost, it returns [ErrUnknownOutcome]. Errors are those of
 // [Session.Set], and [ErrInvalidACL].
 func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version int32) (Stat, error) {
-	if err := ValidateACL(acl); err != nil {
+	if err := validateACL(acl); err != nil {
 		return Stat{}, failed("set acl", path, err)
 	}
 	size := zkconn.Size(jute.Request{Op: jute.OpSetACL, Path: s.space.path(path), ACL: acl})

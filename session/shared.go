@@ -26,7 +26,7 @@ type shared[T any] struct {
 // watchSpec is how a thing is looked at.
 type watchSpec[T any] struct {
 	name  string
-	look  func(t *Client, epoch uint64, path string, done func(state T, exists bool, err error)) // with a watch, if it exists
+	look  func(t *client, epoch uint64, path string, done func(state T, exists bool, err error)) // with a watch, if it exists
 	stale func(state T) T
 	same  func(a, b T) bool // nothing has happened between the two
 }

@@ -32,23 +32,6 @@ type (
 	//	Stat  Stat    of SetOp: the znode's, with its new version
 	//	Err   error   nil if the transaction was carried out; if not, the cause at the operation that failed, nil before it, ErrRolledBack behind it
 	Result = zkconn.Result
-
-	// Query is one of the reads of [Client.Look]:
-	//
-	//	Path      string
-	//	Children  bool    the names of its children are read, instead of its data
-	Query = zkconn.Query
-
-	// Found is what came of a [Query]:
-	//
-	//	Data   []byte
-	//	Names  []string  of the children, in no order
-	//	Stat   Stat      of the znode; zero if it is the children that were read
-	//	Err    error     ErrNoNode or ErrNoAuth, for instance
-	Found = zkconn.Found
-
-	// EventType says what happened to a watched znode: [NodeCreated] and its like.
-	EventType = jute.EventType
 )
 
 // Permissions of an [ACL].
@@ -59,14 +42,6 @@ const (
 	PermDelete = jute.PermDelete // delete children
 	PermAdmin  = jute.PermAdmin  // set its ACL
 	PermAll    = jute.PermAll    // all of these
-)
-
-// What may happen to a watched znode: see [Fired].
-const (
-	NodeCreated         = jute.NodeCreated         // it came to be
-	NodeDeleted         = jute.NodeDeleted         // it is gone
-	NodeDataChanged     = jute.NodeDataChanged     // its data were set
-	NodeChildrenChanged = jute.NodeChildrenChanged // a child came or went
 )
 
 // AnyoneACL permits this to everybody.

@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"errors"
+
+	"github.com/troupe-go/troupe/internal/seam"
 )
 
 // Data is what a znode holds, as seen at some moment. Receivers share Bytes and must not change
@@ -36,8 +38,8 @@ type Children struct {
 func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 	return subscribe(ctx, s, func(g *guarded) map[string]*shared[Data] { return g.dataWatches }, path, watchSpec[Data]{
 		name: "data",
-		look: func(t *Client, epoch uint64, path string, done func(Data, bool, error)) {
-			t.Read(epoch, path, true, func(a Seen) { done(Data{Exists: a.Exists, Bytes: a.Data, Stat: a.Stat}, a.Exists, a.Err) })
+		look: func(t *client, epoch uint64, path string, done func(Data, bool, error)) {
+			t.Read(epoch, path, true, func(a seam.Seen) { done(Data{Exists: a.Exists, Bytes: a.Data, Stat: a.Stat}, a.Exists, a.Err) })
 		},
 		stale: func(d Data) Data {
 			d.Stale = true
@@ -53,8 +55,8 @@ func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Children {
 	return subscribe(ctx, s, func(g *guarded) map[string]*shared[Children] { return g.childWatches }, path, watchSpec[Children]{
 		name: "children",
-		look: func(t *Client, epoch uint64, path string, done func(Children, bool, error)) {
-			t.List(epoch, path, true, func(a Listed) {
+		look: func(t *client, epoch uint64, path string, done func(Children, bool, error)) {
+			t.List(epoch, path, true, func(a seam.Listed) {
 				missing := errors.Is(a.Err, ErrNoNode)
 				if missing {
 					a.Err = nil

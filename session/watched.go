@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/watches"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -127,7 +128,7 @@ func (w *watched) done(r *watchRead, try *watches.Read, answer func(), armed boo
 // fire takes an event of the connection.
 func (w *watched) fire(ev zkconn.Fired) {
 	w.change(func(t *watches.Table) {
-		if s := w.epoch.session; ev.Type == NodeDeleted {
+		if s := w.epoch.session; ev.Type == jute.NodeDeleted {
 			s.znodes.missing(s.space.relative(ev.Path))
 		}
 		t.Fire(watches.Event{Path: ev.Path, Type: watches.EventType(ev.Type)})

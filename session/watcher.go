@@ -4,13 +4,15 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // watchMessage is what the actor of a shared watch receives: it knows what the actor does with it.
 type watchMessage[T any] interface{ deliver(w *watcher[T]) }
 
 type (
-	happened[T any] struct{ event Event }
+	happened[T any] struct{ event seam.Event }
 	looked[T any]   struct { // what came of looking
 		of     *watcher[T]
 		epoch  uint64
@@ -55,7 +57,7 @@ func (m lookAgain[T]) deliver(w *watcher[T]) {
 type watcher[T any] struct {
 	*shared[T]
 	self   actors.Self[watchMessage[T]]
-	client *Client
+	client *client
 
 	epoch uint64
 	up    bool
@@ -75,7 +77,7 @@ func newWatcher[T any](of *shared[T], self actors.Self[watchMessage[T]]) *watche
 	// Each incarnation has a client of its own, so that it hears how things stand. A session that
 	// is closed has none, and stops this actor.
 	of.session.Start()
-	w.client, _ = of.session.Client(of.spec.name+":"+of.path, func(n Event) { ref.Tell(happened[T]{n}) })
+	w.client, _ = of.session.newClient(of.spec.name+":"+of.path, func(n seam.Event) { ref.Tell(happened[T]{n}) })
 	return w
 }
 
@@ -100,25 +102,25 @@ func (w *watcher[T]) Stopping(error) {
 	}
 }
 
-func (w *watcher[T]) onEvent(n Event) {
+func (w *watcher[T]) onEvent(n seam.Event) {
 	switch n := n.(type) {
-	case EpochBegan:
+	case machine.EpochBegan:
 		w.epoch, w.up, w.busy, w.again = n.Epoch, true, false, false
 		w.look()
-	case Disconnected:
+	case machine.Suspended:
 		w.up = false
 		w.grow()
-	case Reconnected:
+	case machine.Resumed:
 		w.up = true
 		if w.known && !w.busy && w.tries == 0 {
 			w.publish(w.seen) // it is watched: the server tells what has changed meanwhile
 		} else {
 			w.look()
 		}
-	case EpochEnded:
+	case seam.EpochEnded:
 		w.epoch, w.up = 0, false
 		w.grow()
-	case Fired:
+	case machine.Fired:
 		w.look()
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // watchRead is a read with a watch, on its way through the table of watches.
 type watchRead struct {
-	client *Client
+	client *client
 	epoch  *epoch
 	key    watches.Key
 	read   func(c *zkconn.Conn, watch bool) (answer func(), err error)

@@ -6,17 +6,8 @@ import (
 	"slices"
 )
 
-// JoinHolds makes one possession of several, for those who write recipes. It stands while all its
-// parts do, and ends with the first that ends, at the same instant and with the same Err; the other
-// parts go on. Path, Token and Session are those of the first part. [Hold.Commit] checks all of
-// them in its transaction, and is [ErrUnsupported] where they belong to several sessions. Under its
-// Context, [HoldsFrom] finds the parts.
-//
-// ended is called once, when the whole is over, with its Err, from any goroutine, with no locks
-// held; it must not block. The function that is returned ends the whole and leaves its parts alone;
-// false: it was over already, or a part had outlived its session's trust, as with [Client.End].
-// parts are not empty, and none of them is a whole.
-func JoinHolds(parts []*Hold, ended func(cause error)) (joined *Hold, end func(cause error) bool) {
+// joinHolds is recipe.JoinHolds.
+func joinHolds(parts []*Hold, ended func(cause error)) (joined *Hold, end func(cause error) bool) {
 	first := parts[0]
 	h := &Hold{
 		session: first.session, client: first.client, epoch: first.epoch, path: first.path, token: first.token,

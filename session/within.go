@@ -45,7 +45,7 @@ func (h *Hold) under(outer *held) *held {
 // ctx stood under. The function releases what this takes; the context is cancelled by it. For want
 // of a possession it is cancelled already.
 func Within(ctx context.Context, p Possession) (context.Context, context.CancelFunc) {
-	h := HoldOf(p)
+	h := holdOf(p)
 	if h == nil {
 		inner, cancel := context.WithCancelCause(ctx)
 		cancel(errors.New("session.Within: p: no possession"))

@@ -21,7 +21,7 @@ type znodes struct {
 
 // expect enters the ephemeral znodes that a transaction is about to create: one for each operation,
 // nil for those that create none.
-func (z *znodes) expect(t *Client, e *epoch, asks []jute.Request) ([]*contender, error) {
+func (z *znodes) expect(t *client, e *epoch, asks []jute.Request) ([]*contender, error) {
 	creates := make([]*contender, len(asks))
 	l := z.state.lock()
 	defer l.unlock()
@@ -44,7 +44,7 @@ func (z *znodes) expect(t *Client, e *epoch, asks []jute.Request) ([]*contender,
 
 // settled notes what came of a transaction: what was created stands, what was deleted does not. A
 // client that has left meanwhile wants nothing of it.
-func (z *znodes) settled(t *Client, creates []*contender, asks []jute.Request, sent span, results []Result, err error) {
+func (z *znodes) settled(t *client, creates []*contender, asks []jute.Request, sent span, results []Result, err error) {
 	gone := t.inbox.Left()
 	l := z.state.lock()
 	for i, c := range creates {
@@ -91,7 +91,7 @@ func (l *ledger) changed(kind jute.Op, path string) {
 }
 
 // exists looks whether a contender of the record is there, and strikes it if not.
-func (z *znodes) exists(t *Client, e *epoch, path string) (exists bool, err error) {
+func (z *znodes) exists(t *client, e *epoch, path string) (exists bool, err error) {
 	l := z.state.lock()
 	c := l.ledger.at(t, path)
 	l.unlock()

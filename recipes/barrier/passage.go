@@ -97,7 +97,7 @@ func (p *Passage) receive() { p.received.Store(true) }
 func (p *Passage) warn(c *claim) {
 	d := p.double
 	p.warning.Store(recipe.Alarm{
-		Log: d.session.Logger(), Kind: kind, Path: d.path, After: d.warn, Asked: c.asked,
+		Log: recipe.Logger(d.session), Kind: kind, Path: d.path, After: d.warn, Asked: c.asked,
 		Unreceived: "a passage is not received, and the other parties go no further", Held: "a party has not departed, and the others go no further",
 		Offered: !c.once, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
 	}.Set())

@@ -80,7 +80,7 @@ func start[T any](op string, s *session.Session, path string, codec Codec[T], op
 		session: s, path: path, codec: codec, acl: o.acl, topic: notify.NewTopic[Snapshot[T]](),
 		life: watching, cancel: cancel, seen: notify.NewLatch(), ended: notify.NewLatch(),
 	}
-	s.AfterStart(func() {
+	recipe.AfterStart(s, func() {
 		c.begin.Do(func() {
 			observe.Run(watching, observe.Spec{Session: s, Kind: "config", Path: path, Begin: c.follow, Ended: c.over})
 		})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -99,11 +98,5 @@ func defaultID() string {
 // read, create and delete there, and to write, for [Term.Ready], [Term.Proclaim] and
 // [Term.TransferTo]. Those that only observe the election need the right to read.
 func WithACL(acl ...session.ACL) Option {
-	return func(o *options) error {
-		if err := session.ValidateACL(acl); err != nil {
-			return fmt.Errorf("WithACL: acl: %w", err)
-		}
-		o.claims.ACL = slices.Clone(acl)
-		return nil
-	}
+	return func(o *options) error { return recipe.SetACL(&o.claims.ACL, acl) }
 }

@@ -47,7 +47,7 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term)
 			continue
 		}
 		if quick++; quick == 1 {
-			e.session.Logger().Warn("a leader's function returns at once: the next term waits", "recipe", "election", "path", e.path, "asked", by.At.String())
+			recipe.Logger(e.session).Warn("a leader's function returns at once: the next term waits", "recipe", "election", "path", e.path, "asked", by.At.String())
 		}
 		e.pause(ctx, quick)
 	}

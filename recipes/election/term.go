@@ -22,7 +22,7 @@ type Term struct {
 
 // wrap makes the term, and tells the log of its beginning and its end.
 func (e *Election) wrap(p *recipe.Possession) *Term {
-	log, began := e.session.Logger().With("recipe", "election", "path", e.path, "id", e.id, "token", p.Token()), time.Now()
+	log, began := recipe.Logger(e.session).With("recipe", "election", "path", e.path, "id", e.id, "token", p.Token()), time.Now()
 	log.Info("leadership is won")
 	context.AfterFunc(p.Context(), func() {
 		log.Info("leadership has ended", "cause", p.Err(), "after", time.Since(began).Round(time.Millisecond))

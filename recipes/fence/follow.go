@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/internal/observe"
 	"github.com/troupe-go/troupe/session"
 )
@@ -43,8 +45,8 @@ type follower struct {
 }
 
 func (f *follower) begin(t *observe.Turn) {
-	var client *session.Client
-	client, err := f.session.Client("fence:"+f.path, func(n session.Event) {
+	var client seam.Client
+	client, err := seam.NewClient(f.session, "fence:"+f.path, func(n seam.Event) {
 		t.Do(func() { f.note(t, client, n) })
 	})
 	if err != nil {
@@ -55,20 +57,20 @@ func (f *follower) begin(t *observe.Turn) {
 }
 
 // note handles an event of the session. A watch survives every disconnection of its epoch.
-func (f *follower) note(t *observe.Turn, client *session.Client, n session.Event) {
+func (f *follower) note(t *observe.Turn, client seam.Client, n seam.Event) {
 	switch n := n.(type) {
-	case session.EpochBegan:
+	case machine.EpochBegan:
 		f.read(t, client, n.Epoch)
-	case session.Fired:
+	case machine.Fired:
 		f.read(t, client, n.Epoch)
-	case session.SessionEnded:
+	case seam.SessionEnded:
 		f.cancel(n.Cause)
 	}
 }
 
 // read reads the znode. A reply of an earlier epoch means nothing.
-func (f *follower) read(t *observe.Turn, client *session.Client, epoch uint64) {
-	client.Read(epoch, f.path, true, func(a session.Seen) {
+func (f *follower) read(t *observe.Turn, client seam.Client, epoch uint64) {
+	client.Read(epoch, f.path, true, func(a seam.Seen) {
 		t.Do(func() {
 			if err := judge(f.of, a); err != nil {
 				f.cancel(err)
@@ -92,7 +94,7 @@ func (f *follower) ended(givenUp error) {
 
 // judge tells whether a reply ends the following. The end of the epoch does not: the next one
 // brings events.
-func judge(q Sequencer, a session.Seen) error {
+func judge(q Sequencer, a seam.Seen) error {
 	switch {
 	case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
 		return nil // word of that is on its way

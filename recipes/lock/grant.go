@@ -23,7 +23,7 @@ type Grant struct {
 }
 
 func (l *Lock) wrap(p *recipe.Possession) *Grant {
-	l.session.Logger().Debug("a lock is granted", "recipe", "lock", "path", l.path, "token", p.Token())
+	recipe.Logger(l.session).Debug("a lock is granted", "recipe", "lock", "path", l.path, "token", p.Token())
 	return &Grant{Hold: p.Hold, lock: l, of: p}
 }
 

@@ -30,7 +30,7 @@ func newMultiGrant(grants []*Grant) *MultiGrant {
 	for i, part := range grants {
 		holds[i] = part.Hold
 	}
-	g.Hold, g.end = session.JoinHolds(holds, g.leave)
+	g.Hold, g.end = recipe.JoinHolds(holds, g.leave)
 	return g
 }
 

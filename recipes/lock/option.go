@@ -100,11 +100,5 @@ func WithDelay(d time.Duration) Option {
 // what they hold. A session without the right to read its own znode loses the grant, with
 // session.ErrNoAuth.
 func WithACL(acl ...session.ACL) Option {
-	return func(o *options) error {
-		if err := session.ValidateACL(acl); err != nil {
-			return fmt.Errorf("WithACL: acl: %w", err)
-		}
-		o.claims.ACL = slices.Clone(acl)
-		return nil
-	}
+	return func(o *options) error { return recipe.SetACL(&o.claims.ACL, acl) }
 }

@@ -36,7 +36,7 @@ func (in *intake) put(e consume.Put) {
 		GUIDs: e.GUIDs, Items: e.Items, Delay: e.Delay, With: recipe.Operations(e.With), Back: true, Names: e.Names,
 		Then: func(err error) {
 			if e.Dead && err == nil {
-				in.queue.session.Logger().Warn("an item has become a dead letter", "recipe", "queue", "path", in.queue.path, "item", cmp.Or(e.Items[0].ID, e.GUIDs[0]))
+				recipe.Logger(in.queue.session).Warn("an item has become a dead letter", "recipe", "queue", "path", in.queue.path, "item", cmp.Or(e.Items[0].ID, e.GUIDs[0]))
 			}
 			in.notify(consume.Answer{No: e.No, Err: err})
 		},

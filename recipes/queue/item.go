@@ -228,7 +228,7 @@ func (i *Item) warn(by recipe.Asked) {
 		return
 	}
 	i.warning.Store(recipe.Alarm{
-		Log: i.queue.session.Logger().With("item", i.ID(), "attempt", i.Attempt()), Kind: "queue", Path: i.queue.path, After: i.queue.cfg.warnAfter, Asked: by, Held: "an item was received and is not settled",
+		Log: recipe.Logger(i.queue.session).With("item", i.ID(), "attempt", i.Attempt()), Kind: "queue", Path: i.queue.path, After: i.queue.cfg.warnAfter, Asked: by, Held: "an item was received and is not settled",
 		Over: func() bool { return i.Err() != nil },
 	}.Set())
 	if i.Err() != nil { // it ended meanwhile

@@ -195,7 +195,7 @@ func WithHeader(key, value string) PutOption {
 // it: otherwise the error is session.ErrLost, and nothing is put. So it is for none, as Term of a
 // candidate that does not lead; one of another session is session.ErrUnsupported.
 func Under(p session.Possession) PutOption {
-	hold := session.HoldOf(p)
+	hold := recipe.HoldOf(p)
 	return when(hold != nil, func(o *putOptions) { o.under = hold }, "Under: p: %w: no possession", session.ErrLost)
 }
 

@@ -54,7 +54,7 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 	if err != nil {
 		return nil, recipe.Failed(op, path, err)
 	}
-	s.AfterStart(func() {})
+	recipe.AfterStart(s, func() {})
 	return p, nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
@@ -21,9 +23,9 @@ import (
 // of an epoch, or the beginning of the next, the next incarnation knows it all the same: nobody
 // says it again.
 func TestASwallowedNotice(t *testing.T) {
-	kinds := map[string]func(session.Event) bool{
-		"ended": func(n session.Event) bool { _, is := n.(session.EpochEnded); return is },
-		"began": func(n session.Event) bool { _, is := n.(session.EpochBegan); return is },
+	kinds := map[string]func(seam.Event) bool{
+		"ended": func(n seam.Event) bool { _, is := n.(seam.EpochEnded); return is },
+		"began": func(n seam.Event) bool { _, is := n.(machine.EpochBegan); return is },
 	}
 	recipes := map[string]func(t *testing.T, s *session.Session) (again func() <-chan struct{}){
 		"lock": func(t *testing.T, s *session.Session) func() <-chan struct{} {
@@ -47,7 +49,7 @@ func TestASwallowedNotice(t *testing.T) {
 					require.NoError(t, err)
 					defer s.Close(context.WithoutCancel(t.Context()))
 					armed := false // by the test, while nothing moves
-					_, err = s.Client("told before the recipe", func(n session.Event) {
+					_, err = seam.NewClient(s, "told before the recipe", func(n seam.Event) {
 						if armed && is(n) {
 							actors.Panic() // whoever receives a message next
 						}

@@ -10,16 +10,16 @@ type part struct {
 
 // parts are all folders with product code.
 var parts = []part{
-	{"session", []string{"session"}, 11717, 9100},
-	{"recipe, machine", []string{"recipe", "machine"}, 5389, 3300},
-	{"recipes/internal", []string{"recipes/internal"}, 3153, 2420},
-	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5146, 4360},
-	{"recipes/queue", []string{"recipes/queue"}, 4680, 4700},
+	{"session", []string{"session"}, 11580, 9100},
+	{"recipe, machine", []string{"recipe", "machine"}, 5434, 3300},
+	{"recipes/internal", []string{"recipes/internal"}, 3157, 2420},
+	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5133, 4360},
+	{"recipes/queue", []string{"recipes/queue"}, 4681, 4700},
 	{"recipes/twopc", []string{"recipes/twopc"}, 2671, 2700},
-	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2430, 2070},
+	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2432, 2070},
 	{"internal/zkserver", []string{"internal/zkserver"}, 5803, 5000},
 	{"zktest", []string{"zktest"}, 2398, 1500},
-	{"internal", []string{"internal", "."}, 2569, 2070},
+	{"internal", []string{"internal", "."}, 2711, 2070},
 	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "cmd"}, 3031, 2290},
 }
 
@@ -30,6 +30,10 @@ var larger = map[string]int{
 	"internal/zkserver.Server": 98,
 	"internal/zkserver.Front":  55,
 }
+
+// faceTypes and faceNames are how many types package session may export, and how many names in all.
+// What only recipes need is not among them: see internal/seam.
+const faceTypes, faceNames = 17, 145
 
 // layers are the folders of the root, from the ground up. A folder imports those before it.
 var layers = []string{"internal", "machine", "actors", "session", "recipe", "recipes", "zktest", "fxmodule", "cmd"}

@@ -36,7 +36,7 @@ func measure(root string, out io.Writer) (over []string, err error) {
 	if len(files) == 0 {
 		return nil, errors.New("no Go files here")
 	}
-	for _, count := range []func(io.Writer, []*file) []string{countLines, countMethods, countArrows, countNames, countFailures} {
+	for _, count := range []func(io.Writer, []*file) []string{countLines, countMethods, countFace, countArrows, countNames, countFailures} {
 		over = append(over, count(out, files)...)
 	}
 	return over, nil

@@ -9,6 +9,9 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -27,7 +30,7 @@ func Follow(ctx context.Context, s *session.Session, path string) <-chan Observa
 	out := notify.NewLatest[Observation]()
 	ctx, cancel := context.WithCancel(ctx)
 	var log atomic.Pointer[slog.Logger]
-	ref, err := actors.Spawn(s.Scope(), actors.Spec[sighted]{
+	ref, err := actors.Spawn(recipe.Scope(s), actors.Spec[sighted]{
 		Name: "contender:" + path, Kind: "watch",
 		New: func(self actors.Self[sighted]) actors.Receiver[sighted] {
 			log.Store(self.Log())
@@ -60,10 +63,10 @@ type Observation struct {
 type sighted interface{ sighted() }
 
 type (
-	noticed struct{ notice session.Event }
+	noticed struct{ notice seam.Event }
 	seen    struct {
 		by   *follower
-		seen session.Seen
+		seen seam.Seen
 	}
 	again struct{ by *follower } // after a pause
 )
@@ -78,7 +81,7 @@ type follower struct {
 	path   string
 	out    *notify.Latest[Observation]
 	self   actors.Self[sighted]
-	client *session.Client // nil if the session is closed, which also stops this actor
+	client seam.Client // nil if the session is closed, which also stops this actor
 
 	epoch uint64 // 0: none
 	up    bool
@@ -95,7 +98,7 @@ func newFollower(s *session.Session, path string, out *notify.Latest[Observation
 	f := &follower{path: path, out: out, self: self}
 	ref := self.Ref()
 	s.Start()
-	f.client, _ = s.Client("contender:"+path, func(n session.Event) { ref.Tell(noticed{n}) })
+	f.client, _ = seam.NewClient(s, "contender:"+path, func(n seam.Event) { ref.Tell(noticed{n}) })
 	return f
 }
 
@@ -125,26 +128,26 @@ func (f *follower) Stopping(error) {
 	}
 }
 
-func (f *follower) onNotice(n session.Event) {
+func (f *follower) onNotice(n seam.Event) {
 	switch n := n.(type) {
-	case session.EpochBegan:
+	case machine.EpochBegan:
 		f.epoch, f.up, f.busy, f.dirty = n.Epoch, true, false, false
 		f.read()
-	case session.Disconnected:
+	case machine.Suspended:
 		f.up = false
 		f.publish(f.last)
-	case session.Reconnected:
+	case machine.Resumed:
 		f.up = true
 		if f.known && !f.busy && f.tries == 0 {
 			f.publish(f.last) // it is watched: the server tells what has changed meanwhile
 		} else {
 			f.read()
 		}
-	case session.EpochEnded:
+	case seam.EpochEnded:
 		f.epoch, f.up = 0, false
 		f.publish(f.last)
-	case session.Fired:
-		if n.Type == session.NodeDeleted {
+	case machine.Fired:
+		if n.Change == machine.Deleted {
 			f.gone()
 			return
 		}
@@ -166,11 +169,11 @@ func (f *follower) read() {
 	default:
 		f.busy, f.dirty = true, false
 		ref := f.self.Ref()
-		f.client.Read(f.epoch, f.path, true, func(a session.Seen) { ref.Tell(seen{f, a}) })
+		f.client.Read(f.epoch, f.path, true, func(a seam.Seen) { ref.Tell(seen{f, a}) })
 	}
 }
 
-func (f *follower) onSeen(a session.Seen) {
+func (f *follower) onSeen(a seam.Seen) {
 	f.busy = false
 	switch {
 	case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):

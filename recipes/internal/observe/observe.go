@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -29,7 +30,7 @@ type Spec struct {
 // Run starts an observer, which runs until ctx or the session ends.
 func Run(ctx context.Context, spec Spec) {
 	o := &observation{Spec: spec}
-	ref, err := actors.Spawn(spec.Session.Scope(), actors.Spec[step]{
+	ref, err := actors.Spawn(recipe.Scope(spec.Session), actors.Spec[step]{
 		Name: spec.Path, Kind: spec.Kind,
 		New:   func(self actors.Self[step]) actors.Receiver[step] { return o.begin(self) },
 		Ended: o.ended,

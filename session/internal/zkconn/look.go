@@ -7,20 +7,6 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Query is one of the reads of Look: of a znode, or of the names of its children.
-type Query struct {
-	Path     string
-	Children bool
-}
-
-// Found is what came of a Query.
-type Found struct {
-	Data  []byte
-	Names []string // of the children, in no order
-	Stat  Stat     // of the znode; zero with Children, of which a multiRead has none
-	Err   error    // definite
-}
-
 // mostReads is how many reads a multiRead has at most, so that neither it nor the reply is large.
 const mostReads = 64
 

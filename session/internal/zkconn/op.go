@@ -4,22 +4,17 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/seam"
 )
 
-// Stat is what ZooKeeper keeps about a znode beside its data.
-type Stat struct {
-	Czxid          int64     // the transaction that created it
-	Mzxid          int64     // the transaction that last changed its data
-	Pzxid          int64     // the transaction that last added or removed a child
-	Ctime          time.Time // when it was created, by the server's clock
-	Mtime          time.Time // when its data were last changed, by the server's clock
-	Version        int32     // changes of its data
-	Cversion       int32     // changes of its children
-	Aversion       int32     // changes of its ACL
-	EphemeralOwner int64     // the session that it ends with; 0 for a persistent one (containers and TTL znodes have special numbers here)
-	DataLength     int32
-	NumChildren    int32
-}
+type (
+	// Stat is what ZooKeeper keeps about a znode beside its data.
+	Stat = seam.Stat
+	// Query is one of the reads of [Conn.Look].
+	Query = seam.Query
+	// Found is what came of a [Query].
+	Found = seam.Found
+)
 
 func fromWire(s *jute.Stat) Stat {
 	if *s == (jute.Stat{}) {

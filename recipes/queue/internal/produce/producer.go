@@ -11,6 +11,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
 	"github.com/troupe-go/troupe/session"
@@ -143,7 +144,7 @@ func (p *Producer) prune() {
 func (p *Producer) contained(calls []*Call) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			p.session.Logger().Error("a bug: what waits to be put is refused", "path", string(p.root), "panic", reason, "stack", string(debug.Stack()))
+			recipe.Logger(p.session).Error("a bug: what waits to be put is refused", "path", string(p.root), "panic", reason, "stack", string(debug.Stack()))
 			p.receipt.known = false
 			err = fmt.Errorf("%w: %v", session.ErrRestarted, reason)
 		}

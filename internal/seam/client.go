@@ -1,0 +1,94 @@
+package seam
+
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/internal/znode"
+)
+
+// Client is what a recipe has of a session: it is told in order what happens, and its requests are
+// each bound to an epoch. Package session describes them. Package recipe knows those, too, that are
+// of types above this package.
+type Client interface {
+	Ensure(number uint64, path string, container bool, data []byte, done func(error))
+	Join(number uint64, j Join, done func(Joined))
+	JoinList(number uint64, j Join, joined func(Joined), listed func(Listed))
+	Leave()
+	List(number uint64, path string, watch bool, done func(Listed))
+	Look(number uint64, queries []Query, done func(found []Found, err error))
+	Read(number uint64, path string, watch bool, done func(Seen))
+	Recover(number uint64, done func(standing, leaving []string, err error))
+	Remove(number uint64, path string, done func(error))
+	StandBy(number uint64, on bool)
+	UntilExpiry()
+	Unwatch(number uint64, path string)
+}
+
+// Join asks for a place in a queue: an ephemeral sequential znode. Of the form Alone it is an
+// ephemeral znode with just that name, which is refused while there is one.
+type Join struct {
+	Parent string // of the queue; made, as a container, with all above it, if it is missing
+	Name   string // what the znode's name begins with, behind the GUID that protects it: "lock-"
+	Form   znode.Form
+	Data   []byte // if there are none, and the form has no GUID in the name, they are a GUID
+
+	// Replace is the path of an own znode that is deleted in the same transaction, "" for none. If
+	// it is gone already, that is fine.
+	Replace string
+}
+
+// Joined answers Join.
+type Joined struct {
+	Epoch uint64
+	Path  string
+	Stat  Stat  // of the znode as it was created; the zero one if that was not told, as by an old server
+	Err   error // definite: then nothing is left behind
+}
+
+// Listed answers List, and the listing of JoinList.
+type Listed struct {
+	Epoch uint64
+	Path  string   // that was listed
+	Names []string // of the children, in no order
+	Stat  Stat
+	Err   error
+}
+
+// Seen answers Read.
+type Seen struct {
+	Epoch  uint64
+	Path   string
+	Exists bool
+	Data   []byte
+	Stat   Stat
+	Err    error
+}
+
+// Query is one of the reads of Look: of a znode, or of the names of its children.
+type Query struct {
+	Path     string
+	Children bool
+}
+
+// Found is what came of a Query.
+type Found struct {
+	Data  []byte
+	Names []string // of the children, in no order
+	Stat  Stat     // of the znode; zero with Children, of which a multiRead has none
+	Err   error    // definite
+}
+
+// Stat is what ZooKeeper keeps about a znode beside its data.
+type Stat struct {
+	Czxid          int64     // the transaction that created it
+	Mzxid          int64     // the transaction that last changed its data
+	Pzxid          int64     // the transaction that last added or removed a child
+	Ctime          time.Time // when it was created, by the server's clock
+	Mtime          time.Time // when its data were last changed, by the server's clock
+	Version        int32     // changes of its data
+	Cversion       int32     // changes of its children
+	Aversion       int32     // changes of its ACL
+	EphemeralOwner int64     // the session that it ends with; 0 for a persistent one (containers and TTL znodes have special numbers here)
+	DataLength     int32
+	NumChildren    int32
+}

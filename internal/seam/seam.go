@@ -1,0 +1,25 @@
+// Package seam is what recipes have of a session and applications do not see: the client of a
+// session, what it is told and what it is answered. Package session sets the functions when it is
+// linked. Those with types above this package are given their types by package recipe.
+package seam
+
+import "github.com/troupe-go/troupe/internal/jute"
+
+// NewClient makes a client of a session, which is a *session.Session. It does not connect. on is
+// called from goroutines of the session, with one event at a time, in order; it must not block and
+// must not call [Client.Leave]. The present state comes first: EpochBegan if there is an epoch, and
+// Disconnected if it is. acl is that of the znodes that the client creates, parents included;
+// without one it is the session's. Error: session.ErrClosed.
+var NewClient func(session any, name string, on func(Event), acl ...jute.ACL) (Client, error)
+
+// The others: package recipe describes them.
+var (
+	AfterStart any // func(*session.Session, func())
+	Beside     any // func(a, b *session.Session) bool
+	HoldOf     any // func(session.Possession) *session.Hold
+	JoinHolds  any // func([]*session.Hold, func(error)) (*session.Hold, func(error) bool)
+	Logger     any // func(*session.Session) *slog.Logger
+	Reaches    any // func(a, b *session.Session) bool
+	Scope      any // func(*session.Session) actors.Scope
+	CheckACL   any // func([]session.ACL) error
+)

@@ -1,0 +1,27 @@
+package session
+
+import (
+	"log/slog"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/seam"
+)
+
+// What recipes have of a session, and applications do not see.
+func init() {
+	seam.NewClient = func(s any, name string, on func(seam.Event), acl ...ACL) (seam.Client, error) {
+		t, err := s.(*Session).newClient(name, on, acl...)
+		if err != nil {
+			return nil, err
+		}
+		return t, nil
+	}
+	seam.AfterStart = (*Session).afterStart
+	seam.Beside = (*Session).beside
+	seam.HoldOf = holdOf
+	seam.JoinHolds = joinHolds
+	seam.Logger = func(s *Session) *slog.Logger { return s.log }
+	seam.Reaches = (*Session).reaches
+	seam.Scope = func(s *Session) actors.Scope { return s.scope }
+	seam.CheckACL = validateACL
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"io"
+)
+
+// countFace prints how many types package session exports, and how many names in all: types with
+// their exported methods and fields, functions, constants and variables.
+func countFace(out io.Writer, files []*file) (over []string) {
+	types, names := 0, 0
+	count := func(exported bool) {
+		if exported {
+			names++
+		}
+	}
+	for _, f := range files {
+		if !f.product() || f.folder() != "session" {
+			continue
+		}
+		for _, decl := range f.tree.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				count(decl.Name.IsExported() && (decl.Recv == nil || token.IsExported(receiver(decl))))
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					switch spec := spec.(type) {
+					case *ast.ValueSpec:
+						for _, name := range spec.Names {
+							count(name.IsExported())
+						}
+					case *ast.TypeSpec:
+						if !spec.Name.IsExported() {
+							continue
+						}
+						types++
+						names++
+						if s, ok := spec.Type.(*ast.StructType); ok {
+							for _, field := range s.Fields.List {
+								for _, name := range field.Names {
+									count(name.IsExported())
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	fmt.Fprintf(out, "\nwhat session exports\n%-36s %7d\n%-36s %7d\n", "types", types, "names in all", names)
+	if types > faceTypes {
+		over = append(over, fmt.Sprintf("session: %d exported types, of %d", types, faceTypes))
+	}
+	if names > faceNames {
+		over = append(over, fmt.Sprintf("session: %d exported names, of %d", names, faceNames))
+	}
+	return over
+}
