@@ -32,5 +32,7 @@ func main() {
 		cfg = fxmodule.Default(strings.Split(*zk, ",")...)
 		cfg.Namespace = "/service"
 	}
-	fx.New(service(cfg), serving(*address)).Run() // with status 1 if it can't start or go on
+	app := fx.New(service(cfg), serving(*address))
+	app.Done() // from now on a signal ends it in order; fx would listen only once all has started
+	app.Run()  // with status 1 if it can't start or go on
 }
