@@ -78,12 +78,13 @@ func TestConsumeWorksOnNAtOnce(t *testing.T) {
 		const n = 40
 		var s *session.Session
 		var now atomic.Int32
-		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}), fx.Populate(&s), fxmodule.Queue("jobs", "/q"),
+		logs, log := logged()
+		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}), logs, fx.Populate(&s), fxmodule.Queue("jobs", "/q"),
 			fxmodule.Consume("jobs", n, func(context.Context, *queue.Item) error {
 				if now.Add(1) > n {
 					t.Error("more than n at once")
 				}
-				time.Sleep(time.Second)
+				time.Sleep(11 * time.Second)
 				now.Add(-1)
 				return nil
 			}))
@@ -97,6 +98,7 @@ func TestConsumeWorksOnNAtOnce(t *testing.T) {
 		require.NoError(t, i.Ack(bubble.Minute(t)))
 		time.Sleep(time.Minute)
 		require.Zero(t, length(t, q))
+		require.Contains(t, log.String(), "recipe=queue path=/q asked=fxmodule for=10s")
 		require.NoError(t, a.Stop(bubble.Minute(t)))
 	})
 }

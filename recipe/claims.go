@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
@@ -36,6 +37,7 @@ type Claims[P any] struct {
 	host   *Host
 	ledger ledger[P]
 	won    *notify.Handoff[P]
+	lost   atomic.Pointer[time.Time] // when a possession was, after which none was won; nil: none was
 }
 
 // NewClaims starts an instance. It does no I/O. Error: session.ErrClosed.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/seam"
@@ -59,7 +60,25 @@ func (a *actor) carryOut(e machine.Effect) {
 }
 
 func (a *actor) onListed(ask uint64, path string) func(seam.Listed) {
-	return func(l seam.Listed) { a.answer(l.Err, listed(ask, path, l)) }
+	return func(l seam.Listed) {
+		if path == a.cfg.Path {
+			a.notice(l.Names)
+		}
+		a.answer(l.Err, listed(ask, path, l))
+	}
+}
+
+// notice warns once of a queue at the path of this instance. Neither minds the znodes of the other,
+// but nobody wants that.
+func (h *Host) notice(names []string) {
+	for _, name := range [...]string{"items", "claims", "bell"} { // of every queue, see its package layout
+		if !slices.Contains(names, name) {
+			return
+		}
+	}
+	h.shared.Do(func() {
+		Logger(h.cfg.Session).Warn("a queue has the same path", "recipe", h.cfg.Kind, "path", h.cfg.Path)
+	})
 }
 
 // answer sends a result to the actor, for the incarnation that asked. It is called from the

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,11 +26,15 @@ func Caller() Site {
 	return Site(pc[0])
 }
 
-// String is the file and the line.
+// String is the file and the line. For what fxmodule asks for it is "fxmodule": the application has
+// named the path in an option, and no call of its own is under way.
 func (s Site) String() string {
 	frame, _ := runtime.CallersFrames([]uintptr{uintptr(s)}).Next()
-	if frame.File == "" {
+	switch {
+	case frame.File == "":
 		return "an unknown place"
+	case strings.Contains(frame.Function, "/troupe/fxmodule."):
+		return "fxmodule"
 	}
 	return frame.File + ":" + strconv.Itoa(frame.Line)
 }

@@ -104,6 +104,8 @@ func (h *claimant[P]) possession(c *claim[P], e machine.Grant) (*Possession, err
 	hold, err := h.client.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
 		p.drop()
 		if !isReleased(cause) {
+			at := time.Now()
+			h.lost.CompareAndSwap(nil, &at)
 			h.recall(p)
 			h.ref.Tell(lost{p})
 		}
@@ -112,6 +114,9 @@ func (h *claimant[P]) possession(c *claim[P], e machine.Grant) (*Possession, err
 		return nil, err
 	}
 	p.Hold = hold
+	if at := h.lost.Swap(nil); at != nil {
+		p.without = max(time.Since(*at), 1)
+	}
 	p.release = func(word message) {
 		if h.client.End(hold, session.ErrReleased) {
 			h.recall(p)

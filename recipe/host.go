@@ -46,6 +46,7 @@ type Host struct {
 	end    *notify.End
 	ref    actors.Ref[message]
 	client client
+	shared sync.Once // see notice
 
 	mu      sync.Mutex // guards what outlives an incarnation
 	view    view

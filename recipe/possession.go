@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -29,10 +30,11 @@ type Possession struct {
 
 	asked    Asked
 	since    time.Time
-	line     string      // its absolute path
-	offered  bool        // to whoever receives
-	received atomic.Bool // by then; or given to its caller
-	face     any         // what the application gets for it; guarded by the ledger's mutex
+	without  time.Duration // since the instance's last was lost; 0: that was not lost
+	line     string        // its absolute path
+	offered  bool          // to whoever receives
+	received atomic.Bool   // by then; or given to its caller
+	face     any           // what the application gets for it; guarded by the ledger's mutex
 	warning  atomic.Pointer[time.Timer]
 }
 
@@ -44,6 +46,15 @@ type offer interface {
 
 // Revoked closes when somebody asks the holder to give up.
 func (p *Possession) Revoked() <-chan struct{} { return p.revoked.C() }
+
+// Won is how a possession is logged that was won: as usual, or as a warning that ends that of a
+// loss.
+func (p *Possession) Won(usual slog.Level) (level slog.Level, after slog.Attr) {
+	if p.without == 0 {
+		return usual, after
+	}
+	return slog.LevelWarn, slog.Duration("after", p.without.Round(time.Millisecond))
+}
 
 // SessionID is that of the ZooKeeper session that the possession belongs to.
 func (p *Possession) SessionID() int64 { return p.session }

@@ -2,6 +2,7 @@ package election
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/troupe-go/troupe/recipe"
@@ -23,7 +24,8 @@ type Term struct {
 // wrap makes the term, and tells the log of its beginning and its end.
 func (e *Election) wrap(p *recipe.Possession) *Term {
 	log, began := recipe.Logger(e.session).With("recipe", "election", "path", e.path, "id", e.id, "token", p.Token()), time.Now()
-	log.Info("leadership is won")
+	level, after := p.Won(slog.LevelInfo)
+	log.Log(p.Context(), level, "leadership is won", after)
 	context.AfterFunc(p.Context(), func() {
 		log.Info("leadership has ended", "cause", p.Err(), "after", time.Since(began).Round(time.Millisecond))
 	})

@@ -158,3 +158,18 @@ func TestAfterTheEnd(t *testing.T) {
 		})
 	}
 }
+
+// Who leads again after a loss says so in a warning, as the loss did.
+func TestATermAfterALossIsAWarning(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		var log bubble.Log
+		h := t.Host("a", log.Option())
+		a := candidate(t, h.Session, "a")
+		require.NoError(t, t.Server.Delete(leads(t, a).Path()))
+		require.NoError(t, leads(t, a).Resign(bubble.Minute(t)))
+		leads(t, a)
+		require.Regexp(t, `^.*"a possession is lost".*\n.*"leadership is won" recipe=election path=`+path+` id=a token=\d+ after=\d\S*s\n$`,
+			strings.Join(log.Warnings(path), ""))
+	})
+}

@@ -5,6 +5,7 @@ package lock_test
 import (
 	"context"
 	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/queue"
 )
 
 // A grant that is held for long is logged if others wait for it, with their number and the place
@@ -106,5 +108,49 @@ func TestNothingIsLoggedOfWhatIsNotForgotten(t *testing.T) {
 		require.NotContains(w, err.Error(), "in this process")
 		_, err = lock.New(h.Session, path, lock.WithWarnAfter(-1))
 		require.ErrorContains(w, err, "WithWarnAfter")
+	})
+}
+
+// What is won again after a loss ends the warning of that; what is won after a release is not
+// worth one.
+func TestAGrantAfterALossIsAWarning(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		var log bubble.Log
+		l := w.lock(w.Host("a", log.Option()))
+		g := w.granted(l)
+		require.NoError(w, g.Release(w.Context()))
+		g = w.granted(l)
+		require.Empty(w, log.Warnings(path))
+		require.NoError(w, w.Server.Delete(g.Path()))
+		g = w.granted(l)
+		require.Regexp(w, `^.*"a possession is lost".*\n.*"a lock is granted" recipe=lock path=/locks/orders token=\d+ after=\d\S*s\n$`, strings.Join(log.Warnings(path), ""))
+		require.NoError(w, g.Release(w.Context()))
+		w.granted(l)
+		require.Len(w, log.Warnings(path), 2)
+	})
+}
+
+// A lock at the path of a queue warns of it, once. The like of a queue below it is none.
+func TestAQueueAtThePathOfALockIsAWarning(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		var log bubble.Log
+		h := w.Host("a", log.Option())
+		for _, name := range []string{"items", "claims"} {
+			require.NoError(w, w.Server.Create(path+"/"+name, nil))
+		}
+		l := w.lock(h)
+		require.NoError(w, w.held(l).Release(w.Context()))
+		require.Empty(w, log.Warnings(path))
+		q, err := queue.New(h.Session, path)
+		require.NoError(w, err)
+		_, err = q.Put(w.Context(), nil)
+		require.NoError(w, err)
+		for range 2 {
+			require.NoError(w, w.held(l).Release(w.Context()))
+		}
+		require.Len(w, log.Warnings(path), 1)
+		require.Contains(w, log.Warnings(path)[0], `"a queue has the same path" recipe=lock`)
 	})
 }

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -23,7 +24,8 @@ type Grant struct {
 }
 
 func (l *Lock) wrap(p *recipe.Possession) *Grant {
-	recipe.Logger(l.session).Debug("a lock is granted", "recipe", "lock", "path", l.path, "token", p.Token())
+	level, after := p.Won(slog.LevelDebug)
+	recipe.Logger(l.session).Log(p.Context(), level, "a lock is granted", "recipe", "lock", "path", l.path, "token", p.Token(), after)
 	return &Grant{Hold: p.Hold, lock: l, of: p}
 }
 
