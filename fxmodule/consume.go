@@ -97,11 +97,14 @@ func (c *crew) run(stopping context.Context) error {
 	case <-done:
 	case <-ctx.Done():
 	}
-	ctx, cancel = c.in.Budget.within(context.Background(), functionsDone)
+	ctx, cancel = c.in.Budget.within(context.Background(), consumersDone)
 	defer cancel()
-	err := c.consumer.Close(ctx) // which ends the contexts of items that are still worked on
+	err := unlessClosed(c.consumer.Close(ctx)) // which ends the contexts of items that are still worked on
 	<-done
-	return unlessClosed(err)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.in.title, err)
+	}
+	return nil
 }
 
 // report logs what the consumer skips.

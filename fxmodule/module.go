@@ -202,7 +202,12 @@ func (l *life) stop(ctx context.Context) error {
 	}
 	ctx, cancel := l.budget.until(ctx, sessionDone)
 	defer cancel()
-	return unlessClosed(l.session.Close(ctx))
+	was := l.session.Status()
+	err := unlessClosed(l.session.Close(ctx))
+	if err != nil && was.State != session.Connected {
+		return fmt.Errorf("there is no connection to ZooKeeper, which ends the session %v after the last one: %w", was.Timeout, err)
+	}
+	return err
 }
 
 // shutDown ends the application with exit code 1.

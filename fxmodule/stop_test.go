@@ -14,10 +14,12 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/fxmodule/fxtest"
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 // However many functions are stuck, each is named, none takes the time of another or of the
@@ -87,4 +89,30 @@ func TestAStopWithStuckFunctions(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A stop while ZooKeeper is down ends within its budget too, and says what it has waited for.
+func TestAStopWhileZooKeeperIsDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := zktest.Start(t)
+		began := make(chan struct{})
+		a := app(t, fx.Supply(fxmodule.Default(srv.Hosts()...)), fxtest.Server(srv), fxmodule.Election("e", "/e"), fxmodule.Queue("q", "/q"),
+			fxmodule.RunLeader("e", func(ctx context.Context, _ *election.Term) error { close(began); <-ctx.Done(); return nil }),
+			fxmodule.Consume("q", 1, func(context.Context, *queue.Item) error { return nil }))
+		bubble.Within(t, time.Minute, began)
+		srv.Kill(0)
+		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		defer cancel()
+		err := a.Stop(ctx)
+		require.NoError(t, ctx.Err())
+		for _, part := range []string{
+			`fxmodule.Consume("q"): close /q: `, `fxmodule.Election("e"): close /e: `,
+			"there is no connection to ZooKeeper, which ends the session 10s after the last one: close: ",
+		} {
+			require.ErrorContains(t, err, part)
+		}
+		require.NotContains(t, err.Error(), "did not return", "it was not the functions")
+		time.Sleep(time.Minute) // the session is given up for good
+	})
 }

@@ -38,9 +38,10 @@ type worker struct {
 // The parts of a stop's time by whose end something has returned: fx calls the hooks one after the
 // other, and no further one once its timeout has passed. The rest is for what is not Troupe's.
 const (
-	workDone      = 0.7 // the work in hand
-	functionsDone = 0.8 // all functions, whose contexts have ended by then
-	closersDone   = 0.9 // the instances
+	workDone      = 0.7  // the work in hand
+	consumersDone = 0.78 // what they have not worked on is returned
+	functionsDone = 0.8  // all functions, whose contexts have ended by then
+	closersDone   = 0.9  // the instances
 	sessionDone   = 0.96
 	systemDone    = 0.98
 )
