@@ -77,7 +77,7 @@ func sessions(w *world) []row {
 		add(fmt.Sprintf("session.WithACL: ACL %d", i), with(session.WithACL(acl...)), session.ErrInvalidACL, "WithACL: ")
 	}
 	for name, says := range notFiles(w) {
-		add(fmt.Sprintf("session.WithSessionFile: %q", name), with(session.WithSessionFile(name)), nil, "WithSessionFile: "+says)
+		add(fmt.Sprintf("session.WithSessionFile: %q", name), with(session.WithSessionFile(name)), nil, "WithSessionFile: …"+says)
 	}
 	return rows
 }
@@ -91,7 +91,8 @@ func notFiles(w *world) map[string]string {
 	require.NoError(w, os.Symlink(open, link))
 	w.Unconnected(session.WithSessionFile(taken))
 	return map[string]string{
-		"": "", open: "", link: "", dir: "", taken: "", filepath.Join(open, "x"): "", "/dev/null": "",
+		"": "file: empty", open: "others may read", link: "symbolic link", dir: "directory", taken: "another session of this process",
+		filepath.Join(open, "x"): "not a directory", "/dev/null": "no regular file",
 	}
 }
 
