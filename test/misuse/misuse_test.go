@@ -6,11 +6,20 @@ package misuse_test
 import (
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/bubble"
@@ -23,8 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// row is a misuse. What is called comes first, up to the colon; [TestNothingIsForgotten] goes by
-// that.
+// row is a misuse. The function it is about comes first in call, up to the colon.
 type row struct {
 	call string
 	try  func() error
@@ -36,45 +44,81 @@ type row struct {
 type world struct {
 	*bubble.World
 	s      *session.Session // connected
-	other  *session.Session // of another process
 	closed *session.Session
-	system *session.Session // whose namespace is /zookeeper
-}
-
-func newWorld(w *bubble.World) *world {
-	closed := w.Session()
-	if err := closed.Close(w.Context()); err != nil {
-		w.Fatal(err)
-	}
-	return &world{w, w.Session(), w.Session(), closed, w.Unconnected(session.WithNamespace("/zookeeper"))}
+	below  *session.Session // whose namespace is /a
 }
 
 // areas are the rows, each area in a bubble of its own.
 var areas = map[string]func(w *world) []row{
-	"every recipe": everyRecipe, "lock": locks, "election": elections, "barrier": barriers, "fence": fences,
-	"session": sessions, "operations": operations, "fxmodule": modules, "queue": queues, "twopc": commits, "group, config, naming": records,
+	"every recipe": everyRecipe, "lock": locks, "election, barrier": elections, "fence": fences, "queue": queues, "twopc": commits,
+	"group, config, naming": records, "session": sessions, "operations": operations, "fxmodule": modules, "behaviour": behaviours,
+}
+
+// harmless are functions that nothing can be wrong with: why.
+var harmless = map[string]string{
+	"session.WithRetry":   "a RetryPolicy is always one: what is negative is none",
+	"actors.WithLogger":   "nil leaves it as it is",
+	"actors.WithRestarts": "what is not positive has its default",
+	"recipe.NewHandle":    "without a session it ends by Close alone",
 }
 
 func TestMisuses(t *testing.T) {
 	t.Parallel()
-	for name, area := range areas {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(b *bubble.World) {
-				w := newWorld(b)
-				rows := area(w)
-				before := w.znodes()
-				for _, r := range rows {
-					if wrong := r.wrong(); wrong != "" {
-						w.Errorf("%s: %s", r.call, wrong)
+	var tried sync.Map
+	t.Run("rows", func(t *testing.T) {
+		for name, area := range areas {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				bubble.Run(t, func(b *bubble.World) {
+					w := &world{b, b.Session(), b.Session(), b.Unconnected(session.WithNamespace("/a"))}
+					require.NoError(w, w.closed.Close(w.Context()))
+					rows := area(w)
+					before := w.znodes()
+					w.Server.ClearJournal()
+					for _, r := range rows {
+						function, _, _ := strings.Cut(r.call, ":")
+						tried.Store(function, true)
+						if wrong := r.wrong(); wrong != "" {
+							w.Errorf("%s: %s", r.call, wrong)
+						}
 					}
-				}
-				if after := w.znodes(); after != before {
-					w.Errorf("something was made:\n%s\nbefore:\n%s", after, before)
-				}
+					if name != "behaviour" {
+						require.Equal(w, before, w.znodes(), "something was made")
+					}
+				})
 			})
-		})
+		}
+	})
+	for _, name := range exported(t) {
+		_, has := tried.Load(name)
+		_, is := harmless[name]
+		require.True(t, has != is, "%s: a row, or a reason why it needs none", name)
 	}
+}
+
+// exported are the constructors and options of the packages, those without an argument aside.
+func exported(t *testing.T) (names []string) {
+	for _, pattern := range []string{"actors/*.go", "session/*.go", "recipe/*.go", "recipes/[a-z]*/*.go", "fxmodule/*.go"} {
+		files, err := filepath.Glob("../../" + pattern)
+		require.NoError(t, err)
+		for _, file := range files {
+			tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			require.NoError(t, err)
+			for _, d := range tree.Decls {
+				f, is := d.(*ast.FuncDecl)
+				if !is || strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "../../recipes/internal/") || f.Recv != nil || !f.Name.IsExported() || f.Type.Params.NumFields() == 0 || f.Type.Results == nil {
+					continue
+				}
+				name := f.Name.Name
+				result := fmt.Sprint(f.Type.Results.List[0].Type) // fx.Option is &{fx Option}
+				if strings.HasPrefix(name, "New") || strings.HasPrefix(name, "With") || strings.HasSuffix(strings.TrimSuffix(result, "}"), "Option") {
+					names = append(names, path.Base(filepath.Dir(file))+"."+name)
+				}
+			}
+		}
+	}
+	require.Greater(t, len(names), 80)
+	return names
 }
 
 // znodes are all that there are.
@@ -97,6 +141,8 @@ func (r row) wrong() (wrong string) {
 		return "it is accepted"
 	case r.is != nil && !errors.Is(err, r.is):
 		return fmt.Sprintf("%q is not %q", err, r.is)
+	case strings.Contains(err.Error(), "hunter2"):
+		return fmt.Sprintf("%q has a secret in it", err)
 	}
 	rest, said := err.Error(), true
 	for part := range strings.SplitSeq(r.says, "…") {
@@ -107,5 +153,52 @@ func (r row) wrong() (wrong string) {
 	return ""
 }
 
-// of is the error of a call that has another result too.
-func of[T any](_ T, err error) error { return err }
+// call calls a function, whose last result is an error. A nil among the arguments is the nil of
+// whatever the function takes, and a number is of its type.
+func call(f any, args ...any) func() error {
+	return func() error {
+		out := results(f, args...)
+		err, _ := out[len(out)-1].Interface().(error)
+		return err
+	}
+}
+
+func results(f any, args ...any) []reflect.Value {
+	v, in := reflect.ValueOf(f), make([]reflect.Value, len(args))
+	for i, arg := range args {
+		takes := v.Type().In(min(i, v.Type().NumIn()-1))
+		if v.Type().IsVariadic() && i >= v.Type().NumIn()-1 {
+			takes = takes.Elem()
+		}
+		in[i] = reflect.Zero(takes)
+		if arg != nil {
+			in[i] = reflect.ValueOf(arg).Convert(takes)
+		}
+	}
+	return v.Call(in)
+}
+
+// of is call for a function that takes options behind its arguments.
+func of(f any, args ...any) func(opts ...any) func() error {
+	return func(opts ...any) func() error { return call(f, append(slices.Clip(args), opts...)...) }
+}
+
+// each are the rows of one argument: of an option, for which with says what it is given to, and its
+// values. The error has the option's name.
+func each(function string, option any, with func(opts ...any) func() error, is error, values ...any) (rows []row) {
+	_, name, _ := strings.Cut(function, ".")
+	for _, v := range values {
+		rows = append(rows, row{fmt.Sprintf("%s: %.20v", function, v), func() error {
+			return with(results(option, v)[0].Interface())()
+		}, is, name + ": "})
+	}
+	return rows
+}
+
+// must is what a test needs that is no misuse.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
