@@ -64,14 +64,6 @@ func TestAStoppedActorIsGone(t *testing.T) {
 	})
 }
 
-func TestSpawnRefusesASpecWithoutNew(t *testing.T) {
-	t.Parallel()
-	sys := actors.New()
-	_, err := actors.Spawn(sys.Scope(), actors.Spec[say]{Name: "nobody"})
-	require.ErrorContains(t, err, "Spec.New")
-	closeSystem(t, sys)
-}
-
 func TestZeroValuesReachNobody(t *testing.T) {
 	t.Parallel()
 	var ref actors.Ref[say]

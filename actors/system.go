@@ -46,7 +46,9 @@ func WithRestarts(r Restarts) Option { return func(s *System) { s.restarts = r }
 func New(opts ...Option) *System {
 	s := &System{log: slog.New(slog.DiscardHandler)}
 	for _, opt := range opts {
-		opt(s)
+		if opt != nil {
+			opt(s)
+		}
 	}
 	s.restarts = s.restarts.orDefaults()
 	s.root = newNode(s, nil, "", "system")

@@ -37,8 +37,12 @@ import (
 // was lost before the item was acknowledged or returned; another consumer gets the item), panicked,
 // and under queue.WithAutoAck done and failed; and troupe.queue.duration, the seconds that fn took.
 func Consume(name string, n int, fn any, opts ...queue.ConsumeOption) fx.Option {
+	title := fmt.Sprintf("fxmodule.Consume(%q)", name)
 	if n < 1 || n > 10_000 {
-		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): n: %d is not between 1 and %d", name, n, 10_000))
+		return fx.Error(fmt.Errorf("%s: n: %d is not between 1 and %d", title, n, 10_000))
+	}
+	if err := noNil(title, opts); err != nil {
+		return fx.Error(err)
 	}
 	return running("Consume", name, fn, func(q *queue.Queue, call func(context.Context, *queue.Item) error, in worker) error {
 		c := &crew{in: in, name: name, size: n, fn: call, queue: q, opts: append([]queue.ConsumeOption{queue.WithWorkers(n)}, opts...), log: logger(in.Log), tracer: tracer(in.Tracers)}

@@ -98,6 +98,9 @@ func opened(name, title, theirs string) fx.Option {
 // configuration. At most one Options in an application. The session's system and its start are the
 // application's: session.WithSystem and session.WithDeferredStart change nothing.
 func Options(opts ...session.Option) fx.Option {
+	if err := noNil("fxmodule.Options", opts); err != nil {
+		return fx.Error(err)
+	}
 	return fx.Provide(func() *options { return &options{opts} })
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"regexp"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,13 +112,6 @@ func TestASessionThatEndsForGood(t *testing.T) {
 	require.NotContains(t, log.String(), "hunter2")
 }
 
-func TestAnInvalidConfigDoesNotStart(t *testing.T) {
-	t.Parallel()
-	a := fx.New(quiet, fxmodule.Module, fx.Supply(fxmodule.Config{Timeout: -1}))
-	require.ErrorContains(t, a.Err(), "Config.Servers:")
-	require.ErrorContains(t, a.Err(), "Config.Timeout:")
-}
-
 // Options go before those of the Config; there is at most one, and a wrong one ends the start.
 func TestOptions(t *testing.T) {
 	t.Parallel()
@@ -197,25 +189,6 @@ func TestTheOtherInstances(t *testing.T) {
 	for _, err := range []error{all.Rounds.Err(), all.Coordinator.Err(), all.Site.Err(), all.Rate.Err()} {
 		require.ErrorIs(t, err, session.ErrClosed)
 	}
-}
-
-func TestBadNamesAndNumbers(t *testing.T) {
-	t.Parallel()
-	lead, work := func(context.Context, *election.Term) error { return nil }, func(context.Context, *queue.Item) error { return nil }
-	for says, option := range map[string]fx.Option{
-		`fxmodule.Lock(""): the name`: fxmodule.Lock("", "/l"), `fxmodule.Election("a\"b"): the name`: fxmodule.Election(`a"b`, "/e"),
-		`fxmodule.RunLeader(""): the name`: fxmodule.RunLeader("", lead), `fxmodule.RunLeader("a"): fn is nil`: fxmodule.RunLeader("a", nil),
-		`fxmodule.Consume(""): the name`: fxmodule.Consume("", 1, work), `fxmodule.Consume("q"): fn is nil`: fxmodule.Consume("q", 1, nil),
-		`fxmodule.Consume("q"): n: 0 is not between`: fxmodule.Consume("q", 0, work), `fxmodule.Consume("q"): n: 10001 is not`: fxmodule.Consume("q", 10_001, work),
-		`fxmodule.Session(""): the name`: fxmodule.Session(""), `fxmodule.On(""): the name`: fxmodule.On(""),
-		`fxmodule.RunLeader("a"): the graph lacks fxmodule.Module`: fxmodule.RunLeader("a", lead),
-	} {
-		require.Regexp(t, "^"+regexp.QuoteMeta(says), fx.New(quiet, option).Err())
-	}
-	_, cfg := servers(t)
-	a := fx.New(quiet, fxmodule.Module, cfg, fxmodule.Lock("l", "relative"),
-		fx.Invoke(fx.Annotate(func(*lock.Lock) {}, fx.ParamTags(`name:"l"`))))
-	require.ErrorContains(t, a.Err(), `fxmodule.Lock("l")`)
 }
 
 // followers are the instances that follow ZooKeeper by themselves.

@@ -3,6 +3,7 @@ package fxmodule
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"go.uber.org/fx"
@@ -125,6 +126,17 @@ func titled(kind, name string) (string, error) {
 		return "", fmt.Errorf("%s: the name is empty, or contains a quote or a backslash", title)
 	}
 	return title, nil
+}
+
+// noNil refuses a nil option, by its place among those of the user: fx panics over one, and Troupe
+// has put others before it.
+func noNil[O any](title string, opts []O) error {
+	for i, opt := range opts {
+		if v := reflect.ValueOf(opt); !v.IsValid() || v.Kind() == reflect.Func && v.IsNil() {
+			return fmt.Errorf("%s: opts[%d]: nil", title, i)
+		}
+	}
+	return nil
 }
 
 // tag has fx look for a name, if there is one.

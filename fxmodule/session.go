@@ -1,6 +1,7 @@
 package fxmodule
 
 import (
+	"cmp"
 	"errors"
 
 	"go.uber.org/fx"
@@ -18,7 +19,7 @@ import (
 //	fxmodule.On("eu", fxmodule.Election("rates", "/rates"), fxmodule.RunLeader("rates", lead)),
 func Session(name string, opts ...session.Option) fx.Option {
 	title, err := titled("Session", name)
-	if err != nil {
+	if err = cmp.Or(err, noNil(title, opts)); err != nil {
 		return fx.Error(err)
 	}
 	return fx.Module(title, opened(name, title, title), needed(name),
@@ -30,7 +31,7 @@ func Session(name string, opts ...session.Option) fx.Option {
 // application's, whichever session they are on.
 func On(name string, opts ...fx.Option) fx.Option {
 	title, err := titled("On", name)
-	if err != nil {
+	if err = cmp.Or(err, noNil(title, opts)); err != nil {
 		return fx.Error(err)
 	}
 	check := func(s *session.Session) error {

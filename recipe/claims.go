@@ -40,7 +40,7 @@ type Claims[P any] struct {
 	lost   atomic.Pointer[time.Time] // when a possession was, after which none was won; nil: none was
 }
 
-// NewClaims starts an instance. It does no I/O. Error: session.ErrClosed.
+// NewClaims starts an instance. It does no I/O. Errors are those of [New].
 func NewClaims[P any](cfg ClaimsConfig[P]) (*Claims[P], error) {
 	i := &Claims[P]{cfg: cfg, won: notify.NewHandoff[P]()}
 	i.host = newHost(Config{Session: cfg.Session, Kind: cfg.Kind, Path: cfg.Path, ACL: cfg.ACL, Machine: cfg.Machine, Ended: cfg.Ended})

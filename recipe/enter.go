@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -64,5 +65,8 @@ func (c *contender) enterSingle(e machine.Enter) {
 }
 
 func (c *contender) onJoined(a seam.Joined) {
+	if errors.Is(a.Err, session.ErrTooLarge) {
+		a.Err = fmt.Errorf("data: %w", a.Err)
+	}
 	c.answer(a.Err, machine.Entered{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err})
 }

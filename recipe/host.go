@@ -65,7 +65,7 @@ type view struct {
 	suspended bool
 }
 
-// New starts an instance. It does no I/O. Error: session.ErrClosed.
+// New starts an instance. It does no I/O. Errors: no Session, no Machine; session.ErrClosed.
 func New(cfg Config) (*Host, error) {
 	h := newHost(cfg)
 	if err := h.start(); err != nil {
@@ -79,6 +79,12 @@ func newHost(cfg Config) *Host {
 }
 
 func (h *Host) start() error {
+	switch {
+	case h.cfg.Session == nil:
+		return errors.New("recipe: Session: nil")
+	case h.cfg.Machine == nil:
+		return errors.New("recipe: Machine: nil")
+	}
 	h.mu.Lock() // until the client is known, so that the actor cannot look for it before
 	defer h.mu.Unlock()
 	name := h.cfg.Kind + ":" + h.cfg.Path

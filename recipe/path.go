@@ -19,6 +19,18 @@ func CheckNew(op string, s *session.Session, argument, path string) error {
 	if s == nil {
 		return errors.New(op + ": s: nil session")
 	}
+	err := CheckPath(s, argument, path)
+	if err == nil && s.Err() != nil {
+		err = fmt.Errorf("s: the session is %w", session.ErrClosed)
+	}
+	if err == nil {
+		return nil
+	}
+	return &session.OpError{Op: op, Path: path, Err: err}
+}
+
+// CheckPath says what is wrong with a path of a recipe's, as [CheckNew] does.
+func CheckPath(s *session.Session, argument, path string) error {
 	err := znode.Validate(path)
 	if err == nil {
 		switch absolute := s.Path(path); {
@@ -28,15 +40,10 @@ func CheckNew(op string, s *session.Session, argument, path string) error {
 			err = errors.New("/zookeeper is ZooKeeper's own")
 		}
 	}
-	switch {
-	case err != nil:
-		err = fmt.Errorf("%w: %s: %w", session.ErrInvalidPath, argument, err)
-	case s.Err() != nil:
-		err = session.ErrClosed
-	default:
-		return nil
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", session.ErrInvalidPath, argument, err)
 	}
-	return &session.OpError{Op: op, Path: path, Err: err}
+	return nil
 }
 
 // Apply applies a constructor's options; the error is that of the first that is wrong.

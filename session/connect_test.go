@@ -9,7 +9,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"net/http/httptest"
 	"testing"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/zkserver"
 	"github.com/troupe-go/troupe/session"
@@ -133,54 +131,6 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 		require.NotContains(w, err.Error(), "secret")
 		require.Empty(w, w.srv.Sessions())
 	})
-}
-
-func TestNewNamesWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	closed := actors.New()
-	require.NoError(t, closed.Close(t.Context()))
-	good := []string{"a:2181"}
-	for _, c := range []struct {
-		name    string
-		servers []string
-		opts    []session.Option
-		says    string
-	}{
-		{"no servers", nil, nil, "servers"},
-		{"an empty address", []string{"a:1", ""}, nil, "servers[1]"},
-		{"an address with a space", []string{"a b:1"}, nil, "servers[0]"},
-		{"a port that is none", []string{"a:zookeeper"}, nil, "servers[0]"},
-		{"no host", []string{":2181"}, nil, "servers[0]"},
-		{"two ports", []string{"a:1:2"}, nil, "servers[0]"},
-		{"half a bracket", []string{"[::1"}, nil, "servers[0]"},
-		{"a bad chroot", []string{"a:1/b//c"}, nil, "chroot"},
-		{"two chroots", []string{"a:1/b", "c:1/d"}, nil, "chroot"},
-		{"a nil option", good, []session.Option{nil}, "opts[0]"},
-		{"timeout zero", good, []session.Option{session.WithTimeout(0)}, "WithTimeout"},
-		{"timeout beyond the protocol", good, []session.Option{session.WithTimeout((math.MaxInt32 + 1) * time.Millisecond)}, "WithTimeout"},
-		{"namespace relative", good, []session.Option{session.WithNamespace("a")}, "WithNamespace"},
-		{"namespace with a slash at its end", good, []session.Option{session.WithNamespace("/a/")}, "WithNamespace"},
-		{"auth without a scheme", good, []session.Option{session.WithAuth("", []byte("secret"))}, "WithAuth"},
-		{"no ACL", good, []session.Option{session.WithACL()}, "WithACL"},
-		{"an ACL without permissions", good, []session.Option{session.WithACL(session.ACL{Scheme: "world", ID: "anyone"})}, "WithACL"},
-		{"nil TLS", good, []session.Option{session.WithTLS(nil)}, "WithTLS"},
-		{"nil dialer", good, []session.Option{session.WithDialer(nil)}, "WithDialer"},
-		{"nil logger", good, []session.Option{session.WithLogger(nil)}, "WithLogger"},
-		{"nil system", good, []session.Option{session.WithSystem(nil)}, "WithSystem"},
-		{"closed system", good, []session.Option{session.WithSystem(closed)}, "WithSystem"},
-		{"tick zero", good, []session.Option{session.WithTick(0)}, "WithTick"},
-		{"tick too long", good, []session.Option{session.WithTimeout(3 * time.Second), session.WithTick(2 * time.Second)}, "WithTick"},
-		{"margin zero", good, []session.Option{session.WithTrustMargin(0)}, "WithTrustMargin"},
-		{"margin of the whole timeout", good, []session.Option{session.WithTimeout(time.Second), session.WithTrustMargin(time.Second)}, "WithTrustMargin"},
-		{"packet too small", good, []session.Option{session.WithMaxPacket(100)}, "WithMaxPacket"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			_, err := session.New(c.servers, c.opts...)
-			require.ErrorContains(t, err, c.says)
-			require.NotContains(t, err.Error(), "secret")
-		})
-	}
 }
 
 func TestServersNeedNoPort(t *testing.T) {

@@ -106,12 +106,12 @@ func newCreation(opts []CreateOption) (creation, error) {
 		return c, errors.New("Container can't be combined with Ephemeral, Sequential or TTL")
 	case c.hasTTL && c.ephemeral:
 		return c, errors.New("TTL can't be combined with Ephemeral")
-	case c.hasTTL && c.ttl < time.Millisecond:
-		return c, errors.New("TTL: less than a millisecond")
+	case c.hasTTL && (c.ttl < time.Millisecond || c.ttl.Milliseconds() >= 1<<40):
+		return c, fmt.Errorf("TTL: %v is not between a millisecond and 2^40-1 of them", c.ttl)
 	}
 	if c.hasACL {
 		if err := validateACL(c.acl); err != nil {
-			return c, err
+			return c, fmt.Errorf("NodeACL: %w", err)
 		}
 	}
 	c.mode = c.kind()

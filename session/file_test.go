@@ -115,30 +115,6 @@ func TestASessionFileForgetsNobodyWhoMayStand(t *testing.T) {
 	}
 }
 
-// What can't be a session file is refused by New.
-func TestWhatCannotBeASessionFileIsRefused(t *testing.T) {
-	t.Parallel()
-	file := func(name string) string { return filepath.Join(t.TempDir(), name) }
-	open, link, taken := file("open"), file("link"), file("taken")
-	require.NoError(t, os.WriteFile(open, nil, 0o600))
-	require.NoError(t, os.Chmod(open, 0o640))
-	require.NoError(t, os.Symlink(open, link))
-	s, err := session.New([]string{"a"}, session.WithSessionFile(taken))
-	require.NoError(t, err)
-	for name, want := range map[string]string{
-		"": "empty", open: "others may read", link: "symbolic link", t.TempDir(): "directory", taken: "another session of this process",
-		filepath.Join(open, "x"): "not a directory", "/dev/null": "no regular file",
-	} {
-		_, err := session.New([]string{"a"}, session.WithSessionFile(name))
-		require.ErrorContains(t, err, "WithSessionFile", name)
-		require.ErrorContains(t, err, want, name)
-	}
-	require.NoError(t, s.Close(t.Context()))
-	s, err = session.New([]string{"a"}, session.WithSessionFile(taken))
-	require.NoError(t, err, "it is free again")
-	require.NoError(t, s.Close(t.Context()))
-}
-
 // The variables of a child process.
 const childServers, childFile = "TROUPE_TEST_SERVERS", "TROUPE_TEST_FILE"
 

@@ -131,41 +131,6 @@ func TestEachKindOfZnodeIsWhatItSays(t *testing.T) {
 	})
 }
 
-func TestCreateRefusesWhatDoesNotGoTogether(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open()
-		w.requests()
-		for name, opts := range map[string][]session.CreateOption{
-			"ephemeral container":  {session.Container(), session.Ephemeral()},
-			"sequential container": {session.Container(), session.Sequential()},
-			"ephemeral TTL":        {session.TTL(time.Second), session.Ephemeral()},
-			"TTL of nothing":       {session.TTL(0)},
-			"an empty ACL":         {session.NodeACL()},
-			"nil":                  {nil},
-		} {
-			_, err := s.Create(w.ctx, "/a", nil, opts...)
-			require.Error(w, err, name)
-			_, err = s.Multi(w.ctx, session.CreateOp("/a", nil, opts...))
-			require.ErrorContains(w, err, "ops[0]", name)
-		}
-		for _, op := range []session.Op{
-			session.CreateOp("/a", nil, session.Container()), session.CreateOp("/a", nil, session.TTL(time.Second)),
-			session.CreateOp("/a", nil, session.Parents()), session.CreateOp("/a", nil, session.Protected()),
-		} {
-			_, err := s.Multi(w.ctx, session.CheckOp("/", -1), op)
-			require.ErrorIs(w, err, session.ErrUnsupported)
-			require.ErrorContains(w, err, "ops[1]")
-		}
-		_, err := s.Multi(w.ctx)
-		require.ErrorContains(w, err, "ops")
-		_, err = s.Multi(w.ctx, session.Op{})
-		require.ErrorContains(w, err, "ops[0]")
-		_, err = s.SetACL(w.ctx, "/a", nil, -1)
-		require.ErrorIs(w, err, session.ErrInvalidACL)
-		require.Empty(w, w.requests())
-	})
-}
-
 func TestInvalidPathsAreRefusedAtOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.session()

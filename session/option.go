@@ -172,9 +172,9 @@ func WithRetry(p RetryPolicy) Option {
 // what is larger is refused with [ErrTooLarge] before it is sent.
 func WithMaxPacket(bytes int) Option {
 	return func(c *config) error {
-		const least = 1 << 10 // below that not even the paths of recipes fit
-		if bytes < least {
-			return fmt.Errorf("WithMaxPacket: %d is less than %d", bytes, least)
+		const least = 1 << 10                       // below that not even the paths of recipes fit
+		if bytes < least || bytes > math.MaxInt32 { // a packet has its length in 32 bits
+			return fmt.Errorf("WithMaxPacket: %d is not between %d and 2^31-1", bytes, least)
 		}
 		c.maxPacket = bytes
 		return nil

@@ -39,7 +39,7 @@ func (c *config) checkTrust() error {
 	if c.margin >= c.timeout {
 		return fmt.Errorf("WithTrustMargin: %v is not less than the timeout of %v", c.margin, c.timeout)
 	}
-	if c.tick*2 > c.timeout {
+	if c.tick > c.timeout/2 {
 		return fmt.Errorf("WithTick: a timeout of %v is less than two ticks of %v, which no server grants", c.timeout, c.tick)
 	}
 	return nil

@@ -1,11 +1,8 @@
 package barrier_test
 
-// What constructors and calls refuse, and what is logged of passages that are forgotten.
+// What the servers refuse, and what is logged of passages that are forgotten.
 
 import (
-	"context"
-	"errors"
-	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,68 +13,6 @@ import (
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
 )
-
-func TestBadInput(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		s := w.Host("a").Session
-		for _, bad := range []struct {
-			says string
-			s    *session.Session
-			path string
-			n    int
-			opts []barrier.Option
-		}{
-			{says: "s: nil", path: path, n: 1},
-			{says: "path", s: s, path: "x", n: 1},
-			{says: "path", s: s, path: "/", n: 1},
-			{says: "path", s: s, path: "/a/", n: 1},
-			{says: "parties: 0", s: s, path: path},
-			{says: "parties: -1", s: s, path: path, n: -1},
-			{says: "parties: 1001", s: s, path: path, n: 1001},
-			{says: "opts[0]", s: s, path: path, n: 1, opts: []barrier.Option{nil}},
-			{says: "id: empty", s: s, path: path, n: 1, opts: []barrier.Option{barrier.WithID("")}},
-			{says: "id: contains a slash", s: s, path: path, n: 1, opts: []barrier.Option{barrier.WithID("a/b")}},
-			{says: "WithWarnAfter", s: s, path: path, n: 2, opts: []barrier.Option{barrier.WithWarnAfter(-1)}},
-			{says: "id: ", s: s, path: path, n: 1, opts: []barrier.Option{barrier.WithID("a\nb")}},
-		} {
-			_, err := barrier.NewDouble(bad.s, bad.path, bad.n, bad.opts...)
-			require.ErrorContains(w, err, bad.says)
-			if bad.n == 1 {
-				_, err = barrier.New(bad.s, bad.path, bad.opts...)
-				require.ErrorContains(w, err, bad.says)
-			}
-		}
-		_, exists, err := s.Exists(w.Context(), path)
-		require.NoError(w, err)
-		require.False(w, exists)
-	})
-}
-
-// Constructors do no I/O, and a closed session is an error at once.
-func TestConstructorsDoNoIO(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		dials := 0
-		s, err := session.New(w.Server.Hosts(), session.WithDialer(func(context.Context, string, string) (net.Conn, error) {
-			dials++
-			return nil, errors.New("not now")
-		}))
-		require.NoError(w, err)
-		d, err := barrier.NewDouble(s, path, 2)
-		require.NoError(w, err)
-		time.Sleep(time.Minute)
-		require.Zero(w, dials)
-		require.NoError(w, d.Err())
-		require.NoError(w, s.Close(w.Context()))
-		require.ErrorIs(w, d.Err(), session.ErrClosed)
-		_, err = d.Enter(w.Context())
-		require.ErrorIs(w, err, session.ErrClosed)
-		require.ErrorIs(w, d.Break(w.Context()), session.ErrClosed)
-		_, err = barrier.NewDouble(s, path, 2)
-		require.ErrorIs(w, err, session.ErrClosed)
-	})
-}
 
 // Whoever may not write is told so.
 func TestARefusalIsReported(t *testing.T) {

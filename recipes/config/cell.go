@@ -68,9 +68,6 @@ func start[T any](op string, s *session.Session, path string, codec Codec[T], op
 	if v := reflect.ValueOf(codec); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, recipe.Failed(op, path, errors.New("codec: nil"))
 	}
-	if s.Err() != nil {
-		return nil, recipe.Failed(op, path, session.ErrClosed)
-	}
 	var o options
 	if err := recipe.Apply(&o, opts); err != nil {
 		return nil, recipe.Failed(op, path, err)

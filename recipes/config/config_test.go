@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -222,29 +221,6 @@ func roundtrip[T any](t *testing.T, c config.Codec[T], v T, text string, bad ...
 		_, err := c.Decode([]byte(b))
 		require.Error(t, err, "%q", b)
 	}
-}
-
-func TestBadInput(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		s := w.Host("a").Session
-		_, err := config.Open(w.Context(), nil, path, config.Text())
-		require.ErrorContains(w, err, "s: nil")
-		for _, bad := range []string{"", "relative", "/a/", "/a//b"} {
-			_, err = config.Open(w.Context(), s, bad, config.Text())
-			require.ErrorIs(w, err, session.ErrInvalidPath)
-		}
-		_, err = config.Open[string](w.Context(), s, path, nil)
-		require.ErrorContains(w, err, "codec: nil")
-		c := open(w, s, config.Text())
-		_, err = c.Update(w.Context(), nil)
-		require.ErrorContains(w, err, "f: nil")
-		_, err = c.Update(w.Context(), func(string) (string, error) { return "\xff", nil })
-		require.ErrorContains(w, err, "the new value")
-		_, err = c.Update(w.Context(), func(string) (string, error) { return strings.Repeat("x", 2<<20), nil })
-		require.ErrorIs(w, err, session.ErrTooLarge)
-		require.ErrorContains(w, err, "the new value")
-		require.NotContains(w, w.Server.Dump(), path)
-	})
 }
 
 func TestContextsAndEnds(t *testing.T) {

@@ -1,6 +1,6 @@
 package election_test
 
-// What constructors refuse, what each layout writes, and what is logged of a term that nobody
+// What each layout writes, and what is logged of a term that nobody
 // receives.
 
 import (
@@ -61,9 +61,6 @@ func TestWhatALayoutHasNoRoomFor(t *testing.T) {
 			t.Parallel()
 			bubble.Run(t, func(t *bubble.World) {
 				s := t.Session()
-				_, err := election.New(s, path, election.WithLayout(layout), election.WithData([]byte("x")))
-				require.ErrorIs(t, err, session.ErrUnsupported)
-				require.ErrorContains(t, err, "WithData")
 				a, b := candidate(t, s, "a", election.WithLayout(layout)), candidate(t, s, "b", election.WithLayout(layout))
 				term := leads(t, a)
 				waits(t, b)
@@ -78,42 +75,6 @@ func TestWhatALayoutHasNoRoomFor(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestNewRefusesBadInput(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session()
-		_, err := election.New(nil, path)
-		require.ErrorContains(t, err, "nil session")
-		for _, bad := range []string{"", "services", "/services/", "/a//b", "/a/./b", "/a/../b", "/a\x00b"} {
-			_, err = election.New(s, bad)
-			require.ErrorIs(t, err, session.ErrInvalidPath, "%q", bad)
-		}
-		_, err = election.New(s, path, election.WithID(""))
-		require.ErrorContains(t, err, "WithID")
-		_, err = election.New(s, path, election.WithID("\xff"))
-		require.ErrorContains(t, err, "WithID")
-		_, err = election.New(s, path, election.WithACL())
-		require.ErrorIs(t, err, session.ErrInvalidACL)
-		require.ErrorContains(t, err, "WithACL: acl: ")
-		_, err = election.New(s, path, nil)
-		require.ErrorContains(t, err, "opts[0]")
-		_, err = election.New(s, path, election.WithWarnAfter(-1))
-		require.ErrorContains(t, err, "WithWarnAfter")
-		_, err = election.New(s, path, election.WithLayout(4))
-		require.ErrorContains(t, err, "WithLayout: unknown layout")
-		require.Equal(t, "Layout(4)", election.Layout(4).String())
-		e, err := election.New(s, path)
-		require.NoError(t, err)
-		other, err := election.New(s, path)
-		require.NoError(t, err)
-		require.NotEqual(t, e.ID(), other.ID(), "each has a name of its own")
-		require.ErrorContains(t, e.Run(bubble.Minute(t), nil), "f: nil")
-		require.NoError(t, s.Close(bubble.Minute(t)))
-		_, err = election.New(s, path)
-		require.ErrorIs(t, err, session.ErrClosed)
-	})
 }
 
 // A term that nobody receives is logged if others wait for it, with the place where Campaign was

@@ -45,7 +45,7 @@ func (t *Term) TransferTo(ctx context.Context, candidatePath string) error {
 
 func (t *Term) checkTarget(path string) error {
 	if err := znode.Validate(path); err != nil {
-		return fmt.Errorf("%w: %w", session.ErrInvalidPath, err)
+		return fmt.Errorf("%w: candidatePath: %w", session.ErrInvalidPath, err)
 	}
 	parent, name := znode.Split(path)
 	_, ok := znode.ParseContender(name)

@@ -61,7 +61,7 @@ func locate(s *session.Session, q Sequencer) (string, error) {
 	}
 	path, ok := s.Relative(q.Path)
 	if !ok {
-		return "", fmt.Errorf("fence: %w: %s is outside the session's namespace", session.ErrInvalidPath, q.Path)
+		return "", fmt.Errorf("fence: %w: q.Path: %s is outside the session's namespace", session.ErrInvalidPath, q.Path)
 	}
 	return path, nil
 }

@@ -91,28 +91,6 @@ func TestCheckRefusesWhatIsNotThePossession(t *testing.T) {
 	})
 }
 
-func TestCheckRefusesBadInput(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session(session.WithNamespace("/app"))
-		q := take(t, s)
-		require.Equal(t, "/app/locks/a", q.Path[:12])
-		require.NoError(t, fence.Check(bubble.Minute(t), s, q))
-		require.ErrorContains(t, fence.Check(bubble.Minute(t), nil, q), "nil session")
-		require.ErrorIs(t, fence.Check(bubble.Minute(t), s, fence.Sequencer{}), fence.ErrInvalid)
-		outside := q
-		outside.Path = "/application/locks/a/x"
-		require.ErrorIs(t, fence.Check(bubble.Minute(t), s, outside), session.ErrInvalidPath)
-		_, err := fence.Follow(bubble.Minute(t), s, outside)
-		require.ErrorIs(t, err, session.ErrInvalidPath)
-		ctx, cancel := context.WithCancel(bubble.Minute(t))
-		cancel()
-		require.ErrorIs(t, fence.Check(ctx, s, q), context.Canceled)
-		require.NoError(t, s.Close(bubble.Minute(t)))
-		require.ErrorIs(t, fence.Check(bubble.Minute(t), s, q), session.ErrClosed)
-	})
-}
-
 // A server that lags behind still shows a possession that is over, and not yet one that has begun.
 // Check asks it to catch up first. A leader, which is the second of two here, does not do so at a
 // sync.

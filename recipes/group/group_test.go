@@ -266,31 +266,6 @@ func TestLostReplies(t *testing.T) {
 	}, bubble.Brisk()...)
 }
 
-func TestBadInput(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		_, err := group.New(nil, path)
-		require.ErrorContains(w, err, "s: nil")
-		_, err = group.New(h.Session, "x")
-		require.ErrorIs(w, err, session.ErrInvalidPath)
-		g := w.group(h)
-		for id, says := range map[string]string{"": "id: empty", "a/b": "id: contains a slash", "..": "id: ", "a\x00": "id: "} {
-			_, err := g.Join(group.Member{ID: id})
-			require.ErrorContains(w, err, says)
-		}
-		v, err := g.Members(w.Context())
-		require.NoError(w, err)
-		require.Empty(w, v.Members)
-		_, exists, err := h.Exists(w.Context(), path)
-		require.NoError(w, err)
-		require.False(w, exists)
-		require.NoError(w, h.Close(w.Context()))
-		_, err = g.Join(group.Member{ID: "a"})
-		require.ErrorIs(w, err, session.ErrClosed)
-	})
-}
-
 func TestARefusalIsReported(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

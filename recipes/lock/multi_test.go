@@ -93,27 +93,6 @@ func TestMultiIsAllOrNone(t *testing.T) {
 	})
 }
 
-func TestMultiRefusesBadInput(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h, below := w.Host("a"), w.Host("b", session.WithNamespace("/m"))
-		m, _ := w.multi(h, "/other")
-		require.ErrorContains(w, m.Do(w.Context(), nil), "f: nil")
-		_, err := lock.NewMulti()
-		require.ErrorContains(w, err, "locks")
-		_, err = lock.NewMulti(w.at(h, "/m/a"), nil)
-		require.ErrorContains(w, err, "locks[1]: nil")
-		a := w.at(h, "/m/a")
-		_, err = lock.NewMulti(a, w.at(h, "/m/b"), a)
-		require.ErrorContains(w, err, "locks[2]: same path as locks[0]")
-		_, err = lock.NewMulti(a, w.at(below, "/a"))
-		require.ErrorContains(w, err, "locks[1]: same path as locks[0]", "with the namespace")
-		_, err = lock.NewMulti(w.at(h, "/a"), w.at(below, "/a"))
-		require.NoError(w, err)
-		require.NotContains(w, w.Server.Dump(), "/m/")
-	})
-}
-
 // Locks of every kind and layout, together.
 func TestMultiOfEveryKind(t *testing.T) {
 	t.Parallel()

@@ -109,7 +109,7 @@ func checkContender(s *session.Session, path, op string) error {
 		return errors.New("lock: " + op + ": s: nil session")
 	}
 	if err := znode.Validate(path); err != nil {
-		return failed(op, path, fmt.Errorf("%w: %w", session.ErrInvalidPath, err))
+		return failed(op, path, fmt.Errorf("%w: contenderPath: %w", session.ErrInvalidPath, err))
 	}
 	if _, name := znode.Split(path); !isContender(name) {
 		return failed(op, path, fmt.Errorf("%w: %w", session.ErrInvalidPath, errNotInLine))

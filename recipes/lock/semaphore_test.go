@@ -11,7 +11,6 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
-	"github.com/troupe-go/troupe/session"
 )
 
 // Whoever observes sees who holds, also where nobody comes or goes by it.
@@ -151,12 +150,5 @@ func TestSetLimit(t *testing.T) {
 		data, _, err = h.Get(w.Context(), "/config")
 		require.NoError(w, err)
 		require.Equal(w, "some: thing", string(data))
-
-		w.Server.ClearJournal()
-		require.ErrorContains(w, lock.SetLimit(w.Context(), h.Session, path, 0), "n: 0")
-		require.ErrorContains(w, lock.SetLimit(w.Context(), nil, path, 1), "s: nil session")
-		require.ErrorIs(w, lock.SetLimit(w.Context(), h.Session, "locks", 1), session.ErrInvalidPath)
-		requests, _ := w.traffic()
-		require.Zero(w, requests)
 	})
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/naming"
-	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -108,48 +107,6 @@ func TestObserve(t *testing.T) {
 		bubble.Within(w, time.Second, seen)
 		require.NoError(w, s.Close(w.Context()))
 		bubble.Closes(w, seen)
-	})
-}
-
-func TestBadInput(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		n, s := names(w)
-		before := w.Server.Dump()
-		_, err := naming.New(nil, root)
-		require.ErrorContains(w, err, "s: nil")
-		_, err = naming.New(s, "names")
-		require.ErrorIs(w, err, session.ErrInvalidPath)
-		for _, bad := range []string{"", "/a", "a/", "a//b", "a/../b", "a\x00"} {
-			for what, try := range map[string]func() error{
-				"Bind":   func() error { return n.Bind(w.Context(), bad, []byte("x")) },
-				"Unbind": func() error { return n.Unbind(w.Context(), bad) },
-				"Lookup": func() error { _, err := n.Lookup(w.Context(), bad); return err },
-			} {
-				err := try()
-				require.ErrorIs(w, err, session.ErrInvalidPath, "%s %q", what, bad)
-				require.ErrorContains(w, err, "name", "%s %q", what, bad)
-			}
-		}
-		_, err = n.List(w.Context(), "/a")
-		require.ErrorContains(w, err, "prefix")
-		require.ErrorContains(w, n.Bind(w.Context(), "a", nil), "value: empty")
-		require.ErrorContains(w, n.Bind(w.Context(), "a", []byte("x"), nil), "opts[0]")
-		err = n.Bind(w.Context(), "a", make([]byte, 2<<20))
-		require.ErrorIs(w, err, session.ErrTooLarge)
-		require.ErrorContains(w, err, "value")
-		require.Equal(w, before, w.Server.Dump())
-		ctx, cancel := context.WithCancel(w.Context())
-		cancel()
-		require.ErrorIs(w, n.Bind(ctx, "a", []byte("x")), context.Canceled)
-		_, err = n.Lookup(ctx, "a")
-		require.ErrorIs(w, err, context.Canceled)
-		require.NoError(w, s.Close(w.Context()))
-		require.ErrorIs(w, n.Bind(w.Context(), "a", []byte("x")), session.ErrClosed)
-		require.ErrorIs(w, n.Unbind(w.Context(), "a"), session.ErrClosed)
-		_, err = n.List(w.Context(), "")
-		require.ErrorIs(w, err, session.ErrClosed)
-		_, err = naming.New(s, root)
-		require.ErrorIs(w, err, session.ErrClosed)
 	})
 }
 

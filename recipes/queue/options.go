@@ -28,13 +28,17 @@ type options struct {
 	warnAfter   time.Duration
 }
 
-func optionsOf(path string, opts []Option) (options, error) {
+func optionsOf(s *session.Session, path string, opts []Option) (options, error) {
 	o := options{
 		dead: layout.Root(path).Dead(), maxAttempts: 25, backoff: Exponential(time.Second, time.Hour), warnAfter: 10 * time.Second,
 	}
 	err := recipe.Apply(&o, opts)
-	if err == nil && o.dead == path {
-		err = fmt.Errorf("WithDeadLetters: %w: it is the queue itself", session.ErrInvalidPath)
+	switch {
+	case err != nil:
+	case o.dead == path || o.dead == "/":
+		err = fmt.Errorf("WithDeadLetters: %w: path: it is the queue itself, or the root", session.ErrInvalidPath)
+	default:
+		err = recipe.CheckPath(s, "WithDeadLetters: path", o.dead)
 	}
 	return o, err
 }
@@ -77,8 +81,7 @@ func WithVisibility(d time.Duration) Option {
 // not; read it with New on that path, or put them back with [Queue.Requeue]. The default is "dead"
 // below the queue. It may not be the queue itself.
 func WithDeadLetters(path string) Option {
-	right := znode.Validate(path) == nil && path != "/"
-	return when(right, func(o *options) { o.dead = path }, "WithDeadLetters: %w: %s", session.ErrInvalidPath, path)
+	return when(true, func(o *options) { o.dead = path }, "")
 }
 
 // WithWarnAfter sets the time after which an item that was received and is not settled is logged,

@@ -42,7 +42,7 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 	if path == "/" {
 		return nil, recipe.Failed("queue.New", path, fmt.Errorf("%w: path: the root cannot be a queue", session.ErrInvalidPath))
 	}
-	o, err := optionsOf(path, opts)
+	o, err := optionsOf(s, path, opts)
 	if err != nil {
 		return nil, recipe.Failed("queue.New", path, err)
 	}

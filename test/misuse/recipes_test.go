@@ -1,0 +1,337 @@
+package misuse_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/fence"
+	"github.com/troupe-go/troupe/recipes/group"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/naming"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+)
+
+// constructors have a session, a path, arguments of their own, and options.
+var constructors = map[string]struct {
+	make any
+	own  []any
+	acl  any // its option WithACL
+}{
+	"lock.New": {lock.New, nil, lock.WithACL}, "lock.NewRead": {lock.NewRead, nil, lock.WithACL}, "lock.NewWrite": {lock.NewWrite, nil, lock.WithACL},
+	"lock.NewSemaphore": {lock.NewSemaphore, []any{3}, lock.WithACL}, "election.New": {election.New, nil, election.WithACL},
+	"barrier.New": {barrier.New, nil, barrier.WithACL}, "barrier.NewDouble": {barrier.NewDouble, []any{2}, barrier.WithACL},
+	"queue.New": {queue.New, nil, queue.WithACL}, "group.New": {group.New, nil, group.WithACL}, "naming.New": {naming.New, nil, naming.WithACL},
+	"config.New": {config.New[string], []any{config.Text()}, config.WithACL}, "config.Open": {openText, []any{config.Text()}, config.WithACL},
+	"twopc.NewCoordinator": {twopc.NewCoordinator, nil, twopc.WithACL}, "twopc.NewSite": {twopc.NewSite, []any{"a"}, twopc.WithACL},
+}
+
+func openText(s *session.Session, path string, codec config.Codec[string], opts ...config.Option) (*config.Cell[string], error) {
+	return config.Open(context.Background(), s, path, codec, opts...)
+}
+
+// notPaths are no paths of ZooKeeper, and notACLs no ACLs.
+var (
+	notPaths = []any{"", "a", "a/b", "/a/", "//", "/a//b", "/a/./b", "/a/..", "/a\x00b", "/a\x01", "/\xff"}
+	notACLs  = [][]session.ACL{nil, {{Perms: session.PermAll}}, {{Scheme: "world", ID: "anyone"}}, {{Perms: 64, Scheme: "world", ID: "anyone"}}}
+)
+
+// everyRecipe is what the constructors of all recipes refuse.
+func everyRecipe(w *world) (rows []row) {
+	zookeeper := w.Unconnected(session.WithNamespace("/zookeeper"))
+	for name, c := range constructors {
+		at := func(s *session.Session, path any, opts ...any) func() error {
+			return call(c.make, append(append([]any{s, path}, c.own...), opts...)...)
+		}
+		rows = append(rows,
+			row{name + ": no session", at(nil, "/a"), nil, name + ": s: nil session"},
+			row{name + ": a closed session", at(w.closed, "/a"), session.ErrClosed, name + " /a: s: the session is closed"},
+			row{name + ": a nil option", at(w.s, "/a", nil), nil, name + " /a: opts[0]: nil"},
+			row{name + ": in the namespace /zookeeper", at(zookeeper, "/a"), session.ErrInvalidPath, ": …: /zookeeper is"})
+		for _, bad := range append(notPaths, "/", "/zookeeper", "/zookeeper/quota") {
+			argument := map[bool]string{true: ": root: ", false: ": path: "}[name == "naming.New"]
+			rows = append(rows, row{fmt.Sprintf("%s: path %q", name, bad), at(w.s, bad), session.ErrInvalidPath, argument})
+		}
+		for i, acl := range notACLs {
+			pkg, _, _ := strings.Cut(name, ".")
+			with := reflect.ValueOf(c.acl).CallSlice([]reflect.Value{reflect.ValueOf(acl)})[0].Interface()
+			rows = append(rows, row{fmt.Sprintf("%s.WithACL: %s, ACL %d", pkg, name, i), at(w.s, "/a", with), session.ErrInvalidACL, "WithACL: acl: "})
+		}
+	}
+	return rows
+}
+
+// What does not follow ZooKeeper by itself does no I/O when it is made.
+func TestConstructorsDoNoIO(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(w *bubble.World) {
+		s := w.Unconnected(session.WithDialer(func(context.Context, string, string) (net.Conn, error) {
+			panic("it dials")
+		}))
+		for name, c := range constructors {
+			if name != "config.Open" && name != "config.New" && name != "twopc.NewSite" {
+				require.NoError(w, call(c.make, append([]any{s, "/a"}, c.own...)...)(), name)
+			}
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// forever is as long as a duration can be.
+const forever time.Duration = math.MaxInt64
+
+// large is more than a server takes.
+var large = make([]byte, 1<<20)
+
+// locks are misuses of package lock.
+func locks(w *world) []row {
+	ctx := w.Context()
+	with, write, three := of(lock.New, w.s, "/a"), of(lock.NewWrite, w.s, "/a"), of(lock.NewSemaphore, w.s, "/a", 3)
+	a, b, c := must(lock.New(w.s, "/a", lock.WithDelay(0), lock.WithLayout(lock.Kazoo))), must(lock.New(w.s, "/a/b")), must(lock.New(w.below, "/b"))
+	m := must(lock.NewMulti(a, c))
+	require.NoError(w, a.Close(ctx))
+	const contender = "/a/_c_0123456789abcdef0123456789abcdef-lock-0000000001"
+	rows := []row{
+		{"lock.New: Simple at a namespace's root", call(lock.New, w.below, "/", lock.WithLayout(lock.Simple)), session.ErrInvalidPath, "path: the root"},
+		{"lock.WithData: too large", call(must(lock.New(w.s, "/a", lock.WithData(large))).Lock, ctx), session.ErrTooLarge, "lock /a: data: "},
+		{"lock.WithACL: no identity", call(must(lock.New(w.s, "/a", lock.WithACL(session.AuthACL(session.PermAll)...))).Lock, ctx), session.ErrInvalidACL, "lock /a: "},
+		{"lock.NewSemaphore: none", call(lock.NewSemaphore, w.s, "/a", 0), nil, "permits: 0"},
+		{"lock.NewSemaphore: negative", call(lock.NewSemaphore, w.s, "/a", -1), nil, "permits: -1"},
+		{"lock.SetLimit: no session", call(lock.SetLimit, ctx, nil, "/a", 1), nil, "s: nil session"},
+		{"lock.SetLimit: a closed one", call(lock.SetLimit, ctx, w.closed, "/a", 1), session.ErrClosed, "s: the session is"},
+		{"lock.SetLimit: no path", call(lock.SetLimit, ctx, w.s, "a", 1), session.ErrInvalidPath, "path: "},
+		{"lock.SetLimit: none", call(lock.SetLimit, ctx, w.s, "/a", 0), nil, "n: 0"},
+		{"lock.NewMulti: no locks", call(lock.NewMulti), nil, "locks: none"},
+		{"lock.NewMulti: a nil lock", call(lock.NewMulti, a, nil), nil, "locks[1]: nil"},
+		{"lock.NewMulti: one lock twice", call(lock.NewMulti, a, b, a), nil, "locks[2]: same path as locks[0]"},
+		{"lock.NewMulti: one path, by way of a namespace", call(lock.NewMulti, b, c), nil, "locks[1]: same path as locks[0]"},
+		{"lock.Lock: a closed lock", call(a.Lock, ctx), session.ErrClosed, "lock /a: closed"},
+		{"lock.TryLock: a closed lock", call(a.TryLock, ctx), session.ErrClosed, "lock /a: closed"},
+		{"lock.Do: no function", call(a.Do, ctx, nil), nil, "f: nil"},
+		{"lock.Multi.Do: no function", call(m.Do, ctx, nil), nil, "f: nil"},
+		{"lock.Revoke: no session", call(lock.Revoke, ctx, nil, contender), nil, "s: nil session"},
+		{"lock.Revoke: a closed one", call(lock.Revoke, ctx, w.closed, contender), session.ErrClosed, contender},
+		{"lock.Revoke: no path", call(lock.Revoke, ctx, w.s, "a"), session.ErrInvalidPath, "contenderPath: "},
+		{"lock.Revoke: the lock's path", call(lock.Revoke, ctx, w.s, "/a"), session.ErrInvalidPath, "contenderPath: not the path of"},
+		{"lock.Break: no session", call(lock.Break, ctx, nil, contender, 0), nil, "s: nil session"},
+		{"lock.Break: no path", call(lock.Break, ctx, w.s, "", 0), session.ErrInvalidPath, "contenderPath: "},
+		{"lock.Break: the lock's path", call(lock.Break, ctx, w.s, "/a", 0), session.ErrInvalidPath, "contenderPath: not the path of"},
+		{"lock.Break: a negative time", call(lock.Break, ctx, w.s, contender, -1), nil, "grace: negative"},
+	}
+	for _, l := range []lock.Layout{lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper} {
+		rows = append(rows, row{"lock.WithDelay: " + l.String(), with(lock.WithLayout(l), lock.WithDelay(1)), session.ErrUnsupported, "WithDelay"})
+	}
+	require.Equal(w, "Layout(6)", lock.Layout(6).String())
+	return slices.Concat(rows,
+		each("lock.WithData", lock.WithData, with, nil, "unlock", "unlocked"),
+		each("lock.WithData", lock.WithData, three, nil, "held\n", "placed 4\nx"),
+		each("lock.WithData", lock.WithData, write, nil, "held\n", "placed 4\nx"),
+		each("lock.WithWarnAfter", lock.WithWarnAfter, with, nil, -1, -forever),
+		each("lock.WithDelay", lock.WithDelay, with, nil, -1, -forever),
+		each("lock.WithDelay", lock.WithDelay, write, session.ErrUnsupported, 1),
+		each("lock.WithDelay", lock.WithDelay, three, session.ErrUnsupported, 1),
+		each("lock.WithWeight", lock.WithWeight, with, nil, 1),
+		each("lock.WithWeight", lock.WithWeight, write, nil, 1),
+		each("lock.WithWeight", lock.WithWeight, three, nil, 0, -1, 4, math.MaxInt),
+		each("lock.WithLayout", lock.WithLayout, three, session.ErrUnsupported, lock.Simple, lock.Kazoo),
+		each("lock.WithLayout", lock.WithLayout, with, nil, -1, 6, 1000))
+}
+
+// elections are misuses of packages election and barrier.
+func elections(w *world) []row {
+	ctx := w.Context()
+	with, double := of(election.New, w.s, "/a"), of(barrier.NewDouble, w.s, "/a", 2)
+	e, ended := must(election.New(w.s, "/e")), must(barrier.NewDouble(w.s, "/a", 2))
+	require.NotEqual(w, e.ID(), must(election.New(w.s, "/e")).ID(), "each has a name of its own")
+	term := must(e.Lead(ctx))
+	require.NoError(w, ended.Close(ctx))
+	rows := []row{
+		{"election.WithID: too large", call(must(election.New(w.s, "/a", election.WithID(string(large)))).Lead, ctx), session.ErrTooLarge, "lead /a: data: "},
+		{"election.WithData: too large", call(must(election.New(w.s, "/a", election.WithData(large))).Lead, ctx), session.ErrTooLarge, "lead /a: data: "},
+		{"election.Run: no function", call(e.Run, ctx, nil), nil, "f: nil"},
+		{"barrier.New: a namespace's root", call(barrier.New, w.below, "/"), session.ErrInvalidPath, "path: the root"},
+		{"barrier.NewDouble: a namespace's root", call(barrier.NewDouble, w.below, "/", 2), session.ErrInvalidPath, "path: the root"},
+		{"barrier.UntilExpiry: no passages", call(barrier.New, w.s, "/a", barrier.UntilExpiry()), session.ErrUnsupported, "UntilExpiry"},
+		{"barrier.Enter: a closed barrier", call(ended.Enter, ctx), session.ErrClosed, "double barrier /a: "},
+		{"barrier.Break: a closed barrier", call(ended.Break, ctx), session.ErrClosed, "double barrier /a: "},
+	}
+	for _, l := range []election.Layout{election.Curator, election.Kazoo, election.LeaderElectionSupport} {
+		rows = append(rows, row{"election.WithData: " + l.String(), with(election.WithLayout(l), election.WithData([]byte("x"))), session.ErrUnsupported, "WithData"})
+	}
+	for _, path := range []string{"", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001", term.Path()} {
+		rows = append(rows, row{"election.TransferTo: " + path, call(term.TransferTo, ctx, path), session.ErrInvalidPath, "candidatePath: "})
+	}
+	for _, n := range []int{0, -1, 1001, math.MaxInt} {
+		rows = append(rows, row{fmt.Sprintf("barrier.NewDouble: %d parties", n), call(barrier.NewDouble, w.s, "/a", n), nil, "parties: "})
+	}
+	require.Equal(w, "Layout(4)", election.Layout(4).String())
+	return slices.Concat(rows,
+		each("election.WithID", election.WithID, with, nil, "", "\xff"),
+		each("election.WithWarnAfter", election.WithWarnAfter, with, nil, -1, -forever),
+		each("election.WithLayout", election.WithLayout, with, nil, -1, 4, 1000),
+		each("barrier.WithWarnAfter", barrier.WithWarnAfter, double, nil, -1, -forever),
+		each("barrier.WithID", barrier.WithID, double, nil, "", "a/b", "a\nb", "\xff"))
+}
+
+// fences are misuses of package fence.
+func fences(w *world) (rows []row) {
+	ctx, s := w.Context(), w.Session(session.WithNamespace("/app"))
+	q := must(must(lock.New(s, "/locks")).Lock(ctx)).Sequencer()
+	require.NoError(w, fence.Check(ctx, s, q))
+	outside := q
+	outside.Path = "/application" + strings.TrimPrefix(q.Path, "/app")
+	for name, f := range map[string]any{"fence.Check": fence.Check, "fence.Follow": fence.Follow} {
+		rows = append(rows,
+			row{name + ": no session", call(f, ctx, nil, q), nil, "s: nil session"},
+			row{name + ": a closed session", call(f, ctx, w.closed, q), session.ErrClosed, "closed"},
+			row{name + ": the zero sequencer", call(f, ctx, s, nil), fence.ErrInvalid, `mode ""`},
+			row{name + ": outside the namespace", call(f, ctx, s, outside), session.ErrInvalidPath, "q.Path: "},
+			row{name + ": a context that has ended", call(f, cancelled, s, q), errCancelled, ""})
+	}
+	return rows
+}
+
+// queues are misuses of package queue.
+func queues(w *world) []row {
+	ctx := w.Context()
+	q, closed, over := must(queue.New(w.s, "/a")), must(queue.New(w.s, "/a")), must(queue.New(w.Session(), "/b"))
+	for _, q := range []*queue.Queue{q, over} {
+		must(q.Put(ctx, []byte("x")))
+	}
+	item := must(over.Take(ctx))
+	require.NoError(w, closed.Close(ctx))
+	with, put, consume, nack := of(queue.New, w.s, "/a"), of(q.Put, ctx, "x"), of(q.Consume), of(item.Nack, ctx)
+	rows := []row{
+		{"queue.New: a namespace's root", call(queue.New, w.below, "/"), session.ErrInvalidPath, "path: the root"},
+		{"queue.WithDeadLetters: a namespace's root", call(queue.New, w.below, "/q", queue.WithDeadLetters("/")), session.ErrInvalidPath, "WithDeadLetters: "},
+		{"queue.Put: a nil option", put(nil), nil, "put /a: opts[0]: nil"},
+		{"queue.Put: too large", call(q.Put, ctx, large), session.ErrTooLarge, "put /a: "},
+		{"queue.Put: a closed queue", call(closed.Put, ctx, nil), session.ErrClosed, "put /a: "},
+		{"queue.WithHeader: no key", put(queue.WithHeader("", "x")), nil, "WithHeader: key: empty"},
+		{"queue.WithHeader: a value that is no UTF-8", put(queue.WithHeader("k", "\xff")), nil, "WithHeader: not"},
+		{"queue.WithHeader: a key that is none", put(queue.WithHeader("\xff", "x")), nil, "WithHeader: not"},
+		{"queue.WithHeader: too large", put(queue.WithHeader("k", string(large))), session.ErrTooLarge, "put /a: "},
+		{"queue.WithEphemeral: with a delay", put(queue.WithEphemeral(), queue.WithDelay(1)), session.ErrUnsupported, "WithEphemeral: "},
+		{"queue.Under: nil", put(queue.Under(nil)), session.ErrLost, "Under: p: "},
+		{"queue.Under: of another session", put(queue.Under(item)), session.ErrUnsupported, "Under: …another session"},
+		{"queue.PutAll: no items", call(q.PutAll, ctx, nil), nil, "items: none"},
+		{"queue.PutAll: one id for two", call(q.PutAll, ctx, [][]byte{nil, nil}, queue.WithID("x")), nil, "WithID: "},
+		{"queue.Remove: no id", call(q.Remove, ctx, ""), nil, "id: empty"},
+		{"queue.Requeue: no id", call(q.Requeue, ctx, ""), nil, "ids: an empty one"},
+		{"queue.Consume: a nil option", call(q.Consume, nil), nil, "opts[0]: nil"},
+		{"queue.Consume: a closed queue", call(closed.Consume), session.ErrClosed, "consume /a: "},
+		{"queue.Take: a closed queue", call(closed.Take, ctx), session.ErrClosed, "take /a: "},
+		{"queue.Extend: 0", call(item.Extend, ctx, 0), nil, "d: 0s"},
+		{"queue.Extend: no WithVisibility", call(item.Extend, ctx, time.Second), session.ErrUnsupported, "created without WithVisibility"},
+		{"queue.Nack: a nil option", call(item.Nack, ctx, nil), nil, "opts[0]: nil"},
+	}
+	return slices.Concat(rows,
+		each("queue.WithCapacity", queue.WithCapacity, with, nil, 0, -1),
+		each("queue.WithMaxAttempts", queue.WithMaxAttempts, with, nil, 0, -1),
+		each("queue.WithVisibility", queue.WithVisibility, with, nil, 0, 30, -1, -forever),
+		each("queue.WithDeadLetters", queue.WithDeadLetters, with, session.ErrInvalidPath, "/", "/zookeeper", "/zookeeper/quota", "/a"),
+		each("queue.WithDeadLetters", queue.WithDeadLetters, with, session.ErrInvalidPath, notPaths...),
+		each("queue.WithBackoff", queue.WithBackoff, with, nil, nil),
+		each("queue.WithWarnAfter", queue.WithWarnAfter, with, nil, -1, -forever),
+		each("queue.WithPriority", queue.WithPriority, put, nil, 10_000, -10_000, math.MaxInt, math.MinInt),
+		each("queue.WithDelay", queue.WithDelay, put, nil, -1, -forever),
+		each("queue.WithID", queue.WithID, put, nil, "", "a/b", "..", "\x00", "a\xff", strings.Repeat("x", 256)),
+		each("queue.WithPrefetch", queue.WithPrefetch, consume, nil, 0, -1, 10_001),
+		each("queue.WithWorkers", queue.WithWorkers, consume, nil, 0, -1, 10_001),
+		each("queue.After", queue.After, nack, nil, -1, -forever))
+}
+
+// commits are misuses of package twopc.
+func commits(w *world) []row {
+	ctx := w.Context()
+	c, closed, s := must(twopc.NewCoordinator(w.s, "/a")), must(twopc.NewCoordinator(w.s, "/a")), must(twopc.NewSite(w.s, "/a", "a"))
+	tx := must(c.Begin(ctx, "t", nil, "a"))
+	p := bubble.Get(w, s.Proposals())
+	require.NoError(w, closed.Close(ctx))
+	long := strings.Repeat("x", 1025)
+	rows := []row{
+		{"twopc.Begin: no sites", call(c.Begin, ctx, "u", nil), nil, "sites: none"},
+		{"twopc.Begin: a site twice", call(c.Begin, ctx, "u", nil, "a", "b", "a"), nil, "sites[2]: "},
+		{"twopc.Begin: a long id", call(c.Begin, ctx, long, nil, "a"), nil, "id: 1025 bytes"},
+		{"twopc.Begin: too large", call(c.Begin, ctx, "u", large, "a"), session.ErrTooLarge, "payload"},
+		{"twopc.Begin: a closed coordinator", call(closed.Begin, ctx, "u", nil, "a"), session.ErrClosed, "/a/tx/u: closed"},
+		{"twopc.Recover: a closed coordinator", call(closed.Recover, ctx), session.ErrClosed, "/a: closed"},
+		{"twopc.Tx.Abort: a long reason", call(tx.Abort, ctx, long), nil, "reason: 1025 bytes"},
+		{"twopc.Tx.Ack: undecided", call(tx.Ack, ctx), twopc.ErrUndecided, "/a/tx/t: "},
+		{"twopc.Proposal.Abort: a long reason", call(p.Abort, ctx, long), nil, "reason: 1025 bytes"},
+	}
+	for _, bad := range []string{"", "a/b", "..", "a\x00"} {
+		rows = append(rows,
+			row{fmt.Sprintf("twopc.NewSite: name %q", bad), call(twopc.NewSite, w.s, "/a", bad), nil, "name: empty, or not a name"},
+			row{fmt.Sprintf("twopc.Begin: id %q", bad), call(c.Begin, ctx, bad, nil, "a"), nil, "id: empty, or not a name"},
+			row{fmt.Sprintf("twopc.Begin: site %q", bad), call(c.Begin, ctx, "u", nil, "a", bad), nil, "sites[1]: empty, or not a name"})
+	}
+	site := of(twopc.NewSite, w.s, "/a", "b")
+	rows = append(rows, row{"twopc.WithPeerDecision: a site", site(twopc.WithPeerDecision()), nil, "WithPeerDecision: for coordinators"})
+	return slices.Concat(rows,
+		each("twopc.WithVoteTimeout", twopc.WithVoteTimeout, of(twopc.NewCoordinator, w.s, "/a"), nil, 0, 30, -1, -forever),
+		each("twopc.WithVoteTimeout", twopc.WithVoteTimeout, site, nil, time.Second))
+}
+
+// records are misuses of packages group, config and naming.
+func records(w *world) []row {
+	ctx, x := w.Context(), []byte("x")
+	g, gone := must(group.New(w.s, "/g")), must(group.New(w.s, "/g"))
+	n, over := must(naming.New(w.s, "/n")), must(naming.New(w.s, "/n"))
+	require.NoError(w, errors.Join(gone.Close(ctx), over.Close(ctx)))
+	c := must(config.Open(ctx, w.s, "/c", config.Text()))
+	w.Cleanup(func() { _ = c.Close(ctx) })
+	returns := func(v string, err error) any { return func(string) (string, error) { return v, err } }
+	refused := errors.New("refused on purpose")
+	rows := []row{
+		{"group.Join: a closed group", call(gone.Join, group.Member{ID: "a"}), session.ErrClosed, "join /g: "},
+		{"config.New: no codec", call(config.New[string], w.s, "/c", nil), nil, "codec: nil"},
+		{"config.New: a codec that is a nil pointer", call(config.New[string], w.s, "/c", (*badCodec)(nil)), nil, "codec: nil"},
+		{"config.Open: no codec", call(config.Open[string], ctx, w.s, "/c", nil), nil, "codec: nil"},
+		{"config.Update: no function", call(c.Update, ctx, nil), nil, "f: nil"},
+		{"config.Update: its error", call(c.Update, ctx, returns("", refused)), refused, "update /c: "},
+		{"config.Update: no text", call(c.Update, ctx, returns("\xff", nil)), nil, "the new value: "},
+		{"config.Update: too large", call(c.Update, ctx, returns(string(large), nil)), session.ErrTooLarge, "the new value: "},
+		{"naming.List: no prefix", call(n.List, ctx, "/a"), session.ErrInvalidPath, "prefix: "},
+		{"naming.List: closed", call(over.List, ctx, ""), session.ErrClosed, "names /n: closed"},
+		{"naming.Lookup: closed", call(over.Lookup, ctx, "a"), session.ErrClosed, "names /n: closed"},
+		{"naming.Bind: closed", call(over.Bind, ctx, "a", x), session.ErrClosed, "names /n: closed"},
+		{"naming.Unbind: closed", call(over.Unbind, ctx, "a"), session.ErrClosed, "names /n: closed"},
+		{"naming.Bind: a context that has ended", call(n.Bind, cancelled, "a", x), errCancelled, ""},
+		{"naming.Lookup: a context that has ended", call(n.Lookup, cancelled, "a"), errCancelled, ""},
+		{"naming.Bind: no value", call(n.Bind, ctx, "a", nil), nil, "value: empty"},
+		{"naming.Bind: too large", call(n.Bind, ctx, "a", large), session.ErrTooLarge, "value: "},
+		{"naming.Bind: a nil option", call(n.Bind, ctx, "a", x, nil), nil, "opts[0]: nil"},
+	}
+	for id, says := range map[string]string{"": "empty", "a/b": "contains a slash", "..": "", "a\x00": ""} {
+		rows = append(rows, row{fmt.Sprintf("group.Join: id %q", id), call(g.Join, group.Member{ID: id}), nil, "id: " + says})
+	}
+	for _, bad := range []string{"", "/a", "a/", "a//b", "a/../b", "a\x00"} {
+		rows = append(rows,
+			row{fmt.Sprintf("naming.Bind: %q", bad), call(n.Bind, ctx, bad, x), session.ErrInvalidPath, "name: "},
+			row{fmt.Sprintf("naming.Unbind: %q", bad), call(n.Unbind, ctx, bad), session.ErrInvalidPath, "name: "},
+			row{fmt.Sprintf("naming.Lookup: %q", bad), call(n.Lookup, ctx, bad), session.ErrInvalidPath, "name: "})
+	}
+	return rows
+}
+
+// badCodec is a codec by reference.
+type badCodec struct{}
+
+func (*badCodec) Encode(string) ([]byte, error) { return nil, nil }
+func (*badCodec) Decode([]byte) (string, error) { return "", nil }

@@ -1,0 +1,320 @@
+package misuse_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/fxmodule/fxtest"
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/group"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/naming"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+)
+
+// errNothing stands for what is no mistake.
+var errNothing = errors.New("it means nothing")
+
+// cancelled is a context that has ended.
+var (
+	errCancelled = context.Canceled
+	cancelled    = func() context.Context {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		return ctx
+	}()
+)
+
+// sessions are misuses of how a session is made.
+func sessions(w *world) (rows []row) {
+	closed := actors.New()
+	require.NoError(w, closed.Close(w.Context()))
+	add := func(what string, is error, says string, opts ...any) {
+		try := call(session.New, append([]any{[]string{"a:2181"}}, opts...)...)
+		rows = append(rows, row{"session." + what, try, is, says})
+	}
+	add("New: a nil option", nil, "opts[0]: nil", nil)
+	add("WithTimeout: a bare number", nil, "WithTimeout: 10ns is not possible: did you mean 10*time.Second?", session.WithTimeout(10))
+	add("WithTick: too long", nil, "WithTick: ", session.WithTimeout(3*time.Second), session.WithTick(2*time.Second))
+	add("WithTrustMargin: the timeout", nil, "WithTrustMargin: ", session.WithTimeout(time.Second), session.WithTrustMargin(time.Second))
+	add("WithAuth: no scheme", nil, "WithAuth: scheme: empty", session.WithAuth("", []byte("hunter2")))
+	add("WithSystem: closed", actors.ErrStopped, "WithSystem: ", session.WithSystem(closed))
+	for i, acl := range notACLs {
+		add(fmt.Sprintf("WithACL: ACL %d", i), session.ErrInvalidACL, "WithACL: ", session.WithACL(acl...))
+	}
+	open, link, taken := filepath.Join(w.TempDir(), "open"), filepath.Join(w.TempDir(), "link"), filepath.Join(w.TempDir(), "taken")
+	require.NoError(w, os.WriteFile(open, nil, 0o600))
+	require.NoError(w, os.Chmod(open, 0o640))
+	require.NoError(w, os.Symlink(open, link))
+	w.Unconnected(session.WithSessionFile(taken))
+	for name, says := range map[string]string{
+		"": "file: empty", open: "others may read", link: "symbolic link", w.TempDir(): "directory", taken: "another session of this process",
+		filepath.Join(open, "x"): "not a directory", "/dev/null": "no regular file",
+	} {
+		add("WithSessionFile: "+name, nil, "WithSessionFile: …"+says, session.WithSessionFile(name))
+	}
+	for servers, says := range map[string]string{
+		"": "none", "a:1;": "[1]", "a b:1": "[0]", "a:zookeeper": "[0]", "a:0": "[0]", "a:65536": "[0]", ":2181": "[0]", "a:1:2": "[0]", "[::1": "[0]",
+		"a:1/b//c": "[0]: chroot", "a:1/b;c:1/d": "[1]: chroot", "zk://a:1": "without a scheme: host:port", "https://a": "without a scheme: host:port",
+	} {
+		list := strings.Split(servers, ";")
+		if servers == "" {
+			list = nil
+		}
+		rows = append(rows,
+			row{"session.New: servers " + servers, call(session.New, list), nil, "servers…" + says},
+			row{"session.Open: servers " + servers, call(session.Open, w.Context(), list), nil, "servers…" + says})
+	}
+	with := of(session.New, []string{"a:2181"})
+	return slices.Concat(rows,
+		each("session.WithTimeout", session.WithTimeout, with, nil, 0, -1, -time.Second, forever, (math.MaxInt32+1)*time.Millisecond),
+		each("session.WithTick", session.WithTick, with, nil, 0, -1, -forever, forever),
+		each("session.WithTrustMargin", session.WithTrustMargin, with, nil, 0, -1, -forever, forever),
+		each("session.WithMaxPacket", session.WithMaxPacket, with, nil, 0, -1, 1023, math.MaxInt32+1, math.MaxInt),
+		each("session.WithNamespace", session.WithNamespace, with, session.ErrInvalidPath, notPaths...),
+		each("session.WithTLS", session.WithTLS, with, nil, nil),
+		each("session.WithDialer", session.WithDialer, with, nil, nil),
+		each("session.WithLogger", session.WithLogger, with, nil, nil),
+		each("session.WithSystem", session.WithSystem, with, nil, nil))
+}
+
+// operations are misuses of what a session does, and of what recipes are made from.
+func operations(w *world) []row {
+	ctx, sys := w.Context(), w.System().Scope()
+	create, multi := of(w.s.Create, ctx, "/a", nil), of(w.s.Multi, ctx)
+	rows := []row{
+		{"session.Create: no parent", call(w.s.Create, ctx, "/no/such/parent", nil), session.ErrNoNode, "that is its parent, which Parents() makes"},
+		{"session.Create: too large", call(w.s.Create, ctx, "/a", large), session.ErrTooLarge, "create /a: "},
+		{"session.Container: ephemeral", create(session.Container(), session.Ephemeral()), nil, "Container"},
+		{"session.Container: sequential", create(session.Container(), session.Sequential()), nil, "Container"},
+		{"session.Container: with a TTL", create(session.Container(), session.TTL(time.Second)), nil, "Container"},
+		{"session.TTL: ephemeral", create(session.TTL(time.Second), session.Ephemeral()), nil, "TTL"},
+		{"session.Multi: no operations", multi(), nil, "ops: "},
+		{"session.Multi: the zero operation", multi(session.Op{}), nil, "ops[0]: "},
+		{"session.Connect: a closed session", call(w.closed.Connect, ctx), session.ErrClosed, "connect: "},
+		{"recipe.New: no session", call(recipe.New, recipe.Config{}), nil, "Session: nil"},
+		{"recipe.New: no machine", call(recipe.New, recipe.Config{Session: w.s}), nil, "Machine: nil"},
+		{"recipe.NewClaims: no session", call(recipe.NewClaims[int], recipe.ClaimsConfig[int]{}), nil, "Session: nil"},
+		{"recipe.NewClaims: no machine", call(recipe.NewClaims[int], recipe.ClaimsConfig[int]{Session: w.s}), nil, "Machine: nil"},
+		{"actors.Spawn: no constructor", call(actors.Spawn[int], sys, actors.Spec[int]{Name: "nobody"}), nil, "Spec.New is nil"},
+		{"session.Within: nil", func() error {
+			ctx, cancel := session.Within(ctx, nil)
+			defer cancel()
+			return context.Cause(ctx)
+		}, nil, "session.Within: p: no possession"},
+		{"actors.New: a nil option is none", func() error {
+			return errors.Join(actors.New(nil, actors.WithLogger(nil)).Close(ctx), errNothing)
+		}, errNothing, ""},
+	}
+	for what, opt := range map[string]session.CreateOption{
+		"option: nil": nil, "TTL: 0s": session.TTL(0), "TTL: -1ns": session.TTL(-1), "TTL: 2562047h": session.TTL(forever), "NodeACL: ": session.NodeACL(),
+	} {
+		rows = append(rows, row{"session.Create: " + what, create(opt), nil, what},
+			row{"session.CreateOp: " + what, multi(session.CreateOp("/a", nil, opt)), nil, "ops[0]: " + what})
+	}
+	for what, opt := range map[string]session.CreateOption{
+		"Container": session.Container(), "TTL": session.TTL(time.Second), "Parents": session.Parents(), "Protected": session.Protected(),
+	} {
+		rows = append(rows, row{"session.CreateOp: " + what, multi(session.CheckOp("/", -1), session.CreateOp("/a", nil, opt)), session.ErrUnsupported, "ops[1]: "})
+	}
+	for i, acl := range notACLs {
+		rows = append(rows, row{fmt.Sprintf("session.NodeACL: ACL %d", i), create(session.NodeACL(acl...)), session.ErrInvalidACL, "NodeACL: "},
+			row{fmt.Sprintf("session.SetACL: ACL %d", i), call(w.s.SetACL, ctx, "/a", acl, -1), session.ErrInvalidACL, "set acl /a: "})
+	}
+	return rows
+}
+
+// given is the configuration of an application.
+var given = fx.Supply(fxmodule.Default("localhost:2181"))
+
+// app is an application with these options, on the test's server.
+func (w *world) app(opts ...fx.Option) *fx.App {
+	return fx.New(append([]fx.Option{fx.NopLogger, fxmodule.Module, fxtest.Server(w.Server), given}, opts...)...)
+}
+
+// instance is what package fxmodule provides under a name.
+type instance struct {
+	kind string
+	at   func(name, path string) fx.Option
+	need fx.Option // has the graph make the one named "x"
+}
+
+func provided[T any](kind string, at func(name, path string) fx.Option) instance {
+	return instance{kind, at, fx.Invoke(fx.Annotate(func(T) {}, fx.ParamTags(`name:"x"`)))}
+}
+
+var instances = []instance{
+	provided[*lock.Lock]("Lock", func(n, p string) fx.Option { return fxmodule.Lock(n, p) }),
+	provided[*lock.Lock]("ReadLock", func(n, p string) fx.Option { return fxmodule.ReadLock(n, p) }),
+	provided[*lock.Lock]("WriteLock", func(n, p string) fx.Option { return fxmodule.WriteLock(n, p) }),
+	provided[*lock.Lock]("Semaphore", func(n, p string) fx.Option { return fxmodule.Semaphore(n, p, 3) }),
+	provided[*election.Election]("Election", func(n, p string) fx.Option { return fxmodule.Election(n, p) }),
+	provided[*queue.Queue]("Queue", func(n, p string) fx.Option { return fxmodule.Queue(n, p) }),
+	provided[*barrier.Barrier]("Barrier", func(n, p string) fx.Option { return fxmodule.Barrier(n, p) }),
+	provided[*barrier.Double]("DoubleBarrier", func(n, p string) fx.Option { return fxmodule.DoubleBarrier(n, p, 2) }),
+	provided[*twopc.Coordinator]("Coordinator", func(n, p string) fx.Option { return fxmodule.Coordinator(n, p) }),
+	provided[*twopc.Site]("Site", func(n, p string) fx.Option { return fxmodule.Site(n, p) }),
+	provided[*group.Group]("Group", fxmodule.Group),
+	provided[*naming.Names]("Names", fxmodule.Names),
+	provided[*config.Cell[int]]("Cell", func(n, p string) fx.Option { return fxmodule.Cell(n, p, config.JSON[int]()) }),
+}
+
+func lead(context.Context, *election.Term) error         { return nil }
+func work(context.Context, *queue.Item) error            { return nil }
+func vote(context.Context, *twopc.Proposal) error        { return nil }
+func follow(context.Context, config.Snapshot[int]) error { return nil }
+func callers(name string, fns [4]any, n int) map[string]fx.Option {
+	return map[string]fx.Option{
+		"RunLeader": fxmodule.RunLeader(name, fns[0]), "Consume": fxmodule.Consume(name, n, fns[1]),
+		"RunSite": fxmodule.RunSite(name, fns[2]), "Follow": fxmodule.Follow[int](name, fns[3]),
+	}
+}
+
+// modules are misuses of package fxmodule.
+func modules(w *world) (rows []row) {
+	add := func(function, what, says string, opts ...fx.Option) {
+		title := "fxmodule." + function
+		rows = append(rows, row{title + ": " + what, func() error {
+			app := w.app(opts...)
+			return errors.Join(app.Start(w.Context()), app.Stop(w.Context()))
+		}, nil, says})
+	}
+	fns := [4]any{lead, work, vote, follow}
+	for _, bad := range []string{"", `a"b`, "a`b", `a\b`} {
+		named := callers(bad, fns, 1)
+		named["Join"], named["Session"], named["On"] = fxmodule.Join(bad, group.Member{ID: "a"}), fxmodule.Session(bad), fxmodule.On(bad)
+		for _, i := range instances {
+			named[i.kind] = i.at(bad, "/a")
+		}
+		for kind, option := range named {
+			add(kind, fmt.Sprintf("name %q", bad), fmt.Sprintf("fxmodule.%s(%q): the name", kind, bad), option)
+		}
+	}
+	for _, i := range instances {
+		title := fmt.Sprintf("fxmodule.%s(\"x\"): ", i.kind)
+		for _, bad := range []string{"", "a", "/", "/zookeeper"} {
+			add(i.kind, fmt.Sprintf("path %q", bad), title+"…"+session.ErrInvalidPath.Error(), i.at("x", bad), i.need)
+		}
+	}
+	for kind, option := range callers("x", [4]any{}, 1) {
+		add(kind, "no function", fmt.Sprintf("fxmodule.%s(\"x\"): fn is nil", kind), option)
+	}
+	for kind, option := range callers("x", fns, 1) {
+		add(kind, "no instance", fmt.Sprintf("fxmodule.%s(\"x\"): the graph lacks *…named \"x\"", kind), option)
+		rows = append(rows, row{"fxmodule." + kind + ": no Module", func() error {
+			return fx.New(fx.NopLogger, option).Err()
+		}, nil, fmt.Sprintf("fxmodule.%s(\"x\"): the graph lacks fxmodule.Module", kind)})
+	}
+	for _, n := range []int{0, -1, 10_001} {
+		add("Consume", fmt.Sprint(n), fmt.Sprintf(`fxmodule.Consume("x"): n: %d is not between`, n), fxmodule.Consume("x", n, work))
+	}
+	lockX := provided[*lock.Lock]("", nil).need
+	add("Lock", "a nil option", `fxmodule.Lock("x"): …opts[0]: nil`, fxmodule.Lock("x", "/a", nil), lockX)
+	add("Semaphore", "no permits", `fxmodule.Semaphore("x"): …permits: 0`, fxmodule.Semaphore("x", "/a", 0), lockX)
+	add("DoubleBarrier", "no parties", `fxmodule.DoubleBarrier("x"): …parties: 0`, fxmodule.DoubleBarrier("x", "/a", 0), provided[*barrier.Double]("", nil).need)
+	add("Cell", "no codec", `fxmodule.Cell("x"): …codec: nil`, fxmodule.Cell[int]("x", "/a", nil), provided[*config.Cell[int]]("", nil).need)
+	add("Options", "a nil option", "fxmodule.Options: …opts[0]: nil", fxmodule.Options(nil))
+	add("Options", "a wrong one", "fxmodule.Options: …WithTick: ", fxmodule.Options(session.WithTick(-1)))
+	add("Options", "twice", "Options", fxmodule.Options(), fxmodule.Options())
+	add("Session", "a nil option", `fxmodule.Session("x"): …opts[0]: nil`, fxmodule.Session("x", nil),
+		fx.Supply(fx.Annotate(fxmodule.Default("localhost:2181"), fx.ResultTags(`name:"x"`))))
+	add("Session", "no Config", `name="x"`, fxmodule.Session("x"))
+	add("On", "no Session", `fxmodule.On("x"): the graph has no fxmodule.Session`, fxmodule.On("x"))
+	add("On", "a nil option", `fxmodule.On("x"): opts[0]: nil`, fxmodule.On("x", nil))
+	add("Consume", "a nil option", `fxmodule.Consume("x"): opts[0]: nil`, fxmodule.Queue("x", "/a"), fxmodule.Consume("x", 1, work, nil))
+	add("Join", "no id", `fxmodule.Join("x"): …id: empty`, fxmodule.Group("x", "/a"), fxmodule.Join("x", group.Member{}))
+	add("Module", "two configurations", "Config", given)
+	rows = append(rows,
+		row{"fxmodule.Module: no Config", func() error { return fx.New(fx.NopLogger, fxmodule.Module).Err() }, nil, "fxmodule.Config"},
+		row{"fxmodule.Default: no servers", func() error { return fxmodule.Default().Validate() }, nil, "Config.Servers: none"},
+		row{"fxmodule.Module: a wrong Config", func() error {
+			return fx.New(fx.NopLogger, fxmodule.Module, fx.Supply(fxmodule.Config{Timeout: fxmodule.Duration(-time.Second)})).Err()
+		}, nil, "Config.Servers: …Config.Timeout: "})
+	return rows
+}
+
+// behaviours are misuses that no constructor can see: the log tells of them.
+func behaviours(w *world) []row {
+	// A leader or a job that fails in an application without a logger.
+	failing := func(opts ...fx.Option) func() error {
+		return func() error {
+			var log strings.Builder
+			before := slog.Default()
+			defer slog.SetDefault(before)
+			slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+			app := w.app(opts...)
+			require.NoError(w, app.Start(w.Context()))
+			time.Sleep(10 * time.Second)
+			require.NoError(w, app.Stop(w.Context()))
+			return errors.New(log.String())
+		}
+	}
+	// What the log has after a while.
+	logged := func(run func(s *session.Session) error) func() error {
+		return func() error {
+			var log bubble.Log
+			ctx, cancel := context.WithTimeout(w.Context(), 30*time.Second)
+			defer cancel()
+			err := run(w.Session(log.Option()))
+			<-ctx.Done()
+			return errors.Join(err, errors.New(strings.Join(log.Warnings("/"), "")))
+		}
+	}
+	must(must(queue.New(w.s, "/jobs")).Put(w.Context(), nil))
+	must(must(queue.New(w.s, "/items")).Put(w.Context(), nil))
+	return []row{
+		{"fxmodule.RunLeader: a leader fails, and there is no logger", failing(fxmodule.Election("x", "/x"), fxmodule.RunLeader("x",
+			func(context.Context, *election.Term) error { return errors.New("out of paper") })), nil, "out of paper"},
+		{"fxmodule.Consume: a job panics, and there is no logger", failing(fxmodule.Queue("x", "/jobs", queue.WithMaxAttempts(2)), fxmodule.Consume("x", 1,
+			func(context.Context, *queue.Item) error { panic("out of ink") })), nil, "out of ink…dead letter"},
+		{"election.Run: a function returns at once", logged(func(s *session.Session) error {
+			ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
+			defer cancel()
+			return must(election.New(s, "/e")).Run(ctx, func(context.Context, *election.Term) error { return nil })
+		}), context.DeadlineExceeded, "returns at once"},
+		{"queue.Take: an item is never settled", logged(func(s *session.Session) error {
+			_, err := must(queue.New(s, "/items")).Take(w.Context())
+			return err
+		}), nil, "an item was received and is not settled"},
+		{"session.New: a server of another protocol", func() error {
+			var log strings.Builder
+			s := must(session.New([]string{"page"}, session.WithLogger(slog.New(slog.NewTextHandler(&log, nil))), session.WithDialer(
+				func(context.Context, string, string) (net.Conn, error) {
+					ours, theirs := net.Pipe()
+					go func() { // ends with the connection
+						_, _ = theirs.Read(make([]byte, 512))
+						_, _ = io.WriteString(theirs, "HTTP/1.1 400 Bad Request\r\n"+strings.Repeat("x", 100))
+						_ = theirs.Close()
+					}()
+					return ours, nil
+				})))
+			ctx, cancel := context.WithTimeout(w.Context(), 5*time.Second)
+			defer cancel()
+			err := s.Connect(ctx)
+			require.NoError(w, s.Close(w.Context()))
+			require.NotContains(w, log.String(), strings.Repeat("x", 40), "as much as is worth a line")
+			return errors.Join(err, errors.New(strings.ReplaceAll(log.String(), `\`, "")))
+		}, nil, "this does not speak ZooKeeper: \"HTTP/1.1 400 Bad Request…this does not speak ZooKeeper: \"HTTP/1.1 400 Bad Request"},
+	}
+}
