@@ -13,15 +13,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/tier"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 const root = ".."
 

@@ -17,7 +17,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxevent"
-	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/fxmodule"
 	"github.com/troupe-go/troupe/internal/bubble"
@@ -27,10 +26,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // quiet keeps fx's own log out of the tests' output.
 var quiet = fx.WithLogger(func() fxevent.Logger { return fxevent.NopLogger })

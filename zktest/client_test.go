@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/tier"
@@ -29,10 +28,7 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // patience bounds what a server does at once, on however busy a machine. In memory, where time is
 // virtual, it need not be long.

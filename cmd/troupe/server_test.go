@@ -11,16 +11,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 func TestServerReportsWhatIsWrong(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/election"
@@ -22,10 +21,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // start runs the service; stop ends it as an interrupt does.
 func start(t *testing.T, srv *zktest.Server, name, listen string) (stop func() error) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
-	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/fxmodule"
 	"github.com/troupe-go/troupe/fxmodule/fxtest"
@@ -20,10 +19,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // service is an application as it runs in production.
 func service(lead func(context.Context, *election.Term) error) fx.Option {

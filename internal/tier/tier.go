@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"go.uber.org/goleak"
 )
 
 const (
@@ -137,6 +139,12 @@ func Again(t Named, seed uint64) {
 		}
 		t.Logf("again: %s", command)
 	})
+}
+
+// Main runs a package's tests, what is random fixed, and fails if goroutines are left.
+func Main(m goleak.TestingM) {
+	Fix()
+	goleak.VerifyTestMain(m)
 }
 
 // Fix fixes what others draw at random, by [Seed]: zktest's servers, recipetest's schedules, and

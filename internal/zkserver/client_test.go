@@ -15,17 +15,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // world runs a test with a server in virtual time.
 func world(t *testing.T, cfg zkserver.Config, test func(t *testing.T, s *zkserver.Server)) {

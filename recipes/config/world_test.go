@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
@@ -15,10 +14,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 const path = "/app/limits"
 

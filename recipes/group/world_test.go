@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
@@ -16,10 +15,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 const path = "/groups/workers"
 

@@ -3,12 +3,7 @@ package twopc_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/troupe-go/troupe/internal/tier"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }

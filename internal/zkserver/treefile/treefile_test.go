@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -18,10 +17,7 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 const everything = `{"path":"/app","data":"hello"}
 {"path":"/app/bin","base64":"AP8="}

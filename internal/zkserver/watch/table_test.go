@@ -7,17 +7,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/zkserver/watch"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 func fired(t *watch.Table[int], path string) (all []int) {
 	t.Fire(path, false, func(w int) { all = append(all, w) })

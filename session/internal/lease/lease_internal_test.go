@@ -8,16 +8,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/troupe-go/troupe/internal/tier"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // at is a moment at which both clocks show the same.
 func at(d time.Duration) Instant { return Instant{Mono: d, Wall: time.Unix(0, 0).Add(d)} }

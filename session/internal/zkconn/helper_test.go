@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
@@ -27,10 +26,7 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // fake is a scripted ZooKeeper server in memory: it does what real ones do only when something goes
 // wrong with them, at exact instants. Without a script it hands out session 7, agrees to every

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
@@ -28,10 +26,7 @@ func TestSchedules(t *testing.T) {
 	})
 }
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // face is a member's user: what package group does, without goroutines.
 type face struct {

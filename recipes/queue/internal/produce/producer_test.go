@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
@@ -23,10 +22,7 @@ import (
 
 const root = layout.Root("/q")
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 func of(body string) produce.Put { return produce.Put{Items: []layout.Record{{Body: []byte(body)}}} }
 

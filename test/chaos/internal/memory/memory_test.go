@@ -8,17 +8,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/test/chaos/internal/memory"
 	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestMain(m *testing.M) {
-	tier.Fix()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // A write that was confirmed and is gone is found out, whichever server it was confirmed by.
 func TestWhatServersForgetIsFoundOut(t *testing.T) {
