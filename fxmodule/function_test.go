@@ -65,36 +65,6 @@ func TestFunctionsStartInTheOrderOfTheOptions(t *testing.T) {
 	require.NoError(t, a.Stop(bubble.Minute(t)))
 }
 
-// A function that does not fit is refused with the option's name, before there is a graph.
-func TestFunctionsThatDoNotFit(t *testing.T) {
-	t.Parallel()
-	var none func(context.Context, *election.Term) error
-	for name, fn := range map[string]any{
-		"nothing":       nil,
-		"a nil func":    none,
-		"no func":       7,
-		"no parameters": func() error { return nil },
-		"no term":       func(context.Context) error { return nil },
-		"no context":    func(*election.Term, *printer) error { return nil },
-		"an item":       func(context.Context, *queue.Item) error { return nil },
-		"no error":      func(context.Context, *election.Term) {},
-		"two results":   func(context.Context, *election.Term) (int, error) { return 0, nil },
-		"variadic":      func(context.Context, *election.Term, ...*printer) error { return nil },
-		"an error":      func(context.Context, *election.Term, error) error { return nil },
-		"an *fx.In":     func(context.Context, *election.Term, *tray) error { return nil },
-		"an fx.Out":     func(context.Context, *election.Term, struct{ fx.Out }) error { return nil },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			err := fx.New(quiet, fxmodule.RunLeader("x", fn)).Err()
-			require.Error(t, err)
-			require.Regexp(t, `^fxmodule\.RunLeader\("x"\): `, err.Error())
-			require.NotContains(t, err.Error(), "makeFuncStub")
-			t.Log(err)
-		})
-	}
-}
-
 // What the graph does not provide, or can't, is named with the option and with the function.
 func TestFunctionsThatAreNotProvidedFor(t *testing.T) {
 	t.Parallel()

@@ -144,7 +144,7 @@ func (r row) wrong() (wrong string) {
 	case strings.Contains(err.Error(), "hunter2"):
 		return fmt.Sprintf("%q has a secret in it", err)
 	}
-	rest, said := err.Error(), true
+	rest, said := "^"+err.Error(), true // as in an expression, its beginning
 	for part := range strings.SplitSeq(r.says, "…") {
 		if _, rest, said = strings.Cut(rest, part); !said {
 			return fmt.Sprintf("%q does not say %q", err, r.says)
@@ -183,16 +183,21 @@ func of(f any, args ...any) func(opts ...any) func() error {
 	return func(opts ...any) func() error { return call(f, append(slices.Clip(args), opts...)...) }
 }
 
-// each are the rows of one argument: of an option, for which with says what it is given to, and its
-// values. The error has the option's name.
-func each(function string, option any, with func(opts ...any) func() error, is error, values ...any) (rows []row) {
-	_, name, _ := strings.Cut(function, ".")
-	for _, v := range values {
-		rows = append(rows, row{fmt.Sprintf("%s: %.20v", function, v), func() error {
-			return with(results(option, v)[0].Interface())()
-		}, is, name + ": "})
+// values are the rows of one argument's values: try makes the call with one.
+func values[V any](function string, try func(v V) func() error, is error, says string, all ...V) (rows []row) {
+	for _, v := range all {
+		rows = append(rows, row{fmt.Sprintf("%s: %.20v", function, v), try(v), is, says})
 	}
 	return rows
+}
+
+// each are the rows of an option's values: with says what the option is given to. The error has the
+// option's name.
+func each(function string, option any, with func(opts ...any) func() error, is error, all ...any) []row {
+	_, name, _ := strings.Cut(function, ".")
+	return values(function, func(v any) func() error {
+		return func() error { return with(results(option, v)[0].Interface())() }
+	}, is, name+": ", all...)
 }
 
 // must is what a test needs that is no misuse.

@@ -110,8 +110,6 @@ func locks(w *world) []row {
 		{"lock.New: Simple at a namespace's root", call(lock.New, w.below, "/", lock.WithLayout(lock.Simple)), session.ErrInvalidPath, "path: the root"},
 		{"lock.WithData: too large", call(must(lock.New(w.s, "/a", lock.WithData(large))).Lock, ctx), session.ErrTooLarge, "lock /a: data: "},
 		{"lock.WithACL: no identity", call(must(lock.New(w.s, "/a", lock.WithACL(session.AuthACL(session.PermAll)...))).Lock, ctx), session.ErrInvalidACL, "lock /a: "},
-		{"lock.NewSemaphore: none", call(lock.NewSemaphore, w.s, "/a", 0), nil, "permits: 0"},
-		{"lock.NewSemaphore: negative", call(lock.NewSemaphore, w.s, "/a", -1), nil, "permits: -1"},
 		{"lock.SetLimit: no session", call(lock.SetLimit, ctx, nil, "/a", 1), nil, "s: nil session"},
 		{"lock.SetLimit: a closed one", call(lock.SetLimit, ctx, w.closed, "/a", 1), session.ErrClosed, "s: the session is"},
 		{"lock.SetLimit: no path", call(lock.SetLimit, ctx, w.s, "a", 1), session.ErrInvalidPath, "path: "},
@@ -133,11 +131,11 @@ func locks(w *world) []row {
 		{"lock.Break: the lock's path", call(lock.Break, ctx, w.s, "/a", 0), session.ErrInvalidPath, "contenderPath: not the path of"},
 		{"lock.Break: a negative time", call(lock.Break, ctx, w.s, contender, -1), nil, "grace: negative"},
 	}
-	for _, l := range []lock.Layout{lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper} {
-		rows = append(rows, row{"lock.WithDelay: " + l.String(), with(lock.WithLayout(l), lock.WithDelay(1)), session.ErrUnsupported, "WithDelay"})
-	}
+	delayed := func(l lock.Layout) func() error { return with(lock.WithLayout(l), lock.WithDelay(1)) }
 	require.Equal(w, "Layout(6)", lock.Layout(6).String())
 	return slices.Concat(rows,
+		values("lock.WithDelay", delayed, session.ErrUnsupported, "WithDelay", lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper),
+		values("lock.NewSemaphore", func(n int) func() error { return call(lock.NewSemaphore, w.s, "/a", n) }, nil, "permits: ", 0, -1, math.MinInt),
 		each("lock.WithData", lock.WithData, with, nil, "unlock", "unlocked"),
 		each("lock.WithData", lock.WithData, three, nil, "held\n", "placed 4\nx"),
 		each("lock.WithData", lock.WithData, write, nil, "held\n", "placed 4\nx"),
@@ -170,17 +168,16 @@ func elections(w *world) []row {
 		{"barrier.Enter: a closed barrier", call(ended.Enter, ctx), session.ErrClosed, "double barrier /a: "},
 		{"barrier.Break: a closed barrier", call(ended.Break, ctx), session.ErrClosed, "double barrier /a: "},
 	}
-	for _, l := range []election.Layout{election.Curator, election.Kazoo, election.LeaderElectionSupport} {
-		rows = append(rows, row{"election.WithData: " + l.String(), with(election.WithLayout(l), election.WithData([]byte("x"))), session.ErrUnsupported, "WithData"})
+	other := func(l election.Layout) func() error {
+		return with(election.WithLayout(l), election.WithData([]byte("x")))
 	}
-	for _, path := range []string{"", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001", term.Path()} {
-		rows = append(rows, row{"election.TransferTo: " + path, call(term.TransferTo, ctx, path), session.ErrInvalidPath, "candidatePath: "})
-	}
-	for _, n := range []int{0, -1, 1001, math.MaxInt} {
-		rows = append(rows, row{fmt.Sprintf("barrier.NewDouble: %d parties", n), call(barrier.NewDouble, w.s, "/a", n), nil, "parties: "})
-	}
+	transfer := func(path string) func() error { return call(term.TransferTo, ctx, path) }
+	parties := func(n int) func() error { return call(barrier.NewDouble, w.s, "/a", n) }
 	require.Equal(w, "Layout(4)", election.Layout(4).String())
 	return slices.Concat(rows,
+		values("election.WithData", other, session.ErrUnsupported, "WithData: ", election.Curator, election.Kazoo, election.LeaderElectionSupport),
+		values("election.TransferTo", transfer, session.ErrInvalidPath, "candidatePath: ", "", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001", term.Path()),
+		values("barrier.NewDouble", parties, nil, "parties: ", 0, -1, 1001, math.MaxInt),
 		each("election.WithID", election.WithID, with, nil, "", "\xff"),
 		each("election.WithWarnAfter", election.WithWarnAfter, with, nil, -1, -forever),
 		each("election.WithLayout", election.WithLayout, with, nil, -1, 4, 1000),
@@ -188,8 +185,22 @@ func elections(w *world) []row {
 		each("barrier.WithID", barrier.WithID, double, nil, "", "a/b", "a\nb", "\xff"))
 }
 
+// notSequencers are no texts of a sequencer, and what is wrong with each.
+var notSequencers = map[string]string{
+	"": "has 1 of the 4 parts", "exclusive:1:0x1": "has 3 of the 4 parts", "mine:1:0x1:/a/b": `mode "mine"`, ":1:0x1:/a/b": `mode ""`,
+	"exclusive:one:0x1:/a/b": `token "one"`, "exclusive:9223372036854775808:0x1:/a/b": `token "9223372036854775808"`,
+	"exclusive:0:0x1:/a/b": "token 0", "exclusive:-5:0x1:/a/b": "token -5", "exclusive:007:0x1:/a/b": "not written as", "exclusive:+7:0x1:/a/b": "not written as",
+	"exclusive:1:0xyz:/a/b": `session "0xyz"`, "exclusive:1:17:/a/b": `session "17"`, "exclusive:1:0x0:/a/b": "session 0", "exclusive:1:0xAB:/a/b": "not written as",
+	"exclusive:1:0x1:a/b": "not absolute", "exclusive:1:0x1:": "not absolute", "exclusive:1:0x1:/": `has a name ""`, "exclusive:1:0x1:/a/b/": `has a name ""`,
+	"exclusive:1:0x1:/a//b": `has a name ""`, "exclusive:1:0x1:/a/../b": `has a name ".."`, "exclusive:1:0x1:/a/b\n": "does not permit",
+	"exclusive:1:0x1:/a/\xff": "does not permit", "exclusive:1:0x1:/a/\U0001F600": "does not permit",
+}
+
 // fences are misuses of package fence.
 func fences(w *world) (rows []row) {
+	for text, says := range notSequencers {
+		rows = append(rows, row{"fence.Parse: " + text, call(fence.Parse, text), fence.ErrInvalid, says})
+	}
 	ctx, s := w.Context(), w.Session(session.WithNamespace("/app"))
 	q := must(must(lock.New(s, "/locks")).Lock(ctx)).Sequencer()
 	require.NoError(w, fence.Check(ctx, s, q))
@@ -275,15 +286,13 @@ func commits(w *world) []row {
 		{"twopc.Tx.Ack: undecided", call(tx.Ack, ctx), twopc.ErrUndecided, "/a/tx/t: "},
 		{"twopc.Proposal.Abort: a long reason", call(p.Abort, ctx, long), nil, "reason: 1025 bytes"},
 	}
-	for _, bad := range []string{"", "a/b", "..", "a\x00"} {
-		rows = append(rows,
-			row{fmt.Sprintf("twopc.NewSite: name %q", bad), call(twopc.NewSite, w.s, "/a", bad), nil, "name: empty, or not a name"},
-			row{fmt.Sprintf("twopc.Begin: id %q", bad), call(c.Begin, ctx, bad, nil, "a"), nil, "id: empty, or not a name"},
-			row{fmt.Sprintf("twopc.Begin: site %q", bad), call(c.Begin, ctx, "u", nil, "a", bad), nil, "sites[1]: empty, or not a name"})
-	}
+	names := []string{"", "a/b", "..", "a\x00"}
 	site := of(twopc.NewSite, w.s, "/a", "b")
 	rows = append(rows, row{"twopc.WithPeerDecision: a site", site(twopc.WithPeerDecision()), nil, "WithPeerDecision: for coordinators"})
 	return slices.Concat(rows,
+		values("twopc.NewSite", func(bad string) func() error { return call(twopc.NewSite, w.s, "/a", bad) }, nil, "name: empty, or not a name", names...),
+		values("twopc.Begin", func(bad string) func() error { return call(c.Begin, ctx, bad, nil, "a") }, nil, "id: empty, or not a name", names...),
+		values("twopc.Begin", func(bad string) func() error { return call(c.Begin, ctx, "u", nil, "a", bad) }, nil, "sites[1]: empty, or not a name", names...),
 		each("twopc.WithVoteTimeout", twopc.WithVoteTimeout, of(twopc.NewCoordinator, w.s, "/a"), nil, 0, 30, -1, -forever),
 		each("twopc.WithVoteTimeout", twopc.WithVoteTimeout, site, nil, time.Second))
 }
@@ -318,16 +327,12 @@ func records(w *world) []row {
 		{"naming.Bind: too large", call(n.Bind, ctx, "a", large), session.ErrTooLarge, "value: "},
 		{"naming.Bind: a nil option", call(n.Bind, ctx, "a", x, nil), nil, "opts[0]: nil"},
 	}
-	for id, says := range map[string]string{"": "empty", "a/b": "contains a slash", "..": "", "a\x00": ""} {
-		rows = append(rows, row{fmt.Sprintf("group.Join: id %q", id), call(g.Join, group.Member{ID: id}), nil, "id: " + says})
-	}
-	for _, bad := range []string{"", "/a", "a/", "a//b", "a/../b", "a\x00"} {
-		rows = append(rows,
-			row{fmt.Sprintf("naming.Bind: %q", bad), call(n.Bind, ctx, bad, x), session.ErrInvalidPath, "name: "},
-			row{fmt.Sprintf("naming.Unbind: %q", bad), call(n.Unbind, ctx, bad), session.ErrInvalidPath, "name: "},
-			row{fmt.Sprintf("naming.Lookup: %q", bad), call(n.Lookup, ctx, bad), session.ErrInvalidPath, "name: "})
-	}
-	return rows
+	names := []string{"", "/a", "a/", "a//b", "a/../b", "a\x00"}
+	return slices.Concat(rows,
+		values("group.Join", func(id string) func() error { return call(g.Join, group.Member{ID: id}) }, nil, "id: ", "", "a/b", "..", "a\x00"),
+		values("naming.Bind", func(bad string) func() error { return call(n.Bind, ctx, bad, x) }, session.ErrInvalidPath, "name: ", names...),
+		values("naming.Unbind", func(bad string) func() error { return call(n.Unbind, ctx, bad) }, session.ErrInvalidPath, "name: ", names...),
+		values("naming.Lookup", func(bad string) func() error { return call(n.Lookup, ctx, bad) }, session.ErrInvalidPath, "name: ", names...))
 }
 
 // badCodec is a codec by reference.

@@ -229,6 +229,19 @@ func modules(w *world) (rows []row) {
 	for _, n := range []int{0, -1, 10_001} {
 		add("Consume", fmt.Sprint(n), fmt.Sprintf(`fxmodule.Consume("x"): n: %d is not between`, n), fxmodule.Consume("x", n, work))
 	}
+	for i, fn := range []any{
+		(func(context.Context, *election.Term) error)(nil), 7, func() error { return nil }, func(context.Context) error { return nil }, work,
+		func(*election.Term, *world) error { return nil }, func(context.Context, *election.Term) {},
+		func(context.Context, *election.Term) (int, error) { return 0, nil }, func(context.Context, *election.Term, ...*world) error { return nil },
+		func(context.Context, *election.Term, error) error { return nil }, func(context.Context, *election.Term, *struct{ fx.In }) error { return nil },
+		func(context.Context, *election.Term, struct{ fx.Out }) error { return nil },
+	} { // before there is a graph, whose error would begin otherwise
+		rows = append(rows, row{fmt.Sprintf("fxmodule.RunLeader: function %d", i), fx.New(fx.NopLogger, fxmodule.RunLeader("x", fn)).Err, nil, `^fxmodule.RunLeader("x"): `})
+	}
+	once := fx.Options(fx.NopLogger, fxmodule.Module, given, fxmodule.Election("x", "/x"), fxmodule.RunLeader("x", lead), fxmodule.Election("y", "/y"), fxmodule.RunLeader("y", lead))
+	require.NoError(w, fx.ValidateApp(once))
+	twice := fx.Module("elsewhere", fxmodule.RunLeader("x", lead))
+	add("RunLeader", "twice", "RunLeader", once, twice)
 	lockX := provided[*lock.Lock]("", nil).need
 	add("Lock", "a nil option", `fxmodule.Lock("x"): …opts[0]: nil`, fxmodule.Lock("x", "/a", nil), lockX)
 	add("Semaphore", "no permits", `fxmodule.Semaphore("x"): …permits: 0`, fxmodule.Semaphore("x", "/a", 0), lockX)
@@ -246,6 +259,7 @@ func modules(w *world) (rows []row) {
 	add("Join", "no id", `fxmodule.Join("x"): …id: empty`, fxmodule.Group("x", "/a"), fxmodule.Join("x", group.Member{}))
 	add("Module", "two configurations", "Config", given)
 	rows = append(rows,
+		row{"fxmodule.RunLeader: twice", call(fx.ValidateApp, once, twice), nil, `"x"…RunLeader`},
 		row{"fxmodule.Module: no Config", func() error { return fx.New(fx.NopLogger, fxmodule.Module).Err() }, nil, "fxmodule.Config"},
 		row{"fxmodule.Default: no servers", func() error { return fxmodule.Default().Validate() }, nil, "Config.Servers: none"},
 		row{"fxmodule.Module: a wrong Config", func() error {
