@@ -4,7 +4,6 @@ package fxmodule_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -63,41 +62,4 @@ func TestFunctionsStartInTheOrderOfTheOptions(t *testing.T) {
 		fxmodule.RunLeader("e", func(ctx context.Context, _ *election.Term) error { led <- migrated; <-ctx.Done(); return nil }))
 	require.True(t, bubble.Within(t, time.Minute, led))
 	require.NoError(t, a.Stop(bubble.Minute(t)))
-}
-
-// What the graph does not provide, or can't, is named with the option and with the function.
-func TestFunctionsThatAreNotProvidedFor(t *testing.T) {
-	t.Parallel()
-	needs := func(context.Context, *election.Term, *session.Session, *printer, tray) error { return nil }
-	given := fx.Options(quiet, fxmodule.Module, fx.Supply(fxmodule.Default("localhost:2181")))
-	leader, paper := fxmodule.Election("x", "/e"), fx.Supply(fx.Annotate("A4", fx.ResultTags(`name:"paper"`)))
-	for name, c := range map[string]struct {
-		opts fx.Option
-		says string
-	}{
-		"a parameter":        {fx.Options(leader, paper), `fxmodule.RunLeader("x"): the graph lacks *fxmodule_test.printer, or what that needs`},
-		"the election":       {fx.Options(paper, fx.Supply(&printer{})), `fxmodule.RunLeader("x"): the graph lacks *election.Election named "x", or what that needs`},
-		"a struct's field":   {fx.Options(leader, fx.Supply(&printer{})), `fxmodule.RunLeader("x"): the graph lacks string named "paper", or what that needs`},
-		"all of it":          {fx.Options(), `fxmodule.RunLeader("x"): the graph lacks *election.Election named "x", *fxmodule_test.printer, string named "paper", or what that needs`},
-		"a constructor":      {fx.Options(leader, paper, fx.Provide(func() (*printer, error) { return nil, errors.New("out of ink") })), "out of ink"},
-		"a second RunLeader": {fx.Options(leader, paper, fx.Supply(&printer{}), fxmodule.RunLeader("x", needs)), "RunLeader"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			opts := fx.Options(given, c.opts, fxmodule.RunLeader("x", needs))
-			err := fx.New(opts).Err()
-			require.ErrorContains(t, err, c.says)
-			require.NotContains(t, err.Error(), "makeFuncStub")
-			t.Log(err)
-			err = fx.ValidateApp(opts)
-			t.Log(err)
-			if name == "a constructor" { // it is not called
-				require.NoError(t, err)
-				return
-			}
-			require.Error(t, err)
-			require.NotContains(t, err.Error(), "makeFuncStub")
-		})
-	}
-	require.NoError(t, fx.ValidateApp(given, leader, paper, fx.Supply(&printer{}), fxmodule.RunLeader("x", needs)))
 }

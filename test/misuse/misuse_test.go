@@ -186,7 +186,7 @@ func of(f any, args ...any) func(opts ...any) func() error {
 // values are the rows of one argument's values: try makes the call with one.
 func values[V any](function string, try func(v V) func() error, is error, says string, all ...V) (rows []row) {
 	for _, v := range all {
-		rows = append(rows, row{fmt.Sprintf("%s: %.20v", function, v), try(v), is, says})
+		rows = append(rows, row{fmt.Sprintf("%s: %#.20v", function, v), try(v), is, says})
 	}
 	return rows
 }

@@ -146,6 +146,7 @@ func locks(w *world) []row {
 		each("lock.WithWeight", lock.WithWeight, with, nil, 1),
 		each("lock.WithWeight", lock.WithWeight, write, nil, 1),
 		each("lock.WithWeight", lock.WithWeight, three, nil, 0, -1, 4, math.MaxInt),
+		each("lock.WithLayout", lock.WithLayout, write, session.ErrUnsupported, lock.Simple, lock.JavaWriteLock, lock.GoZooKeeper),
 		each("lock.WithLayout", lock.WithLayout, three, session.ErrUnsupported, lock.Simple, lock.Kazoo),
 		each("lock.WithLayout", lock.WithLayout, with, nil, -1, 6, 1000))
 }
@@ -202,10 +203,38 @@ func fences(w *world) (rows []row) {
 		rows = append(rows, row{"fence.Parse: " + text, call(fence.Parse, text), fence.ErrInvalid, says})
 	}
 	ctx, s := w.Context(), w.Session(session.WithNamespace("/app"))
-	q := must(must(lock.New(s, "/locks")).Lock(ctx)).Sequencer()
+	g := must(must(lock.New(s, "/locks")).Lock(ctx))
+	q, big := g.Sequencer(), session.CreateOp("/big", large)
 	require.NoError(w, fence.Check(ctx, s, q))
 	outside := q
 	outside.Path = "/application" + strings.TrimPrefix(q.Path, "/app")
+	change := func(path string, token, id int64) fence.Sequencer {
+		return fence.Sequencer{Path: q.Path + path, Mode: q.Mode, Token: q.Token + token, SessionID: q.SessionID + id}
+	}
+	elsewhere, shared := change("", 1, 0), change("", 1, 0)
+	elsewhere.Path, shared.Mode = "/locks/b/_c_x-lock-0000000001", fence.Shared
+	admit := func(bad fence.Sequencer) func() error {
+		return func() error {
+			var g fence.Gate
+			require.NoError(w, g.Admit(q))
+			err := g.Admit(bad)
+			highest, _ := g.Highest()
+			require.Equal(w, q, highest, "a refusal changes nothing")
+			return err
+		}
+	}
+	rows = slices.Concat(rows,
+		values("fence.Admit", admit, fence.ErrFenced, "", elsewhere, change("2", 0, 0)),
+		values("fence.Admit", admit, fence.ErrMode, "", shared), values("fence.Admit", admit, fence.ErrInvalid, "", fence.Sequencer{}),
+		[]row{
+			{"fence.Admit: shared, by the zero gate", call(new(fence.Gate).Admit, shared), fence.ErrMode, ""},
+			{"session.Hold.Commit: no operations", call(g.Commit, ctx), nil, "ops: "},
+			{"session.Hold.Commit: no path", call(g.Commit, ctx, session.CreateOp("relative", nil)), session.ErrInvalidPath, "path: "},
+			{"session.Hold.Commit: too large", call(g.Commit, ctx, big), session.ErrTooLarge, ""},
+		})
+	check := func(q fence.Sequencer) func() error { return call(fence.Check, ctx, s, q) }
+	none := fence.Sequencer{Path: "/app/nowhere/x", Mode: q.Mode, Token: q.Token, SessionID: q.SessionID}
+	rows = append(rows, values("fence.Check", check, fence.ErrFenced, "", change("", 0, 1), change("", 1, 0), change("", -1, 0), change("0", 0, 0), none)...)
 	for name, f := range map[string]any{"fence.Check": fence.Check, "fence.Follow": fence.Follow} {
 		rows = append(rows,
 			row{name + ": no session", call(f, ctx, nil, q), nil, "s: nil session"},

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/fxmodule"
+	_ "github.com/troupe-go/troupe/fxmodule/embedded" // a Config may ask for it
 	"github.com/troupe-go/troupe/fxmodule/fxtest"
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipe"
@@ -148,6 +150,18 @@ func operations(w *world) []row {
 // given is the configuration of an application.
 var given = fx.Supply(fxmodule.Default("localhost:2181"))
 
+// refusing is a dialer that reaches nothing.
+var refusing = session.WithDialer(func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("connection refused") })
+
+// printer and tray are what a function may need besides.
+type (
+	printer struct{ _ int }
+	tray    struct {
+		fx.In
+		Paper string `name:"paper"`
+	}
+)
+
 // app is an application with these options, on the test's server.
 func (w *world) app(opts ...fx.Option) *fx.App {
 	return fx.New(append([]fx.Option{fx.NopLogger, fxmodule.Module, fxtest.Server(w.Server), given}, opts...)...)
@@ -191,13 +205,25 @@ func callers(name string, fns [4]any, n int) map[string]fx.Option {
 	}
 }
 
+// configs are what is wrong with a Config, by the fields, in their order.
+var configs = map[string]fxmodule.Config{
+	"Servers, Namespace, EmbeddedListen, EmbeddedListen, Timeout, Tick, Startup, MaxPacket, AuthSecret, TLS.Enabled, TLS.KeyFile": {
+		Namespace: "relative", Timeout: -1, Tick: -1, Startup: "later", MaxPacket: -1, AuthScheme: "digest", TLS: fxmodule.TLS{CertFile: "x"}, EmbeddedListen: "nonsense",
+	},
+	"Embedded": {Servers: []string{"a:1"}, Embedded: true}, "Servers": {Servers: []string{"no port:x:y"}}, "AuthScheme": {Embedded: true, AuthSecret: "bob:hunter2"},
+	"Private": {Embedded: true, Private: true}, "Embedded,": {Embedded: true, TLS: fxmodule.TLS{Enabled: true}}, "EmbeddedListen": {Embedded: true, EmbeddedListen: "localhost:http"},
+	"TLS.CAFile, TLS.CertFile": {Servers: []string{"a:1"}, TLS: fxmodule.TLS{Enabled: true, CAFile: "/no/x.pem", CertFile: "/no/x.pem", KeyFile: "/no/x.pem"}},
+	"TLS.CertFile":             {Servers: []string{"a:1"}, TLS: fxmodule.TLS{Enabled: true, KeyFile: "/no/x.pem"}},
+	"Tick":                     {Embedded: true, Timeout: fxmodule.Duration(time.Second), Tick: fxmodule.Duration(time.Second)}, "Timeout": {Embedded: true, Timeout: 1},
+}
+
 // modules are misuses of package fxmodule.
 func modules(w *world) (rows []row) {
 	add := func(function, what, says string, opts ...fx.Option) {
 		title := "fxmodule." + function
 		rows = append(rows, row{title + ": " + what, func() error {
 			app := w.app(opts...)
-			return errors.Join(app.Start(w.Context()), app.Stop(w.Context()))
+			return errors.Join(app.Start(bubble.Minute(w)), app.Stop(bubble.Minute(w)))
 		}, nil, says})
 	}
 	fns := [4]any{lead, work, vote, follow}
@@ -226,6 +252,13 @@ func modules(w *world) (rows []row) {
 			return fx.New(fx.NopLogger, option).Err()
 		}, nil, fmt.Sprintf("fxmodule.%s(\"x\"): the graph lacks fxmodule.Module", kind)})
 	}
+	for fields, cfg := range configs {
+		rows = append(rows, row{"fxmodule.Config: " + fields, func() error {
+			err := cfg.Validate()
+			wrong := regexp.MustCompile(`(?m)^fxmodule: Config\.([\w.]+): `).FindAllStringSubmatch(err.Error(), -1)
+			return fmt.Errorf("%d lines, %d fields: %w", strings.Count(err.Error(), "\n")+1, len(wrong), err)
+		}, nil, fmt.Sprintf("%[1]d lines, %[1]d fields: fxmodule: Config.", len(strings.Split(strings.TrimSuffix(fields, ","), ", "))) + strings.ReplaceAll(strings.TrimSuffix(fields, ","), ", ", "…Config.")})
+	}
 	for _, n := range []int{0, -1, 10_001} {
 		add("Consume", fmt.Sprint(n), fmt.Sprintf(`fxmodule.Consume("x"): n: %d is not between`, n), fxmodule.Consume("x", n, work))
 	}
@@ -236,12 +269,12 @@ func modules(w *world) (rows []row) {
 		func(context.Context, *election.Term, error) error { return nil }, func(context.Context, *election.Term, *struct{ fx.In }) error { return nil },
 		func(context.Context, *election.Term, struct{ fx.Out }) error { return nil },
 	} { // before there is a graph, whose error would begin otherwise
-		rows = append(rows, row{fmt.Sprintf("fxmodule.RunLeader: function %d", i), fx.New(fx.NopLogger, fxmodule.RunLeader("x", fn)).Err, nil, `^fxmodule.RunLeader("x"): `})
+		rows = append(rows, row{fmt.Sprintf("fxmodule.RunLeader: function %d", i), func() error { return fx.New(fx.NopLogger, fxmodule.RunLeader("x", fn)).Err() }, nil, `^fxmodule.RunLeader("x"): `})
 	}
 	once := fx.Options(fx.NopLogger, fxmodule.Module, given, fxmodule.Election("x", "/x"), fxmodule.RunLeader("x", lead), fxmodule.Election("y", "/y"), fxmodule.RunLeader("y", lead))
 	require.NoError(w, fx.ValidateApp(once))
 	twice := fx.Module("elsewhere", fxmodule.RunLeader("x", lead))
-	add("RunLeader", "twice", "RunLeader", once, twice)
+	add("RunLeader", "twice", `onlyRunLeader[name="x"]`, fxmodule.RunLeader("x", lead), twice)
 	lockX := provided[*lock.Lock]("", nil).need
 	add("Lock", "a nil option", `fxmodule.Lock("x"): …opts[0]: nil`, fxmodule.Lock("x", "/a", nil), lockX)
 	add("Semaphore", "no permits", `fxmodule.Semaphore("x"): …permits: 0`, fxmodule.Semaphore("x", "/a", 0), lockX)
@@ -250,16 +283,42 @@ func modules(w *world) (rows []row) {
 	add("Options", "a nil option", "fxmodule.Options: …opts[0]: nil", fxmodule.Options(nil))
 	add("Options", "a wrong one", "fxmodule.Options: …WithTick: ", fxmodule.Options(session.WithTick(-1)))
 	add("Options", "twice", "Options", fxmodule.Options(), fxmodule.Options())
+	cfg := func(c fxmodule.Config) fx.Option { return fx.Supply(fx.Annotate(c, fx.ResultTags(`name:"x"`))) }
+	add("Session", "a wrong Config", `fxmodule.Session("x"): fxmodule: Config.Servers`, fxmodule.Session("x"), cfg(fxmodule.Config{Timeout: 1}))
+	add("Session", "a wrong option", `fxmodule.Session("x"): session.New: WithTimeout`, fxmodule.Session("x", session.WithTimeout(-1)), cfg(fxmodule.Default("x")))
+	add("Session", "no server", `fxmodule.Session("x"): no session with ZooKeeper at x`, fxmodule.Session("x", refusing), cfg(fxmodule.Default("x")))
+	on := fxmodule.On("x", fxmodule.Election("x", "/x"), fxmodule.RunLeader("x", lead))
+	add("On", "no Session", `^fxmodule.On("x"): the graph has no fxmodule.Session of that name`, on)
+	require.NoError(w, fx.ValidateApp(fx.NopLogger, fxmodule.Module, given, fxmodule.Session("x"), cfg(fxmodule.Default("x")), on))
+	// What the graph does not provide, or can't, is named with the option and with the function.
+	paper, ink, leader := fx.Supply(fx.Annotate("A4", fx.ResultTags(`name:"paper"`))), fx.Supply(new(printer)), fxmodule.Election("x", "/x")
+	needs := fxmodule.RunLeader("x", func(context.Context, *election.Term, *session.Session, *printer, tray) error { return nil })
+	const lacks = `^fxmodule.RunLeader("x"): the graph lacks `
+	for says, opts := range map[string]fx.Option{
+		lacks + "*misuse_test.printer, or what that needs":                                                     fx.Options(leader, paper),
+		lacks + `*election.Election named "x", or what that needs`:                                             fx.Options(paper, ink),
+		lacks + `string named "paper", or what that needs`:                                                     fx.Options(leader, ink),
+		lacks + `*election.Election named "x", *misuse_test.printer, string named "paper", or what that needs`: fx.Options(),
+		"out of ink": fx.Options(leader, paper, fx.Provide(func() (*printer, error) { return nil, errors.New("out of ink") })),
+	} {
+		graph := fx.Options(fx.NopLogger, fxmodule.Module, given, opts, needs)
+		rows = append(rows, row{"fxmodule.RunLeader: what is not provided", func() error {
+			err, valid := fx.New(graph).Err(), fx.ValidateApp(graph)
+			require.Equal(w, says == "out of ink", valid == nil, "constructors are not called")
+			require.NotContains(w, fmt.Sprint(err, valid), "makeFuncStub")
+			return err
+		}, nil, says})
+	}
+	require.NoError(w, fx.ValidateApp(fx.NopLogger, fxmodule.Module, given, leader, paper, ink, needs))
 	add("Session", "a nil option", `fxmodule.Session("x"): …opts[0]: nil`, fxmodule.Session("x", nil),
 		fx.Supply(fx.Annotate(fxmodule.Default("localhost:2181"), fx.ResultTags(`name:"x"`))))
 	add("Session", "no Config", `name="x"`, fxmodule.Session("x"))
-	add("On", "no Session", `fxmodule.On("x"): the graph has no fxmodule.Session`, fxmodule.On("x"))
 	add("On", "a nil option", `fxmodule.On("x"): opts[0]: nil`, fxmodule.On("x", nil))
 	add("Consume", "a nil option", `fxmodule.Consume("x"): opts[0]: nil`, fxmodule.Queue("x", "/a"), fxmodule.Consume("x", 1, work, nil))
 	add("Join", "no id", `fxmodule.Join("x"): …id: empty`, fxmodule.Group("x", "/a"), fxmodule.Join("x", group.Member{}))
 	add("Module", "two configurations", "Config", given)
 	rows = append(rows,
-		row{"fxmodule.RunLeader: twice", call(fx.ValidateApp, once, twice), nil, `"x"…RunLeader`},
+		row{"fxmodule.RunLeader: twice", call(fx.ValidateApp, once, twice), nil, `onlyRunLeader[name="x"]`},
 		row{"fxmodule.Module: no Config", func() error { return fx.New(fx.NopLogger, fxmodule.Module).Err() }, nil, "fxmodule.Config"},
 		row{"fxmodule.Default: no servers", func() error { return fxmodule.Default().Validate() }, nil, "Config.Servers: none"},
 		row{"fxmodule.Module: a wrong Config", func() error {
