@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -54,9 +53,15 @@ var (
 // everyRecipe is what the constructors of all recipes refuse.
 func everyRecipe(w *world) (rows []row) {
 	zookeeper := w.Unconnected(session.WithNamespace("/zookeeper"))
+	idle := w.Unconnected(session.WithDialer(func(context.Context, string, string) (net.Conn, error) {
+		panic("a constructor does I/O")
+	}))
 	for name, c := range constructors {
 		at := func(s *session.Session, path any, opts ...any) func() error {
 			return call(c.make, append(append([]any{s, path}, c.own...), opts...)...)
+		}
+		if name != "config.Open" && name != "config.New" && name != "twopc.NewSite" { // they follow ZooKeeper from then on
+			require.NoError(w, at(idle, "/a")(), name)
 		}
 		rows = append(rows,
 			row{name + ": no session", at(nil, "/a"), nil, name + ": s: nil session"},
@@ -73,23 +78,8 @@ func everyRecipe(w *world) (rows []row) {
 			rows = append(rows, row{fmt.Sprintf("%s.WithACL: %s, ACL %d", pkg, name, i), at(w.s, "/a", with), session.ErrInvalidACL, "WithACL: acl: "})
 		}
 	}
+	time.Sleep(time.Minute)
 	return rows
-}
-
-// What does not follow ZooKeeper by itself does no I/O when it is made.
-func TestConstructorsDoNoIO(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(w *bubble.World) {
-		s := w.Unconnected(session.WithDialer(func(context.Context, string, string) (net.Conn, error) {
-			panic("it dials")
-		}))
-		for name, c := range constructors {
-			if name != "config.Open" && name != "config.New" && name != "twopc.NewSite" {
-				require.NoError(w, call(c.make, append([]any{s, "/a"}, c.own...)...)(), name)
-			}
-		}
-		time.Sleep(time.Minute)
-	})
 }
 
 // forever is as long as a duration can be.
@@ -241,7 +231,7 @@ func fences(w *world) (rows []row) {
 			row{name + ": a closed session", call(f, ctx, w.closed, q), session.ErrClosed, "closed"},
 			row{name + ": the zero sequencer", call(f, ctx, s, nil), fence.ErrInvalid, `mode ""`},
 			row{name + ": outside the namespace", call(f, ctx, s, outside), session.ErrInvalidPath, "q.Path: "},
-			row{name + ": a context that has ended", call(f, cancelled, s, q), errCancelled, ""})
+			row{name + ": a context that has ended", call(f, cancelled, s, q), context.Canceled, ""})
 	}
 	return rows
 }
@@ -350,8 +340,8 @@ func records(w *world) []row {
 		{"naming.Lookup: closed", call(over.Lookup, ctx, "a"), session.ErrClosed, "names /n: closed"},
 		{"naming.Bind: closed", call(over.Bind, ctx, "a", x), session.ErrClosed, "names /n: closed"},
 		{"naming.Unbind: closed", call(over.Unbind, ctx, "a"), session.ErrClosed, "names /n: closed"},
-		{"naming.Bind: a context that has ended", call(n.Bind, cancelled, "a", x), errCancelled, ""},
-		{"naming.Lookup: a context that has ended", call(n.Lookup, cancelled, "a"), errCancelled, ""},
+		{"naming.Bind: a context that has ended", call(n.Bind, cancelled, "a", x), context.Canceled, ""},
+		{"naming.Lookup: a context that has ended", call(n.Lookup, cancelled, "a"), context.Canceled, ""},
 		{"naming.Bind: no value", call(n.Bind, ctx, "a", nil), nil, "value: empty"},
 		{"naming.Bind: too large", call(n.Bind, ctx, "a", large), session.ErrTooLarge, "value: "},
 		{"naming.Bind: a nil option", call(n.Bind, ctx, "a", x, nil), nil, "opts[0]: nil"},

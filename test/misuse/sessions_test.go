@@ -39,14 +39,9 @@ import (
 var errNothing = errors.New("it means nothing")
 
 // cancelled is a context that has ended.
-var (
-	errCancelled = context.Canceled
-	cancelled    = func() context.Context {
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		return ctx
-	}()
-)
+var cancelled, cancel = context.WithCancel(context.Background())
+
+func init() { cancel() }
 
 // sessions are misuses of how a session is made.
 func sessions(w *world) (rows []row) {
@@ -120,6 +115,7 @@ func operations(w *world) []row {
 		{"recipe.NewClaims: no session", call(recipe.NewClaims[int], recipe.ClaimsConfig[int]{}), nil, "Session: nil"},
 		{"recipe.NewClaims: no machine", call(recipe.NewClaims[int], recipe.ClaimsConfig[int]{Session: w.s}), nil, "Machine: nil"},
 		{"actors.Spawn: no constructor", call(actors.Spawn[int], sys, actors.Spec[int]{Name: "nobody"}), nil, "Spec.New is nil"},
+		{"session.Op.Under: nil", multi(session.CheckOp("/", -1).Under(nil)), session.ErrLost, "Under: p: …no possession"},
 		{"session.Within: nil", func() error {
 			ctx, cancel := session.Within(ctx, nil)
 			defer cancel()
