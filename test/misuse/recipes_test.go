@@ -82,11 +82,9 @@ func everyRecipe(w *world) (rows []row) {
 	return rows
 }
 
-// forever is as long as a duration can be.
 const forever time.Duration = math.MaxInt64
 
-// large is more than a server takes.
-var large = make([]byte, 1<<20)
+var large = make([]byte, 1<<20) // more than a server takes
 
 // locks are misuses of package lock.
 func locks(w *world) []row {
@@ -355,7 +353,4 @@ func records(w *world) []row {
 }
 
 // badCodec is a codec by reference.
-type badCodec struct{}
-
-func (*badCodec) Encode(string) ([]byte, error) { return nil, nil }
-func (*badCodec) Decode([]byte) (string, error) { return "", nil }
+type badCodec struct{ config.Codec[string] }

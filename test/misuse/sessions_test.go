@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -34,9 +33,6 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 )
-
-// errNothing stands for what is no mistake.
-var errNothing = errors.New("it means nothing")
 
 // cancelled is a context that has ended.
 var cancelled, cancel = context.WithCancel(context.Background())
@@ -72,15 +68,11 @@ func sessions(w *world) (rows []row) {
 		add("WithSessionFile: "+name, nil, "WithSessionFile: …"+says, session.WithSessionFile(name))
 	}
 	for servers, says := range map[string]string{
-		"": "none", "a:1;": "[1]", "a b:1": "[0]", "a:zookeeper": "[0]", "a:0": "[0]", "a:65536": "[0]", ":2181": "[0]", "a:1:2": "[0]", "[::1": "[0]",
+		"": "none", "a:1; ": "[1]", "a b:1": "[0]", "a:zookeeper": "[0]", "a:0": "[0]", "a:65536": "[0]", ":2181": "[0]", "a:1:2": "[0]", "[::1": "[0]",
 		"a:1/b//c": "[0]: chroot", "a:1/b;c:1/d": "[1]: chroot", "zk://a:1": "without a scheme: host:port", "https://a": "without a scheme: host:port",
 	} {
-		list := strings.Split(servers, ";")
-		if servers == "" {
-			list = nil
-		}
-		rows = append(rows,
-			row{"session.New: servers " + servers, call(session.New, list), nil, "servers…" + says},
+		list := strings.FieldsFunc(servers, func(r rune) bool { return r == ';' })
+		rows = append(rows, row{"session.New: servers " + servers, call(session.New, list), nil, "servers…" + says},
 			row{"session.Open: servers " + servers, call(session.Open, w.Context(), list), nil, "servers…" + says})
 	}
 	with := of(session.New, []string{"a:2181"})
@@ -99,6 +91,9 @@ func sessions(w *world) (rows []row) {
 // operations are misuses of what a session does, and of what recipes are made from.
 func operations(w *world) []row {
 	ctx, sys := w.Context(), w.System().Scope()
+	require.NoError(w, actors.New(nil, actors.WithLogger(nil), actors.WithRestarts(actors.Restarts{Min: -1})).Close(ctx))
+	within, end := session.Within(ctx, nil)
+	end()
 	create, multi := of(w.s.Create, ctx, "/a", nil), of(w.s.Multi, ctx)
 	rows := []row{
 		{"session.Create: no parent", call(w.s.Create, ctx, "/no/such/parent", nil), session.ErrNoNode, "that is its parent, which Parents() makes"},
@@ -116,14 +111,9 @@ func operations(w *world) []row {
 		{"recipe.NewClaims: no machine", call(recipe.NewClaims[int], recipe.ClaimsConfig[int]{Session: w.s}), nil, "Machine: nil"},
 		{"actors.Spawn: no constructor", call(actors.Spawn[int], sys, actors.Spec[int]{Name: "nobody"}), nil, "Spec.New is nil"},
 		{"session.Op.Under: nil", multi(session.CheckOp("/", -1).Under(nil)), session.ErrLost, "Under: p: …no possession"},
-		{"session.Within: nil", func() error {
-			ctx, cancel := session.Within(ctx, nil)
-			defer cancel()
-			return context.Cause(ctx)
-		}, nil, "session.Within: p: no possession"},
-		{"actors.New: a nil option is none", func() error {
-			return errors.Join(actors.New(nil, actors.WithLogger(nil)).Close(ctx), errNothing)
-		}, errNothing, ""},
+		{"session.Within: nil", func() error { return context.Cause(within) }, nil, "session.Within: p: no possession"},
+		{"actors.Spawn: the zero scope", call(actors.Spawn[int], nil, actors.Spec[int]{New: func(actors.Self[int]) actors.Receiver[int] { return nil }}), actors.ErrStopped, ""},
+		{"actors.Scope.Group: the zero scope", call(actors.Scope{}.Group, "a", "group"), actors.ErrStopped, ""},
 	}
 	for what, opt := range map[string]session.CreateOption{
 		"option: nil": nil, "TTL: 0s": session.TTL(0), "TTL: -1ns": session.TTL(-1), "TTL: 2562047h": session.TTL(forever), "NodeACL: ": session.NodeACL(),
@@ -149,14 +139,8 @@ var given = fx.Supply(fxmodule.Default("localhost:2181"))
 // refusing is a dialer that reaches nothing.
 var refusing = session.WithDialer(func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("connection refused") })
 
-// printer and tray are what a function may need besides.
-type (
-	printer struct{ _ int }
-	tray    struct {
-		fx.In
-		Paper string `name:"paper"`
-	}
-)
+// printer is what a function may need besides.
+type printer struct{ _ int }
 
 // app is an application with these options, on the test's server.
 func (w *world) app(opts ...fx.Option) *fx.App {
@@ -190,13 +174,13 @@ var instances = []instance{
 	provided[*config.Cell[int]]("Cell", func(n, p string) fx.Option { return fxmodule.Cell(n, p, config.JSON[int]()) }),
 }
 
-func lead(context.Context, *election.Term) error         { return nil }
-func work(context.Context, *queue.Item) error            { return nil }
-func vote(context.Context, *twopc.Proposal) error        { return nil }
-func follow(context.Context, config.Snapshot[int]) error { return nil }
-func callers(name string, fns [4]any, n int) map[string]fx.Option {
+func lead(context.Context, *election.Term) error { return nil }
+func work(context.Context, *queue.Item) error    { return nil }
+
+// callers are what calls functions of the application's.
+func callers(name string, fns [4]any) map[string]fx.Option {
 	return map[string]fx.Option{
-		"RunLeader": fxmodule.RunLeader(name, fns[0]), "Consume": fxmodule.Consume(name, n, fns[1]),
+		"RunLeader": fxmodule.RunLeader(name, fns[0]), "Consume": fxmodule.Consume(name, 1, fns[1]),
 		"RunSite": fxmodule.RunSite(name, fns[2]), "Follow": fxmodule.Follow[int](name, fns[3]),
 	}
 }
@@ -222,9 +206,9 @@ func modules(w *world) (rows []row) {
 			return errors.Join(app.Start(bubble.Minute(w)), app.Stop(bubble.Minute(w)))
 		}, nil, says})
 	}
-	fns := [4]any{lead, work, vote, follow}
+	fns := [4]any{lead, work, func(context.Context, *twopc.Proposal) error { return nil }, func(context.Context, config.Snapshot[int]) error { return nil }}
 	for _, bad := range []string{"", `a"b`, "a`b", `a\b`} {
-		named := callers(bad, fns, 1)
+		named := callers(bad, fns)
 		named["Join"], named["Session"], named["On"] = fxmodule.Join(bad, group.Member{ID: "a"}), fxmodule.Session(bad), fxmodule.On(bad)
 		for _, i := range instances {
 			named[i.kind] = i.at(bad, "/a")
@@ -239,21 +223,18 @@ func modules(w *world) (rows []row) {
 			add(i.kind, fmt.Sprintf("path %q", bad), title+"…"+session.ErrInvalidPath.Error(), i.at("x", bad), i.need)
 		}
 	}
-	for kind, option := range callers("x", [4]any{}, 1) {
+	for kind, option := range callers("x", [4]any{}) {
 		add(kind, "no function", fmt.Sprintf("fxmodule.%s(\"x\"): fn is nil", kind), option)
 	}
-	for kind, option := range callers("x", fns, 1) {
+	for kind, option := range callers("x", fns) {
 		add(kind, "no instance", fmt.Sprintf("fxmodule.%s(\"x\"): the graph lacks *…named \"x\"", kind), option)
-		rows = append(rows, row{"fxmodule." + kind + ": no Module", func() error {
-			return fx.New(fx.NopLogger, option).Err()
-		}, nil, fmt.Sprintf("fxmodule.%s(\"x\"): the graph lacks fxmodule.Module", kind)})
+		without := func() error { return fx.New(fx.NopLogger, option).Err() }
+		rows = append(rows, row{"fxmodule." + kind + ": no Module", without, nil, fmt.Sprintf("fxmodule.%s(\"x\"): the graph lacks fxmodule.Module", kind)})
 	}
 	for fields, cfg := range configs {
-		rows = append(rows, row{"fxmodule.Config: " + fields, func() error {
-			err := cfg.Validate()
-			wrong := regexp.MustCompile(`(?m)^fxmodule: Config\.([\w.]+): `).FindAllStringSubmatch(err.Error(), -1)
-			return fmt.Errorf("%d lines, %d fields: %w", strings.Count(err.Error(), "\n")+1, len(wrong), err)
-		}, nil, fmt.Sprintf("%[1]d lines, %[1]d fields: fxmodule: Config.", len(strings.Split(strings.TrimSuffix(fields, ","), ", "))) + strings.ReplaceAll(strings.TrimSuffix(fields, ","), ", ", "…Config.")})
+		fields = strings.TrimSuffix(fields, ",")
+		require.Equal(w, strings.Count(fields, ","), strings.Count(cfg.Validate().Error(), "\n"), fields)
+		rows = append(rows, row{"fxmodule.Config: " + fields, cfg.Validate, nil, "^fxmodule: Config." + strings.ReplaceAll(fields, ", ", ": …\nfxmodule: Config.") + ": "})
 	}
 	for _, n := range []int{0, -1, 10_001} {
 		add("Consume", fmt.Sprint(n), fmt.Sprintf(`fxmodule.Consume("x"): n: %d is not between`, n), fxmodule.Consume("x", n, work))
@@ -288,7 +269,12 @@ func modules(w *world) (rows []row) {
 	require.NoError(w, fx.ValidateApp(fx.NopLogger, fxmodule.Module, given, fxmodule.Session("x"), cfg(fxmodule.Default("x")), on))
 	// What the graph does not provide, or can't, is named with the option and with the function.
 	paper, ink, leader := fx.Supply(fx.Annotate("A4", fx.ResultTags(`name:"paper"`))), fx.Supply(new(printer)), fxmodule.Election("x", "/x")
-	needs := fxmodule.RunLeader("x", func(context.Context, *election.Term, *session.Session, *printer, tray) error { return nil })
+	needs := fxmodule.RunLeader("x", func(context.Context, *election.Term, *session.Session, *printer, struct {
+		fx.In
+		Paper string `name:"paper"`
+	}) error {
+		return nil
+	})
 	const lacks = `^fxmodule.RunLeader("x"): the graph lacks `
 	for says, opts := range map[string]fx.Option{
 		lacks + "*misuse_test.printer, or what that needs":                                                     fx.Options(leader, paper),
