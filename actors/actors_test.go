@@ -74,8 +74,4 @@ func TestZeroValuesReachNobody(t *testing.T) {
 	var nowhere actors.Scope
 	nowhere.Stop()
 	<-nowhere.Done()
-	_, err := nowhere.Group("a", "group")
-	require.ErrorIs(t, err, actors.ErrStopped)
-	_, err = actors.Spawn(nowhere, polly(nil))
-	require.ErrorIs(t, err, actors.ErrStopped)
 }

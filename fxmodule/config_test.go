@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -26,47 +25,6 @@ func TestTheDefaultIsValid(t *testing.T) {
 	require.Equal(t, fxmodule.Duration(10*time.Second), cfg.Timeout)
 	require.Equal(t, fxmodule.StartupWait, cfg.Startup)
 	require.NoError(t, fxmodule.Config{Embedded: true}.Validate(), "what is left out has its default")
-}
-
-func TestValidateNamesEveryWrongField(t *testing.T) {
-	t.Parallel()
-	missing := filepath.Join(t.TempDir(), "missing.pem")
-	for name, c := range map[string]struct {
-		wrong  fxmodule.Config
-		fields []string
-	}{
-		"nothing is right": {
-			fxmodule.Config{
-				Namespace: "relative", Timeout: -1, Tick: -1, Startup: "later", MaxPacket: -1, AuthScheme: "digest",
-				TLS: fxmodule.TLS{CertFile: "x"}, EmbeddedListen: "nonsense",
-			},
-			[]string{
-				"Servers", "Namespace", "EmbeddedListen", "EmbeddedListen", "Timeout", "Tick", "Startup", "MaxPacket", "AuthSecret", "TLS.Enabled", "TLS.KeyFile",
-			},
-		},
-		"two kinds of servers":   {fxmodule.Config{Servers: []string{"a:1"}, Embedded: true}, []string{"Embedded"}},
-		"an address":             {fxmodule.Config{Servers: []string{"no port:x:y"}}, []string{"Servers"}},
-		"a secret alone":         {fxmodule.Config{Embedded: true, AuthSecret: "bob:hunter2"}, []string{"AuthScheme"}},
-		"nobody's znodes":        {fxmodule.Config{Embedded: true, Private: true}, []string{"Private"}},
-		"encryption in memory":   {fxmodule.Config{Embedded: true, TLS: fxmodule.TLS{Enabled: true}}, []string{"Embedded"}},
-		"files that are missing": {fxmodule.Config{Servers: []string{"a:1"}, TLS: fxmodule.TLS{Enabled: true, CAFile: missing, CertFile: missing, KeyFile: missing}}, []string{"TLS.CAFile", "TLS.CertFile"}},
-		"a key alone":            {fxmodule.Config{Servers: []string{"a:1"}, TLS: fxmodule.TLS{Enabled: true, KeyFile: missing}}, []string{"TLS.CertFile"}},
-		"half a tick":            {fxmodule.Config{Embedded: true, Timeout: fxmodule.Duration(time.Second), Tick: fxmodule.Duration(time.Second)}, []string{"Tick"}},
-		"no time at all":         {fxmodule.Config{Embedded: true, Timeout: 1}, []string{"Timeout"}},
-		"a port":                 {fxmodule.Config{Embedded: true, EmbeddedListen: "localhost:http"}, []string{"EmbeddedListen"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var got []string
-			for line := range strings.Lines(c.wrong.Validate().Error()) {
-				field, isOne := strings.CutPrefix(line, "fxmodule: Config.")
-				require.True(t, isOne, line)
-				field, _, _ = strings.Cut(field, ":")
-				got = append(got, field)
-			}
-			require.ElementsMatch(t, c.fields, got)
-		})
-	}
 }
 
 const written = `

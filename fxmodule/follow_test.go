@@ -96,8 +96,6 @@ func TestJoin(t *testing.T) {
 		require.NoError(t, a.Stop(bubble.Minute(t)))
 		require.Empty(t, left)
 	})
-	err := fx.New(quiet, fxmodule.Module, fx.Supply(fxmodule.Default("localhost:2181")), fxmodule.Join("workers", group.Member{ID: "me"})).Err()
-	require.ErrorContains(t, err, `fxmodule.Join("workers"): the graph lacks *group.Group named "workers"`)
 }
 
 // A site votes as its function does; one that fails before it has voted aborts.

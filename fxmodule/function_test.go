@@ -4,7 +4,6 @@ package fxmodule_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -63,71 +62,4 @@ func TestFunctionsStartInTheOrderOfTheOptions(t *testing.T) {
 		fxmodule.RunLeader("e", func(ctx context.Context, _ *election.Term) error { led <- migrated; <-ctx.Done(); return nil }))
 	require.True(t, bubble.Within(t, time.Minute, led))
 	require.NoError(t, a.Stop(bubble.Minute(t)))
-}
-
-// A function that does not fit is refused with the option's name, before there is a graph.
-func TestFunctionsThatDoNotFit(t *testing.T) {
-	t.Parallel()
-	var none func(context.Context, *election.Term) error
-	for name, fn := range map[string]any{
-		"nothing":       nil,
-		"a nil func":    none,
-		"no func":       7,
-		"no parameters": func() error { return nil },
-		"no term":       func(context.Context) error { return nil },
-		"no context":    func(*election.Term, *printer) error { return nil },
-		"an item":       func(context.Context, *queue.Item) error { return nil },
-		"no error":      func(context.Context, *election.Term) {},
-		"two results":   func(context.Context, *election.Term) (int, error) { return 0, nil },
-		"variadic":      func(context.Context, *election.Term, ...*printer) error { return nil },
-		"an error":      func(context.Context, *election.Term, error) error { return nil },
-		"an *fx.In":     func(context.Context, *election.Term, *tray) error { return nil },
-		"an fx.Out":     func(context.Context, *election.Term, struct{ fx.Out }) error { return nil },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			err := fx.New(quiet, fxmodule.RunLeader("x", fn)).Err()
-			require.Error(t, err)
-			require.Regexp(t, `^fxmodule\.RunLeader\("x"\): `, err.Error())
-			require.NotContains(t, err.Error(), "makeFuncStub")
-			t.Log(err)
-		})
-	}
-}
-
-// What the graph does not provide, or can't, is named with the option and with the function.
-func TestFunctionsThatAreNotProvidedFor(t *testing.T) {
-	t.Parallel()
-	needs := func(context.Context, *election.Term, *session.Session, *printer, tray) error { return nil }
-	given := fx.Options(quiet, fxmodule.Module, fx.Supply(fxmodule.Default("localhost:2181")))
-	leader, paper := fxmodule.Election("x", "/e"), fx.Supply(fx.Annotate("A4", fx.ResultTags(`name:"paper"`)))
-	for name, c := range map[string]struct {
-		opts fx.Option
-		says string
-	}{
-		"a parameter":        {fx.Options(leader, paper), `fxmodule.RunLeader("x"): the graph lacks *fxmodule_test.printer, or what that needs`},
-		"the election":       {fx.Options(paper, fx.Supply(&printer{})), `fxmodule.RunLeader("x"): the graph lacks *election.Election named "x", or what that needs`},
-		"a struct's field":   {fx.Options(leader, fx.Supply(&printer{})), `fxmodule.RunLeader("x"): the graph lacks string named "paper", or what that needs`},
-		"all of it":          {fx.Options(), `fxmodule.RunLeader("x"): the graph lacks *election.Election named "x", *fxmodule_test.printer, string named "paper", or what that needs`},
-		"a constructor":      {fx.Options(leader, paper, fx.Provide(func() (*printer, error) { return nil, errors.New("out of ink") })), "out of ink"},
-		"a second RunLeader": {fx.Options(leader, paper, fx.Supply(&printer{}), fxmodule.RunLeader("x", needs)), "RunLeader"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			opts := fx.Options(given, c.opts, fxmodule.RunLeader("x", needs))
-			err := fx.New(opts).Err()
-			require.ErrorContains(t, err, c.says)
-			require.NotContains(t, err.Error(), "makeFuncStub")
-			t.Log(err)
-			err = fx.ValidateApp(opts)
-			t.Log(err)
-			if name == "a constructor" { // it is not called
-				require.NoError(t, err)
-				return
-			}
-			require.Error(t, err)
-			require.NotContains(t, err.Error(), "makeFuncStub")
-		})
-	}
-	require.NoError(t, fx.ValidateApp(given, leader, paper, fx.Supply(&printer{}), fxmodule.RunLeader("x", needs)))
 }

@@ -144,20 +144,6 @@ func TestALeaderThatDoesNotStop(t *testing.T) {
 	})
 }
 
-// Two functions that lead the same election would take turns at it: the graph is refused, also by
-// fx.ValidateApp.
-func TestTwoLeadersOfOneElectionAreRefused(t *testing.T) {
-	t.Parallel()
-	fn := func(context.Context, *election.Term) error { return nil }
-	opts := fx.Options(quiet, fxmodule.Module, fx.Supply(fxmodule.Default("localhost:2181")),
-		fxmodule.Election("e", "/e"), fxmodule.Election("f", "/f"), fxmodule.RunLeader("e", fn), fxmodule.RunLeader("f", fn))
-	require.NoError(t, fx.ValidateApp(opts))
-	twice := fx.Options(opts, fx.Module("elsewhere", fxmodule.RunLeader("e", fn)))
-	require.ErrorContains(t, fx.ValidateApp(twice), "RunLeader")
-	require.ErrorContains(t, fx.ValidateApp(twice), `"e"`)
-	require.ErrorContains(t, fx.New(twice).Err(), "RunLeader")
-}
-
 // TestTelemetry: what the graph has of providers is reported to.
 func TestTelemetry(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,7 @@ func TestASessionThatEndsForGood(t *testing.T) {
 	require.NotContains(t, log.String(), "hunter2")
 }
 
-// Options go before those of the Config; there is at most one, and a wrong one ends the start.
+// Options go before those of the Config.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,11 +124,6 @@ func TestOptions(t *testing.T) {
 		require.NoError(t, a.Stop(bubble.Minute(t)))
 		require.Empty(t, server.Sessions())
 	})
-	cfg := fx.Supply(fxmodule.Default("localhost:2181"))
-	twice := fx.Options(quiet, fxmodule.Module, cfg, fxmodule.Options(), fxmodule.Options())
-	require.ErrorContains(t, fx.ValidateApp(twice), "fxmodule.Options")
-	require.ErrorContains(t, fx.New(quiet, fxmodule.Module, cfg, fxmodule.Options(session.WithTimeout(-1))).Err(), "fxmodule.Options: ")
-	require.ErrorContains(t, fx.New(quiet, fxmodule.Module, cfg, fxmodule.Options(nil)).Err(), "fxmodule.Options: ")
 }
 
 func TestTheEmbeddedServer(t *testing.T) {

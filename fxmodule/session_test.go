@@ -128,27 +128,3 @@ func probe(h http.Handler) int {
 	h.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/", nil))
 	return w.Code
 }
-
-// What a second session lacks is said with the option's name.
-func TestASecondSessionThatCannotBe(t *testing.T) {
-	t.Parallel()
-	lead := func(context.Context, *election.Term) error { return nil }
-	module := fx.Options(quiet, fxmodule.Module, fx.Supply(fxmodule.Default("localhost:2181")))
-	on := fxmodule.On("eu", fxmodule.Election("e", "/e"), fxmodule.RunLeader("e", lead))
-	eu := func(c fxmodule.Config) fx.Option { return fx.Supply(fx.Annotate(c, fx.ResultTags(`name:"eu"`))) }
-	for says, opts := range map[string]fx.Option{
-		`^fxmodule\.On\("eu"\): the graph has no fxmodule\.Session of that name`: on,
-		`fxmodule\.Config\[name="eu"\]$`:                                         fx.Options(fxmodule.Session("eu"), on),
-		`fxmodule\.Session\("eu"\): fxmodule: Config\.Servers`:                   fx.Options(fxmodule.Session("eu"), on, eu(fxmodule.Config{Timeout: 1})),
-		`fxmodule\.Session\("eu"\): session\.New: WithTimeout`:                   fx.Options(fxmodule.Session("eu", session.WithTimeout(-1)), on, eu(fxmodule.Default("x"))),
-	} {
-		require.Regexp(t, says, fx.New(module, opts).Err())
-	}
-	require.ErrorContains(t, fx.ValidateApp(module, on), `*session.Session[name="eu"]`)
-	require.NoError(t, fx.ValidateApp(module, fxmodule.Session("eu"), on, eu(fxmodule.Default("x"))))
-	synctest.Test(t, func(t *testing.T) {
-		lazy := fx.Supply(fxmodule.Config{Servers: []string{"x"}, Startup: fxmodule.StartupLazy})
-		a := fx.New(quiet, fxmodule.Module, lazy, fxmodule.Options(refusing), fxmodule.Session("eu", refusing), eu(fxmodule.Default("x")))
-		require.ErrorContains(t, a.Start(bubble.Minute(t)), `fxmodule.Session("eu"): no session with ZooKeeper at x`)
-	})
-}

@@ -3,7 +3,6 @@
 package session_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,12 +28,6 @@ func TestWhatHasAHoldInItIsAPossession(t *testing.T) {
 			"nil": nil, "no hold": (*session.Hold)(nil), "no grant": (*grant)(nil), "a grant without a hold": &grant{}, "the same by value": grant{},
 		} {
 			require.Nil(w, session.HoldOf(p), name)
-			_, err := s.Multi(w.ctx, session.CheckOp(h.Path(), -1).Under(p))
-			require.ErrorIs(w, err, session.ErrLost, name)
-			require.ErrorContains(w, err, "no possession", name)
-			ctx, cancel := session.Within(w.ctx, p)
-			require.ErrorContains(w, context.Cause(ctx), "session.Within: p: no possession", name)
-			cancel()
 		}
 	})
 }

@@ -153,32 +153,6 @@ func TestTheLogTellsWhatIsWrongWithEachServer(t *testing.T) {
 	})
 }
 
-// Who is told of an HTTP server reads what that has answered.
-func TestAServerOfAnotherProtocolIsQuoted(t *testing.T) {
-	inBubble(t, func(w *world) {
-		var log journal
-		const quoted = `this does not speak ZooKeeper: "HTTP/1.1 400 Bad Request`
-		s, err := session.New([]string{"page"}, session.WithLogger(slog.New(log.handler(slog.LevelWarn))),
-			session.WithDialer(func(context.Context, string, string) (net.Conn, error) {
-				ours, theirs := net.Pipe()
-				go func() { // ends with the connection
-					_, _ = theirs.Read(make([]byte, 512))
-					_, _ = io.WriteString(theirs, "HTTP/1.1 400 Bad Request\r\n"+strings.Repeat("x", 100))
-					_ = theirs.Close()
-				}()
-				return ours, nil
-			}))
-		require.NoError(w, err)
-		ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
-		defer cancel()
-		require.ErrorContains(w, s.Connect(ctx), quoted)
-		require.NoError(w, s.Close(w.ctx))
-		first := log.lines()[0]
-		require.Contains(w, strings.ReplaceAll(first, `\`, ""), quoted)
-		require.NotContains(w, first, strings.Repeat("x", 40), "as much as is worth a line")
-	})
-}
-
 // A loss is one line: it has the number of all that was lost, and the paths of the first.
 func TestALossNamesTheFirstOfWhatWasLost(t *testing.T) {
 	inBubble(t, func(w *world) {

@@ -71,26 +71,6 @@ func checkAndFollow(t testing.TB, holder, checker *session.Session) {
 	require.ErrorIs(t, err, fence.ErrFenced)
 }
 
-func TestCheckRefusesWhatIsNotThePossession(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		holder, checker := t.Session(), t.Session()
-		q := take(t, holder)
-		for name, change := range map[string]func(*fence.Sequencer){
-			"another session's":    func(q *fence.Sequencer) { q.SessionID++ },
-			"a newer one's":        func(q *fence.Sequencer) { q.Token++ },
-			"another znode's":      func(q *fence.Sequencer) { q.Path += "0" },
-			"in a line unheard of": func(q *fence.Sequencer) { q.Path = "/nowhere/x" },
-		} {
-			other := q
-			change(&other)
-			require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, other), fence.ErrFenced, name)
-		}
-		q.Token--
-		require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, q), fence.ErrFenced, "an older one's: of another znode of that name")
-	})
-}
-
 // A server that lags behind still shows a possession that is over, and not yet one that has begun.
 // Check asks it to catch up first. A leader, which is the second of two here, does not do so at a
 // sync.

@@ -31,36 +31,6 @@ func TestGateAdmitsInOrderOfTokens(t *testing.T) {
 	require.Equal(t, holder(7), h)
 }
 
-func TestGateRefuses(t *testing.T) {
-	t.Parallel()
-	shared, elsewhere, twin := holder(9), holder(9), holder(8)
-	shared.Mode = fence.Shared
-	elsewhere.Path = "/locks/b/_c_x-lock-0000000001"
-	twin.Path += "2"
-	for _, test := range []struct {
-		name      string
-		sequencer fence.Sequencer
-		err       error
-	}{
-		{"shared modes", shared, fence.ErrMode},
-		{"another line", elsewhere, fence.ErrFenced},
-		{"another holder with the same token", twin, fence.ErrFenced},
-		{"the zero sequencer", fence.Sequencer{}, fence.ErrInvalid},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			var g fence.Gate
-			if test.sequencer.Mode == fence.Shared {
-				require.ErrorIs(t, g.Admit(test.sequencer), fence.ErrMode, "also before it is bound")
-			}
-			require.NoError(t, g.Admit(holder(8)))
-			require.ErrorIs(t, g.Admit(test.sequencer), test.err)
-			h, _ := g.Highest()
-			require.Equal(t, holder(8), h, "a refusal changes nothing")
-		})
-	}
-}
-
 func TestGateIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	var g fence.Gate

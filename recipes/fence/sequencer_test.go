@@ -44,42 +44,6 @@ func TestSequencerIsReadAsItIsWritten(t *testing.T) {
 	}
 }
 
-func TestParseNamesWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ name, text, says string }{
-		{"nothing", "", `has 1 of the 4 parts`},
-		{"no path", "exclusive:1:0x1", `has 3 of the 4 parts`},
-		{"mode", "mine:1:0x1:/a/b", `mode "mine"`},
-		{"no mode", ":1:0x1:/a/b", `mode ""`},
-		{"token", "exclusive:one:0x1:/a/b", `token "one"`},
-		{"token too large", "exclusive:9223372036854775808:0x1:/a/b", `token "9223372036854775808"`},
-		{"token zero", "exclusive:0:0x1:/a/b", `token 0`},
-		{"token negative", "exclusive:-5:0x1:/a/b", `token -5`},
-		{"token with zeros in front", "exclusive:007:0x1:/a/b", `not written as`},
-		{"token with a sign", "exclusive:+7:0x1:/a/b", `not written as`},
-		{"session", "exclusive:1:0xyz:/a/b", `session "0xyz"`},
-		{"session without 0x", "exclusive:1:17:/a/b", `session "17"`},
-		{"session zero", "exclusive:1:0x0:/a/b", `session 0`},
-		{"session in capitals", "exclusive:1:0xAB:/a/b", `not written as`},
-		{"path relative", "exclusive:1:0x1:a/b", `not absolute`},
-		{"path empty", "exclusive:1:0x1:", `not absolute`},
-		{"path is the root", "exclusive:1:0x1:/", `has a name ""`},
-		{"path ends with a slash", "exclusive:1:0x1:/a/b/", `has a name ""`},
-		{"path doubles a slash", "exclusive:1:0x1:/a//b", `has a name ""`},
-		{"path has dots", "exclusive:1:0x1:/a/../b", `has a name ".."`},
-		{"path has a line break", "exclusive:1:0x1:/a/b\n", `does not permit`},
-		{"path is not UTF-8", "exclusive:1:0x1:/a/\xff", `does not permit`},
-		{"path is beyond 16 bits", "exclusive:1:0x1:/a/\U0001F600", `does not permit`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			_, err := fence.Parse(test.text)
-			require.ErrorIs(t, err, fence.ErrInvalid)
-			require.ErrorContains(t, err, test.says)
-		})
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	f.Add("exclusive:4294967338:0x1000a3b5c2d0001:/locks/orders/_c_3e6c-lock-0000000007")
 	f.Add("shared:1:0xffffffffffffffff:/a:b/c")

@@ -106,8 +106,6 @@ func TestNothingIsLoggedOfWhatIsNotForgotten(t *testing.T) {
 		_, err := w.lock(h).Lock(ctx)
 		require.ErrorIs(w, err, context.DeadlineExceeded)
 		require.NotContains(w, err.Error(), "in this process")
-		_, err = lock.New(h.Session, path, lock.WithWarnAfter(-1))
-		require.ErrorContains(w, err, "WithWarnAfter")
 	})
 }
 

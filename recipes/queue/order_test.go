@@ -234,7 +234,6 @@ func TestRequeue(t *testing.T) {
 		put(t, q, "x", queue.WithID("b"))
 		require.ErrorIs(t, q.Requeue(bubble.Minute(t), "c", "b", "a"), queue.ErrDuplicate)
 		require.ErrorIs(t, q.Requeue(bubble.Minute(t), "c"), session.ErrNoNode)
-		require.ErrorContains(t, q.Requeue(bubble.Minute(t), ""), "ids")
 		require.NoError(t, q.Requeue(bubble.Minute(t), id))
 		require.ErrorIs(t, q.Requeue(bubble.Minute(t), "a"), queue.ErrFull)
 		refuses(t, q, queue.ErrFull)

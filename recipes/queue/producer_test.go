@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -179,7 +178,6 @@ func TestB54_FailedPut(t *testing.T) {
 		})
 		refuses(t, q, session.ErrNoAuth)
 		remove()
-		refuses(t, q, session.ErrTooLarge, queue.WithHeader("k", strings.Repeat("x", 3<<20)))
 		put(t, q, "c")
 		require.Equal(t, []string{"a", "c"}, takes(t, q, 2))
 	})

@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -54,9 +53,15 @@ var (
 // everyRecipe is what the constructors of all recipes refuse.
 func everyRecipe(w *world) (rows []row) {
 	zookeeper := w.Unconnected(session.WithNamespace("/zookeeper"))
+	idle := w.Unconnected(session.WithDialer(func(context.Context, string, string) (net.Conn, error) {
+		panic("a constructor does I/O")
+	}))
 	for name, c := range constructors {
 		at := func(s *session.Session, path any, opts ...any) func() error {
 			return call(c.make, append(append([]any{s, path}, c.own...), opts...)...)
+		}
+		if name != "config.Open" && name != "config.New" && name != "twopc.NewSite" { // they follow ZooKeeper from then on
+			require.NoError(w, at(idle, "/a")(), name)
 		}
 		rows = append(rows,
 			row{name + ": no session", at(nil, "/a"), nil, name + ": s: nil session"},
@@ -73,30 +78,13 @@ func everyRecipe(w *world) (rows []row) {
 			rows = append(rows, row{fmt.Sprintf("%s.WithACL: %s, ACL %d", pkg, name, i), at(w.s, "/a", with), session.ErrInvalidACL, "WithACL: acl: "})
 		}
 	}
+	time.Sleep(time.Minute)
 	return rows
 }
 
-// What does not follow ZooKeeper by itself does no I/O when it is made.
-func TestConstructorsDoNoIO(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(w *bubble.World) {
-		s := w.Unconnected(session.WithDialer(func(context.Context, string, string) (net.Conn, error) {
-			panic("it dials")
-		}))
-		for name, c := range constructors {
-			if name != "config.Open" && name != "config.New" && name != "twopc.NewSite" {
-				require.NoError(w, call(c.make, append([]any{s, "/a"}, c.own...)...)(), name)
-			}
-		}
-		time.Sleep(time.Minute)
-	})
-}
-
-// forever is as long as a duration can be.
 const forever time.Duration = math.MaxInt64
 
-// large is more than a server takes.
-var large = make([]byte, 1<<20)
+var large = make([]byte, 1<<20) // more than a server takes
 
 // locks are misuses of package lock.
 func locks(w *world) []row {
@@ -110,8 +98,6 @@ func locks(w *world) []row {
 		{"lock.New: Simple at a namespace's root", call(lock.New, w.below, "/", lock.WithLayout(lock.Simple)), session.ErrInvalidPath, "path: the root"},
 		{"lock.WithData: too large", call(must(lock.New(w.s, "/a", lock.WithData(large))).Lock, ctx), session.ErrTooLarge, "lock /a: data: "},
 		{"lock.WithACL: no identity", call(must(lock.New(w.s, "/a", lock.WithACL(session.AuthACL(session.PermAll)...))).Lock, ctx), session.ErrInvalidACL, "lock /a: "},
-		{"lock.NewSemaphore: none", call(lock.NewSemaphore, w.s, "/a", 0), nil, "permits: 0"},
-		{"lock.NewSemaphore: negative", call(lock.NewSemaphore, w.s, "/a", -1), nil, "permits: -1"},
 		{"lock.SetLimit: no session", call(lock.SetLimit, ctx, nil, "/a", 1), nil, "s: nil session"},
 		{"lock.SetLimit: a closed one", call(lock.SetLimit, ctx, w.closed, "/a", 1), session.ErrClosed, "s: the session is"},
 		{"lock.SetLimit: no path", call(lock.SetLimit, ctx, w.s, "a", 1), session.ErrInvalidPath, "path: "},
@@ -133,11 +119,11 @@ func locks(w *world) []row {
 		{"lock.Break: the lock's path", call(lock.Break, ctx, w.s, "/a", 0), session.ErrInvalidPath, "contenderPath: not the path of"},
 		{"lock.Break: a negative time", call(lock.Break, ctx, w.s, contender, -1), nil, "grace: negative"},
 	}
-	for _, l := range []lock.Layout{lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper} {
-		rows = append(rows, row{"lock.WithDelay: " + l.String(), with(lock.WithLayout(l), lock.WithDelay(1)), session.ErrUnsupported, "WithDelay"})
-	}
+	delayed := func(l lock.Layout) func() error { return with(lock.WithLayout(l), lock.WithDelay(1)) }
 	require.Equal(w, "Layout(6)", lock.Layout(6).String())
 	return slices.Concat(rows,
+		values("lock.WithDelay", delayed, session.ErrUnsupported, "WithDelay", lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper),
+		values("lock.NewSemaphore", func(n int) func() error { return call(lock.NewSemaphore, w.s, "/a", n) }, nil, "permits: ", 0, -1, math.MinInt),
 		each("lock.WithData", lock.WithData, with, nil, "unlock", "unlocked"),
 		each("lock.WithData", lock.WithData, three, nil, "held\n", "placed 4\nx"),
 		each("lock.WithData", lock.WithData, write, nil, "held\n", "placed 4\nx"),
@@ -148,6 +134,7 @@ func locks(w *world) []row {
 		each("lock.WithWeight", lock.WithWeight, with, nil, 1),
 		each("lock.WithWeight", lock.WithWeight, write, nil, 1),
 		each("lock.WithWeight", lock.WithWeight, three, nil, 0, -1, 4, math.MaxInt),
+		each("lock.WithLayout", lock.WithLayout, write, session.ErrUnsupported, lock.Simple, lock.JavaWriteLock, lock.GoZooKeeper),
 		each("lock.WithLayout", lock.WithLayout, three, session.ErrUnsupported, lock.Simple, lock.Kazoo),
 		each("lock.WithLayout", lock.WithLayout, with, nil, -1, 6, 1000))
 }
@@ -170,17 +157,16 @@ func elections(w *world) []row {
 		{"barrier.Enter: a closed barrier", call(ended.Enter, ctx), session.ErrClosed, "double barrier /a: "},
 		{"barrier.Break: a closed barrier", call(ended.Break, ctx), session.ErrClosed, "double barrier /a: "},
 	}
-	for _, l := range []election.Layout{election.Curator, election.Kazoo, election.LeaderElectionSupport} {
-		rows = append(rows, row{"election.WithData: " + l.String(), with(election.WithLayout(l), election.WithData([]byte("x"))), session.ErrUnsupported, "WithData"})
+	other := func(l election.Layout) func() error {
+		return with(election.WithLayout(l), election.WithData([]byte("x")))
 	}
-	for _, path := range []string{"", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001", term.Path()} {
-		rows = append(rows, row{"election.TransferTo: " + path, call(term.TransferTo, ctx, path), session.ErrInvalidPath, "candidatePath: "})
-	}
-	for _, n := range []int{0, -1, 1001, math.MaxInt} {
-		rows = append(rows, row{fmt.Sprintf("barrier.NewDouble: %d parties", n), call(barrier.NewDouble, w.s, "/a", n), nil, "parties: "})
-	}
+	transfer := func(path string) func() error { return call(term.TransferTo, ctx, path) }
+	parties := func(n int) func() error { return call(barrier.NewDouble, w.s, "/a", n) }
 	require.Equal(w, "Layout(4)", election.Layout(4).String())
 	return slices.Concat(rows,
+		values("election.WithData", other, session.ErrUnsupported, "WithData: ", election.Curator, election.Kazoo, election.LeaderElectionSupport),
+		values("election.TransferTo", transfer, session.ErrInvalidPath, "candidatePath: ", "", "e", "/e", "/e/other", "/elsewhere/_c_x-n_0000000001", term.Path()),
+		values("barrier.NewDouble", parties, nil, "parties: ", 0, -1, 1001, math.MaxInt),
 		each("election.WithID", election.WithID, with, nil, "", "\xff"),
 		each("election.WithWarnAfter", election.WithWarnAfter, with, nil, -1, -forever),
 		each("election.WithLayout", election.WithLayout, with, nil, -1, 4, 1000),
@@ -188,20 +174,62 @@ func elections(w *world) []row {
 		each("barrier.WithID", barrier.WithID, double, nil, "", "a/b", "a\nb", "\xff"))
 }
 
+// notSequencers are no texts of a sequencer, and what is wrong with each.
+var notSequencers = map[string]string{
+	"": "has 1 of the 4 parts", "exclusive:1:0x1": "has 3 of the 4 parts", "mine:1:0x1:/a/b": `mode "mine"`, ":1:0x1:/a/b": `mode ""`,
+	"exclusive:one:0x1:/a/b": `token "one"`, "exclusive:9223372036854775808:0x1:/a/b": `token "9223372036854775808"`,
+	"exclusive:0:0x1:/a/b": "token 0", "exclusive:-5:0x1:/a/b": "token -5", "exclusive:007:0x1:/a/b": "not written as", "exclusive:+7:0x1:/a/b": "not written as",
+	"exclusive:1:0xyz:/a/b": `session "0xyz"`, "exclusive:1:17:/a/b": `session "17"`, "exclusive:1:0x0:/a/b": "session 0", "exclusive:1:0xAB:/a/b": "not written as",
+	"exclusive:1:0x1:a/b": "not absolute", "exclusive:1:0x1:": "not absolute", "exclusive:1:0x1:/": `has a name ""`, "exclusive:1:0x1:/a/b/": `has a name ""`,
+	"exclusive:1:0x1:/a//b": `has a name ""`, "exclusive:1:0x1:/a/../b": `has a name ".."`, "exclusive:1:0x1:/a/b\n": "does not permit",
+	"exclusive:1:0x1:/a/\xff": "does not permit", "exclusive:1:0x1:/a/\U0001F600": "does not permit",
+}
+
 // fences are misuses of package fence.
 func fences(w *world) (rows []row) {
+	for text, says := range notSequencers {
+		rows = append(rows, row{"fence.Parse: " + text, call(fence.Parse, text), fence.ErrInvalid, says})
+	}
 	ctx, s := w.Context(), w.Session(session.WithNamespace("/app"))
-	q := must(must(lock.New(s, "/locks")).Lock(ctx)).Sequencer()
+	g := must(must(lock.New(s, "/locks")).Lock(ctx))
+	q, big := g.Sequencer(), session.CreateOp("/big", large)
 	require.NoError(w, fence.Check(ctx, s, q))
 	outside := q
 	outside.Path = "/application" + strings.TrimPrefix(q.Path, "/app")
+	change := func(path string, token, id int64) fence.Sequencer {
+		return fence.Sequencer{Path: q.Path + path, Mode: q.Mode, Token: q.Token + token, SessionID: q.SessionID + id}
+	}
+	elsewhere, shared := change("", 1, 0), change("", 1, 0)
+	elsewhere.Path, shared.Mode = "/locks/b/_c_x-lock-0000000001", fence.Shared
+	admit := func(bad fence.Sequencer) func() error {
+		return func() error {
+			var g fence.Gate
+			require.NoError(w, g.Admit(q))
+			err := g.Admit(bad)
+			highest, _ := g.Highest()
+			require.Equal(w, q, highest, "a refusal changes nothing")
+			return err
+		}
+	}
+	rows = slices.Concat(rows,
+		values("fence.Admit", admit, fence.ErrFenced, "", elsewhere, change("2", 0, 0)),
+		values("fence.Admit", admit, fence.ErrMode, "", shared), values("fence.Admit", admit, fence.ErrInvalid, "", fence.Sequencer{}),
+		[]row{
+			{"fence.Admit: shared, by the zero gate", call(new(fence.Gate).Admit, shared), fence.ErrMode, ""},
+			{"session.Hold.Commit: no operations", call(g.Commit, ctx), nil, "ops: "},
+			{"session.Hold.Commit: no path", call(g.Commit, ctx, session.CreateOp("relative", nil)), session.ErrInvalidPath, "path: "},
+			{"session.Hold.Commit: too large", call(g.Commit, ctx, big), session.ErrTooLarge, ""},
+		})
+	check := func(q fence.Sequencer) func() error { return call(fence.Check, ctx, s, q) }
+	none := fence.Sequencer{Path: "/app/nowhere/x", Mode: q.Mode, Token: q.Token, SessionID: q.SessionID}
+	rows = append(rows, values("fence.Check", check, fence.ErrFenced, "", change("", 0, 1), change("", 1, 0), change("", -1, 0), change("0", 0, 0), none)...)
 	for name, f := range map[string]any{"fence.Check": fence.Check, "fence.Follow": fence.Follow} {
 		rows = append(rows,
 			row{name + ": no session", call(f, ctx, nil, q), nil, "s: nil session"},
 			row{name + ": a closed session", call(f, ctx, w.closed, q), session.ErrClosed, "closed"},
 			row{name + ": the zero sequencer", call(f, ctx, s, nil), fence.ErrInvalid, `mode ""`},
 			row{name + ": outside the namespace", call(f, ctx, s, outside), session.ErrInvalidPath, "q.Path: "},
-			row{name + ": a context that has ended", call(f, cancelled, s, q), errCancelled, ""})
+			row{name + ": a context that has ended", call(f, cancelled, s, q), context.Canceled, ""})
 	}
 	return rows
 }
@@ -275,15 +303,13 @@ func commits(w *world) []row {
 		{"twopc.Tx.Ack: undecided", call(tx.Ack, ctx), twopc.ErrUndecided, "/a/tx/t: "},
 		{"twopc.Proposal.Abort: a long reason", call(p.Abort, ctx, long), nil, "reason: 1025 bytes"},
 	}
-	for _, bad := range []string{"", "a/b", "..", "a\x00"} {
-		rows = append(rows,
-			row{fmt.Sprintf("twopc.NewSite: name %q", bad), call(twopc.NewSite, w.s, "/a", bad), nil, "name: empty, or not a name"},
-			row{fmt.Sprintf("twopc.Begin: id %q", bad), call(c.Begin, ctx, bad, nil, "a"), nil, "id: empty, or not a name"},
-			row{fmt.Sprintf("twopc.Begin: site %q", bad), call(c.Begin, ctx, "u", nil, "a", bad), nil, "sites[1]: empty, or not a name"})
-	}
+	names := []string{"", "a/b", "..", "a\x00"}
 	site := of(twopc.NewSite, w.s, "/a", "b")
 	rows = append(rows, row{"twopc.WithPeerDecision: a site", site(twopc.WithPeerDecision()), nil, "WithPeerDecision: for coordinators"})
 	return slices.Concat(rows,
+		values("twopc.NewSite", func(bad string) func() error { return call(twopc.NewSite, w.s, "/a", bad) }, nil, "name: empty, or not a name", names...),
+		values("twopc.Begin", func(bad string) func() error { return call(c.Begin, ctx, bad, nil, "a") }, nil, "id: empty, or not a name", names...),
+		values("twopc.Begin", func(bad string) func() error { return call(c.Begin, ctx, "u", nil, "a", bad) }, nil, "sites[1]: empty, or not a name", names...),
 		each("twopc.WithVoteTimeout", twopc.WithVoteTimeout, of(twopc.NewCoordinator, w.s, "/a"), nil, 0, 30, -1, -forever),
 		each("twopc.WithVoteTimeout", twopc.WithVoteTimeout, site, nil, time.Second))
 }
@@ -312,26 +338,19 @@ func records(w *world) []row {
 		{"naming.Lookup: closed", call(over.Lookup, ctx, "a"), session.ErrClosed, "names /n: closed"},
 		{"naming.Bind: closed", call(over.Bind, ctx, "a", x), session.ErrClosed, "names /n: closed"},
 		{"naming.Unbind: closed", call(over.Unbind, ctx, "a"), session.ErrClosed, "names /n: closed"},
-		{"naming.Bind: a context that has ended", call(n.Bind, cancelled, "a", x), errCancelled, ""},
-		{"naming.Lookup: a context that has ended", call(n.Lookup, cancelled, "a"), errCancelled, ""},
+		{"naming.Bind: a context that has ended", call(n.Bind, cancelled, "a", x), context.Canceled, ""},
+		{"naming.Lookup: a context that has ended", call(n.Lookup, cancelled, "a"), context.Canceled, ""},
 		{"naming.Bind: no value", call(n.Bind, ctx, "a", nil), nil, "value: empty"},
 		{"naming.Bind: too large", call(n.Bind, ctx, "a", large), session.ErrTooLarge, "value: "},
 		{"naming.Bind: a nil option", call(n.Bind, ctx, "a", x, nil), nil, "opts[0]: nil"},
 	}
-	for id, says := range map[string]string{"": "empty", "a/b": "contains a slash", "..": "", "a\x00": ""} {
-		rows = append(rows, row{fmt.Sprintf("group.Join: id %q", id), call(g.Join, group.Member{ID: id}), nil, "id: " + says})
-	}
-	for _, bad := range []string{"", "/a", "a/", "a//b", "a/../b", "a\x00"} {
-		rows = append(rows,
-			row{fmt.Sprintf("naming.Bind: %q", bad), call(n.Bind, ctx, bad, x), session.ErrInvalidPath, "name: "},
-			row{fmt.Sprintf("naming.Unbind: %q", bad), call(n.Unbind, ctx, bad), session.ErrInvalidPath, "name: "},
-			row{fmt.Sprintf("naming.Lookup: %q", bad), call(n.Lookup, ctx, bad), session.ErrInvalidPath, "name: "})
-	}
-	return rows
+	names := []string{"", "/a", "a/", "a//b", "a/../b", "a\x00"}
+	return slices.Concat(rows,
+		values("group.Join", func(id string) func() error { return call(g.Join, group.Member{ID: id}) }, nil, "id: ", "", "a/b", "..", "a\x00"),
+		values("naming.Bind", func(bad string) func() error { return call(n.Bind, ctx, bad, x) }, session.ErrInvalidPath, "name: ", names...),
+		values("naming.Unbind", func(bad string) func() error { return call(n.Unbind, ctx, bad) }, session.ErrInvalidPath, "name: ", names...),
+		values("naming.Lookup", func(bad string) func() error { return call(n.Lookup, ctx, bad) }, session.ErrInvalidPath, "name: ", names...))
 }
 
 // badCodec is a codec by reference.
-type badCodec struct{}
-
-func (*badCodec) Encode(string) ([]byte, error) { return nil, nil }
-func (*badCodec) Decode([]byte) (string, error) { return "", nil }
+type badCodec struct{ config.Codec[string] }

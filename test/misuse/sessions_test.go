@@ -19,6 +19,7 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/fxmodule"
+	_ "github.com/troupe-go/troupe/fxmodule/embedded" // a Config may ask for it
 	"github.com/troupe-go/troupe/fxmodule/fxtest"
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipe"
@@ -33,18 +34,10 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// errNothing stands for what is no mistake.
-var errNothing = errors.New("it means nothing")
-
 // cancelled is a context that has ended.
-var (
-	errCancelled = context.Canceled
-	cancelled    = func() context.Context {
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		return ctx
-	}()
-)
+var cancelled, cancel = context.WithCancel(context.Background())
+
+func init() { cancel() }
 
 // sessions are misuses of how a session is made.
 func sessions(w *world) (rows []row) {
@@ -75,15 +68,11 @@ func sessions(w *world) (rows []row) {
 		add("WithSessionFile: "+name, nil, "WithSessionFile: …"+says, session.WithSessionFile(name))
 	}
 	for servers, says := range map[string]string{
-		"": "none", "a:1;": "[1]", "a b:1": "[0]", "a:zookeeper": "[0]", "a:0": "[0]", "a:65536": "[0]", ":2181": "[0]", "a:1:2": "[0]", "[::1": "[0]",
+		"": "none", "a:1; ": "[1]", "a b:1": "[0]", "a:zookeeper": "[0]", "a:0": "[0]", "a:65536": "[0]", ":2181": "[0]", "a:1:2": "[0]", "[::1": "[0]",
 		"a:1/b//c": "[0]: chroot", "a:1/b;c:1/d": "[1]: chroot", "zk://a:1": "without a scheme: host:port", "https://a": "without a scheme: host:port",
 	} {
-		list := strings.Split(servers, ";")
-		if servers == "" {
-			list = nil
-		}
-		rows = append(rows,
-			row{"session.New: servers " + servers, call(session.New, list), nil, "servers…" + says},
+		list := strings.FieldsFunc(servers, func(r rune) bool { return r == ';' })
+		rows = append(rows, row{"session.New: servers " + servers, call(session.New, list), nil, "servers…" + says},
 			row{"session.Open: servers " + servers, call(session.Open, w.Context(), list), nil, "servers…" + says})
 	}
 	with := of(session.New, []string{"a:2181"})
@@ -102,6 +91,9 @@ func sessions(w *world) (rows []row) {
 // operations are misuses of what a session does, and of what recipes are made from.
 func operations(w *world) []row {
 	ctx, sys := w.Context(), w.System().Scope()
+	require.NoError(w, actors.New(nil, actors.WithLogger(nil), actors.WithRestarts(actors.Restarts{Min: -1})).Close(ctx))
+	within, end := session.Within(ctx, nil)
+	end()
 	create, multi := of(w.s.Create, ctx, "/a", nil), of(w.s.Multi, ctx)
 	rows := []row{
 		{"session.Create: no parent", call(w.s.Create, ctx, "/no/such/parent", nil), session.ErrNoNode, "that is its parent, which Parents() makes"},
@@ -118,14 +110,10 @@ func operations(w *world) []row {
 		{"recipe.NewClaims: no session", call(recipe.NewClaims[int], recipe.ClaimsConfig[int]{}), nil, "Session: nil"},
 		{"recipe.NewClaims: no machine", call(recipe.NewClaims[int], recipe.ClaimsConfig[int]{Session: w.s}), nil, "Machine: nil"},
 		{"actors.Spawn: no constructor", call(actors.Spawn[int], sys, actors.Spec[int]{Name: "nobody"}), nil, "Spec.New is nil"},
-		{"session.Within: nil", func() error {
-			ctx, cancel := session.Within(ctx, nil)
-			defer cancel()
-			return context.Cause(ctx)
-		}, nil, "session.Within: p: no possession"},
-		{"actors.New: a nil option is none", func() error {
-			return errors.Join(actors.New(nil, actors.WithLogger(nil)).Close(ctx), errNothing)
-		}, errNothing, ""},
+		{"session.Op.Under: nil", multi(session.CheckOp("/", -1).Under(nil)), session.ErrLost, "Under: p: …no possession"},
+		{"session.Within: nil", func() error { return context.Cause(within) }, nil, "session.Within: p: no possession"},
+		{"actors.Spawn: the zero scope", call(actors.Spawn[int], nil, actors.Spec[int]{New: func(actors.Self[int]) actors.Receiver[int] { return nil }}), actors.ErrStopped, ""},
+		{"actors.Scope.Group: the zero scope", call(actors.Scope{}.Group, "a", "group"), actors.ErrStopped, ""},
 	}
 	for what, opt := range map[string]session.CreateOption{
 		"option: nil": nil, "TTL: 0s": session.TTL(0), "TTL: -1ns": session.TTL(-1), "TTL: 2562047h": session.TTL(forever), "NodeACL: ": session.NodeACL(),
@@ -147,6 +135,12 @@ func operations(w *world) []row {
 
 // given is the configuration of an application.
 var given = fx.Supply(fxmodule.Default("localhost:2181"))
+
+// refusing is a dialer that reaches nothing.
+var refusing = session.WithDialer(func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("connection refused") })
+
+// printer is what a function may need besides.
+type printer struct{ _ int }
 
 // app is an application with these options, on the test's server.
 func (w *world) app(opts ...fx.Option) *fx.App {
@@ -180,15 +174,27 @@ var instances = []instance{
 	provided[*config.Cell[int]]("Cell", func(n, p string) fx.Option { return fxmodule.Cell(n, p, config.JSON[int]()) }),
 }
 
-func lead(context.Context, *election.Term) error         { return nil }
-func work(context.Context, *queue.Item) error            { return nil }
-func vote(context.Context, *twopc.Proposal) error        { return nil }
-func follow(context.Context, config.Snapshot[int]) error { return nil }
-func callers(name string, fns [4]any, n int) map[string]fx.Option {
+func lead(context.Context, *election.Term) error { return nil }
+func work(context.Context, *queue.Item) error    { return nil }
+
+// callers are what calls functions of the application's.
+func callers(name string, fns [4]any) map[string]fx.Option {
 	return map[string]fx.Option{
-		"RunLeader": fxmodule.RunLeader(name, fns[0]), "Consume": fxmodule.Consume(name, n, fns[1]),
+		"RunLeader": fxmodule.RunLeader(name, fns[0]), "Consume": fxmodule.Consume(name, 1, fns[1]),
 		"RunSite": fxmodule.RunSite(name, fns[2]), "Follow": fxmodule.Follow[int](name, fns[3]),
 	}
+}
+
+// configs are what is wrong with a Config, by the fields, in their order.
+var configs = map[string]fxmodule.Config{
+	"Servers, Namespace, EmbeddedListen, EmbeddedListen, Timeout, Tick, Startup, MaxPacket, AuthSecret, TLS.Enabled, TLS.KeyFile": {
+		Namespace: "relative", Timeout: -1, Tick: -1, Startup: "later", MaxPacket: -1, AuthScheme: "digest", TLS: fxmodule.TLS{CertFile: "x"}, EmbeddedListen: "nonsense",
+	},
+	"Embedded": {Servers: []string{"a:1"}, Embedded: true}, "Servers": {Servers: []string{"no port:x:y"}}, "AuthScheme": {Embedded: true, AuthSecret: "bob:hunter2"},
+	"Private": {Embedded: true, Private: true}, "Embedded,": {Embedded: true, TLS: fxmodule.TLS{Enabled: true}}, "EmbeddedListen": {Embedded: true, EmbeddedListen: "localhost:http"},
+	"TLS.CAFile, TLS.CertFile": {Servers: []string{"a:1"}, TLS: fxmodule.TLS{Enabled: true, CAFile: "/no/x.pem", CertFile: "/no/x.pem", KeyFile: "/no/x.pem"}},
+	"TLS.CertFile":             {Servers: []string{"a:1"}, TLS: fxmodule.TLS{Enabled: true, KeyFile: "/no/x.pem"}},
+	"Tick":                     {Embedded: true, Timeout: fxmodule.Duration(time.Second), Tick: fxmodule.Duration(time.Second)}, "Timeout": {Embedded: true, Timeout: 1},
 }
 
 // modules are misuses of package fxmodule.
@@ -197,12 +203,12 @@ func modules(w *world) (rows []row) {
 		title := "fxmodule." + function
 		rows = append(rows, row{title + ": " + what, func() error {
 			app := w.app(opts...)
-			return errors.Join(app.Start(w.Context()), app.Stop(w.Context()))
+			return errors.Join(app.Start(bubble.Minute(w)), app.Stop(bubble.Minute(w)))
 		}, nil, says})
 	}
-	fns := [4]any{lead, work, vote, follow}
+	fns := [4]any{lead, work, func(context.Context, *twopc.Proposal) error { return nil }, func(context.Context, config.Snapshot[int]) error { return nil }}
 	for _, bad := range []string{"", `a"b`, "a`b", `a\b`} {
-		named := callers(bad, fns, 1)
+		named := callers(bad, fns)
 		named["Join"], named["Session"], named["On"] = fxmodule.Join(bad, group.Member{ID: "a"}), fxmodule.Session(bad), fxmodule.On(bad)
 		for _, i := range instances {
 			named[i.kind] = i.at(bad, "/a")
@@ -217,18 +223,35 @@ func modules(w *world) (rows []row) {
 			add(i.kind, fmt.Sprintf("path %q", bad), title+"…"+session.ErrInvalidPath.Error(), i.at("x", bad), i.need)
 		}
 	}
-	for kind, option := range callers("x", [4]any{}, 1) {
+	for kind, option := range callers("x", [4]any{}) {
 		add(kind, "no function", fmt.Sprintf("fxmodule.%s(\"x\"): fn is nil", kind), option)
 	}
-	for kind, option := range callers("x", fns, 1) {
+	for kind, option := range callers("x", fns) {
 		add(kind, "no instance", fmt.Sprintf("fxmodule.%s(\"x\"): the graph lacks *…named \"x\"", kind), option)
-		rows = append(rows, row{"fxmodule." + kind + ": no Module", func() error {
-			return fx.New(fx.NopLogger, option).Err()
-		}, nil, fmt.Sprintf("fxmodule.%s(\"x\"): the graph lacks fxmodule.Module", kind)})
+		without := func() error { return fx.New(fx.NopLogger, option).Err() }
+		rows = append(rows, row{"fxmodule." + kind + ": no Module", without, nil, fmt.Sprintf("fxmodule.%s(\"x\"): the graph lacks fxmodule.Module", kind)})
+	}
+	for fields, cfg := range configs {
+		fields = strings.TrimSuffix(fields, ",")
+		require.Equal(w, strings.Count(fields, ","), strings.Count(cfg.Validate().Error(), "\n"), fields)
+		rows = append(rows, row{"fxmodule.Config: " + fields, cfg.Validate, nil, "^fxmodule: Config." + strings.ReplaceAll(fields, ", ", ": …\nfxmodule: Config.") + ": "})
 	}
 	for _, n := range []int{0, -1, 10_001} {
 		add("Consume", fmt.Sprint(n), fmt.Sprintf(`fxmodule.Consume("x"): n: %d is not between`, n), fxmodule.Consume("x", n, work))
 	}
+	for i, fn := range []any{
+		(func(context.Context, *election.Term) error)(nil), 7, func() error { return nil }, func(context.Context) error { return nil }, work,
+		func(*election.Term, *world) error { return nil }, func(context.Context, *election.Term) {},
+		func(context.Context, *election.Term) (int, error) { return 0, nil }, func(context.Context, *election.Term, ...*world) error { return nil },
+		func(context.Context, *election.Term, error) error { return nil }, func(context.Context, *election.Term, *struct{ fx.In }) error { return nil },
+		func(context.Context, *election.Term, struct{ fx.Out }) error { return nil },
+	} { // before there is a graph, whose error would begin otherwise
+		rows = append(rows, row{fmt.Sprintf("fxmodule.RunLeader: function %d", i), func() error { return fx.New(fx.NopLogger, fxmodule.RunLeader("x", fn)).Err() }, nil, `^fxmodule.RunLeader("x"): `})
+	}
+	once := fx.Options(fx.NopLogger, fxmodule.Module, given, fxmodule.Election("x", "/x"), fxmodule.RunLeader("x", lead), fxmodule.Election("y", "/y"), fxmodule.RunLeader("y", lead))
+	require.NoError(w, fx.ValidateApp(once))
+	twice := fx.Module("elsewhere", fxmodule.RunLeader("x", lead))
+	add("RunLeader", "twice", `onlyRunLeader[name="x"]`, fxmodule.RunLeader("x", lead), twice)
 	lockX := provided[*lock.Lock]("", nil).need
 	add("Lock", "a nil option", `fxmodule.Lock("x"): …opts[0]: nil`, fxmodule.Lock("x", "/a", nil), lockX)
 	add("Semaphore", "no permits", `fxmodule.Semaphore("x"): …permits: 0`, fxmodule.Semaphore("x", "/a", 0), lockX)
@@ -237,15 +260,47 @@ func modules(w *world) (rows []row) {
 	add("Options", "a nil option", "fxmodule.Options: …opts[0]: nil", fxmodule.Options(nil))
 	add("Options", "a wrong one", "fxmodule.Options: …WithTick: ", fxmodule.Options(session.WithTick(-1)))
 	add("Options", "twice", "Options", fxmodule.Options(), fxmodule.Options())
+	cfg := func(c fxmodule.Config) fx.Option { return fx.Supply(fx.Annotate(c, fx.ResultTags(`name:"x"`))) }
+	add("Session", "a wrong Config", `fxmodule.Session("x"): fxmodule: Config.Servers`, fxmodule.Session("x"), cfg(fxmodule.Config{Timeout: 1}))
+	add("Session", "a wrong option", `fxmodule.Session("x"): session.New: WithTimeout`, fxmodule.Session("x", session.WithTimeout(-1)), cfg(fxmodule.Default("x")))
+	add("Session", "no server", `fxmodule.Session("x"): no session with ZooKeeper at x`, fxmodule.Session("x", refusing), cfg(fxmodule.Default("x")))
+	on := fxmodule.On("x", fxmodule.Election("x", "/x"), fxmodule.RunLeader("x", lead))
+	add("On", "no Session", `^fxmodule.On("x"): the graph has no fxmodule.Session of that name`, on)
+	require.NoError(w, fx.ValidateApp(fx.NopLogger, fxmodule.Module, given, fxmodule.Session("x"), cfg(fxmodule.Default("x")), on))
+	// What the graph does not provide, or can't, is named with the option and with the function.
+	paper, ink, leader := fx.Supply(fx.Annotate("A4", fx.ResultTags(`name:"paper"`))), fx.Supply(new(printer)), fxmodule.Election("x", "/x")
+	needs := fxmodule.RunLeader("x", func(context.Context, *election.Term, *session.Session, *printer, struct {
+		fx.In
+		Paper string `name:"paper"`
+	}) error {
+		return nil
+	})
+	const lacks = `^fxmodule.RunLeader("x"): the graph lacks `
+	for says, opts := range map[string]fx.Option{
+		lacks + "*misuse_test.printer, or what that needs":                                                     fx.Options(leader, paper),
+		lacks + `*election.Election named "x", or what that needs`:                                             fx.Options(paper, ink),
+		lacks + `string named "paper", or what that needs`:                                                     fx.Options(leader, ink),
+		lacks + `*election.Election named "x", *misuse_test.printer, string named "paper", or what that needs`: fx.Options(),
+		"out of ink": fx.Options(leader, paper, fx.Provide(func() (*printer, error) { return nil, errors.New("out of ink") })),
+	} {
+		graph := fx.Options(fx.NopLogger, fxmodule.Module, given, opts, needs)
+		rows = append(rows, row{"fxmodule.RunLeader: what is not provided", func() error {
+			err, valid := fx.New(graph).Err(), fx.ValidateApp(graph)
+			require.Equal(w, says == "out of ink", valid == nil, "constructors are not called")
+			require.NotContains(w, fmt.Sprint(err, valid), "makeFuncStub")
+			return err
+		}, nil, says})
+	}
+	require.NoError(w, fx.ValidateApp(fx.NopLogger, fxmodule.Module, given, leader, paper, ink, needs))
 	add("Session", "a nil option", `fxmodule.Session("x"): …opts[0]: nil`, fxmodule.Session("x", nil),
 		fx.Supply(fx.Annotate(fxmodule.Default("localhost:2181"), fx.ResultTags(`name:"x"`))))
 	add("Session", "no Config", `name="x"`, fxmodule.Session("x"))
-	add("On", "no Session", `fxmodule.On("x"): the graph has no fxmodule.Session`, fxmodule.On("x"))
 	add("On", "a nil option", `fxmodule.On("x"): opts[0]: nil`, fxmodule.On("x", nil))
 	add("Consume", "a nil option", `fxmodule.Consume("x"): opts[0]: nil`, fxmodule.Queue("x", "/a"), fxmodule.Consume("x", 1, work, nil))
 	add("Join", "no id", `fxmodule.Join("x"): …id: empty`, fxmodule.Group("x", "/a"), fxmodule.Join("x", group.Member{}))
 	add("Module", "two configurations", "Config", given)
 	rows = append(rows,
+		row{"fxmodule.RunLeader: twice", call(fx.ValidateApp, once, twice), nil, `onlyRunLeader[name="x"]`},
 		row{"fxmodule.Module: no Config", func() error { return fx.New(fx.NopLogger, fxmodule.Module).Err() }, nil, "fxmodule.Config"},
 		row{"fxmodule.Default: no servers", func() error { return fxmodule.Default().Validate() }, nil, "Config.Servers: none"},
 		row{"fxmodule.Module: a wrong Config", func() error {
