@@ -49,11 +49,11 @@ func (p *Possession) Revoked() <-chan struct{} { return p.revoked.C() }
 
 // Won is how a possession is logged that was won: as usual, or as a warning that ends that of a
 // loss.
-func (p *Possession) Won(usual slog.Level) (level slog.Level, after slog.Attr) {
+func (p *Possession) Won(log *slog.Logger, usual slog.Level) (*slog.Logger, slog.Level) {
 	if p.without == 0 {
-		return usual, after
+		return log, usual
 	}
-	return slog.LevelWarn, slog.Duration("after", p.without.Round(time.Millisecond))
+	return log.With("after", p.without.Round(time.Millisecond)), slog.LevelWarn
 }
 
 // SessionID is that of the ZooKeeper session that the possession belongs to.

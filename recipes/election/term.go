@@ -24,8 +24,8 @@ type Term struct {
 // wrap makes the term, and tells the log of its beginning and its end.
 func (e *Election) wrap(p *recipe.Possession) *Term {
 	log, began := recipe.Logger(e.session).With("recipe", "election", "path", e.path, "id", e.id, "token", p.Token()), time.Now()
-	level, after := p.Won(slog.LevelInfo)
-	log.Log(p.Context(), level, "leadership is won", after)
+	won, level := p.Won(log, slog.LevelInfo)
+	won.Log(p.Context(), level, "leadership is won")
 	context.AfterFunc(p.Context(), func() {
 		log.Info("leadership has ended", "cause", p.Err(), "after", time.Since(began).Round(time.Millisecond))
 	})

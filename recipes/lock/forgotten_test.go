@@ -122,7 +122,7 @@ func TestAGrantAfterALossIsAWarning(t *testing.T) {
 		require.Empty(w, log.Warnings(path))
 		require.NoError(w, w.Server.Delete(g.Path()))
 		g = w.granted(l)
-		require.Regexp(w, `^.*"a possession is lost".*\n.*"a lock is granted" recipe=lock path=/locks/orders token=\d+ after=\d\S*s\n$`, strings.Join(log.Warnings(path), ""))
+		require.Regexp(w, `^.*"a possession is lost".*\n.*"a lock is granted" after=\d\S*s recipe=lock path=/locks/orders token=\d+\n$`, strings.Join(log.Warnings(path), ""))
 		require.NoError(w, g.Release(w.Context()))
 		w.granted(l)
 		require.Len(w, log.Warnings(path), 2)

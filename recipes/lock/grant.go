@@ -24,8 +24,8 @@ type Grant struct {
 }
 
 func (l *Lock) wrap(p *recipe.Possession) *Grant {
-	level, after := p.Won(slog.LevelDebug)
-	recipe.Logger(l.session).Log(p.Context(), level, "a lock is granted", "recipe", "lock", "path", l.path, "token", p.Token(), after)
+	log, level := p.Won(recipe.Logger(l.session), slog.LevelDebug)
+	log.Log(p.Context(), level, "a lock is granted", "recipe", "lock", "path", l.path, "token", p.Token())
 	return &Grant{Hold: p.Hold, lock: l, of: p}
 }
 

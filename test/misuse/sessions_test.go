@@ -269,12 +269,11 @@ func modules(w *world) (rows []row) {
 	require.NoError(w, fx.ValidateApp(fx.NopLogger, fxmodule.Module, given, fxmodule.Session("x"), cfg(fxmodule.Default("x")), on))
 	// What the graph does not provide, or can't, is named with the option and with the function.
 	paper, ink, leader := fx.Supply(fx.Annotate("A4", fx.ResultTags(`name:"paper"`))), fx.Supply(new(printer)), fxmodule.Election("x", "/x")
-	needs := fxmodule.RunLeader("x", func(context.Context, *election.Term, *session.Session, *printer, struct {
+	type sheets struct {
 		fx.In
 		Paper string `name:"paper"`
-	}) error {
-		return nil
-	})
+	}
+	needs := fxmodule.RunLeader("x", func(context.Context, *election.Term, *session.Session, *printer, sheets) error { return nil })
 	const lacks = `^fxmodule.RunLeader("x"): the graph lacks `
 	for says, opts := range map[string]fx.Option{
 		lacks + "*misuse_test.printer, or what that needs":                                                     fx.Options(leader, paper),
