@@ -142,6 +142,11 @@ var refusing = session.WithDialer(func(context.Context, string, string) (net.Con
 // printer is what a function may need besides.
 type printer struct{ _ int }
 
+type tray struct {
+	fx.In
+	Paper string `name:"paper"`
+}
+
 // app is an application with these options, on the test's server.
 func (w *world) app(opts ...fx.Option) *fx.App {
 	return fx.New(append([]fx.Option{fx.NopLogger, fxmodule.Module, fxtest.Server(w.Server), given}, opts...)...)
@@ -269,11 +274,9 @@ func modules(w *world) (rows []row) {
 	require.NoError(w, fx.ValidateApp(fx.NopLogger, fxmodule.Module, given, fxmodule.Session("x"), cfg(fxmodule.Default("x")), on))
 	// What the graph does not provide, or can't, is named with the option and with the function.
 	paper, ink, leader := fx.Supply(fx.Annotate("A4", fx.ResultTags(`name:"paper"`))), fx.Supply(new(printer)), fxmodule.Election("x", "/x")
-	type sheets struct {
-		fx.In
-		Paper string `name:"paper"`
-	}
-	needs := fxmodule.RunLeader("x", func(context.Context, *election.Term, *session.Session, *printer, sheets) error { return nil })
+	needs := fxmodule.RunLeader("x", func(context.Context, *election.Term, *session.Session, *printer, tray) error {
+		return nil
+	})
 	const lacks = `^fxmodule.RunLeader("x"): the graph lacks `
 	for says, opts := range map[string]fx.Option{
 		lacks + "*misuse_test.printer, or what that needs":                                                     fx.Options(leader, paper),
