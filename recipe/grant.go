@@ -101,6 +101,7 @@ func (h *claimant[P]) possession(c *claim[P], e machine.Grant) (*Possession, err
 		claim: e.Claim, session: h.now().session, revoked: notify.NewLatch(), freed: notify.NewLatch(),
 		asked: c.asked, since: time.Now(), line: h.cfg.Session.Path(h.cfg.Path), offered: !c.once,
 	}
+	before := h.lost.Swap(nil) // before this one can be lost
 	hold, err := h.client.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
 		p.drop()
 		if !isReleased(cause) {
@@ -111,11 +112,12 @@ func (h *claimant[P]) possession(c *claim[P], e machine.Grant) (*Possession, err
 		}
 	})
 	if err != nil {
+		h.lost.CompareAndSwap(nil, before)
 		return nil, err
 	}
 	p.Hold = hold
-	if at := h.lost.Swap(nil); at != nil {
-		p.without = max(time.Since(*at), 1)
+	if before != nil {
+		p.without = max(time.Since(*before), 1)
 	}
 	p.release = func(word message) {
 		if h.client.End(hold, session.ErrReleased) {
