@@ -1,5 +1,9 @@
-// Package troupe is the root of a coordination framework for Go services on Apache ZooKeeper. It
-// has no code. Import what you need:
+// Package troupe lets the processes of a Go service agree, through Apache ZooKeeper: who leads, who
+// holds a lock, who takes a job, whether everybody has arrived, commit or abort. It goes on by
+// itself when connections break and sessions expire, and tells a process that it has lost what it
+// held before any other can get it.
+//
+// This package is the root, and has no code. Import what you need:
 //
 //   - session: a session that outlives ZooKeeper sessions; operations with contexts, shared
 //     watches, possessions

@@ -7,11 +7,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
@@ -24,66 +22,6 @@ import (
 )
 
 var errEnough = errors.New("the story is over")
-
-// The README's.
-func bill(ctx context.Context, servers []string, runBilling func(ctx context.Context, token int64)) error {
-	sess, err := session.Open(ctx, servers) // "zk1:2181", "zk2:2181", "zk3:2181"
-	if err != nil {
-		return err
-	}
-	defer sess.CloseWithin(5 * time.Second) // ctx may have ended by then
-
-	leader, err := election.New(sess, "/services/billing/leader")
-	if err != nil {
-		return err
-	}
-	return leader.Run(ctx, func(ctx context.Context, term *election.Term) error { // called for each term
-		runBilling(ctx, term.Token()) // ctx ends with the term; the next term starts only after this returns
-		return nil                    // resign and campaign again
-	})
-}
-
-func TestReadme(t *testing.T) {
-	t.Parallel()
-	srv := zktest.Start(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	err := bill(ctx, srv.Servers(), func(ctx context.Context, token int64) {
-		if ctx.Err() == nil && token > 0 {
-			cancel()
-		}
-	})
-	require.ErrorIs(t, err, context.Canceled)
-	require.Empty(t, srv.Sessions(), "the next one leads at once")
-}
-
-// A term is lost while the function of the one before still stops: the next begins when it has.
-func TestReadmeLeadsOnceAtATime(t *testing.T) {
-	t.Parallel()
-	srv := zktest.Start(t)
-	other := bubble.Open(t, srv.Servers())
-	ctx, cancel := context.WithCancel(t.Context())
-	var running, together, terms atomic.Int32
-	err := bill(ctx, srv.Servers(), func(ctx context.Context, _ int64) {
-		together.Store(max(together.Load(), running.Add(1)))
-		defer running.Add(-1)
-		if terms.Add(1) == 3 {
-			cancel()
-			return
-		}
-		names, _, err := other.Children(t.Context(), "/services/billing/leader")
-		assert.NoError(t, err)
-		for _, name := range names {
-			assert.NoError(t, other.Delete(t.Context(), "/services/billing/leader/"+name, -1))
-		}
-		<-ctx.Done()
-		select { // a function that takes its time: the next term would be there meanwhile
-		case <-time.After(200 * time.Millisecond):
-		case <-t.Context().Done():
-		}
-	})
-	require.ErrorIs(t, err, context.Canceled)
-	require.EqualValues(t, 1, together.Load(), "leaders at once")
-}
 
 // That of docs/channels.md.
 func selects(ctx context.Context, sess *session.Session, log *slog.Logger, process func(ctx context.Context, token int64)) error {
