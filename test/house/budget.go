@@ -19,7 +19,7 @@ var parts = []part{
 	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2429, 2070},
 	{"internal/zkserver", []string{"internal/zkserver"}, 5803, 5000},
 	{"zktest", []string{"zktest"}, 2398, 1500},
-	{"internal", []string{"internal", "."}, 2711, 2070},
+	{"internal", []string{"internal", "."}, 2715, 2070},
 	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "cmd"}, 3062, 2290},
 }
 
