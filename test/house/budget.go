@@ -10,7 +10,7 @@ type part struct {
 
 // parts are all folders with product code.
 var parts = []part{
-	{"session", []string{"session"}, 11580, 9100},
+	{"session", []string{"session"}, 11577, 9100},
 	{"recipe, machine", []string{"recipe", "machine"}, 5494, 3300},
 	{"recipes/internal", []string{"recipes/internal"}, 3157, 2420},
 	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5137, 4360},
