@@ -33,7 +33,7 @@ var larger = map[string]int{
 
 // faceTypes and faceNames are how many types package session may export, and how many names in all.
 // What only recipes need is not among them: see internal/seam.
-const faceTypes, faceNames = 17, 145
+const faceTypes, faceNames = 16, 145
 
 // layers are the folders of the root, from the ground up. A folder imports those before it.
 var layers = []string{"internal", "machine", "actors", "session", "recipe", "recipes", "zktest", "fxmodule", "cmd"}
