@@ -33,8 +33,8 @@ func Scope(s *session.Session) actors.Scope {
 	return seam.Scope.(func(*session.Session) actors.Scope)(s)
 }
 
-// HoldOf is the hold of a possession; nil if it is nil itself, or has none, as an item that was
-// taken with queue.WithAutoAck.
+// HoldOf is the hold of a possession; nil if it, or what it embeds, is nil, or if it has none, as
+// an item that was taken with queue.WithAutoAck.
 func HoldOf(p session.Possession) *session.Hold {
 	return seam.HoldOf.(func(session.Possession) *session.Hold)(p)
 }

@@ -86,8 +86,8 @@ func (h *Hold) Context() context.Context { return h.ctx }
 // Hold makes a possession of what the client has won. token is the Czxid with which the place in
 // line was taken. ended is called once, when the hold is over, with its Err, from any goroutine,
 // with no locks held; it must not block. Errors: [ErrExpired], [ErrClosed]; [ErrUntrusted]: wait
-// for TrustGained; [ErrSuspended], under [WithStrict]: wait for Reconnected; [ErrReleased]: the
-// client was left, and nobody would end it.
+// for TrustGained; [ErrSuspended], under [WithStrict]: wait for Resumed; [ErrReleased]: the client
+// was left, and nobody would end it.
 func (t *client) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
 	h, err := t.hold(number, path, token, ended)
 	return h, failed("hold", path, err)

@@ -8,11 +8,11 @@ import "github.com/troupe-go/troupe/internal/jute"
 // NewClient makes a client of a session, which is a *session.Session. It does not connect. on is
 // called from goroutines of the session, with one event at a time, in order; it must not block and
 // must not call [Client.Leave]. The present state comes first: EpochBegan if there is an epoch, and
-// Disconnected if it is. acl is that of the znodes that the client creates, parents included;
-// without one it is the session's. Error: session.ErrClosed.
+// Suspended if the connection is down. acl is that of the znodes that the client creates, parents
+// included; without one it is the session's. Error: session.ErrClosed.
 var NewClient func(session any, name string, on func(Event), acl ...jute.ACL) (Client, error)
 
-// The others: package recipe describes them.
+// The others: package recipe describes those that it shows, package session the rest.
 var (
 	AfterStart any // func(*session.Session, func())
 	Beside     any // func(a, b *session.Session) bool

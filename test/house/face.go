@@ -8,7 +8,8 @@ import (
 )
 
 // countFace prints how many types package session exports, and how many names in all: types with
-// their exported methods and fields, functions, constants and variables.
+// their exported methods and fields, as far as the package declares them, functions, constants and
+// variables.
 func countFace(out io.Writer, files []*file) (over []string) {
 	types, names := 0, 0
 	count := func(exported bool) {
@@ -37,12 +38,8 @@ func countFace(out io.Writer, files []*file) (over []string) {
 						}
 						types++
 						names++
-						if s, ok := spec.Type.(*ast.StructType); ok {
-							for _, field := range s.Fields.List {
-								for _, name := range field.Names {
-									count(name.IsExported())
-								}
-							}
+						for _, name := range members(spec.Type) {
+							count(name.IsExported())
 						}
 					}
 				}
@@ -57,4 +54,21 @@ func countFace(out io.Writer, files []*file) (over []string) {
 		over = append(over, fmt.Sprintf("session: %d exported names, of %d", names, faceNames))
 	}
 	return over
+}
+
+// members are the fields of a struct, or the methods of an interface, without what is embedded.
+func members(t ast.Expr) (names []*ast.Ident) {
+	var list *ast.FieldList
+	switch t := t.(type) {
+	case *ast.StructType:
+		list = t.Fields
+	case *ast.InterfaceType:
+		list = t.Methods
+	default:
+		return nil
+	}
+	for _, field := range list.List {
+		names = append(names, field.Names...)
+	}
+	return names
 }
