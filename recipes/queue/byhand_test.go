@@ -54,6 +54,7 @@ func TestABoundedQueueOutlivesDeleteAll(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				require.Equal(t, 0, length(t, rival), "all of it is consumed")
 				require.NoError(t, c.Close(bubble.Minute(t)))
+				time.Sleep(10 * time.Second) // Close does not wait for the end of its watch, which may be that request
 				for range capacity {
 					put(t, rival, "y")
 				}
