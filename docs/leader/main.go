@@ -1,8 +1,10 @@
+// Leader is the program that README.md shows: of all that run it, one process at a time works.
 package main
 
 import (
 	"context"
-	"log"
+	"errors"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -14,9 +16,11 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := lead(ctx, os.Args[1:], bill); err != nil && ctx.Err() == nil {
-		log.Fatal(err)
+	err := lead(ctx, os.Args[1:], bill)
+	stop()
+	if !errors.Is(err, context.Canceled) { // it was not told to end
+		slog.Error("billing has ended", "error", err)
+		os.Exit(1)
 	}
 }
 
@@ -38,6 +42,6 @@ func lead(ctx context.Context, servers []string, bill func(context.Context, int6
 }
 
 func bill(ctx context.Context, token int64) {
-	log.Println("this process leads, with token", token)
+	slog.Info("this process leads", "token", token)
 	<-ctx.Done()
 }
