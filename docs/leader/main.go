@@ -19,7 +19,7 @@ func main() {
 	err := lead(ctx, os.Args[1:], bill)
 	stop()
 	if !errors.Is(err, context.Canceled) { // it was not told to end
-		slog.Error("billing has ended", "error", err)
+		slog.Default().Error("billing has ended", "error", err)
 		os.Exit(1)
 	}
 }
@@ -42,6 +42,6 @@ func lead(ctx context.Context, servers []string, bill func(context.Context, int6
 }
 
 func bill(ctx context.Context, token int64) {
-	slog.Info("this process leads", "token", token)
+	slog.Default().Info("this process leads", "token", token)
 	<-ctx.Done()
 }
