@@ -14,12 +14,14 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
+var log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := lead(ctx, os.Args[1:], bill)
 	stop()
 	if !errors.Is(err, context.Canceled) { // it was not told to end
-		slog.Default().Error("billing has ended", "error", err)
+		log.Error("billing has ended", "error", err)
 		os.Exit(1)
 	}
 }
@@ -42,6 +44,6 @@ func lead(ctx context.Context, servers []string, bill func(context.Context, int6
 }
 
 func bill(ctx context.Context, token int64) {
-	slog.Default().Info("this process leads", "token", token)
+	log.Info("this process leads", "token", token)
 	<-ctx.Done()
 }
