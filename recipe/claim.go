@@ -9,10 +9,9 @@ import (
 
 // claim is one wish in the ledger: the standing intent, or one caller of Claim.
 type claim[P any] struct {
-	id   machine.Claim
-	once bool
-	try  bool
-
+	id    machine.Claim
+	once  bool
+	try   bool
 	asked Asked
 
 	// answered decides the race between the answer and the caller who gives up: whoever sets it

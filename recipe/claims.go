@@ -37,7 +37,7 @@ type Claims[P any] struct {
 	host   *Host
 	ledger ledger[P]
 	won    *notify.Handoff[P]
-	lost   atomic.Pointer[time.Time] // when a possession was, after which none was won; nil: none was
+	lost   atomic.Pointer[time.Time] // when a possession was; nil: one was won since, or a claim was given up
 }
 
 // NewClaims starts an instance. It does no I/O. Errors are those of [New].
@@ -141,8 +141,9 @@ func (i *Claims[P]) Claim(ctx context.Context, try bool, by Asked) (P, error) {
 	return none, err
 }
 
-// abandon withdraws a claim: what it holds ends with the cause, and the actor is told.
+// abandon withdraws a claim: what it holds ends with the cause, and a loss before it is forgotten.
 func (i *Claims[P]) abandon(c *claim[P], cause error) {
+	i.lost.Store(nil)
 	if p := i.ledger.withdraw(c); p != nil {
 		i.host.End(p.Hold, cause)
 		i.recall(p)

@@ -124,8 +124,18 @@ func TestAGrantAfterALossIsAWarning(t *testing.T) {
 		g = w.granted(l)
 		require.Regexp(w, `^.*"a possession is lost".*\n.*"a lock is granted" after=\d\S*s recipe=lock path=/locks/orders token=\d+\n$`, strings.Join(log.Warnings(path), ""))
 		require.NoError(w, g.Release(w.Context()))
-		w.granted(l)
+		g = w.granted(l)
 		require.Len(w, log.Warnings(path), 2)
+
+		time.Sleep(2 * time.Second) // the same warning is logged once a second
+		other := w.queued(w.lock(w.Host("b")))
+		require.NoError(w, w.Server.Delete(g.Path()))
+		<-other.Acquired()
+		<-g.Done()
+		require.NoError(w, l.Release(w.Context()), "the intent goes, and with it the loss")
+		require.NoError(w, other.Release(w.Context()))
+		w.granted(l)
+		require.Len(w, log.Warnings(path), 3)
 	})
 }
 
