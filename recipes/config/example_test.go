@@ -41,22 +41,26 @@ func follows(ctx context.Context, sess *session.Session, apply func(Limits) erro
 	return context.Cause(ctx)
 }
 
+// dial connects to a server that runs inside the example.
+func dial() (ctx context.Context, sess *session.Session, done func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	server, err := zktest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	sess, err = session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return ctx, sess, func() { sess.Close(ctx); server.Close(); cancel() }
+}
+
 // Limits that all processes share: changed by any of them, followed by all.
 func Example() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, err := zktest.New() // a server that runs inside the example
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
-	sess, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer sess.Close(ctx)
+	ctx, sess, done := dial()
+	defer done()
 
-	err = follows(ctx, sess, func(l Limits) error {
+	err := follows(ctx, sess, func(l Limits) error {
 		if l.Rate == 0 { // the state before
 			return nil
 		}
@@ -67,4 +71,39 @@ func Example() {
 	// Output:
 	// rate: 100
 	// enough
+}
+
+// A process that starts before anybody has set the limits waits for them. What somebody breaks by
+// hand later does not replace them.
+func ExampleCell_Await() {
+	ctx, sess, done := dial()
+	defer done()
+	limits, err := config.Open(ctx, sess, "/app/limits", config.JSON[Limits]())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer limits.Close(ctx)
+	fmt.Println("limits at the start:", limits.Load().Present)
+
+	if _, err := sess.Create(ctx, "/app/limits", []byte(`{"Rate": 50}`), session.Parents()); err != nil { // an administrator
+		log.Fatal(err)
+	}
+	first, err := limits.Await(ctx)
+	fmt.Println("rate:", first.Value.Rate, err)
+
+	if _, err := sess.Set(ctx, "/app/limits", []byte("fifty"), first.Version); err != nil {
+		log.Fatal(err)
+	}
+	for now := range limits.Observe(ctx) {
+		if now.Err != nil {
+			fmt.Println("bad data:", errors.Is(now.Err, config.ErrBadData))
+			fmt.Println("rate:", now.Value.Rate)
+			break
+		}
+	}
+	// Output:
+	// limits at the start: false
+	// rate: 50 <nil>
+	// bad data: true
+	// rate: 50
 }

@@ -39,22 +39,26 @@ func balances(ctx context.Context, sess *session.Session, hostname string, addre
 	return context.Cause(ctx)
 }
 
+// open connects to a server that runs inside the example.
+func open() (ctx context.Context, server *zktest.Server, sess *session.Session, done func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	server, err := zktest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	sess, err = session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return ctx, server, sess, func() { sess.Close(ctx); server.Close(); cancel() }
+}
+
 // Workers that know of one another.
 func Example() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, err := zktest.New() // a server that runs inside the example
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
-	sess, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer sess.Close(ctx)
+	ctx, _, sess, done := open()
+	defer done()
 
-	err = balances(ctx, sess, "ann", []byte("10.0.0.7"), func(joined, _ []group.Member) error {
+	err := balances(ctx, sess, "ann", []byte("10.0.0.7"), func(joined, _ []group.Member) error {
 		if len(joined) == 0 {
 			return nil
 		}
@@ -65,4 +69,41 @@ func Example() {
 	// Output:
 	// ann is at 10.0.0.7
 	// enough
+}
+
+// A member changes its data, is listed, and registers again by itself when its session has expired.
+func ExampleMembership() {
+	ctx, server, sess, done := open()
+	defer done()
+	workers, err := group.New(sess, "/groups/workers")
+	if err != nil {
+		log.Fatal(err)
+	}
+	ann, err := workers.Join(group.Member{ID: "ann", Data: []byte("starting")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ann.Leave(ctx)
+	if err := ann.Update(ctx, []byte("10.0.0.7")); err != nil { // waits until she is registered
+		log.Fatal(err)
+	}
+	now, err := workers.Members(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s is at %s\n", now.Members[0].ID, now.Members[0].Data)
+	_, err = workers.Join(group.Member{ID: "ann"})
+	fmt.Println("a second ann:", errors.Is(err, group.ErrDuplicate))
+
+	server.Expire(sess.Status().SessionID) // as after a long partition
+	for view := range workers.Observe(ctx) {
+		if joined := group.Diff(now, view).Joined; len(joined) > 0 {
+			fmt.Printf("%s is back, at %s\n", joined[0].ID, joined[0].Data)
+			break
+		}
+	}
+	// Output:
+	// ann is at 10.0.0.7
+	// a second ann: true
+	// ann is back, at 10.0.0.7
 }

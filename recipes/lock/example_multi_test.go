@@ -41,6 +41,30 @@ func ExampleMulti_Do() {
 	// Output: alice owes bob 5 <nil>
 }
 
+// When one of the locks is lost, the whole grant is over, and the other lock is released.
+func ExampleMultiGrant() {
+	ctx, _, s, done := open()
+	defer done()
+	m, err := lock.NewMulti(account(s, "bob"), account(s, "alice"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	both, err := m.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := s.Delete(ctx, both.Grants()[1].Path(), -1); err != nil { // an administrator is impatient
+		log.Fatal(err)
+	}
+	<-both.Done()
+	fmt.Println("lost:", errors.Is(both.Err(), session.ErrDeleted))
+	again, err := m.Lock(ctx) // waits until what was left of the lost grant is released
+	fmt.Println("held again:", again.Valid(), err)
+	// Output:
+	// lost: true
+	// held again: true <nil>
+}
+
 // The next holder after one that died waits, so that nothing of the dead one arrives late.
 func ExampleWithDelay() {
 	ctx, server, s, done := open()

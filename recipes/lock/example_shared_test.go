@@ -12,6 +12,34 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
+// Readers hold the lock together, and a writer waits for all of them.
+func ExampleNewRead() {
+	ctx, _, s, done := open()
+	defer done()
+	write, err := lock.NewWrite(s, "/locks/catalogue")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 2 { // in life, two processes
+		read, err := lock.NewRead(s, "/locks/catalogue")
+		if err != nil {
+			log.Fatal(err)
+		}
+		reading, err := read.Lock(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("reading:", reading.Valid())
+		defer reading.Release(ctx)
+	}
+	_, err = write.TryLock(ctx)
+	fmt.Println("the writer has to wait:", errors.Is(err, lock.ErrHeld))
+	// Output:
+	// reading: true
+	// reading: true
+	// the writer has to wait: true
+}
+
 // The writer changes something while nobody else looks, and goes on as a reader, with others.
 func ExampleGrant_Downgrade() {
 	ctx, _, s, done := open()

@@ -33,22 +33,26 @@ func connects(ctx context.Context, sess *session.Session, connect func(value []b
 	return context.Cause(ctx)
 }
 
+// open connects to a server that runs inside the example.
+func open() (ctx context.Context, sess *session.Session, done func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	server, err := zktest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	sess, err = session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return ctx, sess, func() { sess.Close(ctx); server.Close(); cancel() }
+}
+
 // Where the databases are.
 func Example() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, err := zktest.New() // a server that runs inside the example
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
-	sess, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer sess.Close(ctx)
+	ctx, sess, done := open()
+	defer done()
 
-	err = connects(ctx, sess, func(value []byte) error {
+	err := connects(ctx, sess, func(value []byte) error {
 		fmt.Println("the primary is at", string(value))
 		return errEnough
 	})
@@ -56,4 +60,41 @@ func Example() {
 	// Output:
 	// the primary is at 10.0.0.7:5432
 	// enough
+}
+
+// A name is taken once; names are listed, and unbound.
+func ExampleNames() {
+	ctx, sess, done := open()
+	defer done()
+	names, err := naming.New(sess, "/names")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer names.Close(ctx)
+
+	if err := names.Bind(ctx, "db/orders/primary", []byte("10.0.0.7:5432"), naming.IfFree()); err != nil {
+		log.Fatal(err)
+	}
+	err = names.Bind(ctx, "db/orders/primary", []byte("10.0.0.8:5432"), naming.IfFree())
+	fmt.Println("bound already:", errors.Is(err, naming.ErrDuplicate))
+	if err := names.Bind(ctx, "db/orders/replica", []byte("10.0.0.8:5432")); err != nil {
+		log.Fatal(err)
+	}
+	all, err := names.List(ctx, "db")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, b := range all {
+		fmt.Printf("%s: %s\n", b.Name, b.Value)
+	}
+	if err := names.Unbind(ctx, "db/orders/replica"); err != nil {
+		log.Fatal(err)
+	}
+	_, err = names.Lookup(ctx, "db/orders/replica")
+	fmt.Println("not bound any longer:", errors.Is(err, naming.ErrNotBound))
+	// Output:
+	// bound already: true
+	// db/orders/primary: 10.0.0.7:5432
+	// db/orders/replica: 10.0.0.8:5432
+	// not bound any longer: true
 }

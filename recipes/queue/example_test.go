@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -11,20 +12,24 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
+// open connects to a server that runs inside the example.
+func open() (ctx context.Context, s *session.Session, done func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	server, err := zktest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	s, err = session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return ctx, s, func() { s.Close(ctx); server.Close(); cancel() }
+}
+
 // Items in order, the urgent first; one that fails comes again.
 func Example() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, err := zktest.New() // it runs inside the example
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
-	s, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer s.Close(ctx)
+	ctx, s, done := open()
+	defer done()
 
 	orders, err := queue.New(s, "/queues/orders")
 	if err != nil {
@@ -59,4 +64,44 @@ func Example() {
 	// tea, attempt 1
 	// coffee, attempt 1
 	// coffee, attempt 2
+}
+
+// An item that fails too often becomes a dead letter. When the cause is gone, it is put back.
+func ExampleQueue_Requeue() {
+	ctx, s, done := open()
+	defer done()
+	orders, err := queue.New(s, "/queues/orders", queue.WithMaxAttempts(2), queue.WithDeadLetters("/queues/failed"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := orders.Put(ctx, []byte("tea"), queue.WithID("order-17")); err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		item, err := orders.Take(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if err := item.Nack(ctx, queue.After(0)); err != nil { // it failed: again, without a pause
+			log.Fatal(err)
+		}
+	}
+	_, err = orders.Peek(ctx)
+	fmt.Println("nothing waits:", errors.Is(err, queue.ErrEmpty))
+
+	failed, err := queue.New(s, "/queues/failed")
+	if err != nil {
+		log.Fatal(err)
+	}
+	letter, err := failed.Peek(ctx)
+	fmt.Printf("%s failed: %s %v\n", letter.ID, letter.Data, err)
+	if err := orders.Requeue(ctx, letter.ID); err != nil {
+		log.Fatal(err)
+	}
+	again, err := orders.Peek(ctx)
+	fmt.Println(again.ID, "waits, with attempts:", again.Attempts, err)
+	// Output:
+	// nothing waits: true
+	// order-17 failed: tea <nil>
+	// order-17 waits, with attempts: 0 <nil>
 }
