@@ -25,6 +25,10 @@ type ClaimsConfig[P any] struct {
 	WarnAfter time.Duration                                // after which a possession that blocks others is logged; 0: never
 	Waiting   func(ctx context.Context) (n int, err error) // how many others wait for what is held; nil: that is not known
 
+	// Holder reads who has what others wait for. Of a wait of more than a second that ends in vain
+	// it is in the error; nil: it is not.
+	Holder func(ctx context.Context) (Holder, error)
+
 	Machine func() machine.Machine // a fresh one for each incarnation
 	Wrap    func(*Possession) P    // what the application gets for a possession
 	Publish func(machine.Standing) // called by the actor at each change, must not block
@@ -37,6 +41,7 @@ type Claims[P any] struct {
 	host   *Host
 	ledger ledger[P]
 	won    *notify.Handoff[P]
+	wait   *wait                     // see look; the actor's
 	lost   atomic.Pointer[time.Time] // when a possession was; nil: one was won since, or a claim was given up
 }
 
@@ -121,22 +126,25 @@ func (i *Claims[P]) Claim(ctx context.Context, try bool, by Asked) (P, error) {
 	}
 	i.cfg.Session.Start()
 	i.host.ref.Tell(wanted{c.id})
+	w := newWait(ctx, &i.cfg, try)
 	var err error
 	select {
 	case o := <-c.answer:
+		w.end()
 		return o.won, o.err
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-i.Done():
 		err = i.Err()
 	}
+	holder := w.end()
 	if !c.abandon() {
 		o := <-c.answer // the answer came first
 		return o.won, o.err
 	}
 	i.abandon(c, session.ErrReleased)
 	if ctx.Err() != nil {
-		err = withHolder(err, i.cfg.Session, i.cfg.Path)
+		err = withHolder(err, i.cfg.Session, i.cfg.Path, holder)
 	}
 	return none, err
 }
@@ -196,6 +204,7 @@ func (i *Claims[P]) closedErr() error {
 
 // ended ends what the claims of an instance that is over have, and wait for. err says why it is.
 func (i *Claims[P]) ended(err error) {
+	i.look(machine.Idle)
 	i.ledger.close()
 	for _, c := range i.ledger.all() {
 		c.reply(outcome[P]{err: err})

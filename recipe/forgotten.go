@@ -162,7 +162,7 @@ func (p *Possession) drop() {
 	}
 }
 
-// heldError is why somebody waited in vain, if that is this process itself.
+// heldError is why somebody waited in vain.
 type heldError struct {
 	error
 	by string
@@ -172,8 +172,9 @@ func (e *heldError) Error() string { return e.error.Error() + ": " + e.by }
 
 func (e *heldError) Unwrap() error { return e.error }
 
-// withHolder adds to the end of a wait who in this process has what was waited for.
-func withHolder(cause error, s *session.Session, path string) error {
+// withHolder adds to the end of a wait who in this process has what was waited for, or else whoever
+// had it when that was looked up.
+func withHolder(cause error, s *session.Session, path string, other Holder) error {
 	holders.mu.Lock()
 	defer holders.mu.Unlock()
 	for _, p := range holders.byLine[s.Path(path)] {
@@ -184,6 +185,9 @@ func withHolder(cause error, s *session.Session, path string) error {
 			}
 			return &heldError{cause, fmt.Sprintf("%s in this process for %v, asked for at %v", had, time.Since(p.since).Round(time.Millisecond), p.asked.At)}
 		}
+	}
+	if by := other.String(); by != "" {
+		return &heldError{cause, by}
 	}
 	return cause
 }

@@ -61,6 +61,7 @@ func (h *claimant[P]) leave(path string) {
 
 func (h *claimant[P]) publish(s machine.Standing) {
 	h.published = s.Phase
+	h.look(s.Phase)
 	h.client.StandBy(h.now().epoch, h.near(s))
 	h.cfg.Publish(s)
 }

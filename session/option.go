@@ -44,6 +44,8 @@ type config struct {
 	log       *slog.Logger
 	system    *actors.System // nil: one of its own
 	file      string         // of WithSessionFile; "": none
+	identity  Identity
+	anonymous bool
 }
 
 // WithTimeout asks for a session timeout; 10 seconds by default. Servers bound it by their ticks:

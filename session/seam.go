@@ -19,6 +19,7 @@ func init() {
 	seam.AfterStart = (*Session).afterStart
 	seam.Beside = (*Session).beside
 	seam.HoldOf = holdOf
+	seam.Identity = func(s any) Identity { return s.(*Session).cfg.identity }
 	seam.JoinHolds = joinHolds
 	seam.Logger = func(s *Session) *slog.Logger { return s.log }
 	seam.Reaches = (*Session).reaches

@@ -102,6 +102,9 @@ func newConfig(servers []string, opts []Option) (config, error) {
 	}
 	cfg.servers = addrs
 	cfg.root = chroot + strings.TrimSuffix(cfg.namespace, "/")
+	if err := cfg.identify(); err != nil {
+		return cfg, err
+	}
 	return cfg, cfg.checkTrust()
 }
 

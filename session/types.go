@@ -2,6 +2,7 @@ package session
 
 import (
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
@@ -32,6 +33,12 @@ type (
 	//	Stat  Stat    of SetOp: the znode's, with its new version
 	//	Err   error   nil if the transaction was carried out; if not, the cause at the operation that failed, nil before it, ErrRolledBack behind it
 	Result = zkconn.Result
+
+	// Identity is whose a contender's znode is, as its creator says itself: Host, PID, Program, and
+	// the Name of [WithIdentity]. Nobody has checked that: it is for people who look, not for
+	// decisions. The strings are printable. It is zero if nothing valid was said. String is
+	// "orders-7 on host a (pid 812)".
+	Identity = znode.Identity
 )
 
 // Permissions of an [ACL].

@@ -23,6 +23,11 @@ func (l *Log) Option() session.Option {
 	return session.WithLogger(slog.New(slog.NewTextHandler(l, nil)))
 }
 
+// Debug is Option for one that says everything.
+func (l *Log) Debug() session.Option {
+	return session.WithLogger(slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug})))
+}
+
 // Write implements [io.Writer].
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
@@ -40,6 +45,13 @@ func (l *Log) Warnings(path string) (all []string) {
 		}
 	}
 	return all
+}
+
+// Count is how often it says something.
+func (l *Log) Count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), text)
 }
 
 // After is the line so many below the caller's, as "forgotten_test.go:12".

@@ -3,7 +3,10 @@
 // linked. Those with types above this package are given their types by package recipe.
 package seam
 
-import "github.com/troupe-go/troupe/internal/jute"
+import (
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/znode"
+)
 
 // NewClient makes a client of a session, which is a *session.Session. It does not connect. on is
 // called from goroutines of the session, with one event at a time, in order; it must not block and
@@ -11,6 +14,9 @@ import "github.com/troupe-go/troupe/internal/jute"
 // Suspended if the connection is down. acl is that of the znodes that the client creates, parents
 // included; without one it is the session's. Error: session.ErrClosed.
 var NewClient func(session any, name string, on func(Event), acl ...jute.ACL) (Client, error)
+
+// Identity is what contenders of a session, which is a *session.Session, say about themselves.
+var Identity func(session any) znode.Identity
 
 // The others: package recipe describes those that it shows, package session the rest.
 var (

@@ -11,6 +11,10 @@ import (
 //	unlock       its holder is asked to give up
 //	held         it is a semaphore's, and was granted
 //	placed 4711  it took the place, in the middle of the line, of the one with that Czxid
+//	by {…}       whose it is, as JSON: see [Identity]
+//
+// The last is written once, with the data, and stays with them: [ParseNotes] leaves it in the body,
+// and [CutIdentity] takes it off.
 type Notes struct {
 	Unlock bool
 	Held   bool

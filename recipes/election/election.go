@@ -2,12 +2,15 @@ package election
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/internal/contend"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -18,6 +21,7 @@ type Election struct {
 	path     string
 	id       string
 	data     []byte
+	by       json.RawMessage // see envelope
 	layout   Layout
 	instance *recipe.Claims[*Term]
 	standing *notify.Topic[Standing]
@@ -31,12 +35,12 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	if err := recipe.CheckNew("election.New", s, "path", path); err != nil {
 		return nil, err
 	}
-	o, err := newOptions(opts)
+	o, err := newOptions(seam.Identity(s), opts)
 	if err != nil {
 		return nil, &session.OpError{Op: "election.New", Path: path, Err: err}
 	}
 	e := &Election{
-		session: s, path: path, id: o.id, data: o.data, layout: o.layout,
+		session: s, path: path, id: o.id, data: o.data, by: o.by, layout: o.layout,
 		standing: notify.NewTopic[Standing](), runs: newRuns(),
 	}
 	e.standing.Publish(Standing{})
@@ -46,6 +50,9 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	cfg.Machine = func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: contend.Exclusive()}) }
 	cfg.Wrap = e.wrap
 	cfg.Waiting = e.waiting
+	cfg.Holder = func(ctx context.Context) (recipe.Holder, error) {
+		return contenders.Holder(ctx, s, path, func(e contenders.Entry) session.Identity { return interpret(e.Data).owner() })
+	}
 	cfg.Publish = func(m machine.Standing) { e.standing.Publish(standingOf(m)) }
 	cfg.Ended = e.ended
 	if e.instance, err = recipe.NewClaims(cfg); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
 )
 
 // envelope is the contents of a candidate's znode, as JSON, so that any client can read it.
@@ -12,6 +13,8 @@ type envelope struct {
 	ID    string `json:"id"`
 	Data  []byte `json:"data,omitempty"`
 	Ready bool   `json:"ready"`
+
+	By json.RawMessage `json:"by,omitempty"` // whose it is: see znode.Identity
 
 	revoked bool // another client wrote the marker of a revocation in front; it stays
 }
@@ -38,6 +41,8 @@ func interpret(raw []byte) envelope {
 	}
 	return envelope{ID: string(raw)}
 }
+
+func (e envelope) owner() session.Identity { return znode.ParseIdentity(e.By) }
 
 func (e envelope) encode() ([]byte, error) {
 	raw, err := json.Marshal(e)

@@ -70,7 +70,7 @@ func WithLayout(l Layout) Option {
 func (o options) content() ([]byte, error) {
 	switch {
 	case o.layout == Troupe:
-		return envelope{ID: o.id, Data: o.data}.encode()
+		return envelope{ID: o.id, Data: o.data, By: o.by}.encode()
 	case len(o.data) > 0:
 		return nil, fmt.Errorf("WithData: %w: the layout %v stores only the ID", session.ErrUnsupported, o.layout)
 	}

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -18,6 +19,7 @@ type Option func(*options) error
 type options struct {
 	id     string
 	data   []byte
+	by     json.RawMessage
 	layout Layout
 
 	claims recipe.ClaimsConfig[*Term] // as far as options say something about it
@@ -26,9 +28,9 @@ type options struct {
 // warnAfter is the default of WithWarnAfter.
 const warnAfter = 10 * time.Second
 
-// newOptions applies the options.
-func newOptions(opts []Option) (options, error) {
-	o := options{id: defaultID(), claims: recipe.ClaimsConfig[*Term]{WarnAfter: warnAfter}}
+// newOptions applies the options, for a session of this identity.
+func newOptions(i session.Identity, opts []Option) (options, error) {
+	o := options{id: defaultID(), by: i.JSON(), claims: recipe.ClaimsConfig[*Term]{WarnAfter: warnAfter}}
 	for i, opt := range opts {
 		if opt == nil {
 			return o, fmt.Errorf("opts[%d]: nil", i)

@@ -59,7 +59,7 @@ func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool
 		}
 		e, ok := decode(raw)
 		if !ok { // another client has overwritten it
-			e = envelope{ID: t.election.id, Data: t.election.data}
+			e = envelope{ID: t.election.id, Data: t.election.data, By: t.election.by}
 		}
 		if !change(&e) && ok {
 			return nil

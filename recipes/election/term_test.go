@@ -3,14 +3,18 @@ package election_test
 // What a term can do: proclaim, be ready, hand over; and what is left when the candidate has ended.
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
@@ -41,7 +45,7 @@ func TestConcurrentProclamationsAndReady(t *testing.T) {
 func TestEnvelope(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session()
+		s := t.Session(session.WithoutIdentity())
 		a := candidate(t, s, "a", election.WithData([]byte("here")))
 		term := leads(t, a)
 		content := func(path string) string {
@@ -61,12 +65,48 @@ func TestEnvelope(t *testing.T) {
 	})
 }
 
+// A candidate's znode says whose it is, also after it was changed, and a wait in vain whose the
+// leader's is. What others write there in place of it is not read.
+func TestCandidatesSayWhoseTheyAre(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		elsewhere := actors.New() // another process
+		t.Cleanup(func() { _ = elsewhere.Close(bubble.Minute(t)) })
+		s := t.Session(session.WithIdentity("orders-7"), session.WithSystem(elsewhere))
+		term := leads(t, candidate(t, s, "a"))
+		require.NoError(t, term.Ready(bubble.Minute(t)))
+		b := candidate(t, t.Session(), "b", election.WithWarnAfter(0))
+		owner := func() session.Identity {
+			all, err := b.Candidates(bubble.Minute(t))
+			require.NoError(t, err)
+			return all[0].Owner
+		}
+		lead := func(d time.Duration) error {
+			ctx, cancel := context.WithTimeout(bubble.Minute(t), d)
+			defer cancel()
+			_, err := b.Lead(ctx)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			return err
+		}
+		require.Equal(t, "orders-7", owner().Name)
+		require.Equal(t, os.Getpid(), owner().PID)
+		require.NotContains(t, lead(900*time.Millisecond).Error(), "held")
+		require.ErrorContains(t, lead(5*time.Second), ": held by "+owner().String()+", queued 5 s ago")
+		for _, by := range []string{`5`, `null`, `{}`, `{"pid":-1}`, `{"name":"\u0007"}`, `{"name":5}`} {
+			_, err := s.Set(bubble.Minute(t), term.Path(), []byte(`{"id":"a","by":`+by+`}`), -1)
+			require.NoError(t, err)
+			require.Zero(t, owner(), by)
+			require.Regexp(t, `held by session 0x[0-9a-f]+, queued`, lead(5*time.Second).Error())
+		}
+	})
+}
+
 // Whatever others write into a candidate's znode harms nobody, and is not lost if it is addressed
 // to it.
 func TestDataOfOthers(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session()
+		s := t.Session(session.WithoutIdentity())
 		a := candidate(t, s, "a", election.WithData([]byte("here")))
 		term := leads(t, a)
 		data, _, err := s.Get(bubble.Minute(t), term.Path())

@@ -8,20 +8,22 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/recipes/internal/observe"
+	"github.com/troupe-go/troupe/session"
 )
 
 // Contender is one participant in the queue, of this process or of any other.
 type Contender struct {
-	Path      string    // of the znode, for [Revoke] and [Break]
-	Token     int64     // of its grant, once it holds: the zxid with which it queued; see Unread
-	Data      []byte    // set by WithData, or by another library
-	SessionID int64     // the ZooKeeper session that owns it; 0 for a znode that is not ephemeral; see Unread
-	Since     time.Time // when it queued, by the server's clock; see Unread
-	Holding   bool      // no contender ahead blocks it: it holds the lock, or is about to
+	Path      string           // of the znode, for [Revoke] and [Break]
+	Token     int64            // of its grant, once it holds: the zxid with which it queued; see Unread
+	Data      []byte           // set by WithData, or by another library
+	Owner     session.Identity // whose it is, as it says itself, if it does; see Unread
+	SessionID int64            // the ZooKeeper session that owns it; 0 for a znode that is not ephemeral; see Unread
+	Since     time.Time        // when it queued, by the server's clock; see Unread
+	Holding   bool             // no contender ahead blocks it: it holds the lock, or is about to
 
-	// Unread: this session may not read the znode. Then there are no Data, and servers since 3.8.4
-	// do not report Token, SessionID and Since either: these are 0. For a contender of a semaphore,
-	// Holding is then unknown.
+	// Unread: this session may not read the znode. Then there are no Data and Owner, and servers
+	// since 3.8.4 do not report Token, SessionID and Since either: these are 0. For a contender of
+	// a semaphore, Holding is then unknown.
 	Unread bool
 }
 
@@ -94,7 +96,7 @@ func contendersOf(entries []contenders.Entry) []Contender {
 	for i, e := range entries {
 		readers = readers && e.Contender.Kind == znode.Read
 		all[i] = Contender{
-			Path: e.Path, Token: e.Token, Data: e.Data, SessionID: e.SessionID, Since: e.Since, Unread: e.Unread,
+			Path: e.Path, Token: e.Token, Data: e.Data, Owner: e.Owner, SessionID: e.SessionID, Since: e.Since, Unread: e.Unread,
 			Holding: readers || e.Held || i == 0 && !e.Contender.Marks(),
 		}
 	}

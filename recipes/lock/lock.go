@@ -5,9 +5,11 @@ import (
 	"fmt"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -48,10 +50,16 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	cfg := o.claims
 	cfg.Session, cfg.Kind, cfg.Path = s, "lock", path
 	cfg.Name, cfg.Form, cfg.Parent = k.name, k.form, k.limit()
+	if o.layout == Troupe {
+		cfg.Data = append([]byte(seam.Identity(s).Note()), cfg.Data...)
+	}
 	cfg.Machine = func() machine.Machine { return k.machine(path, cfg.Data) }
 	cfg.Wrap = l.wrap
 	if k.form != znode.Alone { // then others leave no trace
 		cfg.Waiting = l.waiting
+		cfg.Holder = func(ctx context.Context) (recipe.Holder, error) {
+			return contenders.Holder(ctx, s, path, func(e contenders.Entry) session.Identity { return e.Owner })
+		}
 	}
 	cfg.Publish = func(m machine.Standing) { l.standing.Publish(standingOf(m)) }
 	cfg.Ended = func(error) { l.standing.Close() }

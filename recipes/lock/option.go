@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,13 +40,16 @@ func optionsOf(opts []Option) (options, error) {
 }
 
 // WithData sets the data of the contender's znode, which other clients see in [Lock.Contenders]:
-// the name of this process, say. They must not begin with "unlock", the marker of a revocation. In
-// a semaphore or a shared lock they must not begin with a line "held" or "placed <number>" either,
-// which these write themselves.
+// what it is needed for, say. They must not begin with "unlock", the marker of a revocation, nor
+// with "by {", as the line does that says whose the znode is. In a semaphore or a shared lock they
+// must not begin with a line "held" or "placed <number>" either, which these write themselves.
 func WithData(data []byte) Option {
 	return func(o *options) error {
 		if znode.Revoked(data) {
 			return errors.New("WithData: data must not begin with \"unlock\"")
+		}
+		if bytes.HasPrefix(data, []byte(znode.By)) {
+			return errors.New("WithData: data must not begin with \"by {\", as an identity does")
 		}
 		o.claims.Data = slices.Clone(data)
 		return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -328,5 +329,26 @@ func TestWhatCannotBeBuriedHoldsUpNothingThatIsDue(t *testing.T) {
 		c := consumer(t, newQueue(t, t.Session(), queue.WithMaxAttempts(1)))
 		i := bubble.Within(t, time.Hour, c.Items(), "what is due")
 		require.Equal(t, "due", string(i.Data()))
+	})
+}
+
+// A plain get of a consumer's znode shows whose it is.
+func TestAConsumersZnodeSaysWhoseItIs(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		for name, opt := range map[string]session.Option{`"name":"orders-7"`: session.WithIdentity("orders-7"), "": session.WithoutIdentity()} {
+			s := t.Session(opt)
+			c, err := newQueue(t, s).Consume()
+			require.NoError(t, err)
+			synctest.Wait()
+			consumers, _, err := s.Children(bubble.Minute(t), path+"/consumers")
+			require.NoError(t, err)
+			require.Len(t, consumers, 1)
+			data, _, err := s.Get(bubble.Minute(t), path+"/consumers/"+consumers[0])
+			require.NoError(t, err)
+			require.Equal(t, name != "", strings.HasPrefix(string(data), "by {"))
+			require.Contains(t, string(data), name)
+			require.NoError(t, c.Close(bubble.Minute(t)))
+		}
 	})
 }

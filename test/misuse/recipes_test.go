@@ -124,7 +124,7 @@ func locks(w *world) []row {
 	return slices.Concat(rows,
 		values("lock.WithDelay", delayed, session.ErrUnsupported, "WithDelay", lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper),
 		values("lock.NewSemaphore", func(n int) func() error { return call(lock.NewSemaphore, w.s, "/a", n) }, nil, "permits: ", 0, -1, math.MinInt),
-		each("lock.WithData", lock.WithData, with, nil, "unlock", "unlocked"),
+		each("lock.WithData", lock.WithData, with, nil, "unlock", "unlocked", "by {", "by {\"pid\":1}\nx"),
 		each("lock.WithData", lock.WithData, three, nil, "held\n", "placed 4\nx"),
 		each("lock.WithData", lock.WithData, write, nil, "held\n", "placed 4\nx"),
 		each("lock.WithWarnAfter", lock.WithWarnAfter, with, nil, -1, -forever),

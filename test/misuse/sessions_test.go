@@ -52,6 +52,7 @@ func sessions(w *world) (rows []row) {
 	add("WithTick: too long", nil, "WithTick: ", session.WithTimeout(3*time.Second), session.WithTick(2*time.Second))
 	add("WithTrustMargin: the timeout", nil, "WithTrustMargin: ", session.WithTimeout(time.Second), session.WithTrustMargin(time.Second))
 	add("WithAuth: no scheme", nil, "WithAuth: scheme: empty", session.WithAuth("", []byte("hunter2")))
+	add("WithIdentity: and without", nil, "WithoutIdentity: can't be combined", session.WithIdentity("a"), session.WithoutIdentity())
 	add("WithSystem: closed", actors.ErrStopped, "WithSystem: ", session.WithSystem(closed))
 	for i, acl := range notACLs {
 		add(fmt.Sprintf("WithACL: ACL %d", i), session.ErrInvalidACL, "WithACL: ", session.WithACL(acl...))
@@ -84,6 +85,7 @@ func sessions(w *world) (rows []row) {
 		each("session.WithNamespace", session.WithNamespace, with, session.ErrInvalidPath, notPaths...),
 		each("session.WithTLS", session.WithTLS, with, nil, nil),
 		each("session.WithDialer", session.WithDialer, with, nil, nil),
+		each("session.WithIdentity", session.WithIdentity, with, nil, "", "a\n", "\x1b[2J", "\u202e", "\xff", strings.Repeat("n", 240)),
 		each("session.WithLogger", session.WithLogger, with, nil, nil),
 		each("session.WithSystem", session.WithSystem, with, nil, nil))
 }

@@ -14,9 +14,10 @@ import (
 type Entry struct {
 	Path      string // relative to the namespace of the session that read it
 	Contender znode.Contender
-	Token     int64     // the Czxid that determines its position: its own, or that of the contender whose position it took over; 0 if the session may not read it and the server does not tell
-	Unread    bool      // the session may not read it
-	Data      []byte    // without the notes before them (znode.Notes), except a revocation; nil also if the session may not read it
+	Token     int64  // the Czxid that determines its position: its own, or that of the contender whose position it took over; 0 if the session may not read it and the server does not tell
+	Unread    bool   // the session may not read it
+	Data      []byte // without the notes before them (znode.Notes), except a revocation; nil also if the session may not read it
+	Owner     session.Identity
 	Held      bool      // its data say that it holds; only contenders of semaphores note that
 	SessionID int64     // owner; 0 if the znode is not ephemeral or the owner is unknown
 	Since     time.Time // when it was created, by the server's clock; zero if unknown
@@ -33,6 +34,7 @@ func (e Entry) read(data []byte, token int64) Entry {
 	if e.Held = notes.Held && e.Contender.Marks(); e.Held || placed {
 		e.Data = znode.Notes{Unlock: notes.Unlock}.Write(body)
 	}
+	e.Owner, e.Data = znode.CutIdentity(e.Data)
 	return e
 }
 

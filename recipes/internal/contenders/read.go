@@ -1,13 +1,16 @@
 package contenders
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -33,6 +36,36 @@ func Read(ctx context.Context, s *session.Session, path string) ([]Entry, error)
 func Waiting(ctx context.Context, s *session.Session, path string) (int, error) {
 	all, err := list(ctx, s, path)
 	return max(len(all)-1, 0), err
+}
+
+// Holder reads who has what is waited for under a path: the first contender, or the first of those
+// that hold together. whose tells that from what was read. It takes a listing and a read. Nothing
+// is known if the numbers leave the order open, or it is this session's, which waits for a delay.
+func Holder(ctx context.Context, s *session.Session, path string, whose func(Entry) session.Identity) (recipe.Holder, error) {
+	all, err := list(ctx, s, path)
+	if err != nil || len(all) == 0 {
+		return recipe.Holder{}, err
+	}
+	c, ok := first(all)
+	if !ok {
+		return recipe.Holder{}, nil
+	}
+	data, stat, err := s.Get(ctx, znode.Join(path, c.Name))
+	if err != nil || stat.EphemeralOwner == s.Status().SessionID {
+		return recipe.Holder{}, err
+	}
+	by := whose(Entry{Contender: c}.read(data, stat.Czxid)).String()
+	return recipe.Holder{By: cmp.Or(by, fmt.Sprintf("session 0x%x", stat.EphemeralOwner)), Since: stat.Ctime, Waiting: behind(all)}, nil
+}
+
+// behind is how many contenders hold nothing, but for one: who asks. It is not known of permits, 0.
+func behind(all []znode.Contender) int {
+	slices.SortFunc(all, func(a, b znode.Contender) int { return znode.CompareSeq(a.Seq, b.Seq) })
+	holding := max(slices.IndexFunc(all, func(c znode.Contender) bool { return c.Kind != znode.Read }), 1)
+	if all[0].Kind == znode.Lease {
+		return 0
+	}
+	return max(len(all)-holding-1, 0)
 }
 
 // Head returns the path of the first contender, or "" if there is none. It reads more than the

@@ -134,7 +134,7 @@ func (b *base) onPrepared(path string, ev machine.Ensured) {
 
 // register makes the znode whose end tells the others that this consumer's claims have ended, too.
 func (b *base) register() {
-	op := machine.Op{Do: machine.Create, Path: b.root.Consumer(b.cfg.GUID), Ephemeral: true}
+	op := machine.Op{Do: machine.Create, Path: b.root.Consumer(b.cfg.GUID), Data: b.cfg.Identity, Ephemeral: true}
 	b.once(machine.Transact{Ops: []machine.Op{op}}, key{purpose: registering})
 }
 

@@ -9,6 +9,7 @@ import (
 type Config struct {
 	Root     layout.Root
 	GUID     string // of this incarnation: the name of its znode in consumers/, and the data of its claims
+	Identity []byte // the data of that znode: see znode.Identity
 	First    uint64 // the numbers of its items are greater: commands about others are for a machine before it, whose items are lost
 	Takes    bool   // an item that was received does not count among those that are wanted
 	Prefetch int    // how many are claimed and not settled, at the most

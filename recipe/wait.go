@@ -1,0 +1,148 @@
+package recipe
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Holder is who has what others wait for, as it was read once.
+type Holder struct {
+	By      string    // as [session.Identity] prints it; "": not known
+	Since   time.Time // when it queued, by the server's clock
+	Waiting int       // how many wait besides who asks; 0 also if that is not known
+	seen    time.Time
+}
+
+// String is "held by orders-7 on host a (pid 812), queued 41 s ago; 12 wait", with when that was
+// seen if it was long ago. It is "" if nothing is known.
+func (h Holder) String() string {
+	if h.By == "" {
+		return ""
+	}
+	text := fmt.Sprintf("held by %s, queued %s ago", h.By, rough(time.Since(h.Since)))
+	if h.Waiting > 0 {
+		text += fmt.Sprintf("; %d wait", h.Waiting)
+	}
+	if age := time.Since(h.seen); age >= patience {
+		text += fmt.Sprintf(" (seen %s ago)", rough(age))
+	}
+	return text
+}
+
+// rough is "41 s", and longer times as they are printed. The server's clock may be ahead.
+func rough(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%d s", int(max(d, 0).Seconds()))
+	}
+	return d.Round(time.Second).String()
+}
+
+// lookAfter is how long something is waited for before it is looked up who has it. So a hand-over
+// that is quicker costs no request.
+const lookAfter = time.Second
+
+// line is what those wait for who share what was read.
+type line struct {
+	session *session.Session
+	path    string
+}
+
+// looks are the lines in which somebody waits, with what was seen of them.
+var looks = struct {
+	mu     sync.Mutex
+	byLine map[line]*look
+}{byLine: make(map[line]*look)}
+
+type look struct {
+	waits  int
+	ctx    context.Context // of the reads: ends with the last of the waits
+	cancel context.CancelFunc
+	asked  time.Time // when the last read began
+	found  Holder    // by the last that was answered
+}
+
+// wait is one wait for a possession. nil reads nothing.
+type wait struct {
+	*look
+	line  line
+	began time.Time
+	timer *time.Timer
+}
+
+// newWait begins a wait, of a try none. After a second it has the holder read, unless it has ended
+// by then, or ctx has, or a read has begun since for another one.
+func newWait[P any](ctx context.Context, cfg *ClaimsConfig[P], try bool) *wait {
+	if cfg.Holder == nil || try {
+		return nil
+	}
+	looks.mu.Lock()
+	defer looks.mu.Unlock()
+	w := &wait{line: line{cfg.Session, cfg.Path}, began: time.Now()}
+	if w.look = looks.byLine[w.line]; w.look == nil {
+		w.look = &look{}
+		w.look.ctx, w.cancel = context.WithCancel(context.Background()) // of all the waits
+		looks.byLine[w.line] = w.look
+	}
+	w.waits++
+	w.timer = time.AfterFunc(lookAfter, func() { // ends with the last of the waits
+		asked := time.Now()
+		looks.mu.Lock()
+		due := ctx.Err() == nil && w.look.ctx.Err() == nil && w.asked.Before(w.began)
+		if due {
+			w.asked = asked
+		}
+		looks.mu.Unlock()
+		if !due {
+			return
+		}
+		h, err := cfg.Holder(w.look.ctx)
+		if err != nil || h.By == "" {
+			return // there is nothing to say
+		}
+		h.seen = asked
+		Logger(cfg.Session).Debug("what is wanted is held", "recipe", cfg.Kind, "path", cfg.Path, "holder", h.String())
+		looks.mu.Lock()
+		defer looks.mu.Unlock()
+		if h.seen.After(w.found.seen) {
+			w.found = h
+		}
+	})
+	return w
+}
+
+// end ends the wait, and its reads if it is the last one. It returns what has been seen since it
+// began.
+func (w *wait) end() (h Holder) {
+	if w == nil {
+		return h
+	}
+	w.timer.Stop()
+	looks.mu.Lock()
+	defer looks.mu.Unlock()
+	if w.waits--; w.waits == 0 {
+		w.cancel()
+		delete(looks.byLine, w.line)
+	}
+	if !w.found.seen.Before(w.began) {
+		h = w.found
+	}
+	return h
+}
+
+// look has the holder read while the instance waits, if the log is to tell of that: nobody else
+// hears what a standing intent waits for.
+func (i *Claims[P]) look(p machine.Phase) {
+	switch {
+	case p != machine.Determining && p != machine.Waiting:
+		i.wait.end()
+		i.wait = nil
+	case i.wait == nil && Logger(i.cfg.Session).Enabled(context.Background(), slog.LevelDebug):
+		i.wait = newWait(context.Background(), &i.cfg, false)
+	}
+}
