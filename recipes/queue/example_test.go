@@ -66,7 +66,7 @@ func Example() {
 	// coffee, attempt 2
 }
 
-// An item that fails too often becomes a dead letter. When the cause is gone, it is put back.
+// An item that fails too often becomes a dead dead. When the cause is gone, it is put back.
 func ExampleQueue_Requeue() {
 	ctx, s, done := open()
 	defer done()
@@ -93,9 +93,9 @@ func ExampleQueue_Requeue() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	letter, err := failed.Peek(ctx)
-	fmt.Printf("%s failed: %s %v\n", letter.ID, letter.Data, err)
-	if err := orders.Requeue(ctx, letter.ID); err != nil {
+	dead, err := failed.Peek(ctx)
+	fmt.Printf("%s failed: %s %v\n", dead.ID, dead.Data, err)
+	if err := orders.Requeue(ctx, dead.ID); err != nil {
 		log.Fatal(err)
 	}
 	again, err := orders.Peek(ctx)
