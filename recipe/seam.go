@@ -28,6 +28,9 @@ func Logger(s *session.Session) *slog.Logger {
 	return seam.Logger.(func(*session.Session) *slog.Logger)(s)
 }
 
+// Identity is what contenders of a session say about themselves: see session.WithIdentity.
+func Identity(s *session.Session) session.Identity { return seam.Identity(s) }
+
 // Scope is where in the tree of actors what belongs to a session lives.
 func Scope(s *session.Session) actors.Scope {
 	return seam.Scope.(func(*session.Session) actors.Scope)(s)

@@ -52,7 +52,7 @@ func (i Identity) Note() string {
 func (i Identity) JSON() json.RawMessage {
 	i.Host, i.Program = shown(i.Host), shown(i.Program)
 	for i != (Identity{}) {
-		text, _ := json.Marshal(i) // can't fail
+		text, _ := json.Marshal(i) //nolint:errchkjson // texts and a number
 		longer := &i.Host
 		if len(i.Program) > len(i.Host) {
 			longer = &i.Program

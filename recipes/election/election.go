@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/internal/contend"
@@ -35,7 +34,7 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	if err := recipe.CheckNew("election.New", s, "path", path); err != nil {
 		return nil, err
 	}
-	o, err := newOptions(seam.Identity(s), opts)
+	o, err := newOptions(recipe.Identity(s), opts)
 	if err != nil {
 		return nil, &session.OpError{Op: "election.New", Path: path, Err: err}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
@@ -51,7 +50,7 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	cfg.Session, cfg.Kind, cfg.Path = s, "lock", path
 	cfg.Name, cfg.Form, cfg.Parent = k.name, k.form, k.limit()
 	if o.layout == Troupe {
-		cfg.Data = append([]byte(seam.Identity(s).Note()), cfg.Data...)
+		cfg.Data = append([]byte(recipe.Identity(s).Note()), cfg.Data...)
 	}
 	cfg.Machine = func() machine.Machine { return k.machine(path, cfg.Data) }
 	cfg.Wrap = l.wrap

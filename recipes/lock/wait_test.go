@@ -160,6 +160,7 @@ func TestALookThatComesToNothing(t *testing.T) {
 	}
 	for name, granted := range map[string]bool{"the grant comes first": true, "the wait ends first": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			inBubble(t, func(w *world) {
 				h := w.Host("b")
 				g, l := w.held(w.lock(w.process("a"))), w.lock(h, lock.WithWarnAfter(0))
@@ -183,6 +184,7 @@ func TestALookThatComesToNothing(t *testing.T) {
 		})
 	}
 	t.Run("it is refused", func(t *testing.T) {
+		t.Parallel()
 		inBubble(t, func(w *world) {
 			h := w.Host("b")
 			held := w.stranger("lock-", ordersSeven)

@@ -11,7 +11,7 @@ type part struct {
 // parts are all folders with product code.
 var parts = []part{
 	{"session", []string{"session"}, 11638, 9100},
-	{"recipe, machine", []string{"recipe", "machine"}, 5658, 3300},
+	{"recipe, machine", []string{"recipe", "machine"}, 5661, 3300},
 	{"recipes/internal", []string{"recipes/internal"}, 3192, 2420},
 	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5167, 4360},
 	{"recipes/queue", []string{"recipes/queue"}, 4686, 4700},
