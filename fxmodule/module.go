@@ -114,8 +114,12 @@ func logger(log *slog.Logger) *slog.Logger {
 	return log
 }
 
-// options are the session's servers and options; with Embedded, those of a server in this process.
-func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.Option, error) {
+// SessionOptions are the options of a session by this configuration, for a program without fx;
+// its servers are Config.Servers. Startup and what speaks of the embedded server count for nothing.
+// The logger hears of TLS files that can't be read later. Errors: of files that can't be read now.
+// A Config from outside goes through [Config.Validate] first.
+func (c Config) SessionOptions(log *slog.Logger) ([]session.Option, error) {
+	c = c.withDefaults()
 	opts := []session.Option{session.WithTimeout(time.Duration(c.Timeout)), session.WithMaxPacket(c.MaxPacket)}
 	if c.Namespace != "" {
 		opts = append(opts, session.WithNamespace(c.Namespace))
@@ -133,14 +137,20 @@ func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.
 		opts = append(opts, session.WithACL(session.AuthACL(session.PermAll)...))
 	}
 	if c.TLS.Enabled {
-		cfg, err := c.TLS.config(log)
+		cfg, err := c.TLS.Client(logger(log))
 		if err != nil { // a file has changed since Validate
-			return nil, nil, fmt.Errorf("fxmodule: Config.TLS: %w", err)
+			return nil, fmt.Errorf("fxmodule: Config.TLS: %w", err)
 		}
 		opts = append(opts, session.WithTLS(cfg))
 	}
-	if !c.Embedded {
-		return c.Servers, opts, nil
+	return opts, nil
+}
+
+// options are the session's servers and options; with Embedded, those of a server in this process.
+func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.Option, error) {
+	opts, err := c.SessionOptions(log)
+	if err != nil || !c.Embedded {
+		return c.Servers, opts, err
 	}
 	servers, dial, err := embedded(c, lc, log)
 	return servers, append(opts, session.WithDialer(dial)), err

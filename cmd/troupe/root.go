@@ -1,14 +1,109 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
 
-func root() *cobra.Command {
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// app is one run of the program.
+type app struct {
+	in       io.Reader
+	out, log io.Writer
+	terminal bool   // in and out are a person's
+	release  func() // lets the next signal end the program at once
+	to       connection
+	json     bool
+	yes      bool // what destroys does not ask
+}
+
+// root is the program with its commands.
+func root(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:           "troupe",
-		Short:         "Coordination on Apache ZooKeeper",
+		Use:   "troupe",
+		Short: "Coordination on Apache ZooKeeper",
+		Long: `Troupe's command line: who holds what on a ZooKeeper ensemble, and commands that run under a lock or a leadership.
+
+The servers are named by --servers or TROUPE_SERVERS. Every flag of the connection has such a variable, --tls-ca-file for example TROUPE_TLS_CA_FILE.
+A credential is read from --auth-file, a line "digest user:password", or from TROUPE_AUTH_SCHEME and TROUPE_AUTH_SECRET, never from the command line.`,
 		SilenceUsage:  true, // main reports errors, once
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(server())
+	cmd.SetIn(a.in)
+	cmd.SetOut(a.out)
+	cmd.SetErr(a.log)
+	cmd.AddCommand(server(), version(a))
+	connect := append(znodes(a), locks(a), elections(a), queues(a), groups(a), values(a), barriers(a), transactions(a), doctor(a))
+	for _, c := range connect {
+		a.to.bind(c.PersistentFlags())
+		a.output(c.PersistentFlags())
+		cmd.AddCommand(c)
+	}
 	return cmd
+}
+
+// group is a command that has others.
+func group(name, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// command is one that connects, and takes as many arguments as its usage names, the path first.
+func (a *app) command(use, short string, do func(ctx context.Context, s *session.Session, args []string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: cobra.ExactArgs(strings.Count(use, " ")),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.to.connect(cmd, a.log)
+			if err != nil {
+				return err
+			}
+			return errors.Join(do(cmd.Context(), s, args), a.to.close(s))
+		},
+	}
+}
+
+// on is a command that does something with what open finds at its path.
+func on[T any](
+	a *app, use, short string, open func(context.Context, *session.Session, string) (T, error), do func(context.Context, T, []string) error,
+) *cobra.Command {
+	return a.command(use, short, func(ctx context.Context, s *session.Session, args []string) error {
+		at, err := open(ctx, s, args[0])
+		if err != nil {
+			return err
+		}
+		return do(ctx, at, args)
+	})
+}
+
+// destroys makes the command one that asks before it does something, or needs --yes.
+func (a *app) destroys(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// confirm asks a person; without one and without --yes it refuses. A person's no is errRefused.
+func (a *app) confirm(what string, args ...any) error {
+	what = fmt.Sprintf(what, args...)
+	switch {
+	case a.yes:
+		return nil
+	case !a.terminal:
+		return fmt.Errorf("%s: refused without --yes, since there is no terminal to ask on", what)
+	}
+	if a.release != nil {
+		a.release()
+	}
+	fmt.Fprintf(a.log, "%s? [y/N] ", what)
+	var answer string
+	if _, err := fmt.Fscanln(a.in, &answer); err != nil || answer != "y" && answer != "Y" && answer != "yes" {
+		return errors.New("nothing was changed")
+	}
+	return nil
 }

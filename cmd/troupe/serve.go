@@ -7,8 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -68,10 +72,7 @@ func attend(ctx context.Context, s *zkserver.Server, out, log io.Writer, hangup 
 // build creates the server with its initial tree.
 func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Server, error) {
 	cfg := f.config()
-	level := slog.LevelWarn
-	if f.verbose {
-		level = slog.LevelDebug
-	}
+	level := map[bool]slog.Level{false: slog.LevelWarn, true: slog.LevelDebug}[f.verbose]
 	cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))
 	if f.load != "" {
 		file, err := os.Open(f.load)
@@ -81,11 +82,16 @@ func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Se
 		case err != nil:
 			return nil, fmt.Errorf("--load: %w", err)
 		default:
-			defer file.Close() //nolint:errcheck // it was only read
-			cfg.Tree = &until{ctx: ctx, r: file}
+			defer file.Close()                                          //nolint:errcheck // it was only read
+			stop := context.AfterFunc(ctx, func() { _ = file.Close() }) // ends the load
+			defer stop()
+			cfg.Tree = file
 		}
 	}
 	s, err := zkserver.New(cfg)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if errors.Is(err, zkserver.ErrTree) {
 		return nil, fmt.Errorf("--load %s: %w", f.load, err)
 	}
@@ -99,4 +105,86 @@ func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Se
 func zxidOf(now time.Time) int64 {
 	past := now.Sub(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
 	return int64(past/time.Second)<<32 | int64(past%time.Second)*256/int64(time.Second)<<24
+}
+
+// listen opens the sockets of all servers, two for localhost if the system has IPv6, and prints their
+// addresses.
+func listen(ctx context.Context, s *zkserver.Server, out io.Writer, address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	first, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return fmt.Errorf("port %q: %w", port, err)
+	}
+	local := host == "localhost"
+	if local {
+		host = "127.0.0.1"
+	}
+	var all, also []string
+	for i := range s.Fronts() {
+		if first > 0 {
+			port = strconv.FormatUint(first+uint64(i), 10)
+		}
+		at, err := s.Front(i).Listen(ctx, net.JoinHostPort(host, port))
+		if err != nil {
+			return err
+		}
+		if all = append(all, at); !local {
+			continue
+		}
+		_, taken, _ := net.SplitHostPort(at) // cannot fail: it is the address of a listener
+		too := net.JoinHostPort("::1", taken)
+		switch err := s.Front(i).ListenAlso(ctx, too); {
+		case err == nil:
+			also = append(also, too)
+		case errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT): // no IPv6 here
+		default:
+			return err
+		}
+	}
+	fmt.Fprintf(out, "listening on %s\n", strings.Join(all, ","))
+	if len(also) > 0 {
+		fmt.Fprintf(out, "and on %s\n", strings.Join(also, ","))
+	}
+	return nil
+}
+
+// writable checks at the start, and not only at the end, that a file can be written.
+func writable(name string) error {
+	if name == "" {
+		return nil
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return errors.New("is a directory")
+	}
+	f, err := beside(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// beside creates a temporary file in the directory of the named file, which it can replace.
+func beside(name string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+}
+
+// dump writes the server's tree to a file. The file is either complete or not changed.
+func dump(ctx context.Context, s *zkserver.Server, name string) error {
+	f, err := beside(name)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = f.Close() }) // a large file does not delay the end
+	defer stop()
+	err = s.Save(f)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
 }

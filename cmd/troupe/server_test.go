@@ -12,11 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
-
-func TestMain(m *testing.M) { tier.Main(m) }
 
 func TestServerReportsWhatIsWrong(t *testing.T) {
 	t.Parallel()
@@ -94,9 +91,7 @@ func (l lines) Write(b []byte) (int, error) {
 
 // executed runs a command line and returns its error.
 func executed(args ...string) error {
-	cmd := root()
+	cmd := root(&app{in: nil, out: io.Discard, log: io.Discard})
 	cmd.SetArgs(args)
-	cmd.SetOut(io.Discard)
-	cmd.SetErr(io.Discard)
 	return cmd.ExecuteContext(context.Background())
 }

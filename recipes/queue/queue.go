@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipe"
@@ -102,18 +103,38 @@ type Entry struct {
 	Data     []byte
 	Priority int
 	Attempts int // how often it was claimed before
+	Claimed  bool
+	Due      time.Time // of one that is delayed, or pauses
+	Unread   bool      // this session may not read it, or no queue has written it: the ID is generated, and the rest unknown
 }
 
 // Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none.
 // It syncs first, so it sees everything that was done before the call. It does not see an item
 // whose delay or pause is over but that no consumer has made available yet.
 func (q *Queue) Peek(ctx context.Context) (e Entry, err error) {
-	err = q.look("peek", func(at look.Queue) error {
-		i, err := at.Peek(ctx)
-		e = Entry{ID: i.ID, Data: i.Body, Priority: i.Priority, Attempts: i.Attempts}
+	all, err := q.list(ctx, "peek", 1, true)
+	return append(all, e)[0], err
+}
+
+// List returns the first n items, without claiming them: those that are delayed or pause are behind
+// those that wait or are claimed. It syncs first. What moves between these meanwhile may be missing.
+func (q *Queue) List(ctx context.Context, n int) ([]Entry, error) {
+	return q.list(ctx, "list", n, false)
+}
+
+func (q *Queue) list(ctx context.Context, op string, n int, free bool) (all []Entry, err error) {
+	err = q.look(op, func(at look.Queue) error {
+		items, err := at.List(ctx, n, free)
+		for _, i := range items {
+			e := Entry{ID: i.ID, Data: i.Body, Priority: i.Priority, Attempts: i.Attempts, Claimed: i.Claimed, Unread: i.Unread}
+			if i.Due > 0 {
+				e.Due = time.UnixMilli(i.Due)
+			}
+			all = append(all, e)
+		}
 		return err
 	})
-	return e, err
+	return all, err
 }
 
 // Len counts the items: waiting, being processed, and delayed. It syncs first, so it sees
@@ -145,6 +166,15 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 		}
 		return err
 	})
+}
+
+// Purge removes the first n items of List, and counts them. What changes meanwhile may stay.
+func (q *Queue) Purge(ctx context.Context, n int) (purged int, err error) {
+	err = q.look("purge", func(at look.Queue) error {
+		purged, err = at.Purge(ctx, n)
+		return err
+	})
+	return purged, err
 }
 
 // Requeue moves dead letters of this queue back into it: to the end of their priorities, with ids

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 	"github.com/troupe-go/troupe/session"
@@ -211,4 +213,59 @@ func (t *Tx) ended(e protocol.Ended) {
 func (t *Tx) finish(err error) {
 	t.end.Set(recipe.Failed("transaction", t.path(), err))
 	t.votes.Close()
+}
+
+// Info is a transaction as it is in ZooKeeper.
+type Info struct {
+	ID      string
+	Since   time.Time // when it began, by the servers' clocks
+	Outcome Outcome
+	Reason  string             // why it was aborted
+	Sites   []string           // in the order of Begin
+	Votes   map[string]Outcome // by site; Undecided: none yet. One that has acknowledged the outcome has none.
+}
+
+// List reads the transactions under a path, the oldest first. It syncs first. What is no transaction
+// is left out, and one that ends or is acknowledged meanwhile may be. Errors come with those that
+// could be read: session.ErrNoNode if there never was one, others of ZooKeeper, ctx's cause.
+func List(ctx context.Context, s *session.Session, path string) (all []Info, err error) {
+	if err := recipe.CheckNew("twopc.List", s, "path", path); err != nil {
+		return nil, err
+	}
+	root := protocol.Root(path)
+	err = s.Sync(ctx, path)
+	ids, _, failed := s.Children(ctx, root.Transactions())
+	err = cmp.Or(err, failed)
+	for _, id := range slices.Sorted(slices.Values(ids)) {
+		switch i, failed := read(ctx, s, root, id); {
+		case failed == nil && i.ID != "":
+			all = append(all, i)
+		case !errors.Is(failed, session.ErrNoNode):
+			err = cmp.Or(err, failed)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Info) int { return a.Since.Compare(b.Since) })
+	return all, recipe.Failed("list", path, err)
+}
+
+// read reads a transaction. It lists the votes before it reads the decision, which they outlast.
+func read(ctx context.Context, s *session.Session, root protocol.Root, id string) (Info, error) {
+	names, _, err := s.Children(ctx, root.Tx(id))
+	data, stat, failed := s.Get(ctx, root.Tx(id))
+	r, ok := protocol.ParseRecord(data)
+	if err = cmp.Or(err, failed); err != nil || !ok {
+		return Info{}, err
+	}
+	i := Info{ID: id, Since: stat.Ctime, Outcome: Outcome(r.State), Reason: r.Reason, Sites: r.Sites, Votes: map[string]Outcome{}}
+	for _, site := range r.Sites {
+		path := root.Vote(id, r.GUID, site)
+		if _, name := znode.Split(path); err == nil && slices.Contains(names, name) {
+			data, stat, err = s.Get(ctx, path)
+			i.Votes[site] = Undecided
+			if stat.Version > 0 {
+				i.Votes[site] = Outcome(protocol.ParseVote(site, data).Outcome())
+			}
+		}
+	}
+	return i, err
 }

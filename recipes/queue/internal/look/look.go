@@ -25,6 +25,8 @@ type Entry struct {
 	ID string // that the application gave, or the GUID
 	layout.Item
 	layout.Record
+	Claimed bool
+	Unread  bool // this session may not read it, or no queue has written its data
 	path    string
 	version int32
 }
@@ -86,7 +88,7 @@ func (q Queue) read(ctx context.Context, i layout.Item) (e Entry, ok bool, err e
 	}
 	e.version = stat.Version
 	e.Record, ok = layout.ParseRecord(data)
-	e.ID = cmp.Or(e.Record.ID, i.GUID)
+	e.ID, e.Unread = cmp.Or(e.Record.ID, i.GUID), !ok
 	return e, ok && err == nil, err
 }
 
@@ -112,26 +114,41 @@ func (q Queue) Count(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Peek is the first item that is not claimed; [layout.ErrEmpty] if there is none.
-func (q Queue) Peek(ctx context.Context) (e Entry, err error) {
-	var claims []string // in the item's bucket
+// List are the first n items, delayed ones last; with free those that can be claimed, or ErrEmpty.
+func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err error) {
+	if n < 1 {
+		return nil, fmt.Errorf("n: %d is less than 1", n)
+	}
+	later := []bool{false, true}
+	if free {
+		later, err = later[:1], layout.ErrEmpty
+	}
+	var claims []string // in the item's bucket: none if it is of what is delayed
 	at := layout.Bucket{Number: -1}
-	for i, err := range q.items(ctx, false) {
-		if err == nil && i.Bucket != at {
+	for i, failed := range q.items(ctx, later...) {
+		if failed == nil && i.Bucket != at {
 			at = i.Bucket
-			claims = list(ctx, q, q.Root.ClaimsOf(at), func(name string) (string, bool) { return name, true }, cmp.Compare, &err)
+			claims = list(ctx, q, q.Root.ClaimsOf(at), func(name string) (string, bool) { return name, true }, cmp.Compare, &failed)
 		}
-		if err != nil {
-			return e, err
+		if failed != nil {
+			return all, failed
 		}
-		if _, claimed := slices.BinarySearch(claims, layout.ClaimName(i.Seq)); claimed {
+		_, claimed := slices.BinarySearch(claims, layout.ClaimName(i.Seq))
+		if claimed && free {
 			continue
 		}
-		if e, ok, err := q.read(ctx, i); ok || err != nil {
-			return e, err
+		e, ok, failed := q.read(ctx, i)
+		if failed != nil && (free || !errors.Is(failed, session.ErrNoAuth)) {
+			return all, failed
+		}
+		if e.Claimed = claimed; ok || e.Unread && !free {
+			all, err = append(all, e), nil
+		}
+		if len(all) == n {
+			break
 		}
 	}
-	return e, layout.ErrEmpty
+	return all, err
 }
 
 // find searches for an item by its name: in what is delayed, in what is not, and again, since it

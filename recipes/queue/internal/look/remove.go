@@ -34,11 +34,34 @@ func (q Queue) RemoveWith(ctx context.Context, id string, transact func(e Entry,
 			return err
 		case errors.Is(err, session.ErrUnknownOutcome):
 			lost = e.GUID
-		case errors.Is(err, session.ErrBadVersion), errors.Is(err, session.ErrNoNode), errors.Is(err, session.ErrNodeExists): // somebody was faster
+		case moved(err):
 		default:
 			return err
 		}
 	}
+}
+
+// Purge deletes the first n items, but for what changes meanwhile, and counts them.
+func (q Queue) Purge(ctx context.Context, n int) (purged int, err error) {
+	all, err := q.List(ctx, n, false)
+	for _, e := range all {
+		ops, failed := q.removal(ctx, e, err)
+		if failed == nil {
+			_, failed = q.Session.Multi(ctx, ops...)
+		}
+		if failed == nil {
+			purged++
+		} else if !moved(failed) {
+			return purged, failed
+		}
+	}
+	return purged, err
+}
+
+// moved tells whether somebody was, or may have been, faster.
+func moved(err error) bool {
+	is := func(e error) bool { return errors.Is(err, e) }
+	return is(session.ErrBadVersion) || is(session.ErrNoNode) || is(session.ErrNodeExists) || is(session.ErrUnknownOutcome)
 }
 
 // removal deletes an item as it was read, its claim, and what stands for its id.

@@ -30,7 +30,7 @@ func (t *tx) begin() {
 	}
 	for _, site := range sites {
 		ops = append(ops,
-			machine.Op{Do: machine.Create, Path: root.vote(t.id, t.rec.GUID, site)},
+			machine.Op{Do: machine.Create, Path: root.Vote(t.id, t.rec.GUID, site)},
 			machine.Op{Do: machine.Create, Path: root.inbox(site) + "/" + entryPrefix(t.rec.GUID, t.id), Sequential: true},
 			machine.Op{Do: machine.Set, Path: root.inbox(site), Version: machine.Any})
 	}
@@ -66,7 +66,7 @@ func (t *tx) readInbox(site string) {
 // another transaction has it.
 func (t *tx) resolve() {
 	t.read(t.root.Tx(t.id), func(ev machine.Seen) {
-		rec, ok := parseRecord(ev.Data)
+		rec, ok := ParseRecord(ev.Data)
 		switch {
 		case ok && rec.GUID == t.rec.GUID:
 			t.opened()
@@ -107,7 +107,7 @@ func (t *tx) inquire() {
 // or has started since: see Coordinator.Recover.
 func (t *tx) claim() {
 	t.read(t.root.Tx(t.id), func(ev machine.Seen) {
-		rec, ok := parseRecord(ev.Data)
+		rec, ok := ParseRecord(ev.Data)
 		inProgress := func(o *tx) bool { return o.rec.GUID == rec.GUID }
 		if !ok || slices.ContainsFunc(slices.Collect(maps.Values(t.c.txs)), inProgress) {
 			t.end(ErrNotRecoverable)

@@ -24,12 +24,14 @@ func (r Root) Coordinators() string { return r.below("coordinators") }
 // Tx is a transaction's record.
 func (r Root) Tx(id string) string { return r.below("tx/" + id) }
 
-func (r Root) payload(id, guid string) string    { return r.Tx(id) + "/" + protect(guid, "payload") }
-func (r Root) mark(id, guid string) string       { return r.Tx(id) + "/" + protect(guid, "open") }
-func (r Root) vote(id, guid, site string) string { return r.Tx(id) + "/" + protect(guid, "vote-"+site) }
-func (r Root) inbox(site string) string          { return r.below("inbox/" + site) }
-func (r Root) alive(site string) string          { return r.below("alive/" + site) }
-func (r Root) coordinator(guid string) string    { return r.below("coordinators/" + guid) }
+// Vote is a site's vote on a transaction.
+func (r Root) Vote(id, guid, site string) string { return r.Tx(id) + "/" + protect(guid, "vote-"+site) }
+
+func (r Root) payload(id, guid string) string { return r.Tx(id) + "/" + protect(guid, "payload") }
+func (r Root) mark(id, guid string) string    { return r.Tx(id) + "/" + protect(guid, "open") }
+func (r Root) inbox(site string) string       { return r.below("inbox/" + site) }
+func (r Root) alive(site string) string       { return r.below("alive/" + site) }
+func (r Root) coordinator(guid string) string { return r.below("coordinators/" + guid) }
 
 func protect(guid, name string) string { return znode.Protect(znode.GUID(guid), name) }
 
@@ -125,8 +127,8 @@ func (r Record) decided(o Outcome, by, reason string) Record {
 	return r
 }
 
-// parseRecord parses a record. It returns false if the data are foreign.
-func parseRecord(data []byte) (Record, bool) {
+// ParseRecord parses a record. It returns false if the data are foreign.
+func ParseRecord(data []byte) (Record, bool) {
 	var r Record
 	if err := json.Unmarshal(data, &r); err != nil || r.GUID == "" {
 		return Record{}, false
@@ -146,7 +148,8 @@ const (
 	no  = "abort"
 )
 
-func (v Vote) outcome() Outcome {
+// Outcome is the one that the site wants.
+func (v Vote) Outcome() Outcome {
 	if v.Commit {
 		return Committed
 	}
@@ -160,9 +163,9 @@ func (v Vote) bytes() []byte {
 	return []byte(no + "\n" + v.Reason)
 }
 
-// parseVote parses a vote that was written. Anything other than a commit is an abort: no site can
+// ParseVote parses a vote that was written. Anything other than a commit is an abort: no site can
 // have promised anything with it.
-func parseVote(site string, data []byte) Vote {
+func ParseVote(site string, data []byte) Vote {
 	word, reason, _ := strings.Cut(string(data), "\n")
 	switch word {
 	case yes:

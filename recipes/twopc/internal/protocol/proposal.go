@@ -59,7 +59,7 @@ func (p *proposal) poll() {
 		}
 		p.polled, p.voteGone, p.payload = true, !vote.Exists, payload
 		if vote.Exists && vote.Stat.Version > 0 {
-			p.voted = parseVote(p.s.name, vote.Data).outcome()
+			p.voted = ParseVote(p.s.name, vote.Data).Outcome()
 		}
 		p.advance()
 	})
@@ -139,7 +139,7 @@ func (p *proposal) advance() {
 // answer answers a vote without writing it, if nothing has to be written. It returns false if it
 // has to be written.
 func (p *proposal) answer(c Cast) bool {
-	switch want := (Vote{Commit: c.Commit}).outcome(); {
+	switch want := (Vote{Commit: c.Commit}).Outcome(); {
 	case p.voted == want:
 		p.voteDone(nil)
 	case p.voted != Undecided:
@@ -174,7 +174,7 @@ func (p *proposal) vote(c Cast) {
 		p.busy = false
 		switch ev.Code {
 		case machine.Done:
-			p.voted = vote.outcome()
+			p.voted = vote.Outcome()
 			if !c.Commit {
 				p.concluded(rec)
 			}

@@ -42,7 +42,7 @@ type ballot struct {
 }
 
 // path is that of a site's vote.
-func (v *view) path(site string) string { return v.root.vote(v.id, v.rec.GUID, site) }
+func (v *view) path(site string) string { return v.root.Vote(v.id, v.rec.GUID, site) }
 
 // known reports whether rec is the current record, as far as this participant can know.
 func (v *view) known() bool { return v.record != nil && v.record.last.Path != "" && !v.record.reading }
@@ -50,7 +50,7 @@ func (v *view) known() bool { return v.record != nil && v.record.last.Path != ""
 // await watches the record.
 func (v *view) await() {
 	v.record = v.requests.follow(follower{path: v.root.Tx(v.id), once: true}, v.side.refused, func(ev machine.Seen) {
-		rec, ok := parseRecord(ev.Data)
+		rec, ok := ParseRecord(ev.Data)
 		if !ok || rec.GUID != v.rec.GUID {
 			v.side.gone()
 		} else if v.rec, v.stat = rec, ev.Stat; v.decided() {
@@ -74,7 +74,7 @@ func (v *view) awaitVotes(seen func(*ballot)) {
 	for _, b := range v.ballots {
 		b.following = v.requests.follow(follower{path: v.path(b.Site), once: true}, v.side.refused, func(ev machine.Seen) {
 			if b.voted = ev.Stat.Version > 0; b.voted {
-				b.Vote, b.version = parseVote(b.Site, ev.Data), ev.Stat.Version
+				b.Vote, b.version = ParseVote(b.Site, ev.Data), ev.Stat.Version
 			} else if ev.Exists {
 				b.rearm()
 			}

@@ -1,0 +1,32 @@
+package main
+
+// troupe barrier: it is shown, raised and lowered; a double one is refused.
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/barrier"
+)
+
+func TestBarrierCommands(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		for _, id := range []string{"ann", "bob"} {
+			d, err := barrier.NewDouble(t.Session(), "/rounds", 2, barrier.WithID(id))
+			require.NoError(t, err)
+			d.Arrive()
+			synctest.Wait()
+		}
+		require.NoError(t, t.Server.Create("/other/x", nil))
+		golden(t, "barrier",
+			[]string{"barrier", "show", "/rounds"}, []string{"barrier", "lower", "/rounds", "-y"},
+			[]string{"barrier", "show", "/gate"}, []string{"barrier", "lower", "/gate", "-y"}, []string{"barrier", "raise", "/gate"},
+			[]string{"barrier", "show", "/gate"}, []string{"barrier", "lower", "/gate"}, []string{"barrier", "lower", "/gate", "-y"},
+			[]string{"barrier", "show", "/gate", "-o", "json"},
+			[]string{"barrier", "show", "/other"}, []string{"barrier", "lower", "/other", "-y"}, []string{"barrier", "show", "/"})
+	})
+}

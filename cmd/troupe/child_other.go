@@ -1,0 +1,17 @@
+//go:build !unix
+
+package main
+
+import (
+	"os"
+	"syscall"
+)
+
+var passed = []os.Signal{os.Interrupt}
+
+func attributes(bool) *syscall.SysProcAttr { return nil }
+
+// signal ends the command: there are no signals here.
+func (c *child) signal(syscall.Signal) { _ = c.cmd.Process.Kill() }
+
+func (c *child) pass(syscall.Signal) {} // it has come to the command as well

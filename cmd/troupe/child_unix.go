@@ -1,0 +1,34 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"syscall"
+)
+
+// passed are the signals that a command gets in the program's place.
+var passed = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
+
+// attributes are those of a command, which may have a process group of its own.
+func attributes(group bool) *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{Setpgid: group}
+	bind(a)
+	return a
+}
+
+// signal reaches the command's group, or the command alone if it has none.
+func (c *child) signal(sig syscall.Signal) {
+	if c.group {
+		_ = syscall.Kill(-c.cmd.Process.Pid, sig) // there may be nobody any more
+		return
+	}
+	_ = c.cmd.Process.Signal(sig)
+}
+
+// pass passes a signal on. Those of a terminal's keys have reached the command as well.
+func (c *child) pass(sig syscall.Signal) {
+	if c.group || sig != syscall.SIGINT && sig != syscall.SIGQUIT {
+		c.signal(sig)
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+// docs/cli.md, whose part behind its first page is written from the commands, and completion.
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+)
+
+func TestCLIPage(t *testing.T) {
+	t.Parallel()
+	const name, begin = "../../docs/cli.md", "## Flags of the connection\n"
+	is, err := os.ReadFile(name)
+	require.NoError(t, err)
+	head, _, found := strings.Cut(string(is), begin) // written by hand
+	require.True(t, found)
+	var common pflag.FlagSet
+	new(connection).bind(&common)
+	var page strings.Builder
+	page.WriteString(head + begin + flags(&common, new(pflag.FlagSet)))
+	for _, cmd := range root(&app{}).Commands() {
+		describe(&page, cmd, &common)
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(name, []byte(page.String()), 0o644))
+		return
+	}
+	require.Equal(t, page.String(), string(is), "run: go test ./cmd/troupe -run TestCLIPage -update")
+}
+
+// describe writes a command and those below it; flags that all have are left out.
+func describe(page *strings.Builder, cmd *cobra.Command, but *pflag.FlagSet) {
+	path := cmd.CommandPath()
+	fmt.Fprintf(page, "\n%s %s\n\n%s\n", strings.Repeat("#", 1+strings.Count(path, " ")), path, cmp.Or(cmd.Long, cmd.Short+"."))
+	if cmd.HasSubCommands() {
+		for _, sub := range cmd.Commands() {
+			describe(page, sub, but)
+		}
+		return
+	}
+	page.WriteString("\n```sh\n" + strings.TrimSpace(cmd.UseLine()+"\n"+cmd.Example) + "\n```\n" + flags(cmd.Flags(), but))
+}
+
+// flags are a table of them.
+func flags(all, but *pflag.FlagSet) (table string) {
+	all.VisitAll(func(f *pflag.Flag) {
+		if f.Name == "help" || f.Name == "output" || but.Lookup(f.Name) != nil {
+			return
+		}
+		kind, usage := pflag.UnquoteUsage(f)
+		name := strings.TrimSpace("--" + f.Name + " " + kind)
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		if !slices.Contains([]string{"", "[]", "false", "0", "0s"}, f.DefValue) {
+			usage += " (default " + f.DefValue + ")"
+		}
+		table += "| `" + name + "` | " + strings.ReplaceAll(usage, "|", `\|`) + " |\n"
+	})
+	if table != "" {
+		table = "\n| flag | |\n|---|---|\n" + table
+	}
+	return table
+}
+
+func TestCompletionKnowsTheCommands(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"completion", "bash"}, {"completion", "zsh"}, {"completion", "fish"}, {"__complete", "config", "w"}} {
+		var out strings.Builder
+		cmd := root(&app{out: &out, log: &out})
+		cmd.SetArgs(args)
+		require.NoError(t, cmd.ExecuteContext(t.Context()))
+		require.Regexp(t, "__complete|^watch\tFollow a value\n", out.String())
+	}
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+func values(a *app) *cobra.Command {
+	set := setter(a, "set PATH [VALUE]", "Write a value; it is created, with its parents, if it is absent", true)
+	return group("config", "Values that processes follow", getter(a, "Print a value"), set, editor(a), watcher(a))
+}
+
+// value is a row of config watch, and what get prints as JSON.
+type value struct {
+	Path    string  `json:"path"`
+	Version int32   `json:"version"`
+	Value   content `json:"value"`
+}
+
+// content prints as a text, escaped but never cut; as JSON it is an object if it is no text.
+type content []byte
+
+// MarshalJSON implements [json.Marshaler].
+func (c content) MarshalJSON() ([]byte, error) {
+	if utf8.Valid(c) {
+		return json.Marshal(string(c))
+	}
+	return json.Marshal(map[string][]byte{"base64": c})
+}
+
+func (c content) String() string { return string(c) }
+
+// printable is what a terminal may show of data: lines, tabs and backslashes stay as they are.
+func printable(data []byte) string {
+	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t").Replace(escaped(string(data)))
+}
+
+func getter(a *app, short string) *cobra.Command {
+	cmd := a.command("get PATH", short, func(ctx context.Context, s *session.Session, args []string) error {
+		data, stat, err := s.Get(ctx, args[0])
+		switch file, ok := a.out.(*os.File); {
+		case err != nil:
+		case a.json:
+			err = asJSON(a.out, value{args[0], stat.Version, data})
+		case a.terminal, ok && term.IsTerminal(int(file.Fd())):
+			_, err = fmt.Fprintln(a.out, strings.TrimSuffix(printable(data), "\n"))
+		default:
+			_, err = a.out.Write(data)
+		}
+		return err
+	})
+	cmd.Long = short + `: the bytes as they are; on a terminal what is not printable is escaped. As JSON, bytes that are no text are {"base64":…}.`
+	return cmd
+}
+
+func setter(a *app, use, short string, create bool) *cobra.Command {
+	version := int32(-1)
+	cmd := a.command(use, short, func(ctx context.Context, s *session.Session, args []string) (err error) {
+		data := []byte(args[len(args)-1])
+		if len(args) == 1 {
+			data, err = io.ReadAll(a.in)
+		}
+		if err == nil {
+			_, err = s.Set(ctx, args[0], data, version)
+		}
+		if create && version < 0 && errors.Is(err, session.ErrNoNode) {
+			_, err = s.Create(ctx, args[0], data, session.Parents())
+		}
+		return err
+	})
+	cmd.Args = cobra.RangeArgs(1, 2)
+	cmd.Flags().Int32Var(&version, "version", -1, "write only if there is a znode, with this version; -1 stands for any")
+	cmd.Long = short + ". What is written is the argument, or all of standard input."
+	return cmd
+}
+
+func editor(a *app) *cobra.Command {
+	cmd := a.command("edit PATH", "Edit a value that exists", func(ctx context.Context, s *session.Session, args []string) error {
+		old, stat, err := s.Get(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		f, err := os.CreateTemp("", "troupe-*") // mode 0600
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(old)
+		program := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi")
+		run := exec.CommandContext(context.WithoutCancel(ctx), "sh", "-c", program+` "$1"`, "sh", f.Name()) //nolint:gosec // the user's
+		run.Stdin, run.Stdout, run.Stderr = a.in, a.out, a.log
+		if err = errors.Join(err, f.Close()); err == nil {
+			err = run.Run()
+		}
+		text, unread := os.ReadFile(f.Name())
+		if !bytes.HasSuffix(old, []byte("\n")) {
+			text = bytes.TrimSuffix(text, []byte("\n"))
+		}
+		now, _, unseen := s.Exists(ctx, args[0])
+		switch err = errors.Join(err, unread, unseen); {
+		case err == nil && bytes.Equal(text, old):
+			fmt.Fprintln(a.log, "not changed")
+			return os.Remove(f.Name())
+		case err == nil && now.Mzxid != stat.Mzxid: // its version may be the same, if it was created again
+			err = session.ErrBadVersion
+		case err == nil:
+			_, err = s.Set(ctx, args[0], text, stat.Version)
+		}
+		if err != nil {
+			return failure{1, fmt.Errorf("edit %s: %w; the text is kept in %s", args[0], err, f.Name())}
+		}
+		return os.Remove(f.Name())
+	})
+	cmd.Long = "Edit a value with $VISUAL, $EDITOR or vi, but for a newline that this adds at the end. If it was changed meanwhile, the text is kept."
+	return cmd
+}
+
+func watcher(a *app) *cobra.Command {
+	return a.command("watch PATH", "Follow a value", func(ctx context.Context, s *session.Session, args []string) error {
+		if _, _, err := s.Get(ctx, args[0]); err != nil {
+			return err
+		}
+		return follow(ctx, a, s.WatchData(ctx, args[0]), func(d session.Data) (rows []value) {
+			if d.Exists {
+				rows = append(rows, value{args[0], d.Stat.Version, d.Bytes})
+			}
+			return rows
+		})
+	})
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/session"
+)
+
+// connection says how to reach the ensemble.
+type connection struct {
+	fxmodule.Config
+	authFile string
+	options  []session.Option                                                  // of tests
+	dial     func(ctx context.Context, network, addr string) (net.Conn, error) // to ask four-letter words
+}
+
+// bind defines the flags. Each has a variable: see environment.
+func (c *connection) bind(flags *pflag.FlagSet) {
+	c.dial = new(net.Dialer).DialContext
+	flags.StringSliceVar(&c.Servers, "servers", nil, `the ensemble, "host:port,host:port"; a chroot may follow: "host:port/app"`)
+	flags.StringVar(&c.Namespace, "namespace", "", "put in front of each path; its znode is created if a command finds that it does not exist")
+	flags.DurationVar((*time.Duration)(&c.Timeout), "session-timeout", 10*time.Second, "session timeout to ask for, and how long to try to connect")
+	flags.DurationVar((*time.Duration)(&c.Tick), "tick", 0, "the servers' tickTime, if known: a lock is trusted for longer then")
+	flags.BoolVar(&c.Strict, "strict", false, "a lock or leadership is lost with the first loss of the connection")
+	flags.IntVar(&c.MaxPacket, "max-packet", 1_048_575, "the servers' jute.maxbuffer, in bytes")
+	flags.BoolVar(&c.Private, "private", false, "what is created is accessible to the credential alone")
+	flags.StringVar(&c.authFile, "auth-file", "", `file with a credential: a line "digest user:password"`)
+	flags.BoolVar(&c.TLS.Enabled, "tls-enabled", false, "encrypt the connection")
+	flags.StringVar(&c.TLS.CAFile, "tls-ca-file", "", "PEM file of the authorities to trust (default the system's)")
+	flags.StringVar(&c.TLS.CertFile, "tls-cert-file", "", "PEM file of this client's certificate")
+	flags.StringVar(&c.TLS.KeyFile, "tls-key-file", "", "PEM file of its key")
+	flags.StringVar(&c.TLS.ServerName, "tls-server-name", "", "name in the servers' certificates (default their host)")
+}
+
+// environment sets the flags that were not given from the variables, which are those of fxmodule.
+func (c *connection) environment(flags *pflag.FlagSet) error {
+	var all pflag.FlagSet
+	new(connection).bind(&all)
+	var wrong error
+	all.VisitAll(func(f *pflag.Flag) {
+		name := "TROUPE_" + strings.ToUpper(strings.ReplaceAll(strings.TrimPrefix(f.Name, "session-"), "-", "_")) // --session-timeout is TROUPE_TIMEOUT
+		if text := os.Getenv(name); text != "" && !flags.Changed(f.Name) && wrong == nil {
+			if err := flags.Set(f.Name, text); err != nil {
+				wrong = fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	})
+	return wrong
+}
+
+// credential reads the credential.
+func (c *connection) credential() error {
+	c.AuthScheme, c.AuthSecret = os.Getenv("TROUPE_AUTH_SCHEME"), fxmodule.Secret(os.Getenv("TROUPE_AUTH_SECRET"))
+	if c.authFile == "" {
+		return nil
+	}
+	text, err := os.ReadFile(c.authFile)
+	if err != nil {
+		return fmt.Errorf("--auth-file: %w", err)
+	}
+	scheme, secret, ok := strings.Cut(strings.TrimRight(string(text), "\r\n"), " ")
+	if !ok || scheme == "" || secret == "" || strings.ContainsAny(secret, "\r\n") {
+		return fmt.Errorf(`--auth-file %s: not a line "scheme secret", as in "digest user:password"`, c.authFile)
+	}
+	c.AuthScheme, c.AuthSecret = scheme, fxmodule.Secret(secret)
+	return nil
+}
+
+// settle completes the flags, and checks them.
+func (c *connection) settle(cmd *cobra.Command) error {
+	if err := errors.Join(c.environment(cmd.Flags()), c.credential()); err != nil {
+		return err
+	}
+	if len(c.Servers) == 0 {
+		return errors.New("--servers: none given, and TROUPE_SERVERS is not set either")
+	}
+	return c.Validate()
+}
+
+// connect opens a session. It gives up after the session timeout.
+func (c *connection) connect(cmd *cobra.Command, log io.Writer) (*session.Session, error) {
+	if err := c.settle(cmd); err != nil {
+		return nil, err
+	}
+	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	opts, err := c.SessionOptions(logger)
+	if err != nil {
+		return nil, err
+	}
+	s, err := session.New(c.Servers, append(append(opts, session.WithLogger(logger)), c.options...)...)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), time.Duration(c.Timeout), errUnreachable)
+	defer cancel()
+	if err := s.Connect(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.Join(c.Servers, ","), errors.Join(err, c.close(s)))
+	}
+	return s, nil
+}
+
+// close ends the session. What was answered stands: without a connection the session ends by
+// itself, after its timeout.
+func (c *connection) close(s *session.Session) error {
+	if s.Status().State != session.Connected {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = s.Close(ctx)
+		return nil
+	}
+	if err := s.CloseWithin(2 * time.Second); err != nil && !errors.Is(err, session.ErrClosed) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
+}

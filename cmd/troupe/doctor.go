@@ -1,0 +1,351 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// finding is what the doctor says of one thing.
+type finding struct {
+	Severity string `json:"severity"` // one of those below
+	Subject  string `json:"subject"`
+	What     string `json:"what"`
+	Advice   string `json:"advice"`
+}
+
+const (
+	healthy = "ok"
+	warning = "warning"
+	problem = "problem"
+
+	allow    = "4lw.commands.whitelist=srvr,conf,dump,wchp in zoo.cfg"
+	patience = 3 * time.Second // with a server that is asked a word
+)
+
+// examination is one run of the doctor.
+type examination struct {
+	*app
+	limit    uint
+	watches  bool
+	findings []finding
+	serving  []string      // addresses
+	tick     time.Duration // the longest that a server tells
+}
+
+func doctor(a *app) *cobra.Command {
+	x := &examination{app: a}
+	cmd := &cobra.Command{
+		Use: "doctor [PATH...]", Short: "Examine the servers, and what crashed processes have left", Args: cobra.ArbitraryArgs, RunE: x.run,
+		Long: `Examine each of --servers by itself, the ensemble, the session timeout, and the znodes from each PATH on, by default all. Nothing is changed.
+
+Stale are znodes of recipes that should be ephemeral and are not, and ephemeral ones whose session no server lists. Orphans are the record of a
+lock's dead holder (WithDelay) where nobody waits, and transactions of a two-phase commit without a coordinator. Each is looked at twice.
+
+Servers are asked the four-letter words srvr, conf, dump and, with --watches, wchp. The exit status is 1 if there is a problem; warnings are none.`,
+	}
+	cmd.Flags().UintVar(&x.limit, "limit", 10_000, "znodes to look at, at most")
+	cmd.Flags().BoolVar(&x.watches, "watches", false, "count watches too, which is expensive for a server with many")
+	return cmd
+}
+
+func (x *examination) run(cmd *cobra.Command, paths []string) error {
+	if len(paths) == 0 {
+		paths = []string{"/"}
+	}
+	for _, path := range paths {
+		if err := znode.Validate(path); err != nil {
+			return fmt.Errorf("PATH %q: %w", path, err)
+		}
+	}
+	if err := x.to.settle(cmd); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	addrs, root := addresses(x.to.Servers)
+	root += x.to.Namespace
+	if x.examineServers(ctx, addrs); len(x.serving) == 0 {
+		return x.report()
+	}
+	x.to.Servers, x.to.Namespace = x.serving, "" // a session makes the root of its namespace when it reads it
+	s, err := x.to.connect(cmd, x.log)
+	if err != nil {
+		x.add(problem, "session", explain(err), "")
+		return x.report()
+	}
+	x.examineTimeout(s.Status().Timeout)
+	return errors.Join(x.examineTree(ctx, s, root, paths), x.to.close(s), x.report())
+}
+
+func (x *examination) add(severity, subject, what, advice string) {
+	x.findings = append(x.findings, finding{severity, subject, what, advice})
+}
+
+// report prints the findings. Problems are an error.
+func (x *examination) report() (err error) {
+	for _, f := range x.findings {
+		if f.Severity == problem {
+			err = errors.New("there are problems")
+		}
+		if f.Advice != "" {
+			f.Advice = "\n         > " + escaped(f.Advice)
+		}
+		if !x.json {
+			fmt.Fprintf(x.out, "%-7s  %s: %s%s\n", f.Severity, escaped(f.Subject), escaped(f.What), f.Advice)
+		}
+	}
+	if x.json {
+		err = errors.Join(asJSON(x.out, x.findings), err)
+	}
+	return err
+}
+
+// examineTimeout says for how long a possession is trusted with the timeout that the servers grant.
+func (x *examination) examineTimeout(granted time.Duration) {
+	given, severity, advice := time.Duration(x.to.Tick), healthy, ""
+	what := fmt.Sprintf("timeout %v, asked for %v: what is held is trusted for %v after the last proof of life was sent",
+		granted, x.to.Timeout, trust(granted, given))
+	if x.tick > 0 && given != x.tick {
+		advice = fmt.Sprintf("--tick %v, session.WithTick: trusted for %v", x.tick, trust(granted, x.tick))
+	}
+	if given == 0 && granted < 3*x.tick || given != 0 && given < x.tick {
+		severity, what = problem, what+", which is too long for the servers' tick"
+	}
+	x.add(severity, "session", what, advice)
+}
+
+// trust is for how long a proof of life is good: see docs/operations.md.
+func trust(timeout, tick time.Duration) time.Duration {
+	return (timeout - max(timeout/4+cmp.Or(tick, timeout/2)/2, timeout/3, tick*3/2)).Truncate(time.Millisecond)
+}
+
+// ask says a four-letter word to a server, and returns the answer.
+func (c *connection) ask(ctx context.Context, addr, word string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("nothing within %v", patience))
+	defer cancel()
+	conn, err := c.dial(ctx, "tcp", addr)
+	if err != nil {
+		return "", cmp.Or(context.Cause(ctx), err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends the read
+	defer func() { stop(); _ = conn.Close() }()
+	secured, text := conn, []byte(nil)
+	if c.TLS.Enabled {
+		cfg, err := c.TLS.Client(slog.New(slog.DiscardHandler)) // the session logs what is wrong
+		if err != nil {
+			return "", err
+		}
+		host, _, _ := net.SplitHostPort(addr) // it has a port
+		cfg.ServerName = cmp.Or(cfg.ServerName, host)
+		secured = tls.Client(conn, cfg)
+	}
+	if _, err = io.WriteString(secured, word); err == nil {
+		text, err = io.ReadAll(io.LimitReader(secured, 16<<20)) // a list of 600,000 sessions
+	}
+	if len(text) > 0 && ctx.Err() == nil {
+		return string(text), nil // whatever became of the connection then
+	}
+	return "", cmp.Or(context.Cause(ctx), err, errors.New("it closed the connection without a word"))
+}
+
+// addresses takes a list of servers apart: each with its port, and the chroot.
+func addresses(servers []string) (addrs []string, chroot string) {
+	for entry := range strings.SplitSeq(strings.Join(servers, ","), ",") {
+		addr, root, _ := strings.Cut(strings.TrimSpace(entry), "/")
+		if root = strings.TrimSuffix(root, "/"); root != "" {
+			chroot = "/" + root
+		}
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			addr = net.JoinHostPort(strings.Trim(addr, "[]"), "2181")
+		}
+		addrs = append(addrs, addr)
+	}
+	return addrs, chroot
+}
+
+// examineServers asks each server, and looks at them together.
+func (x *examination) examineServers(ctx context.Context, addrs []string) {
+	modes, settings := map[string]int{}, map[string][]string{}
+	for _, addr := range addrs {
+		if mode, set, serves := x.examineServer(ctx, addr); serves {
+			modes[mode]++
+			x.serving, settings[set] = append(x.serving, addr), append(settings[set], addr)
+		}
+	}
+	voters, serve, leading := len(addrs)-modes["observer"], len(x.serving)-modes["observer"], modes["leader"]+modes["standalone"]
+	severity, what, advice := healthy, fmt.Sprintf("servers that serve: %d of %d; that lead or are standalone: %d", serve, voters, leading), ""
+	switch {
+	case serve == 0:
+		severity, what, advice = problem, what+": nothing can be read or written", "start servers until more than half run, and see their logs"
+	case leading > 1 || modes["standalone"] > 0 && voters > 1:
+		severity, what, advice = problem, what+": not one ensemble", "server.N in zoo.cfg, and myid; a deposed leader needs a moment"
+	case leading == 0:
+		severity, advice = warning, "all servers in --servers, and "+allow
+	case serve < voters:
+		severity, what = warning, what+fmt.Sprintf("; it takes %d", voters/2+1)
+	}
+	x.add(severity, "ensemble", what, advice)
+	if len(settings) > 1 {
+		x.add(warning, "ensemble", fmt.Sprintf("not all the same: %v", settings), "well while upgrading; else the same version and zoo.cfg everywhere")
+	}
+}
+
+// examineServer asks a server. Mode and settings are as far as it tells.
+func (x *examination) examineServer(ctx context.Context, addr string) (mode, settings string, serves bool) {
+	says, untold := map[string]string{}, ""
+	ask := func(word, separator string) (string, error) {
+		text, err := x.to.ask(ctx, addr, word)
+		if err != nil || strings.Contains(text, "is not executed because it is not in the whitelist") {
+			untold += " " + word
+		}
+		for line := range strings.Lines(text) {
+			key, value, _ := strings.Cut(line, separator)
+			says[key] = strings.TrimSpace(value[:min(len(value), 100)]) // it may say anything
+		}
+		return text, err
+	}
+	text, err := ask("srvr", ": ")
+	switch {
+	case err != nil:
+		x.add(problem, addr, "no answer: "+err.Error(), "is it up, and the address right? --tls-enabled is for a secureClientPort, and only for that")
+		return "", "", false
+	case strings.Contains(text, "not currently serving requests") || says["Mode"] == "read-only":
+		x.add(problem, addr, "up, but in no quorum", "are more than half of the servers up, and do they reach one another (server.N in zoo.cfg)?")
+		return "", "", false
+	}
+	_, _ = ask("conf", "=") // what is not told is reported below
+	mode, settings = says["Mode"], cmp.Or(says["Zookeeper version"], "unknown")
+	settings, _, _ = strings.Cut(strings.ReplaceAll(settings, ",", "-"), "-") // which build it is, and of when
+	if ms, err := strconv.ParseInt(says["tickTime"], 10, 32); err == nil {
+		x.tick = max(x.tick, time.Duration(ms)*time.Millisecond)
+		settings += fmt.Sprintf(", tick %d ms, session timeouts %s to %s ms", ms, says["minSessionTimeout"], says["maxSessionTimeout"])
+	}
+	what := fmt.Sprintf("%s, version %s, latency %s ms, connections %s", cmp.Or(mode, "of unknown mode"), settings,
+		cmp.Or(says["Latency min/avg/max"], "unknown"), cmp.Or(says["Connections"], "unknown"))
+	if x.watches {
+		if text, _ := ask("wchp", "="); !strings.Contains(untold, "wchp") {
+			what += fmt.Sprintf(", watches %d on %d paths", strings.Count(text, "\t0x"), strings.Count("\n"+text, "\n/"))
+		}
+	}
+	x.add(healthy, addr, what, "")
+	if untold != "" {
+		x.add(warning, addr, "does not tell"+untold, allow)
+	}
+	return mode, settings, true
+}
+
+var (
+	// ours are ephemeral znodes of queues, two-phase commits and double barriers.
+	ours = regexp.MustCompile(`/(?:line/[0-9a-f-]{36}-\d{10}|claims/-?\d+-\d{10}/-?\d+|coordinators/[0-9a-f-]{36}|` +
+		`round-\d{10}/_c_[0-9a-f-]{36}-party-[^/]+)$`)
+	openMark   = regexp.MustCompile(`^(.*)/tx/[^/]+/_c_[0-9a-f-]{36}-open$`)
+	sessionHex = regexp.MustCompile(`\b0x[0-9a-f]{1,16}\b`)
+)
+
+// examineTree looks twice at the znodes from each of the paths on, which are below root.
+func (x *examination) examineTree(ctx context.Context, s *session.Session, root string, paths []string) error {
+	before, _, err := x.walk(ctx, s, root, paths)
+	if err != nil {
+		return err
+	}
+	alive := x.sessions(ctx, s.Status().SessionID)
+	seen, missed, err := x.walk(ctx, s, root, paths) // without the znodes of sessions that ended before they were listed
+	if err != nil {
+		return err
+	}
+	found, severity, advice := 0, healthy, ""
+	for _, path := range slices.Sorted(maps.Keys(seen)) {
+		f, old := judge(path, seen, alive), judge(path, before, alive)
+		if f.What != "" && f == old && seen[path].Czxid == before[path].Czxid {
+			found++
+			x.findings = append(x.findings, f)
+		}
+	}
+	if missed > 0 {
+		severity, advice = warning, "--limit, and --auth-file for those that may not be listed"
+	}
+	what := fmt.Sprintf("stale or orphans: %d; znodes looked at: %d; not looked at: at least %d", found, len(seen), missed)
+	x.add(severity, strings.Join(paths, " "), what, advice)
+	return nil
+}
+
+// walk returns the znodes by their paths below root, and how many more there are at least.
+func (x *examination) walk(ctx context.Context, s *session.Session, root string, paths []string) (map[string]session.Stat, int, error) {
+	if err := s.Sync(ctx, "/"); err != nil {
+		return nil, 0, err
+	}
+	seen, next, i, unread := map[string]session.Stat{}, slices.Sorted(slices.Values(paths)), 0, 0
+	for ; i < len(next) && len(seen) < int(x.limit); i++ {
+		names, stat, err := s.Children(ctx, cmp.Or(strings.TrimSuffix(root+next[i], "/"), "/"))
+		switch {
+		case err == nil:
+			seen[next[i]] = stat
+		case errors.Is(err, session.ErrNoAuth):
+			unread++
+		case i < len(paths) || !errors.Is(err, session.ErrNoNode):
+			return nil, 0, err
+		}
+		for _, name := range names {
+			next = append(next, znode.Join(next[i], name))
+		}
+	}
+	return seen, unread + len(next) - i, nil
+}
+
+// sessions are those that the servers list; nil without the list of one that counts their time.
+func (x *examination) sessions(ctx context.Context, here int64) map[int64]bool {
+	listed, whole := map[int64]bool{}, false
+	for _, addr := range x.serving {
+		text, _ := x.to.ask(ctx, addr, "dump") // an error is a list that is not complete
+		list, _, complete := strings.Cut(text, "ephemeral nodes dump:")
+		whole = whole || complete && !strings.Contains(list, "Global Sessions(") // a follower's, which may lag
+		for _, hex := range sessionHex.FindAllString(list, -1) {
+			n, _ := strconv.ParseUint(hex[2:], 16, 64) // it is a number
+			listed[int64(n)] = true
+		}
+	}
+	if whole && listed[here] {
+		return listed
+	}
+	x.add(warning, "sessions", "not told by the leader: that of an ephemeral znode may have ended", "all servers in --servers, and "+allow)
+	return nil
+}
+
+// judge says what is wrong with a znode, if anything.
+func judge(path string, seen map[string]session.Stat, alive map[int64]bool) (f finding) {
+	f = finding{Severity: problem, Subject: path, Advice: "to delete it: troupe rm '" + strings.ReplaceAll(path, "'", `'"'"'`) + "'"}
+	parent, name := znode.Split(path)
+	c, stands := znode.ParseContender(name)
+	transaction, stat := openMark.FindStringSubmatch(path), seen[path]
+	switch {
+	case stat.EphemeralOwner != 0 && alive != nil && !alive[stat.EphemeralOwner]:
+		f.What = fmt.Sprintf("no server lists its session %v, with which it was to be deleted", sessionID(stat.EphemeralOwner))
+	case stat.EphemeralOwner != 0, strings.Contains(path, "/inbox/"): // a transaction's id may look like a contender's name
+	case stands && c.GUID != "", ours.MatchString(path):
+		f.What = "not ephemeral: it outlives its process, and others wait for it or count on it"
+	case stands:
+		f.Severity, f.What = warning, "not ephemeral: if it is a contender it outlives its process, and others wait for it"
+	case name == "held" && seen[parent].NumChildren == 1 && stat.DataLength > 0 && stat.DataLength < 20:
+		f.Severity, f.What = warning, "if this is a lock (WithDelay): the record of a holder that died; nobody waits, and who comes next waits for the delay"
+	case transaction != nil && seen[transaction[1]].Czxid > 0 && seen[transaction[1]+"/coordinators"].NumChildren == 0:
+		f.Severity, f.What = warning, "a transaction that is not over, without a coordinator: its sites wait"
+		f.Advice = "have a coordinator of the application recover it"
+	}
+	return f
+}

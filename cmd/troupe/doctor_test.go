@@ -1,0 +1,223 @@
+package main
+
+// troupe doctor: what servers tell and what they do not, the trust that follows, and what crashed
+// processes have left.
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/zkserver"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// words are the four-letter words that a server answers.
+func words(all ...string) zktest.Option {
+	return func(c *zkserver.Config) { c.Words = all }
+}
+
+const held = "/locks/a/_c_00000000-0000-4000-8000-000000000000-lock-0000000000"
+
+func TestDoctorFindsNothingWrongWithHealthyServers(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		l, err := lock.New(t.SessionOn(2), "/locks/a")
+		require.NoError(t, err)
+		l.Acquire()
+		synctest.Wait()
+		golden(t, "doctor-healthy", []string{"doctor"}, []string{"doctor", "/locks", "--tick", "2s", "--watches"})
+		out, _ := troupe(t, "doctor", "--limit", "1")
+		require.Contains(t, out, "warning  /: stale or orphans: 0; znodes looked at: 1; not looked at: at least 2\n")
+	}, zktest.WithServers(3))
+}
+
+func TestDoctorSaysWhichServersAreDown(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		t.Server.Kill(0)
+		golden(t, "doctor-down", []string{"doctor"})
+	}, zktest.WithServers(3))
+	bubble.Run(t, func(t *bubble.World) {
+		t.Server.Stop(1)
+		t.Server.Kill(2)
+		out, code := troupe(t, "doctor")
+		require.Equal(t, 1, code)
+		require.Contains(t, out, "up, but in no quorum")
+		require.Contains(t, out, "no answer: nothing within 3s")
+		require.Contains(t, out, "problem  ensemble: servers that serve: 0 of 3; that lead or are standalone: 0: nothing can be read or written\n")
+	}, zktest.WithServers(3))
+}
+
+func TestDoctorNamesTheSettingForWhatAServerDoesNotTell(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		_, err := t.Session().Create(bubble.Minute(t), "/e", nil, session.Ephemeral())
+		require.NoError(t, err)
+		golden(t, "doctor-untold", []string{"doctor", "--watches"})
+	}, words("ruok"))
+}
+
+func TestDoctorFindsStaleContendersAndOrphans(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		const guid = "5f0c1a2b-0000-4000-8000-000000000000"
+		require.NoError(t, t.Server.Load(strings.Join([]string{
+			`{"path":"` + held + `"}`,
+			`{"path":"/other/lock-0000000001"}`,
+			`{"path":"/it's; reboot/n_0000000001"}`,
+			`{"path":"/late","kind":"container"}`,
+			`{"path":"/late/held","data":"42"}`,
+			`{"path":"/pay/coordinators"}`,
+			`{"path":"/pay/inbox/ledger/_c_` + guid + `-lock-0000000001"}`,
+			`{"path":"/pay/tx/t-1/_c_` + guid + `-open"}`,
+			`{"path":"/q/line/` + guid + `-0000000003"}`,
+		}, "\n")))
+		before, err := t.Server.Tree()
+		require.NoError(t, err)
+		golden(t, "doctor-stale", []string{"doctor"}, []string{"doctor", "/other", "-o", "json"})
+		_, code := troupe(t, "doctor", "--namespace", "/none")
+		require.Equal(t, 1, code)
+		after, err := t.Server.Tree()
+		require.NoError(t, err)
+		require.Equal(t, before, after, "nothing is changed, and no namespace made")
+	})
+}
+
+// forged is a run of the doctor with another text in place of what servers answer to four-letter
+// words.
+func forged(t *bubble.World, forge func(word, answer string) string, args ...string) (string, error) {
+	var out strings.Builder
+	a := &app{in: strings.NewReader(""), out: &out, log: &out}
+	a.to.options = []session.Option{session.WithDialer(t.Server.Dialer())}
+	cmd := root(a)
+	a.to.dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		real, err := t.Server.Dialer()(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		here, there := net.Pipe()
+		go func() { // ends with the connection
+			defer there.Close()
+			defer real.Close()
+			word := make([]byte, 4)
+			_, _ = io.ReadFull(there, word)
+			_, _ = real.Write(word)
+			text, _ := io.ReadAll(real)
+			_, _ = io.WriteString(there, forge(string(word), string(text)))
+		}()
+		return here, nil
+	}
+	cmd.SetArgs(append([]string{"doctor", "--servers", strings.Join(t.Server.Hosts(), ",")}, args...))
+	err := cmd.ExecuteContext(bubble.Minute(t))
+	return out.String(), err
+}
+
+func TestDoctorDoubtsAContenderWhoseSessionIsNotListed(t *testing.T) {
+	t.Parallel()
+	const untold = "warning  sessions: not told by the leader"
+	for name, says := range map[string]string{
+		"and has ended": "lock-0000000000: no server lists its session 0x", "and ends meanwhile": "ok       /: stale or orphans: 0",
+		"by a follower, which may lag": untold, "by an answer that was cut": untold,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
+				s := t.Session()
+				l, err := lock.New(s, "/locks/a")
+				require.NoError(t, err)
+				l.Acquire()
+				synctest.Wait()
+				out, err := forged(t, func(word, answer string) string {
+					id := s.Status().SessionID
+					switch {
+					case word != "dump":
+						return answer
+					case name == "and ends meanwhile":
+						t.Server.Expire(id)
+					case strings.Contains(name, "follower"):
+						answer = strings.ReplaceAll(answer, "Session Sets (", "Global Sessions(")
+					case strings.Contains(name, "cut"):
+						return answer[:30]
+					}
+					return strings.ReplaceAll(answer, "\t"+sessionID(id).String()+"\n", "")
+				})
+				require.Contains(t, out, says)
+				require.Equal(t, name == "and has ended", err != nil, out)
+			})
+		})
+	}
+}
+
+func TestDoctorDoesNotTrustWhatServersSay(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		out, err := forged(t, func(word, answer string) string {
+			if word == "srvr" {
+				return "Mode: leader\nZookeeper version: 3.8\x1b[2J, built\nLatency min/avg/max: \a\n"
+			}
+			return answer
+		})
+		require.EqualError(t, err, "there are problems")
+		require.Contains(t, out, `leader, version 3.8\x1b[2J, tick 2000 ms`)
+		require.Contains(t, out, "problem  ensemble: servers that serve: 3 of 3; that lead or are standalone: 3: not one ensemble\n")
+		require.NotContains(t, out, "\x1b")
+	}, zktest.WithServers(3))
+}
+
+func TestDoctorSaysWhenTrustIsTooLong(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		for _, c := range []struct {
+			timeout, tick, says string
+		}{
+			{"4s", "0", "trusted for 2s after the last proof of life was sent, which is too long for the servers' tick\n" +
+				"         > --tick 2s, session.WithTick: trusted for 1s\n"},
+			{"10s", "1s", "problem  session: timeout 10s, asked for 10s: what is held is trusted for 6.666s"},
+			{"10s", "3s", "ok       session: timeout 10s, asked for 10s: what is held is trusted for 5.5s"},
+		} {
+			out, _ := troupe(t, "doctor", "--session-timeout", c.timeout, "--tick", c.tick)
+			require.Contains(t, out, c.says)
+		}
+	})
+}
+
+// The doctor computes what the session does.
+func TestDoctorKnowsForHowLongASessionTrusts(t *testing.T) {
+	t.Parallel()
+	for _, tick := range []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second} {
+		bubble.Run(t, func(t *bubble.World) {
+			opts := []session.Option{session.WithTimeout(10 * time.Second)}
+			if tick > 0 {
+				opts = append(opts, session.WithTick(tick))
+			}
+			s := t.Session(opts...)
+			l, err := lock.New(s, "/locks/a")
+			require.NoError(t, err)
+			l.Acquire()
+			longest := time.Duration(0)
+			for range 1000 {
+				time.Sleep(10 * time.Millisecond) // in virtual time
+				longest = max(longest, s.Status().TrustedUntil.Sub(time.Now()))
+			}
+			require.Equal(t, trust(10*time.Second, tick).Round(100*time.Millisecond), longest.Round(100*time.Millisecond))
+		}, zktest.WithTick(cmp.Or(tick, 2*time.Second)))
+	}
+}
+
+func TestDoctorRefuses(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		golden(t, "doctor-refusals", []string{"doctor", "locks"}, []string{"doctor", "/no"})
+	})
+}

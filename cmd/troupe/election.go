@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/session"
+)
+
+func elections(a *app) *cobra.Command {
+	return group("election", "Elections",
+		on(a, "show PATH", "List the leader and the candidates, in order", electionAt, func(_ context.Context, e electionHere, _ []string) error {
+			var rows []candidate
+			for _, c := range e.now {
+				state := map[bool]string{true: "leads", false: "waits"}[c.Leading]
+				rows = append(rows, candidate{c.Path, c.ID, state, c.Ready, c.Owner.String(), c.Token, sessionID(c.SessionID), c.Since.UTC(), string(c.Data)})
+			}
+			return list(a, rows)
+		}),
+		on(a, "watch PATH", "Follow the leader", electionAt, func(ctx context.Context, e electionHere, _ []string) error {
+			return follow(ctx, a, e.Observe(ctx), func(l election.Leadership) (rows []leader) {
+				if l.Present {
+					rows = append(rows, leader{l.ID, l.Token, l.Ready, l.Stale, string(l.Data)})
+				}
+				return rows
+			})
+		}),
+		a.takes("election", "break", deletes, func(ctx context.Context, s *session.Session, path string) error { return s.Delete(ctx, path, -1) }),
+		electionRun(a),
+	)
+}
+
+func electionRun(a *app) *cobra.Command {
+	var once bool
+	cmd := a.runs("Run a command while this process leads",
+		`Run a command once a term, while this process leads. After a loss it stands again, unless --once; when CMD ends by itself, that is the end.
+CMD has the candidate's id in TROUPE_ELECTION_ID.`,
+		func(ctx context.Context, s *session.Session, r *runner, path string) error {
+			e, err := election.New(s, path)
+			if err != nil {
+				return err
+			}
+			for {
+				term, err := await(ctx, r, e.Lead)
+				if err != nil {
+					return err
+				}
+				err = r.under(possession{term.Hold, path, nil, term.Resign}, "TROUPE_ELECTION_ID="+e.ID())
+				if once || r.told != 0 || !errors.Is(err, session.ErrLost) {
+					return err
+				}
+				fmt.Fprintf(a.log, "troupe: %s; standing again\n", explain(err))
+			}
+		})
+	cmd.Flags().BoolVar(&once, "once", false, "end after a loss")
+	return cmd
+}
+
+// candidate is a row of election show.
+type candidate struct {
+	Path    string    `json:"path"`
+	ID      string    `json:"id"`
+	State   string    `json:"state"`
+	Ready   bool      `json:"ready"`
+	Owner   string    `json:"owner"`
+	Token   int64     `json:"token"`
+	Session sessionID `json:"session"`
+	Since   time.Time `json:"since"`
+	Data    string    `json:"data"`
+}
+
+// leader is the row of election watch.
+type leader struct {
+	ID    string `json:"id"`
+	Token int64  `json:"token"`
+	Ready bool   `json:"ready"`
+	Stale bool   `json:"stale"`
+	Data  string `json:"data"`
+}
+
+// electionHere is an election, and its candidates.
+type electionHere struct {
+	*election.Election
+	now []election.Candidate
+}
+
+// electionAt is the election at a path that exists.
+func electionAt(ctx context.Context, s *session.Session, path string) (e electionHere, err error) {
+	if e.Election, err = election.New(s, path); err == nil {
+		e.now, err = e.Candidates(ctx)
+	}
+	if err == nil && len(e.now) == 0 {
+		err = mustBe(ctx, s, path, "election")
+	}
+	return e, err
+}

@@ -1,0 +1,72 @@
+package main
+
+// troupe election: who leads, who waits, and what deposes a leader.
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/session"
+)
+
+// campaigning are a leader, whose term it is, and a candidate at a path.
+func campaigning(t *bubble.World, path string) (term *election.Term, second *election.Election) {
+	t.Helper()
+	s := t.Session(session.WithoutIdentity())
+	first, err := election.New(s, path, election.WithID("a"), election.WithData([]byte("http://a")))
+	require.NoError(t, err)
+	first.Campaign()
+	term = bubble.Get(t, first.Leader())
+	require.NoError(t, term.Ready(bubble.Minute(t)))
+	second, err = election.New(s, path, election.WithID("b"))
+	require.NoError(t, err)
+	second.Campaign()
+	synctest.Wait()
+	return term, second
+}
+
+func TestElectionShowListsLeaderAndCandidates(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		campaigning(t, "/elections/a")
+		golden(t, "election-show", []string{"election", "show", "/elections/a"}, []string{"election", "show", "/elections/a", "-o", "json"},
+			[]string{"election", "show", "/no"}, []string{"election", "show", "/elections"})
+	})
+}
+
+func TestElectionWatchFollowsTheLeader(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		term, _ := campaigning(t, "/a")
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, func() { _ = term.Resign(t.Context()) })
+		time.AfterFunc(2*time.Minute, cancel)
+		out, code := typed("").run(ctx, t, "election", "watch", "/a")
+		require.Zero(t, code)
+		require.Regexp(t, `^00:00:00 \+ a  \d+  yes +http://a\n00:01:00 - a  .*\n00:01:00 \+ b  \d+ +-\n$`, out)
+	})
+}
+
+func TestElectionBreakAsksAndDeposesTheLeader(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		term, second := campaigning(t, "/elections/a")
+		golden(t, "election-break", []string{"election", "break", "/elections/a"}, []string{"election", "break", "/no", "-y"},
+			[]string{"election", "break", "/elections", "-y"}, []string{"lock", "break", "/elections/a", "-y"})
+		require.NoError(t, term.Err())
+		_, code := typed("yes\n").run(bubble.Minute(t), t, "election", "break", "/elections/a")
+		require.Zero(t, code)
+		require.ErrorIs(t, term.Err(), session.ErrDeleted)
+		next := bubble.Get(t, second.Leader())
+		_, code = troupe(t, "election", "break", next.Path(), "-y")
+		require.Zero(t, code, "a candidate's path")
+		synctest.Wait()
+		require.ErrorIs(t, next.Err(), session.ErrDeleted)
+	})
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+)
+
+func locks(a *app) *cobra.Command {
+	return group("lock", "Locks, shared locks and semaphores",
+		on(a, "ls PATH", "List the holders and who waits, in order", lockAt, func(_ context.Context, l lockHere, _ []string) error {
+			return list(a, rowsOf(l.now))
+		}),
+		a.command("show PATH", "Show the holder, or a contender by its path", func(ctx context.Context, s *session.Session, args []string) error {
+			all, at, err := find(ctx, s, args[0], "lock")
+			if err != nil {
+				return err
+			}
+			return show(a, rowsOf(all)[at])
+		}),
+		on(a, "watch PATH", "Follow the holders and who waits", lockAt, func(ctx context.Context, l lockHere, _ []string) error {
+			return follow(ctx, a, l.Observe(ctx), rowsOf)
+		}),
+		a.takes("lock", "break", deletes, func(ctx context.Context, s *session.Session, path string) error {
+			return lock.Break(ctx, s, path, 0)
+		}),
+		a.takes("lock", "revoke", "Ask the holder, or a contender, to let go: lock run ends its command then", lock.Revoke),
+		lockRun(a),
+	)
+}
+
+const deletes = "Delete the holder's znode, or a contender's: it may be at work still, see its token"
+
+// takes is a command that takes a lock, or a place in its queue, away from a contender.
+func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *session.Session, contender string) error) *cobra.Command {
+	return a.destroys(a.command(name+" PATH", short, func(ctx context.Context, s *session.Session, args []string) error {
+		all, at, err := find(ctx, s, args[0], recipe)
+		if err != nil {
+			return err
+		}
+		c := all[at]
+		if c.Path != args[0] && slices.ContainsFunc(all[at+1:], func(o lock.Contender) bool { return o.Holding }) {
+			return fmt.Errorf("%s has several holders: name one by its path (troupe lock ls shows them)", args[0])
+		}
+		whose := cmp.Or(c.Owner.String(), "an unknown process")
+		if err := a.confirm("%s %s, of %s, session %v, token %d, data %s", name, escaped(c.Path), whose, sessionID(c.SessionID), c.Token, plain(string(c.Data))); err != nil {
+			return err
+		}
+		return do(ctx, s, c.Path)
+	}))
+}
+
+func lockRun(a *app) *cobra.Command {
+	var try, shared bool
+	var timeout, delay time.Duration
+	var permits int
+	var other uint8
+	cmd := a.runs("Run a command while a lock is held",
+		"Run a command while a lock is held: an exclusive one, with --shared the read side of a shared one, with -n a permit of a semaphore.",
+		func(ctx context.Context, s *session.Session, r *runner, path string) error {
+			l, err := lock.New(s, path, lock.WithDelay(delay), lock.WithWarnAfter(0))
+			switch {
+			case shared:
+				l, err = lock.NewRead(s, path, lock.WithWarnAfter(0))
+			case permits > 0:
+				l, err = lock.NewSemaphore(s, path, permits, lock.WithWarnAfter(0))
+			}
+			if err != nil {
+				return err
+			}
+			get := l.Lock
+			if try {
+				get = l.TryLock
+			}
+			waits, cancel := context.WithTimeoutCause(ctx, cmp.Or(timeout, forever), errNotGot)
+			defer cancel()
+			g, err := await(waits, r, get)
+			if errors.Is(err, errNotGot) || errors.Is(err, lock.ErrHeld) {
+				return failure{int(other), err}
+			}
+			if err != nil {
+				return err
+			}
+			return r.under(possession{g.Hold, path, g.Revoked(), g.Release})
+		})
+	flags := cmd.Flags()
+	flags.BoolVar(&try, "try", false, "do not wait")
+	flags.DurationVar(&timeout, "timeout", 0, "wait for no longer than this (default for ever)")
+	flags.BoolVar(&shared, "shared", false, "hold together with others that are --shared")
+	flags.IntVarP(&permits, "permits", "n", 0, "hold one of so many permits of a semaphore")
+	flags.DurationVar(&delay, "delay", 0, "wait for so long after a holder that died or lost the lock; all users of the path should")
+	flags.Uint8VarP(&other, "conflict-exit-code", "E", statusNotGot, "exit status if the lock is not got")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		for _, not := range [][2]string{{"permits", "shared"}, {"delay", "shared"}, {"delay", "permits"}, {"try", "timeout"}} {
+			if flags.Changed(not[0]) && flags.Changed(not[1]) {
+				return failure{statusOurs, fmt.Errorf("--%s and --%s: only one of them", not[0], not[1])}
+			}
+		}
+		if flags.Changed("permits") && permits < 1 || flags.Changed("timeout") && timeout <= 0 {
+			return failure{statusOurs, errors.New("--permits and --timeout are positive (--try does not wait)")}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// errNotGot is why a wait ended.
+var errNotGot = errors.New("not got in the time of --timeout")
+
+const forever = 100 * 365 * 24 * time.Hour
+
+// contender is a row of lock ls.
+type contender struct {
+	Path    string    `json:"path"`
+	State   string    `json:"state"`
+	Owner   string    `json:"owner"`
+	Token   int64     `json:"token"`
+	Session sessionID `json:"session"`
+	Since   time.Time `json:"since"`
+	Data    string    `json:"data"`
+}
+
+// lockHere is a lock, and who stands in line for it.
+type lockHere struct {
+	*lock.Lock
+	now []lock.Contender
+}
+
+func lockAt(ctx context.Context, s *session.Session, path string) (lockHere, error) {
+	return inLine(ctx, s, path, "lock")
+}
+
+// inLine are those who stand in line at a path that exists, for a lock or an election.
+func inLine(ctx context.Context, s *session.Session, at, recipe string) (l lockHere, err error) {
+	if l.Lock, err = lock.New(s, at); err == nil {
+		l.now, err = l.Contenders(ctx)
+	}
+	for _, c := range l.now {
+		if name, _ := znode.ParseContender(path.Base(c.Path)); (name.Kind == znode.Candidate) != (recipe == "election") {
+			return l, fmt.Errorf("%s is no %s: its contenders are of the kind %q (troupe tree shows them)", at, recipe, name.Kind.String())
+		}
+	}
+	if err == nil && len(l.now) == 0 {
+		err = mustBe(ctx, s, at, recipe)
+	}
+	return l, err
+}
+
+// find is the contender at a path, or the first holder of what is at that path, among all.
+func find(ctx context.Context, s *session.Session, at, recipe string) ([]lock.Contender, int, error) {
+	l, err := inLine(ctx, s, at, recipe)
+	i := slices.IndexFunc(l.now, func(c lock.Contender) bool { return c.Holding })
+	if err == nil && i < 0 {
+		l, err = inLine(ctx, s, path.Dir(at), recipe)
+		i = slices.IndexFunc(l.now, func(c lock.Contender) bool { return c.Path == at })
+		if err != nil || i < 0 {
+			err = fmt.Errorf("nobody holds %s", at)
+		}
+	}
+	return l.now, i, err
+}
+
+func rowsOf(all []lock.Contender) (rows []contender) {
+	for _, c := range all {
+		row := contender{Path: c.Path, State: "waits", Owner: c.Owner.String(), Token: c.Token, Session: sessionID(c.SessionID), Since: c.Since.UTC(), Data: string(c.Data)}
+		switch {
+		case c.Unread:
+			row.State = "unreadable"
+		case c.Holding:
+			row.State = "holds"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// mustBe is an error if there is no znode at the path, or if it has children, but none of these
+// names, which are a recipe's.
+func mustBe(ctx context.Context, s *session.Session, path, recipe string, names ...string) error {
+	children, _, err := s.Children(ctx, path)
+	known := func(child string) bool { return slices.Contains(names, child) }
+	if err == nil && len(children) > 0 && !slices.ContainsFunc(children, known) {
+		err = fmt.Errorf("%s is no %s: its children are others, such as %q (troupe tree shows them)", path, recipe, slices.Min(children))
+	}
+	return err
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
+)
+
+// output defines the flag that says how results are printed.
+func (a *app) output(flags *pflag.FlagSet) {
+	flags.FuncP("output", "o", "print a `format`: table or json", func(text string) error {
+		if a.json = text == "json"; !a.json && text != "table" {
+			return errors.New(`neither "table" nor "json"`)
+		}
+		return nil
+	})
+}
+
+// list prints rows, which are structs: as a table with a column for each field, or as a JSON array.
+// The fields' JSON names are stable, and the columns' titles.
+func list[T any](a *app, rows []T) error {
+	if a.json {
+		return asJSON(a.out, append([]T{}, rows...)) // never null
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	titles, _ := cells(*new(T))
+	fmt.Fprintln(w, strings.ToUpper(strings.Join(titles, "\t")))
+	for _, row := range rows {
+		_, texts := cells(row)
+		fmt.Fprintln(w, strings.Join(texts, "\t"))
+	}
+	return w.Flush()
+}
+
+// show prints one struct: a line for each field, or a JSON object.
+func show[T any](a *app, v T) error {
+	if a.json {
+		return asJSON(a.out, v)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	titles, texts := cells(v)
+	for i, title := range titles {
+		fmt.Fprintf(w, "%s\t%s\n", title, texts[i])
+	}
+	return w.Flush()
+}
+
+// follow prints each state that arrives until ctx ends: on a terminal in place of the one before,
+// elsewhere a line for each row that came, changed or went. A row is known by its first field. As
+// JSON each state is an array on a line of its own.
+func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S) []T) error {
+	was := map[string]string{}
+	for state := range states {
+		now, all, at := map[string]string{}, rows(state), time.Now().UTC().Format(time.TimeOnly)
+		var keys []string
+		for _, row := range all {
+			_, texts := cells(row)
+			keys = append(keys, texts[0])
+			now[texts[0]] = strings.Join(texts, "  ")
+		}
+		switch {
+		case a.json:
+			if err := json.NewEncoder(a.out).Encode(append([]T{}, all...)); err != nil {
+				return err
+			}
+		case a.terminal:
+			fmt.Fprint(a.out, "\x1b[H\x1b[2J") // home, and clear
+			if err := list(a, all); err != nil {
+				return err
+			}
+		default:
+			for _, key := range slices.Sorted(maps.Keys(was)) {
+				if now[key] == "" {
+					fmt.Fprintln(a.out, at, "-", was[key])
+				}
+			}
+			for _, key := range keys {
+				if before := was[key]; before == "" {
+					fmt.Fprintln(a.out, at, "+", now[key])
+				} else if before != now[key] {
+					fmt.Fprintln(a.out, at, "~", now[key])
+				}
+			}
+		}
+		was = now
+	}
+	if ctx.Err() == nil {
+		return errors.New("the session has ended")
+	}
+	return nil
+}
+
+func asJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// cells are the titles and the texts of a struct's fields. Data alone are cut.
+func cells(row any) (titles, texts []string) {
+	for f, v := range reflect.ValueOf(row).Fields() {
+		title, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		text := cell(v.Interface())
+		if f.Name == "Data" {
+			text = cmp.Or(plain(v.String()), "-")
+		}
+		titles, texts = append(titles, strings.ReplaceAll(title, "_", " ")), append(texts, text)
+	}
+	return titles, texts
+}
+
+func cell(v any) string {
+	switch v := v.(type) {
+	case time.Time:
+		if v.IsZero() {
+			return "-"
+		}
+		return v.UTC().Format(time.DateTime)
+	case bool:
+		return map[bool]string{true: "yes"}[v]
+	case sessionID:
+		if v == 0 {
+			return "-"
+		}
+	case phrases:
+		return escaped(strings.Join(v, "; "))
+	}
+	return cmp.Or(escaped(fmt.Sprint(v)), "-")
+}
+
+// sessionID prints as in ZooKeeper's logs.
+type sessionID int64
+
+func (s sessionID) String() string { return "0x" + strconv.FormatUint(uint64(s), 16) }
+
+// MarshalText implements [encoding.TextMarshaler]: as a number a session would not survive a reader
+// that has floating-point numbers alone.
+func (s sessionID) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// plain is a text from ZooKeeper as a terminal may show it: what is not printable is escaped, and a
+// long one is cut.
+func plain(text string) string {
+	const most = 80
+	cut := ""
+	if utf8.RuneCountInString(text) > most {
+		text, cut = string([]rune(text)[:most]), "…"
+	}
+	return escaped(text) + cut
+}
+
+// escaped is plain without the cut.
+func escaped(text string) string {
+	quoted := strconv.Quote(text)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
+// phrases is a cell with semicolons.
+type phrases []string

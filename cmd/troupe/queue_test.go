@@ -1,0 +1,112 @@
+package main
+
+// troupe queue: what is in it, and what puts, moves and deletes items.
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/queue"
+)
+
+// jobs is a queue with an item that is claimed, one that waits, one that is delayed, one that is not
+// to be read, and a dead letter.
+func jobs(t *bubble.World) {
+	t.Helper()
+	q, err := queue.New(t.Session(), "/jobs", queue.WithMaxAttempts(1))
+	require.NoError(t, err)
+	put := func(data string, opts ...queue.PutOption) {
+		_, err := q.Put(bubble.Minute(t), []byte(data), opts...)
+		require.NoError(t, err)
+	}
+	put("dead", queue.WithID("d"))
+	item, err := q.Take(bubble.Minute(t))
+	require.NoError(t, err)
+	require.NoError(t, item.Nack(bubble.Minute(t)))
+	put("one")
+	put("two\x1b[2J", queue.WithPriority(3), queue.WithID("b"))
+	put("three", queue.WithDelay(time.Hour), queue.WithID("c"))
+	_, err = q.Take(bubble.Minute(t))
+	require.NoError(t, err)
+	require.NoError(t, t.Server.Create("/jobs/items/3-0000000000/11111111-2222-4333-8444-555555555555-queue-0000000099", []byte("foreign")))
+}
+
+func TestQueueCommands(t *testing.T) {
+	t.Parallel()
+	for name, runs := range map[string][]string{
+		"queue-ls": {
+			"ls /jobs", "ls /jobs --limit 1 -o json", "ls /jobs --limit 0", "peek /jobs", "dead /jobs",
+			"ls /no", "dead /", "ls /jobs --limit -1",
+		},
+		"queue-change": {
+			"put /jobs data --id e --priority -1", "put /jobs again --id e",
+			"put /new first --delay 1h --id f", "ls /new", "requeue /jobs no", "requeue /jobs d",
+			"remove /jobs b", "remove /jobs b no --yes", "purge /jobs --dry-run", "purge /jobs", "purge /no --yes", "purge /jobs --yes --limit 2", "ls /jobs",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
+				jobs(t)
+				var all [][]string
+				for _, run := range runs {
+					all = append(all, append([]string{"queue"}, strings.Fields(run)...))
+				}
+				golden(t, name, all...)
+			})
+		})
+	}
+}
+
+// What is no queue is left alone, and what is asked before anything is deleted is a person's to say.
+func TestQueueRefusals(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		l, err := lock.New(t.Session(), "/lock")
+		require.NoError(t, err)
+		_, err = l.Lock(bubble.Minute(t))
+		require.NoError(t, err)
+		_, before, _ := strings.Cut(t.Server.Dump(), "\n")
+		for _, run := range []string{"ls /lock", "peek /lock", "dead /lock", "put /lock x", "requeue /lock x", "remove /lock x --yes", "purge /lock --yes"} {
+			out, code := troupe(t, append([]string{"queue"}, strings.Fields(run)...)...)
+			require.Contains(t, out, "troupe: /lock is no queue: its children are others", run)
+			require.Equal(t, 1, code, run)
+		}
+		_, after, _ := strings.Cut(t.Server.Dump(), "\n")
+		require.Equal(t, before, after)
+		jobs(t)
+		out, code := typed("n\n").run(bubble.Minute(t), t, "queue", "purge", "/jobs")
+		require.Equal(t, "delete 4 of 4 items of /jobs? [y/N] troupe: nothing was changed\n", out)
+		require.Equal(t, 1, code)
+		out, code = typed("y\n").run(bubble.Minute(t), t, "queue", "purge", "/jobs")
+		require.Equal(t, "delete 4 of 4 items of /jobs? [y/N] deleted 4\n", out)
+		require.Zero(t, code)
+	})
+}
+
+// An item is read from the standard input; thousands are moved and deleted with a word now and then.
+func TestQueueOfThousands(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		out, code := typed("of two\nlines\n").run(bubble.Minute(t), t, "queue", "put", "/many", "--id", "a")
+		require.Equal(t, "a\n", out)
+		require.Zero(t, code)
+		q, err := queue.New(t.Session(), "/many")
+		require.NoError(t, err)
+		e, err := q.Peek(bubble.Minute(t))
+		require.NoError(t, err)
+		require.Equal(t, "of two\nlines\n", string(e.Data))
+		for n := range 11 {
+			items := make([][]byte, 100)
+			_, err = q.PutAll(bubble.Minute(t), items, queue.WithPriority(n))
+			require.NoError(t, err)
+		}
+		out, _ = troupe(t, "queue", "purge", "/many", "--yes")
+		require.Equal(t, "deleted 1000\ndeleted 1101\n", out)
+	})
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/barrier"
+	members "github.com/troupe-go/troupe/recipes/group"
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+)
+
+func groups(a *app) *cobra.Command {
+	return group("group", "Groups of members",
+		on(a, "ls PATH", "List the members", groupAt, func(_ context.Context, g groupHere, _ []string) error { return list(a, memberRows(g.now)) }),
+		on(a, "watch PATH", "Follow the members", groupAt, func(ctx context.Context, g groupHere, _ []string) error {
+			return follow(ctx, a, g.Observe(ctx), memberRows)
+		}))
+}
+
+// memberRow is a row of group ls.
+type memberRow struct {
+	ID         string    `json:"id"`
+	Unreadable bool      `json:"unreadable"`
+	Token      int64     `json:"token"`
+	Session    sessionID `json:"session"`
+	Since      time.Time `json:"since"`
+	Data       string    `json:"data"`
+}
+
+func memberRows(v members.View) (rows []memberRow) {
+	for _, m := range v.Members {
+		rows = append(rows, memberRow{m.ID, m.Unread, m.Token, sessionID(m.SessionID), m.Since.UTC(), string(m.Data)})
+	}
+	return rows
+}
+
+// groupHere is a group, and its members.
+type groupHere struct {
+	*members.Group
+	now members.View
+}
+
+// groupAt is the group at a path that exists. Contenders are ephemeral like members, but are none.
+func groupAt(ctx context.Context, s *session.Session, path string) (g groupHere, err error) {
+	if g.Group, err = members.New(s, path); err == nil {
+		g.now, err = g.Members(ctx)
+	}
+	contends := func(m members.Member) bool { _, is := znode.ParseContender(m.ID); return is }
+	if err == nil && (len(g.now.Members) == 0 || slices.ContainsFunc(g.now.Members, contends)) {
+		err = mustBe(ctx, s, path, "group")
+	}
+	return g, err
+}
+
+func barriers(a *app) *cobra.Command {
+	return group("barrier", "Barriers",
+		on(a, "show PATH", "Tell whether a barrier is raised", barrierAt, func(_ context.Context, b barrierHere, _ []string) error {
+			return show(a, b.now)
+		}),
+		on(a, "raise PATH", "Raise a barrier, so that processes wait for it", barrierAt, func(ctx context.Context, b barrierHere, _ []string) error {
+			return b.Raise(ctx)
+		}),
+		a.destroys(on(a, "lower PATH", "Lower it: the znode is deleted", barrierAt, func(ctx context.Context, b barrierHere, args []string) error {
+			if b.now.State == "lowered" {
+				return &session.OpError{Op: "lower", Path: args[0], Err: session.ErrNoNode}
+			}
+			if err := a.confirm(`delete %s, of %s, with the data "%s"`, args[0], cell(b.now.Since), plain(b.now.Data)); err != nil {
+				return err
+			}
+			return b.Lower(ctx)
+		})))
+}
+
+// barrierRow is the state of a barrier: "raised" or "lowered".
+type barrierRow struct {
+	State string    `json:"state"`
+	Since time.Time `json:"since,omitzero"`
+	Data  string    `json:"data"`
+}
+
+// barrierHere is a barrier, and its state.
+type barrierHere struct {
+	*barrier.Barrier
+	now barrierRow
+}
+
+// barrierAt is the barrier at a path.
+func barrierAt(ctx context.Context, s *session.Session, path string) (b barrierHere, err error) {
+	if b.Barrier, err = barrier.New(s, path); err != nil {
+		return b, err
+	}
+	data, stat, err := s.Get(ctx, path)
+	if b.now = (barrierRow{"raised", stat.Ctime.UTC(), string(data)}); err == nil {
+		err = mustBe(ctx, s, path, "barrier to raise and lower")
+	}
+	if errors.Is(err, session.ErrNoNode) {
+		b.now, err = barrierRow{State: "lowered"}, nil
+	}
+	return b, err
+}
+
+func transactions(a *app) *cobra.Command {
+	return group("tx", "Two-phase commit",
+		on(a, "ls PATH", "List the transactions that somebody has not acknowledged", transactionsAt,
+			func(_ context.Context, rows []transactionRow, _ []string) error { return list(a, rows) }),
+		on(a, "show PATH ID", "Show one, with the vote of each site", transactionsAt, func(_ context.Context, rows []transactionRow, args []string) error {
+			i := slices.IndexFunc(rows, func(row transactionRow) bool { return row.ID == args[1] })
+			if i < 0 {
+				return fmt.Errorf("%s has no transaction %q (troupe tx ls shows them)", args[0], args[1])
+			}
+			return show(a, rows[i])
+		}))
+}
+
+// transactionRow is a row of tx ls.
+type transactionRow struct {
+	ID      string    `json:"id"`
+	Outcome string    `json:"outcome"`
+	Since   time.Time `json:"since"`
+	Reason  string    `json:"reason"`
+	Sites   []vote    `json:"sites"`
+}
+
+// vote is what a site has done.
+type vote struct {
+	Site string `json:"site"`
+	Vote string `json:"vote"`
+}
+
+func (v vote) String() string { return v.Site + ":" + v.Vote }
+
+// transactionsAt are those at a path that exists.
+func transactionsAt(ctx context.Context, s *session.Session, path string) (rows []transactionRow, err error) {
+	all, err := twopc.List(ctx, s, path)
+	if errors.Is(err, session.ErrNoNode) || err == nil && len(all) == 0 {
+		err = mustBe(ctx, s, path, "path of transactions", "tx", "coordinators", "alive")
+	}
+	for _, i := range all {
+		row := transactionRow{ID: i.ID, Outcome: i.Outcome.String(), Since: i.Since.UTC(), Reason: i.Reason, Sites: []vote{}}
+		for _, site := range i.Sites {
+			v, there := i.Votes[site]
+			word := map[twopc.Outcome]string{twopc.Committed: "commit", twopc.Aborted: "abort", twopc.Undecided: "none"}[v]
+			if !there && i.Outcome != twopc.Undecided {
+				word = "acknowledged"
+			}
+			row.Sites = append(row.Sites, vote{site, word})
+		}
+		rows = append(rows, row)
+	}
+	return rows, err
+}

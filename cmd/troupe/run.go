@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// The statuses of a run that are not the command's.
+const statusLost, statusNotGot, statusOurs = 123, 124, 125
+
+// errNone is of a failure about which there is nothing to say.
+var errNone = errors.New("")
+
+// runHelp is what holds for every run.
+const runHelp = `CMD is started without a shell. It has this program's input, output and environment, with TROUPE_PATH and TROUPE_TOKEN.
+Unless its input is a terminal it has a process group of its own, which gets SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2
+in this program's place; on a terminal signals to CMD do not reach its children. One that comes before CMD runs ends the wait.
+
+When the servers have not been heard of for so long that only --grace is left until a rival could hold as well, CMD gets SIGTERM,
+and SIGKILL when that is over, so that it has ended by then, under the conditions of docs/sessions.md. --grace is at most a sixth of
+the session timeout. With --allow-overlap it may be longer: SIGTERM then comes when possession is lost, and a rival may be at work
+before SIGKILL does. If a server says that the session is over already, SIGKILL comes at once.
+
+Not covered, so let what CMD works on check TROUPE_TOKEN, which grows with each holder: a "break" (SIGTERM comes, and SIGKILL after
+--grace, but the rival is quicker), this program being stopped (SIGSTOP) or starved, and processes of CMD that leave its group.
+A "revoke" sends SIGTERM, and lets CMD take its time. On Linux CMD gets SIGKILL when this program dies, even by SIGKILL; its children
+do not. On other systems CMD goes on in that case.
+
+The exit status is CMD's own, 128+n if signal n ended it or the wait for it; 126: CMD cannot be started, 127: not found, 123: lost,
+125: anything else, as no server.`
+
+// runner runs a command under what it wins.
+type runner struct {
+	*app
+	argv    []string
+	signals chan os.Signal
+	told    syscall.Signal // to end; 0: not yet
+	grace   time.Duration
+	overlap bool
+}
+
+// runs is a command that runs another.
+func (a *app) runs(short, long string, do func(ctx context.Context, s *session.Session, r *runner, path string) error) *cobra.Command {
+	r := &runner{app: a, signals: make(chan os.Signal, len(passed))}
+	cmd := &cobra.Command{
+		Use: "run PATH -- CMD...", Short: short, Long: long + "\n\n" + runHelp,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
+				return failure{statusOurs, fmt.Errorf("not as in: %s", cmd.UseLine())}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := r.run(cmd, args, do)
+			if _, told := errors.AsType[failure](err); err == nil || told {
+				return err
+			}
+			return failure{statusOurs, err}
+		},
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return failure{statusOurs, err} })
+	cmd.Flags().DurationVar(&r.grace, "grace", 0, "time for CMD from SIGTERM to SIGKILL at a loss (default a twelfth of the session timeout)")
+	cmd.Flags().BoolVar(&r.overlap, "allow-overlap", false, "--grace may last into another's possession")
+	return cmd
+}
+
+// run calls do with a session, once the flags are found to fit its timeout T. A grace is at most
+// T/6, since a server that does not answer is left when so much trust remains.
+func (r *runner) run(cmd *cobra.Command, args []string, do func(ctx context.Context, s *session.Session, r *runner, path string) error) error {
+	if _, err := exec.LookPath(args[1]); err != nil {
+		return notStarted(err)
+	}
+	r.argv = args[1:]
+	signal.Notify(r.signals, slices.DeleteFunc(slices.Clone(passed), signal.Ignored)...) // as by nohup
+	defer signal.Stop(r.signals)
+	ctx := context.WithoutCancel(cmd.Context()) // signals come another way
+	s, err := await(ctx, r, func(ctx context.Context) (*session.Session, error) {
+		cmd.SetContext(ctx)
+		return r.to.connect(cmd, r.log)
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.to.close(s) }() // what was held has been released, or its end is on its way
+	timeout := s.Status().Timeout
+	if !cmd.Flags().Changed("grace") {
+		r.grace = timeout / 12
+	}
+	if most := (timeout / 6).Truncate(time.Millisecond); r.grace < 0 || r.grace > most && !r.overlap {
+		return fmt.Errorf("--grace %v: not between 0 and %v, a sixth of the session timeout (try a longer --session-timeout, or --allow-overlap)", r.grace, most)
+	}
+	return do(ctx, s, r, args[0])
+}
+
+// await calls f with a context that ends with the first signal.
+func await[T any](ctx context.Context, r *runner, f func(ctx context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	idle := make(chan struct{})
+	go func() { // ends with ctx
+		defer close(idle)
+		select {
+		case sig := <-r.signals:
+			r.told, _ = sig.(syscall.Signal)
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if r.told != 0 {
+		cancel()
+	}
+	won, err := f(ctx)
+	cancel()
+	<-idle
+	if err != nil && r.told != 0 {
+		err = r.givenUp()
+	}
+	return won, err
+}
+
+func (r *runner) givenUp() error {
+	return failure{128 + int(r.told), fmt.Errorf("given up: %v", r.told)}
+}
+
+// possession is what a command runs under.
+type possession struct {
+	*session.Hold
+	path    string
+	revoked <-chan struct{}
+	release func(ctx context.Context) error
+}
+
+// under runs the command, and releases the possession when it has ended. The error is ErrLost if
+// the possession was lost before that.
+func (r *runner) under(p possession, env ...string) error {
+	var err error
+	switch {
+	case r.told != 0:
+		err = r.givenUp()
+	case !p.Valid() || !r.overlap && r.spare(p) <= 0:
+		err = failure{statusLost, errUntrusted}
+	default:
+		if c, failed := r.spawn(r.argv, append(env, "TROUPE_PATH="+p.path, fmt.Sprint("TROUPE_TOKEN=", p.Token()))...); failed != nil {
+			err = notStarted(failed)
+		} else {
+			err = r.attend(c, p)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), p.Session().Status().Timeout)
+	defer cancel()
+	switch left := p.release(ctx); {
+	case left == nil || err != nil && !errors.Is(err, errNone):
+		return err
+	case errors.Is(left, session.ErrLost):
+		return failure{statusLost, left}
+	default:
+		f, _ := errors.AsType[failure](err)
+		return failure{f.status, fmt.Errorf("not released, so it stands until the session expires: %w", left)}
+	}
+}
+
+var errUntrusted = fmt.Errorf("%w: %w", session.ErrLost, session.ErrUntrusted)
+
+// spare is how long the command may go on before it must be told to end, if the servers are not
+// heard of again.
+func (r *runner) spare(p possession) time.Duration {
+	return time.Until(p.Session().Status().TrustedUntil) - r.grace
+}
+
+// attend waits until the command has ended, and sees to it that it ends when the possession is
+// lost.
+func (r *runner) attend(c *child, p possession) error {
+	spare := time.NewTimer(r.spare(p))
+	defer spare.Stop()
+	if r.overlap {
+		spare.Stop()
+	}
+	var lost error
+	var kill <-chan time.Time
+	end := func(cause error, grace time.Duration) {
+		if lost == nil && grace > 0 {
+			c.signal(syscall.SIGTERM)
+		}
+		lost, kill = cause, time.After(grace)
+	}
+	done, revoked := p.Done(), p.revoked
+	for {
+		select {
+		case how := <-c.ended:
+			if lost != nil {
+				c.signal(syscall.SIGKILL) // what is left of its group
+				return failure{statusLost, lost}
+			}
+			return exited(how)
+		case sig := <-r.signals:
+			s, _ := sig.(syscall.Signal)
+			if s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGQUIT {
+				r.told = s
+			}
+			c.pass(s)
+		case <-revoked:
+			revoked = nil
+			c.signal(syscall.SIGTERM)
+		case <-spare.C:
+			if left := r.spare(p); left > 0 {
+				spare.Reset(left)
+			} else if lost == nil {
+				end(errUntrusted, r.grace)
+			}
+		case <-done:
+			done = nil
+			if !r.overlap && !errors.Is(p.Err(), session.ErrDeleted) {
+				end(p.Err(), 0)
+			} else if lost == nil {
+				end(p.Err(), r.grace)
+			}
+		case <-kill:
+			c.signal(syscall.SIGKILL)
+		}
+	}
+}

@@ -1,0 +1,306 @@
+package main
+
+// lock run and election run, with real processes: what a command gets, how it ends, and what the
+// program's own status is.
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// running is the program in a process of its own, with its command.
+type running struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	out *bufio.Reader // ends when nobody is left who could write
+	log bytes.Buffer
+}
+
+// begin starts the program with the words before "--", and a shell with a script behind them.
+func begin(t *testing.T, server *zktest.Server, script string, args ...string) *running {
+	t.Helper()
+	return begun(t, "", append(append(args, "--servers", strings.Join(server.Servers(), ","), "--"), "sh", "-c", script)...)
+}
+
+func begun(t *testing.T, in string, args ...string) *running {
+	t.Helper()
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	p := &running{t: t, cmd: exec.Command(os.Args[0], args...), out: bufio.NewReader(r)}
+	p.cmd.Env = append(os.Environ(), asProgram+"=1", "TROUPE_TIMEOUT=40s") // trusted through a pause of the machine
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = strings.NewReader(in), w, &p.log
+	require.NoError(t, p.cmd.Start())
+	require.NoError(t, w.Close())
+	t.Cleanup(func() { _ = p.cmd.Process.Signal(syscall.SIGTERM); _ = p.cmd.Wait(); r.Close() })
+	return p
+}
+
+// line is the next line that the command writes.
+func (p *running) line() string {
+	p.t.Helper()
+	line, err := p.out.ReadString('\n')
+	require.NoError(p.t, err, "its log: %v", &p.log)
+	return strings.TrimSuffix(line, "\n")
+}
+
+// end waits until the program and its command have ended; it returns what was written until then,
+// and the exit status.
+func (p *running) end() (string, int) {
+	p.t.Helper()
+	rest, err := io.ReadAll(p.out)
+	require.NoError(p.t, err)
+	_ = p.cmd.Wait() // its status tells
+	return string(rest), p.cmd.ProcessState.ExitCode()
+}
+
+func (p *running) signal(sig syscall.Signal) {
+	p.t.Helper()
+	require.NoError(p.t, p.cmd.Process.Signal(sig))
+}
+
+// standing waits until so many stand in line for a lock, and returns them.
+func standing(t *testing.T, s *session.Session, path string, n int) []lock.Contender {
+	t.Helper()
+	l, err := lock.New(s, path)
+	require.NoError(t, err)
+	return bubble.Await(t, l.Observe(bubble.Minute(t)), "contenders", func(all []lock.Contender) bool { return len(all) == n })
+}
+
+// taken is a lock that somebody else holds, with the holder's session.
+func taken(t *testing.T, server *zktest.Server, path string) (*session.Session, *lock.Grant) {
+	t.Helper()
+	s := client(t, server.Servers()[0])
+	l, err := lock.New(s, path)
+	require.NoError(t, err)
+	g, err := l.Lock(bubble.Minute(t))
+	require.NoError(t, err)
+	return s, g
+}
+
+func TestTheStatusIsTheCommandsOrSaysWhyThereIsNone(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t)
+	taken(t, server, "/taken")
+	dir := t.TempDir()
+	plainFile := filepath.Join(dir, "plain")
+	require.NoError(t, os.WriteFile(plainFile, nil, 0o600))
+	at := "--servers=" + server.Servers()[0]
+	for name, c := range map[string]struct {
+		args   []string
+		status int
+		says   string
+	}{
+		"success":              {[]string{"lock", "run", "/a", at, "--", "true"}, 0, ""},
+		"a status":             {[]string{"lock", "run", "/b", at, "--", "sh", "-c", "exit 3"}, 3, ""},
+		"a signal":             {[]string{"lock", "run", "/c", at, "--", "sh", "-c", "kill -TERM $$"}, 128 + 15, ""},
+		"no shell":             {[]string{"lock", "run", "/d", at, "--", "true; false"}, 127, "not found"},
+		"not found":            {[]string{"lock", "run", "/e", at, "--", dir + "/no"}, 127, "no such file"},
+		"not executable":       {[]string{"lock", "run", "/f", at, "--", plainFile}, 126, "permission denied"},
+		"held":                 {[]string{"lock", "run", "/taken", at, "--try", "--", "true"}, 124, "held by another"},
+		"held for long":        {[]string{"lock", "run", "/taken", at, "--timeout", "10ms", "--", "true"}, 124, "not got in the time of --timeout"},
+		"held, -E":             {[]string{"lock", "run", "/taken", at, "--try", "-E", "7", "--", "true"}, 7, "held by another"},
+		"no server":            {[]string{"lock", "run", "/g", "--servers", "127.0.0.1:1", "--session-timeout", "50ms", "--", "true"}, 125, "no server has answered"},
+		"a bad path":           {[]string{"lock", "run", "g", at, "--", "true"}, 125, "the path is not valid"},
+		"no command":           {[]string{"lock", "run", "/g", at}, 125, "not as in: troupe lock run PATH -- CMD..."},
+		"no dashes":            {[]string{"lock", "run", "/g", "true"}, 125, "not as in:"},
+		"no such flag":         {[]string{"lock", "run", "/g", "--no", "--", "true"}, 125, "unknown flag: --no"},
+		"-n --shared":          {[]string{"lock", "run", "/g", "-n", "2", "--shared", "--", "true"}, 125, "--permits and --shared: only one of them"},
+		"--delay --shared":     {[]string{"lock", "run", "/g", "--delay", "1s", "--shared", "--", "true"}, 125, "--delay and --shared: only one"},
+		"--delay -n":           {[]string{"lock", "run", "/g", "--delay", "1s", "-n", "2", "--", "true"}, 125, "--delay and --permits: only one"},
+		"--try --timeout":      {[]string{"lock", "run", "/g", "--try", "--timeout", "1s", "--", "true"}, 125, "--try and --timeout: only one"},
+		"no permits":           {[]string{"lock", "run", "/g", "-n", "0", "--", "true"}, 125, "positive"},
+		"no time":              {[]string{"lock", "run", "/g", "--timeout", "0s", "--", "true"}, 125, "positive"},
+		"a negative delay":     {[]string{"lock", "run", "/g", at, "--delay", "-1s", "--", "true"}, 125, "negative"},
+		"grace too long":       {[]string{"lock", "run", "/g", at, "--session-timeout", "24s", "--grace", "4001ms", "--", "true"}, 125, "not between 0 and 4s"},
+		"grace just right":     {[]string{"lock", "run", "/h", at, "--session-timeout", "24s", "--grace", "4s", "--", "true"}, 0, ""},
+		"grace overlaps":       {[]string{"lock", "run", "/i", at, "--grace", "1m", "--allow-overlap", "--", "true"}, 0, ""},
+		"leads, and a status":  {[]string{"election", "run", "/j", at, "--", "sh", "-c", "exit 4"}, 4, ""},
+		"leads, without a cmd": {[]string{"election", "run", "/j", at}, 125, "not as in: troupe election run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := begun(t, "", c.args...)
+			out, status := p.end()
+			require.Equal(t, c.status, status, "%v", &p.log)
+			require.Empty(t, out)
+			if c.says == "" {
+				require.Empty(t, p.log.String())
+				return
+			}
+			require.Contains(t, p.log.String(), c.says)
+			require.Equal(t, 1, strings.Count(p.log.String(), "troupe: "), "one line, the session's log aside")
+		})
+	}
+}
+
+func TestACommandHasPathTokenAndTheProgramsInput(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t)
+	at := "--servers=" + server.Servers()[0]
+	s, g := taken(t, server, "/a")
+	require.NoError(t, g.Release(bubble.Minute(t)))
+	p := begun(t, "typed\n", "lock", "run", at, "/a", "--", "sh", "-c", `cat; echo "$TROUPE_PATH $(($TROUPE_TOKEN > $0))"`, "0")
+	require.Equal(t, "typed", p.line())
+	require.Equal(t, "/a 1", p.line())
+	out, status := p.end()
+	require.Zero(t, status)
+	require.Empty(t, out)
+	standing(t, s, "/a", 0)
+	p = begun(t, "", "election", "run", at, "/b", "--", "sh", "-c", `echo "$TROUPE_PATH ${TROUPE_ELECTION_ID:+id}"`)
+	require.Equal(t, "/b id", p.line())
+}
+
+func TestSignalsReachTheCommandsGroup(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t)
+	for name, sig := range map[string]syscall.Signal{"INT": 2, "TERM": 15, "HUP": 1, "QUIT": 3, "USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := begin(t, server, `trap "echo `+name+`; exit 5" `+name+`; echo up; while :; do sleep 0.01; done`, "lock", "run", "/"+name)
+			require.Equal(t, "up", p.line())
+			p.signal(sig)
+			require.Equal(t, name, p.line())
+			_, status := p.end()
+			require.Equal(t, 5, status)
+		})
+	}
+}
+
+func TestASignalEndsTheWait(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t)
+	s, _ := taken(t, server, "/a")
+	p := begin(t, server, "echo up", "lock", "run", "/a")
+	standing(t, s, "/a", 2)
+	p.signal(syscall.SIGTERM)
+	out, status := p.end()
+	require.Equal(t, 128+15, status)
+	require.Empty(t, out)
+	require.Equal(t, "troupe: given up: terminated\n", p.log.String())
+	standing(t, s, "/a", 1)
+}
+
+// A script that does not end by SIGTERM, and one that does, and says that it was sent.
+const (
+	stubborn = `trap "echo term" TERM; echo up; while :; do sleep 0.01; done`
+	obedient = `trap "echo term; exit 0" TERM; echo up; while :; do sleep 0.01; done`
+)
+
+// The grace of those that say what came is longer than a machine stands still.
+func TestALossEndsTheCommand(t *testing.T) {
+	t.Parallel()
+	expire := func(t *testing.T, server *zktest.Server, c lock.Contender) { server.Expire(c.SessionID) }
+	for name, c := range map[string]struct {
+		script string
+		args   []string
+		lose   func(t *testing.T, server *zktest.Server, c lock.Contender)
+		says   string
+	}{
+		"that does not hear: expired": {stubborn, nil, expire, ""},
+		"expired, with overlap":       {obedient, []string{"--allow-overlap", "--grace", "1h"}, expire, "term\n"},
+		"broken": {obedient, []string{"--allow-overlap", "--grace", "1h"}, func(t *testing.T, server *zktest.Server, _ lock.Contender) {
+			_, status := begun(t, "", "lock", "break", "/a", "--yes", "--servers", server.Servers()[0]).end()
+			require.Zero(t, status)
+		}, "term\n"},
+		"that does not hear: a partition": {stubborn, []string{"--session-timeout", "20s"}, func(_ *testing.T, server *zktest.Server, c lock.Contender) {
+			server.Partition(c.SessionID)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := zktest.Start(t)
+			s := client(t, server.Servers()[0])
+			p := begin(t, server, c.script, append([]string{"lock", "run", "/a"}, c.args...)...)
+			require.Equal(t, "up", p.line())
+			c.lose(t, server, standing(t, s, "/a", 1)[0])
+			out, status := p.end()
+			require.Equal(t, 123, status, "%v", &p.log)
+			require.Contains(t, out, c.says)
+			require.Contains(t, p.log.String(), "lost")
+			standing(t, s, "/a", 0)
+		})
+	}
+}
+
+func TestARevokedCommandIsAskedAndTakesItsTime(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t)
+	p := begin(t, server, strings.Replace(obedient, "exit 0", "exit 6", 1), "lock", "run", "/a")
+	require.Equal(t, "up", p.line())
+	_, status := begun(t, "", "lock", "revoke", "/a", "-y", "--servers", server.Servers()[0]).end()
+	require.Zero(t, status)
+	require.Equal(t, "term", p.line())
+	_, status = p.end()
+	require.Equal(t, 6, status, "its own, for the lock was held until then")
+}
+
+// The test's end of the pipe is closed only when the command is gone as well.
+func TestOnLinuxTheCommandDiesWithTheProgram(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("Linux alone tells a process of its parent's death")
+	}
+	p := begin(t, zktest.Start(t), "echo up; exec sleep 1000", "lock", "run", "/a")
+	require.Equal(t, "up", p.line())
+	p.signal(syscall.SIGKILL)
+	out, _ := p.end()
+	require.Empty(t, out)
+}
+
+func TestReadersAndPermitsAreHeldTogether(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t)
+	s := client(t, server.Servers()[0])
+	for path, args := range map[string][]string{"/readers": {"--shared"}, "/permits": {"-n", "2"}} {
+		var both []*running
+		for range 2 {
+			p := begin(t, server, "echo up; exec sleep 1000", append([]string{"lock", "run", path}, args...)...)
+			require.Equal(t, "up", p.line())
+			both = append(both, p)
+		}
+		standing(t, s, path, 2)
+		_, status := begin(t, server, "echo up", append([]string{"lock", "run", path, "--try"}, args[:len(args)-1]...)...).end()
+		require.NotZero(t, status, "a writer, or without a number")
+		for _, p := range both {
+			p.signal(syscall.SIGTERM)
+			_, status := p.end()
+			require.Equal(t, 128+15, status)
+		}
+	}
+}
+
+func TestACandidateRunsTheCommandOnceATerm(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t)
+	s := client(t, server.Servers()[0])
+	leader := func() int64 { return standing(t, s, "/e", 1)[0].SessionID }
+	p := begin(t, server, `trap "exit 8" USR1; echo up; while :; do sleep 0.01; done`, "election", "run", "/e")
+	require.Equal(t, "up", p.line())
+	server.Expire(leader())
+	require.Equal(t, "up", p.line(), "it stands again")
+	p.signal(syscall.SIGUSR1)
+	_, status := p.end()
+	require.Equal(t, 8, status)
+	require.Contains(t, p.log.String(), "standing again")
+
+	p = begin(t, server, stubborn, "election", "run", "/e", "--once")
+	require.Equal(t, "up", p.line())
+	server.Expire(leader())
+	_, status = p.end()
+	require.Equal(t, 123, status)
+}

@@ -1,0 +1,40 @@
+package main
+
+// troupe tx: which transactions there are, and what each site has voted.
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/twopc"
+)
+
+func TestTxCommands(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		c, err := twopc.NewCoordinator(t.Session(), "/pay")
+		require.NoError(t, err)
+		proposals := map[string]<-chan *twopc.Proposal{}
+		for _, name := range []string{"ledger", "stock"} {
+			s, err := twopc.NewSite(t.Session(), "/pay", name)
+			require.NoError(t, err)
+			proposals[name] = s.Proposals()
+		}
+		var voted [3]*twopc.Proposal
+		for i, id := range []string{"t-1", "t-2", "t-3"} {
+			_, err := c.Begin(bubble.Minute(t), id, nil, "ledger", "stock")
+			require.NoError(t, err)
+			voted[i] = bubble.Get(t, proposals["ledger"])
+			require.NoError(t, voted[i].Commit(bubble.Minute(t)))
+		}
+		require.NoError(t, bubble.Get(t, proposals["stock"]).Commit(bubble.Minute(t)))
+		bubble.Closes(t, voted[0].Decided())
+		require.NoError(t, voted[0].Ack(bubble.Minute(t)))
+		require.NoError(t, bubble.Get(t, proposals["stock"]).Abort(bubble.Minute(t), "out of \x1b[31mstock"))
+		require.NoError(t, t.Server.Create("/pay/tx/foreign", []byte("{}")))
+		golden(t, "tx", []string{"tx", "ls", "/pay"}, []string{"tx", "show", "/pay", "t-2"}, []string{"tx", "show", "/pay", "t-2", "-o", "json"},
+			[]string{"tx", "show", "/pay", "no"}, []string{"tx", "ls", "/no"}, []string{"tx", "ls", "/zookeeper"}, []string{"tx", "ls", "/pay/inbox/ledger/x"})
+	})
+}

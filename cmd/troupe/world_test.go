@@ -1,0 +1,91 @@
+package main
+
+// What the tests of the commands share: the program is run in this process, on the test's server and
+// in virtual time.
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/session"
+)
+
+var update = flag.Bool("update", false, "write the golden outputs")
+
+// guid is the random part of a contender's name.
+var guid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
+
+// asProgram makes a process of the tests the program itself.
+const asProgram = "TROUPE_TEST_IS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(run())
+	}
+	time.Local = time.FixedZone("elsewhere", 3600) //nolint:gosmopolitan // what is printed is UTC
+	tier.Main(m)
+}
+
+// typed is a run of the program by somebody who types this, on a terminal if it is not empty.
+type typed string
+
+// run runs the program until it ends, and returns what it wrote, standard error included, and its
+// exit status.
+func (in typed) run(ctx context.Context, t *bubble.World, args ...string) (string, int) {
+	t.Helper()
+	var out strings.Builder
+	a := &app{in: strings.NewReader(string(in)), out: &out, log: &out, terminal: in != ""}
+	a.to.options = []session.Option{session.WithDialer(t.Server.Dialer())}
+	cmd := root(a)
+	a.to.dial = t.Server.Dialer()
+	cmd.SetArgs(append(args, "--servers", strings.Join(t.Server.Hosts(), ",")))
+	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		return out.String(), 0
+	}
+	out.WriteString("troupe: " + explain(err) + "\n")
+	return out.String(), status(err)
+}
+
+// troupe is a run with nobody at a terminal.
+func troupe(t *bubble.World, args ...string) (string, int) {
+	t.Helper()
+	return typed("").run(bubble.Minute(t), t, args...)
+}
+
+// golden runs the program several times, and compares what it writes with testdata/<name>.txt.
+func golden(t *bubble.World, name string, runs ...[]string) {
+	t.Helper()
+	var all strings.Builder
+	for _, args := range runs {
+		out, code := troupe(t, args...)
+		all.WriteString("$ troupe " + strings.Join(args, " ") + "\n" + out)
+		if code != 0 {
+			all.WriteString("(status " + string(rune('0'+code)) + ")\n")
+		}
+	}
+	same(t, name, all.String())
+}
+
+// same compares a text with testdata/<name>.txt.
+func same(t *bubble.World, name, seen string) {
+	t.Helper()
+	seen = guid.ReplaceAllString(seen, "00000000-0000-4000-8000-000000000000")
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(seen), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), seen)
+}
