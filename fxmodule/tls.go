@@ -63,8 +63,8 @@ func (t TLS) pair() (*tls.Certificate, error) {
 	return &pair, err
 }
 
-// Client is the configuration of a client's connections. It reads the files, and reads them again at
-// each handshake; log has the errors from then on. The error names a file that can't be used.
+// Client is the configuration of a client's connections. It reads the files, and reads them again
+// at each handshake; log has the errors from then on. The error names a file that can't be used.
 func (t TLS) Client(log *slog.Logger) (*tls.Config, error) {
 	authorities, wrong := latest(log, t.authorities)
 	pair, wrong2 := latest(log, t.pair)

@@ -14,8 +14,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue"
 )
 
-// jobs is a queue with an item that is claimed, one that waits, one that is delayed, one that is not
-// to be read, and a dead letter.
+// jobs is a queue with an item that is claimed, one that waits, one that is delayed, one that is
+// not to be read, and a dead letter.
 func jobs(t *bubble.World) {
 	t.Helper()
 	q, err := queue.New(t.Session(), "/jobs", queue.WithMaxAttempts(1))
@@ -63,7 +63,8 @@ func TestQueueCommands(t *testing.T) {
 	}
 }
 
-// What is no queue is left alone, and what is asked before anything is deleted is a person's to say.
+// What is no queue is left alone, and what is asked before anything is deleted is a person's to
+// say.
 func TestQueueRefusals(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -89,7 +90,8 @@ func TestQueueRefusals(t *testing.T) {
 	})
 }
 
-// An item is read from the standard input; thousands are moved and deleted with a word now and then.
+// An item is read from the standard input; thousands are moved and deleted with a word now and
+// then.
 func TestQueueOfThousands(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {

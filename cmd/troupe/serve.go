@@ -107,8 +107,8 @@ func zxidOf(now time.Time) int64 {
 	return int64(past/time.Second)<<32 | int64(past%time.Second)*256/int64(time.Second)<<24
 }
 
-// listen opens the sockets of all servers, two for localhost if the system has IPv6, and prints their
-// addresses.
+// listen opens the sockets of all servers, two for localhost if the system has IPv6, and prints
+// their addresses.
 func listen(ctx context.Context, s *zkserver.Server, out io.Writer, address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -1,7 +1,7 @@
 package main
 
-// What the tests of the commands share: the program is run in this process, on the test's server and
-// in virtual time.
+// What the tests of the commands share: the program is run in this process, on the test's server
+// and in virtual time.
 
 import (
 	"context"

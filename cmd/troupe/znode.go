@@ -47,9 +47,9 @@ type found struct {
 	line     string
 }
 
-// below are a znode and so many levels below it, each before its children. If the children that it
-// takes of each are limited, it is drawn as a tree. What goes meanwhile is left out. A lack of rights
-// is an error beside the others, unless it is the first's.
+// below are a znode and so many levels below it, each before its children. If the children that
+// it takes of each are limited, it is drawn as a tree. What goes meanwhile is left out. A lack of
+// rights is an error beside the others, unless it is the first's.
 func (a *app) below(ctx context.Context, s *session.Session, top string, depth, width int) (all []found, refused error) {
 	var visit func(path, line, indent string, depth int) error
 	visit = func(path, line, indent string, depth int) error {

@@ -116,8 +116,9 @@ func (q *Queue) Peek(ctx context.Context) (e Entry, err error) {
 	return append(all, e)[0], err
 }
 
-// List returns the first n items, without claiming them: those that are delayed or pause are behind
-// those that wait or are claimed. It syncs first. What moves between these meanwhile may be missing.
+// List returns the first n items, without claiming them: those that are delayed or pause are
+// behind those that wait or are claimed. It syncs first. What moves between these meanwhile may
+// be missing.
 func (q *Queue) List(ctx context.Context, n int) ([]Entry, error) {
 	return q.list(ctx, "list", n, false)
 }

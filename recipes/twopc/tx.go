@@ -225,9 +225,10 @@ type Info struct {
 	Votes   map[string]Outcome // by site; Undecided: none yet. One that has acknowledged the outcome has none.
 }
 
-// List reads the transactions under a path, the oldest first. It syncs first. What is no transaction
-// is left out, and one that ends or is acknowledged meanwhile may be. Errors come with those that
-// could be read: session.ErrNoNode if there never was one, others of ZooKeeper, ctx's cause.
+// List reads the transactions under a path, the oldest first. It syncs first. What is no
+// transaction is left out, and one that ends or is acknowledged meanwhile may be. Errors come
+// with those that could be read: session.ErrNoNode if there never was one, others of ZooKeeper,
+// ctx's cause.
 func List(ctx context.Context, s *session.Session, path string) (all []Info, err error) {
 	if err := recipe.CheckNew("twopc.List", s, "path", path); err != nil {
 		return nil, err
