@@ -148,7 +148,9 @@ func (s sessionID) String() string { return "0x" + strconv.FormatUint(uint64(s),
 
 // MarshalText implements [encoding.TextMarshaler]: as a number a session would not survive a reader
 // that has floating-point numbers alone.
-func (s sessionID) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s sessionID) MarshalText() ([]byte, error) { //nolint:unparam // the interface has it
+	return []byte(s.String()), nil
+}
 
 // plain is a text from ZooKeeper as a terminal may show it: what is not printable is escaped, and a
 // long one is cut.

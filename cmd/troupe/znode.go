@@ -177,13 +177,13 @@ func znodeStat(a *app) *cobra.Command {
 			if entry.Scheme == "digest" {
 				entry.ID, _, _ = strings.Cut(entry.ID, ":") // not the hash of a password
 			}
-			text := entry.Scheme + ":" + entry.ID + " may"
-			for i, right := range []string{" read", " write", " create", " delete", " administer"} {
+			words := []string{entry.Scheme + ":" + entry.ID, "may"}
+			for i, right := range []string{"read", "write", "create", "delete", "administer"} {
 				if entry.Perms&(1<<i) != 0 {
-					text += right
+					words = append(words, right)
 				}
 			}
-			all = append(all, text)
+			all = append(all, strings.Join(words, " "))
 		}
 		return show(a, facts{
 			sessionID(stat.EphemeralOwner), stat.Ctime.UTC(), stat.Mtime.UTC(), stat.Czxid, stat.Mzxid, stat.Pzxid,
