@@ -1,18 +1,17 @@
-// Customrecipe is a user-defined recipe, written with Troupe's public packages: a revocable
-// read-write lock with priorities.
+// Customrecipe is a user-defined recipe, written with Troupe's public packages: an exclusive lock
+// with priorities.
 //
 //	go run ./examples/customrecipe            # on a ZooKeeper server inside this program
 //	go run ./examples/customrecipe -zk zk1:2181
 //
 // # What happens
 //
-// The recipe is in package prio: a machine, a handle, golden traces, and random schedules of
-// several machines. This program uses it: two reports read together; a batch with a low priority
-// wants to write, and waits; then an urgent repair wants to write. It goes before the batch,
-// although it came later, and the reports, which are less urgent, are asked to release. They do,
-// the repair writes, and then the batch. On the embedded server the session of the repair is ended
-// while it holds the lock: it loses the lock at once, and the batch continues. The program exits
-// with status 0 only if that was the order.
+// The recipe is in package prio: a machine (machine.go), a handle (lock.go), golden traces, and
+// random schedules of several machines. This program uses it: a report holds the lock; a batch
+// with a worse priority waits; then comes an urgent repair, and goes before the batch. On the
+// embedded server the repair is cut off while it holds the lock: it loses the lock by its own
+// clock, and only then the batch gets it. Each step is printed. The program exits with status 0
+// only if that was the order.
 package main
 
 import (
@@ -20,8 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -31,105 +28,59 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
+const lockPath = "/archive"
+
 func main() { ground.Main("customrecipe", tell) }
 
 func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the example did not finish within a minute"))
-	defer cancel()
-	s := &story{ground: g, out: out}
-	all, ctx := errgroup.WithContext(ctx)
-	reading := make(chan struct{}, 2)
-	for _, name := range []string{"report one", "report two"} {
-		all.Go(func() error { return s.report(ctx, name, reading) })
-	}
-	for range 2 {
-		select {
-		case <-reading:
-		case <-ctx.Done():
-			return all.Wait()
-		}
-	}
-	all.Go(func() error { return s.write(ctx, "batch", 900, false) })
-	all.Go(func() error { return s.write(ctx, "repair", 10, g.Embedded != nil) })
-	if err := all.Wait(); err != nil {
+	s, err := g.Open(ctx)
+	if err != nil {
 		return err
 	}
-	if want := []string{"repair", "batch"}; !slices.Equal(s.wrote, want) {
-		return fmt.Errorf("%v wrote, want %v", s.wrote, want)
+	defer ground.Close(s)
+	report, err := prio.Acquire(ctx, s, lockPath, 500)
+	if err != nil {
+		return err
 	}
-	fmt.Fprintln(out, "the repair came before the batch, and the reports released the lock for it")
+	fmt.Fprintf(out, "the report holds the lock, with token %d\n", report.Token())
+	all, ctx := errgroup.WithContext(ctx)
+	holders := make(chan string, 2)
+	all.Go(func() error { return contend(ctx, g, "the batch", 900, holders) })
+	all.Go(func() error { return contend(ctx, g, "the repair", 10, holders) })
+	for now := range s.WatchChildren(ctx, lockPath) {
+		if len(now.Names) == 3 { // both wait
+			break
+		}
+	}
+	err = errors.Join(report.Release(ctx), all.Wait())
+	if err != nil {
+		return err
+	}
+	if first, second := <-holders, <-holders; first != "the repair" {
+		return fmt.Errorf("%s came before %s", first, second)
+	}
+	fmt.Fprintln(out, "the repair came before the batch")
 	return nil
 }
 
-// story prints what happens, and records the order of the writers.
-type story struct {
-	ground *ground.Ground
-
-	mu    sync.Mutex
-	out   io.Writer
-	wrote []string
-}
-
-func (s *story) say(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fmt.Fprintf(s.out, format+"\n", args...)
-}
-
-// side opens one side of the lock in a session of its own, as a separate process would.
-func (s *story) side(ctx context.Context, m prio.Mode, priority int) (*session.Session, *prio.Lock, error) {
-	sess, err := s.ground.Open(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	l, err := prio.New(sess, "/archive", m, priority)
-	if err != nil {
-		ground.Close(sess)
-	}
-	return sess, l, err
-}
-
-// report holds the lock for reading until it is asked to release it.
-func (s *story) report(ctx context.Context, name string, reading chan<- struct{}) error {
-	sess, l, err := s.side(ctx, prio.Read, 500)
+// contend acquires the lock in a session of its own, as a separate process would, and releases it.
+func contend(ctx context.Context, g *ground.Ground, name string, priority int, holders chan<- string) error {
+	s, err := g.Open(ctx, session.WithTimeout(5*time.Second))
 	if err != nil {
 		return err
 	}
-	defer ground.Close(sess)
-	grant, err := l.Lock(ctx)
+	defer ground.Close(s)
+	grant, err := prio.Acquire(ctx, s, lockPath, priority)
 	if err != nil {
 		return err
 	}
-	s.say("%s reads", name)
-	reading <- struct{}{}
-	select {
-	case <-grant.Revoked():
-		s.say("%s is asked to release the lock, and does", name)
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	return grant.Release(ctx)
-}
-
-// write holds the lock once for writing. With mishap, its session is ended meanwhile.
-func (s *story) write(ctx context.Context, name string, priority int, mishap bool) error {
-	sess, l, err := s.side(ctx, prio.Write, priority)
-	if err != nil {
-		return err
-	}
-	defer ground.Close(sess)
-	grant, err := l.Lock(ctx)
-	if err != nil {
-		return err
-	}
-	s.say("%s writes, with token %d", name, grant.Token())
-	s.mu.Lock()
-	s.wrote = append(s.wrote, name)
-	s.mu.Unlock()
-	if mishap {
-		s.ground.Embedded.Expire(sess.Status().SessionID)
+	holders <- name
+	fmt.Printf("%s holds the lock, with token %d\n", name, grant.Token())
+	if name == "the repair" && g.Embedded != nil {
+		heal := g.Embedded.Partition(s.Status().SessionID)
 		<-grant.Done()
-		s.say("%s has lost the lock: %v", name, grant.Err())
+		fmt.Printf("%s is cut off from ZooKeeper, and has lost the lock: %v\n", name, grant.Err())
+		heal()
 	}
 	return grant.Release(ctx)
 }

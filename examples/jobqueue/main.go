@@ -1,31 +1,32 @@
-// Jobqueue is a queue of jobs with retries, priorities and dead letters, and workers that fail and
-// die.
+// Jobqueue is a queue of jobs with retries, priorities, delays and dead letters, and workers that
+// fail and die.
 //
 //	go run ./examples/jobqueue            # on a ZooKeeper server inside this program
 //	go run ./examples/jobqueue -zk zk1:2181
 //
 // # What happens
 //
-// A producer puts thirty-one jobs: some are urgent, one is delayed, one kills its first worker, one
-// fails twice, and one always fails. Three workers, each with its own session, take them. One
-// worker dies in the middle of a job: the job is delivered to another, with its attempt counted.
-// The job that fails twice asks for a pause of its own each time, and is returned, with its
-// priority, until it succeeds; the one that always fails comes back after longer and longer
-// pauses, and becomes a dead letter after three attempts. A znode that means nothing lies among the
-// jobs: it is skipped, and reported.
+// This process puts thirty-one jobs: some are urgent, one is delayed, one fails twice, one kills
+// its first worker, and one always fails. Three worker processes (worker.go) take them. The worker
+// that dies in the middle of a job loses its claim with its session: the job is delivered to
+// another, with its attempt counted. The job that fails twice asks for a pause of its own and is
+// returned until it succeeds; the one that always fails comes back after longer and longer pauses,
+// and becomes a dead letter after three attempts.
 //
-// The program exits with status 0 only if every job was done exactly once, except the one that
-// always fails, which is the only dead letter, and nothing is left in the queue.
+// What is not ordinary is printed as it happens. The last line is "every job was done once". The
+// program exits with status 0 only if that is so, the job that always fails is the only dead
+// letter, and nothing is left in the queue.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/queue"
@@ -33,98 +34,115 @@ import (
 )
 
 const (
-	queuePath = "/jobs"
-	deadPath  = "/dead-jobs"
-	attempts  = 3
-	workers   = 3
+	ordinary = 24
+	urgent   = 3
+	moody    = "moody"    // fails twice
+	later    = "later"    // is delayed
+	fatal    = "fatal"    // kills its first worker
+	hopeless = "hopeless" // fails always
+
+	attempts = 3
+	workers  = 3
 )
 
-func main() { ground.Main("jobqueue", tell) }
+// open opens the queue, as all processes have it.
+func open(s *session.Session) (*queue.Queue, error) {
+	return queue.New(s, "/jobs", queue.WithMaxAttempts(attempts), queue.WithDeadLetters("/dead-jobs"),
+		queue.WithBackoff(queue.Exponential(100*time.Millisecond, time.Second)))
+}
+
+func main() {
+	ground.Launched(work)
+	ground.Main("jobqueue", tell)
+}
 
 func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the jobs were not done within a minute"))
-	defer cancel()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // whatever happens, no process is left
 	s, err := g.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer ground.Close(s)
-	line, err := newLine(s)
+	jobs, err := open(s)
 	if err != nil {
 		return err
 	}
-	dead, err := queue.New(s, deadPath)
-	if err != nil {
+	if err := putAll(ctx, jobs); err != nil {
 		return err
 	}
-	if err := putAll(ctx, line); err != nil {
-		return err
-	}
-	if _, err := s.Create(ctx, queuePath+"/items/0-0000000000/litter", nil); err != nil {
-		return err
-	}
-	n, err := line.Len(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%d jobs are in the queue\n", n)
-
-	ledger := newLedger(out)
-	if err := work(ctx, g, ledger); err != nil {
-		return err
-	}
-	returned, err := dead.Take(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "a dead letter: %q\n", returned.Data())
-	if err := returned.Ack(ctx); err != nil {
-		return err
-	}
-	return verdict(ctx, line, dead, ledger, string(returned.Data()), out)
-}
-
-// newLine is the queue as all processes have it.
-func newLine(s *session.Session) (*queue.Queue, error) {
-	return queue.New(s, queuePath, queue.WithMaxAttempts(attempts), queue.WithDeadLetters(deadPath),
-		queue.WithBackoff(queue.Exponential(100*time.Millisecond, time.Second)))
-}
-
-// work runs the workers until every job that can be done is done, and the other one has failed as
-// often as it may.
-func work(ctx context.Context, g *ground.Ground, ledger *ledger) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() { // ends when the work is done, or with ctx
-		select {
-		case <-ledger.finished:
-			cancel()
-		case <-ctx.Done():
+	var mu sync.Mutex
+	times, complete := make(map[string]int), make(chan struct{}) // closed when every job that can be done is done
+	heard := func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		job, done := strings.CutPrefix(line, "done: ")
+		if !done {
+			fmt.Fprintln(out, line)
+			return
 		}
-	}()
-	var all errgroup.Group
-	for i := range workers {
-		all.Go(func() error { return newWorker(g, i, ledger).run(ctx) })
+		if times[job]++; times[job] == 1 && len(times) == ordinary+urgent+3 {
+			close(complete)
+		}
 	}
-	return all.Wait()
+	var all []*ground.Process
+	for i := range workers {
+		p, err := g.Launch(ctx, fmt.Sprintf("worker %d", i+1), heard)
+		if err != nil {
+			return err
+		}
+		all = append(all, p)
+	}
+	dead, err := queue.New(s, "/dead-jobs")
+	if err != nil {
+		return err
+	}
+	buried, err := dead.Take(ctx) // waits for one
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "a dead letter: %q\n", buried.Data())
+	select {
+	case <-complete:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	died := 0
+	for _, p := range all {
+		if p.Stop() != nil {
+			died++
+		}
+	}
+	left, err := jobs.Len(ctx)
+	if err != nil {
+		return err
+	}
+	twice := slices.ContainsFunc(slices.Collect(maps.Values(times)), func(n int) bool { return n != 1 })
+	if died != 1 || left != 0 || twice || times[hopeless] != 0 || string(buried.Data()) != hopeless {
+		return fmt.Errorf("%d workers died, %d jobs are left, the dead letter is %q, and these were done: %v", died, left, buried.Data(), times)
+	}
+	fmt.Fprintln(out, "every job was done once")
+	return nil // the dead letter stays where it is: for an operator, who may put it back
 }
 
-// verdict checks the result.
-func verdict(ctx context.Context, line, dead *queue.Queue, ledger *ledger, returned string, out io.Writer) error {
-	left, err := line.Len(ctx)
-	if err != nil {
-		return err
+// putAll puts all jobs, the ordinary ones in one transaction.
+func putAll(ctx context.Context, jobs *queue.Queue) error {
+	var many [][]byte
+	for i := range ordinary {
+		many = append(many, fmt.Appendf(nil, "ordinary %d", i))
 	}
-	more, err := dead.Len(ctx)
-	if err != nil {
-		return err
+	_, err := jobs.PutAll(ctx, many)
+	put := func(job string, opts ...queue.PutOption) {
+		if err == nil {
+			_, err = jobs.Put(ctx, []byte(job), opts...)
+		}
 	}
-	if left != 0 || more != 0 || returned != hopeless {
-		return fmt.Errorf("%d jobs and %d dead letters are left; the dead letter was %q", left, more, returned)
+	for i := range urgent {
+		put(fmt.Sprintf("urgent %d", i), queue.WithPriority(-1))
 	}
-	if err := ledger.check(); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "every job was done once; %d deliveries in all\n", ledger.delivered())
-	return nil
+	put(fatal, queue.WithPriority(-1))
+	put(later, queue.WithDelay(time.Second))
+	put(moody)
+	put(hopeless)
+	return err
 }

@@ -12,8 +12,8 @@
 // worker's ZooKeeper session is ended: it finishes its piece, arrives again in its next session,
 // and the others wait for it, since a round opens only with all its parties.
 //
-// In the end the rod is compared, bit for bit, with one that was computed without workers. The
-// program exits with status 0 only if they are the same.
+// Every tenth round is printed. In the end the rod is compared, bit for bit, with one that was
+// computed without workers. The program exits with status 0 only if they are the same.
 package main
 
 import (
@@ -21,8 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -41,32 +39,34 @@ const (
 
 func main() { ground.Main("phases", tell) }
 
+// rod is the points in every round. Each piece of a round is written once, by one worker, and read
+// only by the workers of the next round.
+type rod [rounds + 1][points]float64
+
+// step computes a piece of the next round.
+func (r *rod) step(round, from, to int) {
+	if from == 0 {
+		r[round+1][0] = 1 // the hot end stays hot
+	}
+	for i := max(from, 1); i < min(to, points-1); i++ {
+		r[round+1][i] = (r[round][i-1] + r[round][i+1]) / 2
+	}
+}
+
 func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
-	begun := time.Now()
-	r := newRod(points)
-	lines := make(chan string)
+	var shared, alone rod
+	shared[0][0], alone[0][0] = 1, 1
 	all, ctx := errgroup.WithContext(ctx)
 	for i := range workers {
-		all.Go(func() error {
-			if err := work(ctx, g, i, r, lines); err != nil {
-				return fmt.Errorf("worker %d: %w", i, err)
-			}
-			return nil
-		})
+		all.Go(func() error { return work(ctx, g, i, &shared, out) })
 	}
-	finished := make(chan error, 1)
-	go func() { // ends when the workers have ended
-		finished <- all.Wait()
-		close(lines)
-	}()
-	for line := range lines {
-		fmt.Fprintln(out, line)
-	}
-	if err := <-finished; err != nil {
+	if err := all.Wait(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d rounds of %d workers in %v\n", rounds, workers, time.Since(begun).Round(time.Millisecond))
-	if !slices.Equal(r.after(rounds), alone(points, rounds)) {
+	for round := range rounds {
+		alone.step(round, 0, points)
+	}
+	if shared[rounds] != alone[rounds] {
 		return errors.New("the rod differs from the one that was computed without workers")
 	}
 	fmt.Fprintln(out, "the rod is equal, bit for bit, to the one computed without workers")
@@ -74,34 +74,32 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 }
 
 // work is one worker. In each round it enters, computes and leaves.
-func work(ctx context.Context, g *ground.Ground, number int, r *rod, lines chan<- string) error {
+func work(ctx context.Context, g *ground.Ground, number int, r *rod, out io.Writer) error {
 	s, err := g.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer ground.Close(s)
-	rounds, err := barrier.NewDouble(s, "/rod", workers, barrier.WithID(fmt.Sprintf("worker-%d", number)))
+	together, err := barrier.NewDouble(s, "/rod", workers, barrier.WithID(fmt.Sprintf("worker-%d", number)))
 	if err != nil {
 		return err
 	}
-	from, to := number*points/workers, (number+1)*points/workers
-	for round := range len(r.rounds) - 1 {
-		passage, err := rounds.Enter(ctx) // returns when all workers have arrived, so all have finished the previous round
+	for round := range rounds {
+		passage, err := together.Enter(ctx) // returns when all workers have arrived, so all have finished the previous round
 		if err != nil {
-			return err
+			return fmt.Errorf("worker %d: %w", number, err)
 		}
 		if number == unlucky && round == mishap && g.Embedded != nil {
-			lines <- fmt.Sprintf("round %d: the session of worker %d ends", passage.Round(), number)
 			g.Embedded.Expire(s.Status().SessionID)
 			<-passage.Done()
-			lines <- fmt.Sprintf("round %d: worker %d has lost its passage (%v), and finishes its piece", passage.Round(), number, passage.Err())
+			fmt.Fprintf(out, "round %d: worker %d has lost its passage (%v), and finishes its piece\n", passage.Round(), number, passage.Err())
 		}
-		r.step(round, from, to)
-		if number == 0 && (round+1)%10 == 0 {
-			lines <- fmt.Sprintf("round %d: %d members, hottest point inside %.4f", passage.Round(), len(passage.Members()), r.after(round + 1)[1])
+		r.step(round, number*points/workers, (number+1)*points/workers)
+		if number == unlucky && (round+1)%10 == 0 {
+			fmt.Fprintf(out, "round %d: %d members\n", passage.Round(), len(passage.Members()))
 		}
 		if err := passage.Leave(ctx); err != nil && !errors.Is(err, session.ErrLost) { // a party whose session was lost counts as having left
-			return err
+			return fmt.Errorf("worker %d: %w", number, err)
 		}
 	}
 	return nil

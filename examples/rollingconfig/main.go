@@ -1,4 +1,4 @@
-// Rollingconfig rolls out a configuration change to several processes, a limited number at a time,
+// Rollingconfig rolls out a configuration change to several servers, a limited number at a time,
 // with one value in ZooKeeper and a semaphore.
 //
 //	go run ./examples/rollingconfig            # on a ZooKeeper server inside this program
@@ -6,13 +6,12 @@
 //
 // # What happens
 //
-// Five servers run with a configuration that they all watch. When it changes, each has to reload,
-// and can't serve meanwhile; a semaphore ensures that at most two reload at once. An operator
-// starts them before there is any configuration (they wait for it), doubles the rate, then writes
-// an invalid value by hand, which no server loads, and then a valid one again. On the embedded
-// server one server is partitioned on the way. The program exits with status 0 only if in the end
-// all servers run with the last valid configuration, none ran with the invalid one, and never more
-// than two were reloading.
+// Five servers (server.go) run with a configuration that they all watch. When it changes, each has
+// to reload, and can't serve meanwhile; a semaphore ensures that at most two reload at once. An
+// operator doubles the rate, then writes an invalid value, which no server loads, and then a valid
+// one again. On the embedded server one server is partitioned on the way. What each server runs
+// with is printed. The program exits with status 0 only if in the end all servers run with the last
+// valid configuration, and never more than two were reloading.
 package main
 
 import (
@@ -25,7 +24,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/troupe-go/troupe/examples/internal/ground"
-	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/session"
 )
 
 const (
@@ -43,71 +42,59 @@ type limits struct {
 func main() { ground.Main("rollingconfig", tell) }
 
 func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the change was not rolled out within a minute"))
-	defer cancel()
-	b := newBoard(out)
-	all, running := errgroup.WithContext(ctx)
-	running, stop := context.WithCancel(running)
-	defer stop()
-	var fleet []*server
-	for i := range servers {
-		s := &server{number: i, board: b}
-		fleet = append(fleet, s)
-		all.Go(func() error { return s.run(running, g) })
-	}
-	err := operate(ctx, g, b, fleet)
-	stop()
-	if err := errors.Join(err, all.Wait()); err != nil {
+	s, err := g.Open(ctx)
+	if err != nil {
 		return err
 	}
-	if most := b.mostAtOnce(); most > atOnce {
-		return fmt.Errorf("%d servers were reloading at once", most)
+	defer ground.Close(s)
+	if _, err := s.Create(ctx, configPath, []byte(`{"rate": 100}`)); err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(ctx)
+	all, running := errgroup.WithContext(running)
+	f := &fleet{news: make(chan news)}
+	for i := range servers {
+		all.Go(func() error {
+			err := f.serve(running, g, i)
+			if running.Err() != nil {
+				return nil //nolint:nilerr // the end is not a failure
+			}
+			return fmt.Errorf("server %d has ended: %w", i, err)
+		})
+	}
+	err = operate(running, g, s, f, out)
+	stop()
+	if err := errors.Join(all.Wait(), err); err != nil {
+		return err
 	}
 	fmt.Fprintf(out, "every server runs with the last good configuration; never more than %d were reloading\n", atOnce)
 	return nil
 }
 
 // operate is what the operator does.
-func operate(ctx context.Context, g *ground.Ground, b *board, fleet []*server) error {
-	s, err := g.Open(ctx)
-	if err != nil {
-		return err
-	}
-	defer ground.Close(s)
-	cell, err := config.Open(ctx, s, configPath, config.JSON[limits]())
-	if err != nil {
-		return err
-	}
-	defer ground.Close(cell)
-
-	b.say("the operator writes a first configuration: rate 100")
-	if _, err := cell.Update(ctx, func(limits) (limits, error) { return limits{Rate: 100}, nil }); err != nil {
-		return err
-	}
-	if err := b.await(ctx, 100); err != nil {
-		return err
-	}
-	b.say("the operator doubles the rate")
-	if _, err := cell.Update(ctx, func(l limits) (limits, error) { return limits{Rate: 2 * l.Rate}, nil }); err != nil {
+func operate(ctx context.Context, g *ground.Ground, s *session.Session, f *fleet, out io.Writer) error {
+	if err := f.await(ctx, out, news{rate: 100}); err != nil {
 		return err
 	}
 	if g.Embedded != nil {
-		b.say("server 3 is partitioned, for longer than its session lasts")
-		time.AfterFunc(3*time.Second, g.Embedded.Partition(fleet[3].sessionID()))
+		fmt.Fprintln(out, "server 3 is partitioned, for longer than its session lasts")
+		time.AfterFunc(3*time.Second, g.Embedded.Partition(f.sessions[3].Load()))
 	}
-	if err := b.await(ctx, 200); err != nil {
-		return err
+	for _, step := range []struct {
+		text string
+		want news
+	}{
+		{`{"rate": 200}`, news{rate: 200}},
+		{`rate=300`, news{rate: 200, complains: true}},
+		{`{"rate": 250}`, news{rate: 250}},
+	} {
+		fmt.Fprintf(out, "the operator writes %s\n", step.text)
+		if _, err := s.Set(ctx, configPath, []byte(step.text), -1); err != nil {
+			return err
+		}
+		if err := f.await(ctx, out, step.want); err != nil {
+			return err
+		}
 	}
-	b.say("somebody writes an invalid configuration")
-	if _, err := s.Set(ctx, configPath, []byte("rate=300"), -1); err != nil {
-		return err
-	}
-	if err := b.awaitComplaints(ctx); err != nil {
-		return err
-	}
-	b.say("the operator writes rate 250")
-	if _, err := s.Set(ctx, configPath, []byte(`{"rate": 250}`), -1); err != nil {
-		return err
-	}
-	return b.await(ctx, 250)
+	return nil
 }

@@ -2,91 +2,114 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
 )
 
-const reloading = 100 * time.Millisecond // how long a reload takes
+// fleet is the servers.
+type fleet struct {
+	news     chan news
+	sessions [servers]atomic.Int64
 
-// server is one server.
-type server struct {
-	number int
-	board  *board
-	id     atomic.Int64 // the id of its session
+	mu    sync.Mutex
+	slots []*lock.Grant // that there were; those that are valid are of servers that are reloading
 }
 
-func (s *server) sessionID() int64 { return s.id.Load() }
+// news is what a server runs with, and whether it has found the present configuration invalid.
+type news struct {
+	server    int
+	rate      int
+	complains bool
+}
 
-// run serves, and reloads when the configuration has changed, until ctx ends.
-func (s *server) run(ctx context.Context, g *ground.Ground) error {
-	sess, err := g.Open(ctx)
-	if err != nil {
-		return unlessOver(ctx, err)
-	}
-	defer ground.Close(sess)
-	s.id.Store(sess.Status().SessionID)
-	slots, err := lock.NewSemaphore(sess, slotsPath, atOnce, lock.WithData(fmt.Appendf(nil, "server %d", s.number)))
+// serve is one server. It reloads when the configuration has changed, until ctx ends.
+func (f *fleet) serve(ctx context.Context, g *ground.Ground, number int) error {
+	s, err := g.Open(ctx, session.WithTimeout(2*time.Second)) // short, so that one that is partitioned soon loses its slot
 	if err != nil {
 		return err
 	}
-	defer ground.Close(slots)
-	cell, err := config.Open(ctx, sess, configPath, config.JSON[limits]())
-	if err != nil {
-		return unlessOver(ctx, err)
+	defer ground.Close(s) // and what is made with it
+	f.sessions[number].Store(s.Status().SessionID)
+	slots, err1 := lock.NewSemaphore(s, slotsPath, atOnce)
+	cell, err2 := config.Open(ctx, s, configPath, config.JSON[limits]())
+	if err := errors.Join(err1, err2); err != nil {
+		return err
 	}
-	defer ground.Close(cell)
-	if _, err := cell.Await(ctx); err != nil { // the first configuration may be written after this server has started
-		return unlessOver(ctx, err)
-	}
-	rate := 0
+	rate, complains := 0, false
 	for now := range cell.Observe(ctx) {
-		switch {
-		case now.Err != nil:
-			s.board.complain(s.number, now.Err)
-		case now.Present && now.Value.Rate != rate:
+		if !now.Present || now.Value.Rate == rate && complains == (now.Err != nil) {
+			continue
+		}
+		complains = now.Err != nil // it keeps the last good one then
+		if !complains && now.Value.Rate != rate {
 			rate = now.Value.Rate
-			if err := s.reload(ctx, slots, rate); err != nil {
-				return unlessOver(ctx, err)
+			if err := f.reload(ctx, slots); err != nil {
+				return err
 			}
 		}
+		select {
+		case f.news <- news{number, rate, complains}:
+		case <-ctx.Done():
+		}
 	}
-	return nil
+	return s.Err()
 }
 
-// reload holds a slot while it reloads. If the slot is lost with the session, the server gets
-// another slot and reloads again.
-func (s *server) reload(ctx context.Context, slots *lock.Lock, rate int) error {
+// reload holds a slot while it reloads. If the slot is lost with the session, it gets another slot
+// and reloads again.
+func (f *fleet) reload(ctx context.Context, slots *lock.Lock) error {
 	for {
-		err := slots.Do(ctx, func(ctx context.Context, _ *lock.Grant) error {
-			s.board.begin()
-			defer s.board.end()
+		err := slots.Do(ctx, func(ctx context.Context, slot *lock.Grant) error {
+			if n := f.reloading(slot); n > atOnce {
+				return fmt.Errorf("%d servers are reloading at once", n)
+			}
 			select {
-			case <-time.After(reloading):
+			case <-time.After(100 * time.Millisecond): // that long a reload takes
 				return nil
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
 		})
-		switch {
-		case err == nil:
-			s.board.runs(s.number, rate)
-			return nil
-		case ctx.Err() != nil:
+		if !errors.Is(err, session.ErrLost) {
 			return err
 		}
-		s.board.say("server %d was interrupted: %v", s.number, err)
 	}
 }
 
-// unlessOver returns nil if the example is over: the error is then only a consequence of that.
-func unlessOver(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the end is not a failure
+// reloading counts the servers that are reloading, with the one that has just got this slot.
+func (f *fleet) reloading(slot *lock.Grant) (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.slots = append(f.slots, slot)
+	for _, s := range f.slots {
+		if s.Valid() {
+			n++
+		}
 	}
-	return err
+	return n
+}
+
+// await waits until all servers have told this about themselves.
+func (f *fleet) await(ctx context.Context, out io.Writer, want news) error {
+	for told := map[int]bool{}; len(told) < servers; {
+		select {
+		case n := <-f.news:
+			fmt.Fprintf(out, "  server %d runs with rate %d; the present configuration is invalid: %t\n", n.server, n.rate, n.complains)
+			if told[n.server] = true; n != (news{n.server, want.rate, want.complains}) {
+				return fmt.Errorf("server %d runs with rate %d", n.server, n.rate)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }

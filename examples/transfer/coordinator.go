@@ -2,92 +2,63 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"go.etcd.io/bbolt"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 )
 
-const atOnce = 6 // transfers under way
-
-var decisions = []byte("decisions")
-
-// coordinator makes transfers, and records which were made.
-type coordinator struct {
-	twopc *twopc.Coordinator
-	db    *bbolt.DB
+// coordinate makes the transfers with these ids, six at a time, and prints "ID OUTCOME" for each.
+// It keeps no state: what the previous coordinator has left unfinished is in ZooKeeper.
+func coordinate(ctx context.Context, s *session.Session, ids []string) error {
+	c, err := twopc.NewCoordinator(s, txPath, twopc.WithVoteTimeout(20*time.Second))
+	if err != nil {
+		return err
+	}
+	left, err := c.Recover(ctx)
+	if err != nil {
+		return err
+	}
+	for _, tx := range left {
+		final, err := await(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if final {
+			ids = slices.DeleteFunc(ids, func(id string) bool { return id == tx.ID() })
+		}
+	}
+	all, running := errgroup.WithContext(ctx)
+	all.SetLimit(6)
+	for _, t := range list() {
+		if slices.Contains(ids, t.ID) {
+			all.Go(func() error { return carryOut(running, c, t) })
+		}
+	}
+	return all.Wait()
 }
 
-// coordinate makes all transfers that are not made yet. For each it prints "decided ID OUTCOME".
-func coordinate(ctx context.Context, g *ground.Ground, dir string, n int) error {
-	db, err := bbolt.Open(filepath.Join(dir, "coordinator.db"), 0o600, &bbolt.Options{Timeout: 5 * time.Second})
+// carryOut makes a transfer, and repeats it if it was aborted because a process had died.
+func carryOut(ctx context.Context, c *twopc.Coordinator, t transfer) error {
+	order, err := json.Marshal(t)
 	if err != nil {
 		return err
 	}
-	defer db.Close() //nolint:errcheck // every step is its own transaction
-	if err := db.Update(func(tx *bbolt.Tx) error {
-		_, err := tx.CreateBucketIfNotExists(decisions)
-		return err
-	}); err != nil {
-		return err
-	}
-	s, err := g.Open(ctx, session.WithTimeout(time.Second)) // short, so that a killed process is soon known to be dead
-	if err != nil {
-		return err
-	}
-	defer ground.Close(s)
-	c := coordinator{db: db}
-	if c.twopc, err = twopc.NewCoordinator(s, txPath, twopc.WithVoteTimeout(20*time.Second)); err != nil {
-		return err
-	}
-	defer ground.Close(c.twopc)
-
-	left, err := c.twopc.Recover(ctx) // what the previous process left
-	if err != nil {
-		return unlessOver(ctx, err)
-	}
-	all, ctx := errgroup.WithContext(ctx)
-	all.SetLimit(atOnce)
-	transfers := list(n)
-	for _, tx := range left {
-		all.Go(func() error {
-			final, err := c.await(ctx, tx)
-			if err != nil || final {
+	for {
+		tx, err := c.Begin(ctx, t.ID, order, t.From, t.To)
+		switch {
+		case tx != nil: // also with an error: it is not known whether it has begun
+			if final, err := await(ctx, tx); err != nil || final {
 				return err
 			}
-			return c.transfer(ctx, transfers[slices.IndexFunc(transfers, func(t transfer) bool { return t.ID == tx.ID() })])
-		})
-	}
-	for _, t := range transfers {
-		if !c.knows(t.ID) && !slices.ContainsFunc(left, func(tx *twopc.Tx) bool { return tx.ID() == t.ID }) {
-			all.Go(func() error { return c.transfer(ctx, t) })
-		}
-	}
-	return unlessOver(ctx, all.Wait())
-}
-
-// transfer makes a transfer, and repeats it if it was aborted because a process had died.
-func (c *coordinator) transfer(ctx context.Context, t transfer) error {
-	for {
-		tx, err := c.twopc.Begin(ctx, t.ID, t.payload(), t.From, t.To)
-		final := false
-		switch {
-		case tx != nil: // also if it is not known whether it has begun
-			final, err = c.await(ctx, tx)
-		case errors.Is(err, twopc.ErrDuplicate): // a site has not acknowledged the last attempt yet
-			err = nil
-		}
-		if err != nil || final {
+		case !errors.Is(err, twopc.ErrDuplicate): // duplicate: a site has not acknowledged the last attempt yet
 			return err
 		}
 		select {
@@ -98,41 +69,23 @@ func (c *coordinator) transfer(ctx context.Context, t transfer) error {
 	}
 }
 
-// await waits for the decision. The decision is final, and is recorded, if the transfer was made or
-// a site refused it. Then await acknowledges it. If this process is killed before that, the next
-// one recovers the transfer and does not repeat it.
-func (c *coordinator) await(ctx context.Context, tx *twopc.Tx) (final bool, err error) {
+// await waits for the decision. The decision is final if the transfer was made or a site refused
+// it. It is acknowledged last: if this process is killed before, the next one recovers it.
+func await(ctx context.Context, tx *twopc.Tx) (final bool, err error) {
 	select {
 	case <-tx.Done():
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
-	if errors.Is(tx.Err(), twopc.ErrGone) && errors.Is(tx.Err(), session.ErrUnknownOutcome) {
+	switch err := tx.Err(); {
+	case errors.Is(err, twopc.ErrGone) && errors.Is(err, session.ErrUnknownOutcome):
 		return false, nil // only another coordinator could have acknowledged it; there is none, so it has not begun
+	case !errors.Is(err, twopc.ErrDecided):
+		return false, fmt.Errorf("%s: %w", tx.ID(), err)
 	}
-	if !errors.Is(tx.Err(), twopc.ErrDecided) {
-		return false, fmt.Errorf("%s: %w", tx.ID(), tx.Err())
+	final = tx.Outcome() == twopc.Committed || strings.Contains(tx.Reason(), errPoor.Error())
+	if final {
+		fmt.Println(tx.ID(), tx.Outcome())
 	}
-	if tx.Outcome() == twopc.Aborted && !strings.Contains(tx.Reason(), errPoor.Error()) {
-		return false, tx.Ack(ctx)
-	}
-	if err := c.db.Update(func(t *bbolt.Tx) error {
-		return t.Bucket(decisions).Put([]byte(tx.ID()), []byte(tx.Outcome().String()))
-	}); err != nil {
-		return false, err
-	}
-	if _, err := fmt.Fprintf(os.Stdout, "decided %s %s\n", tx.ID(), tx.Outcome()); err != nil {
-		return true, err
-	}
-	return true, tx.Ack(ctx)
-}
-
-// knows reports whether the decision on a transfer is recorded.
-func (c *coordinator) knows(id string) bool {
-	known := false
-	_ = c.db.View(func(tx *bbolt.Tx) error {
-		known = tx.Bucket(decisions).Get([]byte(id)) != nil
-		return nil
-	})
-	return known
+	return final, tx.Ack(ctx)
 }

@@ -6,134 +6,170 @@
 //
 // # What happens
 //
-// The program starts itself again, once for each worker. Workers communicate only through
-// ZooKeeper:
+// The program starts itself again, four times. These workers communicate only through ZooKeeper:
 //
 //	/leader     the candidates: every worker campaigns, one coordinates
-//	/cursor     how far the tree has been handed out
-//	/open/…     batches that are handed out and not done
-//	/batches    their numbers, in a queue: the worker that has one claimed works on the batch
+//	/batches    a queue of batches: the worker that has claimed one works on it
 //	/results/…  what was done, by which worker, with which token
 //
-// The coordinator (coordinator.go) opens batches and moves the cursor in one transaction, on
-// condition that its term is valid ([session.Hold.Commit]): once it is deposed, ZooKeeper refuses
-// the transaction. Its successor continues at the cursor.
+// The coordinator (coordinator.go) puts batches into the queue, on condition that its term is
+// valid: once it is deposed, ZooKeeper refuses them. A worker (worker.go) takes a batch, hashes its
+// files (tree.go), and writes the result, on condition that its claim is valid. If it lost the
+// claim while it was paused, ZooKeeper refuses the result, and another worker gets the batch.
 //
-// A worker (worker.go) takes the number of a batch from the queue, hashes the files, and writes the
-// result and removes the batch in one transaction, on condition that its claim is valid. If it lost
-// the claim while it was paused, ZooKeeper refuses the transaction, and another worker gets the
-// number.
-//
-// The parent (run.go) does none of this work. It watches results arrive (board.go), replaces
-// workers that were killed (pool.go), and injects the faults (chaos.go): each kind at least once
-// while there is work, and some more at random. In the end it hashes everything again by itself,
-// and compares (verify.go). It exits with status 0 only if every file was done exactly once, with
-// the same digest, and no result was written by a stale holder.
+// This process does none of the work. It watches results arrive, kills, pauses and partitions
+// workers and coordinators at random (pool.go), each of which is printed, and replaces those that
+// it killed. In the end it hashes everything by itself, and compares. Its last line is "every file
+// once, same digests, no result by a stale holder", and it exits with status 0 only if that is so.
 package main
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
+	"slices"
 	"time"
 
+	"github.com/troupe-go/troupe/examples/internal/ground"
+	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 )
 
-// workerRole as the first argument makes this process a worker. It is internal: users do not type
-// it.
-const workerRole = "worker"
+const (
+	leaderPath  = "/leader"
+	queuePath   = "/batches"
+	resultsPath = "/results"
+)
+
+func batchName(n int) string  { return fmt.Sprintf("%06d", n) }
+func resultPath(n int) string { return resultsPath + "/" + batchName(n) }
+
+var dir = flag.String("dir", "", "the `directory` to hash (default: the Go source tree)")
 
 func main() {
-	if err := start(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "workerpool:", err)
-		os.Exit(1)
-	}
+	ground.Launched(serve)
+	ground.Main("workerpool", tell)
 }
 
-func start(args []string) error {
-	if len(args) > 0 && args[0] == workerRole {
-		return beWorker(args[1:])
+func tell(ctx context.Context, g *ground.Ground, out io.Writer) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // whatever happens, no process is left
+	root := *dir
+	if root != "" {
+		if root, err = filepath.Abs(root); err != nil {
+			return err
+		}
 	}
-	return beParent(args)
-}
-
-func beParent(args []string) error {
-	var cfg config
-	flags := flag.NewFlagSet("workerpool", flag.ContinueOnError)
-	flags.StringVar(&cfg.dir, "dir", "", "`directory` to hash (default: the Go source tree)")
-	flags.StringVar(&cfg.servers, "zk", "", "ZooKeeper `servers`, host:port,… (default: an embedded server)")
-	flags.IntVar(&cfg.workers, "workers", 4, "worker processes")
-	flags.IntVar(&cfg.batch, "batch", 0, "files in a batch (default: chosen by the size of the tree)")
-	flags.DurationVar(&cfg.timeout, "session", 2*time.Second, "session timeout to request")
-	flags.BoolVar(&cfg.havoc, "chaos", true, "kill and pause workers and the coordinator, and expire their sessions")
-	flags.Uint64Var(&cfg.seed, "seed", rand.Uint64N(1e6), "seed of the faults")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if err := cfg.check(); err != nil {
-		return err
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
-	var err error
-	if cfg.dir == "" {
-		cfg.dir, err = goSource(ctx)
-	} else {
-		cfg.dir, err = filepath.Abs(cfg.dir)
-	}
+	t, err := list(root)
 	if err != nil {
 		return err
 	}
-	return run(ctx, cfg, newScreen(os.Stdout))
-}
-
-func beWorker(args []string) (err error) {
-	var (
-		w                  worker
-		servers, namespace string
-		timeout            time.Duration
-	)
-	flags := flag.NewFlagSet("worker", flag.ContinueOnError)
-	flags.StringVar(&w.name, "name", "", "")
-	flags.StringVar(&w.dir, "dir", "", "")
-	flags.IntVar(&w.size, "batch", 0, "")
-	flags.IntVar(&w.window, "window", 0, "")
-	flags.StringVar(&servers, "zk", "", "")
-	flags.StringVar(&namespace, "namespace", "", "")
-	flags.DurationVar(&timeout, "session", 0, "")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	go func() { // ends with standard input (the parent has closed it, or is gone), or with the process
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		stop()
-	}()
-	w.reports = newReporter(os.Stdout)
-	w.session, err = session.New([]string{servers}, session.WithNamespace(namespace), session.WithTimeout(timeout))
+	s, err := g.Open(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		leaving, cancel := context.WithTimeout(context.Background(), goodbye)
-		defer cancel()
-		err = errors.Join(err, w.session.Close(leaving))
-	}()
-	if err := w.join(); err != nil {
+	defer ground.Close(s)
+	if _, err := s.Create(ctx, resultsPath, nil, session.Parents()); err != nil {
 		return err
 	}
-	return w.run(ctx)
+	fmt.Fprintf(out, "%d files below %s, in %d batches, through ZooKeeper at %s%s\n", len(t.files), t.dir, t.batches(), g.Servers, g.Namespace)
+	began := time.Now()
+	p := &pool{ground: g, dir: t.dir, out: out}
+	if err := follow(ctx, s, t, p); err != nil {
+		return err
+	}
+	if err := p.stop(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "all batches are done, after %.1f s, by %d processes; %d writes of stale holders were refused\n",
+		time.Since(began).Seconds(), p.started, len(p.refused))
+
+	wrong, err := check(ctx, s, t, p.refused)
+	if err != nil {
+		return err
+	}
+	for _, w := range wrong {
+		fmt.Fprintln(out, "wrong:", w)
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("%d differences from a serial run", len(wrong))
+	}
+	fmt.Fprintln(out, "every file once, same digests, no result by a stale holder")
+	return nil
+}
+
+// follow starts the workers, and strikes at them until all batches are done.
+func follow(ctx context.Context, s *session.Session, t tree, p *pool) error {
+	observer, err := election.New(s, leaderPath) // it is no candidate
+	if err != nil {
+		return err
+	}
+	defer ground.Close(observer)
+	if err := p.fill(ctx, 4); err != nil {
+		return err
+	}
+	faults := possible(p.ground)
+	rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+	results, leaders := s.WatchChildren(ctx, resultsPath), observer.Observe(ctx)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	leader, struck := "", 0
+	for done := 0; done < t.batches(); {
+		select {
+		case now := <-results:
+			done = len(now.Names)
+		case now := <-leaders:
+			leader = now.ID
+		case <-tick.C:
+			if err := p.ended(); err != nil {
+				return err
+			}
+			// Faults are spread over the work, not over time: they hit on machines of any speed.
+			if struck < len(faults) && done >= (struck+1)*t.batches()/(len(faults)+2) && leader != "" {
+				hit, err := p.strike(ctx, faults[struck], leader)
+				if err != nil {
+					return err
+				}
+				if hit != "" {
+					struck++
+					fmt.Fprintf(p.out, "%3d%%  %s: %s\n", 100*done/t.batches(), faults[struck-1], hit)
+				}
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.Done():
+			return s.Err()
+		}
+	}
+	return nil
+}
+
+// check hashes all files in this process, and returns what is different in the results. That each
+// batch has one result, ZooKeeper has ensured; that they are all, this does.
+func check(ctx context.Context, s *session.Session, t tree, refused []refusal) (wrong []string, err error) {
+	for n := range t.batches() {
+		text, _, err := s.Get(ctx, resultPath(n))
+		if err != nil {
+			return nil, err
+		}
+		var r result
+		if err := json.Unmarshal(text, &r); err != nil {
+			return nil, err
+		}
+		if want := t.hash(n); !slices.Equal(r.Sums, want) {
+			wrong = append(wrong, fmt.Sprintf("batch %d of %s: %q, want %q", n, r.Worker, r.Sums, want))
+		}
+		if slices.Contains(refused, refusal{n, r.Token}) {
+			wrong = append(wrong, fmt.Sprintf("batch %d: written with token %d, although %s was told that it had lost the claim", n, r.Token, r.Worker))
+		}
+	}
+	names, _, err := s.Children(ctx, resultsPath)
+	if len(names) != t.batches() {
+		wrong = append(wrong, fmt.Sprintf("there are %d results of %d batches", len(names), t.batches()))
+	}
+	return wrong, err
 }

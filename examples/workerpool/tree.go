@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,67 +9,62 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
-// goSource returns the source tree of the Go installation, about ten thousand files that every
-// machine with Go has.
-func goSource(ctx context.Context) (string, error) {
-	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
-	if err != nil {
-		return "", errors.New("the Go source tree was not found: give a directory with -dir")
-	}
-	return filepath.Join(strings.TrimSpace(string(root)), "src"), nil
+// tree is the files of a directory, in batches. Every process lists the same: the directory must
+// not change during the run.
+type tree struct {
+	dir   string
+	files []string
 }
 
-// listFiles returns every regular file below a directory, as sorted slash-separated paths. It skips
-// what cannot be listed; the serial run does the same.
-func listFiles(dir string) ([]string, error) {
-	var files []string
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+// list lists a directory, without what cannot be listed. "" is the source tree of the Go
+// installation, some ten thousand files that every machine with Go has.
+func list(dir string) (tree, error) {
+	if dir == "" {
+		root, err := exec.Command("go", "env", "GOROOT").Output()
+		if err != nil {
+			return tree{}, errors.New("the Go source tree was not found: give a directory with -dir")
+		}
+		dir = filepath.Join(strings.TrimSpace(string(root)), "src")
+	}
+	t := tree{dir: dir}
+	return t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case path == dir:
 			return err
 		case err == nil && entry.Type().IsRegular():
-			rel, err := filepath.Rel(dir, path)
-			files = append(files, filepath.ToSlash(rel))
-			return err
+			t.files = append(t.files, path)
 		}
 		return nil
 	})
-	slices.Sort(files)
-	return files, err
 }
 
-// hashFile computes the digest of one file.
-func hashFile(dir, path string) digest {
-	d := digest{Path: path, Sum: unreadable}
-	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(path)))
-	if err != nil {
-		return d
+// size is the number of files in a batch: there are about 500 batches, each of which fits into a
+// znode.
+func (t tree) size() int { return min(max(len(t.files)/500, 1), 2000) }
+
+func (t tree) batches() int { return (len(t.files) + t.size() - 1) / t.size() }
+
+// hash returns the digests of a batch's files.
+func (t tree) hash(batch int) []string {
+	var sums []string
+	for _, path := range t.files[batch*t.size() : min((batch+1)*t.size(), len(t.files))] {
+		sums = append(sums, digest(path))
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	return sums
+}
+
+func digest(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "unreadable"
+	}
+	defer f.Close() //nolint:errcheck // it was only read
 	h := sha256.New()
-	if n, err := io.Copy(h, f); err == nil {
-		d.Size, d.Sum = n, hex.EncodeToString(h.Sum(nil))
+	if _, err := io.Copy(h, f); err != nil {
+		return "unreadable"
 	}
-	return d
-}
-
-// hashSerially hashes all files in this process, one after the other. The pool's result is compared
-// with it.
-func hashSerially(ctx context.Context, dir string) ([]digest, error) {
-	files, err := listFiles(dir)
-	if err != nil {
-		return nil, err
-	}
-	digests := make([]digest, 0, len(files))
-	for _, f := range files {
-		if err := context.Cause(ctx); err != nil {
-			return nil, err
-		}
-		digests = append(digests, hashFile(dir, f))
-	}
-	return digests, nil
+	return hex.EncodeToString(h.Sum(nil))
 }

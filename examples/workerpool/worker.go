@@ -2,10 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
@@ -14,136 +20,102 @@ import (
 // worker is one process of the pool. It works on batches, and coordinates while it leads.
 type worker struct {
 	name    string
-	dir     string
-	size    int // files in a batch
-	window  int // batches that a coordinator keeps open
-	reports *reporter
+	tree    tree
 	session *session.Session
-
-	candidate *election.Election
-	line      *queue.Queue
+	queue   *queue.Queue
 }
 
-// join creates the worker's candidate and its queue. It sends nothing to ZooKeeper yet.
-func (w *worker) join() (err error) {
-	if w.candidate, err = election.New(w.session, leaderPath, election.WithID(w.name)); err != nil {
-		return err
-	}
-	w.line, err = queue.New(w.session, queuePath, queue.WithMaxAttempts(math.MaxInt)) // however many workers die of a batch
-	return err
+// result is what a worker writes when a batch is done.
+type result struct {
+	Worker string   `json:"worker"`
+	Token  int64    `json:"token"` // of its claim, which was valid when this was written
+	Sums   []string `json:"sums"`  // of the batch's files
 }
 
-// run works and campaigns until ctx ends.
-func (w *worker) run(ctx context.Context) error {
-	return together(ctx,
-		w.work,
-		func(ctx context.Context) error { return w.candidate.Run(ctx, w.coordinate) },
-		w.reportEpochs,
-	)
-}
-
-// work does one batch after the other, with the next one already claimed. When ctx ends it finishes
-// the current one.
-func (w *worker) work(ctx context.Context) (err error) {
-	graceful, cancel := after(ctx, goodbye)
-	defer cancel()
-	batches, err := w.line.Consume(queue.WithPrefetch(2))
+// serve is the main function of a worker process.
+func serve(ctx context.Context, g *ground.Ground, name string, args []string) error {
+	t, err := list(args[0])
 	if err != nil {
 		return err
 	}
-	defer func() { _ = batches.Close(graceful) }() // claims that could not be returned end with the session
+	s, err := g.Open(ctx, session.WithTimeout(2*time.Second)) // short, so that its work is soon taken over
+	if err != nil {
+		return err
+	}
+	defer ground.Close(s)
+	q, err1 := queue.New(s, queuePath, queue.WithMaxAttempts(math.MaxInt)) // however many workers die of a batch
+	candidate, err2 := election.New(s, leaderPath, election.WithID(name))
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	w := &worker{name, t, s, q}
+	all, running := errgroup.WithContext(ctx)
+	all.Go(func() error { return w.work(running) })
+	all.Go(func() error { return candidate.Run(running, w.coordinate) })
+	all.Go(func() error { return w.report(running) })
+	return all.Wait()
+}
+
+// work does one batch after the other, with the next one already claimed.
+func (w *worker) work(ctx context.Context) error {
+	claimed, err := w.queue.Consume(queue.WithPrefetch(2))
+	if err != nil {
+		return err
+	}
+	defer ground.Close(claimed)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case item, open := <-batches.Items():
+		case item, open := <-claimed.Items():
 			if !open {
-				return batches.Err()
+				return claimed.Err()
 			}
-			if err := w.do(graceful, item); err != nil && !passing(err) {
+			if err := w.do(ctx, item); err != nil && !passing(err) {
 				return err
 			}
 		}
 	}
 }
 
-// do works on a batch under the claim of its item. One transaction writes the result and deletes
-// the batch, and ZooKeeper carries it out only while the claim is valid. So nothing has to be
-// undone, whatever happens here: either the batch is done, or it is still open and its item is
-// delivered to another worker.
+// do works on a batch. One transaction writes the result, and ZooKeeper carries it out only while
+// the claim is valid, and only if there is no result. So nothing has to be undone, whatever happens
+// here: either the batch is done, or its number is delivered to another worker.
 func (w *worker) do(ctx context.Context, item *queue.Item) error {
-	n, ok := batchNumber(item.ID())
-	if !ok {
-		return fmt.Errorf("item %q: not the number of a batch", item.ID())
+	n, err := strconv.Atoi(item.ID())
+	if err != nil {
+		return err
 	}
-	w.reports.send(report{Working: true})
-	defer w.reports.send(report{Idle: true})
-	err := w.finish(ctx, item, n)
+	// A real program would stop at item.Done() to save work. Here a worker that lost its claim goes
+	// on, so that its write is refused.
+	text, err := json.Marshal(result{w.name, item.Token(), w.tree.hash(n)})
+	if err != nil {
+		return err
+	}
+	_, err = item.Commit(ctx, session.CreateOp(resultPath(n), text))
 	switch {
 	case errors.Is(err, session.ErrLost):
-		w.reports.send(report{Refused: &refusal{Batch: n, Token: item.Token()}})
+		fmt.Println("refused", n, item.Token())
 		return err
-	case err != nil:
-		return errors.Join(err, unlessLost(item.Nack(ctx))) // the worker that gets it next sees whether it is done
+	case err != nil && !errors.Is(err, session.ErrNodeExists): // exists: a coordinator put it again, and did not know
+		return errors.Join(err, item.Nack(ctx)) // the worker that gets it next sees whether it is done
 	}
-	return unlessLost(item.Ack(ctx)) // a worker that gets it again finds no batch
+	return item.Ack(ctx) // if that fails, a worker that gets it again finds the result
 }
 
-// finish hashes the files of a batch and writes the result.
-func (w *worker) finish(ctx context.Context, item *queue.Item, n int) error {
-	text, _, err := w.session.Get(ctx, batchPath(n))
-	if errors.Is(err, session.ErrNoNode) {
-		return nil // the batch is done
-	}
-	if err != nil {
-		return err
-	}
-	todo, err := parseBatch(string(text))
-	if err != nil {
-		return err
-	}
-	r := result{Batch: n, Term: todo.Term, Worker: w.name, Token: item.Token()}
-	for _, file := range todo.Files {
-		// A real program would stop at item.Done() to save work. Here a worker that lost its claim
-		// goes on, so that its write is refused.
-		r.Files = append(r.Files, hashFile(w.dir, file))
-	}
-	_, err = item.Commit(ctx, session.DeleteOp(batchPath(n), -1), session.CreateOp(resultPath(n), []byte(r.String())))
-	return err
-}
-
-// unlessLost returns nil if the item was lost: it then belongs to another worker.
-func unlessLost(err error) error {
-	if errors.Is(err, session.ErrLost) {
-		return nil
-	}
-	return err
-}
-
-// reportEpochs reports each ZooKeeper session of this process to the parent.
-func (w *worker) reportEpochs(ctx context.Context) error {
-	var last uint64
+// report tells the parent each ZooKeeper session of this process.
+func (w *worker) report(ctx context.Context) error {
+	last := int64(0)
 	for now := range w.session.Observe(ctx) {
-		if now.Epoch > last && now.SessionID != 0 {
-			last = now.Epoch
-			w.reports.send(report{Epoch: now.Epoch, Session: now.SessionID, Timeout: now.Timeout})
+		if now.SessionID != 0 && now.SessionID != last {
+			last = now.SessionID
+			fmt.Println("session", 0, last)
 		}
 	}
 	return w.session.Err()
 }
 
-// passing reports whether the session survives the error, so that the next read of ZooKeeper shows
-// the state.
+// passing reports whether the session survives the error.
 func passing(err error) bool {
 	return errors.Is(err, session.ErrLost) || errors.Is(err, session.ErrUnknownOutcome) || errors.Is(err, session.ErrExpired) || errors.Is(err, session.ErrSuspended)
-}
-
-func batchNumbers(names []string) []int {
-	var numbers []int
-	for _, name := range names {
-		if n, ok := batchNumber(name); ok {
-			numbers = append(numbers, n)
-		}
-	}
-	return numbers
 }

@@ -1,112 +1,128 @@
 package main
 
-// A worker and a coordinator that lose their sessions.
+// A worker and a coordinator that lose their sessions, and what the comparison finds.
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/examples/internal/ground"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 )
 
 // employ makes a worker on an embedded server, with a directory of ten files in batches of one.
-func employ(t *testing.T) (*worker, *ground, *bytes.Buffer) {
+func employ(t *testing.T) (*worker, *ground.Ground) {
 	t.Helper()
-	g, err := prepare(t.Context(), "", 10*time.Second)
+	g, err := ground.Prepare(t.Context(), "workerpool", "")
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, g.leave(t.Context())) })
-	var reports bytes.Buffer
-	w := &worker{name: "w1.1", dir: t.TempDir(), size: 1, window: 4, session: g.session, reports: newReporter(&reports)}
+	t.Cleanup(func() { require.NoError(t, g.Leave()) })
+	s, err := g.Open(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
+	_, err = s.Create(t.Context(), resultsPath, nil, session.Parents())
+	require.NoError(t, err)
+	dir := t.TempDir()
 	for i := range 10 {
-		write(t, w.dir, fmt.Sprintf("file%d", i), fmt.Sprint("content ", i))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint("file", i)), []byte{byte(i)}, 0o600))
 	}
-	require.NoError(t, w.join())
-	return w, g, &reports
-}
-
-// expireAndWait ends the worker's ZooKeeper session, and waits until what it held is known to be
-// lost.
-func expireAndWait(g *ground, lost <-chan struct{}) {
-	g.embedded.Expire(g.session.Status().SessionID)
-	<-lost
+	files, err := list(dir)
+	require.NoError(t, err)
+	require.Equal(t, 10, files.batches())
+	q, err := queue.New(s, queuePath)
+	require.NoError(t, err)
+	return &worker{"w1", files, s, q}, g
 }
 
 func TestWorkerThatLostItsClaimIsRefused(t *testing.T) {
 	t.Parallel()
-	w, g, reports := employ(t)
+	w, g := employ(t)
 	ctx := t.Context()
-	_, err := w.session.Create(ctx, batchPath(0), []byte(batch{Term: 1, Files: []string{"file0"}}.String()))
+	_, err := w.queue.Put(ctx, nil, queue.WithID(batchName(0)))
 	require.NoError(t, err)
-	require.NoError(t, w.offerAgain(ctx))
-	require.NoError(t, w.offerAgain(ctx), "what is in the queue is not put twice")
-	first, err := w.line.Take(ctx)
+	first, err := w.queue.Take(ctx)
 	require.NoError(t, err)
-	expireAndWait(g, first.Done())
-
+	g.Embedded.Expire(w.session.Status().SessionID)
+	<-first.Done()
 	require.ErrorIs(t, w.do(ctx, first), session.ErrLost)
-	require.Contains(t, reports.String(), fmt.Sprintf(`{"refused":{"batch":0,"token":%d}}`, first.Token()))
-	_, exists, err := w.session.Exists(ctx, batchPath(0))
-	require.NoError(t, err)
-	require.True(t, exists, "the batch is still open")
-	_, exists, err = w.session.Exists(ctx, resultPath(0))
+	_, exists, err := w.session.Exists(ctx, resultPath(0))
 	require.NoError(t, err)
 	require.False(t, exists, "there is no result")
 
-	second, err := w.line.Take(ctx)
+	second, err := w.queue.Take(ctx)
 	require.NoError(t, err)
-	require.Equal(t, 2, second.Attempt())
 	require.NoError(t, w.do(ctx, second))
 	text, _, err := w.session.Get(ctx, resultPath(0))
 	require.NoError(t, err)
-	r, err := parseResult(string(text))
-	require.NoError(t, err)
+	var r result
+	require.NoError(t, json.Unmarshal(text, &r))
 	require.Equal(t, second.Token(), r.Token)
 	require.Greater(t, second.Token(), first.Token())
 
-	require.NoError(t, w.offer(ctx, []int{0}), "a coordinator who did not know")
-	third, err := w.line.Take(ctx)
+	_, err = w.queue.Put(ctx, nil, queue.WithID(batchName(0)))
+	require.NoError(t, err, "by a coordinator who did not know")
+	third, err := w.queue.Take(ctx)
 	require.NoError(t, err)
 	require.NoError(t, w.do(ctx, third), "a batch that is done is not done again")
-	left, err := w.line.Len(ctx)
-	require.NoError(t, err)
-	require.Zero(t, left)
 }
 
-func TestDeposedCoordinatorHandsOutNothingAndItsSuccessorGoesOn(t *testing.T) {
+func TestTheNextCoordinatorGoesOn(t *testing.T) {
 	t.Parallel()
-	w, g, _ := employ(t)
+	w, g := employ(t)
+	candidate, err := election.New(w.session, leaderPath)
+	require.NoError(t, err)
+	first, err := candidate.Lead(t.Context())
+	require.NoError(t, err)
+	g.Embedded.Expire(w.session.Status().SessionID)
+	<-first.Done()
+	require.NoError(t, w.coordinate(t.Context(), first), "it puts nothing")
+	left, err := w.queue.Len(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, left)
+
 	ctx, stop := context.WithCancel(t.Context())
-	files, err := listFiles(w.dir)
+	ended := make(chan error, 2)
+	go func() { ended <- candidate.Run(ctx, w.coordinate) }() // ends with stop
+	go func() { ended <- w.work(ctx) }()                      // likewise
+	for now := range w.session.WatchChildren(ctx, resultsPath) {
+		if len(now.Names) == w.tree.batches() {
+			break
+		}
+	}
+	wrong, err := check(ctx, w.session, w.tree, nil)
 	require.NoError(t, err)
-	first, err := w.candidate.Lead(ctx)
-	require.NoError(t, err)
-	rest, at, err := w.extend(ctx, first, files, cursor{}, 3, 0)
-	require.NoError(t, err)
-	require.Equal(t, cursor{3, "file2"}, at)
-	expireAndWait(g, first.Done())
-
-	_, _, err = w.extend(ctx, first, rest, at, 3, 1)
-	require.ErrorIs(t, err, session.ErrLost)
-	open, _, err := w.session.Children(ctx, openPath)
-	require.NoError(t, err)
-	require.Len(t, open, 3)
-
-	done := make(chan error, 1)
-	go func() { done <- w.run(ctx) }() // the next coordinator, and the only worker; ends with stop
-	seen, err := newBoard(w.session)
-	require.NoError(t, err)
-	require.NoError(t, seen.follow(ctx))
+	require.Empty(t, wrong)
 	stop()
-	require.NoError(t, <-done)
-	results, err := seen.all(t.Context())
+	<-ended
+	<-ended
+}
+
+func TestTheComparisonFindsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	w, _ := employ(t)
+	for n := range w.tree.batches() {
+		r := result{"w1", int64(n), w.tree.hash(n)}
+		if n == 3 {
+			r.Sums[0] = "other"
+		}
+		text, err := json.Marshal(r)
+		require.NoError(t, err)
+		_, err = w.session.Create(t.Context(), resultPath(n), text)
+		require.NoError(t, err)
+	}
+	_, err := w.session.Create(t.Context(), resultPath(10), nil)
 	require.NoError(t, err)
-	serial, err := hashSerially(t.Context(), w.dir)
+	wrong, err := check(t.Context(), w.session, w.tree, []refusal{{5, 5}, {6, 5}, {7, 100}})
 	require.NoError(t, err)
-	require.Len(t, results, 10)
-	require.Empty(t, verify(serial, results, nil))
+	require.Len(t, wrong, 3)
+	require.Contains(t, wrong[0], "batch 3 of w1")
+	require.Contains(t, wrong[1], "batch 5: written with token 5")
+	require.Contains(t, wrong[2], "11 results of 10 batches")
 }

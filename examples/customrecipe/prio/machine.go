@@ -1,61 +1,62 @@
 package prio
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
 	"github.com/troupe-go/troupe/machine"
 )
 
-// machine decides for one instance, which has one claim at a time.
-type lockMachine struct {
-	line, state string // paths
-	mode        Mode
-	priority    int
+// The intents, from the handle. Each may be received twice.
+type (
+	want   struct{} // hold the lock, once
+	missed struct{} // the possession could not be created without trust
+	lapsed struct{} // the possession has ended by itself
+)
 
-	requests machine.Requests[purpose]
-	session  int64
-	phase    phase
-	closing  bool
-
-	claim    want // the current claim; Claim 0 means none
-	given    bool // withdrawn, but its znode may still exist
-	next     want // the next claim
-	last     uint64
-	attempts int
-
-	self    string // the name of the own znode, "" if it does not exist
-	head    string // the prefix of its name
-	trusted bool
-	again   bool // enter again after the removal
-	look    look
-	warned  map[string]bool // holders that were asked to release
+// granted is the effect for the handle: the lock is held. It may be performed twice.
+type granted struct {
+	Epoch uint64
+	Path  string
+	Token int64
 }
 
+// lockMachine decides for one contender.
+type lockMachine struct {
+	path     string
+	priority int
+	id       string
+
+	requests machine.Requests[phase]
+	phase    phase
+	wanted   bool
+	trusted  bool
+	attempts int
+	self     string // the path of the own znode, if it is known
+	token    int64
+}
+
+// phase is also what a request is for: an answer that comes in another phase is void.
 type phase string
 
 const (
 	idle     phase = "idle"
-	standing phase = "standing"
+	entering phase = "entering"
 	looking  phase = "looking"
 	waiting  phase = "waiting"
 	taking   phase = "taking"
 	holding  phase = "holding"
 	leaving  phase = "leaving"
+	over     phase = "over"
 )
 
-// purpose is what a request is for. One is pending for each purpose.
-type purpose string
-
-const (
-	creating     purpose = "create" // the own znode is created, or looked for
-	listing      purpose = "list"
-	readingState purpose = "state" // or creating it
-	readingOwn   purpose = "own"
-	readingFront purpose = "front" // the waiter ahead
-	joining      purpose = "join"  // the holders
-	removing     purpose = "remove"
-)
-
-func newMachine(path string, m Mode, priority int) *lockMachine {
-	return &lockMachine{line: path + "/line", state: path + "/state", mode: m, priority: priority, phase: idle, warned: map[string]bool{}}
+func newMachine(path string, priority int, id string) *lockMachine {
+	return &lockMachine{path: path, priority: priority, id: id, phase: idle}
 }
 
 // Phase returns the phase, for the live tree and the table of transitions.
@@ -69,149 +70,217 @@ func (m *lockMachine) Step(ev machine.Event) []machine.Effect {
 	return m.requests.Flush()
 }
 
-// handle handles an event. The key tells what a reply is for.
-func (m *lockMachine) handle(key purpose, ev machine.Event) {
+// handle handles an event. The key tells what an answer is for.
+func (m *lockMachine) handle(key phase, ev machine.Event) {
 	switch ev := ev.(type) {
 	case want:
-		m.onWant(ev)
-	case give:
-		m.onGive(ev)
-	case lapsed:
-		if ev.Claim == m.claim.Claim && m.phase == holding {
-			m.leave()
-		}
+		m.wanted = true
+		m.start()
 	case missed:
-		if ev.Claim == m.claim.Claim && m.phase == holding {
-			m.again = true
-			m.remove()
-		}
+		m.offer()
+	case lapsed, machine.Closing:
+		m.leave()
 	case machine.EpochBegan:
 		m.requests.Begin(ev.Epoch)
-		m.session, m.trusted = ev.SessionID, ev.Trusted
-		m.steer()
+		m.trusted = ev.Trusted
+		m.start()
+	case machine.EpochEnded:
+		m.onEpochEnded()
 	case machine.TrustEnded:
 		m.trusted = false
 	case machine.TrustGained:
 		m.trusted = true
+		m.offer()
+	case machine.Fired: // a reason to read again
 		if m.phase == waiting {
-			m.lookAgain()
+			m.look()
 		}
-	case machine.EpochEnded:
-		m.onEpochEnded()
-	case machine.Ensured:
-		m.onEnsured(key, ev)
-	case machine.Transacted:
-		m.onTransacted(key, ev)
-	case machine.Listed:
-		m.onListed(key, ev)
-	case machine.Seen:
-		m.onSeen(key, ev)
-	case machine.Fired:
-		m.onFired(ev)
-	case machine.Removed:
-		m.onRemoved()
-	case machine.Closing:
-		m.closing = true
-		m.leave()
-	}
-}
-
-func (m *lockMachine) onWant(w want) {
-	if w.Claim <= m.last { // an intent may be received twice
-		return
-	}
-	m.last = w.Claim
-	if m.claim.Claim != 0 {
-		m.next = w // an intent in the mailbox survives a crash, and may arrive late
-		return
-	}
-	m.claim = w
-	m.steer()
-}
-
-func (m *lockMachine) onGive(g give) {
-	switch g.Claim {
-	case m.claim.Claim:
-		m.leave()
-	case m.next.Claim:
-		m.next = want{}
-		m.requests.Emit(gone(g))
-	}
-}
-
-// steer leaves the phase idle if there is something to do and an epoch has begun.
-func (m *lockMachine) steer() {
-	switch {
-	case m.closing && m.phase == idle:
-		m.requests.Emit(machine.Stop{})
-	case m.phase == idle && m.requests.Epoch() != 0 && m.claim.Claim != 0:
-		m.stand()
-	}
-}
-
-// leave gives up the claim.
-func (m *lockMachine) leave() {
-	switch m.phase {
-	case idle:
-		m.over()
-	case leaving:
-		m.again = false
-	case standing, taking: // the reply tells what to remove: see onTransacted
-		m.given = true
 	default:
-		m.remove()
+		if key == m.phase {
+			m.onAnswer(ev)
+		}
 	}
 }
 
-func (m *lockMachine) remove() {
-	m.phase = leaving
-	m.requests.Ask(machine.Remove{Path: m.path()}, removing)
-}
-
-// path is the own znode's.
-func (m *lockMachine) path() string { return m.line + "/" + m.self }
-
-// over ends the claim, of which nothing is left, and starts the next one.
-func (m *lockMachine) over() {
-	if m.claim.Claim != 0 {
-		m.requests.Emit(gone{m.claim.Claim})
+func (m *lockMachine) onAnswer(ev machine.Event) {
+	switch ev := ev.(type) {
+	case machine.Transacted:
+		if m.phase == entering {
+			m.onCreated(ev)
+		} else {
+			m.onTaken(ev)
+		}
+	case machine.Ensured:
+		if ev.Code == machine.Done {
+			m.enter()
+		} else {
+			m.stop(ev.Err)
+		}
+	case machine.Looked:
+		m.onLooked(ev.Answers[0].(machine.Seen), ev.Answers[1].(machine.Listed))
+	case machine.Seen:
+		if ev.Code == machine.Refused {
+			m.stop(ev.Err)
+		} else if !ev.Exists { // no event will come
+			m.look()
+		}
+	case machine.Removed:
+		m.stop(nil)
 	}
-	m.phase, m.self, m.given, m.again = idle, "", false, false
-	m.claim, m.next = m.next, want{}
-	m.steer()
 }
 
-func (m *lockMachine) onRemoved() {
-	if m.again {
-		m.phase, m.self, m.again = idle, "", false
-		m.steer()
+// start enters if the lock is wanted, and an epoch has begun.
+func (m *lockMachine) start() {
+	if m.phase == idle && m.wanted && m.requests.Epoch() != 0 {
+		m.enter()
+	}
+}
+
+// prefix is unique to this attempt, so that the znode can be found if the reply is lost.
+func (m *lockMachine) prefix() string {
+	return fmt.Sprintf("%03d-%s.%d-", m.priority, m.id, m.attempts)
+}
+
+// enter creates a znode for the contender.
+func (m *lockMachine) enter() {
+	if !m.wanted {
+		m.stop(nil)
 		return
 	}
-	m.over()
+	m.phase, m.self = entering, ""
+	m.attempts++
+	op := machine.Op{Do: machine.Create, Path: m.path + "/" + m.prefix(), Ephemeral: true, Sequential: true}
+	m.requests.Ask(machine.Transact{Ops: []machine.Op{op}}, entering)
 }
 
+func (m *lockMachine) onCreated(ev machine.Transacted) {
+	switch ev.Code {
+	case machine.Done, machine.Unknown: // unknown: the listing tells
+		m.look()
+	case machine.NoNode:
+		m.requests.Ask(machine.Ensure{Path: m.path, Container: true}, entering)
+	default:
+		m.stop(ev.Err)
+	}
+}
+
+// look reads who holds the lock, and then who is in line: so a holder that the listing lacks has
+// released.
+func (m *lockMachine) look() {
+	m.phase = looking
+	m.requests.Ask(machine.Look{Queries: []machine.Query{{Path: m.path}, {Path: m.path, Children: true}}}, looking)
+}
+
+func (m *lockMachine) onLooked(state machine.Seen, line machine.Listed) {
+	if state.Code == machine.Refused || line.Code == machine.Refused {
+		m.stop(errors.Join(state.Err, line.Err))
+		return
+	}
+	all, holder := sorted(line.Names), string(state.Data)
+	me := slices.IndexFunc(all, func(name string) bool { return strings.HasPrefix(name, m.prefix()) })
+	if me < 0 { // it was not created, or somebody has deleted it
+		m.enter()
+		return
+	}
+	m.self = m.path + "/" + all[me]
+	switch {
+	case !m.wanted: // withdrawn meanwhile
+		m.leave()
+	case holder == all[me]: // the reply to its taking was lost
+		m.hold(state.Stat.Mzxid)
+	case me > 0:
+		m.wait(all[me-1])
+	case slices.Contains(all, holder):
+		m.wait(holder)
+	default:
+		m.take(state.Stat.Version)
+	}
+}
+
+// pattern is a contender's name: its priority, its id, its number.
+var pattern = regexp.MustCompile(`^\d{3}-[a-z0-9]+\.\d+-\d{10}$`)
+
+// sorted returns the names of contenders by priority, then by arrival. Other programs may have
+// created other znodes.
+func sorted(names []string) []string {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !pattern.MatchString(name) })
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(strings.Compare(a[:3], b[:3]), strings.Compare(a[len(a)-10:], b[len(b)-10:]))
+	})
+	return names
+}
+
+// wait watches the znode of another contender.
+func (m *lockMachine) wait(front string) {
+	m.phase = waiting
+	m.requests.Ask(machine.Read{Path: m.path + "/" + front, Watch: true}, waiting)
+}
+
+// take writes the contender's own name into the state, if that has not changed since it was read.
+func (m *lockMachine) take(version int32) {
+	m.phase = taking
+	m.requests.Ask(machine.Transact{Ops: []machine.Op{
+		{Do: machine.Check, Path: m.self, Version: machine.Any},
+		{Do: machine.Set, Path: m.path, Data: []byte(path.Base(m.self)), Version: version},
+	}}, taking)
+}
+
+// onTaken handles the answer to take: this contender is the holder now, or the state has changed.
+// If the answer was lost, a read tells.
+func (m *lockMachine) onTaken(ev machine.Transacted) {
+	switch ev.Code {
+	case machine.Done:
+		m.hold(ev.Results[1].Stat.Mzxid)
+	case machine.Refused:
+		m.stop(ev.Err)
+	default:
+		m.look()
+	}
+}
+
+func (m *lockMachine) hold(token int64) {
+	m.phase, m.token = holding, token
+	m.offer()
+}
+
+// offer hands out what is held. Without trust there is no possession: it is offered again when
+// trust is back.
+func (m *lockMachine) offer() {
+	if m.phase == holding && m.trusted {
+		m.requests.Emit(granted{m.requests.Epoch(), m.self, m.token})
+	}
+}
+
+// onEpochEnded starts again: the own znode is gone. If there was a possession, lapsed follows.
 func (m *lockMachine) onEpochEnded() {
 	m.requests.End()
-	was, again := m.phase, m.again
-	m.phase, m.self, m.look, m.again = idle, "", look{}, false
-	if was == leaving && !again || was == holding || m.given {
-		m.over() // the epoch's end deleted its znode; a possession is not revived
-		return
+	m.self = ""
+	switch {
+	case m.phase == idle || m.phase == over:
+	case !m.wanted:
+		m.stop(nil)
+	default:
+		m.phase = idle
 	}
-	m.steer()
 }
 
-// fail ends the claim with an error of ZooKeeper. If its znode exists, it ends with the epoch.
-func (m *lockMachine) fail(err error) {
-	m.requests.Emit(failed{m.claim.Claim, err})
-	m.over()
+// leave withdraws the contender, whether it waits or holds.
+func (m *lockMachine) leave() {
+	m.wanted = false
+	switch {
+	case m.self != "":
+		m.phase = leaving
+		m.requests.Ask(machine.Remove{Path: m.self}, leaving)
+	case m.phase == idle:
+		m.stop(nil)
+	}
+	// Otherwise the listing tells what to remove.
 }
 
-func (m *lockMachine) onTransacted(key purpose, ev machine.Transacted) {
-	switch key {
-	case creating:
-		m.onStood(ev)
-	case joining:
-		m.onTaken(ev)
+// stop ends the instance. What it leaves in ZooKeeper the host deletes.
+func (m *lockMachine) stop(err error) {
+	if m.phase != over {
+		m.phase, m.self = over, ""
+		m.requests.Emit(machine.Stop{Err: err})
 	}
 }

@@ -1,66 +1,92 @@
-// Package ground gives each example ZooKeeper servers, embedded or the user's own, a namespace for
-// one run, and a cleanup that leaves nothing behind.
+// Package ground is what all examples begin and end with: ZooKeeper servers, embedded or the
+// user's own, a namespace that is removed at the end, and processes that can be killed.
 package ground
 
 import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
-const (
-	patience = 15 * time.Second // for the first connection
-	goodbye  = 5 * time.Second  // for ZooKeeper's confirmation at the end
-)
-
 // Ground is the servers and the namespace of one run.
 type Ground struct {
-	Servers   []string
-	Namespace string         // of this run, removed at the end
+	Servers   string // host:port,…
+	Namespace string
 	Embedded  *zktest.Server // nil if the user gave servers
 
 	keeper *session.Session
 }
 
-// Prepare starts an embedded server, or connects to the given ones ("host:port,…"), for a run of
-// the named example.
-func Prepare(ctx context.Context, name, servers string) (*Ground, error) {
-	g := &Ground{Namespace: "/troupe-" + name + "-" + strings.ToLower(rand.Text()[:10])}
-	if servers == "" {
-		var err error
-		if g.Embedded, err = zktest.New(zktest.WithTick(200 * time.Millisecond)); err != nil {
+// Story is an example. It writes what happens to out, line by line.
+type Story func(ctx context.Context, g *Ground, out io.Writer) error
+
+// Main is the main function of an example. It parses -zk and the example's own flags, runs the
+// story, and exits with status 1 if the story returns an error.
+func Main(name string, story Story) {
+	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	exit(name, run(ctx, name, *zk, story))
+}
+
+func run(ctx context.Context, name, zk string, story Story) error {
+	if flag.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	}
+	g, err := Prepare(ctx, name, zk)
+	if err != nil {
+		return err
+	}
+	return errors.Join(story(ctx, g, os.Stdout), g.Leave())
+}
+
+func exit(name string, err error) {
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Prepare starts an embedded server, or connects to the given ones.
+func Prepare(ctx context.Context, name, zk string) (_ *Ground, err error) {
+	g := &Ground{Servers: zk, Namespace: "/troupe-" + name + "-" + strings.ToLower(rand.Text()[:10])}
+	if zk == "" {
+		if g.Embedded, err = zktest.New(zktest.WithTick(500 * time.Millisecond)); err != nil {
 			return nil, err
 		}
-		g.Servers = g.Embedded.Servers()
-	} else {
-		g.Servers = []string{servers}
+		g.Servers = strings.Join(g.Embedded.Servers(), ",")
 	}
-	var err error
 	if g.keeper, err = g.Open(ctx); err != nil {
-		return nil, errors.Join(err, g.Leave(ctx))
+		return nil, errors.Join(err, g.Leave())
 	}
 	return g, nil
 }
 
-// Open connects a session of one process of the example. The default timeout is two seconds, so
-// that the user does not wait long for takeovers.
+// Open connects a session. Where a process is to lose its session soon, the example sets a shorter
+// timeout; elsewhere it is as long as the embedded server allows, for a machine that is busy.
 func (g *Ground) Open(ctx context.Context, opts ...session.Option) (*session.Session, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no ZooKeeper at %s", strings.Join(g.Servers, ",")))
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("no ZooKeeper at "+g.Servers))
 	defer cancel()
-	opts = append([]session.Option{session.WithNamespace(g.Namespace), session.WithTimeout(2 * time.Second)}, opts...)
-	return session.Open(ctx, g.Servers, opts...)
+	opts = append([]session.Option{session.WithNamespace(g.Namespace), session.WithTimeout(10 * time.Second)}, opts...)
+	return session.Open(ctx, []string{g.Servers}, opts...)
 }
 
-// Leave deletes what the run has created in ZooKeeper, and closes the session and the embedded
-// server.
-func (g *Ground) Leave(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+// Leave deletes what the run has created in ZooKeeper, and ends the embedded server.
+func (g *Ground) Leave() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the context of the run may have ended
 	defer cancel()
 	var errs []error
 	if g.keeper != nil {
@@ -72,23 +98,12 @@ func (g *Ground) Leave(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close closes c within a few seconds, with a context of its own, for use with defer.
+// Close closes c within a few seconds, for use with defer. What ZooKeeper has not confirmed by then
+// ends with the session.
 func Close(c interface {
 	Close(ctx context.Context) error
-},
-) {
-	ctx, cancel := context.WithTimeout(context.Background(), goodbye) // the context of the run may have ended
+}) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_ = c.Close(ctx) // what was not confirmed ends with the session
-}
-
-// Abandon closes c without waiting for ZooKeeper's confirmation. With a connection that was cut
-// before, it simulates a process that has died: its znodes remain until the session expires.
-func Abandon(c interface {
-	Close(ctx context.Context) error
-},
-) {
-	ctx, cancel := context.WithCancel(context.Background()) // ended before the call
-	cancel()
-	_ = c.Close(ctx) // it does not wait
+	_ = c.Close(ctx)
 }

@@ -3,6 +3,7 @@ package ground
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,78 +11,93 @@ import (
 	"time"
 )
 
-// Process is another process of this program in another role, as its parent sees it.
+// Process is another process of this program, as its parent sees it.
 type Process struct {
 	Name string
 
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 	ended chan struct{}
+	err   error
 }
 
-// Line is a line of a process's standard output.
-type Line struct {
-	From *Process
-	Text string
-}
+// The environment tells a process that it was launched, and where ZooKeeper is.
+const launched, servers, namespace = "TROUPE_EXAMPLE_PROCESS", "TROUPE_EXAMPLE_SERVERS", "TROUPE_EXAMPLE_NAMESPACE"
 
-// Launch starts this program again with the given arguments. The caller must receive from lines
-// until the process has ended. The end of ctx kills the process.
-func Launch(ctx context.Context, name string, lines chan<- Line, args ...string) (*Process, error) {
+// Launch starts this program again. The process finds the arguments with [Launched], and lives no
+// longer than ctx. heard is called with each line that it prints.
+func (g *Ground) Launch(ctx context.Context, name string, heard func(line string), args ...string) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	p := &Process{Name: name, ended: make(chan struct{})}
 	p.cmd = exec.CommandContext(ctx, self, args...)
+	p.cmd.Env = append(os.Environ(), launched+"="+name, servers+"="+g.Servers, namespace+"="+g.Namespace)
 	p.cmd.WaitDelay = time.Second
 	p.cmd.Stderr = os.Stderr
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+	setApart(p.cmd)
+	stdin, err1 := p.cmd.StdinPipe()
+	stdout, err2 := p.cmd.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
+	p.stdin = stdin
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	go func() { // ends with the process
 		defer close(p.ended)
-		for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
-			select {
-			case lines <- Line{p, scanner.Text()}:
-			case <-ctx.Done(): // nobody receives any more
-			}
+		in := bufio.NewReader(stdout)
+		for line, err := in.ReadString('\n'); err == nil; line, err = in.ReadString('\n') { // half a line is not heard
+			heard(line[:len(line)-1])
 		}
-		_ = p.cmd.Wait() // the parent knows how it ended: it killed or stopped it
+		p.err = p.cmd.Wait()
 	}()
 	return p, nil
 }
 
-// Kill ends the process without warning.
+// Kill ends the process without warning, and waits for its end.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // it may have ended already
 	<-p.ended
 }
 
-// Stop ends the process as an orchestrator does: its standard input ends, and it has time to clean
-// up.
-func (p *Process) Stop() {
-	_ = p.stdin.Close()
+// Stop closes the process's standard input, which tells it to end, and waits for its end.
+func (p *Process) Stop() error {
+	p.Resume()
+	_ = p.stdin.Close() // likewise
 	<-p.ended
+	return p.Err()
 }
 
-// Ended is closed when the process has ended.
+// Ended closes when the process has ended. Err then tells how.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// UntilInputEnds returns a context for a launched process. It ends when the parent closes the
-// process's standard input, or is gone.
-func UntilInputEnds(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
+// Err returns nil if the process has ended by itself with status 0.
+func (p *Process) Err() error {
+	if p.err != nil {
+		return fmt.Errorf("%s: %w", p.Name, p.err)
+	}
+	return nil
+}
+
+// Launched runs f, and exits, if this process was launched by another one. f's context ends when
+// the parent stops this process, or is gone; an error of f after that is only its consequence. f
+// gets the process's name and arguments.
+func Launched(f func(ctx context.Context, g *Ground, name string, args []string) error) {
+	name := os.Getenv(launched)
+	if name == "" {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
 	go func() { // ends with standard input, or with the process
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	return ctx, cancel
+	err := f(ctx, &Ground{Servers: os.Getenv(servers), Namespace: os.Getenv(namespace)}, name, os.Args[1:])
+	if ctx.Err() != nil {
+		err = nil
+	}
+	exit(name, err)
 }
