@@ -67,7 +67,7 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	wakeUp()
 	fmt.Fprintln(out, "sleepy wakes up and continues its write")
 	if err := post(server.URL, sleepy.Sequencer(), "sleepy was here again"); !errors.Is(err, errRefused) {
-		return fmt.Errorf("the late line was not refused: %v", err)
+		return fmt.Errorf("the late line was not refused: %w", err)
 	}
 	<-sleepy.Done()
 	fmt.Fprintf(out, "it is refused, and sleepy learns that it lost the lock: %v\n", sleepy.Err())

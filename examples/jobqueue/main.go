@@ -56,6 +56,7 @@ func main() {
 	ground.Main("jobqueue", tell)
 }
 
+//nolint:funlen // one story, from beginning to end
 func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // whatever happens, no process is left

@@ -18,8 +18,10 @@ const (
 
 // transfer moves money from one site to another.
 type transfer struct {
-	ID, From, To string
-	Amount       int64
+	ID     string `json:"id"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Amount int64  `json:"amount"`
 }
 
 // list returns the transfers to make, the same in every process. Some exceed the balance of their
@@ -41,9 +43,9 @@ type ledger struct {
 	site, file string
 
 	mu    sync.Mutex
-	Free  int64
-	Aside map[string]int64 // transfer → what this site has set aside for it
-	Paid  map[string]bool  // whether a transfer was made; kept for ever, so that a repeated one is recognized
+	Free  int64            `json:"free"`
+	Aside map[string]int64 `json:"aside"` // transfer → what this site has set aside for it
+	Paid  map[string]bool  `json:"paid"`  // whether a transfer was made; kept for ever, so that a repeated one is recognized
 }
 
 func openLedger(dir, site string) (*ledger, error) {

@@ -62,6 +62,8 @@ func main() {
 }
 
 // tell starts the three processes, kills them at random, and checks the ledgers at the end.
+//
+//nolint:funlen // one story, from beginning to end
 func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // whatever happens, no process is left

@@ -40,7 +40,7 @@ func (w *worker) coordinate(ctx context.Context, term *election.Term) error {
 				fmt.Println("refused", n, term.Token())
 				return nil // campaign again
 			case err != nil && (passing(err) || ctx.Err() != nil):
-				return nil // the next coordinator sees whether it was put
+				return nil //nolint:nilerr // the next coordinator sees whether it was put
 			case err != nil && !errors.Is(err, queue.ErrDuplicate):
 				return err
 			}

@@ -138,6 +138,8 @@ func stories(t *testing.T, tk *taken) {
 }
 
 // Every transition that is declared is taken by one of the stories, or by one of these schedules.
+//
+//nolint:tparallel // the stories tell it what they have taken
 func TestStoriesAndSchedules(t *testing.T) {
 	t.Parallel()
 	tk := &taken{all: make(map[[2]phase]bool)}

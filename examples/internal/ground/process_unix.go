@@ -14,6 +14,8 @@ const CanPause = true
 // parent, and the system ends a paused process whose parent is gone.
 func setApart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// Pause stops the process's code, as a laptop that is closed does. Resume ends that.
-func (p *Process) Pause()  { _ = p.cmd.Process.Signal(syscall.SIGSTOP) } // it fails if the process has ended
+// Pause stops the process's code, as a laptop that is closed does.
+func (p *Process) Pause() { _ = p.cmd.Process.Signal(syscall.SIGSTOP) } // it fails if the process has ended
+
+// Resume ends a Pause.
 func (p *Process) Resume() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
