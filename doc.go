@@ -1,9 +1,9 @@
-// Package troupe lets the processes of a Go service agree, through Apache ZooKeeper: who leads, who
-// holds a lock, who takes a job, whether everybody has arrived, commit or abort. It goes on by
-// itself when connections break and sessions expire, and tells a process that it has lost what it
-// held before any other can get it.
+// Package troupe is the root of a library for coordinating the processes of a service through
+// Apache ZooKeeper: leader election, locks, work queues, barriers, two-phase commit. It recovers
+// from lost connections and expired sessions on its own, and a running process learns that it has
+// lost a lock before any other process can get it.
 //
-// This package is the root, and has no code. Import what you need:
+// This package has no code. Import what you need:
 //
 //   - session: a session that outlives ZooKeeper sessions; operations with contexts, shared
 //     watches, possessions
@@ -16,10 +16,10 @@
 //     service
 //   - recipes/fence: fencing tokens for resources outside ZooKeeper
 //   - recipe: the building blocks of recipes, for your own
-//   - fxmodule: all of it as an fx module
+//   - fxmodule: everything as an fx module
 //   - zktest: an in-process ZooKeeper server for tests, with fault injection and virtual time;
 //     zktest/ensemble: real servers
-//   - actors: the supervised actors that all of it runs on
+//   - actors: the supervised actors underneath
 //
 // The idea: intent in, facts out. An application states what it wants with a method that returns at
 // once, and receives what happened on channels. In between, a supervised actor works towards the

@@ -20,7 +20,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := lead(ctx, os.Args[1:], bill)
 	stop()
-	if !errors.Is(err, context.Canceled) { // it was not told to end
+	if !errors.Is(err, context.Canceled) { // not an orderly shutdown
 		log.Error("billing has ended", "error", err)
 		os.Exit(1)
 	}
@@ -31,7 +31,7 @@ func lead(ctx context.Context, servers []string, bill func(context.Context, int6
 	if err != nil {
 		return err
 	}
-	defer sess.CloseWithin(5 * time.Second) // another process leads at once
+	defer sess.CloseWithin(5 * time.Second) // hands over to another process at once
 
 	leader, err := election.New(sess, "/services/billing/leader")
 	if err != nil {
