@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -55,7 +54,7 @@ func getter(a *app, short string) *cobra.Command {
 		switch file, ok := a.out.(*os.File); {
 		case err != nil:
 		case a.json:
-			err = asJSON(a.out, value{args[0], stat.Version, data})
+			err = asJSON(a.out, value{args[0], stat.Version, data}, "  ")
 		case a.terminal, ok && term.IsTerminal(int(file.Fd())):
 			_, err = fmt.Fprintln(a.out, strings.TrimSuffix(printable(data), "\n"))
 		default:
@@ -72,7 +71,7 @@ func setter(a *app, use, short string, create bool) *cobra.Command {
 	cmd := a.command(use, short, func(ctx context.Context, s *session.Session, args []string) (err error) {
 		data := []byte(args[len(args)-1])
 		if len(args) == 1 {
-			data, err = io.ReadAll(a.in)
+			data, err = a.read()
 		}
 		if err == nil {
 			_, err = s.Set(ctx, args[0], data, version)

@@ -114,14 +114,13 @@ func (c *connection) connect(cmd *cobra.Command, log io.Writer) (*session.Sessio
 // close ends the session. What was answered stands: without a connection the session ends by
 // itself, after its timeout.
 func (c *connection) close(s *session.Session) error {
+	within := 2 * time.Second
 	if s.Status().State != session.Connected {
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		_ = s.Close(ctx)
+		within = time.Millisecond
+	}
+	err := s.CloseWithin(within)
+	if errors.Is(err, session.ErrClosed) || errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
-	if err := s.CloseWithin(2 * time.Second); err != nil && !errors.Is(err, session.ErrClosed) && !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return nil
+	return err
 }

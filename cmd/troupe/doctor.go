@@ -111,7 +111,7 @@ func (x *examination) report() (err error) {
 		}
 	}
 	if x.json {
-		err = errors.Join(asJSON(x.out, x.findings), err)
+		err = errors.Join(asJSON(x.out, x.findings, "  "), err)
 	}
 	return err
 }

@@ -18,14 +18,14 @@ func elections(a *app) *cobra.Command {
 			var rows []candidate
 			for _, c := range e.now {
 				state := map[bool]string{true: "leads", false: "waits"}[c.Leading]
-				rows = append(rows, candidate{c.Path, c.ID, state, c.Ready, c.Owner.String(), c.Token, sessionID(c.SessionID), c.Since.UTC(), string(c.Data)})
+				rows = append(rows, candidate{c.Path, c.ID, state, c.Ready, c.Owner.String(), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Data})
 			}
 			return list(a, rows)
 		}),
 		on(a, "watch PATH", "Follow the leader", electionAt, func(ctx context.Context, e electionHere, _ []string) error {
 			return follow(ctx, a, e.Observe(ctx), func(l election.Leadership) (rows []leader) {
 				if l.Present {
-					rows = append(rows, leader{l.ID, l.Token, l.Ready, l.Stale, string(l.Data)})
+					rows = append(rows, leader{l.ID, l.Token, l.Ready, l.Stale, l.Data})
 				}
 				return rows
 			})
@@ -71,16 +71,16 @@ type candidate struct {
 	Token   int64     `json:"token"`
 	Session sessionID `json:"session"`
 	Since   time.Time `json:"since"`
-	Data    string    `json:"data"`
+	Data    content   `json:"data"`
 }
 
 // leader is the row of election watch.
 type leader struct {
-	ID    string `json:"id"`
-	Token int64  `json:"token"`
-	Ready bool   `json:"ready"`
-	Stale bool   `json:"stale"`
-	Data  string `json:"data"`
+	ID    string  `json:"id"`
+	Token int64   `json:"token"`
+	Ready bool    `json:"ready"`
+	Stale bool    `json:"stale"`
+	Data  content `json:"data"`
 }
 
 // electionHere is an election, and its candidates.
@@ -94,8 +94,8 @@ func electionAt(ctx context.Context, s *session.Session, path string) (e electio
 	if e.Election, err = election.New(s, path); err == nil {
 		e.now, err = e.Candidates(ctx)
 	}
-	if err == nil && len(e.now) == 0 {
-		err = mustBe(ctx, s, path, "election")
+	if err == nil {
+		_, err = inLine(ctx, s, path, "election")
 	}
 	return e, err
 }

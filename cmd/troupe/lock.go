@@ -52,8 +52,8 @@ func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *
 		if c.Path != args[0] && slices.ContainsFunc(all[at+1:], func(o lock.Contender) bool { return o.Holding }) {
 			return fmt.Errorf("%s has several holders: name one by its path (troupe lock ls shows them)", args[0])
 		}
-		whose := cmp.Or(c.Owner.String(), "an unknown process")
-		if err := a.confirm("%s %s, of %s, session %v, token %d, data %s", name, escaped(c.Path), whose, sessionID(c.SessionID), c.Token, plain(string(c.Data))); err != nil {
+		if err := a.confirm("%s %s, owner %s, session %v, token %d, data %s",
+			name, escaped(c.Path), cell(c.Owner), sessionID(c.SessionID), c.Token, plain(string(c.Data))); err != nil {
 			return err
 		}
 		return do(ctx, s, c.Path)
@@ -127,7 +127,7 @@ type contender struct {
 	Token   int64     `json:"token"`
 	Session sessionID `json:"session"`
 	Since   time.Time `json:"since"`
-	Data    string    `json:"data"`
+	Data    content   `json:"data"`
 }
 
 // lockHere is a lock, and who stands in line for it.
@@ -172,7 +172,7 @@ func find(ctx context.Context, s *session.Session, at, recipe string) ([]lock.Co
 
 func rowsOf(all []lock.Contender) (rows []contender) {
 	for _, c := range all {
-		row := contender{Path: c.Path, State: "waits", Owner: c.Owner.String(), Token: c.Token, Session: sessionID(c.SessionID), Since: c.Since.UTC(), Data: string(c.Data)}
+		row := contender{Path: c.Path, State: "waits", Owner: c.Owner.String(), Token: c.Token, Session: sessionID(c.SessionID), Since: c.Since.UTC(), Data: c.Data}
 		switch {
 		case c.Unread:
 			row.State = "unreadable"

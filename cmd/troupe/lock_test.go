@@ -40,13 +40,14 @@ func TestLockLsListsHolderAndWaiters(t *testing.T) {
 func TestLockLsSaysWhoseAContenderIs(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		l, err := lock.New(t.Session(session.WithIdentity("orders-7")), "/a")
+		l, err := lock.New(t.Session(session.WithIdentity("orders-7")), "/a", lock.WithData([]byte("\xff")))
 		require.NoError(t, err)
 		_, err = l.Lock(t.Context())
 		require.NoError(t, err)
 		out, code := troupe(t, "lock", "ls", "/a", "-o", "json")
 		require.Zero(t, code)
 		require.Regexp(t, `"owner": "orders-7 on host \S+ \(pid \d+\)"`, out)
+		require.Contains(t, out, `"data": {`, "as bytes, not as a text that lacks them")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ func (a *app) output(flags *pflag.FlagSet) {
 // The fields' JSON names are stable, and the columns' titles.
 func list[T any](a *app, rows []T) error {
 	if a.json {
-		return asJSON(a.out, append([]T{}, rows...)) // never null
+		return asJSON(a.out, append([]T{}, rows...), "  ") // never null
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	titles, _ := cells(*new(T))
@@ -48,7 +49,7 @@ func list[T any](a *app, rows []T) error {
 // show prints one struct: a line for each field, or a JSON object.
 func show[T any](a *app, v T) error {
 	if a.json {
-		return asJSON(a.out, v)
+		return asJSON(a.out, v, "  ")
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	titles, texts := cells(v)
@@ -73,7 +74,7 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 		}
 		switch {
 		case a.json:
-			if err := json.NewEncoder(a.out).Encode(append([]T{}, all...)); err != nil {
+			if err := asJSON(a.out, append([]T{}, all...), ""); err != nil {
 				return err
 			}
 		case a.terminal:
@@ -103,10 +104,17 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 	return nil
 }
 
-func asJSON(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+// unsafe is what a terminal may obey, of what JSON need not escape.
+var unsafe = regexp.MustCompile(`[^\P{C}\n\x7f\x{10000}-\x{10ffff}]`)
+
+// asJSON prints a value as JSON, on one line without an indent.
+func asJSON(out io.Writer, v any, indent string) error {
+	var text strings.Builder
+	e := json.NewEncoder(&text)
+	e.SetIndent("", indent)
+	err := e.Encode(v)
+	_, failed := io.WriteString(out, unsafe.ReplaceAllStringFunc(text.String(), func(r string) string { return strings.Trim(strconv.QuoteToASCII(r), `"`) }))
+	return cmp.Or(err, failed)
 }
 
 // cells are the titles and the texts of a struct's fields. Data alone are cut.
@@ -115,7 +123,7 @@ func cells(row any) (titles, texts []string) {
 		title, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		text := cell(v.Interface())
 		if f.Name == "Data" {
-			text = cmp.Or(plain(v.String()), "-")
+			text = cmp.Or(plain(string(v.Bytes())), "-")
 		}
 		titles, texts = append(titles, strings.ReplaceAll(title, "_", " ")), append(texts, text)
 	}

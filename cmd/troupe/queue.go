@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -23,13 +22,15 @@ func queues(a *app) *cobra.Command {
 		return show(a, queueRowOf(e))
 	})
 	remove := on(a, "remove PATH ID...", "Delete items and dead letters", queueAt, func(ctx context.Context, q *queue.Queue, args []string) error {
-		err := a.confirm("delete %d items of %s", len(args)-1, args[0])
+		if err := a.confirm("delete %d items of %s", len(args)-1, args[0]); err != nil {
+			return err
+		}
 		for _, id := range args[1:] {
-			if err == nil {
-				err = q.Remove(ctx, id)
+			if err := q.Remove(ctx, id); err != nil {
+				return fmt.Errorf("nothing was removed from %s on: %w", id, err)
 			}
 		}
-		return err
+		return nil
 	})
 	requeue := on(a, "requeue PATH ID...", "Put dead letters back", queueAt, func(ctx context.Context, q *queue.Queue, args []string) error {
 		return q.Requeue(ctx, args[1:]...)
@@ -55,11 +56,11 @@ type queueRow struct {
 	Priority int       `json:"priority"`
 	Attempts int       `json:"attempts"`
 	Due      time.Time `json:"due,omitzero"`
-	Data     string    `json:"data"`
+	Data     content   `json:"data"`
 }
 
 func queueRowOf(e queue.Entry) queueRow {
-	row := queueRow{e.ID, "waits", e.Priority, e.Attempts, e.Due.UTC(), string(e.Data)}
+	row := queueRow{e.ID, "waits", e.Priority, e.Attempts, e.Due.UTC(), e.Data}
 	switch {
 	case e.Unread:
 		row.State = "unreadable"
@@ -116,7 +117,7 @@ func queuePut(a *app) *cobra.Command {
 		}
 		data := []byte(strings.Join(args[1:], ""))
 		if err == nil && len(args) == 1 {
-			data, err = io.ReadAll(io.LimitReader(a.in, int64(a.to.MaxPacket)+1)) // at most a byte too many
+			data, err = a.read()
 		}
 		if err == nil {
 			id, err = q.Put(ctx, data, opts...)

@@ -31,12 +31,12 @@ type memberRow struct {
 	Token      int64     `json:"token"`
 	Session    sessionID `json:"session"`
 	Since      time.Time `json:"since"`
-	Data       string    `json:"data"`
+	Data       content   `json:"data"`
 }
 
 func memberRows(v members.View) (rows []memberRow) {
 	for _, m := range v.Members {
-		rows = append(rows, memberRow{m.ID, m.Unread, m.Token, sessionID(m.SessionID), m.Since.UTC(), string(m.Data)})
+		rows = append(rows, memberRow{m.ID, m.Unread, m.Token, sessionID(m.SessionID), m.Since.UTC(), m.Data})
 	}
 	return rows
 }
@@ -71,7 +71,7 @@ func barriers(a *app) *cobra.Command {
 			if b.now.State == "lowered" {
 				return &session.OpError{Op: "lower", Path: args[0], Err: session.ErrNoNode}
 			}
-			if err := a.confirm(`delete %s, of %s, with the data "%s"`, args[0], cell(b.now.Since), plain(b.now.Data)); err != nil {
+			if err := a.confirm(`delete %s, of %s, with the data "%s"`, args[0], cell(b.now.Since), plain(string(b.now.Data))); err != nil {
 				return err
 			}
 			return b.Lower(ctx)
@@ -82,7 +82,7 @@ func barriers(a *app) *cobra.Command {
 type barrierRow struct {
 	State string    `json:"state"`
 	Since time.Time `json:"since,omitzero"`
-	Data  string    `json:"data"`
+	Data  content   `json:"data"`
 }
 
 // barrierHere is a barrier, and its state.
@@ -97,7 +97,7 @@ func barrierAt(ctx context.Context, s *session.Session, path string) (b barrierH
 		return b, err
 	}
 	data, stat, err := s.Get(ctx, path)
-	if b.now = (barrierRow{"raised", stat.Ctime.UTC(), string(data)}); err == nil {
+	if b.now = (barrierRow{"raised", stat.Ctime.UTC(), data}); err == nil {
 		err = mustBe(ctx, s, path, "barrier to raise and lower")
 	}
 	if errors.Is(err, session.ErrNoNode) {

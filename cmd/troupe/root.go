@@ -31,6 +31,7 @@ func root(a *app) *cobra.Command {
 		Long: `Troupe's command line: who holds what on a ZooKeeper ensemble, and commands that run under a lock or a leadership.
 
 The servers are named by --servers or TROUPE_SERVERS. Every flag of the connection has such a variable, --tls-ca-file for example TROUPE_TLS_CA_FILE.
+Only --session-timeout has TROUPE_TIMEOUT. Flags stand behind the command.
 A credential is read from --auth-file, a line "digest user:password", or from TROUPE_AUTH_SCHEME and TROUPE_AUTH_SECRET, never from the command line.`,
 		SilenceUsage:  true, // main reports errors, once
 		SilenceErrors: true,
@@ -88,7 +89,13 @@ func (a *app) destroys(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// confirm asks a person; without one and without --yes it refuses. A person's no is errRefused.
+// read reads all of the standard input, or a byte more than a znode may have.
+func (a *app) read() ([]byte, error) {
+	a.release()
+	return io.ReadAll(io.LimitReader(a.in, int64(a.to.MaxPacket)+1))
+}
+
+// confirm asks a person; without one and without --yes it refuses.
 func (a *app) confirm(what string, args ...any) error {
 	what = fmt.Sprintf(what, args...)
 	switch {
@@ -97,9 +104,7 @@ func (a *app) confirm(what string, args ...any) error {
 	case !a.terminal:
 		return fmt.Errorf("%s: refused without --yes, since there is no terminal to ask on", what)
 	}
-	if a.release != nil {
-		a.release()
-	}
+	a.release()
 	fmt.Fprintf(a.log, "%s? [y/N] ", what)
 	var answer string
 	if _, err := fmt.Fscanln(a.in, &answer); err != nil || answer != "y" && answer != "Y" && answer != "yes" {

@@ -249,6 +249,18 @@ func TestARevokedCommandIsAskedAndTakesItsTime(t *testing.T) {
 	require.Equal(t, 6, status, "its own, for the lock was held until then")
 }
 
+func TestACommandWhosePlaceIsRevokedIsNotStarted(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t)
+	s, g := taken(t, server, "/a")
+	p := begin(t, server, "echo up", "lock", "run", "/a")
+	require.NoError(t, lock.Revoke(t.Context(), s, standing(t, s, "/a", 2)[1].Path))
+	require.NoError(t, g.Release(t.Context()))
+	out, status := p.end()
+	require.Equal(t, 123, status)
+	require.NotContains(t, out, "up")
+}
+
 // The test's end of the pipe is closed only when the command is gone as well.
 func TestOnLinuxTheCommandDiesWithTheProgram(t *testing.T) {
 	t.Parallel()

@@ -159,21 +159,16 @@ func writable(name string) error {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return errors.New("is a directory")
 	}
-	f, err := beside(name)
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// beside creates a temporary file in the directory of the named file, which it can replace.
-func beside(name string) (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-}
-
 // dump writes the server's tree to a file. The file is either complete or not changed.
 func dump(ctx context.Context, s *zkserver.Server, name string) error {
-	f, err := beside(name)
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ type typed string
 func (in typed) run(ctx context.Context, t *bubble.World, args ...string) (string, int) {
 	t.Helper()
 	var out strings.Builder
-	a := &app{in: strings.NewReader(string(in)), out: &out, log: &out, terminal: in != ""}
+	a := &app{in: strings.NewReader(string(in)), out: &out, log: &out, terminal: in != "", release: func() {}}
 	a.to.options = []session.Option{session.WithDialer(t.Server.Dialer())}
 	cmd := root(a)
 	a.to.dial = t.Server.Dialer()

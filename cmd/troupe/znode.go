@@ -90,7 +90,7 @@ func (a *app) below(ctx context.Context, s *session.Session, top string, depth, 
 // found prints a line for each, or a JSON array.
 func (a *app) found(all []found, err error) error {
 	if a.json && (err == nil || len(all) > 0) {
-		return errors.Join(asJSON(a.out, all), err)
+		return errors.Join(asJSON(a.out, all, "  "), err)
 	}
 	for _, f := range all {
 		fmt.Fprintln(a.out, escaped(f.line))

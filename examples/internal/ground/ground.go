@@ -98,11 +98,13 @@ func (g *Ground) Leave() error {
 	return errors.Join(errs...)
 }
 
+type closer interface {
+	Close(ctx context.Context) error
+}
+
 // Close closes c within a few seconds, for use with defer. What ZooKeeper has not confirmed by then
 // ends with the session.
-func Close(c interface {
-	Close(ctx context.Context) error
-}) {
+func Close(c closer) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_ = c.Close(ctx)
