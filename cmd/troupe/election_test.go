@@ -62,6 +62,7 @@ func TestElectionBreakAsksAndDeposesTheLeader(t *testing.T) {
 		require.NoError(t, term.Err())
 		_, code := typed("yes\n").run(bubble.Minute(t), t, "election", "break", "/elections/a")
 		require.Zero(t, code)
+		bubble.Within(t, time.Minute, term.Done(), "the leader is told")
 		require.ErrorIs(t, term.Err(), session.ErrDeleted)
 		next := bubble.Get(t, second.Leader())
 		_, code = troupe(t, "election", "break", next.Path(), "-y")
