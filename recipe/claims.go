@@ -42,7 +42,7 @@ type Claims[P any] struct {
 	ledger ledger[P]
 	won    *notify.Handoff[P]
 	wait   *wait                     // see look; the actor's
-	lost   atomic.Pointer[time.Time] // when a possession was; nil: one was won since, or a claim was given up
+	lost   atomic.Pointer[time.Time] // when a possession was; nil: one was won or a claim given up
 }
 
 // NewClaims starts an instance. It does no I/O. Errors are those of [New].

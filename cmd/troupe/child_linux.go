@@ -2,5 +2,7 @@ package main
 
 import "syscall"
 
-// bind makes a command die with the thread that starts it.
-func bind(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
+// attributes make a command die with the thread that starts it; it may have a process group.
+func attributes(group bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: group, Pdeathsig: syscall.SIGKILL}
+}

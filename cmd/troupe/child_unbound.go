@@ -4,4 +4,4 @@ package main
 
 import "syscall"
 
-func bind(*syscall.SysProcAttr) {}
+func attributes(group bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: group} }

@@ -10,13 +10,6 @@ import (
 // passed are the signals that a command gets in the program's place.
 var passed = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
-// attributes are those of a command, which may have a process group of its own.
-func attributes(group bool) *syscall.SysProcAttr {
-	a := &syscall.SysProcAttr{Setpgid: group}
-	bind(a)
-	return a
-}
-
 // signal reaches the command's group, or the command alone if it has none.
 func (c *child) signal(sig syscall.Signal) {
 	if c.group {

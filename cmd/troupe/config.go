@@ -51,7 +51,7 @@ func printable(data []byte) string {
 func getter(a *app, short string) *cobra.Command {
 	cmd := a.command("get PATH", short, func(ctx context.Context, s *session.Session, args []string) error {
 		data, stat, err := s.Get(ctx, args[0])
-		switch file, ok := a.out.(*os.File); {
+		switch file, ok := a.out.Writer.(*os.File); {
 		case err != nil:
 		case a.json:
 			err = asJSON(a.out, value{args[0], stat.Version, data}, "  ")
@@ -100,7 +100,7 @@ func editor(a *app) *cobra.Command {
 		_, err = f.Write(old)
 		program := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi")
 		run := exec.CommandContext(context.WithoutCancel(ctx), "sh", "-c", program+` "$1"`, "sh", f.Name()) //nolint:gosec // the user's
-		run.Stdin, run.Stdout, run.Stderr = a.in, a.out, a.log
+		run.Stdin, run.Stdout, run.Stderr = a.in, a.out.Writer, a.log
 		if err = errors.Join(err, f.Close()); err == nil {
 			err = run.Run()
 		}
@@ -110,18 +110,17 @@ func editor(a *app) *cobra.Command {
 		}
 		now, _, unseen := s.Exists(ctx, args[0])
 		switch err = errors.Join(err, unread, unseen); {
-		case err == nil && bytes.Equal(text, old):
+		case bytes.Equal(text, old):
 			fmt.Fprintln(a.log, "not changed")
-			return os.Remove(f.Name())
 		case err == nil && now.Mzxid != stat.Mzxid: // its version may be the same, if it was created again
 			err = session.ErrBadVersion
 		case err == nil:
 			_, err = s.Set(ctx, args[0], text, stat.Version)
 		}
-		if err != nil {
-			return failure{1, fmt.Errorf("edit %s: %w; the text is kept in %s", args[0], err, f.Name())}
+		if err != nil && !bytes.Equal(text, old) {
+			return fmt.Errorf("edit %s: %w; the text is kept in %s", args[0], err, f.Name())
 		}
-		return os.Remove(f.Name())
+		return errors.Join(err, os.Remove(f.Name()))
 	})
 	cmd.Long = "Edit a value with $VISUAL, $EDITOR or vi, but for a newline that this adds at the end. If it was changed meanwhile, the text is kept."
 	return cmd

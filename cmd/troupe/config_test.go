@@ -43,10 +43,11 @@ func TestConfigEditWritesByVersionAndKeepsATextThatItDoesNotWrite(t *testing.T) 
 		require.Equal(t, "not changed\n", edit("echo 5 >"))
 		require.Empty(t, edit("test $(ls -l $TMPDIR | tail -n1 | cut -c1-10) = -rw------- && echo 6 >"))
 		is("6")
+		require.Equal(t, "not changed\ntroupe: exit status 1\n", edit("false"))
 		left, err := os.ReadDir(folder)
 		require.NoError(t, err)
 		require.Empty(t, left)
-		require.Contains(t, edit("false"), "troupe: edit /rate: exit status 1; the text is kept in "+folder+"/troupe-")
+		require.Contains(t, edit("false >"), "troupe: edit /rate: exit status 1; the text is kept in "+folder+"/troupe-")
 		for _, op := range []zktest.Op{zktest.OpSetData, zktest.OpExists} { // the first time its version is another, the second time 0 again
 			remove := t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 				if q.Op == op {

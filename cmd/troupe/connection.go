@@ -111,14 +111,9 @@ func (c *connection) connect(cmd *cobra.Command, log io.Writer) (*session.Sessio
 	return s, nil
 }
 
-// close ends the session. What was answered stands: without a connection the session ends by
-// itself, after its timeout.
+// close ends the session. Without a connection it ends by itself, after its timeout.
 func (c *connection) close(s *session.Session) error {
-	within := 2 * time.Second
-	if s.Status().State != session.Connected {
-		within = time.Millisecond
-	}
-	err := s.CloseWithin(within)
+	err := s.CloseWithin(map[bool]time.Duration{true: 2 * time.Second, false: time.Millisecond}[s.Status().State == session.Connected])
 	if errors.Is(err, session.ErrClosed) || errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}

@@ -31,10 +31,9 @@ type finding struct {
 }
 
 const (
-	healthy = "ok"
-	warning = "warning"
-	problem = "problem"
-
+	healthy  = "ok"
+	warning  = "warning"
+	problem  = "problem"
 	allow    = "4lw.commands.whitelist=srvr,conf,dump,wchp in zoo.cfg"
 	patience = 3 * time.Second // with a server that is asked a word
 )

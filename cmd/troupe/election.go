@@ -23,7 +23,7 @@ func elections(a *app) *cobra.Command {
 			return list(a, rows)
 		}),
 		on(a, "watch PATH", "Follow the leader", electionAt, func(ctx context.Context, e electionHere, _ []string) error {
-			return follow(ctx, a, e.Observe(ctx), func(l election.Leadership) (rows []leader) {
+			return follow(ctx, a, e.recipe.Observe(ctx), func(l election.Leadership) (rows []leader) {
 				if l.Present {
 					rows = append(rows, leader{l.ID, l.Token, l.Ready, l.Stale, l.Data})
 				}
@@ -83,19 +83,15 @@ type leader struct {
 	Data  content `json:"data"`
 }
 
-// electionHere is an election, and its candidates.
-type electionHere struct {
-	*election.Election
-	now []election.Candidate
-}
+type electionHere = here[*election.Election, []election.Candidate]
 
 // electionAt is the election at a path that exists.
 func electionAt(ctx context.Context, s *session.Session, path string) (e electionHere, err error) {
-	if e.Election, err = election.New(s, path); err == nil {
-		e.now, err = e.Candidates(ctx)
+	if e.recipe, err = election.New(s, path); err == nil {
+		e.now, err = e.recipe.Candidates(ctx)
 	}
 	if err == nil {
-		_, err = inLine(ctx, s, path, "election")
+		err = inLine(ctx, s, path, "election", e.now, func(c election.Candidate) string { return c.Path })
 	}
 	return e, err
 }

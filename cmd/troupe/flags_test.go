@@ -1,10 +1,10 @@
+//go:build unix
+
 package main
 
 // The flags: that they reach the server.
 
 import (
-	"bytes"
-	"context"
 	"io"
 	"net"
 	"strings"
@@ -69,40 +69,4 @@ func TestTheFlagsAreHeard(t *testing.T) {
 	require.NoError(t, c.Close(ctx))
 	require.NoError(t, other.Close(ctx))
 	p.end(t, syscall.SIGTERM)
-}
-
-// --as 3.8 has the documented settings, and single flags override it.
-func TestAs38IsStrict(t *testing.T) {
-	t.Parallel()
-	f := func(args ...string) serverFlags {
-		cmd := server()
-		var f serverFlags
-		cmd.ResetFlags()
-		f.bind(cmd.Flags())
-		require.NoError(t, cmd.ParseFlags(args))
-		require.NoError(t, f.settle(cmd.Flags().Changed))
-		return f
-	}
-	strict := f("--as", "3.8")
-	cfg := strict.config()
-	require.True(t, cfg.NoTTL)
-	require.Equal(t, 60, cfg.MaxConnections)
-	require.Equal(t, []string{"srvr"}, cfg.Words)
-	require.Equal(t, "3.8.4", cfg.Version)
-	other := f("--as", "3.8", "--words", "*", "--no-ttl=false", "--max-connections", "7", "--version", "3.8.0")
-	cfg = other.config()
-	require.False(t, cfg.NoTTL)
-	require.Equal(t, 7, cfg.MaxConnections)
-	require.Nil(t, cfg.Words)
-	require.Equal(t, "3.8.0", cfg.Version)
-	unbounded := f("--as", "3.8", "--max-connections", "0")
-	cfg = unbounded.config()
-	require.Zero(t, cfg.MaxConnections, "any number")
-
-	var out bytes.Buffer
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	strict.listen = "127.0.0.1:0"
-	require.NoError(t, serve(ctx, &out, io.Discard, strict))
-	require.Contains(t, out.String(), "listening on 127.0.0.1:")
 }

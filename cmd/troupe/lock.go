@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"time"
@@ -18,18 +19,19 @@ import (
 
 func locks(a *app) *cobra.Command {
 	return group("lock", "Locks, shared locks and semaphores",
-		on(a, "ls PATH", "List the holders and who waits, in order", lockAt, func(_ context.Context, l lockHere, _ []string) error {
+		on(a, "ls PATH", "List the holders and who waits, in order", lineAt("lock"), func(_ context.Context, l lockHere, _ []string) error {
 			return list(a, rowsOf(l.now))
 		}),
-		a.command("show PATH", "Show the holder, or a contender by its path", func(ctx context.Context, s *session.Session, args []string) error {
+		a.command("show PATH", "Show the holders, or a contender by its path", func(ctx context.Context, s *session.Session, args []string) error {
 			all, at, err := find(ctx, s, args[0], "lock")
 			if err != nil {
 				return err
 			}
-			return show(a, rowsOf(all)[at])
+			one := all[at].Path == args[0]
+			return list(a, rowsOf(slices.DeleteFunc(all, func(c lock.Contender) bool { return one && c.Path != args[0] || !one && !c.Holding })))
 		}),
-		on(a, "watch PATH", "Follow the holders and who waits", lockAt, func(ctx context.Context, l lockHere, _ []string) error {
-			return follow(ctx, a, l.Observe(ctx), rowsOf)
+		on(a, "watch PATH", "Follow the holders and who waits", lineAt("lock"), func(ctx context.Context, l lockHere, _ []string) error {
+			return follow(ctx, a, l.recipe.Observe(ctx), rowsOf)
 		}),
 		a.takes("lock", "break", deletes, func(ctx context.Context, s *session.Session, path string) error {
 			return lock.Break(ctx, s, path, 0)
@@ -78,11 +80,8 @@ func lockRun(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			get := l.Lock
-			if try {
-				get = l.TryLock
-			}
-			waits, cancel := context.WithTimeoutCause(ctx, cmp.Or(timeout, forever), errNotGot)
+			get := map[bool]func(context.Context) (*lock.Grant, error){false: l.Lock, true: l.TryLock}[try]
+			waits, cancel := context.WithTimeoutCause(ctx, cmp.Or(timeout, math.MaxInt64), errNotGot)
 			defer cancel()
 			g, err := await(waits, r, get)
 			if errors.Is(err, errNotGot) || errors.Is(err, lock.ErrHeld) {
@@ -117,8 +116,6 @@ func lockRun(a *app) *cobra.Command {
 // errNotGot is why a wait ended.
 var errNotGot = errors.New("not got in the time of --timeout")
 
-const forever = 100 * 365 * 24 * time.Hour
-
 // contender is a row of lock ls.
 type contender struct {
 	Path    string    `json:"path"`
@@ -130,38 +127,40 @@ type contender struct {
 	Data    content   `json:"data"`
 }
 
-// lockHere is a lock, and who stands in line for it.
-type lockHere struct {
-	*lock.Lock
-	now []lock.Contender
-}
+type lockHere = here[*lock.Lock, []lock.Contender]
 
-func lockAt(ctx context.Context, s *session.Session, path string) (lockHere, error) {
-	return inLine(ctx, s, path, "lock")
-}
-
-// inLine are those who stand in line at a path that exists, for a lock or an election.
-func inLine(ctx context.Context, s *session.Session, at, recipe string) (l lockHere, err error) {
-	if l.Lock, err = lock.New(s, at); err == nil {
-		l.now, err = l.Contenders(ctx)
+// lineAt is the line at a path that exists, for a lock or an election.
+func lineAt(recipe string) func(context.Context, *session.Session, string) (lockHere, error) {
+	return func(ctx context.Context, s *session.Session, at string) (l lockHere, err error) {
+		if l.recipe, err = lock.New(s, at); err == nil {
+			l.now, err = l.recipe.Contenders(ctx)
+		}
+		if err == nil {
+			err = inLine(ctx, s, at, recipe, l.now, func(c lock.Contender) string { return c.Path })
+		}
+		return l, err
 	}
-	for _, c := range l.now {
-		if name, _ := znode.ParseContender(path.Base(c.Path)); (name.Kind == znode.Candidate) != (recipe == "election") {
-			return l, fmt.Errorf("%s is no %s: its contenders are of the kind %q (troupe tree shows them)", at, recipe, name.Kind.String())
+}
+
+// inLine is an error if those who stand in line, or the path without them, are no recipe's.
+func inLine[C any](ctx context.Context, s *session.Session, at, recipe string, all []C, pathOf func(C) string) error {
+	for _, c := range all {
+		if name, _ := znode.ParseContender(path.Base(pathOf(c))); (name.Kind == znode.Candidate) != (recipe == "election") {
+			return fmt.Errorf("%s is no %s: its contenders are of the kind %q (troupe tree shows them)", at, recipe, name.Kind.String())
 		}
 	}
-	if err == nil && len(l.now) == 0 {
-		err = mustBe(ctx, s, at, recipe)
+	if len(all) > 0 {
+		return nil
 	}
-	return l, err
+	return mustBe(ctx, s, at, recipe)
 }
 
 // find is the contender at a path, or the first holder of what is at that path, among all.
 func find(ctx context.Context, s *session.Session, at, recipe string) ([]lock.Contender, int, error) {
-	l, err := inLine(ctx, s, at, recipe)
+	l, err := lineAt(recipe)(ctx, s, at)
 	i := slices.IndexFunc(l.now, func(c lock.Contender) bool { return c.Holding })
 	if err == nil && i < 0 {
-		l, err = inLine(ctx, s, path.Dir(at), recipe)
+		l, err = lineAt(recipe)(ctx, s, path.Dir(at))
 		i = slices.IndexFunc(l.now, func(c lock.Contender) bool { return c.Path == at })
 		if err != nil || i < 0 {
 			err = fmt.Errorf("nobody holds %s", at)
@@ -184,12 +183,10 @@ func rowsOf(all []lock.Contender) (rows []contender) {
 	return rows
 }
 
-// mustBe is an error if there is no znode at the path, or if it has children, but none of these
-// names, which are a recipe's.
+// mustBe is an error if a path does not exist, or has children, but none of a recipe's names.
 func mustBe(ctx context.Context, s *session.Session, path, recipe string, names ...string) error {
 	children, _, err := s.Children(ctx, path)
-	known := func(child string) bool { return slices.Contains(names, child) }
-	if err == nil && len(children) > 0 && !slices.ContainsFunc(children, known) {
+	if err == nil && len(children) > 0 && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(children, name) }) {
 		err = fmt.Errorf("%s is no %s: its children are others, such as %q (troupe tree shows them)", path, recipe, slices.Min(children))
 	}
 	return err

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,14 +30,6 @@ func queued(t *bubble.World, path string) (holder, waiter *lock.Lock) {
 	return holder, waiter
 }
 
-func TestLockLsListsHolderAndWaiters(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		queued(t, "/locks/a")
-		golden(t, "lock-ls", []string{"lock", "ls", "/locks/a"}, []string{"lock", "ls", "/locks/a", "-o", "json"}, []string{"lock", "ls", "/locks"})
-	})
-}
-
 func TestLockLsSaysWhoseAContenderIs(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -51,14 +44,15 @@ func TestLockLsSaysWhoseAContenderIs(t *testing.T) {
 	})
 }
 
-func TestLockShowShowsOneContender(t *testing.T) {
+func TestLockLsListsAllAndShowTheHoldersOrAContender(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		_, waiter := queued(t, "/locks/a")
+		golden(t, "lock-ls", each("lock ls /locks/a\nlock ls /locks/a -o json")...)
+		readers(t)
 		all, err := waiter.Contenders(bubble.Minute(t))
 		require.NoError(t, err)
-		golden(t, "lock-show", []string{"lock", "show", "/locks/a"}, []string{"lock", "show", all[1].Path, "-o", "json"},
-			[]string{"lock", "show", "/locks"}, []string{"lock", "show", "/locks/a/other"})
+		golden(t, "lock-show", []string{"lock", "show", "/locks/a"}, []string{"lock", "show", all[1].Path, "-o", "json"}, []string{"lock", "show", "/shared"})
 	})
 }
 
@@ -80,12 +74,7 @@ func TestBreakAndRevokeAskAndTakeTheLockAway(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		holder, waiter := queued(t, "/locks/a")
-		golden(t, "lock-break", []string{"lock", "break", "/locks/a"}, []string{"lock", "revoke", "/locks/a"}, []string{"lock", "break", "/no", "-y"},
-			[]string{"lock", "break", "/locks", "-y"}, []string{"lock", "break", "/locks/a/other", "-y"})
-		out, code := troupe(t, "election", "break", "/locks/a", "-y")
-		require.Equal(t, 1, code)
-		require.Contains(t, out, "/locks/a is no election")
-		out, code = typed("n\n").run(bubble.Minute(t), t, "lock", "break", "/locks/a")
+		out, code := typed("n\n").run(bubble.Minute(t), t, "lock", "break", "/locks/a")
 		require.Equal(t, 1, code)
 		require.Contains(t, out, `token 6, data a? [y/N] troupe: nothing was changed`)
 		g := bubble.Get(t, holder.Acquired())
@@ -103,49 +92,66 @@ func TestBreakAndRevokeAskAndTakeTheLockAway(t *testing.T) {
 		require.Zero(t, code, "a contender's path")
 		synctest.Wait()
 		require.ErrorIs(t, next.Err(), session.ErrDeleted)
-	})
-}
-
-func TestBreakIsRefusedWhereThereAreSeveralHolders(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session()
-		var grants []*lock.Grant
-		for range 2 {
-			l, err := lock.NewRead(s, "/a")
-			require.NoError(t, err)
-			g, err := l.Lock(bubble.Minute(t))
-			require.NoError(t, err)
-			grants = append(grants, g)
-		}
-		out, code := troupe(t, "lock", "break", "/a", "-y")
-		require.Equal(t, 1, code)
-		require.Contains(t, out, "several holders: name one")
-		_, code = troupe(t, "lock", "break", grants[0].Path(), "-y")
+		first, second := readers(t)
+		_, code = troupe(t, "lock", "break", first.Path(), "-y")
 		require.Zero(t, code)
 		synctest.Wait()
-		require.Error(t, grants[0].Err())
-		require.NoError(t, grants[1].Err())
-		for _, g := range grants {
-			_ = g.Release(bubble.Minute(t))
-		}
-		out, code = troupe(t, "lock", "revoke", "/a", "-y")
-		require.Equal(t, 1, code)
-		require.Equal(t, "troupe: nobody holds /a\n", out)
+		require.ErrorIs(t, first.Err(), session.ErrDeleted)
+		require.NoError(t, second.Err())
 	})
 }
 
-func TestWithoutTheRightNothingIsTaken(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		all := append(session.AuthACL(session.PermAll), session.AnyoneACL(session.PermRead)...)
-		l, err := lock.New(t.Session(session.WithAuth("digest", []byte("a:b"))), "/a", lock.WithACL(all...))
+// readers are two holders of /shared.
+func readers(t *bubble.World) (first, second *lock.Grant) {
+	t.Helper()
+	s := t.Session(session.WithoutIdentity())
+	for range 2 {
+		l, err := lock.NewRead(s, "/shared")
 		require.NoError(t, err)
 		g, err := l.Lock(bubble.Minute(t))
 		require.NoError(t, err)
-		out, code := troupe(t, "lock", "break", "/a", "-y")
-		require.Equal(t, 1, code)
-		require.Contains(t, out, "(another credential may have the right: --auth-file)")
-		require.NoError(t, g.Err())
+		first, second = second, g
+	}
+	return first, second
+}
+
+func TestWhatIsRefusedTakesNothingAway(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		queued(t, "/locks/a")
+		readers(t)
+		campaigning(t, "/elections/a")
+		all := append(session.AuthACL(session.PermAll), session.AnyoneACL(session.PermRead)...)
+		l, err := lock.New(t.Session(session.WithoutIdentity(), session.WithAuth("digest", []byte("a:b"))), "/private", lock.WithACL(all...))
+		require.NoError(t, err)
+		_, err = l.Lock(bubble.Minute(t))
+		require.NoError(t, err)
+		require.NoError(t, t.Server.Create("/idle", nil))
+		_, before, _ := strings.Cut(t.Server.Dump(), "\n")
+		golden(t, "refused", each("lock break /locks/a\nlock revoke /locks/a\nelection break /elections/a")...)
+		for command, says := range map[string]string{
+			"lock break /no -y":            "children /no: the znode does not exist (are the path and --namespace right",
+			"lock break /locks -y":         `/locks is no lock: its children are others, such as "a" (troupe tree shows them)`,
+			"lock break /locks/a/other -y": "children /locks/a/other: the znode does not exist",
+			"lock break /elections/a -y":   `/elections/a is no lock: its contenders are of the kind "candidate" (troupe tree shows them)`,
+			"lock break /shared -y":        "/shared has several holders: name one by its path (troupe lock ls shows them)",
+			"lock break /private -y":       "not permitted by the znode's ACL (another credential may have the right: --auth-file)",
+			"lock revoke /idle -y":         "nobody holds /idle",
+			"lock ls /locks":               "/locks is no lock: its children are others",
+			"lock show /locks":             "/locks is no lock: its children are others",
+			"lock show /locks/a/other":     "children /locks/a/other: the znode does not exist",
+			"election break /no -y":        "children /no: the znode does not exist",
+			"election break /elections -y": `/elections is no election: its children are others, such as "a"`,
+			"election break /locks/a -y":   `/locks/a is no election: its contenders are of the kind "lock"`,
+			"election show /no":            "children /no: the znode does not exist",
+			"election show /elections":     "/elections is no election: its children are others",
+			"election show /locks/a":       `/locks/a is no election: its contenders are of the kind "lock"`,
+		} {
+			out, code := troupe(t, strings.Fields(command)...)
+			require.Contains(t, out, says, command)
+			require.Equal(t, 1, code, command)
+		}
+		_, after, _ := strings.Cut(t.Server.Dump(), "\n")
+		require.Equal(t, before, after)
 	})
 }

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,14 +27,19 @@ func run() int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	terminal := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
-	a := &app{in: os.Stdin, out: os.Stdout, log: os.Stderr, terminal: terminal}
+	a := &app{in: os.Stdin, out: &printer{Writer: os.Stdout}, log: os.Stderr, terminal: terminal}
 	a.release = func() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
-	err := root(a).ExecuteContext(ctx)
-	if err == nil {
+	return a.execute(ctx, root(a))
+}
+
+// execute runs the program, says what went wrong, and returns the exit status.
+func (a *app) execute(ctx context.Context, cmd *cobra.Command) int {
+	err := cmd.ExecuteContext(ctx)
+	if err = cmp.Or(err, a.out.failed); err == nil {
 		return 0
 	}
 	if text := explain(err); text != "" { // else a command that was run has said it
-		fmt.Fprintln(os.Stderr, "troupe:", text)
+		fmt.Fprintln(a.log, "troupe:", text)
 	}
 	return status(err)
 }

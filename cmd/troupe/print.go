@@ -15,10 +15,21 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 )
+
+// printer is the standard output. It keeps an error, so that no command has to look at each line.
+type printer struct {
+	io.Writer
+	failed error
+}
+
+func (p *printer) Write(text []byte) (int, error) {
+	n, err := p.Writer.Write(text)
+	p.failed = cmp.Or(p.failed, err)
+	return n, err
+}
 
 // output defines the flag that says how results are printed.
 func (a *app) output(flags *pflag.FlagSet) {
@@ -72,16 +83,13 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 			keys = append(keys, texts[0])
 			now[texts[0]] = strings.Join(texts, "  ")
 		}
+		var err error
 		switch {
 		case a.json:
-			if err := asJSON(a.out, append([]T{}, all...), ""); err != nil {
-				return err
-			}
+			err = asJSON(a.out, append([]T{}, all...), "")
 		case a.terminal:
 			fmt.Fprint(a.out, "\x1b[H\x1b[2J") // home, and clear
-			if err := list(a, all); err != nil {
-				return err
-			}
+			err = list(a, all)
 		default:
 			for _, key := range slices.Sorted(maps.Keys(was)) {
 				if now[key] == "" {
@@ -89,12 +97,13 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 				}
 			}
 			for _, key := range keys {
-				if before := was[key]; before == "" {
-					fmt.Fprintln(a.out, at, "+", now[key])
-				} else if before != now[key] {
-					fmt.Fprintln(a.out, at, "~", now[key])
+				if mark := map[bool]string{true: "+", false: "~"}[was[key] == ""]; now[key] != was[key] {
+					fmt.Fprintln(a.out, at, mark, now[key])
 				}
 			}
+		}
+		if err = cmp.Or(err, a.out.failed); err != nil {
+			return err
 		}
 		was = now
 	}
@@ -133,10 +142,7 @@ func cells(row any) (titles, texts []string) {
 func cell(v any) string {
 	switch v := v.(type) {
 	case time.Time:
-		if v.IsZero() {
-			return "-"
-		}
-		return v.UTC().Format(time.DateTime)
+		return map[bool]string{true: "-", false: v.UTC().Format(time.DateTime)}[v.IsZero()]
 	case bool:
 		return map[bool]string{true: "yes"}[v]
 	case sessionID:
@@ -160,15 +166,12 @@ func (s sessionID) MarshalText() ([]byte, error) { //nolint:unparam // the inter
 	return []byte(s.String()), nil
 }
 
-// plain is a text from ZooKeeper as a terminal may show it: what is not printable is escaped, and a
-// long one is cut.
+// plain is a text as a terminal may show it: what is not printable is escaped, a long one is cut.
 func plain(text string) string {
-	const most = 80
-	cut := ""
-	if utf8.RuneCountInString(text) > most {
-		text, cut = string([]rune(text)[:most]), "…"
+	if all := []rune(text); len(all) > 80 {
+		return escaped(string(all[:80])) + "…"
 	}
-	return escaped(text) + cut
+	return escaped(text)
 }
 
 // escaped is plain without the cut.

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 // The process: dumps, signals, and clients that go on when it is started again.

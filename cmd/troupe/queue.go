@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 )
@@ -80,10 +81,7 @@ func queueLs(a *app, name, what string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		dead, errNew := queue.New(s, args[0]+"/dead")
-		if errNew != nil {
-			return errNew
-		}
+		dead, _ := queue.New(s, znode.Join(args[0], "dead")) // valid, as its parent is
 		items, err := q.Len(ctx)
 		letters, errDead := dead.Len(ctx)
 		if name == "dead" {
@@ -122,8 +120,12 @@ func queuePut(a *app) *cobra.Command {
 		if err == nil {
 			id, err = q.Put(ctx, data, opts...)
 		}
-		if err == nil {
-			fmt.Fprintln(a.out, plain(id))
+		switch {
+		case err != nil:
+		case a.json:
+			err = asJSON(a.out, map[string]string{"id": id}, "  ")
+		default:
+			fmt.Fprintln(a.out, escaped(id))
 		}
 		return err
 	})

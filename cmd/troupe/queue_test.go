@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
-	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/recipes/queue"
 )
 
@@ -45,19 +44,15 @@ func TestQueueCommands(t *testing.T) {
 		},
 		"queue-change": {
 			"put /jobs data --id e --priority -1", "put /jobs again --id e",
-			"put /new first --delay 1h --id f", "ls /new", "requeue /jobs no", "requeue /jobs d",
-			"remove /jobs b", "remove /jobs b no --yes", "purge /jobs --dry-run", "purge /jobs", "purge /no --yes", "purge /jobs --yes --limit 2", "ls /jobs",
+			"put /new first --delay 1h --id f -o json", "ls /new", "requeue /jobs no", "requeue /jobs d",
+			"remove /jobs b", "remove /jobs b no --yes", "purge /jobs --dry-run", "purge /jobs", "purge /no --yes", "--yes purge /jobs --limit 2", "ls /jobs",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble.Run(t, func(t *bubble.World) {
 				jobs(t)
-				var all [][]string
-				for _, run := range runs {
-					all = append(all, append([]string{"queue"}, strings.Fields(run)...))
-				}
-				golden(t, name, all...)
+				golden(t, name, each("queue "+strings.Join(runs, "\nqueue "))...)
 			})
 		})
 	}
@@ -68,10 +63,7 @@ func TestQueueCommands(t *testing.T) {
 func TestQueueRefusals(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		l, err := lock.New(t.Session(), "/lock")
-		require.NoError(t, err)
-		_, err = l.Lock(bubble.Minute(t))
-		require.NoError(t, err)
+		queued(t, "/lock")
 		_, before, _ := strings.Cut(t.Server.Dump(), "\n")
 		for _, run := range []string{"ls /lock", "peek /lock", "dead /lock", "put /lock x", "requeue /lock x", "remove /lock x --yes", "purge /lock --yes"} {
 			out, code := troupe(t, append([]string{"queue"}, strings.Fields(run)...)...)

@@ -20,7 +20,7 @@ func groups(a *app) *cobra.Command {
 	return group("group", "Groups of members",
 		on(a, "ls PATH", "List the members", groupAt, func(_ context.Context, g groupHere, _ []string) error { return list(a, memberRows(g.now)) }),
 		on(a, "watch PATH", "Follow the members", groupAt, func(ctx context.Context, g groupHere, _ []string) error {
-			return follow(ctx, a, g.Observe(ctx), memberRows)
+			return follow(ctx, a, g.recipe.Observe(ctx), memberRows)
 		}))
 }
 
@@ -41,16 +41,12 @@ func memberRows(v members.View) (rows []memberRow) {
 	return rows
 }
 
-// groupHere is a group, and its members.
-type groupHere struct {
-	*members.Group
-	now members.View
-}
+type groupHere = here[*members.Group, members.View]
 
 // groupAt is the group at a path that exists. Contenders are ephemeral like members, but are none.
 func groupAt(ctx context.Context, s *session.Session, path string) (g groupHere, err error) {
-	if g.Group, err = members.New(s, path); err == nil {
-		g.now, err = g.Members(ctx)
+	if g.recipe, err = members.New(s, path); err == nil {
+		g.now, err = g.recipe.Members(ctx)
 	}
 	contends := func(m members.Member) bool { _, is := znode.ParseContender(m.ID); return is }
 	if err == nil && (len(g.now.Members) == 0 || slices.ContainsFunc(g.now.Members, contends)) {
@@ -65,7 +61,7 @@ func barriers(a *app) *cobra.Command {
 			return show(a, b.now)
 		}),
 		on(a, "raise PATH", "Raise a barrier, so that processes wait for it", barrierAt, func(ctx context.Context, b barrierHere, _ []string) error {
-			return b.Raise(ctx)
+			return b.recipe.Raise(ctx)
 		}),
 		a.destroys(on(a, "lower PATH", "Lower it: the znode is deleted", barrierAt, func(ctx context.Context, b barrierHere, args []string) error {
 			if b.now.State == "lowered" {
@@ -74,7 +70,7 @@ func barriers(a *app) *cobra.Command {
 			if err := a.confirm(`delete %s, of %s, with the data "%s"`, args[0], cell(b.now.Since), plain(string(b.now.Data))); err != nil {
 				return err
 			}
-			return b.Lower(ctx)
+			return b.recipe.Lower(ctx)
 		})))
 }
 
@@ -85,15 +81,11 @@ type barrierRow struct {
 	Data  content   `json:"data"`
 }
 
-// barrierHere is a barrier, and its state.
-type barrierHere struct {
-	*barrier.Barrier
-	now barrierRow
-}
+type barrierHere = here[*barrier.Barrier, barrierRow]
 
 // barrierAt is the barrier at a path.
 func barrierAt(ctx context.Context, s *session.Session, path string) (b barrierHere, err error) {
-	if b.Barrier, err = barrier.New(s, path); err != nil {
+	if b.recipe, err = barrier.New(s, path); err != nil {
 		return b, err
 	}
 	data, stat, err := s.Get(ctx, path)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/troupe-go/troupe/session"
 )
@@ -15,7 +16,8 @@ import (
 // app is one run of the program.
 type app struct {
 	in       io.Reader
-	out, log io.Writer
+	out      *printer
+	log      io.Writer
 	terminal bool   // in and out are a person's
 	release  func() // lets the next signal end the program at once
 	to       connection
@@ -31,22 +33,37 @@ func root(a *app) *cobra.Command {
 		Long: `Troupe's command line: who holds what on a ZooKeeper ensemble, and commands that run under a lock or a leadership.
 
 The servers are named by --servers or TROUPE_SERVERS. Every flag of the connection has such a variable, --tls-ca-file for example TROUPE_TLS_CA_FILE.
-Only --session-timeout has TROUPE_TIMEOUT. Flags stand behind the command.
+Only --session-timeout has TROUPE_TIMEOUT.
 A credential is read from --auth-file, a line "digest user:password", or from TROUPE_AUTH_SCHEME and TROUPE_AUTH_SECRET, never from the command line.`,
 		SilenceUsage:  true, // main reports errors, once
 		SilenceErrors: true,
 	}
-	cmd.SetIn(a.in)
 	cmd.SetOut(a.out)
 	cmd.SetErr(a.log)
 	cmd.AddCommand(server(), version(a))
-	connect := append(znodes(a), locks(a), elections(a), queues(a), groups(a), values(a), barriers(a), transactions(a), doctor(a))
-	for _, c := range connect {
+	for _, c := range append(znodes(a), locks(a), elections(a), queues(a), groups(a), values(a), barriers(a), transactions(a), doctor(a)) {
 		a.to.bind(c.PersistentFlags())
 		a.output(c.PersistentFlags())
 		cmd.AddCommand(c)
 	}
+	foresee(cmd)
 	return cmd
+}
+
+// foresee lets boolean flags stand before the command. Where cobra looks for that, it takes the
+// word behind a flag that it does not know for the flag's value.
+func foresee(cmd *cobra.Command) {
+	know := func(f *pflag.Flag) {
+		if known := *f; f.NoOptDefVal != "" && cmd.Flag(f.Name) == nil {
+			known.Hidden = true
+			cmd.Flags().AddFlag(&known)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		foresee(sub)
+		sub.Flags().VisitAll(know)
+		sub.PersistentFlags().VisitAll(know)
+	}
 }
 
 // group is a command that has others.
@@ -68,6 +85,12 @@ func (a *app) command(use, short string, do func(ctx context.Context, s *session
 			return errors.Join(do(cmd.Context(), s, args), a.to.close(s))
 		},
 	}
+}
+
+// here is what open finds at a path: a recipe, and how it is now.
+type here[R, S any] struct {
+	recipe R
+	now    S
 }
 
 // on is a command that does something with what open finds at its path.

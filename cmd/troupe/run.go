@@ -27,22 +27,21 @@ const statusLost, statusNotGot, statusOurs = 123, 124, 125
 var errNone = errors.New("")
 
 // runHelp is what holds for every run.
-const runHelp = `CMD is started without a shell. It has this program's input, output and environment, with TROUPE_PATH and TROUPE_TOKEN.
-Unless its input is a terminal it has a process group of its own, which gets SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2
-in this program's place; on a terminal signals to CMD do not reach its children. One that comes before CMD runs ends the wait.
+const runHelp = `CMD is started without a shell. It has this program's input, output and environment, with TROUPE_PATH and TROUPE_TOKEN. Unless its input is a
+terminal it has a process group of its own, which gets SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 in this program's place; on a terminal signals to
+CMD do not reach its children. One that comes before CMD runs ends the wait.
 
-When the servers have not been heard of for so long that only --grace is left until a rival could hold as well, CMD gets SIGTERM,
-and SIGKILL when that is over, so that it has ended by then, under the conditions of docs/sessions.md. --grace is at most a sixth of
-the session timeout. With --allow-overlap it may be longer: SIGTERM then comes when possession is lost, and a rival may be at work
-before SIGKILL does. If a server says that the session is over already, SIGKILL comes at once.
+When the servers have not been heard of for so long that only --grace is left until a rival could hold as well, CMD gets SIGTERM, and SIGKILL when that is
+over, so that it has ended by then, under the conditions of docs/sessions.md. --grace is at most a sixth of the session timeout. With --allow-overlap it may
+be longer: SIGTERM then comes when possession is lost, and a rival may be at work before SIGKILL does. If a server says that the session is over already,
+SIGKILL comes at once.
 
-Not covered, so let what CMD works on check TROUPE_TOKEN, which grows with each holder: a "break" (SIGTERM comes, and SIGKILL after
---grace, but the rival is quicker), this program being stopped (SIGSTOP) or starved, and processes of CMD that leave its group.
-A "revoke" sends SIGTERM, and lets CMD take its time. On Linux CMD gets SIGKILL when this program dies, even by SIGKILL; its children
-do not. On other systems CMD goes on in that case.
+Not covered, so let what CMD works on check TROUPE_TOKEN, which grows with each holder: a "break" (SIGTERM comes, and SIGKILL after --grace, but the rival is
+quicker), this program being stopped (SIGSTOP) or starved, and processes of CMD that leave its group. A "revoke" sends SIGTERM, and lets CMD take its time. On
+Linux CMD gets SIGKILL when this program dies, even by SIGKILL; its children do not. On other systems CMD goes on in that case.
 
-The exit status is CMD's own, 128+n if signal n ended it or the wait for it; 126: CMD cannot be started, 127: not found, 123: lost,
-125: anything else, as no server.`
+The exit status is CMD's own, 128+n if signal n ended it or the wait for it; 126: CMD cannot be started, 127: not found, 123: lost, 125: anything else, as no
+server.`
 
 // runner runs a command under what it wins.
 type runner struct {
@@ -144,8 +143,7 @@ type possession struct {
 	release func(ctx context.Context) error
 }
 
-// under runs the command, and releases the possession when it has ended. The error is ErrLost if
-// the possession was lost before that.
+// under runs the command, then releases the possession; the error is ErrLost if it was lost before.
 func (r *runner) under(p possession, env ...string) error {
 	var err error
 	data, _, _ := p.Session().Get(p.Context(), p.Path()) // p.revoked may close a moment later
@@ -178,14 +176,12 @@ func (r *runner) under(p possession, env ...string) error {
 
 var errUntrusted = fmt.Errorf("%w: %w", session.ErrLost, session.ErrUntrusted)
 
-// spare is how long the command may go on before it must be told to end, if the servers are not
-// heard of again.
+// spare is when the command must be told to end, if the servers are not heard of again.
 func (r *runner) spare(p possession) time.Duration {
 	return time.Until(p.Session().Status().TrustedUntil) - r.grace
 }
 
-// attend waits until the command has ended, and sees to it that it ends when the possession is
-// lost.
+// attend waits for the end of the command, and ends it when the possession is lost.
 func (r *runner) attend(c *child, p possession) error {
 	spare := time.NewTimer(r.spare(p))
 	defer spare.Stop()
@@ -249,7 +245,7 @@ type child struct {
 func (a *app) spawn(argv []string, env ...string) (*child, error) {
 	file, ok := a.in.(*os.File)
 	c := &child{cmd: exec.Command(argv[0], argv[1:]...), group: !ok || !term.IsTerminal(int(file.Fd())), ended: make(chan error, 1)}
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = a.in, a.out, a.log
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = a.in, a.out.Writer, a.log
 	c.cmd.Env = append(os.Environ(), env...)
 	c.cmd.SysProcAttr = attributes(c.group)
 	started := make(chan error)
@@ -267,10 +263,7 @@ func (a *app) spawn(argv []string, env ...string) (*child, error) {
 
 // notStarted is why a command cannot be started, with the status that a shell has for it.
 func notStarted(err error) error {
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-		return failure{127, err}
-	}
-	return failure{126, err}
+	return failure{map[bool]int{true: 127, false: 126}[errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)], err}
 }
 
 // exited is how a command has ended, nil if with success.

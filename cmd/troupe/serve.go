@@ -58,8 +58,7 @@ func attend(ctx context.Context, s *zkserver.Server, out, log io.Writer, hangup 
 		case <-ctx.Done():
 			return
 		case <-hangup:
-			err := dump(ctx, s, name)
-			switch {
+			switch err := dump(ctx, s, name); {
 			case err == nil:
 				fmt.Fprintf(out, "wrote %s\n", name)
 			case ctx.Err() == nil:
@@ -72,8 +71,7 @@ func attend(ctx context.Context, s *zkserver.Server, out, log io.Writer, hangup 
 // build creates the server with its initial tree.
 func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Server, error) {
 	cfg := f.config()
-	level := map[bool]slog.Level{false: slog.LevelWarn, true: slog.LevelDebug}[f.verbose]
-	cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))
+	cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: map[bool]slog.Level{false: slog.LevelWarn, true: slog.LevelDebug}[f.verbose]}))
 	if f.load != "" {
 		file, err := os.Open(f.load)
 		switch {
@@ -98,17 +96,15 @@ func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Se
 	return s, err
 }
 
-// zxidOf returns the first zxid of a process that starts now. It is larger than every zxid of an
-// earlier process, so that no client has seen a later one: the zxid's epoch is the time in seconds,
-// and the counter starts at the fraction of the second, in steps of 1/256. (Only a process with
-// four thousand million writes per second would overtake it.)
+// zxidOf is the first zxid of a process that starts now: larger than all of an earlier process, so
+// that no client has seen a later one, up to four thousand million writes per second. Its epoch is
+// the time in seconds, and its counter starts at the fraction of the second, in steps of 1/256.
 func zxidOf(now time.Time) int64 {
 	past := now.Sub(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
 	return int64(past/time.Second)<<32 | int64(past%time.Second)*256/int64(time.Second)<<24
 }
 
-// listen opens the sockets of all servers, two for localhost if the system has IPv6, and prints
-// their addresses.
+// listen opens the sockets of all servers, two for localhost with IPv6, and prints the addresses.
 func listen(ctx context.Context, s *zkserver.Server, out io.Writer, address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -179,7 +175,7 @@ func dump(ctx context.Context, s *zkserver.Server, name string) error {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+		err = errors.Join(err, os.Remove(f.Name()))
 	}
-	return nil
+	return err
 }

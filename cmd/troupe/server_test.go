@@ -3,6 +3,7 @@ package main
 // The command: how it begins, what it reports, and how it ends.
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
@@ -91,7 +92,35 @@ func (l lines) Write(b []byte) (int, error) {
 
 // executed runs a command line and returns its error.
 func executed(args ...string) error {
-	cmd := root(&app{in: nil, out: io.Discard, log: io.Discard})
+	cmd := root(&app{in: nil, out: &printer{Writer: io.Discard}, log: io.Discard})
 	cmd.SetArgs(args)
 	return cmd.ExecuteContext(context.Background())
+}
+
+// --as 3.8 has the documented settings, and single flags override it.
+func TestAs38IsStrict(t *testing.T) {
+	t.Parallel()
+	f := func(args ...string) *serverFlags {
+		cmd := server()
+		var f serverFlags
+		cmd.ResetFlags()
+		f.bind(cmd.Flags())
+		require.NoError(t, cmd.ParseFlags(args))
+		require.NoError(t, f.settle(cmd.Flags().Changed))
+		return &f
+	}
+	strict := f("--as", "3.8")
+	cfg := strict.config()
+	require.Equal(t, []any{true, 60, []string{"srvr"}, "3.8.4"}, []any{cfg.NoTTL, cfg.MaxConnections, cfg.Words, cfg.Version})
+	cfg = f("--as", "3.8", "--words", "*", "--no-ttl=false", "--max-connections", "7", "--version", "3.8.0").config()
+	require.Equal(t, []any{false, 7, []string(nil), "3.8.0"}, []any{cfg.NoTTL, cfg.MaxConnections, cfg.Words, cfg.Version})
+	cfg = f("--as", "3.8", "--max-connections", "0").config()
+	require.Zero(t, cfg.MaxConnections, "any number")
+
+	var out bytes.Buffer
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	strict.listen = "127.0.0.1:0"
+	require.NoError(t, serve(ctx, &out, io.Discard, *strict))
+	require.Contains(t, out.String(), "listening on 127.0.0.1:")
 }

@@ -6,6 +6,8 @@ package main
 import (
 	"context"
 	"flag"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,17 +46,18 @@ type typed string
 func (in typed) run(ctx context.Context, t *bubble.World, args ...string) (string, int) {
 	t.Helper()
 	var out strings.Builder
-	a := &app{in: strings.NewReader(string(in)), out: &out, log: &out, terminal: in != "", release: func() {}}
+	code := in.write(ctx, t, t.Server.Dialer(), &out, &out, args...)
+	return out.String(), code
+}
+
+// write is a run that asks four-letter words by dial.
+func (in typed) write(ctx context.Context, t *bubble.World, dial func(context.Context, string, string) (net.Conn, error), out, log io.Writer, args ...string) int {
+	a := &app{in: strings.NewReader(string(in)), out: &printer{Writer: out}, log: log, terminal: in != "", release: func() {}}
 	a.to.options = []session.Option{session.WithDialer(t.Server.Dialer())}
 	cmd := root(a)
-	a.to.dial = t.Server.Dialer()
+	a.to.dial = dial
 	cmd.SetArgs(append(args, "--servers", strings.Join(t.Server.Hosts(), ",")))
-	err := cmd.ExecuteContext(ctx)
-	if err == nil {
-		return out.String(), 0
-	}
-	out.WriteString("troupe: " + explain(err) + "\n")
-	return out.String(), status(err)
+	return a.execute(ctx, cmd)
 }
 
 // troupe is a run with nobody at a terminal.

@@ -47,9 +47,9 @@ type found struct {
 	line     string
 }
 
-// below are a znode and so many levels below it, each before its children. If the children that
-// it takes of each are limited, it is drawn as a tree. What goes meanwhile is left out. A lack of
-// rights is an error beside the others, unless it is the first's.
+// below are a znode and so many levels below it, each before its children, as a tree if these are
+// limited. What goes meanwhile is left out. A lack of rights is an error beside what was found,
+// unless it is the first's.
 func (a *app) below(ctx context.Context, s *session.Session, top string, depth, width int) (all []found, refused error) {
 	var visit func(path, line, indent string, depth int) error
 	visit = func(path, line, indent string, depth int) error {
@@ -69,12 +69,13 @@ func (a *app) below(ctx context.Context, s *session.Session, top string, depth, 
 			refused, err = err, nil
 		}
 		slices.Sort(names)
-		for i := 0; i < min(len(names), width) && depth > 0 && err == nil; i++ {
-			child, line := znode.Join(path, names[i]), indent+"├── "+names[i]
+		for i, shown := 0, min(len(names), width); i < shown && depth > 0 && err == nil; i++ {
+			last := i == shown-1
+			child, line := znode.Join(path, names[i]), indent+map[bool]string{false: "├── ", true: "└── "}[last]+names[i]
 			if width == math.MaxInt {
 				line = child
 			}
-			err = visit(child, line, indent+"│   ", depth-1)
+			err = visit(child, line, indent+map[bool]string{false: "│   ", true: "    "}[last], depth-1)
 		}
 		if all[at].Children = len(names); len(names) > width || len(names) > 0 && depth == 0 {
 			all[at].line += fmt.Sprintf(" (children: %d)", len(names))

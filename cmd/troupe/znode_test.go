@@ -3,7 +3,9 @@ package main
 // troupe ls, get, set, rm, tree and stat.
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -64,6 +66,21 @@ func TestDataArePrintedAsTheyAreAndForATerminalWithoutWhatItWouldObey(t *testing
 	})
 }
 
+func TestOutputThatIsNotWrittenIsAnError(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		jobs(t)
+		reader, full := io.Pipe()
+		require.NoError(t, reader.CloseWithError(errors.New("no space left")))
+		for _, args := range each("ls /\nls -R /\ntree /\ntree / -o json\nget /jobs\nstat /jobs\ndoctor /jobs\nlock --help\n" +
+			"queue put /jobs x\nqueue put /jobs x -o json\nqueue ls /jobs\nconfig watch /jobs\nconfig watch /jobs -o json") {
+			var log strings.Builder
+			require.Equal(t, 1, typed("").write(bubble.Minute(t), t, t.Server.Dialer(), full, &log, args...), args)
+			require.Contains(t, log.String(), "troupe: no space left\n", args)
+		}
+	})
+}
+
 func TestRmAsksAndRefusesWhatItWasNotAskedFor(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -71,7 +88,7 @@ func TestRmAsksAndRefusesWhatItWasNotAskedFor(t *testing.T) {
 		before, err := t.Server.Tree()
 		require.NoError(t, err)
 		golden(t, "znode-rm", each("rm / -R --yes\nrm / --yes --namespace /zookeeper\nrm /no\nrm /app/deep --yes\n"+
-			"rm /app/hidden/below\nrm /app -R --yes\nrm /app/deep -R --dry-run")...)
+			"rm /app/hidden/below\nrm /app -R --yes\n-R rm /app/deep --dry-run")...)
 		out, code := typed("n\n").run(bubble.Minute(t), t, "rm", "/app/deep/mine")
 		require.Equal(t, 1, code)
 		require.Equal(t, "delete /app/deep/mine (ephemeral) and 0 below it? [y/N] troupe: nothing was changed\n", out)

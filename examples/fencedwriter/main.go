@@ -5,7 +5,7 @@
 //
 // # What happens
 //
-// A ledger (ledger.go) accepts lines over HTTP. Sleepy checks that it holds the lock, and then,
+// Two writers have a ledger (ledger.go) in common. Sleepy checks that it holds the lock, and then,
 // before it has written, it is paused, as in a long garbage collection, or on a laptop that was
 // closed. ZooKeeper expires its session; brisk gets the lock, and writes. Then sleepy wakes up in
 // the middle of its write.
@@ -20,36 +20,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http/httptest"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/examples/internal/ground"
+	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
 
 func main() { ground.Main("fencedwriter", tell) }
 
-func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
+func tell(ctx context.Context, g *ground.Ground) error {
 	var ledger ledger
-	server := httptest.NewServer(&ledger)
-	defer server.Close()
-
 	var pause pause
 	sleepy, err := acquire(ctx, g, session.WithDialer(pause.dial), session.WithTimeout(2*time.Second))
 	if err != nil {
 		return err
 	}
-	defer ground.Close(sleepy.Session())
-	fmt.Fprintf(out, "sleepy holds the lock, with token %d, and writes a line\n", sleepy.Token())
-	if err := post(server.URL, sleepy.Sequencer(), "sleepy was here"); err != nil {
+	defer sleepy.Session().CloseWithin(5 * time.Second)
+	fmt.Printf("sleepy holds the lock, with token %d, and writes a line\n", sleepy.Token())
+	if err := ledger.write(sleepy.Sequencer().String(), "sleepy was here"); err != nil {
 		return err
 	}
 	// On a busy machine it may have lost the lock already. The rest is the same.
-	fmt.Fprintf(out, "sleepy checks that it holds the lock: %t. It begins to write another line, and is paused\n", sleepy.Valid())
+	fmt.Printf("sleepy checks that it holds the lock: %t. It begins to write another line, and is paused\n", sleepy.Valid())
 	pause.Lock()
 	wakeUp := sync.OnceFunc(pause.Unlock)
 	defer wakeUp()
@@ -58,20 +54,20 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer ground.Close(brisk.Session())
-	fmt.Fprintf(out, "brisk holds the lock, with token %d, and writes a line\n", brisk.Token())
-	if err := post(server.URL, brisk.Sequencer(), "brisk was here"); err != nil {
+	defer brisk.Session().CloseWithin(5 * time.Second)
+	fmt.Printf("brisk holds the lock, with token %d, and writes a line\n", brisk.Token())
+	if err := ledger.write(brisk.Sequencer().String(), "brisk was here"); err != nil {
 		return err
 	}
 
 	wakeUp()
-	fmt.Fprintln(out, "sleepy wakes up and continues its write")
-	if err := post(server.URL, sleepy.Sequencer(), "sleepy was here again"); !errors.Is(err, errRefused) {
+	fmt.Println("sleepy wakes up and continues its write")
+	if err := ledger.write(sleepy.Sequencer().String(), "sleepy was here again"); !errors.Is(err, fence.ErrFenced) {
 		return fmt.Errorf("the late line was not refused: %w", err)
 	}
 	<-sleepy.Done()
-	fmt.Fprintf(out, "it is refused, and sleepy learns that it lost the lock: %v\n", sleepy.Err())
-	fmt.Fprintf(out, "the ledger contains: %q\n", ledger.lines)
+	fmt.Printf("it is refused, and sleepy learns that it lost the lock: %v\n", sleepy.Err())
+	fmt.Printf("the ledger contains: %q\n", ledger.lines)
 	if !slices.Equal(ledger.lines, []string{"sleepy was here", "brisk was here"}) {
 		return errors.New("the ledger is wrong")
 	}

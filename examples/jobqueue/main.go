@@ -6,12 +6,11 @@
 //
 // # What happens
 //
-// This process puts thirty-one jobs: some are urgent, one is delayed, one fails twice, one kills
-// its first worker, and one always fails. Three worker processes (worker.go) take them. The worker
-// that dies in the middle of a job loses its claim with its session: the job is delivered to
-// another, with its attempt counted. The job that fails twice asks for a pause of its own and is
-// returned until it succeeds; the one that always fails comes back after longer and longer pauses,
-// and becomes a dead letter after three attempts.
+// Thirty jobs are put: two are urgent, one is delayed, one fails twice, and one always fails. Three
+// workers (worker.go) take them, each with a session of its own, as processes have. One job is the
+// end of its first worker, which loses its claim with its session: the job is delivered to another
+// worker, with its attempt counted. The jobs that fail come back after longer and longer pauses;
+// the one that always fails becomes a dead letter after three attempts.
 //
 // What is not ordinary is printed as it happens. The last line is "every job was done once". The
 // program exits with status 0 only if that is so, the job that always fails is the only dead
@@ -20,13 +19,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/queue"
@@ -34,96 +31,53 @@ import (
 )
 
 const (
-	ordinary = 24
-	urgent   = 3
+	ordinary = 25
+	urgent   = "urgent"
 	moody    = "moody"    // fails twice
 	later    = "later"    // is delayed
-	fatal    = "fatal"    // kills its first worker
-	hopeless = "hopeless" // fails always
+	fatal    = "fatal"    // its first worker ends
+	hopeless = "hopeless" // always fails
 
 	attempts = 3
 	workers  = 3
 )
 
-// open opens the queue, as all processes have it.
+// open opens the queue, as all workers have it.
 func open(s *session.Session) (*queue.Queue, error) {
 	return queue.New(s, "/jobs", queue.WithMaxAttempts(attempts), queue.WithDeadLetters("/dead-jobs"),
 		queue.WithBackoff(queue.Exponential(100*time.Millisecond, time.Second)))
 }
 
-func main() {
-	ground.Launched(work)
-	ground.Main("jobqueue", tell)
-}
+func main() { ground.Main("jobqueue", tell) }
 
-//nolint:funlen // one story, from beginning to end
-func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // whatever happens, no process is left
+func tell(ctx context.Context, g *ground.Ground) error {
 	s, err := g.Open(ctx)
 	if err != nil {
 		return err
 	}
-	defer ground.Close(s)
-	jobs, err := open(s)
-	if err != nil {
+	defer s.CloseWithin(5 * time.Second)
+	jobs, err1 := open(s)
+	dead, err2 := queue.New(s, "/dead-jobs")
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
 	if err := putAll(ctx, jobs); err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	times, complete := make(map[string]int), make(chan struct{}) // closed when every job that can be done is done
-	heard := func(line string) {
-		mu.Lock()
-		defer mu.Unlock()
-		job, done := strings.CutPrefix(line, "done: ")
-		if !done {
-			fmt.Fprintln(out, line)
-			return
-		}
-		if times[job]++; times[job] == 1 && len(times) == ordinary+urgent+3 {
-			close(complete)
-		}
-	}
-	var all []*ground.Process
+	running, stop := context.WithCancel(ctx)
+	all, running := errgroup.WithContext(running)
+	done := make(chan string)
 	for i := range workers {
-		p, err := g.Launch(ctx, fmt.Sprintf("worker %d", i+1), heard)
-		if err != nil {
-			return err
-		}
-		all = append(all, p)
+		all.Go(func() error {
+			if err := work(running, g, i, done); running.Err() == nil {
+				return err
+			}
+			return nil // after the end, an error is only its consequence
+		})
 	}
-	dead, err := queue.New(s, "/dead-jobs")
-	if err != nil {
-		return err
-	}
-	buried, err := dead.Take(ctx) // waits for one
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "a dead letter: %q\n", buried.Data())
-	select {
-	case <-complete:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	died := 0
-	for _, p := range all {
-		if p.Stop() != nil {
-			died++
-		}
-	}
-	left, err := jobs.Len(ctx)
-	if err != nil {
-		return err
-	}
-	twice := slices.ContainsFunc(slices.Collect(maps.Values(times)), func(n int) bool { return n != 1 })
-	if died != 1 || left != 0 || twice || times[hopeless] != 0 || string(buried.Data()) != hopeless {
-		return fmt.Errorf("%d workers died, %d jobs are left, the dead letter is %q, and these were done: %v", died, left, buried.Data(), times)
-	}
-	fmt.Fprintln(out, "every job was done once")
-	return nil // the dead letter stays where it is: for an operator, who may put it back
+	err = check(running, jobs, dead, done)
+	stop()
+	return errors.Join(all.Wait(), err)
 }
 
 // putAll puts all jobs, the ordinary ones in one transaction.
@@ -138,12 +92,40 @@ func putAll(ctx context.Context, jobs *queue.Queue) error {
 			_, err = jobs.Put(ctx, []byte(job), opts...)
 		}
 	}
-	for i := range urgent {
-		put(fmt.Sprintf("urgent %d", i), queue.WithPriority(-1))
-	}
+	put(urgent, queue.WithPriority(-1))
 	put(fatal, queue.WithPriority(-1))
 	put(later, queue.WithDelay(time.Second))
 	put(moody)
 	put(hopeless)
 	return err
+}
+
+// check waits until every job that can be done is done, and the other one is a dead letter. That
+// stays where it is: for an operator, who may put it back.
+func check(ctx context.Context, jobs, dead *queue.Queue, done <-chan string) error {
+	times := make(map[string]int)
+	for len(times) < ordinary+4 {
+		select {
+		case job := <-done:
+			if times[job]++; times[job] > 1 {
+				return fmt.Errorf("%s was done twice", job)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	buried, err := dead.Take(ctx) // waits for one
+	if err != nil {
+		return err
+	}
+	fmt.Printf("a dead letter: %q\n", buried.Data())
+	left, err := jobs.Len(ctx)
+	if err != nil {
+		return err
+	}
+	if left != 0 || string(buried.Data()) != hopeless {
+		return fmt.Errorf("%d jobs are left, and the dead letter is %q", left, buried.Data())
+	}
+	fmt.Println("every job was done once")
+	return nil
 }

@@ -9,16 +9,14 @@
 // Five servers (server.go) run with a configuration that they all watch. When it changes, each has
 // to reload, and can't serve meanwhile; a semaphore ensures that at most two reload at once. An
 // operator doubles the rate, then writes an invalid value, which no server loads, and then a valid
-// one again. On the embedded server one server is partitioned on the way. What each server runs
-// with is printed. The program exits with status 0 only if in the end all servers run with the last
-// valid configuration, and never more than two were reloading.
+// one again. What each server runs with is printed. The program exits with status 0 only if in the
+// end all servers run with the last valid configuration, and never more than two were reloading.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -41,59 +39,57 @@ type limits struct {
 
 func main() { ground.Main("rollingconfig", tell) }
 
-func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
+func tell(ctx context.Context, g *ground.Ground) error {
 	s, err := g.Open(ctx)
 	if err != nil {
 		return err
 	}
-	defer ground.Close(s)
+	defer s.CloseWithin(5 * time.Second)
 	if _, err := s.Create(ctx, configPath, []byte(`{"rate": 100}`)); err != nil {
 		return err
 	}
 	running, stop := context.WithCancel(ctx)
 	all, running := errgroup.WithContext(running)
-	f := &fleet{news: make(chan news)}
+	reports := make(chan report)
 	for i := range servers {
-		all.Go(func() error {
-			err := f.serve(running, g, i)
-			if running.Err() != nil {
-				return nil //nolint:nilerr // the end is not a failure
-			}
-			return fmt.Errorf("server %d has ended: %w", i, err)
-		})
+		all.Go(func() error { return serve(running, g, i, reports) })
 	}
-	err = operate(running, g, s, f, out)
+	err = operate(running, s, reports)
 	stop()
 	if err := errors.Join(all.Wait(), err); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "every server runs with the last good configuration; never more than %d were reloading\n", atOnce)
+	fmt.Printf("every server runs with the last good configuration; never more than %d were reloading\n", atOnce)
 	return nil
 }
 
-// operate is what the operator does.
-func operate(ctx context.Context, g *ground.Ground, s *session.Session, f *fleet, out io.Writer) error {
-	if err := f.await(ctx, out, news{rate: 100}); err != nil {
-		return err
-	}
-	if g.Embedded != nil {
-		fmt.Fprintln(out, "server 3 is partitioned, for longer than its session lasts")
-		time.AfterFunc(3*time.Second, g.Embedded.Partition(f.sessions[3].Load()))
-	}
-	for _, step := range []struct {
-		text string
-		want news
-	}{
-		{`{"rate": 200}`, news{rate: 200}},
-		{`rate=300`, news{rate: 200, complains: true}},
-		{`{"rate": 250}`, news{rate: 250}},
-	} {
-		fmt.Fprintf(out, "the operator writes %s\n", step.text)
-		if _, err := s.Set(ctx, configPath, []byte(step.text), -1); err != nil {
+// operate is what the operator does: a step when all servers have reported about the last one.
+func operate(ctx context.Context, s *session.Session, reports <-chan report) error {
+	steps := []string{`{"rate": 200}`, `rate=300`, `{"rate": 250}`}
+	for i, want := range []report{{rate: 100}, {rate: 200}, {rate: 200, invalid: true}, {rate: 250}} {
+		if err := await(ctx, reports, want); err != nil {
 			return err
 		}
-		if err := f.await(ctx, out, step.want); err != nil {
-			return err
+		if i < len(steps) {
+			fmt.Printf("the operator writes %s\n", steps[i])
+			if _, err := s.Set(ctx, configPath, []byte(steps[i]), -1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// await waits until each server has reported this.
+func await(ctx context.Context, reports <-chan report, want report) error {
+	for range servers {
+		select {
+		case r := <-reports:
+			if r != want {
+				return fmt.Errorf("a server runs with rate %d", r.rate)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 	return nil

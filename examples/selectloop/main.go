@@ -7,21 +7,17 @@
 // # What happens
 //
 // The loop shows how Troupe is meant to be used: intents are stated before it, facts arrive in it,
-// and no branch ever has to re-arm or reconnect anything. A neighbour holds the lock first and
-// releases it, leads first and resigns, and puts jobs into the queue. Once the loop holds
-// everything, its ZooKeeper session is ended (on the embedded server), so that all of it is lost,
-// and acquired again with larger tokens. Each fact is printed as it comes. The program exits with
-// status 0 when the loop has seen all of them.
+// and no branch ever has to re-arm or reconnect anything. Once the loop holds everything, its
+// ZooKeeper session is ended (on the embedded server), so that all of it is lost, and acquired
+// again with larger tokens. Each fact is printed as it comes. The program exits with status 0 when
+// the loop has seen all of them.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/election"
@@ -29,41 +25,24 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue"
 )
 
-const (
-	lockPath     = "/locks/press"
-	electionPath = "/leaders/press"
-	queuePath    = "/queues/press"
-)
-
 func main() { ground.Main("selectloop", tell) }
 
-func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
-	all, ctx := errgroup.WithContext(ctx)
-	ready := make(chan struct{})
-	all.Go(func() error { return neighbour(ctx, g, ready) })
-	select {
-	case <-ready:
-		all.Go(func() error { return loop(ctx, g, out) })
-	case <-ctx.Done():
-	}
-	return all.Wait()
-}
-
-// loop is one goroutine that waits for everything, until it has seen it all.
-func loop(ctx context.Context, g *ground.Ground, out io.Writer) error {
+// tell is one goroutine that waits for everything, until it has seen it all.
+func tell(ctx context.Context, g *ground.Ground) error {
 	s, err := g.Open(ctx)
 	if err != nil {
 		return err
 	}
-	defer ground.Close(s) // and what is made with it
-	press, err1 := lock.New(s, lockPath)
-	leader, err2 := election.New(s, electionPath)
-	line, err3 := queue.New(s, queuePath)
+	defer s.CloseWithin(5 * time.Second) // and what is made with it
+	press, err1 := lock.New(s, "/locks/press")
+	leader, err2 := election.New(s, "/leaders/press")
+	line, err3 := queue.New(s, "/queues/press")
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
-	consumer, err := line.Consume()
-	if err != nil {
+	consumer, err1 := line.Consume()
+	_, err2 = line.PutAll(ctx, [][]byte{[]byte("cover"), []byte("page 1"), []byte("page 2")})
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
 	states := s.Observe(ctx)
@@ -78,22 +57,22 @@ func loop(ctx context.Context, g *ground.Ground, out io.Writer) error {
 		select { // facts: as they come
 		case grant = <-press.Acquired():
 			grants++
-			fmt.Fprintf(out, "holds the lock, with token %d\n", grant.Token())
+			fmt.Printf("holds the lock, with token %d\n", grant.Token())
 		case term = <-leader.Leader():
 			terms++
-			fmt.Fprintf(out, "leads, with token %d\n", term.Token())
+			fmt.Printf("leads, with token %d\n", term.Token())
 		case job, open := <-consumer.Items():
 			if !open {
 				return consumer.Err()
 			}
-			fmt.Fprintf(out, "does job %q\n", job.Data())
+			fmt.Printf("does job %q\n", job.Data())
 			if err := job.Ack(ctx); err != nil {
-				fmt.Fprintf(out, "job %q is delivered again: %v\n", job.Data(), err)
+				fmt.Printf("job %q is delivered again: %v\n", job.Data(), err)
 				continue
 			}
 			jobs++
 		case now := <-states:
-			fmt.Fprintf(out, "session is %s, epoch %d\n", now.State, now.Epoch)
+			fmt.Printf("session is %s, epoch %d\n", now.State, now.Epoch)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -102,42 +81,9 @@ func loop(ctx context.Context, g *ground.Ground, out io.Writer) error {
 			g.Embedded.Expire(s.Status().SessionID)
 			<-grant.Done()
 			<-term.Done()
-			fmt.Fprintf(out, "* the session was ended: the grant is over (%v), and so is the term\n", grant.Err())
+			fmt.Printf("* the session was ended: the grant is over (%v), and so is the term\n", grant.Err())
 		}
 	}
-	fmt.Fprintf(out, "seen: %d grants, %d terms, %d jobs\n", grants, terms, jobs)
-	return nil
-}
-
-// neighbour stands for another process. It holds what the loop wants, and releases one after the
-// other, so slowly that a reader can follow.
-func neighbour(ctx context.Context, g *ground.Ground, ready chan<- struct{}) error {
-	s, err := g.Open(ctx)
-	if err != nil {
-		return err
-	}
-	defer ground.Close(s)
-	press, err1 := lock.New(s, lockPath)
-	leader, err2 := election.New(s, electionPath)
-	line, err3 := queue.New(s, queuePath)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return err
-	}
-	grant, err1 := press.Lock(ctx)
-	term, err2 := leader.Lead(ctx)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	close(ready)
-	put := func(ctx context.Context) error {
-		_, err := line.Put(ctx, []byte("print"))
-		return err
-	}
-	for _, step := range []func(context.Context) error{grant.Release, put, term.Resign, put, put} {
-		time.Sleep(100 * time.Millisecond)
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
+	fmt.Printf("seen: %d grants, %d terms, %d jobs\n", grants, terms, jobs)
 	return nil
 }

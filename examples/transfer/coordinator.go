@@ -5,20 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 )
 
-// coordinate makes the transfers with these ids, six at a time, and prints "ID OUTCOME" for each.
-// It keeps no state: what the previous coordinator has left unfinished is in ZooKeeper.
-func coordinate(ctx context.Context, s *session.Session, ids []string) error {
-	c, err := twopc.NewCoordinator(s, txPath, twopc.WithVoteTimeout(20*time.Second))
+// coordinate makes the transfers, and prints the id of each that was made. It keeps no state: what
+// the previous coordinator has left unfinished is in ZooKeeper, and a transfer that was made
+// already changes nothing when it is repeated.
+func coordinate(ctx context.Context, s *session.Session) error {
+	c, err := twopc.NewCoordinator(s, txPath)
 	if err != nil {
 		return err
 	}
@@ -27,65 +24,55 @@ func coordinate(ctx context.Context, s *session.Session, ids []string) error {
 		return err
 	}
 	for _, tx := range left {
-		final, err := await(ctx, tx)
-		if err != nil {
+		if err := finish(ctx, tx); err != nil {
 			return err
 		}
-		if final {
-			ids = slices.DeleteFunc(ids, func(id string) bool { return id == tx.ID() })
-		}
 	}
-	all, running := errgroup.WithContext(ctx)
-	all.SetLimit(6)
 	for _, t := range list() {
-		if slices.Contains(ids, t.ID) {
-			all.Go(func() error { return carryOut(running, c, t) })
+		if err := carryOut(ctx, c, t); err != nil {
+			return err
 		}
 	}
-	return all.Wait()
+	for now := range s.WatchChildren(ctx, txPath+"/tx") {
+		if !now.Stale && len(now.Names) == 0 {
+			break // both sites have acknowledged every decision
+		}
+	}
+	return context.Cause(ctx)
 }
 
-// carryOut makes a transfer, and repeats it if it was aborted because a process had died.
+// carryOut makes a transfer, if both sites agree.
 func carryOut(ctx context.Context, c *twopc.Coordinator, t transfer) error {
 	order, err := json.Marshal(t)
 	if err != nil {
 		return err
 	}
-	for {
-		tx, err := c.Begin(ctx, t.ID, order, t.From, t.To)
-		switch {
-		case tx != nil: // also with an error: it is not known whether it has begun
-			if final, err := await(ctx, tx); err != nil || final {
-				return err
-			}
-		case !errors.Is(err, twopc.ErrDuplicate): // duplicate: a site has not acknowledged the last attempt yet
-			return err
-		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	tx, err := c.Begin(ctx, t.ID, order, north, south)
+	for errors.Is(err, twopc.ErrDuplicate) { // a site has not acknowledged what the previous coordinator began
+		time.Sleep(50 * time.Millisecond)
+		tx, err = c.Begin(ctx, t.ID, order, north, south)
 	}
+	if tx == nil { // otherwise it may have begun, also with an error
+		return err
+	}
+	return finish(ctx, tx)
 }
 
-// await waits for the decision. The decision is final if the transfer was made or a site refused
-// it. It is acknowledged last: if this process is killed before, the next one recovers it.
-func await(ctx context.Context, tx *twopc.Tx) (final bool, err error) {
+// finish waits for the decision. It is acknowledged last: if this process is killed before, the
+// next one recovers it.
+func finish(ctx context.Context, tx *twopc.Tx) error {
 	select {
 	case <-tx.Done():
 	case <-ctx.Done():
-		return false, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	switch err := tx.Err(); {
-	case errors.Is(err, twopc.ErrGone) && errors.Is(err, session.ErrUnknownOutcome):
-		return false, nil // only another coordinator could have acknowledged it; there is none, so it has not begun
+	case errors.Is(err, twopc.ErrGone):
+		return nil // it did not begin, since the session was lost
 	case !errors.Is(err, twopc.ErrDecided):
-		return false, fmt.Errorf("%s: %w", tx.ID(), err)
+		return fmt.Errorf("%s: %w", tx.ID(), err)
+	case tx.Outcome() == twopc.Committed:
+		fmt.Println(tx.ID())
 	}
-	final = tx.Outcome() == twopc.Committed || strings.Contains(tx.Reason(), errPoor.Error())
-	if final {
-		fmt.Println(tx.ID(), tx.Outcome())
-	}
-	return final, tx.Ack(ctx)
+	return tx.Ack(ctx)
 }

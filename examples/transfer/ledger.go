@@ -3,38 +3,12 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
 )
 
-const (
-	transfers = 60
-	kills     = 6
-	initial   = 2000 // at each site
-)
-
-// transfer moves money from one site to another.
-type transfer struct {
-	ID     string `json:"id"`
-	From   string `json:"from"`
-	To     string `json:"to"`
-	Amount int64  `json:"amount"`
-}
-
-// list returns the transfers to make, the same in every process. Some exceed the balance of their
-// site.
-func list() []transfer {
-	r := rand.New(rand.NewPCG(1, 2))
-	all := make([]transfer, transfers)
-	for i := range all {
-		sites := r.Perm(2)
-		all[i] = transfer{fmt.Sprintf("t-%03d", i), parties[sites[0]], parties[sites[1]], 1 + r.Int64N(900)}
-	}
-	return all
-}
+const initial = 1500 // at each site
 
 var errPoor = errors.New("not enough money")
 
@@ -42,14 +16,14 @@ var errPoor = errors.New("not enough money")
 type ledger struct {
 	site, file string
 
-	mu    sync.Mutex
-	Free  int64            `json:"free"`
-	Aside map[string]int64 `json:"aside"` // transfer → what this site has set aside for it
-	Paid  map[string]bool  `json:"paid"`  // whether a transfer was made; kept for ever, so that a repeated one is recognized
+	mu       sync.Mutex
+	Free     int64           `json:"free"`
+	Promised map[string]bool `json:"promised"` // transfers that are not decided; what this site is to pay is set aside
+	Paid     map[string]bool `json:"paid"`     // transfers that were made; kept for ever, so that a repeated one is recognized
 }
 
 func openLedger(dir, site string) (*ledger, error) {
-	l := &ledger{site: site, file: filepath.Join(dir, site), Free: initial, Aside: make(map[string]int64), Paid: make(map[string]bool)}
+	l := &ledger{site: site, file: filepath.Join(dir, site), Free: initial, Promised: map[string]bool{}, Paid: map[string]bool{}}
 	text, err := os.ReadFile(l.file)
 	if errors.Is(err, os.ErrNotExist) {
 		return l, nil
@@ -60,7 +34,13 @@ func openLedger(dir, site string) (*ledger, error) {
 // save replaces the file. A real ledger would also sync it to the disk.
 func (l *ledger) save() error {
 	text, err := json.Marshal(l)
-	return errors.Join(err, os.WriteFile(l.file+".new", text, 0o600), os.Rename(l.file+".new", l.file))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(l.file+".new", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(l.file+".new", l.file)
 }
 
 // promise sets aside what a transfer needs from this site. It returns nil to vote for a commit. A
@@ -68,18 +48,15 @@ func (l *ledger) save() error {
 func (l *ledger) promise(t transfer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, promised := l.Aside[t.ID]; promised || l.Paid[t.ID] {
+	switch {
+	case l.Promised[t.ID] || l.Paid[t.ID]:
 		return nil
-	}
-	aside := int64(0)
-	if t.From == l.site {
-		aside = t.Amount
-	}
-	if l.Free < aside {
+	case t.From == l.site && l.Free < t.Amount:
 		return errPoor
+	case t.From == l.site:
+		l.Free -= t.Amount
 	}
-	l.Free -= aside
-	l.Aside[t.ID] = aside
+	l.Promised[t.ID] = true
 	return l.save()
 }
 
@@ -87,18 +64,15 @@ func (l *ledger) promise(t transfer) error {
 func (l *ledger) settle(t transfer, committed bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	aside, promised := l.Aside[t.ID]
-	switch {
-	case l.Paid[t.ID] || !committed && !promised:
+	if !l.Promised[t.ID] {
 		return nil
-	case !promised:
-		return fmt.Errorf("%s is to be paid, but %s has not promised it", t.ID, l.site)
-	case !committed:
-		l.Free += aside
-	case t.To == l.site:
+	}
+	delete(l.Promised, t.ID)
+	if committed {
+		l.Paid[t.ID] = true
+	}
+	if payee := t.From != l.site; payee == committed { // the payee gets the money, or the payer gets it back
 		l.Free += t.Amount
 	}
-	delete(l.Aside, t.ID)
-	l.Paid[t.ID] = committed
 	return l.save()
 }

@@ -23,17 +23,11 @@ func serve(ctx context.Context, s *session.Session, name, dir string) error {
 		return err
 	}
 	all, ctx := errgroup.WithContext(ctx)
-	for {
-		select {
-		case <-ctx.Done():
-			return all.Wait()
-		case p, open := <-site.Proposals():
-			if !open {
-				return errors.Join(site.Err(), all.Wait())
-			}
-			all.Go(func() error { return handle(ctx, l, p) })
-		}
+	context.AfterFunc(ctx, func() { _ = site.Close(ctx) }) // nothing is offered, or waited for, any more
+	for p := range site.Proposals() {
+		all.Go(func() error { return handle(ctx, l, p) })
 	}
+	return errors.Join(all.Wait(), site.Err())
 }
 
 // handle handles one transfer at one site: promise, vote, wait for the decision, carry it out,
@@ -57,8 +51,8 @@ func handle(ctx context.Context, l *ledger, p *twopc.Proposal) error {
 	}
 	select {
 	case <-p.Decided():
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	case <-p.Done():
+		return p.Err()
 	}
 	if err := l.settle(t, p.Outcome() == twopc.Committed); err != nil {
 		return err

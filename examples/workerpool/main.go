@@ -28,9 +28,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -55,16 +53,10 @@ func main() {
 	ground.Main("workerpool", tell)
 }
 
-func tell(ctx context.Context, g *ground.Ground, out io.Writer) (err error) {
+func tell(ctx context.Context, g *ground.Ground) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // whatever happens, no process is left
-	root := *dir
-	if root != "" {
-		if root, err = filepath.Abs(root); err != nil {
-			return err
-		}
-	}
-	t, err := list(root)
+	t, err := list(*dir)
 	if err != nil {
 		return err
 	}
@@ -72,45 +64,43 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer ground.Close(s)
+	defer s.CloseWithin(5 * time.Second)
 	if _, err := s.Create(ctx, resultsPath, nil, session.Parents()); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d files below %s, in %d batches, through ZooKeeper at %s%s\n", len(t.files), t.dir, t.batches(), g.Servers, g.Namespace)
+	fmt.Printf("%d files below %s, in %d batches, through ZooKeeper at %s%s\n", len(t.files), t.dir, t.batches(), g.Servers, g.Namespace)
 	began := time.Now()
-	p := &pool{ground: g, dir: t.dir, out: out}
+	p := &pool{ground: g, dir: t.dir}
 	if err := follow(ctx, s, t, p); err != nil {
 		return err
 	}
 	if err := p.stop(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "all batches are done, after %.1f s, by %d processes; %d writes of stale holders were refused\n",
+	fmt.Printf("all batches are done, after %.1f s, by %d processes; %d writes of stale holders were refused\n",
 		time.Since(began).Seconds(), p.started, len(p.refused))
 
 	wrong, err := check(ctx, s, t, p.refused)
 	if err != nil {
 		return err
 	}
-	for _, w := range wrong {
-		fmt.Fprintln(out, "wrong:", w)
-	}
 	if len(wrong) > 0 {
-		return fmt.Errorf("%d differences from a serial run", len(wrong))
+		return fmt.Errorf("this differs from a serial run: %q", wrong)
 	}
-	fmt.Fprintln(out, "every file once, same digests, no result by a stale holder")
+	fmt.Println("every file once, same digests, no result by a stale holder")
 	return nil
 }
 
 // follow starts the workers, and strikes at them until all batches are done.
 func follow(ctx context.Context, s *session.Session, t tree, p *pool) error {
-	observer, err := election.New(s, leaderPath) // it is no candidate
+	observer, err := election.New(s, leaderPath) // it is no candidate, and ends with the session
 	if err != nil {
 		return err
 	}
-	defer ground.Close(observer)
-	if err := p.fill(ctx, 4); err != nil {
-		return err
+	for slot := range p.workers {
+		if err := p.launch(ctx, slot); err != nil {
+			return err
+		}
 	}
 	faults := possible(p.ground)
 	rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
@@ -136,7 +126,7 @@ func follow(ctx context.Context, s *session.Session, t tree, p *pool) error {
 				}
 				if hit != "" {
 					struck++
-					fmt.Fprintf(p.out, "%3d%%  %s: %s\n", 100*done/t.batches(), faults[struck-1], hit)
+					fmt.Printf("%3d%%  %s: %s\n", 100*done/t.batches(), faults[struck-1], hit)
 				}
 			}
 		case <-ctx.Done():

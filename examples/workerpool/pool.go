@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -16,10 +15,9 @@ import (
 type pool struct {
 	ground *ground.Ground
 	dir    string
-	out    io.Writer
 
 	mu      sync.Mutex
-	workers []*member
+	workers [4]*member
 	started int
 	refused []refusal
 }
@@ -35,16 +33,6 @@ type member struct {
 	*ground.Process
 	session int64     // its present one; 0: none yet
 	away    time.Time // until when it is paused or partitioned
-}
-
-func (p *pool) fill(ctx context.Context, size int) error {
-	for slot := range size {
-		p.workers = append(p.workers, nil)
-		if err := p.launch(ctx, slot); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // launch puts a new process into a slot.

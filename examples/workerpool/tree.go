@@ -29,6 +29,10 @@ func list(dir string) (tree, error) {
 		}
 		dir = filepath.Join(strings.TrimSpace(string(root)), "src")
 	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return tree{}, err
+	}
 	t := tree{dir: dir}
 	return t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {

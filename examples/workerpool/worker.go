@@ -42,7 +42,7 @@ func serve(ctx context.Context, g *ground.Ground, name string, args []string) er
 	if err != nil {
 		return err
 	}
-	defer ground.Close(s)
+	defer s.CloseWithin(5 * time.Second)
 	q, err1 := queue.New(s, queuePath, queue.WithMaxAttempts(math.MaxInt)) // however many workers die of a batch
 	candidate, err2 := election.New(s, leaderPath, election.WithID(name))
 	if err := errors.Join(err1, err2); err != nil {
@@ -62,7 +62,6 @@ func (w *worker) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer ground.Close(claimed)
 	for {
 		select {
 		case <-ctx.Done():

@@ -29,7 +29,6 @@ package prio
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -50,12 +49,10 @@ type Grant struct {
 // Acquire waits until the lock at a path is held. The priority is between 0, the best, and 999. If
 // ctx ends first, no znode remains.
 func Acquire(ctx context.Context, s *session.Session, path string, priority int) (*Grant, error) {
-	switch {
-	case s == nil:
-		return nil, errors.New("prio.Acquire: s is nil")
-	case !strings.HasPrefix(path, "/") || path == "/":
-		return nil, fmt.Errorf("prio.Acquire: path %q: %w", path, session.ErrInvalidPath)
-	case priority < 0 || priority > 999:
+	if err := recipe.CheckNew("prio.Acquire", s, "path", path); err != nil {
+		return nil, err
+	}
+	if priority < 0 || priority > 999 {
 		return nil, fmt.Errorf("prio.Acquire: priority %d: not between 0 and 999", priority)
 	}
 	id := strings.ToLower(rand.Text())
@@ -107,10 +104,8 @@ func (g *Grant) perform(effect machine.Effect) {
 		return
 	}
 	hold, err := g.host.Hold(e.Epoch, e.Path, e.Token, func(error) { g.host.Tell(lapsed{}) })
-	if err != nil {
-		g.host.Tell(missed{})
-		return
+	if err == nil { // otherwise the machine grants it again when trust is back
+		g.Hold = hold
+		close(g.granted)
 	}
-	g.Hold = hold
-	close(g.granted)
 }

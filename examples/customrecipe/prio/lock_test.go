@@ -106,7 +106,7 @@ func TestBadInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, zktest.Start(t))
 		for argument, err := range map[string]error{
-			"s is nil": failure(Acquire(t.Context(), nil, "/l", 1)), "path": failure(Acquire(t.Context(), s, "l", 1)),
+			"s: nil session": failure(Acquire(t.Context(), nil, "/l", 1)), "path": failure(Acquire(t.Context(), s, "l", 1)),
 			"priority": failure(Acquire(t.Context(), s, "/l", 1000)),
 		} {
 			require.ErrorContains(t, err, argument)

@@ -15,11 +15,11 @@ import (
 // The intents, from the handle. Each may be received twice.
 type (
 	want   struct{} // hold the lock, once
-	missed struct{} // the possession could not be created without trust
 	lapsed struct{} // the possession has ended by itself
 )
 
-// granted is the effect for the handle: the lock is held. It may be performed twice.
+// granted is the effect for the handle: the lock is held. It is performed again when trust is back,
+// since there is no possession without.
 type granted struct {
 	Epoch uint64
 	Path  string
@@ -35,8 +35,8 @@ type lockMachine struct {
 	requests machine.Requests[phase]
 	phase    phase
 	wanted   bool
-	trusted  bool
 	attempts int
+	prefix   string // of the own znode's name: unique to this attempt, so that it can be found if the reply is lost
 	self     string // the path of the own znode, if it is known
 	token    int64
 }
@@ -64,46 +64,32 @@ func (m *lockMachine) Phase() string { return string(m.phase) }
 
 // Step implements [machine.Machine].
 func (m *lockMachine) Step(ev machine.Event) []machine.Effect {
-	if key, ok := m.requests.Accept(ev); ok {
-		m.handle(key, ev)
+	if key, ok := m.requests.Accept(ev); ok && (key == "" || key == m.phase) { // only an answer has a key
+		m.handle(ev)
 	}
 	return m.requests.Flush()
 }
 
-// handle handles an event. The key tells what an answer is for.
-func (m *lockMachine) handle(key phase, ev machine.Event) {
+func (m *lockMachine) handle(ev machine.Event) {
 	switch ev := ev.(type) {
 	case want:
 		m.wanted = true
 		m.start()
-	case missed:
-		m.offer()
 	case lapsed, machine.Closing:
 		m.leave()
 	case machine.EpochBegan:
 		m.requests.Begin(ev.Epoch)
-		m.trusted = ev.Trusted
 		m.start()
 	case machine.EpochEnded:
 		m.onEpochEnded()
-	case machine.TrustEnded:
-		m.trusted = false
-	case machine.TrustGained:
-		m.trusted = true
-		m.offer()
+	case machine.TrustGained, machine.Resumed:
+		if m.phase == holding { // the handle may have been refused a possession
+			m.hold(m.token)
+		}
 	case machine.Fired: // a reason to read again
 		if m.phase == waiting {
 			m.look()
 		}
-	default:
-		if key == m.phase {
-			m.onAnswer(ev)
-		}
-	}
-}
-
-func (m *lockMachine) onAnswer(ev machine.Event) {
-	switch ev := ev.(type) {
 	case machine.Transacted:
 		if m.phase == entering {
 			m.onCreated(ev)
@@ -136,11 +122,6 @@ func (m *lockMachine) start() {
 	}
 }
 
-// prefix is unique to this attempt, so that the znode can be found if the reply is lost.
-func (m *lockMachine) prefix() string {
-	return fmt.Sprintf("%03d-%s.%d-", m.priority, m.id, m.attempts)
-}
-
 // enter creates a znode for the contender.
 func (m *lockMachine) enter() {
 	if !m.wanted {
@@ -149,7 +130,8 @@ func (m *lockMachine) enter() {
 	}
 	m.phase, m.self = entering, ""
 	m.attempts++
-	op := machine.Op{Do: machine.Create, Path: m.path + "/" + m.prefix(), Ephemeral: true, Sequential: true}
+	m.prefix = fmt.Sprintf("%03d-%s.%d-", m.priority, m.id, m.attempts)
+	op := machine.Op{Do: machine.Create, Path: path.Join(m.path, m.prefix), Ephemeral: true, Sequential: true}
 	m.requests.Ask(machine.Transact{Ops: []machine.Op{op}}, entering)
 }
 
@@ -177,12 +159,12 @@ func (m *lockMachine) onLooked(state machine.Seen, line machine.Listed) {
 		return
 	}
 	all, holder := sorted(line.Names), string(state.Data)
-	me := slices.IndexFunc(all, func(name string) bool { return strings.HasPrefix(name, m.prefix()) })
+	me := slices.IndexFunc(all, func(name string) bool { return strings.HasPrefix(name, m.prefix) })
 	if me < 0 { // it was not created, or somebody has deleted it
 		m.enter()
 		return
 	}
-	m.self = m.path + "/" + all[me]
+	m.self = path.Join(m.path, all[me])
 	switch {
 	case !m.wanted: // withdrawn meanwhile
 		m.leave()
@@ -213,7 +195,7 @@ func sorted(names []string) []string {
 // wait watches the znode of another contender.
 func (m *lockMachine) wait(front string) {
 	m.phase = waiting
-	m.requests.Ask(machine.Read{Path: m.path + "/" + front, Watch: true}, waiting)
+	m.requests.Ask(machine.Read{Path: path.Join(m.path, front), Watch: true}, waiting)
 }
 
 // take writes the contender's own name into the state, if that has not changed since it was read.
@@ -238,17 +220,10 @@ func (m *lockMachine) onTaken(ev machine.Transacted) {
 	}
 }
 
+// hold hands out the lock.
 func (m *lockMachine) hold(token int64) {
 	m.phase, m.token = holding, token
-	m.offer()
-}
-
-// offer hands out what is held. Without trust there is no possession: it is offered again when
-// trust is back.
-func (m *lockMachine) offer() {
-	if m.phase == holding && m.trusted {
-		m.requests.Emit(granted{m.requests.Epoch(), m.self, m.token})
-	}
+	m.requests.Emit(granted{m.requests.Epoch(), m.self, m.token})
 }
 
 // onEpochEnded starts again: the own znode is gone. If there was a possession, lapsed follows.

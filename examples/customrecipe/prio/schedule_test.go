@@ -72,12 +72,7 @@ func (c *crowd) come() {
 }
 
 func (c *crowd) perform(u *user, e machine.Effect) {
-	g, is := e.(granted)
-	switch {
-	case !is || u.had || u.given:
-	case !u.Trusted(g.Epoch):
-		u.Tell(missed{})
-	default:
+	if g, is := e.(granted); is && !u.had && !u.given && u.Trusted(g.Epoch) {
 		c.grant(u, g)
 	}
 }

@@ -117,7 +117,7 @@ func stories(t *testing.T, tk *taken) {
 			s.Say("Trust has ended before the possession could be made: it is offered again.")
 			s.enter("", "")
 			s.took(machine.Done)
-			s.Tell(machine.TrustEnded{Epoch: 1}, missed{})
+			s.Tell(machine.TrustEnded{Epoch: 1})
 			s.Tell(machine.TrustGained{Epoch: 1})
 		},
 		"refused": func(s *tale) {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -28,28 +27,21 @@ type Ground struct {
 	keeper *session.Session
 }
 
-// Story is an example. It writes what happens to out, line by line.
-type Story func(ctx context.Context, g *Ground, out io.Writer) error
-
 // Main is the main function of an example. It parses -zk and the example's own flags, runs the
 // story, and exits with status 1 if the story returns an error.
-func Main(name string, story Story) {
+func Main(name string, story func(ctx context.Context, g *Ground) error) {
 	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
-	exit(name, run(ctx, name, *zk, story))
-}
-
-func run(ctx context.Context, name, zk string, story Story) error {
 	if flag.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
+		exit(name, fmt.Errorf("unexpected argument %q", flag.Arg(0)))
 	}
-	g, err := Prepare(ctx, name, zk)
+	g, err := Prepare(ctx, name, *zk)
 	if err != nil {
-		return err
+		exit(name, err)
 	}
-	return errors.Join(story(ctx, g, os.Stdout), g.Leave())
+	exit(name, errors.Join(story(ctx, g), g.Leave()))
 }
 
 func exit(name string, err error) {
@@ -85,27 +77,14 @@ func (g *Ground) Open(ctx context.Context, opts ...session.Option) (*session.Ses
 }
 
 // Leave deletes what the run has created in ZooKeeper, and ends the embedded server.
-func (g *Ground) Leave() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the context of the run may have ended
-	defer cancel()
-	var errs []error
+func (g *Ground) Leave() (err error) {
 	if g.keeper != nil {
-		errs = append(errs, g.keeper.DeleteAll(ctx, "/"), g.keeper.Close(ctx)) // "/" is the namespace
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the context of the run may have ended
+		defer cancel()
+		err = errors.Join(g.keeper.DeleteAll(ctx, "/"), g.keeper.Close(ctx)) // "/" is the namespace
 	}
 	if g.Embedded != nil {
-		errs = append(errs, g.Embedded.Close())
+		err = errors.Join(err, g.Embedded.Close())
 	}
-	return errors.Join(errs...)
-}
-
-type closer interface {
-	Close(ctx context.Context) error
-}
-
-// Close closes c within a few seconds, for use with defer. What ZooKeeper has not confirmed by then
-// ends with the session.
-func Close(c closer) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	_ = c.Close(ctx)
+	return err
 }

@@ -52,7 +52,9 @@ func (g *Ground) Launch(ctx context.Context, name string, heard func(line string
 		for line, err := in.ReadString('\n'); err == nil; line, err = in.ReadString('\n') { // half a line is not heard
 			heard(line[:len(line)-1])
 		}
-		p.err = p.cmd.Wait()
+		if err := p.cmd.Wait(); err != nil {
+			p.err = fmt.Errorf("%s: %w", name, err)
+		}
 	}()
 	return p, nil
 }
@@ -75,12 +77,7 @@ func (p *Process) Stop() error {
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
 // Err returns nil if the process has ended by itself with status 0.
-func (p *Process) Err() error {
-	if p.err != nil {
-		return fmt.Errorf("%s: %w", p.Name, p.err)
-	}
-	return nil
-}
+func (p *Process) Err() error { return p.err }
 
 // Launched runs f, and exits, if this process was launched by another one. f's context ends when
 // the parent stops this process, or is gone; an error of f after that is only its consequence. f
