@@ -8,12 +8,15 @@ type List struct {
 	Watch bool
 }
 
-// Read reads a znode and, if Watch, arms a watch on its data in the same trip.
+// Read reads a znode and, if Watch, arms a watch on its data in the same trip. With Near, one that
+// another instance on the same session has standing in a queue is not read but followed in the
+// session, without a request: see [Seen]. So Near is for what nothing but the end matters of.
 type Read struct {
 	Epoch uint64
 	Ask   uint64
 	Path  string
 	Watch bool
+	Near  bool
 }
 
 // Look does several reads in one trip, without watches, in the order of its queries. What one of

@@ -42,12 +42,15 @@ type Listed struct {
 	Err   error // what the Code stands for, nil if [Done]
 }
 
-// Seen answers [Read]. That the znode does not exist is no error; then no watch is armed.
+// Seen answers [Read]. That the znode does not exist is no error; then no watch is armed. Near: it
+// was not read, and is followed in the session. [Fired] tells when it is [Held], perhaps at once,
+// and then of its end: [Vacated] or [Deleted].
 type Seen struct {
 	Epoch  uint64
 	Ask    uint64
 	Path   string
 	Exists bool
+	Near   bool
 	Data   []byte
 	Stat   Stat
 	Code   Code
@@ -94,7 +97,8 @@ type Removed struct {
 	Path  string
 }
 
-// Fired: an armed watch fired, once. It has to be armed again by another [List] or [Read].
+// Fired: an armed watch fired, once. It has to be armed again by another [List] or [Read]. Only
+// after [Held] it need not.
 type Fired struct {
 	Epoch  uint64
 	Path   string
@@ -109,13 +113,15 @@ const (
 	DataChanged     Change = iota + 1 // of a watch of [Read]
 	ChildrenChanged                   // of a watch of [List]
 	Deleted                           // the znode itself, of either
+	Held                              // of what is followed in the session: a possession came of it
+	Vacated                           // of the same: that possession is over, and its znode is being deleted
 )
 
-var changes = [...]string{DataChanged: "data", ChildrenChanged: "children", Deleted: "deleted"}
+var changes = [...]string{DataChanged: "data", ChildrenChanged: "children", Deleted: "deleted", Held: "held", Vacated: "vacated"}
 
 // String names the change as the golden traces show it.
 func (c Change) String() string {
-	if c < DataChanged || c > Deleted {
+	if c < DataChanged || c > Vacated {
 		return "none"
 	}
 	return changes[c]

@@ -22,6 +22,9 @@ func (a *actor) carryOut(e machine.Effect) {
 	case machine.List:
 		a.client.List(e.Epoch, e.Path, e.Watch, a.onListed(e.Ask, e.Path))
 	case machine.Read:
+		if e.Near && a.follow(e) {
+			break
+		}
 		a.client.Read(e.Epoch, e.Path, e.Watch, func(s seam.Seen) { a.answer(s.Err, seen(e, s)) })
 	case machine.Look:
 		a.client.Look(e.Epoch, queries(e), func(found []seam.Found, err error) { a.answer(err, looked(e, found, err)) })
@@ -57,6 +60,18 @@ func (a *actor) carryOut(e machine.Effect) {
 		}
 		a.cfg.Perform(e)
 	}
+}
+
+// follow follows a contender of another instance on the same session; false if there is none.
+func (a *actor) follow(e machine.Read) bool {
+	held, ok := a.client.Follow(e.Epoch, e.Path)
+	if ok {
+		a.answer(nil, machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, Near: true})
+	}
+	if held {
+		a.answer(nil, machine.Fired{Epoch: e.Epoch, Path: e.Path, Change: machine.Held})
+	}
+	return ok
 }
 
 func (a *actor) onListed(ask uint64, path string) func(seam.Listed) {

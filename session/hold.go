@@ -14,7 +14,8 @@ import (
 //     without a network;
 //   - the connection is lost, under [WithStrict] ([ErrSuspended]);
 //   - ZooKeeper says that its session is over ([ErrExpired]);
-//   - its znode is deleted by somebody else ([ErrDeleted]), within a round trip;
+//   - its znode is deleted by somebody else ([ErrDeleted]), within a few milliseconds and a round
+//     trip;
 //   - the part of this process that keeps it fails ([ErrRestarted]), or the session is closed
 //     ([ErrClosed]).
 type Hold struct {
@@ -90,6 +91,9 @@ func (h *Hold) Context() context.Context { return h.ctx }
 // was left, and nobody would end it.
 func (t *client) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
 	h, err := t.hold(number, path, token, ended)
+	if err == nil {
+		t.tellHeld(h)
+	}
 	return h, failed("hold", path, err)
 }
 

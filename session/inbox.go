@@ -37,11 +37,11 @@ var changes = map[watches.EventType]machine.Change{
 }
 
 // fired tells of an event of a watch that was armed in an epoch, if the client is in that epoch.
-func (b *inbox) fired(epoch uint64, e watches.Event) {
+func (b *inbox) fired(e machine.Fired) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.Left() && b.told == epoch {
-		b.deliver(machine.Fired{Epoch: epoch, Path: b.session.space.relative(e.Path), Change: changes[e.Type]})
+	if !b.Left() && b.told == e.Epoch {
+		b.deliver(e)
 	}
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // contender is a znode of a client that stands in ZooKeeper, or may: it is entered before its
@@ -17,6 +18,8 @@ type contender struct {
 	settled *notify.Latch // whether it was created is known
 	leaving bool          // it is being deleted: nobody may take it over
 	removal *removal      // that deletion
+	hold    *Hold         // what came of it
+	next    []*client     // who follow it: see follow.go
 
 	form  znode.Form
 	data  []byte // that it is created with
@@ -67,6 +70,9 @@ func (l *ledger) stands(c *contender, path string) bool {
 
 // strike takes a contender out: it does not exist, for certain.
 func (l *ledger) strike(c *contender) {
+	if next := c.followers(); next != nil {
+		c.client.session.tasks.run(func() { c.tell(next, machine.Deleted) })
+	}
 	delete(l.all, c)
 	if l.byPath[c.path] == c {
 		delete(l.byPath, c.path)

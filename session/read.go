@@ -23,8 +23,7 @@ func (t *client) List(number uint64, path string, watch bool, done func(seam.Lis
 }
 
 // Read reads a znode. With watch, [machine.Fired] tells of the next change of its data, or of its
-// end. A znode that is missing is no error, and arms nothing. A contender of the client's own that
-// it removes before the read with a watch was sent is not read any more: [ErrReleased].
+// end. A znode that is missing is no error, and arms nothing.
 func (t *client) Read(number uint64, path string, watch bool, done func(seam.Seen)) {
 	s := t.session
 	refuse := func(err error) { done(seam.Seen{Epoch: number, Path: path, Err: err}) }
@@ -124,6 +123,9 @@ func (t *client) look(number uint64, r *watchRead, watch bool) {
 func (t *client) Unwatch(number uint64, path string) {
 	g := t.session.state.lock()
 	e := g.current(number)
+	if c := g.ledger.byPath[path]; c != nil {
+		c.next = slices.DeleteFunc(c.next, func(o *client) bool { return o == t })
+	}
 	g.unlock()
 	if e != nil {
 		e.watched.change(func(table *watches.Table) {

@@ -13,6 +13,7 @@ import (
 // [ErrClosed] if the session is closed before: then the znode may stand.
 func (t *client) Remove(number uint64, path string, done func(error)) {
 	s := t.session
+	t.vacate(path)
 	t.within(number, func(e *epoch) {
 		g := s.state.lock()
 		c := g.ledger.at(t, path)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session/internal/watches"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -55,7 +56,8 @@ func (w *watched) change(do func(t *watches.Table)) {
 	}
 	for out, some := w.next(); some; out, some = w.next() {
 		if out.to != nil {
-			out.to.fired(w.epoch.number, out.event)
+			path := w.epoch.session.space.relative(out.event.Path)
+			out.to.fired(machine.Fired{Epoch: w.epoch.number, Path: path, Change: changes[out.event.Type]})
 		} else {
 			w.answer(out.read, out.answer)
 		}

@@ -3,7 +3,6 @@ package session
 import (
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/watches"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -47,10 +46,6 @@ func (r *watchRead) send(of *watches.Read, watch bool) (again bool) {
 		r.epoch.watched.answer(r, func() { r.refuse(s.requests.unlessClosed(err)) })
 		return false
 	}
-	if r.leaving() {
-		r.epoch.watched.done(r, of, func() { r.refuse(ErrReleased) }, false)
-		return false
-	}
 	s.requests.pauseAfterLoss(s.tasks.life, r.lost.times)
 	answer, err := r.attempt(watch)
 	switch {
@@ -72,15 +67,4 @@ func (r *watchRead) attempt(watch bool) (answer func(), err error) {
 		return func() { r.refuse(err) }, err
 	}
 	return once(&r.lost, c, func(c *zkconn.Conn) (func(), error) { return r.read(c, watch) })
-}
-
-// leaving: what is to be read is the client's own contender, and the client is removing it. What it
-// says, and when it goes, is of no interest any more. Another's znode at the same path, where names
-// come again, would be.
-func (r *watchRead) leaving() bool {
-	s := r.client.session
-	g := s.state.lock()
-	defer g.unlock()
-	c := g.ledger.byPath[s.space.relative(r.key.Path)]
-	return c != nil && c.client == r.client && c.leaving && !c.transacted && c.form != znode.Alone && r.key.Kind == watches.Data
 }

@@ -56,6 +56,10 @@ func (z *znodes) settled(t *client, creates []*contender, asks []jute.Request, s
 		case err == nil:
 			l.ledger.changed(asks[i].Op, z.space.relative(asks[i].Path))
 		case c == nil:
+			o, gone := l.ledger.byPath[z.space.relative(asks[i].Path)], errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrNoNode)
+			if o != nil && gone && asks[i].Op == jute.OpDelete {
+				z.tasks.run(func() { z.recheck(o) })
+			}
 		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeral && l.ledger.byPath[z.space.relative(asks[i].Path)] == nil:
 			c.doubtful, c.sent = l.ledger.stands(c, z.space.relative(asks[i].Path)), sent
 		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeralSequential:
@@ -108,6 +112,14 @@ func (z *znodes) exists(t *client, e *epoch, path string) (exists bool, err erro
 		z.removed(c, path)
 	}
 	return exists, err
+}
+
+// recheck looks whether a contender is gone: it was to be deleted by a transaction whose answer was
+// lost, or which did not find everything. Others may follow it.
+func (z *znodes) recheck(c *contender) {
+	if z.insist(c.epoch, func(conn *zkconn.Conn) error { return retried(caughtUp(conn, "/")) }) == nil {
+		_, _ = z.exists(c.client, c.epoch, c.path) // an error is the end of the epoch, and of the record
+	}
 }
 
 // missing notes that there is nothing at a path of the session.

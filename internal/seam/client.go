@@ -11,6 +11,7 @@ import (
 // of types above this package.
 type Client interface {
 	Ensure(number uint64, path string, container bool, data []byte, done func(error))
+	Follow(number uint64, path string) (held, ok bool)
 	Join(number uint64, j Join, done func(Joined))
 	JoinList(number uint64, j Join, joined func(Joined), listed func(Listed))
 	Leave()

@@ -32,6 +32,9 @@ func asking(e machine.Effect, short func(string) string) string {
 	case machine.List:
 		return fmt.Sprintf("list #%d%s", e.Ask, watching[e.Watch])
 	case machine.Read:
+		if e.Near {
+			return fmt.Sprintf("follow #%d %s", e.Ask, short(e.Path))
+		}
 		return fmt.Sprintf("read #%d %s%s", e.Ask, short(e.Path), watching[e.Watch])
 	case machine.Unwatch:
 		return "unwatch " + short(e.Path)
@@ -48,7 +51,12 @@ func asking(e machine.Effect, short func(string) string) string {
 	case machine.Downgrade:
 		return fmt.Sprintf("downgrade %s token=%d", short(e.Path), e.Token)
 	case machine.Wake:
+		if e.After > 0 {
+			return fmt.Sprintf("wake #%d after=%d", e.Ask, e.After)
+		}
 		return fmt.Sprintf("wake #%d try=%d", e.Ask, e.Try)
+	case machine.Cancel:
+		return fmt.Sprintf("cancel #%d", e.Ask)
 	}
 	return ""
 }

@@ -32,6 +32,10 @@ func EventName(ev machine.Event) string {
 			return "Children"
 		case machine.DataChanged:
 			return "Changed"
+		case machine.Held:
+			return "Held"
+		case machine.Vacated:
+			return "Vacated"
 		}
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%T", ev), "machine.")

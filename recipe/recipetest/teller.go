@@ -13,6 +13,7 @@ import (
 //	epoch 2 [session=7] [untrusted]       epoch-end       trust-end       trust       suspend       resume
 //	entered a-5 [czxid=50 owner=7] [err=refused]       recovered a-5 [spent]       left a-5
 //	listed [a-5 b-6]       seen a-5 [missing] [version=1 czxid=50 owner=7 data=two·words↵]
+//	seen a-5 near       held a-5       vacated a-5
 //	changed a-5       deleted a-5       woke
 //
 // They are of the present epoch, unless epoch=1 says another. An answer is to the last request of
@@ -127,6 +128,10 @@ func wishing(verb string, w Words) machine.Event {
 	return nil
 }
 
+var happened = map[string]machine.Change{
+	"changed": machine.DataChanged, "deleted": machine.Deleted, "held": machine.Held, "vacated": machine.Vacated,
+}
+
 func (p *Teller) notice(verb string, w Words) machine.Event {
 	epoch := p.Epoch(w)
 	switch verb {
@@ -143,8 +148,8 @@ func (p *Teller) notice(verb string, w Words) machine.Event {
 		return machine.Suspended{Epoch: epoch}
 	case "resume":
 		return machine.Resumed{Epoch: epoch}
-	case "deleted", "changed":
-		return machine.Fired{Epoch: epoch, Path: p.Path(w), Change: map[bool]machine.Change{true: machine.Deleted, false: machine.DataChanged}[verb == "deleted"]}
+	case "deleted", "changed", "held", "vacated":
+		return machine.Fired{Epoch: epoch, Path: p.Path(w), Change: happened[verb]}
 	case "recovered":
 		return machine.Recovered{Epoch: epoch, Path: p.Path(w), Granted: w.Has("spent")}
 	}
@@ -179,7 +184,7 @@ func (p *Teller) answer(verb string, w Words) machine.Event {
 func (p *Teller) seen(w Words) machine.Event {
 	s := machine.Seen{Epoch: p.Epoch(w), Path: p.Path(w), Ask: w.Ask, Err: w.Err()}
 	if s.Err == nil && !w.Has("missing") && !w.Has("nothing") {
-		s.Exists = true
+		s.Exists, s.Near = true, w.Has("near")
 		s.Stat.Version = int32(w.Number("version", 0))
 		s.Stat.Czxid, s.Stat.Owner = w.Number("czxid", 0), w.Number("owner", p.session)
 		if data, ok := w.Value("data"); ok {

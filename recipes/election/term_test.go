@@ -160,6 +160,44 @@ func TestTransferLooksAgain(t *testing.T) {
 	})
 }
 
+// The candidates in between, whose session follows them one after the other, stand again at the end
+// of the line, and none of them leads beside the one that was chosen.
+func TestTransferPastCandidatesOfOneSession(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		a, b, c, d := candidate(t, s, "a"), candidate(t, s, "b"), candidate(t, s, "c"), candidate(t, t.Session(), "d")
+		term := leads(t, a)
+		for _, e := range []*election.Election{b, c, d} {
+			waits(t, e)
+		}
+		candidates, err := d.Candidates(bubble.Minute(t))
+		require.NoError(t, err)
+		require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[3].Path))
+		last := bubble.Get(t, d.Leader(), "d leads")
+		for _, e := range []*election.Election{a, b, c} {
+			bubble.Never(t, e.Leader())
+		}
+		require.NoError(t, d.Resign(bubble.Minute(t)))
+		for range 3 { // in whichever order they stand now
+			var led *election.Term
+			of := a
+			select {
+			case led = <-a.Leader():
+			case led = <-b.Leader():
+				of = b
+			case led = <-c.Leader():
+				of = c
+			case <-time.After(time.Minute):
+				require.Fail(t, "nobody leads", t.Server.Dump())
+			}
+			require.Greater(t, led.Token(), last.Token())
+			require.NoError(t, of.Resign(bubble.Minute(t)))
+			last = led
+		}
+	})
+}
+
 // After Close, and after the end of the session, everything says so, at once.
 func TestAfterTheEnd(t *testing.T) {
 	t.Parallel()

@@ -10,9 +10,13 @@ import (
 )
 
 // Check asks ZooKeeper whether a possession is valid: its znode exists, belongs to its session, and
-// has its token. nil means that it was, at an instant between call and return. [ErrFenced] means
+// has its token. nil means that it did, at an instant between call and return. [ErrFenced] means
 // that it has ended, for good. Every other error says nothing about it: ctx's, the session's,
 // [ErrInvalid], session.ErrInvalidPath for a path outside the namespace of s.
+//
+// A possession that its holder has released passes until its znode is deleted, for which Release
+// waits. By then the next one may hold, if it is of the same session. [Gate] and [Follow] refuse
+// the former one as soon as they know of the latter's token.
 //
 // If s may not read the znode, a server since 3.8.4 reports only that it exists. Then it is the
 // possession's if its name has a GUID in it, as in Troupe's own layout; in a layout that reuses

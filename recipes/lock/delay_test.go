@@ -59,7 +59,7 @@ func TestDelayBesideNone(t *testing.T) {
 		require.NotContains(w, w.Server.Dump(), "/held")
 		var second *lock.Grant // not of a standing intent: that would stand again, and perhaps before the next one
 		got := bubble.Begin(func() (err error) { second, err = with.Lock(w.Context()); return err })
-		synctest.Wait()
+		time.Sleep(unwatched)
 		require.NoError(w, h.Delete(w.Context(), g.Path(), -1))
 		began := time.Now()
 		require.NoError(w, bubble.Within(w, time.Minute, got))
@@ -86,6 +86,8 @@ func TestDelayOfTheOtherPartsOfAMulti(t *testing.T) {
 			if delay == 0 {
 				require.NoError(w, g.Grants()[0].Release(w.Context()))
 			} else {
+				time.Sleep(unwatched)
+				began = time.Now()
 				require.NoError(w, hb.Delete(w.Context(), g.Grants()[0].Path(), -1))
 			}
 			next := bubble.Within(w, time.Minute, b.Acquired())

@@ -202,3 +202,45 @@ func TestSimpleMakesWhatIsAboveIt(t *testing.T) {
 		require.NoError(w, w.held(l).Release(w.Context()))
 	})
 }
+
+// displaced is a grant of a plain znode that another client has replaced by its own, and what tells
+// whether that one stands.
+func displaced(w *world) (l *lock.Lock, g *lock.Grant, stands func()) {
+	h, other := w.Host("a"), w.Host("b")
+	l = w.simple(h)
+	g = w.held(l)
+	synctest.Wait()
+	_, err := other.Multi(w.Context(), session.DeleteOp(controller, -1), session.CreateOp(controller, nil, session.Ephemeral()))
+	require.NoError(w, err)
+	synctest.Wait()
+	return l, g, func() {
+		synctest.Wait()
+		stat, exists, err := other.Exists(w.Context(), controller)
+		require.NoError(w, err)
+		require.True(w, exists, "another's znode was deleted")
+		require.Equal(w, other.Status().SessionID, stat.EphemeralOwner)
+	}
+}
+
+// Whoever lost a plain znode to another, and knows it, does not delete that other's when it is
+// closed.
+func TestClosingSimpleAfterItWasDisplacedDeletesNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		l, g, stands := displaced(w)
+		bubble.Within(w, time.Second, g.Done())
+		require.ErrorIs(w, g.Err(), session.ErrDeleted)
+		require.NoError(w, l.Close(w.Context()))
+		stands()
+	})
+}
+
+// Nor when it releases before it has heard of that.
+func TestReleasingSimpleAfterItWasDisplacedDeletesNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		_, g, stands := displaced(w)
+		_ = g.Release(w.Context())
+		stands()
+	})
+}

@@ -48,10 +48,10 @@ func upToDate(ctx context.Context, s *session.Session, path string) ([]byte, ses
 }
 
 // Break calls [Revoke], waits for the grace period, and deletes the contender's znode if it still
-// exists: the holder's Done closes within a round trip with session.ErrDeleted. The holder may
-// still be writing when the next one is granted; tokens cover that case. Break returns early when
-// the contender releases, and with ctx's error, without deleting, when ctx ends first. It is no
-// error if the contender is gone.
+// exists: the holder's Done closes within a few milliseconds and a round trip, with
+// session.ErrDeleted. The holder may still be writing when the next one is granted; tokens cover
+// that case. Break returns early when the contender releases, and with ctx's error, without
+// deleting, when ctx ends first. It is no error if the contender is gone.
 func Break(ctx context.Context, s *session.Session, contenderPath string, grace time.Duration) error {
 	if grace < 0 {
 		return failed("break", contenderPath, errors.New("grace: negative"))

@@ -21,6 +21,8 @@ const (
 	path       = "/locks/orders"
 	controller = "/controller"
 	lockDelay  = 15 * time.Second
+
+	unwatched = 5 * time.Millisecond // from a grant to the first read of its znode
 )
 
 // world is a bubble with locks in it.

@@ -10,16 +10,16 @@ type part struct {
 
 // parts are all folders with product code.
 var parts = []part{
-	{"session", []string{"session"}, 11638, 9100},
-	{"recipe, machine", []string{"recipe", "machine"}, 5661, 3300},
-	{"recipes/internal", []string{"recipes/internal"}, 3192, 2420},
+	{"session", []string{"session"}, 11717, 9100},
+	{"recipe, machine", []string{"recipe", "machine"}, 5702, 3300},
+	{"recipes/internal", []string{"recipes/internal"}, 3270, 2420},
 	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5167, 4360},
 	{"recipes/queue", []string{"recipes/queue"}, 4756, 4700},
 	{"recipes/twopc", []string{"recipes/twopc"}, 2732, 2700},
-	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2429, 2070},
+	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2433, 2070},
 	{"internal/zkserver", []string{"internal/zkserver"}, 5803, 5000},
 	{"zktest", []string{"zktest"}, 2398, 1500},
-	{"internal", []string{"internal", "."}, 2825, 2070},
+	{"internal", []string{"internal", "."}, 2826, 2070},
 	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "cmd"}, 5147, 2290},
 }
 

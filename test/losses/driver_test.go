@@ -188,6 +188,7 @@ func (w *world) begin(k kind, server int, pause time.Duration, opts ...session.O
 	d.a, d.b = k.one(w, on("a", 0, opts...)), k.rival(w, on("b", server, privileged))
 	d.a.want()
 	d.held = bubble.Within(d, time.Minute, d.a.won)
+	time.Sleep(5 * time.Millisecond) // until it reads its znode
 	synctest.Wait()
 	d.b.want()
 	d.waits(pause)

@@ -23,9 +23,16 @@ var mutants = []mutant{
 	{
 		name:     "the own znode is not watched",
 		file:     "recipes/internal/contend/entry.go",
-		snippet:  "	m.watches.read(path, true)",
-		instead:  "	m.watches.read(path, path != m.entry.path)",
+		snippet:  "	m.watches.read(machine.Read{Path: path, Watch: true})",
+		instead:  "	m.watches.read(machine.Read{Path: path, Watch: path != m.entry.path})",
 		packages: []string{"./recipes/internal/contend", "./recipes/lock", "./test/losses"},
+	},
+	{
+		name:     "a grant within the session without knowing of the own znode",
+		file:     "recipes/internal/contend/contenders.go",
+		snippet:  "	return c.entry.unread && !c.look.vacated || c.watches.armed(c.entry.path)",
+		instead:  "	return c.entry.unread || c.watches.armed(c.entry.path)",
+		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
 	},
 	{
 		name:     "no listing after the predecessor has gone",

@@ -31,8 +31,6 @@ func (c *contenders) on(key request, ev machine.Event) {
 		c.onDowngradeWanted(ev)
 	case machine.Downgraded:
 		c.onDowngraded(ev)
-	case machine.Woke:
-		c.onWoke()
 	case machine.Transacted:
 		c.onTransacted(key, ev)
 	}
@@ -101,8 +99,10 @@ func (c *contenders) forget() {
 
 // stands tells whether the own znode is ours, and its deletion will be noticed: from its watch, or
 // from the answer to the read that sets the watch, which is pending. So a znode whose create told
-// the owner may be granted beside its first read.
-func (c *contenders) stands() bool { return c.entry.unread || c.watches.armed(c.entry.path) }
+// the owner may be granted beside its first read, if a listing showed it.
+func (c *contenders) stands() bool {
+	return c.entry.unread && !c.look.vacated || c.watches.armed(c.entry.path)
+}
 
 // advance goes on from Checking: to a grant once the own znode is known to exist, to waiting once
 // it and the predecessor are watched.
@@ -114,7 +114,7 @@ func (c *contenders) advance() {
 		if c.stands() {
 			c.first()
 		}
-	case c.watches.armed(c.entry.path) && c.watches.armed(c.look.pred):
+	case (c.look.late || c.watches.armed(c.entry.path)) && c.watches.armed(c.look.pred):
 		c.state = Waiting
 	}
 }
@@ -203,6 +203,9 @@ func (c *contenders) onPredSeen(e machine.Seen) {
 		c.fail(e.Err)
 	case !e.Exists:
 		c.list()
+	case e.Near:
+		c.look.sole = false // of its deletion the session tells, not the stream of events
+		c.advance()
 	case c.semaphore != nil:
 		c.semaphore.headed(e)
 	default:
@@ -218,12 +221,20 @@ func (c *contenders) onFired(e machine.Fired) {
 		return
 	}
 	isOwn, isPred := c.isOwn(e.Path), c.isPred(e.Path)
+	if e.Change == machine.Held {
+		if isPred {
+			c.predHolds()
+		}
+		return
+	}
 	reading := c.watches.fired(e.Path)
 	switch {
 	case isOwn && e.Change == machine.Deleted:
 		c.lost()
 	case isPred && e.Change == machine.Deleted:
 		c.predGone()
+	case isPred && e.Change == machine.Vacated && !reading && !c.look.disconnected:
+		c.predVacated()
 	case (isOwn || isPred) && !reading:
 		c.watch(e.Path)
 		c.recheck()
@@ -251,15 +262,34 @@ func (c *contenders) predGone() {
 	c.first()
 }
 
+// predHolds: the predecessor, of this session, holds. While it works, a watch is set on the own
+// znode, which was not needed until now.
+func (c *contenders) predHolds() {
+	c.look.late = false
+	if !c.watches.armed(c.entry.path) {
+		c.recheck()
+		c.watch(c.entry.path)
+	}
+}
+
+// predVacated: the predecessor, of this session, has released what it held alone. So nobody is
+// ahead, though its znode may still stand. It is our turn as soon as the own znode is watched.
+func (c *contenders) predVacated() {
+	c.look.pred, c.look.vacated, c.ahead = "", true, 0
+	c.state = Checking
+	c.watchOwn()
+	c.advance()
+}
+
+func (c *contenders) watchOwn() {
+	if !c.watches.armed(c.entry.path) {
+		c.watch(c.entry.path)
+	}
+}
+
 // pause: the own znode could not be read while it is held. It exists as far as is known, so the
 // possession goes on. But its deletion would not be noticed, so it is read again after a pause.
 func (c *contenders) pause() {
 	c.entry.tries++
 	c.ask(machine.Wake{Try: c.entry.tries}, pausing)
-}
-
-func (c *contenders) onWoke() {
-	if c.state == Holding {
-		c.watch(c.entry.path)
-	}
 }

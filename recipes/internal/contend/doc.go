@@ -28,7 +28,7 @@
 //	   └──── released, withdrawn, refused, failed ◀─────────────────────────────────────────────┘
 //
 // From Listing and Ordering it goes straight to Ready if nobody is ahead and the own znode is known
-// to stand.
+// to stand. With two or more ahead only the predecessor is watched.
 //
 // In a semaphore, a contender whose turn it is first writes a mark on its own znode: it goes
 // through Marking to Ready. A writer that is downgraded to a reader goes from Holding through
@@ -59,17 +59,25 @@
 //
 //   - A [machine.Grant] has two conditions, both in the current epoch. The own znode was seen, with
 //     this session as its owner. And a listing showed nobody ahead that the rule makes it wait for,
-//     or the only one ahead was deleted since and could not have left anything in its place.
+//     or the only one ahead was deleted since and could not have left anything in its place, or the
+//     last one ahead, of the same session, has held alone since and released.
 //   - There are two ways to have seen the own znode. Either a read found it, and the watch of that
 //     read has not fired since. Or the reply to the create told of it: then the listing showed it
-//     too, and its first read, which sets the watch, is sent with the grant at the latest.
-//   - So the machine notices within a round trip if somebody deletes the own znode: from the watch,
-//     or from the reply to that first read. If the own znode can't be read, the possession ends.
+//     too, and its first read, which sets the watch, is sent a few milliseconds after the grant. A
+//     possession that is released by then costs no read.
+//   - So a holder notices within these milliseconds and a round trip if somebody deletes the own
+//     znode, or asks for it: from the watch, or from the reply to that first read. If the own znode
+//     can't be read, the possession ends.
 //   - The machine has one znode at a time. It creates the next one when the last is deleted,
 //     or in the transaction that deletes it.
 //   - A znode is granted at most once, so that tokens grow.
-//   - A waiter watches its own znode and one other. It notices the deletion of its predecessor
-//     whenever that happens.
+//   - A waiter watches its predecessor, and notices that one's deletion whenever it happens. A
+//     waiter that is next, and one whose znode's name has no GUID, watches its own znode too. The
+//     others list before a grant, and learn then whether their znode exists.
+//   - A predecessor of the same session is followed in the session instead ([machine.Read].Near).
+//     When it holds, the waiter watches its own znode. When it has released what it held alone,
+//     nobody is ahead, and the waiter is granted as soon as its own znode is watched, though the
+//     predecessor's may still stand.
 //   - A single znode is granted only if the current session owns it and this machine created it.
 //     The holder watches it. When the watch fires, the holder reads before it concludes that the
 //     znode is gone: the event may be about an earlier znode at the same path.

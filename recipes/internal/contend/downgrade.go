@@ -10,6 +10,7 @@ func (c *contenders) onDowngradeWanted(e machine.DowngradeWanted) {
 		return
 	}
 	c.state = Downgrading
+	c.requests.Cancel(request{kind: pausing})
 	c.requests.Emit(machine.Downgrade{Epoch: c.requests.Epoch(), Path: c.entry.path, Token: c.entry.czxid})
 }
 

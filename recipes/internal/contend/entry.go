@@ -68,7 +68,8 @@ func (m *Machine) enter() {
 // dropOwn forgets the own znode, which is gone, or is being replaced.
 func (m *Machine) dropOwn() {
 	m.entry = entry{}
-	m.requests.Forget(request{kind: marking}, request{kind: pausing})
+	m.requests.Forget(request{kind: marking})
+	m.requests.Cancel(request{kind: pausing})
 	if m.delay != nil {
 		m.delay.reset()
 	}
@@ -140,7 +141,7 @@ func (m *Machine) onRecovered(e machine.Recovered) {
 
 // watch reads a path with a watch.
 func (m *Machine) watch(path string) {
-	m.watches.read(path, true)
+	m.watches.read(machine.Read{Path: path, Watch: true})
 }
 
 // rewatch is watch, but does not rely on a read that is pending already.
@@ -151,13 +152,20 @@ func (m *Machine) rewatch(path string) {
 }
 
 // first: it is this machine's turn, and the own znode exists. With a delay, its token has to be in
-// the record.
+// the record. While there is no grant, the znode is watched.
 func (m *Machine) first() {
 	m.state = Ready
 	if m.session.trusted && !m.session.deferred {
 		m.grant()
 	}
+	if m.state == Ready && m.watches.of(m.entry.path) == nil {
+		m.watch(m.entry.path)
+	}
 }
+
+// soon is for how many milliseconds a possession goes without a watch on its znode. One that is
+// released by then never costs a read.
+const soon = 5
 
 // grant grants the own znode to the first claim.
 func (m *Machine) grant() {
@@ -165,6 +173,9 @@ func (m *Machine) grant() {
 	m.strategy.forget()
 	if m.delay != nil && !m.delay.passes(c) {
 		return
+	}
+	if m.watches.of(m.entry.path) == nil {
+		m.ask(machine.Wake{After: soon}, pausing)
 	}
 	m.state = Holding
 	m.entry.of = c
@@ -174,6 +185,7 @@ func (m *Machine) grant() {
 
 // leave deletes the own znode.
 func (m *Machine) leave() {
+	m.requests.Cancel(request{kind: pausing})
 	m.strategy.forget()
 	m.state = Leaving
 	m.ahead = 0

@@ -9,51 +9,63 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// begin opens a new epoch.
+// begin opens a new epoch of all that share the session.
 func (i *instance) begin() {
-	i.epochs++
-	s := &session{
-		w: i.w, of: i, id: int64(len(i.w.sessions)) + 1, epoch: i.epochs,
-		trusted: i.w.calm || i.w.Pick(4) > 0, believed: map[string]bool{},
+	i.w.ids++
+	trusted := i.w.calm || i.w.Pick(4) > 0
+	for _, i := range i.home.all {
+		i.epochs++
+		s := &session{w: i.w, of: i, id: i.w.ids, epoch: i.epochs, trusted: trusted, believed: map[string]bool{}}
+		i.w.sessions = append(i.w.sessions, s)
+		i.sess = s
+		i.say(machine.EpochBegan{Epoch: s.epoch, SessionID: s.id, Trusted: s.trusted})
 	}
-	i.w.sessions = append(i.w.sessions, s)
-	i.sess = s
-	i.say(machine.EpochBegan{Epoch: s.epoch, SessionID: s.id, Trusted: s.trusted})
 }
 
 // end is the end of the epoch as the client sees it. Possessions end first; the server may come to
 // it later.
 func (i *instance) end() {
-	s := i.sess
-	if h := i.held; h != nil {
-		h.live = false
-	}
-	s.over = true
-	i.sess = nil
-	if !i.w.chance(3) { // or the next one is all that is heard of
-		i.say(machine.EpochEnded{Epoch: s.epoch})
+	unheard := i.w.chance(3) // the next one is all that is heard of
+	for _, i := range i.home.all {
+		s := i.sess
+		if h := i.held; h != nil {
+			h.live = false
+		}
+		s.over = true
+		i.sess = nil
+		if !unheard {
+			i.say(machine.EpochEnded{Epoch: s.epoch})
+		}
 	}
 }
 
 func (i *instance) distrust() {
-	i.sess.trusted = false
-	i.endHold()
-	i.say(machine.TrustEnded{Epoch: i.sess.epoch})
+	for _, i := range i.home.all {
+		i.sess.trusted = false
+		i.endHold()
+		i.say(machine.TrustEnded{Epoch: i.sess.epoch})
+	}
 }
 
 func (i *instance) trust() {
-	i.sess.trusted = true
-	i.say(machine.TrustGained{Epoch: i.sess.epoch})
+	for _, i := range i.home.all {
+		i.sess.trusted = true
+		i.say(machine.TrustGained{Epoch: i.sess.epoch})
+	}
 }
 
 func (i *instance) suspend() {
-	i.sess.suspended = true
-	i.say(machine.Suspended{Epoch: i.sess.epoch})
+	for _, i := range i.home.all {
+		i.sess.suspended = true
+		i.say(machine.Suspended{Epoch: i.sess.epoch})
+	}
 }
 
 func (i *instance) resume() {
-	i.say(machine.Resumed{Epoch: i.sess.epoch})
-	i.sess.resume()
+	for _, i := range i.home.all {
+		i.say(machine.Resumed{Epoch: i.sess.epoch})
+		i.sess.resume()
+	}
 }
 
 // crash loses the machine and all that was on its way to it. The next incarnation is told what
@@ -186,7 +198,7 @@ func (s *session) disbelieve(r *request) {
 // present session (B01).
 func (i *instance) mistaken(n *node) bool {
 	earlier := func(s *session) bool { return s.of == i && s != i.sess && s.id == n.owner }
-	return slices.ContainsFunc(i.w.sessions, earlier) && !i.used[n.czxid] && i.w.Pick(2) == 0
+	return n.by == i && slices.ContainsFunc(i.w.sessions, earlier) && !i.used[n.czxid] && i.w.Pick(2) == 0
 }
 
 func (i *instance) recover(s *session) {
@@ -196,8 +208,13 @@ func (i *instance) recover(s *session) {
 		i.takeOver(s)
 		return
 	}
+	for _, n := range i.w.deaths {
+		if n.by == i {
+			i.w.strike(n.path)
+		}
+	}
 	for _, n := range slices.Clone(i.w.nodes) {
-		ours := n.owner == s.id && !s.leaving(n.path)
+		ours := n.owner == s.id && n.by == i && !s.leaving(n.path)
 		if ours || i.mistaken(n) {
 			i.step(machine.Recovered{Epoch: s.epoch, Path: n.path, Granted: i.used[n.czxid]})
 		}
@@ -222,10 +239,13 @@ func (i *instance) deliveries() []func() {
 	if len(i.fires) > 0 && i.ripe(i.fires[0]) {
 		can = append(can, i.deliverFire)
 	}
+	if len(i.news) > 0 {
+		can = append(can, i.deliverNews)
+	}
 	if len(i.wishes) > 0 {
 		can = append(can, i.deliverWish)
 	}
-	if len(i.wakes) > 0 {
+	if len(i.wakes) > 0 && !i.w.brief {
 		can = append(can, i.deliverWake)
 	}
 	return can
@@ -264,6 +284,9 @@ func (i *instance) deliverFire() {
 	i.fires = i.fires[1:]
 	if s := i.sess; s != nil && s.epoch == f.ev.Epoch && !i.w.early {
 		delete(s.believed, f.path)
+	}
+	if f.ev.Change == machine.Deleted {
+		i.w.strike(f.path)
 	}
 	i.step(f.ev)
 }

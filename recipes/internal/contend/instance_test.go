@@ -23,8 +23,9 @@ type instance struct {
 	rule contend.Rule
 	m    *contend.Machine
 	sess *session // the client's present one, nil between epochs
-	fed  uint64   // the epoch that the machine knows of
-	as   int64    // and the session id of the last one
+	home *home
+	fed  uint64 // the epoch that the machine knows of
+	as   int64  // and the session id of the last one
 
 	// What is on its way to the machine. Each of these keeps its order, but for answers; among them
 	// there is none.
@@ -33,6 +34,7 @@ type instance struct {
 	wishes  []demand
 	answers []answer
 	wakes   []wake
+	news    []machine.Fired // of what it follows in its session
 
 	crashed bool // once: what the crashed incarnation was deleting may stand for a while
 	said    int  // notices, and how many of them the machine heard
@@ -92,6 +94,7 @@ type demand struct {
 func (w *world) newInstance() *instance {
 	i := &instance{w: w, id: len(w.all), used: map[int64]bool{}, lost: map[int64]bool{}, past: map[machine.Claim]*claim{}}
 	i.drawSide()
+	i.drawHome()
 	i.m = i.machine()
 	w.all = append(w.all, i)
 	return i
@@ -135,12 +138,16 @@ func (i *instance) carryOut(e machine.Effect) {
 	case machine.List:
 		i.request(e, e.Epoch)
 	case machine.Read:
-		i.request(e, e.Epoch)
+		if !e.Near || !i.follow(e) {
+			i.request(e, e.Epoch)
+		}
 	case machine.Unwatch:
+		i.unfollow(e.Path)
 		if i.sess != nil && i.sess.epoch == e.Epoch {
 			i.sess.unwatch(e.Path)
 		}
 	case machine.Remove:
+		i.vacate(e.Path)
 		i.request(e, e.Epoch)
 	case machine.Transact:
 		i.request(e, e.Epoch)
@@ -160,6 +167,8 @@ func (i *instance) carryOut(e machine.Effect) {
 		i.onFreed(e)
 	case machine.Settle:
 		i.onSettle(e)
+	case machine.Cancel:
+		i.wakes = slices.DeleteFunc(i.wakes, func(k wake) bool { return k.ask == e.Ask })
 	case machine.Wake:
 		i.wakes = append(i.wakes, wake{e.Ask, i.w.zxid})
 	case machine.Publish:
@@ -204,6 +213,7 @@ func (i *instance) onGrant(e machine.Grant) {
 	i.used[e.Token] = true
 	c.path, c.node = e.Path, i.w.granted(e)
 	i.held = &hold{claim: c, path: e.Path, node: c.node, session: s, live: !c.withdrawn, token: e.Token}
+	i.w.tell(e.Path, machine.Held)
 	if i.held.live && i.w.chance(30) {
 		i.endHold() // nobody receives it
 	}
@@ -309,7 +319,7 @@ func (i *instance) onSettle(e machine.Settle) {
 		i.w.Failf("#%d settled %d, which is wanted", i.id, e.Claim)
 	case errors.Is(e.Err, machine.ErrHeld) && !c.try:
 		i.w.Failf("#%d refused %d, which is no try", i.id, e.Claim)
-	case errors.Is(e.Err, machine.ErrHeld) && !c.contested && !i.crashed && !i.w.rival(i.as, c.since) && i.w.rule != delayed: // nor is the delay for a dead holder
+	case errors.Is(e.Err, machine.ErrHeld) && !c.contested && !i.crashed && !i.w.rival(i, c.since) && i.w.rule != delayed: // nor is the delay for a dead holder
 		i.w.Failf("#%d refused %d though nobody was there", i.id, e.Claim)
 	}
 	c.settled = true
@@ -329,7 +339,7 @@ func (i *instance) onSettle(e machine.Settle) {
 func (i *instance) standing() int {
 	count := 0
 	for _, n := range i.w.nodes {
-		if n.owner == i.sess.id && !i.sess.leaving(n.path) {
+		if n.owner == i.sess.id && n.by == i && !i.sess.leaving(n.path) {
 			count++
 		}
 	}

@@ -21,6 +21,14 @@ type look struct {
 	pred string // path of the one to wait for, "" if there is none
 	sole bool   // it alone is ahead, and nothing can take its place when it is deleted
 
+	// The own znode need not be watched yet: it is granted now, or another listing comes before the
+	// grant and shows whether it exists. That takes a name that nobody else's znode can have.
+	late bool
+
+	// The predecessor, of this session, held alone and holds no more. Its znode may still stand,
+	// and no listing has shown the own one since: it has to be watched before it is granted.
+	vacated bool
+
 	// A semaphore's.
 	self     znode.Contender   // its name is "" until the order is known
 	ahead    []znode.Contender // those in front of it
@@ -52,6 +60,9 @@ func (c *contenders) digest(e machine.Listed) {
 	case c.look.early && (missing || e.Err != nil):
 		c.list() // it may be older than the znode, or than its parent
 	case missing:
+		if c.entry.unread { // the session does not know it, and others on it may follow the znode
+			c.requests.Emit(machine.Remove{Epoch: c.requests.Epoch(), Path: c.entry.path})
+		}
 		c.lost()
 	case c.look.stale:
 		c.list()
@@ -89,9 +100,6 @@ func (c *contenders) judge(self znode.Contender, ahead []znode.Contender) {
 			return
 		}
 	}
-	if !c.watches.armed(c.entry.path) {
-		c.watch(c.entry.path)
-	}
 	if len(blockers) > 0 {
 		last := blockers[len(blockers)-1]
 		c.look.pred = znode.Join(c.cfg.Parent, last.Name)
@@ -99,7 +107,21 @@ func (c *contenders) judge(self znode.Contender, ahead []znode.Contender) {
 		// name. One that was deleted during this look may have been a writer that was downgraded,
 		// and the listing did not show the reader.
 		c.look.sole = len(blockers) == 1 && !c.look.missed && !c.cfg.Rule.LeavesAnother(self, last) && c.watches.of(c.look.pred) == nil
-		c.watch(c.look.pred)
+	}
+	c.look.late = c.entry.unread && (c.look.pred == "" || !c.look.sole && self.GUID != "")
+	if !c.look.late {
+		c.watchOwn()
+	}
+	if n := len(blockers); n > 0 {
+		c.watches.read(machine.Read{Path: c.look.pred, Watch: true, Near: c.near(self, blockers[n-1])})
 	}
 	c.advance()
+}
+
+// near tells whether the predecessor may be followed in the session: who holds it holds alone, and
+// whoever waits for it waits for all that it waits for. A reader does not: it would hear late that
+// a writer is gone that waits for other readers.
+func (c *contenders) near(self, last znode.Contender) bool {
+	alone := last.Kind == znode.Lock || last.Kind == znode.Write || last.Kind == znode.Candidate
+	return alone && self.Kind != znode.Read && last.GUID != "" && c.delay == nil
 }

@@ -150,6 +150,10 @@ func (m *Machine) onAnswer(key request, ev machine.Event) {
 		m.onEntered(ev)
 	case machine.Removed:
 		m.onLeft(ev)
+	case machine.Woke:
+		if m.state == Holding { // so its znode is read, for the first time or because it could not be
+			m.watch(m.entry.path)
+		}
 	default:
 		m.strategy.on(key, ev)
 	}

@@ -22,7 +22,7 @@ const (
 	writingLimit                 // because nobody had set it
 	marking                      // that the own znode holds
 	delaying                     // the record, or the delay before it is written
-	pausing                      // before the own znode is read again
+	pausing                      // before the own znode is read, while it is held
 )
 
 // ask emits a request, and returns its number.

@@ -45,8 +45,13 @@ func singleSchedule(c recipetest.Chance, taken recipetest.Steps) {
 // play is a wild phase, a calm one in which everybody must get his turn, and an end after which
 // nothing may be left.
 func (w *world) play() {
-	for range 1 + w.Pick(4) {
-		w.newInstance().begin()
+	for range 1 + w.Pick(6) {
+		w.newInstance()
+	}
+	for _, i := range w.all {
+		if i.sess == nil {
+			i.begin()
+		}
 	}
 	for range 10 + w.Pick(200) {
 		w.act()
@@ -285,8 +290,13 @@ func (w *world) wanted(c *claim) bool {
 
 // handOver releases what is held and sees to it that somebody holds next.
 func (w *world) handOver() {
-	w.lists, w.joins, w.leaves = 0, 0, 0
+	w.lists, w.joins, w.leaves, w.unaware = 0, 0, 0, 0
 	released, granted := 0, 0
+	for _, i := range w.all {
+		if i.m.State() == contend.Waiting && i.standing() == 0 {
+			w.unaware++
+		}
+	}
 	for _, i := range w.all {
 		switch {
 		case w.rule == single && i.held != nil: // or it may have it again: there is no line
@@ -314,15 +324,15 @@ func (w *world) handOver() {
 }
 
 // affordable is how many listings a release may cost: one of whoever joins, one of each who is
-// granted, and one more; of shared holders each ends by itself.
+// granted or finds that its znode is gone, and one more; of shared holders each ends by itself.
 func (w *world) affordable(released, granted int) int {
 	switch w.rule {
 	case shared:
-		return w.joins + released + granted
+		return w.joins + released + granted + w.unaware
 	case permits: // the head lists whenever somebody comes or goes
 		return 2 * (w.joins + w.leaves + granted)
 	}
-	return w.joins + 1
+	return w.joins + 1 + w.unaware
 }
 
 // finish withdraws everything, after which nothing may be left.

@@ -179,6 +179,7 @@ func (s *session) leave(path string) machine.Event {
 		}
 		s.w.remove(n, false)
 	}
+	s.w.strike(path)
 	return machine.Removed{Epoch: s.epoch, Path: path}
 }
 
@@ -192,8 +193,10 @@ func (s *session) join(e machine.Enter) machine.Event {
 	if n := s.w.find(e.Replace); n != nil {
 		s.w.remove(n, false)
 	}
+	s.w.strike(e.Replace)
 	s.w.joins++
 	n := s.w.create(s.id, s.of.name, s.of.data)
+	n.by, s.w.entries[n.path] = s.of, &entry{by: s.of, session: s.id}
 	entered := machine.Entered{Epoch: s.epoch, Path: n.path}
 	if e.Replace == "" && !s.w.chance(3) { // or the server can't tell, or the answer was lost and the znode found
 		entered.Czxid, entered.Owner = n.czxid, n.owner
@@ -239,8 +242,9 @@ func (s *session) exchange(e machine.Downgrade) machine.Event {
 		return machine.Downgraded{Epoch: s.epoch, Path: e.Path, Gone: true}
 	}
 	w.remove(n, false)
+	w.strike(n.path)
 	name, _ := n.contender().Downgraded(znode.GUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", w.zxid, n.owner)))
-	next := w.add(&node{path: parent + "/" + name, order: n.order, owner: n.owner, data: znode.Notes{Placed: e.Token}.Write(nil)})
+	next := w.add(&node{path: parent + "/" + name, order: n.order, owner: n.owner, by: n.by, data: znode.Notes{Placed: e.Token}.Write(nil)})
 	s.of.used[next.czxid] = true // a host notes that before it asks
 	return machine.Downgraded{Epoch: s.epoch, Path: e.Path, New: next.path}
 }
@@ -270,6 +274,7 @@ func (s *session) read(e machine.Read, r *request) machine.Event {
 	}
 	switch {
 	case n == nil:
+		s.w.strike(e.Path)
 		return machine.Seen{Epoch: s.epoch, Path: e.Path, Ask: e.Ask}
 	case refused:
 		return machine.Seen{Epoch: s.epoch, Path: e.Path, Ask: e.Ask, Err: errRefused}

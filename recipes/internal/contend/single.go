@@ -58,8 +58,8 @@ func (s *single) entered() {
 		s.confirm()
 		return
 	}
+	s.rewatch(s.path) // at once: whoever deletes it may make another there, which must not be taken for it
 	s.first()
-	s.rewatch(s.path)
 }
 
 func (s *single) recovered() { s.confirm() }

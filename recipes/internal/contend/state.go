@@ -14,7 +14,7 @@ const (
 	Listing                  // the own znode exists; the contenders are being listed
 	Ordering                 // sequence numbers leave the order open: Czxids are being read
 	Checking                 // nobody is ahead, or it is known who; the own znode, and the predecessor if there is one, are being read and watched
-	Waiting                  // somebody is ahead, and watched; so is the own znode
+	Waiting                  // somebody is ahead, and watched; so is the own znode, unless there will be another listing
 	Marking                  // it is its turn, and the own znode is being marked: semaphores only
 	Ready                    // first, but the session is not trusted
 	Holding                  // a possession was granted

@@ -45,15 +45,15 @@ func (ws *watches) armed(path string) bool {
 }
 
 // read reads a path with a watch. If such a read is pending already, its answer will do.
-func (ws *watches) read(path string, watched bool) {
-	w := ws.of(path)
+func (ws *watches) read(r machine.Read) {
+	w := ws.of(r.Path)
 	if w == nil {
-		w = &watch{path: path}
+		w = &watch{path: r.Path}
 		ws.all = append(ws.all, w)
 	}
 	w.armed = false
-	if !ws.reading(path) {
-		ws.requests.Ask(machine.Read{Path: path, Watch: watched}, request{watching, path})
+	if !ws.reading(r.Path) {
+		ws.requests.Ask(r, request{watching, r.Path})
 	}
 }
 

@@ -83,6 +83,7 @@ func (m *Machine) onDeferred(e machine.Deferred) {
 		return
 	}
 	m.session.deferred = true
+	m.requests.Cancel(request{kind: pausing})
 	m.entry.of, m.entry.told = 0, false
 	m.state = Checking
 	m.strategy.advance()

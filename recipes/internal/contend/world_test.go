@@ -34,16 +34,20 @@ type world struct {
 	sticks   bool  // sequence numbers stick at the greatest, as in ZooKeeper 3.8; otherwise they wrap around
 	early    bool  // a watch counts as unarmed when it fires, not when its event is delivered
 	sessions []*session
+	ids      int64 // sessions at the server: instances may share one
+	entries  map[string]*entry
 	all      []*instance
 	record   *record        // of who holds, where a delay is kept
 	erased   map[int64]bool // tokens that somebody else took out of it
 
 	lastToken int64
 	calm      bool // no faults any more: the second phase
+	brief     bool // what is held is released before any pause is over
 	asked     int  // requests answered
 	lists     int  // listings among them
 	joins     int  // contenders made
 	leaves    int  // contenders deleted by their own
+	unaware   int  // waiters that do not know that somebody deleted their znode
 	fired     int  // watches fired
 }
 
@@ -55,6 +59,7 @@ type node struct {
 	mzxid   int64
 	version int32
 	owner   int64
+	by      *instance // that created it
 	data    []byte
 	foreign bool // no contender at all
 	granted bool // a semaphore's: it was marked
@@ -64,7 +69,7 @@ type node struct {
 }
 
 func newWorld(c recipetest.Chance, table *recipetest.Table, taken recipetest.Steps) *world {
-	return &world{Chance: c, table: table, taken: taken, limit: node{path: parent}, erased: map[int64]bool{}}
+	return &world{Chance: c, table: table, taken: taken, limit: node{path: parent}, erased: map[int64]bool{}, entries: map[string]*entry{}}
 }
 
 // granted is the znode that a grant is of, nil if it is gone; a single one's place may be taken.
@@ -157,8 +162,11 @@ func (w *world) changed(path string, deleted bool) {
 
 // expire ends a session at the server.
 func (w *world) expire(s *session) {
-	s.dead = true
-	s.arms = nil
+	for _, o := range w.sessions {
+		if o.id == s.id {
+			o.dead, o.arms = true, nil
+		}
+	}
 	for _, n := range slices.Clone(w.nodes) {
 		if n.owner == s.id {
 			w.remove(n, false)
@@ -166,9 +174,9 @@ func (w *world) expire(s *session) {
 	}
 }
 
-// rival: somebody of another session stood in line at some time since.
-func (w *world) rival(mine int64, since int64) bool {
-	other := func(n *node) bool { return n.owner != mine && !n.foreign }
+// rival: somebody else, or this instance in another session, stood in line at some time since.
+func (w *world) rival(i *instance, since int64) bool {
+	other := func(n *node) bool { return (n.owner != i.as || n.by != i) && !n.foreign }
 	return slices.ContainsFunc(w.nodes, other) ||
 		slices.ContainsFunc(w.deaths, func(n *node) bool { return other(n) && n.dzxid > since })
 }

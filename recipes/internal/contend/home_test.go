@@ -1,0 +1,100 @@
+package contend_test
+
+// Instances that share a session, which follow one another in it without requests.
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/machine"
+)
+
+// home is what shares a session.
+type home struct{ all []*instance }
+
+// drawHome draws with whom an instance shares its session.
+func (i *instance) drawHome() {
+	if n := len(i.w.all); n > 0 && i.w.rule <= shared && i.w.chance(2) {
+		i.home = i.w.all[i.w.Pick(n)].home
+	} else {
+		i.home = &home{}
+	}
+	i.home.all = append(i.home.all, i)
+}
+
+// entry is what a session knows of a contender of its own.
+type entry struct {
+	by      *instance
+	session int64
+	held    bool // a possession came of it
+	vacated bool // that is over, and it is being deleted
+	gone    bool
+	next    []*instance // who follow it
+}
+
+// follow is false if the session knows of no contender that can be followed, or not yet.
+func (i *instance) follow(e machine.Read) bool {
+	n := i.w.entries[e.Path]
+	s := i.sess
+	if n == nil || n.vacated || n.gone || n.by == i || s == nil || s.epoch != e.Epoch || s.id != n.session || i.w.chance(10) {
+		return false
+	}
+	n.next = append(n.next, i)
+	r := &request{effect: e, ran: true}
+	i.answers = append(i.answers, answer{r, machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, Near: true}})
+	if n.held {
+		i.news = append(i.news, machine.Fired{Epoch: e.Epoch, Path: e.Path, Change: machine.Held})
+	}
+	return true
+}
+
+func (i *instance) unfollow(path string) {
+	if n := i.w.entries[path]; n != nil {
+		n.next = slices.DeleteFunc(n.next, func(o *instance) bool { return o == i })
+	}
+}
+
+// tell tells those who follow what becomes of a contender.
+func (w *world) tell(path string, change machine.Change) {
+	n := w.entries[path]
+	if n == nil {
+		return
+	}
+	n.held = n.held || change == machine.Held
+	for _, i := range n.next {
+		if i.sess != nil && i.sess.id == n.session {
+			i.news = append(i.news, machine.Fired{Epoch: i.sess.epoch, Path: path, Change: change})
+		}
+	}
+	if change != machine.Held {
+		n.next = nil
+	}
+}
+
+// vacate: what came of a contender is over, and its deletion is about to be sent.
+func (i *instance) vacate(path string) {
+	n := i.w.entries[path]
+	if n != nil && n.held && !n.vacated && !n.gone && i.sess != nil && (i.held == nil || !i.held.live || i.held.path != path) {
+		n.vacated = true
+		i.w.tell(path, machine.Vacated)
+	}
+}
+
+// strike: the session has learned that a contender of its own is gone.
+func (w *world) strike(path string) {
+	if n := w.entries[path]; n != nil && !n.gone {
+		n.gone = true
+		w.tell(path, machine.Deleted)
+	}
+}
+
+// vacated: a contender of mine's session held it, and has released it.
+func (w *world) vacated(n, mine *node) bool {
+	e := w.entries[n.path]
+	return e != nil && e.vacated && n.owner == mine.owner
+}
+
+func (i *instance) deliverNews() {
+	ev := i.news[0]
+	i.news = i.news[1:]
+	i.step(ev)
+}

@@ -1,0 +1,230 @@
+// Contenders that wait for another of their own session, which is followed there: what others do to
+// their znodes meanwhile.
+
+package lock_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// line is contenders of which one at a time may hold.
+type line struct {
+	*world
+	mu      sync.Mutex
+	holds   *lock.Grant
+	order   []string // who has held
+	running sync.WaitGroup
+}
+
+// waits has a contender wait, work for a millisecond and release.
+func (n *line) waits(name string, l *lock.Lock) {
+	n.running.Go(func() {
+		g, err := l.Lock(n.Context())
+		require.NoError(n, err)
+		n.mu.Lock()
+		if h := n.holds; h != nil && h.Valid() && g.Valid() {
+			n.Errorf("%s is granted %s while %s is held", name, g.Path(), h.Path())
+		}
+		n.holds = g
+		n.order = append(n.order, name)
+		n.mu.Unlock()
+		time.Sleep(time.Millisecond)
+		_ = g.Release(n.Context()) // it may have been lost
+	})
+	synctest.Wait()
+}
+
+// slowed lets some requests of a session take a while.
+func (n *line) slowed(h *bubble.Host, op zktest.Op) {
+	id := h.Status().SessionID
+	n.Cleanup(n.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.SessionID == id && r.Op == op {
+			return zktest.Delay(5 * time.Millisecond)
+		}
+		return zktest.Pass
+	}))
+}
+
+// A waiter whose znode somebody deletes does not hold beside the rival behind it, however many of
+// its session are ahead, and whichever of its requests are slow.
+func TestAWaiterWithoutAZnodeIsNotGrantedByItsSession(t *testing.T) {
+	t.Parallel()
+	ways := map[string]func(ctx context.Context, admin *bubble.Host, path string) error{
+		"deleted": func(ctx context.Context, admin *bubble.Host, path string) error { return admin.Delete(ctx, path, -1) },
+		"broken": func(ctx context.Context, admin *bubble.Host, path string) error {
+			return lock.Break(ctx, admin.Session, path, 0)
+		},
+	}
+	for _, ahead := range []int{1, 2, 500} {
+		for _, slow := range []zktest.Op{zktest.OpDelete, zktest.OpGetData, zktest.OpGetChildren2} {
+			for way, strike := range ways {
+				t.Run(fmt.Sprintf("%s with %d ahead, slow %v", way, ahead, slow), func(t *testing.T) {
+					t.Parallel()
+					inBubble(t, func(w *world) {
+						n := &line{world: w}
+						h, rival := w.Host("a"), w.Host("b")
+						first := w.held(w.lock(h))
+						for i := range ahead - 1 {
+							n.waits(fmt.Sprint(i), w.lock(h))
+						}
+						n.waits("struck", w.lock(h))
+						n.waits("next", w.lock(h))
+						n.waits("rival", w.lock(rival))
+						all, err := w.lock(rival).Contenders(w.Context())
+						require.NoError(w, err)
+						n.slowed(h, slow)
+						require.NoError(w, strike(w.Context(), rival, all[ahead].Path))
+						synctest.Wait()
+						require.NoError(w, first.Release(w.Context()))
+						n.running.Wait()
+						require.Len(w, n.order, ahead+2, "everybody had a turn")
+						require.Equal(w, "struck", n.order[ahead+1], "at the end of the line, where its new znode is")
+					})
+				})
+			}
+		}
+	}
+}
+
+// A waiter that was asked to give up is told when it is granted by its session, at the latest when
+// its znode is read.
+func TestAWaiterThatWasAskedToGiveUpIsTold(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		first := w.held(w.lock(h))
+		second, third := w.queued(w.lock(h)), w.queued(w.lock(h))
+		all, err := third.Contenders(w.Context())
+		require.NoError(w, err)
+		require.NoError(w, lock.Revoke(w.Context(), w.Host("b").Session, all[2].Path))
+		require.NoError(w, first.Release(w.Context()))
+		require.NoError(w, bubble.Within(w, time.Second, second.Acquired()).Release(w.Context()))
+		g := bubble.Within(w, time.Second, third.Acquired())
+		bubble.Within(w, unwatched, g.Revoked())
+		require.NoError(w, g.Release(w.Context()))
+	})
+}
+
+// A writer that goes on as a reader has not released: the next writer of its session waits for that
+// reader, though the writer's znode is gone.
+func TestADowngradeIsNoRelease(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		wrote := w.held(w.writer(h))
+		next := w.queued(w.writer(h))
+		reads, err := wrote.Downgrade(w.Context())
+		require.NoError(w, err)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		select {
+		case <-next.Acquired():
+			require.Fail(w, "granted beside a reader")
+		default:
+		}
+		require.NoError(w, reads.Release(w.Context()))
+		g := bubble.Within(w, time.Second, next.Acquired())
+		require.Greater(w, g.Token(), reads.Token())
+	})
+}
+
+// What is handed over within a session costs no listing, and the next does not wait for the
+// deletion.
+func TestAHandOverWithinASession(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		g := w.held(w.lock(h))
+		n := &line{world: w}
+		for i := range 10 {
+			n.waits(fmt.Sprint(i), w.lock(h))
+		}
+		w.Server.ClearJournal()
+		require.NoError(w, g.Release(w.Context()))
+		n.running.Wait()
+		require.Equal(w, []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, n.order)
+		synctest.Wait()
+		requests, events := w.traffic()
+		require.Equal(w, 20, requests, "eleven deletions, and nine reads of the own znode")
+		require.Equal(w, 10, events)
+
+		g = w.held(w.lock(h))
+		next := w.queued(w.lock(h))
+		w.Cleanup(w.deaf(h, zktest.Delay(time.Second)))
+		released := bubble.Begin(func() error { return g.Release(w.Context()) })
+		synctest.Wait()
+		require.Error(w, g.Err())
+		began := time.Now()
+		token := bubble.Within(w, time.Second, next.Acquired()).Token()
+		require.Zero(w, time.Since(began))
+		require.Greater(w, token, g.Token())
+		require.NoError(w, bubble.Within(w, time.Minute, released))
+	})
+}
+
+// An exclusive lock behind holders of a semaphore waits for all of them, also if the last one is of
+// its own session and leaves first.
+func TestAnExclusiveLockWaitsForEveryHolderOfASemaphoreBeforeIt(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, other := w.Host("a"), w.Host("b")
+		first := w.held(w.semaphore(other, 2))
+		second := w.held(w.semaphore(h, 2))
+		alone := w.queued(w.lock(h))
+		require.NoError(w, second.Release(w.Context()))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		select {
+		case g := <-alone.Acquired():
+			require.False(w, g.Valid() && first.Valid(), "an exclusive lock is held beside a semaphore's permit")
+		default:
+		}
+		require.NoError(w, first.Release(w.Context()))
+		bubble.Within(w, time.Second, alone.Acquired())
+	})
+}
+
+// A reader need not wait for a writer that somebody has removed from the line, though that writer
+// waits for readers still, and has not heard of it.
+func TestAReaderDoesNotWaitForAWriterThatIsGone(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, other := w.Host("a"), w.Host("b")
+		w.held(w.reader(other))
+		w.held(w.reader(other))
+		writer := w.queued(w.writer(h))
+		reader := w.queued(w.reader(h))
+		all, err := writer.Contenders(w.Context())
+		require.NoError(w, err)
+		require.Len(w, all, 4)
+		require.NoError(w, lock.Break(w.Context(), other.Session, all[2].Path, 0))
+		bubble.Within(w, time.Minute, reader.Acquired(), "nobody is ahead that a reader waits for")
+	})
+}
+
+// A writer whose znode was deleted before it was watched, and which learns of that when it is to be
+// downgraded, is gone for those of its session that wait for it, too.
+func TestAWriterThatIsGoneWhenItIsDowngradedIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		wrote := w.held(w.writer(h))
+		next := w.queued(w.writer(h))
+		require.NoError(w, w.Server.Delete(wrote.Path()))
+		_, err := wrote.Downgrade(w.Context())
+		require.ErrorIs(w, err, session.ErrDeleted)
+		bubble.Within(w, time.Minute, next.Acquired(), "nobody is ahead")
+	})
+}
