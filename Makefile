@@ -4,15 +4,16 @@ GO        ?= go
 PACKAGES  ?= ./...
 TIMEOUT   ?= 15m
 FUZZTIME  ?= 10s
-COUNT     ?= 6
-BENCH     ?= .
-BENCHTIME ?= 1s
+ARGS      ?= -write docs/performance.md
 DURATION  ?= 2m
 SEED      ?= 0
 WORK      ?= all
 
 # Where `make chaos` puts its program.
 CHAOS := $(or $(TMPDIR),/tmp)/troupe-chaos-program
+
+# Where `make bench-peers` puts its program.
+PEERS := $(or $(TMPDIR),/tmp)/troupe-peers-program
 
 # What depends on the version of ZooKeeper, for servers in memory: reading without the right to, several operations in one, containers, removing watches.
 VERSIONED    := Unread|MayNotBeRead|Multi|Contain|Ensure|Removal|Check|Auth|ACL|Follow|TheFirstView
@@ -28,7 +29,7 @@ TEST := $(GO) test -trimpath -count=1 -timeout $(TIMEOUT)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test test-real race mutants soak check lint chaos chaos-check fuzz bench benchstat cover house tidy docs
+.PHONY: help deps build test test-real race mutants soak check lint chaos chaos-check fuzz bench-peers benchstat cover house tidy docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,10 +73,11 @@ chaos-check: ## check the checker of `make chaos`: two of the mutants must be ca
 fuzz: ## run every fuzz target for a while: FUZZTIME=10s
 	@tools/fuzz $(FUZZTIME)
 
-bench: ## run the benchmarks on a real server, in benchstat's form: BENCH=. COUNT=6 BENCHTIME=1s
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) -timeout 1h ./bench
+bench-peers: ## measure beside raw requests, go-zookeeper, Curator and kazoo on real servers, a quarter of an hour: ARGS="-rows handover -rounds 3 -servers 1"
+	$(GO) build -o $(PEERS) ./bench/peers
+	$(PEERS) $(ARGS)
 
-benchstat: ## compare two outputs of `make bench`: OLD=old.out NEW=new.out
+benchstat: ## compare two outputs of `go test -bench`: OLD=old.out NEW=new.out
 	$(TOOL) benchstat $(OLD) $(NEW)
 
 cover: ## run all tests and show what they cover, in coverage.txt and in sum

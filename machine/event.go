@@ -37,6 +37,7 @@ type Listed struct {
 	Ask   uint64
 	Path  string
 	Names []string // of the children, in no order
+	Line  any      // what Names were made of for several machines, which they know; nil: nothing
 	Stat  Stat
 	Code  Code
 	Err   error // what the Code stands for, nil if [Done]

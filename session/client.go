@@ -30,6 +30,10 @@ type client struct {
 
 	inbox inbox
 
+	// With the session's mutex: those of the session's that are this client's.
+	standing map[*contender]struct{}
+	holds    map[*Hold]struct{}
+
 	writing sync.Mutex
 	writes  map[*notify.Latch]struct{} // its transactions that are under way
 }

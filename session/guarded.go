@@ -173,10 +173,8 @@ func (s *state) removeClient(t *client) ([]*contender, *epoch) {
 	defer g.unlock()
 	delete(g.clients, t)
 	delete(g.keeper.standby, t)
-	for h := range g.holds.all {
-		if h.client == t {
-			g.endHold(h, ErrReleased)
-		}
+	for h := range t.holds {
+		g.endHold(h, ErrReleased)
 	}
 	return g.ledger.of(t), g.cur
 }
@@ -206,6 +204,7 @@ func (h *holds) has(hold *Hold) bool {
 // end makes a hold over, which unlock finishes.
 func (h *holds) end(hold *Hold, cause error) {
 	delete(h.all, hold)
+	delete(hold.client.holds, hold)
 	hold.reason = ending(cause)
 	hold.over.Store(true)
 	h.over = append(h.over, hold)

@@ -128,6 +128,10 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 	// whoever asked for it.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, &held{hold: h}))
 	g.holds.all[h] = struct{}{}
+	if t.holds == nil {
+		t.holds = make(map[*Hold]struct{})
+	}
+	t.holds[h] = struct{}{}
 	k.added(now)
 	k.checkSoon(now)
 	return h, nil

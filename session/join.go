@@ -33,7 +33,12 @@ func (t *client) JoinList(number uint64, j seam.Join, joined func(seam.Joined), 
 			return nil, ErrExpired
 		}
 		return func() {
-			attempt := &joining{znodes: z, contender: c, join: j, listing: listed != nil}
+			attempt := &joining{znodes: z, contender: c, join: j}
+			if listed != nil {
+				key := joinKey{e, j.Parent}
+				attempt.listing = z.join(key)
+				defer z.joined(key)
+			}
 			path, stat, err := attempt.inTurn()
 			if err != nil {
 				refuse(err)
@@ -41,8 +46,7 @@ func (t *client) JoinList(number uint64, j seam.Join, joined func(seam.Joined), 
 			}
 			joined(seam.Joined{Epoch: number, Path: path, Stat: stat})
 			if listed != nil {
-				names, line, err := attempt.list()
-				listed(seam.Listed{Epoch: number, Path: j.Parent, Names: names, Stat: line, Err: err})
+				listed(attempt.list())
 			}
 		}, nil
 	}, refuse)
@@ -89,7 +93,7 @@ type joining struct {
 	*znodes
 	contender *contender
 	join      seam.Join
-	listing   bool
+	listing   bool // right behind the create
 
 	create     protectedCreate
 	replaced   bool // what was to be replaced is gone
@@ -196,15 +200,10 @@ func (g *joining) displaced() {
 }
 
 // list returns the listing behind the create that succeeded, or a later one.
-func (g *joining) list() ([]string, Stat, error) {
-	if e := &g.entered; e.Path != "" && e.Err == nil {
-		return e.Names, e.Line, nil
+func (g *joining) list() seam.Listed {
+	e := g.contender.epoch
+	if made := &g.entered; made.Path != "" && made.Err == nil && g.listing {
+		return seam.Listed{Epoch: e.number, Path: g.join.Parent, Names: made.Names, Stat: made.Line}
 	}
-	var names []string
-	var stat Stat
-	err := g.insist(g.contender.epoch, bounded(func(c *zkconn.Conn) (err error) {
-		names, stat, err = c.Children(g.space.path(g.join.Parent), false)
-		return err
-	}))
-	return names, stat, err
+	return g.gather(joinKey{e, g.join.Parent})
 }

@@ -1,6 +1,9 @@
 package session
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
@@ -49,6 +52,7 @@ type ledger struct {
 	all    map[*contender]struct{}
 	byPath map[string]*contender
 	turns  map[createKey]*notify.Latch // of those whose creates are under way: see turn
+	joins  map[joinKey]*joins
 }
 
 func (l *ledger) enter(c *contender) {
@@ -56,6 +60,10 @@ func (l *ledger) enter(c *contender) {
 		l.all, l.byPath = make(map[*contender]struct{}), make(map[string]*contender)
 	}
 	l.all[c] = struct{}{}
+	if c.client.standing == nil {
+		c.client.standing = make(map[*contender]struct{})
+	}
+	c.client.standing[c] = struct{}{}
 }
 
 // stands notes that a contender was created; false if it was given up meanwhile, with its epoch.
@@ -74,6 +82,7 @@ func (l *ledger) strike(c *contender) {
 		c.client.session.tasks.run(func() { c.tell(next, machine.Deleted) })
 	}
 	delete(l.all, c)
+	delete(c.client.standing, c)
 	if l.byPath[c.path] == c {
 		delete(l.byPath, c.path)
 	}
@@ -116,20 +125,13 @@ func (l *ledger) at(t *client, path string) *contender {
 }
 
 // of are the contenders of a client.
-func (l *ledger) of(t *client) []*contender {
-	var all []*contender
-	for c := range l.all {
-		if c.client == t {
-			all = append(all, c)
-		}
-	}
-	return all
-}
+func (*ledger) of(t *client) []*contender { return slices.Collect(maps.Keys(t.standing)) }
 
 // clear forgets everything: the epoch is over.
 func (l *ledger) clear() {
 	for c := range l.all {
 		c.settled.Close()
+		c.client.standing = nil
 	}
 	clear(l.all)
 	clear(l.byPath)

@@ -29,13 +29,13 @@ type connection struct {
 // bind defines the flags. Each has a variable: see environment.
 func (c *connection) bind(flags *pflag.FlagSet) {
 	c.dial = new(net.Dialer).DialContext
-	flags.StringSliceVar(&c.Servers, "servers", nil, `the ensemble, "host:port,host:port"; a chroot may follow: "host:port/app"`)
+	flags.StringSliceVar(&c.Servers, "servers", nil, `the ensemble, "host:port,host:port"; a chroot, which is created like --namespace, may follow: "host:port/app"`)
 	flags.StringVar(&c.Namespace, "namespace", "", "put in front of each path; its znode is created if a command finds that it does not exist")
 	flags.DurationVar((*time.Duration)(&c.Timeout), "session-timeout", 10*time.Second, "session timeout to ask for, and how long to try to connect")
 	flags.DurationVar((*time.Duration)(&c.Tick), "tick", 0, "the servers' tickTime, if known: a lock is trusted for longer then")
 	flags.BoolVar(&c.Strict, "strict", false, "a lock or leadership is lost with the first loss of the connection")
 	flags.IntVar(&c.MaxPacket, "max-packet", 1_048_575, "the servers' jute.maxbuffer, in bytes")
-	flags.BoolVar(&c.Private, "private", false, "what is created is accessible to the credential alone")
+	flags.BoolVar(&c.Private, "private", false, "only the credential may read and write what is created; who may delete it, the parent's ACL says")
 	flags.StringVar(&c.authFile, "auth-file", "", `file with a credential: a line "digest user:password"`)
 	flags.BoolVar(&c.TLS.Enabled, "tls-enabled", false, "encrypt the connection")
 	flags.StringVar(&c.TLS.CAFile, "tls-ca-file", "", "PEM file of the authorities to trust (default the system's)")
@@ -83,8 +83,11 @@ func (c *connection) settle(cmd *cobra.Command) error {
 	if err := errors.Join(c.environment(cmd.Flags()), c.credential()); err != nil {
 		return err
 	}
-	if len(c.Servers) == 0 {
+	switch {
+	case len(c.Servers) == 0:
 		return errors.New("--servers: none given, and TROUPE_SERVERS is not set either")
+	case c.Timeout <= 0:
+		return fmt.Errorf("--session-timeout %v: not positive", time.Duration(c.Timeout))
 	}
 	return c.Validate()
 }

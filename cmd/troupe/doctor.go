@@ -180,11 +180,12 @@ func addresses(servers []string) (addrs []string, chroot string) {
 
 // examineServers asks each server, and looks at them together.
 func (x *examination) examineServers(ctx context.Context, addrs []string) {
-	modes, settings := map[string]int{}, map[string][]string{}
+	modes, versions, settings := map[string]int{}, map[string][]string{}, map[string][]string{}
 	for _, addr := range addrs {
-		if mode, set, serves := x.examineServer(ctx, addr); serves {
+		if mode, version, set, serves := x.examineServer(ctx, addr); serves {
 			modes[mode]++
-			x.serving, settings[set] = append(x.serving, addr), append(settings[set], addr)
+			versions[version], settings[set] = append(versions[version], addr), append(settings[set], addr)
+			x.serving = append(x.serving, addr)
 		}
 	}
 	voters, serve, leading := len(addrs)-modes["observer"], len(x.serving)-modes["observer"], modes["leader"]+modes["standalone"]
@@ -200,13 +201,20 @@ func (x *examination) examineServers(ctx context.Context, addrs []string) {
 		severity, what = warning, what+fmt.Sprintf("; it takes %d", voters/2+1)
 	}
 	x.add(severity, "ensemble", what, advice)
-	if len(settings) > 1 {
-		x.add(warning, "ensemble", fmt.Sprintf("not all the same: %v", settings), "well while upgrading; else the same version and zoo.cfg everywhere")
+	for _, told := range []map[string][]string{versions, settings} {
+		delete(told, "") // of servers that do not tell
+		var each []string
+		for _, what := range slices.Sorted(maps.Keys(told)) {
+			each = append(each, what+" on "+strings.Join(told[what], ", "))
+		}
+		if len(each) > 1 {
+			x.add(warning, "ensemble", "not all the same: "+strings.Join(each, "; "), "well while upgrading; else the same version and zoo.cfg everywhere")
+		}
 	}
 }
 
-// examineServer asks a server. Mode and settings are as far as it tells.
-func (x *examination) examineServer(ctx context.Context, addr string) (mode, settings string, serves bool) {
+// examineServer asks a server. What it does not tell is "".
+func (x *examination) examineServer(ctx context.Context, addr string) (mode, version, settings string, serves bool) {
 	says, untold := map[string]string{}, ""
 	ask := func(word, separator string) (string, error) {
 		text, err := x.to.ask(ctx, addr, word)
@@ -223,20 +231,20 @@ func (x *examination) examineServer(ctx context.Context, addr string) (mode, set
 	switch {
 	case err != nil:
 		x.add(problem, addr, "no answer: "+err.Error(), "is it up, and the address right? --tls-enabled is for a secureClientPort, and only for that")
-		return "", "", false
+		return "", "", "", false
 	case strings.Contains(text, "not currently serving requests") || says["Mode"] == "read-only":
 		x.add(problem, addr, "up, but in no quorum", "are more than half of the servers up, and do they reach one another (server.N in zoo.cfg)?")
-		return "", "", false
+		return "", "", "", false
 	}
-	_, _ = ask("conf", "=") // what is not told is reported below
-	mode, settings = says["Mode"], cmp.Or(says["Zookeeper version"], "unknown")
-	settings, _, _ = strings.Cut(strings.ReplaceAll(settings, ",", "-"), "-") // which build it is, and of when
+	_, _ = ask("conf", "=")                                                                   // what is not told is reported below
+	version, _, _ = strings.Cut(strings.ReplaceAll(says["Zookeeper version"], ",", "-"), "-") // without its build, and when that was
+	what := cmp.Or(says["Mode"], "of unknown mode") + ", version " + cmp.Or(version, "unknown")
 	if ms, err := strconv.ParseInt(says["tickTime"], 10, 32); err == nil {
 		x.tick = max(x.tick, time.Duration(ms)*time.Millisecond)
-		settings += fmt.Sprintf(", tick %d ms, session timeouts %s to %s ms", ms, says["minSessionTimeout"], says["maxSessionTimeout"])
+		settings = fmt.Sprintf("tick %d ms, session timeouts %s to %s ms", ms, says["minSessionTimeout"], says["maxSessionTimeout"])
+		what += ", " + settings
 	}
-	what := fmt.Sprintf("%s, version %s, latency %s ms, connections %s", cmp.Or(mode, "of unknown mode"), settings,
-		cmp.Or(says["Latency min/avg/max"], "unknown"), cmp.Or(says["Connections"], "unknown"))
+	what += fmt.Sprintf(", latency %s ms, connections %s", cmp.Or(says["Latency min/avg/max"], "unknown"), cmp.Or(says["Connections"], "unknown"))
 	if x.watches {
 		if text, _ := ask("wchp", "="); !strings.Contains(untold, "wchp") {
 			what += fmt.Sprintf(", watches %d on %d paths", strings.Count(text, "\t0x"), strings.Count("\n"+text, "\n/"))
@@ -246,7 +254,7 @@ func (x *examination) examineServer(ctx context.Context, addr string) (mode, set
 	if untold != "" {
 		x.add(warning, addr, "does not tell"+untold, allow)
 	}
-	return mode, settings, true
+	return says["Mode"], version, settings, true
 }
 
 var (
@@ -343,7 +351,7 @@ func judge(path string, seen map[string]session.Stat, alive map[int64]bool) (f f
 	case name == "held" && seen[parent].NumChildren == 1 && stat.DataLength > 0 && stat.DataLength < 20:
 		f.Severity, f.What = warning, "if this is a lock (WithDelay): the record of a holder that died; nobody waits, and who comes next waits for the delay"
 	case transaction != nil && seen[transaction[1]].Czxid > 0 && seen[transaction[1]+"/coordinators"].NumChildren == 0:
-		f.Severity, f.What = warning, "a transaction that is not over, without a coordinator: its sites wait"
+		f.Severity, f.What = warning, "a transaction that not all sites have acknowledged, without a coordinator: they may wait for its outcome"
 		f.Advice = "have a coordinator of the application recover it"
 	}
 	return f

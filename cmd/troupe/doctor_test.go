@@ -170,6 +170,28 @@ func TestDoctorDoesNotTrustWhatServersSay(t *testing.T) {
 	}, zktest.WithServers(3))
 }
 
+func TestDoctorComparesWhatServersTell(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		asked := map[string]int{}
+		first := func(of, says string) (string, int) {
+			clear(asked)
+			return forged(t, func(word, answer string) string {
+				if asked[word]++; word == of && asked[word] == 1 {
+					return says
+				}
+				return answer
+			})
+		}
+		out, code := first("conf", "conf is not executed because it is not in the whitelist.\n")
+		require.Zero(t, code)
+		require.Contains(t, out, "warning  192.0.2.1:2181: does not tell conf\n")
+		require.NotContains(t, out, "not all the same")
+		out, _ = first("srvr", "Zookeeper version: 3.7.2-8, built\nMode: follower\n")
+		require.Regexp(t, `not all the same: 3.7.2 on 192.0.2.1:2181; [0-9.]+ on 192.0.2.2:2181, 192.0.2.3:2181\n`, out)
+	}, zktest.WithServers(3))
+}
+
 func TestDoctorSaysWhenTrustIsTooLong(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {

@@ -88,10 +88,10 @@ type electionHere = here[*election.Election, []election.Candidate]
 // electionAt is the election at a path that exists.
 func electionAt(ctx context.Context, s *session.Session, path string) (e electionHere, err error) {
 	if e.recipe, err = election.New(s, path); err == nil {
-		e.now, err = e.recipe.Candidates(ctx)
+		_, err = lineAt("election")(ctx, s, path)
 	}
 	if err == nil {
-		err = inLine(ctx, s, path, "election", e.now, func(c election.Candidate) string { return c.Path })
+		e.now, err = e.recipe.Candidates(ctx)
 	}
 	return e, err
 }

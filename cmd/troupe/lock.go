@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -50,12 +51,20 @@ func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *
 		if err != nil {
 			return err
 		}
-		c := all[at]
+		c := rowsOf(all)[at]
 		if c.Path != args[0] && slices.ContainsFunc(all[at+1:], func(o lock.Contender) bool { return o.Holding }) {
 			return fmt.Errorf("%s has several holders: name one by its path (troupe lock ls shows them)", args[0])
 		}
+		if recipe == "election" {
+			e, _ := electionAt(ctx, s, path.Dir(c.Path)) // empty if all have gone meanwhile
+			for _, one := range e.now {
+				if one.Path == c.Path { // its data are in an envelope
+					c.Owner, c.Data = one.Owner.String(), one.Data
+				}
+			}
+		}
 		if err := a.confirm("%s %s, owner %s, session %v, token %d, data %s",
-			name, escaped(c.Path), cell(c.Owner), sessionID(c.SessionID), c.Token, plain(string(c.Data))); err != nil {
+			name, escaped(c.Path), cell(c.Owner), c.Session, c.Token, cmp.Or(plain(string(c.Data)), "-")); err != nil {
 			return err
 		}
 		return do(ctx, s, c.Path)
@@ -105,8 +114,10 @@ func lockRun(a *app) *cobra.Command {
 				return failure{statusOurs, fmt.Errorf("--%s and --%s: only one of them", not[0], not[1])}
 			}
 		}
-		if flags.Changed("permits") && permits < 1 || flags.Changed("timeout") && timeout <= 0 {
-			return failure{statusOurs, errors.New("--permits and --timeout are positive (--try does not wait)")}
+		for flag, positive := range map[string]bool{"permits": permits > 0, "timeout": timeout > 0} {
+			if flags.Changed(flag) && !positive {
+				return failure{statusOurs, fmt.Errorf("--%s: must be positive", flag)}
+			}
 		}
 		return nil
 	}
@@ -124,6 +135,7 @@ type contender struct {
 	Token   int64     `json:"token"`
 	Session sessionID `json:"session"`
 	Since   time.Time `json:"since"`
+	Revoked bool      `json:"revoked"`
 	Data    content   `json:"data"`
 }
 
@@ -135,24 +147,16 @@ func lineAt(recipe string) func(context.Context, *session.Session, string) (lock
 		if l.recipe, err = lock.New(s, at); err == nil {
 			l.now, err = l.recipe.Contenders(ctx)
 		}
-		if err == nil {
-			err = inLine(ctx, s, at, recipe, l.now, func(c lock.Contender) string { return c.Path })
+		for _, c := range l.now {
+			if name, _ := znode.ParseContender(path.Base(c.Path)); (name.Kind == znode.Candidate) != (recipe == "election") {
+				return l, fmt.Errorf("%s is no %s: its contenders are of the kind %q (troupe tree shows them)", at, recipe, name.Kind.String())
+			}
+		}
+		if err == nil && len(l.now) == 0 {
+			err = mustBe(ctx, s, at, recipe)
 		}
 		return l, err
 	}
-}
-
-// inLine is an error if those who stand in line, or the path without them, are no recipe's.
-func inLine[C any](ctx context.Context, s *session.Session, at, recipe string, all []C, pathOf func(C) string) error {
-	for _, c := range all {
-		if name, _ := znode.ParseContender(path.Base(pathOf(c))); (name.Kind == znode.Candidate) != (recipe == "election") {
-			return fmt.Errorf("%s is no %s: its contenders are of the kind %q (troupe tree shows them)", at, recipe, name.Kind.String())
-		}
-	}
-	if len(all) > 0 {
-		return nil
-	}
-	return mustBe(ctx, s, at, recipe)
 }
 
 // find is the contender at a path, or the first holder of what is at that path, among all.
@@ -171,7 +175,8 @@ func find(ctx context.Context, s *session.Session, at, recipe string) ([]lock.Co
 
 func rowsOf(all []lock.Contender) (rows []contender) {
 	for _, c := range all {
-		row := contender{Path: c.Path, State: "waits", Owner: c.Owner.String(), Token: c.Token, Session: sessionID(c.SessionID), Since: c.Since.UTC(), Data: c.Data}
+		data, revoked := bytes.TrimPrefix(c.Data, []byte(znode.Unlock+"\n")), znode.Revoked(c.Data)
+		row := contender{c.Path, "waits", c.Owner.String(), c.Token, sessionID(c.SessionID), c.Since.UTC(), revoked, data}
 		switch {
 		case c.Unread:
 			row.State = "unreadable"

@@ -69,7 +69,7 @@ var advice = []struct {
 	try string
 }{
 	{errUnreachable, "are --servers and --tls-* right, and are the servers up"},
-	{session.ErrAuthFailed, "is the credential in --auth-file right"},
+	{session.ErrAuthFailed, "is the credential right, of --auth-file or TROUPE_AUTH_SCHEME and TROUPE_AUTH_SECRET"},
 	{session.ErrAuthRequired, "the servers want a credential: --auth-file"},
 	{session.ErrNoAuth, "another credential may have the right: --auth-file"},
 	{session.ErrNoNode, "are the path and --namespace right: troupe ls shows what is there"},

@@ -142,17 +142,23 @@ func cells(row any) (titles, texts []string) {
 func cell(v any) string {
 	switch v := v.(type) {
 	case time.Time:
-		return map[bool]string{true: "-", false: v.UTC().Format(time.DateTime)}[v.IsZero()]
-	case bool:
-		return map[bool]string{true: "yes"}[v]
-	case sessionID:
-		if v == 0 {
-			return "-"
+		if !v.IsZero() {
+			return v.UTC().Format(time.DateTime)
 		}
-	case phrases:
+	case bool:
+		if v {
+			return "yes"
+		}
+	case sessionID:
+		if v != 0 {
+			return v.String()
+		}
+	case []string:
 		return escaped(strings.Join(v, "; "))
+	default:
+		return cmp.Or(escaped(fmt.Sprint(v)), "-")
 	}
-	return cmp.Or(escaped(fmt.Sprint(v)), "-")
+	return "-"
 }
 
 // sessionID prints as in ZooKeeper's logs.
@@ -179,6 +185,3 @@ func escaped(text string) string {
 	quoted := strconv.Quote(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
-
-// phrases is a cell with semicolons.
-type phrases []string

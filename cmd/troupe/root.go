@@ -32,8 +32,7 @@ func root(a *app) *cobra.Command {
 		Short: "Coordination on Apache ZooKeeper",
 		Long: `Troupe's command line: who holds what on a ZooKeeper ensemble, and commands that run under a lock or a leadership.
 
-The servers are named by --servers or TROUPE_SERVERS. Every flag of the connection has such a variable, --tls-ca-file for example TROUPE_TLS_CA_FILE.
-Only --session-timeout has TROUPE_TIMEOUT.
+Each flag of the connection has a variable: --servers TROUPE_SERVERS, --tls-ca-file TROUPE_TLS_CA_FILE, --session-timeout TROUPE_TIMEOUT.
 A credential is read from --auth-file, a line "digest user:password", or from TROUPE_AUTH_SCHEME and TROUPE_AUTH_SECRET, never from the command line.`,
 		SilenceUsage:  true, // main reports errors, once
 		SilenceErrors: true,

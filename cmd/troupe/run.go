@@ -27,21 +27,21 @@ const statusLost, statusNotGot, statusOurs = 123, 124, 125
 var errNone = errors.New("")
 
 // runHelp is what holds for every run.
-const runHelp = `CMD is started without a shell. It has this program's input, output and environment, with TROUPE_PATH and TROUPE_TOKEN. Unless its input is a
-terminal it has a process group of its own, which gets SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 in this program's place; on a terminal signals to
-CMD do not reach its children. One that comes before CMD runs ends the wait.
+const runHelp = `Flags stand before "--". CMD is started without a shell. It has this program's input, output and environment, with TROUPE_PATH and
+TROUPE_TOKEN. Unless its input is a terminal it has a process group of its own, which gets SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and
+SIGUSR2 in this program's place; on a terminal signals to CMD do not reach its children. One that comes before CMD runs ends the wait.
 
-When the servers have not been heard of for so long that only --grace is left until a rival could hold as well, CMD gets SIGTERM, and SIGKILL when that is
-over, so that it has ended by then, under the conditions of docs/sessions.md. --grace is at most a sixth of the session timeout. With --allow-overlap it may
-be longer: SIGTERM then comes when possession is lost, and a rival may be at work before SIGKILL does. If a server says that the session is over already,
-SIGKILL comes at once.
+When the servers have not been heard of for so long that only --grace is left until a rival could hold as well, CMD gets SIGTERM, and SIGKILL
+when that is over, so that it has ended by then, under the conditions of docs/sessions.md. --grace is at most a sixth of the session timeout.
+With --allow-overlap it may be longer: SIGTERM then comes when possession is lost, and a rival may be at work before SIGKILL does. If a server
+says that the session is over already, SIGKILL comes at once. A "revoke" sends SIGTERM, and lets CMD take its time.
 
-Not covered, so let what CMD works on check TROUPE_TOKEN, which grows with each holder: a "break" (SIGTERM comes, and SIGKILL after --grace, but the rival is
-quicker), this program being stopped (SIGSTOP) or starved, and processes of CMD that leave its group. A "revoke" sends SIGTERM, and lets CMD take its time. On
-Linux CMD gets SIGKILL when this program dies, even by SIGKILL; its children do not. On other systems CMD goes on in that case.
+Not covered, so let what CMD works on check TROUPE_TOKEN, which grows with each holder: a "break" (a rival may hold before SIGTERM comes), this
+program being stopped (SIGSTOP) or starved, and processes of CMD that leave its group. On Linux CMD gets SIGKILL when this program dies, even
+by SIGKILL; its children do not. On other systems CMD goes on in that case.
 
-The exit status is CMD's own, 128+n if signal n ended it or the wait for it; 126: CMD cannot be started, 127: not found, 123: lost, 125: anything else, as no
-server.`
+The exit status is CMD's own, 128+n if signal n ended it or the wait for it; 126: CMD cannot be started, 127: not found, 123: lost, 125:
+anything else, as no server.`
 
 // runner runs a command under what it wins.
 type runner struct {
@@ -57,7 +57,7 @@ type runner struct {
 func (a *app) runs(short, long string, do func(ctx context.Context, s *session.Session, r *runner, path string) error) *cobra.Command {
 	r := &runner{app: a, signals: make(chan os.Signal, len(passed))}
 	cmd := &cobra.Command{
-		Use: "run PATH -- CMD...", Short: short, Long: long + "\n\n" + runHelp,
+		Use: "run [flags] PATH -- CMD...", Short: short, Long: long + "\n\n" + runHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
 				return failure{statusOurs, fmt.Errorf("not as in: %s", cmd.UseLine())}
@@ -155,13 +155,16 @@ func (r *runner) under(p possession, env ...string) error {
 	case !p.Valid() || !r.overlap && r.spare(p) <= 0:
 		err = failure{statusLost, errUntrusted}
 	default:
-		if c, failed := r.spawn(r.argv, append(env, "TROUPE_PATH="+p.path, fmt.Sprint("TROUPE_TOKEN=", p.Token()))...); failed != nil {
-			err = notStarted(failed)
-		} else {
+		c, failed := r.spawn(r.argv, append(env, "TROUPE_PATH="+p.path, fmt.Sprint("TROUPE_TOKEN=", p.Token()))...)
+		if err = notStarted(failed); failed == nil {
 			err = r.attend(c, p)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), p.Session().Status().Timeout)
+	most := p.Session().Status().Timeout
+	if errors.Is(err, session.ErrLost) {
+		most = time.Second // the znode goes with the session, if not now
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	switch left := p.release(ctx); {
 	case left == nil || err != nil && !errors.Is(err, errNone):

@@ -8,6 +8,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -118,7 +120,7 @@ func TestTheStatusIsTheCommandsOrSaysWhyThereIsNone(t *testing.T) {
 		"held, -E":             {[]string{"lock", "run", "/taken", at, "--try", "-E", "7", "--", "true"}, 7, "held by another"},
 		"no server":            {[]string{"lock", "run", "/g", "--servers", "127.0.0.1:1", "--session-timeout", "50ms", "--", "true"}, 125, "no server has answered"},
 		"a bad path":           {[]string{"lock", "run", "g", at, "--", "true"}, 125, "the path is not valid"},
-		"no command":           {[]string{"lock", "run", "/g", at}, 125, "not as in: troupe lock run PATH -- CMD..."},
+		"no command":           {[]string{"lock", "run", "/g", at}, 125, "not as in: troupe lock run [flags] PATH -- CMD..."},
 		"no dashes":            {[]string{"lock", "run", "/g", "true"}, 125, "not as in:"},
 		"no such flag":         {[]string{"lock", "run", "/g", "--no", "--", "true"}, 125, "unknown flag: --no"},
 		"-n --shared":          {[]string{"lock", "run", "/g", "-n", "2", "--shared", "--", "true"}, 125, "--permits and --shared: only one of them"},
@@ -240,6 +242,25 @@ func TestALossEndsTheCommand(t *testing.T) {
 			standing(t, s, "/a", 0)
 		})
 	}
+}
+
+// The servers fall silent when the loss is known, so a release does not reach them.
+func TestALossIsReportedWhileNobodyElseCanHold(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		l, err := lock.New(s, "/a")
+		require.NoError(t, err)
+		g, err := l.Lock(bubble.Minute(t))
+		require.NoError(t, err)
+		r := &runner{app: &app{}, grace: time.Hour} // so there is no time left to run the command
+		err = r.under(possession{g.Hold, "/a", g.Revoked(), func(ctx context.Context) error {
+			t.Server.Partition(s.Status().SessionID)
+			return g.Release(ctx)
+		}})
+		require.Equal(t, statusLost, status(err))
+		require.True(t, s.Status().TrustedUntil.After(time.Now()), "it did not wait for the release")
+	})
 }
 
 func TestARevokedCommandIsAskedAndTakesItsTime(t *testing.T) {

@@ -21,11 +21,11 @@ import (
 
 // serve runs until ctx ends.
 func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
-	if err := writable(f.dump); err != nil {
-		return fmt.Errorf("--dump %s: not writable: %w", f.dump, err)
-	}
 	hangup := make(chan os.Signal, 1)
 	if f.dump != "" {
+		if err := writable(f.dump); err != nil {
+			return fmt.Errorf("--dump %s: not writable: %w", f.dump, err)
+		}
 		signal.Notify(hangup, syscall.SIGHUP)
 		defer signal.Stop(hangup)
 	}
@@ -42,10 +42,9 @@ func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
 		return err
 	}
 	if f.dump != "" {
-		if err := dump(context.WithoutCancel(ctx), s, f.dump); err != nil { // ctx has ended, but the dump is written
+		if err := dump(context.WithoutCancel(ctx), s, out, f.dump); err != nil { // ctx has ended, but the dump is written
 			return fmt.Errorf("--dump: %w", err)
 		}
-		fmt.Fprintf(out, "wrote %s\n", f.dump)
 	}
 	fmt.Fprintln(out, "stopped")
 	return nil
@@ -58,10 +57,7 @@ func attend(ctx context.Context, s *zkserver.Server, out, log io.Writer, hangup 
 		case <-ctx.Done():
 			return
 		case <-hangup:
-			switch err := dump(ctx, s, name); {
-			case err == nil:
-				fmt.Fprintf(out, "wrote %s\n", name)
-			case ctx.Err() == nil:
+			if err := dump(ctx, s, out, name); err != nil && ctx.Err() == nil {
 				fmt.Fprintln(log, "troupe: --dump:", err) // a later dump may succeed
 			}
 		}
@@ -81,8 +77,7 @@ func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Se
 			return nil, fmt.Errorf("--load: %w", err)
 		default:
 			defer file.Close()                                          //nolint:errcheck // it was only read
-			stop := context.AfterFunc(ctx, func() { _ = file.Close() }) // ends the load
-			defer stop()
+			defer context.AfterFunc(ctx, func() { _ = file.Close() })() // ends the load
 			cfg.Tree = file
 		}
 	}
@@ -96,9 +91,8 @@ func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Se
 	return s, err
 }
 
-// zxidOf is the first zxid of a process that starts now: larger than all of an earlier process, so
-// that no client has seen a later one, up to four thousand million writes per second. Its epoch is
-// the time in seconds, and its counter starts at the fraction of the second, in steps of 1/256.
+// zxidOf is a process's first zxid, larger than all of an earlier process, so that no client has
+// seen a later one: its epoch is the time in seconds, its counter the fraction in steps of 1/256.
 func zxidOf(now time.Time) int64 {
 	past := now.Sub(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
 	return int64(past/time.Second)<<32 | int64(past%time.Second)*256/int64(time.Second)<<24
@@ -149,9 +143,6 @@ func listen(ctx context.Context, s *zkserver.Server, out io.Writer, address stri
 
 // writable checks at the start, and not only at the end, that a file can be written.
 func writable(name string) error {
-	if name == "" {
-		return nil
-	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return errors.New("is a directory")
 	}
@@ -162,20 +153,19 @@ func writable(name string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// dump writes the server's tree to a file. The file is either complete or not changed.
-func dump(ctx context.Context, s *zkserver.Server, name string) error {
+// dump writes the server's tree to a file, and says so. The file is either complete or not changed.
+func dump(ctx context.Context, s *zkserver.Server, out io.Writer, name string) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = f.Close() }) // a large file does not delay the end
-	defer stop()
-	err = s.Save(f)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+	defer context.AfterFunc(ctx, func() { _ = f.Close() })() // a large file does not delay the end
+	if err = errors.Join(s.Save(f), f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
+		return errors.Join(err, os.Remove(f.Name()))
 	}
+	_, err = fmt.Fprintf(out, "wrote %s\n", name)
 	return err
 }

@@ -27,24 +27,15 @@ func server() *cobra.Command {
 		Short: "Run a ZooKeeper server for development",
 		Long: `Run a server that speaks ZooKeeper's protocol, for development and demonstrations.
 
-It is one process that keeps everything in memory: nothing is replicated, and when it stops only what --dump has written remains. It listens on the
-loopback interface, IPv4 and IPv6, unless told otherwise, because any client that can reach it has the access that the znodes' ACLs give to all. It stops on
-SIGTERM or an interrupt.
+It is one process that keeps everything in memory: nothing is replicated, and when it stops only what --dump has written remains. It listens
+on loopback, IPv4 and IPv6, unless told otherwise, since who can reach it has the access that the znodes' ACLs give to all.
 
-It is lenient by default. --as 3.8 makes it as strict as a carefully configured ZooKeeper 3.8: TTL znodes are refused, an address may have 60 connections, and
-srvr is the only four-letter word. Each of these also has a flag of its own.
+It is lenient by default. --as 3.8 makes it as strict as a carefully configured ZooKeeper 3.8: TTL znodes are refused, an address may have 60
+connections, and srvr is the only four-letter word. Each of these also has a flag of its own.
 
---dump writes the tree at the end, and on SIGHUP: all znodes but ephemeral ones, with data, ACLs, kinds and the counters of sequential children. --load starts
-from such a file, or from one written by hand. Sessions are not kept: clients that reconnect are told that theirs have expired. A file that does not exist yet
-counts as an empty tree. The format is JSON Lines, a znode a line:
-
-    {"path": "/app", "data": "hello"}
-    {"path": "/app/picture", "base64": "iVBORw0KGgo=", "acl": [{"perms": "cdrwa", "scheme": "digest", "id": "bob:WHD3ZrB3+FlTpTJfHDRkF0wYJdA="}]}
-    {"path": "/app/jobs", "sequence": 17}
-    {"path": "/app/locks", "kind": "container"}
-    {"path": "/app/cache", "kind": "ttl", "ttl": "5m"}
-
-sequence is the number of the next sequential child. Every field but the path may be left out.`,
+--dump writes the tree at the end, and on SIGHUP: all znodes but ephemeral ones, with data, ACLs, kinds and the counters of sequential
+children. --load starts from such a file, or from one written by hand; one that does not exist yet is an empty tree. Sessions are not kept:
+clients are told that theirs have expired. A line is a znode, such as {"path": "/app", "data": "hello"}: see docs/testing.md.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.settle(cmd.Flags().Changed); err != nil {

@@ -164,7 +164,7 @@ type facts struct {
 	ACLVersion      int32     `json:"acl_version"`
 	Bytes           int32     `json:"bytes"`
 	Children        int32     `json:"children"`
-	ACL             phrases   `json:"acl"`
+	ACL             []string  `json:"acl"`
 }
 
 func znodeStat(a *app) *cobra.Command {
@@ -173,7 +173,7 @@ func znodeStat(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		all := phrases{}
+		all := []string{}
 		for _, entry := range acl {
 			if entry.Scheme == "digest" {
 				entry.ID, _, _ = strings.Cut(entry.ID, ":") // not the hash of a password

@@ -4,6 +4,8 @@ package jute_test
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -113,4 +115,28 @@ func TestNamesAreZooKeepers(t *testing.T) {
 	require.NoError(t, jute.OK.Err())
 	require.Equal(t, "NodeDataChanged", jute.NodeDataChanged.String())
 	require.Equal(t, "None", jute.EventType(0).String())
+}
+
+// The names of a listing are parts of one string, with what is null or no UTF-8 among them.
+func TestALongListIsOneCopy(t *testing.T) {
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = strings.Repeat("x", 40)
+	}
+	names[7], names[8] = jute.Null, ""
+	var w jute.Writer
+	w.Texts(names)
+	long := w.Bytes()
+	require.Equal(t, names, jute.NewReader(long).Texts())
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { jute.NewReader(long).Texts() }), 3.0)
+
+	bad := slices.Clone(long)
+	bad[8+10*44] = 0xff // in the middle of a name
+	read := jute.NewReader(bad).Texts()
+	require.Contains(t, strings.Join(read, ""), "\ufffd")
+	require.Equal(t, names[20:], read[20:])
+	require.Nil(t, jute.NewReader(nil).Texts())
+	short := jute.NewReader(long[:len(long)-1])
+	short.Texts()
+	require.ErrorIs(t, short.Err(), jute.ErrShort)
 }

@@ -189,8 +189,21 @@ func (r *Reader) Texts() []string {
 	if n < 0 || r.err != nil {
 		return nil
 	}
+	rest := *r
+	for range n {
+		_, _ = rest.bytes()
+	}
+	whole := string(r.rest[:len(r.rest)-len(rest.rest)]) // one copy, of which the strings are parts
+	size := len(r.rest)
 	all := make([]string, 0, n)
 	for range n {
+		before := *r
+		b, ok := r.bytes()
+		if end := size - len(r.rest); ok && utf8.Valid(b) {
+			all = append(all, whole[end-len(b):end])
+			continue
+		}
+		*r = before
 		all = append(all, r.Text())
 	}
 	return all

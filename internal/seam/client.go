@@ -51,6 +51,7 @@ type Listed struct {
 	Epoch uint64
 	Path  string   // that was listed
 	Names []string // of the children, in no order
+	Line  any      // a *znode.Line; nil: it is to be made of Names
 	Stat  Stat
 	Err   error
 }

@@ -45,14 +45,26 @@ func Protection(name string) (g GUID, rest string, ok bool) {
 }
 
 func isGUID(s string) bool {
+	if len(s) != dashed {
+		return allHex(s)
+	}
+	return s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' &&
+		allHex(s[:8]) && allHex(s[9:13]) && allHex(s[14:18]) && allHex(s[19:23]) && allHex(s[24:])
+}
+
+func allHex(s string) bool {
 	for i := range len(s) {
-		c := s[i]
-		dash := len(s) == dashed && (i == 8 || i == 13 || i == 18 || i == 23)
-		if dash != (c == '-') || !dash && !isHex(c) {
+		if !hexDigit[s[i]] {
 			return false
 		}
 	}
 	return true
 }
 
-func isHex(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
+// hexDigit is a table, since every name of a long listing is tested.
+var hexDigit = func() (is [256]bool) {
+	for _, c := range []byte("0123456789abcdefABCDEF") {
+		is[c] = true
+	}
+	return is
+}()

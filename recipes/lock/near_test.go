@@ -228,3 +228,48 @@ func TestAWriterThatIsGoneWhenItIsDowngradedIsNotWaitedFor(t *testing.T) {
 		bubble.Within(w, time.Minute, next.Acquired(), "nobody is ahead")
 	})
 }
+
+// Those that join a line at one time share a listing, which is sent after their creates. If the
+// session expires meanwhile, they do the same in the next.
+func TestWhoComesTogetherListsTogether(t *testing.T) {
+	t.Parallel()
+	for _, expires := range []bool{false, true} {
+		inBubble(t, func(w *world) {
+			h := w.Host("a")
+			require.NoError(w, h.EnsurePath(w.Context(), path))
+			listings := 0
+			w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+				if r.Op != zktest.OpGetChildren2 {
+					return zktest.Pass
+				}
+				listings++
+				return zktest.Delay(time.Second)
+			}))
+			var all []*lock.Lock
+			for range 100 {
+				l := w.lock(h)
+				l.Acquire()
+				all = append(all, l)
+			}
+			if expires {
+				time.Sleep(1500 * time.Millisecond)
+				w.Server.Expire(h.Status().SessionID)
+				listings = 0
+			}
+			time.Sleep(5 * time.Second)
+			require.LessOrEqual(w, listings, 3, "right behind the first create, behind those that were answered first, and behind the others")
+			for range all {
+				for _, l := range all {
+					select {
+					case g := <-l.Acquired():
+						require.NoError(w, g.Release(w.Context()))
+						require.NoError(w, l.Close(w.Context()))
+					default:
+					}
+				}
+				synctest.Wait()
+			}
+			require.Zero(w, w.nodes())
+		})
+	}
+}

@@ -33,6 +33,8 @@ func (c *contenders) on(key request, ev machine.Event) {
 		c.onDowngraded(ev)
 	case machine.Transacted:
 		c.onTransacted(key, ev)
+	case machine.Woke:
+		c.lookAhead()
 	}
 }
 
@@ -90,7 +92,9 @@ func (*contenders) unwanted() {}
 func (c *contenders) forget() {
 	if c.state == Checking || c.state == Waiting {
 		c.watches.unwatch(c.look.pred)
+		c.watches.unwatch(c.look.second)
 	}
+	c.requests.Cancel(request{kind: waiting})
 	c.look = look{}
 	if c.semaphore != nil && c.requests.Epoch() == 0 {
 		c.semaphore.limit = limit{}
@@ -116,7 +120,27 @@ func (c *contenders) advance() {
 		}
 	case (c.look.late || c.watches.armed(c.entry.path)) && c.watches.armed(c.look.pred):
 		c.state = Waiting
+		if c.look.second != "" && !c.pending(waiting) {
+			c.ask(machine.Wake{After: soonest}, waiting)
+		}
 	}
+}
+
+// soonest is after how many milliseconds of waiting it is worth to look ahead. Where possessions
+// are shorter, the watch would cost more than it gains.
+const soonest = 20
+
+// lookAhead watches the one that the predecessor waits for. When that goes, the predecessor has its
+// turn, and while it works there is time for the listing that shows that it alone is ahead: then
+// none is needed when it goes.
+func (c *contenders) lookAhead() {
+	if c.state == Waiting && c.look.second != "" {
+		c.watch(c.look.second)
+	}
+}
+
+func (c *contenders) isSecond(path string) bool {
+	return (c.state == Checking || c.state == Waiting) && path == c.look.second
 }
 
 func (c *contenders) isOwn(path string) bool { return c.state.placed() && path == c.entry.path }
@@ -154,6 +178,8 @@ func (c *contenders) onWatched(e machine.Seen) {
 		c.onOwnSeen(e, first)
 	case isPred:
 		c.onPredSeen(e)
+	case c.isSecond(e.Path) && e.Err == nil && !e.Exists:
+		c.list()
 	case c.isLimit(e.Path) && stale:
 		c.semaphore.onLimitChanged()
 	case c.isLimit(e.Path):
@@ -204,7 +230,7 @@ func (c *contenders) onPredSeen(e machine.Seen) {
 	case !e.Exists:
 		c.list()
 	case e.Near:
-		c.look.sole = false // of its deletion the session tells, not the stream of events
+		c.look.sole, c.look.second = false, "" // of its deletion the session tells, not the stream of events
 		c.advance()
 	case c.semaphore != nil:
 		c.semaphore.headed(e)
@@ -233,6 +259,8 @@ func (c *contenders) onFired(e machine.Fired) {
 		c.lost()
 	case isPred && e.Change == machine.Deleted:
 		c.predGone()
+	case c.isSecond(e.Path) && e.Change == machine.Deleted && !reading:
+		c.list()
 	case isPred && e.Change == machine.Vacated && !reading && !c.look.disconnected:
 		c.predVacated()
 	case (isOwn || isPred) && !reading:

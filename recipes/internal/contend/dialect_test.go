@@ -21,8 +21,6 @@ func told(words []string) recipetest.Subject {
 	cfg := contend.Config{Parent: parent}
 	switch kind := strings.Join(words, " "); kind {
 	case "":
-	case "locks":
-		cfg.Accept = func(k znode.Kind) bool { return k == znode.Lock }
 	case "shared":
 		cfg.Rule = contend.Shared()
 	case "permits 3":

@@ -18,8 +18,9 @@ type look struct {
 	unordered []contender // whose Czxids are being read
 	missed    bool        // one of them was deleted before it was read
 
-	pred string // path of the one to wait for, "" if there is none
-	sole bool   // it alone is ahead, and nothing can take its place when it is deleted
+	pred   string // path of the one to wait for, "" if there is none
+	sole   bool   // it alone is ahead, and nothing can take its place when it is deleted
+	second string // path of the one that it waits for, if that is worth a watch: see lookAhead
 
 	// The own znode need not be watched yet: it is granted now, or another listing comes before the
 	// grant and shows whether it exists. That takes a name that nobody else's znode can have.
@@ -40,6 +41,7 @@ type look struct {
 // list lists the contenders again.
 func (c *contenders) list() {
 	c.state = Listing
+	c.requests.Cancel(request{kind: waiting})
 	c.look = look{watched: c.entry.mark.head}
 	c.look.ask = c.ask(machine.List{Path: c.cfg.Parent, Watch: c.look.watched}, listing)
 }
@@ -71,7 +73,7 @@ func (c *contenders) digest(e machine.Listed) {
 	case e.Err != nil:
 		c.verify(e.Err)
 	default:
-		c.arrange(e.Names)
+		c.arrange(e)
 	}
 }
 
@@ -104,16 +106,23 @@ func (c *contenders) judge(self znode.Contender, ahead []znode.Contender) {
 		last := blockers[len(blockers)-1]
 		c.look.pred = znode.Join(c.cfg.Parent, last.Name)
 		// An event of a watch that was set before this look might be about another znode of that
-		// name. One that was deleted during this look may have been a writer that was downgraded,
-		// and the listing did not show the reader.
-		c.look.sole = len(blockers) == 1 && !c.look.missed && !c.cfg.Rule.LeavesAnother(self, last) && c.watches.of(c.look.pred) == nil
+		// name, if it has no GUID. One that was deleted during this look may have been a writer
+		// that was downgraded, and the listing did not show the reader.
+		unique := last.GUID != "" || c.watches.of(c.look.pred) == nil
+		c.look.sole = len(blockers) == 1 && !c.look.missed && !c.cfg.Rule.LeavesAnother(self, last) && unique
 	}
 	c.look.late = c.entry.unread && (c.look.pred == "" || !c.look.sole && self.GUID != "")
 	if !c.look.late {
 		c.watchOwn()
 	}
 	if n := len(blockers); n > 0 {
-		c.watches.read(machine.Read{Path: c.look.pred, Watch: true, Near: c.near(self, blockers[n-1])})
+		last := blockers[n-1]
+		if !c.watches.watched(c.look.pred) {
+			c.watches.read(machine.Read{Path: c.look.pred, Watch: true, Near: c.near(self, last)})
+		}
+		if n > 1 && last.GUID != "" && self.Kind != znode.Read && !c.cfg.Rule.LeavesAnother(self, last) {
+			c.look.second = znode.Join(c.cfg.Parent, blockers[n-2].Name)
+		}
 	}
 	c.advance()
 }

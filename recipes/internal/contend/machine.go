@@ -1,17 +1,13 @@
 package contend
 
-import (
-	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/machine"
-)
+import "github.com/troupe-go/troupe/machine"
 
 // Config describes the contenders that a machine is one of.
 type Config struct {
-	Parent string                // path of the znode whose children they are
-	Rule   Rule                  // nil: Exclusive
-	Data   []byte                // of the own znode, as it is created: needed for Permits, which write to it
-	Accept func(znode.Kind) bool // kinds of contenders that count; nil: all. The own znode always does
-	Delay  int64                 // milliseconds between the death of a holder and the next grant; 0: none
+	Parent string // path of the znode whose children they are
+	Rule   Rule   // nil: Exclusive
+	Data   []byte // of the own znode, as it is created: needed for Permits, which write to it
+	Delay  int64  // milliseconds between the death of a holder and the next grant; 0: none
 }
 
 // Machine decides for one instance. It contains what both strategies need: the instance's claims,
@@ -141,8 +137,14 @@ func (m *Machine) onNotice(ev machine.Event) bool {
 
 // onAnswer handles answers, and events of watches.
 func (m *Machine) onAnswer(key request, ev machine.Event) {
-	if key.kind == delaying {
+	switch key.kind {
+	case delaying:
 		m.delay.on(ev)
+		return
+	case pausing:
+		if m.state == Holding { // so its znode is read, for the first time or because it could not be
+			m.watch(m.entry.path)
+		}
 		return
 	}
 	switch ev := ev.(type) {
@@ -150,10 +152,6 @@ func (m *Machine) onAnswer(key request, ev machine.Event) {
 		m.onEntered(ev)
 	case machine.Removed:
 		m.onLeft(ev)
-	case machine.Woke:
-		if m.state == Holding { // so its znode is read, for the first time or because it could not be
-			m.watch(m.entry.path)
-		}
 	default:
 		m.strategy.on(key, ev)
 	}

@@ -17,41 +17,22 @@ type contender struct {
 	czxid int64 // 0: not answered yet
 }
 
-// arrange finds the contenders ahead of the own znode, by their sequence numbers. If numbers may
-// have wrapped around, stuck or repeated, it goes by the Czxids instead.
-func (c *contenders) arrange(names []string) {
-	self, ok := znode.ParseContender(c.entry.name)
-	if !ok {
+// arrange finds the contenders ahead of the own znode, by their sequence numbers. If these leave
+// the order open, it goes by the Czxids instead.
+func (c *contenders) arrange(e machine.Listed) {
+	l, made := e.Line.(*znode.Line)
+	if !made {
+		l = znode.NewLine(e.Names)
+	}
+	i := slices.IndexFunc(l.Contenders, func(o znode.Contender) bool { return o.Name == c.entry.name })
+	switch {
+	case i < 0:
 		c.fail(errName)
-		return
+	case l.Ambiguous && len(l.Contenders) > 1:
+		c.readOrder(slices.Delete(slices.Clone(l.Contenders), i, i+1))
+	default:
+		c.judge(l.Contenders[i], l.Contenders[:i:i])
 	}
-	others := make([]znode.Contender, 0, len(names))
-	seqs := make([]int32, 0, len(names))
-	seqs = append(seqs, self.Seq)
-	for _, name := range names {
-		o, ok := znode.ParseContender(name)
-		if !ok || name == c.entry.name || (c.cfg.Accept != nil && !c.cfg.Accept(o.Kind)) {
-			continue
-		}
-		others = append(others, o)
-		seqs = append(seqs, o.Seq)
-	}
-	if len(others) > 0 && ambiguous(seqs) {
-		c.readOrder(others)
-		return
-	}
-	ahead := slices.DeleteFunc(others, func(o znode.Contender) bool { return znode.CompareSeq(o.Seq, self.Seq) > 0 })
-	slices.SortFunc(ahead, func(a, b znode.Contender) int { return znode.CompareSeq(a.Seq, b.Seq) })
-	c.judge(self, ahead)
-}
-
-// ambiguous tells whether the sequence numbers leave the order of creation open.
-func ambiguous(seqs []int32) bool {
-	if znode.NeedsCzxid(seqs...) {
-		return true
-	}
-	slices.Sort(seqs)
-	return len(slices.Compact(seqs)) < len(seqs)
 }
 
 // readOrder reads the Czxids of all others.

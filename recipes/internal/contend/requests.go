@@ -22,6 +22,7 @@ const (
 	writingLimit                 // because nobody had set it
 	marking                      // that the own znode holds
 	delaying                     // the record, or the delay before it is written
+	waiting                      // before it is worth to look ahead
 	pausing                      // before the own znode is read, while it is held
 )
 

@@ -324,7 +324,8 @@ func (w *world) handOver() {
 }
 
 // affordable is how many listings a release may cost: one of whoever joins, one of each who is
-// granted or finds that its znode is gone, and one more; of shared holders each ends by itself.
+// granted or finds that its znode is gone, one more, and one who looks ahead; of shared holders
+// each ends by itself.
 func (w *world) affordable(released, granted int) int {
 	switch w.rule {
 	case shared:
@@ -332,7 +333,7 @@ func (w *world) affordable(released, granted int) int {
 	case permits: // the head lists whenever somebody comes or goes
 		return 2 * (w.joins + w.leaves + granted)
 	}
-	return w.joins + 1 + w.unaware
+	return w.joins + 2 + w.unaware
 }
 
 // finish withdraws everything, after which nothing may be left.

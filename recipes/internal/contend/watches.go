@@ -18,6 +18,7 @@ type watches struct {
 type watch struct {
 	path  string
 	armed bool // an answered read set it, and it has not fired since
+	near  bool // no watch, but followed in the session
 	stale bool // the pending answer is too old: the watch fired, or a newer read is needed
 }
 
@@ -42,6 +43,12 @@ func (ws *watches) drop(path string) {
 func (ws *watches) armed(path string) bool {
 	w := ws.of(path)
 	return w != nil && w.armed
+}
+
+// watched tells whether ZooKeeper has a watch on the path.
+func (ws *watches) watched(path string) bool {
+	w := ws.of(path)
+	return w != nil && w.armed && !w.near
 }
 
 // read reads a path with a watch. If such a read is pending already, its answer will do.
@@ -80,7 +87,7 @@ func (ws *watches) answered(e machine.Seen) (stale bool) {
 	w := ws.of(e.Path)
 	stale, w.stale = w.stale, false
 	stands := e.Err == nil && e.Exists
-	w.armed = stands && !stale
+	w.armed, w.near = stands && !stale, e.Near
 	if !stands {
 		ws.drop(e.Path) // no watch was set
 	}

@@ -1,0 +1,104 @@
+import java.util.*;
+import java.util.concurrent.*;
+import java.util.stream.IntStream;
+import org.apache.curator.framework.*;
+import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.framework.recipes.locks.*;
+import org.apache.curator.retry.RetryNTimes;
+
+/** Contends by Curator's recipes. child.go has the lines that it reads and writes; fleet.go does the same in Go. */
+public final class Peer {
+    private final List<CuratorFramework> clients = new ArrayList<>();
+    private final List<List<Callable<Boolean>>> contenders = new ArrayList<>(); // how each locks and unlocks; false after 20 s in vain
+    private final String kind;
+    private final int pause;
+    private StringBuilder log;
+
+    /** Words: open, kind, contenders, paths, pause, timeout, path, servers. */
+    private Peer(String[] w) throws Exception {
+        kind = w[1];
+        pause = Integer.parseInt(w[4]);
+        for (String server : w[7].split(",")) {
+            CuratorFramework c = CuratorFrameworkFactory.newClient(server, Integer.parseInt(w[5]), 10_000, new RetryNTimes(100, 100));
+            clients.add(c);
+            c.start();
+            c.blockUntilConnected();
+        }
+        for (int i = 0; i < Integer.parseInt(w[2]); i++) {
+            contenders.add(contender(clients.get(i % clients.size()), i, w[6] + "-" + i % Integer.parseInt(w[3])));
+        }
+    }
+
+    public static void main(String[] args) {
+        Peer peer = null;
+        for (Scanner in = new Scanner(System.in); in.hasNextLine(); ) {
+            String[] w = in.nextLine().split(" ");
+            String answer = "ok";
+            try {
+                switch (w[0]) {
+                    case "open" -> peer = new Peer(w);
+                    case "run" -> answer += peer.run(Integer.parseInt(w[1]));
+                    default -> peer.clients.forEach(CuratorFramework::close);
+                }
+            } catch (Exception e) {
+                answer = "error " + e;
+            }
+            System.out.println(answer.replace('\n', ' '));
+        }
+        Runtime.getRuntime().halt(0);
+    }
+
+    private List<Callable<Boolean>> contender(CuratorFramework c, int i, String path) {
+        if (kind.equals("election")) {
+            LeaderLatch[] latch = new LeaderLatch[1]; // each can be used once
+            return List.of(() -> {
+                latch[0] = new LeaderLatch(c, path);
+                latch[0].start();
+                return latch[0].await(20, TimeUnit.SECONDS);
+            }, () -> {
+                latch[0].close();
+                return true;
+            });
+        }
+        if (kind.equals("barrier")) {
+            DistributedDoubleBarrier b = new DistributedDoubleBarrier(c, path, clients.size());
+            return List.of(() -> b.enter(20, TimeUnit.SECONDS), () -> b.leave(20, TimeUnit.SECONDS));
+        }
+        InterProcessReadWriteLock both = new InterProcessReadWriteLock(c, path);
+        InterProcessLock l = kind.equals("lock") ? new InterProcessMutex(c, path) : i < 2 ? both.writeLock() : both.readLock();
+        return List.of(() -> l.acquire(20, TimeUnit.SECONDS), () -> {
+            l.release();
+            return true;
+        });
+    }
+
+    private String run(int n) throws Exception {
+        log = new StringBuilder();
+        List<Thread> threads = IntStream.range(0, contenders.size()).mapToObj(i -> new Thread(() -> work(i, n))).toList();
+        threads.forEach(Thread::start);
+        for (Thread t : threads) {
+            t.join();
+        }
+        return log.toString();
+    }
+
+    private void work(int i, int n) {
+        try {
+            for (int cycle = 0; cycle < n; cycle++) {
+                note('c', i);
+                note(contenders.get(i).get(0).call() ? 'e' : '!', i);
+                Thread.sleep(pause);
+                note('l', i);
+                note(contenders.get(i).get(1).call() ? 'g' : '!', i);
+            }
+        } catch (Exception e) {
+            System.err.println("Curator: " + e);
+            note('!', i);
+        }
+    }
+
+    private synchronized void note(char what, int i) {
+        log.append(' ').append(what).append(' ').append(i).append(' ').append(System.nanoTime());
+    }
+}

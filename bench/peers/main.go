@@ -1,0 +1,239 @@
+//go:build unix
+
+// Program peers measures Troupe beside go-zookeeper's lock, Curator's and kazoo's recipes and the
+// bare requests that all of them make, on real servers that it starts: `make bench-peers`. It needs
+// a Unix, whose kernel tells what CPU a process has used; of the servers and of processes in other
+// languages it is told on Linux only.
+//
+// The participants take turns, a slice each in a round, in another order in each round, so that the
+// noise of the machine falls on all of them alike. Figures that are compared are of the same round.
+// A run fails if raw made other requests than are written down, or if raw or Troupe made a fault;
+// faults of the others are only in the table.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/tempdir"
+)
+
+// patience is a unit for what bounds all waiting.
+const patience = 15 * time.Second
+
+// mark is a line of docs/performance.md.
+const mark = "<!-- What follows is written by make bench-peers. -->"
+
+// options are what the command line asks for.
+type options struct {
+	rows, write             string
+	servers, rounds, divide int
+	huge                    bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.rows, "rows", "", "names of rows, by commas; all if empty")
+	flag.IntVar(&o.servers, "servers", 0, "1 or 3 servers; both if 0")
+	flag.StringVar(&o.write, "write", "", "file for the report; standard output if empty")
+	flag.IntVar(&o.rounds, "rounds", 3, "rounds of each row")
+	flag.IntVar(&o.divide, "divide", 1, "slices have so many times fewer cycles")
+	flag.BoolVar(&o.huge, "huge", false, "also the rows close and waiting, which take minutes")
+	flag.Parse()
+	if err := o.run(); err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+func (o *options) wants(row string) bool {
+	return o.rows == "" || slices.Contains(strings.Split(o.rows, ","), row)
+}
+
+// run measures what is wanted and writes the report. Its error also says what judge found.
+func (o *options) run() error {
+	wanted := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return !o.wants(r.name) })
+	if o.rounds < 1 || o.divide < 1 || !slices.Contains([]int{0, 1, 3}, o.servers) || len(wanted) == 0 && !o.huge {
+		return errors.New("-rows, -servers, -rounds, -divide: there is nothing to measure")
+	}
+	folder, err := tempdir.New("troupe-peers")
+	if err != nil {
+		return err
+	}
+	defer folder.Remove()
+	curator, kazoo, err := children(folder.Path())
+	if err != nil {
+		return err
+	}
+	defer curator.end()
+	defer kazoo.end()
+	participants := map[string]participant{
+		"raw": &fleet{connect: connectTo(true)}, "go-zookeeper": &fleet{connect: connectTo(false)}, "Troupe": &fleet{connect: connectTroupe},
+		"Curator": curator, "kazoo": kazoo,
+	}
+	report, wrong := fmt.Sprintf("%s on %d cores, %d rounds, cycles divided by %d.\n", runtime.Version(), runtime.NumCPU(), o.rounds, o.divide), error(nil)
+	for _, servers := range []int{1, 3} {
+		if len(wanted) > 0 && (o.servers == 0 || o.servers == servers) {
+			t := &table{options: o, rows: wanted, participants: participants, servers: servers, costs: map[string][]cost{}}
+			if err := t.measure(); err != nil {
+				return err
+			}
+			report, wrong = report+t.text(), errors.Join(wrong, t.wrong)
+		}
+	}
+	if o.huge {
+		report += "\n## Many waiting locks\n\n| | locks | in line | live heap | resident | close |\n|---|---|---|---|---|---|\n"
+	}
+	for _, name := range slices.Sorted(maps.Keys(crowds)) {
+		if o.huge && o.wants(name) {
+			line, err := measureCrowd(max(crowds[name]/o.divide, onPath))
+			report, wrong = report+fmt.Sprintf("| `-huge -rows %s` | ", name)+line, errors.Join(wrong, err)
+		}
+	}
+	return errors.Join(wrong, o.tell(report))
+}
+
+// tell writes the report to standard output, or in the place of what follows the mark in a file.
+func (o *options) tell(report string) error {
+	if o.write == "" {
+		_, err := fmt.Print(report)
+		return err
+	}
+	text, _ := os.ReadFile(o.write) // there may be none yet
+	before, _, _ := strings.Cut(string(text), mark)
+	return os.WriteFile(o.write, []byte(before+mark+"\n\n"+report), 0o600)
+}
+
+// row is one comparison: who contends for what, and how long it lasts.
+type row struct {
+	name, kind, title     string // kind: lock, election, crash, shared, barrier
+	sessions, each, paths int    // each: contenders of a session; paths: that they are spread over
+	cycles                int    // of each contender in a slice; zero if the first on each path holds, and a cycle is a waiter's
+
+	// What raw makes in a cycle, frozen: a run that counts others fails. They differ where chance
+	// decides, because who finds nobody ahead makes one less, and a writer looks once more for
+	// each that it has waited for: about 4.2 in the row "shared". Not written down for "crash",
+	// whose requests are nearly all pings.
+	least, most float64
+
+	work time.Duration
+	who  string
+}
+
+// Who takes part: all; those in this process, which alone can be lined up; and those that have such
+// a recipe, of which kazoo's are not known not to get stuck.
+const (
+	all  = "raw go-zookeeper Curator kazoo Troupe"
+	here = "raw go-zookeeper Troupe"
+	both = "raw Curator Troupe"
+)
+
+var rows = []row{
+	{"uncontended", "lock", "uncontended lock", 1, 1, 1, 800, 3, 3, 0, all},
+	{"work", "lock", "uncontended lock, held for 2 ms", 1, 1, 1, 200, 3, 3, 2 * time.Millisecond, all},
+	{"many", "lock", "64 locks of one session at once", 1, 64, 64, 50, 3, 3, 0, all},
+	{"handover", "lock", "hand-over among 16 sessions", 16, 1, 1, 80, 3, 4, 0, all},
+	{"session", "lock", "16 contenders in one session", 1, 16, 1, 80, 3, 4, 0, all},
+	{"resign", "election", "takeover after a resignation, time", 16, 1, 1, 6, 3, 4, 5 * time.Millisecond, all},
+	{"crash", "crash", "takeover after a crash, time", 16, 1, 8, 0, 0, 0, 0, here},
+	{"drain", "lock", "1,000 waiters of one session drain one lock", 1, 1001, 1, 0, 1, 1.001, 0, here},
+	{"shared", "shared", "shared lock, 8 readers and 2 writers", 10, 1, 1, 80, 3, 7.4, 0, both},
+	{"barrier", "barrier", "double barrier of 16", 16, 1, 1, 50, 5.125, 5.125, 0, both},
+}
+
+// takeover: its time is that from a release or a crash to the next possession.
+func (r *row) takeover() bool { return r.kind == "election" || r.kind == "crash" }
+
+// timeout of the sessions: long, so that few pings are counted, unless a session is to expire.
+func (r *row) timeout() time.Duration {
+	if r.kind == "crash" {
+		return 800 * time.Millisecond
+	}
+	return 30 * time.Second
+}
+
+func (r *row) contenders() int { return r.sessions * r.each }
+
+// units is how many cycles are measured in a slice.
+func (r *row) units() float64 {
+	if r.cycles == 0 {
+		return float64(r.contenders() - r.paths)
+	}
+	return float64(r.contenders() * r.cycles)
+}
+
+// shared reports whether a contender is a reader of a shared lock: all but two are.
+func (r *row) shared(i int) bool { return r.kind == "shared" && i >= 2 }
+
+// moment is what a contender did, and when: by the participant's clock.
+type moment struct {
+	what byte
+	i    int
+	at   time.Duration
+}
+
+const (
+	cut    = 'x' // the connections of the first on each path
+	comes  = 'c'
+	enters = 'e'
+	leaves = 'l' // and begins to give back what it held
+	gone   = 'g'
+	lost   = 'o' // when the next one enters, it knows that it holds no longer
+	failed = '!'
+)
+
+// stats is what is found in the moments. There is a violation if two hold at once and believe it,
+// or a party passes a barrier without the others.
+type stats struct {
+	gap                time.Duration // the mean, from a release or a crash to the next possession
+	errors, violations int
+}
+
+// exclusive is a holder's weight; that of a reader is one.
+const exclusive = 1000
+
+func (r *row) examine(log []moment) (s stats) {
+	var came, left, gaps int
+	var free time.Duration
+	holding, right := make([]int, r.paths), true
+	for _, m := range log {
+		path, weight := m.i%r.paths, exclusive
+		if r.shared(m.i) {
+			weight = 1
+		}
+		switch m.what {
+		case failed:
+			s.errors++
+		case comes:
+			came++
+		case cut:
+			free = m.at
+		case enters:
+			if free != 0 {
+				s.gap, gaps = s.gap+m.at-free, gaps+1
+			}
+			holding[path] += weight
+			right = right && (r.kind == "barrier" || holding[path] <= exclusive)
+			right = right && (r.kind != "barrier" || came%r.sessions == 0)
+		case leaves:
+			holding[path] -= weight
+			free, left = m.at, left+1
+		case gone:
+			right = right && (r.kind != "barrier" || left%r.sessions == 0)
+		case lost:
+			holding[path] -= weight
+		}
+	}
+	s.gap /= time.Duration(max(gaps, 1))
+	if !right {
+		s.violations = 1
+	}
+	return s
+}

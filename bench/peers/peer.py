@@ -1,0 +1,56 @@
+"""Contends by kazoo's locks. child.go has the lines that it reads and writes; fleet.go does the same in Go."""
+
+import logging
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from kazoo.client import KazooClient
+
+class Peer:
+    def open(self, kind, contenders, paths, pause, timeout, path, servers):
+        self.pause = int(pause) / 1000
+        self.clients = [KazooClient(hosts=s, timeout=int(timeout) / 1000) for s in servers.split(",")]
+        for c in self.clients:
+            c.start()
+        self.locks = [self.clients[i % len(self.clients)].Lock("%s-%d" % (path, i % int(paths))) for i in range(int(contenders))]
+
+    def run(self, n):
+        log = []
+        with ThreadPoolExecutor(len(self.locks)) as threads:
+            threads.map(lambda i: self.work(i, int(n), log), range(len(self.locks)))
+        return log
+
+    def work(self, i, n, log):
+        def note(what):
+            log.append("%s %d %d" % (what, i, time.monotonic_ns()))
+
+        try:
+            for _ in range(n):
+                note("c")
+                self.locks[i].acquire(timeout=20)
+                note("e")
+                time.sleep(self.pause)
+                note("l")
+                self.locks[i].release()
+                note("g")
+        except Exception as e:  # whatever it is, it is told
+            print("kazoo:", repr(e), file=sys.stderr)
+            note("!")
+
+    def close(self):
+        for c in self.clients:
+            c.stop()
+            c.close()
+
+
+logging.disable()
+peer = Peer()
+for line in sys.stdin:
+    verb, *words = line.split()
+    try:
+        print("ok", *(getattr(peer, verb)(*words) or []), flush=True)
+    except Exception as e:
+        print("error", repr(e), flush=True)
+os._exit(0)  # nothing is worth waiting for

@@ -1,0 +1,323 @@
+//go:build unix
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// table is the rows on so many servers.
+type table struct {
+	*options
+	rows         []row
+	participants map[string]participant
+	servers      int
+	e            *ensemble.Ensemble
+	pids         []string
+	first        int               // the server of a first session
+	costs        map[string][]cost // by row and participant, of each round
+	wrong        error             // what makes the run fail
+	version      string
+	load         []byte // of the machine, at the end; there is no such file elsewhere
+}
+
+func (t *table) measure() (err error) {
+	if t.e, err = ensemble.New(t.servers, ensemble.WithJVM("-Xmx1g")); err != nil {
+		return err
+	}
+	defer t.e.Close()
+	t.version, _ = t.e.Version()
+	t.first = t.e.Leader() + 1
+	// Without pgrep the CPU of the servers is not told.
+	pids, _ := exec.Command("pgrep", "-P", strconv.Itoa(os.Getpid()), "-f", "QuorumPeerMain").Output()
+	t.pids = strings.Fields(string(pids))
+	if _, err := t.slice(&rows[0], t.participants["raw"], "/warm"); err != nil { // servers that have just started are slow
+		return err
+	}
+	for _, r := range t.rows {
+		r.cycles = max(r.cycles/t.divide, min(r.cycles, 1))
+		if r.name == "drain" {
+			r.each = max(r.each/t.divide, 2)
+		}
+		for round := range t.rounds {
+			t.round(&r, round)
+		}
+	}
+	t.load, _ = os.ReadFile("/proc/loadavg")
+	return nil
+}
+
+// round lets each participant have its slice, and compares them.
+func (t *table) round(r *row, round int) {
+	names, of := strings.Fields(r.who), map[string]cost{}
+	for i := range names {
+		name := names[(i+round)%len(names)]
+		c, err := t.slice(r, t.participants[name], fmt.Sprintf("/%s-%s-%d", r.name, name, round))
+		if err != nil {
+			c.errors++
+		}
+		fmt.Fprintf(os.Stderr, "%d servers, %s, round %d, %s: %+v %v\n", t.servers, r.name, round+1, name, c, err)
+		if wrong := r.judge(name, c); wrong != nil {
+			t.wrong = errors.Join(t.wrong, fmt.Errorf("%d servers, %s, round %d, %s: %w: %+v", t.servers, r.name, round+1, name, errors.Join(wrong, err), c))
+		}
+		of[name] = c
+	}
+	for name, c := range of {
+		c.of[speed] = of["raw"].of[micros] / c.of[micros]
+		t.costs[r.name+name] = append(t.costs[r.name+name], c)
+	}
+}
+
+// judge tells what makes the run fail: a fault of raw or Troupe, or other requests of raw than are
+// written down, but for the pings of its sessions, one in ten seconds.
+func (r *row) judge(name string, c cost) error {
+	if (name == "raw" || name == "Troupe") && c.errors+c.violations > 0 {
+		return errors.New("errors or violations")
+	}
+	pings := float64(r.sessions) * (1 + c.took.Seconds()/10) / r.units()
+	if n := c.of[requests]; name == "raw" && r.most > 0 && (n < r.least || n > r.most+pings) {
+		return fmt.Errorf("not %v to %v requests", r.least, r.most)
+	}
+	return nil
+}
+
+// addresses are where the sessions of a row connect, beginning with a follower.
+func (t *table) addresses(r *row) (addresses []string) {
+	for i := range r.sessions {
+		from := t.e.Servers()
+		if r.kind == "crash" && i < r.paths {
+			from = t.e.Proxied()
+		}
+		addresses = append(addresses, from[(t.first+i)%t.servers])
+	}
+	return addresses
+}
+
+const head = `
+## Servers: %d, ZooKeeper %s
+
+Load of the machine at the end, the benchmark's own included: %.4s.
+
+| | beside raw | µs | requests | writes | events | client CPU | server CPU | allocations | waiter | errors | violations |
+|---|---|---|---|---|---|---|---|---|---|---|---|
+`
+
+// text is the table, with a line for each row and participant.
+func (t *table) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, head, t.servers, t.version, t.load)
+	for _, r := range t.rows {
+		fmt.Fprintf(&b, "| **%s** `-rows %s`%s |\n", r.title, r.name, strings.Repeat(" |", int(figures)+2))
+		for name := range strings.FieldsSeq(r.who) {
+			fmt.Fprintf(&b, "| %s | %s |\n", name, strings.Join(cells(t.costs[r.name+name]), " | "))
+		}
+	}
+	return b.String()
+}
+
+// cells are one participant's figures in one row: the medians of the rounds without errors.
+func cells(costs []cost) (cells []string) {
+	sum := cost{}
+	for _, c := range costs {
+		sum.errors, sum.violations = sum.errors+c.errors, sum.violations+c.violations
+	}
+	costs = slices.DeleteFunc(slices.Clone(costs), func(c cost) bool { return c.errors > 0 })
+	if len(costs) == 0 {
+		return append(make([]string, figures), fmt.Sprint(sum.errors), fmt.Sprint(sum.violations))
+	}
+	for i, format := range []string{"%.2f", "%.0f", "%.2f", "%.2f", "%.2f", "%.0f", "%.0f", "%.0f", "%.1f"} {
+		slices.SortFunc(costs, func(a, b cost) int { return cmp.Compare(a.of[i], b.of[i]) })
+		median := (costs[(len(costs)-1)/2].of[i] + costs[len(costs)/2].of[i]) / 2
+		cell := strings.ReplaceAll(fmt.Sprintf(format, median), "NaN", "")
+		if i == speed {
+			cell += fmt.Sprintf(" (%.2f–%.2f)", costs[0].of[i], costs[len(costs)-1].of[i])
+		}
+		cells = append(cells, cell)
+	}
+	return append(cells, fmt.Sprint(sum.errors), fmt.Sprint(sum.violations))
+}
+
+// The figures of a cycle, in the order of the report's columns.
+const (
+	speed       = iota // raw's time of the same round, divided by this one's
+	micros             // time
+	requests           // as the servers count them
+	writes             //
+	events             //
+	client             // CPU µs
+	server             //
+	allocations        // of this process; NaN for another
+	waiter             // KiB of memory
+	figures            // how many there are
+)
+
+// cost is what a cycle cost.
+type cost struct {
+	of   [figures]float64
+	took time.Duration // the slice
+	stats
+}
+
+// slice is a participant's turn: what each cycle cost.
+func (t *table) slice(r *row, p participant, path string) (c cost, err error) {
+	defer func() { err = errors.Join(err, p.close()) }()
+	if err := p.open(r, t.addresses(r), path); err != nil {
+		return c, err
+	}
+	defer time.AfterFunc(4*patience, p.kill).Stop()
+	empty := memory()
+	if err := t.prepare(r, p); err != nil {
+		return c, err
+	}
+	var before, after [figures]float64
+	before[waiter], after[waiter] = empty, memory()
+	unread := t.read(&before)
+	if r.kind == "crash" {
+		for _, x := range t.e.Proxies() {
+			x.Cut()
+			defer x.Heal() // before the sessions are closed
+		}
+		p.(*fleet).note(cut, 0)
+	}
+	own(&before, p)
+	began := time.Now()
+	c.stats, err = cycles(r, p, r.cycles)
+	c.took = time.Since(began)
+	own(&after, p)
+	err = errors.Join(unread, err, t.read(&after))
+	after[micros] = float64(c.took) / 1e3
+	for i := range c.of {
+		c.of[i] = (after[i] - before[i]) / r.units()
+	}
+	if r.takeover() {
+		c.of[micros] = float64(c.gap) / 1e3
+	}
+	if _, mine := p.(*fleet); !mine {
+		c.of[allocations] = math.NaN()
+	}
+	if r.name != "drain" {
+		c.of[waiter] = math.NaN()
+	}
+	return c, err
+}
+
+// prepare makes parents and buffers by some cycles, or lines the contenders up.
+func (t *table) prepare(r *row, p participant) error {
+	if r.cycles > 0 {
+		s, err := cycles(r, p, r.cycles/4+1)
+		if s.errors+s.violations > 0 {
+			err = errors.Join(err, fmt.Errorf("first cycles: %+v", s))
+		}
+		return err
+	}
+	line := p.(*fleet)
+	line.begin(0, r.paths, 1)
+	if err := settle(t.e, r.paths, r.sessions, patience); err != nil {
+		return err
+	}
+	line.begin(r.paths, r.contenders(), 1)
+	return settle(t.e, r.contenders(), r.sessions, 3*patience)
+}
+
+// cycles lets all contenders work so often, or those in line once. Parties of a barrier meet before
+// each round, so that no recipe has to tell rounds apart.
+func cycles(r *row, p participant, n int) (sum stats, err error) {
+	if r.cycles == 0 {
+		return r.examine(p.(*fleet).wait()), nil
+	}
+	rounds := 1
+	if r.kind == "barrier" {
+		rounds, n = n, 1
+	}
+	for k := 0; k < rounds && err == nil && sum.errors == 0; k++ {
+		var log []moment
+		log, err = p.run(n)
+		s := r.examine(log)
+		sum.gap, sum.errors, sum.violations = s.gap, sum.errors+s.errors, sum.violations+s.violations
+	}
+	return sum, err
+}
+
+// settle waits until so many ephemeral znodes stand and the sessions ask next to nothing.
+func settle(e *ensemble.Ensemble, ephemerals, sessions int, limit time.Duration) error {
+	var last int64
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
+		sum, err := total(e)
+		if err != nil || sum.Ephemerals >= ephemerals*len(e.Servers()) && sum.Requests-last <= int64(6*sessions) {
+			return err
+		}
+		last = sum.Requests
+	}
+	return fmt.Errorf("no line of %d within %v", ephemerals, limit)
+}
+
+// total is what all servers have counted so far.
+func total(e *ensemble.Ensemble) (sum ensemble.Stats, err error) {
+	for i := range e.Servers() {
+		s, unread := e.Stats(i)
+		err = errors.Join(err, unread)
+		sum.Requests += s.Requests
+		sum.Writes += s.Writes
+		sum.WatchEvents += s.WatchEvents
+		sum.Ephemerals += s.Ephemerals
+	}
+	return sum, err
+}
+
+// read sets what the servers have counted, and what their processes have used.
+func (t *table) read(of *[figures]float64) error {
+	sum, err := total(t.e)
+	of[requests], of[writes], of[events] = float64(sum.Requests), float64(sum.Writes), float64(sum.WatchEvents)
+	for _, pid := range t.pids {
+		of[server] += used(pid)
+	}
+	return err
+}
+
+// own sets what this process has allocated and the participant's has used.
+func own(of *[figures]float64, p participant) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	of[allocations], of[client] = float64(m.Mallocs), p.cpu()
+}
+
+// memory is that of what lives, with the stacks of goroutines, in KiB.
+func memory() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc+m.StackInuse) / 1024
+}
+
+// cpu is what this process has used, in µs.
+func cpu() float64 {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for bad arguments only
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e3
+}
+
+// used is what another process has used, in µs, as the kernel tells it: in hundredths of a second.
+func used(pid string) float64 { return (status(pid, 14) + status(pid, 15)) * 1e4 }
+
+// status is a field of /proc/PID/stat, counted as in its manual from 1 on; zero if there is none.
+func status(pid string, field int) (n float64) {
+	text, _ := os.ReadFile("/proc/" + pid + "/stat")
+	_, rest, _ := strings.Cut(string(text), ") ") // behind the name
+	if fields := strings.Fields(rest); len(fields) > field {
+		n, _ = strconv.ParseFloat(fields[field-3], 64)
+	}
+	return n
+}
