@@ -230,20 +230,34 @@ func TestAWriterThatIsGoneWhenItIsDowngradedIsNotWaitedFor(t *testing.T) {
 }
 
 // Those that join a line at one time share a listing, which is sent after their creates. If the
-// session expires meanwhile, they do the same in the next.
+// session expires meanwhile, they do the same in the next. The first create waits until all are
+// sent, since one that is sent behind a listing is answered behind it, and wants another. Listings
+// count for 30 ms: who has waited for 20 ms looks ahead, and lists for that.
 func TestWhoComesTogetherListsTogether(t *testing.T) {
 	t.Parallel()
 	for _, expires := range []bool{false, true} {
 		inBubble(t, func(w *world) {
 			h := w.Host("a")
 			require.NoError(w, h.EnsurePath(w.Context(), path))
-			listings := 0
+			var mu sync.Mutex
+			var began time.Time
+			creates, listings := 0, 0
 			w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-				if r.Op != zktest.OpGetChildren2 {
-					return zktest.Pass
+				mu.Lock()
+				defer mu.Unlock()
+				switch r.Op {
+				case zktest.OpCreate2:
+					if creates++; creates == 1 {
+						began = time.Now()
+						return zktest.Delay(5 * time.Millisecond)
+					}
+				case zktest.OpGetChildren2:
+					if time.Since(began) < 30*time.Millisecond {
+						listings++
+					}
+					return zktest.Delay(5 * time.Millisecond)
 				}
-				listings++
-				return zktest.Delay(time.Second)
+				return zktest.Pass
 			}))
 			var all []*lock.Lock
 			for range 100 {
@@ -252,12 +266,18 @@ func TestWhoComesTogetherListsTogether(t *testing.T) {
 				all = append(all, l)
 			}
 			if expires {
-				time.Sleep(1500 * time.Millisecond)
+				time.Sleep(12 * time.Millisecond)
+				mu.Lock()
+				creates, listings = 0, 0
+				mu.Unlock()
 				w.Server.Expire(h.Status().SessionID)
-				listings = 0
 			}
 			time.Sleep(5 * time.Second)
-			require.LessOrEqual(w, listings, 3, "right behind the first create, behind those that were answered first, and behind the others")
+			mu.Lock()
+			created, listed := creates, listings
+			mu.Unlock()
+			require.Equal(w, 100, created)
+			require.LessOrEqual(w, listed, 3, "right behind the first create, behind those that were answered first, and behind the others")
 			for range all {
 				for _, l := range all {
 					select {
