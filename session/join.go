@@ -203,7 +203,7 @@ func (g *joining) displaced() {
 func (g *joining) list() seam.Listed {
 	e := g.contender.epoch
 	if made := &g.entered; made.Path != "" && made.Err == nil && g.listing {
-		return seam.Listed{Epoch: e.number, Path: g.join.Parent, Names: made.Names, Stat: made.Line}
+		return seam.Listed{Epoch: e.number, Path: g.join.Parent, Names: made.Names}
 	}
 	return g.gather(joinKey{e, g.join.Parent})
 }

@@ -4,6 +4,8 @@
 package lock_test
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -172,4 +174,43 @@ func TestOnlyTheHolderAndTheNextInLineAskForSignsOfLife(t *testing.T) {
 		require.Zero(w, checks, "nor who has become next since then")
 		require.Zero(w, others)
 	})
+}
+
+// Locks that are taken and released at one time share requests. None of them waits for that where a
+// round trip is long, and none long.
+func TestLocksOfOneTimeShareRequests(t *testing.T) {
+	t.Parallel()
+	for _, latency := range []time.Duration{100 * time.Microsecond, 5 * time.Millisecond} {
+		inBubble(t, func(w *world) {
+			w.Cleanup(w.Server.Host("a").Slow(latency))
+			h := w.Host("a")
+			var locks []*lock.Lock
+			for i := range 64 {
+				locks = append(locks, w.at(h, fmt.Sprintf("%s/%d", path, i)))
+				require.NoError(w, w.held(locks[i]).Release(w.Context()))
+			}
+			for range 3 {
+				w.Server.ClearJournal()
+				began := time.Now()
+				var running sync.WaitGroup
+				for _, l := range locks {
+					running.Go(func() {
+						g, err := l.Lock(w.Context())
+						require.NoError(w, err)
+						require.NoError(w, g.Release(w.Context()))
+					})
+				}
+				running.Wait()
+				took := time.Since(began)
+				requests, _ := w.traffic()
+				if latency > time.Millisecond {
+					require.Equal(w, 4*latency, took)
+					require.LessOrEqual(w, requests, 192)
+				} else {
+					require.LessOrEqual(w, took, 4*latency+time.Millisecond)
+					require.LessOrEqual(w, requests, 48, "by themselves, they cost 192")
+				}
+			}
+		})
+	}
 }

@@ -35,6 +35,13 @@ var mutants = []mutant{
 		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
 	},
 	{
+		name:     "two tokens from one transaction",
+		file:     "session/internal/zkconn/group.go",
+		snippet:  "m.parent != \"\" && o.parent == m.parent",
+		instead:  "false && o.parent == m.parent",
+		packages: []string{"./session/internal/zkconn"},
+	},
+	{
 		name:     "no listing after the predecessor has gone",
 		file:     "recipes/internal/contend/contenders.go",
 		snippet:  "	if c.state != Waiting || !c.look.sole || c.look.disconnected {",

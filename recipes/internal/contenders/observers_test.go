@@ -196,7 +196,7 @@ func TestAPanicInAnObservationDisturbsNothingElse(t *testing.T) {
 			inBubble(t, func(w *world) {
 				const path, sibling = "/names/here", "/names/beside"
 				shown := subject.kind + " " + path
-				ctx, prod := observe.WithProd(w.Context())
+				ctx, prod := prods(w.Context())
 				ctx, cancel := context.WithCancel(ctx)
 				subject.first(w, path)
 				subject.first(w, sibling)
@@ -206,21 +206,21 @@ func TestAPanicInAnObservationDisturbsNothingElse(t *testing.T) {
 				before := w.restarts()
 				require.Contains(w, before, shown, "the tree shows it")
 				require.Contains(w, before, subject.kind+" "+sibling)
-				require.Equal(w, 1, prod.Do(func() { panic("on purpose") }))
+				require.Equal(w, 1, prod(func() { panic("on purpose") }))
 				time.Sleep(time.Minute)
 				before[shown]++
 				require.Equal(w, before, w.restarts(), "nothing else is touched")
 				require.EqualValues(w, 1, w.s.Status().Epoch)
 
-				often, prod := observe.WithProd(w.Context())
+				often, prod := prods(w.Context())
 				over := subject.begin(w, often, path)
 				over()
 				for range 20 {
-					prod.Do(func() { panic("on purpose") })
+					prod(func() { panic("on purpose") })
 					synctest.Wait()
 				}
 				time.Sleep(time.Minute)
-				require.Zero(w, prod.Do(func() {}), "it is gone")
+				require.Zero(w, prod(func() {}), "it is gone")
 				switch name {
 				case "fence.Follow":
 					require.Contains(w, over(), session.ErrRestarted.Error())
@@ -282,4 +282,17 @@ func TestACellWhoseActorFailsGoesOn(t *testing.T) {
 		require.NoError(w, beside.Close(w.Context()))
 		require.NotContains(w, w.restarts(), "config /cell")
 	})
+}
+
+// prods lets a test run code in the observers that are started with a context.
+func prods(ctx context.Context) (with context.Context, do func(f func()) (reached int)) {
+	var all []func(func()) bool
+	return context.WithValue(ctx, observe.Started{}, func(run func(func()) bool) { all = append(all, run) }), func(f func()) (reached int) {
+		for _, run := range all {
+			if run(f) {
+				reached++
+			}
+		}
+		return reached
+	}
 }

@@ -46,8 +46,14 @@ func Run(ctx context.Context, spec Spec) {
 		stop()
 	default:
 	}
-	register(ctx, ref)
+	if told, ok := ctx.Value(Started{}).(func(func(func()) bool)); ok {
+		told(func(f func()) bool { return ref.Tell(step{do: f}) })
+	}
 }
+
+// Started is the key of a func in a context, for tests. It is called for every observer that is
+// started with the context, with what has its actor call a func: false if it has ended.
+type Started struct{}
 
 type observation struct {
 	Spec

@@ -79,7 +79,7 @@ func TestWhatFeedsAnObservationWaitsForIt(t *testing.T) {
 func TestWhatComesTooLateIsNotTaken(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ctx, prod := observe.WithProd(w.Context())
+		ctx, prod := prods(w.Context())
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		var begun, taken atomic.Int32
@@ -93,7 +93,7 @@ func TestWhatComesTooLateIsNotTaken(t *testing.T) {
 			w.Cleanup(leave)
 		}})
 		synctest.Wait()
-		prod.Do(func() { panic("on purpose") })
+		prod(func() { panic("on purpose") })
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.EqualValues(w, 2, begun.Load())
@@ -113,4 +113,17 @@ func TestObservationsEndWithTheirSession(t *testing.T) {
 		observe.Run(w.Context(), spec)
 		require.NoError(w, <-ended)
 	})
+}
+
+// prods lets a test run code in the observers that are started with a context.
+func prods(ctx context.Context) (with context.Context, do func(f func()) (reached int)) {
+	var all []func(func()) bool
+	return context.WithValue(ctx, observe.Started{}, func(run func(func()) bool) { all = append(all, run) }), func(f func()) (reached int) {
+		for _, run := range all {
+			if run(f) {
+				reached++
+			}
+		}
+		return reached
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
@@ -50,6 +52,7 @@ type core struct {
 	watches    watchTable
 	operations operations
 	large      large
+	group      group // not under mu
 }
 
 // identity is the session, as the server replied to the connect request, and how far it got.
@@ -73,6 +76,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	c := &core{
 		cfg: cfg, log: cfg.Logger, sink: sink, library: library{stub: newStub(), ended: notify.NewLatch()},
 		life: life, stop: stop, taking: taking, refuse: refuse, asked: notify.NewLatch(), watches: watchTable{}, operations: newOperations(),
+		group: group{turns: semaphore.NewWeighted(few)},
 	}
 	c.session.timeout, c.since = cfg.Timeout, time.Now()
 	c.session.id, c.session.password = cfg.Resume.ID, cfg.Resume.Password

@@ -2,6 +2,7 @@ package zkconn
 
 import (
 	"errors"
+	"path"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
@@ -22,10 +23,8 @@ type Entered struct {
 	Path string
 	Stat Stat // of the new znode; zero if the server has no create2, and in a transaction
 
-	// Of the listing. If it fails, the znode is created nevertheless.
-	Names []string
-	Line  Stat
-	Err   error
+	Names []string // of the listing
+	Err   error    // of the listing: the znode is created nevertheless
 
 	Missing bool // with ErrNoNode: the znode to replace does not exist
 }
@@ -36,6 +35,14 @@ func (c *Conn) Enter(e Entry) (Entered, error) {
 	if e.Replace != "" {
 		return c.enter(e, jute.OpMulti) // in which the Stat of a create2 is empty, at least in 3.8
 	}
+	if e.Flags == jute.FlagEphemeralSequential {
+		m := &member{op: e.request(jute.OpCreate).ask, parent: path.Dir(e.Path), list: e.List != ""}
+		return c.together(m, func() (Entered, error) { return c.enterAlone(e) })
+	}
+	return c.enterAlone(e)
+}
+
+func (c *Conn) enterAlone(e Entry) (Entered, error) {
 	if !c.lacks(jute.OpCreate2) { // which replies with the new znode's Stat; ZooKeeper has it since 3.5
 		if made, err := c.enter(e, jute.OpCreate2); !errors.Is(err, ErrUnsupported) {
 			return made, err
@@ -56,7 +63,7 @@ func (c *Conn) enter(e Entry, op jute.Op) (Entered, error) {
 	if err == nil && e.List != "" {
 		listing := rs[1]
 		if made.Err = listing.outcome(); made.Err == nil {
-			made.Names, made.Line = listing.reply.Names, fromWire(&listing.reply.Stat)
+			made.Names = listing.reply.Names
 		}
 	}
 	return made, err

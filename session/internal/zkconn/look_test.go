@@ -202,7 +202,6 @@ func TestAnEntryIsOneTrip(t *testing.T) {
 		require.EqualValues(b, 7, made.Stat.EphemeralOwner)
 		require.NoError(b, made.Err)
 		require.Equal(b, []string{"lock-0000000005"}, made.Names)
-		require.EqualValues(b, 1, made.Line.NumChildren)
 		require.Equal(b, []jute.Op{jute.OpSync, jute.OpCreate2, jute.OpGetChildren2}, v.ops())
 	})
 }

@@ -110,7 +110,9 @@ func (w *socket) next(xid int32) (*request, error) {
 	defer w.conn.mu.Unlock()
 	r, err := w.order.answered(xid)
 	if err == nil {
-		w.stall.took(time.Since(r.sentAt))
+		took := time.Since(r.sentAt)
+		w.stall.took(took)
+		w.conn.group.near.CompareAndSwap(false, took < 4*moment)
 	}
 	return r, err
 }

@@ -32,7 +32,11 @@ func (c *Conn) Set(path string, data []byte, version int32) (Stat, error) {
 
 // Delete deletes a childless znode if it has this version; -1 stands for any.
 func (c *Conn) Delete(path string, version int32) error {
-	_, err := c.one(&request{ask: jute.Request{Op: jute.OpDelete, Path: path, Version: version}})
+	m := &member{op: jute.Request{Op: jute.OpDelete, Path: path, Version: version}}
+	_, err := c.together(m, func() (Entered, error) {
+		_, err := c.one(&request{ask: m.op})
+		return Entered{}, err
+	})
 	return err
 }
 
