@@ -1,8 +1,9 @@
 package session
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/troupe-go/troupe/internal/enum"
 )
 
 // State is how a session stands with ZooKeeper.
@@ -20,21 +21,7 @@ const (
 
 // String is the state's name, in small letters.
 func (s State) String() string {
-	switch s {
-	case Connecting:
-		return "connecting"
-	case Connected:
-		return "connected"
-	case Suspended:
-		return "suspended"
-	case Untrusted:
-		return "untrusted"
-	case Lost:
-		return "lost"
-	case Closed:
-		return "closed"
-	}
-	return fmt.Sprintf("State(%d)", int(s))
+	return enum.Name("State", s, "connecting", "connected", "suspended", "untrusted", "lost", "closed")
 }
 
 // Status is how a session stands at an instant.

@@ -2,8 +2,8 @@ package election
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/troupe-go/troupe/internal/enum"
 	"github.com/troupe-go/troupe/machine"
 )
 
@@ -21,16 +21,9 @@ const (
 	Stopped                  // ended by Close or with the session
 )
 
-var phases = [...]string{
-	Idle: "idle", Offering: "offering", Determining: "determining", Waiting: "waiting", Leading: "leading", Failed: "failed", Stopped: "stopped",
-}
-
 // String returns the phase's name.
 func (p Phase) String() string {
-	if p < 0 || int(p) >= len(phases) {
-		return fmt.Sprintf("Phase(%d)", int(p))
-	}
-	return phases[p]
+	return enum.Name("Phase", p, "idle", "offering", "determining", "waiting", "leading", "failed", "stopped")
 }
 
 // Standing is a candidate's own position in the queue.

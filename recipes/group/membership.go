@@ -2,9 +2,9 @@ package group
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
+	"github.com/troupe-go/troupe/internal/enum"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
@@ -25,17 +25,7 @@ const (
 
 // String is the phase's name.
 func (p Phase) String() string {
-	switch p {
-	case Joining:
-		return "joining"
-	case Barred:
-		return "barred"
-	case Present:
-		return "present"
-	case Over:
-		return "over"
-	}
-	return fmt.Sprintf("Phase(%d)", int(p))
+	return enum.Name("Phase", p, "joining", "barred", "present", "over")
 }
 
 // Standing is the state of a membership.

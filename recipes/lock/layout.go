@@ -3,6 +3,7 @@ package lock
 import (
 	"fmt"
 
+	"github.com/troupe-go/troupe/internal/enum"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
@@ -43,23 +44,16 @@ const (
 	GoZooKeeper
 )
 
-var layoutNames = [...]string{
-	Troupe: "Troupe", Simple: "Simple", Curator: "Curator", Kazoo: "Kazoo", JavaWriteLock: "JavaWriteLock", GoZooKeeper: "GoZooKeeper",
-}
-
 // String is the layout's name.
 func (l Layout) String() string {
-	if l < 0 || int(l) >= len(layoutNames) {
-		return fmt.Sprintf("Layout(%d)", int(l))
-	}
-	return layoutNames[l]
+	return enum.Name("Layout", l, "Troupe", "Simple", "Curator", "Kazoo", "JavaWriteLock", "GoZooKeeper")
 }
 
 // WithLayout uses the znode names of another library. If that layout has no form for the kind of
 // lock, the constructor returns session.ErrUnsupported.
 func WithLayout(l Layout) Option {
 	return func(o *options) error {
-		if l < 0 || int(l) >= len(layoutNames) {
+		if l < 0 || l > GoZooKeeper {
 			return fmt.Errorf("WithLayout: unknown layout %d", int(l))
 		}
 		o.layout = l

@@ -2,8 +2,8 @@ package lock
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/troupe-go/troupe/internal/enum"
 	"github.com/troupe-go/troupe/machine"
 )
 
@@ -19,15 +19,7 @@ const (
 
 // String returns the phase's name.
 func (p Phase) String() string {
-	switch p {
-	case Idle:
-		return "idle"
-	case Queued:
-		return "queued"
-	case Held:
-		return "held"
-	}
-	return fmt.Sprintf("Phase(%d)", int(p))
+	return enum.Name("Phase", p, "idle", "queued", "held")
 }
 
 // Standing is an instance's own position in the queue.

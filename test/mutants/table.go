@@ -37,8 +37,8 @@ var mutants = []mutant{
 	{
 		name:     "two tokens from one transaction",
 		file:     "session/internal/zkconn/group.go",
-		snippet:  "m.parent != \"\" && o.parent == m.parent",
-		instead:  "false && o.parent == m.parent",
+		snippet:  "o.parent == m.parent && (m.parent != \"\" ||",
+		instead:  "o.parent == m.parent && (m.parent == \"\" &&",
 		packages: []string{"./session/internal/zkconn"},
 	},
 	{

@@ -76,7 +76,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	c := &core{
 		cfg: cfg, log: cfg.Logger, sink: sink, library: library{stub: newStub(), ended: notify.NewLatch()},
 		life: life, stop: stop, taking: taking, refuse: refuse, asked: notify.NewLatch(), watches: watchTable{}, operations: newOperations(),
-		group: group{turns: semaphore.NewWeighted(few)},
+		group: group{turns: semaphore.NewWeighted(few), parents: map[string]bool{}},
 	}
 	c.session.timeout, c.since = cfg.Timeout, time.Now()
 	c.session.id, c.session.password = cfg.Resume.ID, cfg.Resume.Password

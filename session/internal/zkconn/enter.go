@@ -33,16 +33,15 @@ type Entered struct {
 // lists its siblings.
 func (c *Conn) Enter(e Entry) (Entered, error) {
 	if e.Replace != "" {
-		return c.enter(e, jute.OpMulti) // in which the Stat of a create2 is empty, at least in 3.8
+		return c.enter(&e, jute.OpMulti) // in which the Stat of a create2 is empty, at least in 3.8
 	}
 	if e.Flags == jute.FlagEphemeralSequential {
-		m := &member{op: e.request(jute.OpCreate).ask, parent: path.Dir(e.Path), list: e.List != ""}
-		return c.together(m, func() (Entered, error) { return c.enterAlone(e) })
+		return c.together(&member{op: e.request(jute.OpCreate).ask, entry: e, parent: path.Dir(e.Path)})
 	}
-	return c.enterAlone(e)
+	return c.enterAlone(&e)
 }
 
-func (c *Conn) enterAlone(e Entry) (Entered, error) {
+func (c *Conn) enterAlone(e *Entry) (Entered, error) {
 	if !c.lacks(jute.OpCreate2) { // which replies with the new znode's Stat; ZooKeeper has it since 3.5
 		if made, err := c.enter(e, jute.OpCreate2); !errors.Is(err, ErrUnsupported) {
 			return made, err
@@ -51,7 +50,7 @@ func (c *Conn) enterAlone(e Entry) (Entered, error) {
 	return c.enter(e, jute.OpCreate)
 }
 
-func (c *Conn) enter(e Entry, op jute.Op) (Entered, error) {
+func (c *Conn) enter(e *Entry, op jute.Op) (Entered, error) {
 	rs := []*request{e.request(op)}
 	if e.List != "" {
 		rs = append(rs, reading(jute.OpGetChildren2, e.List, false))

@@ -25,58 +25,84 @@ type group struct {
 	near    atomic.Bool  // a request was answered within a few moments
 	none    atomic.Int64 // until then, in Unix nanoseconds, there are no transactions
 	mu      sync.Mutex
-	members []*member // of the next transaction
+	parents map[string]bool // below which something was created, so that they are not missing
+	members []*member       // of the next transaction
+	placed  *notify.Latch   // what comes now is sent behind it; nil: for itself, the first has come alone
+	decided *notify.Latch   // it is known what came of it
 }
 
 // few are enough to wait for, and for a transaction.
 const few, moment = 4, 500 * time.Microsecond
 
+// mostParents is how many parents are remembered.
+const mostParents = 10_000
+
 // member is a create or a delete.
 type member struct {
 	op     jute.Request
-	parent string // of what is created
-	list   bool   // and its children behind that
+	entry  Entry  // what is created
+	parent string // of that
 
-	decided *notify.Latch // nil of the first, which decides
-	done    bool          // else nothing was done, and it is to be sent by itself. Set before, as what follows
+	done    bool // else it is to be sent by itself
 	entered Entered
 	err     error
 }
 
 // together carries out a create or a delete, in a transaction or by itself.
-func (c *Conn) together(m *member, itself func() (Entered, error)) (Entered, error) {
-	if c.alone || len(m.op.Data) > smallEnough || !validPath(&m.op) {
-		return itself()
-	}
-	switch joined, first := c.group.join(m); {
-	case first:
-		if c.group.turn() {
-			defer c.group.turns.Release(1)
+func (c *Conn) together(m *member) (Entered, error) {
+	if !c.alone && len(m.op.Data) <= smallEnough && validPath(&m.op) {
+		switch over, first := c.group.join(m); {
+		case first:
+			if c.group.turn() {
+				defer c.group.turns.Release(1)
+			}
+			c.carryOut()
+		case over != nil:
+			<-over.C() // by the first, which is under way
 		}
-		c.carryOut()
-	case joined:
-		<-m.decided.C() // by the first, which is under way
 	}
-	if m.done {
+	switch {
+	case m.done:
 		return m.entered, m.err
+	case m.parent != "":
+		made, err := c.enterAlone(&m.entry)
+		if err == nil {
+			c.group.knows(m.parent)
+		}
+		return made, err
 	}
-	return itself()
+	_, err := c.one(&request{ask: m.op})
+	return Entered{}, err
 }
 
-// join fails if something is to be created below the same parent: two contenders in one line that
-// one transaction creates would have the same Czxid, which is their token.
-func (g *group) join(m *member) (joined, first bool) {
+// join makes it one of the next transaction, of which the first sees to everything, and returns
+// what to wait for; nil if there is none. Two contenders in one line that one transaction creates
+// would have the same Czxid, which is their token: the second is sent behind it, as it came. So is
+// a second delete of a znode.
+func (g *group) join(m *member) (over *notify.Latch, first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	beside := func(o *member) bool { return m.parent != "" && o.parent == m.parent }
-	if len(g.members) == mostReads || slices.ContainsFunc(g.members, beside) || time.Now().UnixNano() < g.none.Load() {
-		return false, false
+	missing := m.parent != "" && !g.parents[m.parent]
+	if first = len(g.members) == 0; missing || time.Now().UnixNano() < g.none.Load() {
+		return nil, false
 	}
-	if first = len(g.members) == 0; !first {
-		m.decided = notify.NewLatch()
+	if !first && g.decided == nil {
+		g.placed, g.decided = notify.NewLatch(), notify.NewLatch()
+	}
+	if len(g.members) == mostReads || slices.ContainsFunc(g.members, func(o *member) bool { return o.parent == m.parent && (m.parent != "" || o.op.Path == m.op.Path) }) {
+		return g.placed, false
 	}
 	g.members = append(g.members, m)
-	return true, first
+	return g.decided, first
+}
+
+func (g *group) knows(parent string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.parents) == mostParents {
+		clear(g.parents)
+	}
+	g.parents[parent] = true
 }
 
 // turn waits for one, for a moment.
@@ -93,50 +119,57 @@ func (g *group) turn() (taken bool) {
 	return g.turns.Acquire(ctx, 1) == nil
 }
 
-// carryOut sends those that have come, and once more without the one that was refused.
+// carryOut sends those that have come. If one is refused, the others are sent once more.
 func (c *Conn) carryOut() {
 	c.group.mu.Lock()
-	members := c.group.members
-	c.group.members = nil
+	members, placed, decided := c.group.members, c.group.placed, c.group.decided
+	c.group.members, c.group.placed, c.group.decided = nil, nil, nil
 	c.group.mu.Unlock()
-	defer func() {
-		for _, m := range members[1:] {
-			m.decided.Close()
-		}
-	}()
-	if refused := c.transact(members); refused >= 0 {
-		c.transact(slices.Delete(slices.Clone(members), refused, refused+1))
+	if decided == nil {
+		return
+	}
+	defer decided.Close()
+	defer placed.Close()
+	if refused := c.transact(members, placed); refused != nil {
+		c.transact(slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m == refused }), placed)
 	}
 }
 
 // transact sends a transaction, and in the same write the listings. If it comes to nothing for one
-// of the members, that is returned; else -1.
-func (c *Conn) transact(members []*member) (refused int) {
+// of the members, that one has its error and is returned. Without such a one it was carried out, or
+// nobody knows, or it was not sent.
+func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *member) {
 	if len(members) < few {
-		return -1
+		return nil
 	}
-	r, listings := &request{ask: jute.Request{Op: jute.OpMulti}}, &request{ask: jute.Request{Op: jute.OpMultiRead}}
+	r, listings := &request{ask: jute.Request{Op: jute.OpMulti}, several: true}, &request{ask: jute.Request{Op: jute.OpMultiRead}}
+	r.stands = func() bool { placed.Close(); return true }
 	rs := []*request{r}
 	var listed []*member
 	for _, m := range members {
 		r.ask.Ops = append(r.ask.Ops, m.op)
-		if m.list && !c.lacks(jute.OpMultiRead) {
+		if m.entry.List != "" && !c.lacks(jute.OpMultiRead) {
 			listings.ask.Ops = append(listings.ask.Ops, jute.Request{Op: jute.OpGetChildren, Path: m.parent})
 			rs, listed = []*request{r, listings}, append(listed, m)
 		}
 	}
 	if c.do(rs...) != nil {
-		return -1
+		return nil
 	}
 	results, err := r.results()
-	lost := errors.Is(err, ErrNoReply)
-	if lost { // if this was the reason, the next one is not
+	unknown := errors.Is(err, ErrNoReply) || errors.Is(err, ErrThrottled)
+	if unknown { // should this be the reason, the next one is not
 		c.group.none.Store(time.Now().Add(time.Minute).UnixNano())
 	} else if err != nil {
-		return slices.IndexFunc(results, func(p jute.Result) bool { return p.Err != jute.OK && p.Err != jute.RuntimeInconsistency })
+		i := slices.IndexFunc(results, func(p jute.Result) bool { return p.Err != jute.OK && p.Err != jute.RuntimeInconsistency })
+		if i < 0 {
+			return nil
+		}
+		members[i].done, members[i].err = true, verdict(results[i].Err)
+		return members[i]
 	}
 	for i, m := range members {
-		if m.done, m.err = true, err; !lost { // a server replies to a transaction before it carries out the next
+		if m.done, m.err = true, err; !unknown { // a server replies to a transaction before it carries out the next
 			m.entered = Entered{Path: results[i].Path, Stat: Stat{Czxid: r.reply.Zxid, EphemeralOwner: c.SessionID()}, Err: ErrNoReply}
 		}
 	}
@@ -145,5 +178,5 @@ func (c *Conn) transact(members []*member) (refused int) {
 			listed[i].entered.Names, listed[i].entered.Err = part.Names, verdict(part.Err)
 		}
 	}
-	return -1
+	return nil
 }

@@ -99,7 +99,7 @@ func (w *socket) blame(cause error) {
 	read := w.justRead(now)
 	var largest *request
 	for _, r := range read {
-		if largest == nil || r.size > largest.size || r.size == largest.size && r.alone {
+		if !r.several && (largest == nil || r.size > largest.size || r.size == largest.size && r.alone) {
 			largest = r
 		}
 	}
@@ -131,7 +131,7 @@ func (w *socket) justRead(now time.Time) []*request {
 // cutOff is the error of a request at which the server may have hung up. Under mu.
 func (w *socket) cutOff(r *request) error {
 	c := w.conn
-	if r.size <= max(smallEnough, c.large.answered) && c.operations.has(r) {
+	if (r.several || r.size <= max(smallEnough, c.large.answered)) && c.operations.has(r) {
 		return errCutOffUsual
 	}
 	return errCutOff

@@ -18,6 +18,8 @@ type request struct {
 	alone bool // no other request may be under way
 	size  int  // of its frame, without the length
 
+	several bool // operations, each of which servers know and is small
+
 	// stands tells, under mu, whether it may still be sent; nil: it may.
 	stands func() bool
 
@@ -64,7 +66,7 @@ func (c *Conn) do(rs ...*request) error {
 	case <-w.lost.C():
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.operations.missed(rs[0])
+		c.operations.missed(rs[max(slices.IndexFunc(rs, func(r *request) bool { return !r.answered.Closed() }), 0)])
 	}
 	return nil
 }

@@ -32,11 +32,7 @@ func (c *Conn) Set(path string, data []byte, version int32) (Stat, error) {
 
 // Delete deletes a childless znode if it has this version; -1 stands for any.
 func (c *Conn) Delete(path string, version int32) error {
-	m := &member{op: jute.Request{Op: jute.OpDelete, Path: path, Version: version}}
-	_, err := c.together(m, func() (Entered, error) {
-		_, err := c.one(&request{ask: m.op})
-		return Entered{}, err
-	})
+	_, err := c.together(&member{op: jute.Request{Op: jute.OpDelete, Path: path, Version: version}})
 	return err
 }
 

@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 func init() {
 	loads["multi"] = multiLoad
+	loads["beside"] = besideLoad
 	loads["simple"] = func(ctx context.Context, e *env) { lockOf(ctx, e, lock.WithLayout(lock.Simple)) }
 	loads["delay"] = func(ctx context.Context, e *env) { lockOf(ctx, e, lock.WithDelay(Delay)) }
 }
@@ -34,6 +36,45 @@ func lockOf(ctx context.Context, e *env, options ...lock.Option) {
 		}
 		e.release(ctx, "release", g.Release)
 	})
+}
+
+// beside is how many locks a worker wants at one time in the workload beside.
+const beside = 12
+
+// besideLoad: each worker wants many locks at one time and gives them back at one time, so that one
+// transaction creates or deletes several.
+func besideLoad(ctx context.Context, e *env) {
+	locks, envs := make([]*lock.Lock, beside), make([]*env, beside)
+	for i := range locks {
+		l, err := lock.New(e.sess, fmt.Sprintf("/beside/%d", i))
+		if err != nil {
+			e.failed("new", err)
+			return
+		}
+		defer e.release(ctx, "close", l.Close)
+		locks[i], envs[i] = l, e.fork()
+	}
+	for e.busy.Err() == nil {
+		var round sync.WaitGroup
+		hold := e.hold()
+		for i, l := range locks {
+			round.Go(func() { // owner: besideLoad; ends with the wait, and with hold
+				a, c := envs[i], claim{thing: fmt.Sprintf("beside/%d", i), party: e.Name}
+				a.ask(c.thing, c.party)
+				g, err := a.lockOnce(ctx, l)
+				switch {
+				case err == nil:
+					a.moved()
+					a.possess(ctx, c, g, hold)
+					a.release(ctx, "release", g.Release)
+				case err != errGaveUp && !ended(ctx, err):
+					a.failed("lock", err)
+				}
+			})
+		}
+		round.Wait()
+		pause(e.busy, e.span(200*time.Millisecond))
+	}
 }
 
 // multiLoad: each worker takes two or three of three locks together.
