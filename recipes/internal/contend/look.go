@@ -62,7 +62,7 @@ func (c *contenders) digest(e machine.Listed) {
 	case c.look.early && (missing || e.Err != nil):
 		c.list() // it may be older than the znode, or than its parent
 	case missing:
-		if c.entry.unread { // the session does not know it, and others on it may follow the znode
+		if c.watches.of(c.entry.path) == nil { // the session is not told of it, and others on it may follow the znode
 			c.requests.Emit(machine.Remove{Epoch: c.requests.Epoch(), Path: c.entry.path})
 		}
 		c.lost()
