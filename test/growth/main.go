@@ -1,0 +1,346 @@
+//go:build unix
+
+// Program growth measures what an operation costs as the work grows, on a real server that it
+// starts, and draws it beside the line that theory gives: `make growth`. What fails ends it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+func main() {
+	only := flag.String("only", "", "names of sweeps, by commas; all if empty")
+	write := flag.String("write", "", "file for the tables, with the pictures beside it; none if empty")
+	divide := flag.Float64("divide", 1, "the largest sizes are so many times smaller")
+	flag.Parse()
+	for _, s := range sweeps {
+		if *only == "" || slices.Contains(strings.Split(*only, ","), s.name) {
+			s.run(*write, max(*divide, 1))
+		}
+	}
+}
+
+// A figure is of panel i%3 and series i/3: three of the first series, two of the second.
+var panels = []string{"requests", "ms", "KiB of live memory"}
+
+type (
+	list   = []float64
+	theory = [5][2]float64 // a and b in a + b·x, of each figure; what it does not know is not a number
+	sweep  struct {
+		name, x string
+		sizes   list
+		series  [2]string
+		theory  theory
+		measure func(r *rig)
+		points  []rig
+	}
+)
+
+var level, linear = [2]float64{math.NaN(), 0}, [2]float64{math.NaN(), math.NaN()}
+
+var sweeps = []sweep{
+	{"contenders", "contenders of one path", list{1, 10, 100, 1000, 5000}, [2]string{"joining", "hand-over"}, theory{{4, 0}, linear, level, {3, 0}, linear}, contenders, nil},
+	{"instances", "waiting locks of one session", list{1, 10, 100, 1000, 1e4, 1e5}, [2]string{"lining up"}, theory{level, level, level}, instances, nil},
+	{"sessions", "sessions of one process", list{1, 10, 100, 500, 2000}, [2]string{"connecting one", "all idle, per second"}, theory{{2, 0}, level, level, {0, .1}}, sessions, nil},
+	{"parties", "parties of a double barrier", list{2, 10, 50, 200, 500}, [2]string{"a party's round"}, theory{{6, 0}, level, level}, parties, nil},
+	{"queue", "items in a queue", list{1, 100, 1000, 2e4, 2e5}, [2]string{"put", "take and acknowledge"}, theory{{1, 0}, level, level, {4, 0}, level}, length, nil},
+	{"roundtrip", "ms of a round trip", list{.2, .5, 1, 2, 5, 10, 20}, [2]string{"lock and release"}, theory{{3, 0}, {math.NaN(), 2}}, roundtrip, nil},
+}
+
+// run measures, and writes what comes out between the sweep's marks in the file.
+func (s *sweep) run(file string, divide float64) {
+	began, e := time.Now(), must(ensemble.New(1, ensemble.WithJVM("-Xmx2g"), ensemble.WithConfig("maxClientCnxns", "0")))
+	defer e.Close()
+	sizes := []float64{s.sizes[1], s.sizes[0]} // the first in vain: a server that has just started is slow
+	for _, size := range s.sizes[1:] {
+		sizes = append(sizes, max(size/divide, s.sizes[0]*2))
+	}
+	for i, size := range slices.Compact(sizes) {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+		r := rig{Ensemble: e, ctx: ctx, path: fmt.Sprintf("/%s-%d", s.name, i), x: size, n: int(size)}
+		r.weigh(1)
+		s.measure(&r)
+		each(len(r.sessions), func(i int) { must(0, r.sessions[i].Close(ctx)) })
+		cancel()
+		if r.sessions = nil; i > 0 {
+			s.points = append(s.points, r)
+		}
+	}
+	load, _ := os.ReadFile("/proc/loadavg") // there is no such file elsewhere
+	block := fmt.Sprintf("![%s](growth-%s.svg)\n\n`make growth ARGS='-only %s'`: %.0f s, %s, %d cores, ZooKeeper %s, load at the end %.4s.\n\n%s",
+		s.x, s.name, s.name, time.Since(began).Seconds(), runtime.Version(), runtime.NumCPU(), must(e.Version()), load, s.table())
+	fmt.Fprintln(os.Stderr, block)
+	if file != "" {
+		text, _ := os.ReadFile(file) // there may be none yet
+		begin, end := "<!-- make growth: "+s.name+" -->\n\n", "\n<!-- end of "+s.name+" -->\n"
+		before, rest, _ := strings.Cut(string(text), begin)
+		_, after, _ := strings.Cut(rest, end)
+		must(0, os.WriteFile(file, []byte(before+begin+block+end+after), 0o600))
+		must(0, os.WriteFile(filepath.Join(filepath.Dir(file), "growth-"+s.name+".svg"), []byte(s.draw()), 0o600))
+	}
+}
+
+// rig is a server, and what one size is measured with.
+type rig struct {
+	*ensemble.Ensemble
+	ctx      context.Context
+	path     string
+	x, empty float64 // the size; memory, when it was weighed last
+	n        int
+	sessions []*session.Session
+	of       [5]float64
+}
+
+// open opens sessions, and makes the path.
+func (r *rig) open(n int, timeout time.Duration, servers []string) *session.Session {
+	for range n {
+		r.sessions = append(r.sessions, must(session.Open(r.ctx, servers, session.WithTimeout(timeout))))
+	}
+	must(0, r.sessions[0].EnsurePath(r.ctx, r.path))
+	return r.sessions[0]
+}
+
+// cost sets a series: requests and ms of each of n operations, one after another.
+func (r *rig) cost(series, n int, do func(i int)) {
+	before, began := must(r.Stats(0)), time.Now()
+	for i := range n {
+		do(i)
+	}
+	r.of[3*series+1] = float64(time.Since(began)) / 1e6 / float64(n)
+	r.of[3*series] = float64(must(r.Stats(0)).Requests-before.Requests) / float64(n)
+}
+
+// weigh sets what each of n has of the memory that has come since: what lives, and the stacks.
+func (r *rig) weigh(n float64) {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	all := float64(m.HeapAlloc+m.StackInuse) / 1024
+	r.of[2], r.empty = (all-r.empty)/n, all
+}
+
+// stand returns when a lock is held or in line.
+func (r *rig) stand(l *lock.Lock) {
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	for at := range l.Standing(ctx) {
+		if at.Phase == lock.Held || at.Ahead > 0 {
+			return
+		}
+	}
+}
+
+// contenders join one after another, and then each holds and releases in its turn.
+func contenders(r *rig) {
+	r.open(min(r.n, 10), time.Minute, r.Servers())
+	locks := make([]*lock.Lock, r.n)
+	r.weigh(1)
+	r.cost(0, r.n, func(i int) {
+		locks[i] = must(lock.New(r.sessions[i%len(r.sessions)], r.path, lock.WithWarnAfter(0)))
+		locks[i].Acquire()
+		r.stand(locks[i])
+	})
+	r.weigh(r.x)
+	r.cost(1, r.n, func(i int) { <-locks[i].Acquired(); must(0, locks[i].Release(r.ctx)) })
+}
+
+// instances come all at once, a hundred to each path, where one holds.
+func instances(r *rig) {
+	s, locks := r.open(1, time.Minute, r.Servers()), make([]*lock.Lock, r.n)
+	r.weigh(1)
+	r.cost(0, r.n, func(i int) {
+		locks[i] = must(lock.New(s, fmt.Sprint(r.path, "/", i/100)))
+		locks[i].Acquire()
+		for k := 0; i == r.n-1 && k < r.n; k++ {
+			r.stand(locks[k])
+		}
+	})
+	r.weigh(r.x)
+	runtime.KeepAlive(locks)
+}
+
+// sessions are opened one after another, and then left alone for two of their pings.
+func sessions(r *rig) {
+	r.cost(0, r.n, func(int) { r.open(1, 30*time.Second, r.Servers()) })
+	r.weigh(r.x)
+	r.cost(1, 20, func(int) { <-time.After(time.Second) })
+	r.of[0], r.of[4] = r.of[0]-1, 0 // less the path
+}
+
+// parties meet three times, after a first round that is not counted.
+func parties(r *rig) {
+	r.open(min(r.n, 10), time.Minute, r.Servers())
+	doubles, inside := make([]*barrier.Double, r.n), make([]*barrier.Passage, r.n)
+	for i := range doubles {
+		doubles[i] = must(barrier.NewDouble(r.sessions[i%len(r.sessions)], r.path, r.n, barrier.WithID(fmt.Sprint("p", i))))
+	}
+	round := func(int) {
+		each(r.n, func(i int) { inside[i] = must(doubles[i].Enter(r.ctx)) })
+		each(r.n, func(i int) { must(0, inside[i].Leave(r.ctx)) })
+	}
+	round(0)
+	r.weigh(r.x)
+	r.cost(0, 3, round)
+	r.of[0], r.of[1] = r.of[0]/r.x, r.of[1]/r.x
+}
+
+// length: one after another, a hundred items are put to a queue of that length, and then taken.
+func length(r *rig) {
+	q := must(queue.New(r.open(1, time.Minute, r.Servers()), r.path))
+	for left := r.n; left > 0; left -= 500 {
+		must(q.PutAll(r.ctx, make([][]byte, min(left, 500))))
+	}
+	take := func(int) { must(0, must(q.Take(r.ctx)).Ack(r.ctx)) }
+	r.cost(0, 100, func(int) { must(q.Put(r.ctx, []byte("an item"))) })
+	take(0) // finds the way
+	r.cost(1, 100, take)
+	r.weigh(1) // in all
+}
+
+// roundtrip: a lock is acquired and released, behind a network of that round trip.
+func roundtrip(r *rig) {
+	l := must(lock.New(r.open(1, time.Minute, r.Proxied()), r.path))
+	r.Proxies()[0].Delay(time.Duration(r.x * 1e6 / 2))
+	r.cost(0, 50, func(int) { must(0, l.Do(r.ctx, func(context.Context, *lock.Grant) error { return nil })) })
+	r.Proxies()[0].Heal()
+}
+
+// each does it for all at one time.
+func each(n int, do func(i int)) {
+	var working sync.WaitGroup
+	for i := range n {
+		working.Go(func() { do(i) }) // ends with the rig's context at the latest
+	}
+	working.Wait()
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// told is the points of a figure, and what theory says there. What it does not know is taken from
+// the points but for the first one, which has nobody else.
+func (s *sweep) told(i int) (xs, ys, ts list) {
+	for _, r := range s.points {
+		if r.of[i] > 0 && (i != 2 || r.n >= 10) { // the memory of a few is in the noise
+			xs, ys = append(xs, r.x), append(ys, r.of[i])
+		}
+	}
+	a, b, last := s.theory[i][0], s.theory[i][1], len(xs)-1
+	for _, x := range xs {
+		if second := min(1, last); math.IsNaN(b) {
+			b = (ys[last] - ys[second]) / max(xs[last]-xs[second], 1)
+		}
+		if math.IsNaN(a) {
+			a = ys[(last+1)/2] - b*xs[(last+1)/2]
+		}
+		ts = append(ts, a+b*x)
+	}
+	return xs, ys, ts
+}
+
+// number has three digits that count.
+func number(y float64) string {
+	if y >= 999.5 {
+		return fmt.Sprintf("%.3gk", y/1000)
+	}
+	return fmt.Sprintf("%.3g", y)
+}
+
+// table has a line for each size, with what theory says in parentheses.
+func (s *sweep) table() string {
+	rows := []string{"| " + s.x + " |", "|---|"}
+	for _, r := range s.points {
+		rows = append(rows, "| "+number(r.x)+" |")
+	}
+	for i := range s.theory {
+		if xs, ys, ts := s.told(i); len(xs) > 0 {
+			rows[0], rows[1] = rows[0]+" "+panels[i%3]+", "+s.series[i/3]+" |", rows[1]+"---|"
+			for k := range s.points {
+				if k -= len(s.points) - len(xs); k >= 0 {
+					rows[len(rows)-len(xs)+k] += " " + number(ys[k]) + " (" + number(ts[k]) + ")"
+				}
+			}
+			for k := range s.points {
+				rows[k+2] += " |"
+			}
+		}
+	}
+	return strings.Join(rows, "\n") + "\n"
+}
+
+const wide, left, top, plotWide, plotHigh = 316.0, 50.0, 34.0, 246.0, 160.0 // pixels; of a panel, and of the plot in it
+
+var colours = []string{"#1f5fa8", "#b3541e", "#333333"}
+
+func text(x, y float64, colour, anchor, what string) string {
+	return fmt.Sprintf(`<text x="%.1f" y="%.1f" fill="%s" text-anchor="%s">%s</text>`+"\n", x, y, colour, anchor, what)
+}
+
+// stroke goes through points x, y.
+func stroke(colour, dashes string, points ...float64) string {
+	at := strings.Trim(fmt.Sprintf("%.1f", points), "[]")
+	return fmt.Sprintf(`<polyline fill="none" stroke="%s" stroke-width="1.6" stroke-dasharray="%s" points="%s"/>`+"\n", colour, dashes, at)
+}
+
+// draw has the panels side by side, on a white ground, and below what the lines are.
+func (s *sweep) draw() string {
+	svg := `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 948 270" font-family="sans-serif" font-size="12">` +
+		"\n" + `<rect width="100%" height="100%" fill="#ffffff"/>` + "\n"
+	for k, name := range []string{s.series[0], s.series[1], "dashed: theory"} {
+		svg += text(left+float64(k)*wide, 258, colours[k], "start", name)
+		if xs, _, _ := s.told(k); len(xs) > 0 {
+			svg += s.panel(k, left+float64(k)*wide)
+		}
+	}
+	return svg + "</svg>\n"
+}
+
+// panel has logarithmic axes, with a line at each half of a power of ten.
+func (s *sweep) panel(p int, from float64) (svg string) {
+	var seen list
+	first, last := s.points[0].x, s.points[len(s.points)-1].x
+	for i := p; i < len(s.theory); i += 3 {
+		_, ys, ts := s.told(i)
+		seen = append(append(seen, ys...), ts...)
+	}
+	low, high := math.Floor(2*math.Log10(slices.Min(seen))), math.Floor(2*math.Log10(slices.Max(seen)))+1
+	x := func(v float64) float64 { return from + plotWide*math.Log(v/first)/math.Log(last/first) }
+	y := func(v float64) float64 { return top + plotHigh*(high-2*math.Log10(v))/(high-low) }
+	for e := low; e <= high; e++ {
+		v := math.Pow(10, e/2)
+		svg += stroke("#dddddd", "", from, y(v), from+plotWide, y(v)) + text(from-6, y(v)+4, colours[2], "end", number(v))
+	}
+	for _, r := range s.points {
+		svg += text(x(r.x), top+plotHigh+18, colours[2], "middle", number(r.x))
+	}
+	svg += text(from, top-14, colours[2], "start", panels[p]) + text(from+plotWide/2, top+plotHigh+36, colours[2], "middle", s.x)
+	for i := p; i < len(s.theory); i += 3 {
+		var measured, expected list
+		xs, ys, ts := s.told(i)
+		for k := range xs {
+			measured, expected = append(measured, x(xs[k]), y(ys[k])), append(expected, x(xs[k]), y(ts[k]))
+		}
+		svg += stroke(colours[i/3], "", measured...) + stroke(colours[i/3], "5 4", expected...)
+	}
+	return svg
+}
