@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ import (
 func main() {
 	only := flag.String("only", "", "names of sweeps, by commas; all if empty")
 	write := flag.String("write", "", "file for the tables, with the pictures beside it; none if empty")
-	divide := flag.Float64("divide", 1, "the largest sizes are so many times smaller")
+	divide := flag.Float64("divide", 1, "the sizes have so many times fewer digits")
 	flag.Parse()
 	for _, s := range sweeps {
 		if *only == "" || slices.Contains(strings.Split(*only, ","), s.name) {
@@ -40,13 +39,14 @@ func main() {
 var panels = []string{"requests", "ms", "KiB of live memory"}
 
 type (
-	list   = []float64
-	theory = [5][2]float64 // a and b in a + b·x, of each figure; what it does not know is not a number
-	sweep  struct {
+	list  = []float64
+	two   = [2]string
+	lines = [5][2]float64 // theory: a and b in a + b·x, of each figure; what it does not know is not a number
+	sweep struct {
 		name, x string
 		sizes   list
-		series  [2]string
-		theory  theory
+		series  two
+		theory  lines
 		measure func(r *rig)
 		points  []rig
 	}
@@ -55,29 +55,27 @@ type (
 var level, linear = [2]float64{math.NaN(), 0}, [2]float64{math.NaN(), math.NaN()}
 
 var sweeps = []sweep{
-	{"contenders", "contenders of one path", list{1, 10, 100, 1000, 5000}, [2]string{"joining", "hand-over"}, theory{{4, 0}, linear, level, {3, 0}, linear}, contenders, nil},
-	{"instances", "waiting locks of one session", list{1, 10, 100, 1000, 1e4, 1e5}, [2]string{"lining up"}, theory{level, level, level}, instances, nil},
-	{"sessions", "sessions of one process", list{1, 10, 100, 500, 2000}, [2]string{"connecting one", "all idle, per second"}, theory{{2, 0}, level, level, {0, .1}}, sessions, nil},
-	{"parties", "parties of a double barrier", list{2, 10, 50, 200, 500}, [2]string{"a party's round"}, theory{{6, 0}, level, level}, parties, nil},
-	{"queue", "items in a queue", list{1, 100, 1000, 2e4, 2e5}, [2]string{"put", "take and acknowledge"}, theory{{1, 0}, level, level, {4, 0}, level}, length, nil},
-	{"roundtrip", "ms of a round trip", list{.2, .5, 1, 2, 5, 10, 20}, [2]string{"lock and release"}, theory{{3, 0}, {math.NaN(), 2}}, roundtrip, nil},
+	{"contenders", "contenders", list{1, 10, 100, 1000, 5000}, two{"joining", "hand-over"}, lines{{4, 0}, linear, level, {3, 0}, linear}, contenders, nil},
+	{"instances", "waiting locks of one session", list{1, 10, 100, 1000, 1e4, 1e5}, two{"lining up"}, lines{level, level, level}, instances, nil},
+	{"sessions", "sessions", list{1, 10, 100, 500, 2000}, two{"connecting one", "all idle, per second"}, lines{{2, 0}, level, level, {0, .1}}, sessions, nil},
+	{"parties", "parties of a double barrier", list{2, 10, 50, 200, 500}, two{"a party's round"}, lines{{6, 0}, level, level}, parties, nil},
+	{"queue", "items in a queue", list{1, 100, 1000, 2e4, 2e5}, two{"put", "take and acknowledge"}, lines{{1, 0}, level, level, {4, 0}, level}, length, nil},
+	{"roundtrip", "ms of a round trip", list{.2, .5, 1, 2, 5, 10, 20}, two{"lock and release"}, lines{{3, 0}, {math.NaN(), 2}}, roundtrip, nil},
 }
 
 // run measures, and writes what comes out between the sweep's marks in the file.
 func (s *sweep) run(file string, divide float64) {
 	began, e := time.Now(), must(ensemble.New(1, ensemble.WithJVM("-Xmx2g"), ensemble.WithConfig("maxClientCnxns", "0")))
 	defer e.Close()
-	sizes := []float64{s.sizes[1], s.sizes[0]} // the first in vain: a server that has just started is slow
-	for _, size := range s.sizes[1:] {
-		sizes = append(sizes, max(size/divide, s.sizes[0]*2))
-	}
-	for i, size := range slices.Compact(sizes) {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-		r := rig{Ensemble: e, ctx: ctx, path: fmt.Sprintf("/%s-%d", s.name, i), x: size, n: int(size)}
+	for i, size := range append(s.sizes[1:2:2], s.sizes...) { // the first in vain: a server that has just started is slow
+		size = s.sizes[0] * math.Pow(size/s.sizes[0], 1/divide)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+		r := rig{Ensemble: e, ctx: ctx, path: fmt.Sprintf("/%s-%d/", s.name, i), x: size, n: int(size + .5), second: time.Duration(1e9 / divide / divide)}
 		r.weigh(1)
 		s.measure(&r)
 		each(len(r.sessions), func(i int) { must(0, r.sessions[i].Close(ctx)) })
 		cancel()
+		fmt.Fprintf(os.Stderr, "%s %s, after %.0f s: %.3g\n", s.name, number(size), time.Since(began).Seconds(), r.of)
 		if r.sessions = nil; i > 0 {
 			s.points = append(s.points, r)
 		}
@@ -92,7 +90,7 @@ func (s *sweep) run(file string, divide float64) {
 		before, rest, _ := strings.Cut(string(text), begin)
 		_, after, _ := strings.Cut(rest, end)
 		must(0, os.WriteFile(file, []byte(before+begin+block+end+after), 0o600))
-		must(0, os.WriteFile(filepath.Join(filepath.Dir(file), "growth-"+s.name+".svg"), []byte(s.draw()), 0o600))
+		must(0, os.WriteFile(file[:strings.LastIndex(file, "/")+1]+"growth-"+s.name+".svg", []byte(s.draw()), 0o600))
 	}
 }
 
@@ -103,6 +101,7 @@ type rig struct {
 	path     string
 	x, empty float64 // the size; memory, when it was weighed last
 	n        int
+	second   time.Duration // of the sessions that are idle
 	sessions []*session.Session
 	of       [5]float64
 }
@@ -112,7 +111,7 @@ func (r *rig) open(n int, timeout time.Duration, servers []string) *session.Sess
 	for range n {
 		r.sessions = append(r.sessions, must(session.Open(r.ctx, servers, session.WithTimeout(timeout))))
 	}
-	must(0, r.sessions[0].EnsurePath(r.ctx, r.path))
+	must(0, r.sessions[0].EnsurePath(r.ctx, r.path+"0"))
 	return r.sessions[0]
 }
 
@@ -135,51 +134,41 @@ func (r *rig) weigh(n float64) {
 	r.of[2], r.empty = (all-r.empty)/n, all
 }
 
-// stand returns when a lock is held or in line.
-func (r *rig) stand(l *lock.Lock) {
-	ctx, cancel := context.WithCancel(r.ctx)
-	defer cancel()
-	for at := range l.Standing(ctx) {
-		if at.Phase == lock.Held || at.Ahead > 0 {
-			return
+// lineUp has locks come, so many to a path, one after another or all at one time.
+func (r *rig) lineUp(sessions, onPath int, together bool) (locks []*lock.Lock) {
+	r.open(min(r.n, sessions), time.Minute, r.Servers())
+	r.weigh(1)
+	r.cost(0, r.n, func(i int) {
+		locks = append(locks, must(lock.New(r.sessions[i%len(r.sessions)], fmt.Sprint(r.path, i%max(r.n/onPath, 1)), lock.WithWarnAfter(0))))
+		locks[i].Acquire()
+		for k := i; k >= 0 && (k == i || together) && (!together || i == r.n-1); k-- {
+			ctx, cancel := context.WithCancel(r.ctx)
+			for at := range locks[k].Standing(ctx) {
+				if at.Phase == lock.Held || at.Ahead > 0 {
+					break
+				}
+			}
+			cancel()
 		}
-	}
+	})
+	r.weigh(r.x)
+	return locks
 }
 
 // contenders join one after another, and then each holds and releases in its turn.
 func contenders(r *rig) {
-	r.open(min(r.n, 10), time.Minute, r.Servers())
-	locks := make([]*lock.Lock, r.n)
-	r.weigh(1)
-	r.cost(0, r.n, func(i int) {
-		locks[i] = must(lock.New(r.sessions[i%len(r.sessions)], r.path, lock.WithWarnAfter(0)))
-		locks[i].Acquire()
-		r.stand(locks[i])
-	})
-	r.weigh(r.x)
+	locks := r.lineUp(10, r.n, false)
 	r.cost(1, r.n, func(i int) { <-locks[i].Acquired(); must(0, locks[i].Release(r.ctx)) })
 }
 
-// instances come all at once, a hundred to each path, where one holds.
-func instances(r *rig) {
-	s, locks := r.open(1, time.Minute, r.Servers()), make([]*lock.Lock, r.n)
-	r.weigh(1)
-	r.cost(0, r.n, func(i int) {
-		locks[i] = must(lock.New(s, fmt.Sprint(r.path, "/", i/100)))
-		locks[i].Acquire()
-		for k := 0; i == r.n-1 && k < r.n; k++ {
-			r.stand(locks[k])
-		}
-	})
-	r.weigh(r.x)
-	runtime.KeepAlive(locks)
-}
+// instances are a hundred to each path, where one holds.
+func instances(r *rig) { runtime.KeepAlive(r.lineUp(1, 100, true)) }
 
 // sessions are opened one after another, and then left alone for two of their pings.
 func sessions(r *rig) {
-	r.cost(0, r.n, func(int) { r.open(1, 30*time.Second, r.Servers()) })
+	r.cost(0, r.n, func(int) { r.open(1, 30*r.second, r.Servers()) })
 	r.weigh(r.x)
-	r.cost(1, 20, func(int) { <-time.After(time.Second) })
+	r.cost(1, 20, func(int) { <-time.After(r.second) })
 	r.of[0], r.of[4] = r.of[0]-1, 0 // less the path
 }
 
@@ -188,7 +177,7 @@ func parties(r *rig) {
 	r.open(min(r.n, 10), time.Minute, r.Servers())
 	doubles, inside := make([]*barrier.Double, r.n), make([]*barrier.Passage, r.n)
 	for i := range doubles {
-		doubles[i] = must(barrier.NewDouble(r.sessions[i%len(r.sessions)], r.path, r.n, barrier.WithID(fmt.Sprint("p", i))))
+		doubles[i] = must(barrier.NewDouble(r.sessions[i%len(r.sessions)], r.path+"0", r.n, barrier.WithID(fmt.Sprint("p", i))))
 	}
 	round := func(int) {
 		each(r.n, func(i int) { inside[i] = must(doubles[i].Enter(r.ctx)) })
@@ -202,7 +191,7 @@ func parties(r *rig) {
 
 // length: one after another, a hundred items are put to a queue of that length, and then taken.
 func length(r *rig) {
-	q := must(queue.New(r.open(1, time.Minute, r.Servers()), r.path))
+	q := must(queue.New(r.open(1, time.Minute, r.Servers()), r.path+"0"))
 	for left := r.n; left > 0; left -= 500 {
 		must(q.PutAll(r.ctx, make([][]byte, min(left, 500))))
 	}
@@ -215,7 +204,7 @@ func length(r *rig) {
 
 // roundtrip: a lock is acquired and released, behind a network of that round trip.
 func roundtrip(r *rig) {
-	l := must(lock.New(r.open(1, time.Minute, r.Proxied()), r.path))
+	l := must(lock.New(r.open(1, time.Minute, r.Proxied()), r.path+"0"))
 	r.Proxies()[0].Delay(time.Duration(r.x * 1e6 / 2))
 	r.cost(0, 50, func(int) { must(0, l.Do(r.ctx, func(context.Context, *lock.Grant) error { return nil })) })
 	r.Proxies()[0].Heal()
@@ -237,25 +226,26 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// told is the points of a figure, and what theory says there. What it does not know is taken from
+// told is a figure of all points, and what theory says there. What it does not know is taken from
 // the points but for the first one, which has nobody else.
-func (s *sweep) told(i int) (xs, ys, ts list) {
+func (s *sweep) told(i int) (ys, ts list) {
+	if i >= len(s.theory) || s.theory[i] == [2]float64{} {
+		return nil, nil
+	}
 	for _, r := range s.points {
-		if r.of[i] > 0 && (i != 2 || r.n >= 10) { // the memory of a few is in the noise
-			xs, ys = append(xs, r.x), append(ys, r.of[i])
-		}
+		ys = append(ys, max(r.of[i], .01)) // memory may shrink
 	}
-	a, b, last := s.theory[i][0], s.theory[i][1], len(xs)-1
-	for _, x := range xs {
-		if second := min(1, last); math.IsNaN(b) {
-			b = (ys[last] - ys[second]) / max(xs[last]-xs[second], 1)
-		}
-		if math.IsNaN(a) {
-			a = ys[(last+1)/2] - b*xs[(last+1)/2]
-		}
-		ts = append(ts, a+b*x)
+	a, b, last := s.theory[i][0], s.theory[i][1], len(ys)-1
+	if math.IsNaN(b) {
+		b = (ys[last] - ys[1]) / (s.points[last].x - s.points[1].x)
 	}
-	return xs, ys, ts
+	if math.IsNaN(a) {
+		a = ys[(last+1)/2] - b*s.points[(last+1)/2].x
+	}
+	for _, r := range s.points {
+		ts = append(ts, a+b*r.x)
+	}
+	return ys, ts
 }
 
 // number has three digits that count.
@@ -273,15 +263,10 @@ func (s *sweep) table() string {
 		rows = append(rows, "| "+number(r.x)+" |")
 	}
 	for i := range s.theory {
-		if xs, ys, ts := s.told(i); len(xs) > 0 {
+		if ys, ts := s.told(i); ys != nil {
 			rows[0], rows[1] = rows[0]+" "+panels[i%3]+", "+s.series[i/3]+" |", rows[1]+"---|"
-			for k := range s.points {
-				if k -= len(s.points) - len(xs); k >= 0 {
-					rows[len(rows)-len(xs)+k] += " " + number(ys[k]) + " (" + number(ts[k]) + ")"
-				}
-			}
-			for k := range s.points {
-				rows[k+2] += " |"
+			for k := range ys {
+				rows[k+2] += " " + number(ys[k]) + " (" + number(ts[k]) + ") |"
 			}
 		}
 	}
@@ -308,7 +293,7 @@ func (s *sweep) draw() string {
 		"\n" + `<rect width="100%" height="100%" fill="#ffffff"/>` + "\n"
 	for k, name := range []string{s.series[0], s.series[1], "dashed: theory"} {
 		svg += text(left+float64(k)*wide, 258, colours[k], "start", name)
-		if xs, _, _ := s.told(k); len(xs) > 0 {
+		if ys, _ := s.told(k); ys != nil {
 			svg += s.panel(k, left+float64(k)*wide)
 		}
 	}
@@ -317,12 +302,9 @@ func (s *sweep) draw() string {
 
 // panel has logarithmic axes, with a line at each half of a power of ten.
 func (s *sweep) panel(p int, from float64) (svg string) {
-	var seen list
-	first, last := s.points[0].x, s.points[len(s.points)-1].x
-	for i := p; i < len(s.theory); i += 3 {
-		_, ys, ts := s.told(i)
-		seen = append(append(seen, ys...), ts...)
-	}
+	a, at := s.told(p)
+	b, bt := s.told(p + 3)
+	seen, first, last := slices.Concat(a, at, b, bt), s.points[0].x, s.points[len(s.points)-1].x
 	low, high := math.Floor(2*math.Log10(slices.Min(seen))), math.Floor(2*math.Log10(slices.Max(seen)))+1
 	x := func(v float64) float64 { return from + plotWide*math.Log(v/first)/math.Log(last/first) }
 	y := func(v float64) float64 { return top + plotHigh*(high-2*math.Log10(v))/(high-low) }
@@ -334,13 +316,12 @@ func (s *sweep) panel(p int, from float64) (svg string) {
 		svg += text(x(r.x), top+plotHigh+18, colours[2], "middle", number(r.x))
 	}
 	svg += text(from, top-14, colours[2], "start", panels[p]) + text(from+plotWide/2, top+plotHigh+36, colours[2], "middle", s.x)
-	for i := p; i < len(s.theory); i += 3 {
-		var measured, expected list
-		xs, ys, ts := s.told(i)
-		for k := range xs {
-			measured, expected = append(measured, x(xs[k]), y(ys[k])), append(expected, x(xs[k]), y(ts[k]))
+	for k, figures := range []list{a, at, b, bt} {
+		var points list
+		for j, v := range figures {
+			points = append(points, x(s.points[j].x), y(v))
 		}
-		svg += stroke(colours[i/3], "", measured...) + stroke(colours[i/3], "5 4", expected...)
+		svg += stroke(colours[k/2], []string{"", "5 4"}[k%2], points...)
 	}
 	return svg
 }

@@ -18,7 +18,7 @@ func TestAShortRunTellsAndDrawsEverySweep(t *testing.T) {
 	tier.Real(t)
 	file := filepath.Join(t.TempDir(), "tables.md")
 	for _, s := range sweeps {
-		s.run(file, 200)
+		s.run(file, 4)
 		tables, _ := os.ReadFile(file)
 		picture, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "growth-"+s.name+".svg"))
 		require.Regexp(t, `<!-- make growth: `+s.name+` -->\n(?s:.*)\n\| [\d.]+ \| [\d.]+ \([\d.]+\) `, string(tables))
