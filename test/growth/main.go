@@ -56,9 +56,9 @@ var level, linear = [2]float64{math.NaN(), 0}, [2]float64{math.NaN(), math.NaN()
 
 var sweeps = []sweep{
 	{"contenders", "contenders", list{1, 10, 100, 1000, 5000}, two{"joining", "hand-over"}, lines{{4, 0}, linear, level, {3, 0}, linear}, contenders, nil},
-	{"instances", "waiting locks of one session", list{1, 10, 100, 1000, 1e4, 1e5}, two{"lining up"}, lines{level, level, level}, instances, nil},
+	{"instances", "waiting locks of one session", list{1, 10, 100, 1000, 1e4, 1e5}, two{"lining up"}, lines{{2, 0}, level, level}, instances, nil},
 	{"sessions", "sessions", list{1, 10, 100, 500, 2000}, two{"connecting one", "all idle, per second"}, lines{{2, 0}, level, level, {0, .1}}, sessions, nil},
-	{"parties", "parties of a double barrier", list{2, 10, 50, 200, 500}, two{"a party's round"}, lines{{6, 0}, level, level}, parties, nil},
+	{"parties", "parties of a double barrier", list{2, 10, 50, 200, 500}, two{"a party's round"}, lines{{6, 0}, level, linear}, parties, nil},
 	{"queue", "items in a queue", list{1, 100, 1000, 2e4, 2e5}, two{"put", "take and acknowledge"}, lines{{1, 0}, level, level, {4, 0}, level}, length, nil},
 	{"roundtrip", "ms of a round trip", list{.2, .5, 1, 2, 5, 10, 20}, two{"lock and release"}, lines{{3, 0}, {math.NaN(), 2}}, roundtrip, nil},
 }
@@ -175,13 +175,13 @@ func sessions(r *rig) {
 // parties meet three times, after a first round that is not counted.
 func parties(r *rig) {
 	r.open(min(r.n, 10), time.Minute, r.Servers())
-	doubles, inside := make([]*barrier.Double, r.n), make([]*barrier.Passage, r.n)
+	doubles, passages := make([]*barrier.Double, r.n), make([]*barrier.Passage, r.n)
 	for i := range doubles {
 		doubles[i] = must(barrier.NewDouble(r.sessions[i%len(r.sessions)], r.path+"0", r.n, barrier.WithID(fmt.Sprint("p", i))))
 	}
 	round := func(int) {
-		each(r.n, func(i int) { inside[i] = must(doubles[i].Enter(r.ctx)) })
-		each(r.n, func(i int) { must(0, inside[i].Leave(r.ctx)) })
+		each(r.n, func(i int) { passages[i] = must(doubles[i].Enter(r.ctx)) })
+		each(r.n, func(i int) { must(0, passages[i].Leave(r.ctx)) })
 	}
 	round(0)
 	r.weigh(r.x)
@@ -289,15 +289,15 @@ func stroke(colour, dashes string, points ...float64) string {
 
 // draw has the panels side by side, on a white ground, and below what the lines are.
 func (s *sweep) draw() string {
-	svg := `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 948 270" font-family="sans-serif" font-size="12">` +
-		"\n" + `<rect width="100%" height="100%" fill="#ffffff"/>` + "\n"
+	svg := []string{`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 948 270" font-family="sans-serif" font-size="12">`,
+		`<rect width="100%" height="100%" fill="#ffffff"/>`}
 	for k, name := range []string{s.series[0], s.series[1], "dashed: theory"} {
-		svg += text(left+float64(k)*wide, 258, colours[k], "start", name)
+		svg = append(svg, text(left+float64(k)*wide, 258, colours[k], "start", name))
 		if ys, _ := s.told(k); ys != nil {
-			svg += s.panel(k, left+float64(k)*wide)
+			svg = append(svg, s.panel(k, left+float64(k)*wide))
 		}
 	}
-	return svg + "</svg>\n"
+	return strings.Join(append(svg, "</svg>"), "\n") + "\n"
 }
 
 // panel has logarithmic axes, with a line at each half of a power of ten.
