@@ -321,7 +321,7 @@ func (s *sweep) panel(p int, from float64) (svg string) {
 		for j, v := range figures {
 			points = append(points, x(s.points[j].x), y(v))
 		}
-		svg += stroke(colours[k/2], []string{"", "5 4"}[k%2], points...)
+		svg += stroke([]string{colours[k/2], colours[2]}[k%2], []string{"", "5 4"}[k%2], points...)
 	}
 	return svg
 }
