@@ -107,9 +107,9 @@ type rig struct {
 }
 
 // open opens sessions, and makes the path.
-func (r *rig) open(n int, timeout time.Duration, servers []string) *session.Session {
+func (r *rig) open(n int, servers []string) *session.Session {
 	for range n {
-		r.sessions = append(r.sessions, must(session.Open(r.ctx, servers, session.WithTimeout(timeout))))
+		r.sessions = append(r.sessions, must(session.Open(r.ctx, servers, session.WithTimeout(time.Minute))))
 	}
 	must(0, r.sessions[0].EnsurePath(r.ctx, r.path+"0"))
 	return r.sessions[0]
@@ -136,7 +136,7 @@ func (r *rig) weigh(n float64) {
 
 // lineUp has locks come, so many to a path, one after another or all at one time.
 func (r *rig) lineUp(sessions, onPath int, together bool) (locks []*lock.Lock) {
-	r.open(min(r.n, sessions), time.Minute, r.Servers())
+	r.open(min(r.n, sessions), r.Servers())
 	r.weigh(1)
 	r.cost(0, r.n, func(i int) {
 		locks = append(locks, must(lock.New(r.sessions[i%len(r.sessions)], fmt.Sprint(r.path, i%max(r.n/onPath, 1)), lock.WithWarnAfter(0))))
@@ -166,15 +166,17 @@ func instances(r *rig) { runtime.KeepAlive(r.lineUp(1, 100, true)) }
 
 // sessions are opened one after another, and then left alone for two of their pings.
 func sessions(r *rig) {
-	r.cost(0, r.n, func(int) { r.open(1, 30*r.second, r.Servers()) })
+	r.cost(0, r.n, func(int) {
+		r.sessions = append(r.sessions, must(session.Open(r.ctx, r.Servers(), session.WithTimeout(30*r.second))))
+	})
 	r.weigh(r.x)
 	r.cost(1, 20, func(int) { <-time.After(r.second) })
-	r.of[0], r.of[4] = r.of[0]-1, 0 // less the path
+	r.of[4] = 0 // its time is known
 }
 
 // parties meet three times, after a first round that is not counted.
 func parties(r *rig) {
-	r.open(min(r.n, 10), time.Minute, r.Servers())
+	r.open(min(r.n, 10), r.Servers())
 	doubles, passages := make([]*barrier.Double, r.n), make([]*barrier.Passage, r.n)
 	for i := range doubles {
 		doubles[i] = must(barrier.NewDouble(r.sessions[i%len(r.sessions)], r.path+"0", r.n, barrier.WithID(fmt.Sprint("p", i))))
@@ -191,7 +193,7 @@ func parties(r *rig) {
 
 // length: one after another, a hundred items are put to a queue of that length, and then taken.
 func length(r *rig) {
-	q := must(queue.New(r.open(1, time.Minute, r.Servers()), r.path+"0"))
+	q := must(queue.New(r.open(1, r.Servers()), r.path+"0"))
 	for left := r.n; left > 0; left -= 500 {
 		must(q.PutAll(r.ctx, make([][]byte, min(left, 500))))
 	}
@@ -204,7 +206,7 @@ func length(r *rig) {
 
 // roundtrip: a lock is acquired and released, behind a network of that round trip.
 func roundtrip(r *rig) {
-	l := must(lock.New(r.open(1, time.Minute, r.Proxied()), r.path+"0"))
+	l := must(lock.New(r.open(1, r.Proxied()), r.path+"0"))
 	r.Proxies()[0].Delay(time.Duration(r.x * 1e6 / 2))
 	r.cost(0, 50, func(int) { must(0, l.Do(r.ctx, func(context.Context, *lock.Grant) error { return nil })) })
 	r.Proxies()[0].Heal()
@@ -289,8 +291,10 @@ func stroke(colour, dashes string, points ...float64) string {
 
 // draw has the panels side by side, on a white ground, and below what the lines are.
 func (s *sweep) draw() string {
-	svg := []string{`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 948 270" font-family="sans-serif" font-size="12">`,
-		`<rect width="100%" height="100%" fill="#ffffff"/>`}
+	svg := []string{
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 948 270" font-family="sans-serif" font-size="12">`,
+		`<rect width="100%" height="100%" fill="#ffffff"/>`,
+	}
 	for k, name := range []string{s.series[0], s.series[1], "dashed: theory"} {
 		svg = append(svg, text(left+float64(k)*wide, 258, colours[k], "start", name))
 		if ys, _ := s.told(k); ys != nil {
