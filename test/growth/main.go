@@ -86,10 +86,10 @@ func (s *sweep) run(file string, divide float64) {
 	fmt.Fprintln(os.Stderr, block)
 	if file != "" {
 		text, _ := os.ReadFile(file) // there may be none yet
-		begin, end := "<!-- make growth: "+s.name+" -->\n\n", "\n<!-- end of "+s.name+" -->\n"
+		begin, end := "<!-- make growth: "+s.name+" -->\n", "<!-- end of "+s.name+" -->\n"
 		before, rest, _ := strings.Cut(string(text), begin)
 		_, after, _ := strings.Cut(rest, end)
-		must(0, os.WriteFile(file, []byte(before+begin+block+end+after), 0o600))
+		must(0, os.WriteFile(file, []byte(before+begin+"\n"+block+"\n"+end+after), 0o600))
 		must(0, os.WriteFile(file[:strings.LastIndex(file, "/")+1]+"growth-"+s.name+".svg", []byte(s.draw()), 0o600))
 	}
 }
