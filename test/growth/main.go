@@ -245,7 +245,7 @@ func (s *sweep) told(i int) (ys, ts list) {
 		a = ys[(last+1)/2] - b*s.points[(last+1)/2].x
 	}
 	for _, r := range s.points {
-		ts = append(ts, a+b*r.x)
+		ts = append(ts, max(a+b*r.x, .01)) // so may what is taken from it
 	}
 	return ys, ts
 }
