@@ -15,6 +15,9 @@ CHAOS := $(or $(TMPDIR),/tmp)/troupe-chaos-program
 # Where `make bench-peers` puts its program.
 PEERS := $(or $(TMPDIR),/tmp)/troupe-peers-program
 
+# Where `make growth` puts its program.
+GROWTH := $(or $(TMPDIR),/tmp)/troupe-growth-program
+
 # What depends on the version of ZooKeeper, for servers in memory: reading without the right to, several operations in one, containers, removing watches.
 VERSIONED    := Unread|MayNotBeRead|Multi|Contain|Ensure|Removal|Check|Auth|ACL|Follow|TheFirstView
 VERSIONED_IN := ./session ./recipes/internal/contenders ./recipes/internal/presence ./recipes/election ./recipes/fence ./recipes/group ./recipes/lock
@@ -29,7 +32,7 @@ TEST := $(GO) test -trimpath -count=1 -timeout $(TIMEOUT)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test test-real race mutants soak check lint chaos chaos-check fuzz bench-peers benchstat cover house tidy docs
+.PHONY: help deps build test test-real race mutants soak check lint chaos chaos-check fuzz bench-peers growth benchstat cover house tidy docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +79,10 @@ fuzz: ## run every fuzz target for a while: FUZZTIME=10s
 bench-peers: ## measure beside raw requests, go-zookeeper, Curator and kazoo on real servers, a quarter of an hour: ARGS="-rows handover -rounds 3 -servers 1"
 	$(GO) build -o $(PEERS) ./bench/peers
 	$(PEERS) $(ARGS)
+
+growth: ## measure what operations cost as the work grows, and draw it; ten minutes: ARGS="-only queue,parties -divide 2"
+	$(GO) build -o $(GROWTH) ./test/growth
+	$(GROWTH) $(ARGS)
 
 benchstat: ## compare two outputs of `go test -bench`: OLD=old.out NEW=new.out
 	$(TOOL) benchstat $(OLD) $(NEW)

@@ -1,0 +1,331 @@
+//go:build unix
+
+// Program growth measures what an operation costs as the work grows, on a real server that it
+// starts, and draws it beside the line that theory gives: `make growth`. What fails ends it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+func main() {
+	only := flag.String("only", "", "names of sweeps, by commas; all if empty")
+	write := flag.String("write", "", "file for the tables, with the pictures beside it; none if empty")
+	divide := flag.Float64("divide", 1, "the sizes have so many times fewer digits")
+	flag.Parse()
+	for _, s := range sweeps {
+		if *only == "" || slices.Contains(strings.Split(*only, ","), s.name) {
+			s.run(*write, max(*divide, 1))
+		}
+	}
+}
+
+// A figure is of panel i%3 and series i/3: three of the first series, two of the second.
+var panels = []string{"requests", "ms", "KiB of live memory"}
+
+type (
+	list  = []float64
+	two   = [2]string
+	lines = [5][2]float64 // theory: a and b in a + b·x, of each figure; what it does not know is not a number
+	sweep struct {
+		name, x string
+		sizes   list
+		series  two
+		theory  lines
+		measure func(r *rig)
+		points  []rig
+	}
+)
+
+var level, linear = [2]float64{math.NaN(), 0}, [2]float64{math.NaN(), math.NaN()}
+
+var sweeps = []sweep{
+	{"contenders", "contenders", list{1, 10, 100, 1000, 5000}, two{"joining", "hand-over"}, lines{{4, 0}, linear, level, {3, 0}, linear}, contenders, nil},
+	{"instances", "waiting locks of one session", list{1, 10, 100, 1000, 1e4, 1e5}, two{"lining up"}, lines{{2, 0}, level, level}, instances, nil},
+	{"sessions", "sessions", list{1, 10, 100, 500, 2000}, two{"connecting one", "all idle, per second"}, lines{{2, 0}, level, level, {0, .1}}, sessions, nil},
+	{"parties", "parties of a double barrier", list{2, 10, 50, 200, 500}, two{"a party's round"}, lines{{6, 0}, level, linear}, parties, nil},
+	{"queue", "items in a queue", list{1, 100, 1000, 2e4, 2e5}, two{"put", "take and acknowledge"}, lines{{1, 0}, level, level, {4, 0}, level}, length, nil},
+	{"roundtrip", "ms of a round trip", list{.2, .5, 1, 2, 5, 10, 20}, two{"lock and release"}, lines{{3, 0}, {math.NaN(), 2}}, roundtrip, nil},
+}
+
+// run measures, and writes what comes out between the sweep's marks in the file.
+func (s *sweep) run(file string, divide float64) {
+	began, e := time.Now(), must(ensemble.New(1, ensemble.WithJVM("-Xmx2g"), ensemble.WithConfig("maxClientCnxns", "0")))
+	defer e.Close()
+	for i, size := range append(s.sizes[1:2:2], s.sizes...) { // the first in vain: a server that has just started is slow
+		size = s.sizes[0] * math.Pow(size/s.sizes[0], 1/divide)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+		r := rig{Ensemble: e, ctx: ctx, path: fmt.Sprintf("/%s-%d/", s.name, i), x: size, n: int(size + .5), second: time.Duration(1e9 / divide / divide)}
+		r.weigh(1)
+		s.measure(&r)
+		each(len(r.sessions), func(i int) { must(0, r.sessions[i].Close(ctx)) })
+		cancel()
+		fmt.Fprintf(os.Stderr, "%s %s, after %.0f s: %.3g\n", s.name, number(size), time.Since(began).Seconds(), r.of)
+		if r.sessions = nil; i > 0 {
+			s.points = append(s.points, r)
+		}
+	}
+	load, _ := os.ReadFile("/proc/loadavg") // there is no such file elsewhere
+	block := fmt.Sprintf("![%s](growth-%s.svg)\n\n`make growth ARGS='-only %s'`: %.0f s, %s, %d cores, ZooKeeper %s, load at the end %.4s.\n\n%s",
+		s.x, s.name, s.name, time.Since(began).Seconds(), runtime.Version(), runtime.NumCPU(), must(e.Version()), load, s.table())
+	fmt.Fprintln(os.Stderr, block)
+	if file != "" {
+		text, _ := os.ReadFile(file) // there may be none yet
+		begin, end := "<!-- make growth: "+s.name+" -->\n", "<!-- end of "+s.name+" -->\n"
+		before, rest, _ := strings.Cut(string(text), begin)
+		_, after, _ := strings.Cut(rest, end)
+		must(0, os.WriteFile(file, []byte(before+begin+"\n"+block+"\n"+end+after), 0o600))
+		must(0, os.WriteFile(file[:strings.LastIndex(file, "/")+1]+"growth-"+s.name+".svg", []byte(s.draw()), 0o600))
+	}
+}
+
+// rig is a server, and what one size is measured with.
+type rig struct {
+	*ensemble.Ensemble
+	ctx      context.Context
+	path     string
+	x, empty float64 // the size; memory, when it was weighed last
+	n        int
+	second   time.Duration // of the sessions that are idle
+	sessions []*session.Session
+	of       [5]float64
+}
+
+// open opens sessions, and makes the path.
+func (r *rig) open(n int, servers []string) *session.Session {
+	for range n {
+		r.sessions = append(r.sessions, must(session.Open(r.ctx, servers, session.WithTimeout(time.Minute))))
+	}
+	must(0, r.sessions[0].EnsurePath(r.ctx, r.path+"0"))
+	return r.sessions[0]
+}
+
+// cost sets a series: requests and ms of each of n operations, one after another.
+func (r *rig) cost(series, n int, do func(i int)) {
+	before, began := must(r.Stats(0)), time.Now()
+	for i := range n {
+		do(i)
+	}
+	r.of[3*series+1] = float64(time.Since(began)) / 1e6 / float64(n)
+	r.of[3*series] = float64(must(r.Stats(0)).Requests-before.Requests) / float64(n)
+}
+
+// weigh sets what each of n has of the memory that has come since: what lives, and the stacks.
+func (r *rig) weigh(n float64) {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	all := float64(m.HeapAlloc+m.StackInuse) / 1024
+	r.of[2], r.empty = (all-r.empty)/n, all
+}
+
+// lineUp has locks come, so many to a path, one after another or all at one time.
+func (r *rig) lineUp(sessions, onPath int, together bool) (locks []*lock.Lock) {
+	r.open(min(r.n, sessions), r.Servers())
+	r.weigh(1)
+	r.cost(0, r.n, func(i int) {
+		locks = append(locks, must(lock.New(r.sessions[i%len(r.sessions)], fmt.Sprint(r.path, i%max(r.n/onPath, 1)), lock.WithWarnAfter(0))))
+		locks[i].Acquire()
+		for k := i; k >= 0 && (k == i || together) && (!together || i == r.n-1); k-- {
+			ctx, cancel := context.WithCancel(r.ctx)
+			for at := range locks[k].Standing(ctx) {
+				if at.Phase == lock.Held || at.Ahead > 0 {
+					break
+				}
+			}
+			cancel()
+		}
+	})
+	r.weigh(r.x)
+	return locks
+}
+
+// contenders join one after another, and then each holds and releases in its turn.
+func contenders(r *rig) {
+	locks := r.lineUp(10, r.n, false)
+	r.cost(1, r.n, func(i int) { <-locks[i].Acquired(); must(0, locks[i].Release(r.ctx)) })
+}
+
+// instances are a hundred to each path, where one holds.
+func instances(r *rig) { runtime.KeepAlive(r.lineUp(1, 100, true)) }
+
+// sessions are opened one after another, and then left alone for two of their pings.
+func sessions(r *rig) {
+	r.cost(0, r.n, func(int) {
+		r.sessions = append(r.sessions, must(session.Open(r.ctx, r.Servers(), session.WithTimeout(30*r.second))))
+	})
+	r.weigh(r.x)
+	r.cost(1, 20, func(int) { <-time.After(r.second) })
+	r.of[4] = 0 // its time is known
+}
+
+// parties meet three times, after a first round that is not counted.
+func parties(r *rig) {
+	r.open(min(r.n, 10), r.Servers())
+	doubles, passages := make([]*barrier.Double, r.n), make([]*barrier.Passage, r.n)
+	for i := range doubles {
+		doubles[i] = must(barrier.NewDouble(r.sessions[i%len(r.sessions)], r.path+"0", r.n, barrier.WithID(fmt.Sprint("p", i))))
+	}
+	round := func(int) {
+		each(r.n, func(i int) { passages[i] = must(doubles[i].Enter(r.ctx)) })
+		each(r.n, func(i int) { must(0, passages[i].Leave(r.ctx)) })
+	}
+	round(0)
+	r.weigh(r.x)
+	r.cost(0, 3, round)
+	r.of[0], r.of[1] = r.of[0]/r.x, r.of[1]/r.x
+}
+
+// length: one after another, a hundred items are put to a queue of that length, and then taken.
+func length(r *rig) {
+	q := must(queue.New(r.open(1, r.Servers()), r.path+"0"))
+	for left := r.n; left > 0; left -= 500 {
+		must(q.PutAll(r.ctx, make([][]byte, min(left, 500))))
+	}
+	take := func(int) { must(0, must(q.Take(r.ctx)).Ack(r.ctx)) }
+	r.cost(0, 100, func(int) { must(q.Put(r.ctx, []byte("an item"))) })
+	take(0) // finds the way
+	r.cost(1, 100, take)
+	r.weigh(1) // in all
+}
+
+// roundtrip: a lock is acquired and released, behind a network of that round trip.
+func roundtrip(r *rig) {
+	l := must(lock.New(r.open(1, r.Proxied()), r.path+"0"))
+	r.Proxies()[0].Delay(time.Duration(r.x * 1e6 / 2))
+	r.cost(0, 50, func(int) { must(0, l.Do(r.ctx, func(context.Context, *lock.Grant) error { return nil })) })
+	r.Proxies()[0].Heal()
+}
+
+// each does it for all at one time.
+func each(n int, do func(i int)) {
+	var working sync.WaitGroup
+	for i := range n {
+		working.Go(func() { do(i) }) // ends with the rig's context at the latest
+	}
+	working.Wait()
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// told is a figure of all points, and what theory says there. What it does not know is taken from
+// the points but for the first one, which has nobody else.
+func (s *sweep) told(i int) (ys, ts list) {
+	if i >= len(s.theory) || s.theory[i] == [2]float64{} {
+		return nil, nil
+	}
+	for _, r := range s.points {
+		ys = append(ys, max(r.of[i], .01)) // memory may shrink
+	}
+	a, b, last := s.theory[i][0], s.theory[i][1], len(ys)-1
+	if math.IsNaN(b) {
+		b = (ys[last] - ys[1]) / (s.points[last].x - s.points[1].x)
+	}
+	if math.IsNaN(a) {
+		a = ys[(last+1)/2] - b*s.points[(last+1)/2].x
+	}
+	for _, r := range s.points {
+		ts = append(ts, max(a+b*r.x, .01)) // so may what is taken from it
+	}
+	return ys, ts
+}
+
+// number has three digits that count.
+func number(y float64) string {
+	if y >= 999.5 {
+		return fmt.Sprintf("%.3gk", y/1000)
+	}
+	return fmt.Sprintf("%.3g", y)
+}
+
+// table has a line for each size, with what theory says in parentheses.
+func (s *sweep) table() string {
+	rows := []string{"| " + s.x + " |", "|---|"}
+	for _, r := range s.points {
+		rows = append(rows, "| "+number(r.x)+" |")
+	}
+	for i := range s.theory {
+		if ys, ts := s.told(i); ys != nil {
+			rows[0], rows[1] = rows[0]+" "+panels[i%3]+", "+s.series[i/3]+" |", rows[1]+"---|"
+			for k := range ys {
+				rows[k+2] += " " + number(ys[k]) + " (" + number(ts[k]) + ") |"
+			}
+		}
+	}
+	return strings.Join(rows, "\n") + "\n"
+}
+
+const wide, left, top, plotWide, plotHigh = 316.0, 50.0, 34.0, 246.0, 160.0 // pixels; of a panel, and of the plot in it
+
+var colours = []string{"#1f5fa8", "#b3541e", "#333333"}
+
+func text(x, y float64, colour, anchor, what string) string {
+	return fmt.Sprintf(`<text x="%.1f" y="%.1f" fill="%s" text-anchor="%s">%s</text>`+"\n", x, y, colour, anchor, what)
+}
+
+// stroke goes through points x, y.
+func stroke(colour, dashes string, points ...float64) string {
+	at := strings.Trim(fmt.Sprintf("%.1f", points), "[]")
+	return fmt.Sprintf(`<polyline fill="none" stroke="%s" stroke-width="1.6" stroke-dasharray="%s" points="%s"/>`+"\n", colour, dashes, at)
+}
+
+// draw has the panels side by side, on a white ground, and below what the lines are.
+func (s *sweep) draw() string {
+	svg := []string{
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 948 270" font-family="sans-serif" font-size="12">`,
+		`<rect width="100%" height="100%" fill="#ffffff"/>`,
+	}
+	for k, name := range []string{s.series[0], s.series[1], "dashed: theory"} {
+		svg = append(svg, text(left+float64(k)*wide, 258, colours[k], "start", name))
+		if ys, _ := s.told(k); ys != nil {
+			svg = append(svg, s.panel(k, left+float64(k)*wide))
+		}
+	}
+	return strings.Join(append(svg, "</svg>"), "\n") + "\n"
+}
+
+// panel has logarithmic axes, with a line at each half of a power of ten.
+func (s *sweep) panel(p int, from float64) (svg string) {
+	a, at := s.told(p)
+	b, bt := s.told(p + 3)
+	seen, first, last := slices.Concat(a, at, b, bt), s.points[0].x, s.points[len(s.points)-1].x
+	low, high := math.Floor(2*math.Log10(slices.Min(seen))), math.Floor(2*math.Log10(slices.Max(seen)))+1
+	x := func(v float64) float64 { return from + plotWide*math.Log(v/first)/math.Log(last/first) }
+	y := func(v float64) float64 { return top + plotHigh*(high-2*math.Log10(v))/(high-low) }
+	for e := low; e <= high; e++ {
+		v := math.Pow(10, e/2)
+		svg += stroke("#dddddd", "", from, y(v), from+plotWide, y(v)) + text(from-6, y(v)+4, colours[2], "end", number(v))
+	}
+	for _, r := range s.points {
+		svg += text(x(r.x), top+plotHigh+18, colours[2], "middle", number(r.x))
+	}
+	svg += text(from, top-14, colours[2], "start", panels[p]) + text(from+plotWide/2, top+plotHigh+36, colours[2], "middle", s.x)
+	for k, figures := range []list{a, at, b, bt} {
+		var points list
+		for j, v := range figures {
+			points = append(points, x(s.points[j].x), y(v))
+		}
+		svg += stroke([]string{colours[k/2], colours[2]}[k%2], []string{"", "5 4"}[k%2], points...)
+	}
+	return svg
+}
