@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,16 +37,24 @@ func program(t *testing.T) (binary, dir string) {
 	return binary, dir
 }
 
-// processes counts those that run the binary. Where there is no /proc, none are seen.
-func processes(binary string) int {
-	n := 0
+// processes counts those that run the binary, and those of them whose every thread is stopped.
+// Where there is no /proc, none are seen.
+func processes(binary string) (all, stopped int) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, p := range paths {
-		if line, err := os.ReadFile(p); err == nil && bytes.HasPrefix(line, []byte(binary+"\x00")) {
-			n++
+		if line, err := os.ReadFile(p); err != nil || !bytes.HasPrefix(line, []byte(binary+"\x00")) {
+			continue
+		}
+		all++
+		threads, _ := filepath.Glob(filepath.Join(filepath.Dir(p), "task/*/stat"))
+		if !slices.ContainsFunc(threads, func(p string) bool {
+			stat, _ := os.ReadFile(p)
+			return !bytes.Contains(stat, []byte(") T "))
+		}) {
+			stopped++
 		}
 	}
-	return n
+	return all, stopped
 }
 
 func TestEndToEnd(t *testing.T) {
@@ -66,7 +75,8 @@ func TestEndToEnd(t *testing.T) {
 			for _, f := range possible(g) {
 				require.Contains(t, string(out), f.String()+": ", "each kind of fault has happened while there was work")
 			}
-			require.Zero(t, processes(binary), "processes are left")
+			left, _ := processes(binary)
+			require.Zero(t, left, "processes are left")
 		})
 	}
 }
@@ -84,10 +94,17 @@ func TestWhoeverInterruptsOrKillsTheParentEndsAll(t *testing.T) {
 		require.NoError(t, cmd.Start())
 		for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), "pause "); {
 		}
+		require.Eventually(t, func() bool { // the system ends a stopped process whose parent goes, if it is stopped by then
+			all, stopped := processes(binary)
+			return all == 0 || stopped > 0
+		}, time.Minute, time.Millisecond)
 		require.NoError(t, cmd.Process.Signal(end))
 		require.Error(t, cmd.Wait())
 		cancel()
-		require.Eventually(t, func() bool { return processes(binary) == 0 }, time.Minute, 50*time.Millisecond)
+		require.Eventually(t, func() bool {
+			all, _ := processes(binary)
+			return all == 0
+		}, time.Minute, 50*time.Millisecond)
 		if end == os.Interrupt {
 			s, err := session.Open(t.Context(), servers)
 			require.NoError(t, err)
