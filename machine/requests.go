@@ -1,6 +1,9 @@
 package machine
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // Requests are the pending requests of one machine, and the effects of its step. The zero value is
 // ready to use, and knows of no epoch.
@@ -110,11 +113,12 @@ func (r *Requests[K]) Accept(ev Event) (key K, ok bool) {
 }
 
 // Emit adds effects to those of the step that are not requests, or are not answered by number.
-func (r *Requests[K]) Emit(effects ...Effect) { r.effects = append(r.effects, effects...) }
+func (r *Requests[K]) Emit(effects ...Effect) {
+	r.effects = append(slices.Grow(r.effects, max(4-len(r.effects), 0)), effects...) // four are enough for most steps
+}
 
 // Flush returns the effects of the step, which is over.
-func (r *Requests[K]) Flush() []Effect {
-	effects := r.effects
-	r.effects = nil
+func (r *Requests[K]) Flush() (effects []Effect) {
+	effects, r.effects = r.effects, nil
 	return effects
 }

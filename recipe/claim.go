@@ -21,7 +21,7 @@ type claim[P any] struct {
 
 	// settled closes when the claim is over and nothing of it is left in ZooKeeper, or the instance
 	// has ended.
-	settled     *notify.Latch
+	settled     notify.Latch
 	unconfirmed atomic.Bool // it was the end of the instance; set before
 
 	// The incarnations whose machines know that it is wanted, and that it is withdrawn; touched by
@@ -40,7 +40,7 @@ type outcome[P any] struct {
 }
 
 func newClaim[P any](id machine.Claim, once, try bool, by Asked) *claim[P] {
-	c := &claim[P]{id: id, once: once, try: try, asked: by, settled: notify.NewLatch()}
+	c := &claim[P]{id: id, once: once, try: try, asked: by}
 	if once {
 		c.answer = make(chan outcome[P], 1)
 	}

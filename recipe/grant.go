@@ -3,7 +3,6 @@ package recipe
 import (
 	"time"
 
-	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
@@ -98,10 +97,7 @@ func (h *claimant[P]) grant(e machine.Grant) {
 
 // possession makes one that nobody has yet.
 func (h *claimant[P]) possession(c *claim[P], e machine.Grant) (*Possession, error) {
-	p := &Possession{
-		claim: e.Claim, session: h.now().session, revoked: notify.NewLatch(), freed: notify.NewLatch(),
-		asked: c.asked, since: time.Now(), line: h.cfg.Session.Path(h.cfg.Path), offered: !c.once,
-	}
+	p := &Possession{claim: e.Claim, session: h.now().session, asked: c.asked, since: time.Now(), line: h.cfg.Session.Path(h.cfg.Path), offered: !c.once}
 	before := h.lost.Swap(nil) // before this one can be lost
 	hold, err := h.client.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
 		p.drop()

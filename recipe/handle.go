@@ -14,7 +14,7 @@ import (
 type Handle struct {
 	session *session.Session // nil: it ends by Close alone
 	err     error
-	end     *notify.End
+	end     notify.End
 	acl     []session.ACL // of what its calls make; nil: the session's
 	follows sync.Once     // the session's end, once somebody wants to know of it
 
@@ -25,7 +25,7 @@ type Handle struct {
 // NewHandle makes the end of a handle. kind and path are those of its error;
 // acl is that of the znodes that are made within it, without one the session's.
 func NewHandle(s *session.Session, kind, path string, acl ...session.ACL) *Handle {
-	h := &Handle{session: s, acl: acl, err: &session.OpError{Op: kind, Path: path, Err: session.ErrClosed}, end: notify.NewEnd()}
+	h := &Handle{session: s, acl: acl, err: &session.OpError{Op: kind, Path: path, Err: session.ErrClosed}}
 	h.life, h.close = context.WithCancelCause(context.Background()) // it is the handle's own: Close ends it
 	return h
 }

@@ -43,7 +43,7 @@ type Config struct {
 type Host struct {
 	cfg    Config
 	claims granting
-	end    *notify.End
+	end    notify.End
 	ref    actors.Ref[message]
 	client client
 	shared sync.Once // see notice
@@ -75,7 +75,7 @@ func New(cfg Config) (*Host, error) {
 }
 
 func newHost(cfg Config) *Host {
-	return &Host{cfg: cfg, claims: none{}, end: notify.NewEnd(), holds: make(map[*session.Hold]struct{})}
+	return &Host{cfg: cfg, claims: none{}, holds: make(map[*session.Hold]struct{})}
 }
 
 func (h *Host) start() error {

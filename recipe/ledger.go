@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
 )
 
@@ -134,7 +133,7 @@ func (l *ledger[P]) markSpent(path string) {
 		l.used = make(map[string]*Possession)
 	}
 	if l.used[path] == nil {
-		l.used[path] = &Possession{freed: notify.NewLatch()}
+		l.used[path] = new(Possession)
 	}
 }
 

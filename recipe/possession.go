@@ -20,8 +20,8 @@ type Possession struct {
 	*session.Hold
 	claim       machine.Claim
 	session     int64
-	revoked     *notify.Latch
-	freed       *notify.Latch         // its znode is gone, or the instance has ended
+	revoked     notify.Latch
+	freed       notify.Latch          // its znode is gone, or the instance has ended
 	unconfirmed atomic.Pointer[error] // that was it, and so it ended; set before
 	release     func(word message)    // ends the hold and tells the host; nothing if the hold is over
 	forfeited   atomic.Bool           // see Forfeit

@@ -62,7 +62,7 @@ func (t *client) UntilExpiry() { t.lasting = true }
 
 // undertake writes a transaction down as one that is under way; over ends that.
 func (t *client) undertake() (over func()) {
-	l := notify.NewLatch()
+	l := new(notify.Latch)
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	if t.writes == nil {

@@ -13,16 +13,12 @@ import (
 
 // lifetime is how a session ends, step by step.
 type lifetime struct {
-	refuse *notify.End   // why nothing can be asked any more
-	end    *notify.End   // the same, once what was held has ended
-	gone   *notify.Latch // everything is torn down
+	refuse notify.End   // why nothing can be asked any more
+	end    notify.End   // the same, once what was held has ended
+	gone   notify.Latch // everything is torn down
 
 	unconfirmed error       // the ZooKeeper session was left to expire; set before gone
 	unheard     atomic.Bool // somebody does not wait for that: it is logged
-}
-
-func newLifetime() lifetime {
-	return lifetime{refuse: notify.NewEnd(), end: notify.NewEnd(), gone: notify.NewLatch()}
 }
 
 // closedErr is why nothing can be asked any more. A session that failed for good is closed too, and

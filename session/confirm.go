@@ -162,7 +162,7 @@ func (e *epoch) confirmInTime() error {
 		return err
 	}
 	asking.conn = conn
-	over := notify.NewLatch()
+	var over notify.Latch
 	if s.tasks.run(func() { // ends at the latest with the connection
 		defer over.Close()
 		asking.confirmUntil(inTime, before)

@@ -29,16 +29,16 @@ type epoch struct {
 	ups     uint64    // how many there have been
 	proving uint64    // on which of them a quorum was asked for a proof that has not come; 0: on none
 	over    bool
-	cause   error         // why it is over
-	gone    *notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
-	left    []evidence    // of an epoch that is said to have expired: what may stand at the servers if that is wrong
-	before  *epoch        // said to have expired, and not known to be gone: this one begins when it is
+	cause   error        // why it is over
+	gone    notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
+	left    []evidence   // of an epoch that is said to have expired: what may stand at the servers if that is wrong
+	before  *epoch       // said to have expired, and not known to be gone: this one begins when it is
 
 	watched *watched // has a mutex of its own
 }
 
 func newEpoch(s *Session, number uint64) *epoch {
-	e := &epoch{session: s, number: number, gone: notify.NewLatch()}
+	e := &epoch{session: s, number: number}
 	e.watched = newWatched(e)
 	return e
 }

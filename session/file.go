@@ -48,8 +48,8 @@ type sessionFile struct {
 	key    fileKey
 	before *noted // the process before; nil: there is nobody to be ended
 
-	ending sync.Once     // begins when there is a connection
-	ended  *notify.Latch // that has been tried
+	ending sync.Once    // begins when there is a connection
+	ended  notify.Latch // that has been tried
 
 	mu    sync.Mutex
 	over  bool   // the session of the process before is
@@ -102,7 +102,7 @@ func openSessionFile(cfg *config) (*sessionFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sessionFile{cfg: cfg, file: f, key: key, ended: notify.NewLatch()}
+	s := &sessionFile{cfg: cfg, file: f, key: key}
 	if !use(key) {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s: another session of this process has it", cfg.file)

@@ -22,7 +22,7 @@ type joinKey struct {
 }
 
 type listing struct {
-	over   *notify.Latch
+	over   notify.Latch
 	answer seam.Listed // set before; everybody's, so nobody may change what is in it
 }
 
@@ -63,7 +63,7 @@ func (z *znodes) gather(key joinKey) seam.Listed {
 		<-mine.over.C() // with the epoch at the latest
 		return mine.answer
 	}
-	mine = &listing{over: notify.NewLatch()}
+	mine = new(listing)
 	a := &mine.answer
 	a.Epoch, a.Path, a.Err = key.epoch.number, key.parent, ErrExpired // if it panics, which ends the epoch
 	q.next = mine

@@ -50,7 +50,7 @@ type guarded struct {
 
 func newGuarded(s *Session) guarded {
 	return guarded{
-		session: s, gate: notify.NewLatch(), keeper: newKeeper(s), holds: holds{all: make(map[*Hold]struct{})}, clients: make(map[*client]struct{}),
+		session: s, gate: new(notify.Latch), keeper: newKeeper(s), holds: holds{all: make(map[*Hold]struct{})}, clients: make(map[*client]struct{}),
 		dataWatches: make(map[string]*shared[Data]), childWatches: make(map[string]*shared[Children]),
 	}
 }
@@ -106,7 +106,7 @@ func (g *guarded) stateNow() State {
 // changed wakes those who wait for a connection, and publishes the status.
 func (g *guarded) changed() {
 	g.gate.Close()
-	g.gate = notify.NewLatch()
+	g.gate = new(notify.Latch)
 	g.session.topic.Publish(g.status())
 }
 

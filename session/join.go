@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/internal/jute"
-	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
@@ -54,7 +53,7 @@ func (t *client) JoinList(number uint64, j seam.Join, joined func(seam.Joined), 
 
 // enroll enters a contender that is about to be created; nil if the epoch is over.
 func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *contender {
-	c := &contender{client: t, epoch: e, parent: j.Parent, guid: znode.NewGUID(), form: j.Form, settled: notify.NewLatch()}
+	c := &contender{client: t, epoch: e, parent: j.Parent, guid: znode.NewGUID(), form: j.Form}
 	c.head = j.Form.Head(c.guid, e.sessionID, j.Name)
 	c.data = j.Form.Data(c.guid, j.Data)
 	l := z.state.lock()

@@ -16,13 +16,13 @@ type contender struct {
 	epoch   *epoch
 	parent  string
 	guid    znode.GUID
-	head    string        // what its name begins with
-	path    string        // "" until it is known
-	settled *notify.Latch // whether it was created is known
-	leaving bool          // it is being deleted: nobody may take it over
-	removal *removal      // that deletion
-	hold    *Hold         // what came of it
-	next    []*client     // who follow it: see follow.go
+	head    string       // what its name begins with
+	path    string       // "" until it is known
+	settled notify.Latch // whether it was created is known
+	leaving bool         // it is being deleted: nobody may take it over
+	removal *removal     // that deletion
+	hold    *Hold        // what came of it
+	next    []*client    // who follow it: see follow.go
 
 	form  znode.Form
 	data  []byte // that it is created with

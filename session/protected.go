@@ -91,7 +91,7 @@ func (z *znodes) createProtected(ctx context.Context, at string, data []byte, sp
 	var decided atomic.Bool // by whoever is first: the caller that leaves, or the task with the answer
 	var made string
 	var err error
-	answered := notify.NewLatch()
+	var answered notify.Latch
 	if !z.tasks.run(func() {
 		path, epoch, failure := z.createForCertain(ctx, at, data, spec)
 		if decided.Swap(true) {

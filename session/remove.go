@@ -49,7 +49,7 @@ func unlessGone(e *epoch, err error) error {
 
 // removal is the one deletion of a contender.
 type removal struct {
-	over *notify.Latch
+	over notify.Latch
 	err  error // set before
 }
 
@@ -63,7 +63,7 @@ func (z *znodes) remove(e *epoch, path string, c *contender) error {
 	l := z.state.lock()
 	r, first := c.removal, c.removal == nil
 	if first {
-		r = &removal{over: notify.NewLatch()}
+		r = new(removal)
 		c.removal, c.leaving = r, true
 	}
 	l.unlock()

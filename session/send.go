@@ -18,7 +18,7 @@ func send[T any](ctx context.Context, q *requests, c *zkconn.Conn, call func(c *
 	}
 	var none, value T
 	var err error
-	answered := notify.NewLatch()
+	var answered notify.Latch
 	if !q.tasks.run(func() {
 		defer answered.Close()
 		err = zkconn.ErrNoReply // if it panics: whatever was sent, no answer comes of it

@@ -47,7 +47,7 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	}
 	s := &Session{
 		cfg: cfg, log: cfg.log, clock: clock{base: time.Now()}, system: cfg.system,
-		topic: notify.NewTopic[Status](), lifetime: newLifetime(), space: namespace{root: cfg.root, acl: cfg.acl, rootACL: cfg.acl},
+		topic: notify.NewTopic[Status](), space: namespace{root: cfg.root, acl: cfg.acl, rootACL: cfg.acl},
 	}
 	s.tasks.crashed = s.crashed
 	s.tasks.life, s.tasks.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 	"github.com/troupe-go/troupe/zktest"
@@ -163,7 +162,7 @@ func TestATurnThatPanicsIsOver(t *testing.T) {
 	t.Parallel()
 	s, err := New([]string{"a:1"})
 	require.NoError(t, err)
-	c := &contender{parent: "/line", form: znode.Plain, settled: notify.NewLatch()}
+	c := &contender{parent: "/line", form: znode.Plain}
 	broken := &znodes{requests: &s.requests} // without a namespace, which is a panic
 	require.Panics(t, func() { _, _, _ = (&joining{znodes: broken, contender: c}).inTurn() })
 	require.Empty(t, s.state.in.ledger.turns)

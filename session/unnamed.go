@@ -113,7 +113,7 @@ func (z *znodes) turn(c *contender) (done func()) {
 	if l.ledger.turns == nil {
 		l.ledger.turns = make(map[createKey]*notify.Latch)
 	}
-	latch := notify.NewLatch()
+	latch := new(notify.Latch)
 	l.ledger.turns[key] = latch
 	return func() {
 		l := z.state.lock()

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 
 	"github.com/troupe-go/troupe/internal/jute"
-	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -33,7 +32,7 @@ func (z *znodes) expect(t *client, e *epoch, asks []jute.Request) ([]*contender,
 			continue
 		}
 		_, name := znode.Split(ask.Path)
-		creates[i] = &contender{client: t, epoch: e, parent: z.space.relative(parentOf(ask.Path)), head: name, data: ask.Data, settled: notify.NewLatch()}
+		creates[i] = &contender{client: t, epoch: e, parent: z.space.relative(parentOf(ask.Path)), head: name, data: ask.Data}
 		if _, _, once := znode.Protection(name); ask.Flags == jute.FlagEphemeral && !once {
 			creates[i].form, creates[i].transacted = znode.Alone, true // its name may come again; a protected one does not
 		}

@@ -16,7 +16,7 @@ import (
 
 func TestLatchClosesOnce(t *testing.T) {
 	t.Parallel()
-	l := notify.NewLatch()
+	var l notify.Latch
 	require.False(t, l.Closed())
 	c := l.C()
 	require.Equal(t, c, l.C())
@@ -40,7 +40,7 @@ func TestEndHasItsReasonBeforeItCloses(t *testing.T) {
 	var unheard notify.End
 	require.True(t, unheard.Set(errFirst))
 	<-unheard.Done()
-	for name, end := range map[string]*notify.End{"made": notify.NewEnd(), "zero": {}} {
+	for name, end := range map[string]*notify.End{"made": new(notify.End), "zero": {}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			done := end.Done()
@@ -72,7 +72,7 @@ func TestWaitingEndsWithTheEndOrTheContext(t *testing.T) {
 	t.Parallel()
 	why := errors.New("why")
 	ctx, cancel := context.WithCancelCause(context.Background())
-	l := notify.NewLatch()
+	var l notify.Latch
 	result := make(chan error, 1)
 	go func() { result <- notify.Wait(ctx, l.C()) }() // ends with the context
 	cancel(why)

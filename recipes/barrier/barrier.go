@@ -136,7 +136,7 @@ func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
 // immediately. If ctx, the handle or the session ends first, it stays open: wait for these as well.
 // So it does if the watch is given up after too many panics, which the log tells.
 func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
-	down := notify.NewLatch()
+	var down notify.Latch
 	ctx, leave := b.life.Within(ctx)
 	observe.Run(ctx, observe.Spec{Session: b.session, Kind: "barrier waiter", Path: b.path, Ended: func(error) { leave() }, Begin: func(t *observe.Turn) {
 		observe.Ask(t.Context(), t, b.Wait, func(err error) {

@@ -25,14 +25,14 @@ type Passage struct {
 	round  int64
 	names  []string
 	self   string // which of them it is
-	left   *notify.Latch
+	left   notify.Latch
 
 	received atomic.Bool
 	warning  atomic.Pointer[time.Timer]
 }
 
 func newPassage(d *Double, e double.Enter) *Passage {
-	return &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, self: e.Self, left: notify.NewLatch()}
+	return &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, self: e.Self}
 }
 
 // Round is the number of the round. It grows, and is the same for all members of a round.

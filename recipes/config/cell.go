@@ -25,8 +25,8 @@ type Cell[T any] struct {
 	topic    *notify.Topic[Snapshot[T]]
 	life     context.Context // of the cell
 	cancel   context.CancelFunc
-	seen     *notify.Latch  // the value was, for the first time
-	ended    *notify.Latch  // its actor has
+	seen     notify.Latch   // the value was, for the first time
+	ended    notify.Latch   // its actor has
 	begin    sync.Once      // to follow the value, or to end without
 	sweeping sync.WaitGroup // goroutines that delete markers
 	end      notify.End
@@ -75,7 +75,7 @@ func start[T any](op string, s *session.Session, path string, codec Codec[T], op
 	watching, cancel := context.WithCancel(context.Background()) //nolint:gosec // the cell's life, which Close ends, and not that of the call
 	c := &Cell[T]{
 		session: s, path: path, codec: codec, acl: o.acl, topic: notify.NewTopic[Snapshot[T]](),
-		life: watching, cancel: cancel, seen: notify.NewLatch(), ended: notify.NewLatch(),
+		life: watching, cancel: cancel,
 	}
 	recipe.AfterStart(s, func() {
 		c.begin.Do(func() {

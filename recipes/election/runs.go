@@ -13,11 +13,11 @@ type runs struct {
 	mu     sync.Mutex
 	active map[*notify.Latch]context.CancelCauseFunc // by the latch that closes when the call is over
 	cause  error                                     // set once closed
-	idle   *notify.Latch                             // closes when closed and no call is in progress
+	idle   notify.Latch                              // closes when closed and no call is in progress
 }
 
 func newRuns() *runs {
-	return &runs{active: make(map[*notify.Latch]context.CancelCauseFunc), idle: notify.NewLatch()}
+	return &runs{active: make(map[*notify.Latch]context.CancelCauseFunc)}
 }
 
 // enter begins a call: its context ends with ctx and with close.
@@ -28,7 +28,7 @@ func (r *runs) enter(ctx context.Context) (context.Context, func(), error) {
 		return nil, nil, r.cause
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	over := notify.NewLatch()
+	over := new(notify.Latch)
 	r.active[over] = cancel
 	return ctx, func() { r.leave(over); cancel(nil) }, nil
 }

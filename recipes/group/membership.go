@@ -48,7 +48,7 @@ type Membership struct {
 	group    *Group
 	seat     seat
 	host     *recipe.Host
-	joined   *notify.Latch
+	joined   notify.Latch
 	standing *notify.Topic[Standing]
 	written  *notify.Topic[uint64] // the number of the data in ZooKeeper
 
@@ -66,7 +66,7 @@ func (g *Group) Join(m Member) (*Membership, error) {
 		return nil, recipe.Failed(op, g.path, err)
 	}
 	s := &Membership{
-		group: g, joined: notify.NewLatch(), standing: notify.NewTopic[Standing](), written: notify.NewTopic[uint64](),
+		group: g, standing: notify.NewTopic[Standing](), written: notify.NewTopic[uint64](),
 		data: append([]byte(nil), m.Data...),
 	}
 	s.seat = seat{g.session, g.path, m.ID}

@@ -25,7 +25,7 @@ func (q *Queue) Take(ctx context.Context) (*Item, error) {
 type Consumer struct {
 	queue   *Queue
 	from    *intake // where it has its items from
-	end     *notify.End
+	end     notify.End
 	skipped chan error
 	back    []*produce.Call // of what WithAutoAck had taken and nobody has received, once end is set
 }
@@ -47,7 +47,7 @@ func (q *Queue) consume(by recipe.Asked, opts []ConsumeOption) (*Consumer, error
 	if q.closing || q.session.Err() != nil {
 		return nil, session.ErrClosed
 	}
-	c := &Consumer{queue: q, from: newIntake(q, "consumer"), end: notify.NewEnd(), skipped: make(chan error, 16)}
+	c := &Consumer{queue: q, from: newIntake(q, "consumer"), skipped: make(chan error, 16)}
 	if err := c.from.serve(c, o, by); err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (in *intake) skipped(e consume.Skipped) {
 
 // deliver creates an Item for what was claimed, and hands it over.
 func (in *intake) deliver(e consume.Deliver) {
-	i := &Item{queue: in.queue, by: in, from: e, answer: notify.NewEnd()}
+	i := &Item{queue: in.queue, by: in, from: e, answer: new(notify.End)}
 	in.mu.Lock()
 	h := in.host
 	in.items[e.No] = i
@@ -172,7 +172,7 @@ func (in *intake) settled(e consume.Settled) {
 		in.letGo(i, session.ErrReleased)
 		from := i.from
 		from.Path, from.Token = "", 0
-		in.offer(&Item{queue: in.queue, by: in, from: from, answer: notify.NewEnd()})
+		in.offer(&Item{queue: in.queue, by: in, from: from, answer: new(notify.End)})
 		return
 	}
 	cause, answer := session.ErrReleased, errDone

@@ -35,7 +35,7 @@ type intake struct {
 }
 
 func newIntake(q *Queue, kind string) *intake {
-	in := &intake{queue: q, kind: "queue " + kind, items: make(map[uint64]*Item), refusal: notify.NewEnd()}
+	in := &intake{queue: q, kind: "queue " + kind, items: make(map[uint64]*Item), refusal: new(notify.End)}
 	in.stream = notify.NewTracedStream(2*mostPrefetch, in.received) // the machine never has so many
 	return in
 }
@@ -188,7 +188,7 @@ func (in *intake) demand() consume.Demand {
 // refuse ends the waiting calls. With mu.
 func (in *intake) refuse(err error) {
 	in.refusal.Set(err)
-	in.refusal = notify.NewEnd()
+	in.refusal = new(notify.End)
 }
 
 // close ends the intake, and gives back what was not received. Of what WithAutoAck has taken the

@@ -218,7 +218,7 @@ func (i *Item) refused(err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.answer.Set(err)
-	i.how, i.answer = 0, notify.NewEnd()
+	i.how, i.answer = 0, new(notify.End)
 }
 
 // warn arranges for a log message if the item, which was received now, is not settled for long. It

@@ -30,7 +30,7 @@ type Vote struct {
 
 // decision is what a party knows of the outcome of a transaction.
 type decision struct {
-	decided *notify.Latch
+	decided notify.Latch
 	outcome Outcome // written before
 	reason  string
 	end     notify.End
@@ -67,11 +67,11 @@ func (d *decision) decide(outcome protocol.Outcome, reason string) {
 
 // call is a request to the machine that callers wait for. It outlives the machine.
 type call struct {
-	done *notify.Latch
+	done notify.Latch
 	err  error // written before
 }
 
-func newCall() *call { return &call{done: notify.NewLatch()} }
+func newCall() *call { return new(call) }
 
 // answer answers a call, if there is one.
 func (r *call) answer(err error) {

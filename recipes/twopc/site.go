@@ -108,7 +108,7 @@ func (p *Site) proposal(guid string) *Proposal {
 func (p *Site) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case protocol.Propose:
-		o := &Proposal{site: p, offer: e, decision: decision{decided: notify.NewLatch()}}
+		o := &Proposal{site: p, offer: e}
 		o.voted.Store(int32(e.Voted))
 		p.mu.Lock()
 		p.open[e.GUID] = o

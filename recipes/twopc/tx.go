@@ -23,8 +23,8 @@ type Tx struct {
 	request protocol.Request // the last one; these are guarded by the coordinator's mutex
 	ack     *call
 
-	sent  *notify.Latch // the request to begin it
-	begun *notify.Latch // or taken over
+	sent  notify.Latch // the request to begin it
+	begun notify.Latch // or taken over
 	votes *notify.Finite[Vote]
 	voted map[string]bool // the sites whose votes were delivered; used by the actor alone, which sees them again after a crash
 	decision
@@ -32,8 +32,8 @@ type Tx struct {
 
 func newTx(c *Coordinator, r protocol.Request) *Tx {
 	return &Tx{
-		c: c, id: r.ID, request: r, sent: notify.NewLatch(), begun: notify.NewLatch(), votes: notify.NewFinite[Vote](len(r.Sites)),
-		voted: map[string]bool{}, decision: decision{decided: notify.NewLatch()},
+		c: c, id: r.ID, request: r, votes: notify.NewFinite[Vote](len(r.Sites)),
+		voted: map[string]bool{},
 	}
 }
 

@@ -40,7 +40,7 @@ type core struct {
 	taking context.Context // ends before life, or with it: requests are refused from then on, and events dropped
 	refuse context.CancelFunc
 	dials  sync.WaitGroup // attempts to connect
-	asked  *notify.Latch  // see Asked
+	asked  notify.Latch   // see Asked
 
 	updating sync.Mutex // held while state changes and the sink is called, so that events are ordered; taken before mu
 
@@ -74,8 +74,8 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	life, stop := context.WithCancelCause(context.Background()) // the session outlives the caller's context
 	taking, refuse := context.WithCancel(life)
 	c := &core{
-		cfg: cfg, log: cfg.Logger, sink: sink, library: library{stub: newStub(), ended: notify.NewLatch()},
-		life: life, stop: stop, taking: taking, refuse: refuse, asked: notify.NewLatch(), watches: watchTable{}, operations: newOperations(),
+		cfg: cfg, log: cfg.Logger, sink: sink, library: library{stub: newStub()},
+		life: life, stop: stop, taking: taking, refuse: refuse, watches: watchTable{}, operations: newOperations(),
 		group: group{turns: semaphore.NewWeighted(few), parents: map[string]bool{}},
 	}
 	c.session.timeout, c.since = cfg.Timeout, time.Now()

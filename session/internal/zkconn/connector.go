@@ -19,7 +19,7 @@ import (
 type connector struct {
 	*core
 	ctx  context.Context // of the attempts; ends when one has succeeded
-	done *notify.Latch   // one has succeeded
+	done notify.Latch    // one has succeeded
 	won  *handshake      // that one. Under mu until done
 }
 
@@ -43,7 +43,7 @@ var (
 func connect(c *core) *handshake {
 	ctx, stop := context.WithCancel(c.life)
 	defer stop()
-	k := &connector{core: c, ctx: ctx, done: notify.NewLatch()}
+	k := &connector{core: c, ctx: ctx}
 	for {
 		for _, s := range k.round() {
 			if k.wait(k.pause(), nil) || k.lookUp(s) {
@@ -79,7 +79,7 @@ func (k *connector) wait(d time.Duration, early <-chan struct{}) (done bool) {
 // lookUp resolves a server's name while attempts go on.
 func (k *connector) lookUp(s *server) (done bool) {
 	limit := k.share()
-	looked := notify.NewLatch()
+	var looked notify.Latch
 	k.dials.Go(func() { // the Conn's end waits for it; ends with its limit, or with the connector
 		defer looked.Close()
 		var err error
@@ -99,7 +99,7 @@ func (k *connector) try(t *target) *notify.Latch {
 	t.busy, t.tried = true, time.Now()
 	dial, reply := k.limits(t)
 	k.mu.Unlock()
-	over := notify.NewLatch()
+	over := new(notify.Latch)
 	k.dials.Go(func() { // the Conn's end waits for it; ends with its limits, or with the connector
 		defer over.Close()
 		h, err := k.reach(t, dial, reply)

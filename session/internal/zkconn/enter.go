@@ -36,7 +36,7 @@ func (c *Conn) Enter(e Entry) (Entered, error) {
 		return c.enter(&e, jute.OpMulti) // in which the Stat of a create2 is empty, at least in 3.8
 	}
 	if e.Flags == jute.FlagEphemeralSequential {
-		return c.together(&member{op: e.request(jute.OpCreate).ask, entry: e, parent: path.Dir(e.Path)})
+		return c.together(&member{request: e.request(jute.OpCreate), entry: e, parent: path.Dir(e.Path)})
 	}
 	return c.enterAlone(&e)
 }
@@ -69,13 +69,15 @@ func (c *Conn) enter(e *Entry, op jute.Op) (Entered, error) {
 }
 
 func (e *Entry) request(op jute.Op) *request {
-	create := jute.Request{Op: op, Path: e.Path, Data: e.Data, Flags: e.Flags, ACL: e.ACL}
-	notNull(&create)
-	if op != jute.OpMulti {
-		return &request{ask: create}
+	r := new(request) // no literal: copies of it on the stack would make that grow
+	create := &r.ask
+	if op == jute.OpMulti {
+		r.ask.Op, r.ask.Ops = op, []jute.Request{{Op: jute.OpDelete, Path: e.Replace, Version: -1}, {}}
+		create, op = &r.ask.Ops[1], jute.OpCreate
 	}
-	create.Op = jute.OpCreate
-	return &request{ask: jute.Request{Op: op, Ops: []jute.Request{{Op: jute.OpDelete, Path: e.Replace, Version: -1}, create}}}
+	create.Op, create.Path, create.Data, create.Flags, create.ACL = op, e.Path, e.Data, e.Flags, e.ACL
+	notNull(create)
+	return r
 }
 
 // entered is the result of a create or a transaction.

@@ -39,7 +39,7 @@ const mostParents = 10_000
 
 // member is a create or a delete.
 type member struct {
-	op     jute.Request
+	*request
 	entry  Entry  // what is created
 	parent string // of that
 
@@ -50,7 +50,7 @@ type member struct {
 
 // together carries out a create or a delete, in a transaction or by itself.
 func (c *Conn) together(m *member) (Entered, error) {
-	if !c.alone && len(m.op.Data) <= smallEnough && validPath(&m.op) {
+	if !c.alone && len(m.ask.Data) <= smallEnough && m.valid() {
 		switch over, first := c.group.join(m); {
 		case first:
 			if c.group.turn() {
@@ -71,7 +71,7 @@ func (c *Conn) together(m *member) (Entered, error) {
 		}
 		return made, err
 	}
-	_, err := c.one(&request{ask: m.op})
+	_, err := c.one(m.request)
 	return Entered{}, err
 }
 
@@ -87,9 +87,9 @@ func (g *group) join(m *member) (over *notify.Latch, first bool) {
 		return nil, false
 	}
 	if !first && g.decided == nil {
-		g.placed, g.decided = notify.NewLatch(), notify.NewLatch()
+		g.placed, g.decided = new(notify.Latch), new(notify.Latch)
 	}
-	if len(g.members) == mostReads || slices.ContainsFunc(g.members, func(o *member) bool { return o.parent == m.parent && (m.parent != "" || o.op.Path == m.op.Path) }) {
+	if len(g.members) == mostReads || slices.ContainsFunc(g.members, func(o *member) bool { return o.parent == m.parent && (m.parent != "" || o.ask.Path == m.ask.Path) }) {
 		return g.placed, false
 	}
 	g.members = append(g.members, m)
@@ -147,7 +147,7 @@ func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *membe
 	rs := []*request{r}
 	var listed []*member
 	for _, m := range members {
-		r.ask.Ops = append(r.ask.Ops, m.op)
+		r.ask.Ops = append(r.ask.Ops, m.ask)
 		if m.entry.List != "" && !c.lacks(jute.OpMultiRead) {
 			listings.ask.Ops = append(listings.ask.Ops, jute.Request{Op: jute.OpGetChildren, Path: m.parent})
 			rs, listed = []*request{r, listings}, append(listed, m)

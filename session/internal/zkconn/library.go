@@ -38,8 +38,8 @@ func (l logger) Printf(format string, args ...any) {
 type face struct {
 	net.Conn // one that leads nowhere: the deadlines and addresses don't matter
 	of       connection
-	asked    *notify.Latch // the library has written its connect request
-	reply    []byte        // to that, until it is read
+	asked    notify.Latch // the library has written its connect request
+	reply    []byte       // to that, until it is read
 }
 
 // connection is what a face is of. Both methods return when it is lost.
@@ -52,7 +52,7 @@ type connection interface {
 // newFace makes the face of a connection. The library pings three times in the timeout.
 func newFace(of connection, sessionID int64, timeout int32) *face {
 	nowhere, _ := net.Pipe()
-	return &face{Conn: nowhere, of: of, asked: notify.NewLatch(), reply: encode(&jute.ConnectResponse{
+	return &face{Conn: nowhere, of: of, reply: encode(&jute.ConnectResponse{
 		SessionID: sessionID, Timeout: timeout, Password: make([]byte, passwordLength), Old: true,
 	})}
 }
@@ -94,7 +94,7 @@ func (f *face) Close() error {
 // is answered, or for a second. Here that fails, and all goroutines of the library end.
 type stub struct{ lost *notify.Latch }
 
-func newStub() *face { return newFace(stub{notify.NewLatch()}, 1, math.MaxInt32) } // without pings
+func newStub() *face { return newFace(stub{new(notify.Latch)}, 1, math.MaxInt32) } // without pings
 
 func (s stub) ping() error { return nil }
 
@@ -110,7 +110,7 @@ type library struct {
 	conn   *zk.Conn
 	events <-chan zk.Event // closed when its last goroutine ends; the events are ignored
 	stub   *face           // its last connection
-	ended  *notify.Latch   // its goroutines have
+	ended  notify.Latch    // its goroutines have
 }
 
 // start starts the library, which calls dial when it has no connection.

@@ -24,9 +24,9 @@ type request struct {
 	stands func() bool
 
 	sentAt    time.Time
-	overtaken int           // replies to pings that were sent later, and came before its own. Under mu
-	lossErr   error         // its error if the connection is lost; nil: ErrNoReply. Under mu
-	answered  *notify.Latch // closes when reply is set
+	overtaken int          // replies to pings that were sent later, and came before its own. Under mu
+	lossErr   error        // its error if the connection is lost; nil: ErrNoReply. Under mu
+	answered  notify.Latch // closes when reply is set
 	reply     jute.Reply
 }
 
@@ -43,7 +43,6 @@ func (c *Conn) do(rs ...*request) error {
 		if r.size = frames.End(); r.size > c.cfg.MaxPacket {
 			return ErrTooLarge
 		}
-		r.answered = notify.NewLatch()
 	}
 	w, err := c.admit(rs)
 	if err != nil {

@@ -31,7 +31,7 @@ type socket struct {
 	conn  *core
 	at    *target
 	limit time.Duration // of each step of the handshake
-	lost  *notify.Latch // closes when the connection is given up
+	lost  notify.Latch  // closes when the connection is given up
 
 	gate   gate            // requests that are under way
 	taking context.Context // from when it comes up until requests are not sent any more
@@ -55,7 +55,7 @@ func newWire(c *core, raw net.Conn, at *target) *socket {
 	log := c.log.With("server", at.server, "address", at.address)
 	return &socket{
 		link: newLink(raw, c.cfg.maxReply(), log), conn: c, at: at, limit: limitOf(c.timeout()),
-		lost: notify.NewLatch(), gate: newGate(), writing: make(chan struct{}, 1),
+		gate: newGate(), writing: make(chan struct{}, 1),
 	}
 }
 

@@ -32,7 +32,9 @@ func (c *Conn) Set(path string, data []byte, version int32) (Stat, error) {
 
 // Delete deletes a childless znode if it has this version; -1 stands for any.
 func (c *Conn) Delete(path string, version int32) error {
-	_, err := c.together(&member{op: jute.Request{Op: jute.OpDelete, Path: path, Version: version}})
+	r := new(request)
+	r.ask.Op, r.ask.Path, r.ask.Version = jute.OpDelete, path, version
+	_, err := c.together(&member{request: r})
 	return err
 }
 

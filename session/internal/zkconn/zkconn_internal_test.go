@@ -23,7 +23,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
-	"github.com/troupe-go/troupe/internal/notify"
 )
 
 // Only a server that hangs up gives a reason to look for a request at which it did. One that lost
@@ -223,7 +222,7 @@ func TestAPanicInTheCheckForAStallLosesTheConnection(t *testing.T) {
 	defer far.Close()
 	c := &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}, life: t.Context(), taking: t.Context()}
 	c.session.timeout = time.Second
-	w := &socket{conn: c, link: newLink(near, 0, c.log), at: &target{server: "a", address: "a"}, lost: notify.NewLatch()}
+	w := &socket{conn: c, link: newLink(near, 0, c.log), at: &target{server: "a", address: "a"}}
 	w.order = queue{&request{sentAt: time.Now()}} // and no timer, which it can't do without
 	done := make(chan struct{})
 	go func() {
