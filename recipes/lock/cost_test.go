@@ -5,6 +5,8 @@ package lock_test
 
 import (
 	"fmt"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -134,12 +136,17 @@ func TestI8_WhatAReleaseCosts(t *testing.T) {
 }
 
 // What is allocated for a possession and for a hand-over, by the server of the tests too. A message
-// more, a channel or a copy of a request shows here.
+// more, a channel, a copy of a request or effects that grow as they are made show here. The race
+// detector's own allocations are not the same in every run: without it, the count is exact.
 func TestWhatAPossessionAllocates(t *testing.T) { //nolint:paralleltest // it counts for the whole process
+	mostAlone, mostTwo := 160.0, 428.0 // 158, and 424 for two possessions
+	if info, _ := debug.ReadBuildInfo(); slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		mostAlone, mostTwo = 174, 459
+	}
 	inBubble(t, func(w *world) {
 		one, next := w.lock(w.Host("a")), w.lock(w.Host("b"))
 		alone := testing.AllocsPerRun(200, func() { require.NoError(w, w.held(one).Release(w.Context())) })
-		require.LessOrEqual(w, alone, 174.0) // 158, and 172 with the race detector
+		require.LessOrEqual(w, alone, mostAlone)
 		handedOver := testing.AllocsPerRun(200, func() {
 			first, second := w.held(one), make(chan *lock.Grant)
 			go func() { second <- w.held(next) }()
@@ -148,7 +155,7 @@ func TestWhatAPossessionAllocates(t *testing.T) { //nolint:paralleltest // it co
 			require.NoError(w, (<-second).Release(w.Context()))
 			synctest.Wait()
 		})
-		require.LessOrEqual(w, handedOver, 459.0) // 424 for two possessions, and 453
+		require.LessOrEqual(w, handedOver, mostTwo)
 	})
 }
 

@@ -71,8 +71,6 @@ type call struct {
 	err  error // written before
 }
 
-func newCall() *call { return new(call) }
-
 // answer answers a call, if there is one.
 func (r *call) answer(err error) {
 	if r != nil {

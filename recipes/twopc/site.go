@@ -196,7 +196,7 @@ func (p *Proposal) cast(ctx context.Context, c protocol.Cast) error {
 	p.site.mu.Lock()
 	err := p.end.Err()
 	if err == nil && p.voting == nil {
-		p.voting, p.vote = newCall(), c
+		p.voting, p.vote = new(call), c
 	}
 	r, vote := p.voting, p.vote
 	if err == nil && vote.Commit == c.Commit {
@@ -230,7 +230,7 @@ func (p *Proposal) Ack(ctx context.Context) error {
 		return recipe.Failed("acknowledge", p.path(), err)
 	}
 	if p.acking == nil {
-		p.acking = newCall()
+		p.acking = new(call)
 	}
 	r := p.acking
 	p.site.host.Tell(protocol.Ack{GUID: p.offer.GUID})

@@ -85,7 +85,7 @@ func (t *Tx) Ack(ctx context.Context) error {
 		t.c.ask(t, func() bool {
 			first := t.ack == nil // else it is pending or done
 			if first {
-				t.ack, t.request.Stage = newCall(), protocol.Acknowledging
+				t.ack, t.request.Stage = new(call), protocol.Acknowledging
 			}
 			r = t.ack
 			return first

@@ -11,7 +11,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// request is one request and its outcome.
+// request is one request and its outcome. It is sent once: to repeat it, make a new one.
 type request struct {
 	ask   jute.Request
 	probe bool // trust depends on its reply: it does not wait at the gate
