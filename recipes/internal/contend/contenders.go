@@ -11,6 +11,7 @@ type contenders struct {
 	cfg       Config
 	semaphore *semaphore // nil: the rule is another
 	look      look       // the last one at the contenders, or the one under way
+	patience  int64      // milliseconds before it looks ahead, if more than soonest
 }
 
 func (c *contenders) on(key request, ev machine.Event) {
@@ -121,20 +122,22 @@ func (c *contenders) advance() {
 	case (c.look.late || c.watches.armed(c.entry.path)) && c.watches.armed(c.look.pred):
 		c.state = Waiting
 		if c.look.second != "" && !c.pending(waiting) {
-			c.ask(machine.Wake{After: soonest}, waiting)
+			c.ask(machine.Wake{After: max(c.patience, soonest)}, waiting)
 		}
 	}
 }
 
-// soonest is after how many milliseconds of waiting it is worth to look ahead. Where possessions
-// are shorter, the watch would cost more than it gains.
-const soonest = 20
+// soonest and latest are after how many milliseconds of waiting it is worth to look ahead. Where
+// possessions are shorter, the watch would cost more than it gains. So each time that it has gained
+// nothing, the next one is set later.
+const soonest, latest = 20, 1280
 
 // lookAhead watches the one that the predecessor waits for. When that goes, the predecessor has its
 // turn, and while it works there is time for the listing that shows that it alone is ahead: then
 // none is needed when it goes.
 func (c *contenders) lookAhead() {
 	if c.state == Waiting && c.look.second != "" {
+		c.patience = min(2*max(c.patience, soonest), latest) // unless it gains
 		c.watch(c.look.second)
 	}
 }
@@ -286,7 +289,7 @@ func (c *contenders) predGone() {
 		c.list()
 		return
 	}
-	c.look.pred, c.ahead = "", 0
+	c.look.pred, c.ahead, c.patience = "", 0, 0
 	c.first()
 }
 
