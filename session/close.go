@@ -35,7 +35,7 @@ func (l *lifetime) closedErr() error {
 // closes the ZooKeeper session, so that its ephemeral znodes go at once and others take over within
 // a round trip, and returns when the server has confirmed that and no goroutine is left. If the
 // connection is down it waits for the next one, but no longer than the ZooKeeper session lives
-// without: for its timeout from the loss of the last one on, or for a third of it if that is over.
+// without: its timeout, counted from the loss of the connection, or a third of it if that is over.
 // If a server has said that the ZooKeeper session has expired, and no quorum has confirmed that
 // yet, Close waits for it likewise. After that time the ZooKeeper session is left to expire, its
 // znodes may stand until then, and Close returns the cause ([ErrSuspended]).

@@ -6,7 +6,7 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// What ZooKeeper says against a request. All of these are definite: nothing was done. Operations
+// What ZooKeeper says against a request: nothing was done, unless it says otherwise here. Operations
 // return them in an [OpError]: compare with errors.Is.
 var (
 	ErrNoNode                  = zkconn.ErrNoNode                  // the znode does not exist, or the parent of one to be created
@@ -52,7 +52,7 @@ var (
 
 // How a possession or a session ends.
 var (
-	// ErrClosed: the session was closed, or the handle that was asked.
+	// ErrClosed: the session was closed, or the object that was called.
 	ErrClosed = errors.New("closed")
 	// ErrExpired: the ZooKeeper session is over, and with it every ephemeral znode, or the server
 	// replaced it by another. A [Session] goes on with the next epoch.

@@ -15,7 +15,7 @@ import (
 //   - the connection is lost, under [WithStrict] ([ErrSuspended]);
 //   - ZooKeeper says that its session is over ([ErrExpired]);
 //   - its znode is deleted by somebody else ([ErrDeleted]), within a few milliseconds and a round
-//     trip;
+//     trip, or this session may not read it ([ErrNoAuth]);
 //   - the part of this process that keeps it fails ([ErrRestarted]), or the session is closed
 //     ([ErrClosed]).
 type Hold struct {
@@ -35,17 +35,17 @@ type Hold struct {
 	cancel context.CancelCauseFunc
 }
 
-// Path is that of the znode that stands for the possession.
+// Path is that of the znode that stands for the possession, below the namespace of the session.
 func (h *Hold) Path() string { return h.path }
 
-// Token is the fencing token: it grows from exclusive holder to exclusive holder of the same thing.
+// Token is the fencing token, a Czxid: it grows with each exclusive holder of the same thing.
 func (h *Hold) Token() int64 { return h.token }
 
 // Session is the one that vouches for the possession.
 func (h *Hold) Session() *Session { return h.session }
 
 // Valid tells whether the possession stands at this instant, by both clocks. It is false from Done
-// on, may be so a moment before, and never becomes true again, but with trust if the possession
+// on, may be so a moment before, and never becomes true again, except with trust if the possession
 // outlives that (barrier.UntilExpiry). It asks nobody; a process that may be paused between the
 // question and the deed needs the token, or [Hold.Commit].
 func (h *Hold) Valid() bool {

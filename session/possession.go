@@ -1,7 +1,7 @@
 package session
 
-// Possession is anything with a [Hold] in it: a grant, a term, an item, or the hold itself. Only
-// this package's Hold makes a type one.
+// Possession is anything with a [Hold] in it: a grant, a term, an item, or the hold itself. A type
+// becomes one by embedding *Hold.
 type Possession interface{ possession() *Hold }
 
 func (h *Hold) possession() *Hold { return h }

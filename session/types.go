@@ -54,5 +54,5 @@ const (
 // AnyoneACL permits this to everybody.
 func AnyoneACL(perms Perms) []ACL { return []ACL{{Perms: perms, Scheme: "world", ID: "anyone"}} }
 
-// AuthACL permits this to whoever the session is authenticated as: see [WithAuth].
+// AuthACL permits this to whoever [WithAuth] says the session is; without one, it is refused.
 func AuthACL(perms Perms) []ACL { return []ACL{{Perms: perms, Scheme: "auth"}} }

@@ -27,7 +27,7 @@
 //     refuse it.
 //   - Order of arrival. A candidate keeps its position across any disconnection shorter than the
 //     session; after an expiry it queues again at the end.
-//   - The end of a leader wakes one candidate, and the observers. Nothing polls.
+//   - The end of a leader wakes one candidate, or two, and the observers. Nothing polls.
 //   - Observers see terms in order, never an older one after a newer one, and learn when there is
 //     no leader.
 //   - [Election.Run] deletes the candidate only after the leader's function has returned.

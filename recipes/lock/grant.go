@@ -12,9 +12,8 @@ import (
 )
 
 // Grant is one possession of the lock. It belongs to one epoch, and is never revived once it has
-// ended: Done closes, Err says why (session.ErrReleased, or session.ErrLost wrapping
-// session.ErrExpired, session.ErrUntrusted, session.ErrSuspended, session.ErrDeleted,
-// session.ErrRestarted or session.ErrClosed), and the context is cancelled with that cause.
+// ended: Done closes, Err says why (session.ErrReleased, or session.ErrLost with the cause, one of
+// those at [session.Hold]), and the context is cancelled with that cause.
 type Grant struct {
 	*session.Hold
 	lock *Lock

@@ -25,7 +25,7 @@ func (p Phase) String() string {
 // Standing is an instance's own position in the queue.
 type Standing struct {
 	Phase Phase
-	Ahead int  // contenders ahead at the last listing; not every release ahead is followed, so there may be fewer
+	Ahead int  // contenders that it waits for, at the last listing; not every release is followed, so there may be fewer
 	Stale bool // the connection is down or the session is not trusted: this is the last known state
 }
 

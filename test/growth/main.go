@@ -177,6 +177,7 @@ func sessions(r *rig) {
 // parties meet three times, after a first round that is not counted.
 func parties(r *rig) {
 	r.open(min(r.n, 10), r.Servers())
+	r.weigh(1)
 	doubles, passages := make([]*barrier.Double, r.n), make([]*barrier.Passage, r.n)
 	for i := range doubles {
 		doubles[i] = must(barrier.NewDouble(r.sessions[i%len(r.sessions)], r.path+"0", r.n, barrier.WithID(fmt.Sprint("p", i))))
@@ -252,8 +253,11 @@ func (s *sweep) told(i int) (ys, ts list) {
 
 // number has three digits that count.
 func number(y float64) string {
-	if y >= 999.5 {
+	switch {
+	case y >= 9995:
 		return fmt.Sprintf("%.3gk", y/1000)
+	case y >= 999.5:
+		return fmt.Sprintf("%.0f", math.Round(y/10)*10)
 	}
 	return fmt.Sprintf("%.3g", y)
 }
@@ -295,8 +299,8 @@ func (s *sweep) draw() string {
 		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 948 270" font-family="sans-serif" font-size="12">`,
 		`<rect width="100%" height="100%" fill="#ffffff"/>`,
 	}
-	for k, name := range []string{s.series[0], s.series[1], "dashed: theory"} {
-		svg = append(svg, text(left+float64(k)*wide, 258, colours[k], "start", name))
+	for k, name := range []string{s.series[0], s.series[1], "dashed: theory, or a line through the points"} {
+		svg = append(svg, text(left+float64(k)*wide/2, 258, colours[k], "start", name))
 		if ys, _ := s.told(k); ys != nil {
 			svg = append(svg, s.panel(k, left+float64(k)*wide))
 		}
@@ -325,7 +329,7 @@ func (s *sweep) panel(p int, from float64) (svg string) {
 		for j, v := range figures {
 			points = append(points, x(s.points[j].x), y(v))
 		}
-		svg += stroke([]string{colours[k/2], colours[2]}[k%2], []string{"", "5 4"}[k%2], points...)
+		svg += stroke(colours[k/2], []string{"", "2 4"}[k%2], points...)
 	}
 	return svg
 }

@@ -16,7 +16,7 @@
 //   - Events come in wire order, to one sink, and none is lost. No event of a connection follows its
 //     Down, and none follows Ended. A request that was sent and not answered returns after the Down
 //     of its connection.
-//   - A request is sent at most once, and in this session or not at all. [ErrNotSent] and
+//   - What is asked is carried out at most once, and in this session or not at all. [ErrNotSent] and
 //     [ErrEnded] mean that it was not sent. [ErrNoReply] means that it was, and that its outcome is
 //     unknown. Every other error is definite.
 //   - Up means connected, authenticated, and all watches armed again. The events of what changed

@@ -21,7 +21,7 @@ type Entry struct {
 // Entered is the result of Enter.
 type Entered struct {
 	Path string
-	Stat Stat // of the new znode; zero if the server has no create2, and in a transaction
+	Stat Stat // of the new znode; zero if the server has no create2, or one was replaced; in a group, Czxid and owner
 
 	Names []string // of the listing
 	Err   error    // of the listing: the znode is created nevertheless

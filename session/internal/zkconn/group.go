@@ -15,10 +15,10 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// group makes one transaction of the creates and deletes that are asked for at one time. The first
-// few are sent at once, each by itself. Who comes while those are under way waits until one is
-// answered, a moment at most, and takes along who has come by then. Where a round trip is long, it
-// does not wait: it only lets those go first who can.
+// group makes one transaction of the creates and deletes that are asked for at the same time. The
+// first few are sent at once, each by itself. One that comes while those are under way waits until
+// one is answered, a moment at most, and takes along what has come by then. Where a round trip is
+// long, it does not wait, but only yields once.
 type group struct {
 	turns *semaphore.Weighted // of those that are under way
 
@@ -27,11 +27,11 @@ type group struct {
 	mu      sync.Mutex
 	parents map[string]bool // below which something was created, so that they are not missing
 	members []*member       // of the next transaction
-	placed  *notify.Latch   // what comes now is sent behind it; nil: for itself, the first has come alone
-	decided *notify.Latch   // it is known what came of it
+	placed  *notify.Latch   // the members are sent, or will be one by one; nil: there is one at most
+	decided *notify.Latch   // every member has its outcome, or is to be sent by itself
 }
 
-// few are enough to wait for, and for a transaction.
+// So few are sent at once, and fewer make no transaction; so long one waits.
 const few, moment = 4, 500 * time.Microsecond
 
 // mostParents is how many parents are remembered.
@@ -77,8 +77,8 @@ func (c *Conn) together(m *member) (Entered, error) {
 
 // join makes it one of the next transaction, of which the first sees to everything, and returns
 // what to wait for; nil if there is none. Two contenders in one line that one transaction creates
-// would have the same Czxid, which is their token: the second is sent behind it, as it came. So is
-// a second delete of a znode.
+// would have the same Czxid, which is their token: the second is sent by itself, after the first if
+// that is part of one. So is a second delete of a znode.
 func (g *group) join(m *member) (over *notify.Latch, first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
