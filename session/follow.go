@@ -24,7 +24,8 @@ func (t *client) Follow(number uint64, path string) (held, ok bool) {
 	return c.hold != nil, true
 }
 
-// tellHeld tells those who follow a contender of the client that a possession came of it.
+// tellHeld tells those who follow a contender of the client that a possession came of it, and who
+// follows those: where possessions are short, what they then read is answered before their turn.
 func (t *client) tellHeld(h *Hold) {
 	g := t.session.state.lock()
 	c := g.ledger.byPath[h.path]
@@ -33,9 +34,20 @@ func (t *client) tellHeld(h *Hold) {
 		return
 	}
 	c.hold = h
-	next := slices.Clone(c.next)
+	first := slices.Clone(c.next)
+	second := map[*contender][]*client{}
+	for _, n := range first {
+		for o := range n.standing {
+			if o.next != nil {
+				second[o] = slices.Clone(o.next)
+			}
+		}
+	}
 	g.unlock()
-	c.tell(next, machine.Held)
+	c.tell(first, machine.Held)
+	for o, next := range second {
+		o.tell(next, machine.Held)
+	}
 }
 
 // vacate tells those who follow a contender that it is about to be deleted, if a possession came of
