@@ -6,8 +6,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// What ZooKeeper says against a request: nothing was done, unless it says otherwise here. Operations
-// return them in an [OpError]: compare with errors.Is.
+// What ZooKeeper says against a request: nothing was done, unless it says otherwise here. They are
+// returned in an [OpError]: compare with errors.Is.
 var (
 	ErrNoNode                  = zkconn.ErrNoNode                  // the znode does not exist, or the parent of one to be created
 	ErrNodeExists              = zkconn.ErrNodeExists              // the znode to be created exists

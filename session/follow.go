@@ -7,10 +7,10 @@ import (
 )
 
 // Follow follows a contender of another client of this session, so that nothing has to be asked of
-// ZooKeeper: [machine.Fired] tells when a possession comes of it (held: one has), and then of its
-// end: when that possession is over and the deletion is about to be sent, or if that is not how it
-// ends, when it is gone. Not ok: there is none at that path, it is being deleted, or its name has
-// no GUID, so that another's znode may come to have it.
+// ZooKeeper: [machine.Fired] tells when a possession comes of it (held: one has) or of the one that
+// it follows, and then of its end: when that possession is over and the deletion is about to be
+// sent, or when it is gone otherwise. Not ok: there is none at that path, it is being deleted, or
+// its name has no GUID, so that another's znode may come to have it.
 func (t *client) Follow(number uint64, path string) (held, ok bool) {
 	g := t.session.state.lock()
 	defer g.unlock()
@@ -24,8 +24,8 @@ func (t *client) Follow(number uint64, path string) (held, ok bool) {
 	return c.hold != nil, true
 }
 
-// tellHeld tells those who follow a contender of the client that a possession came of it, and who
-// follows those: where possessions are short, what they then read is answered before their turn.
+// tellHeld tells those who follow a contender of the client that a possession came of it, and those
+// who follow these: where possessions are short, what they then read is answered before their turn.
 func (t *client) tellHeld(h *Hold) {
 	g := t.session.state.lock()
 	c := g.ledger.byPath[h.path]
@@ -34,19 +34,15 @@ func (t *client) tellHeld(h *Hold) {
 		return
 	}
 	c.hold = h
-	first := slices.Clone(c.next)
-	second := map[*contender][]*client{}
-	for _, n := range first {
+	followed, followers := []*contender{c}, [][]*client{slices.Clone(c.next)}
+	for _, n := range c.next {
 		for o := range n.standing {
-			if o.next != nil {
-				second[o] = slices.Clone(o.next)
-			}
+			followed, followers = append(followed, o), append(followers, slices.Clone(o.next))
 		}
 	}
 	g.unlock()
-	c.tell(first, machine.Held)
-	for o, next := range second {
-		o.tell(next, machine.Held)
+	for i, o := range followed {
+		o.tell(followers[i], machine.Held)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,6 +79,27 @@ func TestAnswersThatAreLostMakeNoPersistentParents(t *testing.T) {
 			})
 		}
 	}
+}
+
+// One lost connection is one reason, however many requests were on it.
+func TestManyRequestsOnALostConnectionMakeNoPersistentParents(t *testing.T) {
+	inBubble(t, func(w *world) {
+		for _, op := range []zktest.Op{zktest.OpCreate2, zktest.OpCreateContainer} {
+			w.meets(zktest.CutBefore, first(1, func(r *zktest.Request) bool { return r.Op == op }))
+		}
+		s := w.open(w.farAway())
+		var joining sync.WaitGroup
+		for i := range 12 {
+			t := w.client(s)
+			joining.Go(func() {
+				require.NoError(w, t.join(w, 1, session.Join{Parent: fmt.Sprintf("/a/%d/line", i), Name: "lock-"}).Err)
+			})
+		}
+		joining.Wait()
+		require.NoError(w, s.Close(w.ctx))
+		time.Sleep(5 * time.Minute)
+		require.NotContains(w, w.srv.Dump(), "/a", "it is no container")
+	})
 }
 
 // A request at which servers hang up is asked three times, with pauses, and ends with an error that

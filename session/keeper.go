@@ -72,8 +72,7 @@ func (k *keeper) ask(e *epoch, now lease.Instant) {
 	asked := e.ups
 	s.tasks.run(func() {
 		_ = e.conn.Prove("/") // likewise
-		g := s.state.lock()
-		defer g.unlock()
+		defer s.state.lock().unlock()
 		if e.proving == asked {
 			e.proving = 0
 		}

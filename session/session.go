@@ -36,10 +36,10 @@ type Session struct {
 	znodes   znodes
 }
 
-// New makes a session. It does no I/O, unless there is a [WithSessionFile]: the session connects
-// when it is first needed, or with [Session.Connect]. Each of the servers is "host:port", or a list in the form of the Java client,
-// "host:port,host:port/chroot"; without a port it is 2181. What is wrong is reported with the name
-// of the argument or the option.
+// New makes a session. It does no I/O, but for [WithSessionFile]: the session connects when it is
+// first needed, or with [Session.Connect]. Each of the servers is "host:port", or a list in the
+// form of the Java client, "host:port,host:port/chroot"; without a port it is 2181. What is wrong
+// is reported with the name of the argument or the option.
 func New(servers []string, opts ...Option) (*Session, error) {
 	cfg, err := newConfig(servers, opts)
 	if err != nil {

@@ -73,8 +73,7 @@ func (w *shared[T]) spawn() {
 
 // leave takes a reader off. With the last one the watch ends.
 func (w *shared[T]) leave() {
-	s := w.session
-	g := s.state.lock()
+	g := w.session.state.lock()
 	w.readers--
 	last := w.readers == 0
 	if last && w.all(g)[w.path] == w {

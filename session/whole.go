@@ -49,8 +49,7 @@ func ending(cause error) error {
 
 // bind makes a whole end with this part; the error is how the part ended if it is over already.
 func (h *Hold) bind(joined *Hold) error {
-	g := h.session.state.lock()
-	defer g.unlock()
+	defer h.session.state.lock().unlock()
 	if h.over.Load() {
 		return h.reason
 	}

@@ -174,6 +174,25 @@ func TestAHandOverWithinASession(t *testing.T) {
 	})
 }
 
+// A round trip may take nearly twice as long as the work: whoever is two places behind who holds
+// watches its own znode already.
+func TestAHandOverWithinASessionDoesNotWaitForARoundTrip(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		g := w.held(w.lock(h))
+		n := &line{world: w}
+		for i := range 10 {
+			n.waits(fmt.Sprint(i), w.lock(h))
+		}
+		w.Cleanup(w.Server.Host("a").Slow(750 * time.Microsecond))
+		began := time.Now()
+		require.NoError(w, g.Release(w.Context()))
+		n.running.Wait()
+		require.Equal(w, 12*time.Millisecond, time.Since(began), "a millisecond each, half a one as the second had no such notice, and the last deletion")
+	})
+}
+
 // An exclusive lock behind holders of a semaphore waits for all of them, also if the last one is of
 // its own session and leaves first.
 func TestAnExclusiveLockWaitsForEveryHolderOfASemaphoreBeforeIt(t *testing.T) {

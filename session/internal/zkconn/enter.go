@@ -60,9 +60,8 @@ func (c *Conn) enter(e *Entry, op jute.Op) (Entered, error) {
 	}
 	made, err := rs[0].entered()
 	if err == nil && e.List != "" {
-		listing := rs[1]
-		if made.Err = listing.outcome(); made.Err == nil {
-			made.Names = listing.reply.Names
+		if made.Err = rs[1].outcome(); made.Err == nil {
+			made.Names = rs[1].reply.Names
 		}
 	}
 	return made, err

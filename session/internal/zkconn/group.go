@@ -22,7 +22,7 @@ import (
 type group struct {
 	turns *semaphore.Weighted // of those that are under way
 
-	near    atomic.Bool  // a request was answered within a few moments
+	near    atomic.Bool  // a request on this connection was answered within a few moments
 	none    atomic.Int64 // until then, in Unix nanoseconds, there are no transactions
 	mu      sync.Mutex
 	parents map[string]bool // below which something was created, so that they are not missing
@@ -50,7 +50,7 @@ type member struct {
 
 // together carries out a create or a delete, in a transaction or by itself.
 func (c *Conn) together(m *member) (Entered, error) {
-	if !c.alone && len(m.ask.Data) <= smallEnough && m.valid() {
+	if !c.alone && Size(m.ask) <= smallEnough && m.valid() {
 		switch over, first := c.group.join(m); {
 		case first:
 			if c.group.turn() {
@@ -142,18 +142,26 @@ func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *membe
 	if len(members) < few {
 		return nil
 	}
-	r, listings := &request{ask: jute.Request{Op: jute.OpMulti}, several: true}, &request{ask: jute.Request{Op: jute.OpMultiRead}}
+	r, listings := &request{ask: jute.Request{Op: jute.OpMulti}, several: true}, &request{ask: jute.Request{Op: jute.OpMultiRead}, several: true}
 	r.stands = func() bool { placed.Close(); return true }
 	rs := []*request{r}
 	var listed []*member
 	for _, m := range members {
+		m.done, m.err = true, ErrNoReply // in case that it panics
 		r.ask.Ops = append(r.ask.Ops, m.ask)
-		if m.entry.List != "" && !c.lacks(jute.OpMultiRead) {
-			listings.ask.Ops = append(listings.ask.Ops, jute.Request{Op: jute.OpGetChildren, Path: m.parent})
-			rs, listed = []*request{r, listings}, append(listed, m)
+		if m.entry.List != "" {
+			listed = append(listed, m)
+			listings.ask.Ops = append(listings.ask.Ops, jute.Request{Op: jute.OpGetChildren, Path: m.entry.List})
 		}
 	}
-	if c.do(rs...) != nil {
+	if listed != nil && !c.lacks(jute.OpMultiRead) {
+		rs = append(rs, listings)
+	}
+	err := c.do(rs...)
+	for _, m := range members {
+		m.done = false
+	}
+	if err != nil {
 		return nil
 	}
 	results, err := r.results()
@@ -170,12 +178,13 @@ func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *membe
 	}
 	for i, m := range members {
 		if m.done, m.err = true, err; !unknown { // a server replies to a transaction before it carries out the next
-			m.entered = Entered{Path: results[i].Path, Stat: Stat{Czxid: r.reply.Zxid, EphemeralOwner: c.SessionID()}, Err: ErrNoReply}
+			m.entered = Entered{Path: results[i].Path, Stat: Stat{Czxid: r.reply.Zxid, EphemeralOwner: c.SessionID()}}
 		}
 	}
-	if len(listed) > 0 && listings.outcome() == nil && len(listings.reply.Results) == len(listed) {
-		for i, part := range listings.reply.Results {
-			listed[i].entered.Names, listed[i].entered.Err = part.Names, verdict(part.Err)
+	told := listings.outcome() == nil && len(listings.reply.Results) == len(listed)
+	for i, m := range listed {
+		if m.entered.Err = ErrNoReply; told {
+			m.entered.Names, m.entered.Err = listings.reply.Results[i].Names, verdict(listings.reply.Results[i].Err)
 		}
 	}
 	return nil

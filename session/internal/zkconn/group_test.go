@@ -3,11 +3,17 @@
 package zkconn_test
 
 import (
+	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"path"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -286,11 +292,17 @@ func TestATransactionWithoutListings(t *testing.T) {
 	})
 }
 
-// Transactions at which a server has hung up do not make it seem that it takes no large requests.
+// Transactions at which a server has hung up, and their listings, do not make it seem that it takes
+// no large requests.
 func TestLostTransactionsBlameNoOther(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
+		paths := several(0, 20)
+		for i := range 22 { // the listings are larger than what any server takes; both frames are read at once
+			paths = append(paths, fmt.Sprintf("/troupe/locks/of-all-customers/%07d/n", i))
+		}
 		for range 4 {
+			time.Sleep(65 * time.Second) // transactions are sent again
 			b.answers(nil)
 			require.NoError(b, b.Sync("/"))
 			b.answers(func(v *visit, q jute.Request) (jute.Reply, bool) {
@@ -299,14 +311,175 @@ func TestLostTransactionsBlameNoOther(t *testing.T) {
 				}
 				return success(q), q.Op != jute.OpMulti
 			})
-			c := crowded(b, b.visit(len(b.dialled())-1), several(30, 20)...)
+			c := crowded(b, b.visit(len(b.dialled())-1), paths...)
 			c.running.Wait()
-			require.ErrorIs(b, c.errs["/c0/n"], zkconn.ErrCutOffUsual)
-			time.Sleep(2 * time.Minute)
+			require.ErrorIs(b, c.errs[paths[4]], zkconn.ErrCutOffUsual)
+			time.Sleep(10 * time.Second)
 		}
+		b.answers(nil)
+		require.NoError(b, b.Sync("/"))
 		require.Len(b, b.dialled(), 5)
 		_, err := b.Set("/config", make([]byte, 8000), -1)
 		require.NoError(b, err)
+	})
+}
+
+// meanwhile has all this done while four deletes are under way, and returns what is asked then.
+func meanwhile(b *bench, v *visit, all ...func()) []jute.Request {
+	before := len(v.asked())
+	resume := v.stop()
+	var running sync.WaitGroup
+	for i := range 4 {
+		running.Go(func() { _ = b.Delete(fmt.Sprintf("/first/%d", i), -1) })
+		synctest.Wait()
+	}
+	for _, f := range all {
+		running.Go(f)
+	}
+	synctest.Wait()
+	time.Sleep(time.Millisecond)
+	resume()
+	running.Wait()
+	return v.asked()[before+4:]
+}
+
+// deletes are as many, of znodes that are there.
+func deletes(b *bench, n int) (all []func()) {
+	for i := range n {
+		all = append(all, func() { require.NoError(b, b.Delete(fmt.Sprintf("/d/%d", i), -1)) })
+	}
+	return all
+}
+
+// What a server may refuse for its size does not share a transaction.
+func TestWhatMayBeTooLargeIsByItself(t *testing.T) {
+	all := func(change func(e *zkconn.Entry)) zkconn.Entry {
+		e := zkconn.Entry{Path: "/large/n", Flags: jute.FlagEphemeralSequential, ACL: world}
+		change(&e)
+		return e
+	}
+	each(t, map[string]zkconn.Entry{
+		"data": all(func(e *zkconn.Entry) { e.Data = make([]byte, 1024) }),
+		"path": all(func(e *zkconn.Entry) { e.Path = "/" + strings.Repeat("long", 300) + "/n" }),
+		"acl":  all(func(e *zkconn.Entry) { e.ACL = slices.Repeat(world, 100) }),
+	}, func(b *bench, e zkconn.Entry) {
+		v := b.connected()
+		require.NoError(b, b.Sync("/")) // it is near
+		enter := func() {
+			_, err := b.Enter(e)
+			require.NoError(b, err)
+		}
+		enter() // its parent is known
+		asked := meanwhile(b, v, append(deletes(b, 8), enter)...)
+		require.Len(b, asked, 2)
+		for _, q := range asked {
+			if q.Op == jute.OpMulti {
+				require.Len(b, q.Ops, 8)
+			}
+		}
+	})
+}
+
+// What is listed is what was asked for, and nothing else.
+func TestATransactionListsWhatIsWanted(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		b.answers(asServers)
+		require.NoError(b, b.Sync("/")) // it is near
+		var all []func()
+		made := make([]zkconn.Entered, 8)
+		for i := range made {
+			e := zkconn.Entry{Path: fmt.Sprintf("/p%d/n", i), Flags: jute.FlagEphemeralSequential, ACL: world}
+			_, _ = b.Enter(e)
+			if i == 0 {
+				e.List = "/elsewhere"
+			}
+			all = append(all, func() { made[i], _ = b.Enter(e) })
+		}
+		asked := meanwhile(b, v, all...)
+		require.Len(b, asked, 2)
+		require.Equal(b, []string{"/elsewhere"}, parts(asked[1]))
+		for i := range made {
+			require.NoError(b, made[i].Err)
+			require.Equal(b, i == 0, len(made[i].Names) > 0)
+		}
+	})
+}
+
+// Behind a reconnection the server may be far away: nobody waits until it is known to be near.
+func TestAServerIsNotTakenToBeAsNearAsTheOneBefore(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		require.NoError(b, b.Sync("/")) // it is near
+		v.hangUp()
+		time.Sleep(time.Minute)
+		v = b.visit(1)
+		began := time.Now()
+		resume := v.stop()
+		var running sync.WaitGroup
+		for _, f := range deletes(b, 8) {
+			running.Go(f)
+			synctest.Wait()
+		}
+		resume()
+		running.Wait()
+		require.Zero(b, time.Since(began))
+		require.NotContains(b, v.ops(), jute.OpMulti)
+	})
+}
+
+// delivers passes on a transaction, and says that it could not.
+type delivers struct{ net.Conn }
+
+func (c delivers) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if len(p) > 12 && jute.Op(binary.BigEndian.Uint32(p[8:])) == jute.OpMulti {
+		return n, errors.New("broken")
+	}
+	return n, err
+}
+
+// panics is an application's log, at which something is wrong from then on.
+type panics struct{ wrong *atomic.Bool }
+
+func (panics) Enabled(context.Context, slog.Level) bool { return true }
+func (l panics) Handle(context.Context, slog.Record) error {
+	if l.wrong.CompareAndSwap(true, false) {
+		panic("in a log")
+	}
+	return nil
+}
+func (l panics) WithAttrs([]slog.Attr) slog.Handler { return l }
+func (l panics) WithGroup(string) slog.Handler      { return l }
+
+// If who sends a transaction panics, it may have been carried out: the others do not hear that they
+// may ask again.
+func TestIfTheSenderPanicsNobodyKnows(t *testing.T) {
+	var wrong atomic.Bool
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		require.NoError(b, b.Sync("/")) // it is near
+		errs := make([]error, 8)
+		var all []func()
+		for i := range errs {
+			all = append(all, func() {
+				errs[i] = zkconn.ErrNoReply
+				defer func() { _ = recover() }() // as the session's tasks do
+				errs[i] = b.Delete(fmt.Sprintf("/d/%d", i), -1)
+			})
+		}
+		wrong.Store(true)
+		meanwhile(b, v, all...)
+		require.False(b, wrong.Load())
+		for _, err := range errs {
+			require.ErrorIs(b, err, zkconn.ErrNoReply)
+		}
+	}, func(f *fake, cfg *zkconn.Config) {
+		cfg.Logger = slog.New(panics{&wrong})
+		cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := f.dial(ctx, network, address)
+			return delivers{c}, err
+		}
 	})
 }
 

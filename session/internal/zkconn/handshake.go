@@ -187,6 +187,7 @@ func (h *handshake) goUp() (slow bool, after time.Duration, err error) {
 		h.taking, h.refuse = context.WithCancel(c.taking)
 		h.since, h.patience = time.Now(), c.session.timeout*2/3
 		slow = h.stall.slowest >= c.session.timeout/hasteShare
+		c.group.near.Store(false) // this server may be far away
 		h.watch()
 		c.events = append(c.events, Up{
 			SessionID: c.session.id, Timeout: c.session.timeout, Server: h.at.server, Address: h.at.address, Asked: h.askedAt, Created: h.created,

@@ -2,6 +2,7 @@ package zkconn
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
@@ -12,11 +13,11 @@ type operations struct {
 	answered map[jute.Op]bool // those that were, and those that every ZooKeeper since 3.4 has
 	parts    map[jute.Op]bool // the same, within a transaction
 	refused  map[jute.Op]bool // with Unimplemented
-	lost     map[jute.Op]int  // requests at which servers may have hung up
+	lost     map[jute.Op]int  // connections that servers may have closed for such a request
 }
 
-// How many requests may be lost before the servers are taken to lack the operation, if none was
-// answered.
+// How many connections may be lost before the servers are taken to lack the operation, if no
+// request of it was answered.
 const (
 	lostLimit  = 2
 	surelyLost = 3 // where a mistake would last: one more, which was alone
@@ -51,9 +52,10 @@ func (o operations) took(r *request) {
 	}
 }
 
-// missed notes a request whose connection was lost.
-func (o operations) missed(r *request) {
-	if err := r.outcome(); errors.Is(err, ErrCutOff) && !errors.Is(err, ErrCutOffUsual) {
+// missed notes a request whose connection was lost: one of its kind, however many were under way.
+func (o operations) missed(r *request, w *socket) {
+	if err := r.outcome(); errors.Is(err, ErrCutOff) && !errors.Is(err, ErrCutOffUsual) && !slices.Contains(w.missed, r.ask.Op) {
+		w.missed = append(w.missed, r.ask.Op)
 		o.lost[r.ask.Op]++
 	}
 }
@@ -69,8 +71,8 @@ func (o operations) has(r *request) bool {
 	return o.answered[r.ask.Op] || r.ask.Op == jute.OpCreateContainer && o.answered[jute.OpCreate2]
 }
 
-// lacks tells whether servers refused an operation, or may have hung up at so many requests of it
-// while none was answered.
+// lacks tells whether servers refused an operation, or may have hung up so many times at requests
+// of it while none was answered.
 func (o operations) lacks(op jute.Op, lost int) bool {
 	return o.refused[op] || !o.answered[op] && o.lost[op] >= lost
 }
@@ -99,14 +101,10 @@ func (c *Conn) lacksContainers() bool {
 func (c *Conn) containers() (lacking, surely bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch o := c.operations; {
-	case !o.lacks(jute.OpCreateContainer, lostLimit):
-		return false, false
-	case o.refused[jute.OpCreateContainer] || o.lacks(jute.OpCreate2, surelyLost):
-		return true, true
-	case o.answered[jute.OpCreate2]: // something else was the reason
+	o := c.operations
+	if o.answered[jute.OpCreate2] { // something else was the reason
 		delete(o.lost, jute.OpCreateContainer)
-		return false, false
 	}
-	return true, false
+	lacking = o.lacks(jute.OpCreateContainer, lostLimit)
+	return lacking, lacking && (o.refused[jute.OpCreateContainer] || o.lacks(jute.OpCreate2, surelyLost))
 }

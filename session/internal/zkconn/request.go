@@ -65,7 +65,7 @@ func (c *Conn) do(rs ...*request) error {
 	case <-w.lost.C():
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.operations.missed(rs[max(slices.IndexFunc(rs, func(r *request) bool { return !r.answered.Closed() }), 0)])
+		c.operations.missed(rs[max(slices.IndexFunc(rs, func(r *request) bool { return !r.answered.Closed() }), 0)], w)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
@@ -47,6 +48,7 @@ type socket struct {
 	since     time.Time // when it came up
 	replied   bool      // a request was answered
 	order     queue     // what is not answered
+	missed    []jute.Op // for which the server may have closed it
 	stall     stall
 	lastHeard time.Time // when the last request was sent whose reply was reported as Heard
 }
