@@ -44,7 +44,7 @@ type Listed struct {
 }
 
 // Seen answers [Read]. That the znode does not exist is no error; then no watch is armed. Near: it
-// was not read, and is followed in the session. [Fired] tells when it is [Held], perhaps at once,
+// was not read, and is followed in the session. [Fired] tells when it is [Held], perhaps twice,
 // and then of its end: [Vacated] or [Deleted].
 type Seen struct {
 	Epoch  uint64

@@ -34,8 +34,10 @@ func (c *contenders) on(key request, ev machine.Event) {
 		c.onDowngraded(ev)
 	case machine.Transacted:
 		c.onTransacted(key, ev)
-	case machine.Woke:
-		c.lookAhead()
+	case machine.Woke: // it has waited for a while
+		if c.state == Waiting && c.look.second != "" {
+			c.watch(c.look.second)
+		}
 	}
 }
 
@@ -117,6 +119,9 @@ func (c *contenders) advance() {
 		c.semaphore.weigh()
 	case c.look.pred == "":
 		if c.stands() {
+			if c.look.hoped {
+				c.patience = min(2*max(c.patience, soonest), latest)
+			}
 			c.first()
 		}
 	case (c.look.late || c.watches.armed(c.entry.path)) && c.watches.armed(c.look.pred):
@@ -127,20 +132,12 @@ func (c *contenders) advance() {
 	}
 }
 
-// soonest and latest are after how many milliseconds of waiting it is worth to look ahead. Where
-// possessions are shorter, the watch would cost more than it gains. So each time that it has gained
-// nothing, the next one is set later.
+// Looking ahead is to watch the one that the predecessor waits for. When that goes, the predecessor
+// has its turn, and while it works there is time for the listing that shows that it alone is ahead:
+// then none is needed when it goes. soonest and latest are after how many milliseconds of waiting
+// that is worth its request. If the predecessor was gone before the listing was there, nothing was
+// gained, and the next time it is done later.
 const soonest, latest = 20, 1280
-
-// lookAhead watches the one that the predecessor waits for. When that goes, the predecessor has its
-// turn, and while it works there is time for the listing that shows that it alone is ahead: then
-// none is needed when it goes.
-func (c *contenders) lookAhead() {
-	if c.state == Waiting && c.look.second != "" {
-		c.patience = min(2*max(c.patience, soonest), latest) // unless it gains
-		c.watch(c.look.second)
-	}
-}
 
 func (c *contenders) isSecond(path string) bool {
 	return (c.state == Checking || c.state == Waiting) && path == c.look.second
@@ -264,6 +261,7 @@ func (c *contenders) onFired(e machine.Fired) {
 		c.predGone()
 	case c.isSecond(e.Path) && e.Change == machine.Deleted && !reading:
 		c.list()
+		c.look.hoped = true
 	case isPred && e.Change == machine.Vacated && !reading && !c.look.disconnected:
 		c.predVacated()
 	case (isOwn || isPred) && !reading:
@@ -293,8 +291,8 @@ func (c *contenders) predGone() {
 	c.first()
 }
 
-// predHolds: the predecessor, of this session, holds. While it works, a watch is set on the own
-// znode, which was not needed until now.
+// predHolds: the predecessor, of this session, holds or is the next to. Meanwhile a watch is set on
+// the own znode, which was not needed until now.
 func (c *contenders) predHolds() {
 	c.look.late = false
 	if !c.watches.armed(c.entry.path) {

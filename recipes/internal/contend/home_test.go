@@ -3,6 +3,7 @@ package contend_test
 // Instances that share a session, which follow one another in it without requests.
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
@@ -60,13 +61,28 @@ func (w *world) tell(path string, change machine.Change) {
 		return
 	}
 	n.held = n.held || change == machine.Held
+	w.fire(n, path, change)
+	if change != machine.Held {
+		if w.chance(10) {
+			w.fire(n, path, machine.Held) // they were told of the one before, and hear of it late
+		}
+		n.next = nil
+		return
+	}
+	for _, i := range n.next {
+		for _, behind := range slices.Sorted(maps.Keys(w.entries)) {
+			if o := w.entries[behind]; o.by == i {
+				w.fire(o, behind, machine.Held)
+			}
+		}
+	}
+}
+
+func (w *world) fire(n *entry, path string, change machine.Change) {
 	for _, i := range n.next {
 		if i.sess != nil && i.sess.id == n.session {
 			i.news = append(i.news, machine.Fired{Epoch: i.sess.epoch, Path: path, Change: change})
 		}
-	}
-	if change != machine.Held {
-		n.next = nil
 	}
 }
 

@@ -20,7 +20,8 @@ type look struct {
 
 	pred   string // path of the one to wait for, "" if there is none
 	sole   bool   // it alone is ahead, and nothing can take its place when it is deleted
-	second string // path of the one that it waits for, if that is worth a watch: see lookAhead
+	second string // path of the one that it waits for, if that is worth a watch: see soonest
+	hoped  bool   // it was made because the second has gone, in the hope that the predecessor is there for a while
 
 	// The own znode need not be watched yet: it is granted now, or another listing comes before the
 	// grant and shows whether it exists. That takes a name that nobody else's znode can have.
@@ -62,9 +63,9 @@ func (c *contenders) digest(e machine.Listed) {
 	case c.look.early && (missing || e.Err != nil):
 		c.list() // it may be older than the znode, or than its parent
 	case missing:
-		if c.watches.of(c.entry.path) == nil { // the session is not told of it, and others on it may follow the znode
-			c.requests.Emit(machine.Remove{Epoch: c.requests.Epoch(), Path: c.entry.path})
-		}
+		// Others may follow the znode in the session, which need not be told of its end: its watch
+		// may have been spent on a change before.
+		c.requests.Emit(machine.Remove{Epoch: c.requests.Epoch(), Path: c.entry.path})
 		c.lost()
 	case c.look.stale:
 		c.list()
