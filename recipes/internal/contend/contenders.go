@@ -36,6 +36,7 @@ func (c *contenders) on(key request, ev machine.Event) {
 		c.onTransacted(key, ev)
 	case machine.Woke: // it has waited for a while
 		if c.state == Waiting && c.look.second != "" {
+			c.look.lookedAhead = true
 			c.watch(c.look.second)
 		}
 	}
@@ -119,7 +120,7 @@ func (c *contenders) advance() {
 		c.semaphore.weigh()
 	case c.look.pred == "":
 		if c.stands() {
-			if c.look.hoped {
+			if c.look.lookedAhead { // in vain
 				c.patience = min(2*max(c.patience, soonest), latest)
 			}
 			c.first()
@@ -135,7 +136,7 @@ func (c *contenders) advance() {
 // Looking ahead is to watch the one that the predecessor waits for. When that goes, the predecessor
 // has its turn, and while it works there is time for the listing that shows that it alone is ahead:
 // then none is needed when it goes. soonest and latest are after how many milliseconds of waiting
-// that is worth its request. If the predecessor was gone before the listing was there, nothing was
+// that is worth its request. If another listing was needed for the grant all the same, nothing was
 // gained, and the next time it is done later.
 const soonest, latest = 20, 1280
 
@@ -261,7 +262,6 @@ func (c *contenders) onFired(e machine.Fired) {
 		c.predGone()
 	case c.isSecond(e.Path) && e.Change == machine.Deleted && !reading:
 		c.list()
-		c.look.hoped = true
 	case isPred && e.Change == machine.Vacated && !reading && !c.look.disconnected:
 		c.predVacated()
 	case (isOwn || isPred) && !reading:

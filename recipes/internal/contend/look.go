@@ -18,10 +18,10 @@ type look struct {
 	unordered []contender // whose Czxids are being read
 	missed    bool        // one of them was deleted before it was read
 
-	pred   string // path of the one to wait for, "" if there is none
-	sole   bool   // it alone is ahead, and nothing can take its place when it is deleted
-	second string // path of the one that it waits for, if that is worth a watch: see soonest
-	hoped  bool   // it was made because the second has gone, in the hope that the predecessor is there for a while
+	pred        string // path of the one to wait for, "" if there is none
+	sole        bool   // it alone is ahead, and nothing can take its place when it is deleted
+	second      string // path of the one that it waits for, if that is worth a watch: see soonest
+	lookedAhead bool   // the second was watched, by this look or one before it
 
 	// The own znode need not be watched yet: it is granted now, or another listing comes before the
 	// grant and shows whether it exists. That takes a name that nobody else's znode can have.
@@ -43,7 +43,7 @@ type look struct {
 func (c *contenders) list() {
 	c.state = Listing
 	c.requests.Cancel(request{kind: waiting})
-	c.look = look{watched: c.entry.mark.head}
+	c.look = look{watched: c.entry.mark.head, lookedAhead: c.look.lookedAhead}
 	c.look.ask = c.ask(machine.List{Path: c.cfg.Parent, Watch: c.look.watched}, listing)
 }
 
