@@ -63,9 +63,11 @@ func (c *contenders) digest(e machine.Listed) {
 	case c.look.early && (missing || e.Err != nil):
 		c.list() // it may be older than the znode, or than its parent
 	case missing:
-		// Others may follow the znode in the session, which need not be told of its end: its watch
-		// may have been spent on a change before.
-		c.requests.Emit(machine.Remove{Epoch: c.requests.Epoch(), Path: c.entry.path})
+		// Others may follow it in the session, and its watch may have been spent on a change. A
+		// name without a GUID nobody follows, and it may be another's: the parent was made anew.
+		if own, _ := znode.ParseContender(c.entry.name); own.GUID != "" {
+			c.requests.Emit(machine.Remove{Epoch: c.requests.Epoch(), Path: c.entry.path})
+		}
 		c.lost()
 	case c.look.stale:
 		c.list()
@@ -110,20 +112,18 @@ func (c *contenders) judge(self znode.Contender, ahead []znode.Contender) {
 		// name, if it has no GUID. One that was deleted during this look may have been a writer
 		// that was downgraded, and the listing did not show the reader.
 		unique := last.GUID != "" || c.watches.of(c.look.pred) == nil
-		c.look.sole = len(blockers) == 1 && !c.look.missed && !c.cfg.Rule.LeavesAnother(self, last) && unique
+		leaves := c.cfg.Rule.LeavesAnother(self, last)
+		c.look.sole = len(blockers) == 1 && !c.look.missed && !leaves && unique
+		if n := len(blockers); n > 1 && last.GUID != "" && self.Kind != znode.Read && !leaves {
+			c.look.second = znode.Join(c.cfg.Parent, blockers[n-2].Name)
+		}
 	}
 	c.look.late = c.entry.unread && (c.look.pred == "" || !c.look.sole && self.GUID != "")
 	if !c.look.late {
 		c.watchOwn()
 	}
-	if n := len(blockers); n > 0 {
-		last := blockers[n-1]
-		if !c.watches.watched(c.look.pred) {
-			c.watches.read(machine.Read{Path: c.look.pred, Watch: true, Near: c.near(self, last)})
-		}
-		if n > 1 && last.GUID != "" && self.Kind != znode.Read && !c.cfg.Rule.LeavesAnother(self, last) {
-			c.look.second = znode.Join(c.cfg.Parent, blockers[n-2].Name)
-		}
+	if n := len(blockers); n > 0 && !c.watches.watched(c.look.pred) {
+		c.watches.read(machine.Read{Path: c.look.pred, Watch: true, Near: c.near(self, blockers[n-1])})
 	}
 	c.advance()
 }
