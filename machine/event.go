@@ -114,7 +114,7 @@ const (
 	DataChanged     Change = iota + 1 // of a watch of [Read]
 	ChildrenChanged                   // of a watch of [List]
 	Deleted                           // the znode itself, of either
-	Held                              // of what is followed in the session: it holds, or is the next to
+	Held                              // of what is followed in the session: it holds, or somebody before it
 	Vacated                           // of the same: that possession is over, and its znode is being deleted
 )
 

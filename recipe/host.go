@@ -97,7 +97,9 @@ func (h *Host) start() error {
 		return errors.Join(session.ErrClosed, err)
 	}
 	h.ref = ref
-	made, err := seam.NewClient(h.cfg.Session, name, h.hear, h.cfg.ACL...)
+	// What the session says is in the view before the next incarnation looks there, should this one
+	// panic over the message.
+	made, err := seam.NewClient(h.cfg.Session, name, func(n seam.Event) { h.ref.Tell(h.note(n)) }, h.cfg.ACL...)
 	if err != nil {
 		ref.Stop()
 		return err
@@ -107,12 +109,6 @@ func (h *Host) start() error {
 		h.client.UntilExpiry()
 	}
 	return nil
-}
-
-// hear passes on what the session says. It is in the view before, where the next incarnation finds
-// it if this one panics over the message.
-func (h *Host) hear(n seam.Event) {
-	h.ref.Tell(h.note(n))
 }
 
 // note keeps the session's state.

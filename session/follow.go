@@ -7,10 +7,10 @@ import (
 )
 
 // Follow follows a contender of another client of this session, so that nothing has to be asked of
-// ZooKeeper: [machine.Fired] tells when a possession comes of it (held: one has) or of the one that
-// it follows, and then of its end: when that possession is over and the deletion is about to be
-// sent, or when it is gone otherwise. Not ok: there is none at that path, it is being deleted, or
-// its name has no GUID, so that another's znode may come to have it.
+// ZooKeeper: [machine.Fired] tells when a possession comes of it (held: one has) or of one that
+// stands before it, and then of its end: when that possession is over and the deletion is about to
+// be sent, or when it is gone otherwise. Not ok: there is none at that path, it is being deleted,
+// or its name has no GUID, so that another's znode may come to have it.
 func (t *client) Follow(number uint64, path string) (held, ok bool) {
 	g := t.session.state.lock()
 	defer g.unlock()
@@ -18,14 +18,19 @@ func (t *client) Follow(number uint64, path string) (held, ok bool) {
 	if c == nil || c.client == t || c.leaving || !c.form.Named() || g.closing || g.current(number) != c.epoch {
 		return false, false
 	}
-	if !slices.Contains(c.next, t) {
-		c.next = append(c.next, t)
-	}
+	c.next, c.stretch = append(slices.DeleteFunc(c.next, func(o *client) bool { return o == t }), t), 0
 	return c.hold != nil, true
 }
 
-// tellHeld tells those who follow a contender of the client that a possession came of it, and those
-// who follow these: where possessions are short, what they then read is answered before their turn.
+// longest is the length of the longest stretch: so many may read their znodes at the same time, and
+// so many watches may turn out not to have been needed.
+const longest = 64
+
+// tellHeld tells a stretch of the line behind a contender of the client that a possession came of
+// it: where possessions are short, what they then read is answered before their turn. It does so
+// when the followers of the contender, or of the one behind it, were not told yet. A stretch is two
+// contenders and their followers at first, and twice as many each time that the line has come to
+// its end.
 func (t *client) tellHeld(h *Hold) {
 	g := t.session.state.lock()
 	c := g.ledger.byPath[h.path]
@@ -34,16 +39,31 @@ func (t *client) tellHeld(h *Hold) {
 		return
 	}
 	c.hold = h
-	followed, followers := []*contender{c}, [][]*client{slices.Clone(c.next)}
-	for _, n := range c.next {
-		for o := range n.standing {
-			followed, followers = append(followed, o), append(followers, slices.Clone(o.next))
+	var tell []func()
+	if second := c.behind(); second != nil && (c.stretch == 0 || second.stretch == 0) {
+		stretch := min(max(2*c.stretch, 2), longest)
+		for o, n := c, stretch; o != nil && n > 0; o, n = o.behind(), n-1 {
+			if o.stretch == 0 {
+				tell = append(tell, o.telling(machine.Held))
+			}
+			o.stretch = stretch
 		}
 	}
 	g.unlock()
-	for i, o := range followed {
-		o.tell(followers[i], machine.Held)
+	for _, followers := range tell {
+		followers()
 	}
+}
+
+// behind is a contender that follows this one, the latest to do so; nil: none does. With the
+// session's mutex.
+func (c *contender) behind() *contender {
+	for _, t := range slices.Backward(c.next) {
+		for o := range t.standing {
+			return o
+		}
+	}
+	return nil
 }
 
 // vacate tells those who follow a contender that it is about to be deleted, if a possession came of
@@ -57,20 +77,21 @@ func (t *client) vacate(path string) {
 		return
 	}
 	c.leaving = true
-	next := c.followers()
+	tell := c.telling(machine.Vacated)
 	g.unlock()
-	c.tell(next, machine.Vacated)
+	tell()
 }
 
-// followers are those to be told of the contender's end, once. With the session's mutex.
-func (c *contender) followers() []*client {
-	next := c.next
-	c.next = nil
-	return next
-}
-
-func (c *contender) tell(next []*client, change machine.Change) {
-	for _, t := range next {
-		t.inbox.fired(machine.Fired{Epoch: c.epoch.number, Path: c.path, Change: change})
+// telling is what tells those who follow the contender of a change, to be called without the
+// session's mutex. It is made with the mutex; if it tells of the end, nobody follows from then on.
+func (c *contender) telling(change machine.Change) func() {
+	next := slices.Clone(c.next)
+	if change != machine.Held {
+		c.next = nil
+	}
+	return func() {
+		for _, t := range next {
+			t.inbox.fired(machine.Fired{Epoch: c.epoch.number, Path: c.path, Change: change})
+		}
 	}
 }

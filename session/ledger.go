@@ -23,6 +23,7 @@ type contender struct {
 	removal *removal     // that deletion
 	hold    *Hold        // what came of it
 	next    []*client    // who follow it: see follow.go
+	stretch int          // in a stretch of so many they were told that somebody before them holds; 0: not all were
 
 	form  znode.Form
 	data  []byte // that it is created with
@@ -78,8 +79,8 @@ func (l *ledger) stands(c *contender, path string) bool {
 
 // strike takes a contender out: it does not exist, for certain.
 func (l *ledger) strike(c *contender) {
-	if next := c.followers(); next != nil {
-		c.client.session.tasks.run(func() { c.tell(next, machine.Deleted) })
+	if len(c.next) > 0 {
+		c.client.session.tasks.run(c.telling(machine.Deleted))
 	}
 	delete(l.all, c)
 	delete(c.client.standing, c)

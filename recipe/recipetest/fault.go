@@ -136,7 +136,7 @@ func (a *Actor) Crash() {
 			a.requests = slices.DeleteFunc(a.requests, func(o *request) bool { return o == r })
 		}
 	}
-	a.world.sweep(a)
+	a.world.deleteAll(a.world.tree.Ephemerals(a.session), a)
 	a.machine = a.Player.Machine()
 	a.epoch = 0
 	if a.lives {

@@ -203,9 +203,6 @@ func (w *World) closeSession(a *Actor) {
 	w.deleteAll(w.tree.Ephemerals(a.session), a)
 }
 
-// sweep deletes what a crashed machine had made.
-func (w *World) sweep(a *Actor) { w.deleteAll(w.tree.Ephemerals(a.session), a) }
-
 func (w *World) deleteAll(paths []string, a *Actor) {
 	for _, path := range paths {
 		_, _, _ = w.write(a, []machine.Op{{Do: machine.Delete, Path: path, Version: machine.Any}}) // it has no children, and is there

@@ -102,7 +102,7 @@ func (d Dialect) Play(t T, story string) (string, Steps) {
 	t.Helper()
 	var out strings.Builder
 	var block []string
-	told := newTeller(t, d)
+	told := &Teller{t: t, dialect: d, subject: d.New(nil), taken: Steps{}, asked: map[string]uint64{}}
 	skipping := false // what the machine did when the story was written
 	for line := range strings.Lines(story) {
 		line = strings.TrimRight(line, "\n")

@@ -28,10 +28,6 @@ type Teller struct {
 	asked   map[string]uint64 // the last number of each kind of request: an answer without a number is to that one
 }
 
-func newTeller(t T, d Dialect) *Teller {
-	return &Teller{t: t, dialect: d, subject: d.New(nil), taken: Steps{}, asked: map[string]uint64{}}
-}
-
 // tell plays one line.
 func (p *Teller) tell(line string) string {
 	words := strings.Fields(line)

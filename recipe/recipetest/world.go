@@ -42,9 +42,6 @@ func NewWorld(choose func(n int) int) *World {
 // else can happen, so that much may happen in between.
 func (w *World) Sleep(one int) { w.sleep = one }
 
-// dozes draws whether a letter that sleeps is passed over once more.
-func (w *World) dozes(l *envelope) bool { return l.sleeps && w.choose(40) > 0 }
-
 // Add starts a process, connected and trusted.
 func (w *World) Add(p Player) *Actor {
 	a := &Actor{Player: p, world: w, machine: p.Machine(), timers: make(map[uint64]int64)}
@@ -77,7 +74,7 @@ func (w *World) step(timers bool) bool {
 		for _, l := range a.inbox {
 			switch {
 			case !a.deliverable(l):
-			case w.dozes(l):
+			case l.sleeps && w.choose(40) > 0:
 				asleep = append(asleep, func() { a.deliver(l) })
 			default:
 				can = append(can, func() { a.deliver(l) })

@@ -40,7 +40,7 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	}
 	e := &Election{
 		session: s, path: path, id: o.id, data: o.data, by: o.by, layout: o.layout,
-		standing: notify.NewTopic[Standing](), runs: newRuns(),
+		standing: notify.NewTopic[Standing](), runs: &runs{active: make(map[*notify.Latch]context.CancelCauseFunc)},
 	}
 	e.standing.Publish(Standing{})
 	cfg := o.claims

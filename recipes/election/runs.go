@@ -16,10 +16,6 @@ type runs struct {
 	idle   notify.Latch                              // closes when closed and no call is in progress
 }
 
-func newRuns() *runs {
-	return &runs{active: make(map[*notify.Latch]context.CancelCauseFunc)}
-}
-
 // enter begins a call: its context ends with ctx and with close.
 func (r *runs) enter(ctx context.Context) (context.Context, func(), error) {
 	r.mu.Lock()

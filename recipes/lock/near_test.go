@@ -46,6 +46,15 @@ func (n *line) waits(name string, l *lock.Lock) {
 	synctest.Wait()
 }
 
+// before holds a lock while so many of the same session wait for it in a line.
+func (w *world) before(h *bubble.Host, waiters int) (*lock.Grant, *line) {
+	g, n := w.held(w.lock(h)), &line{world: w}
+	for i := range waiters {
+		n.waits(fmt.Sprint(i), w.lock(h))
+	}
+	return g, n
+}
+
 // slowed lets some requests of a session take a while.
 func (n *line) slowed(h *bubble.Host, op zktest.Op) {
 	id := h.Status().SessionID
@@ -146,11 +155,7 @@ func TestAHandOverWithinASession(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		h := w.Host("a")
-		g := w.held(w.lock(h))
-		n := &line{world: w}
-		for i := range 10 {
-			n.waits(fmt.Sprint(i), w.lock(h))
-		}
+		g, n := w.before(h, 10)
 		w.Server.ClearJournal()
 		require.NoError(w, g.Release(w.Context()))
 		n.running.Wait()
@@ -180,16 +185,54 @@ func TestAHandOverWithinASessionDoesNotWaitForARoundTrip(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		h := w.Host("a")
-		g := w.held(w.lock(h))
-		n := &line{world: w}
-		for i := range 10 {
-			n.waits(fmt.Sprint(i), w.lock(h))
-		}
+		g, n := w.before(h, 10)
 		w.Cleanup(w.Server.Host("a").Slow(750 * time.Microsecond))
 		began := time.Now()
 		require.NoError(w, g.Release(w.Context()))
 		n.running.Wait()
 		require.Equal(w, 12*time.Millisecond, time.Since(began), "a millisecond each, half a one as the second had no such notice, and the last deletion")
+	})
+}
+
+// Where a round trip takes ten times as long as the work, more and more of those who wait watch
+// their own znodes in the time of one.
+func TestALongLineWithinASessionWaitsForFewRoundTrips(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		g, n := w.before(h, 100)
+		w.Cleanup(w.Server.Host("a").Slow(5 * time.Millisecond))
+		began := time.Now()
+		require.NoError(w, g.Release(w.Context()))
+		n.running.Wait()
+		require.Equal(w, 159*time.Millisecond, time.Since(began), "a millisecond each, and six round trips, the last of them that of a deletion")
+		require.Len(w, n.order, 100)
+	})
+}
+
+// Somebody deletes the znode of a waiter whose session has told it that one before it holds. It
+// comes again, behind the same one, and is told again.
+func TestAWaiterThatComesAgainDoesNotWaitForARoundTrip(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		g := w.held(w.lock(h))
+		second, third, fourth := w.queued(w.lock(h)), w.queued(w.lock(h)), w.queued(w.lock(h))
+		require.NoError(w, g.Release(w.Context()))
+		g = bubble.Within(w, time.Second, second.Acquired())
+		all, err := fourth.Contenders(w.Context())
+		require.NoError(w, err)
+		require.NoError(w, w.Server.Delete(all[2].Path))
+		synctest.Wait()
+		require.NoError(w, g.Release(w.Context()))
+		g = bubble.Within(w, time.Second, third.Acquired())
+		w.Cleanup(w.Server.Host("a").Slow(5 * time.Millisecond))
+		time.Sleep(time.Second)
+		released := bubble.Begin(func() error { return g.Release(w.Context()) })
+		began := time.Now()
+		require.NoError(w, bubble.Within(w, time.Second, fourth.Acquired()).Release(w.Context()))
+		require.Equal(w, 10*time.Millisecond, time.Since(began), "the release")
+		require.NoError(w, bubble.Within(w, time.Second, released))
 	})
 }
 

@@ -10,10 +10,10 @@ type part struct {
 
 // parts are all folders with product code.
 var parts = []part{
-	{"session", []string{"session"}, 12003, 9100},
-	{"recipe, machine", []string{"recipe", "machine"}, 5702, 3300},
-	{"recipes/internal", []string{"recipes/internal"}, 3260, 2420},
-	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5143, 4360},
+	{"session", []string{"session"}, 12025, 9100},
+	{"recipe, machine", []string{"recipe", "machine"}, 5688, 3300},
+	{"recipes/internal", []string{"recipes/internal"}, 3256, 2420},
+	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5139, 4360},
 	{"recipes/queue", []string{"recipes/queue"}, 4756, 4700},
 	{"recipes/twopc", []string{"recipes/twopc"}, 2730, 2700},
 	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2423, 2070},

@@ -291,8 +291,8 @@ func (c *contenders) predGone() {
 	c.first()
 }
 
-// predHolds: the predecessor, of this session, holds or is the next to. Meanwhile a watch is set on
-// the own znode, which was not needed until now.
+// predHolds: the predecessor, of this session, holds, or somebody before it. Meanwhile a watch is
+// set on the own znode, which was not needed until now.
 func (c *contenders) predHolds() {
 	c.look.late = false
 	if !c.watches.armed(c.entry.path) {

@@ -75,9 +75,9 @@
 //     waiter that is next, and one whose znode's name has no GUID, watches its own znode too. The
 //     others list before a grant, and learn then whether their znode exists.
 //   - A predecessor of the same session is followed in the session instead ([machine.Read].Near).
-//     When it holds or is the next to, the waiter watches its own znode. When it has released what
-//     it held alone, nobody is ahead, and the waiter is granted as soon as its own znode is watched,
-//     though the predecessor's may still stand.
+//     When it holds, or somebody of the session before it, the waiter watches its own znode. When it
+//     has released what it held alone, nobody is ahead, and the waiter is granted as soon as its own
+//     znode is watched, though the predecessor's may still stand.
 //   - A single znode is granted only if the current session owns it and this machine created it.
 //     The holder watches it. When the watch fires, the holder reads before it concludes that the
 //     znode is gone: the event may be about an earlier znode at the same path.

@@ -30,6 +30,7 @@ type entry struct {
 	vacated bool // that is over, and it is being deleted
 	gone    bool
 	next    []*instance // who follow it
+	told    bool        // that it is held, or that one before it is
 }
 
 // follow is false if the session knows of no contender that can be followed, or not yet.
@@ -39,7 +40,8 @@ func (i *instance) follow(e machine.Read) bool {
 	if n == nil || n.vacated || n.gone || n.by == i || s == nil || s.epoch != e.Epoch || s.id != n.session || i.w.chance(10) {
 		return false
 	}
-	n.next = append(n.next, i)
+	i.unfollow(e.Path)
+	n.next, n.told = append(n.next, i), false
 	r := &request{effect: e, ran: true}
 	i.answers = append(i.answers, answer{r, machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, Near: true}})
 	if n.held {
@@ -60,22 +62,38 @@ func (w *world) tell(path string, change machine.Change) {
 	if n == nil {
 		return
 	}
-	n.held = n.held || change == machine.Held
-	w.fire(n, path, change)
 	if change != machine.Held {
+		w.fire(n, path, change)
 		if w.chance(10) {
-			w.fire(n, path, machine.Held) // they were told of the one before, and hear of it late
+			w.fire(n, path, machine.Held) // they were told of one before, and hear of it late
 		}
 		n.next = nil
 		return
 	}
-	for _, i := range n.next {
-		for _, behind := range slices.Sorted(maps.Keys(w.entries)) {
-			if o := w.entries[behind]; o.by == i {
-				w.fire(o, behind, machine.Held)
+	n.held = true
+	many := 2
+	if !w.calm {
+		many = 1 + w.Pick(8)
+	}
+	for n, path, more := n, path, many; n != nil && more > 0; more-- {
+		if !n.told {
+			w.fire(n, path, machine.Held)
+		}
+		n.told = true
+		n, path = w.behind(n)
+	}
+}
+
+// behind is the contender of one that follows another.
+func (w *world) behind(n *entry) (behind *entry, path string) {
+	for _, i := range slices.Backward(n.next) {
+		for _, at := range slices.Sorted(maps.Keys(w.entries)) {
+			if o := w.entries[at]; o.by == i && !o.gone {
+				return o, at
 			}
 		}
 	}
+	return nil, ""
 }
 
 func (w *world) fire(n *entry, path string, change machine.Change) {

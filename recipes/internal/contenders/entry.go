@@ -41,7 +41,7 @@ func (e Entry) read(data []byte, token int64) Entry {
 // arrange sorts contenders, first to last. If only the Czxids tell the order and one of them is
 // unknown, the error is session.ErrNoAuth.
 func arrange(entries []Entry) error {
-	if needsCzxid(entries) {
+	if slices.ContainsFunc(entries, func(e Entry) bool { return znode.NeedsCzxid(e.Contender.Seq) }) {
 		if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Token == 0 }); i >= 0 {
 			return fmt.Errorf("%w: the position of %s in the queue", session.ErrNoAuth, entries[i].Path)
 		}
@@ -52,8 +52,4 @@ func arrange(entries []Entry) error {
 		return cmp.Or(znode.CompareSeq(a.Contender.Seq, b.Contender.Seq), cmp.Compare(a.Token, b.Token))
 	})
 	return nil
-}
-
-func needsCzxid(entries []Entry) bool {
-	return slices.ContainsFunc(entries, func(e Entry) bool { return znode.NeedsCzxid(e.Contender.Seq) })
 }
