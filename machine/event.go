@@ -44,8 +44,8 @@ type Listed struct {
 }
 
 // Seen answers [Read]. That the znode does not exist is no error; then no watch is armed. Near: it
-// was not read, and is followed in the session. [Fired] tells when it is [Held], perhaps twice,
-// and then of its end: [Vacated] or [Deleted].
+// was not read, and is followed in the session. [Fired] tells, perhaps twice, that it or
+// one before it holds ([Held]), and once of its end ([Vacated] or [Deleted]).
 type Seen struct {
 	Epoch  uint64
 	Ask    uint64
@@ -115,7 +115,7 @@ const (
 	ChildrenChanged                   // of a watch of [List]
 	Deleted                           // the znode itself, of either
 	Held                              // of what is followed in the session: it holds, or somebody before it
-	Vacated                           // of the same: that possession is over, and its znode is being deleted
+	Vacated                           // of the same: it has held and released, and its znode is being deleted
 )
 
 var changes = [...]string{DataChanged: "data", ChildrenChanged: "children", Deleted: "deleted", Held: "held", Vacated: "vacated"}

@@ -28,9 +28,9 @@ const longest = 64
 
 // tellHeld tells a stretch of the line behind a contender of the client that a possession came of
 // it: where possessions are short, what they then read is answered before their turn. It does so
-// when the followers of the contender, or of the one behind it, were not told yet. A stretch is two
-// contenders and their followers at first, and twice as many each time that the line has come to
-// its end.
+// when the followers of the contender, or of the one behind it, were not told yet. So the first
+// stretch has the followers of two contenders, and each that continues it of twice as many, up to
+// longest.
 func (t *client) tellHeld(h *Hold) {
 	g := t.session.state.lock()
 	c := g.ledger.byPath[h.path]
@@ -55,8 +55,8 @@ func (t *client) tellHeld(h *Hold) {
 	}
 }
 
-// behind is a contender that follows this one, the latest to do so; nil: none does. With the
-// session's mutex.
+// behind is a contender of the client that was the latest to follow this one; nil: nobody follows
+// it. With the session's mutex.
 func (c *contender) behind() *contender {
 	for _, t := range slices.Backward(c.next) {
 		for o := range t.standing {
@@ -67,8 +67,8 @@ func (c *contender) behind() *contender {
 }
 
 // vacate tells those who follow a contender that it is about to be deleted, if a possession came of
-// it and is over. Only what held alone is followed (recipes/internal/contend): so nobody else stood
-// before it, and none of them need wait for the deletion.
+// it and is over. Only what would hold alone is followed (recipes/internal/contend): so nobody was
+// ahead of it, and none of its followers need wait for the deletion.
 func (t *client) vacate(path string) {
 	g := t.session.state.lock()
 	c := g.ledger.byPath[path]
@@ -82,8 +82,8 @@ func (t *client) vacate(path string) {
 	tell()
 }
 
-// telling is what tells those who follow the contender of a change, to be called without the
-// session's mutex. It is made with the mutex; if it tells of the end, nobody follows from then on.
+// telling returns a function that tells the present followers of a change. It is to be called with
+// the session's mutex, the function without it. After a change that is the end nobody follows.
 func (c *contender) telling(change machine.Change) func() {
 	next := slices.Clone(c.next)
 	if change != machine.Held {

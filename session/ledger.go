@@ -23,7 +23,7 @@ type contender struct {
 	removal *removal     // that deletion
 	hold    *Hold        // what came of it
 	next    []*client    // who follow it: see follow.go
-	stretch int          // in a stretch of so many they were told that somebody before them holds; 0: not all were
+	stretch int          // how long the stretch was in which they were told of a possession; 0: not all were told
 
 	form  znode.Form
 	data  []byte // that it is created with
