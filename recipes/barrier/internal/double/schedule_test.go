@@ -128,12 +128,18 @@ func (w *world) pair(f *face) {
 	}
 }
 
+// bury notes the verdicts that the dead have written, before their znodes go.
+func (w *world) bury() {
+	w.look(false)
+	w.Bury()
+}
+
 // heal ends all trouble: one process of each id lives.
 func (w *world) heal() {
 	for _, f := range w.faces {
 		w.startAnew(f)
 	}
-	w.Bury()
+	w.bury()
 	w.Heal()
 }
 
@@ -145,7 +151,7 @@ func (w *world) alone() (more bool) {
 			more = true
 		}
 	}
-	w.Bury()
+	w.bury()
 	return more
 }
 
@@ -197,7 +203,7 @@ func (w *world) entered() map[string]int {
 // comesToRest: nobody wants anything any more, and nobody is held. Then as many parties as there
 // are to be go through a round, and leave nothing.
 func (w *world) comesToRest() {
-	w.Bury()
+	w.bury()
 	w.Heal()
 	for _, f := range w.living() {
 		for len(f.claims) > 0 {
@@ -213,7 +219,7 @@ func (w *world) comesToRest() {
 			f.kill()
 		}
 	}
-	w.Bury()
+	w.bury()
 	for range 3 { // a crash after its passage was wished may bring another
 		for _, f := range w.living() {
 			f.depart()
@@ -231,7 +237,7 @@ func (w *world) comesToRest() {
 	w.clean()
 }
 
-// another round, with those who live.
+// another round, with those who live. Not all of them leave it alive.
 func (w *world) another() {
 	team := w.living()
 	if len(team) < w.parties {
@@ -248,11 +254,27 @@ func (w *world) another() {
 		if w.entered()[f.id] != before[f.id]+1 {
 			w.fail("%s does not enter: %v", f.actor, f.refused)
 		}
+	}
+	w.leave(team)
+}
+
+// leave: all depart, and some of them die on the way out, at any moment. Nobody is left behind.
+// Nothing else happens, since most trouble would free a party that waits for ever.
+func (w *world) leave(team []*face) {
+	for _, f := range team {
 		f.depart()
+	}
+	for range w.Pick(len(team)) {
+		for range w.Pick(50) {
+			w.Step()
+			w.look(true)
+		}
+		team[w.Pick(len(team))].kill()
+		w.bury()
 	}
 	w.rest()
 	for _, f := range team {
-		if len(f.passages) > 0 {
+		if len(f.passages) > 0 && !f.dead {
 			w.fail("%s does not leave", f.actor)
 		}
 	}
