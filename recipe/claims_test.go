@@ -68,6 +68,33 @@ func TestTheEpochEndsDuringARecovery(t *testing.T) {
 	})
 }
 
+// A possession that ends before it is on offer is not offered: whoever receives gets the next one.
+func TestWhatEndsBeforeItIsOfferedIsNotReceived(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		wrapped := 0
+		i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{Wrap: func(p *recipe.Possession) *recipe.Possession {
+			if wrapped++; wrapped == 1 {
+				heal := g.from.Partition()
+				<-p.Done()
+				heal()
+			}
+			return p
+		}})
+		i.Stand(recipe.Asked{})
+		time.Sleep(time.Minute)
+		p := <-i.Won()
+		require.NoError(g, p.Err())
+		require.Equal(g, 2, wrapped)
+		synctest.Wait()
+		select {
+		case <-i.Won():
+			require.Fail(g, "the first is on offer still")
+		default:
+		}
+		require.NoError(g, i.Close(g.ctx))
+	})
+}
+
 // A machine that grants what is held has a bug, and is restarted: of two possessions nobody would
 // end the first.
 func TestAMachineThatGrantsTwiceIsRestarted(t *testing.T) {

@@ -216,6 +216,29 @@ func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 	})
 }
 
+// An instance crashes while what it had is being deleted, and recovers before ZooKeeper has carried
+// that out. Until then the release is not confirmed, and nobody stands in line anew.
+func TestARecoveryWaitsForWhatIsBeingDeleted(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		c := &cutOff{ground: g}
+		i := c.instance("/line")
+		i.Stand(recipe.Asked{})
+		p := <-i.Won()
+		lift := g.throttle(zktest.OpDelete, p.Path())
+		released := c.begin("released", p.Path(), func() error { return p.Release(g.ctx) })
+		synctest.Wait()
+		crash.Instance(i, "on purpose")
+		time.Sleep(time.Minute)
+		require.Empty(g, released.answer, "the znode stands")
+		require.Len(g, g.line(), 1)
+		lift()
+		require.NoError(g, <-released.answer)
+		require.False(g, released.stood)
+		require.NotEqual(g, p.Path(), (<-i.Won()).Path())
+		require.NoError(g, i.Close(g.ctx))
+	})
+}
+
 // Whatever befalls the session and the instances, and in whichever order: every end is reported,
 // and none as confirmed while the znode stands.
 func TestEndsAreTrueWhateverHappens(t *testing.T) {

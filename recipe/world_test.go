@@ -132,7 +132,9 @@ func (g *ground) claims(cfg recipe.ClaimsConfig[*recipe.Possession]) *recipe.Cla
 	if cfg.Machine == nil {
 		cfg.Machine = newAlone
 	}
-	cfg.Wrap = func(p *recipe.Possession) *recipe.Possession { return p }
+	if cfg.Wrap == nil {
+		cfg.Wrap = func(p *recipe.Possession) *recipe.Possession { return p }
+	}
 	if cfg.Publish == nil {
 		cfg.Publish = func(machine.Standing) {}
 	}

@@ -38,6 +38,23 @@ func TestValidStaysFalseWhenAClockStepsBack(t *testing.T) {
 	})
 }
 
+// A process stands still for longer than its lease lasts, and the first to come when it goes on is
+// an answer that proves that the session is alive, ahead of every timer. The possession is over all
+// the same: others may have had it meanwhile, though not as far as this process has noticed.
+func TestAProofBehindTheEndOfTheLeaseBringsNothingBack(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, t, h := w.holding(session.WithTimeout(timeout))
+		steady(w, s)
+		t.told()
+		session.ShiftMono(s, timeout*3/5)
+		session.ShiftWall(s, timeout*3/5)
+		w.write(s, "/line", nil)
+		require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
+		require.False(w, h.Valid())
+		require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+	})
+}
+
 // What is given up when it can't be vouched for any more was lost: others may have had it before
 // that, so nobody may reckon with a release. The client may have left, or a whole be given up of
 // which it is a part.
