@@ -39,6 +39,55 @@ func TestLostReplies(t *testing.T) {
 	}, bubble.Brisk()...)
 }
 
+// A write is lost with its session, and the marker with it. Update writes again only if what it
+// finds shows that the write was not carried out, and otherwise says that nobody knows.
+func TestAWriteThatIsLostWithItsSession(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		fate              zktest.Verdict
+		before, meanwhile string // "": nobody writes
+		want              error
+		rate              int
+	}{
+		"carried out":                            {zktest.DropReply, `{"Rate":1}`, "", session.ErrUnknownOutcome, 2},
+		"carried out, as the first":              {zktest.DropReply, "", "", session.ErrUnknownOutcome, 1},
+		"carried out, and changed since":         {zktest.DropReply, `{"Rate":1}`, `{"Rate":7}`, session.ErrUnknownOutcome, 7},
+		"not carried out":                        {zktest.DropRequest, `{"Rate":1}`, "", nil, 2},
+		"not carried out, as the first":          {zktest.DropRequest, "", "", nil, 1},
+		"not carried out, and changed since":     {zktest.DropRequest, `{"Rate":1}`, `{"Rate":7}`, nil, 8},
+		"not carried out, and another did so":    {zktest.DropRequest, `{"Rate":1}`, `{"Rate":2}`, session.ErrUnknownOutcome, 2},
+		"not carried out, and another was first": {zktest.DropRequest, "", `{"Rate":7}`, nil, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *bubble.World) {
+				h, admin := w.Host("a"), w.Host("admin").Session
+				require.NoError(w, admin.EnsurePath(w.Context(), "/app"))
+				if row.before != "" {
+					put(w, admin, row.before)
+				}
+				c := open(w, h.Session, config.JSON[limits]())
+				lost := make(chan func(), 1)
+				w.AtKth(h.Session, 1, func(*zktest.Request) zktest.Verdict {
+					lost <- h.Machine.Partition()
+					return row.fate
+				}, zktest.OpSync, zktest.OpGetData)
+				updated := bubble.Begin(func() error { _, err := c.Update(w.Context(), increment); return err })
+				heal := bubble.Within(w, time.Minute, lost, "the write")
+				time.Sleep(time.Minute) // its session expires
+				if row.meanwhile != "" {
+					put(w, admin, row.meanwhile)
+				}
+				heal()
+				require.ErrorIs(w, bubble.Within(w, time.Minute, updated, "the update"), row.want)
+				require.EqualValues(w, 2, h.Status().Epoch)
+				data, _, err := admin.Get(w.Context(), path)
+				require.NoError(w, err)
+				require.JSONEq(w, fmt.Sprintf(`{"Rate":%d}`, row.rate), string(data))
+			})
+		})
+	}
+}
+
 // An update that is given up leaves no marker, whether it was carried out or not, and says that
 // nobody knows.
 func TestAnUpdateThatIsGivenUp(t *testing.T) {

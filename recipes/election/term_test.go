@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,23 +20,38 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Ready and any number of Proclaims at the same time lose nothing of one another.
+// Ready and any number of Proclaims at the same time lose nothing of one another, in whatever order
+// they read what each of them changes.
 func TestConcurrentProclamationsAndReady(t *testing.T) {
 	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		a := candidate(t, t.Session(), "a")
-		term := leads(t, a)
-		var writers sync.WaitGroup
-		for i := range 10 {
-			writers.Go(func() { require.NoError(t, term.Proclaim(bubble.Minute(t), []byte(fmt.Sprint(i)))) })
-		}
-		writers.Go(func() { require.NoError(t, term.Ready(bubble.Minute(t))) })
-		writers.Wait()
-		l, err := a.Current(bubble.Minute(t))
-		require.NoError(t, err)
-		require.True(t, l.Ready)
-		require.Len(t, l.Data, 1)
-	})
+	for name, turn := range map[string]int{"Ready reads first": 0, "Ready reads in between": 5, "Ready reads last": 9} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
+				s := t.Session()
+				a := candidate(t, s, "a")
+				term := leads(t, a)
+				t.Cleanup(t.Server.Slow(s.Status().SessionID, 10*time.Millisecond)) // all have read before the first writes
+				var writers []<-chan error
+				for i := range 10 {
+					writers = append(writers, bubble.Begin(func() error {
+						if i == turn {
+							return term.Ready(bubble.Minute(t))
+						}
+						return term.Proclaim(bubble.Minute(t), []byte(fmt.Sprint(i)))
+					}))
+					time.Sleep(time.Millisecond)
+				}
+				for _, w := range writers {
+					require.NoError(t, bubble.Get(t, w, "the answer"))
+				}
+				l, err := a.Current(bubble.Minute(t))
+				require.NoError(t, err)
+				require.True(t, l.Ready)
+				require.Len(t, l.Data, 1)
+			})
+		})
+	}
 }
 
 // What a candidate writes is for everybody to read, and data given in advance are there from the

@@ -359,6 +359,33 @@ func TestWhatNobodyHasReceivedIsPutBack(t *testing.T) {
 	}
 }
 
+// A consumer at most once holds no claim of what it has taken, received or not: its session has
+// nothing to prove, and its end is the loss of nothing.
+func TestAtMostOnceHoldsNothing(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		var log bubble.Log
+		s := t.Session(log.Option())
+		putAll(t, newQueue(t, t.Session()), 0, 40)
+		c := consumer(t, newQueue(t, s), queue.WithAutoAck(), queue.WithPrefetch(10))
+		for _, d := range numbered(0, 30) {
+			gets(t, c, d)
+		}
+		time.Sleep(time.Minute) // what was done for that is over
+		t.Server.ClearJournal()
+		time.Sleep(time.Hour)
+		for _, r := range t.Server.Journal() {
+			require.Equal(t, zktest.OpPing, r.Op, r)
+		}
+		t.Server.Expire(s.Status().SessionID)
+		for _, d := range numbered(30, 10) {
+			gets(t, c, d)
+		}
+		time.Sleep(time.Minute)
+		require.Empty(t, log.Warnings(path))
+	})
+}
+
 // An ephemeral item does not outlive its producer: neither when a consumer at most once closes that
 // had taken it, nor as a dead letter. Others are put back as what they were.
 func TestAnEphemeralItemDoesNotOutliveItsProducer(t *testing.T) {
