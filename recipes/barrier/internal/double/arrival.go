@@ -47,13 +47,19 @@ func (a *arrival) onArrived(ev machine.Transacted) {
 		ask(a.Machine, machine.Read{Path: a.path()}, a.onFound)
 	case machine.BadVersion:
 		a.round.unsure = true
-		a.look()
+		a.lookAgain()
 	case machine.NoNode:
 		a.round.unsure = a.round.unsure || ev.Failed > 0 // another client deleted parts of it
-		a.look()
+		a.lookAgain()
 	default:
 		a.refused(ev.Err)
 	}
+}
+
+// lookAgain searches for the newest round, if this party still wants one.
+func (a *arrival) lookAgain() {
+	a.round.number = 0
+	a.proceed()
 }
 
 // onFound handles the read after an arrival whose reply was lost.
@@ -133,7 +139,7 @@ func (a *arrival) judge() {
 	v := ParseVerdict(a.seen.Data)
 	switch {
 	case !a.seen.Exists:
-		a.look()
+		a.lookAgain()
 	case v.Kind == Open:
 		a.round.version = a.seen.Stat.Version
 		a.judgeOpen(v, Present(a.seen.Stat.Children))
