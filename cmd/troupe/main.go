@@ -27,7 +27,7 @@ func run() int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	terminal := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
-	a := &app{in: os.Stdin, out: &printer{Writer: os.Stdout}, log: os.Stderr, terminal: terminal}
+	a := &app{in: os.Stdin, out: &printer{Writer: os.Stdout}, log: os.Stderr, terminal: terminal, pid: os.Getpid()}
 	a.release = func() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
 	return a.execute(ctx, root(a))
 }

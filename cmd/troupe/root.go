@@ -19,6 +19,7 @@ type app struct {
 	out      *printer
 	log      io.Writer
 	terminal bool   // in and out are a person's
+	pid      int    // the program's own
 	release  func() // lets the next signal end the program at once
 	to       connection
 	json     bool

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -38,7 +39,8 @@ says that the session is over already, SIGKILL comes at once. A "revoke" sends S
 
 Not covered, so let what CMD works on check TROUPE_TOKEN, which grows with each holder: a "break" (a rival may hold before SIGTERM comes), this
 program being stopped (SIGSTOP) or starved, and processes of CMD that leave its group. On Linux CMD gets SIGKILL when this program dies, even
-by SIGKILL; its children do not. On other systems CMD goes on in that case.
+by SIGKILL; its children do not. On other systems CMD goes on in that case. As process 1 of a container this program reaps no orphans, which is
+an init's work, and warns of that: docker run --init.
 
 The exit status is CMD's own, 128+n if signal n ended it or the wait for it; 126: CMD cannot be started, 127: not found, 123: lost, 125:
 anything else, as no server.`
@@ -83,6 +85,9 @@ func (a *app) runs(short, long string, do func(ctx context.Context, s *session.S
 func (r *runner) run(cmd *cobra.Command, args []string, do func(ctx context.Context, s *session.Session, r *runner, path string) error) error {
 	if _, err := exec.LookPath(args[1]); err != nil {
 		return notStarted(err)
+	}
+	if r.pid == 1 {
+		slog.New(slog.NewTextHandler(r.log, nil)).Warn("this is process 1, and it reaps no orphans: run it under an init, as with docker run --init")
 	}
 	r.argv = args[1:]
 	signal.Notify(r.signals, slices.DeleteFunc(slices.Clone(passed), signal.Ignored)...) // as by nohup

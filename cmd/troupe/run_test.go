@@ -152,6 +152,22 @@ func TestTheStatusIsTheCommandsOrSaysWhyThereIsNone(t *testing.T) {
 	}
 }
 
+func TestProcessOneSaysOnceThatItIsNoInit(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t)
+	for _, recipe := range []string{"lock", "election"} {
+		for pid, warnings := range map[int]int{1: 1, 2: 0} {
+			var log bytes.Buffer
+			a := &app{in: strings.NewReader(""), out: &printer{Writer: io.Discard}, log: &log, release: func() {}, pid: pid}
+			cmd := root(a)
+			cmd.SetArgs([]string{recipe, "run", "/a", "--servers", server.Servers()[0], "--", "true"})
+			require.Zero(t, a.execute(bubble.Minute(t), cmd), &log)
+			require.Equal(t, warnings, strings.Count(log.String(), "level=WARN"), "%s run: %v", recipe, &log)
+			require.Equal(t, warnings, strings.Count(log.String(), "docker run --init"))
+		}
+	}
+}
+
 func TestACommandHasPathTokenAndTheProgramsInput(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)
