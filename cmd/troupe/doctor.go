@@ -251,10 +251,30 @@ func (x *examination) examineServer(ctx context.Context, addr string) (mode, ver
 		}
 	}
 	x.add(healthy, addr, what, "")
+	if known := fault(version); known != "" {
+		x.add(warning, addr, "version "+version+": "+known, "3.9.4 or later; docs/operations.md says what is known")
+	}
 	if untold != "" {
 		x.add(warning, addr, "does not tell"+untold, allow)
 	}
 	return says["Mode"], version, settings, true
+}
+
+// fault is what a version of ZooKeeper is known for, "" if for nothing: see docs/operations.md.
+func fault(version string) string {
+	v := make([]int, 3)
+	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &v[0], &v[1], &v[2]); n < len(v) {
+		return ""
+	}
+	switch before := func(release ...int) bool { return slices.Compare(v, release) < 0 }; {
+	case before(3, 9, 2):
+		return "confirmed writes may be lost when servers crash (ZOOKEEPER-4643, ZOOKEEPER-4785)"
+	case before(3, 9, 3):
+		return "a server may fail to join while there are writes (ZOOKEEPER-4394)"
+	case before(3, 9, 4):
+		return "confirmed writes may be lost when a server leads that had lagged (ZOOKEEPER-4925)"
+	}
+	return ""
 }
 
 var (

@@ -192,6 +192,30 @@ func TestDoctorComparesWhatServersTell(t *testing.T) {
 	}, zktest.WithServers(3))
 }
 
+// What each version is known for: docs/operations.md.
+func TestDoctorNamesTheFaultsOfAVersion(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		for version, fault := range map[string]string{
+			"3.9.3": "ZOOKEEPER-4925", "3.9.2": "ZOOKEEPER-4394", "3.9.1": "ZOOKEEPER-4785", "3.8.4": "ZOOKEEPER-4643", "3.4.14": "ZOOKEEPER-4643",
+			"3.9.4": "", "3.9.10": "", "3.10.0": "", "4.0.0": "", "3.9": "", "unheard of": "",
+		} {
+			out, code := forged(t, func(word, answer string) string {
+				if word == "srvr" {
+					return "Zookeeper version: " + version + "-5, built\nMode: standalone\n"
+				}
+				return answer
+			})
+			require.Zero(t, code, "a version that is known for something is no problem yet")
+			if fault == "" {
+				require.NotContains(t, out, "ZOOKEEPER-", version)
+				continue
+			}
+			require.Regexp(t, `(?m)^warning  \S+: version `+version+`: .*`+fault+`.*\n +> 3\.9\.4 or later`, out)
+		}
+	})
+}
+
 func TestDoctorSaysWhenTrustIsTooLong(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
