@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -21,11 +23,13 @@ import (
 // timeout. That counts as a death: what it held is not released, so that a lock's delay applies.
 //
 // The file belongs to one process at a time, which has it locked (flock). It is made if it does
-// not exist, and has the session's id and password: it may be read and written by its owner
-// alone, who has to be this process's user, and may not be a symbolic link; otherwise New refuses
-// it, as it does where there is no flock ([ErrUnsupported]), and for a second session of the same
-// process. The session before is closed only if its process is gone, and was on this host.
-// Otherwise that is logged, the file is left as it is, and the session goes on without.
+// not exist, and has the session's id and password: its owner is this process's user or root,
+// nobody but its owner and its group may read or write it, and it may not be a symbolic link;
+// otherwise New refuses it, as it does where there is no flock ([ErrUnsupported]), and for a second
+// session of the same process. What its group may do is logged. The session before is closed only
+// if its process is gone, and was on this host. Otherwise that is logged, the file is left as it
+// is, and the session goes on without. What is in a damaged file is copied to another one, named
+// like it with ".damaged" behind, in the place of an earlier copy, and the file is used.
 //
 // It is not for a volume that several hosts share, nor for a process whose children go on working
 // in its name when it is gone.
@@ -75,14 +79,15 @@ func checksum(line []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func parseNoted(text []byte) (*noted, error) {
+// parseNoted reads what write has written; nil: that is damaged.
+func parseNoted(text []byte) *noted {
 	line, rest, _ := bytes.Cut(text, []byte("\n"))
 	sum, _, _ := bytes.Cut(rest, []byte("\n")) // behind it may be what is left of a longer text
 	n := new(noted)
 	if string(sum) != checksum(line) || json.Unmarshal(line, n) != nil || n.Session == 0 || len(n.Servers) == 0 {
-		return nil, errors.New("what is in it is not whole")
+		return nil
 	}
-	return n, nil
+	return n
 }
 
 // inUse are the files that sessions of this process have: the operating system lets a process lock
@@ -98,7 +103,7 @@ func openSessionFile(cfg *config) (*sessionFile, error) {
 	if cfg.file == "" {
 		return nil, nil //nolint:nilnil // a nil file does nothing
 	}
-	f, key, err := openOwn(cfg.file)
+	f, key, err := openOwn(cfg.file, cfg.log)
 	if err != nil {
 		return nil, err
 	}
@@ -133,16 +138,36 @@ func (s *sessionFile) take() (err error) {
 		return fmt.Errorf("another process has it: %w", err)
 	}
 	text := make([]byte, 64<<10)
-	n, _ := s.file.ReadAt(text, 0)
-	if n == 0 { // it is new, or its session was closed
-		return nil
-	}
-	if s.before, err = parseNoted(text[:n]); err != nil {
+	n, err := s.file.ReadAt(text, 0)
+	before := parseNoted(text[:n])
+	switch {
+	case err != nil && err != io.EOF:
 		return err
+	case n == 0: // it is new, or its session was closed
+		return nil
+	case before == nil:
+		return s.keepDamaged()
+	case before.Host != s.host:
+		return fmt.Errorf("it is of the host %q", before.Host)
 	}
-	if s.before.Host != s.host {
-		return fmt.Errorf("it is of the host %q", s.before.Host)
+	s.before = before
+	return nil
+}
+
+// keepDamaged copies what can't be read, for this user alone. The file is overwritten by the first
+// note.
+func (s *sessionFile) keepDamaged() error {
+	name := s.cfg.file + ".damaged"
+	_ = os.Remove(name) // an earlier one, which others may be allowed to read
+	to, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_, err = io.Copy(to, io.NewSectionReader(s.file, 0, math.MaxInt64))
+		err = errors.Join(err, to.Close())
 	}
+	if err != nil {
+		return fmt.Errorf("it is damaged, and can't be copied: %w", err)
+	}
+	s.cfg.log.Warn("the session file is damaged: it is copied and used", "file", s.cfg.file, "copy", name)
 	return nil
 }
 

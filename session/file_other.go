@@ -4,13 +4,14 @@ package session
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
 )
 
 type fileKey struct{}
 
-func openOwn(string) (*os.File, fileKey, error) {
+func openOwn(string, *slog.Logger) (*os.File, fileKey, error) {
 	return nil, fileKey{}, fmt.Errorf("%w: %s has no flock", ErrUnsupported, runtime.GOOS)
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -66,10 +67,6 @@ func TestAForeignSessionFileIsLeftAlone(t *testing.T) {
 		"it is of another host": func(_ *world, _ string, id int64, server string) []byte {
 			return session.Noted("elsewhere", id, make([]byte, 16), server)
 		},
-		"it is truncated": func(_ *world, _ string, id int64, server string) []byte {
-			text := session.Noted(host, id, make([]byte, 16), server)
-			return text[:len(text)-5]
-		},
 	}, func(w *world, prepare func(w *world, file string, id int64, server string) []byte) {
 		var log journal
 		file, held := filepath.Join(w.TempDir(), "session"), w.open()
@@ -86,6 +83,83 @@ func TestAForeignSessionFileIsLeftAlone(t *testing.T) {
 		require.Len(w, lines, 1)
 		require.Contains(w, lines[0], "the session file is not used")
 	})
+}
+
+// A file that a power cut has left in pieces is not in the way: what is in it is kept, and those
+// who can't read the file can't read that either. The file is used from then on.
+func TestADamagedSessionFileIsCopiedAndUsed(t *testing.T) {
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	text := session.Noted(host, 0x100000000000001, []byte("the old password"), "127.0.0.1:1")
+	each(t, map[string][]byte{
+		"zeros": make([]byte, len(text)), "cut in the middle": text[:len(text)/2], "cut at the end": text[:len(text)-5],
+		"larger than any": bytes.Repeat([]byte("x"), 200<<10),
+	}, func(w *world, text []byte) {
+		var log journal
+		file := filepath.Join(w.TempDir(), "session")
+		require.NoError(w, os.WriteFile(file, text, 0o600))
+		require.NoError(w, os.WriteFile(file+".damaged", []byte("of an earlier one"), 0o644)) // which others may read
+		inode, err := os.Stat(file)
+		require.NoError(w, err)
+		s := w.open(session.WithSessionFile(file), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		first := id(s)
+		kept, err := os.ReadFile(file + ".damaged")
+		require.NoError(w, err)
+		require.True(w, bytes.Equal(text, kept))
+		info, err := os.Stat(file + ".damaged")
+		require.NoError(w, err)
+		require.Equal(w, os.FileMode(0o600), info.Mode())
+		info, err = os.Stat(file)
+		require.NoError(w, err)
+		require.True(w, os.SameFile(inode, info), "it is this one that is locked")
+		lines := log.lines()
+		require.Len(w, lines, 1)
+		require.Contains(w, lines[0], "the session file is damaged")
+		session.LetGoOfFile(s)
+		next := w.open(session.WithSessionFile(file))
+		time.Sleep(time.Second)
+		_, alive := w.srv.Session(first)
+		require.False(w, alive, "the file tells of it")
+		require.NoError(w, next.Close(w.ctx))
+	})
+}
+
+// A damaged file that can't be copied is left as it is.
+func TestADamagedSessionFileIsNotOverwrittenWithoutACopy(t *testing.T) {
+	inBubble(t, func(w *world) {
+		var log journal
+		file := filepath.Join(w.TempDir(), "session")
+		require.NoError(w, os.WriteFile(file, []byte("damaged"), 0o600))
+		require.NoError(w, os.MkdirAll(file+".damaged/in the way", 0o700))
+		s := w.open(session.WithSessionFile(file), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		require.NoError(w, s.Close(w.ctx))
+		found, err := os.ReadFile(file)
+		require.NoError(w, err)
+		require.Equal(w, "damaged", string(found))
+		lines := log.lines()
+		require.Len(w, lines, 1)
+		require.Contains(w, lines[0], "the session file is not used")
+	})
+}
+
+// A volume's group may have a file; others may not.
+func TestTheModeOfASessionFile(t *testing.T) {
+	t.Parallel()
+	for mode := range os.FileMode(0o100) {
+		mode |= 0o600
+		var log journal
+		file := filepath.Join(t.TempDir(), "session")
+		require.NoError(t, os.WriteFile(file, nil, mode))
+		require.NoError(t, os.Chmod(file, mode))
+		s, err := session.New([]string{"127.0.0.1:1"}, session.WithSessionFile(file), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		if mode&0o007 != 0 {
+			require.ErrorContains(t, err, "others may read or write it")
+			continue
+		}
+		require.NoError(t, err)
+		_ = s.Close(t.Context())
+		require.Equal(t, mode&0o070 != 0, strings.Contains(log.String(), "a group may read or write the session file"), mode)
+	}
 }
 
 // What the file tells of is kept as long as it may stand: a process that comes to nothing does not

@@ -59,7 +59,7 @@ func sessions(w *world) (rows []row) {
 	}
 	open, link, taken := filepath.Join(w.TempDir(), "open"), filepath.Join(w.TempDir(), "link"), filepath.Join(w.TempDir(), "taken")
 	require.NoError(w, os.WriteFile(open, nil, 0o600))
-	require.NoError(w, os.Chmod(open, 0o640))
+	require.NoError(w, os.Chmod(open, 0o604))
 	require.NoError(w, os.Symlink(open, link))
 	w.Unconnected(session.WithSessionFile(taken))
 	for name, says := range map[string]string{
