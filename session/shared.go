@@ -48,11 +48,10 @@ func subscribe[T any](ctx context.Context, s *Session, all func(g *guarded) map[
 	}
 	w.readers++
 	g.unlock()
-	states := w.topic.Subscribe(ctx)
+	states := w.topic.Subscribe(ctx, w.leave)
 	if first {
 		w.spawn()
 	}
-	context.AfterFunc(ctx, w.leave)
 	return states
 }
 

@@ -330,3 +330,15 @@ func (t *client) news() []session.Event {
 	defer t.mu.Unlock()
 	return slices.Clone(t.events)
 }
+
+func TestAWatchForNobodyEnds(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		ended, cancel := context.WithCancel(w.ctx)
+		cancel()
+		_, open := <-s.WatchData(ended, "/a")
+		require.False(w, open)
+		synctest.Wait()
+		require.Zero(w, session.SharedWatches(s))
+	})
+}

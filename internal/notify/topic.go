@@ -32,8 +32,9 @@ func (t *Topic[T]) Publish(v T) {
 }
 
 // Subscribe returns a channel with the present state, if there is one, and then each newer one. It
-// closes when ctx or the topic ends; a topic that has ended gives its last state and closes.
-func (t *Topic[T]) Subscribe(ctx context.Context) <-chan T {
+// closes when ctx or the topic ends; a topic that has ended gives its last state and closes. left,
+// if there is one, is called when ctx has ended, unless the topic had.
+func (t *Topic[T]) Subscribe(ctx context.Context, left ...func()) <-chan T {
 	l := NewLatest[T]()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,12 +43,19 @@ func (t *Topic[T]) Subscribe(ctx context.Context) <-chan T {
 	}
 	if t.closed || ctx.Err() != nil {
 		l.Close()
+	}
+	if t.closed || ctx.Err() != nil && left == nil {
 		return l.C()
 	}
 	if t.subs == nil {
 		t.subs = make(map[*Latest[T]]func() bool)
 	}
-	t.subs[l] = context.AfterFunc(ctx, func() { t.drop(l) })
+	t.subs[l] = context.AfterFunc(ctx, func() {
+		t.drop(l)
+		for _, f := range left {
+			f()
+		}
+	})
 	return l.C()
 }
 

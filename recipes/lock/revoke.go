@@ -75,6 +75,8 @@ func Break(ctx context.Context, s *session.Session, contenderPath string, grace 
 			}
 		case <-patience.C:
 			return remove(ctx, s, contenderPath)
+		case <-s.Done():
+			return failed("break", contenderPath, s.Err())
 		case <-ctx.Done():
 			return failed("break", contenderPath, context.Cause(ctx))
 		}
