@@ -133,20 +133,34 @@ func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
 
 // Lowered returns a channel that closes when the barrier that is up at the time of the call is
 // down, even if another one is raised at once. If the barrier is down, the channel closes
-// immediately. If ctx, the handle or the session ends first, it stays open: wait for these as well.
-// So it does if the watch is given up after too many panics, which the log tells.
+// immediately. What can't be read does not count as down, and is read again after pauses of up to
+// five seconds; the barrier that is found up then is the one that is waited for. If ctx, the handle
+// or the session ends first, the channel stays open: wait for these as well. So it does if the
+// watch is given up after too many panics, which the log tells.
 func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 	var down notify.Latch
 	ctx, leave := b.life.Within(ctx)
-	observe.Run(ctx, observe.Spec{Session: b.session, Kind: "barrier waiter", Path: b.path, Ended: func(error) { leave() }, Begin: func(t *observe.Turn) {
-		observe.Ask(t.Context(), t, b.Wait, func(err error) {
-			if err == nil { // if it may not be read, it does not count as down
-				down.Close()
-				t.End()
-			}
-		})
-	}})
+	observe.Run(ctx, observe.Spec{
+		Session: b.session, Kind: "barrier waiter", Path: b.path, Ended: func(error) { leave() },
+		Begin: func(t *observe.Turn) { b.awaitDown(t, &down, 1) },
+	})
 	return down.C()
+}
+
+// awaitDown closes a latch when the barrier is down.
+func (b *Barrier) awaitDown(t *observe.Turn, down *notify.Latch, try int) {
+	observe.Ask(t.Context(), t, b.Wait, func(err error) {
+		switch {
+		case err == nil:
+			down.Close()
+			t.End()
+		case b.Err() == nil && !errors.Is(err, session.ErrRestarted):
+			if try == 1 {
+				recipe.Logger(b.session).Warn("can't watch; trying again", "path", b.path, "error", err)
+			}
+			observe.After(t.Context(), t, observe.Backoff(try), func() { b.awaitDown(t, down, try+1) })
+		}
+	})
 }
 
 // Observe subscribes to the state of the barrier: the current state first, then each change,

@@ -2,8 +2,6 @@ package election
 
 import (
 	"context"
-	"math/rand/v2"
-	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -106,7 +104,7 @@ func (o *observer) onHead(h head) {
 // failed looks again after a pause.
 func (o *observer) failed() {
 	o.failures++
-	observe.After(o.stage(), o.turn, backoff(o.failures), func() { o.look(nil) })
+	observe.After(o.stage(), o.turn, observe.Backoff(o.failures), func() { o.look(nil) })
 }
 
 // onLeader handles the states of the leader's znode, until it is gone.
@@ -169,11 +167,4 @@ func (o *observer) publish(l Leadership) {
 	}
 	o.last, o.told = l, true
 	o.out.Publish(l)
-}
-
-// backoff is a jittered pause that grows with the number of failures in a row.
-func backoff(failures int) time.Duration {
-	const first, most = 50 * time.Millisecond, 5 * time.Second
-	pause := min(first<<min(failures, 10), most)
-	return pause/2 + rand.N(pause/2)
 }

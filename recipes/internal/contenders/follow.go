@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/internal/observe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -185,7 +186,7 @@ func (f *follower) onSeen(a seam.Seen) {
 		}
 		f.tries++
 		ref := f.self.Ref()
-		f.pause = time.AfterFunc(backoff(f.tries), func() { ref.Tell(again{f}) })
+		f.pause = time.AfterFunc(observe.Backoff(f.tries), func() { ref.Tell(again{f}) })
 		return
 	case !a.Exists:
 		f.gone()

@@ -2,9 +2,7 @@ package contenders
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -134,7 +132,7 @@ func (o *observer) rest() {
 	o.pauses++
 	number := o.pauses
 	o.pause = number
-	observe.After(o.turn.Context(), o.turn, backoff(o.tries), func() {
+	observe.After(o.turn.Context(), o.turn, observe.Backoff(o.tries), func() {
 		if o.pause == number {
 			o.pause = 0
 			o.start()
@@ -153,10 +151,3 @@ func (o *observer) publish(entries []Entry) {
 }
 
 func same(a, b Entry) bool { return a.Path == b.Path && a.Token == b.Token }
-
-// backoff returns a jittered pause that grows with the number of failures in a row.
-func backoff(tries int) time.Duration {
-	const first, most = 50 * time.Millisecond, 5 * time.Second
-	pause := min(first<<min(tries, 10), most)
-	return pause/2 + rand.N(pause/2)
-}

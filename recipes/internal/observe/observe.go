@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -162,4 +163,11 @@ func Ask[T any](ctx context.Context, t *Turn, call func(ctx context.Context) T, 
 // descends from it.
 func After(ctx context.Context, t *Turn, pause time.Duration, f func()) {
 	time.AfterFunc(pause, func() { t.ref.Tell(step{t, ctx, f, nil}) })
+}
+
+// Backoff is a jittered pause that grows with the number of failures in a row.
+func Backoff(failures int) time.Duration {
+	const first, most = 50 * time.Millisecond, 5 * time.Second
+	pause := min(first<<min(failures, 10), most)
+	return pause/2 + rand.N(pause/2)
 }

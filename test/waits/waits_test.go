@@ -1,0 +1,453 @@
+package waits_test
+
+// What waits for the word of ZooKeeper: every channel of the public API, and what makes it come.
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/fence"
+	"github.com/troupe-go/troupe/recipes/group"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/naming"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+)
+
+const path = "/waits/x"
+
+// world is a bubble with two sessions: one that waits, and meets the errors, and one that causes
+// what is waited for.
+type world struct {
+	*bubble.World
+	mine, other *session.Session
+}
+
+// wait is something that waits.
+type wait struct {
+	begin func() (heard <-chan struct{}) // begins to wait; heard closes when the cause has been told of
+	cause func()
+	err   func() error // why it has ended; nil: it has no way to tell
+	ends  bool         // a refusal ends it, and err says so
+}
+
+// waits are made before the errors come. The names are those of the methods that wait, without the
+// package's path, separated by commas, and what else tells them apart.
+var waits = map[string]func(w *world) wait{
+	"session.Session.WatchData": func(w *world) wait {
+		w.create(path)
+		return wait{
+			begin: func() <-chan struct{} {
+				return heard(w, w.mine.WatchData(w.Context(), path), func(d session.Data) bool { return string(d.Bytes) == "new" && !d.Stale })
+			},
+			cause: func() { w.set(path, "new") },
+		}
+	},
+	"session.Session.WatchData: what is not there": func(w *world) wait {
+		return wait{
+			begin: func() <-chan struct{} {
+				return heard(w, w.mine.WatchData(w.Context(), path), func(d session.Data) bool { return d.Exists && !d.Stale })
+			},
+			cause: func() { w.create(path) },
+		}
+	},
+	"session.Session.WatchChildren": func(w *world) wait {
+		w.create(path)
+		return wait{
+			begin: func() <-chan struct{} {
+				return heard(w, w.mine.WatchChildren(w.Context(), path), func(c session.Children) bool { return len(c.Names) == 1 && !c.Stale })
+			},
+			cause: func() { w.create(path + "/new") },
+		}
+	},
+	"lock.Lock.Acquired":                   acquires(lockAs(lock.New)),
+	"lock.Lock.Acquired: a delayed one":    acquires(lockAs(lock.New, lock.WithDelay(1))),
+	"lock.Lock.Acquired: Simple":           acquires(lockAs(lock.New, lock.WithLayout(lock.Simple))),
+	"lock.Lock.Acquired: JavaWriteLock":    acquires(lockAs(lock.New, lock.WithLayout(lock.JavaWriteLock))),
+	"lock.Lock.Acquired: a write lock":     acquires(lockAs(lock.NewWrite)),
+	"lock.Lock.Acquired: a semaphore":      acquires(semaphore),
+	"lock.Lock.Standing":                   standsByLock,
+	"lock.Lock.Observe":                    observesLock(),
+	"lock.Lock.Observe: Simple":            observesLock(lock.WithLayout(lock.Simple)),
+	"session.Hold.Done, lock.Grant":        holds,
+	"lock.Grant.Revoked":                   isRevoked,
+	"election.Election.Leader":             leads(),
+	"election.Election.Leader: Kazoo":      leads(election.WithLayout(election.Kazoo)),
+	"election.Election.Standing":           standsForElection,
+	"election.Election.Observe":            observesElection,
+	"queue.Consumer.Items":                 consumes,
+	"queue.Consumer.Items: second in line": consumesBehind,
+	"barrier.Barrier.Lowered": func(w *world) wait {
+		require.NoError(w, must(barrier.New(w.other, path)).Raise(w.Context()))
+		return wait{
+			begin: func() <-chan struct{} { return must(barrier.New(w.mine, path)).Lowered(w.Context()) },
+			cause: func() { require.NoError(w, must(barrier.New(w.other, path)).Lower(w.Context())) },
+		}
+	},
+	"barrier.Barrier.Observe": func(w *world) wait {
+		return wait{
+			begin: func() <-chan struct{} {
+				return heard(w, must(barrier.New(w.mine, path)).Observe(w.Context()), func(p barrier.Position) bool { return p.Raised && !p.Stale })
+			},
+			cause: func() { require.NoError(w, must(barrier.New(w.other, path)).Raise(w.Context())) },
+		}
+	},
+	"barrier.Double.Entered": func(w *world) wait {
+		mine, other := must(barrier.NewDouble(w.mine, path, 2)), must(barrier.NewDouble(w.other, path, 2))
+		return wait{
+			begin: func() <-chan struct{} {
+				mine.Arrive()
+				return heard(w, mine.Entered(), some)
+			},
+			cause: other.Arrive, err: mine.Err, ends: true,
+		}
+	},
+	"barrier.Passage.Left": func(w *world) wait {
+		mine, other := must(barrier.NewDouble(w.mine, path, 2)), must(barrier.NewDouble(w.other, path, 2))
+		mine.Arrive()
+		other.Arrive()
+		m, o := bubble.Get(w, mine.Entered()), bubble.Get(w, other.Entered())
+		return wait{
+			begin: func() <-chan struct{} {
+				m.Depart()
+				return m.Left()
+			},
+			cause: o.Depart, err: mine.Err, ends: true,
+		}
+	},
+	"twopc.Site.Proposals": func(w *world) wait {
+		c := must(twopc.NewCoordinator(w.other, path))
+		var mine *twopc.Site
+		return wait{
+			begin: func() <-chan struct{} {
+				mine = must(twopc.NewSite(w.mine, path, "a"))
+				return heard(w, mine.Proposals(), some)
+			},
+			cause: func() { must(c.Begin(w.Context(), "t", nil, "a")) },
+			err:   func() error { return mine.Err() }, ends: true,
+		}
+	},
+	"twopc.Site.Proposals: a later one": func(w *world) wait {
+		c, mine := must(twopc.NewCoordinator(w.other, path)), must(twopc.NewSite(w.mine, path, "a"))
+		return wait{
+			begin: func() <-chan struct{} { return heard(w, mine.Proposals(), some) },
+			cause: func() { must(c.Begin(w.Context(), "t", nil, "a")) },
+			err:   mine.Err, ends: true,
+		}
+	},
+	"twopc.Proposal.Decided": func(w *world) wait {
+		c, mine, other := must(twopc.NewCoordinator(w.other, path)), must(twopc.NewSite(w.mine, path, "a")), must(twopc.NewSite(w.other, path, "b"))
+		must(c.Begin(w.Context(), "t", nil, "a", "b"))
+		p, o := bubble.Get(w, mine.Proposals()), bubble.Get(w, other.Proposals())
+		require.NoError(w, p.Commit(w.Context()))
+		return wait{
+			begin: p.Decided,
+			cause: func() { require.NoError(w, o.Commit(w.Context())) },
+			err:   mine.Err, ends: true,
+		}
+	},
+	"twopc.Tx.Votes":          coordinates(func(w *world, t *twopc.Tx) <-chan struct{} { return heard(w, t.Votes(), some) }),
+	"twopc.Tx.Decided":        coordinates(func(_ *world, t *twopc.Tx) <-chan struct{} { return t.Decided() }),
+	"twopc.Tx.Done":           coordinates(func(_ *world, t *twopc.Tx) <-chan struct{} { return t.Done() }),
+	"group.Membership.Joined": joins(func(_ *world, m *group.Membership) <-chan struct{} { return m.Joined() }),
+	"group.Membership.Standing": joins(func(w *world, m *group.Membership) <-chan struct{} {
+		return heard(w, m.Standing(w.Context()), func(s group.Standing) bool { return s.Phase == group.Present })
+	}),
+	"group.Group.Observe": func(w *world) wait {
+		return wait{
+			begin: func() <-chan struct{} {
+				return heard(w, must(group.New(w.mine, path)).Observe(w.Context()), func(v group.View) bool { return len(v.Members) == 1 && !v.Stale })
+			},
+			cause: func() { must(must(group.New(w.other, path)).Join(group.Member{ID: "other"})) },
+		}
+	},
+	"config.Cell.Observe": func(w *world) wait {
+		var mine *config.Cell[string]
+		return wait{
+			begin: func() <-chan struct{} {
+				mine = must(config.New(w.mine, path, config.Text()))
+				return heard(w, mine.Observe(w.Context()), func(s config.Snapshot[string]) bool { return s.Value == "new" && !s.Stale })
+			},
+			cause: func() {
+				must(must(config.Open(w.Context(), w.other, path, config.Text())).Update(w.Context(), func(string) (string, error) { return "new", nil }))
+			},
+			err: func() error { return mine.Err() },
+		}
+	},
+	"naming.Names.Observe": func(w *world) wait {
+		return wait{
+			begin: func() <-chan struct{} {
+				return heard(w, must(naming.New(w.mine, path)).Observe(w.Context(), "a"), func(b naming.Binding) bool { return b.Bound && !b.Stale })
+			},
+			cause: func() { require.NoError(w, must(naming.New(w.other, path)).Bind(w.Context(), "a", []byte("new"))) },
+		}
+	},
+	"fence.Follow": func(w *world) wait {
+		g := must(must(lock.New(w.other, path)).Lock(w.Context()))
+		followed := must(fence.Follow(w.Context(), w.mine, g.Sequencer()))
+		return wait{
+			begin: func() <-chan struct{} {
+				return heard(w, followed.Done(), func(struct{}) bool { return false }, func() bool { return errors.Is(context.Cause(followed), fence.ErrFenced) })
+			},
+			cause: func() { require.NoError(w, g.Release(w.Context())) },
+			err:   func() error { return context.Cause(followed) }, ends: true,
+		}
+	},
+}
+
+// asksNothing are channels that tell of what is known without a request: why.
+var asksNothing = map[string]string{
+	"session.Session.Observe":   "of the session itself, and whether it is connected",
+	"session.Session.Done":      "of its end",
+	"actors.System.Done":        "of its end",
+	"actors.Scope.Done":         "of its end",
+	"actors.Ref.Done":           "of its end",
+	"recipe.Claims.Won":         "what a lock and an election are made of",
+	"recipe.Claims.Done":        "of its end",
+	"recipe.Host.Done":          "of its end",
+	"recipe.Handle.Done":        "of its end",
+	"recipe.Possession.Revoked": "what a lock is made of",
+	"lock.Lock.Done":            "of its end",
+	"lock.Multi.Done":           "of its end",
+	"election.Election.Done":    "of its end",
+	"queue.Queue.Done":          "of its end",
+	"queue.Consumer.Done":       "of its end",
+	"queue.Consumer.Errors":     "of what the consumer met",
+	"queue.Item.Done":           "claims are not watched: what has become of one the next request shows",
+	"barrier.Barrier.Done":      "of its end",
+	"barrier.Double.Done":       "of its end",
+	"twopc.Site.Done":           "of its end",
+	"twopc.Coordinator.Done":    "of its end",
+	"twopc.Proposal.Done":       "of the application's own Ack",
+	"group.Group.Done":          "of its end",
+	"group.Membership.Done":     "of its end",
+	"config.Cell.Done":          "of its end",
+	"naming.Names.Done":         "of its end",
+}
+
+func lockAs(build func(*session.Session, string, ...lock.Option) (*lock.Lock, error), opts ...lock.Option) func(s *session.Session) *lock.Lock {
+	return func(s *session.Session) *lock.Lock { return must(build(s, path, opts...)) }
+}
+
+func semaphore(s *session.Session) *lock.Lock { return must(lock.NewSemaphore(s, path, 1)) }
+
+// acquires waits for a lock that the other one holds.
+func acquires(made func(s *session.Session) *lock.Lock) func(w *world) wait {
+	return func(w *world) wait {
+		mine, g := made(w.mine), must(made(w.other).Lock(w.Context()))
+		return wait{
+			begin: func() <-chan struct{} {
+				mine.Acquire()
+				return heard(w, mine.Acquired(), some)
+			},
+			cause: func() { require.NoError(w, g.Release(w.Context())) },
+			err:   mine.Err, ends: true,
+		}
+	}
+}
+
+func standsByLock(w *world) wait {
+	mine, g := must(lock.New(w.mine, path)), must(must(lock.New(w.other, path)).Lock(w.Context()))
+	return wait{
+		begin: func() <-chan struct{} {
+			mine.Acquire()
+			heard(w, mine.Acquired(), some)
+			return heard(w, mine.Standing(w.Context()), func(s lock.Standing) bool { return s.Phase == lock.Held && !s.Stale })
+		},
+		cause: func() { require.NoError(w, g.Release(w.Context())) },
+		err:   mine.Err, ends: true,
+	}
+}
+
+func observesLock(opts ...lock.Option) func(w *world) wait {
+	return func(w *world) wait {
+		mine, other := must(lock.New(w.mine, path, opts...)), must(lock.New(w.other, path, opts...))
+		return wait{
+			begin: func() <-chan struct{} {
+				return heard(w, mine.Observe(w.Context()), func(all []lock.Contender) bool { return len(all) == 1 })
+			},
+			cause: func() { must(other.Lock(w.Context())) },
+			err:   mine.Err,
+		}
+	}
+}
+
+// holds learns that its znode was deleted.
+func holds(w *world) wait {
+	g := must(must(lock.New(w.mine, path)).Lock(w.Context()))
+	return wait{
+		begin: g.Done,
+		cause: func() { _ = w.other.Delete(w.Context(), g.Path(), -1) }, // it may be gone already
+	}
+}
+
+// isRevoked learns that it is asked to release. If it has lost the lock by then, that is it.
+func isRevoked(w *world) wait {
+	mine := must(lock.New(w.mine, path))
+	mine.Acquire()
+	g := bubble.Get(w, mine.Acquired())
+	return wait{
+		begin: func() <-chan struct{} {
+			var told notify.Latch
+			go func() { // ends with the test
+				defer told.Close()
+				select {
+				case <-g.Revoked():
+				case <-g.Done():
+				case <-w.Context().Done():
+				}
+			}()
+			return told.C()
+		},
+		cause: func() { _ = lock.Revoke(w.Context(), w.other, g.Path()) }, // it may be gone already
+		err:   mine.Err, ends: true,
+	}
+}
+
+func leads(opts ...election.Option) func(w *world) wait {
+	return func(w *world) wait {
+		mine, t := must(election.New(w.mine, path, opts...)), must(must(election.New(w.other, path, opts...)).Lead(w.Context()))
+		return wait{
+			begin: func() <-chan struct{} {
+				mine.Campaign()
+				return heard(w, mine.Leader(), some)
+			},
+			cause: func() { require.NoError(w, t.Resign(w.Context())) },
+			err:   mine.Err, ends: true,
+		}
+	}
+}
+
+func standsForElection(w *world) wait {
+	mine, t := must(election.New(w.mine, path)), must(must(election.New(w.other, path)).Lead(w.Context()))
+	return wait{
+		begin: func() <-chan struct{} {
+			mine.Campaign()
+			heard(w, mine.Leader(), some)
+			return heard(w, mine.Standing(w.Context()), func(s election.Standing) bool { return s.Phase == election.Leading && !s.Stale })
+		},
+		cause: func() { require.NoError(w, t.Resign(w.Context())) },
+		err:   mine.Err, ends: true,
+	}
+}
+
+func observesElection(w *world) wait {
+	mine, other := must(election.New(w.mine, path)), must(election.New(w.other, path, election.WithID("other")))
+	return wait{
+		begin: func() <-chan struct{} {
+			return heard(w, mine.Observe(w.Context()), func(l election.Leadership) bool { return l.ID == "other" && !l.Stale })
+		},
+		cause: func() { must(other.Lead(w.Context())) },
+		err:   mine.Err,
+	}
+}
+
+func consumes(w *world) wait {
+	mine, other := must(queue.New(w.mine, path)), must(queue.New(w.other, path))
+	var from *queue.Consumer
+	return wait{
+		begin: func() <-chan struct{} {
+			from = must(mine.Consume())
+			return heard(w, from.Items(), some)
+		},
+		cause: func() { must(other.Put(w.Context(), []byte("new"))) },
+		err:   func() error { return from.Err() },
+	}
+}
+
+// consumesBehind has another consumer before it, which ends.
+func consumesBehind(w *world) wait {
+	first := must(must(queue.New(w.other, path)).Consume())
+	mine := consumes(w)
+	put := mine.cause
+	mine.cause = func() {
+		require.NoError(w, first.Close(w.Context()))
+		put()
+	}
+	return mine
+}
+
+func coordinates(what func(w *world, t *twopc.Tx) <-chan struct{}) func(w *world) wait {
+	return func(w *world) wait {
+		mine, other := must(twopc.NewCoordinator(w.mine, path, twopc.WithVoteTimeout(time.Hour))), must(twopc.NewSite(w.other, path, "a"))
+		t := must(mine.Begin(w.Context(), "t", nil, "a"))
+		p := bubble.Get(w, other.Proposals())
+		return wait{
+			begin: func() <-chan struct{} { return what(w, t) },
+			cause: func() { require.NoError(w, p.Commit(w.Context())) },
+			err:   t.Err, ends: true,
+		}
+	}
+}
+
+func joins(what func(w *world, m *group.Membership) <-chan struct{}) func(w *world) wait {
+	return func(w *world) wait {
+		mine := must(group.New(w.mine, path))
+		var m *group.Membership
+		return wait{
+			begin: func() <-chan struct{} {
+				m = must(mine.Join(group.Member{ID: "mine"}))
+				return what(w, m)
+			},
+			cause: nothing,
+			err:   func() error { return m.Err() }, ends: true,
+		}
+	}
+}
+
+func nothing() {}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func some[T any](T) bool { return true }
+
+// heard closes when the channel has delivered what is waited for, or when it has closed and that is
+// it.
+func heard[T any](w *world, from <-chan T, is func(T) bool, closed ...func() bool) <-chan struct{} {
+	var told notify.Latch
+	go func() { // ends with the test, or with the channel
+		for {
+			select {
+			case v, open := <-from:
+				if open && is(v) || !open && len(closed) > 0 && closed[0]() {
+					told.Close()
+				}
+				if !open {
+					return
+				}
+			case <-w.Context().Done():
+				return
+			}
+		}
+	}()
+	return told.C()
+}
+
+func (w *world) create(path string) {
+	must(w.other.Create(w.Context(), path, nil, session.Parents()))
+}
+
+func (w *world) set(path, data string) {
+	must(w.other.Set(w.Context(), path, []byte(data), -1))
+}
+
+// methods are those that a name in the table names.
+func methods(name string) []string {
+	names, _, _ := strings.Cut(name, ":")
+	return strings.Split(names, ", ")
+}
