@@ -11,6 +11,7 @@ import (
 type key struct {
 	purpose purpose
 	at      string // a path
+	token   int64  // of a claim
 }
 
 type purpose int
@@ -23,6 +24,7 @@ const (
 	claiming
 	mending // claims/<bucket>
 	settling
+	releasing // the claim on what is gone
 	resolving // whether a claim was carried out
 	telling   // the time
 	fetching  // what is to be moved

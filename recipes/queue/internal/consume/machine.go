@@ -118,9 +118,12 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 	case machine.Listed:
 		m.line.onCounted(ev)
 	case machine.Seen:
-		if k.purpose == hearing {
+		switch k.purpose {
+		case hearing:
 			m.line.onHeard(ev)
-		} else {
+		case releasing:
+			m.onClaim(k.token, ev)
+		case following:
 			m.line.onFollowed(ev)
 		}
 	case machine.Looked:

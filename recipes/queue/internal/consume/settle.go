@@ -79,17 +79,25 @@ func (m *Machine) settleItem(t *txn, i *item) {
 	}
 }
 
-// unclaimed takes in that an item is not what this consumer has claimed any more. It does not
-// delete the claim, even if the item is gone: after a deleteall a rival may have one of the same
-// name. A claim without an item goes with its session.
+// unclaimed takes in that an item is not what this consumer has claimed any more. Its claim may
+// stand all the same, and would keep the others from the next item with its number.
 //
 // A settlement whose answer was lost is sent again, and fails here if the first was carried out.
 // After an Ack the item must be gone then: if it is there, somebody has deleted the claim before.
 func (m *Machine) unclaimed(i *item, gone bool) {
 	m.force = true // a look under way may have been before it went back; for a claim deleted by hand nothing rings
+	m.once(machine.Read{Path: m.root.Claim(i.at.Bucket, i.at.Seq)}, key{purpose: releasing, token: i.token})
 	if i.doubt && (gone || i.how != Ack) {
 		m.holdings.end(i, nil)
 	} else {
 		m.holdings.end(i, session.ErrDeleted)
+	}
+}
+
+// onClaim deletes a claim if it is the one that a transaction of this consumer made. After a
+// deleteall there may be another of the same name.
+func (m *Machine) onClaim(token int64, ev machine.Seen) {
+	if ev.Exists && ev.Stat.Czxid == token {
+		m.Ask(machine.Remove{Path: ev.Path}, key{purpose: releasing, at: ev.Path})
 	}
 }
