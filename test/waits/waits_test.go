@@ -24,7 +24,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-const path = "/waits/x"
+const at = "/waits/x" // where all of them is
 
 // world is a bubble with two sessions: one that waits, and meets the errors, and one that causes
 // what is waited for.
@@ -45,29 +45,29 @@ type wait struct {
 // package's path, separated by commas, and what else tells them apart.
 var waits = map[string]func(w *world) wait{
 	"session.Session.WatchData": func(w *world) wait {
-		w.create(path)
+		w.create(at)
 		return wait{
 			begin: func() <-chan struct{} {
-				return heard(w, w.mine.WatchData(w.Context(), path), func(d session.Data) bool { return string(d.Bytes) == "new" && !d.Stale })
+				return heard(w, w.mine.WatchData(w.Context(), at), func(d session.Data) bool { return string(d.Bytes) == "new" && !d.Stale })
 			},
-			cause: func() { w.set(path, "new") },
+			cause: func() { w.set(at, "new") },
 		}
 	},
 	"session.Session.WatchData: what is not there": func(w *world) wait {
 		return wait{
 			begin: func() <-chan struct{} {
-				return heard(w, w.mine.WatchData(w.Context(), path), func(d session.Data) bool { return d.Exists && !d.Stale })
+				return heard(w, w.mine.WatchData(w.Context(), at), func(d session.Data) bool { return d.Exists && !d.Stale })
 			},
-			cause: func() { w.create(path) },
+			cause: func() { w.create(at) },
 		}
 	},
 	"session.Session.WatchChildren": func(w *world) wait {
-		w.create(path)
+		w.create(at)
 		return wait{
 			begin: func() <-chan struct{} {
-				return heard(w, w.mine.WatchChildren(w.Context(), path), func(c session.Children) bool { return len(c.Names) == 1 && !c.Stale })
+				return heard(w, w.mine.WatchChildren(w.Context(), at), func(c session.Children) bool { return len(c.Names) == 1 && !c.Stale })
 			},
-			cause: func() { w.create(path + "/new") },
+			cause: func() { w.create(at + "/new") },
 		}
 	},
 	"lock.Lock.Acquired":                   acquires(lockAs(lock.New)),
@@ -88,22 +88,22 @@ var waits = map[string]func(w *world) wait{
 	"queue.Consumer.Items":                 consumes,
 	"queue.Consumer.Items: second in line": consumesBehind,
 	"barrier.Barrier.Lowered": func(w *world) wait {
-		require.NoError(w, must(barrier.New(w.other, path)).Raise(w.Context()))
+		require.NoError(w, must(barrier.New(w.other, at)).Raise(w.Context()))
 		return wait{
-			begin: func() <-chan struct{} { return must(barrier.New(w.mine, path)).Lowered(w.Context()) },
-			cause: func() { require.NoError(w, must(barrier.New(w.other, path)).Lower(w.Context())) },
+			begin: func() <-chan struct{} { return must(barrier.New(w.mine, at)).Lowered(w.Context()) },
+			cause: func() { require.NoError(w, must(barrier.New(w.other, at)).Lower(w.Context())) },
 		}
 	},
 	"barrier.Barrier.Observe": func(w *world) wait {
 		return wait{
 			begin: func() <-chan struct{} {
-				return heard(w, must(barrier.New(w.mine, path)).Observe(w.Context()), func(p barrier.Position) bool { return p.Raised && !p.Stale })
+				return heard(w, must(barrier.New(w.mine, at)).Observe(w.Context()), func(p barrier.Position) bool { return p.Raised && !p.Stale })
 			},
-			cause: func() { require.NoError(w, must(barrier.New(w.other, path)).Raise(w.Context())) },
+			cause: func() { require.NoError(w, must(barrier.New(w.other, at)).Raise(w.Context())) },
 		}
 	},
 	"barrier.Double.Entered": func(w *world) wait {
-		mine, other := must(barrier.NewDouble(w.mine, path, 2)), must(barrier.NewDouble(w.other, path, 2))
+		mine, other := must(barrier.NewDouble(w.mine, at, 2)), must(barrier.NewDouble(w.other, at, 2))
 		return wait{
 			begin: func() <-chan struct{} {
 				mine.Arrive()
@@ -113,7 +113,7 @@ var waits = map[string]func(w *world) wait{
 		}
 	},
 	"barrier.Passage.Left": func(w *world) wait {
-		mine, other := must(barrier.NewDouble(w.mine, path, 2)), must(barrier.NewDouble(w.other, path, 2))
+		mine, other := must(barrier.NewDouble(w.mine, at, 2)), must(barrier.NewDouble(w.other, at, 2))
 		mine.Arrive()
 		other.Arrive()
 		m, o := bubble.Get(w, mine.Entered()), bubble.Get(w, other.Entered())
@@ -126,11 +126,11 @@ var waits = map[string]func(w *world) wait{
 		}
 	},
 	"twopc.Site.Proposals": func(w *world) wait {
-		c := must(twopc.NewCoordinator(w.other, path))
+		c := must(twopc.NewCoordinator(w.other, at))
 		var mine *twopc.Site
 		return wait{
 			begin: func() <-chan struct{} {
-				mine = must(twopc.NewSite(w.mine, path, "a"))
+				mine = must(twopc.NewSite(w.mine, at, "a"))
 				return heard(w, mine.Proposals(), some)
 			},
 			cause: func() { must(c.Begin(w.Context(), "t", nil, "a")) },
@@ -138,7 +138,7 @@ var waits = map[string]func(w *world) wait{
 		}
 	},
 	"twopc.Site.Proposals: a later one": func(w *world) wait {
-		c, mine := must(twopc.NewCoordinator(w.other, path)), must(twopc.NewSite(w.mine, path, "a"))
+		c, mine := must(twopc.NewCoordinator(w.other, at)), must(twopc.NewSite(w.mine, at, "a"))
 		return wait{
 			begin: func() <-chan struct{} { return heard(w, mine.Proposals(), some) },
 			cause: func() { must(c.Begin(w.Context(), "t", nil, "a")) },
@@ -146,7 +146,7 @@ var waits = map[string]func(w *world) wait{
 		}
 	},
 	"twopc.Proposal.Decided": func(w *world) wait {
-		c, mine, other := must(twopc.NewCoordinator(w.other, path)), must(twopc.NewSite(w.mine, path, "a")), must(twopc.NewSite(w.other, path, "b"))
+		c, mine, other := must(twopc.NewCoordinator(w.other, at)), must(twopc.NewSite(w.mine, at, "a")), must(twopc.NewSite(w.other, at, "b"))
 		must(c.Begin(w.Context(), "t", nil, "a", "b"))
 		p, o := bubble.Get(w, mine.Proposals()), bubble.Get(w, other.Proposals())
 		require.NoError(w, p.Commit(w.Context()))
@@ -166,20 +166,20 @@ var waits = map[string]func(w *world) wait{
 	"group.Group.Observe": func(w *world) wait {
 		return wait{
 			begin: func() <-chan struct{} {
-				return heard(w, must(group.New(w.mine, path)).Observe(w.Context()), func(v group.View) bool { return len(v.Members) == 1 && !v.Stale })
+				return heard(w, must(group.New(w.mine, at)).Observe(w.Context()), func(v group.View) bool { return len(v.Members) == 1 && !v.Stale })
 			},
-			cause: func() { must(must(group.New(w.other, path)).Join(group.Member{ID: "other"})) },
+			cause: func() { must(must(group.New(w.other, at)).Join(group.Member{ID: "other"})) },
 		}
 	},
 	"config.Cell.Observe": func(w *world) wait {
 		var mine *config.Cell[string]
 		return wait{
 			begin: func() <-chan struct{} {
-				mine = must(config.New(w.mine, path, config.Text()))
+				mine = must(config.New(w.mine, at, config.Text()))
 				return heard(w, mine.Observe(w.Context()), func(s config.Snapshot[string]) bool { return s.Value == "new" && !s.Stale })
 			},
 			cause: func() {
-				must(must(config.Open(w.Context(), w.other, path, config.Text())).Update(w.Context(), func(string) (string, error) { return "new", nil }))
+				must(must(config.Open(w.Context(), w.other, at, config.Text())).Update(w.Context(), func(string) (string, error) { return "new", nil }))
 			},
 			err: func() error { return mine.Err() },
 		}
@@ -187,13 +187,13 @@ var waits = map[string]func(w *world) wait{
 	"naming.Names.Observe": func(w *world) wait {
 		return wait{
 			begin: func() <-chan struct{} {
-				return heard(w, must(naming.New(w.mine, path)).Observe(w.Context(), "a"), func(b naming.Binding) bool { return b.Bound && !b.Stale })
+				return heard(w, must(naming.New(w.mine, at)).Observe(w.Context(), "a"), func(b naming.Binding) bool { return b.Bound && !b.Stale })
 			},
-			cause: func() { require.NoError(w, must(naming.New(w.other, path)).Bind(w.Context(), "a", []byte("new"))) },
+			cause: func() { require.NoError(w, must(naming.New(w.other, at)).Bind(w.Context(), "a", []byte("new"))) },
 		}
 	},
 	"fence.Follow": func(w *world) wait {
-		g := must(must(lock.New(w.other, path)).Lock(w.Context()))
+		g := must(must(lock.New(w.other, at)).Lock(w.Context()))
 		followed := must(fence.Follow(w.Context(), w.mine, g.Sequencer()))
 		return wait{
 			begin: func() <-chan struct{} {
@@ -236,10 +236,10 @@ var asksNothing = map[string]string{
 }
 
 func lockAs(build func(*session.Session, string, ...lock.Option) (*lock.Lock, error), opts ...lock.Option) func(s *session.Session) *lock.Lock {
-	return func(s *session.Session) *lock.Lock { return must(build(s, path, opts...)) }
+	return func(s *session.Session) *lock.Lock { return must(build(s, at, opts...)) }
 }
 
-func semaphore(s *session.Session) *lock.Lock { return must(lock.NewSemaphore(s, path, 1)) }
+func semaphore(s *session.Session) *lock.Lock { return must(lock.NewSemaphore(s, at, 1)) }
 
 // acquires waits for a lock that the other one holds.
 func acquires(made func(s *session.Session) *lock.Lock) func(w *world) wait {
@@ -257,7 +257,7 @@ func acquires(made func(s *session.Session) *lock.Lock) func(w *world) wait {
 }
 
 func standsByLock(w *world) wait {
-	mine, g := must(lock.New(w.mine, path)), must(must(lock.New(w.other, path)).Lock(w.Context()))
+	mine, g := must(lock.New(w.mine, at)), must(must(lock.New(w.other, at)).Lock(w.Context()))
 	return wait{
 		begin: func() <-chan struct{} {
 			mine.Acquire()
@@ -271,7 +271,7 @@ func standsByLock(w *world) wait {
 
 func observesLock(opts ...lock.Option) func(w *world) wait {
 	return func(w *world) wait {
-		mine, other := must(lock.New(w.mine, path, opts...)), must(lock.New(w.other, path, opts...))
+		mine, other := must(lock.New(w.mine, at, opts...)), must(lock.New(w.other, at, opts...))
 		return wait{
 			begin: func() <-chan struct{} {
 				return heard(w, mine.Observe(w.Context()), func(all []lock.Contender) bool { return len(all) == 1 })
@@ -284,7 +284,7 @@ func observesLock(opts ...lock.Option) func(w *world) wait {
 
 // holds learns that its znode was deleted.
 func holds(w *world) wait {
-	g := must(must(lock.New(w.mine, path)).Lock(w.Context()))
+	g := must(must(lock.New(w.mine, at)).Lock(w.Context()))
 	return wait{
 		begin: g.Done,
 		cause: func() { _ = w.other.Delete(w.Context(), g.Path(), -1) }, // it may be gone already
@@ -293,7 +293,7 @@ func holds(w *world) wait {
 
 // isRevoked learns that it is asked to release. If it has lost the lock by then, that is it.
 func isRevoked(w *world) wait {
-	mine := must(lock.New(w.mine, path))
+	mine := must(lock.New(w.mine, at))
 	mine.Acquire()
 	g := bubble.Get(w, mine.Acquired())
 	return wait{
@@ -316,7 +316,7 @@ func isRevoked(w *world) wait {
 
 func leads(opts ...election.Option) func(w *world) wait {
 	return func(w *world) wait {
-		mine, t := must(election.New(w.mine, path, opts...)), must(must(election.New(w.other, path, opts...)).Lead(w.Context()))
+		mine, t := must(election.New(w.mine, at, opts...)), must(must(election.New(w.other, at, opts...)).Lead(w.Context()))
 		return wait{
 			begin: func() <-chan struct{} {
 				mine.Campaign()
@@ -329,7 +329,7 @@ func leads(opts ...election.Option) func(w *world) wait {
 }
 
 func standsForElection(w *world) wait {
-	mine, t := must(election.New(w.mine, path)), must(must(election.New(w.other, path)).Lead(w.Context()))
+	mine, t := must(election.New(w.mine, at)), must(must(election.New(w.other, at)).Lead(w.Context()))
 	return wait{
 		begin: func() <-chan struct{} {
 			mine.Campaign()
@@ -342,7 +342,7 @@ func standsForElection(w *world) wait {
 }
 
 func observesElection(w *world) wait {
-	mine, other := must(election.New(w.mine, path)), must(election.New(w.other, path, election.WithID("other")))
+	mine, other := must(election.New(w.mine, at)), must(election.New(w.other, at, election.WithID("other")))
 	return wait{
 		begin: func() <-chan struct{} {
 			return heard(w, mine.Observe(w.Context()), func(l election.Leadership) bool { return l.ID == "other" && !l.Stale })
@@ -353,7 +353,7 @@ func observesElection(w *world) wait {
 }
 
 func consumes(w *world) wait {
-	mine, other := must(queue.New(w.mine, path)), must(queue.New(w.other, path))
+	mine, other := must(queue.New(w.mine, at)), must(queue.New(w.other, at))
 	var from *queue.Consumer
 	return wait{
 		begin: func() <-chan struct{} {
@@ -367,7 +367,7 @@ func consumes(w *world) wait {
 
 // consumesBehind has another consumer before it, which ends.
 func consumesBehind(w *world) wait {
-	first := must(must(queue.New(w.other, path)).Consume())
+	first := must(must(queue.New(w.other, at)).Consume())
 	mine := consumes(w)
 	put := mine.cause
 	mine.cause = func() {
@@ -379,7 +379,7 @@ func consumesBehind(w *world) wait {
 
 func coordinates(what func(w *world, t *twopc.Tx) <-chan struct{}) func(w *world) wait {
 	return func(w *world) wait {
-		mine, other := must(twopc.NewCoordinator(w.mine, path, twopc.WithVoteTimeout(time.Hour))), must(twopc.NewSite(w.other, path, "a"))
+		mine, other := must(twopc.NewCoordinator(w.mine, at, twopc.WithVoteTimeout(time.Hour))), must(twopc.NewSite(w.other, at, "a"))
 		t := must(mine.Begin(w.Context(), "t", nil, "a"))
 		p := bubble.Get(w, other.Proposals())
 		return wait{
@@ -392,7 +392,7 @@ func coordinates(what func(w *world, t *twopc.Tx) <-chan struct{}) func(w *world
 
 func joins(what func(w *world, m *group.Membership) <-chan struct{}) func(w *world) wait {
 	return func(w *world) wait {
-		mine := must(group.New(w.mine, path))
+		mine := must(group.New(w.mine, at))
 		var m *group.Membership
 		return wait{
 			begin: func() <-chan struct{} {

@@ -68,7 +68,7 @@ func (b *member) onRecorded(ev machine.Transacted) {
 		b.state = CountingDepartures
 		ask(b.Machine, machine.Read{Path: b.departures()}, b.onDepartures)
 	case machine.NoNode:
-		b.over()
+		b.abandon()
 	case machine.Unknown:
 		b.record(b.at)
 	default:
@@ -81,7 +81,7 @@ func (b *member) onDepartures(ev machine.Seen) {
 	case ev.Code != machine.Done:
 		b.stop(ev.Err)
 	case !ev.Exists:
-		b.over()
+		b.abandon()
 	default:
 		b.counted(ev.Stat.Version)
 	}
@@ -128,6 +128,13 @@ func (b *member) neighbourChanged(gone bool) {
 		return
 	}
 	b.over()
+}
+
+// abandon leaves a round of which there is nothing to record a departure in. Another client may have
+// deleted only that: the own znode would keep others out.
+func (b *member) abandon() {
+	b.state = Removing
+	ask(b.Machine, machine.Remove{Path: b.path(b.me)}, func(machine.Removed) { b.over() })
 }
 
 // quit leaves the ring: the member that watches this one sees that it is gone, and finds its
