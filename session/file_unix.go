@@ -25,23 +25,30 @@ func openOwn(path string, log *slog.Logger) (*os.File, fileKey, error) {
 	}
 	info, err := f.Stat()
 	if err == nil {
-		stat, _ := info.Sys().(*syscall.Stat_t)
-		switch {
-		case !info.Mode().IsRegular():
-			err = fmt.Errorf("%s: it is no regular file", path)
-		case stat == nil || stat.Uid != 0 && int(stat.Uid) != os.Geteuid():
-			err = fmt.Errorf("%s: it is another user's", path)
-		case info.Mode().Perm()&0o007 != 0:
-			err = fmt.Errorf("%s: others may read or write it (%v): 0600 is right", path, info.Mode().Perm())
-		default:
-			if info.Mode().Perm()&0o070 != 0 {
-				log.Warn("a group may read or write the session file", "file", path, "mode", info.Mode().Perm(), "group", stat.Gid)
+		stat := info.Sys().(*syscall.Stat_t) //nolint:forcetypeassert // on these systems it is
+		if err = refused(info.Mode(), int(stat.Uid), os.Geteuid()); err == nil {
+			if info.Mode()&0o070 != 0 {
+				log.Warn("a group may read or write the session file", "file", path, "mode", info.Mode(), "group", stat.Gid)
 			}
 			return f, fileKey{uint64(stat.Dev), stat.Ino}, nil //nolint:unconvert // its type differs between systems
 		}
+		err = fmt.Errorf("%s: %w", path, err)
 	}
 	_ = f.Close()
 	return nil, fileKey{}, err
+}
+
+// refused is why a process of a user may not have a file of an owner; nil: it may.
+func refused(mode os.FileMode, owner, user int) error {
+	switch {
+	case !mode.IsRegular():
+		return errors.New("it is no regular file")
+	case owner != user && owner != 0:
+		return errors.New("it is another user's")
+	case mode&0o007 != 0:
+		return fmt.Errorf("others may read or write it (%v): 0600 is right", mode)
+	}
+	return nil
 }
 
 // lockFile locks a file as long as it is open, by whichever process; it does not wait.

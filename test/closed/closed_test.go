@@ -153,9 +153,9 @@ var contexts = reflect.TypeFor[context.Context]()
 
 // methods are those of a type whose first argument is a context.
 func methods(of reflect.Type) (all []string) {
-	for m := range of.NumMethod() {
-		if in := of.Method(m).Type; in.NumIn() > 1 && in.In(1) == contexts {
-			all = append(all, of.Method(m).Name)
+	for m := range of.Methods() {
+		if in := m.Type; in.NumIn() > 1 && in.In(1) == contexts {
+			all = append(all, m.Name)
 		}
 	}
 	return all
@@ -173,11 +173,11 @@ func call(ctx context.Context, thing any, method string) {
 			arg.SetString("/x")
 		case reflect.Func:
 			arg.Set(reflect.MakeFunc(arg.Type(), func(in []reflect.Value) (out []reflect.Value) {
-				if of, is := in[0].Interface().(context.Context); is {
+				if of, is := reflect.TypeAssert[context.Context](in[0]); is {
 					<-of.Done()
 				}
-				for i := range arg.Type().NumOut() {
-					out = append(out, reflect.Zero(arg.Type().Out(i)))
+				for of := range arg.Type().Outs() {
+					out = append(out, reflect.Zero(of))
 				}
 				return out
 			}))
@@ -208,6 +208,7 @@ func TestAClosedSessionLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for name := range things {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			bubble.Run(t, func(w *bubble.World) {
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel() // the process's own
