@@ -76,7 +76,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	c := &core{
 		cfg: cfg, log: cfg.Logger, sink: sink, library: library{stub: newStub()},
 		life: life, stop: stop, taking: taking, refuse: refuse, watches: watchTable{}, operations: newOperations(),
-		group: group{turns: semaphore.NewWeighted(few), parents: map[string]bool{}},
+		group: group{turns: semaphore.NewWeighted(few), parents: map[string]bool{}}, search: search{late: newLate(cfg.Resume.ID != 0)},
 	}
 	c.session.timeout, c.since = cfg.Timeout, time.Now()
 	c.session.id, c.session.password = cfg.Resume.ID, cfg.Resume.Password

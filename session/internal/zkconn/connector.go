@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
@@ -30,6 +31,7 @@ type search struct {
 	tries   int           // servers tried since a connection was last good
 	slow    bool          // see Slow
 	took    time.Duration // by the last server, to answer the connect request
+	late    late
 	outage
 }
 
@@ -108,10 +110,18 @@ func (k *connector) try(t *target) *notify.Latch {
 	return over
 }
 
-// reach dials a target and sends the connect request. Dialling, and the reply, have limits. There
-// may be a connection even with an error.
+// reach asks a target for the session, once it has no writes of lost connections.
 func (k *connector) reach(t *target, dial, reply time.Duration) (h *handshake, err error) {
 	defer guard(k.log, "connect", &err) // the application's dialer may panic
+	if err := k.settle(t, dial, reply); err != nil {
+		return nil, err
+	}
+	return k.open(t, dial, reply, (*handshake).begin)
+}
+
+// open dials a target and sends the connect request that begin returns. Dialling, and the reply,
+// have limits. There may be a connection even with an error.
+func (k *connector) open(t *target, dial, reply time.Duration, begin func(*handshake) (jute.ConnectRequest, error)) (h *handshake, err error) {
 	ctx, cancel := context.WithTimeout(k.ctx, dial)
 	defer cancel()
 	raw, err := k.cfg.Dial(ctx, "tcp", t.address)
@@ -127,10 +137,14 @@ func (k *connector) reach(t *target, dial, reply time.Duration) (h *handshake, e
 		return nil, err
 	}
 	h = &handshake{socket: newWire(k.core, raw, t)}
-	stop := context.AfterFunc(k.ctx, h.hangUp)
+	stop := context.AfterFunc(k.ctx, h.drop)
 	defer stop()
+	ask, err := begin(h)
+	if err != nil {
+		return h, err
+	}
 	begun := time.Now()
-	if err := h.requestSession(begun.Add(reply)); err != nil {
+	if err := h.requestSession(&ask, begun.Add(reply)); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = fmt.Errorf("%w: %w", errNoResponse, err)
 		}
@@ -146,7 +160,7 @@ func (k *connector) reach(t *target, dial, reply time.Duration) (h *handshake, e
 func (k *connector) finish(t *target, h *handshake, err error) {
 	won, needed, nothing := k.noted(t, h, err)
 	if h != nil && !won {
-		h.hangUp()
+		h.drop()
 	}
 	if needed && !won {
 		k.warnDown(t, err)

@@ -17,21 +17,18 @@ type handshake struct {
 	response jute.ConnectResponse
 	created  bool         // the session was created by that
 	early    []jute.Event // received meanwhile; delivered right after the Up
+	zxid     int64        // of the last reply to an exchange
 }
 
 // mostQuoted is how much is quoted of what is no reply of a ZooKeeper server.
 const mostQuoted = 40
 
-// requestSession asks for the session that the Conn has, or for a new one, and reads the reply.
-func (h *handshake) requestSession(deadline time.Time) error {
+// requestSession sends a connect request and reads the reply.
+func (h *handshake) requestSession(ask *jute.ConnectRequest, deadline time.Time) error {
 	if err := h.raw.SetDeadline(deadline); err != nil {
 		return err
 	}
-	ask, err := h.begin()
-	if err != nil {
-		return err
-	}
-	if err := h.link.write(encode(&ask)); err != nil {
+	if err := h.link.write(encode(ask)); err != nil {
 		return err
 	}
 	length, err := h.peekLength()
@@ -52,7 +49,7 @@ func (h *handshake) requestSession(deadline time.Time) error {
 	return nil
 }
 
-// begin notes that a connect request is about to be sent: a session may exist from then on. It
+// begin asks for the session that the Conn has, or for a new one, which may exist from then on. It
 // fails if none is wanted any more.
 func (h *handshake) begin() (ask jute.ConnectRequest, err error) {
 	c := h.conn
@@ -232,6 +229,7 @@ func (h *handshake) exchange(frame []byte, xid int32) error {
 		case reply.Err == jute.SessionClosedNoAuth:
 			return h.unauthenticated()
 		case reply.Xid == xid:
+			h.zxid = reply.Zxid
 			return reply.Err.Err()
 		case reply.Xid != jute.XidEvent:
 			return fmt.Errorf("%w: its xid is %d", errMalformed, reply.Xid)

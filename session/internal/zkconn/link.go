@@ -65,6 +65,20 @@ func (l *link) hangUp() {
 	_ = l.raw.Close()
 }
 
+// drop closes the connection too. What has not arrived by now is not sent again by the system.
+func (l *link) drop() {
+	defer l.hangUp()
+	var logged error
+	defer guard(l.log, "hang up", &logged)
+	raw := l.raw
+	if secured, ok := raw.(interface{ NetConn() net.Conn }); ok {
+		raw = secured.NetConn()
+	}
+	if tcp, ok := raw.(interface{ SetLinger(sec int) error }); ok {
+		_ = tcp.SetLinger(0)
+	}
+}
+
 // peekLength returns the length of the next frame.
 func (l *link) peekLength() (int, error) {
 	head, err := l.in.Peek(4)

@@ -83,14 +83,15 @@ func (w *socket) receivePong() (err error) {
 
 // receiveReply handles the reply to a request. Its header is decoded.
 func (w *socket) receiveReply(reply jute.Reply, length int) error {
+	if undecided(reply.Err) { // the request stays among those that are not answered
+		return fmt.Errorf("the server gave up a request: %w", reply.Err)
+	}
 	r, err := w.next(reply.Xid)
 	switch {
 	case err != nil:
 		return err
 	case reply.Err == jute.SessionClosedNoAuth:
 		return ErrAuthRequired
-	case undecided(reply.Err):
-		return fmt.Errorf("the server gave up a request: %w", reply.Err)
 	}
 	r.reply = reply
 	if err := w.decode(r, length); err != nil {

@@ -65,12 +65,13 @@ func newWire(c *core, raw net.Conn, at *target) *socket {
 // follows the Down.
 func (w *socket) lose(cause error) {
 	c := w.conn
-	var first, nothing, down bool
+	var first, nothing, down, left bool
 	c.update(func() {
 		if first = w.dead == nil; !first {
 			return
 		}
 		w.blame(cause)
+		left = w.leaves() && c.life.Err() == nil
 		w.dead, w.order = cause, nil
 		if w.stall.timer != nil {
 			w.stall.timer.Stop()
@@ -92,7 +93,11 @@ func (w *socket) lose(cause error) {
 		return
 	}
 	w.lost.Close()
-	w.hangUp()
+	if left {
+		w.drop()
+	} else {
+		w.hangUp()
+	}
 	if down && !errors.Is(cause, ErrAuthRequired) {
 		w.log.Debug("connection to ZooKeeper lost", "cause", cause)
 	} else {

@@ -1,0 +1,269 @@
+// Writes of a lost connection that a server may still have: it is not asked for the session before it
+// has answered in another one.
+
+package zkconn_test
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
+)
+
+// asked is a connection, as a server sees it: for which session, and what then.
+type asked struct {
+	session int64
+	ops     []jute.Op
+}
+
+var (
+	resumed = asked{session: 7}
+	settled = asked{ops: []jute.Op{jute.OpSync, jute.OpCloseSession}}
+	waiting = asked{ops: []jute.Op{jute.OpSync}}
+)
+
+// since are the connections to an address, or to all if that is "", from the nth of all on.
+func (b *bench) since(n int, addr string) (all []asked) {
+	b.script(func() {
+		for _, v := range b.visits[n:] {
+			if addr == "" || addr == v.addr {
+				all = append(all, asked{v.hello.SessionID, v.ops()})
+			}
+		}
+	})
+	return all
+}
+
+// only lets these addresses be reached.
+func only(addrs ...string) func(addr string) error {
+	return func(addr string) error {
+		if slices.Contains(addrs, addr) {
+			return nil
+		}
+		return errRefused
+	}
+}
+
+// reaches lets only these addresses be reached, and whoever asks for a new session get session 8.
+func (b *bench) reaches(addrs ...string) {
+	b.script(func() {
+		b.refuse = only(addrs...)
+		b.welcome = func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {
+			answer := agrees(q)
+			if q.SessionID == 0 {
+				answer.SessionID = 8
+			}
+			return answer, true
+		}
+	})
+}
+
+// leave lets the connection be lost while a request is not answered, and its server be the only one
+// that can be reached. It answers nothing yet.
+func (b *bench) leave(request func(*zkconn.Conn)) (server string) {
+	left := b.connected()
+	b.answers(answersNothing)
+	b.reaches(left.addr)
+	go request(b.Conn) // ends with the connection
+	synctest.Wait()
+	left.hangUp()
+	time.Sleep(time.Second)
+	return left.addr
+}
+
+func creates(c *zkconn.Conn) { _, _ = c.Create("/a", nil, jute.FlagPersistent, 0, nil) }
+
+func TestAServerThatMayHaveWritesIsAskedForThemFirst(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		server := b.leave(creates)
+		require.Equal(b, []asked{waiting}, b.since(1, ""), "not for the session, as long as it does not answer")
+		b.answers(nil)
+		b.visit(1).hangUp()
+		time.Sleep(time.Second)
+		require.Equal(b, []asked{settled, resumed}, b.since(2, ""))
+		require.Equal(b, server, last[zkconn.Up](b.sink).Server)
+		require.EqualValues(b, 7, b.SessionID())
+		require.Zero(b, b.LastZxid(), "what is said in the other session does not count")
+
+		b.visit(3).hangUp()
+		time.Sleep(time.Second)
+		require.Equal(b, []asked{resumed}, b.since(4, ""), "once is enough")
+	}, threeServers)
+}
+
+func TestOthersAreAskedWhileAServerMayHaveWrites(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		server := b.leave(creates)
+		b.answers(nil) // but not what waits
+		b.reaches(threeNames...)
+		time.Sleep(timeout)
+		require.NotEqual(b, server, last[zkconn.Up](b.sink).Server)
+		require.Equal(b, []asked{waiting}, b.since(1, server))
+
+		b.reaches(server)
+		b.visit(2).hangUp()
+		time.Sleep(time.Second)
+		require.Equal(b, []asked{waiting, settled, resumed}, b.since(1, server), "however long ago that is")
+	}, threeServers)
+}
+
+var threeNames = []string{"a:1", "b:2181", "[::1]:2181"}
+
+func TestOnlyWritesWithoutAnAnswerAreAskedFor(t *testing.T) {
+	gaveUp := func(c *zkconn.Conn) { _ = c.Delete("/undecided", -1) }
+	none := func(*fake, *zkconn.Config) {}
+	for name, row := range map[string]struct {
+		request func(*zkconn.Conn)
+		first   asked
+		servers func(*fake, *zkconn.Config)
+	}{
+		"a write":                        {creates, waiting, threeServers},
+		"a transaction":                  {func(c *zkconn.Conn) { _, _ = c.Multi([]jute.Request{{Op: jute.OpDelete, Path: "/a"}}) }, waiting, threeServers},
+		"one that the server gave up":    {gaveUp, waiting, threeServers},
+		"a read":                         {func(c *zkconn.Conn) { _, _, _ = c.Exists("/a", false) }, resumed, threeServers},
+		"a sync":                         {func(c *zkconn.Conn) { _ = c.Sync("/") }, resumed, threeServers},
+		"a proof":                        {func(c *zkconn.Conn) { _ = c.Prove("/") }, resumed, threeServers},
+		"a write, and there is no other": {creates, resumed, none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				b.leave(func(c *zkconn.Conn) {
+					b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) { return failure(jute.OperationTimeout), q.Path == "/undecided" })
+					row.request(c)
+				})
+				require.Equal(b, row.first, b.since(1, "")[0])
+			}, row.servers)
+		})
+	}
+}
+
+// The addresses of one name may all be one server, whichever of them the name stands for by now. An
+// address may have two names.
+func TestAllAddressesOfAServerAreAsked(t *testing.T) {
+	names := map[string][]string{"one": {"1.1.1.1", "1.1.1.2"}, "alias": {"1.1.1.1", "1.1.1.2"}, "other": {"2.2.2.2"}}
+	inBubble(t, func(b *bench) {
+		b.leave(creates)
+		b.answers(nil)
+		b.script(func() {
+			for _, name := range []string{"one", "alias"} {
+				names[name] = []string{"1.1.1.3"}
+			}
+		})
+		b.reaches("1.1.1.3:2181")
+		b.visit(1).hangUp()
+		time.Sleep(timeout)
+		require.Equal(b, []asked{settled, resumed}, b.since(2, "1.1.1.3:2181"), "a new one")
+
+		b.script(func() { names["one"], names["alias"] = []string{"1.1.1.1"}, []string{"1.1.1.2"} })
+		for i, addr := range []string{"1.1.1.1:2181", "1.1.1.2:2181"} {
+			b.reaches(addr)
+			b.visit(len(b.visits) - 1).hangUp()
+			time.Sleep(timeout)
+			require.Equal(b, []asked{settled, resumed}, b.since(4+2*i, addr), "an old one")
+		}
+	}, func(f *fake, cfg *zkconn.Config) {
+		f.refuse = only("1.1.1.2:2181")
+		cfg.Servers = []string{"one", "alias", "other"}
+		cfg.Lookup = func(_ context.Context, host string) (all []string, _ error) {
+			f.script(func() { all = slices.Clone(names[host]) })
+			return all, nil
+		}
+	})
+}
+
+// Neither does whoever closes the session ask for it sooner, nor whoever closes that of a process
+// before, which may have left writes anywhere. No credential is presented then.
+func TestWhoClosesAsksForWritesFirst(t *testing.T) {
+	closed := asked{session: 7, ops: []jute.Op{jute.OpCloseSession}}
+	inBubble(t, func(b *bench) {
+		b.leave(creates)
+		closing := b.beginClose(timeout)
+		time.Sleep(time.Second)
+		b.answers(nil)
+		b.visit(1).hangUp()
+		require.NoError(b, <-closing)
+		require.Equal(b, []asked{settled, closed}, b.since(2, ""))
+	}, threeServers)
+	for _, server := range threeNames {
+		t.Run(server, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				require.NoError(b, b.Close(within(b, timeout)))
+				require.Equal(b, []asked{settled, closed}, b.since(0, server))
+			}, threeServers, func(f *fake, cfg *zkconn.Config) {
+				(&bench{fake: f}).reaches(server)
+				cfg.Resume = zkconn.Identity{ID: 7, Password: make([]byte, 16)}
+				cfg.Auth = []zkconn.Credential{{Scheme: "digest", Secret: []byte("a:b")}}
+			})
+		})
+	}
+}
+
+func TestWhoAsksForWritesIsAuthenticated(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.leave(creates)
+		b.answers(nil)
+		require.Equal(b, []jute.Op{jute.OpSetAuth}, b.visit(1).ops())
+		b.visit(1).hangUp()
+		time.Sleep(time.Second)
+		require.Equal(b, []jute.Op{jute.OpSetAuth, jute.OpSync, jute.OpCloseSession}, b.visit(2).ops())
+	}, threeServers, func(_ *fake, cfg *zkconn.Config) {
+		cfg.Auth = []zkconn.Credential{{Scheme: "digest", Secret: []byte("a:b")}}
+	})
+}
+
+// lingering is like a TCP connection.
+type lingering struct {
+	net.Conn
+	dropped *atomic.Int32
+}
+
+func (l lingering) SetLinger(sec int) error {
+	if sec == 0 {
+		l.dropped.Add(1)
+	}
+	return nil
+}
+
+// What the network has not delivered when a connection is given up is not to come later: a write, or
+// a request for the session. But closeSession is.
+func TestWhatIsUnderWayIsDropped(t *testing.T) {
+	var dropped atomic.Int32
+	tcp := func(f *fake, cfg *zkconn.Config) {
+		threeServers(f, cfg)
+		cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			raw, err := f.dial(ctx, network, addr)
+			return lingering{raw, &dropped}, err
+		}
+		cfg.Secure = func(_ context.Context, raw net.Conn, _ string) (net.Conn, error) { return secured{raw}, nil }
+	}
+	inOneBubble(t, func(b *bench) {
+		b.leave(creates)
+		require.EqualValues(b, 1, dropped.Swap(0), "a write")
+
+		b.script(func() {
+			b.refuse = nil
+			b.welcome = func(jute.ConnectRequest) (jute.ConnectResponse, bool) { return jute.ConnectResponse{}, false }
+		})
+		time.Sleep(timeout / 2)
+		b.script(func() { b.welcome = nil })
+		b.answers(nil)
+		time.Sleep(2 * timeout)
+		require.NotZero(b, dropped.Swap(0), "a request for the session")
+
+		b.answers(answersNothing)
+		create := bubble.Begin(func() error { creates(b.Conn); return nil })
+		synctest.Wait()
+		require.Error(b, b.Close(within(b, timeout/12)))
+		got(b, create)
+		require.Zero(b, dropped.Load(), "closeSession")
+	}, tcp)
+}
