@@ -37,11 +37,11 @@
 // # Cutting servers off
 //
 // There is a [Proxy] between every two servers, and one in front of each server's client port.
-// Isolate blocks the proxies between servers silently, so the server goes on answering reads and
-// pings until it notices (five seconds, by syncLimit). The proxies in front of client ports affect
-// only clients that use the addresses of [Ensemble.Proxied]. On Linux, elections are cut off too.
-// Elsewhere, loopback has only one address and election traffic passes, so an isolated leader may
-// be elected again: isolate followers there.
+// Sever blocks those between two servers. Isolate blocks all of a server's, silently, so the server
+// goes on answering reads and pings until it notices (five seconds, by syncLimit). The proxies in
+// front of client ports affect only clients that use the addresses of [Ensemble.Proxied]. On Linux,
+// elections are cut off too. Elsewhere, loopback has only one address and election traffic passes,
+// so an isolated leader may be elected again: isolate followers there.
 //
 //	clients ──→ proxy ──→ server 0 ──→ proxy ──→ server 1
 //	   └─────────────────────↑  ↑────── proxy ←─────┘

@@ -177,15 +177,15 @@ func (e *Ensemble) Stop(i int) { e.servers[i].setPaused(true) }
 func (e *Ensemble) Continue(i int) { e.servers[i].setPaused(false) }
 
 // Restart starts a server again with its files, after killing it if it runs. It returns when the
-// server serves. If the server is isolated, or too few servers run for a majority, it returns when
-// the server listens. The error contains the end of the server's log.
+// server serves. If the server is isolated or a link of it is severed, or too few servers run for
+// a majority, it returns when the server listens. The error contains the end of the server's log.
 func (e *Ensemble) Restart(i int) error {
 	sv := e.servers[i]
 	if err := sv.start(); err != nil {
 		return err
 	}
 	ready := sv.listens
-	if e.majority() && !e.peers.isIsolated(i) {
+	if e.majority() && !e.peers.isIsolated(i) && !e.peers.isSevered(i) {
 		ready = sv.serves
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout) // no context: tests call it
@@ -240,6 +240,15 @@ func (e *Ensemble) AwaitLeader(ctx context.Context) (int, error) {
 func (e *Ensemble) Isolate(i int) (heal func()) {
 	_ = e.servers[i] // panic here, as documented, not in peering
 	return e.peers.isolate(i)
+}
+
+// Sever cuts the link between two servers, silently and both ways; their links to others stay. What
+// they send each other arrives when the link heals. If that is after syncLimit (five seconds) one of
+// them has given the other up: a follower without its leader drops its clients, and finds no leader
+// until then. heal may be called more than once. Off Linux, election traffic passes.
+func (e *Ensemble) Sever(i, j int) (heal func()) {
+	_, _ = e.servers[i], e.servers[j] // panic here, as documented, not in peering
+	return e.peers.sever(i, j)
 }
 
 func (e *Ensemble) majority() bool {

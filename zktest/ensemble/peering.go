@@ -15,7 +15,8 @@ const peerPatience = time.Second
 type peering struct {
 	mu       sync.Mutex
 	ways     []way
-	isolated map[int]int // how many calls of Isolate hold for a server
+	isolated map[int]int    // how many calls of Isolate hold for a server
+	severed  map[[2]int]int // and of Sever for a link, the smaller number first
 }
 
 type way struct {
@@ -24,7 +25,7 @@ type way struct {
 }
 
 func (p *peering) open(links []link) error {
-	p.isolated = map[int]int{}
+	p.isolated, p.severed = map[int]int{}, map[[2]int]int{}
 	for _, l := range links {
 		proxy := &Proxy{target: l.target, patience: peerPatience}
 		if l.announce != "" {
@@ -51,27 +52,43 @@ func (p *peering) isIsolated(i int) bool {
 	return p.isolated[i] > 0
 }
 
-func (p *peering) isolate(i int) (heal func()) {
+// isSevered reports whether server i lacks a link.
+func (p *peering) isSevered(i int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.isolated[i]++
-	p.applyLocked(i)
-	return sync.OnceFunc(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.isolated[i]--
-		p.applyLocked(i)
-	})
+	for l, n := range p.severed {
+		if n > 0 && (l[0] == i || l[1] == i) {
+			return true
+		}
+	}
+	return false
 }
 
-// applyLocked opens or closes the ways from and to server i. A way is open if neither of its ends
-// is isolated.
-func (p *peering) applyLocked(i int) {
+func (p *peering) isolate(i int) (heal func()) {
+	return p.change(func(by int) { p.isolated[i] += by })
+}
+
+func (p *peering) sever(i, j int) (heal func()) {
+	return p.change(func(by int) { p.severed[[2]int{min(i, j), max(i, j)}] += by })
+}
+
+// change counts a fault that begins, and heals it when heal is called.
+func (p *peering) change(count func(by int)) (heal func()) {
+	set := func(by int) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		count(by)
+		p.applyLocked()
+	}
+	set(1)
+	return sync.OnceFunc(func() { set(-1) })
+}
+
+// applyLocked opens or closes the ways. A way is open if neither of its ends is isolated, and the
+// link between them is not severed.
+func (p *peering) applyLocked() {
 	for _, w := range p.ways {
-		if w.from != i && w.to != i {
-			continue
-		}
-		if p.isolated[w.from] > 0 || p.isolated[w.to] > 0 {
+		if p.isolated[w.from] > 0 || p.isolated[w.to] > 0 || p.severed[[2]int{min(w.from, w.to), max(w.from, w.to)}] > 0 {
 			w.proxy.Blackhole()
 		} else {
 			w.proxy.Heal()
