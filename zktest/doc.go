@@ -30,6 +30,7 @@
 //	Partition, PartitionOneWay     a session's packets are silently dropped
 //	Host(name).Partition           all packets from one machine are dropped
 //	Isolate, IsolateServer         a server has lost its leader, and still answers its clients
+//	HoldUp                         a server's writes are carried out late
 //	Stop, Continue                 a server hangs
 //	Kill, Restart, LoseSessions    a server dies, comes back, loses its sessions
 //	Lag                            a server shows an old state; the leader also behind a sync

@@ -86,6 +86,7 @@ func TestWhatAClientSeesOfEachFault(t *testing.T) {
 			defer time.Sleep(time.Second)
 			return s.IsolateServer(0, time.Second)
 		}, broken("refused"), "closed", true},
+		"the server held up": {func(s *zktest.Server, _ []int64) func() { return s.HoldUp(0) }, fate{"fine", "fine", "silence", false, "fine"}, "fine", true},
 		"the server stopped": {func(s *zktest.Server, _ []int64) func() { s.Stop(0); return func() { s.Continue(0) } }, hides(false), "fine", true},
 		"the server killed":  {func(s *zktest.Server, _ []int64) func() { s.Kill(0); return func() { _ = s.Restart(0) } }, broken("refused"), "closed", true},
 	}, func(t *testing.T, s *zktest.Server, c row) {

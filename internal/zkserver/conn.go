@@ -29,6 +29,7 @@ type conn struct {
 	busy    bool        // its own goroutine is inside the server: it flushes by itself
 	mute    bool        // answer nothing
 	rq      *Request    // what is being served, if somebody wants to know
+	late    int         // how many of its requests are held up
 
 	number      int64 // in the order in which connections came
 	established time.Time
@@ -129,9 +130,6 @@ func (c *conn) finish() {
 	f.child.Drop(c)
 	if c.session != nil && f.bySession[c.session.id] == c {
 		delete(f.bySession, c.session.id)
-	}
-	if c.session != nil && c.session.owner == c {
-		c.session.owner = nil
 	}
 	c.out.finish()
 	c.kick()

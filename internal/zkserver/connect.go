@@ -100,6 +100,8 @@ func (c *conn) connectHeldHere(session int64) *gate {
 		return c.front.frozen
 	case c.front.believes(session):
 		return nil
+	case session == 0 && c.front.isolated == nil:
+		return c.front.held
 	}
 	return c.front.isolated
 }
@@ -131,7 +133,7 @@ func (s *Server) admit(c *conn, q *jute.ConnectRequest) *session {
 	if x := s.cutting(c.host, q.SessionID); x != nil {
 		c.cutOff(x)
 	}
-	c.session, ss.owner = ss, c
+	c.session, ss.owner = ss, c.front
 	c.overdue.Stop()
 	c.front.bySession[ss.id] = c
 	c.pace()

@@ -186,9 +186,10 @@ func (s *Server) Session(id int64) (SessionInfo, bool) {
 
 func (s *Server) describe(ss *session) SessionInfo {
 	info := SessionInfo{ID: ss.id, Timeout: ss.timeout, Expires: s.tickTime(ss.deadline), Front: -1, Ephemeral: s.tree.Ephemerals(ss.id)}
-	if ss.owner != nil {
-		info.Timeout, info.Front = ss.owner.timeout, ss.owner.front.index
-		info.Watches = ss.owner.front.data.Of(ss.owner) + ss.owner.front.child.Of(ss.owner)
+	if f := ss.owner; f != nil && f.bySession[ss.id] != nil {
+		c := f.bySession[ss.id]
+		info.Timeout, info.Front = c.timeout, f.index
+		info.Watches = f.data.Of(c) + f.child.Of(c)
 	}
 	return info
 }

@@ -21,13 +21,13 @@
 // before the answer that shows its cause. Nothing is called back and nothing is waited for while
 // the lock is held; where a request has to wait (for the leader, for a partition to heal, for an
 // interceptor's delay) its goroutine lets the lock go, and what stands behind it on the connection
-// waits too.
+// waits too. Only what is held up waits in a queue of its front, since it outlives its connection.
 //
 // Protocol and semantics are apart: package jute has the wire format, package tree what the
 // operations do, package watch who is told, package memnet connections without sockets, and package
 // treefile has files of znodes. Here, each family of operations has its file: write.go, read.go,
-// watches.go, auth.go, connect.go, session.go, words.go. cut.go and
-// outage.go make the faults, intercept.go and journal.go look on.
+// watches.go, auth.go, connect.go, session.go, words.go. cut.go,
+// outage.go and holdup.go make the faults, intercept.go and journal.go look on.
 //
 // # Time
 //

@@ -41,6 +41,8 @@ type Front struct {
 	lag      int // how many transactions it stays behind
 	isolated *gate
 	frozen   *gate
+	held     *gate    // what goes to the leader waits: see HoldUp
+	late     []late   // and this is what waits
 	deposed  *deposed // it takes itself for the leader, and is not
 
 	busyUntil time.Time // with handshakes: see SlowHandshakes

@@ -23,6 +23,11 @@ func (c *conn) handle(q *jute.Request) bool {
 	if !c.pause(v.delay) || !c.await(func(c *conn) *gate { return c.heldHere(q.Op) }) {
 		return false
 	}
+	return c.holdsUp(q, v) || c.carryOut(q, v)
+}
+
+// carryOut serves a request whose turn has come.
+func (c *conn) carryOut(q *jute.Request, v Verdict) bool {
 	defer c.note()
 	switch v.action {
 	case dropRequest:
@@ -33,7 +38,7 @@ func (c *conn) handle(q *jute.Request) bool {
 		c.answer(q.Op, &jute.Reply{Xid: q.Xid, Zxid: c.front.applied, Err: v.code})
 		return true
 	}
-	c.busy, c.mute = true, v.action != pass
+	c.busy, c.mute = true, v.action != pass || c.over
 	ok := c.s.dispatch(c, q)
 	c.busy, c.mute = false, false
 	if v.action == cutAfter {
@@ -95,10 +100,10 @@ func (c *conn) heldHere(op jute.Op) *gate {
 	if c.front.frozen != nil {
 		return c.front.frozen
 	}
-	if op.Writes() || op == jute.OpSync && c.front.deposed == nil {
+	if c.front.isolated != nil && goesToLeader(op) && (op != jute.OpSync || c.front.deposed == nil) {
 		return c.front.isolated
 	}
-	return nil
+	return c.front.full()
 }
 
 // heard is called for whatever a client sends: it keeps its session alive.
@@ -178,11 +183,10 @@ var operations = map[jute.Op]func(*Server, *conn, *jute.Request, *jute.Reply){
 	jute.OpDeleteContainer: (*Server).deleteContainer,
 }
 
-// speaksFor reports whether the session's requests are still to come through this connection. A
-// write through one that the session has left breaks it, as the real server does on "session
-// moved".
+// speaksFor reports whether the session is at this connection's front. A write through one that the
+// session has left breaks the connection, as the real server does on "session moved".
 func (s *Server) speaksFor(c *conn) bool {
-	return s.sessions[c.session.id] == c.session && c.session.owner == c
+	return s.sessions[c.session.id] == c.session && c.session.owner == c.front
 }
 
 // answer puts a reply into the outbox.

@@ -48,7 +48,7 @@ func (f *Front) giveUp(g *gate) {
 	if f.isolated != g || f.s.closed {
 		return
 	}
-	f.lost = true
+	f.lost, f.late = true, nil
 	for c := range f.conns {
 		c.abort()
 	}
@@ -59,6 +59,7 @@ func (f *Front) rejoin() {
 	f.isolated, f.lost = nil, false
 	f.s.elect()
 	f.follow(f.lag)
+	f.letGo()
 	f.armPassing()
 }
 
@@ -100,6 +101,7 @@ func (f *Front) thaw() {
 	}
 	f.s.elect()
 	f.follow(f.lag)
+	f.letGo()
 	for c := range f.conns {
 		c.out.release()
 		c.kick()
@@ -117,6 +119,7 @@ func (f *Front) Kill() {
 
 func (f *Front) kill() {
 	f.down, f.term, f.deposed, f.busyUntil = true, 0, nil, time.Time{}
+	f.held, f.late = nil, nil
 	f.s.elect()
 	if f.isolated != nil {
 		f.rejoin()

@@ -117,7 +117,7 @@ func (s *Server) suspend() {
 		if !f.inTouch() {
 			continue
 		}
-		f.term = 0
+		f.term, f.late = 0, nil
 		clear(f.touched)
 		for c := range f.conns {
 			c.finish()

@@ -13,9 +13,9 @@ type session struct {
 	id       int64
 	password [16]byte
 	timeout  time.Duration
-	deadline int64 // the tick at which it ends; see expiry
-	entry    int   // its place in the expiry heap
-	owner    *conn // the connection that speaks for it: writes through another one are refused
+	deadline int64  // the tick at which it ends; see expiry
+	entry    int    // its place in the expiry heap
+	owner    *Front // where it was opened or resumed last: writes through others are refused
 }
 
 // firstSessionID is made as the real server makes it: the server's id in the first byte, the time

@@ -1,0 +1,92 @@
+package zkserver
+
+import (
+	"cmp"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// A leader takes a connect request for an existing session as soon as it arrives, and makes the
+// server that sent it the session's owner. Other requests wait for their turn, and are compared with
+// the owner only then. So a write of a connection that was lost may be carried out late, behind
+// others of its session, or be refused because the session is elsewhere.
+
+// late is a request that waits at a front that is held up. It outlives its connection.
+type late struct {
+	c  *conn
+	q  jute.Request
+	rq *Request
+	v  Verdict
+}
+
+// mostLate is how many requests wait at a front before it reads no more: ZooKeeper's
+// globalOutstandingLimit.
+const mostLate = 1000
+
+// HoldUp has wait what goes to the leader, and what stands behind it on a connection; sessions are
+// resumed all the same. What waited is carried out when heal is called, in the order in which it
+// came.
+func (f *Front) HoldUp() (heal func()) {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.held == nil && !f.down {
+		f.held = newGate()
+	}
+	g := f.held
+	return func() {
+		f.s.mu.Lock()
+		defer f.s.mu.Unlock()
+		if g != nil && f.held == g {
+			f.held = nil
+			f.letGo()
+			close(g.opened)
+		}
+	}
+}
+
+// letGo carries out what was held up, if nothing holds it up any more.
+func (f *Front) letGo() {
+	if f.held != nil || !f.inTouch() {
+		return
+	}
+	waiting := f.late
+	f.late = nil
+	for i := range waiting {
+		waiting[i].carryOut()
+	}
+}
+
+// carryOut serves a request now. Of a connection that is over only writes count.
+func (w *late) carryOut() {
+	c := w.c
+	c.late--
+	if c.over && !w.q.Op.Writes() {
+		return
+	}
+	c.rq = w.rq
+	if !c.carryOut(&w.q, w.v) {
+		c.finish()
+	}
+	c.kick()
+}
+
+// holdsUp keeps a request for later, if the front is held up; false: it is to be served now.
+func (c *conn) holdsUp(q *jute.Request, v Verdict) bool {
+	if c.late == 0 && (c.front.held == nil || !goesToLeader(q.Op)) {
+		return false
+	}
+	c.front.late = append(c.front.late, late{c, *q, c.rq, v})
+	c.late++
+	c.rq, c.waited = nil, true
+	return true
+}
+
+// full is what a request waits for that finds too many others waiting.
+func (f *Front) full() *gate {
+	if len(f.late) < mostLate {
+		return nil
+	}
+	return cmp.Or(f.held, f.isolated)
+}
+
+func goesToLeader(op jute.Op) bool { return op.Writes() || op == jute.OpSync }
