@@ -197,6 +197,9 @@ func TestWhatWasUnderWayAtAnExpiryIsLookedFor(t *testing.T) {
 		"a transaction that deletes": {2, func(c *client, path string) { c.transact(session.DeleteOp(path, -1)) }},
 	}, func(w *world, row row) {
 		f := w.atALeader()
+		f.reachable.Store(1) // a server that may have a write is not asked for the session
+		w.srv.Disconnect(f.id)
+		time.Sleep(time.Second)
 		require.NoError(w, f.s.EnsurePath(w.ctx, "/line"))
 		path := ""
 		for range row.standing {
@@ -209,6 +212,7 @@ func TestWhatWasUnderWayAtAnExpiryIsLookedFor(t *testing.T) {
 		row.ask(f.client, path)
 		synctest.Wait()
 		require.Len(w, w.ephemerals(f.id), 1, "it is carried out")
+		f.reachable.Store(0)
 		f.depose()
 		time.Sleep(time.Second)
 		heal()

@@ -76,12 +76,16 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	c := &core{
 		cfg: cfg, log: cfg.Logger, sink: sink, library: library{stub: newStub()},
 		life: life, stop: stop, taking: taking, refuse: refuse, watches: watchTable{}, operations: newOperations(),
-		group: group{turns: semaphore.NewWeighted(few), parents: map[string]bool{}}, search: search{late: newLate(cfg.Resume.ID != 0)},
+		group: group{turns: semaphore.NewWeighted(few), parents: map[string]bool{}},
 	}
 	c.session.timeout, c.since = cfg.Timeout, time.Now()
+	c.late.left, c.late.settled = map[string]int{}, map[string]int{}
 	c.session.id, c.session.password = cfg.Resume.ID, cfg.Resume.Password
 	for _, addr := range cfg.Servers {
 		c.servers = append(c.servers, &server{name: addr})
+		if cfg.Resume.ID != 0 {
+			c.late.losses, c.late.left[addr] = 1, 1 // the process before may have left writes anywhere
+		}
 	}
 	warnOfLibrary(c.log, &libraryWarning)
 	c.mu.Lock() // the library's loop needs mu to dial: nothing happens before it is set

@@ -52,8 +52,12 @@ func connect(c *core) *handshake {
 				return k.won
 			}
 			for _, t := range k.targetsOf(s) {
+				share := k.share()
+				if k.owes(t) > 0 {
+					share *= 2 // it is asked twice
+				}
 				attempted := k.try(t)
-				if k.wait(k.share(), attempted.C()) {
+				if k.wait(share, attempted.C()) {
 					return k.won
 				}
 				if !attempted.Closed() {
@@ -113,7 +117,7 @@ func (k *connector) try(t *target) *notify.Latch {
 // reach asks a target for the session, once it has no writes of lost connections.
 func (k *connector) reach(t *target, dial, reply time.Duration) (h *handshake, err error) {
 	defer guard(k.log, "connect", &err) // the application's dialer may panic
-	if err := k.settle(t, dial, reply); err != nil {
+	if err := k.clear(t, dial, reply); err != nil {
 		return nil, err
 	}
 	return k.open(t, dial, reply, (*handshake).begin)

@@ -8,34 +8,21 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// late tells which servers may still have writes of a connection that was lost. Under the Conn's mu.
+// late tells which servers may still have writes of connections that were lost. Under the Conn's
+// mu.
 //
-// A server passes requests on to the leader in their order, but a connect request passes them by, and
+// A server sends requests to the leader in their order. But a connect request overtakes them, and
 // makes the server the session's owner at once. So a server whose link to the leader was down, and
 // that is asked for the session again, may have old writes carried out behind what was done through
-// another server meanwhile. It is therefore asked only when it is known to have none: see settle.
+// another server meanwhile. It is asked for the session only when it is known to have none.
 type late struct {
 	losses  int            // of connections with a write that was not answered
-	before  int            // of these, before the Conn: 1 if the session is resumed, at any server
-	left    map[string]int // the latest of them, by the server's name, and by each address of that
+	left    map[string]int // the last of them, by the server's name, and by its address
 	settled map[string]int // how many of them an address has nothing of any more
 }
 
-func newLate(resumed bool) late {
-	l := late{left: map[string]int{}, settled: map[string]int{}}
-	if resumed {
-		l.losses, l.before = 1, 1
-	}
-	return l
-}
-
-// owing tells whether a target may have writes of a connection that was lost.
-func (l *late) owing(t *target) bool {
-	return max(l.before, l.left[t.server], l.left[t.address]) > l.settled[t.address]
-}
-
-// leaves notes what is left at the server by a connection that is lost, and returns false if that is
-// nothing. All addresses of the server's name may be the same server. Under mu.
+// leaves notes that the server may have writes of a connection that is lost, and returns false if it
+// has none. All addresses of the server's name may be the same server. Under mu.
 func (w *socket) leaves() bool {
 	if !slices.ContainsFunc(w.order, func(r *request) bool { return r.ask.Op.Writes() && !r.probe }) {
 		return false
@@ -43,23 +30,26 @@ func (w *socket) leaves() bool {
 	l := &w.conn.late
 	l.losses++
 	l.left[w.at.server], l.left[w.at.address] = l.losses, l.losses
-	for _, s := range w.conn.servers {
-		for _, t := range s.targets {
-			if t.server == w.at.server {
-				l.left[t.address] = l.losses
-			}
-		}
-	}
 	return true
 }
 
-// settle sees to it that a target has no writes of lost connections. A session with a single address
-// can't have gone elsewhere meanwhile.
-func (k *connector) settle(t *target, dial, reply time.Duration) error {
+// owes tells whether a target may have writes of connections that were lost, and the session may
+// have been elsewhere meanwhile: it returns how many were lost, or else 0.
+func (k *connector) owes(t *target) (losses int) {
 	k.mu.Lock()
-	owing, losses := k.late.owing(t) && !k.servers.single(), k.late.losses
-	k.mu.Unlock()
-	if !owing {
+	defer k.mu.Unlock()
+	l := &k.late
+	if k.servers.single() || max(l.left[t.server], l.left[t.address]) <= l.settled[t.address] {
+		return 0
+	}
+	return l.losses
+}
+
+// clear waits until a target has no writes of lost connections. They are carried out, or refused,
+// before a sync that comes behind them is answered.
+func (k *connector) clear(t *target, dial, reply time.Duration) error {
+	losses := k.owes(t)
+	if losses == 0 {
 		return nil
 	}
 	if _, err := k.scout(t, dial, reply, &jute.Request{Xid: 1, Op: jute.OpSync, Path: "/"}); err != nil {
@@ -71,24 +61,28 @@ func (k *connector) settle(t *target, dial, reply time.Duration) error {
 	return nil
 }
 
-// scout makes a request in another session at a target, and closes that. It returns the zxid of the
-// reply. All that the target was asked before is carried out or refused by then. Nobody else learns
-// of the session, and what its replies say does not count for the Conn's.
+// scout makes a request at a target, in a session of its own that it then closes. It returns the
+// zxid of the reply, which does not count as seen.
 func (k *connector) scout(t *target, dial, reply time.Duration, ask *jute.Request) (zxid int64, err error) {
-	h, err := k.open(t, dial, reply, (*handshake).another)
+	h, err := k.open(t, dial, reply, func(*handshake) (jute.ConnectRequest, error) {
+		return jute.ConnectRequest{Timeout: int32(k.cfg.Timeout.Milliseconds()), Password: make([]byte, passwordLength)}, nil
+	})
 	if h != nil {
 		defer h.hangUp()
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	if h.response.SessionID == 0 {
+	case h.response.SessionID == 0:
 		return 0, errNotAccepted
 	}
 	stop := context.AfterFunc(k.ctx, h.hangUp)
 	defer stop()
-	defer func() { _ = h.link.write(closeFrame()) }() // if it fails, that session expires
-	if !k.isClosing() {                               // then the Conn presents none either
+	defer func() { // if it fails, that session expires
+		_ = h.raw.SetDeadline(time.Now().Add(h.limit))
+		_ = h.link.write(closeFrame())
+	}()
+	if !k.isClosing() { // then none are presented: see refused
 		for _, cred := range k.cfg.Auth {
 			if err := h.present(cred); err != nil {
 				return 0, err
@@ -97,9 +91,4 @@ func (k *connector) scout(t *target, dial, reply time.Duration, ask *jute.Reques
 	}
 	err = h.exchange(encode(ask), ask.Xid)
 	return h.zxid, err
-}
-
-// another asks for a session of its own.
-func (h *handshake) another() (jute.ConnectRequest, error) {
-	return jute.ConnectRequest{Timeout: int32(h.conn.cfg.Timeout.Milliseconds()), Password: make([]byte, passwordLength)}, nil
 }

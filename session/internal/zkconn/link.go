@@ -56,27 +56,23 @@ func (l *link) write(frames []byte) (err error) {
 }
 
 // hangUp closes the connection. It skips the close_notify of TLS, whose write could block.
-func (l *link) hangUp() {
-	var logged error
-	defer guard(l.log, "hang up", &logged)
-	if secured, ok := l.raw.(interface{ NetConn() net.Conn }); ok {
-		_ = secured.NetConn().Close()
-	}
-	_ = l.raw.Close()
-}
+func (l *link) hangUp() { l.close(-1) }
 
-// drop closes the connection too. What has not arrived by now is not sent again by the system.
-func (l *link) drop() {
-	defer l.hangUp()
+// drop is hangUp, but the system does not send again what has not arrived.
+func (l *link) drop() { l.close(0) }
+
+func (l *link) close(linger int) {
 	var logged error
 	defer guard(l.log, "hang up", &logged)
-	raw := l.raw
-	if secured, ok := raw.(interface{ NetConn() net.Conn }); ok {
-		raw = secured.NetConn()
+	bare := l.raw
+	if secured, ok := bare.(interface{ NetConn() net.Conn }); ok {
+		bare = secured.NetConn()
 	}
-	if tcp, ok := raw.(interface{ SetLinger(sec int) error }); ok {
-		_ = tcp.SetLinger(0)
+	if tcp, ok := bare.(interface{ SetLinger(sec int) error }); ok {
+		_ = tcp.SetLinger(linger)
 	}
+	_ = bare.Close()
+	_ = l.raw.Close()
 }
 
 // peekLength returns the length of the next frame.
