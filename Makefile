@@ -53,7 +53,7 @@ test-real: ## tests on real ZooKeeper, with processes and the clients of others,
 race: ## the gate's tests with the race detector (it needs a C compiler): RACED=./actors FLAGS="-shuffle on -count 10"
 	CGO_ENABLED=1 $(TEST) -race $(FLAGS) $(RACED)
 
-mutants: ## break the code on purpose, in twelve places one after the other: the gate's tests must notice; before tests are deleted (ONLY="bell")
+mutants: ## break the code on purpose, in one place after the other: the gate's tests must notice; before tests are deleted (ONLY="bell")
 	$(GO) run ./test/mutants $(if $(ONLY),"$(ONLY)")
 
 soak: ## everything, with random seeds, for MINUTES=60 or more (TROUPE_SEED=N: first with that one; PARTS="tests fuzz chaos random"); by hand and by night, never a gate

@@ -75,17 +75,19 @@ type misled struct {
 // deposable are the servers of which one can be deposed for long enough to say something.
 var deposable = []zktest.Option{zktest.WithServers(3), zktest.WithTick(5 * time.Second), zktest.WithSeed(1)}
 
-func (w *world) atALeader() *misled {
+func (w *world) atALeader(opts ...session.Option) *misled {
 	f := &misled{world: w}
-	f.s = w.session(session.WithTimeout(timeout), session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if addr != w.srv.Hosts()[f.reachable.Load()] {
-			return nil, errors.New("out of reach")
-		}
-		return w.srv.Dialer()(ctx, network, addr)
-	}))
+	f.s = w.session(append(opts, session.WithTimeout(timeout), session.WithDialer(f.dial))...)
 	require.NoError(w, f.s.Connect(w.ctx))
 	f.client, f.id = w.client(f.s), id(f.s)
 	return f
+}
+
+func (f *misled) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if addr != f.srv.Hosts()[f.reachable.Load()] {
+		return nil, errors.New("out of reach")
+	}
+	return f.srv.Dialer()(ctx, network, addr)
 }
 
 // depose has the leader, which is deposed, tell the session that it has expired.

@@ -129,4 +129,11 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 		instead:  "Path: v.path(b.Site), Version: machine.Any}",
 		packages: []string{"./recipes/twopc/..."},
 	},
+	{
+		name:     "a server that may have late writes is asked for the session",
+		file:     "session/internal/zkconn/late.go",
+		snippet:  "	if losses == 0 {",
+		instead:  "	if losses >= 0 {",
+		packages: []string{"./session", "./session/internal/zkconn"},
+	},
 }
