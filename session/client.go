@@ -33,6 +33,7 @@ type client struct {
 	// With the session's mutex: those of the session's that are this client's.
 	standing map[*contender]struct{}
 	holds    map[*Hold]struct{}
+	line     string // the parent of what it put into a line last
 
 	writing sync.Mutex
 	writes  map[*notify.Latch]struct{} // its transactions that are under way

@@ -68,11 +68,12 @@ func (c *contender) behind() *contender {
 
 // vacate tells those who follow a contender that it is about to be deleted, if a possession came of
 // it and is over. Only what would hold alone is followed (recipes/internal/contend): so nobody was
-// ahead of it, and none of its followers need wait for the deletion.
+// ahead of it, and none of its followers need wait for the deletion, unless a transaction under the
+// possession is under way, which may be about them.
 func (t *client) vacate(path string) {
 	g := t.session.state.lock()
 	c := g.ledger.byPath[path]
-	if c == nil || c.client != t || c.hold == nil || !c.hold.over.Load() {
+	if c == nil || c.client != t || c.hold == nil || !c.hold.over.Load() || c.hold.writes.Load() > 0 {
 		g.unlock()
 		return
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 )
@@ -27,6 +28,7 @@ type Hold struct {
 	parts   []*Hold // of a whole: see [joinHolds]
 	wholes  []*Hold // that end with this one; with the session's mutex, and constant once over
 
+	writes atomic.Int32 // transactions under it that are under way
 	over   atomic.Bool
 	void   atomic.Bool // it was found not to be valid, and so it stays
 	ended  func(cause error)
@@ -87,12 +89,16 @@ func (h *Hold) Context() context.Context { return h.ctx }
 // Hold makes a possession of what the client has won. token is the Czxid with which the place in
 // line was taken. ended is called once, when the hold is over, with its Err, from any goroutine,
 // with no locks held; it must not block. Errors: [ErrExpired], [ErrClosed]; [ErrUntrusted]: wait
-// for TrustGained; [ErrSuspended], under [WithStrict]: wait for Resumed; [ErrReleased]: the client
-// was left, and nobody would end it.
+// for TrustGained; [ErrSuspended], under [WithStrict]: wait for Resumed; [ErrDeleted]: the znode is
+// known to be gone, or is being deleted, and [machine.Fired] of that is on its way to whoever
+// watches it; [ErrReleased]: the client was left, and nobody would end it.
 func (t *client) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
 	h, err := t.hold(number, path, token, ended)
-	if err == nil {
+	switch {
+	case err == nil:
 		t.tellHeld(h)
+	case errors.Is(err, ErrDeleted):
+		t.session.znodes.returned(t, number, path) // if it stands all the same, nothing would fire
 	}
 	return h, failed("hold", path, err)
 }
@@ -111,6 +117,8 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 		return nil, ErrReleased
 	case s.cfg.strict && !e.up:
 		return nil, ErrSuspended
+	case g.ledger.leaves(path) || g.ledger.lacks(path):
+		return nil, ErrDeleted
 	}
 	now := s.clock.now()
 	k.expire(e, now)

@@ -358,3 +358,34 @@ func TestACommitThatWaitsForAConnectionEndsWithItsHold(t *testing.T) {
 
 // guardedWrite is a way to write under a hold.
 type guardedWrite func(w *world, t *client, h *session.Hold, path string) error
+
+// What the record knows to be gone, or to be going, is not held, though the client has not heard of
+// that: its watch waits behind the answer of somebody else, who is slow.
+func TestWhatIsKnownToBeGoneIsNotHeld(t *testing.T) {
+	each(t, map[string]func(w *world, s *session.Session, t *client, path string){
+		"deleted by the session's user": func(w *world, s *session.Session, _ *client, path string) {
+			require.NoError(w, s.Delete(w.ctx, path, -1))
+		},
+		"being deleted": func(w *world, _ *session.Session, t *client, path string) {
+			w.meets(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpDelete })
+			t.Remove(1, path, func(error) {})
+			synctest.Wait()
+		},
+	}, func(w *world, gone func(w *world, s *session.Session, t *client, path string)) {
+		s, t := w.openClient()
+		w.create(s, "/slow", nil)
+		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		require.True(w, t.read(w, 1, j.Path, true).Exists)
+		letGo := make(chan struct{})
+		t.Read(1, "/slow", true, func(session.Seen) { <-letGo })
+		synctest.Wait()
+		t.told()
+		gone(w, s, t, j.Path)
+		require.Empty(w, t.told(), "it has heard nothing")
+		_, err := t.Hold(1, j.Path, j.Stat.Czxid, func(error) {})
+		require.ErrorIs(w, err, session.ErrDeleted)
+		close(letGo)
+		time.Sleep(time.Minute)
+		require.Equal(w, []string{"fired deleted " + j.Path}, t.told())
+	})
+}

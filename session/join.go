@@ -62,6 +62,7 @@ func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *contender {
 		return nil
 	}
 	l.ledger.enter(c)
+	t.line = j.Parent
 	return c
 }
 

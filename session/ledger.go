@@ -3,6 +3,7 @@ package session
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -98,6 +99,28 @@ func (l *ledger) gone(path string) {
 	default:
 		l.strike(c)
 	}
+}
+
+// lacks tells whether a contender is gone, as far as is known. Its name has a GUID, so that it does
+// not come again: it was entered before it was created, and is struck when it is gone.
+func (l *ledger) lacks(path string) bool {
+	if l.byPath[path] != nil {
+		return false
+	}
+	parent, name := znode.Split(path)
+	for c := range l.all {
+		if c.path == "" && c.parent == parent && strings.HasPrefix(name, c.head) {
+			return false // it is being created
+		}
+	}
+	c, _ := znode.ParseContender(name)
+	return c.GUID != ""
+}
+
+// leaves tells whether a contender whose name does not come again is being deleted.
+func (l *ledger) leaves(path string) bool {
+	c := l.byPath[path]
+	return c != nil && c.leaving && c.form.Named()
 }
 
 // forget strikes what a contender's client had at its path before, where names come again: it has

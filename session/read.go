@@ -34,6 +34,9 @@ func (t *client) Read(number uint64, path string, watch bool, done func(seam.See
 			seen.Err = nil
 			s.znodes.missing(path)
 		}
+		if err == nil && stat.EphemeralOwner == c.SessionID() {
+			s.znodes.returned(t, number, path)
+		}
 		return func() { done(seen) }, err
 	}
 	t.look(number, &watchRead{client: t, key: watches.Key{Path: s.space.path(path), Kind: watches.Data}, read: read, refuse: refuse}, watch)

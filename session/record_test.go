@@ -564,3 +564,94 @@ func TestTheRecordDoesNotGrowWithWhatOthersDelete(t *testing.T) {
 		}
 	})
 }
+
+// A deletion is confirmed, and the contender stands all the same: servers lose transactions. It is
+// deleted again as soon as one of the same session that stands behind it reads it, or wants to hold
+// it; once, and with one warning.
+func TestAContenderThatStandsAgainIsDeletedAgain(t *testing.T) {
+	each(t, map[string]func(w *world, s *session.Session, t *client, path string){
+		"read by who stands behind it": func(w *world, s *session.Session, _ *client, path string) {
+			for range 3 {
+				behind := w.client(s)
+				require.NoError(w, behind.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err)
+				_, ok := behind.Follow(1, path)
+				require.False(w, ok, "the record knows nothing of it, or that it goes")
+				behind.Read(1, path, true, func(session.Seen) {})
+			}
+		},
+		"taken for its own by who wants to hold it": func(w *world, _ *session.Session, t *client, path string) {
+			_, err := t.Hold(1, path, 42, func(error) {})
+			require.ErrorIs(w, err, session.ErrDeleted)
+		},
+	}, func(w *world, meet func(w *world, s *session.Session, t *client, path string)) {
+		var log bubble.Log
+		s, t := w.openClient(log.Option())
+		path := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		w.cutOnce(zktest.Fail(zktest.ErrNoNode), func(r *zktest.Request) bool { return r.Op == zktest.OpDelete })
+		t.remove(w, 1, path)
+		require.True(w, w.exists(s, path))
+		meet(w, s, t, path)
+		synctest.Wait()
+		require.False(w, w.exists(s, path))
+		require.Equal(w, 1, log.Count("stands again"))
+		t.Leave()
+		synctest.Wait()
+		require.Equal(w, len(w.ephemerals(id(s))), session.LedgerLen(s), "and the record is right")
+	})
+}
+
+// unresolved loses the answer to the first request for which when is true, and for a minute nobody
+// can find out what came of it.
+func (w *world) unresolved(when func(r *zktest.Request) bool) {
+	until := time.Now().Add(time.Minute)
+	lost := false
+	w.intercept(func(r *zktest.Request) zktest.Verdict {
+		switch {
+		case !lost && when(r):
+			lost = true
+			return zktest.CutAfter
+		case lost && r.Op == zktest.OpMulti && time.Now().Before(until):
+			return zktest.Fail(zktest.ErrSystem)
+		}
+		return zktest.Pass
+	})
+}
+
+// What only looks like a contender that was deleted is left alone.
+func TestWhatTheRecordDoesNotLackIsLeftAlone(t *testing.T) {
+	each(t, map[string]func(w *world, s *session.Session, t *client) (path string){
+		"it stands": func(w *world, s *session.Session, t *client) string {
+			return w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		},
+		"it is being created": func(w *world, s *session.Session, _ *client) string {
+			w.unresolved(creates)
+			w.client(s).Join(1, session.Join{Parent: "/line", Name: "lock-"}, func(session.Joined) {})
+			time.Sleep(time.Second)
+			return last(w.ephemerals(id(s)))
+		},
+		"a reader is being created in a writer's place": func(w *world, s *session.Session, _ *client) string {
+			path := "/line/" + znode.Protect(znode.NewGUID(), "read-0000000000")
+			w.unresolved(func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
+			w.client(s).Commit(1, []session.Op{session.CreateOp(path, nil, session.Ephemeral())}, func([]session.Result, error) {})
+			time.Sleep(time.Second)
+			return path
+		},
+		"another session of the process owns it": func(w *world, _ *session.Session, _ *client) string {
+			return w.client(w.open()).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		},
+		"its name has no GUID": func(w *world, s *session.Session, _ *client) string {
+			return w.create(s, "/line/lock-", nil, session.Ephemeral(), session.Sequential())
+		},
+		"it is the application's, elsewhere": func(w *world, s *session.Session, _ *client) string {
+			return w.create(s, "/lock-", nil, session.Ephemeral(), session.Sequential(), session.Protected())
+		},
+	}, func(w *world, other func(w *world, s *session.Session, t *client) (path string)) {
+		s, t := w.openClient()
+		require.NoError(w, t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err)
+		path := other(w, s, t)
+		t.Read(1, path, true, func(session.Seen) {})
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		require.True(w, w.exists(s, path))
+	})
+}

@@ -62,6 +62,12 @@ func (t *transaction) guardedBy(h *Hold) int {
 // the session's requests is fixed. So whoever ends a hold, and sends something afterwards, can rely
 // on it that the latter is carried out behind everything that was sent under the hold.
 func (t *transaction) send(c *zkconn.Conn) ([]Result, error) {
+	for _, g := range t.guards {
+		for p := range HoldsFrom(g.hold.ctx) {
+			p.writes.Add(1)
+			defer p.writes.Add(-1)
+		}
+	}
 	return c.MultiWhile(t.stands, t.asks)
 }
 

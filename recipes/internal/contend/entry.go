@@ -68,6 +68,7 @@ func (m *Machine) enter() {
 // dropOwn forgets the own znode, which is gone, or is being replaced.
 func (m *Machine) dropOwn() {
 	m.entry = entry{}
+	m.session.deferred = false // the refusal may have been about that znode
 	m.requests.Forget(request{kind: marking})
 	m.requests.Cancel(request{kind: pausing})
 	if m.delay != nil {

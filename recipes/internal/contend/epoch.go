@@ -7,7 +7,7 @@ type session struct {
 	id        int64
 	suspended bool
 	trusted   bool
-	deferred  bool // the host refused a grant in spite of trusted: until trust or the connection changes
+	deferred  bool // the host refused a grant in spite of trusted: until trust or the connection changes, or the znode
 }
 
 // note records an event. lifts: a grant that the host refused may be tried again. That includes

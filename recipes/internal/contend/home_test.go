@@ -3,6 +3,7 @@ package contend_test
 // Instances that share a session, which follow one another in it without requests.
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -119,6 +120,54 @@ func (w *world) strike(path string) {
 		n.gone = true
 		w.tell(path, machine.Deleted)
 	}
+}
+
+// handOn has somebody who holds pass others over.
+func (w *world) handOn() {
+	if w.rule > shared {
+		return
+	}
+	for _, i := range w.all {
+		if i.transfer() {
+			return
+		}
+	}
+}
+
+// transfer deletes those behind an exclusive holder, up to one of them, and releases, as
+// election.Term.TransferTo does. What the session is told by its watches is in its record before the
+// answer is there; those who stand there hear of it later, perhaps behind the word of the release.
+func (i *instance) transfer() bool {
+	h, s := i.held, i.sess
+	if i.name == "read-" || h == nil || !h.live || h.read || s.dead || s.suspended || !i.w.stands(h.node) {
+		return false
+	}
+	behind := slices.DeleteFunc(slices.Clone(i.w.nodes), func(n *node) bool { return n.order <= h.node.order || n.foreign })
+	slices.SortFunc(behind, func(a, b *node) int { return cmp.Compare(a.order, b.order) })
+	if len(behind) < 2 {
+		return false
+	}
+	i.w.Log("#%d hands over", i.id)
+	for _, n := range behind[:1+i.w.Pick(len(behind)-1)] {
+		i.w.remove(n, false)
+		if slices.ContainsFunc(i.home.all, func(o *instance) bool { return o.sess.told(n.path) }) {
+			i.w.strike(n.path)
+		}
+	}
+	return i.release()
+}
+
+// told: the session has been told of the end of a path, whether or not that was passed on.
+func (s *session) told(path string) bool {
+	return slices.ContainsFunc(s.of.fires, func(f fire) bool {
+		return f.ev.Epoch == s.epoch && f.path == path && f.ev.Change == machine.Deleted
+	})
+}
+
+// known: the session knows that a contender of its own is gone.
+func (w *world) known(path string) bool {
+	n := w.entries[path]
+	return n != nil && n.gone
 }
 
 // vacated: a contender of mine's session held it, and has released it.

@@ -202,6 +202,9 @@ func (i *instance) onGrant(e machine.Grant) {
 	case s == nil || s.epoch != e.Epoch || !s.trusted:
 		i.step(machine.Deferred{Claim: e.Claim})
 		return
+	case i.w.known(e.Path): // the session knows that it is gone, of which word is on its way
+		i.step(machine.Deferred{Claim: e.Claim})
+		return
 	case i.w.rule >= delayed && i.w.chance(10): // the session knows better; word on why comes
 		i.step(machine.Deferred{Claim: e.Claim})
 		i.say(machine.TrustGained{Epoch: s.epoch})

@@ -72,8 +72,10 @@ func (w *world) act() {
 		i.deliver()
 	case k < 84:
 		i.changeMind()
-	case k < 87:
+	case k < 85:
 		i.release()
+	case k < 87:
+		w.handOn()
 	case k < 88:
 		i.downgrade()
 	case k < 92:

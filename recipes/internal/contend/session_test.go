@@ -239,6 +239,7 @@ func (s *session) exchange(e machine.Downgrade) machine.Event {
 	case w.chance(100):
 		return machine.Downgraded{Epoch: s.epoch, Path: e.Path, Err: errRefused}
 	case n == nil:
+		w.strike(e.Path) // the session looks again after what it did not find
 		return machine.Downgraded{Epoch: s.epoch, Path: e.Path, Gone: true}
 	}
 	w.remove(n, false)

@@ -77,7 +77,8 @@ func (m *Machine) onHoldEnded(e machine.HoldEnded) {
 	m.strategy.ended()
 }
 
-// onDeferred takes a grant back: the znode is kept until the session is trusted.
+// onDeferred takes a grant back: the znode is kept until the session is trusted, or until it is
+// heard that the znode is gone.
 func (m *Machine) onDeferred(e machine.Deferred) {
 	if !m.holds(e.Claim) {
 		return
