@@ -48,9 +48,11 @@ func ParseContender(name string) (Contender, bool) {
 		return Contender{}, false
 	}
 	c := Contender{Name: name, Seq: seq, Weight: 1}
-	var protected bool
-	c.GUID, head, protected = Protection(head)
-	if !protected {
+	var unique bool
+	if c.GUID, head, unique = Protection(head); !unique {
+		c.GUID, head, unique = cutGUID(head) // as ZooKeeper's recipe page writes it
+	}
+	if !unique {
 		c.GUID, head = kazoo(head)
 	}
 	for _, l := range layouts {
@@ -63,7 +65,7 @@ func ParseContender(name string) (Contender, bool) {
 		c.Kind, c.Prefix, c.Weight, c.marks = Lease, lease, w, true
 		return c, true
 	}
-	if !protected && isJava(head) {
+	if !unique && isJava(head) {
 		c.Kind, c.Prefix = Lock, java
 		return c, true
 	}

@@ -45,8 +45,13 @@ var layouts = map[string]struct {
 	"ZooKeeper's WriteLock":             {"x-72057594037927937-", "", znode.Lock, "x-", 1, false},
 	"the same, of server 128":           {"x--9223372036854775807-", "", znode.Lock, "x-", 1, false},
 	"LeaderElectionSupport":             {"n_", "", znode.Candidate, "n_", 1, false},
-	"ZooKeeper's recipe page":           {"read-", "", znode.Read, "read-", 1, false},
-	"ZooKeeper's recipe page, too":      {"write-", "", znode.Write, "write-", 1, true},
+	"ZooKeeper's recipe page, lock":     {uuid + "-lock-", uuid, znode.Lock, "lock-", 1, false},
+	"ZooKeeper's recipe page, read":     {uuid + "-read-", uuid, znode.Read, "read-", 1, false},
+	"ZooKeeper's recipe page, write":    {uuid + "-write-", uuid, znode.Write, "write-", 1, true},
+	"ZooKeeper's recipe page, election": {uuid + "-n_", uuid, znode.Candidate, "n_", 1, false},
+	"the same, a GUID without dashes":   {hex + "-lock-", hex, znode.Lock, "lock-", 1, false},
+	"an older recipe page":              {"read-", "", znode.Read, "read-", 1, false},
+	"an older recipe page, too":         {"write-", "", znode.Write, "write-", 1, true},
 	"a lock without GUID":               {"lock-", "", znode.Lock, "lock-", 1, false},
 }
 
@@ -99,7 +104,7 @@ func TestB22_OtherNamesAreNobodysContenders(t *testing.T) {
 		"lease-0-0000000001", "lease-03-0000000001", "lease-+3-0000000001", "lease--3-0000000001", "lease-x-0000000001", "lease-2147483648-0000000001", "lease-3_0000000001", "lease-3-4-0000000001",
 		"x-0000000001", "x--0000000001", "x-+5-0000000001", "x-y-0000000001", "x-99999999999999999999-0000000001", "x-5_0000000001",
 		"_c_" + uuid + "-x-5-0000000001", "_c_" + uuid + "0000000001", "_c_" + uuid + "-0000000001", "_c_" + uuid + "lock-0000000001", "_c_" + uuid[1:] + "-lock-0000000001",
-		hex + "lock-0000000001", hex + "-lock-0000000001", hex[1:] + "__lock__0000000001", hex + "__READ__0000000001", uuid + "__lock__0000000001", "_c_" + uuid + "-" + hex + "__lock__0000000001",
+		hex + "lock-0000000001", uuid + "lock-0000000001", uuid + "-0000000001", uuid + "-x-5-0000000001", uuid + "-_c_" + uuid + "-lock-0000000001", uuid[1:] + "-lock-0000000001", hex[1:] + "__lock__0000000001", hex + "__READ__0000000001", uuid + "__lock__0000000001", "_c_" + uuid + "-" + hex + "__lock__0000000001",
 		"queue-5-0000000001", "entry-100-0000000001", "member-0000000001", "\xff\xfe-0000000001", strings.Repeat("-", 11), strings.Repeat("9", 40),
 	} {
 		c, ok := znode.ParseContender(name)

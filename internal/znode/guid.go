@@ -32,13 +32,19 @@ func Protect(g GUID, name string) string { return protection + string(g) + "-" +
 // Protection takes the GUID off a name again. Curator's GUIDs have dashes, go-zookeeper's have
 // none.
 func Protection(name string) (g GUID, rest string, ok bool) {
-	body, ok := strings.CutPrefix(name, protection)
-	if !ok {
-		return "", name, false
+	if body, found := strings.CutPrefix(name, protection); found {
+		if g, rest, ok = cutGUID(body); ok {
+			return g, rest, true
+		}
 	}
+	return "", name, false
+}
+
+// cutGUID takes a GUID off a name, and the dash behind it.
+func cutGUID(name string) (g GUID, rest string, ok bool) {
 	for _, n := range [...]int{dashed, plain} {
-		if len(body) > n && body[n] == '-' && isGUID(body[:n]) {
-			return GUID(body[:n]), body[n+1:], true
+		if len(name) > n && name[n] == '-' && isGUID(name[:n]) {
+			return GUID(name[:n]), name[n+1:], true
 		}
 	}
 	return "", name, false

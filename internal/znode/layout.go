@@ -15,8 +15,8 @@ var layouts = [...]struct {
 	prefix string
 	kind   Kind
 }{
-	{"lock-", Lock},       // Troupe, Curator, go-zookeeper
-	{"n_", Candidate},     // Troupe, ZooKeeper's LeaderElectionSupport
+	{"lock-", Lock},       // Troupe, Curator, go-zookeeper, ZooKeeper's recipe page
+	{"n_", Candidate},     // Troupe, ZooKeeper's LeaderElectionSupport and recipe page
 	{"read-", Read},       // Troupe, ZooKeeper's recipe page
 	{"write-", Write},     // Troupe, ZooKeeper's recipe page
 	{lease, Lease},        // Curator; Troupe has a weight behind it
