@@ -67,9 +67,8 @@ func (c *contender) behind() *contender {
 }
 
 // vacate tells those who follow a contender that it is about to be deleted, if a possession came of
-// it and is over. Only what would hold alone is followed (recipes/internal/contend): so nobody was
-// ahead of it, and none of its followers need wait for the deletion, unless a transaction under the
-// possession is under way, which may be about them.
+// it and is over, and no write under it is under way. Only what would hold alone is followed (package
+// contend): so nobody was ahead of it, and none of its followers need wait for the deletion.
 func (t *client) vacate(path string) {
 	g := t.session.state.lock()
 	c := g.ledger.byPath[path]

@@ -101,11 +101,11 @@ func (l *ledger) gone(path string) {
 	}
 }
 
-// lacks tells whether a contender is gone, as far as is known. Its name has a GUID, so that it does
-// not come again: it was entered before it was created, and is struck when it is gone.
+// lacks tells whether a contender is gone or going, as far as is known. Its name has a GUID, so that
+// it does not come again: it was entered before it was created, and is struck when it is gone.
 func (l *ledger) lacks(path string) bool {
-	if l.byPath[path] != nil {
-		return false
+	if c := l.byPath[path]; c != nil {
+		return c.leaving && c.form.Named()
 	}
 	parent, name := znode.Split(path)
 	for c := range l.all {
@@ -115,12 +115,6 @@ func (l *ledger) lacks(path string) bool {
 	}
 	c, _ := znode.ParseContender(name)
 	return c.GUID != ""
-}
-
-// leaves tells whether a contender whose name does not come again is being deleted.
-func (l *ledger) leaves(path string) bool {
-	c := l.byPath[path]
-	return c != nil && c.leaving && c.form.Named()
 }
 
 // forget strikes what a contender's client had at its path before, where names come again: it has

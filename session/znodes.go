@@ -131,23 +131,21 @@ func (z *znodes) missing(path string) {
 	}
 }
 
-// returned looks after a contender that is the session's own, and that the record lacks: it was
-// deleted, and stands again, since servers have lost that (ZOOKEEPER-4643). Its owner wants nothing of
-// it any more, so nobody else would delete it, and all behind it would wait. Only a client that
-// stands in the same line asks, since whatever else has such a name is the application's.
+// returned looks after a contender of the session's own that the record lacks: it was deleted, and
+// stands again in the way of all, since servers have lost that (ZOOKEEPER-4643). A client asks only
+// about the line that it stands in: elsewhere, what has such a name is the application's.
 func (z *znodes) returned(t *client, number uint64, path string) {
 	parent, name := znode.Split(path)
 	l := z.state.lock()
+	defer l.unlock()
 	e := l.current(number)
-	if e == nil || parent != t.line || !l.ledger.lacks(path) {
-		l.unlock()
+	if e == nil || parent != t.line || l.ledger.byPath[path] != nil || !l.ledger.lacks(path) {
 		return
 	}
 	c := &contender{client: t, epoch: e, parent: parent, head: name, leaving: true}
 	c.settled.Close()
 	l.ledger.enter(c)
 	l.ledger.stands(c, path)
-	l.unlock()
 	z.tasks.run(func() {
 		if exists, err := z.exists(t, e, path); err != nil || !exists {
 			return // it was being deleted when it was read, or the epoch is over, and with it the record

@@ -57,6 +57,9 @@ func doctor(a *app) *cobra.Command {
 Stale are znodes of recipes that should be ephemeral and are not, and ephemeral ones whose session no server lists. Orphans are the record of a
 lock's dead holder (WithDelay) where nobody waits, and transactions of a two-phase commit without a coordinator. Each is looked at twice.
 
+Listed are, too, a GUID that stands twice in a line, and what has stood first for more than an hour while others wait. Their sessions live, and nobody
+but their processes can tell whether these know of them: see docs/operations.md.
+
 Servers are asked the four-letter words srvr, conf, dump and, with --watches, wchp. The exit status is 1 if there is a problem; warnings are none.`,
 	}
 	cmd.Flags().UintVar(&x.limit, "limit", 10_000, "znodes to look at, at most")
@@ -309,7 +312,39 @@ func (x *examination) examineTree(ctx context.Context, s *session.Session, root 
 	}
 	what := fmt.Sprintf("stale or orphans: %d; znodes looked at: %d; not looked at: at least %d", found, len(seen), missed)
 	x.add(severity, strings.Join(paths, " "), what, advice)
+	x.examineLines(before, seen, alive)
 	return nil
+}
+
+// examineLines looks for contenders whose sessions live, and of which their processes may know
+// nothing.
+func (x *examination) examineLines(before, seen map[string]session.Stat, alive map[int64]bool) {
+	names := map[string][]string{}
+	for path, stat := range seen {
+		if parent, name := znode.Split(path); before[path].Czxid == stat.Czxid && !strings.Contains(path, "/inbox/") {
+			names[parent] = append(names[parent], name)
+		}
+	}
+	for _, parent := range slices.Sorted(maps.Keys(names)) {
+		line := znode.NewLine(names[parent]).Contenders
+		for i, c := range line {
+			path, command := znode.Join(parent, c.Name), "lock"
+			stat, behind := seen[path], line[i+1:]
+			twin := slices.IndexFunc(behind, func(o znode.Contender) bool { return c.GUID != "" && o.GUID == c.GUID })
+			waits := func(o znode.Contender) bool { return c.Kind != znode.Read || o.Kind != znode.Read }
+			severity, what := warning, fmt.Sprintf("first since %v, and others wait; its session %v lives", stat.Ctime.UTC(), sessionID(stat.EphemeralOwner))
+			if c.Kind == znode.Candidate {
+				severity, command = healthy, "election" // who leads may do so for years
+			}
+			switch {
+			case twin >= 0:
+				severity, what = problem, "its GUID stands in this line twice, here and in "+behind[twin].Name
+			case i > 0 || !alive[stat.EphemeralOwner] || time.Since(stat.Ctime) <= time.Hour || !slices.ContainsFunc(behind, waits):
+				continue
+			}
+			x.add(severity, path, what, "does its process know of it (docs/operations.md)? If not: troupe "+command+" break "+quoted(path))
+		}
+	}
 }
 
 // walk returns the znodes by their paths below root, and how many more there are at least.
@@ -354,9 +389,12 @@ func (x *examination) sessions(ctx context.Context, here int64) map[int64]bool {
 	return nil
 }
 
+// quoted is a word for a shell.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'"'"'`) + "'" }
+
 // judge says what is wrong with a znode, if anything.
 func judge(path string, seen map[string]session.Stat, alive map[int64]bool) (f finding) {
-	f = finding{Severity: problem, Subject: path, Advice: "to delete it: troupe rm '" + strings.ReplaceAll(path, "'", `'"'"'`) + "'"}
+	f = finding{Severity: problem, Subject: path, Advice: "to delete it: troupe rm " + quoted(path)}
 	parent, name := znode.Split(path)
 	c, stands := znode.ParseContender(name)
 	transaction, stat := openMark.FindStringSubmatch(path), seen[path]

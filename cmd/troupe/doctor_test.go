@@ -8,6 +8,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -254,4 +255,43 @@ func TestDoctorKnowsForHowLongASessionTrusts(t *testing.T) {
 			require.Equal(t, trust(10*time.Second, tick).Round(100*time.Millisecond), longest.Round(100*time.Millisecond))
 		}, zktest.WithTick(cmp.Or(tick, 2*time.Second)))
 	}
+}
+
+// What only the process behind a contender can tell is listed, with its session alive: a GUID twice
+// in a line; what is first for more than an hour while others wait.
+func TestDoctorListsContendersThatNobodyMayMind(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		stand := func(names ...string) {
+			for _, name := range names {
+				_, err := s.Create(bubble.Minute(t), name, nil, session.Ephemeral(), session.Sequential(), session.Parents())
+				require.NoError(t, err)
+			}
+		}
+		const a, b = "/_c_5f0c1a2b-0000-4000-8000-00000000000a-", "/_c_5f0c1a2b-0000-4000-8000-00000000000b-"
+		stand("/twice"+a+"lock-", "/twice"+b+"lock-", "/twice"+a+"lock-", "/stood"+a+"lock-", "/stood/lock-", "/led"+a+"n_", "/led"+b+"n_")
+		stand("/alone"+a+"lock-", "/readers"+a+"read-", "/readers"+b+"read-", "/pay/inbox/ledger"+a+"lock-", "/pay/inbox/ledger"+a+"lock-")
+		lists := func() (found []string) {
+			out, _ := troupe(t, "doctor")
+			for line := range strings.Lines(out) {
+				if strings.Contains(line, "5f0c1a2b") && !strings.Contains(line, "> ") {
+					found = append(found, line[:strings.Index(line, "/_c_")]+line[strings.LastIndex(line, "0: ")+1:])
+				}
+			}
+			return found
+		}
+		twice := "problem  /twice: its GUID stands in this line twice, here and in _c_5f0c1a2b-0000-4000-8000-00000000000a-lock-0000000002\n"
+		time.Sleep(59 * time.Minute)
+		require.Equal(t, []string{twice}, lists())
+		time.Sleep(2 * time.Minute)
+		stand("/late"+a+"lock-", "/late"+b+"lock-")
+		found := strings.Join(lists(), "")
+		require.Regexp(t, `^ok       /led: first since 2000-\S+ \S+ \+0000 UTC, and others wait; its session 0x\w+ lives\n`+
+			`warning  /stood: first since .*\n`+regexp.QuoteMeta(twice)+`$`, found)
+		out, code := troupe(t, "doctor", "/led", "/stood")
+		require.Zero(t, code)
+		require.Contains(t, out, "troupe election break '/led/_c_")
+		require.Contains(t, out, "troupe lock break '/stood/_c_")
+	})
 }

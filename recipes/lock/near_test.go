@@ -356,3 +356,47 @@ func TestWhoComesTogetherListsTogether(t *testing.T) {
 		})
 	}
 }
+
+// A released contender that servers show again is in everybody's way until its session comes to
+// stand right behind it; then everybody has a turn. Who looks ahead, as exclusive locks do, may stand
+// next but one.
+func TestAContenderThatStandsAgainIsInNobodysWay(t *testing.T) {
+	t.Parallel()
+	kinds := map[string]builder{
+		"exclusive": (*world).lock,
+		"shared":    (*world).writer,
+		"delayed":   func(w *world, h *bubble.Host, _ ...lock.Option) *lock.Lock { return w.delayed(h) },
+		"kazoo": func(w *world, h *bubble.Host, _ ...lock.Option) *lock.Lock {
+			return w.lock(h, lock.WithLayout(lock.Kazoo))
+		},
+	}
+	for kind, lockOf := range kinds {
+		for others := range map[bool]int{true: 2, false: 1}[kind == "exclusive" || kind == "delayed"] {
+			t.Run(fmt.Sprintf("%s, others between: %d", kind, others), func(t *testing.T) {
+				t.Parallel()
+				inBubble(t, func(w *world) {
+					n, h, rival := &line{world: w}, w.Host("a"), w.Host("b")
+					first := w.held(lockOf(w, h))
+					lost := false
+					remove := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+						if lost || r.Op != zktest.OpDelete && (r.Op != zktest.OpMulti || kind != "delayed") {
+							return zktest.Pass
+						}
+						lost = true
+						return zktest.Fail(zktest.ErrNoNode)
+					})
+					require.NoError(w, first.Release(w.Context()))
+					remove()
+					for i := range others {
+						n.waits(fmt.Sprint("rival ", i), lockOf(w, rival))
+					}
+					n.waits("own", lockOf(w, h))
+					done := make(chan struct{})
+					go func() { n.running.Wait(); close(done) }() // ends with the line
+					bubble.Closes(w, done, "everybody has a turn")
+					require.Len(w, n.order, others+1)
+				})
+			})
+		}
+	}
+}

@@ -35,6 +35,20 @@ var mutants = []mutant{
 		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
 	},
 	{
+		name:     "TransferTo's grant without the record",
+		file:     "session/hold.go",
+		snippet:  "	case g.ledger.lacks(path):",
+		instead:  "	case g.closing && g.ledger.lacks(path):",
+		packages: []string{"./session", "./recipes/election"},
+	},
+	{
+		name:     "the returned contender is believed",
+		file:     "session/read.go",
+		snippet:  "		if err == nil && stat.EphemeralOwner == c.SessionID() {",
+		instead:  "		if err == nil && stat.EphemeralOwner == 0 {",
+		packages: []string{"./session", "./recipes/lock"},
+	},
+	{
 		name:     "two tokens from one transaction",
 		file:     "session/internal/zkconn/group.go",
 		snippet:  "o.parent == m.parent && (m.parent != \"\" ||",

@@ -77,7 +77,9 @@
 //   - A predecessor of the same session is followed in the session instead ([machine.Read].Near).
 //     When it holds, or somebody of the session before it, the waiter watches its own znode. When it
 //     has released what it held alone, nobody is ahead, and the waiter is granted as soon as its own
-//     znode is watched, though the predecessor's may still stand.
+//     znode is watched, though the predecessor's may still stand. Word of that may come before word
+//     of the own znode's end: then the host, whose session knows of that end, answers the Grant with
+//     Deferred.
 //   - A single znode is granted only if the current session owns it and this machine created it.
 //     The holder watches it. When the watch fires, the holder reads before it concludes that the
 //     znode is gone: the event may be about an earlier znode at the same path.
