@@ -40,9 +40,9 @@ func TestAWriteThatWasDeniedIsNotCarriedOutLate(t *testing.T) {
 			text, err := os.ReadFile(file)
 			require.NoError(f, err)
 			require.NoError(f, os.WriteFile(next, text, 0o600))
-			var own atomic.Bool
+			var first atomic.Bool
 			f.session(session.WithSessionFile(next), session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-				if own.CompareAndSwap(false, true) {
+				if first.CompareAndSwap(false, true) {
 					return f.srv.Dialer()(ctx, network, f.srv.Hosts()[1])
 				}
 				return f.dial(ctx, network, addr)

@@ -55,10 +55,9 @@ func doctor(a *app) *cobra.Command {
 		Long: `Examine each of --servers by itself, the ensemble, the session timeout, and the znodes from each PATH on, by default all. Nothing is changed.
 
 Stale are znodes of recipes that should be ephemeral and are not, and ephemeral ones whose session no server lists. Orphans are the record of a
-lock's dead holder (WithDelay) where nobody waits, and transactions of a two-phase commit without a coordinator. Each is looked at twice.
-
-Listed are, too, a GUID that stands twice in a line, and what has stood first for more than an hour while others wait. Their sessions live, and nobody
-but their processes can tell whether these know of them: see docs/operations.md.
+lock's dead holder (WithDelay) where nobody waits, and transactions of a two-phase commit without a coordinator. Each is looked at twice. Listed are,
+too, a GUID that stands twice in a line, and what has stood first for more than an hour while others wait. Their sessions live, and nobody but their
+processes can tell whether these know of them: see docs/operations.md.
 
 Servers are asked the four-letter words srvr, conf, dump and, with --watches, wchp. The exit status is 1 if there is a problem; warnings are none.`,
 	}
@@ -316,8 +315,7 @@ func (x *examination) examineTree(ctx context.Context, s *session.Session, root 
 	return nil
 }
 
-// examineLines looks for contenders whose sessions live, and of which their processes may know
-// nothing.
+// examineLines looks for contenders of living sessions, of which their processes may know nothing.
 func (x *examination) examineLines(before, seen map[string]session.Stat, alive map[int64]bool) {
 	names := map[string][]string{}
 	for path, stat := range seen {
@@ -328,21 +326,18 @@ func (x *examination) examineLines(before, seen map[string]session.Stat, alive m
 	for _, parent := range slices.Sorted(maps.Keys(names)) {
 		line := znode.NewLine(names[parent]).Contenders
 		for i, c := range line {
-			path, command := znode.Join(parent, c.Name), "lock"
-			stat, behind := seen[path], line[i+1:]
-			twin := slices.IndexFunc(behind, func(o znode.Contender) bool { return c.GUID != "" && o.GUID == c.GUID })
-			waits := func(o znode.Contender) bool { return c.Kind != znode.Read || o.Kind != znode.Read }
-			severity, what := warning, fmt.Sprintf("first since %v, and others wait; its session %v lives", stat.Ctime.UTC(), sessionID(stat.EphemeralOwner))
+			path, severity, command := znode.Join(parent, c.Name), warning, "lock"
 			if c.Kind == znode.Candidate {
 				severity, command = healthy, "election" // who leads may do so for years
 			}
-			switch {
-			case twin >= 0:
-				severity, what = problem, "its GUID stands in this line twice, here and in "+behind[twin].Name
-			case i > 0 || !alive[stat.EphemeralOwner] || time.Since(stat.Ctime) <= time.Hour || !slices.ContainsFunc(behind, waits):
-				continue
+			advice := "does its process know of it (docs/operations.md)? If not: troupe " + command + " break " + quoted(path)
+			stat, behind := seen[path], line[i+1:]
+			waits := func(o znode.Contender) bool { return c.Kind != znode.Read || o.Kind != znode.Read }
+			if twin := slices.IndexFunc(behind, func(o znode.Contender) bool { return c.GUID != "" && o.GUID == c.GUID }); twin >= 0 {
+				x.add(problem, path, "its GUID stands in this line twice, here and in "+behind[twin].Name, advice)
+			} else if i == 0 && alive[stat.EphemeralOwner] && time.Since(stat.Ctime) > time.Hour && slices.ContainsFunc(behind, waits) {
+				x.add(severity, path, fmt.Sprintf("first since %v, and others wait; its session %v lives", stat.Ctime.UTC(), sessionID(stat.EphemeralOwner)), advice)
 			}
-			x.add(severity, path, what, "does its process know of it (docs/operations.md)? If not: troupe "+command+" break "+quoted(path))
 		}
 	}
 }
