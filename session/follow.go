@@ -67,8 +67,8 @@ func (c *contender) behind() *contender {
 }
 
 // vacate tells those who follow a contender that it is about to be deleted, if a possession came of
-// it and is over, and no write under it is under way. Only what would hold alone is followed (package
-// contend): so nobody was ahead of it, and none of its followers need wait for the deletion.
+// it and is over, and no write under it is under way. Only what would hold alone is followed: so
+// nobody was ahead of it, and none of its followers need wait for the deletion.
 func (t *client) vacate(path string) {
 	g := t.session.state.lock()
 	c := g.ledger.byPath[path]

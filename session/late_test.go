@@ -1,5 +1,5 @@
-// Writes that a server keeps while its link to the leader is down are not carried out once they were
-// said not to be.
+// Writes that a server keeps while its link to the leader is down are not carried out once they
+// were said not to be.
 
 package session_test
 
@@ -21,9 +21,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A server keeps a write, and its connection is lost. The session goes on at another server, where a
-// read says that the write was not carried out. Then the first server is asked for the session once
-// more, and again, and its link to the leader heals.
+// A server keeps a write, and its connection is lost. The session goes on at another server, where
+// a read says that the write was not carried out. Then the first server is asked for the session
+// once more, and again, and its link to the leader heals.
 func TestAWriteThatWasDeniedIsNotCarriedOutLate(t *testing.T) {
 	each(t, map[string]func(f *misled, file string) (closed bool){
 		"the session goes on": func(f *misled, _ string) bool {

@@ -101,8 +101,8 @@ func (l *ledger) gone(path string) {
 	}
 }
 
-// lacks tells whether a contender is gone or going, as far as is known. Its name has a GUID, so that
-// it does not come again: it was entered before it was created, and is struck when it is gone.
+// lacks tells whether a contender is gone or going, as far as is known. Its name has a GUID, so
+// that it does not come again: it was entered before it was created, and is struck when it is gone.
 func (l *ledger) lacks(path string) bool {
 	if c := l.byPath[path]; c != nil {
 		return c.leaving && c.form.Named()

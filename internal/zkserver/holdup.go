@@ -7,9 +7,9 @@ import (
 )
 
 // A leader takes a connect request for an existing session as soon as it arrives, and makes the
-// server that sent it the session's owner. Other requests wait for their turn, and are compared with
-// the owner only then. So a write of a connection that was lost may be carried out late, behind
-// others of its session, or be refused because the session is elsewhere.
+// server that sent it the session's owner. Other requests wait for their turn, and are compared
+// with the owner only then. So a write of a connection that was lost may be carried out late,
+// behind others of its session, or be refused because the session is elsewhere.
 
 // late is a request that waits at a front that is held up. It outlives its connection.
 type late struct {

@@ -358,8 +358,8 @@ func TestWhoComesTogetherListsTogether(t *testing.T) {
 }
 
 // A released contender that servers show again is in everybody's way until its session comes to
-// stand right behind it; then everybody has a turn. Who looks ahead, as exclusive locks do, may stand
-// next but one.
+// stand right behind it; then everybody has a turn. Who looks ahead, as exclusive locks do, may
+// stand next but one.
 func TestAContenderThatStandsAgainIsInNobodysWay(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]builder{

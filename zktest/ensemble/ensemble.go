@@ -243,9 +243,9 @@ func (e *Ensemble) Isolate(i int) (heal func()) {
 }
 
 // Sever cuts the link between two servers, silently and both ways; their links to others stay. What
-// they send each other arrives when the link heals. If that is after syncLimit (five seconds) one of
-// them has given the other up: a follower without its leader drops its clients, and finds no leader
-// until then. heal may be called more than once. Off Linux, election traffic passes.
+// they send each other arrives when the link heals. If that is after syncLimit (five seconds) one
+// of them has given the other up: a follower without its leader drops its clients, and finds no
+// leader until then. heal may be called more than once. Off Linux, election traffic passes.
 func (e *Ensemble) Sever(i, j int) (heal func()) {
 	_, _ = e.servers[i], e.servers[j] // panic here, as documented, not in peering
 	return e.peers.sever(i, j)

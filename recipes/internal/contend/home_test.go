@@ -135,8 +135,9 @@ func (w *world) handOn() {
 }
 
 // transfer deletes those behind an exclusive holder, up to one of them, and releases, as
-// election.Term.TransferTo does. What the session is told by its watches is in its record before the
-// answer is there; those who stand there hear of it later, perhaps behind the word of the release.
+// election.Term.TransferTo does. What the session is told by its watches is in its record before
+// the answer is there; those who stand there hear of it later, perhaps behind the word of the
+// release.
 func (i *instance) transfer() bool {
 	h, s := i.held, i.sess
 	if i.name == "read-" || h == nil || !h.live || h.read || s.dead || s.suspended || !i.w.stands(h.node) {

@@ -21,8 +21,8 @@ type late struct {
 	settled map[string]int // how many of them an address has nothing of any more
 }
 
-// leaves notes that the server may have writes of a connection that is lost, and returns false if it
-// has none. All addresses of the server's name may be the same server. Under mu.
+// leaves notes that the server may have writes of a connection that is lost, and returns false if
+// it has none. All addresses of the server's name may be the same server. Under mu.
 func (w *socket) leaves() bool {
 	if !slices.ContainsFunc(w.order, func(r *request) bool { return r.ask.Op.Writes() && !r.probe }) {
 		return false
