@@ -86,7 +86,8 @@
 //	ping, closeSession             a session can be closed through a connection that it has left
 //	the handshake                  timeouts, passwords, moved sessions, a client that has seen more; the read-only flag is read and not needed
 //	ruok srvr stat mntr cons       every line, of servers with peers and without, but of mntr's keys only those for which there is something to count;
-//	  conf dump wchp                 all are allowed, and there are no others
+//	  conf dump wchp wchs            all are allowed, and there are no others. What envi says of Java is <NA>
+//	  envi isro
 //
 // Known differences:
 //
@@ -109,6 +110,7 @@
 //     isolated. Elections take no time without [WithElection]. If one of two servers is stopped or
 //     isolated, not killed, the other goes on serving; two real ones would both stop.
 //   - mntr has no times except those that requests have waited.
+//   - A multiRead whose answer is larger than 16 packets of the largest size ends the connection.
 //   - There is no TLS, no SASL, no admin server, no metrics exporter, no reconfig, no observer, and
 //     no disk.
 package zktest

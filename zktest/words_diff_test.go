@@ -44,6 +44,11 @@ func shape(word, text string) []string {
 			lines[i] = regexp.MustCompile(`^(data(Log)?Dir)=.*`).ReplaceAllString(lines[i], "$1=")
 		}
 		return lines
+	case "envi": // what the machine and the process are
+		for i := range lines[1:] {
+			lines[i+1], _, _ = strings.Cut(lines[i+1], "=")
+		}
+		return lines
 	case "dump": // how many expire together depends on when they were heard of
 		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasSuffix(line, " expire at INSTANT:") })
 	case "srvr", "ruok":
@@ -84,7 +89,7 @@ func TestWordsAreThoseOfTheRealServer(t *testing.T) {
 		require.Equal(t, real["zk_"+key], ours["zk_"+key], key)
 	}
 	require.Equal(t, extra, received(t, d.real)-received(t, d.ours))
-	for _, word := range []string{"ruok", "srvr", "stat", "mntr", "cons", "conf", "dump", "wchp"} {
+	for _, word := range []string{"ruok", "srvr", "stat", "mntr", "cons", "conf", "dump", "wchp", "wchs", "isro", "envi"} {
 		want := shape(word, ask(t, dialTCP(t, d.real), word))
 		have := shape(word, strings.ReplaceAll(ask(t, dialTCP(t, d.ours), word), "-1/-1/-1", "1/1/1")) // no proposal has a size here
 		if word == "mntr" {

@@ -50,7 +50,7 @@ func newConn(f *Front, transport net.Conn) *conn {
 	f.s.accepted++
 	c := &conn{s: f.s, front: f, transport: transport, done: make(chan struct{}), number: f.s.accepted, established: time.Now(), who: tree.NewWho()}
 	c.in = newFrames(transport, f.s.cfg.MaxPacket)
-	c.out.transport, c.out.limit = transport, f.s.cfg.Backlog
+	c.out.transport, c.out.limit, c.out.moved.L = transport, f.s.cfg.Backlog, &c.out.mu
 	if host, _, err := net.SplitHostPort(transport.RemoteAddr().String()); err == nil {
 		c.who.Add(jute.Identity{Scheme: "ip", ID: host})
 	}
@@ -67,6 +67,7 @@ func (c *conn) serve() {
 		if !c.in.ready() {
 			c.out.flush()
 		}
+		c.out.drain()
 		frame, err := c.in.next()
 		if err != nil {
 			return

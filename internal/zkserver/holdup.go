@@ -19,13 +19,11 @@ type late struct {
 	v  Verdict
 }
 
-// mostLate is how many requests wait at a front before it reads no more: ZooKeeper's
-// globalOutstandingLimit.
+// mostLate is how many requests wait before no more are read, as globalOutstandingLimit has it.
 const mostLate = 1000
 
 // HoldUp has wait what goes to the leader, and what stands behind it on a connection; sessions are
-// resumed all the same. What waited is carried out when heal is called, in the order in which it
-// came.
+// resumed all the same. heal carries out what waited, in the order in which it came.
 func (f *Front) HoldUp() (heal func()) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()

@@ -127,6 +127,86 @@ func TestAClientThatNeverReadsFillsNoMemory(t *testing.T) {
 	})
 }
 
+// A client that asks for more than it has read yet is slowed down, however much it asks for at once:
+// it is not cut off, and its answers fill no memory. Not parallel, as above.
+func TestAClientThatPipelinesReadsGetsAllAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, zkserver.Config{})
+		writer := join(t, s)
+		large := create("/a", 0)
+		large.Data = make([]byte, 100_000)
+		writer.must(large)
+		c := join(t, s)
+		const reads = 2000
+		sent := make(chan error, 1)
+		go func() { // ends when all is sent, which takes as long as the answers are read
+			_, err := c.conn.Write(bytes.Repeat(request(jute.Request{Xid: 1, Op: jute.OpGetData, Path: "/a"}), reads))
+			sent <- err
+		}()
+		before := heap()
+		synctest.Wait()
+		require.Less(t, heap()-before, int64(8<<20))
+		writer.must(create("/b", 0))
+		for range reads {
+			require.Greater(t, len(c.frame()), 100_000)
+		}
+		require.NoError(t, <-sent)
+		c.must(create("/c", 0))
+	})
+}
+
+// What holds the answers back holds the requests back, too; the end of the session ends both.
+func TestAPipelineWaitsOutAPartition(t *testing.T) {
+	for name, heals := range map[string]bool{"that heals": true, "for longer than the session lives": false} {
+		t.Run(name, func(t *testing.T) {
+			world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+				writer, c := join(t, s), join(t, s)
+				large := create("/a", 0)
+				large.Data = make([]byte, 100_000)
+				writer.must(large)
+				heal := s.Partition(c.id, zkserver.FromServer)
+				_, err := c.conn.Write(bytes.Repeat(request(jute.Request{Xid: 1, Op: jute.OpGetData, Path: "/a"}), 1000))
+				require.NoError(t, err)
+				synctest.Wait()
+				if heals {
+					heal()
+					for range 1000 {
+						c.frame()
+					}
+					return
+				}
+				time.Sleep(time.Minute)
+				require.Len(t, s.Sessions(), 0)
+			})
+		})
+	}
+}
+
+// A multiRead that asks for more than sixteen times the largest packet is hung up on.
+func TestAMultiReadHasALimit(t *testing.T) {
+	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+		c := join(t, s)
+		large := create("/a", 0)
+		large.Data = make([]byte, 900_000)
+		c.must(large)
+		reads := func(n int) jute.Request {
+			q := jute.Request{Op: jute.OpMultiRead}
+			for range n {
+				q.Ops = append(q.Ops, look(jute.OpGetData, "/a"))
+			}
+			return q
+		}
+		require.Len(t, c.must(reads(18)).Results, 18)
+		before := heap()
+		_, err := c.conn.Write(request(reads(2000)))
+		require.NoError(t, err)
+		c.conn.SetReadDeadline(time.Now().Add(time.Second))
+		_, err = c.conn.Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.EOF)
+		require.Less(t, heap()-before, int64(32<<20))
+	})
+}
+
 func FuzzServer(f *testing.F) {
 	f.Add(hello())
 	for _, q := range []jute.Request{

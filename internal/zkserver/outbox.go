@@ -17,14 +17,33 @@ type outbox struct {
 	limit     int
 	pending   jute.Writer
 	spare     []byte
-	writing   bool // somebody is inside transport.Write
-	held      int  // reasons to write nothing now
-	finishing bool // close the transport when all is written
-	broken    bool // the transport is closed
+	writing   bool      // somebody is inside transport.Write
+	held      int       // reasons to write nothing now
+	finishing bool      // close the transport when all is written
+	broken    bool      // the transport is closed
+	moved     sync.Cond // signalled when a waiter in drain has to look again
 }
 
 // keepBuffer is how large a buffer may be to be kept for the next batch.
 const keepBuffer = 16 << 10
+
+// enough is how many bytes may wait for the client while its requests are read.
+const enough = 1 << 20
+
+// drain returns when no more than enough waits, or the connection ends.
+func (o *outbox) drain() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.pending.Len() > enough && !o.broken && !o.finishing {
+		if o.writing || o.held > 0 {
+			o.moved.Wait()
+			continue
+		}
+		o.mu.Unlock()
+		o.flush()
+		o.mu.Lock()
+	}
+}
 
 // begin opens a frame; end closes it. Between them the outbox is locked.
 func (o *outbox) begin() *jute.Writer {
@@ -56,6 +75,7 @@ func (o *outbox) say(text string) {
 func (o *outbox) fail() {
 	o.broken = true
 	o.pending.Reset(nil)
+	o.moved.Broadcast()
 	_ = o.transport.Close() // it is given up
 }
 
@@ -67,6 +87,7 @@ func (o *outbox) flush() {
 		batch := o.pending.Bytes()
 		o.pending.Reset(o.spare[:0])
 		o.spare, o.writing = nil, true
+		o.moved.Broadcast()
 		err := o.write(batch)
 		o.writing = false
 		if cap(batch) <= keepBuffer {
@@ -119,6 +140,7 @@ func (o *outbox) hold() {
 func (o *outbox) release() {
 	o.mu.Lock()
 	o.held--
+	o.moved.Broadcast()
 	o.mu.Unlock()
 }
 
@@ -131,6 +153,7 @@ func (o *outbox) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.finishing = true
+	o.moved.Broadcast()
 	if o.writing {
 		_ = o.transport.SetWriteDeadline(time.Now().Add(linger)) // as above
 	}

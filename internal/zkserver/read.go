@@ -105,13 +105,22 @@ func (s *Server) sync(c *conn, q *jute.Request, p *jute.Reply) {
 	p.Path = q.Path
 }
 
-// multiRead is several reads in one request, each with its own outcome. They leave no watches.
+// mostRead is how large the answer to a multiRead may be, in packets of the largest size.
+const mostRead = 16
+
+// multiRead is several reads in one request, each with its own outcome. They leave no watches. A
+// client that asks for more than mostRead is hung up on: a few bytes could ask for any amount.
 func (s *Server) multiRead(c *conn, q *jute.Request, p *jute.Reply) {
 	if q.Malformed() {
 		p.Err = jute.MarshallingError
 		return
 	}
+	size := 0
 	for i := range q.Ops {
+		if size > mostRead*s.cfg.MaxPacket {
+			c.abort()
+			return
+		}
 		part := &q.Ops[i]
 		part.Watch = false
 		var one jute.Reply
@@ -126,6 +135,10 @@ func (s *Server) multiRead(c *conn, q *jute.Request, p *jute.Reply) {
 		if one.Err == jute.MarshallingError {
 			p.Err, p.Results = one.Err, nil
 			return
+		}
+		size += len(one.Data)
+		for _, name := range one.Names {
+			size += len(name)
 		}
 		r := jute.Result{Op: part.Op, Data: one.Data, Stat: one.Stat, Names: one.Names}
 		if one.Err != jute.OK {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +18,14 @@ import (
 // something and hung up on. The lock is held.
 var words = map[string]func(*Front) string{
 	"ruok": func(*Front) string { return "imok" },
+	"isro": func(*Front) string { return "rw" },
+	"envi": (*Front).envi,
 	"srvr": (*Front).srvr,
 	"stat": (*Front).stat,
 	"mntr": (*Front).mntr,
 	"cons": (*Front).cons,
 	"wchp": (*Front).wchp,
+	"wchs": (*Front).wchs,
 	"dump": (*Front).dumpWord,
 	"conf": (*Front).conf,
 }
@@ -91,6 +96,33 @@ func (f *Front) conf() string {
 		f.s.cfg.MaxConnections, f.s.cfg.MinTimeout.Milliseconds(), f.s.cfg.MaxTimeout.Milliseconds(), f.index)
 }
 
+// envi has the real server's lines. What there is only in Java is not available, as Java says it.
+func (f *Front) envi() string {
+	host, _ := os.Hostname() // it is not available then
+	known := map[string]string{"zookeeper.version": f.s.as.banner(), "host.name": host, "os.name": runtime.GOOS, "os.arch": runtime.GOARCH}
+	text := "Environment:\n"
+	for key := range strings.FieldsSeq(environment) {
+		text += key + "=" + cmp.Or(known[key], "<NA>") + "\n"
+	}
+	return text
+}
+
+const environment = `zookeeper.version host.name java.version java.vendor java.home java.class.path java.library.path
+java.io.tmpdir java.compiler os.name os.arch os.version user.name user.home user.dir os.memory.free os.memory.max os.memory.total`
+
+// descriptors is how many files the process has open and may have open; -1: the system doesn't tell.
+func descriptors() (open, most int) {
+	open, most = -1, -1
+	if names, err := os.ReadDir("/dev/fd"); err == nil {
+		open = len(names) - 1 // the folder itself
+	}
+	limits, _ := os.ReadFile("/proc/self/limits") // as above
+	if _, rest, ok := strings.Cut(string(limits), "Max open files"); ok {
+		_, _ = fmt.Sscan(rest, &most) // it may be a word: unlimited
+	}
+	return open, most
+}
+
 // outstanding is how many requests have arrived and wait for the leader.
 func (f *Front) outstanding() (n int) {
 	for c := range f.conns {
@@ -158,6 +190,9 @@ func (f *Front) mntr() string {
 	k.put("max_latency", t.slowest.Milliseconds())
 	k.put("connection_request_count", t.handshakes)
 	k.put("auth_failed_count", t.refused)
+	open, most := descriptors()
+	k.put("open_file_descriptor_count", open)
+	k.put("max_file_descriptor_count", most)
 	k.put("cnt_readlatency", t.reads)
 	k.put("cnt_updatelatency", t.writes)
 	if len(f.s.fronts) > 1 {

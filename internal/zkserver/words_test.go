@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,11 +43,14 @@ func TestFourLetterWordsSayHowTheServerIs(t *testing.T) {
 			{"stat", []string{"Clients:\n /127.0.0.1:", "[1](queued=0,recved=6,sent=6)\n", "Mode: standalone"}},
 			{"mntr", []string{
 				"zk_server_state\tstandalone\n", "zk_znode_count\t7\n", "zk_watch_count\t3\n", "zk_ephemerals_count\t1\n",
-				"zk_approximate_data_size\t53\n", "zk_global_sessions\t1\n",
+				"zk_approximate_data_size\t53\n", "zk_global_sessions\t1\n", "zk_open_file_descriptor_count\t", "zk_max_file_descriptor_count\t",
 			}},
 			{"cons", []string{"sid=" + sid + ",lop=GETC,", "to=10000,lcxid=0x5,lzxid=0x3,", "recved=6,sent=6"}},
 			{"wchp", []string{"/p\n\t" + sid + "\n/x\n\t" + sid + "\n"}},
 			{"dump", []string{"Session Sets (1)/(1):\n1 expire at Sat Jan 01 00:00:12 UTC 2000:\n\t" + sid + "\n", sid + ":\n\t/e\n", "sessionId: " + sid}},
+			{"wchs", []string{"1 connections watching 2 paths\nTotal watches:2\n"}},
+			{"isro", []string{"rw"}},
+			{"envi", []string{"Environment:\nzookeeper.version=3.9.6-troupe", "\njava.version=<NA>\n", "\nos.name=" + runtime.GOOS + "\n"}},
 			{"conf", []string{"tickTime=2000\n", "minSessionTimeout=4000\n", "maxSessionTimeout=40000\n"}},
 		} {
 			got := ask(t, s, c.word)

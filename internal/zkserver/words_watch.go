@@ -23,6 +23,13 @@ func (f *Front) wchp() string {
 	return b.String() + "\n"
 }
 
+// wchs counts the data watches, as wchp lists them.
+func (f *Front) wchs() string {
+	conns, paths := make(map[*conn]struct{}), make(map[string]struct{})
+	f.data.Each(func(path string, c *conn) { conns[c], paths[path] = struct{}{}, struct{}{} })
+	return fmt.Sprintf("%d connections watching %d paths\nTotal watches:%d\n", len(conns), len(paths), f.data.Len())
+}
+
 const date = "Mon Jan 02 15:04:05 MST 2006" // as Java writes it
 
 // dumpWord lists sessions, and their ephemerals.

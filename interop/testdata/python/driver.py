@@ -46,6 +46,14 @@ class Session:
         self.client.delete(path, int(expected))
         return []
 
+    def version(self):
+        return [".".join(map(str, self.client.server_version()))]
+
+    def pipeline(self, path, reads):
+        """Asks for a znode's data many times at once; the answer is the sum of their sizes."""
+        pending = [self.client.get_async(path) for _ in range(int(reads))]
+        return [str(sum(len(p.get(timeout=60)[0]) for p in pending))]
+
     def id(self):
         return ["0x%x" % self.client.client_id[0]]
 
