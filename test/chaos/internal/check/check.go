@@ -66,7 +66,7 @@ func All(r Run) []Violation {
 	var all []Violation
 	for _, check := range []func(Run) []Violation{
 		failures, overlaps, tokens, lockHistory, liveness, cells("register"), cells("config"), cells("naming"), queues,
-		barriers, rounds, outcomes, delays, levels,
+		barriers, rounds, outcomes, delays, levels, instances, twice, lateCommits, decidedTwice,
 	} {
 		all = append(all, check(r)...)
 	}

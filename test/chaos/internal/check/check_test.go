@@ -104,6 +104,30 @@ func levels(first, last int64) []history.Event {
 	}
 }
 
+func looked(at int64, value string) history.Event {
+	return history.Event{Kind: history.Read, Work: "commit", Thing: "/mark", Party: "w0.1", Value: value, From: at * ms, At: (at + 1) * ms}
+}
+
+func heard(from, at int64, mode string) history.Event {
+	return history.Event{Kind: history.Outcome, Thing: "tx", Party: "s", Mode: mode, Value: "committed", From: from * ms, At: at * ms}
+}
+
+// slots are two instances of a process in a calm, at whose end the process may be alive; the second
+// one may move.
+func slots(alive, moves bool) []history.Event {
+	slot := func(kind history.Kind, at int64, slot string) history.Event {
+		return history.Event{Kind: kind, Work: "moving", Party: "w", Thing: slot, At: at * ms}
+	}
+	all := []history.Event{slot(history.Slot, 1, "a"), slot(history.Slot, 2, "b"), mark(10, history.CalmBegan), slot(history.Moved, 20, "a")}
+	if moves {
+		all = append(all, slot(history.Moved, 30, "b"))
+	}
+	if alive {
+		all = append(all, history.Event{Kind: history.Level, Party: "w", At: 3900 * ms})
+	}
+	return append(all, mark(4000, history.CalmEnded))
+}
+
 func cas(old string) func(*history.Event) {
 	return func(e *history.Event) { e.Weight, e.Old = 1, old }
 }
@@ -208,6 +232,20 @@ func TestEachCheckOnGoodAndBadHistories(t *testing.T) {
 		"a process that leaves something": {events: []history.Event{{Kind: history.Level, Value: "end", Party: "w", Token: 99, At: 1}}, found: []string{"level"}},
 		"compare and set":                 {events: []history.Event{wrote(1, "x", 0, cas("")), wrote(3, "y", 0, cas("x")), read(5, "y")}},
 		"a lost update":                   {events: []history.Event{wrote(1, "x", 0, cas("")), wrote(3, "y", 0, cas("x")), wrote(5, "z", 0, cas("x"))}, found: []string{"porcupine"}},
+
+		"one GUID twice in a line":                         {events: []history.Event{{Kind: history.Twice, Thing: "/line", Value: "g", At: ms}}, found: []string{"twice"}},
+		"one GUID twice in a line, by a rival's doing":     {events: []history.Event{{Kind: history.Expired, Party: "w0", From: 3 * ms, At: 4 * ms}, {Kind: history.Twice, Thing: "/line", Value: "g", At: 900 * ms}}},
+		"a commit that comes late":                         {events: []history.Event{looked(1, history.Missing), looked(5, history.There)}, found: []string{"late"}},
+		"a commit that comes late, by a rival's doing":     {events: []history.Event{looked(1, history.Missing), {Kind: history.Expired, Party: "w0", From: 3 * ms, At: 4 * ms}, looked(5, history.There)}},
+		"a commit that never comes":                        {events: []history.Event{looked(1, history.Missing), looked(5, history.Missing)}},
+		"a commit that is there":                           {events: []history.Event{looked(1, history.There), looked(5, history.There)}},
+		"told again of a transaction":                      {events: []history.Event{heard(1, 2, ""), heard(3, 4, "")}},
+		"told again of a transaction that is acknowledged": {events: []history.Event{heard(1, 2, ""), heard(0, 3, history.Confirmed), heard(4, 5, "")}, found: []string{"outcome"}},
+		"told twice before it is acknowledged":             {events: []history.Event{heard(1, 2, ""), heard(0, 4, history.Confirmed), heard(3, 5, "")}},
+
+		"every instance moves":            {events: slots(true, true)},
+		"one instance of two waits":       {events: slots(true, false), found: []string{"instance"}},
+		"one instance waits, and is dead": {events: slots(false, false)},
 
 		"everything moves":         {events: []history.Event{moved(1, "moving"), mark(10, history.CalmBegan), moved(2000, "moving"), mark(4000, history.CalmEnded)}},
 		"nothing moves":            {events: []history.Event{moved(1, "moving"), mark(10, history.CalmBegan), mark(4000, history.CalmEnded)}, found: []string{"liveness"}},

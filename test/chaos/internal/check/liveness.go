@@ -84,6 +84,45 @@ func liveness(r Run) []Violation {
 	return all
 }
 
+// instances finds those that don't move in a whole calm, though their process lives all the time: a
+// workload moves on if one of its instances waits in vain.
+func instances(r Run) []Violation {
+	var slots []history.Event
+	type key struct{ work, party, slot string }
+	moves := make(map[key][]int64)
+	alive := make(map[string][]int64) // when a process has told its level
+	for _, e := range r.Events {
+		switch {
+		case e.Kind == history.Slot:
+			slots = append(slots, e)
+		case e.Kind == history.Moved && e.Thing != "":
+			k := key{e.Work, e.Party, e.Thing}
+			moves[k] = append(moves[k], e.At)
+		case e.Kind == history.Level:
+			alive[e.Party] = append(alive[e.Party], e.At)
+		}
+	}
+	within := func(times []int64, from, until int64) bool {
+		return slices.ContainsFunc(times, func(at int64) bool { return at >= from && at <= until })
+	}
+	var all []Violation
+	for _, c := range calms(r) {
+		if c.until-c.from < int64(r.Settle) {
+			continue // it was cut short
+		}
+		for _, s := range slots {
+			there := s.At < c.from && within(alive[s.Party], c.until-int64(r.Timeout), c.until)
+			if there && !within(moves[key{s.Work, s.Party, s.Thing}], c.from, c.until) {
+				all = append(all, Violation{
+					Check: "instance", Thing: s.Work, At: c.from,
+					Text: fmt.Sprintf("instance %s of %s did not move in a calm of %.1f s", s.Thing, s.Party, seconds(c.until-c.from)),
+				})
+			}
+		}
+	}
+	return all
+}
+
 // workers tells how all of them were at a calm's end.
 func workers(r Run, c calm) []string {
 	var lines []string

@@ -95,7 +95,7 @@ func outcomes(r Run) []Violation {
 	var all []Violation
 	for _, e := range r.Events {
 		switch {
-		case e.Kind != history.Outcome:
+		case e.Kind != history.Outcome || e.Mode == history.Confirmed:
 		case e.Mode == "vote":
 			if e.Value == "abort" {
 				against[e.Thing] = e

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -19,6 +20,7 @@ type World interface {
 	StopServer(i int)
 	ContinueServer(i int)
 	IsolateServer(i int) (heal func())
+	SeverServers(i, j int) (heal func())
 
 	KillWorker(i int)
 	RestartWorker(i int) error
@@ -27,6 +29,7 @@ type World interface {
 	PanicWorker(i int)
 	ExpireWorker(i int)
 	Strike(ctx context.Context) error // delete some contender's znode
+	Raze(ctx context.Context) error   // delete some line, with all contenders
 
 	Link(worker, server int) *ensemble.Proxy
 }
@@ -75,6 +78,9 @@ func (c *Conductor) carryOut(ctx context.Context, f Fault) {
 	}
 	if f.Kind == KillWorker || f.Kind == StopWorker {
 		f.Worker = max(f.Worker, 0)
+	}
+	if f.Kind == Sever && c.World.Leader() == f.Server {
+		f.Server = (f.Server + 1) % c.Servers
 	}
 	target := fmt.Sprintf("worker %d", f.Worker)
 	if f.Kind.onServers() {
@@ -137,6 +143,8 @@ func (c *Conductor) do(ctx context.Context, f Fault) error {
 	case Isolate:
 		defer w.IsolateServer(f.Server)()
 		sleep(ctx, f.For)
+	case Sever:
+		return c.sever(ctx, f)
 	case Herd:
 		return c.herd()
 	case KillWorker:
@@ -153,9 +161,32 @@ func (c *Conductor) do(ctx context.Context, f Fault) error {
 		w.ExpireWorker(worker)
 	case Strike:
 		return w.Strike(ctx)
+	case Raze:
+		return w.Raze(ctx)
 	default:
 		c.trouble(ctx, f)
 	}
+	return nil
+}
+
+var errNoLink = errors.New("there is no leader, or it is the server itself")
+
+// sever cuts a follower off from its leader, and resets its clients' connections: what they asked
+// waits there, and they go elsewhere, and come back.
+func (c *Conductor) sever(ctx context.Context, f Fault) error {
+	leader := c.World.Leader()
+	if leader < 0 || leader == f.Server {
+		return errNoLink
+	}
+	defer c.World.SeverServers(f.Server, leader)()
+	const resets = 3
+	for range resets {
+		sleep(ctx, f.For/(resets+1))
+		for i := range c.Workers {
+			c.World.Link(i, f.Server).Reset()
+		}
+	}
+	sleep(ctx, f.For/(resets+1))
 	return nil
 }
 

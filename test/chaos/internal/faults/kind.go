@@ -14,6 +14,8 @@ const (
 	KillServer  Kind = "kill-server"  // kill -9 of a server, the leader above all, and its restart
 	StopServer  Kind = "stop-server"  // SIGSTOP and SIGCONT of a server, the leader above all
 	Isolate     Kind = "isolate"      // a server is cut off from the others, and answers its clients
+	Sever       Kind = "sever"        // a follower lacks its leader for a while, and its clients are disconnected meanwhile
+	Raze        Kind = "raze"         // an outsider deletes a line with all contenders
 	Herd        Kind = "herd"         // all servers are killed and restarted, and all clients come back at once
 	KillWorker  Kind = "kill-worker"  // kill -9 of a worker, and its restart
 	StopWorker  Kind = "stop-worker"  // SIGSTOP and SIGCONT of a worker
@@ -36,12 +38,14 @@ var weights = []struct {
 	{KillServer, 6},
 	{StopServer, 10},
 	{Isolate, 8},
+	{Sever, 8},
 	{Herd, 1},
 	{KillWorker, 5},
 	{StopWorker, 8},
 	{PanicWorker, 6},
 	{Expire, 5},
 	{Strike, 4},
+	{Raze, 2},
 	{Blackhole, 8},
 	{OneWay, 8},
 	{Reset, 8},
@@ -82,13 +86,13 @@ func ParseKinds(list string) ([]Kind, error) {
 
 // onServers: it hits a server, and no worker.
 func (k Kind) onServers() bool {
-	return k == KillServer || k == StopServer || k == Isolate || k == Herd
+	return k == KillServer || k == StopServer || k == Isolate || k == Sever || k == Herd
 }
 
 // lasts: it goes on until it is healed.
 func (k Kind) lasts() bool {
 	switch k {
-	case PanicWorker, Expire, Strike, Reset, Herd:
+	case PanicWorker, Expire, Strike, Raze, Reset, Herd:
 		return false
 	default:
 		return true

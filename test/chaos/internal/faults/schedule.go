@@ -84,6 +84,10 @@ func (p Plan) fault(r *rand.Rand) Fault {
 	if f.Kind == Isolate && f.For < p.Timeout { // what is interesting of it begins when the others give up its sessions
 		f.For += p.Timeout
 	}
+	if f.Kind == Sever { // long enough to be noticed, too short for the follower to give its leader up
+		f.For = p.Timeout/6 + time.Duration(r.Float64()*float64(p.Timeout))
+		f.Leader = false
+	}
 	if !f.Kind.onServers() {
 		f.Leader = false
 	}

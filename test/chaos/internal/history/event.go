@@ -21,6 +21,11 @@ const (
 	Expired Kind = "expired"
 	// Moved: a call of Work has come to its end: the workload makes progress.
 	Moved Kind = "moved"
+	// Slot: the process Party has an instance Thing of Work, which has to move by itself: its Moved
+	// events have the same Thing.
+	Slot Kind = "slot"
+	// Twice: in the line Thing two contenders with the GUID Value stood at one time.
+	Twice Kind = "twice"
 	// Step: what the worker Party does in Work from now on. A standstill is told with the last of
 	// each worker.
 	Step Kind = "step"
@@ -41,7 +46,7 @@ const (
 	// Done may have been carried out, or may be later.
 	Wrote Kind = "wrote"
 	Read  Kind = "read"
-	// Outcome: Party learned the outcome Value of transaction Thing.
+	// Outcome: Party learned the outcome Value of transaction Thing, of which it heard at From.
 	Outcome Kind = "outcome"
 	// Round: Party got the verdict Value on round Token of the double barrier Thing.
 	Round Kind = "round"
@@ -70,6 +75,15 @@ const Shared = "shared"
 
 // AtMostOnce is what the producer of items that are delivered once, or never, notes in Old.
 const AtMostOnce = "at-most-once"
+
+// Confirmed is the mode of Outcome where the acknowledgement of the outcome was confirmed.
+const Confirmed = "confirmed"
+
+// Values of Read where a znode was looked for whose creation has an unknown outcome.
+const (
+	There   = "there"
+	Missing = "missing"
+)
 
 // Values of a barrier.
 const (

@@ -19,6 +19,7 @@ type deleted map[string]int
 // by a majority. If it stands at a server that has carried out a later write, it was forgotten.
 func (m *Memory) follow(ctx context.Context, conn *zk.Conn, i int) {
 	stood := make(map[string][]string) // by line, in the last listing
+	pairs := make(pairs)
 	for ctx.Err() == nil {
 		for _, line := range m.lines {
 			m.mu.Lock()
@@ -29,6 +30,7 @@ func (m *Memory) follow(ctx context.Context, conn *zk.Conn, i int) {
 				continue // what is missing from no listing may be there
 			}
 			m.compare(i, line, stood[line], names, known)
+			pairs.look(m, line, names)
 			stood[line] = names
 		}
 		select {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
 // Memory watches over what a set of servers has confirmed.
@@ -26,8 +28,9 @@ type Memory struct {
 
 	mu        sync.Mutex
 	deleted   deleted
-	caughtUp  []int    // by server: how many of the deletions it has carried out for certain
-	forgotten string   // what was forgotten, "" if nothing is known to be
+	caughtUp  []int  // by server: how many of the deletions it has carried out for certain
+	forgotten string // what was forgotten, "" if nothing is known to be
+	twice     []history.Event
 	confirmed []uint64 // by server: how many writes were confirmed, or found to have been carried out
 }
 

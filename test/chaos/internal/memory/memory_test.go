@@ -10,11 +10,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
 	"github.com/troupe-go/troupe/test/chaos/internal/memory"
 	"github.com/troupe-go/troupe/zktest"
 )
 
 func TestMain(m *testing.M) { tier.Main(m) }
+
+// Two contenders with one GUID in a line are found out, once, if they stand there for a while.
+func TestAGUIDThatStandsTwiceIsFoundOut(t *testing.T) {
+	t.Parallel()
+	srv := zktest.Start(t)
+	const a, b = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-", "_c_11234567-89ab-cdef-0123-456789abcdef-lock-"
+	for _, name := range []string{a + "0000000001", b + "0000000002", "plain", "_c_short"} {
+		require.NoError(t, srv.Create("/line/"+name, nil))
+	}
+	m := memory.Start(srv.Servers(), "/line")
+	defer m.Close()
+	require.Empty(t, m.Lost(t.Context()))
+	require.Empty(t, m.Twice())
+	require.NoError(t, srv.Create("/line/"+a+"0000000003", nil))
+	var twice []history.Event
+	require.Eventually(t, func() bool { twice = append(twice, m.Twice()...); return len(twice) > 0 }, 30*time.Second, time.Millisecond)
+	require.Equal(t, "/line", twice[0].Thing)
+	require.Equal(t, a[len("_c_"):len("_c_")+36], twice[0].Value)
+}
 
 // A write that was confirmed and is gone is found out, whichever server it was confirmed by.
 func TestWhatServersForgetIsFoundOut(t *testing.T) {

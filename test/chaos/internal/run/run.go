@@ -106,6 +106,9 @@ func (s Settings) perform(ctx context.Context, folder string) (done performed, e
 		w.notes.Write(history.Event{Kind: history.CalmBegan})
 		w.pause(ctx, s.Calm)
 		w.standstill(ctx, s, folder, ends)
+		for _, t := range w.memory.Twice() {
+			w.notes.Write(t)
+		}
 		w.notes.Write(history.Event{Kind: history.CalmEnded})
 		if err := w.agree(ctx, s.Out, 5*s.Timeout); err != nil {
 			fmt.Fprintln(s.Out, err)

@@ -34,6 +34,7 @@ func (w *world) RestartServer(i int) error          { return w.Restart(i) }
 func (w *world) StopServer(i int)                   { w.Stop(i) }
 func (w *world) ContinueServer(i int)               { w.Continue(i) }
 func (w *world) IsolateServer(i int) func()         { return w.Isolate(i) }
+func (w *world) SeverServers(i, j int) func()       { return w.Sever(i, j) }
 func (w *world) KillWorker(i int)                   { w.workers[i].kill() }
 func (w *world) RestartWorker(i int) error          { return w.workers[i].start() }
 func (w *world) StopWorker(i int)                   { w.workers[i].signal(suspend) }
@@ -64,11 +65,39 @@ func (w *world) Strike(ctx context.Context) error {
 	if err != nil || !ok {
 		return fmt.Errorf("%s: gone, or %w", path, err)
 	}
+	return w.strike(ctx, line, path, stat)
+}
+
+func (w *world) strike(ctx context.Context, line, path string, stat session.Stat) error {
 	from := history.Now()
 	if err := w.watcher.Delete(ctx, path, -1); err != nil && !errors.Is(err, session.ErrUnknownOutcome) {
 		return err
 	}
 	w.notes.Write(history.Event{Kind: history.Struck, From: from, Thing: line, Token: stat.Czxid})
+	return nil
+}
+
+// Raze deletes a line: all znodes in it and, if nobody has come meanwhile, the line itself.
+func (w *world) Raze(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	lines := work.Bare(w.lines)
+	line := lines[rand.IntN(len(lines))]
+	for range 3 {
+		names, _, err := w.watcher.Children(ctx, line)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			path := line + "/" + name
+			if stat, ok, err := w.watcher.Exists(ctx, path); err == nil && ok {
+				_ = w.strike(ctx, line, path, stat) // it may be gone
+			}
+		}
+		if err := w.watcher.Delete(ctx, line, -1); !errors.Is(err, session.ErrNotEmpty) {
+			return err
+		}
+	}
 	return nil
 }
 

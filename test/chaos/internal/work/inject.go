@@ -1,6 +1,7 @@
 package work
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func Lines(works []string) []string {
 	var lines []string
 	for _, w := range works {
 		switch w {
-		case "lock", "election", "shared", "semaphore":
+		case "lock", "election", "shared", "semaphore", "crowd", "sessions", "transfer", "commit":
 			lines = append(lines, "/"+w+"/line")
 		}
 	}
@@ -32,14 +33,33 @@ func Lines(works []string) []string {
 	return lines
 }
 
-// Contended are the absolute paths of what these workloads contend for in lines of that name.
+// Bare are those of the lines that an outsider may delete as a whole: nothing is kept in their
+// parents.
+func Bare(lines []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		return strings.HasPrefix(line, "/semaphore/") || strings.HasPrefix(line, "/shared/")
+	})
+}
+
+// Contended are the absolute paths of the lines of these workloads.
 func Contended(works []string) []string {
 	paths := make([]string, len(works))
 	for i, w := range works {
 		paths[i] = Root + "/" + w + "/line"
+		if w == "beside" {
+			for n := range beside {
+				paths = append(paths, fmt.Sprintf("%s/beside/%d", Root, n))
+			}
+		}
 	}
 	return paths
 }
+
+// markPath is where commits leave what they create, noisePath where nobody has anything but watches.
+const (
+	markPath  = "/commit/marks"
+	noisePath = "/transfer/noise"
+)
 
 // stay are the znodes that workloads leave by their nature: values, limits, what a queue is.
 var stay = []string{"/zookeeper", registerPath, configPath, "/semaphore/line", "/lock/line"}
@@ -50,6 +70,9 @@ var empty = regexp.MustCompile(`^/twopc/all(/tx|/inbox(/site\d+)?)?$|^/double/ro
 // Stays tells whether a znode is one of those, or the container of a workload.
 func Stays(path string) bool {
 	if strings.Count(path, "/") == 1 {
+		return true
+	}
+	if strings.HasPrefix(path, markPath) || strings.HasPrefix(path, noisePath) {
 		return true
 	}
 	if strings.HasPrefix(path, "/queue") { // its buckets, its capacity; items are counted apart

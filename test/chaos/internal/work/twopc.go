@@ -152,7 +152,7 @@ func (e *env) vote(ctx context.Context, site *twopc.Site) {
 }
 
 func (e *env) propose(ctx context.Context, p *twopc.Proposal) {
-	party := siteName(e.Index)
+	party, came := siteName(e.Index), history.Now()
 	pause(ctx, e.span(50*time.Millisecond))
 	if p.Voted() == twopc.Undecided {
 		vote, cast := "commit", p.Commit
@@ -173,10 +173,14 @@ func (e *env) propose(ctx context.Context, p *twopc.Proposal) {
 		return
 	}
 	if p.Outcome() != twopc.Undecided {
-		e.Write(history.Event{Kind: history.Outcome, Work: e.work, Thing: p.ID(), Party: party, Value: p.Outcome().String()})
+		e.Write(history.Event{Kind: history.Outcome, Work: e.work, Thing: p.ID(), Party: party, From: came, Value: p.Outcome().String()})
 		e.moved()
 	}
-	if err := p.Ack(ctx); err != nil && !errors.Is(err, twopc.ErrGone) {
+	err := p.Ack(ctx)
+	switch {
+	case err == nil:
+		e.Write(history.Event{Kind: history.Outcome, Work: e.work, Thing: p.ID(), Party: party, Mode: history.Confirmed, Value: p.Outcome().String()})
+	case !errors.Is(err, twopc.ErrGone):
 		e.note(ctx, "ack", err)
 	}
 }

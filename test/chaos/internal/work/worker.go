@@ -68,9 +68,10 @@ type env struct {
 	Config
 	*history.Writer
 	sess *session.Session
-	work string          // the workload's name
-	busy context.Context // ends when nothing new is to be begun
-	rand *rand.Rand      // this workload's own: one goroutine uses it; others fork it
+	open func() (*session.Session, error) // another session of this process
+	work string                           // the workload's name
+	busy context.Context                  // ends when nothing new is to be begun
+	rand *rand.Rand                       // this workload's own: one goroutine uses it; others fork it
 }
 
 // fork gives a goroutine of the workload a generator of its own.
@@ -95,18 +96,18 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	system, other := actors.New(), &rival{servers: cfg.Direct}
 	options := []session.Option{
 		session.WithTimeout(cfg.Timeout), session.WithTick(cfg.Tick), session.WithNamespace(Root), session.WithSystem(system),
-		session.WithDialer(other.dial),
 	}
 	var level slog.Level
 	if cfg.Log != "" && level.UnmarshalText([]byte(cfg.Log)) == nil {
 		options = append(options, session.WithLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))))
 	}
-	sess, err := session.New(cfg.Servers, options...)
+	open := func() (*session.Session, error) { return session.New(cfg.Servers, options...) }
+	sess, err := session.New(cfg.Servers, append(slices.Clone(options), session.WithDialer(other.dial))...)
 	if err != nil {
 		return err
 	}
 	sess.Start()
-	e := &env{Config: cfg, Writer: w, sess: sess, busy: busy}
+	e := &env{Config: cfg, Writer: w, sess: sess, open: open, busy: busy}
 	words := map[string]func(){Drain: drain, Panic: panicAnActor, Expire: func() { e.expire(other) }, Tell: func() { e.tell(system) }}
 	go obey(in, words, stop) // owner: this process; ends with the input or with the process
 	e.levels(ctx, "")
@@ -211,6 +212,11 @@ func (e *env) level(when string) {
 
 // moved: the workload has come a step further.
 func (e *env) moved() { e.Write(history.Event{Kind: history.Moved, Work: e.work, Party: e.Name}) }
+
+// movedIn: one of the workload's instances has come a step further.
+func (e *env) movedIn(slot string) {
+	e.Write(history.Event{Kind: history.Moved, Work: e.work, Party: e.Name, Thing: slot})
+}
 
 // step notes what the workload does from now on.
 func (e *env) step(what string) {

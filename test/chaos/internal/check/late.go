@@ -1,0 +1,85 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+)
+
+// Writes that are carried out late, and what is seen of them.
+
+// rivalry is how long after a rival has ended a session, or tried to, writes of its late owner may
+// come: the rival, which asks any server for the session, has them carried out.
+const rivalry = 10 * time.Second
+
+// expiredBy tells whether a rival has been at the session of a worker, or of any if the worker is
+// "", between two times.
+func expiredBy(r Run, worker string, from, until int64) bool {
+	for _, e := range r.Events {
+		if e.Kind == history.Expired && (worker == "" || e.Party == worker) && e.From <= until && e.At >= from {
+			return true
+		}
+	}
+	return false
+}
+
+// twice finds contenders that stood twice in a line.
+func twice(r Run) []Violation {
+	var all []Violation
+	for _, e := range r.Events {
+		if e.Kind == history.Twice && !expiredBy(r, "", e.At-int64(rivalry), e.At) {
+			all = append(all, Violation{Check: "twice", Thing: e.Thing, At: e.At, Text: "two contenders with the GUID " + e.Value})
+		}
+	}
+	return all
+}
+
+// lateCommits finds commits of unknown outcome that a read has denied, and that are there later.
+func lateCommits(r Run) []Violation {
+	missing := make(map[string]history.Event)
+	var all []Violation
+	for _, e := range r.Events {
+		if e.Kind != history.Read || e.Work != "commit" {
+			continue
+		}
+		m, ok := missing[e.Thing]
+		worker, _, _ := strings.Cut(e.Party, ".")
+		switch {
+		case e.Value == history.Missing && !ok:
+			missing[e.Thing] = e
+		case e.Value == history.There && ok && m.At < e.From && !expiredBy(r, worker, m.From-int64(rivalry), e.At):
+			all = append(all, Violation{
+				Check: "late", Thing: e.Thing, At: e.At,
+				Text: fmt.Sprintf("missing for %s at %.6f, and there at %.6f", e.Party, seconds(m.At), seconds(e.From)),
+			})
+			delete(missing, e.Thing)
+		}
+	}
+	return all
+}
+
+// decidedTwice finds transactions of which a site was told again after it had acknowledged the
+// outcome.
+func decidedTwice(r Run) []Violation {
+	acked := make(map[[2]string]history.Event) // by transaction and site
+	var all []Violation
+	for _, e := range r.Events {
+		if e.Kind != history.Outcome {
+			continue
+		}
+		key := [2]string{e.Thing, e.Party}
+		a, ok := acked[key]
+		switch {
+		case e.Mode == history.Confirmed && !ok:
+			acked[key] = e
+		case e.Mode == "" && ok && e.From > a.At:
+			all = append(all, Violation{
+				Check: "outcome", Thing: e.Thing, At: e.At,
+				Text: fmt.Sprintf("%s acknowledged it at %.6f, and was told of it again at %.6f", e.Party, seconds(a.At), seconds(e.From)),
+			})
+		}
+	}
+	return all
+}
