@@ -99,6 +99,9 @@ func (r *Report) Print(out io.Writer) {
 	for _, v := range r.Violations {
 		fmt.Fprintln(out, "VIOLATION", v)
 	}
+	for _, check := range slices.Sorted(maps.Keys(r.ByCheck)) {
+		fmt.Fprintf(out, "  %-14s %d violations\n", check, r.ByCheck[check])
+	}
 	if r.Diverged != "" {
 		fmt.Fprintln(out, "the run is judged up to its last storm:", r.Diverged)
 	}
