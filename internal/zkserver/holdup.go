@@ -54,7 +54,7 @@ func (f *Front) letGo() {
 	}
 }
 
-// carryOut serves a request now. Of a connection that is over only writes count.
+// carryOut serves a request. Of a connection that is over only writes count.
 func (w *late) carryOut() {
 	c := w.c
 	c.late--

@@ -157,6 +157,7 @@ func TestAClientThatPipelinesReadsGetsAllAnswers(t *testing.T) {
 
 // What holds the answers back holds the requests back, too; the end of the session ends both.
 func TestAPipelineWaitsOutAPartition(t *testing.T) {
+	t.Parallel()
 	for name, heals := range map[string]bool{"that heals": true, "for longer than the session lives": false} {
 		t.Run(name, func(t *testing.T) {
 			world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
@@ -176,7 +177,7 @@ func TestAPipelineWaitsOutAPartition(t *testing.T) {
 					return
 				}
 				time.Sleep(time.Minute)
-				require.Len(t, s.Sessions(), 0)
+				require.Empty(t, s.Sessions())
 			})
 		})
 	}

@@ -100,11 +100,12 @@ func (f *Front) conf() string {
 func (f *Front) envi() string {
 	host, _ := os.Hostname() // it is not available then
 	known := map[string]string{"zookeeper.version": f.s.as.banner(), "host.name": host, "os.name": runtime.GOOS, "os.arch": runtime.GOARCH}
-	text := "Environment:\n"
+	var b strings.Builder
+	b.WriteString("Environment:\n")
 	for key := range strings.FieldsSeq(environment) {
-		text += key + "=" + cmp.Or(known[key], "<NA>") + "\n"
+		b.WriteString(key + "=" + cmp.Or(known[key], "<NA>") + "\n")
 	}
-	return text
+	return b.String()
 }
 
 const environment = `zookeeper.version host.name java.version java.vendor java.home java.class.path java.library.path

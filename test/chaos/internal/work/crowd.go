@@ -141,7 +141,7 @@ func (e *env) noise(ctx context.Context) {
 		}
 		ops = append(ops, session.SetOp(path, nil, -1))
 		wg.Go(func() { // owner: noise; ends with watching
-			for range e.sess.WatchData(watching, path) { //nolint:revive // what counts is that it is watched
+			for range e.sess.WatchData(watching, path) { // what counts is that it is watched
 			}
 		})
 	}

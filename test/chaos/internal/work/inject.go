@@ -43,9 +43,9 @@ func Bare(lines []string) []string {
 
 // Contended are the absolute paths of the lines of these workloads.
 func Contended(works []string) []string {
-	paths := make([]string, len(works))
-	for i, w := range works {
-		paths[i] = Root + "/" + w + "/line"
+	var paths []string
+	for _, w := range works {
+		paths = append(paths, Root+"/"+w+"/line")
 		if w == "beside" {
 			for n := range beside {
 				paths = append(paths, fmt.Sprintf("%s/beside/%d", Root, n))
