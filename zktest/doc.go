@@ -86,8 +86,7 @@
 //	ping, closeSession             a session can be closed through a connection that it has left
 //	the handshake                  timeouts, passwords, moved sessions, a client that has seen more; the read-only flag is read and not needed
 //	ruok srvr stat mntr cons       every line, of servers with peers and without, but of mntr's keys only those for which there is something to count;
-//	  conf dump wchp wchs            all are allowed, and there are no others. What envi says of Java is <NA>
-//	  envi isro
+//	  conf dump wchp wchs envi isro  all are allowed, and there are no others. What envi says of Java is <NA>
 //
 // Known differences:
 //
