@@ -262,23 +262,6 @@ func (x *examination) examineServer(ctx context.Context, addr string) (mode, ver
 	return says["Mode"], version, settings, true
 }
 
-// fault is what a version of ZooKeeper is known for, "" if for nothing: see docs/operations.md.
-func fault(version string) string {
-	v := make([]int, 3)
-	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &v[0], &v[1], &v[2]); n < len(v) {
-		return ""
-	}
-	switch before := func(release ...int) bool { return slices.Compare(v, release) < 0 }; {
-	case before(3, 9, 2):
-		return "confirmed writes may be lost when servers crash (ZOOKEEPER-4643, ZOOKEEPER-4785)"
-	case before(3, 9, 3):
-		return "a server may fail to join while there are writes (ZOOKEEPER-4394)"
-	case before(3, 9, 4):
-		return "confirmed writes may be lost when a server leads that had lagged (ZOOKEEPER-4925)"
-	}
-	return ""
-}
-
 var (
 	// ours are ephemeral znodes of queues, two-phase commits and double barriers.
 	ours = regexp.MustCompile(`/(?:line/[0-9a-f-]{36}-\d{10}|claims/-?\d+-\d{10}/-?\d+|coordinators/[0-9a-f-]{36}|` +
@@ -383,9 +366,6 @@ func (x *examination) sessions(ctx context.Context, here int64) map[int64]bool {
 	x.add(warning, "sessions", "not told by the leader: that of an ephemeral znode may have ended", "all servers in --servers, and "+allow)
 	return nil
 }
-
-// quoted is a word for a shell.
-func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'"'"'`) + "'" }
 
 // judge says what is wrong with a znode, if anything.
 func judge(path string, seen map[string]session.Stat, alive map[int64]bool) (f finding) {

@@ -127,8 +127,8 @@ func TestAClientThatNeverReadsFillsNoMemory(t *testing.T) {
 	})
 }
 
-// A client that asks for more than it has read yet is slowed down, however much it asks for at once:
-// it is not cut off, and its answers fill no memory. Not parallel, as above.
+// A client that asks for more than it has read yet is slowed down, however much it asks for at
+// once: it is not cut off, and its answers fill no memory. Not parallel, as above.
 func TestAClientThatPipelinesReadsGetsAllAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, zkserver.Config{})

@@ -111,7 +111,7 @@ func (f *Front) envi() string {
 const environment = `zookeeper.version host.name java.version java.vendor java.home java.class.path java.library.path
 java.io.tmpdir java.compiler os.name os.arch os.version user.name user.home user.dir os.memory.free os.memory.max os.memory.total`
 
-// descriptors is how many files the process has open and may have open; -1: the system doesn't tell.
+// descriptors is how many files the process has open, and may have; -1: the system doesn't tell.
 func descriptors() (open, most int) {
 	open, most = -1, -1
 	if names, err := os.ReadDir("/dev/fd"); err == nil {

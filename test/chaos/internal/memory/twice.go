@@ -7,8 +7,8 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// pairs are contenders of which two with one GUID stand in a line, by line and GUID: since when they
-// have been seen, by one server.
+// pairs are contenders of which two with one GUID stand in a line, by line and GUID: since when
+// they have been seen, by one server.
 type pairs map[string]pair
 
 type pair struct {

@@ -49,8 +49,8 @@ func sessionsLoad(ctx context.Context, e *env) {
 	}
 }
 
-// contend wants a lock of its own in the workload's line over and over, each time for a moment. Each
-// has a slot of progress: one that waits in vain is seen among many that don't.
+// contend wants a lock of its own in the workload's line over and over, each time for a moment.
+// Each has a slot of progress: one that waits in vain is seen among many that don't.
 func (e *env) contend(ctx context.Context, s *session.Session, slot string) {
 	l, err := lock.New(s, "/"+e.work+"/line")
 	if err != nil {

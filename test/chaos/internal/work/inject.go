@@ -55,7 +55,8 @@ func Contended(works []string) []string {
 	return paths
 }
 
-// markPath is where commits leave what they create, noisePath where nobody has anything but watches.
+// markPath is where commits leave what they create, noisePath where nobody has anything but
+// watches.
 const (
 	markPath  = "/commit/marks"
 	noisePath = "/transfer/noise"
