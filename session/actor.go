@@ -133,16 +133,19 @@ func (a *sessionActor) open() {
 		return
 	}
 	g.epochs++
-	slow := g.cur != nil && g.cur.conn != nil && g.cur.conn.Slow()
+	slow, seen := g.cur != nil && g.cur.conn != nil && g.cur.conn.Slow(), int64(0)
 	e := newEpoch(a.s, g.epochs)
 	if g.cur != nil {
 		e.before = g.cur.unconfirmed()
+	}
+	if g.cur != nil && g.cur.conn != nil && !errors.Is(g.cur.cause, ErrDataLoss) {
+		seen = g.cur.conn.LastZxid()
 	}
 	g.cur = e
 	g.changed()
 	g.unlock()
 	a.epoch, a.begun, a.began, a.up, a.trusted = e, false, machine.EpochBegan{}, false, false
-	conn, err := e.connect(slow)
+	conn, err := e.connect(slow, seen)
 	if err != nil {
 		a.s.fail(err)
 		return

@@ -157,7 +157,7 @@ func (e *epoch) confirmInTime() error {
 	defer cancel()
 	asking := newEpoch(s, e.number)
 	asking.over = true // nobody else asks anything in it
-	conn, err := asking.connect(false)
+	conn, err := asking.connect(false, 0)
 	if err != nil {
 		return err
 	}

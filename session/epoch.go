@@ -43,11 +43,11 @@ func newEpoch(s *Session, number uint64) *epoch {
 	return e
 }
 
-// connect begins to connect. slow: servers were slow to answer.
-func (e *epoch) connect(slow bool) (*zkconn.Conn, error) {
+// connect begins to connect. slow: servers were slow to answer. seen: the last transaction seen.
+func (e *epoch) connect(slow bool, seen int64) (*zkconn.Conn, error) {
 	s := e.session
 	return zkconn.Open(zkconn.Config{
-		Servers: s.cfg.servers, Timeout: s.cfg.timeout, Slow: slow, MaxPacket: s.cfg.maxPacket,
+		Servers: s.cfg.servers, Timeout: s.cfg.timeout, Slow: slow, MaxPacket: s.cfg.maxPacket, Seen: seen,
 		Dial: s.cfg.dial, Secure: s.cfg.secure(), Stake: e.atStake, Auth: s.cfg.credentials(), Logger: s.log.With("epoch", e.number),
 	}, e.hear)
 }
@@ -152,6 +152,7 @@ func (e *epoch) endGuarded(cause, holds error) (first bool) {
 		return false
 	}
 	e.over, e.up, e.server, e.address, e.cause = true, false, "", "", cause
+	g.cause = cause
 	if errors.Is(cause, ErrExpired) {
 		e.left = g.ledger.evidence(&e.session.space)
 		e.saidOver()
@@ -163,9 +164,9 @@ func (e *epoch) endGuarded(cause, holds error) (first bool) {
 	return true
 }
 
-// endCause says why an epoch ended: a session that was replaced is over just as one that expired.
+// endCause says why an epoch ended: one that was replaced, or lost, is over as one that expired.
 func endCause(cause error) error {
-	if errors.Is(cause, zkconn.ErrReplaced) {
+	if errors.Is(cause, zkconn.ErrReplaced) || errors.Is(cause, ErrDataLoss) {
 		return errors.Join(ErrExpired, cause)
 	}
 	return cause
@@ -175,7 +176,7 @@ func endCause(cause error) error {
 // credential ends the session, and nobody says that their znodes are gone.
 func endOfHolds(cause error) error {
 	if errors.Is(cause, ErrExpired) {
-		return ErrExpired
+		return cause
 	}
 	return fmt.Errorf("%w: %w", ErrClosed, cause)
 }

@@ -57,6 +57,9 @@ var (
 	// ErrExpired: the ZooKeeper session is over, and with it every ephemeral znode, or the server
 	// replaced it by another. A [Session] goes on with the next epoch.
 	ErrExpired = zkconn.ErrExpired
+	// ErrDataLoss comes with ErrExpired: the servers were emptied, or have an older copy of their
+	// data. Versions and tokens may come again. Not every loss can be seen: see docs/operations.md.
+	ErrDataLoss = zkconn.ErrDataLoss
 	// ErrSuspended: the connection is down. It ends possessions under [WithStrict], and reads when
 	// their [RetryPolicy] gives up.
 	ErrSuspended = errors.New("the connection to ZooKeeper is down")

@@ -35,6 +35,7 @@ type guarded struct {
 
 	epochs uint64        // how many there have been
 	cur    *epoch        // the present one; also one that has ended, until the next begins
+	cause  error         // why the last one ended that has
 	gate   *notify.Latch // closed and replaced when requests may have become possible, or impossible for good
 
 	keeper      keeper
@@ -71,7 +72,7 @@ func (g *guarded) unlock() {
 
 // status is what [Session.Status] returns.
 func (g *guarded) status() Status {
-	st := Status{State: g.stateNow(), Timeout: g.session.cfg.timeout}
+	st := Status{State: g.stateNow(), Timeout: g.session.cfg.timeout, Cause: g.cause}
 	e := g.cur
 	if e == nil {
 		return st

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -192,6 +193,10 @@ func (e *Ensemble) Restart(i int) error {
 	defer cancel()
 	return sv.explain(sv.await(ctx, ready))
 }
+
+// Folder is where a server keeps its data, below version-2. While the server is dead they can be
+// deleted, or replaced by an older copy.
+func (e *Ensemble) Folder(i int) string { return filepath.Join(e.servers[i].dir, "data") }
 
 // Await returns when all running servers that are neither paused nor isolated serve. If they are no
 // majority, it waits until ctx ends. The error contains the end of a log.

@@ -32,7 +32,7 @@ func (c *Conn) Close(ctx context.Context) error {
 	tasks.Wait()
 	<-c.library.ended.C()
 	cause := context.Cause(c.life)
-	if cause == errClosed || cause == ErrExpired || cause == ErrReplaced || c.SessionID() == 0 {
+	if cause == errClosed || cause == ErrExpired || cause == ErrReplaced || cause == ErrDataLoss || c.SessionID() == 0 {
 		return nil
 	}
 	return fmt.Errorf("the ZooKeeper session was left to expire: %w", cmp.Or(context.Cause(ctx), cause))

@@ -47,6 +47,7 @@ type Config struct {
 	// locks. nil: it never does.
 	Stake func() (left time.Duration, some bool)
 
+	Seen   int64        // the latest transaction that was seen in sessions before; 0: none
 	Auth   []Credential // presented on every connection, before anything else
 	Resume Identity     // a session that exists, and is to be closed; zero: a new one
 	Logger *slog.Logger // nil: no log. Never told a credential

@@ -80,7 +80,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	}
 	c.session.timeout, c.since = cfg.Timeout, time.Now()
 	c.late.left, c.late.settled = map[string]int{}, map[string]int{}
-	c.session.id, c.session.password = cfg.Resume.ID, cfg.Resume.Password
+	c.session.id, c.session.password, c.session.zxid = cfg.Resume.ID, cfg.Resume.Password, cfg.Seen
 	for _, addr := range cfg.Servers {
 		c.servers = append(c.servers, &server{name: addr})
 		if cfg.Resume.ID != 0 {
@@ -99,7 +99,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 
 // LastZxid is the newest transaction that a server has told of. What is sent from now on comes
 // behind it.
-func (c *Conn) LastZxid() int64 {
+func (c *core) LastZxid() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session.zxid
@@ -132,7 +132,7 @@ func (c *Conn) Blamed() error {
 }
 
 // Identity is the session's.
-func (c *Conn) Identity() Identity {
+func (c *core) Identity() Identity {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Identity{c.session.id, c.session.password}
@@ -205,7 +205,7 @@ func (c *core) end(cause error) {
 			return
 		}
 		open = c.socket
-		if cause == ErrExpired || cause == ErrReplaced {
+		if cause == ErrExpired || cause == ErrReplaced || cause == ErrDataLoss {
 			c.events = append(c.events, Ended{Cause: cause})
 		}
 		c.stop(cause)

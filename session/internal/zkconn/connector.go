@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -32,6 +33,9 @@ type search struct {
 	slow    bool          // see Slow
 	took    time.Duration // by the last server, to answer the connect request
 	late    late
+	looking sync.Mutex // for a loss of data: see hangs
+	looked  time.Time  // when that began last
+	sound   time.Time  // when a server took the session
 	outage
 }
 
@@ -103,29 +107,31 @@ func (k *connector) lookUp(s *server) (done bool) {
 func (k *connector) try(t *target) *notify.Latch {
 	k.mu.Lock()
 	t.busy, t.tried = true, time.Now()
-	dial, reply := k.limits(t)
 	k.mu.Unlock()
 	over := new(notify.Latch)
 	k.dials.Go(func() { // the Conn's end waits for it; ends with its limits, or with the connector
 		defer over.Close()
-		h, err := k.reach(t, dial, reply)
+		h, err := k.reach(t)
 		k.finish(t, h, err)
 	})
 	return over
 }
 
 // reach asks a target for the session, once it has no writes of lost connections.
-func (k *connector) reach(t *target, dial, reply time.Duration) (h *handshake, err error) {
+func (k *connector) reach(t *target) (h *handshake, err error) {
 	defer guard(k.log, "connect", &err) // the application's dialer may panic
-	if err := k.clear(t, dial, reply); err != nil {
+	if err := k.clear(t); err != nil {
 		return nil, err
 	}
-	return k.open(t, dial, reply, (*handshake).begin)
+	return k.open(t, (*handshake).begin)
 }
 
 // open dials a target and sends the connect request that begin returns. Dialling, and the reply,
 // have limits. There may be a connection even with an error.
-func (k *connector) open(t *target, dial, reply time.Duration, begin func(*handshake) (jute.ConnectRequest, error)) (h *handshake, err error) {
+func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest, error)) (h *handshake, err error) {
+	k.mu.Lock()
+	dial, reply := k.limits(t)
+	k.mu.Unlock()
 	ctx, cancel := context.WithTimeout(k.ctx, dial)
 	defer cancel()
 	raw, err := k.cfg.Dial(ctx, "tcp", t.address)
@@ -190,6 +196,7 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 		k.slow, k.took = t.silent, h.stall.slowest
 		t.badUntil, t.slowDials, t.silent = time.Time{}, 0, false
 		k.socket, k.won = h.socket, h
+		k.sound = now
 		k.done.Close()
 		return true, true, false
 	case needed:
@@ -197,6 +204,9 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 		t.silent = t.silent || errors.Is(err, errNoResponse)
 		if errors.Is(err, errConnecting) {
 			t.slowDials++
+		}
+		if hungUp(err) {
+			k.hangs(t, now)
 		}
 	case err != nil && now.Sub(t.tried) >= limitOf(timeout)/shareDivisor:
 		t.failed(now, timeout) // a server that was asked later was faster

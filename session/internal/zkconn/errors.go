@@ -41,6 +41,8 @@ var (
 	// ErrReplaced: the server gave another session instead of this one, without saying that this
 	// one has expired. It must be taken for expired.
 	ErrReplaced = errors.New("the server replaced the ZooKeeper session with another")
+	// ErrDataLoss: the servers have lost what the session, or one before it, has seen.
+	ErrDataLoss = errors.New("the ZooKeeper ensemble has lost data that the session has seen")
 	// ErrAuthRequired: the server is configured to insist on an authentication. It hangs up at
 	// every request without.
 	ErrAuthRequired = errors.New("the ZooKeeper server insists on authentication: it needs a credential that it accepts (enforce.auth.schemes, sessionRequireClientSASLAuth)")

@@ -24,8 +24,8 @@ type Up struct {
 // were sent and not answered return [ErrNoReply]; new ones return [ErrNotSent].
 type Down struct{ Cause error }
 
-// Ended: the session is over. The cause is [ErrExpired], [ErrReplaced] or [ErrAuthFailed]. It is
-// the last event of a Conn, which does not connect again except, after ErrAuthFailed, to close the
+// Ended: the session is over. The cause is [ErrExpired], [ErrReplaced], [ErrDataLoss] or
+// [ErrAuthFailed]. It is the last event of a Conn, which does not connect again except, after ErrAuthFailed, to close the
 // session. Close has to be called all the same. Close and Abandon cause no event.
 type Ended struct{ Cause error }
 

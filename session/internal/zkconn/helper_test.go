@@ -37,6 +37,7 @@ type fake struct {
 	// The script; set before a client dials, or with the lock held.
 	mu      sync.Mutex
 	refuse  func(addr string) error                                   // of a dial
+	hangsUp func(v *visit) bool                                       // on a connect request
 	welcome func(jute.ConnectRequest) (jute.ConnectResponse, bool)    // false: no answer
 	answer  func(*visit, jute.Request) (answer jute.Reply, send bool) // false: none; the script may have answered itself
 	raw     []byte                                                    // in place of the welcome
@@ -97,6 +98,12 @@ func (v *visit) serve() {
 		return
 	}
 	if v.hello.Decode(jute.NewReader(frame)) != nil {
+		return
+	}
+	v.fake.mu.Lock()
+	hangsUp := v.fake.hangsUp
+	v.fake.mu.Unlock()
+	if hangsUp != nil && hangsUp(v) {
 		return
 	}
 	if !v.greet() {

@@ -47,12 +47,12 @@ func (k *connector) owes(t *target) (losses int) {
 
 // clear waits until a target has no writes of lost connections. They are carried out, or refused,
 // before a sync that comes behind them is answered.
-func (k *connector) clear(t *target, dial, reply time.Duration) error {
+func (k *connector) clear(t *target) error {
 	losses := k.owes(t)
 	if losses == 0 {
 		return nil
 	}
-	if _, err := k.scout(t, dial, reply, &jute.Request{Xid: 1, Op: jute.OpSync, Path: "/"}); err != nil {
+	if _, err := k.scout(t, Identity{}, &jute.Request{Xid: 1, Op: jute.OpSync, Path: "/"}); err != nil {
 		return err
 	}
 	k.mu.Lock()
@@ -61,11 +61,14 @@ func (k *connector) clear(t *target, dial, reply time.Duration) error {
 	return nil
 }
 
-// scout makes a request at a target, in a session of its own that it then closes. It returns the
-// zxid of the reply, which does not count as seen.
-func (k *connector) scout(t *target, dial, reply time.Duration, ask *jute.Request) (zxid int64, err error) {
-	h, err := k.open(t, dial, reply, func(*handshake) (jute.ConnectRequest, error) {
-		return jute.ConnectRequest{Timeout: int32(k.cfg.Timeout.Milliseconds()), Password: make([]byte, passwordLength)}, nil
+// scout makes a request at a target, in a session that it then closes: in one of its own, if as is
+// zero. It returns the zxid of the reply, which does not count as seen.
+func (k *connector) scout(t *target, as Identity, ask *jute.Request) (zxid int64, err error) {
+	if as.ID == 0 {
+		as.Password = make([]byte, passwordLength)
+	}
+	h, err := k.open(t, func(*handshake) (jute.ConnectRequest, error) {
+		return jute.ConnectRequest{Timeout: int32(k.cfg.Timeout.Milliseconds()), SessionID: as.ID, Password: as.Password}, nil
 	})
 	if h != nil {
 		defer h.hangUp()

@@ -37,6 +37,9 @@ func (c *core) warnDown(at *target, cause error) {
 	now := time.Now()
 	c.mu.Lock()
 	first, again := c.said.IsZero(), now.Sub(c.said) >= sayAgain
+	if at.next != 0 && hungUp(cause) {
+		cause = fmt.Errorf("it hangs up: its next transaction is 0x%x, and the session has seen 0x%x", at.next, c.session.zxid)
+	}
 	if c.trouble = fmt.Errorf("%s: %w", at, cause); c.over() {
 		first, again = false, false
 	}

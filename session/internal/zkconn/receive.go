@@ -101,6 +101,9 @@ func (w *socket) receiveReply(reply jute.Reply, length int) error {
 		return err
 	}
 	r.answered.Close()
+	if seen := w.conn.cfg.Seen; seen != 0 && r.reply.Err == jute.OK && r.ask.Op.Writes() && r.reply.Zxid <= seen {
+		w.conn.dataLost(seen, r.reply.Zxid)
+	}
 	return nil
 }
 

@@ -34,6 +34,9 @@ type target struct {
 
 	lastUntil time.Time     // it stalled, and is tried after all others
 	penalty   time.Duration // for how long
+	hangs     time.Time     // since when it hangs up on the session, if that is after search.sound
+	scouted   time.Time     // for a loss of data
+	next      int64         // the transaction of that scout, if it was not above what was seen
 }
 
 // Multiples of the session's timeout.
