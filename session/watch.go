@@ -1,8 +1,10 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/troupe-go/troupe/internal/seam"
 )
@@ -45,8 +47,11 @@ func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 			d.Stale = true
 			return d
 		},
-		// Versions begin anew when a znode is deleted and made again, transactions don't.
-		same: func(a, b Data) bool { return a.Exists == b.Exists && a.Stat.Mzxid == b.Stat.Mzxid },
+		// Versions begin anew when a znode is deleted and made again. Transactions don't, but when the
+		// servers have lost their data others get the same numbers.
+		same: func(a, b Data) bool {
+			return a.Exists == b.Exists && a.Stat.Mzxid == b.Stat.Mzxid && bytes.Equal(a.Bytes, b.Bytes)
+		},
 	})
 }
 
@@ -69,7 +74,7 @@ func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Childre
 			return c
 		},
 		same: func(a, b Children) bool {
-			return a.Exists == b.Exists && a.Stat.Czxid == b.Stat.Czxid && a.Stat.Pzxid == b.Stat.Pzxid
+			return a.Exists == b.Exists && a.Stat.Czxid == b.Stat.Czxid && a.Stat.Pzxid == b.Stat.Pzxid && slices.Equal(slices.Sorted(slices.Values(a.Names)), slices.Sorted(slices.Values(b.Names)))
 		},
 	})
 }

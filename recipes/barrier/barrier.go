@@ -101,7 +101,7 @@ func (b *Barrier) Wait(ctx context.Context) error {
 	if err != nil || !raised {
 		return recipe.Failed("wait", b.path, err)
 	}
-	return recipe.Failed("wait", b.path, b.outlast(ctx, stat.Czxid))
+	return recipe.Failed("wait", b.path, b.outlast(ctx, stat))
 }
 
 // look syncs with a quorum and reads, so it sees everything that any process had been told before.
@@ -112,13 +112,13 @@ func (b *Barrier) look(ctx context.Context) (session.Stat, bool, error) {
 	return b.session.Exists(ctx, b.path)
 }
 
-// outlast waits for the end of the barrier that a transaction created. It ignores a later barrier,
-// whose creation is not watched.
-func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
+// outlast waits for the end of the barrier that was created then. It ignores a later barrier, whose
+// creation is not watched. Servers that have lost their data give a Czxid again.
+func (b *Barrier) outlast(ctx context.Context, was session.Stat) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for d := range contenders.Follow(watching, b.session, b.path) {
-		if !d.Stale && !d.Unread && (!d.Exists || d.Stat.Czxid != czxid) {
+		if !d.Stale && !d.Unread && (!d.Exists || d.Stat.Czxid != was.Czxid || d.Stat.Ctime != was.Ctime) {
 			return nil
 		}
 	}

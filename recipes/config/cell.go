@@ -22,6 +22,7 @@ type Cell[T any] struct {
 	acl     []session.ACL
 
 	now      atomic.Pointer[Snapshot[T]]
+	data     []byte // of that; the actor's
 	topic    *notify.Topic[Snapshot[T]]
 	life     context.Context // of the cell
 	cancel   context.CancelFunc
@@ -98,7 +99,8 @@ func (c *Cell[T]) follow(t *observe.Turn) {
 		if last != nil {
 			now = *last
 		}
-		if next, changed := now.follow(d, c.codec); changed || last == nil {
+		if next, changed := now.follow(d, c.data, c.codec); changed || last == nil {
+			c.data = d.Bytes
 			c.now.Store(&next)
 			c.topic.Publish(next)
 			c.seen.Close()

@@ -1,6 +1,10 @@
 package config
 
-import "github.com/troupe-go/troupe/session"
+import (
+	"bytes"
+
+	"github.com/troupe-go/troupe/session"
+)
 
 // Snapshot is the state of a value as seen at some moment. Receivers share Value and must not
 // change what it refers to.
@@ -11,8 +15,8 @@ type Snapshot[T any] struct {
 	Stale   bool  // the connection is down: this is the last known state
 
 	// These describe the znode, whether its data are valid or not; 0 if it does not exist. Czxid
-	// and Mzxid distinguish a value from every other one ever written; the version restarts when
-	// the znode is deleted and created again.
+	// and Mzxid distinguish a value from every other one ever written, unless the ensemble loses
+	// its data; the version restarts when the znode is deleted and created again.
 	Czxid, Mzxid int64
 	Version      int32
 }
@@ -20,14 +24,16 @@ type Snapshot[T any] struct {
 // Good tells whether Value is the value in ZooKeeper, or was when last seen.
 func (s Snapshot[T]) Good() bool { return s.Present && s.Err == nil }
 
-// follow is the state after a read, and whether it differs.
-func (s Snapshot[T]) follow(d session.Data, c Codec[T]) (next Snapshot[T], changed bool) {
+// follow is the state after a read, and whether it differs. was: the data of this one. If servers
+// have lost theirs, the same numbers may come with others.
+func (s Snapshot[T]) follow(d session.Data, was []byte, c Codec[T]) (next Snapshot[T], changed bool) {
 	next = s
+	same := bytes.Equal(d.Bytes, was)
 	next.Stale = d.Stale
 	switch {
 	case !d.Exists:
 		next.Present, next.Err, next.Czxid, next.Mzxid, next.Version = false, nil, 0, 0, 0
-	case s.Present && s.Czxid == d.Stat.Czxid && s.Mzxid == d.Stat.Mzxid:
+	case s.Present && s.Czxid == d.Stat.Czxid && s.Mzxid == d.Stat.Mzxid && same:
 	default:
 		next.Present, next.Err = true, nil
 		next.Czxid, next.Mzxid, next.Version = d.Stat.Czxid, d.Stat.Mzxid, d.Stat.Version
@@ -38,5 +44,5 @@ func (s Snapshot[T]) follow(d session.Data, c Codec[T]) (next Snapshot[T], chang
 		}
 		next.Value = v
 	}
-	return next, next.Stale != s.Stale || next.Present != s.Present || next.Czxid != s.Czxid || next.Mzxid != s.Mzxid
+	return next, next.Stale != s.Stale || next.Present != s.Present || next.Czxid != s.Czxid || next.Mzxid != s.Mzxid || !same
 }

@@ -38,12 +38,23 @@ func (g *Gate) Admit(q Sequencer) error {
 	case q.line() != h.line():
 		return fenced(q, "this gate is for "+h.line())
 	case q.Token < h.Token:
-		return fenced(q, fmt.Sprintf("token %d was admitted before", h.Token))
+		return fenced(q, fmt.Sprintf("token %d was admitted before%s", h.Token, unlessLost))
 	case q.Token == h.Token:
-		return fenced(q, "somebody else was admitted with the same token")
+		return fenced(q, "somebody else was admitted with the same token"+unlessLost)
 	}
 	g.highest = q
 	return nil
+}
+
+const unlessLost = " (if ZooKeeper has lost its data, or they were restored, tokens begin anew: see Gate.Reset)"
+
+// Reset forgets who was admitted. It is for when ZooKeeper has lost its data (session.ErrDataLoss),
+// or got back an older copy: tokens are smaller then, or the same again. Call it when those that
+// were admitted before have ended: the next one to be admitted may be any of them.
+func (g *Gate) Reset() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.highest = Sequencer{}
 }
 
 // Highest returns the sequencer of the newest holder admitted; false if there was none. A resource

@@ -71,3 +71,20 @@ func TestAGateForOneSimpleLockDoesNotAdmitItsSibling(t *testing.T) {
 		require.NoError(t, gate.Admit(of("/locks/"+line[1], 6)), "%v", line)
 	}
 }
+
+// When ZooKeeper has lost its data, tokens begin anew. The error says what to do.
+func TestAGateThatIsResetAdmitsSmallerTokens(t *testing.T) {
+	t.Parallel()
+	var g fence.Gate
+	before := fence.Sequencer{Path: "/locks/a/lock-0000000005", Mode: fence.Exclusive, Token: 500, SessionID: 1}
+	after := fence.Sequencer{Path: "/locks/a/lock-0000000000", Mode: fence.Exclusive, Token: 5, SessionID: 2}
+	require.NoError(t, g.Admit(before))
+	err := g.Admit(after)
+	require.ErrorIs(t, err, fence.ErrFenced)
+	require.ErrorContains(t, err, "Gate.Reset")
+	g.Reset()
+	_, some := g.Highest()
+	require.False(t, some)
+	require.NoError(t, g.Admit(after))
+	require.NoError(t, g.Admit(before), "it can't be told any more that this is an older one")
+}

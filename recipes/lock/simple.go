@@ -34,20 +34,18 @@ func (l *Lock) lines(ctx context.Context) <-chan contenders.View {
 		return contenders.Observe(ctx, l.session, l.path)
 	}
 	out := notify.NewLatest[contenders.View]()
-	last := int64(-1) // over all incarnations
+	type of struct{ czxid, session int64 } // of a session too: servers that have lost their data give numbers again
+	last := of{-1, 0}                      // over all incarnations
 	observe.Run(ctx, observe.Spec{Session: l.session, Kind: "line view", Path: l.path, Ended: func(error) { out.Close() }, Begin: func(t *observe.Turn) {
 		observe.Each(t.Context(), t, l.session.WatchData(t.Context(), l.path), func(s session.Data, open bool) {
 			switch {
 			case !open:
 				t.End()
 				return
-			case s.Stale || s.Exists && s.Stat.Czxid == last || !s.Exists && last == 0:
+			case s.Stale || last == of{s.Stat.Czxid, s.Stat.EphemeralOwner}:
 				return // nothing new, or a change of data
 			}
-			last = 0
-			if s.Exists {
-				last = s.Stat.Czxid
-			}
+			last = of{s.Stat.Czxid, s.Stat.EphemeralOwner} // 0 if it does not exist
 			out.Publish(contenders.View{Entries: l.holder(s)})
 		})
 	}})

@@ -44,7 +44,8 @@ type observer struct {
 	path    string
 	turn    *observe.Turn
 
-	parent int64            // Czxid of the parent that known belongs to: under a new parent, names may occur again
+	parent int64            // Czxid of the parent that known belongs to: under a new parent, names may occur again,
+	epoch  uint64           // and in a new epoch, if the servers have lost their data
 	known  map[string]Entry // by name: a contender is read once
 	next   *session.Children
 	stale  bool   // the connection is down
@@ -85,8 +86,8 @@ func (o *observer) start() {
 	}
 	state := o.next
 	o.next, o.busy = nil, true
-	if state.Stat.Czxid != o.parent {
-		o.parent, o.known = state.Stat.Czxid, nil
+	if epoch := o.session.Status().Epoch; state.Stat.Czxid != o.parent || epoch != o.epoch {
+		o.parent, o.epoch, o.known = state.Stat.Czxid, epoch, nil
 	}
 	var entries []Entry
 	var fresh []znode.Contender
@@ -150,4 +151,6 @@ func (o *observer) publish(entries []Entry) {
 	o.out.Publish(v)
 }
 
-func same(a, b Entry) bool { return a.Path == b.Path && a.Token == b.Token }
+func same(a, b Entry) bool {
+	return a.Path == b.Path && a.Token == b.Token && a.SessionID == b.SessionID
+}
