@@ -13,7 +13,8 @@
 //   - Mutual exclusion as far as clocks allow: when this process's session ends, a [Grant] ends
 //     locally before ZooKeeper gives the lock to another process, with or without a network,
 //     provided that the process runs and the machines' clocks run at about the same rate.
-//   - Tokens of successive grants strictly grow, across sessions, processes and re-created parents.
+//   - Tokens of successive grants strictly grow, across sessions, processes and re-created parents,
+//     unless the ensemble loses its data ([session.ErrDataLoss]).
 //     A resource that remembers the highest token it has seen can refuse a holder that was paused
 //     (package fence). [session.Hold.Commit] makes ZooKeeper itself refuse it.
 //   - Order of arrival. A waiter keeps its position across any disconnection shorter than the
