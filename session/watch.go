@@ -47,8 +47,8 @@ func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 			d.Stale = true
 			return d
 		},
-		// Versions begin anew when a znode is deleted and made again. Transactions don't, but when the
-		// servers have lost their data others get the same numbers.
+		// Versions begin anew when a znode is deleted and made again. Transactions don't, but when
+		// the servers have lost their data others get the same numbers.
 		same: func(a, b Data) bool {
 			return a.Exists == b.Exists && a.Stat.Mzxid == b.Stat.Mzxid && bytes.Equal(a.Bytes, b.Bytes)
 		},

@@ -24,9 +24,9 @@ type Up struct {
 // were sent and not answered return [ErrNoReply]; new ones return [ErrNotSent].
 type Down struct{ Cause error }
 
-// Ended: the session is over. The cause is [ErrExpired], [ErrReplaced], [ErrDataLoss] or
-// [ErrAuthFailed]. It is the last event of a Conn, which does not connect again except, after ErrAuthFailed, to close the
-// session. Close has to be called all the same. Close and Abandon cause no event.
+// Ended: the session is over, by [ErrExpired], [ErrReplaced], [ErrDataLoss] or [ErrAuthFailed]. It
+// is the last event of a Conn, which does not connect again except, after ErrAuthFailed, to close
+// the session. Close has to be called all the same. Close and Abandon cause no event.
 type Ended struct{ Cause error }
 
 // Fired: a watch fired, and is disarmed. What happened while there was no connection follows right
