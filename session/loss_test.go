@@ -285,7 +285,7 @@ func TestTheNextEpochStandsByWhatWasSeen(t *testing.T) {
 // However many clients there are: while the quorum is away each sends a scout in its timeout, all
 // come back to the sessions that they have, and no epoch ends.
 func TestAHerdWhoseQuorumIsAwayLosesNothing(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubbleHere(t, func(w *world) {
 		const herd, timeouts = 100, 10
 		system := actors.New()
 		w.Cleanup(func() { require.NoError(w, system.Close(context.Background())) })
@@ -317,7 +317,6 @@ func TestAHerdWhoseQuorumIsAwayLosesNothing(t *testing.T) {
 // transactions of the new one have passed those of the old.
 func TestRealLossOfData(t *testing.T) {
 	tier.Real(t)
-	t.Parallel()
 	const emptied = -1
 	for name, row := range map[string]struct {
 		servers, elections int // between the copy and the loss

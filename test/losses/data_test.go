@@ -120,7 +120,7 @@ func sameNumbers(w *bubble.World, row watched) {
 	other := zktest.Start(w)
 	maker, err := session.Open(bubble.Minute(w), other.Hosts(), session.WithDialer(other.Dialer()))
 	require.NoError(w, err)
-	defer maker.CloseWithin(time.Minute) //nolint:errcheck // as it is
+	defer func() { _ = maker.CloseWithin(time.Minute) }()
 	require.NoError(w, other.Set("/", nil))
 	row.make(w, maker, "two")
 	server.Store(other)

@@ -119,6 +119,7 @@ func TestOthersAreAskedWhileAServerMayHaveWrites(t *testing.T) {
 var threeNames = []string{"a:1", "b:2181", "[::1]:2181"}
 
 func TestOnlyWritesWithoutAnAnswerAreAskedFor(t *testing.T) {
+	t.Parallel()
 	gaveUp := func(c *zkconn.Conn) { _ = c.Delete("/undecided", -1) }
 	none := func(*fake, *zkconn.Config) {}
 	for name, row := range map[string]struct {
