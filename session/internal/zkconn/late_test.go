@@ -270,3 +270,91 @@ func TestWhatIsUnderWayIsDropped(t *testing.T) {
 		require.Zero(b, dropped.Load(), "closeSession")
 	}, tcp)
 }
+
+// A name may lose addresses, or get others, at any time: that it has a single one now does not mean
+// that the session was nowhere else.
+func TestASingleAddressThatWasNotTheOnlyOneIsAskedForWrites(t *testing.T) {
+	one, other := "1.1.1.1", "1.1.1.2"
+	for name, first := range map[string][]string{"one of several": {one, other}, "it comes back": {one}} {
+		t.Run(name, func(t *testing.T) {
+			var addresses []string
+			inBubble(t, func(b *bench) {
+				b.script(func() { addresses = first })
+				left := b.connected()
+				require.Equal(b, one+":2181", left.addr)
+				b.answers(answersNothing)
+				go creates(b.Conn) // ends with the connection
+				synctest.Wait()
+				b.script(func() { addresses = []string{other} })
+				b.reaches(other + ":2181")
+				left.hangUp()
+				time.Sleep(time.Second)
+				b.answers(nil)
+				if v := b.visit(1); len(v.asked()) > 0 { // of one name, all addresses may be the same server
+					v.hangUp()
+				}
+				time.Sleep(2 * timeout)
+				require.Equal(b, other+":2181", last[zkconn.Up](b.sink).Address)
+
+				before := 0
+				b.script(func() {
+					addresses = []string{one}
+					before = len(b.visits)
+				})
+				b.reaches(one + ":2181")
+				b.visit(before - 1).hangUp()
+				time.Sleep(2 * timeout)
+				require.Equal(b, []asked{settled, resumed}, b.since(before, one+":2181"))
+			}, func(f *fake, cfg *zkconn.Config) {
+				addresses = first
+				f.refuse = only(one + ":2181")
+				cfg.Servers = []string{"name"}
+				cfg.Lookup = func(context.Context, string) (all []string, _ error) {
+					f.script(func() { all = slices.Clone(addresses) })
+					return all, nil
+				}
+			})
+		})
+	}
+}
+
+// Nor does it mean so of a name that gets another address while the only one does not answer.
+func TestANameThatGetsAnotherAddressMeanwhileIsAskedForWrites(t *testing.T) {
+	addresses := []string{"1.1.1.1"}
+	inBubble(t, func(b *bench) {
+		left := b.connected()
+		b.answers(answersNothing)
+		go creates(b.Conn) // ends with the connection
+		synctest.Wait()
+		b.script(func() {
+			b.welcome = func(jute.ConnectRequest) (jute.ConnectResponse, bool) { return jute.ConnectResponse{}, false }
+		})
+		left.hangUp()
+		time.Sleep(timeout / 12)
+		b.script(func() { addresses, b.welcome = []string{"1.1.1.2"}, nil })
+		b.answers(nil)
+		time.Sleep(3 * timeout)
+		require.Equal(b, "1.1.1.2:2181", last[zkconn.Up](b.sink).Address)
+		for _, a := range b.since(1, "1.1.1.1:2181") {
+			require.Zero(b, a.session, "the session is asked for where it may have writes, and goes on elsewhere")
+		}
+	}, func(f *fake, cfg *zkconn.Config) {
+		cfg.Servers = []string{"name"}
+		cfg.Lookup = func(context.Context, string) (all []string, _ error) {
+			f.script(func() { all = slices.Clone(addresses) })
+			return all, nil
+		}
+	})
+}
+
+// The process before may have had other servers in its list.
+func TestTheOnlyServerOfAListIsAskedForWritesOfTheProcessBefore(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		require.NoError(b, b.Close(within(b, timeout)))
+		require.Equal(b, []asked{settled, {session: 7, ops: []jute.Op{jute.OpCloseSession}}}, b.since(0, ""))
+	}, func(f *fake, cfg *zkconn.Config) {
+		cfg.Servers = []string{"a:1"}
+		(&bench{fake: f}).reaches("a:1")
+		cfg.Resume = zkconn.Identity{ID: 7, Password: make([]byte, 16)}
+	})
+}
