@@ -39,7 +39,8 @@ func (k *connector) owes(t *target) (losses int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := &k.late
-	if k.servers.single() || max(l.left[t.server], l.left[t.address]) <= l.settled[t.address] {
+	fixed := len(k.servers) == 1 && t.address == t.server && k.cfg.Resume.ID == 0 // a name may get other addresses
+	if fixed || max(l.left[t.server], l.left[t.address]) <= l.settled[t.address] {
 		return 0
 	}
 	return l.losses
