@@ -4,6 +4,7 @@ package zkconn_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"maps"
 	"slices"
@@ -290,4 +291,47 @@ func TestTheTimeBeginsAnewWhenTheSessionIsTaken(t *testing.T) {
 		}
 		require.Empty(b, b.scouts())
 	}, threeServers)
+}
+
+// A name loses the addresses of servers that are down. They count all the same: one server that was
+// emptied and runs alone is not more than half.
+func TestAddressesThatANameHasLostCount(t *testing.T) {
+	addresses := []string{"a", "b", "::1"}
+	inBubble(t, func(b *bench) {
+		b.script(func() {
+			b.refuse, b.hangsUp = nil, nil
+		})
+		v := b.connected()
+		v.mu.Lock()
+		v.zxid = seen - 1
+		v.mu.Unlock()
+		require.NoError(b, b.Sync("/"))
+		b.script(func() {
+			addresses = []string{"a"}
+			b.refuse = only("a:1")
+			b.hangsUp = func(v *visit) bool {
+				v.mu.Lock()
+				v.zxid = 3
+				v.mu.Unlock()
+				return v.hello.LastZxidSeen > 3
+			}
+			b.welcome = func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {
+				answer := agrees(q)
+				if q.SessionID == 0 {
+					answer.SessionID = 8
+				}
+				return answer, true
+			}
+		})
+		v.hangUp()
+		time.Sleep(10 * timeout)
+		ended, _ := told[zkconn.Ended](b.sink)
+		require.Empty(b, ended)
+	}, func(f *fake, cfg *zkconn.Config) {
+		cfg.Servers = []string{"name:1"}
+		cfg.Lookup = func(context.Context, string) (all []string, _ error) {
+			f.script(func() { all = slices.Clone(addresses) })
+			return all, nil
+		}
+	})
 }
