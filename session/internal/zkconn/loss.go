@@ -25,7 +25,7 @@ func (k *connector) hangs(t *target, now time.Time) {
 	}
 	targets, all := []*target(nil), 0
 	for _, s := range k.servers {
-		all += max(len(s.targets), 1)
+		all += max(s.most, 1) // a name loses the addresses of servers that are down
 		for _, t := range s.targets {
 			if t.hangs.After(k.sound) && now.Sub(t.hangs) >= k.session.timeout {
 				targets = append(targets, t)

@@ -13,6 +13,7 @@ import (
 type server struct {
 	name    string // host:port
 	targets []*target
+	most    int // of them at a time
 	tried   time.Time
 	unknown time.Time // until then its name counts as one that can't be resolved
 	trouble string    // what was wrong with it when it was tried last
@@ -161,6 +162,7 @@ func (k *connector) found(s *server, addresses []string) {
 		}
 		s.targets = append(s.targets, &target{server: s.name, address: a, silent: k.cfg.Slow})
 	}
+	s.most = max(s.most, len(s.targets))
 }
 
 // another tells whether there is a good target beside this one. A server whose name is not resolved
