@@ -16,7 +16,10 @@ func (c *config) secure() func(ctx context.Context, raw net.Conn, server string)
 	return func(ctx context.Context, raw net.Conn, server string) (net.Conn, error) {
 		cfg := c.tls.Clone()
 		if cfg.ServerName == "" {
-			cfg.ServerName = hostOf(server)
+			cfg.ServerName = server
+			if host, _, err := net.SplitHostPort(server); err == nil {
+				cfg.ServerName = host
+			}
 		}
 		if verify := cfg.VerifyConnection; verify != nil {
 			cfg.VerifyConnection = func(of tls.ConnectionState) error {
@@ -40,11 +43,4 @@ func (c *config) credentials() []zkconn.Credential {
 		all[i] = *cred
 	}
 	return all
-}
-
-func hostOf(addr string) string {
-	if host, _, err := net.SplitHostPort(addr); err == nil {
-		return host
-	}
-	return addr
 }

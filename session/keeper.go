@@ -201,10 +201,7 @@ func (k *keeper) clockDue() {
 	k.checkSoon(now)
 }
 
-// checkSoon sets the timer of the clocks.
-func (k *keeper) checkSoon(now lease.Instant) {
-	k.clockTimer.set(now, now.Add(k.lease.CheckEvery()))
-}
+func (k *keeper) checkSoon(now lease.Instant) { k.clockTimer.set(now, now.Add(k.lease.CheckEvery())) }
 
 // doubt ends the lease if the clocks say so, or said so when the possession was looked at: once
 // Valid has returned false it must not return true again, even if the clocks have been set back
@@ -251,7 +248,6 @@ func (k *keeper) end() {
 	k.stop()
 }
 
-// stop stops the timers.
 func (k *keeper) stop() {
 	k.syncTimer.stop()
 	k.expiryTimer.stop()

@@ -112,12 +112,11 @@ func goesAhead(err error) error {
 
 // givenUp is the error of a read that is not repeated any more.
 func (n *losses) givenUp(c *zkconn.Conn, err error) error {
-	switch {
-	case !errors.Is(err, zkconn.ErrNoReply):
+	if !errors.Is(err, zkconn.ErrNoReply) {
 		return err
-	case n.tooMany():
-		return fmt.Errorf("%w: %w", ErrSuspended, n.reason(c))
-	default:
-		return fmt.Errorf("%w: %w", ErrSuspended, err)
 	}
+	if n.tooMany() {
+		err = n.reason(c)
+	}
+	return fmt.Errorf("%w: %w", ErrSuspended, err)
 }

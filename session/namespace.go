@@ -41,10 +41,7 @@ type namespace struct {
 
 // path is the absolute path of one of the session's.
 func (n *namespace) path(path string) string {
-	switch {
-	case n.root == "":
-		return path
-	case path == "/":
+	if path == "/" && n.root != "" {
 		return n.root
 	}
 	return n.root + path

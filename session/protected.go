@@ -187,13 +187,8 @@ func (z *znodes) deleteOrphan(e *epoch, path string) {
 	if !again {
 		return
 	}
-	if _, err := readOut(z.tasks.life, z.requests, func(c *zkconn.Conn) (struct{}, error) {
-		err := c.Delete(path, -1)
-		if errors.Is(err, ErrNoNode) {
-			err = nil
-		}
-		return struct{}{}, err
-	}); err != nil {
+	_, err := readOut(z.tasks.life, z.requests, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
+	if err != nil && !errors.Is(err, ErrNoNode) {
 		z.log.Warn("a znode that was given up could not be deleted", "path", path, "error", err)
 	}
 }

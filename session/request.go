@@ -58,13 +58,10 @@ func (q *requests) conn(ctx context.Context, only *epoch, failed connRef) (connR
 	}
 }
 
-// exhausted is a reference that no connection of its epoch is newer than.
-func (c connRef) exhausted() connRef { return connRef{c.epoch, math.MaxUint64} }
-
 // lost says than what the connection has to be newer after a request failed without an answer.
 func (c connRef) lost(err error) connRef {
 	if errors.Is(err, zkconn.ErrEnded) {
-		return c.exhausted()
+		return connRef{c.epoch, math.MaxUint64} // no connection of the epoch is newer
 	}
 	return c
 }

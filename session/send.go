@@ -128,9 +128,9 @@ func (q *requests) settle(ctx context.Context) error {
 		case definite(err): // it says nothing of what was lost
 			q.pause(ctx, backoff(try))
 			at = connRef{}
-			continue
+		default:
+			at = at.lost(err)
 		}
-		at = at.lost(err)
 	}
 }
 

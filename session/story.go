@@ -35,14 +35,11 @@ func (e *epoch) about(args ...any) []any {
 	return append([]any{"session", hexID(e.sessionID), "epoch", e.number}, args...)
 }
 
-// mostPaths is how many of what was lost are named.
-const mostPaths = 5
-
-// possessed says what was held: how many, and the paths of the first.
+// possessed says what was held: how many, and the paths of the first five.
 func (e *epoch) possessed(lost []string) []any {
 	args := e.about("possessions", len(lost))
 	if len(lost) > 0 {
-		args = append(args, "paths", strings.Join(lost[:min(len(lost), mostPaths)], ", "))
+		args = append(args, "paths", strings.Join(lost[:min(len(lost), 5)], ", "))
 	}
 	return args
 }
@@ -50,9 +47,9 @@ func (e *epoch) possessed(lost []string) []any {
 // hexID is a session's id as ZooKeeper prints it.
 func hexID(id int64) string { return fmt.Sprintf("0x%x", uint64(id)) }
 
-// levelOf is that of a loss: it is a warning if something was lost.
-func levelOf(lost []string) slog.Level {
-	if len(lost) > 0 {
+// levelOf is that of a loss and of its end: a warning if something was lost.
+func levelOf(lost bool) slog.Level {
+	if lost {
 		return slog.LevelWarn
 	}
 	return slog.LevelInfo
@@ -90,17 +87,13 @@ func (k *keeper) lose(e *epoch, now lease.Instant) {
 	if e.server != "" {
 		args = append(args, "server", e.server)
 	}
-	k.in.say(levelOf(lost), "trust in the ZooKeeper session has ended, and with it what was held", args...)
+	k.in.say(levelOf(s.alarmed), "trust in the ZooKeeper session has ended, and with it what was held", args...)
 }
 
 // trustIsBack tells the end of that.
 func (k *keeper) trustIsBack(e *epoch) {
 	if s := &k.in.story; !s.untrusted.IsZero() {
-		level := slog.LevelInfo
-		if s.alarmed {
-			level = slog.LevelWarn
-		}
-		k.in.say(level, "the ZooKeeper session is trusted again", e.about("after", round(time.Since(s.untrusted)))...)
+		k.in.say(levelOf(s.alarmed), "the ZooKeeper session is trusted again", e.about("after", round(time.Since(s.untrusted)))...)
 		s.untrusted = time.Time{}
 	}
 }

@@ -42,15 +42,13 @@ func (t *tasks) run(f func()) bool {
 	if !t.begin() {
 		return false
 	}
-	go t.carryOut(f) // owned by the session; see tasks
+	go func() { // owned by the session; see tasks
+		defer t.running.Done()
+		defer t.guard()
+		stack.Widen()
+		f()
+	}()
 	return true
-}
-
-func (t *tasks) carryOut(f func()) {
-	defer t.running.Done()
-	defer t.guard()
-	stack.Widen()
-	f()
 }
 
 // begin reserves a task.

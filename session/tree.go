@@ -23,9 +23,6 @@ func (s *Session) EnsurePath(ctx context.Context, path string) error {
 	return failed("ensure path", path, err)
 }
 
-// deletions is how many znodes [Session.DeleteAll] deletes in one transaction.
-const deletions = 100
-
 // DeleteAll deletes a znode with everything below it. That it does not exist is no error. It is no
 // transaction: what is created below meanwhile is deleted too, and if it fails, a part is gone. It
 // may be repeated without harm, so lost answers are no error. The root of ZooKeeper is refused
@@ -85,12 +82,12 @@ func (q *requests) below(ctx context.Context, path string) ([]string, error) {
 	return append(all, path), nil
 }
 
-// batch is how many of the paths go into one transaction.
+// batch is how many of the paths go into one transaction: a hundred, if they fit.
 func (q *requests) batch(paths []string) int {
 	size := zkconn.SizeOf()
 	for i, path := range paths {
 		size += zkconn.SizeOf(jute.Request{Op: jute.OpDelete, Path: path}) - zkconn.SizeOf()
-		if i == deletions || i > 0 && size > q.most {
+		if i == 100 || i > 0 && size > q.most {
 			return i
 		}
 	}
@@ -103,10 +100,7 @@ func (q *requests) deleteBatch(ctx context.Context, paths []string) error {
 	for i, path := range paths {
 		ops[i] = jute.Request{Op: jute.OpDelete, Path: path, Version: -1}
 	}
-	_, err := readOut(ctx, q, func(c *zkconn.Conn) (struct{}, error) {
-		_, err := c.Multi(ops)
-		return struct{}{}, err
-	})
+	_, err := readOut(ctx, q, func(c *zkconn.Conn) ([]Result, error) { return c.Multi(ops) })
 	if !errors.Is(err, ErrNoNode) {
 		return err
 	}

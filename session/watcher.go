@@ -155,14 +155,13 @@ func (w *watcher[T]) onLooked(m looked[T]) {
 
 // onAwaited: the creation of a missing znode is watched, unless it was created meanwhile.
 func (w *watcher[T]) onAwaited(m awaited[T]) {
+	w.busy = false
 	switch {
 	case m.err != nil:
 		w.fail(m.err)
 	case m.exists:
-		w.busy = false
 		w.look()
 	default:
-		w.busy = false
 		var nothing T
 		w.publish(nothing)
 	}

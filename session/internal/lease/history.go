@@ -51,14 +51,21 @@ func (h *history) age(by time.Duration) {
 	h.earliest -= by
 }
 
-// sentBefore is when the latest request was sent whose answer had come by that moment.
-func (h *history) sentBefore(moment time.Duration) time.Duration {
+// before is the latest request whose answer had come by that moment: when it was sent, and when it
+// was answered.
+func (h *history) before(moment time.Duration) (sent, answer time.Duration) {
 	for i, answer := range slices.Backward(h.answers) {
 		if answer <= moment {
-			return h.sent[i]
+			return h.sent[i], answer
 		}
 	}
-	return h.earliest
+	return h.earliest, h.earliest
+}
+
+// sentBefore is when that was sent.
+func (h *history) sentBefore(moment time.Duration) time.Duration {
+	sent, _ := h.before(moment)
+	return sent
 }
 
 // aliveAt is the latest moment before this one up to which the server is known to have run for half
@@ -66,24 +73,14 @@ func (h *history) sentBefore(moment time.Duration) time.Duration {
 // than that over the shortest trip, the server may have stood still then too, from the answer
 // before on.
 func (h *history) aliveAt(moment, half, late time.Duration) time.Duration {
-	last := h.lastAnswer(moment)
+	_, last := h.before(moment)
 	for i, answer := range slices.Backward(h.answers) {
 		if answer <= last-half {
 			break
 		}
 		if answer <= last && answer-h.sent[i] > h.shortest+late {
-			last = h.lastAnswer(h.sent[i])
+			_, last = h.before(h.sent[i])
 		}
 	}
 	return last
-}
-
-// lastAnswer is when the last answer by that moment came.
-func (h *history) lastAnswer(moment time.Duration) time.Duration {
-	for _, answer := range slices.Backward(h.answers) {
-		if answer <= moment {
-			return answer
-		}
-	}
-	return h.earliest
 }

@@ -82,8 +82,7 @@ func (e *Entry) request(op jute.Op) *request {
 // entered is the result of a create or a transaction.
 func (r *request) entered() (Entered, error) {
 	if r.ask.Op != jute.OpMulti {
-		err := r.outcome()
-		if err != nil {
+		if err := r.outcome(); err != nil {
 			return Entered{}, err
 		}
 		return Entered{Path: r.reply.Path, Stat: fromWire(&r.reply.Stat)}, nil

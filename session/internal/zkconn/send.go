@@ -7,7 +7,6 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// ping sends a ping.
 func (w *socket) ping() (err error) {
 	defer guard(w.log, "ping", &err)
 	w.writing <- struct{}{}

@@ -98,11 +98,7 @@ func transaction(ops []jute.Request) (*request, error) {
 // znode. A leader that was deposed can't answer it, as it can a sync. What the check finds is of no
 // interest: one that fails takes a quorum too.
 func (c *Conn) Prove(path string) error {
-	r, err := transaction([]jute.Request{{Op: jute.OpCheck, Path: path, Version: -1}})
-	if err != nil {
-		return err
-	}
-	r.probe = true
-	_, err = c.one(r)
+	check := jute.Request{Op: jute.OpCheck, Path: path, Version: -1}
+	_, err := c.one(&request{ask: jute.Request{Op: jute.OpMulti, Ops: []jute.Request{check}}, probe: true})
 	return err
 }
