@@ -6,12 +6,13 @@ import (
 	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/troupe-go/troupe/internal/logs"
 )
 
-// System is a tree of actors, with a log and restarts of its own. Any number of sessions can
-// share one. All systems of a process run on one system of the actor library, which takes some
-// three megabytes from the first actor on, and has no goroutine of its own; a system takes next
-// to nothing, and an actor slightly more than a kilobyte.
+// System is a tree of actors, with a log and restarts of its own. Any number of sessions can share
+// one. All systems of a process run on one of the actor library, which takes some three megabytes
+// from the first actor on, and no goroutine; an actor takes slightly more than a kilobyte.
 type System struct {
 	log      *slog.Logger
 	restarts Restarts
@@ -30,11 +31,11 @@ var library = sync.OnceValue(func() *actor.RootContext {
 // Option configures a System.
 type Option func(*System)
 
-// WithLogger sets where panics are logged. By default nothing is logged.
+// WithLogger sets where panics are logged, by a goroutine of its own. By default nothing is logged.
 func WithLogger(log *slog.Logger) Option {
 	return func(s *System) {
 		if log != nil {
-			s.log = log
+			s.log = logs.New(log.Handler())
 		}
 	}
 }
@@ -61,9 +62,8 @@ func (s *System) Scope() Scope { return Scope{s.root} }
 // Done closes when the system is closed and its last actor has ended.
 func (s *System) Done() <-chan struct{} { return s.root.done }
 
-// Close stops every actor and waits until they have ended, or ctx has (its cause is returned; the
-// actors go on ending). It may be called again and concurrently, but not by an actor of this
-// system, which would wait for itself.
+// Close stops every actor and waits until they have ended, or ctx has (its cause is returned; they
+// go on ending). It may be called again and concurrently, but not by an actor of this system.
 func (s *System) Close(ctx context.Context) error {
 	s.root.stop()
 	select {

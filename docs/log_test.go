@@ -20,7 +20,7 @@ import (
 
 var (
 	messageRow = regexp.MustCompile("(?m)^\\| (`[^|]+) \\| [a-z].*$")
-	messageAt  = map[string]int{"Debug": 0, "Info": 0, "Warn": 0, "Error": 0, "say": 1, "Log": 2}
+	messageAt  = map[string]int{"Debug": 0, "Info": 0, "Warn": 0, "Error": 0, "say": 1, "Log": 2, "NewRecord": 2}
 )
 
 // Messages of the log are written where they are logged, or in an alarm's fields: so that both a
@@ -35,7 +35,7 @@ func TestTheTableOfMessagesIsThatOfTheCode(t *testing.T) {
 			inCode[message] = true
 		}
 	}
-	for _, folder := range []string{"../actors", "../session", "../recipe", "../recipes", "../fxmodule"} {
+	for _, folder := range []string{"../actors", "../session", "../recipe", "../recipes", "../fxmodule", "../internal/logs"} {
 		require.NoError(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

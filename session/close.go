@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
@@ -49,6 +50,7 @@ func (l *lifetime) closedErr() error {
 // first, and returns what that does; so does one of a session that failed, which closes itself. Of
 // a session that is over already there is nothing to report.
 func (s *Session) Close(ctx context.Context) error {
+	defer logs.Wait(s.log)
 	if s.lifetime.gone.Closed() {
 		return nil
 	}
@@ -124,7 +126,11 @@ func (s *Session) finish(cause error, alone bool) bool {
 // tearDown ends the actors, the connections and the tasks, in this order.
 func (s *Session) tearDown() (err error) {
 	s.scope.Stop()
-	<-s.scope.Done() // prompt: nothing blocks in an actor
+	select {
+	case <-s.scope.Done(): // prompt: nothing of ours blocks in an actor
+	case <-time.After(time.Second):
+		s.log.Warn("an actor does not end, since a function of the application's does not return; nothing waits for it", "actors", s.system.Tree())
+	}
 	g := s.state.lock()
 	e := g.cur
 	begun := e != nil && e.begun
@@ -149,7 +155,7 @@ func (s *Session) tearDown() (err error) {
 	s.tasks.cut()
 	s.file.close(err == nil)
 	if s.cfg.system == nil {
-		_ = s.system.Close(context.Background()) // prompt: its actors have ended with the session's scope
+		s.system.Scope().Stop() // its actors have ended with the session's scope, or are not waited for
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -112,6 +113,7 @@ func TestADamagedSessionFileIsCopiedAndUsed(t *testing.T) {
 		info, err = os.Stat(file)
 		require.NoError(w, err)
 		require.True(w, os.SameFile(inode, info), "it is this one that is locked")
+		synctest.Wait()
 		lines := log.lines()
 		require.Len(w, lines, 1)
 		require.Contains(w, lines[0], "the session file is damaged")

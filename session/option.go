@@ -129,6 +129,10 @@ func WithDialer(dial func(ctx context.Context, network, addr string) (net.Conn, 
 // Debug. Of the same warning at most one a second is logged, the last one with their number
 // ("repeated"). The default is [slog.Default], as it is when something is logged, from Warn up; a
 // logger with slog.DiscardHandler keeps it silent. docs/operations.md lists the messages.
+//
+// The handler is called by a goroutine that exists only while lines wait, with the times of their
+// logging. It may be slow, block or panic: only Close waits for it, for a tenth of a second. 1,000
+// lines wait, the number of those dropped is a line. A level below Warn is off for a second at least.
 func WithLogger(log *slog.Logger) Option {
 	return func(c *config) error {
 		if log == nil {

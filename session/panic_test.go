@@ -1,4 +1,4 @@
-// Panics: in the session, its tasks, its watches, the dialer and the log handler.
+// What panics, and what functions of the application's do: the dialer, the log handler.
 
 package session_test
 
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -118,9 +119,30 @@ func (h willing) Enabled(context.Context, slog.Level) bool { return true }
 
 func (h willing) WithAttrs([]slog.Attr) slog.Handler { return h }
 
-func TestALogHandlerThatPanicsEndsNothing(t *testing.T) {
-	each(t, map[string]slog.Handler{"always": hoarse{}, "when it handles": willing{}}, func(w *world, handler slog.Handler) {
-		s, _, h := w.holding(session.WithLogger(slog.New(handler)))
+// odd is one that does something else instead.
+type odd struct {
+	willing
+	does func()
+}
+
+func (h odd) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+func (h odd) Handle(context.Context, slog.Record) error {
+	h.does()
+	return nil
+}
+
+func TestALogHandlerEndsNothing(t *testing.T) {
+	each(t, map[string]func(letGo chan struct{}) slog.Handler{
+		"it always panics":                   func(chan struct{}) slog.Handler { return hoarse{} },
+		"it panics when it handles":          func(chan struct{}) slog.Handler { return willing{} },
+		"it ends its goroutine":              func(chan struct{}) slog.Handler { return odd{does: runtime.Goexit} },
+		"it never returns":                   func(letGo chan struct{}) slog.Handler { return odd{does: func() { <-letGo }} },
+		"it takes a second for each message": func(chan struct{}) slog.Handler { return odd{does: func() { time.Sleep(time.Second) }} },
+	}, func(w *world, handler func(letGo chan struct{}) slog.Handler) {
+		letGo := make(chan struct{})
+		defer close(letGo)
+		s, _, h := w.holding(session.WithLogger(slog.New(handler(letGo))))
 		w.srv.Disconnect(id(s))
 		<-time.After(time.Second)
 		require.True(w, h.Valid())
@@ -134,7 +156,10 @@ func TestALogHandlerThatPanicsEndsNothing(t *testing.T) {
 		session.PanicSession(s, "this too")
 		<-time.After(time.Minute)
 		require.EqualValues(w, 3, s.Status().Epoch)
+		began := time.Now()
 		require.NoError(w, s.Close(w.ctx))
+		require.LessOrEqual(w, time.Since(began), 100*time.Millisecond)
+		<-time.After(time.Minute)
 	})
 }
 
@@ -295,5 +320,65 @@ func TestTheTreeShowsWhatLives(t *testing.T) {
 		require.NoError(w, s.Close(w.ctx))
 		require.Empty(w, system.Tree())
 		require.NoError(w, system.Close(w.ctx))
+	})
+}
+
+// curt is a connection that refuses deadlines, as one through SSH does.
+type curt struct{ net.Conn }
+
+func (curt) SetDeadline(time.Time) error      { return errors.New("no deadlines") }
+func (curt) SetReadDeadline(time.Time) error  { return errors.New("no deadlines") }
+func (curt) SetWriteDeadline(time.Time) error { return errors.New("no deadlines") }
+
+func TestAConnectionThatRefusesDeadlinesIsLeftWhenItIsSilent(t *testing.T) {
+	inBubble(t, func(w *world) {
+		host := w.srv.Host("a")
+		s := w.open(session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := host.Dialer()(ctx, network, addr)
+			return curt{conn}, err
+		}))
+		w.create(s, "/a", nil)
+		time.Sleep(time.Hour)
+		require.EqualValues(w, 1, s.Status().Epoch)
+		heal := host.Partition()
+		time.Sleep(s.Status().Timeout)
+		require.NotEqual(w, session.Connected, s.Status().State)
+		heal()
+		time.Sleep(time.Minute)
+		require.Equal(w, session.Connected, s.Status().State)
+		require.True(w, w.exists(s, "/a"))
+	})
+}
+
+// Whatever a dialer does once, the session has a connection soon after, and is closed in time.
+func TestADialerEndsNothing(t *testing.T) {
+	each(t, map[string]func(letGo chan struct{}){
+		"it panics":             func(chan struct{}) { panic("on purpose") },
+		"it ends its goroutine": func(chan struct{}) { runtime.Goexit() },
+		"it never returns":      func(letGo chan struct{}) { <-letGo },
+		"it is slow":            func(chan struct{}) { time.Sleep(time.Minute) },
+	}, func(w *world, does func(letGo chan struct{})) {
+		var log journal
+		var odd atomic.Bool
+		letGo := make(chan struct{})
+		defer close(letGo)
+		s := w.open(log.logger(), session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if odd.CompareAndSwap(true, false) {
+				does(letGo)
+			}
+			return w.srv.Dialer()(ctx, network, addr)
+		}))
+		odd.Store(true)
+		w.srv.Disconnect(id(s))
+		time.Sleep(2 * time.Minute)
+		require.False(w, odd.Load())
+		require.Equal(w, session.Connected, s.Status().State)
+		odd.Store(true)
+		w.srv.Disconnect(id(s))
+		time.Sleep(time.Second)
+		began := time.Now()
+		_ = s.Close(w.ctx)
+		require.LessOrEqual(w, time.Since(began), 12*time.Second, "the timeout, and a little for the dialer")
+		time.Sleep(2 * time.Minute)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,7 @@ func (j *journal) handler(least slog.Level) slog.Handler {
 // %s is the session.
 func (j *journal) reads(w *world, want ...string) {
 	w.Helper()
+	synctest.Wait() // lines are handed over a little later
 	lines := j.lines()
 	require.Len(w, lines, len(want), strings.Join(lines, "\n"))
 	for i, line := range lines {
@@ -195,6 +197,7 @@ func TestAStormOfWarningsIsALineASecond(t *testing.T) {
 		s.Logger().Warn("another")
 		time.Sleep(10 * time.Second)
 		s.Logger().Warn("again")
+		synctest.Wait()
 		require.Equal(w, []string{
 			"level=WARN msg=again i=0", "level=WARN msg=again i=9 repeated=9", "level=WARN msg=again i=18 repeated=9", "level=WARN msg=another",
 			"level=WARN msg=again i=24 repeated=6", "level=WARN msg=again",
@@ -230,6 +233,7 @@ func TestWithoutALoggerWarningsGoToTheProgramsLog(t *testing.T) {
 			slog.SetDefault(slog.New(to.handler(slog.LevelDebug)))
 			log.Info("of no interest")
 			log.Warn(fmt.Sprint("warning ", n))
+			synctest.Wait()
 		}
 		require.Equal(w, []string{`level=WARN msg="warning 0" a=1 g.b=2`}, first.lines())
 		require.Equal(w, []string{`level=WARN msg="warning 1" a=1 g.b=2`}, second.lines())

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"testing/synctest"
 
 	"github.com/troupe-go/troupe/session"
 )
@@ -37,6 +38,7 @@ func (l *Log) Write(p []byte) (int, error) {
 
 // Warnings are those that name the path.
 func (l *Log) Warnings(path string) (all []string) {
+	synctest.Wait() // lines are handed over a little later
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for line := range strings.Lines(l.text.String()) {
@@ -49,6 +51,7 @@ func (l *Log) Warnings(path string) (all []string) {
 
 // Count is how often it says something.
 func (l *Log) Count(text string) int {
+	synctest.Wait() // likewise
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Count(l.text.String(), text)

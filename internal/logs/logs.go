@@ -4,55 +4,19 @@ package logs
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"strings"
 	"sync"
 	"time"
 )
 
-// New makes a logger out of the application's handler; nil: there is none.
+// New makes a logger out of the application's handler; nil: there is none, and the program's log
+// gets the warnings. One that New has made is left as it is.
 func New(to slog.Handler) *slog.Logger {
-	if to == nil {
-		to = standard{}
-	}
-	return slog.New(sparing{Handler: carefully{to}, seen: &seen{lines: make(map[string]*repeated), kinds: make(map[string]int)}})
-}
-
-// standard is [slog.Default], asked at each record, from warnings up.
-type standard struct {
-	with []func(slog.Handler) slog.Handler // attributes and groups, in their order
-}
-
-// Enabled implements [slog.Handler].
-func (h standard) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && slog.Default().Enabled(ctx, level) //nolint:forbidigo // there is no other, and it is asked late
-}
-
-// Handle implements [slog.Handler].
-func (h standard) Handle(ctx context.Context, r slog.Record) error {
-	to := slog.Default().Handler() //nolint:forbidigo // likewise
 	if _, ours := to.(sparing); ours {
-		return nil // the program's log was made out of this one
+		return slog.New(to)
 	}
-	for _, with := range h.with {
-		to = with(to)
-	}
-	return to.Handle(ctx, r)
-}
-
-// WithAttrs implements [slog.Handler].
-func (h standard) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return h.derived(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
-}
-
-// WithGroup implements [slog.Handler].
-func (h standard) WithGroup(name string) slog.Handler {
-	return h.derived(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
-}
-
-func (h standard) derived(with func(slog.Handler) slog.Handler) slog.Handler {
-	return standard{append(h.with[:len(h.with):len(h.with)], with)}
+	return slog.New(sparing{Handler: later{outlet: &outlet{to: to, refused: make(map[slog.Level]time.Time)}}, seen: &seen{lines: make(map[string]*repeated), kinds: make(map[string]int)}})
 }
 
 // sparing passes on one warning a second of each kind. The last of a second tells how many there
@@ -158,45 +122,4 @@ func (h sparing) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements [slog.Handler].
 func (h sparing) WithGroup(name string) slog.Handler {
 	return sparing{h.Handler.WithGroup(name), h.about, h.seen}
-}
-
-// carefully is a log handler of the application's whose panics end nothing. What they kept from
-// being logged is lost.
-type carefully struct{ slog.Handler }
-
-var errLogPanic = errors.New("the log handler panicked")
-
-// Enabled implements [slog.Handler].
-func (h carefully) Enabled(ctx context.Context, level slog.Level) (enabled bool) {
-	defer func() { _ = recover() }()
-	return h.Handler.Enabled(ctx, level)
-}
-
-// Handle implements [slog.Handler].
-func (h carefully) Handle(ctx context.Context, r slog.Record) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = errLogPanic
-		}
-	}()
-	return h.Handler.Handle(ctx, r)
-}
-
-// WithAttrs implements [slog.Handler].
-func (h carefully) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return h.derived(func() slog.Handler { return h.Handler.WithAttrs(attrs) })
-}
-
-// WithGroup implements [slog.Handler].
-func (h carefully) WithGroup(name string) slog.Handler {
-	return h.derived(func() slog.Handler { return h.Handler.WithGroup(name) })
-}
-
-func (h carefully) derived(from func() slog.Handler) (derived slog.Handler) {
-	defer func() {
-		if recover() != nil {
-			derived = h
-		}
-	}()
-	return carefully{from()}
 }

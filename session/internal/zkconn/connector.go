@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"sync"
 	"time"
@@ -43,6 +44,7 @@ var (
 	errNoAnswerYet = errors.New("the server has not answered yet")
 	errConnecting  = errors.New("connecting took too long")
 	errNoResponse  = errors.New("the server did not answer the request for the session")
+	errNotReturned = errors.New("the dialer did not return")
 )
 
 // connect returns a connection whose connect request was answered, or nil if the session is over.
@@ -119,7 +121,7 @@ func (k *connector) try(t *target) *notify.Latch {
 
 // reach asks a target for the session, once it has no writes of lost connections.
 func (k *connector) reach(t *target) (h *handshake, err error) {
-	defer guard(k.log, "connect", &err) // the application's dialer may panic
+	defer guard(k.log, "connect", &err)
 	if err := k.clear(t); err != nil {
 		return nil, err
 	}
@@ -134,12 +136,7 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 	k.mu.Unlock()
 	ctx, cancel := context.WithTimeout(k.ctx, dial)
 	defer cancel()
-	raw, err := k.cfg.Dial(ctx, "tcp", t.address)
-	if err == nil && k.cfg.Secure != nil {
-		if raw, err = k.cfg.Secure(ctx, raw, t.server); err != nil {
-			err = fmt.Errorf("%w: %w", errSecure, err)
-		}
-	}
+	raw, err := k.dialled(ctx, t)
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 			err = fmt.Errorf("%w: %w", errConnecting, err)
@@ -154,7 +151,7 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 		return h, err
 	}
 	begun := time.Now()
-	if err := h.requestSession(&ask, begun.Add(reply)); err != nil {
+	if err := h.requestSession(&ask, reply); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = fmt.Errorf("%w: %w", errNoResponse, err)
 		}
@@ -164,6 +161,41 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 	h.limit = max(h.limit, min(took, k.timeout()/2)) // on a slow server, the next steps may take as long; no longer than the session
 	h.stall.took(took)
 	return h, nil
+}
+
+// dialled calls the application's dialer. If that has not returned a second after ctx has ended, it
+// is left alone with its goroutine, and the next one at that address has twice the time.
+func (k *connector) dialled(ctx context.Context, t *target) (net.Conn, error) {
+	raw, err := net.Conn(nil), errNotReturned
+	returned, left := make(chan struct{}), new(notify.Latch)
+	go func() { // ends with the dialer, if that ever returns
+		defer guard(k.log, "dial", new(error))
+		defer func() {
+			select {
+			case returned <- struct{}{}:
+			case <-left.C():
+				if raw != nil {
+					_ = raw.Close()
+				}
+			}
+		}()
+		made, cause := k.cfg.Dial(ctx, "tcp", t.address)
+		if cause == nil && k.cfg.Secure != nil {
+			if made, cause = k.cfg.Secure(ctx, made, t.server); cause != nil {
+				cause = fmt.Errorf("%w: %w", errSecure, cause)
+			}
+		}
+		raw, err = made, cause
+	}()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, func() { left.Close() }) })()
+	select {
+	case <-returned:
+		return raw, err
+	case <-left.C():
+	}
+	k.log.Warn("a dialer does not return: its goroutine is left alone", "address", t.address)
+	t.stuck.Add(1)
+	return nil, errNotReturned
 }
 
 // finish notes the result of an attempt. The first that succeeds makes the connection.

@@ -24,10 +24,8 @@ type handshake struct {
 const mostQuoted = 40
 
 // requestSession sends a connect request and reads the reply.
-func (h *handshake) requestSession(ask *jute.ConnectRequest, deadline time.Time) error {
-	if err := h.raw.SetDeadline(deadline); err != nil {
-		return err
-	}
+func (h *handshake) requestSession(ask *jute.ConnectRequest, limit time.Duration) error {
+	defer h.within(limit).Stop()
 	if err := h.link.write(encode(ask)); err != nil {
 		return err
 	}
@@ -85,9 +83,6 @@ func (h *handshake) run() (err error) {
 		}
 	}
 	if err := h.rearm(); err != nil {
-		return err
-	}
-	if err := h.raw.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
 	slow, after, err := h.goUp()
@@ -210,9 +205,7 @@ func closeFrame() []byte { return encode(&jute.Request{Xid: xidClose, Op: jute.O
 // exchange sends a frame and waits for its reply, of which an error is a jute.Code. Events that
 // come before it are kept.
 func (h *handshake) exchange(frame []byte, xid int32) error {
-	if err := h.raw.SetDeadline(time.Now().Add(2 * h.limit)); err != nil {
-		return err
-	}
+	defer h.within(2 * h.limit).Stop()
 	if err := h.link.write(frame); err != nil {
 		return err
 	}

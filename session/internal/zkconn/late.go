@@ -82,10 +82,11 @@ func (k *connector) scout(t *target, as Identity, ask *jute.Request) (zxid int64
 	}
 	stop := context.AfterFunc(k.ctx, h.hangUp)
 	defer stop()
-	defer func() { // if it fails, that session expires
-		_ = h.raw.SetDeadline(time.Now().Add(h.limit))
+	parting := func() { // if it fails, that session expires
+		defer h.within(h.limit).Stop()
 		_ = h.link.write(closeFrame())
-	}()
+	}
+	defer parting()
 	if !k.isClosing() { // then none are presented: see refused
 		for _, cred := range k.cfg.Auth {
 			if err := h.present(cred); err != nil {
@@ -93,6 +94,7 @@ func (k *connector) scout(t *target, as Identity, ask *jute.Request) (zxid int64
 			}
 		}
 	}
+	defer time.AfterFunc(h.limit, parting).Stop() // as long as there is a connection: exchange ends it
 	err = h.exchange(encode(ask), ask.Xid)
 	return h.zxid, err
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -20,9 +22,10 @@ type link struct {
 	in      *bufio.Reader // of the goroutine that reads
 	largest int           // frame that is read
 
-	// After this time a read or a write fails; 0 during the handshake, whose steps have deadlines.
+	// After this time a read or a write fails; 0 during the handshake, whose steps have limits.
 	// It is for each read, not for each frame: a large reply may take long on a slow network.
 	patience time.Duration
+	late     atomic.Bool // it was closed at a limit
 }
 
 func newLink(raw net.Conn, largest int, log *slog.Logger) *link {
@@ -34,25 +37,40 @@ func newLink(raw net.Conn, largest int, log *slog.Logger) *link {
 // Read is what the buffer reads from.
 func (l *link) Read(p []byte) (n int, err error) {
 	defer guard(l.log, "read", &err)
-	if l.patience > 0 {
-		err = l.raw.SetReadDeadline(time.Now().Add(l.patience))
+	if l.patience > 0 && l.raw.SetReadDeadline(time.Now().Add(l.patience)) != nil {
+		defer l.within(l.patience).Stop()
 	}
-	if err == nil {
-		n, err = l.raw.Read(p)
-	}
-	return n, failed("read", err)
+	n, err = l.raw.Read(p)
+	return n, l.failed("read", err)
 }
 
 // write writes frames.
 func (l *link) write(frames []byte) (err error) {
 	defer guard(l.log, "write", &err)
-	if l.patience > 0 {
-		err = l.raw.SetWriteDeadline(time.Now().Add(l.patience))
+	if l.patience > 0 && l.raw.SetWriteDeadline(time.Now().Add(l.patience)) != nil {
+		defer l.within(l.patience).Stop()
 	}
-	if err == nil {
-		_, err = l.raw.Write(frames)
+	_, err = l.raw.Write(frames)
+	return l.failed("write", err)
+}
+
+func (l *link) failed(doing string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case l.late.Load():
+		err = os.ErrDeadlineExceeded
 	}
-	return failed("write", err)
+	return &networkError{doing, err}
+}
+
+// within closes the connection after a time, unless it is stopped: some refuse deadlines, as one
+// through SSH does.
+func (l *link) within(limit time.Duration) *time.Timer {
+	return time.AfterFunc(limit, func() {
+		l.late.Store(true)
+		l.drop()
+	})
 }
 
 // hangUp closes the connection. It skips the close_notify of TLS, whose write could block.
@@ -130,13 +148,6 @@ type networkError struct {
 func (e *networkError) Error() string { return e.doing + ": " + e.err.Error() }
 
 func (e *networkError) Unwrap() error { return e.err }
-
-func failed(doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &networkError{doing, err}
-}
 
 // hungUp tells whether the other side closed the connection, or the network did.
 func hungUp(cause error) bool {

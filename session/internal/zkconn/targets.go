@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -38,6 +39,7 @@ type target struct {
 	hangs     time.Time     // since when it hangs up on the session, if that is after search.sound
 	scouted   time.Time     // for a loss of data
 	next      int64         // the transaction of that scout, if it was not above what was seen
+	stuck     atomic.Int32  // attempts whose dialer did not return
 }
 
 // Multiples of the session's timeout.

@@ -40,7 +40,7 @@ func (k *connector) share() time.Duration {
 func (k *connector) limits(t *target) (dial, reply time.Duration) {
 	timeout := k.session.timeout
 	share := limitOf(timeout)
-	dial = min(share<<min(t.slowDials, 10), 4*timeout)
+	dial = min(share<<min(t.slowDials, 10), 4*timeout) << min(t.stuck.Load(), 16)
 	switch {
 	case t.silent:
 		reply = max(min(longestPatience*timeout, longestWait), timeout)
