@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"time"
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/seam"
@@ -20,10 +21,12 @@ type sessionActor struct {
 	before  *epoch // of the incarnation before: over, and not known to be gone
 	begun   bool
 	began   machine.EpochBegan
-	up      bool // as the clients know it
-	trusted bool // as the clients know it
-	barren  int  // epochs in a row that ended before they began, and tries to begin
-	round   int  // counts the tries, so that what comes of an earlier one is known
+	up      bool      // as the clients know it
+	trusted bool      // as the clients know it
+	opened  time.Time // when the last epoch was
+	brief   int       // epochs in a row that ended soon
+	barren  int       // tries to begin, in a row
+	round   int       // counts the tries, so that what comes of an earlier one is known
 }
 
 func newSessionActor(s *Session, self actors.Self[message]) *sessionActor {
@@ -144,7 +147,7 @@ func (a *sessionActor) open() {
 	g.cur = e
 	g.changed()
 	g.unlock()
-	a.epoch, a.begun, a.began, a.up, a.trusted = e, false, machine.EpochBegan{}, false, false
+	a.epoch, a.opened, a.begun, a.began, a.up, a.trusted = e, time.Now(), false, machine.EpochBegan{}, false, false
 	conn, err := e.connect(slow, seen)
 	if err != nil {
 		a.s.fail(err)
@@ -207,13 +210,10 @@ func (a *sessionActor) onSynced(err error) {
 	case err == nil:
 		a.onConfirmed()
 		a.onBegun()
-	case errors.Is(err, errStands):
-		if a.barren == 0 {
+	case errors.Is(err, errStands), definite(err):
+		if errors.Is(err, errStands) && a.barren == 0 {
 			a.s.log.Warn("a server has said that a ZooKeeper session has expired, and the others keep it: its end is awaited")
 		}
-		a.barren++
-		a.syncFirst(a.barren)
-	case definite(err):
 		a.barren++
 		a.syncFirst(a.barren)
 	}
@@ -292,14 +292,12 @@ func (a *sessionActor) onEnded(cause error) {
 	}
 	a.endIfGone(e)
 	e.retire()
-	if a.begun {
-		a.open()
-	} else {
-		a.barren++
-		pause := backoff(a.barren)
-		a.s.tasks.run(func() { // a server that ends every session at once is not to be asked for one after the other
-			a.s.requests.pause(a.s.tasks.life, pause)
-			a.s.ref.Tell(begin{})
-		})
+	if a.brief++; time.Since(a.opened) >= lasting {
+		a.brief = 0
 	}
+	brief := a.brief
+	a.s.tasks.run(func() { // a server that ends every session at once is not to be asked for one after the other
+		a.s.znodes.again(brief, "ZooKeeper sessions end soon after they have begun; pausing between attempts", "cause", cause.Error())
+		a.s.ref.Tell(begin{})
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/session/internal/watches"
@@ -29,9 +30,11 @@ type client struct {
 	lasting bool      // see UntilExpiry
 
 	inbox inbox
+	again atomic.Int32 // creations in a row at one place, each soon after the one before, and none deleted by the client
 
 	// With the session's mutex: those of the session's that are this client's.
 	standing map[*contender]struct{}
+	last     *contender // that again counts
 	holds    map[*Hold]struct{}
 	line     string // the parent of what it put into a line last
 

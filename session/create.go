@@ -145,11 +145,11 @@ func (c *creation) size(path string, data []byte) int {
 	return zkconn.Size(zkconn.NewCreate(path, data, c.mode, c.ttl, c.acl))
 }
 
-// create tries once, and again if what was missing above could be made.
+// create tries once, and again if what was missing above could be made, unless that vanishes.
 func (c *creation) create(conn *zkconn.Conn, space *namespace, path string, data []byte) (string, error) {
-	for {
+	for try := 1; ; try++ {
 		made, err := conn.Create(path, data, c.mode, c.ttl, c.acl)
-		if !errors.Is(err, ErrNoNode) {
+		if !errors.Is(err, ErrNoNode) || try > 2 {
 			return made, err
 		}
 		if !c.parents {

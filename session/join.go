@@ -140,7 +140,8 @@ func (g *joining) run() (string, Stat, error) {
 				return nil
 			}
 		}
-		for {
+		for try := 0; ; try++ {
+			g.again(min(max(try, int(c.client.again.Load())), 8), "what was created is gone at once, again and again; pausing between attempts", "path", g.join.Parent)
 			path, stat, err = g.create.try(conn)
 			if !errors.Is(err, ErrNoNode) {
 				return err
@@ -195,6 +196,7 @@ func (g *joining) enter(c *zkconn.Conn, path string) (string, Stat, error) {
 func (g *joining) displaced() {
 	if !g.replaced {
 		g.replaced = true
+		g.contender.client.again.Store(0)
 		g.missing(g.join.Replace)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -19,6 +20,7 @@ type contender struct {
 	guid    znode.GUID
 	head    string       // what its name begins with
 	path    string       // "" until it is known
+	since   time.Time    // it stands
 	settled notify.Latch // whether it was created is known
 	leaving bool         // it is being deleted: nobody may take it over
 	removal *removal     // that deletion
@@ -73,7 +75,10 @@ func (l *ledger) stands(c *contender, path string) bool {
 	if _, ok := l.all[c]; !ok {
 		return false
 	}
-	c.path = path
+	if o := c.client.last; c.client.again.Add(1) > 1 && (o.hold != nil && !o.hold.over.Load() || o.parent != c.parent || c.form == znode.Alone && o.head != c.head || time.Since(o.since) >= lasting) {
+		c.client.again.Store(1) // the one before stands, has lasted, or is elsewhere
+	}
+	c.client.last, c.path, c.since = c, path, time.Now()
 	l.byPath[path] = c
 	return true
 }

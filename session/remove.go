@@ -99,7 +99,7 @@ func (z *znodes) erase(e *epoch, path string, c *contender) error {
 		})
 		switch {
 		case err == nil, errors.Is(err, ErrNoNode):
-			z.removed(c, path)
+			z.removed(c, path, err == nil)
 			return nil
 		case errors.Is(err, ErrExpired), errors.Is(err, ErrClosed):
 			return err
@@ -111,10 +111,13 @@ func (z *znodes) erase(e *epoch, path string, c *contender) error {
 	}
 }
 
-// removed notes that a contender is gone for certain.
-func (z *znodes) removed(c *contender, path string) {
+// removed notes that a contender is gone for certain; by this deletion, or not.
+func (z *znodes) removed(c *contender, path string, deleted bool) {
 	l := z.state.lock()
 	defer l.unlock()
+	if c != nil && deleted {
+		c.client.again.Store(0)
+	}
 	if c != nil && c.form == znode.Alone {
 		l.ledger.strike(c)
 		return

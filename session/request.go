@@ -159,6 +159,16 @@ func (q *requests) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
+// again pauses before what was soon over, so many times in a row, is tried again: from the third on.
+func (z *znodes) again(times int, warning, key, value string) {
+	if try := times - 2; try > 0 {
+		if try == 1 {
+			z.log.Warn(warning, key, value)
+		}
+		z.pause(z.tasks.life, backoff(try))
+	}
+}
+
 // send carries out one request beside the caller, so that the caller can leave when its context
 // ends; the request itself cannot be taken back.
 func send[T any](ctx context.Context, q *requests, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)) (T, error) {

@@ -84,6 +84,7 @@ func (l *ledger) changed(kind jute.Op, path string) {
 	switch kind {
 	case jute.OpDelete:
 		if c := l.byPath[path]; c != nil {
+			c.client.again.Store(0)
 			l.strike(c)
 		}
 	case jute.OpSetData:
@@ -108,7 +109,7 @@ func (z *znodes) exists(t *client, e *epoch, path string) (exists bool, err erro
 		return retried(err)
 	})
 	if err == nil && !exists {
-		z.removed(c, path)
+		z.removed(c, path, false)
 	}
 	return exists, err
 }

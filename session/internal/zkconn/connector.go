@@ -31,6 +31,7 @@ type search struct {
 	servers servers
 	asking  int           // attempts that have sent a connect request and may still get the session
 	tries   int           // servers tried since a connection was last good
+	brief   int           // connections in a row that came up and did not last
 	slow    bool          // see Slow
 	took    time.Duration // by the last server, to answer the connect request
 	late    late

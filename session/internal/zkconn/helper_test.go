@@ -178,9 +178,9 @@ func (v *visit) ask(q jute.Request) (jute.Reply, bool) {
 
 // success is what a server answers if all is well, to every operation.
 func success(q jute.Request) jute.Reply {
-	answer := jute.Reply{Path: q.Path}
+	answer := jute.Reply{Path: named(q)}
 	for _, op := range q.Ops {
-		answer.Results = append(answer.Results, jute.Result{Op: op.Op, Path: op.Path})
+		answer.Results = append(answer.Results, jute.Result{Op: op.Op, Path: named(op)})
 	}
 	return answer
 }
@@ -556,4 +556,12 @@ func every(c *zkconn.Conn) map[jute.Op]func() error {
 			return err
 		},
 	}
+}
+
+// named is the path that a request is answered with: one that asks for a number gets it.
+func named(q jute.Request) string {
+	if q.Flags&jute.FlagSequential != 0 {
+		return q.Path + "0000000005"
+	}
+	return q.Path
 }

@@ -203,6 +203,13 @@ func TestWhoClosesAsksForWritesFirst(t *testing.T) {
 				require.Equal(b, []asked{settled, closed}, b.since(0, server))
 			}, threeServers, func(f *fake, cfg *zkconn.Config) {
 				(&bench{fake: f}).reaches(server)
+				reach, opened := f.refuse, time.Now()
+				f.refuse = func(addr string) error {
+					if time.Since(opened) == 0 { // it is not being closed yet
+						return errRefused
+					}
+					return reach(addr)
+				}
 				cfg.Resume = zkconn.Identity{ID: 7, Password: make([]byte, 16)}
 				cfg.Auth = []zkconn.Credential{{Scheme: "digest", Secret: []byte("a:b")}}
 			})

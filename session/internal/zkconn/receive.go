@@ -142,10 +142,15 @@ func (w *socket) decode(r *request, length int) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errMalformed, err)
 	}
-	for _, part := range r.reply.Results { // the reply to the transaction as a whole may be OK nevertheless
+	wrong := r.reply.Err == jute.OK && misnamed(&r.ask, r.reply.Path)
+	for i, part := range r.reply.Results { // the reply to the transaction as a whole may be OK nevertheless
 		if undecided(part.Err) {
 			return fmt.Errorf("the server gave up a transaction: %w", part.Err)
 		}
+		wrong = wrong || part.Op != jute.OpError && misnamed(&r.ask.Ops[i], part.Path)
+	}
+	if wrong {
+		return fmt.Errorf("%w: what was created has another name than was asked for", errMalformed)
 	}
 	return nil
 }

@@ -155,6 +155,15 @@ func validPath(ask *jute.Request) bool {
 	return znode.Validate(path) == nil
 }
 
+// misnamed tells whether what was created has another name than was asked for.
+func misnamed(ask *jute.Request, path string) bool {
+	switch ask.Op {
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
+		return ask.Flags&jute.FlagSequential == 0 && path != ask.Path || ask.Flags&jute.FlagSequential != 0 && !znode.Numbered(ask.Path, path)
+	}
+	return false
+}
+
 // outcome is the error of a request that was sent.
 func (r *request) outcome() error {
 	if !r.answered.Closed() {

@@ -66,6 +66,7 @@ func newWire(c *core, raw net.Conn, at *target) *socket {
 func (w *socket) lose(cause error) {
 	c := w.conn
 	var first, nothing, down, left bool
+	var brief int
 	c.update(func() {
 		if first = w.dead == nil; !first {
 			return
@@ -81,6 +82,7 @@ func (w *socket) lose(cause error) {
 		if w.up() {
 			w.refuse()
 			c.tries = w.triesAfter(c.tries)
+			brief = c.brief
 			if c.since.IsZero() {
 				c.since = time.Now()
 			}
@@ -98,10 +100,15 @@ func (w *socket) lose(cause error) {
 	} else {
 		w.hangUp()
 	}
-	if down && !errors.Is(cause, ErrAuthRequired) {
-		w.log.Debug("connection to ZooKeeper lost", "cause", cause)
-	} else {
+	switch {
+	case !down || errors.Is(cause, ErrAuthRequired):
 		c.warnDown(w.at, cause)
+	case brief < 2 && errors.Is(cause, errMalformed):
+		w.log.Warn("what answers is no ZooKeeper server, or a wrong one", "cause", cause)
+	case brief == 3:
+		w.log.Warn("connections to ZooKeeper are lost soon after they are made; pausing between attempts", "cause", cause)
+	default:
+		w.log.Debug("connection to ZooKeeper lost", "cause", cause)
 	}
 	if nothing {
 		c.end(errClosed)
@@ -132,16 +139,18 @@ func (w *socket) rate(cause error) {
 
 // triesAfter is the count of tries, on which the pause before the next one depends, after a
 // connection that was up. One that lasted is replaced at once. One on which a request was answered
-// is replaced after the shortest pause: a request at which servers hang up must not cause a storm
-// of connections. Any other counts as a failure.
+// is replaced after the shortest pause, and from the third in a row on pauses grow: a request at
+// which servers hang up must not cause a storm of connections. Any other counts as a failure.
 func (w *socket) triesAfter(tries int) int {
-	switch {
+	w.conn.brief++
+	switch servers := len(w.conn.cfg.Servers); {
 	case errors.Is(w.dead, ErrAuthRequired):
 		return tries
 	case w.lasted():
+		w.conn.brief = 0
 		return 0
 	case w.replied:
-		return min(tries, len(w.conn.cfg.Servers))
+		return max(min(tries, servers), min(w.conn.brief-2, 4)*servers)
 	default:
 		return tries
 	}
