@@ -281,6 +281,7 @@ func TestWhatIsUnderWayIsDropped(t *testing.T) {
 // A name may lose addresses, or get others, at any time: that it has a single one now does not mean
 // that the session was nowhere else.
 func TestASingleAddressThatWasNotTheOnlyOneIsAskedForWrites(t *testing.T) {
+	t.Parallel()
 	one, other := "1.1.1.1", "1.1.1.2"
 	for name, first := range map[string][]string{"one of several": {one, other}, "it comes back": {one}} {
 		t.Run(name, func(t *testing.T) {
