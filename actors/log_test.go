@@ -26,6 +26,7 @@ func TestTheLoggerHearsOfPanics(t *testing.T) {
 		ref.Tell(func(*parrot) { panic("squawk") })
 		require.Equal(t, 2, ask(t, ref, incarnation))
 		closeSystem(t, sys)
+		synctest.Wait()
 		require.Contains(t, log.String(), `level=INFO msg=hello actor=polly kind=parrot`)
 		require.Contains(t, log.String(), `level=ERROR msg="an actor panicked" actor=polly kind=parrot while="handling a message" panic=squawk`)
 		require.Contains(t, log.String(), `log_test.go`, "where it happened")

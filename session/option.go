@@ -132,7 +132,7 @@ func WithDialer(dial func(ctx context.Context, network, addr string) (net.Conn, 
 //
 // The handler is called by a goroutine that exists only while lines wait, with the times of their
 // logging. It may be slow, block or panic: only Close waits for it, for a tenth of a second. 1,000
-// lines wait, the number of those dropped is a line. A level below Warn is off for a second at least.
+// lines wait; a line says how many more were dropped. That a level is off counts for a second.
 func WithLogger(log *slog.Logger) Option {
 	return func(c *config) error {
 		if log == nil {
