@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"slices"
 	"sync/atomic"
 )
@@ -212,4 +214,158 @@ func finish(ended []*Hold) {
 	for _, w := range wholes {
 		w.session.tasks.guarded(w.fallen)
 	}
+}
+
+// Possession is anything with a [Hold] in it: a grant, a term, an item, or the hold itself. A type
+// becomes one by embedding *Hold.
+type Possession interface{ possession() *Hold }
+
+func (h *Hold) possession() *Hold { return h }
+
+// holdOf is recipe.HoldOf.
+func holdOf(p Possession) (h *Hold) {
+	// Embedding alone leads to a hold, so it is a nil, p or one on the way, if this panics.
+	defer func() { _ = recover() }()
+	return p.possession()
+}
+
+type holdsKey struct{}
+
+// held is a list of holds that a context stands under, innermost first.
+type held struct {
+	hold  *Hold
+	outer *held
+}
+
+// HoldsFrom are the holds that a context stands under: those whose Context it descends from, and
+// those that it was put under with [Within], innermost first. Ended ones are among them. A lock
+// refuses a wait that would wait for one of them.
+func HoldsFrom(ctx context.Context) iter.Seq[*Hold] {
+	return func(yield func(*Hold) bool) {
+		at, _ := ctx.Value(holdsKey{}).(*held)
+		for ; at != nil; at = at.outer {
+			if !yield(at.hold) {
+				return
+			}
+		}
+	}
+}
+
+// under puts a hold in front of a list: of a whole, its parts.
+func (h *Hold) under(outer *held) *held {
+	if h.parts == nil {
+		return &held{hold: h, outer: outer}
+	}
+	for _, p := range slices.Backward(h.parts) {
+		outer = &held{hold: p, outer: outer}
+	}
+	return outer
+}
+
+// Within puts a context under a possession: what is returned ends with ctx or with the possession,
+// whichever is first, with the cause of that one, and [HoldsFrom] finds its hold beside those that
+// ctx stood under. The function releases what this takes; the context is cancelled by it. For want
+// of a possession it is cancelled already.
+func Within(ctx context.Context, p Possession) (context.Context, context.CancelFunc) {
+	h := holdOf(p)
+	if h == nil {
+		inner, cancel := context.WithCancelCause(ctx)
+		cancel(errors.New("session.Within: p: no possession"))
+		return inner, func() { cancel(nil) }
+	}
+	outer, _ := ctx.Value(holdsKey{}).(*held)
+	inner, cancel := context.WithCancelCause(context.WithValue(ctx, holdsKey{}, h.under(outer)))
+	stop := context.AfterFunc(h.ctx, func() { cancel(h.Err()) })
+	return inner, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// joinHolds is recipe.JoinHolds.
+func joinHolds(parts []*Hold, ended func(cause error)) (joined *Hold, end func(cause error) bool) {
+	first := parts[0]
+	h := &Hold{
+		session: first.session, client: first.client, epoch: first.epoch, path: first.path, token: first.token,
+		parts: slices.Clone(parts), ended: ended,
+	}
+	// It is bounded by its parts, not by the context of whoever asked for it.
+	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, h.under(nil)))
+	end = func(cause error) bool {
+		if cause == ErrReleased {
+			if lost := h.lostPart(); lost != nil && h.markOver(lost) {
+				h.fallen()
+			}
+		}
+		over := h.markOver(ending(cause))
+		if over {
+			h.fallen()
+		}
+		<-h.Done() // prompt: whoever was quicker is at it
+		return over
+	}
+	for _, p := range parts {
+		if err := p.bind(h); err != nil {
+			if h.markOver(err) {
+				h.fallen()
+			}
+			break
+		}
+	}
+	return h, end
+}
+
+// ending is the Err of a hold that ends by a cause.
+func ending(cause error) error {
+	if cause == ErrReleased {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", ErrLost, cause)
+}
+
+// bind makes a whole end with this part; the error is how the part ended if it is over already.
+func (h *Hold) bind(joined *Hold) error {
+	defer h.session.state.lock().unlock()
+	if h.over.Load() {
+		return h.reason
+	}
+	h.wholes = append(h.wholes, joined)
+	return nil
+}
+
+// markOver makes a whole over; false if it was.
+func (h *Hold) markOver(reason error) bool {
+	if h.over.Swap(true) {
+		return false
+	}
+	h.cancel(reason)
+	return true
+}
+
+// fallen takes leave of the parts of a whole that is over, and tells. A part that is over as well
+// keeps what it has: its end may be reading that.
+func (h *Hold) fallen() {
+	for _, p := range h.parts {
+		g := p.session.state.lock()
+		if !p.over.Load() {
+			p.wholes = slices.DeleteFunc(p.wholes, func(w *Hold) bool { return w == h })
+		}
+		g.unlock()
+	}
+	h.ended(h.Err())
+}
+
+// lostPart is how the first part has ended that is over, or that the clocks say is.
+func (h *Hold) lostPart() error {
+	for _, p := range h.parts {
+		if err := p.lost(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scattered: the parts belong to several sessions, so that no transaction can check them all.
+func (h *Hold) scattered() bool {
+	return slices.ContainsFunc(h.parts, func(p *Hold) bool { return p.session != h.session })
 }

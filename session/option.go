@@ -8,7 +8,10 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
@@ -196,4 +199,80 @@ func WithDeferredStart() Option {
 		c.deferred = true
 		return nil
 	}
+}
+
+// WithIdentity adds a name to what locks, elections and queues write into the znodes of this
+// session's contenders, so that others can tell whose they are: host, process ID and program, in
+// 256 bytes at most, for which a long host or program is cut. Nothing of the environment is among
+// them. The name is printable text. It need not be unique: nothing is decided by it.
+func WithIdentity(name string) Option {
+	return func(c *config) error {
+		c.identity = Identity{PID: math.MaxInt32, Name: name}
+		if name == "" || znode.ParseIdentity(c.identity.JSON()) != c.identity {
+			return fmt.Errorf("WithIdentity: name: %.80q is empty, too long or not printable", name)
+		}
+		return nil
+	}
+}
+
+// WithoutIdentity leaves all of it out: see [WithIdentity], with which it can't be combined. Others
+// then know a contender by its ZooKeeper session alone.
+func WithoutIdentity() Option {
+	return func(c *config) error {
+		c.anonymous = true
+		return nil
+	}
+}
+
+// identify adds what need not be told.
+func (c *config) identify() error {
+	switch {
+	case c.anonymous && c.identity.Name != "":
+		return errors.New("WithoutIdentity: can't be combined with WithIdentity")
+	case c.anonymous:
+		return nil
+	}
+	c.identity.Host, _ = os.Hostname() // else it is left out
+	c.identity.PID, c.identity.Program = os.Getpid(), filepath.Base(strings.Join(os.Args[:min(1, len(os.Args))], ""))
+	return nil
+}
+
+// WithTick tells the servers' tickTime, which allows a sharper margin of trust: possessions outlive
+// a silence for longer. Without it, the session assumes the longest tick that its timeout allows,
+// half of it. A timeout under three ticks needs this option, or [WithTrustMargin]: see
+// docs/sessions.md.
+func WithTick(d time.Duration) Option {
+	return func(c *config) error {
+		if d <= 0 {
+			return fmt.Errorf("WithTick: %v is not positive", d)
+		}
+		c.tick = d
+		return nil
+	}
+}
+
+// WithTrustMargin sets by how much trust ends before the session timeout has passed since the last
+// proof of life was sent. It replaces what the session computes, half the timeout without
+// [WithTick], and is for those who know their servers, clocks and networks better. It must be less
+// than the timeout; if the servers negotiate the timeout down to the margin or below, nothing can
+// be held, which the log says.
+func WithTrustMargin(d time.Duration) Option {
+	return func(c *config) error {
+		if d <= 0 {
+			return fmt.Errorf("WithTrustMargin: %v is not positive", d)
+		}
+		c.margin = d
+		return nil
+	}
+}
+
+// checkTrust looks at the options together.
+func (c *config) checkTrust() error {
+	if c.margin >= c.timeout {
+		return fmt.Errorf("WithTrustMargin: %v is not less than the timeout of %v", c.margin, c.timeout)
+	}
+	if c.tick > c.timeout/2 {
+		return fmt.Errorf("WithTick: a timeout of %v is less than two ticks of %v, which no server grants", c.timeout, c.tick)
+	}
+	return nil
 }
