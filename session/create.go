@@ -75,8 +75,8 @@ func Parents() CreateOption { return func(c *creation) { c.parents = true } }
 
 // Protected puts a random GUID in front of the name ("_c_<guid>-name", as Curator does), so that a
 // create whose answer was lost is found again. Such a create is never of unknown outcome, and one
-// that was given up leaves nothing behind while the session can reach ZooKeeper. Create nothing so
-// in a recipe's line: who waits behind it takes it for one that was deleted before, and deletes it.
+// that was given up leaves nothing behind while the session can reach ZooKeeper. Not for a znode on
+// the path of a recipe: a contender of the same session may take it for a leftover, and delete it.
 func Protected() CreateOption { return func(c *creation) { c.protected = true } }
 
 // NodeACL replaces the session's ACL for this znode.

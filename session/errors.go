@@ -58,7 +58,7 @@ var (
 	// replaced it by another. A [Session] goes on with the next epoch.
 	ErrExpired = zkconn.ErrExpired
 	// ErrDataLoss comes with ErrExpired: the servers were emptied, or have an older copy of their
-	// data. Versions and tokens may come again. Not every loss can be seen: see docs/operations.md.
+	// data. Versions and tokens may repeat. Not every loss is noticed: see docs/operations.md.
 	ErrDataLoss = zkconn.ErrDataLoss
 	// ErrSuspended: the connection is down. It ends possessions under [WithStrict], and reads when
 	// their [RetryPolicy] gives up.

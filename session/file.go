@@ -23,13 +23,13 @@ import (
 // timeout. That counts as a death: what it held is not released, so that a lock's delay applies.
 //
 // The file belongs to one process at a time, which has it locked (flock). It is made if it does
-// not exist, and has the session's id and password: its owner is this process's user or root,
-// nobody but its owner and its group may read or write it, and it may not be a symbolic link;
-// otherwise New refuses it, as it does where there is no flock ([ErrUnsupported]), and for a second
-// session of the same process. What its group may do is logged. The session before is closed only
-// if its process is gone, and was on this host. Otherwise that is logged, the file is left as it
-// is, and the session goes on without. What is in a damaged file is copied to another one, named
-// like it with ".damaged" behind, in the place of an earlier copy, and the file is used.
+// not exist. It has the session's id and password, so it must belong to this process's user or to
+// root, nobody but its owner and its group may have access, and it must not be a symbolic link;
+// otherwise New fails, as it does where there is no flock ([ErrUnsupported]), and if another
+// session of this process has the file. Access of the group is logged. The session before is closed
+// only if its process is gone, and was on this host. Otherwise that is logged, the file stays as it
+// is, and the session goes on without it. A damaged file is copied to one with ".damaged" at the
+// end of its name, which replaces an earlier copy, and is then used.
 //
 // It is not for a volume that several hosts share, nor for a process whose children go on working
 // in its name when it is gone.

@@ -13,8 +13,8 @@ import (
 // fileKey tells files apart, whatever they are called.
 type fileKey struct{ device, inode uint64 }
 
-// openOwn opens a file that nobody may read or write but this process's user and a group, or makes
-// it. One of root's may be opened for the sake of a group: Kubernetes' fsGroup gives a volume one.
+// openOwn opens a file that only this process's user, root and a group may read or write, or makes
+// it. It may be root's, as on a volume with Kubernetes' fsGroup.
 func openOwn(path string, log *slog.Logger) (*os.File, fileKey, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {

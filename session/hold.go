@@ -92,7 +92,7 @@ func (h *Hold) Context() context.Context { return h.ctx }
 // line was taken. ended is called once, when the hold is over, with its Err, from any goroutine,
 // with no locks held; it must not block. Errors: [ErrExpired], [ErrClosed]; [ErrUntrusted]: wait
 // for TrustGained; [ErrSuspended], under [WithStrict]: wait for Resumed; [ErrDeleted]: it is gone,
-// of which word is on its way; [ErrReleased]: the client was left, and nobody would end it.
+// which will be reported; [ErrReleased]: the client was left, and nobody would end it.
 func (t *client) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
 	h, err := t.hold(number, path, token, ended)
 	switch {

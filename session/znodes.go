@@ -132,9 +132,9 @@ func (z *znodes) missing(path string) {
 	}
 }
 
-// returned looks after a contender of the session's own that the record lacks: it was deleted, and
-// stands again in the way of all, since servers have lost that (ZOOKEEPER-4643). A client asks only
-// about the line that it stands in: elsewhere, what has such a name is the application's.
+// returned deletes a contender of the session's own that the record lacks: it was deleted, and is
+// back and blocks others, since servers have lost the deletion (ZOOKEEPER-4643). A client asks only
+// about the line that it stands in: elsewhere, a znode with such a name is the application's.
 func (z *znodes) returned(t *client, number uint64, path string) {
 	parent, name := znode.Split(path)
 	l := z.state.lock()

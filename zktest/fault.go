@@ -111,16 +111,16 @@ func (s *Server) IsolateServer(i int, limit time.Duration) (heal func()) {
 	return s.front(i).Isolate(limit)
 }
 
-// HoldUp makes wait, at the i-th server, all that goes to the leader: writes, syncs, new sessions,
-// and what a client sends behind one of them. Reads and pings are answered, and what other servers
-// do is seen. A session that exists is resumed without waiting, and is at this server from then on:
-// a real leader takes that request at once, while others wait for their turn.
+// HoldUp has the i-th server hold back all requests that need the leader: writes, syncs and new
+// sessions, and what a client sends after one of them. Other reads and pings are answered, and show
+// what other servers do. An existing session is resumed without waiting, and belongs to this server
+// from then on: a real leader also takes that request at once, while others wait for their turn.
 //
-// What waits outlives its connection. heal has it carried out, in the order in which it came. A
-// write of a connection that was lost is refused if its session is at another server by then. If it
-// is at this one, perhaps again, the write is carried out late: behind what the session wrote at
-// others meanwhile. Behind 1,000 requests no more are read. [Server.Kill], and the loss of the
-// majority, lose all of them.
+// A request that waits outlives its connection. heal has all of them carried out, in order. A write
+// of a lost connection is refused if its session belongs to another server by then. If the session
+// belongs to this one, perhaps again, the write is carried out late: after what the session wrote
+// at others meanwhile. When 1,000 requests wait, no more are read. [Server.Kill], and the loss of
+// the majority, drop all of them.
 func (s *Server) HoldUp(i int) (heal func()) { return s.front(i).HoldUp() }
 
 // Stop halts the i-th server as SIGSTOP halts a process: connections stay open, new ones are

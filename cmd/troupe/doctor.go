@@ -55,9 +55,9 @@ func doctor(a *app) *cobra.Command {
 		Long: `Examine each of --servers by itself, the ensemble, the session timeout, and the znodes from each PATH on, by default all. Nothing is changed.
 
 Stale are znodes of recipes that should be ephemeral and are not, and ephemeral ones whose session no server lists. Orphans are the record of a
-lock's dead holder (WithDelay) where nobody waits, and transactions of a two-phase commit without a coordinator. Each is looked at twice. Listed are,
-too, a GUID that stands twice in a line, and what has stood first for more than an hour while others wait. Their sessions live, and nobody but their
-processes can tell whether these know of them: see docs/operations.md.
+lock's dead holder (WithDelay) where nobody waits, and transactions of a two-phase commit without a coordinator. Each is looked at twice. Also
+listed are two contenders in a queue with the same GUID, and one that has been first for more than an hour while others wait. Their sessions live,
+and only their processes can tell whether they still use them: see docs/operations.md.
 
 Servers are asked the four-letter words srvr, conf, dump and, with --watches, wchp. The exit status is 1 if there is a problem; warnings are none.`,
 	}

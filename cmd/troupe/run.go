@@ -39,8 +39,8 @@ says that the session is over already, SIGKILL comes at once. A "revoke" sends S
 
 Not covered, so let what CMD works on check TROUPE_TOKEN, which grows with each holder: a "break" (a rival may hold before SIGTERM comes), this
 program being stopped (SIGSTOP) or starved, and processes of CMD that leave its group. On Linux CMD gets SIGKILL when this program dies, even
-by SIGKILL; its children do not. On other systems CMD goes on in that case. As process 1 of a container this program reaps no orphans, which is
-an init's work, and warns of that: docker run --init.
+by SIGKILL; its children do not. On other systems CMD goes on in that case. As process 1 of a container this program logs a warning, since
+it does not reap orphans: use an init, as with docker run --init.
 
 The exit status is CMD's own, 128+n if signal n ended it or the wait for it; 126: CMD cannot be started, 127: not found, 123: lost, 125:
 anything else, as no server.`

@@ -22,8 +22,8 @@ type late struct {
 // mostLate is how many requests wait before no more are read, as globalOutstandingLimit has it.
 const mostLate = 1000
 
-// HoldUp has wait what goes to the leader, and what stands behind it on a connection; sessions are
-// resumed all the same. heal carries out what waited, in the order in which it came.
+// HoldUp holds back requests that need the leader, and those behind them on a connection; sessions
+// are resumed all the same. heal carries out the requests that waited, in order.
 func (f *Front) HoldUp() (heal func()) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()

@@ -113,7 +113,7 @@ func (b *Barrier) look(ctx context.Context) (session.Stat, bool, error) {
 }
 
 // outlast waits for the end of the barrier that was created then. It ignores a later barrier, whose
-// creation is not watched. Servers that have lost their data give a Czxid again.
+// creation is not watched. Servers that have lost their data may give the same Czxid again.
 func (b *Barrier) outlast(ctx context.Context, was session.Stat) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -133,10 +133,10 @@ func (b *Barrier) outlast(ctx context.Context, was session.Stat) error {
 
 // Lowered returns a channel that closes when the barrier that is up at the time of the call is
 // down, even if another one is raised at once. If the barrier is down, the channel closes
-// immediately. What can't be read does not count as down, and is read again after pauses of up to
-// five seconds; the barrier that is found up then is the one that is waited for. If ctx, the handle
-// or the session ends first, the channel stays open: wait for these as well. So it does if the
-// watch is given up after too many panics, which the log tells.
+// immediately. A barrier that can't be read does not count as down: it is read again after pauses
+// of up to five seconds, and if one is up then, that is the one waited for. If ctx, the handle or
+// the session ends first, the channel stays open: wait for these as well. It also stays open if the
+// watch is given up after too many panics, which are logged.
 func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 	var down notify.Latch
 	ctx, leave := b.life.Within(ctx)

@@ -36,5 +36,5 @@
 //	the checking session expired                 the same: it watches again in its next epoch
 //	the checking session is closed               Check: session.ErrClosed. Follow: cancelled with session.ErrClosed
 //	the Gate's process restarts                  it has lost its state: admit the last admitted sequencer first, see Gate.Highest
-//	the ensemble has lost its data               tokens begin anew: see Gate.Reset; so must stored tokens
+//	the ensemble has lost its data               call Gate.Reset, and reset stored tokens
 package fence

@@ -49,8 +49,8 @@ func (g *Gate) Admit(q Sequencer) error {
 const unlessLost = " (if ZooKeeper has lost its data, or they were restored, tokens begin anew: see Gate.Reset)"
 
 // Reset forgets who was admitted. It is for when ZooKeeper has lost its data (session.ErrDataLoss),
-// or got back an older copy: tokens are smaller then, or the same again. Call it when those that
-// were admitted before have ended: the next one to be admitted may be any of them.
+// or got back an older copy: tokens may then be smaller, or repeat. Call it only when all who were
+// admitted have stopped: otherwise the next one to be admitted may be one of them.
 func (g *Gate) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -194,8 +194,8 @@ func (e *Ensemble) Restart(i int) error {
 	return sv.explain(sv.await(ctx, ready))
 }
 
-// Folder is where a server keeps its data, below version-2. While the server is dead they can be
-// deleted, or replaced by an older copy.
+// Folder is the directory of a server's data, which are in version-2 below it. While the server is
+// killed, version-2 can be deleted, or replaced by an older copy.
 func (e *Ensemble) Folder(i int) string { return filepath.Join(e.servers[i].dir, "data") }
 
 // Await returns when all running servers that are neither paused nor isolated serve. If they are no
@@ -248,9 +248,9 @@ func (e *Ensemble) Isolate(i int) (heal func()) {
 }
 
 // Sever cuts the link between two servers, silently and both ways; their links to others stay. What
-// they send each other arrives when the link heals. If that is after syncLimit (five seconds) one
-// of them has given the other up: a follower without its leader drops its clients, and finds no
-// leader until then. heal may be called more than once. Off Linux, election traffic passes.
+// they send each other arrives when heal is called, unless that takes longer than syncLimit (five
+// seconds): then a follower gives up its leader, drops its clients, and finds no leader until heal.
+// heal may be called more than once. On other systems than Linux, election traffic passes.
 func (e *Ensemble) Sever(i, j int) (heal func()) {
 	_, _ = e.servers[i], e.servers[j] // panic here, as documented, not in peering
 	return e.peers.sever(i, j)

@@ -18,7 +18,7 @@
 //     of its connection.
 //   - What is asked is carried out at most once, and in this session or not at all. [ErrNotSent] and
 //     [ErrEnded] mean that it was not sent. [ErrNoReply] means that it was, and that its outcome is
-//     unknown. It is not carried out behind a [Conn.Prove] that a later connection has answered.
+//     unknown. It is not carried out after a [Conn.Prove] that a later connection has answered.
 //     Every other error is definite.
 //   - Up means connected, authenticated, and all watches armed again. The events of what changed
 //     meanwhile follow right after it.

@@ -12,7 +12,7 @@ var (
 	// ErrNotSent: there is no connection. Nothing was sent: the request can be repeated freely.
 	ErrNotSent = errors.New("not connected to ZooKeeper")
 	// ErrNoReply: the request was sent, and the connection was lost before the reply. It may be
-	// carried out, but not behind a later Prove.
+	// carried out, but not after a later Prove.
 	ErrNoReply = errors.New("the connection to ZooKeeper was lost before the reply")
 	// ErrCutOff is a kind of ErrNoReply: the server hung up right after this request, and had
 	// answered other ones on this connection. This one may be the reason.

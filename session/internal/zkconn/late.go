@@ -13,7 +13,7 @@ import (
 //
 // A server sends requests to the leader in their order. But a connect request overtakes them, and
 // makes the server the session's owner at once. So a server whose link to the leader was down, and
-// that is asked for the session again, may have old writes carried out behind what was done through
+// that is asked for the session again, may have old writes carried out after what was done through
 // another server meanwhile. It is asked for the session only when it is known to have none.
 type late struct {
 	losses  int            // of connections with a write that was not answered

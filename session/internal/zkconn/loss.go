@@ -11,11 +11,11 @@ import (
 
 // A server hangs up on a session that has seen more than the server has, and says nothing. It may
 // lag, or have no quorum; or its ensemble has lost data. Then new transactions, which scouts make,
-// are not above what was seen. So they are at a server that was emptied and runs alone, beside
-// others that have everything: more than half of the addresses have to say it, and none another.
+// are not above what was seen. That is also so at one emptied server that runs alone, while others
+// have everything: so more than half of the addresses have to show it, and none may be above.
 
-// hangs notes that a target has hung up on the session. When one has done so for the timeout, a
-// loss is looked for at all that have, once in each timeout. Under mu.
+// hangs notes that a target has hung up on the session. When one has done so for the timeout, all
+// that have are examined for a loss of data, once in each timeout. Under mu.
 func (k *connector) hangs(t *target, now time.Time) {
 	if !t.hangs.After(k.sound) {
 		t.hangs, t.next = now, 0

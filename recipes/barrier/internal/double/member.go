@@ -131,7 +131,7 @@ func (b *member) neighbourChanged(gone bool) {
 }
 
 // abandon leaves a round of which there is nothing to record a departure in. Another client may
-// have deleted only that: the own znode would keep others out.
+// have deleted only that: this party's znode would keep others out.
 func (b *member) abandon() {
 	b.state = Removing
 	ask(b.Machine, machine.Remove{Path: b.path(b.me)}, func(machine.Removed) { b.over() })
