@@ -18,8 +18,7 @@ type later struct {
 	with []func(slog.Handler) slog.Handler // attributes and groups, in their order
 }
 
-// outlet has the lines that wait, and the goroutine that hands them over, which exists only while
-// there are any.
+// outlet has the lines that wait, and the goroutine that hands them over, while there are any.
 type outlet struct {
 	to slog.Handler // nil: that of [slog.Default], asked at each line, from warnings up
 
@@ -36,8 +35,7 @@ type line struct {
 	record slog.Record
 }
 
-// Wait waits until the lines of a logger of [New] have been handed over, at most for a tenth of a
-// second.
+// Wait waits until the lines of a logger of [New] are handed over, for at most 100 ms.
 func Wait(log *slog.Logger) {
 	if h, ours := log.Handler().(sparing); ours {
 		o := h.Handler.(later).outlet
@@ -109,9 +107,7 @@ func (o *outlet) handOver() {
 func (o *outlet) next() (l line, waits bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.lines) == 0 {
-		o.tellDropped()
-	}
+	o.tellDropped()
 	if len(o.lines) == 0 {
 		close(o.empty)
 		o.lines, o.empty = nil, nil

@@ -27,14 +27,12 @@ type outbox struct {
 // keepBuffer is how large a buffer may be to be kept for the next batch.
 const keepBuffer = 16 << 10
 
-// enough is how many bytes may wait for the client while its requests are read.
-const enough = 1 << 20
-
-// drain returns when no more than enough waits, or the connection ends.
+// drain returns when no more than a megabyte waits for the client, or the connection ends: until
+// then its requests are not read.
 func (o *outbox) drain() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.pending.Len() > enough && !o.broken && !o.finishing {
+	for o.pending.Len() > 1<<20 && !o.broken && !o.finishing {
 		if o.writing || o.held > 0 {
 			o.moved.Wait()
 			continue

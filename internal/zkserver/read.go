@@ -105,11 +105,8 @@ func (s *Server) sync(c *conn, q *jute.Request, p *jute.Reply) {
 	p.Path = q.Path
 }
 
-// mostRead is how large the answer to a multiRead may be, in packets of the largest size.
-const mostRead = 16
-
-// multiRead is several reads in one request, each with its own outcome. They leave no watches. A
-// client that asks for more than mostRead is hung up on: a few bytes could ask for any amount.
+// multiRead is several reads in one request, each with its own outcome. They leave no watches. At
+// sixteen times the largest packet it ends the connection: a few bytes could ask for any amount.
 func (s *Server) multiRead(c *conn, q *jute.Request, p *jute.Reply) {
 	if q.Malformed() {
 		p.Err = jute.MarshallingError
@@ -117,7 +114,7 @@ func (s *Server) multiRead(c *conn, q *jute.Request, p *jute.Reply) {
 	}
 	size := 0
 	for i := range q.Ops {
-		if size > mostRead*s.cfg.MaxPacket {
+		if size > 16*s.cfg.MaxPacket {
 			c.abort()
 			return
 		}
