@@ -285,7 +285,7 @@ func TestTheNextEpochStandsByWhatWasSeen(t *testing.T) {
 // However many clients there are: while the quorum is away each sends a scout in its timeout, all
 // come back to the sessions that they have, and no epoch ends.
 func TestAHerdWhoseQuorumIsAwayLosesNothing(t *testing.T) {
-	inBubbleHere(t, func(w *world) {
+	inBubble(t, func(w *world) {
 		const herd, timeouts = 100, 10
 		system := actors.New()
 		w.Cleanup(func() { require.NoError(w, system.Close(context.Background())) })

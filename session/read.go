@@ -28,13 +28,14 @@ func (t *client) Read(number uint64, path string, watch bool, done func(seam.See
 	s := t.session
 	refuse := func(err error) { done(seam.Seen{Epoch: number, Path: path, Err: err}) }
 	read := func(c *zkconn.Conn, watch bool) (func(), error) {
+		lacked := s.znodes.lacks(path) // before it was asked for: so it is not just being deleted
 		data, stat, err := c.Get(s.space.path(path), watch)
 		seen := seam.Seen{Epoch: number, Path: path, Exists: err == nil, Data: data, Stat: stat, Err: err}
 		if errors.Is(err, ErrNoNode) {
 			seen.Err = nil
 			s.znodes.missing(path)
 		}
-		if err == nil && stat.EphemeralOwner == c.SessionID() {
+		if err == nil && lacked && stat.EphemeralOwner == c.SessionID() {
 			s.znodes.returned(t, number, path)
 		}
 		return func() { done(seen) }, err

@@ -222,17 +222,15 @@ func (w *world) handshakes() (all, expired int) {
 // work, one after the other. Clients that gave up too early would make it work for nothing, and the
 // more so the more of them there are. All are back within twice the time that the server needs for
 // all of them.
-//
-// No herd runs in parallel with another test: at so many goroutines the race detector fails in
-// itself now and then ("CHECK failed: tsan_rtl.cpp").
 func TestAHerdComesBackInTwiceTheTimeThatItsHandshakesTake(t *testing.T) {
+	t.Parallel()
 	herds := map[int]time.Duration{300: 20 * time.Millisecond}
 	if tier.Soaking() {
 		herds[5000] = 2 * time.Millisecond
 	}
 	for clients, cost := range herds {
 		t.Run(fmt.Sprint(clients), func(t *testing.T) {
-			inBubbleHere(t, func(w *world) { herd(w, clients, cost) }, zktest.WithJournal(1<<16))
+			inBubble(t, func(w *world) { herd(w, clients, cost) }, zktest.WithJournal(1<<16))
 		})
 	}
 }
@@ -292,6 +290,7 @@ func (w *world) comesBack(sessions []*session.Session, cost time.Duration, kille
 // A session that may have left writes at every server asks each for a session of its own first. The
 // herd is back within three times of what it takes otherwise.
 func TestAHerdThatMayHaveLeftWritesComesBackInTime(t *testing.T) {
+	t.Parallel()
 	const clients, cost = 300, 20 * time.Millisecond
 	var took [2]time.Duration
 	for i := range took {

@@ -132,6 +132,13 @@ func (z *znodes) missing(path string) {
 	}
 }
 
+// lacks tells whether a contender is gone, as far as is known.
+func (z *znodes) lacks(path string) bool {
+	l := z.state.lock()
+	defer l.unlock()
+	return l.ledger.byPath[path] == nil && l.ledger.lacks(path)
+}
+
 // returned deletes a contender of the session's own that the record lacks: it was deleted, and is
 // back and blocks others, since servers have lost the deletion (ZOOKEEPER-4643). A client asks only
 // about the line that it stands in: elsewhere, a znode with such a name is the application's.
