@@ -44,8 +44,8 @@ var mutants = []mutant{
 	{
 		name:     "the returned contender is believed",
 		file:     "session/read.go",
-		snippet:  "		if err == nil && stat.EphemeralOwner == c.SessionID() {",
-		instead:  "		if err == nil && stat.EphemeralOwner == 0 {",
+		snippet:  "		if err == nil && lacked && stat.EphemeralOwner == c.SessionID() {",
+		instead:  "		if err == nil && lacked && stat.EphemeralOwner == 0 {",
 		packages: []string{"./session", "./recipes/lock"},
 	},
 	{
