@@ -48,6 +48,30 @@ func TestAForgottenGrantIsLoggedAndNamed(t *testing.T) {
 	})
 }
 
+// A grant of a standing intent is meant to last: that it is held for long is logged only where
+// WithWarnAfter says how long that is.
+func TestAStandingGrantIsLoggedOnlyWhereThatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]lock.Option{"as usual": nil, "with WithWarnAfter": {lock.WithWarnAfter(10 * time.Second)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				var log bubble.Log
+				l := w.lock(w.Host("a", log.Option()), opts...)
+				l.Acquire()
+				<-l.Acquired()
+				w.queued(w.lock(w.Host("b")))
+				time.Sleep(time.Hour)
+				if opts == nil {
+					require.Empty(w, log.Warnings(path))
+					return
+				}
+				require.Contains(w, log.Warnings(path)[0], "held for long, and others wait")
+			})
+		})
+	}
+}
+
 // So is one that waits to be received. WithWarnAfter sets the first time.
 func TestAGrantThatNobodyReceivesIsLoggedAndNamed(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 // Acquire states the intent to hold the lock, and returns at once. The intent survives
 // disconnection, expiry and loss: it lasts, in every epoch, until [Lock.Release] or [Lock.Close].
 // Calling it again has no effect.
-func (l *Lock) Acquire() { l.instance.Stand(recipe.Asked{At: recipe.Caller()}) }
+func (l *Lock) Acquire() { l.instance.Stand(recipe.Asked{At: recipe.Caller(), Lasts: !l.warns}) }
 
 // Grant is the grant that is held now, by whichever call of this Lock; nil if none is, or as long
 // as the one that was won has not been received. Of several, as a

@@ -20,6 +20,7 @@ type Lock struct {
 	kind     kind
 	instance *recipe.Claims[*Grant]
 	standing *notify.Topic[Standing]
+	warns    bool // WithWarnAfter was given
 }
 
 // New creates an exclusive lock. The path is the parent of the contenders' znodes. New does no I/O:
@@ -44,7 +45,7 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	if err != nil {
 		return nil, failed(op, path, err)
 	}
-	l := &Lock{session: s, path: path, kind: k, standing: notify.NewTopic[Standing]()}
+	l := &Lock{session: s, path: path, kind: k, standing: notify.NewTopic[Standing](), warns: o.warns}
 	l.standing.Publish(Standing{})
 	cfg := o.claims
 	cfg.Session, cfg.Kind, cfg.Path = s, "lock", path
