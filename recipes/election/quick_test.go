@@ -42,6 +42,31 @@ func TestTermsThatEndAtOncePauseLongerEachTime(t *testing.T) {
 	})
 }
 
+// A term that is short since its run ends says nothing of its function.
+func TestATermThatItsRunCutsShortIsNotTooQuick(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(e *election.Election, cancel context.CancelFunc){
+		"the caller's context ends": func(_ *election.Election, cancel context.CancelFunc) { cancel() },
+		"the candidate is closed":   func(e *election.Election, _ context.CancelFunc) { go e.Close(context.Background()) }, // ends with the run
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
+				var log bubble.Log
+				e := candidate(t, t.Session(log.Option()), "a")
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				require.Error(t, <-start(ctx, e, func(ctx context.Context, _ *election.Term) error {
+					end(e, cancel)
+					<-ctx.Done()
+					return nil
+				}))
+				require.Empty(t, log.Warnings(path))
+			})
+		})
+	}
+}
+
 // Term is the term that is held, by whichever call; nil before it is received, and when it is over.
 func TestTheTermCanBeRead(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term)
 		if err := e.serve(ctx, t, f); err != nil {
 			return err
 		}
-		if time.Since(began) >= tooQuick || !errors.Is(t.Err(), session.ErrReleased) {
+		if time.Since(began) >= tooQuick || ctx.Err() != nil || !errors.Is(t.Err(), session.ErrReleased) {
 			quick = 0
 			continue
 		}
