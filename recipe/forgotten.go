@@ -26,18 +26,23 @@ func Caller() Site {
 	return Site(pc[0])
 }
 
-// String is the file and the line. For what fxmodule asks for it is "fxmodule": the application has
-// named the path in an option, and no call of its own is under way.
-func (s Site) String() string {
+// frame is what that is called.
+func (s Site) frame() runtime.Frame {
 	frame, _ := runtime.CallersFrames([]uintptr{uintptr(s)}).Next()
-	switch {
-	case frame.File == "":
-		return "an unknown place"
-	case strings.Contains(frame.Function, "/troupe/fxmodule."):
-		return "fxmodule"
-	}
-	return frame.File + ":" + strconv.Itoa(frame.Line)
+	return frame
 }
+
+// String is the file and the line.
+func (s Site) String() string {
+	if frame := s.frame(); frame.File != "" {
+		return frame.File + ":" + strconv.Itoa(frame.Line)
+	}
+	return "an unknown place"
+}
+
+// ByModule tells whether it is package fxmodule's call, on behalf of a function of the
+// application's: what is asked for ends with a call of that.
+func (s Site) ByModule() bool { return strings.Contains(s.frame().Function, "/troupe/fxmodule.") }
 
 // Asked is who wants a possession.
 type Asked struct {

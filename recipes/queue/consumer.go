@@ -33,7 +33,8 @@ type Consumer struct {
 // Consume starts to take items, and returns at once. After Close, or for a closed session, the
 // error is session.ErrClosed.
 func (q *Queue) Consume(opts ...ConsumeOption) (*Consumer, error) {
-	c, err := q.consume(recipe.Asked{At: recipe.Caller()}, opts)
+	at := recipe.Caller()
+	c, err := q.consume(recipe.Asked{At: at, Lasts: at.ByModule()}, opts)
 	return c, recipe.Failed("consume", q.path, err)
 }
 
