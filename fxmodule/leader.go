@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/fx"
 
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/election"
 )
 
@@ -32,10 +33,11 @@ import (
 // gets troupe.election.terms, the number of terms, and troupe.election.leading, which is 1 while fn
 // runs.
 func RunLeader(name string, fn any) fx.Option {
+	at := recipe.Caller()
 	run := running("RunLeader", name, fn, func(e *election.Election, call func(context.Context, *election.Term) error, in worker) error {
 		r := &reign{name: name, fn: call, tracer: tracer(in.Tracers), log: logger(in.Log)}
 		in.work(nil, func(ctx context.Context) error {
-			return in.ended(ctx, e.Run(ctx, r.lead))
+			return in.ended(ctx, e.Run(recipe.AskedAt(ctx, at), r.lead))
 		})
 		return r.instruments(in.Meters)
 	})

@@ -118,6 +118,31 @@ func TestALeaderThatFailsWithItsTerm(t *testing.T) {
 	require.NoError(t, a.Stop(bubble.Minute(t)))
 }
 
+// TestALeaderIsNamedByItsOption: what is said of a function names the line that has it run; what it
+// asks for itself, that line.
+func TestALeaderIsNamedByItsOption(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		logs, log := logged()
+		type other struct {
+			fx.In
+			Election *election.Election `name:"other"`
+		}
+		option, own := bubble.After(2), bubble.After(5)
+		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}), logs, fxmodule.Election("reports", "/e"), fxmodule.Election("other", "/other"),
+			fxmodule.RunLeader("reports", func(ctx context.Context, _ *election.Term, o other) error {
+				ctx, cancel := context.WithTimeout(ctx, time.Second/2)
+				defer cancel()
+				_ = o.Election.Run(ctx, func(context.Context, *election.Term) error { return nil })
+				return nil
+			}))
+		time.Sleep(time.Second)
+		require.Regexp(t, `returns at once.*path=/e asked=\S*/`+option, log.String())
+		require.Regexp(t, `returns at once.*path=/other asked=\S*/`+own, log.String())
+		require.NoError(t, a.Stop(bubble.Minute(t)))
+	})
+}
+
 // TestALeaderThatDoesNotStop is named when the stop has no more time for it, and leaves enough of
 // that for the session to be closed.
 func TestALeaderThatDoesNotStop(t *testing.T) {

@@ -44,6 +44,20 @@ func (s Site) String() string {
 // application's: what is asked for ends with a call of that.
 func (s Site) ByModule() bool { return strings.Contains(s.frame().Function, "/troupe/fxmodule.") }
 
+type siteKey struct{}
+
+// AskedAt is a context in which package fxmodule asks on behalf of the application, which has named
+// the function at that place.
+func AskedAt(ctx context.Context, at Site) context.Context { return context.WithValue(ctx, siteKey{}, at) }
+
+// For is the place in the application: that of [AskedAt], if it is package fxmodule's call.
+func (s Site) For(ctx context.Context) Site {
+	if at, given := ctx.Value(siteKey{}).(Site); given && s.ByModule() {
+		return at
+	}
+	return s
+}
+
 // Asked is who wants a possession.
 type Asked struct {
 	At Site

@@ -27,7 +27,7 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term)
 	if f == nil {
 		return recipe.Failed("run", e.path, errors.New("f: nil"))
 	}
-	by := recipe.Asked{At: recipe.Caller(), Lasts: true}
+	by := recipe.Asked{At: recipe.Caller().For(ctx), Lasts: true}
 	ctx, leave, err := e.runs.enter(ctx)
 	if err != nil {
 		return err
