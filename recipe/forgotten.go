@@ -48,7 +48,9 @@ type siteKey struct{}
 
 // AskedAt is a context in which package fxmodule asks on behalf of the application, which has named
 // the function at that place.
-func AskedAt(ctx context.Context, at Site) context.Context { return context.WithValue(ctx, siteKey{}, at) }
+func AskedAt(ctx context.Context, at Site) context.Context {
+	return context.WithValue(ctx, siteKey{}, at)
+}
 
 // For is the place in the application: that of [AskedAt], if it is package fxmodule's call.
 func (s Site) For(ctx context.Context) Site {

@@ -107,7 +107,7 @@ func (e *epoch) connected(ev zkconn.Up) (spoilt bool, margin time.Duration) {
 	}
 	e.up, e.lost = true, time.Time{}
 	g.connectionBack(e)
-	g.story.hears(s.clock.at(ev.Asked))
+	g.hears(s.clock.at(ev.Asked))
 	e.ups++
 	if g.keeper.dependents() > 0 || g.keeper.suspected {
 		g.keeper.ask(e, now)

@@ -146,6 +146,7 @@ func (s *state) close(cause error) (first bool) {
 	g.closing = true
 	g.session.lifetime.refuse.Set(cause) // before the waiters wake, who ask for it
 	g.holds.endAll(ErrClosed)
+	g.tellDeleted()
 	g.keeper.stop()
 	g.changed()
 	return true

@@ -21,6 +21,8 @@ type keeper struct {
 	expiryTimer alarm         // for the end of the lease
 	clockTimer  alarm         // for a look at the clocks
 
+	deletedTimer alarm // for a deletion that is not logged yet
+
 	standby map[*client]struct{} // clients that may want a hold at any moment
 	refused int                  // 1: a client was refused a hold because there was no lease, and none has come since
 }
@@ -31,6 +33,7 @@ func newKeeper(s *Session) keeper {
 	return keeper{
 		in: &s.state.in, lease: lease.New(lease.Config{Tick: s.cfg.tick, Margin: s.cfg.margin}, &s.view), standby: make(map[*client]struct{}),
 		syncTimer: timer(func() { k.syncDue() }), expiryTimer: timer(func() { k.expiryDue() }), clockTimer: timer(func() { k.clockDue() }),
+		deletedTimer: timer(func() { k.in.tellDeleted() }),
 	}
 }
 
@@ -162,7 +165,7 @@ func (k *keeper) proved(e *epoch, ev zkconn.Proved) {
 	sent, now := s.clock.at(ev.Sent), s.clock.now()
 	k.lease.Sent(sent)
 	expired := k.expire(e, now) // a lease that ran out unnoticed ends first, with all that depended on it
-	k.in.story.hears(sent)
+	k.in.hears(sent)
 	k.in.story.stood = 0
 	gained, refused := k.lease.Proved(e.number, sent, now, ev.Write)
 	switch {
@@ -185,7 +188,7 @@ func (k *keeper) pinged(e *epoch, sent time.Time) {
 	clock := &e.session.clock
 	now := clock.now()
 	k.expire(e, now)
-	k.in.story.hears(clock.at(sent))
+	k.in.hears(clock.at(sent))
 	k.lease.Pinged(clock.at(sent), now)
 }
 
@@ -252,4 +255,5 @@ func (k *keeper) stop() {
 	k.syncTimer.stop()
 	k.expiryTimer.stop()
 	k.clockTimer.stop()
+	k.deletedTimer.stop()
 }

@@ -21,7 +21,8 @@ type story struct {
 	cut       bool          // the loss of the connection was a warning
 	down      time.Time     // since when there is no connection, or no ZooKeeper session; zero: there is one
 	untrusted time.Time     // since when the lack of trust is; zero: nothing was logged of one
-	alarmed   bool          // that was a warning
+	deleted   []*Hold       // lost because their znodes were deleted, which is not logged yet: see holdLost
+	deletedAt lease.Instant // when the last of them was
 }
 
 // say logs something when the mutex is released.
@@ -35,25 +36,16 @@ func (e *epoch) about(args ...any) []any {
 	return append([]any{"session", hexID(e.sessionID), "epoch", e.number}, args...)
 }
 
-// possessed says what was held: how many, and the paths of the first five.
+// possessed says what was held, if anything was: how many, and the paths of the first five.
 func (e *epoch) possessed(lost []string) []any {
-	args := e.about("possessions", len(lost))
-	if len(lost) > 0 {
-		args = append(args, "paths", strings.Join(lost[:min(len(lost), 5)], ", "))
+	if len(lost) == 0 {
+		return e.about()
 	}
-	return args
+	return e.about("possessions", len(lost), "paths", strings.Join(lost[:min(len(lost), 5)], ", "))
 }
 
 // hexID is a session's id as ZooKeeper prints it.
 func hexID(id int64) string { return fmt.Sprintf("0x%x", uint64(id)) }
-
-// levelOf is that of a loss and of its end: a warning if something was lost.
-func levelOf(lost bool) slog.Level {
-	if lost {
-		return slog.LevelWarn
-	}
-	return slog.LevelInfo
-}
 
 // looks notes for how long this process has not run, when it looks at the clocks. It looks often
 // while anything is held; less than a second may be anything.
@@ -66,7 +58,11 @@ func (k *keeper) looks(now lease.Instant) {
 }
 
 // hears notes an answer, to what was sent at that moment.
-func (s *story) hears(sent lease.Instant) { s.heard = sent }
+func (g *guarded) hears(sent lease.Instant) {
+	if g.story.heard = sent; sent.Mono > g.story.deletedAt.Mono {
+		g.tellDeleted()
+	}
+}
 
 // silent is for how long there was no answer.
 func (s *story) silent(now lease.Instant) time.Duration {
@@ -79,21 +75,21 @@ func (s *story) silent(now lease.Instant) time.Duration {
 // lose ends what is held since there is no trust any more.
 func (k *keeper) lose(e *epoch, now lease.Instant) {
 	lost, s := k.in.holds.endAll(ErrUntrusted), &k.in.story
-	if len(lost) == 0 && len(k.standby) == 0 {
+	if len(lost) == 0 {
 		return
 	}
-	s.untrusted, s.alarmed = time.Now(), len(lost) > 0
+	s.untrusted = time.Now()
 	args := append(e.possessed(lost), "silent", round(s.silent(now)), "stood_still", round(s.stood))
 	if e.server != "" {
 		args = append(args, "server", e.server)
 	}
-	k.in.say(levelOf(s.alarmed), "trust in the ZooKeeper session has ended, and with it what was held", args...)
+	k.in.say(slog.LevelWarn, "trust in the ZooKeeper session has ended, and with it what was held", args...)
 }
 
 // trustIsBack tells the end of that.
 func (k *keeper) trustIsBack(e *epoch) {
 	if s := &k.in.story; !s.untrusted.IsZero() {
-		k.in.say(levelOf(s.alarmed), "the ZooKeeper session is trusted again", e.about("after", round(time.Since(s.untrusted)))...)
+		k.in.say(slog.LevelWarn, "the ZooKeeper session is trusted again", e.about("after", round(time.Since(s.untrusted)))...)
 		s.untrusted = time.Time{}
 	}
 }
@@ -128,7 +124,10 @@ func (g *guarded) isDown() {
 // epochOver tells that a ZooKeeper session has ended, and what was lost with it.
 func (g *guarded) epochOver(e *epoch, lost []string, cause error) {
 	s, silent := &g.story, g.story.silent(g.session.clock.now())
-	s.heard, s.stood, s.cut, s.untrusted = lease.Instant{}, 0, false, time.Time{}
+	for _, h := range s.deleted { // that was it
+		lost = append(lost, h.path)
+	}
+	s.heard, s.stood, s.cut, s.untrusted, s.deleted = lease.Instant{}, 0, false, time.Time{}, nil
 	if e.begun && !g.closing {
 		g.isDown()
 		g.say(slog.LevelWarn, "the ZooKeeper session has ended", append(e.possessed(lost), "cause", cause, "silent", round(silent))...)
@@ -146,11 +145,30 @@ func (g *guarded) epochBegun(e *epoch) {
 	g.say(level, "a ZooKeeper session has begun", e.about("timeout", e.timeout, "server", e.server, "after", round(after))...)
 }
 
-// holdLost tells that one possession was lost, and the session stands.
+// holdLost tells that one possession was lost, and the session stands. A deletion of its znode may
+// come of the end of the session, of which word is on its way: it is told when something is
+// answered that was sent after it, or in T/6.
 func (g *guarded) holdLost(h *Hold, cause error) {
-	if !errors.Is(cause, ErrReleased) && !errors.Is(cause, ErrClosed) {
-		g.say(slog.LevelWarn, "a possession is lost", h.epoch.about("recipe", h.client.name, "path", h.path, "token", h.token, "cause", cause)...)
+	switch now := g.session.clock.now(); {
+	case errors.Is(cause, ErrReleased), errors.Is(cause, ErrClosed):
+	case errors.Is(cause, ErrDeleted):
+		g.story.deleted, g.story.deletedAt = append(g.story.deleted, h), now
+		g.keeper.deletedTimer.set(now, now.Add(g.keeper.lease.SyncEvery()))
+	default:
+		g.sayLost(h, cause)
 	}
+}
+
+func (g *guarded) sayLost(h *Hold, cause error) {
+	g.say(slog.LevelWarn, "a possession is lost", h.epoch.about("recipe", h.client.name, "path", h.path, "token", h.token, "cause", cause)...)
+}
+
+// tellDeleted tells of the deletions that were held back: they are none of the session's end.
+func (g *guarded) tellDeleted() {
+	for _, h := range g.story.deleted {
+		g.sayLost(h, ErrDeleted)
+	}
+	g.story.deleted = nil
 }
 
 func round(d time.Duration) time.Duration { return d.Round(time.Millisecond) }

@@ -56,7 +56,7 @@ func (j *journal) reads(w *world, want ...string) {
 func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 	const ended = `WARN msg="trust in the ZooKeeper session has ended, and with it what was held" %s epoch=1 possessions=1 paths=/line/\S+ `
 	const again = `WARN msg="the ZooKeeper session is trusted again" %s epoch=1 after=`
-	const over, next = `WARN msg="the ZooKeeper session has ended" %s epoch=1 possessions=`, `WARN msg="a ZooKeeper session has begun" %s epoch=2 timeout=10s server=192.0.2.1:2181 after=`
+	const over, next = `WARN msg="the ZooKeeper session has ended" %s epoch=1 `, `WARN msg="a ZooKeeper session has begun" %s epoch=2 timeout=10s server=192.0.2.1:2181 after=`
 	type row struct {
 		fails func(w *world, s *session.Session, t *client, h *session.Hold) (mend func())
 		want  []string
@@ -80,7 +80,7 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 			`WARN msg="no connection to ZooKeeper" epoch=1 %s server=192.0.2.1:2181 cause=.*`,
 			// Told at the end of the attempt that is under way after 30 s: two handshakes later.
 			`WARN msg="still no connection to ZooKeeper" epoch=1 %s for=(3|4[0-3]).*s servers="192.0.2.1:2181: it .*"`,
-			over + `0 cause="[^"]* has expired" silent=1m.*s`,
+			over + `cause="[^"]* has expired" silent=1m.*s`,
 			next + `[15].*s`,
 		}},
 		"this process stands still": {func(_ *world, s *session.Session, _ *client, _ *session.Hold) func() {
@@ -91,7 +91,7 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 		"the session expires": {func(w *world, s *session.Session, _ *client, _ *session.Hold) func() {
 			w.srv.Expire(id(s))
 			return func() {}
-		}, []string{over + `1 paths=/line/\S+ cause="[^"]* has expired" silent=.*s`, next + `.*ms`}},
+		}, []string{over + `possessions=1 paths=/line/\S+ cause="[^"]* has expired" silent=.*s`, next + `.*ms`}},
 		"its znode is deleted": {func(_ *world, _ *session.Session, t *client, h *session.Hold) func() {
 			t.End(h, session.ErrDeleted)
 			return func() {}
@@ -153,6 +153,24 @@ func TestTheLogTellsWhatIsWrongWithEachServer(t *testing.T) {
 		require.NoError(w, s.Close(w.ctx))
 		require.Contains(w, strings.Join(log.lines(), "\n"), `servers="leaderless:2181: it hangs up: it has no quorum, or does not accept this client; `+
 			`page:2181: it does not speak ZooKeeper's protocol; refuses:2181: it refuses connections; silent:2181: it does not answer"`)
+	})
+}
+
+// Where nothing was held nothing is said of a loss: neither that trust has ended, nor that no
+// possession was lost with the session.
+func TestTheLogSaysNothingOfALossWhereNothingWasHeld(t *testing.T) {
+	inBubble(t, func(w *world) {
+		var log journal
+		s, c := w.openClient(session.WithLogger(slog.New(log.handler(slog.LevelInfo))))
+		c.StandBy(1, true)
+		heal := w.srv.Partition(id(s))
+		time.Sleep(time.Minute)
+		heal()
+		time.Sleep(time.Minute)
+		text := strings.Join(log.lines(), "\n")
+		require.Contains(w, text, "the ZooKeeper session has ended")
+		require.NotContains(w, text, "trust")
+		require.NotContains(w, text, "possessions")
 	})
 }
 
