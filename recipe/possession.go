@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
@@ -47,13 +48,12 @@ type offer interface {
 // Revoked closes when somebody asks the holder to give up.
 func (p *Possession) Revoked() <-chan struct{} { return p.revoked.C() }
 
-// Won is how a possession is logged that was won: as usual, or as a warning that ends that of a
-// loss.
+// Won is how a possession is logged that was won: as usual, or as the end of the warning of a loss.
 func (p *Possession) Won(log *slog.Logger, usual slog.Level) (*slog.Logger, slog.Level) {
 	if p.without == 0 {
 		return log, usual
 	}
-	return log.With("after", p.without.Round(time.Millisecond)), slog.LevelWarn
+	return logs.Ends(log).With("after", p.without.Round(time.Millisecond)), slog.LevelInfo
 }
 
 // SessionID is that of the ZooKeeper session that the possession belongs to.

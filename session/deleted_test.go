@@ -18,6 +18,7 @@ import (
 // process closes the session. Done closes at once.
 func TestADeletionIsLoggedWhenTheSessionIsKnownToLive(t *testing.T) {
 	const lost = `WARN msg="a possession is lost" %s epoch=1 recipe=test path=/line/\S+ token=\d+ cause="the znode was deleted"`
+	const up = `INFO msg="connected to ZooKeeper".*`
 	type row struct {
 		then func(w *world, s *session.Session)
 		want []string
@@ -29,25 +30,45 @@ func TestADeletionIsLoggedWhenTheSessionIsKnownToLive(t *testing.T) {
 		"the session is resumed": {func(w *world, s *session.Session) {
 			w.srv.Disconnect(id(s))
 			time.Sleep(time.Second)
-		}, []string{lost}},
+		}, []string{lost, up}},
 		"it is closed": {func(w *world, s *session.Session) { require.NoError(w, s.Close(w.ctx)) }, []string{lost}},
 		"it has expired": {func(w *world, s *session.Session) {
 			w.srv.Expire(id(s))
 			time.Sleep(time.Minute)
 		}, []string{
 			`WARN msg="the ZooKeeper session has ended" %s epoch=1 possessions=1 paths=/line/\S+ cause="[^"]* has expired" silent=.*s`,
-			`.* msg="a ZooKeeper session has begun" %s epoch=2 .*`,
+			up, `.* msg="a ZooKeeper session has begun" %s epoch=2 .*`,
 		}},
 	}, func(w *world, row row) {
 		var log journal
 		s, t, h := w.holding(session.WithLogger(slog.New(log.handler(slog.LevelInfo))))
 		time.Sleep(time.Second)
-		log.reads(w, `INFO msg="a ZooKeeper session has begun".*`)
+		log.lines()
 		t.End(h, session.ErrDeleted)
 		synctest.Wait()
 		require.ErrorIs(w, h.Err(), session.ErrDeleted)
 		log.reads(w)
 		row.then(w, s)
 		log.reads(w, row.want...)
+	})
+}
+
+// The answer to what was asked before the deletion may have been on its way since before it.
+func TestAnEarlierAnswerProvesNothingAfterADeletion(t *testing.T) {
+	inBubble(t, func(w *world) {
+		var log journal
+		s, t, h := w.holding(session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		defer w.srv.Slow(id(s), 100*time.Millisecond)()
+		created := make(chan error, 1)
+		go func() { // ends with the answer
+			_, err := s.Create(w.ctx, "/other", nil)
+			created <- err
+		}()
+		time.Sleep(50 * time.Millisecond)
+		t.End(h, session.ErrDeleted)
+		require.NoError(w, <-created)
+		log.reads(w)
+		time.Sleep(2 * time.Second)
+		log.reads(w, `WARN msg="a possession is lost".*`)
 	})
 }

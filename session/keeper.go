@@ -20,8 +20,7 @@ type keeper struct {
 	syncTimer   alarm         // for the next proof
 	expiryTimer alarm         // for the end of the lease
 	clockTimer  alarm         // for a look at the clocks
-
-	deletedTimer alarm // for a deletion that is not logged yet
+	lossTimer   alarm         // for a deletion that is not logged yet
 
 	standby map[*client]struct{} // clients that may want a hold at any moment
 	refused int                  // 1: a client was refused a hold because there was no lease, and none has come since
@@ -32,8 +31,7 @@ func newKeeper(s *Session) keeper {
 	timer := func(react func()) alarm { return alarm{tasks: &s.tasks, state: &s.state, react: react} }
 	return keeper{
 		in: &s.state.in, lease: lease.New(lease.Config{Tick: s.cfg.tick, Margin: s.cfg.margin}, &s.view), standby: make(map[*client]struct{}),
-		syncTimer: timer(func() { k.syncDue() }), expiryTimer: timer(func() { k.expiryDue() }), clockTimer: timer(func() { k.clockDue() }),
-		deletedTimer: timer(func() { k.in.tellDeleted() }),
+		syncTimer: timer(func() { k.syncDue() }), expiryTimer: timer(func() { k.expiryDue() }), clockTimer: timer(func() { k.clockDue() }), lossTimer: timer(func() { k.in.tellDeleted() }),
 	}
 }
 
@@ -255,5 +253,5 @@ func (k *keeper) stop() {
 	k.syncTimer.stop()
 	k.expiryTimer.stop()
 	k.clockTimer.stop()
-	k.deletedTimer.stop()
+	k.lossTimer.stop()
 }

@@ -127,10 +127,10 @@ func WithDialer(dial func(ctx context.Context, network, addr string) (net.Conn, 
 	}
 }
 
-// WithLogger sets where the session and its recipes log: losses, what is in their way and the ends
-// of both at Warn, sessions and leaderships that begin and end at Info, connections and grants at
-// Debug. Of the same warning at most one a second is logged, the last one with their number
-// ("repeated"). The default is [slog.Default], as it is when something is logged, from Warn up; a
+// WithLogger sets where the session and its recipes log: losses and what is in their way at Warn,
+// the ends of both at Info, as connections, sessions and leaderships, other grants at Debug. Of the
+// same warning at most one a second is logged, the last one with their number ("repeated"). The
+// default is [slog.Default], as it is when something is logged, for warnings and their ends; a
 // logger with slog.DiscardHandler keeps it silent. docs/operations.md lists the messages.
 //
 // The handler is called by a goroutine that exists only while lines wait, with the times of their

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/session/internal/lease"
 )
 
-// story is what the log is told of losses, and of their ends: a line of the level of a warning for
-// each loss, and one for its end. It is guarded.
+// story is what the log is told of losses, and of their ends: a warning for each loss, and a line at
+// Info for its end. It is guarded.
 type story struct {
 	lines     []func()      // to be logged when the mutex is released: the application's handler may call the session
 	ran       lease.Instant // when this process was last seen to run
@@ -25,9 +26,15 @@ type story struct {
 	deletedAt lease.Instant // when the last of them was
 }
 
+// ends is the level of a line that ends a warning: Info, which is written wherever that was.
+const ends = slog.LevelWarn - 1
+
 // say logs something when the mutex is released.
 func (g *guarded) say(level slog.Level, message string, args ...any) {
 	log := g.session.log
+	if level == ends {
+		log, level = logs.Ends(log), slog.LevelInfo
+	}
 	g.story.lines = append(g.story.lines, func() { log.Log(context.Background(), level, message, args...) })
 }
 
@@ -59,7 +66,7 @@ func (k *keeper) looks(now lease.Instant) {
 
 // hears notes an answer, to what was sent at that moment.
 func (g *guarded) hears(sent lease.Instant) {
-	if g.story.heard = sent; sent.Mono > g.story.deletedAt.Mono {
+	if g.story.heard = sent; sent.Mono >= g.story.deletedAt.Mono {
 		g.tellDeleted()
 	}
 }
@@ -89,7 +96,7 @@ func (k *keeper) lose(e *epoch, now lease.Instant) {
 // trustIsBack tells the end of that.
 func (k *keeper) trustIsBack(e *epoch) {
 	if s := &k.in.story; !s.untrusted.IsZero() {
-		k.in.say(slog.LevelWarn, "the ZooKeeper session is trusted again", e.about("after", round(time.Since(s.untrusted)))...)
+		k.in.say(ends, "the ZooKeeper session is trusted again", e.about("after", round(time.Since(s.untrusted)))...)
 		s.untrusted = time.Time{}
 	}
 }
@@ -107,7 +114,7 @@ func (g *guarded) connectionLost(e *epoch, lost []string) {
 // connectionBack tells the end of that.
 func (g *guarded) connectionBack(e *epoch) {
 	if g.story.cut {
-		g.say(slog.LevelWarn, "the connection is back", e.about("server", e.server, "after", round(time.Since(g.story.down)))...)
+		g.say(ends, "the connection is back", e.about("server", e.server, "after", round(time.Since(g.story.down)))...)
 	}
 	g.story.cut = false
 	if e.begun {
@@ -139,7 +146,7 @@ func (g *guarded) epochOver(e *epoch, lost []string, cause error) {
 func (g *guarded) epochBegun(e *epoch) {
 	level, after := slog.LevelInfo, time.Duration(0)
 	if !g.story.down.IsZero() {
-		level, after = slog.LevelWarn, time.Since(g.story.down)
+		level, after = ends, time.Since(g.story.down)
 	}
 	g.story.down = time.Time{}
 	g.say(level, "a ZooKeeper session has begun", e.about("timeout", e.timeout, "server", e.server, "after", round(after))...)
@@ -153,7 +160,7 @@ func (g *guarded) holdLost(h *Hold, cause error) {
 	case errors.Is(cause, ErrReleased), errors.Is(cause, ErrClosed):
 	case errors.Is(cause, ErrDeleted):
 		g.story.deleted, g.story.deletedAt = append(g.story.deleted, h), now
-		g.keeper.deletedTimer.set(now, now.Add(g.keeper.lease.SyncEvery()))
+		g.keeper.lossTimer.set(now, now.Add(g.keeper.lease.SyncEvery()))
 	default:
 		g.sayLost(h, cause)
 	}

@@ -52,11 +52,12 @@ func (j *journal) reads(w *world, want ...string) {
 	}
 }
 
-// Of a loss the log tells what was lost, why, and when that was over: a warning each.
+// Of a loss the log tells what was lost and why, in a warning, and when that was over.
 func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 	const ended = `WARN msg="trust in the ZooKeeper session has ended, and with it what was held" %s epoch=1 possessions=1 paths=/line/\S+ `
-	const again = `WARN msg="the ZooKeeper session is trusted again" %s epoch=1 after=`
-	const over, next = `WARN msg="the ZooKeeper session has ended" %s epoch=1 `, `WARN msg="a ZooKeeper session has begun" %s epoch=2 timeout=10s server=192.0.2.1:2181 after=`
+	const again = `INFO msg="the ZooKeeper session is trusted again" %s epoch=1 after=`
+	const over, next = `WARN msg="the ZooKeeper session has ended" %s epoch=1 `, `INFO msg="a ZooKeeper session has begun" %s epoch=2 timeout=10s server=192.0.2.1:2181 after=`
+	const up = `INFO msg="connected to ZooKeeper" epoch=[12] server=192.0.2.1:2181 %s timeout=10s after=0s`
 	type row struct {
 		fails func(w *world, s *session.Session, t *client, h *session.Hold) (mend func())
 		want  []string
@@ -70,7 +71,7 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 			ended + `silent=5s stood_still=0s`,
 			`WARN msg="still no connection to ZooKeeper" epoch=1 %s for=3[01].*s servers="192.0.2.1:2181: it refuses connections"`,
 			`WARN msg="still no connection to ZooKeeper" epoch=1 %s for=1m[012].*s servers="192.0.2.1:2181: it refuses connections"`,
-			`WARN msg="connected to ZooKeeper" epoch=1 server=192.0.2.1:2181 %s timeout=10s after=1m5.*s`,
+			`INFO msg="connected to ZooKeeper" epoch=1 server=192.0.2.1:2181 %s timeout=10s after=1m5.*s`,
 			again + `1m0.*s`,
 		}},
 		"the network is silent until the session has expired": {func(w *world, s *session.Session, _ *client, _ *session.Hold) func() {
@@ -81,7 +82,7 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 			// Told at the end of the attempt that is under way after 30 s: two handshakes later.
 			`WARN msg="still no connection to ZooKeeper" epoch=1 %s for=(3|4[0-3]).*s servers="192.0.2.1:2181: it .*"`,
 			over + `cause="[^"]* has expired" silent=1m.*s`,
-			next + `[15].*s`,
+			up, next + `[15].*s`,
 		}},
 		"this process stands still": {func(_ *world, s *session.Session, _ *client, _ *session.Hold) func() {
 			session.ShiftMono(s, time.Minute)
@@ -91,7 +92,7 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 		"the session expires": {func(w *world, s *session.Session, _ *client, _ *session.Hold) func() {
 			w.srv.Expire(id(s))
 			return func() {}
-		}, []string{over + `possessions=1 paths=/line/\S+ cause="[^"]* has expired" silent=.*s`, next + `.*ms`}},
+		}, []string{over + `possessions=1 paths=/line/\S+ cause="[^"]* has expired" silent=.*s`, up, next + `.*ms`}},
 		"its znode is deleted": {func(_ *world, _ *session.Session, t *client, h *session.Hold) func() {
 			t.End(h, session.ErrDeleted)
 			return func() {}
@@ -101,7 +102,7 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 			return func() {}
 		}, []string{
 			`WARN msg="the connection is lost, and with it what was held" %s epoch=1 possessions=1 paths=/line/\S+`,
-			`WARN msg="the connection is back" %s epoch=1 server=192.0.2.1:2181 after=.*ms`,
+			`INFO msg="the connection is back" %s epoch=1 server=192.0.2.1:2181 after=.*ms`, up,
 		}},
 		"it is given up": {func(_ *world, _ *session.Session, t *client, h *session.Hold) func() {
 			t.End(h, session.ErrReleased)
@@ -114,7 +115,7 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 			opts = append(opts, session.WithStrict())
 		}
 		s, t, h := w.holding(opts...)
-		log.reads(w, `INFO msg="a ZooKeeper session has begun" %s epoch=1 timeout=10s server=192.0.2.1:2181 after=0s`)
+		log.reads(w, up, `INFO msg="a ZooKeeper session has begun" %s epoch=1 timeout=10s server=192.0.2.1:2181 after=0s`)
 		mend := row.fails(w, s, t, h)
 		<-h.Done()
 		time.Sleep(time.Minute)
@@ -255,6 +256,38 @@ func TestWithoutALoggerWarningsGoToTheProgramsLog(t *testing.T) {
 		}
 		require.Equal(w, []string{`level=WARN msg="warning 0" a=1 g.b=2`}, first.lines())
 		require.Equal(w, []string{`level=WARN msg="warning 1" a=1 g.b=2`}, second.lines())
+		slog.SetDefault(before)
+		require.NoError(w, s.Close(w.ctx))
+	})
+}
+
+// So do the ends of what was warned of, and nothing else at Info. Not parallel: likewise.
+func TestTheProgramsLogGetsTheEndsOfItsWarnings(t *testing.T) {
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	inBubbleHere(t, func(w *world) {
+		var log journal
+		slog.SetDefault(slog.New(log.handler(slog.LevelDebug)))
+		s, _, h := w.holding()
+		for _, fails := range []struct {
+			with func()
+			want []string
+		}{
+			{func() {
+				w.srv.Kill(0)
+				<-h.Done()
+				require.NoError(w, w.srv.Restart(0))
+			}, []string{
+				`WARN msg="no connection to ZooKeeper".*`, `WARN msg="trust in the ZooKeeper session has ended.*`,
+				`INFO msg="connected to ZooKeeper" .* after=.*s`, `INFO msg="the ZooKeeper session is trusted again".* after=.*s`,
+			}},
+			{func() { w.srv.Disconnect(id(s)) }, nil},
+			{func() { w.srv.Expire(id(s)) }, []string{`WARN msg="the ZooKeeper session has ended".*`, `INFO msg="a ZooKeeper session has begun".* epoch=2 .*`}},
+		} {
+			fails.with()
+			time.Sleep(10 * time.Second)
+			log.reads(w, fails.want...)
+		}
 		slog.SetDefault(before)
 		require.NoError(w, s.Close(w.ctx))
 	})

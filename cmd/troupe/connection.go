@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -98,7 +99,7 @@ func (c *connection) connect(cmd *cobra.Command, log io.Writer) (*session.Sessio
 	if err := c.settle(cmd); err != nil {
 		return nil, err
 	}
-	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	logger := logs.Warnings(slog.NewTextHandler(log, nil))
 	opts, err := c.SessionOptions(logger)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,8 @@ type later struct {
 
 // outlet has the lines that wait, and the goroutine that hands them over, while there are any.
 type outlet struct {
-	to slog.Handler // nil: that of [slog.Default], asked at each line, from warnings up
+	to       slog.Handler // nil: that of [slog.Default], asked at each line
+	warnings bool         // nothing below those, as without a handler
 
 	mu      sync.Mutex
 	lines   []line
@@ -54,7 +55,7 @@ func Wait(log *slog.Logger) {
 // Enabled implements [slog.Handler]. The handler is asked when lines are handed over. That it takes
 // none of a level below warnings counts for a second.
 func (h later) Enabled(_ context.Context, level slog.Level) bool {
-	if h.to == nil || level >= slog.LevelWarn {
+	if h.to == nil || h.warnings || level >= slog.LevelWarn {
 		return level >= slog.LevelWarn
 	}
 	h.mu.Lock()

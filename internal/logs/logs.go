@@ -19,12 +19,36 @@ func New(to slog.Handler) *slog.Logger {
 	return slog.New(sparing{Handler: later{outlet: &outlet{to: to, refused: make(map[slog.Level]time.Time)}}, seen: &seen{lines: make(map[string]*repeated), kinds: make(map[string]int)}})
 }
 
+// Warnings is New for a handler that gets what the program's log would: warnings and their ends.
+func Warnings(to slog.Handler) *slog.Logger {
+	log := New(to)
+	log.Handler().(sparing).Handler.(later).outlet.warnings = true
+	return log
+}
+
 // sparing passes on one warning a second of each kind. The last of a second tells how many there
 // were. Errors are passed on as they are.
 type sparing struct {
 	slog.Handler
 	about string // what the attributes say it is about
 	seen  *seen
+	ends  bool // see Ends
+}
+
+// Ends is a logger for lines that end a warning, at Info: a program's log that gets warnings alone
+// gets those too, and they are limited in number as warnings are.
+func Ends(log *slog.Logger) *slog.Logger {
+	h, ours := log.Handler().(sparing)
+	if !ours {
+		return log
+	}
+	h.ends = true
+	return slog.New(h)
+}
+
+// Enabled implements [slog.Handler].
+func (h sparing) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.ends || h.Handler.Enabled(ctx, level)
 }
 
 // seen are the warnings that were passed on of late: by message and what they are about, up to a
@@ -56,7 +80,7 @@ func about(a slog.Attr) string {
 
 // Handle implements [slog.Handler].
 func (h sparing) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level != slog.LevelWarn {
+	if r.Level != slog.LevelWarn && !h.ends {
 		return h.Handler.Handle(ctx, r)
 	}
 	key := r.Message + h.about
@@ -116,10 +140,10 @@ func (h sparing) WithAttrs(attrs []slog.Attr) slog.Handler {
 	for _, a := range attrs {
 		of.WriteString(about(a))
 	}
-	return sparing{h.Handler.WithAttrs(attrs), of.String(), h.seen}
+	return sparing{h.Handler.WithAttrs(attrs), of.String(), h.seen, h.ends}
 }
 
 // WithGroup implements [slog.Handler].
 func (h sparing) WithGroup(name string) slog.Handler {
-	return sparing{h.Handler.WithGroup(name), h.about, h.seen}
+	return sparing{h.Handler.WithGroup(name), h.about, h.seen, h.ends}
 }

@@ -165,3 +165,20 @@ func TestWhatIsDroppedIsCounted(t *testing.T) {
 		}, got.lines[999:])
 	})
 }
+
+// A line that ends a warning is written where warnings are, at Info; nothing else below them is.
+func TestTheEndOfAWarningIsWrittenWhereWarningsAre(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := handler{got: new(got), does: func(string, string) {}}
+		log := logs.Warnings(h)
+		log.Info("news")
+		log.Warn("an alarm")
+		for range 3 { // limited in number, as warnings are
+			logs.Ends(log).With("a", 1).WithGroup("g").Info("its end", "n", 2)
+		}
+		time.Sleep(2 * time.Second)
+		require.Equal(t, []string{"an alarm", "its end a=1 g n=2", "its end a=1 g n=2 repeated=2"}, h.lines)
+		require.Equal(t, slog.LevelInfo, h.records[1].Level)
+	})
+}

@@ -250,6 +250,8 @@ func TestTheLogTellsWhatAnIntentWaitsFor(t *testing.T) {
 		w.stranger("lock-", ordersSeven)
 		a, b := w.Host("b", log.Debug()), w.Host("c", quiet.Option())
 		w.queued(w.lock(a))
+		b.Logger().Debug("refused, so that the level is known to be off")
+		synctest.Wait()
 		w.queued(w.lock(b))
 		w.Server.ClearJournal()
 		time.Sleep(time.Hour)

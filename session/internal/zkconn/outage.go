@@ -2,16 +2,16 @@ package zkconn
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/troupe-go/troupe/internal/logs"
 )
 
 // sayAgain is how often it is logged that there still is no connection.
@@ -80,14 +80,14 @@ func (o *outage) ended() (lasted time.Duration) {
 
 // logUp logs that there is a connection; after is how long there was none, if that was logged.
 func (w *socket) logUp(after time.Duration) {
-	level := slog.LevelDebug
+	log := w.log
 	if after > 0 {
-		level = slog.LevelWarn // it ends one
+		log = logs.Ends(log)
 	}
 	w.conn.mu.Lock()
 	is := w.conn.session
 	w.conn.mu.Unlock()
-	w.log.Log(context.Background(), level, "connected to ZooKeeper", "session", fmt.Sprintf("0x%x", uint64(is.id)), "timeout", is.timeout, "after", after.Round(time.Millisecond))
+	log.Info("connected to ZooKeeper", "session", fmt.Sprintf("0x%x", uint64(is.id)), "timeout", is.timeout, "after", after.Round(time.Millisecond))
 }
 
 var errSecure = errors.New("TLS")
