@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/lease"
 )
 
-// story is what the log is told of losses, and of their ends: a warning for each loss, and a line at
-// Info for its end. It is guarded.
+// story is what the log is told of losses, and of their ends: a warning for each loss, and a line
+// at Info for its end. It is guarded.
 type story struct {
 	lines     []func()      // to be logged when the mutex is released: the application's handler may call the session
 	ran       lease.Instant // when this process was last seen to run
@@ -26,8 +27,7 @@ type story struct {
 	deletedAt lease.Instant // when the last of them was
 }
 
-// ends is the level of a line that ends a warning: Info, which is written wherever that was.
-const ends = slog.LevelWarn - 1
+const ends = slog.LevelWarn - 1 // of a line that ends a warning: Info, wherever that was written
 
 // say logs something when the mutex is released.
 func (g *guarded) say(level slog.Level, message string, args ...any) {
@@ -104,7 +104,7 @@ func (k *keeper) trustIsBack(e *epoch) {
 // connectionLost tells what was lost with a connection, under WithStrict.
 func (g *guarded) connectionLost(e *epoch, lost []string) {
 	if e.begun {
-		g.isDown()
+		g.story.down = cmp.Or(g.story.down, time.Now())
 	}
 	if g.story.cut = len(lost) > 0; g.story.cut {
 		g.say(slog.LevelWarn, "the connection is lost, and with it what was held", e.possessed(lost)...)
@@ -122,12 +122,6 @@ func (g *guarded) connectionBack(e *epoch) {
 	}
 }
 
-func (g *guarded) isDown() {
-	if g.story.down.IsZero() {
-		g.story.down = time.Now()
-	}
-}
-
 // epochOver tells that a ZooKeeper session has ended, and what was lost with it.
 func (g *guarded) epochOver(e *epoch, lost []string, cause error) {
 	s, silent := &g.story, g.story.silent(g.session.clock.now())
@@ -136,7 +130,7 @@ func (g *guarded) epochOver(e *epoch, lost []string, cause error) {
 	}
 	s.heard, s.stood, s.cut, s.untrusted, s.deleted = lease.Instant{}, 0, false, time.Time{}, nil
 	if e.begun && !g.closing {
-		g.isDown()
+		g.story.down = cmp.Or(g.story.down, time.Now())
 		g.say(slog.LevelWarn, "the ZooKeeper session has ended", append(e.possessed(lost), "cause", cause, "silent", round(silent))...)
 	}
 }
@@ -152,9 +146,8 @@ func (g *guarded) epochBegun(e *epoch) {
 	g.say(level, "a ZooKeeper session has begun", e.about("timeout", e.timeout, "server", e.server, "after", round(after))...)
 }
 
-// holdLost tells that one possession was lost, and the session stands. A deletion of its znode may
-// come of the end of the session, of which word is on its way: it is told when something is
-// answered that was sent after it, or in T/6.
+// holdLost tells that one possession was lost, and the session stands. A deletion may come of the
+// session's end, not heard of yet: it is told when something sent since is answered, or in T/6.
 func (g *guarded) holdLost(h *Hold, cause error) {
 	switch now := g.session.clock.now(); {
 	case errors.Is(cause, ErrReleased), errors.Is(cause, ErrClosed):

@@ -15,6 +15,7 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -250,7 +251,7 @@ func TestTheLogTellsWhatAnIntentWaitsFor(t *testing.T) {
 		w.stranger("lock-", ordersSeven)
 		a, b := w.Host("b", log.Debug()), w.Host("c", quiet.Option())
 		w.queued(w.lock(a))
-		b.Logger().Debug("refused, so that the level is known to be off")
+		recipe.Logger(b.Session).Debug("refused, so that the level is known to be off")
 		synctest.Wait()
 		w.queued(w.lock(b))
 		w.Server.ClearJournal()

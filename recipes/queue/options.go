@@ -86,8 +86,8 @@ func WithDeadLetters(path string) Option {
 
 // WithWarnAfter sets the time after which an item that was received and is not settled is logged,
 // as a warning with the place of its Take or Consume. The default is ten seconds; then it is
-// logged after a minute and every ten minutes. 0: never. An item that fxmodule.Consume has given to a
-// function is not logged: it is settled when that returns.
+// logged after a minute and every ten minutes. 0: never. An item that fxmodule.Consume has given to
+// a function is not logged: it is settled when that returns.
 func WithWarnAfter(d time.Duration) Option {
 	return when(d >= 0, func(o *options) { o.warnAfter = d }, "WithWarnAfter: d: negative: %v", d)
 }
