@@ -52,6 +52,6 @@
 // when the session can no longer prove that it is alive. A party that lost its passage counts as
 // departed. If a passage is lost before it was received, the same intent enters another round.
 //
-// A double barrier's znodes are not to be deleted by hand while it is in use, and the whole of it
-// only when no process that uses it is alive.
+// Parts of an open round that somebody deletes by hand are made again. A whole double barrier is to
+// be deleted only when no process that uses it is alive.
 package barrier

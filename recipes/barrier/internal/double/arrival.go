@@ -38,26 +38,28 @@ func (m *Machine) arrive() {
 }
 
 func (a *arrival) onArrived(ev machine.Transacted) {
-	switch ev.Code {
-	case machine.Done:
+	switch {
+	case ev.Code == machine.Done:
 		a.check(int(ev.Results[2].Stat.Version))
 		a.counted, a.arrived = true, ev.Results[2].Stat.Version
-	case machine.Unknown:
+	case ev.Code == machine.Unknown:
 		a.state = Resolving
 		ask(a.Machine, machine.Read{Path: a.path()}, a.onFound)
-	case machine.BadVersion:
+	case ev.Code == machine.NoNode && ev.Failed == 2:
 		a.round.unsure = true
-		a.lookAgain()
-	case machine.NoNode:
-		a.round.unsure = a.round.unsure || ev.Failed > 0 // another client deleted parts of it
-		a.lookAgain()
+		a.restore(a.cfg.Parties, []string{departures}, a.lookAgain)
 	default:
-		a.refused(ev.Err)
+		a.round.unsure = a.round.unsure || ev.Code == machine.BadVersion || ev.Failed > 0 // another client deleted parts of it
+		a.lookAgain(ev)
 	}
 }
 
-// lookAgain searches for the newest round, if this party still wants one.
-func (a *arrival) lookAgain() {
+// lookAgain searches for the newest round, if this party still wants one, and was not refused.
+func (a *arrival) lookAgain(ev machine.Transacted) {
+	if ev.Code == machine.Refused {
+		a.refused(ev.Err)
+		return
+	}
 	a.round.number = 0
 	a.proceed()
 }
@@ -126,7 +128,7 @@ func (a *arrival) roundChanged() {
 // to wait for, which the answer tells.
 func (a *arrival) reread(watch bool) {
 	a.state = Waiting
-	a.seen, a.stale, a.watched = nil, false, watch
+	a.seen, a.stale, a.watched, a.counted = nil, false, watch, false
 	askFor(a.Machine, roundRead, machine.Read{Path: a.roundPath(), Watch: watch}, a.onRound)
 }
 
@@ -139,7 +141,7 @@ func (a *arrival) judge() {
 	v := ParseVerdict(a.seen.Data)
 	switch {
 	case !a.seen.Exists:
-		a.lookAgain()
+		a.lookAgain(machine.Transacted{})
 	case v.Kind == Open:
 		a.round.version = a.seen.Stat.Version
 		a.judgeOpen(v, Present(a.seen.Stat.Children))
@@ -172,11 +174,9 @@ func (a *arrival) judgeOpen(v Verdict, present int) {
 		a.withdraw()
 	case !a.watched:
 		a.reread(true)
-	case v.Parties != a.cfg.Parties && present <= 1: // left over from when there were more parties, or fewer
-		a.decide(Verdict{Kind: Open, Parties: a.cfg.Parties})
-	case v.Parties != a.cfg.Parties: // the same, if all who are present agree: their names tell
+	case v.Parties != a.cfg.Parties: // left over from when there were more parties, or fewer, if all who are present agree: their names tell
 		a.list()
-	case a.rank >= a.cfg.Parties && present >= a.cfg.Parties:
+	case a.rank >= a.cfg.Parties && present >= a.cfg.Parties-fixtures: // another client may have deleted those
 		a.count()
 	}
 }
@@ -212,7 +212,7 @@ func (a *arrival) excluded(why error) {
 			return
 		}
 		m.round.number = 0
-		ask(m, machine.Transact{Ops: deleteRound(round, nil)}, func(machine.Transacted) { m.proceed() })
+		m.clear(deleteRound(round, nil), m.proceed)
 	})
 }
 

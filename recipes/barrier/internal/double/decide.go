@@ -25,9 +25,6 @@ func (a *arrival) count() {
 			return
 		}
 		a.counted, a.arrived = true, ev.Stat.Version
-		if !ev.Exists { // another client deleted it, and no party can arrive any more
-			a.arrived = machine.Any
-		}
 		a.list()
 	})
 }
@@ -44,6 +41,9 @@ func (a *arrival) onParties(ev machine.Listed) {
 		a.stop(ev.Err)
 	case ev.Code != machine.Done || !slices.Contains(ev.Names, a.name):
 		a.resume()
+	case !slices.Contains(ev.Names, arrivals) || !slices.Contains(ev.Names, departures):
+		a.state = Deciding
+		a.restore(agreed, ev.Names, func(ev machine.Transacted) { a.onDecided(ev, Verdict{Kind: Open}) })
 	case agreed != parties && allExpect(ev.Names, parties):
 		a.decide(Verdict{Kind: Open, Parties: parties})
 	case agreed != parties:
@@ -90,6 +90,20 @@ func (a *arrival) release(found map[string][]string, born map[string]int64) {
 	a.decide(Verdict{Kind: Released, Parties: a.cfg.Parties, Names: names})
 }
 
+// restore creates what another client has deleted of the open round. Its new version tells all that
+// what they have counted does not count. From now on every arrival may be the last one needed.
+func (a *arrival) restore(parties int, names []string, then func(machine.Transacted)) {
+	ops := []machine.Op{{Do: machine.Set, Path: a.roundPath(), Data: Verdict{Kind: Open, Parties: parties}.Bytes(), Version: a.round.version}}
+	if !slices.Contains(names, departures) {
+		ops = append(ops, machine.Op{Do: machine.Create, Path: znode.Join(a.roundPath(), departures)})
+	}
+	if !slices.Contains(names, arrivals) {
+		ops = append(ops, machine.Op{Do: machine.Create, Path: a.arrivals()})
+		ops = append(ops, slices.Repeat([]machine.Op{{Do: machine.Set, Path: a.arrivals(), Version: machine.Any}}, parties)...)
+	}
+	ask(a.Machine, machine.Transact{Ops: ops}, then)
+}
+
 // resume goes back to waiting, and handles what happened during a decision.
 func (a *arrival) resume() {
 	a.state = Waiting
@@ -109,9 +123,7 @@ func (a *arrival) decide(v Verdict) {
 	var ops []machine.Op
 	round := a.roundPath()
 	if v.Kind == Released {
-		if a.arrived != machine.Any {
-			ops = append(ops, machine.Op{Do: machine.Check, Path: a.arrivals(), Version: a.arrived})
-		}
+		ops = append(ops, machine.Op{Do: machine.Check, Path: a.arrivals(), Version: a.arrived})
 		for _, name := range v.Names {
 			ops = append(ops, machine.Op{Do: machine.Check, Path: round + "/" + name, Version: machine.Any})
 		}
@@ -133,7 +145,6 @@ func (a *arrival) onDecided(ev machine.Transacted, v Verdict) {
 		a.proceed()
 	default: // another party has decided, arrived or died, or it is not known
 		a.hasNext = a.hasNext || ev.Code == machine.NodeExists
-		a.counted = a.counted && ev.Code != machine.BadVersion
 		a.reread(true)
 	}
 }

@@ -105,6 +105,12 @@ func (w *world) happen(admin *recipetest.Actor) bool {
 func (w *world) kickOne(admin *recipetest.Actor) {
 	if rounds := double.Rounds(w.Children(at)); w.kicks && len(rounds) > 0 {
 		round := double.RoundPath(at, rounds[w.Pick(len(rounds))])
+		if parts := []string{"/in", "/out"}; w.Pick(2) == 0 { // as long as it is open, the parties go on in it
+			if double.ParseVerdict(w.Data(round)).Kind == double.Open {
+				admin.Tell(kick{round + parts[w.Pick(2)]})
+			}
+			return
+		}
 		if names := w.standing(round); len(names) > 0 {
 			admin.Tell(kick{round + "/" + names[w.Pick(len(names))]})
 		}

@@ -1,6 +1,8 @@
 package double
 
 import (
+	"slices"
+
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 )
@@ -130,12 +132,18 @@ func (s *search) onOther(ev machine.Seen) {
 // onDepartures deletes a round with the departures in it. If there is a party after all, the
 // transaction fails.
 func (s *search) onDepartures(ev machine.Listed) {
-	if ev.Code != machine.Done {
-		s.clean(s.old[1:])
-		return
-	}
-	ops := deleteRound(RoundPath(s.cfg.Path, s.old[0]), ev.Names)
-	ask(s.Machine, machine.Transact{Ops: ops}, func(machine.Transacted) { s.clean(s.old[1:]) })
+	s.clear(deleteRound(RoundPath(s.cfg.Path, s.old[0]), ev.Names), func() { s.clean(s.old[1:]) })
+}
+
+// clear deletes a round, except for what another client has deleted of it.
+func (m *Machine) clear(ops []machine.Op, then func()) {
+	ask(m, machine.Transact{Ops: ops}, func(ev machine.Transacted) {
+		if ev.Code == machine.NoNode && ev.Failed < len(ops)-1 {
+			m.clear(slices.Delete(ops, ev.Failed, ev.Failed+1), then)
+			return
+		}
+		then()
+	})
 }
 
 // deleteRound returns the operations that delete a round without parties.
@@ -158,8 +166,7 @@ func (s *search) onNewest(ev machine.Seen) {
 		return
 	}
 	s.round.unsure = false
-	complete := ev.Stat.Children >= fixtures
-	if v := ParseVerdict(ev.Data); ev.Exists && v.Kind == Open && complete {
+	if v := ParseVerdict(ev.Data); ev.Exists && v.Kind == Open {
 		s.round.version = ev.Stat.Version
 		s.proceed()
 		return
