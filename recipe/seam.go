@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"context"
 	"log/slog"
 
 	"github.com/troupe-go/troupe/actors"
@@ -21,6 +22,13 @@ type client interface {
 // If the session ends before that f is called too, so that it can see that.
 func AfterStart(s *session.Session, f func()) {
 	seam.AfterStart.(func(*session.Session, func()))(s, f)
+}
+
+// EnsureAbove makes what is missing above a path, so many times in a row, as persistent znodes. From
+// the third on it pauses first, and the third is logged: somebody deletes what it makes. Errors are
+// those of session.Session.EnsurePath.
+func EnsureAbove(ctx context.Context, s *session.Session, path string, times int) error {
+	return seam.EnsureAbove.(func(context.Context, *session.Session, string, int) error)(ctx, s, path, times)
 }
 
 // Logger is where a session logs, see session.WithLogger.

@@ -101,6 +101,7 @@ func (a *sessionActor) endEpoch(cause error) {
 	clients := g.inOrder()
 	g.unlock()
 	for _, t := range clients {
+		t.again.Store(0)
 		t.inbox.endEpoch(cause, true)
 	}
 }
@@ -297,7 +298,7 @@ func (a *sessionActor) onEnded(cause error) {
 	}
 	brief := a.brief
 	a.s.tasks.run(func() { // a server that ends every session at once is not to be asked for one after the other
-		a.s.znodes.again(brief, "ZooKeeper sessions end soon after they have begun; pausing between attempts", "cause", cause.Error())
+		a.s.znodes.again(a.s.tasks.life, brief, "ZooKeeper sessions end soon after they have begun; pausing between attempts", "cause", cause.Error())
 		a.s.ref.Tell(begin{})
 	})
 }

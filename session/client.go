@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/session/internal/watches"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
@@ -133,7 +134,7 @@ func (t *client) Ensure(number uint64, path string, container bool, data []byte,
 			if !errors.Is(err, ErrNoNode) {
 				return err
 			}
-			if err := t.space.ensureParents(c, at); err != nil {
+			if err := t.space.ensure(c, parentOf(at), jute.FlagContainer); err != nil {
 				return err
 			}
 			return t.space.create(c, at, container, data)

@@ -162,7 +162,7 @@ func (c *creation) create(conn *zkconn.Conn, space *namespace, path string, data
 			}
 			continue
 		}
-		if err := space.ensureParents(conn, path); err != nil {
+		if err := space.ensure(conn, parentOf(path), jute.FlagContainer); err != nil {
 			return "", goesAhead(err)
 		}
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -154,12 +155,7 @@ func (s *state) close(cause error) (first bool) {
 
 // inOrder are the clients, in the order in which they came.
 func (g *guarded) inOrder() []*client {
-	clients := make([]*client, 0, len(g.clients))
-	for t := range g.clients {
-		clients = append(clients, t)
-	}
-	slices.SortFunc(clients, func(a, b *client) int { return int(a.number) - int(b.number) })
-	return clients
+	return slices.SortedFunc(maps.Keys(g.clients), func(a, b *client) int { return int(a.number) - int(b.number) })
 }
 
 // has tells whether a client has not left.

@@ -141,12 +141,12 @@ func (g *joining) run() (string, Stat, error) {
 			}
 		}
 		for try := 0; ; try++ {
-			g.again(min(max(try, int(c.client.again.Load())), 8), "what was created is gone at once, again and again; pausing between attempts", "path", g.join.Parent)
+			g.again(g.tasks.life, min(max(try, int(c.client.again.Load())), 8), "what was created is gone at once, again and again; pausing between attempts", "path", g.join.Parent)
 			path, stat, err = g.create.try(conn)
 			if !errors.Is(err, ErrNoNode) {
 				return err
 			}
-			if err = above.try(conn, func(conn *zkconn.Conn) error { return c.client.space.ensureParents(conn, want) }); err != nil {
+			if err = above.try(conn, func(conn *zkconn.Conn) error { return c.client.space.ensure(conn, parent, jute.FlagContainer) }); err != nil {
 				return err
 			}
 		}

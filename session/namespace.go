@@ -127,11 +127,6 @@ func (n *namespace) make(c *zkconn.Conn, path string, mode int32) error {
 	return err
 }
 
-// ensureParents creates what is missing above an absolute path.
-func (n *namespace) ensureParents(c *zkconn.Conn, path string) error {
-	return n.ensure(c, parentOf(path), jute.FlagContainer)
-}
-
 // operations checks a transaction's operations and makes them ready to be sent: with absolute paths
 // and with the ACL of this namespace where none is given.
 func (n *namespace) operations(ops []Op) ([]jute.Request, error) {

@@ -161,12 +161,12 @@ func (q *requests) pause(ctx context.Context, d time.Duration) {
 
 // again pauses before what was soon over, so many times in a row, is tried again: from the third
 // on.
-func (z *znodes) again(times int, warning, key, value string) {
+func (z *znodes) again(ctx context.Context, times int, warning, key, value string) {
 	if try := times - 2; try > 0 {
 		if try == 1 {
 			z.log.Warn(warning, key, value)
 		}
-		z.pause(z.tasks.life, backoff(try))
+		z.pause(ctx, backoff(try))
 	}
 }
 

@@ -64,6 +64,7 @@ type watcher[T any] struct {
 	busy  bool // looking
 	again bool // something happened meanwhile
 	tries int  // failures in a row
+	turns int  // in which it was missing when it was read, and there when that was to be watched
 
 	known bool
 	seen  T // as read
@@ -159,8 +160,11 @@ func (w *watcher[T]) onAwaited(m awaited[T]) {
 	switch {
 	case m.err != nil:
 		w.fail(m.err)
-	case m.exists:
+	case m.exists && w.turns < 2:
+		w.turns++
 		w.look()
+	case m.exists:
+		w.fail(errors.New("what is read is missing, and exists when it is looked for, again and again"))
 	default:
 		var nothing T
 		w.publish(nothing)
@@ -188,7 +192,7 @@ func (w *watcher[T]) fail(err error) {
 
 // publish takes what was seen, and looks again if something happened since it was asked for.
 func (w *watcher[T]) publish(state T) {
-	w.tries, w.seen = 0, state
+	w.tries, w.turns, w.seen = 0, 0, state
 	stale := !w.up
 	if stale {
 		state = w.spec.stale(state)

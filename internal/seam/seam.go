@@ -20,12 +20,13 @@ var Identity func(session any) znode.Identity
 
 // The others: package recipe describes those that it shows, package session the rest.
 var (
-	AfterStart any // func(*session.Session, func())
-	Beside     any // func(a, b *session.Session) bool
-	HoldOf     any // func(session.Possession) *session.Hold
-	JoinHolds  any // func([]*session.Hold, func(error)) (*session.Hold, func(error) bool)
-	Logger     any // func(*session.Session) *slog.Logger
-	Reaches    any // func(a, b *session.Session) bool
-	Scope      any // func(*session.Session) actors.Scope
-	CheckACL   any // func([]session.ACL) error
+	AfterStart  any // func(*session.Session, func())
+	Beside      any // func(a, b *session.Session) bool
+	EnsureAbove any // func(context.Context, *session.Session, string, int) error
+	HoldOf      any // func(session.Possession) *session.Hold
+	JoinHolds   any // func([]*session.Hold, func(error)) (*session.Hold, func(error) bool)
+	Logger      any // func(*session.Session) *slog.Logger
+	Reaches     any // func(a, b *session.Session) bool
+	Scope       any // func(*session.Session) actors.Scope
+	CheckACL    any // func([]session.ACL) error
 )

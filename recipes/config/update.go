@@ -31,7 +31,7 @@ func (c *Cell[T]) Update(ctx context.Context, f func(T) (T, error)) (Snapshot[T]
 	if f == nil {
 		return none, recipe.Failed(op, c.path, errors.New("f: nil"))
 	}
-	for {
+	for made := 0; ; {
 		if err := c.Err(); err != nil {
 			return none, recipe.Failed(op, c.path, err)
 		}
@@ -39,7 +39,7 @@ func (c *Cell[T]) Update(ctx context.Context, f func(T) (T, error)) (Snapshot[T]
 		if err != nil {
 			return none, recipe.Failed(op, c.path, err)
 		}
-		s, again, err := u.write(ctx)
+		s, again, err := u.write(ctx, &made)
 		if !again {
 			return s, recipe.Failed(op, c.path, err)
 		}
@@ -83,11 +83,12 @@ func (c *Cell[T]) prepare(ctx context.Context, f func(T) (T, error)) (*update[T]
 	return u, nil
 }
 
-// write writes the new value if nothing has changed since the read; again if something has.
+// write writes the new value if nothing has changed since the read; again if something has, or what
+// is above the value was made, which made counts.
 //
 // A set leaves no trace of its author. To be able to resolve a lost reply, the same transaction
 // creates a marker, which is deleted afterwards.
-func (u *update[T]) write(ctx context.Context) (s Snapshot[T], again bool, err error) {
+func (u *update[T]) write(ctx context.Context, made *int) (s Snapshot[T], again bool, err error) {
 	first := session.CreateOp(u.path, u.data)
 	if u.exists {
 		first = session.SetOp(u.path, u.data, u.seen.Version)
@@ -110,14 +111,11 @@ func (u *update[T]) write(ctx context.Context) (s Snapshot[T], again bool, err e
 			err = unknown
 		}
 		return s, again, err
-	case errors.Is(err, session.ErrBadVersion), errors.Is(err, session.ErrNodeExists):
+	case errors.Is(err, session.ErrBadVersion), errors.Is(err, session.ErrNodeExists), errors.Is(err, session.ErrNoNode) && u.exists:
 		return s, true, nil
 	case errors.Is(err, session.ErrNoNode):
-		if u.exists {
-			return s, true, nil // deleted meanwhile
-		}
-		parent, _ := znode.Split(u.path)
-		err = u.session.EnsurePath(ctx, parent)
+		*made++
+		err = recipe.EnsureAbove(ctx, u.session, u.path, *made)
 		return s, err == nil, err
 	case errors.Is(err, session.ErrTooLarge):
 		err = fmt.Errorf("the new value: %w", err)

@@ -12,9 +12,20 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
+
+// stand has one of three lead, and the others wait for it. It returns the path of the last.
+func stand(t *bubble.World, a, b, c *election.Election) (*election.Term, string) {
+	term := leads(t, a)
+	waits(t, b)
+	waits(t, c)
+	candidates, err := c.Candidates(bubble.Minute(t))
+	require.NoError(t, err)
+	return term, candidates[2].Path
+}
 
 // A and B share a session, in which B is told at once that A has resigned; that TransferTo has
 // deleted its own znode waits behind the answer of somebody else, who is slow. B does not lead.
@@ -23,13 +34,9 @@ func TestATransferPassesACandidateOfTheSameSession(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		a, b, c := candidate(t, s, "a"), candidate(t, s, "b"), candidate(t, t.Session(), "c")
-		term := leads(t, a)
-		waits(t, b)
-		waits(t, c)
-		candidates, err := c.Candidates(bubble.Minute(t))
-		require.NoError(t, err)
+		term, last := stand(t, a, b, c)
 		letGo := occupy(t, s)
-		require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[2].Path))
+		require.NoError(t, term.TransferTo(bubble.Minute(t), last))
 		next := bubble.Get(t, c.Leader(), "c leads")
 		bubble.Never(t, b.Leader(), "b leads beside c")
 		letGo()
@@ -63,11 +70,7 @@ func TestATransferThatIsUnderWayPassesACandidateOfTheSameSession(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		a, b, c := candidate(t, s, "a"), candidate(t, s, "b"), candidate(t, t.Session(), "c")
-		term := leads(t, a)
-		waits(t, b)
-		waits(t, c)
-		candidates, err := c.Candidates(bubble.Minute(t))
-		require.NoError(t, err)
+		term, last := stand(t, a, b, c)
 		t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpMulti && r.SessionID == s.Status().SessionID {
 				return zktest.Delay(time.Second)
@@ -76,7 +79,7 @@ func TestATransferThatIsUnderWayPassesACandidateOfTheSameSession(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(bubble.Minute(t), time.Millisecond)
 		defer cancel()
-		require.ErrorIs(t, term.TransferTo(ctx, candidates[2].Path), context.DeadlineExceeded)
+		require.ErrorIs(t, term.TransferTo(ctx, last), context.DeadlineExceeded)
 		resigned := bubble.Begin(func() error { return term.Resign(bubble.Minute(t)) })
 		bubble.Never(t, b.Leader(), "b leads, though its znode is being deleted")
 		require.NoError(t, bubble.Get(t, resigned))

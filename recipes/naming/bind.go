@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
@@ -46,7 +45,7 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 			return recipe.Failed(op, path, err)
 		}
 	}
-	for {
+	for made := 0; ; {
 		b, err := n.read(ctx, name, path)
 		if err == nil && o.ifFree && b.Bound {
 			err = ErrDuplicate
@@ -54,7 +53,7 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 		if err != nil {
 			return recipe.Failed(op, path, err)
 		}
-		again, err := n.write(ctx, b, path, value)
+		again, err := n.write(ctx, b, path, value, &made)
 		if !again {
 			return recipe.Failed(op, path, err)
 		}
@@ -62,8 +61,8 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 }
 
 // write binds a name with the state that was read; again if the state has changed, so that it must
-// be read again.
-func (n *Names) write(ctx context.Context, seen Binding, path string, value []byte) (again bool, err error) {
+// be read again, or what is above the name was made, which made counts.
+func (n *Names) write(ctx context.Context, seen Binding, path string, value []byte, made *int) (again bool, err error) {
 	exists := seen.Czxid != 0
 	op := session.CreateOp(path, value)
 	if exists {
@@ -74,8 +73,8 @@ func (n *Names) write(ctx context.Context, seen Binding, path string, value []by
 	case err == nil:
 		return false, nil
 	case errors.Is(err, session.ErrNoNode) && !exists:
-		parent, _ := znode.Split(path)
-		err = n.session.EnsurePath(ctx, parent)
+		*made++
+		err = recipe.EnsureAbove(ctx, n.session, path, *made)
 		return err == nil, err
 	case changed(err):
 		return true, nil // the answer to a transaction came behind whatever it met: the next read is not stale

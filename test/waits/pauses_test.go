@@ -16,8 +16,10 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/recipes/group"
 	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -37,44 +39,66 @@ var repeats = map[string]struct {
 			}
 			return zktest.CutBefore
 		},
-		says: "connections to ZooKeeper are lost soon after they are made",
+		says: lostSoon,
 	},
-	"the server answers, and closes": {
-		judge: func(w *world, r *zktest.Request) zktest.Verdict {
-			if r.Op != zktest.OpConnect {
-				time.AfterFunc(time.Millisecond, func() { w.Server.Disconnect(r.SessionID) })
-			}
-			return zktest.Pass
-		},
-		says: "connections to ZooKeeper are lost soon after they are made",
-	},
-	"the session ends at its first request": {
-		judge: func(w *world, r *zktest.Request) zktest.Verdict {
-			if r.Op != zktest.OpConnect {
-				w.Server.Expire(r.SessionID)
-			}
-			return zktest.Pass
-		},
-		says: "ZooKeeper sessions end soon after they have begun",
-	},
-	"the session ends when it has begun": {
-		judge: func(w *world, r *zktest.Request) zktest.Verdict {
-			if r.Op != zktest.OpConnect {
-				time.AfterFunc(time.Millisecond, func() { w.Server.Expire(r.SessionID) })
-			}
-			return zktest.Pass
-		},
-		says: "ZooKeeper sessions end soon after they have begun",
-	},
+	"the server answers, and closes":        {judge: after(time.Millisecond, (*zktest.Server).Disconnect), says: lostSoon},
+	"the session ends at its first request": {judge: after(0, (*zktest.Server).Expire), says: endsSoon},
+	"the session ends when it has begun":    {judge: after(time.Millisecond, (*zktest.Server).Expire), says: endsSoon},
 	"what is created has no number": {
 		judge: func(*world, *zktest.Request) zktest.Verdict { return zktest.Pass },
 		says:  "what answers is no ZooKeeper server, or a wrong one",
 	},
-	"a contender vanishes": {judge: vanishes("-lock-"), says: "what was created is gone at once"},
-	"a member vanishes":    {judge: vanishes("mine"), wants: joinsGroup, says: "what was created is gone at once"},
-	"a party vanishes":     {judge: vanishes("-party-"), wants: func(w *world) { must(barrier.NewDouble(w.mine, at, 2)).Arrive() }, says: "what was created is gone at once"},
-	"a consumer vanishes":  {judge: vanishes("/consumers/"), wants: func(w *world) { must(must(queue.New(w.mine, at)).Consume()) }, says: "what was created is gone at once"},
-	"the parent vanishes":  {judge: vanishes("/x"), says: "what was created is gone at once"},
+	"a contender vanishes": {judge: vanishes("-lock-"), says: goneAtOnce},
+	"a member vanishes":    {judge: vanishes("mine"), wants: joinsGroup, says: goneAtOnce},
+	"a party vanishes":     {judge: vanishes("-party-"), wants: func(w *world) { must(barrier.NewDouble(w.mine, at, 2)).Arrive() }, says: goneAtOnce},
+	"a consumer vanishes":  {judge: vanishes("/consumers/"), wants: func(w *world) { must(must(queue.New(w.mine, at)).Consume()) }, says: goneAtOnce},
+	"the parent vanishes":  {judge: vanishes("/x"), says: goneAtOnce},
+	"what is above a name vanishes": {
+		judge: vanishes("/x"), says: goneAtOnce,
+		wants: func(w *world) {
+			names := must(naming.New(w.mine, at))
+			go func() { _ = names.Bind(w.Context(), "a", []byte("1")) }() // ends with the test
+		},
+	},
+	"what is above a value vanishes": {
+		judge: vanishes("/x"), says: goneAtOnce,
+		wants: func(w *world) {
+			cell := must(config.New(w.mine, at+"/a", config.Text()))
+			go func() { // ends with the test
+				_, _ = cell.Update(w.Context(), func(string) (string, error) { return "1", nil })
+			}()
+		},
+	},
+	"what is watched is there by turns": {
+		judge: func(w *world, r *zktest.Request) zktest.Verdict {
+			_, _ = w.Server.Create("/waits", nil), w.Server.Delete(at) // it may be there, or not
+			if r.Op == zktest.OpExists {
+				require.NoError(w, w.Server.Create(at, nil))
+			}
+			return zktest.Pass
+		},
+		wants: func(w *world) { w.mine.WatchData(w.Context(), at) }, says: "can't watch; trying again",
+	},
+}
+
+const (
+	lostSoon   = "connections to ZooKeeper are lost soon after they are made"
+	endsSoon   = "ZooKeeper sessions end soon after they have begun"
+	goneAtOnce = "what was created is gone at once"
+)
+
+// after does something so long after each request.
+func after(d time.Duration, does func(s *zktest.Server, session int64)) func(w *world, r *zktest.Request) zktest.Verdict {
+	return func(w *world, r *zktest.Request) zktest.Verdict {
+		switch {
+		case r.Op == zktest.OpConnect:
+		case d == 0:
+			does(w.Server, r.SessionID)
+		default:
+			time.AfterFunc(d, func() { does(w.Server, r.SessionID) })
+		}
+		return zktest.Pass
+	}
 }
 
 func joinsGroup(w *world) { must(must(group.New(w.mine, at)).Join(group.Member{ID: "mine"})) }
