@@ -58,6 +58,11 @@ func unknown(e *history.Event) { e.Done = false }
 
 func refused(e *history.Event) { e.Done, e.Mode = false, history.Refused }
 
+// holds has somebody hold a thing for some seconds, until then.
+func holds(thing string, until int64) history.Event {
+	return history.Event{Kind: history.Act, Work: "moving", Thing: thing, Party: "w", From: (until - 2000) * ms, At: until * ms}
+}
+
 func by(party string, attempt int64) func(*history.Event) {
 	return func(e *history.Event) { e.Party, e.Token = party, attempt }
 }
@@ -243,9 +248,12 @@ func TestEachCheckOnGoodAndBadHistories(t *testing.T) {
 		"told again of a transaction that is acknowledged": {events: []history.Event{heard(1, 2, ""), heard(0, 3, history.Confirmed), heard(4, 5, "")}, found: []string{"outcome"}},
 		"told twice before it is acknowledged":             {events: []history.Event{heard(1, 2, ""), heard(0, 4, history.Confirmed), heard(3, 5, "")}},
 
-		"every instance moves":            {events: slots(true, true)},
-		"one instance of two waits":       {events: slots(true, false), found: []string{"instance"}},
-		"one instance waits, and is dead": {events: slots(false, false)},
+		"every instance moves":                {events: slots(true, true)},
+		"one instance of two waits":           {events: slots(true, false), found: []string{"instance"}},
+		"one instance waits, and is dead":     {events: slots(false, false)},
+		"one waits for who holds for long":    {events: append(slots(true, false), holds("moving/line", 3000))},
+		"one waits, and who held is gone":     {events: append(slots(true, false), holds("moving/line", 9)), found: []string{"instance"}},
+		"one waits, and another line is held": {events: append(slots(true, false), holds("moving/other", 3000)), found: []string{"instance"}},
 
 		"everything moves":         {events: []history.Event{moved(1, "moving"), mark(10, history.CalmBegan), moved(2000, "moving"), mark(4000, history.CalmEnded)}},
 		"nothing moves":            {events: []history.Event{moved(1, "moving"), mark(10, history.CalmBegan), mark(4000, history.CalmEnded)}, found: []string{"liveness"}},

@@ -10,7 +10,6 @@ import (
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
 func init() {
@@ -27,8 +26,8 @@ func crowdLoad(ctx context.Context, e *env) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for i := range crowd {
-		f := e.fork()
-		wg.Go(func() { f.contend(ctx, e.sess, fmt.Sprint(i)) }) // owner: crowdLoad; ends with busy
+		f := e.instance(fmt.Sprint(i))
+		wg.Go(func() { f.contend(ctx, e.sess) }) // owner: crowdLoad; ends with busy
 	}
 }
 
@@ -44,28 +43,26 @@ func sessionsLoad(ctx context.Context, e *env) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for i, s := range []*session.Session{e.sess, second, e.sess, second} {
-		f := e.fork()
-		wg.Go(func() { f.contend(ctx, s, fmt.Sprint(i)) }) // owner: sessionsLoad; ends with busy
+		f := e.instance(fmt.Sprint(i))
+		wg.Go(func() { f.contend(ctx, s) }) // owner: sessionsLoad; ends with busy
 	}
 }
 
 // contend wants a lock of its own in the workload's line over and over, each time for a moment.
-// Each has a slot of progress: one that waits in vain is seen among many that don't.
-func (e *env) contend(ctx context.Context, s *session.Session, slot string) {
+func (e *env) contend(ctx context.Context, s *session.Session) {
 	l, err := lock.New(s, "/"+e.work+"/line")
 	if err != nil {
 		e.failed("new", err)
 		return
 	}
 	defer e.release(ctx, "close", l.Close)
-	e.Write(history.Event{Kind: history.Slot, Work: e.work, Party: e.Name, Thing: slot})
-	c := claim{thing: e.work + "/line", party: e.Name + "." + slot}
+	c := claim{thing: e.work + "/line", party: e.Name + "." + e.slot}
 	for e.busy.Err() == nil {
 		e.ask(c.thing, c.party)
 		g, err := e.lockOnce(ctx, l)
 		switch {
 		case err == nil:
-			e.movedIn(slot)
+			e.moved()
 			e.possess(ctx, c, g, e.span(20*time.Millisecond))
 			e.release(ctx, "release", g.Release)
 		case err == errGaveUp:
@@ -88,8 +85,8 @@ func transferLoad(ctx context.Context, e *env) {
 	defer wg.Wait()
 	wg.Go(func() { e.fork().noise(ctx) }) // owner: transferLoad; ends with busy
 	for i := range 2 {
-		f := e.fork()
-		wg.Go(func() { f.handOver(ctx, fmt.Sprintf("%s.%d", e.Name, i)) }) // owner: transferLoad; ends with busy
+		f := e.instance(fmt.Sprint(i))
+		wg.Go(func() { f.handOver(ctx, f.Name+"."+f.slot) }) // owner: transferLoad; ends with busy
 	}
 }
 

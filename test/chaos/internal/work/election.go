@@ -23,7 +23,7 @@ func electionLoad(ctx context.Context, e *env) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer e.release(ctx, "close", el.Close)
-	observer := e.fork()
+	observer, e := e.fork(), e.instance("candidate")
 	wg.Go(func() { observer.observeElection(ctx, el) }) // owner: electionLoad; ends when the election is closed
 	c := claim{thing: "election/line", party: e.Name}
 	for e.busy.Err() == nil {

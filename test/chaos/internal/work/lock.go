@@ -30,7 +30,7 @@ func lockLoad(ctx context.Context, e *env) {
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	a, b := e.fork(), e.fork()
+	a, b := e.instance("c"), e.instance("s")
 	wg.Go(func() { // owner: lockLoad; ends with busy
 		defer a.release(ctx, "close", calls.Close)
 		a.calls(ctx, calls, claim{thing: "lock/line", party: e.Name + ".c"}, func(g *lock.Grant, c claim) {

@@ -74,7 +74,7 @@ func queueLoad(ctx context.Context, e *env) {
 func (e *env) queueWith(ctx context.Context, q line) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	p, c := e.fork(), e.fork()
+	p, c := e.instance("producer"), e.instance("consumer")
 	wg.Go(func() { p.produce(ctx, q) }) // owner: queueWith; ends with busy
 	wg.Go(func() { c.consume(ctx, q) }) // owner: queueWith; ends with ctx
 }

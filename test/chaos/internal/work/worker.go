@@ -70,6 +70,7 @@ type env struct {
 	sess *session.Session
 	open func() (*session.Session, error) // another session of this process
 	work string                           // the workload's name
+	slot string                           // the instance of it that has to move by itself; "" if none has
 	busy context.Context                  // ends when nothing new is to be begun
 	rand *rand.Rand                       // this workload's own: one goroutine uses it; others fork it
 }
@@ -79,6 +80,15 @@ func (e *env) fork() *env {
 	f := *e
 	f.rand = rand.New(rand.NewPCG(e.rand.Uint64(), e.rand.Uint64()))
 	return &f
+}
+
+// instance is a fork for a part of the workload with a slot of progress: if it waits in vain, that
+// is seen among many that don't.
+func (e *env) instance(slot string) *env {
+	f := e.fork()
+	f.slot = slot
+	f.Write(history.Event{Kind: history.Slot, Work: f.work, Party: f.Name, Thing: slot})
+	return f
 }
 
 // Run does the work of one worker process, until told to stop by a line or the end of in, or ctx
@@ -210,12 +220,9 @@ func (e *env) level(when string) {
 	})
 }
 
-// moved: the workload has come a step further.
-func (e *env) moved() { e.Write(history.Event{Kind: history.Moved, Work: e.work, Party: e.Name}) }
-
-// movedIn: one of the workload's instances has come a step further.
-func (e *env) movedIn(slot string) {
-	e.Write(history.Event{Kind: history.Moved, Work: e.work, Party: e.Name, Thing: slot})
+// moved: the workload has come a step further, and so has its instance.
+func (e *env) moved() {
+	e.Write(history.Event{Kind: history.Moved, Work: e.work, Party: e.Name, Thing: e.slot})
 }
 
 // step notes what the workload does from now on.
