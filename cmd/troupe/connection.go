@@ -1,14 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 
 	"github.com/troupe-go/troupe/fxmodule"
 	"github.com/troupe-go/troupe/internal/logs"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -133,11 +137,29 @@ func fault(version string) string {
 	}
 	switch before := func(release ...int) bool { return slices.Compare(v, release) < 0 }; {
 	case before(3, 9, 2):
-		return "confirmed writes may be lost when servers crash (ZOOKEEPER-4643, ZOOKEEPER-4785)"
+		return "confirmed writes may be lost when servers crash (ZOOKEEPER-4643, ZOOKEEPER-4785), and a server may fail to join while there are writes (ZOOKEEPER-4394)"
 	case before(3, 9, 3):
 		return "a server may fail to join while there are writes (ZOOKEEPER-4394)"
 	case before(3, 9, 4):
 		return "confirmed writes may be lost when a server leads that had lagged (ZOOKEEPER-4925)"
 	}
 	return ""
+}
+
+// holding is how many of a line may hold at a time: one, all readers before a writer, or as many as
+// a semaphore has permits for, which is read; all if that can't be told.
+func holding(line []znode.Contender, read func() ([]byte, session.Stat, error)) int {
+	permits := math.MaxInt
+	if len(line) > 1 && line[0].Kind == znode.Lease {
+		data, _, _ := read()
+		permits, _ = strconv.Atoi(string(data))
+		permits = cmp.Or(permits, math.MaxInt)
+	}
+	for i, c := range line {
+		permits -= c.Weight
+		if permits < 0 || i > 0 && c.Kind != znode.Lease && (c.Kind != znode.Read || line[0].Kind != znode.Read) {
+			return i
+		}
+	}
+	return len(line)
 }

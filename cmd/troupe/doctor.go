@@ -294,12 +294,12 @@ func (x *examination) examineTree(ctx context.Context, s *session.Session, root 
 	}
 	what := fmt.Sprintf("stale or orphans: %d; znodes looked at: %d; not looked at: at least %d", found, len(seen), missed)
 	x.add(severity, strings.Join(paths, " "), what, advice)
-	x.examineLines(before, seen, alive)
+	x.examineLines(ctx, s, root, before, seen, alive)
 	return nil
 }
 
 // examineLines looks for contenders of living sessions, of which their processes may know nothing.
-func (x *examination) examineLines(before, seen map[string]session.Stat, alive map[int64]bool) {
+func (x *examination) examineLines(ctx context.Context, s *session.Session, root string, before, seen map[string]session.Stat, alive map[int64]bool) {
 	names := map[string][]string{}
 	for path, stat := range seen {
 		if parent, name := znode.Split(path); before[path].Czxid == stat.Czxid && !strings.Contains(path, "/inbox/") {
@@ -308,6 +308,7 @@ func (x *examination) examineLines(before, seen map[string]session.Stat, alive m
 	}
 	for _, parent := range slices.Sorted(maps.Keys(names)) {
 		line := znode.NewLine(names[parent]).Contenders
+		first := holding(line, func() ([]byte, session.Stat, error) { return s.Get(ctx, cmp.Or(root+parent, "/")) })
 		for i, c := range line {
 			path, severity, command := znode.Join(parent, c.Name), warning, "lock"
 			if c.Kind == znode.Candidate {
@@ -315,10 +316,9 @@ func (x *examination) examineLines(before, seen map[string]session.Stat, alive m
 			}
 			advice := "does its process know of it (docs/operations.md)? If not: troupe " + command + " break " + quoted(path)
 			stat, behind := seen[path], line[i+1:]
-			waits := func(o znode.Contender) bool { return c.Kind != znode.Read || o.Kind != znode.Read }
 			if twin := slices.IndexFunc(behind, func(o znode.Contender) bool { return c.GUID != "" && o.GUID == c.GUID }); twin >= 0 {
 				x.add(problem, path, "its GUID stands in this line twice, here and in "+behind[twin].Name, advice)
-			} else if i == 0 && alive[stat.EphemeralOwner] && time.Since(stat.Ctime) > time.Hour && slices.ContainsFunc(behind, waits) {
+			} else if i < first && first < len(line) && alive[stat.EphemeralOwner] && time.Since(stat.Ctime) > time.Hour {
 				x.add(severity, path, fmt.Sprintf("first since %v, and others wait; its session %v lives", stat.Ctime.UTC(), sessionID(stat.EphemeralOwner)), advice)
 			}
 		}
