@@ -400,3 +400,23 @@ func TestAContenderThatStandsAgainIsInNobodysWay(t *testing.T) {
 		}
 	}
 }
+
+// However long a line within a session is, and however long it has moved: when it stands still, at
+// most 64 of it watch their own znodes beside who holds.
+func TestALineThatStandsStillKeepsFewWatches(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		g, _ := w.before(h, 140)
+		last := w.queued(w.lock(h))
+		for range 140 {
+			w.queued(w.lock(h))
+		}
+		require.NoError(w, g.Release(w.Context()))
+		bubble.Within(w, time.Minute, last.Acquired())
+		time.Sleep(time.Second)
+		watches := w.kept(h).Watches
+		require.Greater(w, watches, 32, "more and more of those who wait are told")
+		require.LessOrEqual(w, watches, 65)
+	})
+}
