@@ -76,7 +76,7 @@ func (b *bench) leave(request func(*zkconn.Conn)) (server string) {
 	go request(b.Conn) // ends with the connection
 	synctest.Wait()
 	left.hangUp()
-	time.Sleep(time.Second)
+	time.Sleep(timeout/6 - time.Millisecond) // at a sixth, who asks gives that server up
 	return left.addr
 }
 
