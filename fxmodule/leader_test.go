@@ -128,7 +128,7 @@ func TestALeaderIsNamedByItsOption(t *testing.T) {
 			fx.In
 			Election *election.Election `name:"other"`
 		}
-		option, own := bubble.After(2), bubble.After(5)
+		option, inner := bubble.After(2), bubble.After(5)
 		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}), logs, fxmodule.Election("reports", "/e"), fxmodule.Election("other", "/other"),
 			fxmodule.RunLeader("reports", func(ctx context.Context, _ *election.Term, o other) error {
 				ctx, cancel := context.WithTimeout(ctx, time.Second/2)
@@ -138,7 +138,7 @@ func TestALeaderIsNamedByItsOption(t *testing.T) {
 			}))
 		time.Sleep(time.Second)
 		require.Regexp(t, `returns at once.*path=/e asked=\S*/`+option, log.String())
-		require.Regexp(t, `returns at once.*path=/other asked=\S*/`+own, log.String())
+		require.Regexp(t, `returns at once.*path=/other asked=\S*/`+inner, log.String())
 		require.NoError(t, a.Stop(bubble.Minute(t)))
 	})
 }
