@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"net"
@@ -19,7 +18,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/troupe-go/troupe/fxmodule"
-	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
@@ -28,6 +26,7 @@ import (
 type connection struct {
 	fxmodule.Config
 	authFile string
+	log      *slog.Logger
 	options  []session.Option                                                  // of tests
 	dial     func(ctx context.Context, network, addr string) (net.Conn, error) // to ask four-letter words
 }
@@ -99,16 +98,15 @@ func (c *connection) settle(cmd *cobra.Command) error {
 }
 
 // connect opens a session. It gives up after the session timeout.
-func (c *connection) connect(cmd *cobra.Command, log io.Writer) (*session.Session, error) {
+func (c *connection) connect(cmd *cobra.Command) (*session.Session, error) {
 	if err := c.settle(cmd); err != nil {
 		return nil, err
 	}
-	logger := logs.Warnings(slog.NewTextHandler(log, nil))
-	opts, err := c.SessionOptions(logger)
+	opts, err := c.SessionOptions(c.log)
 	if err != nil {
 		return nil, err
 	}
-	s, err := session.New(c.Servers, append(append(opts, session.WithLogger(logger)), c.options...)...)
+	s, err := session.New(c.Servers, append(append(opts, session.WithLogger(c.log)), c.options...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func (x *examination) run(cmd *cobra.Command, paths []string) error {
 		return x.report()
 	}
 	x.to.Servers, x.to.Namespace = x.serving, "" // a session makes the root of its namespace when it reads it
-	s, err := x.to.connect(cmd, x.log)
+	s, err := x.to.connect(cmd)
 	if err != nil {
 		x.add(problem, "session", explain(err), "")
 		return x.report()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -34,7 +36,9 @@ func run() int {
 
 // execute runs the program, says what went wrong, and returns the exit status.
 func (a *app) execute(ctx context.Context, cmd *cobra.Command) int {
+	a.to.log = logs.Warnings(slog.NewTextHandler(a.log, nil))
 	err := cmd.ExecuteContext(ctx)
+	logs.Wait(a.to.log)
 	if err = cmp.Or(err, a.out.failed); err == nil {
 		return 0
 	}

@@ -78,7 +78,7 @@ func (a *app) command(use, short string, do func(ctx context.Context, s *session
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(strings.Count(use, " ")),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.to.connect(cmd, a.log)
+			s, err := a.to.connect(cmd)
 			if err != nil {
 				return err
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -87,7 +86,7 @@ func (r *runner) run(cmd *cobra.Command, args []string, do func(ctx context.Cont
 		return notStarted(err)
 	}
 	if r.pid == 1 {
-		slog.New(slog.NewTextHandler(r.log, nil)).Warn("this is process 1, and it reaps no orphans: run it under an init, as with docker run --init")
+		r.to.log.Warn("this is process 1, and it reaps no orphans: run it under an init, as with docker run --init")
 	}
 	r.argv = args[1:]
 	signal.Notify(r.signals, slices.DeleteFunc(slices.Clone(passed), signal.Ignored)...) // as by nohup
@@ -95,7 +94,7 @@ func (r *runner) run(cmd *cobra.Command, args []string, do func(ctx context.Cont
 	ctx := context.WithoutCancel(cmd.Context()) // signals come another way
 	s, err := await(ctx, r, func(ctx context.Context) (*session.Session, error) {
 		cmd.SetContext(ctx)
-		return r.to.connect(cmd, r.log)
+		return r.to.connect(cmd)
 	})
 	if err != nil {
 		return err
