@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/notify"
@@ -214,7 +215,10 @@ func (h *Host) finish(ctx context.Context) error {
 	h.ref.Tell(closing{})
 	if err := notify.Wait(ctx, h.ref.Done()); err != nil {
 		h.ref.Stop()
-		<-h.ref.Done() // prompt: stopping an actor waits for nothing
+		select {
+		case <-h.ref.Done():
+		case <-time.After(time.Second): // a function of the application's does not return
+		}
 		return err
 	}
 	return h.unlessDecided()

@@ -50,7 +50,6 @@ func Open[T any](ctx context.Context, s *session.Session, path string, codec Cod
 		return nil, recipe.Failed(op, path, session.ErrClosed)
 	case <-ctx.Done():
 		c.cancel()
-		<-c.ended.C() // prompt: its channel closes
 		return nil, recipe.Failed(op, path, context.Cause(ctx))
 	}
 }
@@ -158,11 +157,13 @@ func (c *Cell[T]) Done() <-chan struct{} { return c.end.Done() }
 func (c *Cell[T]) Err() error { return c.end.Err() }
 
 // Close ends the cell, and returns when nothing of it is left in this process. The value stays. It
-// is idempotent and returns promptly; it does not use ctx.
-func (c *Cell[T]) Close(context.Context) error {
+// is idempotent and returns promptly, unless the codec does not return: then with ctx's cause.
+func (c *Cell[T]) Close(ctx context.Context) error {
 	c.cancel()
 	c.begin.Do(func() { c.over(nil) }) // if the session was not started
-	<-c.ended.C()
+	if err := notify.Wait(ctx, c.ended.C()); err != nil {
+		return recipe.Failed("close", c.path, err)
+	}
 	c.sweeping.Wait()
 	return nil
 }
