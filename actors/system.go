@@ -8,6 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/troupe-go/troupe/internal/logs"
+	"github.com/troupe-go/troupe/internal/notify"
 )
 
 // System is a tree of actors, with a log and restarts of its own. Any number of sessions can share
@@ -66,17 +67,7 @@ func (s *System) Done() <-chan struct{} { return s.root.done }
 // go on ending). It may be called again and concurrently, but not by an actor of this system.
 func (s *System) Close(ctx context.Context) error {
 	s.root.stop()
-	select {
-	case <-s.root.done:
-		return nil
-	default:
-	}
-	select {
-	case <-s.root.done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return notify.Wait(ctx, s.root.done)
 }
 
 // start adds an actor to the tree and starts it; false if the scope is stopped.

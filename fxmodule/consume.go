@@ -181,7 +181,12 @@ func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string 
 	if failure == nil {
 		err = i.Ack(ctx)
 	} else {
-		err, outcome = i.Nack(ctx), "returned"
+		outcome = "returned"
+		err = recovered(func() error { return i.Nack(ctx) })
+		if _, panicked := errors.AsType[*panicError](err); panicked {
+			c.log.Error("the pause of an item is a second, since queue.WithBackoff's function failed", "queue", c.name, "item", i.ID(), "error", err)
+			err = i.Nack(ctx, queue.After(time.Second))
+		}
 	}
 	if err != nil {
 		c.log.Warn("an item was lost before it was settled; it is delivered again", "queue", c.name, "item", i.ID(), "error", err)

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// panicError is a panic of the application's function.
+// panicError is a panic, or a runtime.Goexit, of the application's function.
 type panicError struct {
 	value any
 	stack []byte
@@ -19,12 +19,19 @@ func (p *panicError) LogValue() slog.Value {
 	return slog.StringValue(p.Error() + "\n" + string(p.stack))
 }
 
-// recovered calls f and turns a panic in it into an error, a *panicError.
-func recovered(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &panicError{v, debug.Stack()}
-		}
+// recovered calls f in a goroutine of its own, and turns a panic in it into an error, a *panicError;
+// a runtime.Goexit too.
+func recovered(f func() error) error {
+	done := make(chan error, 1)
+	go func() { // ends with f, for which the caller waits
+		err := error(&panicError{value: "runtime.Goexit was called"})
+		defer func() {
+			if v := recover(); v != nil {
+				err = &panicError{v, debug.Stack()}
+			}
+			done <- err
+		}()
+		err = f()
 	}()
-	return f()
+	return <-done
 }

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/fx"
 
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -116,31 +117,25 @@ func unlessClosed(err error) error {
 // because the context of the stop has ended. begin, if there is one, may refuse the start.
 func (in worker) work(begin func() error, run func(ctx context.Context) error) {
 	b := in.Budget
-	done := make(chan error, 1)
+	var failure error // set before done closes
+	done := make(chan struct{})
 	start := func(context.Context) error {
 		if begin != nil {
 			if err := begin(); err != nil {
 				return fmt.Errorf("%s: %w", in.title, err)
 			}
 		}
-		go func() { done <- run(b.stopping) }() // owned by the application; the stop waits for it
+		go func() { failure = run(b.stopping); close(done) }() // owned by the application; the stop waits for it
 		return nil
 	}
 	stop := func(ctx context.Context) error {
 		ctx, cancel := b.until(ctx, functionsDone)
 		defer cancel()
-		select {
-		case err := <-done:
-			return err
-		case <-ctx.Done():
-		}
-		select {
-		case err := <-done: // it had returned when an earlier hook used up the time
-			return err
-		default:
+		if err := notify.Wait(ctx, done); err != nil {
 			b.stuck[in.instance] = true
-			return fmt.Errorf("%s: the function did not return in time: %w", in.title, context.Cause(ctx))
+			return fmt.Errorf("%s: the function did not return in time: %w", in.title, err)
 		}
+		return failure
 	}
 	in.Lifecycle.Append(fx.Hook{OnStart: start, OnStop: stop})
 }
