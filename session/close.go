@@ -87,12 +87,10 @@ func awaitAsked(s *Session) {
 	if e == nil || e.conn == nil {
 		return
 	}
-	timer := time.NewTimer(sending)
-	defer timer.Stop()
 	select {
 	case <-e.conn.Asked():
 	case <-s.lifetime.gone.C():
-	case <-timer.C:
+	case <-time.After(sending):
 	}
 }
 

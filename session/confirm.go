@@ -196,12 +196,10 @@ func (e *epoch) confirmUntil(ctx context.Context, before *epoch) {
 		if err == nil || errors.Is(err, zkconn.ErrEnded) {
 			return
 		}
-		timer := time.NewTimer(backoff(min(try, mostConfirmPauses)))
 		select {
-		case <-timer.C:
+		case <-time.After(backoff(min(try, mostConfirmPauses))):
 		case <-ctx.Done():
 		}
-		timer.Stop()
 	}
 }
 

@@ -216,11 +216,9 @@ func (s *sessionFile) note(e *epoch) {
 	}
 	if s.before != nil {
 		s.ending.Do(func() { e.session.tasks.run(func() { s.endPredecessor(e.session) }) })
-		timer := time.NewTimer(patience)
-		defer timer.Stop()
 		select {
 		case <-s.ended.C():
-		case <-timer.C:
+		case <-time.After(patience):
 		case <-e.session.Done():
 			return
 		}

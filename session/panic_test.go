@@ -1,13 +1,11 @@
-// What panics, and what functions of the application's do: the dialer, the log handler.
+// What panics in a session, and connections that refuse deadlines.
 
 package session_test
 
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -44,122 +42,6 @@ func TestAPanicInAnAlarmIsNobodyElsesLoss(t *testing.T) {
 		<-time.After(2 * s.Status().Timeout)
 		require.Equal(w, session.Connected, s.Status().State)
 		require.EqualValues(w, 2, s.Status().Epoch)
-	})
-}
-
-// moody is a connection that panics.
-type moody struct {
-	net.Conn
-	read, write *atomic.Bool
-}
-
-func (m moody) Read(p []byte) (int, error) {
-	n, err := m.Conn.Read(p)
-	if m.read.CompareAndSwap(true, false) {
-		panic("while it was read")
-	}
-	return n, err
-}
-
-func (m moody) Write(p []byte) (int, error) {
-	if m.write.CompareAndSwap(true, false) {
-		panic("while it was written to")
-	}
-	return m.Conn.Write(p)
-}
-
-func TestAPanicInTheLinkCostsAConnection(t *testing.T) {
-	inBubble(t, func(w *world) {
-		var log journal
-		var dial, read, write atomic.Bool
-		dial.Store(true)
-		s := w.open(log.logger(), session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if dial.CompareAndSwap(true, false) {
-				panic("while it was dialled")
-			}
-			conn, err := w.srv.Dialer()(ctx, network, addr)
-			return moody{conn, &read, &write}, err
-		}))
-		h := w.client(s).hold(w, 1, "/line")
-		for _, point := range []*atomic.Bool{&read, &write, &dial} {
-			point.Store(true)
-			if point == &dial {
-				w.srv.Disconnect(id(s))
-			}
-			<-time.After(time.Second)
-			for point.Load() {
-				require.NoError(w, s.Sync(w.ctx, "/"))
-			}
-			require.NoError(w, s.Sync(w.ctx, "/"))
-			w.write(s, "/line", nil)
-		}
-		for _, said := range []string{"while it was dialled", "while it was read", "while it was written to", "panic_test.go"} {
-			require.Contains(w, log.String(), said)
-		}
-		require.EqualValues(w, 1, s.Status().Epoch)
-		require.True(w, h.Valid())
-	})
-}
-
-// hoarse is the handler of a logger that panics.
-type hoarse struct{ slog.Handler }
-
-func (h hoarse) Enabled(context.Context, slog.Level) bool { panic("enabled?") }
-
-func (h hoarse) WithAttrs([]slog.Attr) slog.Handler { panic("with attributes") }
-
-func (h hoarse) WithGroup(string) slog.Handler { panic("with a group") }
-
-func (h hoarse) Handle(_ context.Context, r slog.Record) error { panic(r.Message) }
-
-// willing is one that panics only when it is to handle something.
-type willing struct{ hoarse }
-
-func (h willing) Enabled(context.Context, slog.Level) bool { return true }
-
-func (h willing) WithAttrs([]slog.Attr) slog.Handler { return h }
-
-// odd is one that does something else instead.
-type odd struct {
-	willing
-	does func()
-}
-
-func (h odd) WithAttrs([]slog.Attr) slog.Handler { return h }
-
-func (h odd) Handle(context.Context, slog.Record) error {
-	h.does()
-	return nil
-}
-
-func TestALogHandlerEndsNothing(t *testing.T) {
-	each(t, map[string]func(letGo chan struct{}) slog.Handler{
-		"it always panics":                   func(chan struct{}) slog.Handler { return hoarse{} },
-		"it panics when it handles":          func(chan struct{}) slog.Handler { return willing{} },
-		"it ends its goroutine":              func(chan struct{}) slog.Handler { return odd{does: runtime.Goexit} },
-		"it never returns":                   func(letGo chan struct{}) slog.Handler { return odd{does: func() { <-letGo }} },
-		"it takes a second for each message": func(chan struct{}) slog.Handler { return odd{does: func() { time.Sleep(time.Second) }} },
-	}, func(w *world, handler func(letGo chan struct{}) slog.Handler) {
-		letGo := make(chan struct{})
-		defer close(letGo)
-		s, _, h := w.holding(session.WithLogger(slog.New(handler(letGo))))
-		w.srv.Disconnect(id(s))
-		<-time.After(time.Second)
-		require.True(w, h.Valid())
-		_, open := <-s.WatchData(w.ctx, "no path")
-		require.False(w, open, "it logs what is wrong with it")
-		w.srv.Expire(id(s))
-		<-time.After(time.Minute)
-		require.ErrorIs(w, h.Err(), session.ErrExpired)
-		require.Equal(w, session.Connected, s.Status().State)
-		require.EqualValues(w, 2, s.Status().Epoch)
-		session.PanicSession(s, "this too")
-		<-time.After(time.Minute)
-		require.EqualValues(w, 3, s.Status().Epoch)
-		began := time.Now()
-		require.NoError(w, s.Close(w.ctx))
-		require.LessOrEqual(w, time.Since(began), 100*time.Millisecond)
-		<-time.After(time.Minute)
 	})
 }
 
@@ -347,38 +229,5 @@ func TestAConnectionThatRefusesDeadlinesIsLeftWhenItIsSilent(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Equal(w, session.Connected, s.Status().State)
 		require.True(w, w.exists(s, "/a"))
-	})
-}
-
-// Whatever a dialer does once, the session has a connection soon after, and is closed in time.
-func TestADialerEndsNothing(t *testing.T) {
-	each(t, map[string]func(letGo chan struct{}){
-		"it panics":             func(chan struct{}) { panic("on purpose") },
-		"it ends its goroutine": func(chan struct{}) { runtime.Goexit() },
-		"it never returns":      func(letGo chan struct{}) { <-letGo },
-		"it is slow":            func(chan struct{}) { time.Sleep(time.Minute) },
-	}, func(w *world, does func(letGo chan struct{})) {
-		var log journal
-		var odd atomic.Bool
-		letGo := make(chan struct{})
-		defer close(letGo)
-		s := w.open(log.logger(), session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if odd.CompareAndSwap(true, false) {
-				does(letGo)
-			}
-			return w.srv.Dialer()(ctx, network, addr)
-		}))
-		odd.Store(true)
-		w.srv.Disconnect(id(s))
-		time.Sleep(2 * time.Minute)
-		require.False(w, odd.Load())
-		require.Equal(w, session.Connected, s.Status().State)
-		odd.Store(true)
-		w.srv.Disconnect(id(s))
-		time.Sleep(time.Second)
-		began := time.Now()
-		_ = s.Close(w.ctx)
-		require.LessOrEqual(w, time.Since(began), 12*time.Second, "the timeout, and a little for the dialer")
-		time.Sleep(2 * time.Minute)
 	})
 }

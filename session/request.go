@@ -150,10 +150,8 @@ func (q *requests) unlessClosed(err error) error {
 
 // pause waits, or less if ctx ends, or the session, whose end is not to wait for it.
 func (q *requests) pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	case <-q.lifetime.end.Done():
 	}

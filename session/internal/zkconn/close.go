@@ -88,11 +88,9 @@ func (c *core) refused() {
 // loseUnlessClosed gives the closing of the session as long as a handshake. Then another connection
 // is tried.
 func (w *socket) loseUnlessClosed() {
-	timer := time.NewTimer(w.limit)
-	defer timer.Stop()
 	select {
 	case <-w.lost.C():
-	case <-timer.C:
+	case <-time.After(w.limit):
 		w.lose(errCloseTimeout)
 	}
 }

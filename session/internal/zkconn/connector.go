@@ -45,7 +45,6 @@ var (
 	errNoAnswerYet = errors.New("the server has not answered yet")
 	errConnecting  = errors.New("connecting took too long")
 	errNoResponse  = errors.New("the server did not answer the request for the session")
-	errNotReturned = errors.New("the dialer did not return")
 )
 
 // connect returns a connection whose connect request was answered, or nil if the session is over.
@@ -79,10 +78,8 @@ func connect(c *core) *handshake {
 // one, or if the session is over.
 func (k *connector) wait(d time.Duration, early <-chan struct{}) (done bool) {
 	if d > 0 { // in a synctest bubble a timer of 0 can crash the race detector (golang/go#78156)
-		timer := time.NewTimer(d)
-		defer timer.Stop()
 		select {
-		case <-timer.C:
+		case <-time.After(d):
 		case <-early:
 		case <-k.done.C():
 		case <-k.life.Done():
@@ -166,39 +163,32 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 	return h, nil
 }
 
-// dialled calls the application's dialer. If that has not returned a second after ctx has ended, it
-// is left alone with its goroutine, and the next one at that address has twice the time.
+// dialled calls the application's dialer. If that has not returned a second after ctx has ended, the
+// next one at that address has twice the time, until one returns or fails after all.
 func (k *connector) dialled(ctx context.Context, t *target) (net.Conn, error) {
-	raw, err := net.Conn(nil), errNotReturned
-	returned, left := make(chan struct{}), new(notify.Latch)
-	go func() { // ends with the dialer, if that ever returns
-		defer guard(k.log, "dial", new(error))
-		defer func() {
-			select {
-			case returned <- struct{}{}:
-			case <-left.C():
-				if raw != nil {
-					_ = raw.Close()
-				}
-			}
-		}()
-		made, cause := k.cfg.Dial(ctx, "tcp", t.address)
-		if cause == nil && k.cfg.Secure != nil {
-			if made, cause = k.cfg.Secure(ctx, made, t.server); cause != nil {
-				cause = fmt.Errorf("%w: %w", errSecure, cause)
+	left := new(notify.Latch)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, func() { left.Close() }) })()
+	raw, err := apart(k.log.With("address", t.address), "dial", left, func() (net.Conn, error) {
+		raw, err := k.cfg.Dial(ctx, "tcp", t.address)
+		if err == nil && k.cfg.Secure != nil {
+			if raw, err = k.cfg.Secure(ctx, raw, t.server); err != nil {
+				err = fmt.Errorf("%w: %w", errSecure, err)
 			}
 		}
-		raw, err = made, cause
-	}()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, func() { left.Close() }) })()
-	select {
-	case <-returned:
 		return raw, err
-	case <-left.C():
+	}, func(raw net.Conn) {
+		if raw == nil {
+			t.stuck.Store(0)
+			return
+		}
+		_ = raw.Close()
+	})
+	if err == errNotReturned {
+		t.stuck.Add(1)
+	} else {
+		t.stuck.Store(0)
 	}
-	k.log.Warn("a dialer does not return: its goroutine is left alone", "address", t.address)
-	t.stuck.Add(1)
-	return nil, errNotReturned
+	return raw, err
 }
 
 // finish notes the result of an attempt. The first that succeeds makes the connection.

@@ -13,11 +13,14 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/notify"
 )
 
 // link reads and writes the frames of one network connection.
 type link struct {
 	raw     net.Conn
+	bare    net.Conn // below TLS
+	theirs  bool     // the application may have made it: its methods do what they like
 	log     *slog.Logger
 	in      *bufio.Reader // of the goroutine that reads
 	largest int           // frame that is read
@@ -25,43 +28,49 @@ type link struct {
 	// After this time a read or a write fails; 0 during the handshake, whose steps have limits.
 	// It is for each read, not for each frame: a large reply may take long on a slow network.
 	patience time.Duration
-	late     atomic.Bool // it was closed at a limit
+	late     atomic.Bool  // it was closed at a limit
+	left     notify.Latch // soon after it was closed: what has not returned is left alone
 }
 
 func newLink(raw net.Conn, largest int, log *slog.Logger) *link {
-	l := &link{raw: raw, log: log, largest: largest}
+	l := &link{raw: raw, bare: raw, log: log, largest: largest}
+	if secured, ok := raw.(interface{ NetConn() net.Conn }); ok {
+		l.bare = secured.NetConn()
+	}
+	_, ours := l.bare.(*net.TCPConn)
+	l.theirs = !ours
 	l.in = bufio.NewReaderSize(l, smallBuffer)
 	return l
 }
 
 // Read is what the buffer reads from.
-func (l *link) Read(p []byte) (n int, err error) {
-	defer guard(l.log, "read", &err)
-	if l.patience > 0 && l.raw.SetReadDeadline(time.Now().Add(l.patience)) != nil {
-		defer l.within(l.patience).Stop()
-	}
-	n, err = l.raw.Read(p)
-	return n, l.failed("read", err)
+func (l *link) Read(p []byte) (int, error) {
+	return l.call("read", net.Conn.Read, net.Conn.SetReadDeadline, p)
 }
 
 // write writes frames.
-func (l *link) write(frames []byte) (err error) {
-	defer guard(l.log, "write", &err)
-	if l.patience > 0 && l.raw.SetWriteDeadline(time.Now().Add(l.patience)) != nil {
-		defer l.within(l.patience).Stop()
-	}
-	_, err = l.raw.Write(frames)
-	return l.failed("write", err)
+func (l *link) write(frames []byte) error {
+	_, err := l.call("write", net.Conn.Write, net.Conn.SetWriteDeadline, frames)
+	return err
 }
 
-func (l *link) failed(doing string, err error) error {
+// call reads or writes. If it was left alone, the connection may still use p.
+func (l *link) call(doing string, f func(net.Conn, []byte) (int, error), bound func(net.Conn, time.Time) error, p []byte) (n int, err error) {
+	if l.patience > 0 && (l.theirs || bound(l.raw, time.Now().Add(l.patience)) != nil) {
+		defer l.within(l.patience).Stop()
+	}
+	if l.theirs {
+		n, err = apart(l.log, doing, &l.left, func() (int, error) { return f(l.raw, p) }, func(int) {})
+	} else {
+		n, err = f(l.raw, p)
+	}
 	switch {
 	case err == nil:
-		return nil
+		return n, nil
 	case l.late.Load():
 		err = os.ErrDeadlineExceeded
 	}
-	return &networkError{doing, err}
+	return n, &networkError{doing, err}
 }
 
 // within closes the connection after a time, unless it is stopped: some refuse deadlines, as one
@@ -80,17 +89,15 @@ func (l *link) hangUp() { l.close(-1) }
 func (l *link) drop() { l.close(0) }
 
 func (l *link) close(linger int) {
-	var logged error
-	defer guard(l.log, "hang up", &logged)
-	bare := l.raw
-	if secured, ok := bare.(interface{ NetConn() net.Conn }); ok {
-		bare = secured.NetConn()
-	}
-	if tcp, ok := bare.(interface{ SetLinger(sec int) error }); ok {
-		_ = tcp.SetLinger(linger)
-	}
-	_ = bare.Close()
-	_ = l.raw.Close()
+	left := new(notify.Latch)
+	time.AfterFunc(100*time.Millisecond, func() { left.Close(); l.left.Close() })
+	_, _ = apart(l.log, "hang up", left, func() (any, error) {
+		if tcp, ok := l.bare.(interface{ SetLinger(sec int) error }); ok {
+			_ = tcp.SetLinger(linger)
+		}
+		_ = l.bare.Close()
+		return nil, l.raw.Close()
+	}, func(any) {})
 }
 
 // peekLength returns the length of the next frame.

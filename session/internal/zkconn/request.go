@@ -56,7 +56,9 @@ func (c *Conn) do(rs ...*request) error {
 		defer w.gate.leave(alone)
 	}
 	err = w.put(rs, frames.Bytes())
-	release(frames)
+	if !w.lost.Closed() { // else a write that has not returned may have them
+		release(frames)
+	}
 	if err != nil {
 		return err
 	}
