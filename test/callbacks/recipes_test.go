@@ -180,9 +180,9 @@ func actor(name string) func(w *world) {
 	}
 }
 
-// own has a goroutine of the application's call what calls the function, and returns when that has
+// inGoroutine has a goroutine of the application's call what calls the function, and returns when that has
 // ended, or after two minutes.
-func own(w *world, call func()) {
+func inGoroutine(w *world, call func()) {
 	w.armed.Store(true)
 	ended, reason := make(chan struct{}), any(nil)
 	go func() { // ends with the call
@@ -203,7 +203,7 @@ func own(w *world, call func()) {
 // possessed is own for what possesses paths meanwhile: another session has them next.
 func possessed(w *world, call func(s *session.Session), paths ...string) {
 	s, other := w.Session(w.log.Option()), w.Session()
-	own(w, func() { call(s) })
+	inGoroutine(w, func() { call(s) })
 	began := time.Now()
 	if w.way == never {
 		require.NoError(w, s.Close(w.Context()))
@@ -258,7 +258,7 @@ func updated(w *world, encode bool, change func(string) (string, error)) {
 	s := w.Session(w.log.Option())
 	cell, err := config.Open(w.Context(), s, "/a", codec{config.Text(), w, false, encode})
 	require.NoError(w, err)
-	own(w, func() { _, _ = cell.Update(w.Context(), change) })
+	inGoroutine(w, func() { _, _ = cell.Update(w.Context(), change) })
 	before := cell.Load().Value
 	_, err = cell.Update(w.Context(), change)
 	require.NoError(w, err)
@@ -275,7 +275,7 @@ func backoff(w *world) {
 	require.NoError(w, err)
 	i, err := q.Take(w.Context())
 	require.NoError(w, err)
-	own(w, func() { _ = i.Nack(w.Context()) })
+	inGoroutine(w, func() { _ = i.Nack(w.Context()) })
 	if w.way != slow {
 		require.NoError(w, i.Nack(w.Context()), "it can be returned all the same")
 	}
