@@ -19,8 +19,8 @@ func (p *panicError) LogValue() slog.Value {
 	return slog.StringValue(p.Error() + "\n" + string(p.stack))
 }
 
-// recovered calls f in a goroutine of its own, and turns a panic in it into an error, a *panicError;
-// a runtime.Goexit too.
+// recovered calls f in a goroutine of its own, and turns a panic in it, or a runtime.Goexit, into
+// an error, a *panicError.
 func recovered(f func() error) error {
 	done := make(chan error, 1)
 	go func() { // ends with f, for which the caller waits

@@ -24,9 +24,9 @@ func AfterStart(s *session.Session, f func()) {
 	seam.AfterStart.(func(*session.Session, func()))(s, f)
 }
 
-// EnsureAbove makes what is missing above a path, so many times in a row, as persistent znodes. From
-// the third on it pauses first, and the third is logged: somebody deletes what it makes. Errors are
-// those of session.Session.EnsurePath.
+// EnsureAbove makes what is missing above a path, so many times in a row, as persistent znodes.
+// From the third on it pauses first, and the third is logged: somebody deletes what it makes.
+// Errors are those of session.Session.EnsurePath.
 func EnsureAbove(ctx context.Context, s *session.Session, path string, times int) error {
 	return seam.EnsureAbove.(func(context.Context, *session.Session, string, int) error)(ctx, s, path, times)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -38,9 +39,8 @@ func TestWatchDataFollowsAZnodeThroughItsLives(t *testing.T) {
 				require.NoError(w, s.Delete(w.ctx, "/a", -1))
 			}
 		}
-		d = newest(w, states)
-		for !bytes.Equal(d.Bytes, []byte{99}) { // in a bubble the first is the last
-			d = newest(w, states)
+		for d = (session.Data{}); !bytes.Equal(d.Bytes, []byte{99}); {
+			d = bubble.Within(w, 20*time.Second, states) // it pauses where it looks in vain, again and again
 		}
 	})
 }

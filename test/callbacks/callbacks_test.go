@@ -50,7 +50,7 @@ var functions = map[string]func(w *world){
 // there is another server.
 var servers = map[string]int{"Read": 1, "Write": 1}
 
-func TestFunctionsOfTheApplication(t *testing.T) { //nolint:tparallel,paralleltest // slog.Default is everybody's
+func TestFunctionsOfTheApplication(t *testing.T) { //nolint:paralleltest // slog.Default is everybody's
 	page, err := os.ReadFile("../../docs/architecture.md")
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(page), "## Functions of the application\n")

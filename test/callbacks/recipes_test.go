@@ -180,8 +180,8 @@ func actor(name string) func(w *world) {
 	}
 }
 
-// inGoroutine has a goroutine of the application's call what calls the function, and returns when that has
-// ended, or after two minutes.
+// inGoroutine has a goroutine of the application's call what calls the function, and returns when
+// that has ended, or after two minutes.
 func inGoroutine(w *world, call func()) {
 	w.armed.Store(true)
 	ended, reason := make(chan struct{}), any(nil)

@@ -163,8 +163,8 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 	return h, nil
 }
 
-// dialled calls the application's dialer. If that has not returned a second after ctx has ended, the
-// next one at that address has twice the time, until one returns or fails after all.
+// dialled calls the application's dialer. If that has not returned a second after ctx has ended,
+// the next one at that address has twice the time, until one returns in time or fails after all.
 func (k *connector) dialled(ctx context.Context, t *target) (net.Conn, error) {
 	left := new(notify.Latch)
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, func() { left.Close() }) })()

@@ -28,8 +28,8 @@ func guard(log *slog.Logger, doing string, err *error) {
 	}
 }
 
-// apart calls a function of the application's in a goroutine of its own. If it has not returned when
-// left closes, that goroutine is left alone, and late gets what is returned after all.
+// apart calls a function of the application's in a goroutine of its own. If it has not returned
+// when left closes, that goroutine is left alone, and late gets what is returned after all.
 func apart[T any](log *slog.Logger, doing string, left *notify.Latch, f func() (T, error), late func(T)) (T, error) {
 	var made, none T
 	err, returned := errGoexit, make(chan struct{})
@@ -50,6 +50,11 @@ func apart[T any](log *slog.Logger, doing string, left *notify.Latch, f func() (
 		return made, err
 	case <-left.C():
 	}
+	return none, leave(log, doing)
+}
+
+// leave leaves a goroutine alone.
+func leave(log *slog.Logger, doing string) error {
 	log.Warn("a function of the application's does not return: its goroutine is left alone", "while", doing)
-	return none, errNotReturned
+	return errNotReturned
 }

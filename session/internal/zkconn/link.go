@@ -20,10 +20,11 @@ import (
 type link struct {
 	raw     net.Conn
 	bare    net.Conn // below TLS
-	theirs  bool     // the application may have made it: its methods do what they like
 	log     *slog.Logger
 	in      *bufio.Reader // of the goroutine that reads
 	largest int           // frame that is read
+	reading *method
+	writing *method
 
 	// After this time a read or a write fails; 0 during the handshake, whose steps have limits.
 	// It is for each read, not for each frame: a large reply may take long on a slow network.
@@ -38,39 +39,87 @@ func newLink(raw net.Conn, largest int, log *slog.Logger) *link {
 		l.bare = secured.NetConn()
 	}
 	_, ours := l.bare.(*net.TCPConn)
-	l.theirs = !ours
+	l.reading = l.method("read", raw.Read, raw.SetReadDeadline, ours)
+	l.writing = l.method("write", raw.Write, raw.SetWriteDeadline, ours)
 	l.in = bufio.NewReaderSize(l, smallBuffer)
 	return l
 }
 
-// Read is what the buffer reads from.
-func (l *link) Read(p []byte) (int, error) {
-	return l.call("read", net.Conn.Read, net.Conn.SetReadDeadline, p)
+// method is Read or Write of a connection, and what is known of the call under way. If the
+// connection may be the application's, each call has a goroutine of its own.
+type method struct {
+	doing    string
+	bound    func(time.Time) error
+	limit    *time.Timer // in place of a deadline, if it may be the application's
+	run      func()
+	returned chan struct{}
+
+	turn chan struct{} // one call at a time
+	p    []byte
+	n    int
+	err  error
 }
+
+func (l *link) method(doing string, f func([]byte) (int, error), bound func(time.Time) error, ours bool) *method {
+	m := &method{doing: doing, bound: bound, returned: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	if !ours {
+		m.limit = l.within(time.Hour)
+		m.limit.Stop()
+	}
+	m.run = func() {
+		defer func() { m.returned <- struct{}{} }()
+		defer guard(l.log, doing, &m.err)
+		m.n, m.err = f(m.p)
+	}
+	return m
+}
+
+// Read is what the buffer reads from.
+func (l *link) Read(p []byte) (int, error) { return l.call(l.reading, p) }
 
 // write writes frames.
 func (l *link) write(frames []byte) error {
-	_, err := l.call("write", net.Conn.Write, net.Conn.SetWriteDeadline, frames)
+	_, err := l.call(l.writing, frames)
 	return err
 }
 
-// call reads or writes. If it was left alone, the connection may still use p.
-func (l *link) call(doing string, f func(net.Conn, []byte) (int, error), bound func(net.Conn, time.Time) error, p []byte) (n int, err error) {
-	if l.patience > 0 && (l.theirs || bound(l.raw, time.Now().Add(l.patience)) != nil) {
-		defer l.within(l.patience).Stop()
+// call reads or writes. If that has not returned soon after the connection was closed, it is left
+// alone with its goroutine, and may still use p.
+func (l *link) call(m *method, p []byte) (int, error) {
+	m.turn <- struct{}{}
+	defer func() { <-m.turn }()
+	if l.left.Closed() {
+		return 0, l.failed(m.doing, net.ErrClosed)
 	}
-	if l.theirs {
-		n, err = apart(l.log, doing, &l.left, func() (int, error) { return f(l.raw, p) }, func(int) {})
+	m.p, m.n, m.err = p, 0, errGoexit
+	if m.limit == nil {
+		if l.patience > 0 {
+			_ = m.bound(time.Now().Add(l.patience))
+		}
+		m.run()
 	} else {
-		n, err = f(l.raw, p)
+		if l.patience > 0 {
+			m.limit.Reset(l.patience)
+			defer m.limit.Stop()
+		}
+		go m.run() // ends with the application's method, if that ever returns
 	}
+	select {
+	case <-m.returned:
+		return m.n, l.failed(m.doing, m.err)
+	case <-l.left.C():
+		return 0, l.failed(m.doing, leave(l.log, m.doing))
+	}
+}
+
+func (l *link) failed(doing string, err error) error {
 	switch {
 	case err == nil:
-		return n, nil
+		return nil
 	case l.late.Load():
 		err = os.ErrDeadlineExceeded
 	}
-	return n, &networkError{doing, err}
+	return &networkError{doing, err}
 }
 
 // within closes the connection after a time, unless it is stopped: some refuse deadlines, as one
@@ -90,7 +139,11 @@ func (l *link) drop() { l.close(0) }
 
 func (l *link) close(linger int) {
 	left := new(notify.Latch)
-	time.AfterFunc(100*time.Millisecond, func() { left.Close(); l.left.Close() })
+	time.AfterFunc(100*time.Millisecond, func() {
+		if left.Close(); l.reading.limit != nil {
+			l.left.Close()
+		}
+	})
 	_, _ = apart(l.log, "hang up", left, func() (any, error) {
 		if tcp, ok := l.bare.(interface{ SetLinger(sec int) error }); ok {
 			_ = tcp.SetLinger(linger)
