@@ -10,7 +10,7 @@ type part struct {
 
 // parts are all folders with product code.
 var parts = []part{
-	{"session", []string{"session"}, 12471, 9100},
+	{"session", []string{"session"}, 12470, 9100},
 	{"recipe, machine", []string{"recipe", "machine"}, 5721, 3300},
 	{"recipes/internal", []string{"recipes/internal"}, 3263, 2420},
 	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5179, 4360},
