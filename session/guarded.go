@@ -130,7 +130,7 @@ func (s *state) because(err error) error {
 	if conn == nil {
 		return err
 	}
-	if why := conn.Trouble(); why != nil {
+	if _, why := conn.Outage(); why != nil {
 		return fmt.Errorf("%w (%w)", err, why)
 	}
 	return err

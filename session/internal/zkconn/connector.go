@@ -44,7 +44,6 @@ type search struct {
 var (
 	errNoAnswerYet = errors.New("the server has not answered yet")
 	errConnecting  = errors.New("connecting took too long")
-	errNoResponse  = errors.New("the server did not answer the request for the session")
 	errNotReturned = errors.New("the dialer did not return")
 )
 
@@ -68,7 +67,10 @@ func connect(c *core) *handshake {
 					return k.won
 				}
 				if !attempted.Closed() {
-					k.warnDown(t, errNoAnswerYet)
+					k.mu.Lock()
+					seen := t.seen()
+					k.mu.Unlock()
+					k.warnDown(t, seen)
 				}
 			}
 		}
@@ -111,7 +113,7 @@ func (k *connector) lookUp(s *server) (done bool) {
 // try starts an attempt. The latch closes when it is over.
 func (k *connector) try(t *target) *notify.Latch {
 	k.mu.Lock()
-	t.busy, t.tried = true, time.Now()
+	t.busy, t.tried, t.asked = true, time.Now(), time.Time{}
 	k.mu.Unlock()
 	over := new(notify.Latch)
 	k.dials.Go(func() { // the Conn's end waits for it; ends with its limits, or with the connector
@@ -156,7 +158,7 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 	begun := time.Now()
 	if err := h.requestSession(&ask, reply); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = fmt.Errorf("%w: %w", errNoResponse, err)
+			err = silence(time.Since(begun))
 		}
 		return h, err
 	}
@@ -236,7 +238,8 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 		return true, true, false
 	case needed:
 		t.failed(now, timeout)
-		t.silent = t.silent || errors.Is(err, errNoResponse)
+		_, silent := errors.AsType[silence](err)
+		t.silent = t.silent || silent
 		if errors.Is(err, errConnecting) {
 			t.slowDials++
 		}
