@@ -61,10 +61,10 @@ func (s *Session) Close(ctx context.Context) error {
 		awaitAsked(s)
 	}
 	if s.lifetime.gone.Closed() { // what is done is done, whatever became of ctx
-		return failed("close", "", s.lifetime.unconfirmed)
+		return s.space.failed("close", "", s.lifetime.unconfirmed)
 	}
 	s.lifetime.unheard.Store(true)
-	return failed("close", "", context.Cause(ctx))
+	return s.space.failed("close", "", context.Cause(ctx))
 }
 
 // CloseWithin is [Session.Close] with so much time to wait, for those who have no context any more:

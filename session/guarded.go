@@ -211,14 +211,15 @@ func (h *holds) end(hold *Hold, cause error) {
 	h.over = append(h.over, hold)
 }
 
-// endAll makes all holds over, but for those that outlive that cause, and returns their paths.
+// endAll makes all holds over, but for those that outlive that cause, and returns their absolute
+// paths.
 func (h *holds) endAll(cause error) (lost []string) {
 	for hold := range h.all {
 		if hold != nil && hold.client.lasting && (cause == ErrUntrusted || cause == ErrSuspended) {
 			continue
 		}
 		h.end(hold, cause)
-		lost = append(lost, hold.path)
+		lost = append(lost, hold.session.Path(hold.path))
 	}
 	slices.Sort(lost)
 	return lost

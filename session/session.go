@@ -132,7 +132,7 @@ func (s *Session) Connect(ctx context.Context) error {
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("no connection to %s: %w", strings.Join(s.cfg.servers, ", "), s.state.because(err))
 	}
-	return failed("connect", "", err)
+	return s.space.failed("connect", "", err)
 }
 
 // Status is how the session stands now.
@@ -201,7 +201,7 @@ func (s *Session) newClient(name string, on func(seam.Event), acl ...ACL) (*clie
 	g := s.state.lock()
 	if g.closing {
 		g.unlock()
-		return nil, failed("client", "", s.lifetime.closedErr())
+		return nil, s.space.failed("client", "", s.lifetime.closedErr())
 	}
 	g.clientCount++
 	t.number = g.clientCount

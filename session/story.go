@@ -149,7 +149,7 @@ func (g *guarded) epochBegun(e *epoch) {
 // holdLost tells that one possession was lost, and the session stands.
 func (g *guarded) holdLost(h *Hold, cause error) {
 	if !errors.Is(cause, ErrReleased) && !errors.Is(cause, ErrClosed) {
-		g.say(slog.LevelWarn, "a possession is lost", h.epoch.about("recipe", h.client.name, "path", h.path, "token", h.token, "cause", cause)...)
+		g.say(slog.LevelWarn, "a possession is lost", h.epoch.about("recipe", h.client.name, "path", g.session.Path(h.path), "token", h.token, "cause", cause)...)
 	}
 }
 

@@ -22,6 +22,7 @@ var Identity func(session any) znode.Identity
 var (
 	AfterStart any // func(*session.Session, func())
 	Beside     any // func(a, b *session.Session) bool
+	Failed     any // func(s *session.Session, op, path string, err error) error
 	HoldOf     any // func(session.Possession) *session.Hold
 	JoinHolds  any // func([]*session.Hold, func(error)) (*session.Hold, func(error) bool)
 	Logger     any // func(*session.Session) *slog.Logger
