@@ -81,7 +81,7 @@ func (h *Hold) untrusted() error {
 // follows from it.
 func (h *Hold) why(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return h.session.state.because(context.Cause(ctx))
 	}
 	if over := h.Err(); over != nil {
 		return asLost(over)

@@ -1,13 +1,11 @@
 package session
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/session/internal/lease"
-	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // state is what the session's mutex guards. What is in it can be reached by [state.lock] alone, and
@@ -81,6 +79,7 @@ func (g *guarded) status() Status {
 	if e.timeout > 0 {
 		st.Timeout = e.timeout
 	}
+	st.Cause = g.outage(g.cause)
 	if until := g.keeper.lease.Until(); until != (lease.Instant{}) {
 		st.TrustedUntil = until.Wall
 	}
@@ -117,23 +116,6 @@ func (g *guarded) current(number uint64) *epoch {
 		return nil
 	}
 	return g.cur
-}
-
-// because adds to an error why there is no connection, if that is known.
-func (s *state) because(err error) error {
-	g := s.lock()
-	var conn *zkconn.Conn
-	if g.cur != nil {
-		conn = g.cur.conn
-	}
-	g.unlock()
-	if conn == nil {
-		return err
-	}
-	if _, why := conn.Outage(); why != nil {
-		return fmt.Errorf("%w (%w)", err, why)
-	}
-	return err
 }
 
 // close refuses everything from now on and ends what is held; false if that was done before.

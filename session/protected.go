@@ -109,7 +109,7 @@ func (z *znodes) createProtected(ctx context.Context, at string, data []byte, sp
 	case <-answered.C():
 	case <-ctx.Done():
 		if !decided.Swap(true) {
-			return "", context.Cause(ctx)
+			return "", z.state.because(context.Cause(ctx))
 		}
 		<-answered.C() // the answer was first
 	}

@@ -18,12 +18,7 @@ func init() {
 	}
 	seam.AfterStart = (*Session).afterStart
 	seam.Beside = (*Session).beside
-	seam.Failed = func(s *Session, op, path string, err error) error {
-		if s == nil {
-			return new(namespace).failed(op, path, err)
-		}
-		return s.space.failed(op, path, err)
-	}
+	seam.Failed = (*Session).failed
 	seam.HoldOf = holdOf
 	seam.Identity = func(s any) Identity { return s.(*Session).cfg.identity }
 	seam.JoinHolds = joinHolds

@@ -47,7 +47,7 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	}
 	s := &Session{
 		cfg: cfg, log: cfg.log, clock: clock{base: time.Now()}, system: cfg.system,
-		topic: notify.NewTopic[Status](), space: namespace{root: cfg.root, acl: cfg.acl, rootACL: cfg.acl},
+		topic: notify.NewTopic[Status](), space: namespace{root: cfg.root, acl: cfg.acl, rootACL: cfg.acl, log: cfg.log},
 	}
 	s.tasks.crashed = s.crashed
 	s.tasks.life, s.tasks.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
@@ -130,7 +130,7 @@ func (s *Session) spawn() (err error) {
 func (s *Session) Connect(ctx context.Context) error {
 	_, err := s.requests.conn(ctx, nil, connRef{})
 	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("no connection to %s: %w", strings.Join(s.cfg.servers, ", "), s.state.because(err))
+		err = fmt.Errorf("%s: %w", strings.Join(s.cfg.servers, ", "), err)
 	}
 	return s.space.failed("connect", "", err)
 }

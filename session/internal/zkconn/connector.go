@@ -42,7 +42,7 @@ type search struct {
 }
 
 var (
-	errNoAnswerYet = errors.New("the server has not answered yet")
+	errNoAnswer    = errors.New("no answer")
 	errConnecting  = errors.New("connecting took too long")
 	errNotReturned = errors.New("the dialer did not return")
 )
@@ -67,10 +67,7 @@ func connect(c *core) *handshake {
 					return k.won
 				}
 				if !attempted.Closed() {
-					k.mu.Lock()
-					seen := t.seen()
-					k.mu.Unlock()
-					k.warnDown(t, seen)
+					k.warnDown(t, nil)
 				}
 			}
 		}
@@ -158,7 +155,7 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 	begun := time.Now()
 	if err := h.requestSession(&ask, reply); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = silence(time.Since(begun))
+			err = noAnswer(begun)
 		}
 		return h, err
 	}
@@ -238,8 +235,7 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 		return true, true, false
 	case needed:
 		t.failed(now, timeout)
-		_, silent := errors.AsType[silence](err)
-		t.silent = t.silent || silent
+		t.silent = t.silent || errors.Is(err, errNoAnswer)
 		if errors.Is(err, errConnecting) {
 			t.slowDials++
 		}

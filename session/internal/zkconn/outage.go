@@ -25,20 +25,32 @@ type outage struct {
 	at      *target     // … and where
 }
 
-// Outage is since when there is no connection, zero if there is one, and why: what the last attempt
-// to connect has seen, nil if there was none since. It is never an error of a context.
-func (c *Conn) Outage() (since time.Time, why error) {
+// Outage is nil while there is a connection. Else it is [ErrDown] with for how long, and what the
+// last attempt to connect has seen: never an error of a context.
+func (c *Conn) Outage() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if why = c.trouble; why != nil && c.at.unanswered(c.session.timeout) {
+	why := c.trouble
+	if why != nil && c.at.unanswered(c.session.timeout) {
 		why = fmt.Errorf("%s: %w", c.at, c.at.seen())
 	}
-	return c.since, why
+	lasts := time.Since(c.since).Round(100 * time.Millisecond)
+	switch {
+	case c.since.IsZero():
+		return nil
+	case why == nil:
+		return fmt.Errorf("%w for %v", ErrDown, lasts)
+	}
+	return fmt.Errorf("%w for %v: %w", ErrDown, lasts, why)
 }
 
-// warnDown notes why there is no connection, and logs the first reason.
+// warnDown notes why there is no connection, and logs the first reason; nil is what the attempt
+// that is under way has seen.
 func (c *core) warnDown(at *target, cause error) {
 	c.mu.Lock()
+	if cause == nil {
+		cause = at.seen()
+	}
 	if at.next != 0 && hungUp(cause) {
 		cause = fmt.Errorf("it hangs up: its next transaction is 0x%x, and the session has seen 0x%x", at.next, c.session.zxid)
 	}
@@ -66,7 +78,7 @@ func (c *core) warnDown(at *target, cause error) {
 func (c *core) warnStill() {
 	defer guard(c.log, "log an outage", new(error))
 	c.mu.Lock()
-	if c.again == nil || c.over() {
+	if c.again == nil || c.since.IsZero() || c.over() {
 		c.mu.Unlock()
 		return
 	}
@@ -101,19 +113,17 @@ func (t *target) unanswered(timeout time.Duration) bool {
 	return t.busy && !t.asked.IsZero() && time.Since(t.asked) >= limitOf(timeout)
 }
 
-// silence is what an attempt has seen whose connect request is not answered, after that time.
-type silence time.Duration
-
-func (s silence) Error() string {
-	return fmt.Sprintf("no answer for %v since the connect request", time.Duration(s).Round(100*time.Millisecond))
-}
-
 // seen is what the attempt that is under way has seen so far. Under mu.
 func (t *target) seen() error {
 	if t.asked.IsZero() {
-		return errNoAnswerYet
+		return errConnecting
 	}
-	return silence(time.Since(t.asked))
+	return noAnswer(t.asked)
+}
+
+// noAnswer is what an attempt has seen that has asked then.
+func noAnswer(asked time.Time) error {
+	return fmt.Errorf("%w for %v since the connect request", errNoAnswer, time.Since(asked).Round(100*time.Millisecond))
 }
 
 // ended takes in that there is a connection again, and returns how long there was none, if that was
@@ -144,10 +154,7 @@ var errSecure = errors.New("TLS")
 // reason tells in a few words what is wrong with a server.
 func reason(cause error) string {
 	_, unresolved := errors.AsType[*net.DNSError](cause)
-	_, silent := errors.AsType[silence](cause)
 	switch {
-	case silent:
-		return cause.Error()
 	case unresolved:
 		return "its name is not known"
 	case errors.Is(cause, syscall.ECONNREFUSED):
@@ -156,9 +163,9 @@ func reason(cause error) string {
 		return "it insists on authentication"
 	case errors.Is(cause, errMalformed):
 		return "it does not speak ZooKeeper's protocol"
-	case errors.Is(cause, errSecure):
+	case errors.Is(cause, errSecure), errors.Is(cause, errNoAnswer):
 		return cause.Error()
-	case errors.Is(cause, errNoAnswerYet), errors.Is(cause, errConnecting), errors.Is(cause, errStalled), timedOut(cause):
+	case errors.Is(cause, errConnecting), errors.Is(cause, errStalled), timedOut(cause):
 		return "it does not answer"
 	case errors.Is(cause, errNotAccepted), errors.Is(cause, io.EOF), errors.Is(cause, syscall.ECONNRESET):
 		return "it hangs up: it has no quorum, or does not accept this client"
