@@ -14,7 +14,7 @@ var (
 	ErrBadVersion              = zkconn.ErrBadVersion              // the znode has another version than the one asked for
 	ErrNotEmpty                = zkconn.ErrNotEmpty                // the znode to be deleted has children
 	ErrNoChildrenForEphemerals = zkconn.ErrNoChildrenForEphemerals // the parent is ephemeral
-	ErrNoAuth                  = zkconn.ErrNoAuth                  // the ACL does not permit it
+	ErrNoAuth                  = zkconn.ErrNoAuth                  // the ACL does not permit it; the text names the znode, the right, and as whom the session has asked
 	ErrInvalidACL              = zkconn.ErrInvalidACL              // also found before anything is sent
 	ErrInvalidPath             = zkconn.ErrInvalidPath             // also found before anything is sent
 	ErrThrottled               = zkconn.ErrThrottled               // the server is overloaded, and has not carried it out

@@ -22,6 +22,7 @@ type story struct {
 	down      time.Time     // since when there is no connection, or no ZooKeeper session; zero: there is one
 	untrusted time.Time     // since when the lack of trust is; zero: nothing was logged of one
 	alarmed   bool          // that was a warning
+	given     time.Duration // the timeout of the last ZooKeeper session; 0: there was none
 }
 
 // say logs something when the mutex is released.
@@ -143,6 +144,10 @@ func (g *guarded) epochBegun(e *epoch) {
 		level, after = slog.LevelWarn, time.Since(g.story.down)
 	}
 	g.story.down = time.Time{}
+	if asked := g.session.cfg.timeout; e.timeout != asked && e.timeout != g.story.given {
+		g.say(slog.LevelWarn, "the servers have given another session timeout than was asked for", e.about("asked", asked, "given", e.timeout)...)
+	}
+	g.story.given = e.timeout
 	g.say(level, "a ZooKeeper session has begun", e.about("timeout", e.timeout, "server", e.server, "after", round(after))...)
 }
 
