@@ -23,6 +23,7 @@ func TestTheLogTellsOfANamespaceThatWasMade(t *testing.T) {
 			s := w.open(session.WithNamespace("/app/billing"), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
 			w.create(s, "/rates", nil, session.Sequential())
 			w.create(s, "/a/b", nil, session.Parents(), session.Sequential())
+			require.NoError(w, s.EnsurePath(w.ctx, "/"))
 			log.reads(w, want...)
 		}
 	})
