@@ -198,6 +198,11 @@ func (l *life) watch() {
 	defer close(l.watched)
 	select {
 	case <-l.stopping:
+	case <-l.budget.stopping.Done():
+		if is := l.session.Status(); is.State != session.Connected && is.SessionID != 0 {
+			wait := time.Duration(sessionDone * float64(l.budget.whole))
+			l.log.Warn("the application stops, and waits for a connection to ZooKeeper", "up_to", wait, "cause", is.Cause)
+		}
 	case <-l.session.Done():
 		select {
 		case <-l.stopping:
@@ -215,12 +220,7 @@ func (l *life) stop(ctx context.Context) error {
 	}
 	ctx, cancel := l.budget.until(ctx, sessionDone)
 	defer cancel()
-	was := l.session.Status()
-	err := unlessClosed(l.session.Close(ctx))
-	if err != nil && was.State != session.Connected {
-		return fmt.Errorf("there is no connection to ZooKeeper, which ends the session %v after the last one: %w", was.Timeout, err)
-	}
-	return err
+	return unlessClosed(l.session.Close(ctx))
 }
 
 // shutDown ends the application with exit code 1.

@@ -112,7 +112,7 @@ func named[T comparable](kind, name string, build func(*session.Session) (T, err
 		if c, ok := any(v).(interface {
 			Close(ctx context.Context) error
 		}); ok {
-			b.closing(lc, title, v, c.Close) // that of an election waits for the functions of its terms
+			b.closing(lc, s, title, v, c.Close) // that of an election waits for the functions of its terms
 		}
 		return v, nil
 	}

@@ -92,7 +92,7 @@ func (h *Host) notice(names []string) {
 		}
 	}
 	h.shared.Do(func() {
-		Logger(h.cfg.Session).Warn("a queue has the same path", "recipe", h.cfg.Kind, "path", h.cfg.Path)
+		Logger(h.cfg.Session).Warn("a queue has the same path", "recipe", h.cfg.Kind, "path", h.cfg.Session.Path(h.cfg.Path))
 	})
 }
 

@@ -74,7 +74,7 @@ type Asked struct {
 type Alarm struct {
 	Log   *slog.Logger
 	Kind  string // of recipe
-	Path  string // of that, not of its znode
+	Path  string // of that, not of its znode; absolute
 	After time.Duration
 	Asked Asked
 
@@ -161,7 +161,7 @@ func (h *claimant[P]) keep(p *Possession) {
 	holders.byLine[p.line] = append(holders.byLine[p.line], p)
 	holders.mu.Unlock()
 	p.warning.Store(Alarm{
-		Log: Logger(h.cfg.Session), Kind: h.cfg.Kind, Path: h.cfg.Path, After: h.cfg.WarnAfter, Asked: p.asked, Waiting: h.cfg.Waiting,
+		Log: Logger(h.cfg.Session), Kind: h.cfg.Kind, Path: h.cfg.Session.Path(h.cfg.Path), After: h.cfg.WarnAfter, Asked: p.asked, Waiting: h.cfg.Waiting,
 		Unreceived: "what was won is not received, and others wait for it", Held: "something is held for long, and others wait for it",
 		Offered: p.offered, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
 	}.Set())

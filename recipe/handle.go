@@ -25,7 +25,7 @@ type Handle struct {
 // NewHandle makes the end of a handle. kind and path are those of its error;
 // acl is that of the znodes that are made within it, without one the session's.
 func NewHandle(s *session.Session, kind, path string, acl ...session.ACL) *Handle {
-	h := &Handle{session: s, acl: acl, err: &session.OpError{Op: kind, Path: path, Err: session.ErrClosed}}
+	h := &Handle{session: s, acl: acl, err: Failed(s, kind, path, session.ErrClosed)}
 	h.life, h.close = context.WithCancelCause(context.Background()) // it is the handle's own: Close ends it
 	return h
 }

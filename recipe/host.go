@@ -288,5 +288,5 @@ func (h *Host) ended(cause error) {
 
 // failed wraps the end of the instance with what it was.
 func (h *Host) failed(err error) error {
-	return &session.OpError{Op: h.cfg.Kind, Path: h.cfg.Path, Err: err}
+	return Failed(h.cfg.Session, h.cfg.Kind, h.cfg.Path, err)
 }

@@ -23,10 +23,7 @@ func CheckNew(op string, s *session.Session, argument, path string) error {
 	if err == nil && s.Err() != nil {
 		err = fmt.Errorf("s: the session is %w", session.ErrClosed)
 	}
-	if err == nil {
-		return nil
-	}
-	return &session.OpError{Op: op, Path: path, Err: err}
+	return Failed(s, op, path, err)
 }
 
 // CheckPath says what is wrong with a path of a recipe's, as [CheckNew] does.
@@ -68,12 +65,12 @@ func SetACL(to *[]session.ACL, acl []session.ACL) error {
 	return nil
 }
 
-// Failed wraps an error with the operation and the path, once: those of the session are wrapped
-// already.
-func Failed(op, path string, err error) error {
+// Failed wraps an error with the operation and the path, of which the text shows the absolute one,
+// once: those of the session are wrapped already. s is the session that it was on; nil if none is.
+func Failed(s *session.Session, op, path string, err error) error {
 	var oe *session.OpError
 	if err == nil || errors.As(err, &oe) && oe.Path == path {
 		return err
 	}
-	return &session.OpError{Op: op, Path: path, Err: err}
+	return seam.Failed.(func(s *session.Session, op, path string, err error) error)(s, op, path, err)
 }

@@ -106,7 +106,7 @@ func newWait[P any](ctx context.Context, cfg *ClaimsConfig[P], try bool) *wait {
 			return // there is nothing to say
 		}
 		h.seen = asked
-		Logger(cfg.Session).Debug("what is wanted is held", "recipe", cfg.Kind, "path", cfg.Path, "holder", h.String())
+		Logger(cfg.Session).Debug("what is wanted is held", "recipe", cfg.Kind, "path", cfg.Session.Path(cfg.Path), "holder", h.String())
 		looks.mu.Lock()
 		defer looks.mu.Unlock()
 		if h.seen.After(w.found.seen) {

@@ -54,17 +54,22 @@ func (s *Session) Close(ctx context.Context) error {
 	if s.lifetime.gone.Closed() {
 		return nil
 	}
+	e := s.waits(ctx)
 	s.finish(ErrClosed, false)
 	select {
 	case <-s.lifetime.gone.C():
 	case <-ctx.Done():
 		awaitAsked(s)
 	}
+	err := context.Cause(ctx)
 	if s.lifetime.gone.Closed() { // what is done is done, whatever became of ctx
-		return failed("close", "", s.lifetime.unconfirmed)
+		if err = s.lifetime.unconfirmed; err == nil {
+			return nil
+		}
+	} else {
+		s.lifetime.unheard.Store(true)
 	}
-	s.lifetime.unheard.Store(true)
-	return failed("close", "", context.Cause(ctx))
+	return s.space.failed("close", "", e.outage(err))
 }
 
 // CloseWithin is [Session.Close] with so much time to wait, for those who have no context any more:

@@ -21,7 +21,7 @@ import (
 // znode still stood, and Commit tells so.
 func (h *Hold) Commit(ctx context.Context, ops ...Op) ([]Result, error) {
 	results, err := h.commit(ctx, ops)
-	return results, failed("commit", h.path, err)
+	return results, h.session.space.failed("commit", h.path, err)
 }
 
 func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
@@ -81,7 +81,7 @@ func (h *Hold) untrusted() error {
 // follows from it.
 func (h *Hold) why(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return h.session.state.because(context.Cause(ctx))
 	}
 	if over := h.Err(); over != nil {
 		return asLost(over)
@@ -128,7 +128,7 @@ func (t *client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 		creates, err := s.znodes.expect(t, e, written.asks)
 		return func() {
 			defer over()
-			s.znodes.again(s.tasks.life, min(int(t.again.Load()), 8), "what was created is gone at once, again and again; pausing between attempts", "path", ops[0].ask.Path)
+			s.znodes.again(s.tasks.life, min(int(t.again.Load()), 8), "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(ops[0].ask.Path))
 			results, sent, err := s.znodes.commitOnce(e, &written)
 			if g := written.lost(results, err); g != nil {
 				results, err = written.unguarded(g), ErrNoNode

@@ -22,7 +22,7 @@ import (
 // options that do not go together.
 func (s *Session) Create(ctx context.Context, path string, data []byte, opts ...CreateOption) (string, error) {
 	made, err := s.create(ctx, path, data, opts)
-	return made, failed("create", path, err)
+	return made, s.space.failed("create", path, err)
 }
 
 func (s *Session) create(ctx context.Context, path string, data []byte, opts []CreateOption) (string, error) {

@@ -27,7 +27,7 @@ func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
 		r.value, r.stat, err = c.Get(at, false)
 		return r, err
 	})
-	return r.value, r.stat, failed("get", path, err)
+	return r.value, r.stat, s.space.failed("get", path, err)
 }
 
 // Exists looks whether a znode exists. That it does not is no error, and needs no permission. Other
@@ -40,7 +40,7 @@ func (s *Session) Exists(ctx context.Context, path string) (Stat, bool, error) {
 		}
 		return r, err
 	})
-	return r.stat, r.exists, failed("exists", path, err)
+	return r.stat, r.exists, s.space.failed("exists", path, err)
 }
 
 // Children lists the names of a znode's children, in no order: names, not paths. Errors are those
@@ -50,7 +50,7 @@ func (s *Session) Children(ctx context.Context, path string) ([]string, Stat, er
 		r.value, r.stat, err = c.Children(at, false)
 		return r, err
 	})
-	return r.value, r.stat, failed("children", path, err)
+	return r.value, r.stat, s.space.failed("children", path, err)
 }
 
 // ACL reads a znode's ACL. Errors are those of [Session.Get].
@@ -59,7 +59,7 @@ func (s *Session) ACL(ctx context.Context, path string) ([]ACL, Stat, error) {
 		r.value, r.stat, err = c.GetACL(at)
 		return r, err
 	})
-	return r.value, r.stat, failed("acl", path, err)
+	return r.value, r.stat, s.space.failed("acl", path, err)
 }
 
 // Sync waits until the server that the session is connected to has seen all that the leader had
@@ -72,7 +72,7 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 	_, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (read[struct{}], error) {
 		return read[struct{}]{}, c.Sync(at)
 	})
-	return failed("sync", path, err)
+	return s.space.failed("sync", path, err)
 }
 
 // SyncQuorum is a Sync without an exception: what is read after it is at least as new as anything
@@ -83,7 +83,7 @@ func (s *Session) SyncQuorum(ctx context.Context, path string) error {
 	_, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (read[struct{}], error) {
 		return read[struct{}]{}, caughtUp(c, at)
 	})
-	return failed("sync quorum", path, err)
+	return s.space.failed("sync quorum", path, err)
 }
 
 // readAt reads at a path. The namespace's own znode exists as far as the application can see, so it
@@ -117,7 +117,7 @@ func (s *Session) Set(ctx context.Context, path string, data []byte, version int
 	stat, err := writeAt(ctx, s, path, zkconn.Size(ask), func(c *zkconn.Conn) (Stat, error) {
 		return c.Set(ask.Path, data, version)
 	})
-	return stat, failed("set", path, err)
+	return stat, s.space.failed("set", path, err)
 }
 
 // Delete deletes a childless znode if it has this version; -1 stands for any. It is sent once: if
@@ -128,7 +128,7 @@ func (s *Session) Delete(ctx context.Context, path string, version int32) error 
 	_, err := writeAt(ctx, s, path, zkconn.Size(ask), func(c *zkconn.Conn) (struct{}, error) {
 		return struct{}{}, c.Delete(ask.Path, version)
 	})
-	return failed("delete", path, err)
+	return s.space.failed("delete", path, err)
 }
 
 // SetACL replaces a znode's ACL if that has this version (Aversion of its [Stat]); -1 stands for
@@ -136,13 +136,13 @@ func (s *Session) Delete(ctx context.Context, path string, version int32) error 
 // [Session.Set], and [ErrInvalidACL].
 func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version int32) (Stat, error) {
 	if err := validateACL(acl); err != nil {
-		return Stat{}, failed("set acl", path, err)
+		return Stat{}, s.space.failed("set acl", path, err)
 	}
 	size := zkconn.Size(jute.Request{Op: jute.OpSetACL, Path: s.space.path(path), ACL: acl})
 	stat, err := writeAt(ctx, s, path, size, func(c *zkconn.Conn) (Stat, error) {
 		return c.SetACL(s.space.path(path), acl, version)
 	})
-	return stat, failed("set acl", path, err)
+	return stat, s.space.failed("set acl", path, err)
 }
 
 // Multi carries out all operations, in order, or none of them: then the error is that of the one
@@ -159,7 +159,7 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 		err = s.requests.fits(t.size())
 	}
 	if err != nil {
-		return nil, failed("multi", "", err)
+		return nil, s.space.failed("multi", "", err)
 	}
 	results, err := writeOut(ctx, &s.requests, func(c *zkconn.Conn) ([]Result, error) {
 		results, err := t.send(c)
@@ -175,7 +175,7 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 	if g := t.lost(results, err); g != nil {
 		results, err = nil, asLost(g.hold.Err())
 	}
-	return s.space.results(results), failed("multi", "", err)
+	return s.space.results(results), s.space.failed("multi", "", err)
 }
 
 // writeAt writes at a path, once.

@@ -83,7 +83,7 @@ func (z *znodes) search(c *contender) (bool, error) {
 	err := z.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
 		seen, err = z.numbered(conn, z.space.path(c.parent), c.head)
 		if try++; try == 1 && err != nil && definite(err) {
-			z.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", c.parent, "error", err)
+			z.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", z.space.path(c.parent), "error", err)
 		}
 		return retried(err)
 	})

@@ -14,7 +14,7 @@ var (
 	ErrBadVersion              = zkconn.ErrBadVersion              // the znode has another version than the one asked for
 	ErrNotEmpty                = zkconn.ErrNotEmpty                // the znode to be deleted has children
 	ErrNoChildrenForEphemerals = zkconn.ErrNoChildrenForEphemerals // the parent is ephemeral
-	ErrNoAuth                  = zkconn.ErrNoAuth                  // the ACL does not permit it
+	ErrNoAuth                  = zkconn.ErrNoAuth                  // the ACL does not permit it; the text names the znode, the right, and as whom the session has asked
 	ErrInvalidACL              = zkconn.ErrInvalidACL              // also found before anything is sent
 	ErrInvalidPath             = zkconn.ErrInvalidPath             // also found before anything is sent
 	ErrThrottled               = zkconn.ErrThrottled               // the server is overloaded, and has not carried it out
@@ -92,25 +92,28 @@ type OpError struct {
 	Op   string // in small letters: "create", "lock"
 	Path string // as given by the caller; "" if there is none
 	Err  error  // the cause
+
+	root string // what Path is below
 }
 
-// Error names the operation, the path and the cause.
+// Error names the operation, the absolute path, with the chroot and the namespace, and the cause.
 func (e *OpError) Error() string {
 	if e.Path == "" {
 		return e.Op + ": " + e.Err.Error()
 	}
-	return e.Op + " " + e.Path + ": " + e.Err.Error()
+	return e.Op + " " + (&namespace{root: e.root}).path(e.Path) + ": " + e.Err.Error()
 }
 
 // Unwrap is the cause.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// failed wraps an error with the operation and the path; nil stays nil.
-func failed(op, path string, err error) error {
+// failed wraps an error with the operation and the path, which is one of the session's; nil stays
+// nil.
+func (n *namespace) failed(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &OpError{Op: op, Path: path, Err: err}
+	return &OpError{Op: op, Path: path, Err: err, root: n.root}
 }
 
 // definite: ZooKeeper, or a look at the request, has decided it.

@@ -1,14 +1,12 @@
 package session
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/session/internal/lease"
-	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // state is what the session's mutex guards. What is in it can be reached by [state.lock] alone, and
@@ -82,6 +80,7 @@ func (g *guarded) status() Status {
 	if e.timeout > 0 {
 		st.Timeout = e.timeout
 	}
+	st.Cause = g.outage(g.cause)
 	if until := g.keeper.lease.Until(); until != (lease.Instant{}) {
 		st.TrustedUntil = until.Wall
 	}
@@ -118,23 +117,6 @@ func (g *guarded) current(number uint64) *epoch {
 		return nil
 	}
 	return g.cur
-}
-
-// because adds to an error why there is no connection, if that is known.
-func (s *state) because(err error) error {
-	g := s.lock()
-	var conn *zkconn.Conn
-	if g.cur != nil {
-		conn = g.cur.conn
-	}
-	g.unlock()
-	if conn == nil {
-		return err
-	}
-	if why := conn.Trouble(); why != nil {
-		return fmt.Errorf("%w (%w)", err, why)
-	}
-	return err
 }
 
 // close refuses everything from now on and ends what is held; false if that was done before.
@@ -208,14 +190,15 @@ func (h *holds) end(hold *Hold, cause error) {
 	h.over = append(h.over, hold)
 }
 
-// endAll makes all holds over, but for those that outlive that cause, and returns their paths.
+// endAll makes all holds over, but for those that outlive that cause, and returns their absolute
+// paths.
 func (h *holds) endAll(cause error) (lost []string) {
 	for hold := range h.all {
 		if hold != nil && hold.client.lasting && (cause == ErrUntrusted || cause == ErrSuspended) {
 			continue
 		}
 		h.end(hold, cause)
-		lost = append(lost, hold.path)
+		lost = append(lost, hold.session.Path(hold.path))
 	}
 	slices.Sort(lost)
 	return lost

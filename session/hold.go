@@ -101,7 +101,7 @@ func (t *client) Hold(number uint64, path string, token int64, ended func(cause 
 	case errors.Is(err, ErrDeleted):
 		t.session.znodes.returned(t, number, path) // if it stands all the same, nothing would fire
 	}
-	return h, failed("hold", path, err)
+	return h, t.space.failed("hold", path, err)
 }
 
 func (t *client) hold(number uint64, path string, token int64, ended func(error)) (*Hold, error) {

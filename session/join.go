@@ -141,7 +141,7 @@ func (g *joining) run() (string, Stat, error) {
 			}
 		}
 		for try := 0; ; try++ {
-			g.again(g.tasks.life, min(max(try, int(c.client.again.Load())), 8), "what was created is gone at once, again and again; pausing between attempts", "path", g.join.Parent)
+			g.again(g.tasks.life, min(max(try, int(c.client.again.Load())), 8), "what was created is gone at once, again and again; pausing between attempts", "path", g.space.path(g.join.Parent))
 			path, stat, err = g.create.try(conn)
 			if !errors.Is(err, ErrNoNode) {
 				return err
@@ -162,7 +162,7 @@ func (g *joining) notFound(err error) error {
 	}
 	if !g.complained {
 		g.complained = true
-		g.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", g.join.Parent, "error", err)
+		g.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", g.space.path(g.join.Parent), "error", err)
 	}
 	return errAgain
 }

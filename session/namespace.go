@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -37,6 +38,7 @@ type namespace struct {
 	root    string // what every path is below: chroot and namespace; "" if there is neither
 	acl     []ACL  // of the znodes that are made below root
 	rootACL []ACL  // of root itself, and what is above it
+	log     *slog.Logger
 }
 
 // path is the absolute path of one of the session's.
@@ -115,6 +117,9 @@ func (n *namespace) make(c *zkconn.Conn, path string, mode int32) error {
 	_, err := c.Create(path, nil, mode, 0, acl)
 	if mode == jute.FlagContainer && errors.Is(err, ErrUnsupported) {
 		_, err = c.Create(path, nil, jute.FlagPersistent, 0, acl)
+	}
+	if err == nil && path == n.root { // it may be mistyped
+		n.log.Warn("the namespace did not exist, and was created", "namespace", path)
 	}
 	if errors.Is(err, ErrNoAuth) { // the right to create is looked at before whether there is anything to create
 		if exists, look := stands(c, path); look != nil || exists {

@@ -52,8 +52,8 @@ type config struct {
 }
 
 // WithTimeout asks for a session timeout; 10 seconds by default. Servers bound it by their ticks:
-// [Status] tells what was negotiated. A shorter one lets others take over sooner after a crash, and
-// lets a pause or a partition cost possessions sooner: see docs/sessions.md.
+// [Status] tells what was negotiated, and the log warns if it is another. A shorter one lets others
+// take over sooner after a crash, and a pause cost possessions sooner: see docs/sessions.md.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if ms := d.Milliseconds(); ms < 1 || ms > math.MaxInt32 {
@@ -68,7 +68,7 @@ func WithTimeout(d time.Duration) Option {
 }
 
 // WithNamespace puts every path of this session below one. The znode is created when it is first
-// needed.
+// needed, which the log tells with a warning: the name may be mistyped.
 func WithNamespace(path string) Option {
 	return func(c *config) error {
 		if err := znode.Validate(path); err != nil {

@@ -109,7 +109,7 @@ func (z *znodes) createProtected(ctx context.Context, at string, data []byte, sp
 	case <-answered.C():
 	case <-ctx.Done():
 		if !decided.Swap(true) {
-			return "", context.Cause(ctx)
+			return "", z.state.because(context.Cause(ctx))
 		}
 		<-answered.C() // the answer was first
 	}
@@ -179,16 +179,16 @@ func unlessLost(lost bool, err error) error {
 
 // deleteOrphan deletes a znode that nobody wants any more. A persistent one does not end with its
 // epoch, so neither does this.
-func (z *znodes) deleteOrphan(e *epoch, path string) {
-	_ = z.remove(e, z.space.relative(path), nil) // an error is the end of the epoch, or of the session: see below
+func (z *znodes) deleteOrphan(e *epoch, absolute string) {
+	_ = z.remove(e, z.space.relative(absolute), nil) // an error is the end of the epoch, or of the session: see below
 	g := z.state.lock()
 	again := e.over && !g.closing
 	g.unlock()
 	if !again {
 		return
 	}
-	_, err := readOut(z.tasks.life, z.requests, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
+	_, err := readOut(z.tasks.life, z.requests, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, c.Delete(absolute, -1) })
 	if err != nil && !errors.Is(err, ErrNoNode) {
-		z.log.Warn("a znode that was given up could not be deleted", "path", path, "error", err)
+		z.log.Warn("a znode that was given up could not be deleted", "path", absolute, "error", err)
 	}
 }

@@ -105,7 +105,7 @@ func (z *znodes) erase(e *epoch, path string, c *contender) error {
 			return err
 		}
 		if try == 1 {
-			z.log.Warn("a znode can't be deleted; trying again until the epoch ends", "path", path, "error", err)
+			z.log.Warn("a znode can't be deleted; trying again until the epoch ends", "path", z.space.path(path), "error", err)
 		}
 		z.pause(z.tasks.life, backoff(try))
 	}

@@ -31,7 +31,7 @@ type connRef struct {
 
 // conn waits for a connection that is newer than one that failed: in a certain epoch, or in
 // whichever comes if that is nil. A session that was not connected yet is started. Errors: ctx's
-// cause, [ErrClosed], [ErrExpired] if that epoch is over.
+// cause, with why there is no connection; [ErrClosed], [ErrExpired] if that epoch is over.
 func (q *requests) conn(ctx context.Context, only *epoch, failed connRef) (connRef, error) {
 	for {
 		g := q.state.lock()
@@ -55,7 +55,7 @@ func (q *requests) conn(ctx context.Context, only *epoch, failed connRef) (connR
 		select {
 		case <-gate.C():
 		case <-ctx.Done():
-			return connRef{}, context.Cause(ctx)
+			return connRef{}, q.state.because(context.Cause(ctx))
 		}
 	}
 }

@@ -20,9 +20,10 @@ func init() {
 	seam.AfterStart = (*Session).afterStart
 	seam.Beside = (*Session).beside
 	seam.EnsureAbove = func(ctx context.Context, s *Session, path string, times int) error {
-		s.znodes.again(ctx, times, "what was created is gone at once, again and again; pausing between attempts", "path", path)
+		s.znodes.again(ctx, times, "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(path))
 		return s.EnsurePath(ctx, parentOf(path))
 	}
+	seam.Failed = (*Session).failed
 	seam.HoldOf = holdOf
 	seam.Identity = func(s any) Identity { return s.(*Session).cfg.identity }
 	seam.JoinHolds = joinHolds

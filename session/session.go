@@ -47,7 +47,7 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	}
 	s := &Session{
 		cfg: cfg, log: cfg.log, clock: clock{base: time.Now()}, system: cfg.system,
-		topic: notify.NewTopic[Status](), space: namespace{root: cfg.root, acl: cfg.acl, rootACL: cfg.acl},
+		topic: notify.NewTopic[Status](), space: namespace{root: cfg.root, acl: cfg.acl, rootACL: cfg.acl, log: cfg.log},
 	}
 	s.tasks.crashed = s.crashed
 	s.tasks.life, s.tasks.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
@@ -130,9 +130,9 @@ func (s *Session) spawn() (err error) {
 func (s *Session) Connect(ctx context.Context) error {
 	_, err := s.requests.conn(ctx, nil, connRef{})
 	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("no connection to %s: %w", strings.Join(s.cfg.servers, ", "), s.state.because(err))
+		err = fmt.Errorf("%s: %w", strings.Join(s.cfg.servers, ", "), err)
 	}
-	return failed("connect", "", err)
+	return s.space.failed("connect", "", err)
 }
 
 // Status is how the session stands now.
@@ -201,7 +201,7 @@ func (s *Session) newClient(name string, on func(seam.Event), acl ...ACL) (*clie
 	g := s.state.lock()
 	if g.closing {
 		g.unlock()
-		return nil, failed("client", "", s.lifetime.closedErr())
+		return nil, s.space.failed("client", "", s.lifetime.closedErr())
 	}
 	g.clientCount++
 	t.number = g.clientCount

@@ -34,7 +34,7 @@ type watchSpec[T any] struct {
 // subscribe gives a reader its channel, and starts the watch if it is the first.
 func subscribe[T any](ctx context.Context, s *Session, all func(g *guarded) map[string]*shared[T], path string, spec watchSpec[T]) <-chan T {
 	if err := s.requests.ready(path); err != nil {
-		s.log.Warn("nothing to watch", "path", path, "error", err)
+		s.log.Warn("nothing to watch", "path", s.Path(path), "error", err)
 		nothing := notify.NewLatest[T]()
 		nothing.Close()
 		return nothing.C()
@@ -90,7 +90,7 @@ func (w *shared[T]) leave() {
 func (w *shared[T]) ended(cause error) {
 	s := w.session
 	if errors.Is(cause, actors.ErrGivenUp) {
-		s.log.Error("a watch is given up", "path", w.path, "cause", cause)
+		s.log.Error("a watch is given up", "path", s.Path(w.path), "cause", cause)
 	}
 	g := s.state.lock()
 	if w.all(g)[w.path] == w {

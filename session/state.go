@@ -33,5 +33,9 @@ type Status struct {
 	TrustedUntil time.Time     // until when possessions may be held without a further word from the leader; zero if never yet in this epoch
 	Server       string        // host:port of the present connection, "" if there is none
 	Address      string        // that it goes to: as Server, or, if that is a name, the address that it stands for
-	Cause        error         // why the latest epoch to end has ended: [ErrExpired], which [ErrDataLoss] may come with, [ErrRestarted] or [ErrClosed]; nil if none has
+
+	// Cause is why the latest epoch to end has ended: [ErrExpired], which [ErrDataLoss] may come
+	// with, [ErrRestarted] or [ErrClosed]; nil if none has. While a connection is looked for, it
+	// says so first: for how long there has been none, and what the last attempt has seen.
+	Cause error
 }

@@ -25,6 +25,7 @@ type story struct {
 	untrusted time.Time     // since when the lack of trust is; zero: nothing was logged of one
 	deleted   []*Hold       // lost because their znodes were deleted, which is not logged yet: see holdLost
 	deletedAt lease.Instant // when the last of them was
+	given     time.Duration // the timeout of the last ZooKeeper session; 0: there was none
 }
 
 const ends = slog.LevelWarn - 1 // of a line that ends a warning: Info, wherever that was written
@@ -143,6 +144,10 @@ func (g *guarded) epochBegun(e *epoch) {
 		level, after = ends, time.Since(g.story.down)
 	}
 	g.story.down = time.Time{}
+	if asked := g.session.cfg.timeout; e.timeout != asked && e.timeout != g.story.given {
+		g.say(slog.LevelWarn, "the servers have given another session timeout than was asked for", e.about("asked", asked, "given", e.timeout)...)
+	}
+	g.story.given = e.timeout
 	g.say(level, "a ZooKeeper session has begun", e.about("timeout", e.timeout, "server", e.server, "after", round(after))...)
 }
 
@@ -160,7 +165,7 @@ func (g *guarded) holdLost(h *Hold, cause error) {
 }
 
 func (g *guarded) sayLost(h *Hold, cause error) {
-	g.say(slog.LevelWarn, "a possession is lost", h.epoch.about("recipe", h.client.name, "path", h.path, "token", h.token, "cause", cause)...)
+	g.say(slog.LevelWarn, "a possession is lost", h.epoch.about("recipe", h.client.name, "path", g.session.Path(h.path), "token", h.token, "cause", cause)...)
 }
 
 // tellDeleted tells of the deletions that were held back: they are none of the session's end.

@@ -20,7 +20,7 @@ func (s *Session) EnsurePath(ctx context.Context, path string) error {
 			return struct{}{}, s.space.making(ctx).ensure(c, s.space.path(path), jute.FlagPersistent)
 		})
 	}
-	return failed("ensure path", path, err)
+	return s.space.failed("ensure path", path, err)
 }
 
 // DeleteAll deletes a znode with everything below it. That it does not exist is no error. It is no
@@ -37,7 +37,7 @@ func (s *Session) DeleteAll(ctx context.Context, path string) error {
 	if err == nil {
 		err = s.requests.deleteAll(ctx, s.space.path(path))
 	}
-	return failed("delete all", path, err)
+	return s.space.failed("delete all", path, err)
 }
 
 func (q *requests) deleteAll(ctx context.Context, root string) error {

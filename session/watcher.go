@@ -180,7 +180,7 @@ func (w *watcher[T]) fail(err error) {
 	}
 	w.tries++
 	if w.tries == 1 {
-		w.session.log.Warn("can't watch; trying again", "path", w.path, "error", err)
+		w.session.log.Warn("can't watch; trying again", "path", w.session.Path(w.path), "error", err)
 	}
 	w.grow()
 	s, ref, pause := w.session, w.self.Ref(), backoff(w.tries)

@@ -158,7 +158,7 @@ func (z *znodes) returned(t *client, number uint64, path string) {
 		if exists, err := z.exists(t, e, path); err != nil || !exists {
 			return // it was being deleted when it was read, or the epoch is over, and with it the record
 		}
-		z.log.Warn("a contender of this session that was deleted stands again: deleting it", "path", path)
+		z.log.Warn("a contender of this session that was deleted stands again: deleting it", "path", z.space.path(path))
 		_ = z.remove(e, path, c) // an error is the end of the epoch
 	})
 }

@@ -12,12 +12,16 @@ import (
 )
 
 // Ready answers 200 while the session has a connection to ZooKeeper, and 503 otherwise, with the
-// state in the body: for the probe that decides whether requests are sent here. A service that can
-// answer without ZooKeeper does not want it.
+// state in the body, and why there is no connection: for the probe that decides whether requests
+// are sent here. A service that can answer without ZooKeeper does not want it.
 func Ready(s *session.Session) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		state := s.Status().State
-		answer(w, state == session.Connected, state)
+		is := s.Status()
+		text := is.State.String()
+		if is.Server == "" && is.State != session.Closed && is.Cause != nil {
+			text += ": " + is.Cause.Error()
+		}
+		answer(w, is.State == session.Connected, text)
 	})
 }
 

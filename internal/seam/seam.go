@@ -23,6 +23,7 @@ var (
 	AfterStart  any // func(*session.Session, func())
 	Beside      any // func(a, b *session.Session) bool
 	EnsureAbove any // func(context.Context, *session.Session, string, int) error
+	Failed      any // func(s *session.Session, op, path string, err error) error
 	HoldOf      any // func(session.Possession) *session.Hold
 	JoinHolds   any // func([]*session.Hold, func(error)) (*session.Hold, func(error) bool)
 	Logger      any // func(*session.Session) *slog.Logger

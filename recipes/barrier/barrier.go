@@ -33,7 +33,7 @@ type Position struct {
 func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	o, err := configure("barrier.New", s, path, opts)
 	if err == nil && o.untilExpiry {
-		err = recipe.Failed("barrier.New", path, fmt.Errorf("UntilExpiry: %w: there are no passages", session.ErrUnsupported))
+		err = recipe.Failed(s, "barrier.New", path, fmt.Errorf("UntilExpiry: %w: there are no passages", session.ErrUnsupported))
 	}
 	if err != nil {
 		return nil, err
@@ -65,11 +65,11 @@ func (b *Barrier) Raise(ctx context.Context) error {
 		case errors.Is(err, session.ErrNodeExists):
 			return nil
 		case !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil:
-			return recipe.Failed("raise", b.path, err)
+			return recipe.Failed(b.session, "raise", b.path, err)
 		}
 		raised, err := presence.Of(ctx, b.session, b.path) // the reply was lost: was it carried out?
 		if err != nil || raised {
-			return recipe.Failed("raise", b.path, err)
+			return recipe.Failed(b.session, "raise", b.path, err)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (b *Barrier) Lower(ctx context.Context) error {
 		case errors.Is(err, session.ErrNoNode):
 			return nil
 		case !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil:
-			return recipe.Failed("lower", b.path, err)
+			return recipe.Failed(b.session, "lower", b.path, err)
 		}
 	}
 }
@@ -99,9 +99,9 @@ func (b *Barrier) Wait(ctx context.Context) error {
 	defer leave()
 	stat, raised, err := b.look(ctx)
 	if err != nil || !raised {
-		return recipe.Failed("wait", b.path, err)
+		return recipe.Failed(b.session, "wait", b.path, err)
 	}
-	return recipe.Failed("wait", b.path, b.outlast(ctx, stat))
+	return recipe.Failed(b.session, "wait", b.path, b.outlast(ctx, stat))
 }
 
 // look syncs with a quorum and reads, so it sees everything that any process had been told before.
@@ -156,7 +156,7 @@ func (b *Barrier) awaitDown(t *observe.Turn, down *notify.Latch, try int) {
 			t.End()
 		case b.Err() == nil && !errors.Is(err, session.ErrRestarted):
 			if try == 1 {
-				recipe.Logger(b.session).Warn("can't watch; trying again", "path", b.path, "error", err)
+				recipe.Logger(b.session).Warn("can't watch; trying again", "path", b.session.Path(b.path), "error", err)
 			}
 			observe.After(t.Context(), t, observe.Backoff(try), func() { b.awaitDown(t, down, try+1) })
 		}

@@ -18,12 +18,12 @@ import (
 func (d *Double) Break(ctx context.Context) error {
 	const op = "break"
 	if err := d.Err(); err != nil {
-		return recipe.Failed(op, d.path, err)
+		return recipe.Failed(d.session, op, d.path, err)
 	}
 	for {
 		again, err := d.breakOnce(ctx)
 		if err != nil || !again {
-			return recipe.Failed(op, d.path, err)
+			return recipe.Failed(d.session, op, d.path, err)
 		}
 	}
 }

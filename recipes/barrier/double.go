@@ -44,7 +44,7 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 		return nil, err
 	}
 	if parties < 1 || parties > maxParties {
-		return nil, recipe.Failed(op, path, fmt.Errorf("parties: %d: must be from 1 to %d", parties, maxParties))
+		return nil, recipe.Failed(s, op, path, fmt.Errorf("parties: %d: must be from 1 to %d", parties, maxParties))
 	}
 	d := &Double{session: s, path: path, parties: parties, warn: o.warn, acl: o.acl, entered: notify.NewHandoff[*Passage]()}
 	cfg := double.Config{Path: path, Parties: parties, ID: o.id, GUID: znode.NewGUID}
@@ -58,7 +58,7 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 		Ended:    func(err error) { d.ledger.close(err) },
 	})
 	if err != nil {
-		return nil, recipe.Failed(op, path, err)
+		return nil, recipe.Failed(s, op, path, err)
 	}
 	return d, nil
 }
@@ -93,28 +93,28 @@ func (d *Double) Enter(ctx context.Context) (*Passage, error) {
 	const op = "enter"
 	by := recipe.Asked{At: recipe.Caller()}
 	if err := context.Cause(ctx); err != nil {
-		return nil, recipe.Failed(op, d.path, err)
+		return nil, recipe.Failed(d.session, op, d.path, err)
 	}
 	d.ledger.mu.Lock()
 	c := d.want(true, by)
 	d.ledger.mu.Unlock()
 	if c == nil {
-		return nil, recipe.Failed(op, d.path, d.closedErr())
+		return nil, recipe.Failed(d.session, op, d.path, d.closedErr())
 	}
 	var err error
 	select {
 	case o := <-c.answer:
-		return o.passage, recipe.Failed(op, d.path, o.err)
+		return o.passage, recipe.Failed(d.session, op, d.path, o.err)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-d.Done():
 		err = d.Err()
 	}
 	if d.withdraw(c) {
-		return nil, recipe.Failed(op, d.path, err)
+		return nil, recipe.Failed(d.session, op, d.path, err)
 	}
 	o := <-c.answer // the answer came first
-	return o.passage, recipe.Failed(op, d.path, o.err)
+	return o.passage, recipe.Failed(d.session, op, d.path, o.err)
 }
 
 // Done closes when the Double has ended: by Close, with its session, because the round of a
@@ -136,7 +136,7 @@ func (d *Double) Close(ctx context.Context) error {
 	for _, p := range d.ledger.close(session.ErrClosed) {
 		d.host.End(p.Hold, session.ErrClosed)
 	}
-	return recipe.Failed("close", d.path, d.host.Close(ctx))
+	return recipe.Failed(d.session, "close", d.path, d.host.Close(ctx))
 }
 
 // outlasting is the context in which to wait for the end of a passage. A context that ends with the

@@ -87,9 +87,9 @@ func configure(op string, s *session.Session, path string, opts []Option) (optio
 		return o, err
 	}
 	if path == "/" {
-		return o, recipe.Failed(op, path, fmt.Errorf("%w: path: the root cannot be a barrier", session.ErrInvalidPath))
+		return o, recipe.Failed(s, op, path, fmt.Errorf("%w: path: the root cannot be a barrier", session.ErrInvalidPath))
 	}
-	return o, recipe.Failed(op, path, recipe.Apply(&o, opts))
+	return o, recipe.Failed(s, op, path, recipe.Apply(&o, opts))
 }
 
 // WithACL sets the ACL of the znodes that the barrier creates,

@@ -71,7 +71,7 @@ func (p *Passage) Leave(ctx context.Context) error {
 	defer cancel()
 	p.Depart()
 	if err := p.Err(); errors.Is(err, session.ErrLost) {
-		return recipe.Failed(op, d.path, err)
+		return recipe.Failed(d.session, op, d.path, err)
 	}
 	var err error
 	select {
@@ -85,7 +85,7 @@ func (p *Passage) Leave(ctx context.Context) error {
 	case <-p.Left(): // it was over before that
 		return nil
 	default:
-		return recipe.Failed(op, d.path, err)
+		return recipe.Failed(d.session, op, d.path, err)
 	}
 }
 
@@ -97,7 +97,7 @@ func (p *Passage) receive() { p.received.Store(true) }
 func (p *Passage) warn(c *claim) {
 	d := p.double
 	p.warning.Store(recipe.Alarm{
-		Log: recipe.Logger(d.session), Kind: kind, Path: d.path, After: d.warn, Asked: c.asked,
+		Log: recipe.Logger(d.session), Kind: kind, Path: d.session.Path(d.path), After: d.warn, Asked: c.asked,
 		Unreceived: "a passage is not received, and the other parties go no further", Held: "a party has not departed, and the others go no further",
 		Offered: !c.once, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
 	}.Set())

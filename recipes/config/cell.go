@@ -48,10 +48,10 @@ func Open[T any](ctx context.Context, s *session.Session, path string, codec Cod
 	case <-c.seen.C():
 		return c, nil
 	case <-c.ended.C():
-		return nil, recipe.Failed(op, path, session.ErrClosed)
+		return nil, recipe.Failed(s, op, path, session.ErrClosed)
 	case <-ctx.Done():
 		c.cancel()
-		return nil, recipe.Failed(op, path, context.Cause(ctx))
+		return nil, recipe.Failed(s, op, path, context.Cause(ctx))
 	}
 }
 
@@ -67,11 +67,11 @@ func start[T any](op string, s *session.Session, path string, codec Codec[T], op
 		return nil, err
 	}
 	if v := reflect.ValueOf(codec); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, recipe.Failed(op, path, errors.New("codec: nil"))
+		return nil, recipe.Failed(s, op, path, errors.New("codec: nil"))
 	}
 	var o options
 	if err := recipe.Apply(&o, opts); err != nil {
-		return nil, recipe.Failed(op, path, err)
+		return nil, recipe.Failed(s, op, path, err)
 	}
 	watching, cancel := context.WithCancel(context.Background()) //nolint:gosec // the cell's life, which Close ends, and not that of the call
 	c := &Cell[T]{
@@ -117,7 +117,7 @@ func (c *Cell[T]) over(givenUp error) {
 	case cause == nil:
 		cause = session.ErrClosed
 	}
-	c.end.Set(recipe.Failed("config", c.path, cause))
+	c.end.Set(recipe.Failed(c.session, "config", c.path, cause))
 	c.ended.Close()
 }
 
@@ -147,7 +147,7 @@ func (c *Cell[T]) Await(ctx context.Context) (Snapshot[T], error) {
 		<-c.Done() // the topic has closed: it is ending
 		err = c.Err()
 	}
-	return Snapshot[T]{}, recipe.Failed("await", c.path, err)
+	return Snapshot[T]{}, recipe.Failed(c.session, "await", c.path, err)
 }
 
 // Done closes when the cell has ended: by Close, or with its session. Err then says why.

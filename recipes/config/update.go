@@ -29,19 +29,19 @@ func (c *Cell[T]) Update(ctx context.Context, f func(T) (T, error)) (Snapshot[T]
 	ctx = znode.Making(ctx, c.acl)
 	var none Snapshot[T]
 	if f == nil {
-		return none, recipe.Failed(op, c.path, errors.New("f: nil"))
+		return none, recipe.Failed(c.session, op, c.path, errors.New("f: nil"))
 	}
 	for made := 0; ; {
 		if err := c.Err(); err != nil {
-			return none, recipe.Failed(op, c.path, err)
+			return none, recipe.Failed(c.session, op, c.path, err)
 		}
 		u, err := c.prepare(ctx, f)
 		if err != nil {
-			return none, recipe.Failed(op, c.path, err)
+			return none, recipe.Failed(c.session, op, c.path, err)
 		}
 		s, again, err := u.write(ctx, &made)
 		if !again {
-			return s, recipe.Failed(op, c.path, err)
+			return s, recipe.Failed(c.session, op, c.path, err)
 		}
 	}
 }

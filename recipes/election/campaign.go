@@ -31,7 +31,7 @@ func (e *Election) Leader() <-chan *Term { return e.instance.Won() }
 // the epoch ends. Without a standing intent Resign does nothing. Terms of [Election.Lead] and
 // [Election.Run] are not affected.
 func (e *Election) Resign(ctx context.Context) error {
-	return recipe.Failed("resign", e.path, e.instance.StandDown(ctx))
+	return recipe.Failed(e.session, "resign", e.path, e.instance.StandDown(ctx))
 }
 
 // Lead waits until this candidate leads and returns a term of the caller's own, which is not
@@ -44,11 +44,11 @@ func (e *Election) Lead(ctx context.Context) (*Term, error) {
 
 func (e *Election) lead(ctx context.Context, by recipe.Asked) (*Term, error) {
 	if e.instance.HeldIn(ctx) {
-		return nil, recipe.Failed("lead", e.path, ErrDeadlock)
+		return nil, recipe.Failed(e.session, "lead", e.path, ErrDeadlock)
 	}
 	t, err := e.instance.Claim(ctx, false, by)
 	if err != nil {
-		return nil, recipe.Failed("lead", e.path, err)
+		return nil, recipe.Failed(e.session, "lead", e.path, err)
 	}
 	return t, nil
 }

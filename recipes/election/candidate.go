@@ -34,11 +34,11 @@ type Candidate struct {
 // session.ErrClosed, ctx's cause.
 func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
-		return nil, recipe.Failed("candidates", e.path, err)
+		return nil, recipe.Failed(e.session, "candidates", e.path, err)
 	}
 	entries, err := contenders.Read(ctx, e.session, e.path)
 	if err != nil {
-		return nil, recipe.Failed("candidates", e.path, err)
+		return nil, recipe.Failed(e.session, "candidates", e.path, err)
 	}
 	candidates := make([]Candidate, len(entries))
 	for i, entry := range entries {

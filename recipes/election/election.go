@@ -36,7 +36,7 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	}
 	o, err := newOptions(recipe.Identity(s), opts)
 	if err != nil {
-		return nil, &session.OpError{Op: "election.New", Path: path, Err: err}
+		return nil, recipe.Failed(s, "election.New", path, err)
 	}
 	e := &Election{
 		session: s, path: path, id: o.id, data: o.data, by: o.by, layout: o.layout,
@@ -56,7 +56,7 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	cfg.Ended = e.ended
 	if e.instance, err = recipe.NewClaims(cfg); err != nil {
 		e.standing.Close()
-		return nil, recipe.Failed("election.New", path, err)
+		return nil, recipe.Failed(s, "election.New", path, err)
 	}
 	return e, nil
 }
@@ -81,7 +81,7 @@ func (e *Election) Err() error { return e.instance.Err() }
 // wait for itself until ctx or the session ends. Better, it returns an error.
 func (e *Election) Close(ctx context.Context) error {
 	within := e.instance.HeldIn(ctx) // then a function is the caller, and cannot end before
-	ended := e.runs.close(recipe.Failed("run", e.path, session.ErrClosed))
+	ended := e.runs.close(recipe.Failed(e.session, "run", e.path, session.ErrClosed))
 	if !within {
 		select {
 		case <-ended:
@@ -89,7 +89,7 @@ func (e *Election) Close(ctx context.Context) error {
 		case <-e.session.Done():
 		}
 	}
-	return recipe.Failed("close", e.path, e.instance.Close(ctx))
+	return recipe.Failed(e.session, "close", e.path, e.instance.Close(ctx))
 }
 
 // ended publishes how it ended, as the last standing.

@@ -31,15 +31,15 @@ type Leadership struct {
 // candidate; session.ErrNoAuth if the candidates may not be listed, session.ErrClosed, ctx's cause.
 func (e *Election) Current(ctx context.Context) (Leadership, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
-		return Leadership{}, recipe.Failed("current", e.path, err)
+		return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
 	}
 	for {
 		head, err := contenders.Head(ctx, e.session, e.path)
 		if err != nil {
-			return Leadership{}, recipe.Failed("current", e.path, err)
+			return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
 		}
 		if head == "" {
-			return Leadership{}, recipe.Failed("current", e.path, ErrNoLeader)
+			return Leadership{}, recipe.Failed(e.session, "current", e.path, ErrNoLeader)
 		}
 		raw, stat, err := e.session.Get(ctx, head)
 		if errors.Is(err, session.ErrNoNode) {
@@ -49,7 +49,7 @@ func (e *Election) Current(ctx context.Context) (Leadership, error) {
 			return Leadership{Present: true, Unread: true}, nil
 		}
 		if err != nil {
-			return Leadership{}, recipe.Failed("current", e.path, err)
+			return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
 		}
 		return e.leadership(raw, stat), nil
 	}

@@ -42,11 +42,11 @@ func (t *Term) Proclaim(ctx context.Context, data []byte) error {
 // change.
 func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool) error {
 	if err := t.election.expressible(); err != nil {
-		return recipe.Failed(op, t.Path(), err)
+		return recipe.Failed(t.election.session, op, t.Path(), err)
 	}
 	for {
 		if err := t.over(ctx); err != nil {
-			return recipe.Failed(op, t.Path(), err)
+			return recipe.Failed(t.election.session, op, t.Path(), err)
 		}
 		raw, stat, err := t.election.session.Get(ctx, t.Path())
 		if errors.Is(err, session.ErrNoNode) { // the check in Commit finds that too, and ends the term
@@ -55,7 +55,7 @@ func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool
 			}
 		}
 		if err != nil {
-			return recipe.Failed(op, t.Path(), err)
+			return recipe.Failed(t.election.session, op, t.Path(), err)
 		}
 		e, ok := decode(raw)
 		if !ok { // another client has overwritten it
@@ -65,11 +65,11 @@ func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool
 			return nil
 		}
 		if raw, err = e.encode(); err != nil {
-			return recipe.Failed(op, t.Path(), err)
+			return recipe.Failed(t.election.session, op, t.Path(), err)
 		}
 		_, err = t.Commit(ctx, session.SetOp(t.Path(), raw, stat.Version))
 		if !errors.Is(err, session.ErrBadVersion) && !errors.Is(err, session.ErrUnknownOutcome) {
-			return recipe.Failed(op, t.Path(), err)
+			return recipe.Failed(t.election.session, op, t.Path(), err)
 		}
 	}
 }

@@ -25,7 +25,7 @@ import (
 // [Election.Lead].
 func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term) error) error {
 	if f == nil {
-		return recipe.Failed("run", e.path, errors.New("f: nil"))
+		return recipe.Failed(e.session, "run", e.path, errors.New("f: nil"))
 	}
 	by := recipe.Asked{At: recipe.Caller().For(ctx), Lasts: true}
 	ctx, leave, err := e.runs.enter(ctx)
@@ -47,7 +47,7 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term)
 			continue
 		}
 		if quick++; quick == 1 {
-			recipe.Logger(e.session).Warn("a leader's function returns at once: the next term waits", "recipe", "election", "path", e.path, "asked", by.At.String())
+			recipe.Logger(e.session).Warn("a leader's function returns at once: the next term waits", "recipe", "election", "path", e.session.Path(e.path), "asked", by.At.String())
 		}
 		e.pause(ctx, quick)
 	}

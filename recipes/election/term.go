@@ -23,7 +23,7 @@ type Term struct {
 
 // wrap makes the term, and tells the log of its beginning and its end.
 func (e *Election) wrap(p *recipe.Possession) *Term {
-	log, began := recipe.Logger(e.session).With("recipe", "election", "path", e.path, "id", e.id, "token", p.Token()), time.Now()
+	log, began := recipe.Logger(e.session).With("recipe", "election", "path", e.session.Path(e.path), "id", e.id, "token", p.Token()), time.Now()
 	won, level := p.Won(log, slog.LevelInfo)
 	won.Log(p.Context(), level, "leadership is won")
 	context.AfterFunc(p.Context(), func() {
@@ -39,7 +39,7 @@ func (e *Election) wrap(p *recipe.Possession) *Term {
 // [Election.Run], is replaced by one that lasts for a session timeout. Resign is idempotent. A
 // standing intent queues again at the end.
 func (t *Term) Resign(ctx context.Context) error {
-	return recipe.Failed("resign", t.election.path, t.of.Release(ctx))
+	return recipe.Failed(t.election.session, "resign", t.election.path, t.of.Release(ctx))
 }
 
 // Sequencer describes this term as a value to send along with requests to other services, which can

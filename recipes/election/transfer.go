@@ -24,19 +24,19 @@ import (
 // In the layouts of other libraries: session.ErrUnsupported.
 func (t *Term) TransferTo(ctx context.Context, candidatePath string) error {
 	if err := errors.Join(t.checkTarget(candidatePath), t.election.expressible()); err != nil {
-		return recipe.Failed("transfer", candidatePath, err)
+		return recipe.Failed(t.election.session, "transfer", candidatePath, err)
 	}
 	for {
 		ops, err := t.clearance(ctx, candidatePath)
 		if err != nil {
-			return recipe.Failed("transfer", candidatePath, err)
+			return recipe.Failed(t.election.session, "transfer", candidatePath, err)
 		}
 		_, err = t.Commit(ctx, ops...)
 		switch {
 		case err == nil:
 			return t.Resign(ctx)
 		case errors.Is(err, session.ErrLost), !errors.Is(err, session.ErrNoNode) && !errors.Is(err, session.ErrUnknownOutcome):
-			return recipe.Failed("transfer", candidatePath, err)
+			return recipe.Failed(t.election.session, "transfer", candidatePath, err)
 		}
 		// A candidate in between, or the target itself, left before the transaction, or the
 		// transaction was carried out and its reply lost. The next read tells.

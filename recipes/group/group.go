@@ -60,7 +60,7 @@ func New(s *session.Session, path string, opts ...Option) (*Group, error) {
 	}
 	var o options
 	if err := recipe.Apply(&o, opts); err != nil {
-		return nil, recipe.Failed("group.New", path, err)
+		return nil, recipe.Failed(s, "group.New", path, err)
 	}
 	return &Group{acl: o.acl, session: s, path: path, life: recipe.NewHandle(s, "group", path), joined: make(map[*Membership]struct{})}, nil
 }
@@ -80,7 +80,7 @@ func (g *Group) Close(ctx context.Context) error {
 		leaving.Go(func() { errs[n] = m.Leave(ctx) }) // ends with ctx at the latest
 	}
 	leaving.Wait()
-	return recipe.Failed("close", g.path, errors.Join(errs...))
+	return recipe.Failed(g.session, "close", g.path, errors.Join(errs...))
 }
 
 // Done closes when the handle has ended: by Close, or with its session.
@@ -97,7 +97,7 @@ func (g *Group) Members(ctx context.Context) (View, error) {
 	ctx, leave := g.life.Within(ctx)
 	defer leave()
 	v, err := g.members(ctx)
-	return v, recipe.Failed("members", g.path, err)
+	return v, recipe.Failed(g.session, "members", g.path, err)
 }
 
 func (g *Group) members(ctx context.Context) (View, error) {

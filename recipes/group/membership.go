@@ -63,7 +63,7 @@ type Membership struct {
 func (g *Group) Join(m Member) (*Membership, error) {
 	const op = "join"
 	if err := checkID(m.ID); err != nil {
-		return nil, recipe.Failed(op, g.path, err)
+		return nil, recipe.Failed(g.session, op, g.path, err)
 	}
 	s := &Membership{
 		group: g, standing: notify.NewTopic[Standing](), written: notify.NewTopic[uint64](),
@@ -73,10 +73,10 @@ func (g *Group) Join(m Member) (*Membership, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := g.life.Err(); err != nil {
-		return nil, recipe.Failed(op, g.path, session.ErrClosed)
+		return nil, recipe.Failed(g.session, op, g.path, session.ErrClosed)
 	}
 	if _, taken := taken.LoadOrStore(s.seat, s); taken {
-		return nil, recipe.Failed(op, g.path, ErrDuplicate)
+		return nil, recipe.Failed(g.session, op, g.path, ErrDuplicate)
 	}
 	s.standing.Publish(Standing{})
 	cfg := member.Config{Path: g.path, ID: m.ID}
@@ -88,7 +88,7 @@ func (g *Group) Join(m Member) (*Membership, error) {
 	})
 	if err != nil {
 		taken.Delete(s.seat)
-		return nil, recipe.Failed(op, g.path, err)
+		return nil, recipe.Failed(g.session, op, g.path, err)
 	}
 	s.host = h
 	g.joined[s] = struct{}{}
@@ -171,17 +171,17 @@ func (s *Membership) Update(ctx context.Context, data []byte) error {
 		}
 	}
 	if err := context.Cause(ctx); err != nil {
-		return recipe.Failed(op, s.group.path, err)
+		return recipe.Failed(s.group.session, op, s.group.path, err)
 	}
 	<-s.Done() // at once: the subscription has ended with it
-	return recipe.Failed(op, s.group.path, s.Err())
+	return recipe.Failed(s.group.session, op, s.group.path, s.Err())
 }
 
 // Leave ends the membership, and returns when ZooKeeper has confirmed that the member is gone. If
 // ctx ends first its cause is returned, and the deletion goes on in the background until the epoch
 // ends. It is idempotent.
 func (s *Membership) Leave(ctx context.Context) error {
-	return recipe.Failed("leave", s.group.path, s.host.Close(ctx))
+	return recipe.Failed(s.group.session, "leave", s.group.path, s.host.Close(ctx))
 }
 
 // Done closes when the membership has ended: by Leave, with the session, or because of a permanent

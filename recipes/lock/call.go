@@ -27,11 +27,11 @@ func (l *Lock) TryLock(ctx context.Context) (*Grant, error) {
 
 func (l *Lock) claim(ctx context.Context, op string, try bool, by recipe.Asked) (*Grant, error) {
 	if err := l.endless(ctx); err != nil {
-		return nil, failed(op, l.path, err)
+		return nil, failed(l.session, op, l.path, err)
 	}
 	g, err := l.instance.Claim(ctx, try, by)
 	if err != nil {
-		return nil, failed(op, l.path, err)
+		return nil, failed(l.session, op, l.path, err)
 	}
 	return g, nil
 }
@@ -64,7 +64,7 @@ func kindOf(path string) znode.Kind {
 // grant; f's context ends with the first one.
 func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) error) error {
 	if f == nil {
-		return failed("do", l.path, errors.New("f: nil"))
+		return failed(l.session, "do", l.path, errors.New("f: nil"))
 	}
 	g, err := l.claim(ctx, "lock", false, recipe.Asked{At: recipe.Caller(), Lasts: true})
 	if err != nil {
@@ -87,7 +87,7 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 	cancel()
 	if lost := g.last().lost(); lost != nil {
 		released = true
-		return errors.Join(err, failed("do", l.path, lost))
+		return errors.Join(err, failed(l.session, "do", l.path, lost))
 	}
 	return errors.Join(err, release())
 }

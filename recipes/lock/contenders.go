@@ -34,11 +34,11 @@ type Contender struct {
 // session.ErrClosed, ctx's cause.
 func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 	if err := l.session.Sync(ctx, l.path); err != nil {
-		return nil, failed("contenders", l.path, err)
+		return nil, failed(l.session, "contenders", l.path, err)
 	}
 	entries, err := l.line(ctx)
 	if err != nil {
-		return nil, failed("contenders", l.path, err)
+		return nil, failed(l.session, "contenders", l.path, err)
 	}
 	return contendersOf(entries), nil
 }

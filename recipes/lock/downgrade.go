@@ -23,11 +23,11 @@ func (g *Grant) Downgrade(ctx context.Context) (*Grant, error) {
 	const op = "downgrade"
 	_, name := znode.Split(g.Path())
 	if c, _ := znode.ParseContender(name); g.lock.kind.of != znode.Write || !c.Downgrades() {
-		return nil, failed(op, g.lock.path, fmt.Errorf("%w: not a write grant", session.ErrUnsupported))
+		return nil, failed(g.lock.session, op, g.lock.path, fmt.Errorf("%w: not a write grant", session.ErrUnsupported))
 	}
 	next, err := g.lock.instance.Downgrade(ctx, g.of)
 	if err != nil {
-		return nil, failed(op, g.lock.path, err)
+		return nil, failed(g.lock.session, op, g.lock.path, err)
 	}
 	g.became.Store(next)
 	return next, nil

@@ -6,6 +6,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/internal/contend"
+	"github.com/troupe-go/troupe/session"
 )
 
 var (
@@ -29,9 +30,9 @@ var (
 )
 
 // failed wraps an error with the operation and the path. Errors of the session are wrapped already.
-func failed(op, path string, err error) error {
+func failed(s *session.Session, op, path string, err error) error {
 	if errors.Is(err, machine.ErrHeld) {
 		err = ErrHeld
 	}
-	return recipe.Failed(op, path, err)
+	return recipe.Failed(s, op, path, err)
 }

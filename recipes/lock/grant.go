@@ -24,7 +24,7 @@ type Grant struct {
 
 func (l *Lock) wrap(p *recipe.Possession) *Grant {
 	log, level := p.Won(recipe.Logger(l.session), slog.LevelDebug)
-	log.Log(p.Context(), level, "a lock is granted", "recipe", "lock", "path", l.path, "token", p.Token())
+	log.Log(p.Context(), level, "a lock is granted", "recipe", "lock", "path", l.session.Path(l.path), "token", p.Token())
 	return &Grant{Hold: p.Hold, lock: l, of: p}
 }
 
@@ -35,7 +35,7 @@ func (l *Lock) wrap(p *recipe.Possession) *Grant {
 // replaced by one that lasts for a session timeout. Release is idempotent. A standing intent queues
 // again at the end.
 func (g *Grant) Release(ctx context.Context) error {
-	return failed("release", g.lock.path, g.of.Release(ctx))
+	return failed(g.lock.session, "release", g.lock.path, g.of.Release(ctx))
 }
 
 // Revoked closes when another client asks this holder to release, with [Revoke] or [Break]. It is

@@ -31,5 +31,5 @@ func (l *Lock) Acquired() <-chan *Grant { return l.instance.Won() }
 // background until the epoch ends. Without a standing intent Release does nothing. Grants of
 // [Lock.Lock] are not affected.
 func (l *Lock) Release(ctx context.Context) error {
-	return failed("release", l.path, l.instance.StandDown(ctx))
+	return failed(l.session, "release", l.path, l.instance.StandDown(ctx))
 }

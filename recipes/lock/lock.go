@@ -43,7 +43,7 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 		err = fmt.Errorf("%w: path: the root cannot be a lock of the layout Simple", session.ErrInvalidPath)
 	}
 	if err != nil {
-		return nil, failed(op, path, err)
+		return nil, failed(s, op, path, err)
 	}
 	l := &Lock{session: s, path: path, kind: k, standing: notify.NewTopic[Standing](), warns: o.warns}
 	l.standing.Publish(Standing{})
@@ -64,7 +64,7 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	cfg.Publish = func(m machine.Standing) { l.standing.Publish(standingOf(m)) }
 	cfg.Ended = func(error) { l.standing.Close() }
 	if l.instance, err = recipe.NewClaims(cfg); err != nil {
-		return nil, failed(op, path, err)
+		return nil, failed(s, op, path, err)
 	}
 	return l, nil
 }
@@ -82,5 +82,5 @@ func (l *Lock) Err() error { return l.instance.Err() }
 // has confirmed the deletions. If ctx ends first its error is returned, and the deletions go on in
 // the background until the epoch ends. It is idempotent.
 func (l *Lock) Close(ctx context.Context) error {
-	return failed("close", l.path, l.instance.Close(ctx))
+	return failed(l.session, "close", l.path, l.instance.Close(ctx))
 }

@@ -45,7 +45,7 @@ func NewMulti(locks ...*Lock) (*Multi, error) {
 			return nil, fmt.Errorf("lock.NewMulti: locks[%d]: nil", i)
 		}
 		if before, twice := at[l.absolute()]; twice {
-			return nil, &session.OpError{Op: "lock.NewMulti", Path: l.path, Err: fmt.Errorf("locks[%d]: same path as locks[%d]", i, before)}
+			return nil, failed(l.session, "lock.NewMulti", l.path, fmt.Errorf("locks[%d]: same path as locks[%d]", i, before))
 		}
 		at[l.absolute()] = i
 	}
@@ -70,7 +70,7 @@ func (m *Multi) Close(ctx context.Context) error {
 		ending.Go(func() { errs[n] = release(ctx, g.grants) }) // ends with ctx at the latest
 	}
 	ending.Wait()
-	return failed("close", m.locks[0].path, errors.Join(errs...))
+	return failed(m.locks[0].session, "close", m.locks[0].path, errors.Join(errs...))
 }
 
 // Done closes with Close. The locks have ends of their own.

@@ -69,7 +69,7 @@ func (m *Multi) take(ctx context.Context, next func(context.Context, *Lock) (*Gr
 func (m *Multi) refusal(ctx context.Context) error {
 	for _, l := range m.locks {
 		if err := l.endless(ctx); err != nil {
-			return failed("lock", l.path, err)
+			return failed(l.session, "lock", l.path, err)
 		}
 	}
 	return nil
@@ -107,7 +107,7 @@ func over(g *Grant) bool { return g.Err() != nil }
 // or why the locks could not be acquired, or why their release could not be confirmed.
 func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, g *MultiGrant) error) error {
 	if f == nil {
-		return failed("do", m.locks[0].path, errors.New("f: nil"))
+		return failed(m.locks[0].session, "do", m.locks[0].path, errors.New("f: nil"))
 	}
 	g, err := m.lock(ctx, recipe.Asked{At: recipe.Caller(), Lasts: true})
 	if err != nil {
@@ -130,7 +130,7 @@ func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, g *MultiGran
 	cancel()
 	if lost := g.Err(); lost != nil && !errors.Is(lost, session.ErrReleased) {
 		released = true
-		return errors.Join(err, failed("do", m.locks[0].path, lost))
+		return errors.Join(err, failed(m.locks[0].session, "do", m.locks[0].path, lost))
 	}
 	return errors.Join(err, release())
 }

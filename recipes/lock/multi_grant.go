@@ -53,7 +53,7 @@ func (g *MultiGrant) Release(ctx context.Context) error {
 	g.leave(g.Err())
 	err := release(ctx, g.grants)
 	if over := g.Err(); !errors.Is(over, session.ErrReleased) {
-		return failed("release", g.grants[0].lock.path, over)
+		return failed(g.grants[0].lock.session, "release", g.grants[0].lock.path, over)
 	}
 	return err
 }

@@ -54,7 +54,7 @@ func upToDate(ctx context.Context, s *session.Session, path string) ([]byte, ses
 // deleting, when ctx ends first. It is no error if the contender is gone.
 func Break(ctx context.Context, s *session.Session, contenderPath string, grace time.Duration) error {
 	if grace < 0 {
-		return failed("break", contenderPath, errors.New("grace: negative"))
+		return failed(s, "break", contenderPath, errors.New("grace: negative"))
 	}
 	if err := Revoke(ctx, s, contenderPath); err != nil {
 		return gone(err)
@@ -76,9 +76,9 @@ func Break(ctx context.Context, s *session.Session, contenderPath string, grace 
 		case <-patience.C:
 			return remove(ctx, s, contenderPath)
 		case <-s.Done():
-			return failed("break", contenderPath, s.Err())
+			return failed(s, "break", contenderPath, s.Err())
 		case <-ctx.Done():
-			return failed("break", contenderPath, context.Cause(ctx))
+			return failed(s, "break", contenderPath, context.Cause(ctx))
 		}
 	}
 }
@@ -111,10 +111,10 @@ func checkContender(s *session.Session, path, op string) error {
 		return errors.New("lock: " + op + ": s: nil session")
 	}
 	if err := znode.Validate(path); err != nil {
-		return failed(op, path, fmt.Errorf("%w: contenderPath: %w", session.ErrInvalidPath, err))
+		return failed(s, op, path, fmt.Errorf("%w: contenderPath: %w", session.ErrInvalidPath, err))
 	}
 	if _, name := znode.Split(path); !isContender(name) {
-		return failed(op, path, fmt.Errorf("%w: %w", session.ErrInvalidPath, errNotInLine))
+		return failed(s, op, path, fmt.Errorf("%w: %w", session.ErrInvalidPath, errNotInLine))
 	}
 	return nil
 }

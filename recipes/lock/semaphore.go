@@ -29,7 +29,7 @@ import (
 func NewSemaphore(s *session.Session, path string, permits int, opts ...Option) (*Lock, error) {
 	const op = "lock.NewSemaphore"
 	if permits < 1 {
-		return nil, &session.OpError{Op: op, Path: path, Err: fmt.Errorf("permits: %d is less than 1", permits)}
+		return nil, failed(s, op, path, fmt.Errorf("permits: %d is less than 1", permits))
 	}
 	return build(op, s, path, kind{of: znode.Lease, rule: contend.AtMost(permits), permits: permits}, opts)
 }
@@ -57,14 +57,14 @@ func SetLimit(ctx context.Context, s *session.Session, path string, n int) error
 	case err != nil:
 		return err
 	case n < 1:
-		return &session.OpError{Op: op, Path: path, Err: fmt.Errorf("n: %d is less than 1", n)}
+		return failed(s, op, path, fmt.Errorf("n: %d is less than 1", n))
 	}
 	for {
 		err := setLimit(ctx, s, path, strconv.AppendInt(nil, int64(n), 10))
 		again := errors.Is(err, session.ErrBadVersion) || errors.Is(err, session.ErrNoNode) || errors.Is(err, session.ErrNodeExists) ||
 			errors.Is(err, session.ErrUnknownOutcome)
 		if !again || ctx.Err() != nil {
-			return failed(op, path, err)
+			return failed(s, op, path, err)
 		}
 	}
 }

@@ -31,18 +31,18 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 		return err
 	}
 	if len(value) == 0 {
-		return recipe.Failed(op, path, errors.New("value: empty"))
+		return recipe.Failed(n.session, op, path, errors.New("value: empty"))
 	}
 	var o bindOptions
 	for i, opt := range opts {
 		if opt == nil {
-			return recipe.Failed(op, path, fmt.Errorf("opts[%d]: nil", i))
+			return recipe.Failed(n.session, op, path, fmt.Errorf("opts[%d]: nil", i))
 		}
 		opt(&o)
 	}
 	if o.ifFree { // a refusal must not rest on a stale read
 		if err := n.session.SyncQuorum(ctx, path); err != nil {
-			return recipe.Failed(op, path, err)
+			return recipe.Failed(n.session, op, path, err)
 		}
 	}
 	for made := 0; ; {
@@ -51,11 +51,11 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 			err = ErrDuplicate
 		}
 		if err != nil {
-			return recipe.Failed(op, path, err)
+			return recipe.Failed(n.session, op, path, err)
 		}
 		again, err := n.write(ctx, b, path, value, &made)
 		if !again {
-			return recipe.Failed(op, path, err)
+			return recipe.Failed(n.session, op, path, err)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (n *Names) Unbind(ctx context.Context, name string) error {
 		return err
 	}
 	if err := n.session.SyncQuorum(ctx, path); err != nil {
-		return recipe.Failed(op, path, err)
+		return recipe.Failed(n.session, op, path, err)
 	}
 	for {
 		b, err := n.read(ctx, name, path)
@@ -104,14 +104,14 @@ func (n *Names) Unbind(ctx context.Context, name string) error {
 			err = ErrNotBound
 		}
 		if err != nil {
-			return recipe.Failed(op, path, err)
+			return recipe.Failed(n.session, op, path, err)
 		}
 		switch err = n.erase(ctx, b, path); {
 		case err == nil:
 			n.prune(ctx, path)
 			return nil
 		case !changed(err):
-			return recipe.Failed(op, path, err)
+			return recipe.Failed(n.session, op, path, err)
 		}
 	}
 }

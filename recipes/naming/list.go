@@ -27,7 +27,7 @@ func (n *Names) List(ctx context.Context, prefix string) ([]Binding, error) {
 		}
 	}
 	if err := n.session.SyncQuorum(ctx, path); err != nil {
-		return nil, recipe.Failed(op, path, err)
+		return nil, recipe.Failed(n.session, op, path, err)
 	}
 	var all []Binding
 	for open := []string{prefix}; len(open) > 0; {
@@ -35,7 +35,7 @@ func (n *Names) List(ctx context.Context, prefix string) ([]Binding, error) {
 		open = open[:len(open)-1]
 		b, below, err := n.visit(ctx, name)
 		if err != nil {
-			return nil, recipe.Failed(op, path, err)
+			return nil, recipe.Failed(n.session, op, path, err)
 		}
 		if b.Bound && name != "" { // the root has no name
 			all = append(all, b)

@@ -39,7 +39,7 @@ func New(s *session.Session, root string, opts ...Option) (*Names, error) {
 	}
 	var o options
 	if err := recipe.Apply(&o, opts); err != nil {
-		return nil, recipe.Failed("naming.New", root, err)
+		return nil, recipe.Failed(s, "naming.New", root, err)
 	}
 	return &Names{session: s, root: root, life: recipe.NewHandle(s, "names", root, o.acl...)}, nil
 }
@@ -64,7 +64,7 @@ func (n *Names) path(op, argument, name string) (string, error) {
 		err = znode.Validate("/" + name)
 	}
 	if err != nil {
-		return "", recipe.Failed(op, n.root, fmt.Errorf("%w: %s: %q: %w", session.ErrInvalidPath, argument, name, err))
+		return "", recipe.Failed(n.session, op, n.root, fmt.Errorf("%w: %s: %q: %w", session.ErrInvalidPath, argument, name, err))
 	}
 	return znode.Join(n.root, name), nil
 }
@@ -81,14 +81,14 @@ func (n *Names) Lookup(ctx context.Context, name string) (Binding, error) {
 		return Binding{}, err
 	}
 	if err := n.session.SyncQuorum(ctx, path); err != nil {
-		return Binding{}, recipe.Failed(op, path, err)
+		return Binding{}, recipe.Failed(n.session, op, path, err)
 	}
 	b, err := n.read(ctx, name, path)
 	if err == nil && !b.Bound {
 		err = ErrNotBound
 	}
 	if err != nil {
-		return Binding{}, recipe.Failed(op, path, err)
+		return Binding{}, recipe.Failed(n.session, op, path, err)
 	}
 	return b, nil
 }

@@ -17,7 +17,7 @@ import (
 // lost; ctx bounds only the wait. After Close the error is session.ErrClosed.
 func (q *Queue) Take(ctx context.Context) (*Item, error) {
 	i, err := q.takes.take(ctx, recipe.Asked{At: recipe.Caller()})
-	return i, recipe.Failed("take", q.path, err)
+	return i, recipe.Failed(q.session, "take", q.path, err)
 }
 
 // Consumer takes items from a queue and delivers them on Items. It continues through disconnections
@@ -35,7 +35,7 @@ type Consumer struct {
 func (q *Queue) Consume(opts ...ConsumeOption) (*Consumer, error) {
 	at := recipe.Caller()
 	c, err := q.consume(recipe.Asked{At: at, Lasts: at.ByModule()}, opts)
-	return c, recipe.Failed("consume", q.path, err)
+	return c, recipe.Failed(q.session, "consume", q.path, err)
 }
 
 func (q *Queue) consume(by recipe.Asked, opts []ConsumeOption) (*Consumer, error) {
@@ -102,7 +102,7 @@ func (c *Consumer) Close(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("to put an item back that nobody has received: %w", err))
 		}
 	}
-	return recipe.Failed("close", c.queue.path, errors.Join(errs...))
+	return recipe.Failed(c.queue.session, "close", c.queue.path, errors.Join(errs...))
 }
 
 // over notes that the consumer has ended. What WithAutoAck had taken and nobody has received is put
@@ -118,5 +118,5 @@ func (c *Consumer) over(err error) {
 	delete(c.queue.consumers, c)
 	c.queue.mu.Unlock()
 	close(c.skipped)
-	c.end.Set(recipe.Failed("consume", c.queue.path, err))
+	c.end.Set(recipe.Failed(c.queue.session, "consume", c.queue.path, err))
 }

@@ -36,7 +36,7 @@ func (in *intake) put(e consume.Put) {
 		GUIDs: e.GUIDs, Items: e.Items, Delay: e.Delay, With: recipe.Operations(e.With), Back: true, Names: e.Names,
 		Then: func(err error) {
 			if e.Dead && err == nil {
-				recipe.Logger(in.queue.session).Warn("an item has become a dead letter", "recipe", "queue", "path", in.queue.path, "item", cmp.Or(e.Items[0].ID, e.GUIDs[0]))
+				recipe.Logger(in.queue.session).Warn("an item has become a dead letter", "recipe", "queue", "path", in.queue.session.Path(in.queue.path), "item", cmp.Or(e.Items[0].ID, e.GUIDs[0]))
 			}
 			in.notify(consume.Answer{No: e.No, Err: err})
 		},
@@ -46,7 +46,7 @@ func (in *intake) put(e consume.Put) {
 // skipped reports what is in the way. If nothing can be claimed as long as it is, calls of Take
 // return it.
 func (in *intake) skipped(e consume.Skipped) {
-	err := recipe.Failed("consume", e.Path, e.Err)
+	err := recipe.Failed(in.queue.session, "consume", e.Path, e.Err)
 	if in.consumer != nil {
 		in.consumer.report(err)
 		return

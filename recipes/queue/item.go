@@ -95,7 +95,7 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 		if !i.settling() {
 			i.by.letGo(i, session.ErrDeleted)
 		}
-		return nil, recipe.Failed("commit", i.Path(), lost(session.ErrDeleted))
+		return nil, recipe.Failed(i.queue.session, "commit", i.Path(), lost(session.ErrDeleted))
 	}
 	return results[1:], err
 }
@@ -108,7 +108,7 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 // is replaced by one that lasts for the session's timeout. Further calls return the same. Any other
 // error is ZooKeeper's refusal: the item stays claimed, and Ack can be called again.
 func (i *Item) Ack(ctx context.Context) error {
-	return recipe.Failed("ack", i.queue.path, i.settle(ctx, consume.Ack, 0))
+	return recipe.Failed(i.queue.session, "ack", i.queue.path, i.settle(ctx, consume.Ack, 0))
 }
 
 // Nack returns the item to the queue, and Done closes. The item keeps its id and its priority, and
@@ -119,12 +119,12 @@ func (i *Item) Ack(ctx context.Context) error {
 func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
 	var o nackOptions
 	if err := recipe.Apply(&o, opts); err != nil {
-		return recipe.Failed("nack", i.queue.path, err)
+		return recipe.Failed(i.queue.session, "nack", i.queue.path, err)
 	}
 	if cfg := &i.queue.cfg; !o.given && i.Attempt() < cfg.maxAttempts {
 		o.after = max(cfg.backoff(i.Attempt()), 0)
 	}
-	return recipe.Failed("nack", i.queue.path, i.settle(ctx, consume.Nack, o.after))
+	return recipe.Failed(i.queue.session, "nack", i.queue.path, i.settle(ctx, consume.Nack, o.after))
 }
 
 // Extend sets the visibility timeout anew: the item is lost if it is not acknowledged or returned
@@ -143,7 +143,7 @@ func (i *Item) Extend(ctx context.Context, d time.Duration) (err error) {
 	default:
 		i.expire(d)
 	}
-	return recipe.Failed("extend", i.queue.path, err)
+	return recipe.Failed(i.queue.session, "extend", i.queue.path, err)
 }
 
 // expire has the item be lost if nobody has begun to settle it within d; 0: any time.
@@ -228,7 +228,7 @@ func (i *Item) warn(by recipe.Asked) {
 		return
 	}
 	i.warning.Store(recipe.Alarm{
-		Log: recipe.Logger(i.queue.session).With("item", i.ID(), "attempt", i.Attempt()), Kind: "queue", Path: i.queue.path, After: i.queue.cfg.warnAfter, Asked: by, Held: "an item was received and is not settled",
+		Log: recipe.Logger(i.queue.session).With("item", i.ID(), "attempt", i.Attempt()), Kind: "queue", Path: i.queue.session.Path(i.queue.path), After: i.queue.cfg.warnAfter, Asked: by, Held: "an item was received and is not settled",
 		Over: func() bool { return i.Err() != nil },
 	}.Set())
 	if i.Err() != nil { // it ended meanwhile

@@ -23,7 +23,7 @@ import (
 func (q *Queue) Put(ctx context.Context, data []byte, opts ...PutOption) (id string, err error) {
 	ids, err := q.put(ctx, [][]byte{data}, opts)
 	if err != nil {
-		return "", recipe.Failed("put", q.path, err)
+		return "", recipe.Failed(q.session, "put", q.path, err)
 	}
 	return ids[0], nil
 }
@@ -32,10 +32,10 @@ func (q *Queue) Put(ctx context.Context, data []byte, opts ...PutOption) (id str
 // apply to each of them. Otherwise it is like Put.
 func (q *Queue) PutAll(ctx context.Context, items [][]byte, opts ...PutOption) ([]string, error) {
 	if len(items) == 0 {
-		return nil, recipe.Failed("put all", q.path, errors.New("items: none given"))
+		return nil, recipe.Failed(q.session, "put all", q.path, errors.New("items: none given"))
 	}
 	ids, err := q.put(ctx, items, opts)
-	return ids, recipe.Failed("put all", q.path, err)
+	return ids, recipe.Failed(q.session, "put all", q.path, err)
 }
 
 func (q *Queue) put(ctx context.Context, data [][]byte, opts []PutOption) ([]string, error) {

@@ -41,11 +41,11 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 		return nil, err
 	}
 	if path == "/" {
-		return nil, recipe.Failed("queue.New", path, fmt.Errorf("%w: path: the root cannot be a queue", session.ErrInvalidPath))
+		return nil, recipe.Failed(s, "queue.New", path, fmt.Errorf("%w: path: the root cannot be a queue", session.ErrInvalidPath))
 	}
 	o, err := optionsOf(s, path, opts)
 	if err != nil {
-		return nil, recipe.Failed("queue.New", path, err)
+		return nil, recipe.Failed(s, "queue.New", path, err)
 	}
 	q := &Queue{session: s, path: path, cfg: o, life: recipe.NewHandle(s, "queue", path), consumers: make(map[*Consumer]struct{})}
 	q.puts = produce.New(s, q.root(), o.capacity)
@@ -77,7 +77,7 @@ func (q *Queue) Close(ctx context.Context) error {
 	consumers := slices.Collect(maps.Keys(q.consumers))
 	q.mu.Unlock()
 	if !first {
-		return recipe.Failed("close", q.path, notify.Wait(ctx, q.Done()))
+		return recipe.Failed(q.session, "close", q.path, notify.Wait(ctx, q.Done()))
 	}
 	closes := []func(context.Context) error{q.takes.close}
 	for _, c := range consumers {
@@ -91,7 +91,7 @@ func (q *Queue) Close(ctx context.Context) error {
 	group.Wait()
 	errs[len(closes)] = q.puts.Close(ctx) // it puts what they give back
 	q.life.Close()
-	return recipe.Failed("close", q.path, errors.Join(errs...))
+	return recipe.Failed(q.session, "close", q.path, errors.Join(errs...))
 }
 
 // root is the queue's path.
@@ -208,7 +208,7 @@ func (q *Queue) look(op string, f func(look.Queue) error) error {
 	closing := q.closing
 	q.mu.Unlock()
 	if closing {
-		return recipe.Failed(op, q.path, session.ErrClosed)
+		return recipe.Failed(q.session, op, q.path, session.ErrClosed)
 	}
-	return recipe.Failed(op, q.path, f(look.Queue{Session: q.session, Root: q.root()}))
+	return recipe.Failed(q.session, op, q.path, f(look.Queue{Session: q.session, Root: q.root()}))
 }

@@ -49,7 +49,7 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 		Ended:    c.ended,
 	})
 	if err != nil {
-		return nil, recipe.Failed(op, path, err)
+		return nil, recipe.Failed(s, op, path, err)
 	}
 	return c, nil
 }
@@ -70,7 +70,7 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 // request; ctx's cause; session.ErrClosed; those of ZooKeeper.
 func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, sites ...string) (*Tx, error) {
 	if err := cmp.Or(checkBegin(id, sites), context.Cause(ctx)); err != nil {
-		return nil, recipe.Failed("begin", c.path, err)
+		return nil, recipe.Failed(c.session, "begin", c.path, err)
 	}
 	t := newTx(c, protocol.Request{ID: id, GUID: string(znode.NewGUID()), Payload: slices.Clone(payload), Sites: slices.Clone(sites), Peers: c.peers})
 	c.ask(t, func() bool { return true })
@@ -79,9 +79,9 @@ func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, site
 		err = fmt.Errorf("payload, sites: %w", err)
 	}
 	if err != nil && !errors.Is(err, session.ErrUnknownOutcome) {
-		return nil, recipe.Failed("begin", t.path(), err)
+		return nil, recipe.Failed(c.session, "begin", t.path(), err)
 	}
-	return t, recipe.Failed("begin", t.path(), err)
+	return t, recipe.Failed(c.session, "begin", t.path(), err)
 }
 
 // Recover takes over the transactions under the path that are neither acknowledged ([Tx.Ack]) nor
@@ -96,16 +96,16 @@ func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, site
 // decided, and the next Recover returns it.
 func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 	if err := c.Err(); err != nil {
-		return nil, recipe.Failed("recover", c.path, err)
+		return nil, recipe.Failed(c.session, "recover", c.path, err)
 	}
 	// A process that was killed may have sent a Begin that is not carried out yet, and that would
 	// take effect under an id that is used again meanwhile.
 	_, err := c.adopt(ctx, c.root.Coordinators(), protocol.Asking)
 	if err != nil {
-		return nil, recipe.Failed("recover", c.path, err)
+		return nil, recipe.Failed(c.session, "recover", c.path, err)
 	}
 	taken, err := c.adopt(ctx, c.root.Transactions(), protocol.Recovering)
-	return taken, recipe.Failed("recover", c.path, err)
+	return taken, recipe.Failed(c.session, "recover", c.path, err)
 }
 
 // adopt makes a request for each child of a path, and returns what was taken over, and the first
@@ -225,5 +225,5 @@ func (c *Coordinator) Err() error { return c.host.Err() }
 // [Coordinator.Recover]. If ctx ends first its cause is returned; what is undecided then is aborted
 // by its sites, which see that this coordinator is gone. It is idempotent.
 func (c *Coordinator) Close(ctx context.Context) error {
-	return recipe.Failed("close", c.path, c.host.Close(ctx))
+	return recipe.Failed(c.session, "close", c.path, c.host.Close(ctx))
 }

@@ -64,7 +64,7 @@ func configure(op string, s *session.Session, path string, site bool, opts []Opt
 	if err := recipe.CheckNew(op, s, "path", path); err != nil {
 		return o, err
 	}
-	return o, recipe.Failed(op, path, recipe.Apply(&o, opts))
+	return o, recipe.Failed(s, op, path, recipe.Apply(&o, opts))
 }
 
 // checkName tells what is wrong with an id or a site's name, which is part of a znode's name.

@@ -18,6 +18,7 @@ import (
 
 // Site is a participant in transactions, under one name. It is safe for concurrent use.
 type Site struct {
+	session   *session.Session
 	path      string
 	root      protocol.Root
 	host      *recipe.Host
@@ -40,9 +41,9 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 		return nil, err
 	}
 	if err := checkName("name", name); err != nil {
-		return nil, recipe.Failed(op, path, err)
+		return nil, recipe.Failed(s, op, path, err)
 	}
-	p := &Site{path: path, root: protocol.Root(path), proposals: notify.NewStream[*Proposal](math.MaxInt), open: map[string]*Proposal{}}
+	p := &Site{session: s, path: path, root: protocol.Root(path), proposals: notify.NewStream[*Proposal](math.MaxInt), open: map[string]*Proposal{}}
 	guid := string(znode.NewGUID())
 	p.host, err = recipe.New(recipe.Config{
 		Session: s, Kind: "twopc site " + name, Path: path, ACL: o.acl,
@@ -52,7 +53,7 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 		Ended:    p.ended,
 	})
 	if err != nil {
-		return nil, recipe.Failed(op, path, err)
+		return nil, recipe.Failed(s, op, path, err)
 	}
 	recipe.AfterStart(s, func() {})
 	return p, nil
@@ -78,7 +79,7 @@ func (p *Site) Err() error { return p.host.Err() }
 // to commit continue without it, and are delivered again when it is back. If ctx ends first its
 // cause is returned, and the rest goes on in the background until the epoch ends. It is idempotent.
 func (p *Site) Close(ctx context.Context) error {
-	return recipe.Failed("close", p.path, p.host.Close(ctx))
+	return recipe.Failed(p.session, "close", p.path, p.host.Close(ctx))
 }
 
 // standing are the events for a new machine.
@@ -179,7 +180,7 @@ func (p *Proposal) Voted() Outcome { return Outcome(p.voted.Load()) }
 // after which the vote is not written; session.ErrClosed, after which it may or may not be written:
 // the next site with this name sees that.
 func (p *Proposal) Commit(ctx context.Context) error {
-	return recipe.Failed("vote to commit", p.path(), p.cast(ctx, protocol.Cast{GUID: p.offer.GUID, Commit: true}))
+	return recipe.Failed(p.site.session, "vote to commit", p.path(), p.cast(ctx, protocol.Cast{GUID: p.offer.GUID, Commit: true}))
 }
 
 // Abort votes to abort, which decides the transaction at once. Otherwise it is like Commit. The
@@ -189,7 +190,7 @@ func (p *Proposal) Abort(ctx context.Context, reason string) error {
 	if err == nil {
 		err = p.cast(ctx, protocol.Cast{GUID: p.offer.GUID, Reason: reason})
 	}
-	return recipe.Failed("vote to abort", p.path(), err)
+	return recipe.Failed(p.site.session, "vote to abort", p.path(), err)
 }
 
 func (p *Proposal) cast(ctx context.Context, c protocol.Cast) error {
@@ -227,7 +228,7 @@ func (p *Proposal) Ack(ctx context.Context) error {
 		if errors.Is(err, session.ErrReleased) {
 			err = nil
 		}
-		return recipe.Failed("acknowledge", p.path(), err)
+		return recipe.Failed(p.site.session, "acknowledge", p.path(), err)
 	}
 	if p.acking == nil {
 		p.acking = new(call)
@@ -235,7 +236,7 @@ func (p *Proposal) Ack(ctx context.Context) error {
 	r := p.acking
 	p.site.host.Tell(protocol.Ack{GUID: p.offer.GUID})
 	p.site.mu.Unlock()
-	return recipe.Failed("acknowledge", p.path(), r.wait(ctx))
+	return recipe.Failed(p.site.session, "acknowledge", p.path(), r.wait(ctx))
 }
 
 // Done closes when there is nothing more to wait for. Err then says why.
@@ -267,4 +268,6 @@ func (p *Proposal) through(err, ofVote, ofAck error) {
 	p.take(&p.acking).answer(ofAck)
 }
 
-func (p *Proposal) finish(err error) { p.end.Set(recipe.Failed("transaction", p.path(), err)) }
+func (p *Proposal) finish(err error) {
+	p.end.Set(recipe.Failed(p.site.session, "transaction", p.path(), err))
+}

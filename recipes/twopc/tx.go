@@ -69,7 +69,7 @@ func (t *Tx) Abort(ctx context.Context, reason string) error {
 	if err == nil && t.Outcome() != Aborted {
 		err = t.end.Err()
 	}
-	return recipe.Failed("abort", t.path(), err)
+	return recipe.Failed(t.c.session, "abort", t.path(), err)
 }
 
 // Ack acknowledges the outcome: the application has recorded it, durably, and does not need the
@@ -94,7 +94,7 @@ func (t *Tx) Ack(ctx context.Context) error {
 	case err == nil:
 		err = ErrUndecided
 	}
-	return recipe.Failed("acknowledge", t.path(), err)
+	return recipe.Failed(t.c.session, "acknowledge", t.path(), err)
 }
 
 // giveUp records that the transaction is to be aborted, for the first reason that is given, and
@@ -211,7 +211,7 @@ func (t *Tx) ended(e protocol.Ended) {
 }
 
 func (t *Tx) finish(err error) {
-	t.end.Set(recipe.Failed("transaction", t.path(), err))
+	t.end.Set(recipe.Failed(t.c.session, "transaction", t.path(), err))
 	t.votes.Close()
 }
 
@@ -246,7 +246,7 @@ func List(ctx context.Context, s *session.Session, path string) (all []Info, err
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Info) int { return a.Since.Compare(b.Since) })
-	return all, recipe.Failed("list", path, err)
+	return all, recipe.Failed(s, "list", path, err)
 }
 
 // read reads a transaction. It lists the votes before it reads the decision, which they outlast.

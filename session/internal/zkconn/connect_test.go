@@ -158,15 +158,15 @@ func TestReasonOfAMissingConnectionIsLoggedEachTime(t *testing.T) {
 		return [2]int{strings.Count(log.String(), "msg=\"no connection to ZooKeeper\""), strings.Count(log.String(), "msg=\"still no connection to ZooKeeper\"")}
 	}
 	inBubble(t, func(b *bench) {
-		time.Sleep(time.Minute)
-		require.Equal(b, [2]int{1, 1}, warnings())
+		time.Sleep(75 * time.Second)
+		require.Equal(b, [2]int{1, 2}, warnings())
 		b.script(func() { b.refuse = nil })
 		time.Sleep(time.Minute)
 		v := b.connected()
 		b.script(func() { b.refuse = func(string) error { return errRefused } })
 		v.hangUp()
-		time.Sleep(time.Minute)
-		require.Equal(b, [2]int{2, 2}, warnings())
+		time.Sleep(75 * time.Second)
+		require.Equal(b, [2]int{2, 4}, warnings())
 	}, func(f *fake, cfg *zkconn.Config) {
 		cfg.Logger = slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil))
 		f.refuse = func(string) error { return errRefused }

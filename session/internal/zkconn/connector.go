@@ -42,9 +42,8 @@ type search struct {
 }
 
 var (
-	errNoAnswerYet = errors.New("the server has not answered yet")
+	errNoAnswer    = errors.New("no answer")
 	errConnecting  = errors.New("connecting took too long")
-	errNoResponse  = errors.New("the server did not answer the request for the session")
 )
 
 // connect returns a connection whose connect request was answered, or nil if the session is over.
@@ -67,7 +66,7 @@ func connect(c *core) *handshake {
 					return k.won
 				}
 				if !attempted.Closed() {
-					k.warnDown(t, errNoAnswerYet)
+					k.warnDown(t, nil)
 				}
 			}
 		}
@@ -108,7 +107,7 @@ func (k *connector) lookUp(s *server) (done bool) {
 // try starts an attempt. The latch closes when it is over.
 func (k *connector) try(t *target) *notify.Latch {
 	k.mu.Lock()
-	t.busy, t.tried = true, time.Now()
+	t.busy, t.tried, t.asked = true, time.Now(), time.Time{}
 	k.mu.Unlock()
 	over := new(notify.Latch)
 	k.dials.Go(func() { // the Conn's end waits for it; ends with its limits, or with the connector
@@ -153,7 +152,7 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 	begun := time.Now()
 	if err := h.requestSession(&ask, reply); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = fmt.Errorf("%w: %w", errNoResponse, err)
+			err = noAnswer(begun)
 		}
 		return h, err
 	}
@@ -226,7 +225,7 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 		return true, true, false
 	case needed:
 		t.failed(now, timeout)
-		t.silent = t.silent || errors.Is(err, errNoResponse)
+		t.silent = t.silent || errors.Is(err, errNoAnswer)
 		if errors.Is(err, errConnecting) {
 			t.slowDials++
 		}

@@ -9,6 +9,8 @@ import (
 
 // Errors of a request without a reply.
 var (
+	// ErrDown: there is no connection, for longer or shorter: see [Conn.Outage].
+	ErrDown = errors.New("no connection to ZooKeeper")
 	// ErrNotSent: there is no connection. Nothing was sent: the request can be repeated freely.
 	ErrNotSent = errors.New("not connected to ZooKeeper")
 	// ErrNoReply: the request was sent, and the connection was lost before the reply. It may be

@@ -173,7 +173,7 @@ func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *membe
 		if i < 0 {
 			return nil
 		}
-		members[i].done, members[i].err = true, verdict(results[i].Err)
+		members[i].done, members[i].err = true, r.verdict(&r.ask.Ops[i], results[i].Err)
 		return members[i]
 	}
 	for i, m := range members {
@@ -184,7 +184,7 @@ func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *membe
 	told := listings.outcome() == nil && len(listings.reply.Results) == len(listed)
 	for i, m := range listed {
 		if m.entered.Err = ErrNoReply; told {
-			m.entered.Names, m.entered.Err = listings.reply.Results[i].Names, verdict(listings.reply.Results[i].Err)
+			m.entered.Names, m.entered.Err = listings.reply.Results[i].Names, listings.verdict(&listings.ask.Ops[i], listings.reply.Results[i].Err)
 		}
 	}
 	return nil

@@ -2,9 +2,11 @@ package zkconn
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -19,59 +21,118 @@ const sayAgain = 30 * time.Second
 
 // outage is the present lack of a connection, and what was logged of it. Under the Conn's mu.
 type outage struct {
-	since   time.Time // when the last connection was lost, or the first one was asked for
-	said    time.Time // when it was logged last; zero: not yet
-	trouble error     // why the last attempt failed
+	since   time.Time   // when the last connection was lost, or the first one was asked for
+	again   *time.Timer // logs that there still is none; nil: nothing was logged yet
+	trouble error       // why the last attempt failed, …
+	at      *target     // … and where
 }
 
-// Trouble is why the last attempt to connect failed; nil if there was a connection since.
-func (c *Conn) Trouble() error {
+// Outage is nil while there is a connection. Else it is [ErrDown] with for how long, and what the
+// last attempt to connect has seen: never an error of a context.
+func (c *Conn) Outage() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.trouble
+	why := c.trouble
+	if why != nil && c.at.unanswered(c.session.timeout) {
+		why = fmt.Errorf("%s: %w", c.at, c.at.seen())
+	}
+	lasts := time.Since(c.since).Round(100 * time.Millisecond)
+	switch {
+	case c.since.IsZero():
+		return nil
+	case why == nil:
+		return fmt.Errorf("%w for %v", ErrDown, lasts)
+	}
+	return fmt.Errorf("%w for %v: %w", ErrDown, lasts, why)
 }
 
-// warnDown logs why there is no connection: the first reason at once, and then every now and then
-// the last one of each server.
+// warnDown notes why there is no connection, and logs the first reason; nil is what the attempt
+// that is under way has seen.
 func (c *core) warnDown(at *target, cause error) {
-	now := time.Now()
 	c.mu.Lock()
-	first, again := c.said.IsZero(), now.Sub(c.said) >= sayAgain
+	if cause == nil {
+		cause = at.seen()
+	}
 	if at.next != 0 && hungUp(cause) {
 		cause = fmt.Errorf("it hangs up: its next transaction is 0x%x, and the session has seen 0x%x", at.next, c.session.zxid)
 	}
-	if c.trouble = fmt.Errorf("%s: %w", at, cause); c.over() {
-		first, again = false, false
+	c.trouble, c.at = fmt.Errorf("%s: %w", at, cause), at
+	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) { // of a limit; the caller has contexts too
+		c.trouble = errors.New(c.trouble.Error())
 	}
-	if first || again {
-		c.said = now
-	}
-	id, lasts := c.session.id, now.Sub(c.since)
-	var servers []string
 	for _, s := range c.servers {
 		if s.name == at.server {
 			s.trouble = reason(cause)
 		}
-		servers = append(servers, s.name+": "+cmp.Or(s.trouble, "not tried yet"))
+	}
+	first := c.again == nil && !c.over()
+	if first {
+		c.again = time.AfterFunc(sayAgain, c.warnStill) // again and again, until there is a connection or the session is over
+	}
+	log := c.logOf()
+	c.mu.Unlock()
+	if first {
+		log.Warn("no connection to ZooKeeper", "server", at.server, "address", at.address, "cause", cause)
+	}
+}
+
+// warnStill logs that there still is no connection, with what is wrong with each server.
+func (c *core) warnStill() {
+	defer guard(c.log, "log an outage", new(error))
+	c.mu.Lock()
+	if c.again == nil || c.since.IsZero() || c.over() {
+		c.mu.Unlock()
+		return
+	}
+	c.again.Reset(sayAgain)
+	lasts, log := time.Since(c.since), c.logOf()
+	var servers []string
+	for _, s := range c.servers {
+		told := cmp.Or(s.trouble, "not tried yet")
+		for _, t := range s.targets {
+			if t.unanswered(c.session.timeout) {
+				told = t.seen().Error()
+			}
+		}
+		servers = append(servers, s.name+": "+told)
 	}
 	c.mu.Unlock()
 	slices.Sort(servers)
-	log := c.log
-	if id != 0 {
-		log = log.With("session", fmt.Sprintf("0x%x", uint64(id)))
+	log.Warn("still no connection to ZooKeeper", "for", lasts.Round(time.Millisecond), "servers", strings.Join(servers, "; "))
+}
+
+// logOf is a log that names the session. Under mu.
+func (c *core) logOf() *slog.Logger {
+	if c.session.id == 0 {
+		return c.log
 	}
-	switch {
-	case first:
-		log.Warn("no connection to ZooKeeper", "server", at.server, "address", at.address, "cause", cause)
-	case again:
-		log.Warn("still no connection to ZooKeeper", "for", lasts.Round(time.Millisecond), "servers", strings.Join(servers, "; "))
+	return c.log.With("session", fmt.Sprintf("0x%x", uint64(c.session.id)))
+}
+
+// unanswered tells whether an attempt is under way, and its connect request without an answer for
+// as long as a server has for a step. Under mu.
+func (t *target) unanswered(timeout time.Duration) bool {
+	return t.busy && !t.asked.IsZero() && time.Since(t.asked) >= limitOf(timeout)
+}
+
+// seen is what the attempt that is under way has seen so far. Under mu.
+func (t *target) seen() error {
+	if t.asked.IsZero() {
+		return errConnecting
 	}
+	return noAnswer(t.asked)
+}
+
+// noAnswer is what an attempt has seen that has asked then.
+func noAnswer(asked time.Time) error {
+	return fmt.Errorf("%w for %v since the connect request", errNoAnswer, time.Since(asked).Round(100*time.Millisecond))
 }
 
 // ended takes in that there is a connection again, and returns how long there was none, if that was
 // logged. Under mu.
 func (o *outage) ended() (lasted time.Duration) {
-	if !o.said.IsZero() {
+	if o.again != nil {
+		o.again.Stop()
 		lasted = time.Since(o.since)
 	}
 	*o = outage{}
@@ -104,9 +165,9 @@ func reason(cause error) string {
 		return "it insists on authentication"
 	case errors.Is(cause, errMalformed):
 		return "it does not speak ZooKeeper's protocol"
-	case errors.Is(cause, errSecure):
+	case errors.Is(cause, errSecure), errors.Is(cause, errNoAnswer):
 		return cause.Error()
-	case errors.Is(cause, errNoAnswerYet), errors.Is(cause, errNoResponse), errors.Is(cause, errConnecting), errors.Is(cause, errStalled), timedOut(cause):
+	case errors.Is(cause, errConnecting), errors.Is(cause, errStalled), timedOut(cause):
 		return "it does not answer"
 	case errors.Is(cause, errNotAccepted), errors.Is(cause, io.EOF), errors.Is(cause, syscall.ECONNRESET):
 		return "it hangs up: it has no quorum, or does not accept this client"

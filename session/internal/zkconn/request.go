@@ -17,6 +17,7 @@ type request struct {
 	probe bool // trust depends on its reply: it does not wait at the gate
 	alone bool // no other request may be under way
 	size  int  // of its frame, without the length
+	as    []Credential
 
 	several bool // operations, each of which servers know and is small
 
@@ -38,6 +39,7 @@ func (c *Conn) do(rs ...*request) error {
 		if !r.valid() {
 			return ErrInvalidPath
 		}
+		r.as = c.cfg.Auth
 		frames.Begin()
 		r.ask.Encode(frames)
 		if r.size = frames.End(); r.size > c.cfg.MaxPacket {
@@ -171,7 +173,7 @@ func (r *request) outcome() error {
 	if !r.answered.Closed() {
 		return r.unanswered()
 	}
-	return verdict(r.reply.Err)
+	return r.verdict(&r.ask, r.reply.Err)
 }
 
 // results are those of a transaction's operations. If one of them failed, its error comes with
@@ -180,9 +182,9 @@ func (r *request) results() ([]jute.Result, error) {
 	if err := r.outcome(); err != nil {
 		return nil, err
 	}
-	for _, part := range r.reply.Results {
-		if part.Err != jute.OK {
-			return r.reply.Results, verdict(part.Err)
+	for i, part := range r.reply.Results {
+		if part.Err != jute.OK && i < len(r.ask.Ops) {
+			return r.reply.Results, r.verdict(&r.ask.Ops[i], part.Err)
 		}
 	}
 	if len(r.reply.Results) != len(r.ask.Ops) {

@@ -30,6 +30,7 @@ type target struct {
 
 	tried     time.Time // the last attempt
 	busy      bool      // an attempt is under way
+	asked     time.Time // when its connect request was sent; zero: it was not yet
 	badUntil  time.Time // it failed
 	slowDials int       // consecutive attempts in which dialling took too long
 	silent    bool      // a connect request was not answered, since one was

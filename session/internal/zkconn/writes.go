@@ -70,7 +70,7 @@ func (c *Conn) MultiWhile(stands func() bool, ops []jute.Request) ([]Result, err
 	}
 	results := make([]Result, len(answers))
 	for i := range answers {
-		results[i] = Result{Path: answers[i].Path, Stat: fromWire(&answers[i].Stat), Err: verdict(answers[i].Err)}
+		results[i] = Result{Path: answers[i].Path, Stat: fromWire(&answers[i].Stat), Err: r.verdict(&r.ask.Ops[i], answers[i].Err)}
 	}
 	return results, err
 }

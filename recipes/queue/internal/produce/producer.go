@@ -144,7 +144,7 @@ func (p *Producer) prune() {
 func (p *Producer) contained(calls []*Call) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			recipe.Logger(p.session).Error("a bug: what waits to be put is refused", "path", string(p.root), "panic", reason, "stack", string(debug.Stack()))
+			recipe.Logger(p.session).Error("a bug: what waits to be put is refused", "path", p.session.Path(string(p.root)), "panic", reason, "stack", string(debug.Stack()))
 			p.receipt.known = false
 			err = fmt.Errorf("%w: %v", session.ErrRestarted, reason)
 		}
