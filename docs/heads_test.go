@@ -1,6 +1,6 @@
 package docs_test
 
-// The code in the heads of packages, as go doc prints it. Each function is run by the test below it.
+// The code in the heads of packages, as go doc prints it. Each function is run by a test below.
 
 import (
 	"context"
@@ -173,6 +173,20 @@ func headOfBarrier(ctx context.Context, sess *session.Session, compute func(ctx 
 	compute(passage.Context())
 	err = passage.Leave(ctx) // returns when all three are done
 	return err
+}
+
+// That with which docs/recipes/double-barrier.md begins.
+func step(ctx context.Context, sess *session.Session, parties int, id string, compute func(ctx context.Context)) error {
+	step, err := barrier.NewDouble(sess, "/steps", parties, barrier.WithID(id))
+	if err != nil {
+		return err
+	}
+	passage, err := step.Enter(ctx) // returns when all have arrived
+	if err != nil {
+		return err
+	}
+	compute(passage.Context()) // which ends if this party is lost
+	return passage.Leave(ctx)  // returns when all are done
 }
 
 // Limits are the value of package config's head.
@@ -386,6 +400,11 @@ func TestTheHeadsOfPackages(t *testing.T) {
 				require.NoError(t, bubble.Get(t, done))
 			}
 			require.Len(t, entered, 3)
+		},
+		"step": func(ctx context.Context, t *testing.T, sess *session.Session) {
+			computed := false
+			require.NoError(t, step(ctx, sess, 1, "a", func(context.Context) { computed = true }))
+			require.True(t, computed)
 		},
 		"config": func(ctx context.Context, t *testing.T, sess *session.Session) {
 			_, err := sess.Create(ctx, "/app/limits", []byte(`{"rate": 10}`), session.Parents())

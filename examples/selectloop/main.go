@@ -42,7 +42,7 @@ func run(ctx context.Context, zk string) error {
 	if err != nil {
 		return err
 	}
-	own := zk == ""
+	embedded := zk == ""
 	zk = cmp.Or(zk, server.Servers()[0]) + "/troupe-selectloop-" + rand.Text() // below this everything is removed in the end
 	s, err := session.Open(ctx, []string{zk})
 	if err != nil {
@@ -92,7 +92,7 @@ func run(ctx context.Context, zk string) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if own && often == 1 && grant != nil && term != nil {
+		if embedded && often == 1 && grant != nil && term != nil {
 			often = 2
 			server.Expire(s.Status().SessionID)
 			<-grant.Done()

@@ -166,12 +166,10 @@ func (r *run) keep(ctx context.Context, name string) error {
 		select {
 		case <-r.kill:
 			time.Sleep(mathrand.N(5 * time.Millisecond)) // so the moment of a kill is random
-			_ = p.Process.Kill()                         // it may have ended already
-			<-ended
+			_, _ = p.Process.Kill(), <-ended             // it may have ended already
 			fmt.Printf("%s was killed, and is restarted\n", name)
 		case <-r.done:
-			_ = p.Process.Kill() // likewise
-			<-ended
+			_, _ = p.Process.Kill(), <-ended // likewise
 			return nil
 		case err := <-ended:
 			if name == coordinator && err == nil {

@@ -22,8 +22,8 @@ func TestMain(m *testing.M) { tier.Main(m) }
 // worlds runs a test in both.
 func worlds(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
-	t.Run("bubble", func(t *testing.T) { synctest.Test(t, test) })
-	t.Run("real time", test)
+	t.Run("bubble", func(t *testing.T) { t.Parallel(); synctest.Test(t, test) })
+	t.Run("real time", func(t *testing.T) { t.Parallel(); test(t) })
 }
 
 func TestASessionIsConnectedAndClosedAtTheEndOfTheTest(t *testing.T) {
