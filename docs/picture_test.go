@@ -19,13 +19,16 @@ import (
 
 var redraw = flag.Bool("redraw", false, "write docs/partition.svg anew")
 
+// timeout is that of the sessions in the picture.
+const timeout = 10 * time.Second
+
 // partition is when things happened, from when the holder's network fell silent.
 type partition struct{ done, expired, granted time.Duration }
 
 func runPartition(t *testing.T) (p partition) {
 	bubble.Run(t, func(w *bubble.World) {
 		standing := func(name string) (*bubble.Host, *lock.Lock) {
-			h := w.Host(name, session.WithTimeout(10*time.Second))
+			h := w.Host(name, session.WithTimeout(timeout))
 			l, err := lock.New(h.Session, "/locks/orders")
 			require.NoError(w, err)
 			l.Acquire()
@@ -69,7 +72,7 @@ func (p partition) draw() string {
 	x := func(d time.Duration) float64 { return left + second*(silent+d.Seconds()) }
 	end := p.granted + 3*time.Second
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f 250" font-family="sans-serif" font-size="13">`+"\n", x(end)+20)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f 306" font-family="sans-serif" font-size="13">`+"\n", x(end)+20)
 	fmt.Fprintf(&b, `<title>A partition: the holder ends after %.1f s, the next one begins after %.1f s</title>`+"\n", p.done.Seconds(), p.granted.Seconds())
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="#ffffff"/>`+"\n")
 	text := func(x, y float64, fill, anchor, s string) {
@@ -97,6 +100,14 @@ func (p partition) draw() string {
 	bar(p.granted, end, 154, green, "holds", "#ffffff")
 	fmt.Fprintf(&b, `<line x1="%.0f" y1="216" x2="%.0f" y2="216" stroke="%s" stroke-width="3"/>`+"\n", x(p.done), x(p.granted), red)
 	text((x(p.done)+x(p.granted))/2, 236, red, "middle", fmt.Sprintf("%.1f s in which nobody holds it", (p.granted-p.done).Seconds()))
+	const axis = 256
+	fmt.Fprintf(&b, `<line x1="%.0f" y1="%d" x2="%.0f" y2="%d" stroke="#333333"/>`+"\n", x(-silent*time.Second), axis, x(end), axis)
+	for at := -silent * time.Second; at <= end; at += 2 * time.Second {
+		fmt.Fprintf(&b, `<line x1="%.0f" y1="%d" x2="%.0f" y2="%d" stroke="#333333"/>`+"\n", x(at), axis, x(at), axis+5)
+		text(x(at), axis+19, "#333333", "middle", fmt.Sprintf("%.0f s", at.Seconds()))
+	}
+	text((x(0)+x(timeout))/2, axis+40, "#333333", "middle", fmt.Sprintf("the session timeout: %.0f s", timeout.Seconds()))
+	fmt.Fprintf(&b, `<path d="M%.0f %d v6 H%.0f v-6" fill="none" stroke="#333333"/>`+"\n", x(0), axis+21, x(timeout))
 	b.WriteString("</svg>\n")
 	return b.String()
 }

@@ -1,11 +1,11 @@
 // Package fxmodule adds Troupe to an application that is built with go.uber.org/fx.
 //
-//	fx.New(
+//	app := fx.New( // and then app.Run()
 //		fxmodule.Module,
 //		fx.Supply(fxmodule.Default("zk1:2181", "zk2:2181", "zk3:2181")),
 //		fxmodule.Election("reports", "/elections/reports"),
-//		fxmodule.RunLeader("reports", func(ctx context.Context, term *election.Term) error { … }),
-//	).Run()
+//		fxmodule.RunLeader("reports", report), // func report(ctx context.Context, term *election.Term) error
+//	)
 //
 // [Module] needs a [Config] in the graph and provides a *session.Session and a *actors.System,
 // nothing else. [Lock], [Election], [Queue] and the like each provide one named instance, created

@@ -15,8 +15,8 @@ import (
 // Follow calls fn with each state of the named [Cell] while the application runs: the present one
 // first, and the newest in place of those that came while fn ran. fn is a func(context.Context,
 // config.Snapshot[T]) error, or has further parameters, which fx provides, as for [RunLeader]; its
-// context ends when the application stops. Look at Good before Value: the znode may not exist, or
-// have data that the codec refuses. An error or a panic is logged, and the next state follows.
+// context ends when the application stops. Look at Good before Value, which stays the last valid
+// one after a deletion and over bad data. An error or a panic is logged; the next state follows.
 func Follow[T any](name string, fn any) fx.Option {
 	return running("Follow", name, fn, func(c *config.Cell[T], call func(context.Context, config.Snapshot[T]) error, in worker) error {
 		in.work(nil, func(ctx context.Context) error {

@@ -7,7 +7,7 @@
 //	}
 //	defer s.CloseWithin(5 * time.Second) // ctx may have ended by then
 //	data, stat, err := s.Get(ctx, "/rates")
-//	for state := range s.WatchData(ctx, "/rates") { … }
+//	states := s.WatchData(ctx, "/rates") // the current state, then each newer one
 //
 // # Epochs
 //

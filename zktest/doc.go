@@ -1,12 +1,10 @@
 // Package zktest is an in-process ZooKeeper server for tests. It implements the client protocol of
 // ZooKeeper 3.8 and 3.9, and lets a test inject faults and control the clock.
 //
-//	func TestMyService(t *testing.T) {
-//		server := zktest.Start(t)            // closed with the test
-//		service := New(server.Servers())     // TCP on 127.0.0.1
-//		…
-//		server.Expire(service.SessionID())   // and now?
-//	}
+//	server := zktest.Start(t)             // closed with the test
+//	service := Start(server.Servers())    // yours, over TCP on 127.0.0.1
+//	…
+//	server.Expire(service.SessionID())    // and now?
 //
 // It is one process that keeps everything in memory: for tests, demonstrations and development, not
 // for production data. An idle server has no goroutine and no socket, starts in microseconds and
@@ -14,8 +12,9 @@
 //
 // # Time
 //
-// The clock is that of package time. Inside a testing/synctest bubble it is virtual, if clients
-// connect in memory: with [Server.Dialer] and the addresses of [Server.Hosts]. A session then
+// The clock is that of package time. Inside a testing/synctest bubble it is virtual, and clients
+// connect in memory: with [Server.Dialer] and the addresses of [Server.Hosts], as package zksession
+// does for Troupe's own. [Server.Servers] fails the test there: sockets would hang. A session then
 // expires at an exact instant, in no real time. Sessions expire at ticks (2 seconds by default, see
 // [WithTick]), counted from the server's start: a session that was last heard of at t expires at
 // the first tick after t plus its timeout. [Server.Session] returns that instant. With

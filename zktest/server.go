@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +48,9 @@ func New(opts ...Option) (*Server, error) {
 		}
 		cfg.Version = version
 	}
+	if len(cfg.Addresses) > 0 && inBubble() {
+		return nil, fmt.Errorf("zktest: WithAddress in %s", noSockets)
+	}
 	inner, err := zkserver.New(cfg)
 	if err != nil {
 		return nil, err
@@ -88,10 +92,13 @@ func Start(t TB, opts ...Option) *Server {
 // called more than once.
 func (s *Server) Close() error { return s.inner.Close() }
 
-// Servers are the TCP addresses, on 127.0.0.1. The first call opens the sockets. Inside
-// testing/synctest, where sockets don't work, use [Server.Hosts] and [Server.Dialer] instead. If
-// the machine has no free port the test fails (without a test, Servers panics).
+// Servers are the TCP addresses, on 127.0.0.1. The first call opens the sockets. If the machine has
+// no free port the test fails (without a test, Servers panics). So it does in a testing/synctest
+// bubble, where sockets don't work: use [Server.Hosts] and [Server.Dialer], or package zksession.
 func (s *Server) Servers() []string {
+	if inBubble() {
+		s.fatal("zktest: Server.Servers in %s", noSockets)
+	}
 	all := make([]string, s.inner.Fronts())
 	for i := range all {
 		address, err := s.inner.Front(i).Listen(context.Background(), "127.0.0.1:0") // binding to loopback doesn't wait
@@ -101,6 +108,17 @@ func (s *Server) Servers() []string {
 		all[i] = address
 	}
 	return all
+}
+
+// noSockets is what to use in a bubble, where a goroutine that waits for a socket stops the clock.
+const noSockets = "a testing/synctest bubble, where sockets hang: use Server.Hosts with Server.Dialer, or zksession.Open"
+
+// inBubble tells whether the caller runs in a testing/synctest bubble. Only the head of a stack
+// shows that: "goroutine 8 [running, synctest bubble 3]:".
+func inBubble() bool {
+	head := make([]byte, 64)
+	line, _, _ := strings.Cut(string(head[:runtime.Stack(head, false)]), "\n")
+	return strings.Contains(line, "synctest bubble")
 }
 
 // Hosts are the addresses that [Server.Dialer] knows, without a socket behind them.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -244,4 +245,17 @@ func TestAServerThatIsDownHasAnAddress(t *testing.T) {
 	conn, err := d.DialContext(t.Context(), "tcp", address)
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
+}
+
+// In a bubble a socket would wait for ever: who asks for one is told what to use instead.
+func TestAServerInABubbleHasNoSockets(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, err := zktest.New()
+		require.NoError(t, err)
+		require.PanicsWithValue(t, "zktest: Server.Servers in a testing/synctest bubble, where sockets hang: use Server.Hosts with Server.Dialer, or zksession.Open",
+			func() { server.Servers() })
+		_, err = zktest.New(zktest.WithAddress("127.0.0.1:0"))
+		require.ErrorContains(t, err, "zktest: WithAddress in a testing/synctest bubble, where sockets hang: use Server.Hosts with Server.Dialer")
+	})
 }

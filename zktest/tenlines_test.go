@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
+	"github.com/troupe-go/troupe/zktest/zksession"
 )
 
 // Worker is what docs/testing.md takes for the reader's own service: it works while it holds a
@@ -55,11 +56,9 @@ func (w *Worker) Working() bool { return w.working.Load() }
 func TestWorkStopsWhenTheSessionExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := zktest.Start(t)
-		sess, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()))
-		require.NoError(t, err)
-		defer sess.Close(t.Context())
-		worker := StartWorker(sess) // yours
-		synctest.Wait()             // until nothing happens any more
+		sess := zksession.Open(t, server) // closed with the test
+		worker := StartWorker(sess)       // yours
+		synctest.Wait()                   // until nothing happens any more
 		require.True(t, worker.Working())
 
 		defer server.Partition(sess.Status().SessionID)() // the network fails, silently
@@ -72,9 +71,7 @@ func TestWorkStopsWhenTheSessionExpires(t *testing.T) {
 func TestWorkGoesOnInTheNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := zktest.Start(t)
-		sess, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()))
-		require.NoError(t, err)
-		defer sess.Close(t.Context())
+		sess := zksession.Open(t, server)
 		worker := StartWorker(sess)
 		synctest.Wait()
 		server.Expire(sess.Status().SessionID) // as the server's administrator can

@@ -1,9 +1,6 @@
 // Customrecipe is a user-defined recipe, written with Troupe's public packages: an exclusive lock
 // with priorities.
 //
-//	go run ./examples/customrecipe            # on a ZooKeeper server inside this program
-//	go run ./examples/customrecipe -zk zk1:2181
-//
 // # What happens
 //
 // The recipe is in package prio: a machine (machine.go), a handle (lock.go), golden traces, and
@@ -13,27 +10,44 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
+	"log"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/troupe-go/troupe/examples/customrecipe/prio"
-	"github.com/troupe-go/troupe/examples/internal/ground"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 const lockPath = "/archive"
 
-func main() { ground.Main("customrecipe", tell) }
+func main() {
+	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
+	flag.Parse()
+	if err := run(context.Background(), *zk); err != nil {
+		log.Fatal(err)
+	}
+}
 
-func tell(ctx context.Context, g *ground.Ground) error {
-	s, err := g.Open(ctx)
+func run(ctx context.Context, zk string) error {
+	server, err := zktest.New() // it ends with the program
+	if err != nil {
+		return err
+	}
+	zk = cmp.Or(zk, server.Servers()[0]) + "/troupe-customrecipe-" + rand.Text() // below this everything is removed in the end
+	s, err := session.Open(ctx, []string{zk})
 	if err != nil {
 		return err
 	}
 	defer s.CloseWithin(5 * time.Second)
+	defer s.DeleteAll(ctx, "/") //nolint:errcheck // it is only tidier
 	report, err := prio.Acquire(ctx, s, lockPath, 500)
 	if err != nil {
 		return err

@@ -1,8 +1,5 @@
 // Fencedwriter shows why a lock alone does not protect a resource, and how a fencing token does.
 //
-//	go run ./examples/fencedwriter            # on a ZooKeeper server inside this program
-//	go run ./examples/fencedwriter -zk zk1:2181
-//
 // # What happens
 //
 // Two writers have a ledger (ledger.go) in common. Sleepy checks that it holds the lock, and then,
@@ -17,25 +14,40 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
+	"log"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
-func main() { ground.Main("fencedwriter", tell) }
+func main() {
+	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
+	flag.Parse()
+	if err := run(context.Background(), *zk); err != nil {
+		log.Fatal(err)
+	}
+}
 
-func tell(ctx context.Context, g *ground.Ground) error {
+func run(ctx context.Context, zk string) error {
+	server, err := zktest.New(zktest.WithTick(500 * time.Millisecond)) // it ends with the program
+	if err != nil {
+		return err
+	}
+	zk = cmp.Or(zk, server.Servers()[0]) + "/troupe-fencedwriter-" + rand.Text() // below this everything is removed in the end
 	var ledger ledger
 	var pause pause
-	sleepy, err := acquire(ctx, g, session.WithDialer(pause.dial), session.WithTimeout(2*time.Second))
+	sleepy, err := acquire(ctx, zk, session.WithDialer(pause.dial), session.WithTimeout(2*time.Second))
 	if err != nil {
 		return err
 	}
@@ -50,11 +62,12 @@ func tell(ctx context.Context, g *ground.Ground) error {
 	wakeUp := sync.OnceFunc(pause.Unlock)
 	defer wakeUp()
 
-	brisk, err := acquire(ctx, g) // returns when sleepy's session has expired
+	brisk, err := acquire(ctx, zk) // returns when sleepy's session has expired
 	if err != nil {
 		return err
 	}
 	defer brisk.Session().CloseWithin(5 * time.Second)
+	defer brisk.Session().DeleteAll(ctx, "/") //nolint:errcheck // it is only tidier
 	fmt.Printf("brisk holds the lock, with token %d, and writes a line\n", brisk.Token())
 	if err := ledger.write(brisk.Sequencer().String(), "brisk was here"); err != nil {
 		return err
@@ -75,8 +88,8 @@ func tell(ctx context.Context, g *ground.Ground) error {
 }
 
 // acquire gets the lock in a session of its own, as a separate process would.
-func acquire(ctx context.Context, g *ground.Ground, opts ...session.Option) (*lock.Grant, error) {
-	s, err := g.Open(ctx, opts...)
+func acquire(ctx context.Context, zk string, opts ...session.Option) (*lock.Grant, error) {
+	s, err := session.Open(ctx, []string{zk}, opts...)
 	if err != nil {
 		return nil, err
 	}

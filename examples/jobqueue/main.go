@@ -1,9 +1,6 @@
 // Jobqueue is a queue of jobs with retries, priorities, delays and dead letters, and workers that
 // fail and die.
 //
-//	go run ./examples/jobqueue            # on a ZooKeeper server inside this program
-//	go run ./examples/jobqueue -zk zk1:2181
-//
 // # What happens
 //
 // Thirty jobs are put: two are urgent, one is delayed, one fails twice, and one always fails. Three
@@ -18,16 +15,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
+	"log"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 const (
@@ -48,14 +49,26 @@ func open(s *session.Session) (*queue.Queue, error) {
 		queue.WithBackoff(queue.Exponential(100*time.Millisecond, time.Second)))
 }
 
-func main() { ground.Main("jobqueue", tell) }
+func main() {
+	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
+	flag.Parse()
+	if err := run(context.Background(), *zk); err != nil {
+		log.Fatal(err)
+	}
+}
 
-func tell(ctx context.Context, g *ground.Ground) error {
-	s, err := g.Open(ctx)
+func run(ctx context.Context, zk string) error {
+	server, err := zktest.New() // it ends with the program
+	if err != nil {
+		return err
+	}
+	zk = cmp.Or(zk, server.Servers()[0]) + "/troupe-jobqueue-" + rand.Text() // below this everything is removed in the end
+	s, err := session.Open(ctx, []string{zk})
 	if err != nil {
 		return err
 	}
 	defer s.CloseWithin(5 * time.Second)
+	defer s.DeleteAll(ctx, "/") //nolint:errcheck // it is only tidier
 	jobs, err1 := open(s)
 	dead, err2 := queue.New(s, "/dead-jobs")
 	if err := errors.Join(err1, err2); err != nil {
@@ -69,7 +82,7 @@ func tell(ctx context.Context, g *ground.Ground) error {
 	done := make(chan string)
 	for i := range workers {
 		all.Go(func() error {
-			if err := work(running, g, i, done); running.Err() == nil {
+			if err := work(running, zk, i, done); running.Err() == nil {
 				return err
 			}
 			return nil // after the end, an error is only its consequence

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 )
 
 // work is a worker. It takes jobs until ctx ends, or a job is its end.
-func work(ctx context.Context, g *ground.Ground, number int, done chan<- string) error {
-	s, err := g.Open(ctx)
+func work(ctx context.Context, zk string, number int, done chan<- string) error {
+	s, err := session.Open(ctx, []string{zk})
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,6 @@
 // Phases runs a computation in rounds over several workers, none of which may begin a round before
 // all have finished the previous one: a double barrier.
 //
-//	go run ./examples/phases            # on a ZooKeeper server inside this program
-//	go run ./examples/phases -zk zk1:2181
-//
 // # What happens
 //
 // A rod is hot at one end. In each round every point takes the mean of its neighbours. The rod is
@@ -17,16 +14,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
+	"log"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 const (
@@ -37,7 +38,13 @@ const (
 	mishap  = rounds / 2 // the round in which it ends
 )
 
-func main() { ground.Main("phases", tell) }
+func main() {
+	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
+	flag.Parse()
+	if err := run(context.Background(), *zk); err != nil {
+		log.Fatal(err)
+	}
+}
 
 // rod is the points in every round. Each piece of a round is written once, by one worker, and read
 // only by the workers of the next round.
@@ -53,12 +60,26 @@ func (r *rod) step(round, from, to int) {
 	}
 }
 
-func tell(ctx context.Context, g *ground.Ground) error {
+func run(ctx context.Context, zk string) error {
+	server, err := zktest.New() // it ends with the program
+	if err != nil {
+		return err
+	}
+	namespace := cmp.Or(zk, server.Servers()[0]) + "/troupe-phases-" + rand.Text() // everything in it is removed in the end
+	if zk != "" {
+		server = nil // no session of yours is expired
+	}
+	s, err := session.Open(ctx, []string{namespace})
+	if err != nil {
+		return err
+	}
+	defer s.CloseWithin(5 * time.Second)
+	defer s.DeleteAll(ctx, "/") //nolint:errcheck // it is only tidier
 	var shared, alone rod
 	shared[0][0], alone[0][0] = 1, 1
 	all, ctx := errgroup.WithContext(ctx)
 	for i := range workers {
-		all.Go(func() error { return work(ctx, g, i, &shared) })
+		all.Go(func() error { return work(ctx, namespace, server, i, &shared) })
 	}
 	if err := all.Wait(); err != nil {
 		return err
@@ -74,8 +95,8 @@ func tell(ctx context.Context, g *ground.Ground) error {
 }
 
 // work is one worker. In each round it enters, computes and leaves.
-func work(ctx context.Context, g *ground.Ground, number int, r *rod) error {
-	s, err := g.Open(ctx)
+func work(ctx context.Context, zk string, server *zktest.Server, number int, r *rod) error {
+	s, err := session.Open(ctx, []string{zk})
 	if err != nil {
 		return err
 	}
@@ -89,8 +110,8 @@ func work(ctx context.Context, g *ground.Ground, number int, r *rod) error {
 		if err != nil {
 			return fmt.Errorf("worker %d: %w", number, err)
 		}
-		if number == unlucky && round == mishap && g.Embedded != nil {
-			g.Embedded.Expire(s.Status().SessionID)
+		if number == unlucky && round == mishap && server != nil {
+			server.Expire(s.Status().SessionID)
 			<-passage.Done()
 			fmt.Printf("round %d: worker %d has lost its passage (%v), and finishes its piece\n", passage.Round(), number, passage.Err())
 		}

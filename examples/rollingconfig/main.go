@@ -1,9 +1,6 @@
 // Rollingconfig rolls out a configuration change to several servers, a limited number at a time,
 // with one value in ZooKeeper and a semaphore.
 //
-//	go run ./examples/rollingconfig            # on a ZooKeeper server inside this program
-//	go run ./examples/rollingconfig -zk zk1:2181
-//
 // # What happens
 //
 // Five servers (server.go) run with a configuration that they all watch. When it changes, each has
@@ -14,15 +11,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
+	"log"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 const (
@@ -37,14 +38,26 @@ type limits struct {
 	Rate int `json:"rate"`
 }
 
-func main() { ground.Main("rollingconfig", tell) }
+func main() {
+	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
+	flag.Parse()
+	if err := run(context.Background(), *zk); err != nil {
+		log.Fatal(err)
+	}
+}
 
-func tell(ctx context.Context, g *ground.Ground) error {
-	s, err := g.Open(ctx)
+func run(ctx context.Context, zk string) error {
+	server, err := zktest.New() // it ends with the program
+	if err != nil {
+		return err
+	}
+	zk = cmp.Or(zk, server.Servers()[0]) + "/troupe-rollingconfig-" + rand.Text() // below this everything is removed in the end
+	s, err := session.Open(ctx, []string{zk})
 	if err != nil {
 		return err
 	}
 	defer s.CloseWithin(5 * time.Second)
+	defer s.DeleteAll(ctx, "/") //nolint:errcheck // it is only tidier
 	if _, err := s.Create(ctx, configPath, []byte(`{"rate": 100}`)); err != nil {
 		return err
 	}
@@ -52,7 +65,7 @@ func tell(ctx context.Context, g *ground.Ground) error {
 	all, running := errgroup.WithContext(running)
 	reports := make(chan report)
 	for i := range servers {
-		all.Go(func() error { return serve(running, g, i, reports) })
+		all.Go(func() error { return serve(running, zk, i, reports) })
 	}
 	err = operate(running, s, reports)
 	stop()

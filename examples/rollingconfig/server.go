@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
@@ -20,8 +19,8 @@ type report struct {
 }
 
 // serve is one server. It reports each change, until ctx ends.
-func serve(ctx context.Context, g *ground.Ground, number int, reports chan<- report) error {
-	s, err := g.Open(ctx)
+func serve(ctx context.Context, zk string, number int, reports chan<- report) error {
+	s, err := session.Open(ctx, []string{zk})
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,6 @@
 // Selectloop is one goroutine that waits for everything at once: a lock, leadership, the session's
 // state and jobs, in one select.
 //
-//	go run ./examples/selectloop            # on a ZooKeeper server inside this program
-//	go run ./examples/selectloop -zk zk1:2181
-//
 // # What happens
 //
 // The loop shows how Troupe is meant to be used: intents are stated before it, facts arrive in it,
@@ -14,26 +11,45 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
+	"log"
 	"time"
 
-	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
-func main() { ground.Main("selectloop", tell) }
+func main() {
+	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
+	flag.Parse()
+	if err := run(context.Background(), *zk); err != nil {
+		log.Fatal(err)
+	}
+}
 
-// tell is one goroutine that waits for everything, until it has seen it all.
-func tell(ctx context.Context, g *ground.Ground) error {
-	s, err := g.Open(ctx)
+// run is one goroutine that waits for everything, until it has seen it all: on these servers, or on
+// one of its own.
+func run(ctx context.Context, zk string) error {
+	server, err := zktest.New() // it ends with the program
+	if err != nil {
+		return err
+	}
+	embedded := zk == ""
+	zk = cmp.Or(zk, server.Servers()[0]) + "/troupe-selectloop-" + rand.Text() // below this everything is removed in the end
+	s, err := session.Open(ctx, []string{zk})
 	if err != nil {
 		return err
 	}
 	defer s.CloseWithin(5 * time.Second) // and what is made with it
+	defer s.DeleteAll(ctx, "/")          //nolint:errcheck // it is only tidier
 	press, err1 := lock.New(s, "/locks/press")
 	leader, err2 := election.New(s, "/leaders/press")
 	line, err3 := queue.New(s, "/queues/press")
@@ -76,9 +92,9 @@ func tell(ctx context.Context, g *ground.Ground) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if g.Embedded != nil && often == 1 && grant != nil && term != nil {
+		if embedded && often == 1 && grant != nil && term != nil {
 			often = 2
-			g.Embedded.Expire(s.Status().SessionID)
+			server.Expire(s.Status().SessionID)
 			<-grant.Done()
 			<-term.Done()
 			fmt.Printf("* the session was ended: the grant is over (%v), and so is the term\n", grant.Err())

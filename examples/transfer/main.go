@@ -1,9 +1,6 @@
 // Transfer moves money between two account services that keep their ledgers in separate files, by
 // two-phase commit, while all processes are killed at random.
 //
-//	go run ./examples/transfer            # on a ZooKeeper server inside this program
-//	go run ./examples/transfer -zk zk1:2181
-//
 // # What happens
 //
 // North and south are processes with an account in a file each (site.go, ledger.go). A third
@@ -18,18 +15,26 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
+	"log"
 	"maps"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"os"
+	"os/exec"
+	"os/signal"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 const (
@@ -57,13 +62,28 @@ func list() (all []transfer) {
 }
 
 func main() {
-	ground.Launched(process)
-	ground.Main("transfer", tell)
+	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
+	name := flag.String("process", "", "which of the three `processes` this is: the program starts itself with it")
+	dir := flag.String("dir", "", "the `directory` of the ledgers, for these processes")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	begin := tell
+	if *name != "" {
+		begin = process
+	}
+	if err := begin(ctx, *zk, *dir, *name); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // process is the main function of each of the three.
-func process(ctx context.Context, g *ground.Ground, name string, args []string) error {
-	s, err := g.Open(ctx, session.WithTimeout(2*time.Second)) // short, so that a killed process is soon known to be dead
+func process(ctx context.Context, zk, dir, name string) error {
+	go func() { // ends with the process
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(1) // the parent is gone
+	}()
+	s, err := session.Open(ctx, []string{zk}, session.WithTimeout(2*time.Second)) // short, so that a killed process is soon known to be dead
 	if err != nil {
 		return err
 	}
@@ -71,26 +91,38 @@ func process(ctx context.Context, g *ground.Ground, name string, args []string) 
 	if name == coordinator {
 		return coordinate(ctx, s)
 	}
-	return serve(ctx, s, name, args[0])
+	return serve(ctx, s, name, dir)
 }
 
 // run is what this process knows of the others.
 type run struct {
-	ground *ground.Ground
-	dir    string          // the ledgers are here
-	made   map[string]bool // transfers, by what the coordinator prints
-	kill   chan struct{}   // whoever receives kills its process
-	done   chan struct{}   // closed when the coordinator has ended
+	zk   string
+	dir  string          // the ledgers are here
+	made map[string]bool // transfers, by what the coordinator prints
+	kill chan struct{}   // whoever receives kills its process
+	done chan struct{}   // closed when the coordinator has ended
 }
 
-// tell keeps the three processes running until the coordinator is done, and checks the ledgers.
-func tell(ctx context.Context, g *ground.Ground) error {
+// tell keeps the three processes running until the coordinator is done, and checks the ledgers: on
+// these servers, or on one of its own.
+func tell(ctx context.Context, zk, _, _ string) error {
+	server, err := zktest.New(zktest.WithTick(500 * time.Millisecond)) // it ends with the program
+	if err != nil {
+		return err
+	}
+	zk = cmp.Or(zk, server.Servers()[0]) + "/troupe-transfer-" + rand.Text() // below this everything is removed in the end
+	keeper, err := session.Open(ctx, []string{zk})
+	if err != nil {
+		return err
+	}
+	defer keeper.CloseWithin(5 * time.Second)
+	defer keeper.DeleteAll(context.WithoutCancel(ctx), "/") //nolint:errcheck // it is only tidier
 	dir, err := os.MkdirTemp("", "troupe-transfer-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the folder is temporary
-	r := &run{ground: g, dir: dir, made: map[string]bool{}, kill: make(chan struct{}, transfers), done: make(chan struct{})}
+	r := &run{zk: zk, dir: dir, made: map[string]bool{}, kill: make(chan struct{}, transfers), done: make(chan struct{})}
 	all, ctx := errgroup.WithContext(ctx)
 	for _, name := range []string{north, south, coordinator} {
 		all.Go(func() error { return r.keep(ctx, name) })
@@ -114,22 +146,36 @@ func tell(ctx context.Context, g *ground.Ground) error {
 // keep runs a process, and restarts it when it was killed. None survives ctx.
 func (r *run) keep(ctx context.Context, name string) error {
 	for {
-		p, err := r.ground.Launch(ctx, name, r.heard, r.dir)
-		if err != nil {
+		p := exec.CommandContext(ctx, os.Args[0], "-process", name, "-zk", r.zk, "-dir", r.dir)
+		p.Stderr = os.Stderr
+		_, err1 := p.StdinPipe() // open for as long as this process is
+		out, err2 := p.StdoutPipe()
+		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
+		if err := p.Start(); err != nil {
+			return err
+		}
+		ended := make(chan error, 1)
+		go func() { // ends with the process
+			for lines := bufio.NewScanner(out); lines.Scan(); {
+				r.heard(lines.Text())
+			}
+			ended <- p.Wait()
+		}()
 		select {
 		case <-r.kill:
-			time.Sleep(rand.N(5 * time.Millisecond)) // so the moment of a kill is random
-			p.Kill()
+			time.Sleep(mathrand.N(5 * time.Millisecond)) // so the moment of a kill is random
+			_, _ = p.Process.Kill(), <-ended             // it may have ended already
 			fmt.Printf("%s was killed, and is restarted\n", name)
 		case <-r.done:
-			return p.Stop()
-		case <-p.Ended():
-			if name == coordinator && p.Err() == nil {
+			_, _ = p.Process.Kill(), <-ended // likewise
+			return nil
+		case err := <-ended:
+			if name == coordinator && err == nil {
 				close(r.done)
 			}
-			return p.Err()
+			return err
 		}
 	}
 }
@@ -137,7 +183,7 @@ func (r *run) keep(ctx context.Context, name string) error {
 // heard hears from the coordinator, which alone prints, that a transfer was made, perhaps again.
 // After some, a process is killed: in the midst of the work, on machines of any speed.
 func (r *run) heard(id string) {
-	if !r.made[id] && rand.IntN(8) == 0 {
+	if !r.made[id] && mathrand.IntN(8) == 0 {
 		r.kill <- struct{}{}
 	}
 	r.made[id] = true

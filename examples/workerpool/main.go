@@ -1,9 +1,6 @@
 // Workerpool hashes every file of a directory with a pool of worker processes that are killed,
 // paused and partitioned while they work, and checks that the result is correct.
 //
-//	go run ./examples/workerpool                       # the Go source tree, on a ZooKeeper server inside this program
-//	go run ./examples/workerpool -zk zk1:2181,zk2:2181 # the same on yours, below a namespace that is removed afterwards
-//
 // # What happens
 //
 // The program starts itself again, four times. These workers communicate only through ZooKeeper:
@@ -25,16 +22,20 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math/rand/v2"
+	"log"
+	mathrand "math/rand/v2"
+	"os"
+	"os/signal"
 	"slices"
 	"time"
 
-	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 const (
@@ -46,31 +47,52 @@ const (
 func batchName(n int) string  { return fmt.Sprintf("%06d", n) }
 func resultPath(n int) string { return resultsPath + "/" + batchName(n) }
 
-var dir = flag.String("dir", "", "the `directory` to hash (default: the Go source tree)")
-
 func main() {
-	ground.Launched(serve)
-	ground.Main("workerpool", tell)
+	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
+	dir := flag.String("dir", "", "the `directory` to hash (default: the Go source tree)")
+	name := flag.String("worker", "", "the `name` of a worker: the program starts itself with it")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	begin := tell
+	switch {
+	case flag.NArg() > 0:
+		log.Fatalf("unexpected argument %q", flag.Arg(0))
+	case *name != "":
+		begin = serve
+	}
+	if err := begin(ctx, *zk, *dir, *name); err != nil {
+		log.Fatal(err)
+	}
 }
 
-func tell(ctx context.Context, g *ground.Ground) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // whatever happens, no process is left
-	t, err := list(*dir)
+// tell is what this process does, on these servers, or on one of its own.
+func tell(ctx context.Context, zk, dir, _ string) error {
+	t, err := list(dir)
 	if err != nil {
 		return err
 	}
-	s, err := g.Open(ctx)
+	p := &pool{dir: t.dir}
+	if zk == "" {
+		if p.server, err = zktest.New(zktest.WithTick(500 * time.Millisecond)); err != nil {
+			return err
+		}
+		zk = p.server.Servers()[0]
+	}
+	p.zk = zk + "/troupe-workerpool-" + rand.Text() // below this everything is removed in the end
+	s, err := session.Open(ctx, []string{p.zk})
 	if err != nil {
 		return err
 	}
 	defer s.CloseWithin(5 * time.Second)
-	if _, err := s.Create(ctx, resultsPath, nil, session.Parents()); err != nil {
+	defer s.DeleteAll(context.WithoutCancel(ctx), "/") //nolint:errcheck // it is only tidier
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // whatever happens, no process is left
+	if _, err := s.Create(ctx, resultsPath, nil); err != nil {
 		return err
 	}
-	fmt.Printf("%d files below %s, in %d batches, through ZooKeeper at %s%s\n", len(t.files), t.dir, t.batches(), g.Servers, g.Namespace)
+	fmt.Printf("%d files below %s, in %d batches, through ZooKeeper at %s\n", len(t.files), t.dir, t.batches(), p.zk)
 	began := time.Now()
-	p := &pool{ground: g, dir: t.dir}
 	if err := follow(ctx, s, t, p); err != nil {
 		return err
 	}
@@ -102,8 +124,8 @@ func follow(ctx context.Context, s *session.Session, t tree, p *pool) error {
 			return err
 		}
 	}
-	faults := possible(p.ground)
-	rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+	faults := p.possible()
+	mathrand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 	results, leaders := s.WatchChildren(ctx, resultsPath), observer.Observe(ctx)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -1,19 +1,24 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"sync"
 	"time"
 
-	"github.com/troupe-go/troupe/examples/internal/ground"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 // pool is the worker processes, one per slot.
 type pool struct {
-	ground *ground.Ground
+	server *zktest.Server // inside this program; nil: zk is of others
+	zk     string         // the servers, and the namespace
 	dir    string
 
 	mu      sync.Mutex
@@ -28,23 +33,43 @@ type refusal struct {
 	token int64
 }
 
-// member is one worker process. Its name is w<slot>.<number of the process>.
+// member is one worker process.
 type member struct {
-	*ground.Process
+	name    string // w<slot>.<number of the process>
+	cmd     *exec.Cmd
+	stdin   io.Closer     // its end is the worker's
+	ended   chan struct{} // closed when the process has ended, and err says how
+	err     error
 	session int64     // its present one; 0: none yet
 	away    time.Time // until when it is paused or partitioned
 }
 
-// launch puts a new process into a slot.
+// launch puts a new process into a slot. It lives no longer than ctx.
 func (p *pool) launch(ctx context.Context, slot int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.started++
-	m := &member{}
-	var err error
-	m.Process, err = p.ground.Launch(ctx, fmt.Sprintf("w%d.%d", slot+1, p.started), func(line string) { p.heard(m, line) }, p.dir)
-	p.workers[slot] = m
-	return err
+	m := &member{name: fmt.Sprintf("w%d.%d", slot+1, p.started), ended: make(chan struct{})}
+	m.cmd = exec.CommandContext(ctx, os.Args[0], "-worker", m.name, "-zk", p.zk, "-dir", p.dir)
+	m.cmd.Stderr = os.Stderr
+	setApart(m.cmd)
+	stdin, err1 := m.cmd.StdinPipe()
+	stdout, err2 := m.cmd.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	if err := m.cmd.Start(); err != nil {
+		return err
+	}
+	m.stdin, p.workers[slot] = stdin, m
+	go func() { // ends with the process
+		defer close(m.ended)
+		for lines := bufio.NewScanner(stdout); lines.Scan(); {
+			p.heard(m, lines.Text())
+		}
+		m.err = m.cmd.Wait()
+	}()
+	return nil
 }
 
 // heard records what a worker prints. Nothing is coordinated with that.
@@ -69,8 +94,8 @@ func (p *pool) heard(m *member, line string) {
 func (p *pool) ended() error {
 	for _, m := range p.workers {
 		select {
-		case <-m.Ended():
-			return fmt.Errorf("%s ended unexpectedly: %w", m.Name, m.Err())
+		case <-m.ended:
+			return fmt.Errorf("%s ended unexpectedly: %w", m.name, m.err)
 		default:
 		}
 	}
@@ -81,7 +106,10 @@ func (p *pool) ended() error {
 func (p *pool) stop() error {
 	var errs []error
 	for _, m := range p.workers {
-		errs = append(errs, m.Stop())
+		m.resume()
+		_ = m.stdin.Close() // it may have ended already
+		<-m.ended
+		errs = append(errs, m.err)
 	}
 	return errors.Join(errs...)
 }
@@ -103,12 +131,12 @@ const (
 func (f fault) String() string { return f.blow + " " + f.victim }
 
 // possible returns the faults that this operating system and these servers allow.
-func possible(g *ground.Ground) []fault {
+func (p *pool) possible() []fault {
 	blows := []string{kill}
-	if ground.CanPause {
+	if canPause {
 		blows = append(blows, pause)
 	}
-	if g.Embedded != nil {
+	if p.server != nil {
 		blows = append(blows, partition)
 	}
 	var all []fault
@@ -127,16 +155,17 @@ func (p *pool) strike(ctx context.Context, f fault, leader string) (name string,
 	m := p.workers[slot]
 	switch f.blow {
 	case kill:
-		m.Kill()
-		return m.Name, p.launch(ctx, slot)
+		_ = m.cmd.Process.Kill() // likewise
+		<-m.ended
+		return m.name, p.launch(ctx, slot)
 	case pause:
-		m.Pause()
-		time.AfterFunc(away, m.Resume)
+		m.pause()
+		time.AfterFunc(away, m.resume)
 	case partition:
-		time.AfterFunc(away, p.ground.Embedded.Partition(session))
+		time.AfterFunc(away, p.server.Partition(session))
 	}
 	m.away = time.Now().Add(away)
-	return m.Name, nil
+	return m.name, nil
 }
 
 // choose chooses a worker that has a session and is neither paused nor partitioned.
@@ -145,7 +174,7 @@ func (p *pool) choose(victim, leader string) (slot int, session int64) {
 	defer p.mu.Unlock()
 	for _, slot := range rand.Perm(len(p.workers)) {
 		m := p.workers[slot]
-		if m.session != 0 && time.Now().After(m.away) && (m.Name == leader) == (victim == theCoordinator) {
+		if m.session != 0 && time.Now().After(m.away) && (m.name == leader) == (victim == theCoordinator) {
 			return slot, m.session
 		}
 	}

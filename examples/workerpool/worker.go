@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"os"
 	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
@@ -32,13 +33,19 @@ type result struct {
 	Sums   []string `json:"sums"`  // of the batch's files
 }
 
-// serve is the main function of a worker process.
-func serve(ctx context.Context, g *ground.Ground, name string, args []string) error {
-	t, err := list(args[0])
+// serve is the main function of a worker process. It ends when its standard input does: its parent
+// stops it, or is gone.
+func serve(ctx context.Context, zk, dir, name string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() { // ends with standard input, or with the process
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	t, err := list(dir)
 	if err != nil {
 		return err
 	}
-	s, err := g.Open(ctx, session.WithTimeout(2*time.Second)) // short, so that its work is soon taken over
+	s, err := session.Open(ctx, []string{zk}, session.WithTimeout(2*time.Second)) // short, so that its work is soon taken over
 	if err != nil {
 		return err
 	}
@@ -53,7 +60,10 @@ func serve(ctx context.Context, g *ground.Ground, name string, args []string) er
 	all.Go(func() error { return w.work(running) })
 	all.Go(func() error { return candidate.Run(running, w.coordinate) })
 	all.Go(func() error { return w.report(running) })
-	return all.Wait()
+	if err := all.Wait(); ctx.Err() == nil {
+		return err
+	}
+	return nil // an error after the end is only its consequence
 }
 
 // work does one batch after the other, with the next one already claimed.

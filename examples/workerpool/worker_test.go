@@ -12,22 +12,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+	"github.com/troupe-go/troupe/zktest/zksession"
 )
 
 // employ makes a worker on an embedded server, with a directory of ten files in batches of one.
-func employ(t *testing.T) (*worker, *ground.Ground) {
+func employ(t *testing.T) (*worker, *zktest.Server) {
 	t.Helper()
-	g, err := ground.Prepare(t.Context(), "workerpool", "")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, g.Leave()) })
-	s, err := g.Open(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
-	_, err = s.Create(t.Context(), resultsPath, nil, session.Parents())
+	srv := zktest.Start(t)
+	s := zksession.Open(t, srv)
+	_, err := s.Create(t.Context(), resultsPath, nil)
 	require.NoError(t, err)
 	dir := t.TempDir()
 	for i := range 10 {
@@ -38,18 +35,18 @@ func employ(t *testing.T) (*worker, *ground.Ground) {
 	require.Equal(t, 10, files.batches())
 	q, err := queue.New(s, queuePath)
 	require.NoError(t, err)
-	return &worker{"w1", files, s, q}, g
+	return &worker{"w1", files, s, q}, srv
 }
 
 func TestWorkerThatLostItsClaimIsRefused(t *testing.T) {
 	t.Parallel()
-	w, g := employ(t)
+	w, srv := employ(t)
 	ctx := t.Context()
 	_, err := w.queue.Put(ctx, nil, queue.WithID(batchName(0)))
 	require.NoError(t, err)
 	first, err := w.queue.Take(ctx)
 	require.NoError(t, err)
-	g.Embedded.Expire(w.session.Status().SessionID)
+	srv.Expire(w.session.Status().SessionID)
 	<-first.Done()
 	require.ErrorIs(t, w.do(ctx, first), session.ErrLost)
 	_, exists, err := w.session.Exists(ctx, resultPath(0))
@@ -75,12 +72,12 @@ func TestWorkerThatLostItsClaimIsRefused(t *testing.T) {
 
 func TestTheNextCoordinatorGoesOn(t *testing.T) {
 	t.Parallel()
-	w, g := employ(t)
+	w, srv := employ(t)
 	candidate, err := election.New(w.session, leaderPath)
 	require.NoError(t, err)
 	first, err := candidate.Lead(t.Context())
 	require.NoError(t, err)
-	g.Embedded.Expire(w.session.Status().SessionID)
+	srv.Expire(w.session.Status().SessionID)
 	<-first.Done()
 	require.NoError(t, w.coordinate(t.Context(), first), "it puts nothing")
 	left, err := w.queue.Len(t.Context())

@@ -3,15 +3,15 @@
 //
 //	gate, err := barrier.New(sess, "/gates/migration")
 //	…
-//	err = gate.Raise(ctx)   // from now on Wait blocks
+//	err = gate.Raise(ctx) // from now on Wait blocks
 //	…
-//	err = gate.Lower(ctx)   // and now it returns
+//	err = gate.Lower(ctx) // and now it returns
 //
 //	work, err := barrier.NewDouble(sess, "/rounds/batch", 3)
 //	…
 //	passage, err := work.Enter(ctx) // returns when three have arrived
 //	compute(passage.Context())
-//	err = passage.Leave(ctx)        // returns when all three are done
+//	err = passage.Leave(ctx) // returns when all three are done
 //
 // # What a double barrier guarantees
 //

@@ -4,10 +4,10 @@
 //	limits, err := config.Open(ctx, sess, "/app/limits", config.JSON[Limits]())
 //	…
 //	defer limits.Close(ctx)
-//	now := limits.Load().Value                   // from memory
-//	for s := range limits.Observe(ctx) { … }     // the current state, then each newer one
-//	_, err = limits.Update(ctx, func(l Limits) (Limits, error) { l.Rate *= 2; return l, nil })
-//	s, err := limits.Await(ctx)                  // the rendezvous: waits for a first valid value
+//	rate := limits.Load().Value.Rate // from memory
+//	states := limits.Observe(ctx)    // the current state, then each newer one
+//	s, err := limits.Await(ctx)      // the rendezvous: waits for a first valid value
+//	s, err = limits.Update(ctx, func(l Limits) (Limits, error) { return Limits{Rate: 2 * l.Rate}, nil })
 //
 // # What it guarantees
 //

@@ -3,10 +3,10 @@
 //
 //	orders, err := lock.New(sess, "/locks/orders")
 //	…
-//	orders.Acquire()                    // the intent: hold the lock whenever possible
-//	for grant := range orders.Acquired() {
-//		work(grant.Context(), grant.Token()) // the lock is held until grant.Done() closes
-//	}
+//	err = orders.Do(ctx, func(ctx context.Context, grant *lock.Grant) error {
+//		return work(ctx, grant.Token()) // the lock is held; ctx ends with it
+//	})
+//	// Or as a standing intent: orders.Acquire(), and in a select loop <-orders.Acquired().
 //
 // # What it guarantees
 //

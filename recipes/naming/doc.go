@@ -4,8 +4,8 @@
 //	…
 //	err = names.Bind(ctx, "db/orders/primary", []byte("10.0.0.7:5432"))
 //	b, err := names.Lookup(ctx, "db/orders/primary")
-//	for b := range names.Observe(ctx, "db/orders/primary") { … }   // the current binding, then each newer one
-//	all, err := names.List(ctx, "db")                              // db/orders/primary, db/orders/replica, …
+//	bindings := names.Observe(ctx, "db/orders/primary") // the current binding, then each newer one
+//	all, err := names.List(ctx, "db")                   // db/orders/primary, db/orders/replica, …
 //
 // A name is a path, as on ZooKeeper's recipe page: the znode of that path below the root, whose
 // data are the value. A znode without data exists only for the names below it and is not bound.

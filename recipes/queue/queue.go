@@ -34,8 +34,8 @@ type Queue struct {
 	consumers map[*Consumer]struct{}
 }
 
-// New returns a handle of the queue at a path. It does no I/O: the path is created when the first
-// item is put or taken. Errors name the invalid argument.
+// New returns a handle of the queue at a path, whose options, but for the capacity, bind only this
+// handle. It does no I/O: the first put or take creates the path. Errors name the invalid argument.
 func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 	if err := recipe.CheckNew("queue.New", s, "path", path); err != nil {
 		return nil, err

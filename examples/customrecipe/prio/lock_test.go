@@ -13,15 +13,8 @@ import (
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
+	"github.com/troupe-go/troupe/zktest/zksession"
 )
-
-func open(t *testing.T, srv *zktest.Server) *session.Session {
-	t.Helper()
-	s, err := session.Open(t.Context(), srv.Hosts(), session.WithDialer(srv.Dialer()))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
-	return s
-}
 
 // fragile is a machine that panics over a bug.
 type fragile struct{ machine.Machine }
@@ -39,7 +32,7 @@ func TestTheBetterPriorityGoesFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.Start(t)
-		one, two := open(t, srv), open(t, srv)
+		one, two := zksession.Open(t, srv), zksession.Open(t, srv)
 		first, err := Acquire(t.Context(), one, "/l", 500)
 		require.NoError(t, err)
 
@@ -85,7 +78,7 @@ func TestAPossessionEndsWithItsSessionAndItsMachine(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				srv := zktest.Start(t)
-				s := open(t, srv)
+				s := zksession.Open(t, srv)
 				g, err := acquire(t.Context(), s, "/l", func() machine.Machine { return fragile{newMachine("/l", 10, "id")} })
 				require.NoError(t, err)
 				tc.end(srv, s, g)
@@ -104,7 +97,7 @@ func TestAPossessionEndsWithItsSessionAndItsMachine(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := open(t, zktest.Start(t))
+		s := zksession.Open(t, zktest.Start(t))
 		for argument, err := range map[string]error{
 			"s: nil session": failure(Acquire(t.Context(), nil, "/l", 1)), "path": failure(Acquire(t.Context(), s, "l", 1)),
 			"priority": failure(Acquire(t.Context(), s, "/l", 1000)),

@@ -1,0 +1,40 @@
+// Package zksession opens a session on a server of zktest, for a test of a service:
+//
+//	server := zktest.Start(t)
+//	sess := zksession.Open(t, server) // closed with the test
+//	worker := StartWorker(sess)       // yours
+//
+// It connects in memory. So the test is the same inside a testing/synctest bubble, in virtual time,
+// and outside of one.
+package zksession
+
+import (
+	"context"
+	"time"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// TB is the part of testing.TB that [Open] needs.
+type TB interface {
+	zktest.TB
+	Context() context.Context
+}
+
+// Open connects a session to srv. What is wrong with an option, or keeps the session from
+// connecting until the context of the test ends, fails the test.
+//
+// The session is closed at the end of the test, before a server that was started before it. If it
+// is cut off then, that takes up to five seconds: it ends on the server when it expires.
+//
+// The options may include the dialer of a machine, srv.Host(name).Dialer(), with its own faults.
+func Open(t TB, srv *zktest.Server, opts ...session.Option) *session.Session {
+	t.Helper()
+	s, err := session.Open(t.Context(), srv.Hosts(), append([]session.Option{session.WithDialer(srv.Dialer())}, opts...)...)
+	if err != nil {
+		t.Fatalf("zksession: %v", err)
+	}
+	t.Cleanup(func() { _ = s.CloseWithin(5 * time.Second) }) // the test may have cut it off
+	return s
+}

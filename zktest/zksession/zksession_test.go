@@ -1,0 +1,76 @@
+package zksession_test
+
+// The same test inside a synctest bubble and outside of one, with sessions that are closed at its
+// end.
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+	"github.com/troupe-go/troupe/zktest/zksession"
+)
+
+func TestMain(m *testing.M) { tier.Main(m) }
+
+// worlds runs a test in both.
+func worlds(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	t.Run("bubble", func(t *testing.T) { t.Parallel(); synctest.Test(t, test) })
+	t.Run("real time", func(t *testing.T) { t.Parallel(); test(t) })
+}
+
+func TestASessionIsConnectedAndClosedAtTheEndOfTheTest(t *testing.T) {
+	t.Parallel()
+	worlds(t, func(t *testing.T) {
+		srv := zktest.Start(t, zktest.WithServers(3))
+		t.Cleanup(func() { require.Empty(t, srv.Sessions(), "before the server is") })
+		s := zksession.Open(t, srv, session.WithNamespace("/app"), session.WithTimeout(8*time.Second))
+		require.Equal(t, 8*time.Second, s.Status().Timeout, "it is connected, and has its options")
+		_, err := s.Create(t.Context(), "/here", nil)
+		require.NoError(t, err)
+		_, err = srv.Get("/app/here")
+		require.NoError(t, err)
+	})
+}
+
+// A dialer of the test's own comes before the server's: that of a machine with faults of its own.
+func TestASessionOfAMachine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := zktest.Start(t)
+		machine := srv.Host("orders-1")
+		s := zksession.Open(t, srv, session.WithDialer(machine.Dialer()))
+		machine.Partition()
+		time.Sleep(time.Minute)
+		require.Empty(t, srv.Sessions())
+		require.NotEqual(t, session.Connected, s.Status().State)
+	}) // its end waits for a session that is cut off, and not for long
+}
+
+// judged is a test that ends with a failure.
+type judged struct {
+	*testing.T
+	message string
+}
+
+func (j *judged) Fatalf(format string, args ...any) {
+	j.message = fmt.Sprintf(format, args...)
+	panic(j)
+}
+
+func TestASessionThatCannotBeOpenedFailsTheTest(t *testing.T) {
+	t.Parallel()
+	worlds(t, func(t *testing.T) {
+		srv, j := zktest.Start(t), &judged{T: t}
+		require.PanicsWithValue(t, j, func() { zksession.Open(j, srv, session.WithNamespace("app")) })
+		require.Contains(t, j.message, "zksession: ")
+		require.Contains(t, j.message, "WithNamespace")
+	})
+}
