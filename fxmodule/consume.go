@@ -26,11 +26,11 @@ import (
 // context ends with the claim on the item. It does not end when the application stops: then no new
 // items are taken, and those in hand are finished, within fx's stop timeout; after that their
 // contexts end too. If fn returns nil, the item is acknowledged; an error returns it to the queue,
-// to be delivered again after the pause that queue.WithBackoff sets, and so does a panic, which is
-// logged with its stack. Under queue.WithAutoAck nothing is acknowledged or returned: an error is
-// logged and counted, and the item is gone. What the consumer skips is logged: see
-// queue.Consumer.Errors. If the consumer ends by itself, the application is shut down with exit
-// code 1.
+// with that error (queue.WithError), to be delivered again after the pause that queue.WithBackoff
+// sets, and so does a panic, which is logged with its stack. Under queue.WithAutoAck nothing is
+// acknowledged or returned: an error is logged and counted, and the item is gone. What the consumer
+// skips is logged: see queue.Consumer.Errors. If the consumer ends by itself, the application is
+// shut down with exit code 1.
 //
 // Each item is a span "troupe.consume" in the graph's trace.TracerProvider. The
 // metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged, returned, lost (the claim
@@ -181,7 +181,7 @@ func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string 
 	if failure == nil {
 		err = i.Ack(ctx)
 	} else {
-		err, outcome = i.Nack(ctx), "returned"
+		err, outcome = i.Nack(ctx, queue.WithError(failure)), "returned"
 	}
 	if err != nil {
 		c.log.Warn("an item was lost before it was settled; it is delivered again", "queue", c.name, "item", i.ID(), "error", err)
