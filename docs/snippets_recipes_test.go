@@ -192,7 +192,7 @@ func ships(ctx context.Context, sess *session.Session, log *slog.Logger, payload
 	}()
 	for item := range consumer.Items() {
 		if err := work(item.Context(), item.Data()); err != nil {
-			_ = item.Nack(ctx) // after a pause it is delivered again
+			_ = item.Nack(ctx, queue.WithError(err)) // after a pause it is delivered again
 			continue
 		}
 		if err := item.Ack(ctx); errors.Is(err, session.ErrLost) {

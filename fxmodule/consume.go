@@ -26,11 +26,11 @@ import (
 // context ends with the claim on the item. It does not end when the application stops: then no new
 // items are taken, and those in hand are finished, within fx's stop timeout; after that their
 // contexts end too. If fn returns nil, the item is acknowledged; an error returns it to the queue,
-// to be delivered again after the pause that queue.WithBackoff sets, and so does a panic, which is
-// logged with its stack. Under queue.WithAutoAck nothing is acknowledged or returned: an error is
-// logged and counted, and the item is gone. What the consumer skips is logged: see
-// queue.Consumer.Errors. If the consumer ends by itself, the application is shut down with exit
-// code 1.
+// with that error (queue.WithError), to be delivered again after the pause that queue.WithBackoff
+// sets, and so does a panic, which is logged with its stack. Under queue.WithAutoAck nothing is
+// acknowledged or returned: an error is logged and counted, and the item is gone. What the consumer
+// skips is logged: see queue.Consumer.Errors. If the consumer ends by itself, the application is
+// shut down with exit code 1.
 //
 // Each item is a span "troupe.consume" in the graph's trace.TracerProvider. The
 // metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged, returned, lost (the claim
@@ -182,10 +182,10 @@ func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string 
 		err = i.Ack(ctx)
 	} else {
 		outcome = "returned"
-		err = recovered(func() error { return i.Nack(ctx) })
+		err = recovered(func() error { return i.Nack(ctx, queue.WithError(failure)) })
 		if _, panicked := errors.AsType[*panicError](err); panicked {
 			c.log.Error("the pause of an item is a second, since queue.WithBackoff's function failed", "queue", c.name, "item", i.ID(), "error", err)
-			err = i.Nack(ctx, queue.After(time.Second))
+			err = i.Nack(ctx, queue.After(time.Second), queue.WithError(failure))
 		}
 	}
 	if err != nil {

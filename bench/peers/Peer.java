@@ -5,6 +5,8 @@ import org.apache.curator.framework.*;
 import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.locks.*;
+import org.apache.curator.framework.recipes.queue.*;
+import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.RetryNTimes;
 
 /** Contends by Curator's recipes. child.go has the lines that it reads and writes; fleet.go does the same in Go. */
@@ -14,6 +16,8 @@ public final class Peer {
     private final String kind;
     private final int pause;
     private StringBuilder log;
+    private final List<DistributedQueue<Integer>> queues = new ArrayList<>(); // the producers', then as many consumers'
+    private volatile CountDownLatch left; // of the items of a run
 
     /** Words: open, kind, contenders, paths, pause, timeout, path, servers. */
     private Peer(String[] w) throws Exception {
@@ -26,6 +30,10 @@ public final class Peer {
             c.blockUntilConnected();
         }
         for (int i = 0; i < Integer.parseInt(w[2]); i++) {
+            if (kind.equals("queue")) {
+                queues.add(queue(clients.get(i % clients.size()), i >= Integer.parseInt(w[2]) / 2, w[6]));
+                continue;
+            }
             contenders.add(contender(clients.get(i % clients.size()), i, w[6] + "-" + i % Integer.parseInt(w[3])));
         }
     }
@@ -39,7 +47,7 @@ public final class Peer {
                 switch (w[0]) {
                     case "open" -> peer = new Peer(w);
                     case "run" -> answer += peer.run(Integer.parseInt(w[1]));
-                    default -> peer.clients.forEach(CuratorFramework::close);
+                    default -> peer.close();
                 }
             } catch (Exception e) {
                 answer = "error " + e;
@@ -75,12 +83,70 @@ public final class Peer {
 
     private String run(int n) throws Exception {
         log = new StringBuilder();
-        List<Thread> threads = IntStream.range(0, contenders.size()).mapToObj(i -> new Thread(() -> work(i, n))).toList();
+        int producers = queues.size() / 2;
+        left = new CountDownLatch(producers * n);
+        List<Thread> threads = IntStream.range(0, producers + contenders.size()).mapToObj(i -> new Thread(() -> {
+            if (kind.equals("queue")) {
+                put(i, n);
+            } else {
+                work(i, n);
+            }
+        })).toList();
         threads.forEach(Thread::start);
         for (Thread t : threads) {
             t.join();
         }
+        if (!left.await(40, TimeUnit.SECONDS)) {
+            note('!', 0);
+        }
         return log.toString();
+    }
+
+    private void close() throws Exception {
+        for (DistributedQueue<Integer> q : queues) {
+            q.close();
+        }
+        clients.forEach(CuratorFramework::close);
+    }
+
+    /** A queue whose items are locked while they are consumed; with no consumer it is for putting alone. */
+    private DistributedQueue<Integer> queue(CuratorFramework c, boolean consumes, String path) throws Exception {
+        QueueConsumer<Integer> consumer = !consumes ? null : new QueueConsumer<>() {
+            @Override
+            public void consumeMessage(Integer item) {
+                note('e', item);
+                left.countDown();
+            }
+
+            @Override
+            public void stateChanged(CuratorFramework client, ConnectionState state) {}
+        };
+        QueueSerializer<Integer> serializer = new QueueSerializer<>() {
+            @Override
+            public byte[] serialize(Integer item) {
+                return String.format("%0100d", item).getBytes();
+            }
+
+            @Override
+            public Integer deserialize(byte[] data) {
+                return Integer.parseInt(new String(data));
+            }
+        };
+        DistributedQueue<Integer> q = QueueBuilder.builder(c, consumer, serializer, path).lockPath(path + "-locks").putInBackground(false).buildQueue();
+        q.start();
+        return q;
+    }
+
+    private void put(int i, int n) {
+        try {
+            for (int item = i * n; item < (i + 1) * n; item++) {
+                note('c', item);
+                queues.get(i).put(item);
+            }
+        } catch (Exception e) {
+            System.err.println("Curator: " + e);
+            note('!', i);
+        }
     }
 
     private void work(int i, int n) {

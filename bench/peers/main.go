@@ -113,7 +113,7 @@ func (o *options) tell(report string) error {
 
 // row is one comparison: who contends for what, and how long it lasts.
 type row struct {
-	name, kind, title     string // kind: lock, election, crash, shared, barrier
+	name, kind, title     string // kind: lock, election, crash, shared, barrier, queue
 	sessions, each, paths int    // each: contenders of a session; paths: that they are spread over
 	cycles                int    // of each contender in a slice; zero if the first on each path holds, and a cycle is a waiter's
 
@@ -133,6 +133,7 @@ const (
 	all  = "raw go-zookeeper Curator kazoo Troupe"
 	here = "raw go-zookeeper Troupe"
 	both = "raw Curator Troupe"
+	jobs = "raw Curator kazoo Troupe"
 )
 
 var rows = []row{
@@ -146,6 +147,8 @@ var rows = []row{
 	{"drain", "lock", "1,000 waiters of one session drain one lock", 1, 1001, 1, 0, 1, 1.001, 0, here},
 	{"shared", "shared", "shared lock, 8 readers and 2 writers", 10, 1, 1, 80, 3, 7.4, 0, both},
 	{"barrier", "barrier", "double barrier of 16", 16, 1, 1, 50, 5.125, 5.125, 0, both},
+	{"queue11", "queue", "queue, 1 producer and 1 consumer", 2, 1, 1, 800, 4, 5, 0, jobs},
+	{"queue44", "queue", "queue, 4 producers and 4 consumers", 8, 1, 1, 200, 0, 0, 0, jobs},
 }
 
 // takeover: its time is that from a release or a crash to the next possession.
@@ -165,6 +168,9 @@ func (r *row) contenders() int { return r.sessions * r.each }
 func (r *row) units() float64 {
 	if r.cycles == 0 {
 		return float64(r.contenders() - r.paths)
+	}
+	if r.kind == "queue" { // an item is put and taken
+		return float64(r.contenders() / 2 * r.cycles)
 	}
 	return float64(r.contenders() * r.cycles)
 }
@@ -190,7 +196,8 @@ const (
 )
 
 // stats is what is found in the moments. There is a violation if two hold at once and believe it,
-// or a party passes a barrier without the others.
+// a party passes a barrier without the others, or an item of a
+// queue is not delivered once.
 type stats struct {
 	gap                time.Duration // the mean, from a release or a crash to the next possession
 	errors, violations int
@@ -200,6 +207,9 @@ type stats struct {
 const exclusive = 1000
 
 func (r *row) examine(log []moment) (s stats) {
+	if r.kind == "queue" {
+		return delivered(log)
+	}
 	var came, left, gaps int
 	var free time.Duration
 	holding, right := make([]int, r.paths), true

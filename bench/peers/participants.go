@@ -49,6 +49,8 @@ type fleet struct {
 	r          *row
 	sessions   []session
 	contenders []contender
+	works      []work // of a queue, instead of contenders
+	line       *line
 	cancel     context.CancelFunc
 	working    sync.WaitGroup
 	gate       <-chan struct{} // closed by letGo: until then a holder holds
@@ -62,7 +64,7 @@ type fleet struct {
 func (f *fleet) open(r *row, servers []string, path string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	gate, letGo := context.WithCancel(ctx)
-	*f = fleet{connect: f.connect, r: r, cancel: cancel, gate: gate.Done(), letGo: letGo, opened: time.Now()}
+	*f = fleet{connect: f.connect, r: r, line: new(line), cancel: cancel, gate: gate.Done(), letGo: letGo, opened: time.Now()}
 	for _, server := range servers {
 		s, err := f.connect(ctx, server, r.timeout())
 		if err != nil {
@@ -71,6 +73,14 @@ func (f *fleet) open(r *row, servers []string, path string) error {
 		f.sessions = append(f.sessions, s)
 	}
 	for i := range r.contenders() {
+		if r.kind == "queue" {
+			w, err := f.sessions[i%r.sessions].(worker).worker(ctx, r, i, path)
+			if err != nil {
+				return err
+			}
+			f.works = append(f.works, w)
+			continue
+		}
 		c, err := f.sessions[i%r.sessions].contender(ctx, r, i, fmt.Sprint(path, "-", i%r.paths))
 		if err != nil {
 			return err
@@ -81,7 +91,8 @@ func (f *fleet) open(r *row, servers []string, path string) error {
 }
 
 func (f *fleet) run(n int) ([]moment, error) {
-	f.begin(0, len(f.contenders), n)
+	f.line.left.Store(int64(f.r.contenders() / 2 * n))
+	f.begin(0, f.r.contenders(), n)
 	return f.wait(), nil
 }
 
@@ -90,6 +101,9 @@ func (f *fleet) begin(from, to, n int) {
 	for i := from; i < to; i++ {
 		f.working.Go(func() { // ends with its cycles, at the latest when kill closes its session
 			var err error
+			if f.r.kind == "queue" {
+				err, n = f.queue(i, n), 0
+			}
 			for k := 0; k < n && err == nil; k++ {
 				err = f.cycle(i)
 			}

@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 import time
+from threading import Lock
 from concurrent.futures import ThreadPoolExecutor
 
 from kazoo.client import KazooClient
@@ -14,10 +15,16 @@ class Peer:
         self.clients = [KazooClient(hosts=s, timeout=int(timeout) / 1000) for s in servers.split(",")]
         for c in self.clients:
             c.start()
+        self.kind = kind
+        if kind == "queue":
+            self.queues = [self.clients[i % len(self.clients)].LockingQueue(path) for i in range(int(contenders))]
+            return
         self.locks = [self.clients[i % len(self.clients)].Lock("%s-%d" % (path, i % int(paths))) for i in range(int(contenders))]
 
     def run(self, n):
         log = []
+        if self.kind == "queue":
+            return self.work_off(int(n), log)
         with ThreadPoolExecutor(len(self.locks)) as threads:
             threads.map(lambda i: self.work(i, int(n), log), range(len(self.locks)))
         return log
@@ -38,6 +45,44 @@ class Peer:
         except Exception as e:  # whatever it is, it is told
             print("kazoo:", repr(e), file=sys.stderr)
             note("!")
+
+    def work_off(self, n, log):
+        half = len(self.queues) // 2
+        left, lock = [half * n], Lock()
+
+        def note(what, item):
+            log.append("%s %d %d" % (what, item, time.monotonic_ns()))
+
+        def produce(i):
+            for item in range(i * n, (i + 1) * n):
+                note("c", item)
+                self.queues[i].put(b"%0100d" % item)
+
+        def consume(q):
+            while True:
+                with lock:
+                    left[0] -= 1
+                    if left[0] < 0:
+                        return
+                item = q.get(20)
+                if item is None:
+                    raise TimeoutError()
+                note("e", int(item))
+                if not q.consume():
+                    raise RuntimeError("it was not locked")
+
+        def safely(f, arg):
+            try:
+                f(arg)
+            except Exception as e:  # whatever it is, it is told
+                print("kazoo:", repr(e), file=sys.stderr)
+                note("!", 0)
+
+        with ThreadPoolExecutor(2 * half) as threads:
+            for i in range(half):
+                threads.submit(safely, produce, i)
+                threads.submit(safely, consume, self.queues[half + i])
+        return log
 
     def close(self):
         for c in self.clients:

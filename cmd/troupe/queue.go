@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +22,25 @@ func queues(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return show(a, queueRowOf(e))
+		return show(a, queueRowOf(a, e, true))
+	})
+	find := on(a, "show PATH ID", "Show an item or a dead letter, with its last error", queueAt, func(ctx context.Context, q *queue.Queue, args []string) error {
+		e, err := q.Find(ctx, args[1])
+		if err != nil {
+			return err
+		}
+		return show(a, queueRowOf(a, e, true))
+	})
+	consumers := on(a, "consumers PATH", "List who consumes, and how many items each has in hand", queueAt, func(ctx context.Context, q *queue.Queue, _ []string) error {
+		var rows []consumerRow
+		all, err := q.Consumers(ctx)
+		for _, c := range all {
+			rows = append(rows, consumerRow{c.Owner, sessionID(c.Session), c.InHand, c.Prefetch, when{c.Since, false}})
+		}
+		if err != nil {
+			return err
+		}
+		return list(a, rows)
 	})
 	remove := on(a, "remove PATH ID...", "Delete items and dead letters", queueAt, func(ctx context.Context, q *queue.Queue, args []string) error {
 		if err := a.confirm("delete %d items of %s", len(args)-1, args[0]); err != nil {
@@ -33,12 +53,9 @@ func queues(a *app) *cobra.Command {
 		}
 		return nil
 	})
-	requeue := on(a, "requeue PATH ID...", "Put dead letters back", queueAt, func(ctx context.Context, q *queue.Queue, args []string) error {
-		return q.Requeue(ctx, args[1:]...)
-	})
-	remove.Args, requeue.Args = cobra.MinimumNArgs(2), cobra.MinimumNArgs(2)
-	return group("queue", "Queues",
-		queueLs(a, "ls", "items"), queuePut(a), peek, queueLs(a, "dead", "dead letters"), requeue, a.destroys(remove), queuePurge(a))
+	remove.Args = cobra.MinimumNArgs(2)
+	return group("queue", "Queues", queueLs(a, "ls", "items"), find, consumers, queuePut(a), peek,
+		queueLs(a, "dead", "dead letters"), queueRequeue(a), a.destroys(remove), queuePurge(a))
 }
 
 // queueAt is the queue at a path that exists.
@@ -52,53 +69,154 @@ func queueAt(ctx context.Context, s *session.Session, path string) (*queue.Queue
 
 // queueRow is a row of queue ls.
 type queueRow struct {
-	ID       string    `json:"id"`
-	State    string    `json:"state"`
-	Priority int       `json:"priority"`
-	Attempts int       `json:"attempts"`
-	Due      time.Time `json:"due,omitzero"`
-	Data     content   `json:"data"`
+	ID        string           `json:"id"`
+	State     string           `json:"state"`
+	Owner     session.Identity `json:"owner,omitzero"`
+	Since     when             `json:"since,omitzero"`
+	Priority  int              `json:"priority"`
+	Attempts  int              `json:"attempts"`
+	Due       when             `json:"due,omitzero"` // the next try
+	LastError string           `json:"last_error,omitempty"`
+	Failed    when             `json:"failed,omitzero"`
+	FailedBy  session.Identity `json:"failed_by,omitzero"`
+	Data      content          `json:"data"`
 }
 
-func queueRowOf(e queue.Entry) queueRow {
-	row := queueRow{e.ID, "waits", e.Priority, e.Attempts, e.Due.UTC(), e.Data}
+// queueRowOf is a row of a table, or all that is known of one item.
+func queueRowOf(a *app, e queue.Entry, full bool) queueRow {
+	f := e.LastError
+	row := queueRow{e.ID, "waits", e.Owner, when{e.Since, full}, e.Priority, e.Attempts, when{e.Due, full}, f.Error, when{f.Time, full}, f.By, e.Data}
+	if !full && !a.json {
+		row.LastError = fmt.Sprintf("%.60s", f.Error)
+	}
 	switch {
 	case e.Unread:
 		row.State = "unreadable"
+	case e.Dead:
+		row.State = "dead"
 	case e.Claimed:
 		row.State = "claimed"
+	case e.Overdue:
+		row.State = "overdue, no consumer has room"
 	case !e.Due.IsZero():
 		row.State = "delayed"
 	}
 	return row
 }
 
+// consumerRow is a row of queue consumers.
+type consumerRow struct {
+	Owner    session.Identity `json:"owner,omitzero"`
+	Session  sessionID        `json:"session"`
+	InHand   int              `json:"in_hand"`
+	Prefetch int              `json:"prefetch"`
+	Since    when             `json:"since"`
+}
+
+// when is a time, in full or as its age; in JSON in full.
+type when struct {
+	time.Time
+	full bool
+}
+
+func (w when) String() string {
+	d := time.Since(w.Time)
+	switch {
+	case w.IsZero():
+		return ""
+	case w.full:
+		return w.Local().Format(time.RFC3339)
+	case d < 0:
+		return "in " + age(-d)
+	}
+	return age(d)
+}
+
+// age is how long something lasts.
+func age(d time.Duration) string {
+	if d < time.Hour {
+		return d.Truncate(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
+}
+
+// deadLetters are those of the queue at a valid path.
+func deadLetters(s *session.Session, path string) *queue.Queue {
+	dead, _ := queue.New(s, znode.Join(path, "dead"))
+	return dead
+}
+
+// olderThan are the first items that have been there for so long.
+func olderThan(ctx context.Context, q *queue.Queue, age time.Duration, limit int) ([]queue.Entry, error) {
+	if age == 0 {
+		return q.List(ctx, limit)
+	}
+	all, err := q.List(ctx, math.MaxInt32)
+	all = slices.DeleteFunc(all, func(e queue.Entry) bool { return time.Since(e.Since) < age })
+	return all[:min(len(all), limit)], err
+}
+
 // queueLs lists items or dead letters, and says on standard error how many there are of both.
 func queueLs(a *app, name, what string) *cobra.Command {
-	var limit uint32
+	limit, older := uint32(0), time.Duration(0)
 	cmd := a.command(name+" PATH", "List the first "+what+", and count all", func(ctx context.Context, s *session.Session, args []string) error {
 		q, err := queueAt(ctx, s, args[0])
 		if err != nil {
 			return err
 		}
-		dead, _ := queue.New(s, znode.Join(args[0], "dead")) // valid, as its parent is
+		dead := deadLetters(s, args[0])
 		items, err := q.Len(ctx)
 		letters, errDead := dead.Len(ctx)
 		if name == "dead" {
 			q = dead
 		}
-		entries, errList := q.List(ctx, int(limit))
+		entries, errList := olderThan(ctx, q, older, int(limit))
 		if err = errors.Join(err, errDead, errList); err != nil {
 			return err
 		}
 		var rows []queueRow
 		for _, e := range entries {
-			rows = append(rows, queueRowOf(e))
+			rows = append(rows, queueRowOf(a, e, false))
 		}
 		fmt.Fprintf(a.log, "%d items, %d dead letters; %d %s are listed\n", items, letters, len(rows), what)
 		return list(a, rows)
 	})
 	cmd.Flags().Uint32Var(&limit, "limit", 100, "how many to list")
+	if name == "dead" {
+		cmd.Flags().DurationVar(&older, "older-than", 0, "those that have been dead for so long")
+	}
+	return cmd
+}
+
+func queueRequeue(a *app) *cobra.Command {
+	all, older := false, time.Duration(0)
+	cmd := a.command("requeue PATH [ID...]", "Put dead letters back", func(ctx context.Context, s *session.Session, args []string) error {
+		q, err := queueAt(ctx, s, args[0])
+		ids := args[1:]
+		if err == nil && len(ids) == 0 {
+			var letters []queue.Entry
+			letters, err = olderThan(ctx, deadLetters(s, args[0]), older, math.MaxInt32)
+			for _, e := range letters {
+				ids = append(ids, e.ID)
+			}
+		}
+		errs := []error{err}
+		for n := 0; n < len(ids) && (err == nil || errors.Is(err, queue.ErrDuplicate)); n++ { // those stay
+			if err = q.Requeue(ctx, ids[n]); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", escaped(ids[n]), err))
+			}
+		}
+		return errors.Join(errs...)
+	})
+	cmd.Flags().BoolVar(&all, "all", false, "all that are dead when it begins")
+	cmd.Flags().DurationVar(&older, "older-than", 0, "those that have been dead for so long")
+	cmd.MarkFlagsMutuallyExclusive("all", "older-than")
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 || (len(args) > 1) == (all || older > 0) {
+			return errors.New("PATH, and which: IDs, --all or --older-than")
+		}
+		return nil
+	}
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package main
 // troupe queue: what is in it, and what puts, moves and deletes items.
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -11,13 +12,14 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
 )
 
 // jobs is a queue with an item that is claimed, one that waits, one that is delayed, one that is
 // not to be read, and a dead letter.
 func jobs(t *bubble.World) {
 	t.Helper()
-	q, err := queue.New(t.Session(), "/jobs", queue.WithMaxAttempts(1))
+	q, err := queue.New(t.Session(session.WithoutIdentity()), "/jobs", queue.WithMaxAttempts(1))
 	require.NoError(t, err)
 	put := func(data string, opts ...queue.PutOption) {
 		_, err := q.Put(bubble.Minute(t), []byte(data), opts...)
@@ -26,13 +28,44 @@ func jobs(t *bubble.World) {
 	put("dead", queue.WithID("d"))
 	item, err := q.Take(bubble.Minute(t))
 	require.NoError(t, err)
-	require.NoError(t, item.Nack(bubble.Minute(t)))
+	require.NoError(t, item.Nack(bubble.Minute(t), queue.WithError(errors.New("the printer\x1b[2J has no paper"))))
 	put("one")
 	put("two\x1b[2J", queue.WithPriority(3), queue.WithID("b"))
 	put("three", queue.WithDelay(time.Hour), queue.WithID("c"))
 	_, err = q.Take(bubble.Minute(t))
 	require.NoError(t, err)
 	require.NoError(t, t.Server.Create("/jobs/items/3-0000000000/11111111-2222-4333-8444-555555555555-queue-0000000099", []byte("foreign")))
+	time.Sleep(4*time.Minute + 12*time.Second)
+}
+
+// Whose a claimed item is, why another one was returned, and that a third waits for a consumer.
+func TestQueueLsSaysWhyItStands(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		q, err := queue.New(t.Session(session.WithIdentity("orders-7")), "/jobs")
+		require.NoError(t, err)
+		for id, delay := range map[string]time.Duration{"failed": 0, "late": time.Minute} {
+			_, err = q.Put(bubble.Minute(t), nil, queue.WithID(id), queue.WithDelay(delay))
+			require.NoError(t, err)
+		}
+		item, err := q.Take(bubble.Minute(t))
+		require.NoError(t, err)
+		require.NoError(t, item.Nack(bubble.Minute(t), queue.WithError(errors.New("no paper "+strings.Repeat("!", 200))), queue.After(100*time.Hour)))
+		_, err = q.Put(bubble.Minute(t), nil, queue.WithID("held"))
+		require.NoError(t, err)
+		_, err = q.Take(bubble.Minute(t))
+		require.NoError(t, err)
+		time.Sleep(5*time.Minute + 12*time.Second)
+		out, _ := troupe(t, "queue", "ls", "/jobs")
+		who := `orders-7 on host \S+ \(pid \d+\)`
+		require.Regexp(t, `held +claimed +`+who+` +5m12s +0 +1 +-`, out)
+		require.Regexp(t, `late +overdue, no consumer has room +- +5m12s +0 +0 +4m12s +-`, out)
+		require.Regexp(t, `failed +delayed +- +5m12s +0 +1 +in 99h54m +no paper !{51} +5m12s +`+who, out)
+		out, _ = troupe(t, "queue", "show", "/jobs", "failed")
+		require.Regexp(t, `last error +no paper !{200}\n`, out)
+		out, _ = troupe(t, "queue", "consumers", "/jobs")
+		require.Regexp(t, who+` +0x\w+ +1 +0 +5m12s`, out)
+	})
 }
 
 func TestQueueCommands(t *testing.T) {
@@ -41,6 +74,12 @@ func TestQueueCommands(t *testing.T) {
 		"queue-ls": {
 			"ls /jobs", "ls /jobs --limit 1 -o json", "ls /jobs --limit 0", "peek /jobs", "dead /jobs",
 			"ls /no", "dead /", "ls /jobs --limit -1",
+		},
+		"queue-why": {
+			"show /jobs d", "show /jobs d -o json", "show /jobs c", "show /jobs no", "consumers /jobs", "consumers /jobs -o json", "dead /jobs --older-than 1h", "dead /jobs --older-than 4m",
+			"requeue /jobs --older-than 1h", "dead /jobs",
+
+			"requeue /jobs", "requeue /jobs d --all", "requeue /jobs --all --older-than 1h", "requeue /jobs --all", "dead /jobs",
 		},
 		"queue-change": {
 			"put /jobs data --id e --priority -1", "put /jobs again --id e",

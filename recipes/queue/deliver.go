@@ -3,11 +3,13 @@ package queue
 import (
 	"cmp"
 	"errors"
+	"strings"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
 	"github.com/troupe-go/troupe/session"
 )
@@ -32,11 +34,15 @@ func (in *intake) put(e consume.Put) {
 	if e.Dead {
 		by = in.queue.dead
 	}
+	if was := layout.ParseFailure(e.Items[0].Failure).Error; e.Silent {
+		e.Items[0].Failure = in.queue.failure(strings.TrimSuffix("no error of the last attempt: returned without, or its consumer died or lost it; before: "+was, "; before: "))
+	}
 	by.Begin(produce.Put{
 		GUIDs: e.GUIDs, Items: e.Items, Delay: e.Delay, With: recipe.Operations(e.With), Back: true, Names: e.Names,
 		Then: func(err error) {
 			if e.Dead && err == nil {
-				recipe.Logger(in.queue.session).Warn("an item has become a dead letter", "recipe", "queue", "path", in.queue.session.Path(in.queue.path), "item", cmp.Or(e.Items[0].ID, e.GUIDs[0]))
+				recipe.Logger(in.queue.session).Warn("an item has become a dead letter", "recipe", "queue", "path", in.queue.session.Path(in.queue.path), "item", cmp.Or(e.Items[0].ID, e.GUIDs[0]),
+					"attempts", e.Attempts, "error", layout.ParseFailure(e.Items[0].Failure).Error)
 			}
 			in.notify(consume.Answer{No: e.No, Err: err})
 		},

@@ -108,14 +108,14 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 // is replaced by one that lasts for the session's timeout. Further calls return the same. Any other
 // error is ZooKeeper's refusal: the item stays claimed, and Ack can be called again.
 func (i *Item) Ack(ctx context.Context) error {
-	return recipe.Failed(i.queue.session, "ack", i.queue.path, i.settle(ctx, consume.Ack, 0))
+	return recipe.Failed(i.queue.session, "ack", i.queue.path, i.settle(ctx, consume.Command{What: consume.Ack}))
 }
 
 // Nack returns the item to the queue, and Done closes. The item keeps its id and its priority, and
 // is delivered again with Attempt increased by one: after the pause that WithBackoff sets, or
 // [After], at the end of its priority; without a pause, at its position. After WithMaxAttempts it
-// goes to the dead letters. Errors are those of Ack; after a refusal the consumer tries by itself
-// to return the item.
+// goes to the dead letters. [WithError] records why. Errors are those of Ack; after a refusal the
+// consumer tries by itself to return the item.
 func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
 	var o nackOptions
 	if err := recipe.Apply(&o, opts); err != nil {
@@ -124,7 +124,11 @@ func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
 	if cfg := &i.queue.cfg; !o.given && i.Attempt() < cfg.maxAttempts {
 		o.after = max(cfg.backoff(i.Attempt()), 0)
 	}
-	return recipe.Failed(i.queue.session, "nack", i.queue.path, i.settle(ctx, consume.Nack, o.after))
+	c := consume.Command{What: consume.Nack, After: milliseconds(o.after)}
+	if o.err != nil {
+		c.Failure = i.queue.failure(fmt.Sprint(o.err)) // which contains a panic in it
+	}
+	return recipe.Failed(i.queue.session, "nack", i.queue.path, i.settle(ctx, c))
 }
 
 // Extend sets the visibility timeout anew: the item is lost if it is not acknowledged or returned
@@ -165,7 +169,7 @@ func (i *Item) settling() bool {
 }
 
 // settle has the machine settle the item, and waits for its answer.
-func (i *Item) settle(ctx context.Context, how consume.What, after time.Duration) error {
+func (i *Item) settle(ctx context.Context, c consume.Command) error {
 	if i.Hold == nil {
 		return nil
 	}
@@ -174,15 +178,16 @@ func (i *Item) settle(ctx context.Context, how consume.What, after time.Duration
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), i.queue.session.Status().Timeout)
 		defer cancel()
 	}
-	answer, first, err := i.begin(how)
+	answer, first, err := i.begin(c.What)
 	switch {
 	case err != nil:
 		return err
-	case first && how != consume.Ack: // the possession ends before another consumer can have the item
+	case first && c.What != consume.Ack: // the possession ends before another consumer can have the item
 		i.by.letGo(i, session.ErrReleased)
 	}
 	if first {
-		i.by.notify(consume.Command{No: i.from.No, What: how, After: milliseconds(after)})
+		c.No = i.from.No
+		i.by.notify(c)
 	}
 	select {
 	case <-answer.Done():

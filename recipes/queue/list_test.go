@@ -3,6 +3,7 @@
 package queue_test
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -30,22 +31,28 @@ func filled(t *bubble.World) (*queue.Queue, *queue.Item) {
 func TestListShowsEveryItemWithItsState(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		q, _ := filled(t)
+		q, i := filled(t)
 		due := time.Now().Add(time.Hour)
 		all, err := q.List(bubble.Minute(t), 100)
 		require.NoError(t, err)
 		require.Len(t, all, 4)
+		first, err := q.List(bubble.Minute(t), 2)
+		require.NoError(t, err)
+		require.Equal(t, all[:2], first)
 		require.WithinDuration(t, due, all[3].Due, time.Second)
 		all[3].Due = time.Time{}
+		for n := range all {
+			require.WithinDuration(t, time.Now(), all[n].Since, time.Second)
+			all[n].Since = time.Time{}
+		}
+		owner := all[0].Owner
+		require.Equal(t, os.Getpid(), owner.PID)
 		require.Equal(t, []queue.Entry{
-			{ID: "a", Data: []byte("a"), Attempts: 1, Claimed: true},
+			{ID: "a", Data: []byte("a"), Attempts: 1, Claimed: true, Owner: owner, Session: i.Session().Status().SessionID},
 			{ID: "b", Data: []byte("b"), Priority: 3},
 			{ID: "g", Unread: true},
 			{ID: "c", Data: []byte("c")},
 		}, all)
-		first, err := q.List(bubble.Minute(t), 2)
-		require.NoError(t, err)
-		require.Equal(t, all[:2], first)
 		_, err = q.List(bubble.Minute(t), 0)
 		require.ErrorContains(t, err, "n: 0 is less than 1")
 	})

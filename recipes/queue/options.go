@@ -261,12 +261,21 @@ type NackOption func(*nackOptions) error
 type nackOptions struct {
 	after time.Duration
 	given bool
+	err   error
 }
 
 // After has the item delivered again after d, by the servers' clock, instead of after the pause
 // that WithBackoff sets. With 0 it is delivered again at once, and keeps its position.
 func After(d time.Duration) NackOption {
 	return when(d >= 0, func(o *nackOptions) { o.after, o.given = d, true }, "After: %v is negative", d)
+}
+
+// WithError records why the item is returned: [Entry.LastError] shows it, also of a dead letter,
+// with the time and this process. All of that has at most 1 kB, for which the text is cut; what is
+// no UTF-8 is replaced. Nack does not fail for it: if ZooKeeper refuses the larger item, the error
+// is left out. nil is no error.
+func WithError(err error) NackOption {
+	return when(true, func(o *nackOptions) { o.err = err }, "")
 }
 
 // WithACL sets the ACL of the znodes that the queue creates,

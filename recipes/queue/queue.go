@@ -1,7 +1,9 @@
 package queue
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/recipes/queue/internal/look"
@@ -102,10 +105,27 @@ type Entry struct {
 	ID       string
 	Data     []byte
 	Priority int
-	Attempts int // how often it was claimed before
+	Attempts int // how often it was claimed
 	Claimed  bool
-	Due      time.Time // of one that is delayed, or pauses
-	Unread   bool      // this session may not read it, or no queue has written it: the ID is generated, and the rest unknown
+	Owner    session.Identity // whose the consumer is that has claimed it, as that says itself
+	Session  int64            // the ZooKeeper session of that consumer
+	Since    time.Time        // when its state began, by the servers' clock
+
+	// Due is the next try of one that is delayed, or pauses. Overdue: by this process's clock that
+	// is more than a second ago, and no consumer that has room has made it available.
+	Due     time.Time
+	Overdue bool
+
+	Dead      bool    // of Find: it is a dead letter
+	LastError Failure // zero if none was recorded
+	Unread    bool    // this session may not read it, or no queue has written it: the ID is generated, and the rest unknown
+}
+
+// Failure is why an item was returned, or has become a dead letter.
+type Failure struct {
+	Error string           // of WithError, perhaps cut, or that a dead letter came without
+	Time  time.Time        // by the clock of the process that recorded it
+	By    session.Identity // that process
 }
 
 // Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none.
@@ -127,15 +147,83 @@ func (q *Queue) list(ctx context.Context, op string, n int, free bool) (all []En
 	err = q.look(op, func(at look.Queue) error {
 		items, err := at.List(ctx, n, free)
 		for _, i := range items {
-			e := Entry{ID: i.ID, Data: i.Body, Priority: i.Priority, Attempts: i.Attempts, Claimed: i.Claimed, Unread: i.Unread}
-			if i.Due > 0 {
-				e.Due = time.UnixMilli(i.Due)
-			}
-			all = append(all, e)
+			all = append(all, entryOf(i))
 		}
 		return err
 	})
 	return all, err
+}
+
+func entryOf(i look.Entry) Entry {
+	e := Entry{
+		ID: i.ID, Data: i.Body, Priority: i.Priority, Attempts: i.Attempts, Claimed: i.Claimed, Unread: i.Unread,
+		Owner: i.Owner, Session: i.Session, Since: i.Since,
+	}
+	if f := layout.ParseFailure(i.Failure); f.Time > 0 {
+		e.LastError = Failure{f.Error, time.UnixMilli(f.Time), f.By}
+	}
+	if i.Due > 0 {
+		e.Due = time.UnixMilli(i.Due)
+		e.Overdue = time.Since(e.Due) > time.Second
+	}
+	return e
+}
+
+// ConsumerInfo describes a consumer of a queue, of this process or of any other.
+type ConsumerInfo struct {
+	ID       string           // of its znode: another one in each session
+	Owner    session.Identity // whose it is, as it says itself, if it does
+	Session  int64            // its ZooKeeper session
+	Since    time.Time        // it has been there since then, by the servers' clock
+	InHand   int              // items that it has claimed
+	Prefetch int              // how many it may have; 0 for calls of Take, and if it did not tell
+}
+
+// Consumers lists the consumers that live, as is each handle that has called Take. It syncs first,
+// and reads each claim: those that come or go meanwhile may be counted, or not.
+func (q *Queue) Consumers(ctx context.Context) (all []ConsumerInfo, err error) {
+	err = q.look("consumers", func(at look.Queue) error {
+		err, held := q.session.Sync(ctx, q.path), make(map[string]int)
+		for _, bucket := range at.Names(ctx, at.Root.Claims(), &err) {
+			claims := znode.Join(at.Root.Claims(), bucket)
+			for _, name := range at.Names(ctx, claims, &err) {
+				guid, _, _ := q.session.Get(ctx, znode.Join(claims, name)) // what is gone is nobody's
+				held[string(guid)]++
+			}
+		}
+		for _, id := range at.Names(ctx, at.Root.Consumers(), &err) {
+			data, stat, failed := q.session.Get(ctx, at.Root.Consumer(id))
+			c := ConsumerInfo{ID: id, Session: stat.EphemeralOwner, Since: stat.Ctime, InHand: held[id]}
+			c.Owner, data = znode.CutIdentity(data)
+			_, _ = fmt.Sscanf(string(data), "prefetch %d", &c.Prefetch)
+			if !errors.Is(failed, session.ErrNoNode) {
+				all = append(all, c)
+			}
+		}
+		return cmp.Or(err, context.Cause(ctx))
+	})
+	return all, err
+}
+
+// failure is what is written of an error, now and by this process.
+func (q *Queue) failure(text string) json.RawMessage {
+	return layout.Failure{Error: text, Time: time.Now().UnixMilli(), By: recipe.Identity(q.session)}.Encode()
+}
+
+// Find is the item with this id, or the dead letter. It searches as Remove does; if there is none
+// the error is session.ErrNoNode.
+func (q *Queue) Find(ctx context.Context, id string) (e Entry, err error) {
+	err = q.look("find", func(at look.Queue) error {
+		found, err := at.Find(ctx, id)
+		if errors.Is(err, session.ErrNoNode) {
+			at.Root = layout.Root(q.cfg.dead)
+			found, err = at.Find(ctx, id)
+		}
+		e = entryOf(found)
+		e.Dead = err == nil && at.Root != q.root()
+		return err
+	})
+	return e, err
 }
 
 // Len counts the items: waiting, being processed, and delayed. It syncs first, so it sees
@@ -190,7 +278,7 @@ func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
 			}
 			dead := look.Queue{Session: q.session, Root: layout.Root(q.cfg.dead)}
 			err := dead.RemoveWith(ctx, id, func(e look.Entry, removal []session.Op) error {
-				e.Record.Attempts = 0
+				e.Record.Attempts, e.Record.Failure = 0, nil
 				_, err := q.puts.Begin(produce.Put{GUIDs: []string{e.GUID}, Items: []layout.Record{e.Record}, With: removal}).Wait(ctx)
 				return err
 			})

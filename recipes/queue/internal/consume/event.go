@@ -30,6 +30,8 @@ type Command struct {
 	No    uint64 // of the item: see [Config.First]
 	What  What
 	After int64 // of Nack: the pause, in milliseconds
+
+	Failure []byte // of Nack: see [layout.Failure]; nil: the item keeps what it has
 }
 
 // What a command says. Of Ack, Nack and Return the first for an item counts, and is answered with
@@ -88,6 +90,9 @@ type Put struct {
 	Items []layout.Record
 	With  []machine.Op
 	Names [2][]string // of the buckets in items/ and in later/, by the last look
+
+	Attempts int  // of a dead letter
+	Silent   bool // a dead letter whose last attempt has left no failure: one may be added
 }
 
 // Answer tells what has become of a Put.

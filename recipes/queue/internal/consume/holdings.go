@@ -20,10 +20,28 @@ type item struct {
 	received bool   // it has found its receiver
 	how      What   // Ack, Nack or Return, if that is asked for
 	after    int64  // of Nack: the pause
+	failure  []byte // of Nack; empty and not nil: it was refused, perhaps for its size
 	put      bool   // a Put is under way that settles it
 	doubt    bool   // the answer to a settlement was lost
 	noID     bool   // no id has to be freed: it has none, or its znode is gone or cannot be deleted
 	alone    bool   // a settlement was refused, perhaps for it: it is settled behind the others, and alone
+}
+
+// next is what is written of it when it goes back. The body of that which was handed out is the
+// receiver's.
+func (i *item) next() layout.Record {
+	record, _ := layout.ParseRecord(i.data)
+	if len(i.failure) > 0 {
+		record.Failure = i.failure
+	}
+	return record
+}
+
+// doubts: the answer to a settlement was lost. A server for which it is too large hangs up.
+func (i *item) doubts() {
+	if i.doubt = true; len(i.data) > tooLarge {
+		i.failure = []byte{}
+	}
 }
 
 // holdings are what the consumer has: items that it has claimed and not settled.
@@ -82,7 +100,7 @@ func (h *holdings) onCommand(w Command) {
 	open := i != nil && i.how == 0
 	switch {
 	case w.What <= Return && open:
-		i.how, i.after = w.What, w.After
+		i.how, i.after, i.failure = w.What, w.After, w.Failure
 	case w.What <= Return: // given up before
 		h.Emit(Settled{No: w.No, Err: session.ErrLost})
 	case i != nil && w.What == Received:

@@ -42,13 +42,13 @@ func (m *Machine) putAway() {
 		if i.how != Nack || i.put || !dead && (i.after == 0 || i.owned) {
 			continue
 		}
-		record, _ := layout.ParseRecord(i.data) // the body of that which was handed out is the receiver's
-		p := put{item: i, Put: Put{Dead: dead, Delay: i.after, GUIDs: []string{i.at.GUID}, Items: []layout.Record{record}, With: []machine.Op{
+		p := put{item: i, Put: Put{Dead: dead, Delay: i.after, GUIDs: []string{i.at.GUID}, Items: []layout.Record{i.next()}, With: []machine.Op{
 			{Do: machine.Delete, Path: i.at.Path(m.root), Version: i.version},
 			{Do: machine.Delete, Path: m.root.Claim(i.at.Bucket, i.at.Seq), Version: machine.Any},
 		}}}
 		if dead {
-			p.Delay, p.Items[0].Attempts = 0, 0
+			p.Delay, p.Items[0].Attempts, p.Silent = 0, 0, i.failure == nil
+			p.Attempts = min(i.record.Attempts, m.cfg.Attempts) // less the claim that only buries it
 		}
 		if path, _ := m.root.ID(i.record.ID); dead && !i.noID {
 			p.With = append(p.With, machine.Op{Do: machine.Delete, Path: path, Version: machine.Any})
@@ -80,11 +80,13 @@ func (m *Machine) onPut(ev Answer) {
 	case ev.Err == nil:
 		m.holdings.end(i, nil)
 	case errors.Is(ev.Err, session.ErrUnknownOutcome): // it is put again: see unclaimed
-		i.doubt = true
+		i.doubts()
 	case (gone(ev.Err) || stays) && p.Dead && !i.noID: // perhaps it was for its id
 		i.noID = true
 	case gone(ev.Err):
 		m.unclaimed(i, false)
+	case len(i.failure) > 0 || p.Silent:
+		i.failure = []byte{}
 	default:
 		i.after = 0
 		m.skip(i.at.Path(m.root), ev.Err)

@@ -51,7 +51,7 @@ func (m *Machine) settle() {
 	}
 	t.unknown = func() { // it is sent again: see unclaimed
 		for _, i := range t.items {
-			i.doubt = true
+			i.doubts()
 		}
 		m.line.doubt = m.line.doubt || t.joins
 	}
@@ -68,6 +68,10 @@ func (m *Machine) settleItem(t *txn, i *item) {
 	switch i.how {
 	case Ack:
 		op.Do = machine.Delete
+	case Nack:
+		if len(i.failure) > 0 {
+			op.Do, op.Data = machine.Set, i.next().Encode()
+		}
 	case Return:
 		op.Do, op.Data = machine.Set, layout.WithAttempts(i.data, i.record.Attempts-1)
 	}

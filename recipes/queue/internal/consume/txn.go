@@ -103,7 +103,11 @@ func (m *Machine) refuse(p purpose, t *txn, which *item, err error) {
 		if which != nil && which != i {
 			continue
 		}
-		if i.alone = true; which == i || len(t.items) == 1 || p != settling {
+		switch i.alone = true; {
+		case which != i && len(t.items) > 1 && p == settling:
+		case len(i.failure) > 0:
+			i.failure = []byte{}
+		default:
 			m.skip(i.at.Path(m.root), err)
 			t.refused(i, err)
 		}

@@ -20,11 +20,42 @@ type Record struct {
 	Body []byte
 }
 
-// About is what is known of an item beside its body.
+// About is what is known of an item beside its body. A version that does not know a field keeps it
+// with a claim, and leaves it out when it puts the item elsewhere.
 type About struct {
 	ID       string   `json:"id,omitempty"`       // as given by the application; "" if the GUID is the id
 	Headers  []string `json:"headers,omitempty"`  // names and values by turns
 	Priority int      `json:"priority,omitempty"` // that it has when it is due, and keeps among the dead letters
+
+	Failure json.RawMessage `json:"failure,omitempty"` // see [Failure]
+}
+
+// Failure is an item's last error.
+type Failure struct {
+	Error string         `json:"error"`
+	Time  int64          `json:"time"` // in milliseconds since 1970
+	By    znode.Identity `json:"by"`   // of the process that has written it
+}
+
+// Encode is JSON of at most 1 kB, for which the text is cut.
+func (f Failure) Encode() json.RawMessage {
+	const most = 1 << 10
+	text := strings.ToValidUTF8(f.Error, "\uFFFD")
+	for n := most; n > 0; n -= 64 { // what is escaped is six times as long
+		f.Error = strings.ToValidUTF8(text[:min(n, len(text))], "")
+		if all, err := json.Marshal(f); err == nil && len(all) <= most {
+			return all
+		}
+	}
+	return nil
+}
+
+// ParseFailure reads it; the zero value if there is none, or a malformed one.
+func ParseFailure(text json.RawMessage) (f Failure) {
+	if json.Unmarshal(text, &f) != nil {
+		return Failure{}
+	}
+	return f
 }
 
 // width is that of the attempts: a claim writes them anew, and must not make the data longer.

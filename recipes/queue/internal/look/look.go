@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/session"
 )
@@ -26,7 +28,10 @@ type Entry struct {
 	layout.Item
 	layout.Record
 	Claimed bool
-	Unread  bool // this session may not read it, or no queue has written its data
+	Owner   znode.Identity // of who has claimed it, as far as that can be read
+	Session int64          // of who has claimed it
+	Since   time.Time      // its claim is there, or its znode
+	Unread  bool           // this session may not read it, or no queue has written its data
 	path    string
 	version int32
 }
@@ -86,10 +91,25 @@ func (q Queue) read(ctx context.Context, i layout.Item) (e Entry, ok bool, err e
 	if errors.Is(err, session.ErrNoNode) {
 		return e, false, nil
 	}
-	e.version = stat.Version
+	e.version, e.Since = stat.Version, stat.Ctime
 	e.Record, ok = layout.ParseRecord(data)
 	e.ID, e.Unread = cmp.Or(e.Record.ID, i.GUID), !ok
 	return e, ok && err == nil, err
+}
+
+// claim takes in who has an item. It is claimed, too, if that can't be read.
+func (q Queue) claim(ctx context.Context, e *Entry) {
+	guid, stat, err := q.Session.Get(ctx, q.Root.Claim(e.Bucket, e.Seq))
+	if e.Claimed = !errors.Is(err, session.ErrNoNode); err == nil {
+		who, _, _ := q.Session.Get(ctx, q.Root.Consumer(string(guid)))
+		e.Owner, _ = znode.CutIdentity(who)
+		e.Session, e.Since = stat.EphemeralOwner, stat.Ctime
+	}
+}
+
+// Names are a znode's children, in order; one that does not exist has none.
+func (q Queue) Names(ctx context.Context, path string, failed *error) []string {
+	return list(ctx, q, path, func(name string) (string, bool) { return name, true }, cmp.Compare, failed)
 }
 
 // Len counts the items: waiting, being processed, and delayed. It is an estimate while others put
@@ -128,7 +148,7 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 	for i, failed := range q.items(ctx, later...) {
 		if failed == nil && i.Bucket != at {
 			at = i.Bucket
-			claims = list(ctx, q, q.Root.ClaimsOf(at), func(name string) (string, bool) { return name, true }, cmp.Compare, &failed)
+			claims = q.Names(ctx, q.Root.ClaimsOf(at), &failed)
 		}
 		if failed != nil {
 			return all, failed
@@ -141,7 +161,10 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 		if failed != nil && (free || !errors.Is(failed, session.ErrNoAuth)) {
 			return all, failed
 		}
-		if e.Claimed = claimed; ok || e.Unread && !free {
+		if claimed {
+			q.claim(ctx, &e)
+		}
+		if ok || e.Unread && !free {
 			all, err = append(all, e), nil
 		}
 		if len(all) == n {
@@ -151,10 +174,10 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 	return all, err
 }
 
-// find searches for an item by its name: in what is delayed, in what is not, and again, since it
+// Find searches for an item by its name: in what is delayed, in what is not, and again, since it
 // may move from the one to the other. A dead letter has the id that the application gave in its
 // data alone: if no name is right, these are read. The error is session.ErrNoNode if there is none.
-func (q Queue) find(ctx context.Context, id string) (e Entry, err error) {
+func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	path, _ := q.Root.ID(id)
 	guid, _, err := q.Session.Get(ctx, path)
 	named := err == nil
@@ -172,7 +195,11 @@ func (q Queue) find(ctx context.Context, id string) (e Entry, err error) {
 			if !all && i.GUID != string(guid) {
 				continue
 			}
-			if e, ok, err := q.read(ctx, i); ok && (!all || e.ID == id) || err != nil && !(all && errors.Is(err, session.ErrNoAuth)) {
+			e, ok, err := q.read(ctx, i)
+			if ok = ok && (!all || e.ID == id); ok && !i.Bucket.Lane.Later {
+				q.claim(ctx, &e)
+			}
+			if ok || err != nil && !(all && errors.Is(err, session.ErrNoAuth)) {
 				return e, err
 			}
 		}

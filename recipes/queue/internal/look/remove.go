@@ -20,7 +20,7 @@ func (q Queue) Remove(ctx context.Context, id string) error {
 // searched for again, and so is one of which the answer was lost.
 func (q Queue) RemoveWith(ctx context.Context, id string, transact func(e Entry, removal []session.Op) error) error {
 	for lost := ""; ; {
-		e, err := q.find(ctx, id)
+		e, err := q.Find(ctx, id)
 		if lost != "" && (errors.Is(err, session.ErrNoNode) || err == nil && e.GUID != lost) {
 			return nil
 		}
@@ -70,13 +70,11 @@ func (q Queue) removal(ctx context.Context, e Entry, err error) ([]session.Op, e
 		return nil, err
 	}
 	ops := []session.Op{session.DeleteOp(e.path, e.version)}
-	claim := q.Root.Claim(e.Bucket, e.Seq)
-	_, claimed, err := q.Session.Exists(ctx, claim)
-	if claimed && !e.Bucket.Lane.Later {
-		ops = append(ops, session.DeleteOp(claim, -1))
+	if e.Claimed {
+		ops = append(ops, session.DeleteOp(q.Root.Claim(e.Bucket, e.Seq), -1))
 	}
-	if e.Record.ID == "" || err != nil {
-		return ops, err
+	if e.Record.ID == "" {
+		return ops, nil
 	}
 	path, _ := q.Root.ID(e.Record.ID)
 	guid, _, err := q.Session.Get(ctx, path)

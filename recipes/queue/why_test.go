@@ -1,0 +1,272 @@
+// Why a queue stands: what Entry, Find and Consumers say of who has an item, and of what failed.
+
+package queue_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// finds is the item with that id.
+func finds(t testing.TB, q *queue.Queue, id string) queue.Entry {
+	t.Helper()
+	e, err := q.Find(bubble.Minute(t), id)
+	require.NoError(t, err)
+	return e
+}
+
+// The last error is kept wherever an item goes, with its time and who has had it, and an item that
+// comes back from the dead has none.
+func TestTheLastErrorIsKept(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session(session.WithIdentity("orders-7"))
+		q := newQueue(t, s, queue.WithMaxAttempts(5))
+		put(t, q, "x", queue.WithID("x"))
+		require.Zero(t, finds(t, q, "x").LastError)
+		shows := func(text string, at time.Time, dead bool) {
+			t.Helper()
+			e := finds(t, q, "x")
+			require.Equal(t, []any{text, "orders-7", dead, "x"}, []any{e.LastError.Error, e.LastError.By.Name, e.Dead, string(e.Data)})
+			require.WithinDuration(t, at, e.LastError.Time, time.Millisecond)
+		}
+		nack := func(opts ...queue.NackOption) time.Time {
+			t.Helper()
+			require.NoError(t, take(t, q).Nack(bubble.Minute(t), opts...))
+			return time.Now()
+		}
+		at := nack(queue.WithError(errors.New("no paper")), queue.After(time.Minute))
+		shows("no paper", at, false)
+		require.False(t, finds(t, q, "x").Due.IsZero())
+		time.Sleep(2 * time.Minute)
+		i := take(t, q)
+		require.Zero(t, finds(t, q, "x").Due)
+		shows("no paper", at, false)
+		at = time.Now()
+		require.NoError(t, i.Nack(bubble.Minute(t), queue.WithError(errors.New("no ink")), queue.After(0)))
+		shows("no ink", at, false)
+		nack(queue.WithError(nil), queue.After(0)) // which says nothing new
+		nack(queue.After(0))
+		shows("no ink", at, false)
+		at = nack(queue.WithError(errors.New("no hope")))
+		shows("no hope", at, true)
+		require.NoError(t, q.Requeue(bubble.Minute(t), "x"))
+		e := finds(t, q, "x")
+		require.Equal(t, []any{queue.Failure{}, 0, false}, []any{e.LastError, e.Attempts, e.Dead})
+		_, err := q.Find(bubble.Minute(t), "y")
+		require.ErrorIs(t, err, session.ErrNoNode)
+	})
+}
+
+// A dead letter says why also if nobody has said it, and so does the log.
+func TestADeadLetterSaysWhy(t *testing.T) {
+	t.Parallel()
+	for why, last := range map[string]func(t *bubble.World, s *session.Session, i *queue.Item){
+		"returned": func(t *bubble.World, _ *session.Session, i *queue.Item) {
+			require.NoError(t, i.Nack(bubble.Minute(t)))
+		},
+		"lost": func(t *bubble.World, s *session.Session, _ *queue.Item) {
+			t.Server.Expire(s.Status().SessionID)
+		},
+		"jammed": func(t *bubble.World, _ *session.Session, i *queue.Item) {
+			require.NoError(t, i.Nack(bubble.Minute(t), queue.WithError(errors.New("jammed"))))
+		},
+	} {
+		each(t, why, func(t *bubble.World) {
+			var log bytes.Buffer
+			s := t.Session(session.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			q := newQueue(t, s, queue.WithMaxAttempts(2))
+			put(t, q, "x", queue.WithID("x"))
+			require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.WithError(errors.New("no paper")), queue.After(0)))
+			last(t, s, take(t, q))
+			consumer(t, q)
+			time.Sleep(time.Minute)
+			e := finds(t, q, "x")
+			if why != "jammed" {
+				why = "no error of the last attempt: returned without, or its consumer died or lost it; before: no paper"
+			}
+			require.Equal(t, []any{true, why}, []any{e.Dead, e.LastError.Error})
+			require.WithinDuration(t, e.Since, e.LastError.Time, time.Second)
+			require.Contains(t, log.String(), `msg="an item has become a dead letter" recipe=queue path=`+path+" item=x attempts=2 error=")
+			require.Contains(t, log.String(), why)
+		})
+	}
+}
+
+// panics is an error that can't be told.
+type panics struct{ error }
+
+// A Nack does not fail for its error, whatever that is, and however full the item's znode is.
+func TestANackDoesNotFailForItsError(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ä\x00", 1000)
+	for name, err := range map[string]error{
+		"long": errors.New(long), "half a rune": errors.New("a\xc3"), "empty": errors.New(""), "it panics": panics{}, "joined": errors.Join(errors.New("a"), errors.New("b")),
+	} {
+		each(t, name, func(t *bubble.World) {
+			q := newQueue(t, t.Session(), queue.WithMaxAttempts(2))
+			put(t, q, "x", queue.WithID("x"))
+			for range 2 {
+				require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.After(0), queue.WithError(err)))
+				e := finds(t, q, "x")
+				require.True(t, utf8.ValidString(e.LastError.Error))
+				require.LessOrEqual(t, len(e.LastError.Error), 1<<10)
+				require.False(t, e.LastError.Time.IsZero())
+				if name == "long" {
+					require.Greater(t, len(e.LastError.Error), 200)
+					require.True(t, strings.HasPrefix(long, e.LastError.Error))
+				}
+			}
+		})
+	}
+	for name, after := range map[string]time.Duration{"at once": 0, "after a pause": time.Second} {
+		each(t, "too large "+name, func(t *bubble.World) {
+			s := t.Session(session.WithMaxPacket(2000))
+			q := newQueue(t, s, queue.WithMaxAttempts(2))
+			put(t, q, strings.Repeat("x", 1100), queue.WithID("x"))
+			c := consumer(t, q)
+			for range 2 {
+				i := bubble.Within(t, time.Minute, c.Items())
+				require.NoError(t, i.Nack(bubble.Minute(t), queue.After(after), queue.WithError(errors.New(long))))
+			}
+			time.Sleep(time.Minute)
+			e := finds(t, q, "x")
+			require.Equal(t, []any{true, queue.Failure{}, 1100}, []any{e.Dead, e.LastError, len(e.Data)})
+			require.Empty(t, c.Errors())
+		})
+	}
+}
+
+// Whatever request or reply is lost: an item that is returned with an error is there once, and has
+// that error.
+func TestAnErrorAtAnyLostRequestOrReply(t *testing.T) {
+	t.Parallel()
+	for lost, fate := range bubble.Fates {
+		for name, after := range map[string]time.Duration{"at once": 0, "after a pause": time.Minute} {
+			t.Run(lost+" "+name, func(t *testing.T) {
+				t.Parallel()
+				atEach(t, func(*bubble.World, *session.Session) zktest.Verdict { return fate }, func(t *bubble.World, s *session.Session) {
+					o, q := newQueue(t, t.Session()), newQueue(t, s)
+					put(t, o, "a", queue.WithID("a"))
+					i, err := q.Take(t.Context())
+					require.NoError(t, err)
+					require.NoError(t, i.Nack(bubble.Minute(t), queue.WithError(errors.New("no paper")), queue.After(after)))
+					require.Equal(t, "no paper", finds(t, o, "a").LastError.Error)
+					require.Equal(t, 1, length(t, o))
+				})
+			})
+		}
+	}
+}
+
+// What a version before or after this one has written is read as far as it is understood: the item
+// is delivered, and a claim leaves it as it is.
+func TestItemsOfOtherVersions(t *testing.T) {
+	t.Parallel()
+	for about, want := range map[string]string{
+		`{}`: "", `{"failure":null}`: "", `{"failure":{"error":"e","time":946684800000,"host":"new"},"newer":[1]}`: "e",
+		`{"failure":7}`: "", `{"failure":{"error":"e","time":"noon"}}`: "",
+	} {
+		each(t, about, func(t *bubble.World) {
+			q := newQueue(t, t.Session())
+			put(t, q, "first")
+			require.Equal(t, []string{"first"}, takes(t, q, 1))
+			require.NoError(t, t.Server.Create(head+"/g-queue-0000000009", []byte("0000000001 "+about+"\nbody")))
+			e := finds(t, q, "g")
+			require.Equal(t, []any{want, 1, false, "body"}, []any{e.LastError.Error, e.Attempts, e.Unread, string(e.Data)})
+			i := take(t, q)
+			require.Equal(t, "body", string(i.Data()))
+			data, _, err := t.Session().Get(bubble.Minute(t), head+"/g-queue-0000000009")
+			require.NoError(t, err)
+			require.Equal(t, "0000000002 "+about+"\nbody", string(data))
+			require.NoError(t, i.Nack(bubble.Minute(t), queue.After(time.Second)))
+			require.Equal(t, want, finds(t, q, "g").LastError.Error)
+		})
+	}
+}
+
+// Consumers tells whose each is, what it has in hand and may have; an item tells whose it is.
+func TestConsumersTellWhoHasWhat(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s, nobody := t.Session(session.WithIdentity("orders-7")), t.Session(session.WithoutIdentity())
+		q := newQueue(t, s)
+		all, err := q.Consumers(bubble.Minute(t))
+		require.NoError(t, err)
+		require.Empty(t, all)
+		putAll(t, q, 0, 5)
+		begun := time.Now()
+		consumer(t, q, queue.WithPrefetch(3))
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		i := take(t, newQueue(t, nobody))
+		all, err = q.Consumers(bubble.Minute(t))
+		require.NoError(t, err)
+		require.Len(t, all, 2)
+		if all[0].Owner.Name == "" {
+			all[0], all[1] = all[1], all[0]
+		}
+		require.Equal(t, []any{"orders-7", s.Status().SessionID, 3, 3}, []any{all[0].Owner.Name, all[0].Session, all[0].InHand, all[0].Prefetch})
+		require.Equal(t, []any{session.Identity{}, nobody.Status().SessionID, 1, 0}, []any{all[1].Owner, all[1].Session, all[1].InHand, all[1].Prefetch})
+		require.WithinDuration(t, begun, all[0].Since, time.Second)
+		mine := finds(t, q, i.ID())
+		require.Equal(t, []any{true, session.Identity{}, nobody.Status().SessionID}, []any{mine.Claimed, mine.Owner, mine.Session})
+		require.WithinDuration(t, time.Now(), mine.Since, time.Second)
+		entries, err := q.List(bubble.Minute(t), 5)
+		require.NoError(t, err)
+		for n, e := range entries {
+			require.Equal(t, []any{n < 3, n < 4}, []any{e.Owner.Name == "orders-7", e.Claimed})
+		}
+	})
+}
+
+// What consumers of other versions have told is read as far as it is understood.
+func TestConsumersOfOtherVersions(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		q := newQueue(t, t.Session())
+		put(t, q, "x")
+		for data, want := range map[string]int{"": 0, "by {\"pid\":1}\n": 0, "by {\"pid\":1}\nprefetch 7\nnewer\n": 7, "prefetch x\n": 0} {
+			require.NoError(t, t.Server.Create(path+"/consumers/g", []byte(data)))
+			all, err := q.Consumers(bubble.Minute(t))
+			require.NoError(t, err)
+			require.Len(t, all, 1)
+			require.Equal(t, []any{"g", want, strings.HasPrefix(data, "by")}, []any{all[0].ID, all[0].Prefetch, all[0].Owner.PID == 1})
+			require.NoError(t, t.Session().Delete(bubble.Minute(t), path+"/consumers/g", -1))
+		}
+	})
+}
+
+// An item whose pause is over while no consumer has room is overdue, until one has.
+func TestAnItemIsOverdueWhileNoConsumerHasRoom(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		q := newQueue(t, t.Session())
+		put(t, q, "later", queue.WithID("x"), queue.WithDelay(time.Minute))
+		put(t, q, "now")
+		c := consumer(t, q)
+		i := gets(t, c, "now")
+		time.Sleep(time.Minute)
+		require.False(t, finds(t, q, "x").Overdue, "a consumer may be at it")
+		time.Sleep(2 * time.Second)
+		e := finds(t, q, "x")
+		require.Equal(t, []bool{true, false, false}, []bool{e.Overdue, e.Claimed, e.Due.IsZero()})
+		require.NoError(t, i.Ack(bubble.Minute(t)))
+		gets(t, c, "later")
+		e = finds(t, q, "x")
+		require.Equal(t, []bool{false, true, true}, []bool{e.Overdue, e.Claimed, e.Due.IsZero()})
+	})
+}
