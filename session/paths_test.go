@@ -36,6 +36,7 @@ func TestTheLogShowsAbsolutePaths(t *testing.T) {
 		s, c, h := w.holding(session.WithNamespace("/app"), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
 		log.reads(w, `WARN msg="the namespace did not exist, and was created" namespace=/app`)
 		c.End(h, session.ErrDeleted)
+		time.Sleep(timeout) // a deletion is told when the session is known to live
 		log.reads(w, `WARN msg="a possession is lost" .* path=/app/line/.*`)
 		c.hold(w, 1, "/line")
 		w.srv.Expire(id(s))

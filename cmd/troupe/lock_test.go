@@ -136,7 +136,7 @@ func TestWhatIsRefusedTakesNothingAway(t *testing.T) {
 			"lock break /locks/a/other -y": "children /locks/a/other: the znode does not exist",
 			"lock break /elections/a -y":   `/elections/a is no lock: its contenders are of the kind "candidate" (troupe tree shows them)`,
 			"lock break /shared -y":        "/shared has several holders: name one by its path (troupe lock ls shows them)",
-			"lock break /private -y":       "not permitted by the znode's ACL (another credential may have the right: --auth-file)",
+			"lock break /private -y":       "needs WRITE; this session is world:anyone (another credential may have the right: --auth-file)",
 			"lock revoke /idle -y":         "nobody holds /idle",
 			"lock ls /locks":               "/locks is no lock: its children are others",
 			"lock show /locks":             "/locks is no lock: its children are others",
