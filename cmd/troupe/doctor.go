@@ -319,7 +319,7 @@ func (x *examination) examineLines(before, seen map[string]session.Stat, alive m
 			if twin := slices.IndexFunc(behind, func(o znode.Contender) bool { return c.GUID != "" && o.GUID == c.GUID }); twin >= 0 {
 				x.add(problem, path, "its GUID stands in this line twice, here and in "+behind[twin].Name, advice)
 			} else if i == 0 && alive[stat.EphemeralOwner] && time.Since(stat.Ctime) > time.Hour && slices.ContainsFunc(behind, waits) {
-				x.add(severity, path, fmt.Sprintf("first since %v, and others wait; its session %v lives", stat.Ctime.UTC(), sessionID(stat.EphemeralOwner)), advice)
+				x.add(severity, path, fmt.Sprintf("queued %s, first in the line, and others wait; its session %v lives", moment(stat.Ctime), sessionID(stat.EphemeralOwner)), advice)
 			}
 		}
 	}

@@ -287,8 +287,8 @@ func TestDoctorListsContendersThatNobodyMayMind(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		stand("/late"+a+"lock-", "/late"+b+"lock-")
 		found := strings.Join(lists(), "")
-		require.Regexp(t, `^ok       /led: first since 2000-\S+ \S+ \+0000 UTC, and others wait; its session 0x\w+ lives\n`+
-			`warning  /stood: first since .*\n`+regexp.QuoteMeta(twice)+`$`, found)
+		require.Regexp(t, `^ok       /led: queued 2000-\S+\+01:00 \(\S+ ago\), first in the line, and others wait; its session 0x\w+ lives\n`+
+			`warning  /stood: queued .*\n`+regexp.QuoteMeta(twice)+`$`, found)
 		out, code := troupe(t, "doctor", "/led", "/stood")
 		require.Zero(t, code)
 		require.Contains(t, out, "troupe election break '/led/_c_")

@@ -23,12 +23,12 @@ func elections(a *app) *cobra.Command {
 			return list(a, rows)
 		}),
 		on(a, "watch PATH", "Follow the leader", electionAt, func(ctx context.Context, e electionHere, _ []string) error {
-			return follow(ctx, a, e.recipe.Observe(ctx), func(l election.Leadership) (rows []leader) {
+			return follow(ctx, a, e.recipe.Observe(ctx), witnessed(func(l election.Leadership) (rows []leader) {
 				if l.Present {
-					rows = append(rows, leader{l.ID, l.Token, l.Ready, l.Stale, l.Data})
+					rows = append(rows, leader{l.ID, l.Token, time.Time{}, l.Ready, l.Stale, l.Data})
 				}
 				return rows
-			})
+			}, func(l *leader) (string, *time.Time) { return fmt.Sprint(l.Token), &l.Held }))
 		}),
 		a.takes("election", "break", deletes, func(ctx context.Context, s *session.Session, path string) error { return s.Delete(ctx, path, -1) }),
 		electionRun(a),
@@ -70,17 +70,18 @@ type candidate struct {
 	Owner   string    `json:"owner"`
 	Token   int64     `json:"token"`
 	Session sessionID `json:"session"`
-	Since   time.Time `json:"since"`
+	Queued  time.Time `json:"queued"`
 	Data    content   `json:"data"`
 }
 
 // leader is the row of election watch.
 type leader struct {
-	ID    string  `json:"id"`
-	Token int64   `json:"token"`
-	Ready bool    `json:"ready"`
-	Stale bool    `json:"stale"`
-	Data  content `json:"data"`
+	ID    string    `json:"id"`
+	Token int64     `json:"token"`
+	Held  time.Time `json:"held,omitzero"`
+	Ready bool      `json:"ready"`
+	Stale bool      `json:"stale"`
+	Data  content   `json:"data"`
 }
 
 type electionHere = here[*election.Election, []election.Candidate]

@@ -32,7 +32,9 @@ func locks(a *app) *cobra.Command {
 			return list(a, rowsOf(slices.DeleteFunc(all, func(c lock.Contender) bool { return one && c.Path != args[0] || !one && !c.Holding })))
 		}),
 		on(a, "watch PATH", "Follow the holders and who waits", lineAt("lock"), func(ctx context.Context, l lockHere, _ []string) error {
-			return follow(ctx, a, l.recipe.Observe(ctx), rowsOf)
+			return follow(ctx, a, l.recipe.Observe(ctx), witnessed(rowsOf, func(c *contender) (string, *time.Time) {
+				return map[bool]string{true: c.Path}[c.State == "holds"], &c.Held
+			}))
 		}),
 		a.takes("lock", "break", deletes, func(ctx context.Context, s *session.Session, path string) error {
 			return lock.Break(ctx, s, path, 0)
@@ -134,7 +136,8 @@ type contender struct {
 	Owner   string    `json:"owner"`
 	Token   int64     `json:"token"`
 	Session sessionID `json:"session"`
-	Since   time.Time `json:"since"`
+	Queued  time.Time `json:"queued"`
+	Held    time.Time `json:"held,omitzero"`
 	Revoked bool      `json:"revoked"`
 	Data    content   `json:"data"`
 }
@@ -176,7 +179,7 @@ func find(ctx context.Context, s *session.Session, at, recipe string) ([]lock.Co
 func rowsOf(all []lock.Contender) (rows []contender) {
 	for _, c := range all {
 		data, revoked := bytes.TrimPrefix(c.Data, []byte(znode.Unlock+"\n")), znode.Revoked(c.Data)
-		row := contender{c.Path, "waits", c.Owner.String(), c.Token, sessionID(c.SessionID), c.Since.UTC(), revoked, data}
+		row := contender{c.Path, "waits", c.Owner.String(), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Held.UTC(), revoked, data}
 		switch {
 		case c.Unread:
 			row.State = "unreadable"

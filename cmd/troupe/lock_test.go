@@ -65,8 +65,8 @@ func TestLockWatchPrintsALineForEachChange(t *testing.T) {
 		time.AfterFunc(2*time.Minute, cancel)
 		out, code := typed("").run(ctx, t, "lock", "watch", "/a")
 		require.Zero(t, code)
-		require.Regexp(t, `^00:00:00 \+ /a/\S+-0000000000  holds .*\n00:00:00 \+ /a/\S+-0000000001  waits .*\n`+
-			`00:01:00 - .*-0000000000  holds .*\n00:01:00 ~ .*-0000000001  holds .*\n$`, out)
+		require.Regexp(t, `^\S+T01:00:00\+01:00 \+ /a/\S+-0000000000  holds .*\n\S+T01:00:00\+01:00 \+ /a/\S+-0000000001  waits .*\n`+
+			`\S+T01:01:00\+01:00 - .*-0000000000  holds .*\n\S+T01:01:00\+01:00 ~ .*-0000000001  holds .*\n$`, out)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,7 +24,8 @@ type app struct {
 	release  func() // lets the next signal end the program at once
 	to       connection
 	json     bool
-	yes      bool // what destroys does not ask
+	yes      bool                   // what destroys does not ask
+	at       func(time.Time) string // prints times in a table
 }
 
 // root is the program with its commands.
@@ -78,6 +80,9 @@ func (a *app) command(use, short string, do func(ctx context.Context, s *session
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(strings.Count(use, " ")),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.at = times[cmd.Name()]; a.at == nil {
+				a.at = age
+			}
 			s, err := a.to.connect(cmd, a.log)
 			if err != nil {
 				return err

@@ -19,7 +19,11 @@ type Contender struct {
 	Owner     session.Identity // whose it is, as it says itself, if it does; see Unread
 	SessionID int64            // the ZooKeeper session that owns it; 0 for a znode that is not ephemeral; see Unread
 	Since     time.Time        // when it queued, by the server's clock; see Unread
+	Held      time.Time        // when it was granted, by the server's clock; zero if nothing tells: see below
 	Holding   bool             // no contender ahead blocks it: it holds the lock, or is about to
+
+	// Held is known where something is written at the grant: of a semaphore's holder, until it is
+	// revoked. Others write nothing then, and their Since is when they queued.
 
 	// Unread: this session may not read the znode. Then there are no Data and Owner, and servers
 	// since 3.8.4 do not report Token, SessionID and Since either: these are 0. For a contender of
@@ -96,7 +100,7 @@ func contendersOf(entries []contenders.Entry) []Contender {
 	for i, e := range entries {
 		readers = readers && e.Contender.Kind == znode.Read
 		all[i] = Contender{
-			Path: e.Path, Token: e.Token, Data: e.Data, Owner: e.Owner, SessionID: e.SessionID, Since: e.Since, Unread: e.Unread,
+			Path: e.Path, Token: e.Token, Data: e.Data, Owner: e.Owner, SessionID: e.SessionID, Since: e.Since, Held: e.Granted, Unread: e.Unread,
 			Holding: readers || e.Held || i == 0 && !e.Contender.Marks(),
 		}
 	}

@@ -186,5 +186,8 @@ func read(ctx context.Context, s *session.Session, parent string, c znode.Conten
 		return Entry{}, err
 	}
 	e := Entry{Path: path, Contender: c, Unread: unread, SessionID: stat.EphemeralOwner, Since: stat.Ctime}
-	return e.read(data, stat.Czxid), nil
+	if e = e.read(data, stat.Czxid); e.Held {
+		e.Granted = Granted(stat)
+	}
+	return e, nil
 }
