@@ -96,7 +96,7 @@ func (c *connection) settle(cmd *cobra.Command) error {
 // connect opens a session. It gives up after the session timeout.
 func (c *connection) connect(cmd *cobra.Command, log io.Writer) (*session.Session, error) {
 	if err := c.settle(cmd); err != nil {
-		return nil, err
+		return nil, usage{err}
 	}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	opts, err := c.SessionOptions(logger)

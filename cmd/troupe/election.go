@@ -14,15 +14,8 @@ import (
 
 func elections(a *app) *cobra.Command {
 	return group("election", "Elections",
-		on(a, "show PATH", "List the leader and the candidates, in order", electionAt, func(_ context.Context, e electionHere, _ []string) error {
-			var rows []candidate
-			for _, c := range e.now {
-				state := map[bool]string{true: "leads", false: "waits"}[c.Leading]
-				rows = append(rows, candidate{c.Path, c.ID, state, c.Ready, c.Owner.String(), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Data})
-			}
-			return list(a, rows)
-		}),
-		on(a, "watch PATH", "Follow the leader", electionAt, func(ctx context.Context, e electionHere, _ []string) error {
+		electionShow(a),
+		on(a, "watch PATH", "Follow the leader", free(a, electionAt), func(ctx context.Context, e electionHere, _ []string) error {
 			return follow(ctx, a, e.recipe.Observe(ctx), witnessed(func(l election.Leadership) (rows []leader) {
 				if l.Present {
 					rows = append(rows, leader{l.ID, l.Token, time.Time{}, l.Ready, l.Stale, l.Data})
@@ -33,6 +26,20 @@ func elections(a *app) *cobra.Command {
 		a.takes("election", "break", deletes, func(ctx context.Context, s *session.Session, path string) error { return s.Delete(ctx, path, -1) }),
 		electionRun(a),
 	)
+}
+
+func electionShow(a *app) *cobra.Command {
+	check := false
+	cmd := on(a, "show PATH", "List the leader and the candidates, in order", free(a, electionAt), func(_ context.Context, e electionHere, args []string) error {
+		var rows []candidate
+		for _, c := range e.now {
+			state := map[bool]string{true: "leads", false: "waits"}[c.Leading]
+			rows = append(rows, candidate{c.Path, c.ID, state, c.Ready, owner(c.Owner), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Data})
+		}
+		return errors.Join(list(a, rows), nobody(args[0], check && len(rows) == 0))
+	})
+	cmd.Flags().BoolVar(&check, "check", false, "exit status 1 if nobody leads")
+	return cmd
 }
 
 func electionRun(a *app) *cobra.Command {
@@ -67,7 +74,7 @@ type candidate struct {
 	ID      string    `json:"id"`
 	State   string    `json:"state"`
 	Ready   bool      `json:"ready"`
-	Owner   string    `json:"owner"`
+	Owner   owner     `json:"owner"`
 	Token   int64     `json:"token"`
 	Session sessionID `json:"session"`
 	Queued  time.Time `json:"queued"`

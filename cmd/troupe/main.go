@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -35,6 +34,9 @@ func run() int {
 // execute runs the program, says what went wrong, and returns the exit status.
 func (a *app) execute(ctx context.Context, cmd *cobra.Command) int {
 	err := cmd.ExecuteContext(ctx)
+	if _, has := errors.AsType[failure](err); err != nil && !a.begun && !has {
+		err = usage{err}
+	}
 	if err = cmp.Or(err, a.out.failed); err == nil {
 		return 0
 	}
@@ -55,12 +57,46 @@ type failure struct {
 
 func (f failure) Unwrap() error { return f.error }
 
+// usage is an error of who has written the command line.
+type usage struct{ error }
+
+func (u usage) Unwrap() error { return u.error }
+
+// The exit statuses of all commands but run: see docs/cli.md.
+const statusNo, statusUsage, statusDown, statusForbidden, statusMissing, statusTimeout = 1, 2, 3, 4, 5, 124
+
+// statuses are those of errors: the first that it is counts.
+var statuses = []struct {
+	is     error
+	status int
+}{
+	{session.ErrAuthFailed, statusForbidden},
+	{session.ErrAuthRequired, statusForbidden},
+	{session.ErrNoAuth, statusForbidden},
+	{errUnreachable, statusDown},
+	{session.ErrInvalidPath, statusUsage},
+	{session.ErrNoNode, statusMissing},
+	{session.ErrSuspended, statusDown},
+	{session.ErrExpired, statusDown},
+	{session.ErrClosed, statusDown},
+	{session.ErrUnknownOutcome, statusDown},
+	{context.DeadlineExceeded, statusTimeout},
+}
+
 // status is the exit status that an error stands for.
 func status(err error) int {
 	if f, ok := errors.AsType[failure](err); ok {
 		return f.status
 	}
-	return 1
+	if _, ok := errors.AsType[usage](err); ok {
+		return statusUsage
+	}
+	for _, s := range statuses {
+		if errors.Is(err, s.is) {
+			return s.status
+		}
+	}
+	return statusNo
 }
 
 // advice is what to try after an error.
@@ -78,9 +114,9 @@ var advice = []struct {
 	{session.ErrNotEmpty, "something was created below it meanwhile: rm -R deletes that too"},
 }
 
-// explain is the one line that the program says at its end, with what to try.
+// explain is what the program says at its end, with what to try.
 func explain(err error) string {
-	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	text := printable([]byte(err.Error()))
 	for _, a := range advice {
 		if errors.Is(err, a.is) {
 			return text + " (" + a.try + ")"
@@ -97,21 +133,23 @@ type origin struct {
 	Go       string `json:"go"`
 }
 
+func built() origin {
+	b := origin{Version: "unknown"}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		b.Version, b.Go = info.Main.Version, info.GoVersion
+		settings := map[string]string{}
+		for _, s := range info.Settings {
+			settings[s.Key] = s.Value
+		}
+		b.Revision, b.Time = settings["vcs.revision"], settings["vcs.time"]
+	}
+	return b
+}
+
 func version(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "Say what this program was built from", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			b := origin{Version: "unknown"}
-			if info, ok := debug.ReadBuildInfo(); ok {
-				b.Version, b.Go = info.Main.Version, info.GoVersion
-				settings := map[string]string{}
-				for _, s := range info.Settings {
-					settings[s.Key] = s.Value
-				}
-				b.Revision, b.Time = settings["vcs.revision"], settings["vcs.time"]
-			}
-			return show(a, b)
-		},
+		RunE: func(*cobra.Command, []string) error { return show(a, built()) },
 	}
 	a.output(cmd.Flags())
 	return cmd

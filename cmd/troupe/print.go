@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/troupe-go/troupe/session"
 )
 
 // printer is the standard output. It keeps an error, so that no command has to look at each line.
@@ -108,7 +110,7 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 		was = now
 	}
 	if ctx.Err() == nil {
-		return errors.New("the session has ended")
+		return failure{statusDown, errors.New("the session has ended")}
 	}
 	return nil
 }
@@ -153,9 +155,12 @@ func asJSON(out io.Writer, v any, indent string) error {
 // cells are the titles and the texts of a struct's fields, of times by at. Data alone are cut.
 func cells(row any, at func(time.Time) string) (titles, texts []string) {
 	for f, v := range reflect.ValueOf(row).Fields() {
+		if f.Tag.Get("table") == "-" {
+			continue
+		}
 		title, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		text := cell(v.Interface())
-		switch t, is := v.Interface().(time.Time); {
+		switch t, is := reflect.TypeAssert[time.Time](v); {
 		case f.Name == "Data":
 			text = cmp.Or(plain(string(v.Bytes())), "-")
 		case is && !t.IsZero():
@@ -224,6 +229,22 @@ func span(d time.Duration) string {
 	default:
 		return fmt.Sprintf("%dd%dh", s/day, s%day/hour)
 	}
+}
+
+// owner prints as a text, and as JSON also in its parts.
+type owner session.Identity
+
+func (o owner) String() string { return session.Identity(o).String() }
+
+// MarshalJSON implements [json.Marshaler].
+func (o owner) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Text    string `json:"text"`
+		Program string `json:"program"`
+		Name    string `json:"name"`
+		Host    string `json:"host"`
+		PID     int    `json:"pid"`
+	}{o.String(), o.Program, o.Name, o.Host, o.PID})
 }
 
 // sessionID prints as in ZooKeeper's logs.

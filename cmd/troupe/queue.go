@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 )
 
 func queues(a *app) *cobra.Command {
-	peek := on(a, "peek PATH", "Show the item that would be taken next", queueAt, func(ctx context.Context, q *queue.Queue, _ []string) error {
+	peek := on(a, "peek PATH", "Show the item that would be taken next", free(a, queueAt), func(ctx context.Context, q *queue.Queue, _ []string) error {
 		e, err := q.Peek(ctx)
 		if err != nil {
 			return err
@@ -36,7 +37,7 @@ func queues(a *app) *cobra.Command {
 	requeue := on(a, "requeue PATH ID...", "Put dead letters back", queueAt, func(ctx context.Context, q *queue.Queue, args []string) error {
 		return q.Requeue(ctx, args[1:]...)
 	})
-	remove.Args, requeue.Args = cobra.MinimumNArgs(2), cobra.MinimumNArgs(2)
+	remove.Args, requeue.Args = arguments(2, math.MaxInt), arguments(2, math.MaxInt)
 	return group("queue", "Queues",
 		queueLs(a, "ls", "items"), queuePut(a), peek, queueLs(a, "dead", "dead letters"), requeue, a.destroys(remove), queuePurge(a))
 }
@@ -77,7 +78,7 @@ func queueRowOf(e queue.Entry) queueRow {
 func queueLs(a *app, name, what string) *cobra.Command {
 	var limit uint32
 	cmd := a.command(name+" PATH", "List the first "+what+", and count all", func(ctx context.Context, s *session.Session, args []string) error {
-		q, err := queueAt(ctx, s, args[0])
+		q, err := free(a, queueAt)(ctx, s, args[0])
 		if err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func queuePut(a *app) *cobra.Command {
 		}
 		return err
 	})
-	cmd.Args = cobra.RangeArgs(1, 2)
+	cmd.Args = arguments(1, 2)
 	cmd.Flags().IntVar(&priority, "priority", 0, "lower ones are taken first")
 	cmd.Flags().DurationVar(&delay, "delay", 0, "nobody takes it before that")
 	cmd.Flags().StringVar(&id, "id", "", "refused while another item has it (default a random one)")

@@ -18,8 +18,8 @@ import (
 
 func groups(a *app) *cobra.Command {
 	return group("group", "Groups of members",
-		on(a, "ls PATH", "List the members", groupAt, func(_ context.Context, g groupHere, _ []string) error { return list(a, memberRows(g.now)) }),
-		on(a, "watch PATH", "Follow the members", groupAt, func(ctx context.Context, g groupHere, _ []string) error {
+		on(a, "ls PATH", "List the members", free(a, groupAt), func(_ context.Context, g groupHere, _ []string) error { return list(a, memberRows(g.now)) }),
+		on(a, "watch PATH", "Follow the members", free(a, groupAt), func(ctx context.Context, g groupHere, _ []string) error {
 			return follow(ctx, a, g.recipe.Observe(ctx), memberRows)
 		}))
 }
@@ -100,12 +100,12 @@ func barrierAt(ctx context.Context, s *session.Session, path string) (b barrierH
 
 func transactions(a *app) *cobra.Command {
 	return group("tx", "Two-phase commit",
-		on(a, "ls PATH", "List the transactions that somebody has not acknowledged", transactionsAt,
+		on(a, "ls PATH", "List the transactions that somebody has not acknowledged", free(a, transactionsAt),
 			func(_ context.Context, rows []transactionRow, _ []string) error { return list(a, rows) }),
 		on(a, "show PATH ID", "Show one, with the vote of each site", transactionsAt, func(_ context.Context, rows []transactionRow, args []string) error {
 			i := slices.IndexFunc(rows, func(row transactionRow) bool { return row.ID == args[1] })
 			if i < 0 {
-				return fmt.Errorf("%s has no transaction %q (troupe tx ls shows them)", args[0], args[1])
+				return failure{statusMissing, fmt.Errorf("%s has no transaction %q (troupe tx ls shows them)", args[0], args[1])}
 			}
 			return show(a, rows[i])
 		}))
