@@ -56,6 +56,7 @@ type Record struct {
 	Path    string // path of the own znode
 	Token   int64
 	Version int32
+	Delay   int64 // how long it is waited after another's token, in milliseconds: noted there; 0: it is not waited
 }
 
 // Recorded answers [Record] with what the record contains then: the token, if it was written. 0:

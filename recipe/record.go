@@ -2,8 +2,6 @@ package recipe
 
 import (
 	"errors"
-	"strconv"
-	"strings"
 
 	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -11,16 +9,13 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// recordName is the name of the contenders' record: a child of the parent that is no contender's.
-// It contains the token of whoever holds, and was not given up.
-const recordName = "held"
-
-func (c *contender) record() string { return znode.Join(c.cfg.Path, recordName) }
+func (c *contender) record() string { return znode.Join(c.cfg.Path, znode.HeldRecord) }
 
 // write the token into the record while the own znode stands; if that fails, or nobody knows, see
 // what is there.
 func (c *contender) writeRecord(e machine.Record) {
-	data := strconv.AppendInt(nil, e.Token, 10)
+	by, _ := znode.CutIdentity(c.data)
+	data := znode.Record{Token: e.Token, By: by}.Bytes()
 	op := session.CreateOp(c.record(), data)
 	if e.Version >= 0 {
 		op = session.SetOp(c.record(), data, e.Version)
@@ -30,7 +25,7 @@ func (c *contender) writeRecord(e machine.Record) {
 		case err == nil:
 			c.answer(nil, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})
 		case changed(err):
-			c.client.Read(e.Epoch, c.record(), false, func(s seam.Seen) { c.answer(s.Err, written(e, s)) })
+			c.client.Read(e.Epoch, c.record(), false, func(s seam.Seen) { c.found(e, s) })
 		default:
 			c.answer(err, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Err: err})
 		}
@@ -48,13 +43,26 @@ func changed(err error) bool {
 	return false
 }
 
-func written(e machine.Record, s seam.Seen) machine.Recorded {
+// found answers with what the record contains. A contender that waits for a delay then notes that
+// there before, for those who look on: nothing depends on it.
+func (c *contender) found(e machine.Record, s seam.Seen) {
 	found := machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Version: -1, Err: s.Err}
+	r := znode.ParseRecord(s.Data)
 	if s.Exists {
-		found.Version = s.Stat.Version
-		found.Token, _ = strconv.ParseInt(strings.TrimSpace(string(s.Data)), 10, 64)
+		found.Version, found.Token = s.Stat.Version, r.Token
 	}
-	return found
+	if found.Token == 0 || found.Token == e.Token || r.Waits == e.Token || e.Delay == 0 {
+		c.answer(s.Err, found)
+		return
+	}
+	r.Waits, r.Delay = e.Token, e.Delay
+	ops := []session.Op{session.CheckOp(e.Path, -1), session.SetOp(c.record(), r.Bytes(), found.Version)}
+	c.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
+		if err == nil {
+			found.Version++
+		}
+		c.answer(nil, found)
+	})
 }
 
 // release deletes the own znode and the record at once. Where that cannot be, because one of them

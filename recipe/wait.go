@@ -16,16 +16,20 @@ type Holder struct {
 	By      string    // as [session.Identity] prints it; "": not known
 	Since   time.Time // when it queued, by the server's clock
 	Waiting int       // how many wait besides who asks; 0 also if that is not known
+	Until   time.Time // it has died, and until then a delay is waited for; zero: it holds
 	seen    time.Time
 }
 
-// String is "held by orders-7 on host a (pid 812), queued 41 s ago; 12 wait", with when that was
-// seen if it was long ago. It is "" if nothing is known.
+// String is "held by orders-7 on host a (pid 812), queued 41 s ago; 12 wait", or "delayed until …,
+// after orders-7 …", with when that was seen if it was long ago. It is "" if nothing is known.
 func (h Holder) String() string {
 	if h.By == "" {
 		return ""
 	}
 	text := fmt.Sprintf("held by %s, queued %s ago", h.By, rough(time.Since(h.Since)))
+	if !h.Until.IsZero() {
+		text = fmt.Sprintf("delayed until %s, after %s", h.Until.Format(time.RFC3339), h.By)
+	}
 	if h.Waiting > 0 {
 		text += fmt.Sprintf("; %d wait", h.Waiting)
 	}

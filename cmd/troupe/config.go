@@ -81,7 +81,7 @@ func setter(a *app, use, short string, create bool) *cobra.Command {
 		}
 		return err
 	})
-	cmd.Args = cobra.RangeArgs(1, 2)
+	cmd.Args = arguments(1, 2)
 	cmd.Flags().Int32Var(&version, "version", -1, "write only if there is a znode, with this version; -1 stands for any")
 	cmd.Long = short + ". What is written is the argument, or all of standard input."
 	return cmd
@@ -128,7 +128,11 @@ func editor(a *app) *cobra.Command {
 
 func watcher(a *app) *cobra.Command {
 	return a.command("watch PATH", "Follow a value", func(ctx context.Context, s *session.Session, args []string) error {
-		if _, _, err := s.Get(ctx, args[0]); err != nil {
+		_, err := free(a, func(ctx context.Context, s *session.Session, path string) (any, error) {
+			_, stat, err := s.Get(ctx, path)
+			return stat, err
+		})(ctx, s, args[0])
+		if err != nil {
 			return err
 		}
 		return follow(ctx, a, s.WatchData(ctx, args[0]), func(d session.Data) (rows []value) {

@@ -100,7 +100,7 @@ func (c *connection) settle(cmd *cobra.Command) error {
 // connect opens a session. It gives up after the session timeout.
 func (c *connection) connect(cmd *cobra.Command) (*session.Session, error) {
 	if err := c.settle(cmd); err != nil {
-		return nil, err
+		return nil, usage{err}
 	}
 	opts, err := c.SessionOptions(c.log)
 	if err != nil {

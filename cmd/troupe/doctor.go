@@ -28,6 +28,7 @@ type finding struct {
 	Subject  string `json:"subject"`
 	What     string `json:"what"`
 	Advice   string `json:"advice"`
+	told            // of a finding that is a server that serves
 }
 
 const (
@@ -72,11 +73,11 @@ func (x *examination) run(cmd *cobra.Command, paths []string) error {
 	}
 	for _, path := range paths {
 		if err := znode.Validate(path); err != nil {
-			return fmt.Errorf("PATH %q: %w", path, err)
+			return usage{fmt.Errorf("PATH %q: %w", path, err)}
 		}
 	}
 	if err := x.to.settle(cmd); err != nil {
-		return err
+		return usage{err}
 	}
 	ctx := cmd.Context()
 	addrs, root := addresses(x.to.Servers)
@@ -95,7 +96,7 @@ func (x *examination) run(cmd *cobra.Command, paths []string) error {
 }
 
 func (x *examination) add(severity, subject, what, advice string) {
-	x.findings = append(x.findings, finding{severity, subject, what, advice})
+	x.findings = append(x.findings, finding{Severity: severity, Subject: subject, What: what, Advice: advice})
 }
 
 // report prints the findings. Problems are an error.
@@ -252,7 +253,7 @@ func (x *examination) examineServer(ctx context.Context, addr string) (mode, ver
 			what += fmt.Sprintf(", watches %d on %d paths", strings.Count(text, "\t0x"), strings.Count("\n"+text, "\n/"))
 		}
 	}
-	x.add(healthy, addr, what, "")
+	x.findings = append(x.findings, finding{Severity: healthy, Subject: addr, What: what, told: told{says["Mode"], version, latencyOf(says["Latency min/avg/max"])}})
 	if known := fault(version); known != "" {
 		x.add(warning, addr, "version "+version+": "+known, "3.9.4 or later; docs/operations.md says what is known")
 	}
@@ -319,7 +320,7 @@ func (x *examination) examineLines(ctx context.Context, s *session.Session, root
 			if twin := slices.IndexFunc(behind, func(o znode.Contender) bool { return c.GUID != "" && o.GUID == c.GUID }); twin >= 0 {
 				x.add(problem, path, "its GUID stands in this line twice, here and in "+behind[twin].Name, advice)
 			} else if i < first && first < len(line) && alive[stat.EphemeralOwner] && time.Since(stat.Ctime) > time.Hour {
-				x.add(severity, path, fmt.Sprintf("first since %v, and others wait; its session %v lives", stat.Ctime.UTC(), sessionID(stat.EphemeralOwner)), advice)
+				x.add(severity, path, fmt.Sprintf("queued %s, first in the line, and others wait; its session %v lives", moment(stat.Ctime), sessionID(stat.EphemeralOwner)), advice)
 			}
 		}
 	}
@@ -381,7 +382,7 @@ func judge(path string, seen map[string]session.Stat, alive map[int64]bool) (f f
 		f.What = "not ephemeral: it outlives its process, and others wait for it or count on it"
 	case stands:
 		f.Severity, f.What = warning, "not ephemeral: if it is a contender it outlives its process, and others wait for it"
-	case name == "held" && seen[parent].NumChildren == 1 && stat.DataLength > 0 && stat.DataLength < 20:
+	case name == "held" && seen[parent].NumChildren == 1 && stat.DataLength > 0 && stat.DataLength < 512:
 		f.Severity, f.What = warning, "if this is a lock (WithDelay): the record of a holder that died; nobody waits, and who comes next waits for the delay"
 	case transaction != nil && seen[transaction[1]].Czxid > 0 && seen[transaction[1]+"/coordinators"].NumChildren == 0:
 		f.Severity, f.What = warning, "a transaction that not all sites have acknowledged, without a coordinator: they may wait for its outcome"

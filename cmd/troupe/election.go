@@ -14,25 +14,32 @@ import (
 
 func elections(a *app) *cobra.Command {
 	return group("election", "Elections",
-		on(a, "show PATH", "List the leader and the candidates, in order", electionAt, func(_ context.Context, e electionHere, _ []string) error {
-			var rows []candidate
-			for _, c := range e.now {
-				state := map[bool]string{true: "leads", false: "waits"}[c.Leading]
-				rows = append(rows, candidate{c.Path, c.ID, state, c.Ready, c.Owner.String(), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Data})
-			}
-			return list(a, rows)
-		}),
-		on(a, "watch PATH", "Follow the leader", electionAt, func(ctx context.Context, e electionHere, _ []string) error {
-			return follow(ctx, a, e.recipe.Observe(ctx), func(l election.Leadership) (rows []leader) {
+		electionShow(a),
+		on(a, "watch PATH", "Follow the leader", free(a, electionAt), func(ctx context.Context, e electionHere, _ []string) error {
+			return follow(ctx, a, e.recipe.Observe(ctx), witnessed(func(l election.Leadership) (rows []leader) {
 				if l.Present {
-					rows = append(rows, leader{l.ID, l.Token, l.Ready, l.Stale, l.Data})
+					rows = append(rows, leader{l.ID, l.Token, time.Time{}, l.Ready, l.Stale, l.Data})
 				}
 				return rows
-			})
+			}, func(l *leader) (string, *time.Time) { return fmt.Sprint(l.Token), &l.Held }))
 		}),
 		a.takes("election", "break", deletes, func(ctx context.Context, s *session.Session, path string) error { return s.Delete(ctx, path, -1) }),
 		electionRun(a),
 	)
+}
+
+func electionShow(a *app) *cobra.Command {
+	check := false
+	cmd := on(a, "show PATH", "List the leader and the candidates, in order", free(a, electionAt), func(_ context.Context, e electionHere, args []string) error {
+		var rows []candidate
+		for _, c := range e.now {
+			state := map[bool]string{true: "leads", false: "waits"}[c.Leading]
+			rows = append(rows, candidate{c.Path, c.ID, state, c.Ready, owner(c.Owner), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Data})
+		}
+		return errors.Join(list(a, rows), nobody(args[0], check && len(rows) == 0))
+	})
+	cmd.Flags().BoolVar(&check, "check", false, "exit status 1 if nobody leads")
+	return cmd
 }
 
 func electionRun(a *app) *cobra.Command {
@@ -67,20 +74,21 @@ type candidate struct {
 	ID      string    `json:"id"`
 	State   string    `json:"state"`
 	Ready   bool      `json:"ready"`
-	Owner   string    `json:"owner"`
+	Owner   owner     `json:"owner"`
 	Token   int64     `json:"token"`
 	Session sessionID `json:"session"`
-	Since   time.Time `json:"since"`
+	Queued  time.Time `json:"queued"`
 	Data    content   `json:"data"`
 }
 
 // leader is the row of election watch.
 type leader struct {
-	ID    string  `json:"id"`
-	Token int64   `json:"token"`
-	Ready bool    `json:"ready"`
-	Stale bool    `json:"stale"`
-	Data  content `json:"data"`
+	ID    string    `json:"id"`
+	Token int64     `json:"token"`
+	Held  time.Time `json:"held,omitzero"`
+	Ready bool      `json:"ready"`
+	Stale bool      `json:"stale"`
+	Data  content   `json:"data"`
 }
 
 type electionHere = here[*election.Election, []election.Candidate]

@@ -40,7 +40,8 @@ func TestElectionWatchFollowsTheLeader(t *testing.T) {
 		time.AfterFunc(2*time.Minute, cancel)
 		out, code := typed("").run(ctx, t, "election", "watch", "/a")
 		require.Zero(t, code)
-		require.Regexp(t, `^00:00:00 \+ a  \d+  yes  -  http://a\n00:01:00 - a  .*\n00:01:00 \+ b  \d+  -  -  -\n$`, out)
+		require.Regexp(t, `^\S+T01:00:00\+01:00 \+ a  \d+  -  yes  -  http://a\n\S+T01:01:00\+01:00 - a  .*\n`+
+			`\S+T01:01:00\+01:00 \+ b  \d+  \S+T01:01:00\+01:00  -  -  -\n$`, out)
 	})
 }
 

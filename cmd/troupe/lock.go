@@ -20,19 +20,14 @@ import (
 
 func locks(a *app) *cobra.Command {
 	return group("lock", "Locks, shared locks and semaphores",
-		on(a, "ls PATH", "List the holders and who waits, in order", lineAt("lock"), func(_ context.Context, l lockHere, _ []string) error {
-			return list(a, rowsOf(l.now))
+		on(a, "ls PATH", "List the holders and who waits, in order", free(a, lineAt("lock")), func(_ context.Context, l lockHere, args []string) error {
+			return list(a, append(l.delayed(args[0]), rowsOf(l.now)...))
 		}),
-		a.command("show PATH", "Show the holders, or a contender by its path", func(ctx context.Context, s *session.Session, args []string) error {
-			all, at, err := find(ctx, s, args[0], "lock")
-			if err != nil {
-				return err
-			}
-			one := all[at].Path == args[0]
-			return list(a, rowsOf(slices.DeleteFunc(all, func(c lock.Contender) bool { return one && c.Path != args[0] || !one && !c.Holding })))
-		}),
-		on(a, "watch PATH", "Follow the holders and who waits", lineAt("lock"), func(ctx context.Context, l lockHere, _ []string) error {
-			return follow(ctx, a, l.recipe.Observe(ctx), rowsOf)
+		lockShow(a),
+		on(a, "watch PATH", "Follow the holders and who waits", free(a, lineAt("lock")), func(ctx context.Context, l lockHere, _ []string) error {
+			return follow(ctx, a, l.recipe.Observe(ctx), witnessed(rowsOf, func(c *contender) (string, *time.Time) {
+				return map[bool]string{true: c.Path}[c.State.word == "holds"], &c.Held
+			}))
 		}),
 		a.takes("lock", "break", deletes, func(ctx context.Context, s *session.Session, path string) error {
 			return lock.Break(ctx, s, path, 0)
@@ -40,6 +35,40 @@ func locks(a *app) *cobra.Command {
 		a.takes("lock", "revoke", "Ask the holder, or a contender, to let go: lock run ends its command then", lock.Revoke),
 		lockRun(a),
 	)
+}
+
+func lockShow(a *app) *cobra.Command {
+	check := false
+	cmd := on(a, "show PATH", "Show the holders, or a contender by its path", free(a, func(ctx context.Context, s *session.Session, at string) (lockHere, error) {
+		name, one := znode.ParseContender(path.Base(at))
+		if !one || name.Kind == znode.Candidate {
+			return lineAt("lock")(ctx, s, at)
+		}
+		l, err := lineAt("lock")(ctx, s, path.Dir(at))
+		if err == nil && !slices.ContainsFunc(l.now, func(c lock.Contender) bool { return c.Path == at }) {
+			err = &session.OpError{Op: "show", Path: at, Err: session.ErrNoNode}
+		}
+		return l, err
+	}), func(_ context.Context, l lockHere, args []string) error {
+		rows := l.delayed(args[0])
+		for _, c := range l.now {
+			if c.Path == args[0] || path.Dir(c.Path) == args[0] && (c.Holding || c.Delayed.Token != 0) {
+				rows = append(rows, rowsOf([]lock.Contender{c})...)
+			}
+		}
+		held := slices.ContainsFunc(rows, func(c contender) bool { return c.State.word == "holds" })
+		return errors.Join(list(a, rows), nobody(args[0], check && !held))
+	})
+	cmd.Flags().BoolVar(&check, "check", false, "exit status 1 if nobody holds it")
+	return cmd
+}
+
+// nobody is an error if it is true that nobody holds what is at a path.
+func nobody(path string, is bool) error {
+	if is {
+		return fmt.Errorf("nobody holds %s", path)
+	}
+	return nil
 }
 
 const deletes = "Delete the holder's znode, or a contender's: it may be at work still, see its token"
@@ -59,7 +88,7 @@ func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *
 			e, _ := electionAt(ctx, s, path.Dir(c.Path)) // empty if all have gone meanwhile
 			for _, one := range e.now {
 				if one.Path == c.Path { // its data are in an envelope
-					c.Owner, c.Data = one.Owner.String(), one.Data
+					c.Owner, c.Data = owner(one.Owner), one.Data
 				}
 			}
 		}
@@ -130,16 +159,63 @@ var errNotGot = errors.New("not got in the time of --timeout")
 // contender is a row of lock ls.
 type contender struct {
 	Path    string    `json:"path"`
-	State   string    `json:"state"`
-	Owner   string    `json:"owner"`
+	State   state     `json:"state"`
+	Owner   owner     `json:"owner"`
 	Token   int64     `json:"token"`
 	Session sessionID `json:"session"`
-	Since   time.Time `json:"since"`
+	Queued  time.Time `json:"queued"`
+	Held    time.Time `json:"held,omitzero"`
 	Revoked bool      `json:"revoked"`
 	Data    content   `json:"data"`
+	Delay   *delay    `json:"delay,omitempty" table:"-"` // in a table the state says it
 }
 
-type lockHere = here[*lock.Lock, []lock.Contender]
+// delay is what a contender waits for after a holder that died.
+type delay struct {
+	Until time.Time `json:"until,omitzero"` // unknown while nobody waits
+	After owner     `json:"after"`
+	Token int64     `json:"token"`
+}
+
+func delayOf(d lock.Delay) *delay {
+	if d.Token == 0 {
+		return nil
+	}
+	return &delay{d.Until.UTC(), owner(d.Owner), d.Token}
+}
+
+// state is what a contender does. As JSON it is the word alone.
+type state struct {
+	word string
+	*delay
+}
+
+func (s state) String() string {
+	if s.delay == nil {
+		return s.word
+	}
+	after := cmp.Or(s.After.String(), fmt.Sprintf("the holder with token %d", s.delay.Token))
+	if s.Until.IsZero() {
+		return "delayed from when somebody waits, after " + after
+	}
+	return "delayed until " + stamp(s.Until) + ", after " + after
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (s state) MarshalText() ([]byte, error) { return []byte(s.word), nil } //nolint:unparam // the interface has it
+
+type lockHere struct {
+	here[*lock.Lock, []lock.Contender]
+	delay lock.Delay // if there is nobody
+}
+
+// delayed is the row of a delay that nobody waits for yet.
+func (l lockHere) delayed(at string) (rows []contender) {
+	if d := delayOf(l.delay); d != nil {
+		rows = append(rows, contender{Path: znode.Join(at, znode.HeldRecord), State: state{"delayed", d}, Owner: d.After, Token: d.Token, Delay: d})
+	}
+	return rows
+}
 
 // lineAt is the line at a path that exists, for a lock or an election.
 func lineAt(recipe string) func(context.Context, *session.Session, string) (lockHere, error) {
@@ -152,7 +228,10 @@ func lineAt(recipe string) func(context.Context, *session.Session, string) (lock
 				return l, fmt.Errorf("%s is no %s: its contenders are of the kind %q (troupe tree shows them)", at, recipe, name.Kind.String())
 			}
 		}
-		if err == nil && len(l.now) == 0 {
+		if err == nil && len(l.now) == 0 && recipe == "lock" {
+			l.delay, err = l.recipe.Delay(ctx)
+		}
+		if err == nil && len(l.now) == 0 && l.delay.Token == 0 {
 			err = mustBe(ctx, s, at, recipe)
 		}
 		return l, err
@@ -176,12 +255,15 @@ func find(ctx context.Context, s *session.Session, at, recipe string) ([]lock.Co
 func rowsOf(all []lock.Contender) (rows []contender) {
 	for _, c := range all {
 		data, revoked := bytes.TrimPrefix(c.Data, []byte(znode.Unlock+"\n")), znode.Revoked(c.Data)
-		row := contender{c.Path, "waits", c.Owner.String(), c.Token, sessionID(c.SessionID), c.Since.UTC(), revoked, data}
+		d := delayOf(c.Delayed)
+		row := contender{c.Path, state{"waits", d}, owner(c.Owner), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Held.UTC(), revoked, data, d}
 		switch {
 		case c.Unread:
-			row.State = "unreadable"
+			row.State.word = "unreadable"
 		case c.Holding:
-			row.State = "holds"
+			row.State.word = "holds"
+		case d != nil:
+			row.State.word = "delayed"
 		}
 		rows = append(rows, row)
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -39,6 +38,9 @@ func (a *app) execute(ctx context.Context, cmd *cobra.Command) int {
 	a.to.log = logs.Warnings(slog.NewTextHandler(a.log, nil))
 	err := cmd.ExecuteContext(ctx)
 	logs.Wait(a.to.log)
+	if _, has := errors.AsType[failure](err); err != nil && !a.begun && !has {
+		err = usage{err}
+	}
 	if err = cmp.Or(err, a.out.failed); err == nil {
 		return 0
 	}
@@ -59,12 +61,46 @@ type failure struct {
 
 func (f failure) Unwrap() error { return f.error }
 
+// usage is an error of who has written the command line.
+type usage struct{ error }
+
+func (u usage) Unwrap() error { return u.error }
+
+// The exit statuses of all commands but run: see docs/cli.md.
+const statusNo, statusUsage, statusDown, statusForbidden, statusMissing, statusTimeout = 1, 2, 3, 4, 5, 124
+
+// statuses are those of errors: the first that it is counts.
+var statuses = []struct {
+	is     error
+	status int
+}{
+	{session.ErrAuthFailed, statusForbidden},
+	{session.ErrAuthRequired, statusForbidden},
+	{session.ErrNoAuth, statusForbidden},
+	{errUnreachable, statusDown},
+	{session.ErrInvalidPath, statusUsage},
+	{session.ErrNoNode, statusMissing},
+	{session.ErrSuspended, statusDown},
+	{session.ErrExpired, statusDown},
+	{session.ErrClosed, statusDown},
+	{session.ErrUnknownOutcome, statusDown},
+	{context.DeadlineExceeded, statusTimeout},
+}
+
 // status is the exit status that an error stands for.
 func status(err error) int {
 	if f, ok := errors.AsType[failure](err); ok {
 		return f.status
 	}
-	return 1
+	if _, ok := errors.AsType[usage](err); ok {
+		return statusUsage
+	}
+	for _, s := range statuses {
+		if errors.Is(err, s.is) {
+			return s.status
+		}
+	}
+	return statusNo
 }
 
 // advice is what to try after an error.
@@ -82,9 +118,9 @@ var advice = []struct {
 	{session.ErrNotEmpty, "something was created below it meanwhile: rm -R deletes that too"},
 }
 
-// explain is the one line that the program says at its end, with what to try.
+// explain is what the program says at its end, with what to try.
 func explain(err error) string {
-	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	text := printable([]byte(err.Error()))
 	for _, a := range advice {
 		if errors.Is(err, a.is) {
 			return text + " (" + a.try + ")"
@@ -101,21 +137,23 @@ type origin struct {
 	Go       string `json:"go"`
 }
 
+func built() origin {
+	b := origin{Version: "unknown"}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		b.Version, b.Go = info.Main.Version, info.GoVersion
+		settings := map[string]string{}
+		for _, s := range info.Settings {
+			settings[s.Key] = s.Value
+		}
+		b.Revision, b.Time = settings["vcs.revision"], settings["vcs.time"]
+	}
+	return b
+}
+
 func version(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "Say what this program was built from", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			b := origin{Version: "unknown"}
-			if info, ok := debug.ReadBuildInfo(); ok {
-				b.Version, b.Go = info.Main.Version, info.GoVersion
-				settings := map[string]string{}
-				for _, s := range info.Settings {
-					settings[s.Key] = s.Value
-				}
-				b.Revision, b.Time = settings["vcs.revision"], settings["vcs.time"]
-			}
-			return show(a, b)
-		},
+		RunE: func(*cobra.Command, []string) error { return show(a, built()) },
 	}
 	a.output(cmd.Flags())
 	return cmd

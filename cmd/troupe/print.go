@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/troupe-go/troupe/session"
 )
 
 // printer is the standard output. It keeps an error, so that no command has to look at each line.
@@ -48,10 +50,10 @@ func list[T any](a *app, rows []T) error {
 		return asJSON(a.out, append([]T{}, rows...), "  ") // never null
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	titles, _ := cells(*new(T))
+	titles, _ := cells(*new(T), a.at)
 	fmt.Fprintln(w, strings.ToUpper(strings.Join(titles, "\t")))
 	for _, row := range rows {
-		_, texts := cells(row)
+		_, texts := cells(row, a.at)
 		fmt.Fprintln(w, strings.Join(texts, "\t"))
 	}
 	return w.Flush()
@@ -63,7 +65,7 @@ func show[T any](a *app, v T) error {
 		return asJSON(a.out, v, "  ")
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	titles, texts := cells(v)
+	titles, texts := cells(v, moment)
 	for i, title := range titles {
 		fmt.Fprintf(w, "%s\t%s\n", title, texts[i])
 	}
@@ -76,10 +78,10 @@ func show[T any](a *app, v T) error {
 func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S) []T) error {
 	was := map[string]string{}
 	for state := range states {
-		now, all, at := map[string]string{}, rows(state), time.Now().UTC().Format(time.TimeOnly)
+		now, all, at := map[string]string{}, rows(state), stamp(time.Now())
 		var keys []string
 		for _, row := range all {
-			_, texts := cells(row)
+			_, texts := cells(row, stamp)
 			keys = append(keys, texts[0])
 			now[texts[0]] = strings.Join(texts, "  ")
 		}
@@ -108,9 +110,33 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 		was = now
 	}
 	if ctx.Err() == nil {
-		return errors.New("the session has ended")
+		return failure{statusDown, errors.New("the session has ended")}
 	}
 	return nil
+}
+
+// witnessed adds to the rows since when each holds, by what a watch has seen: of those that held when
+// it began that is not known. of returns who holds by a row, "" for nobody, and the row's time, which
+// is kept where it is told.
+func witnessed[S, T any](rows func(S) []T, of func(*T) (string, *time.Time)) func(S) []T {
+	var since map[string]time.Time // nil before the first state
+	return func(state S) []T {
+		now, all := map[string]time.Time{}, rows(state)
+		for i := range all {
+			who, held := of(&all[i])
+			if who == "" {
+				continue
+			}
+			at, was := since[who]
+			if !was && since != nil {
+				at = time.Now().UTC()
+			}
+			*held = cmp.Or(*held, at)
+			now[who] = *held
+		}
+		since = now
+		return all
+	}
 }
 
 // unsafe is what a terminal may obey, of what JSON need not escape.
@@ -126,13 +152,19 @@ func asJSON(out io.Writer, v any, indent string) error {
 	return cmp.Or(err, failed)
 }
 
-// cells are the titles and the texts of a struct's fields. Data alone are cut.
-func cells(row any) (titles, texts []string) {
+// cells are the titles and the texts of a struct's fields, of times by at. Data alone are cut.
+func cells(row any, at func(time.Time) string) (titles, texts []string) {
 	for f, v := range reflect.ValueOf(row).Fields() {
+		if f.Tag.Get("table") == "-" {
+			continue
+		}
 		title, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		text := cell(v.Interface())
-		if f.Name == "Data" {
+		switch t, is := reflect.TypeAssert[time.Time](v); {
+		case f.Name == "Data":
 			text = cmp.Or(plain(string(v.Bytes())), "-")
+		case is && !t.IsZero():
+			text = at(t)
 		}
 		titles, texts = append(titles, strings.ReplaceAll(title, "_", " ")), append(texts, text)
 	}
@@ -141,10 +173,7 @@ func cells(row any) (titles, texts []string) {
 
 func cell(v any) string {
 	switch v := v.(type) {
-	case time.Time:
-		if !v.IsZero() {
-			return v.UTC().Format(time.DateTime)
-		}
+	case time.Time: // of none
 	case bool:
 		if v {
 			return "yes"
@@ -159,6 +188,63 @@ func cell(v any) string {
 		return cmp.Or(escaped(fmt.Sprint(v)), "-")
 	}
 	return "-"
+}
+
+// times are how a command prints a time, by its name; all others print an age. What is printed again
+// and again, or later than it was found, has no age.
+var times = map[string]func(time.Time) string{"show": moment, "peek": moment, "watch": stamp}
+
+// stamp is a time with its zone, which is this machine's.
+func stamp(t time.Time) string { return t.Local().Format(time.RFC3339) }
+
+// moment is a time with its age.
+func moment(t time.Time) string {
+	text := age(t)
+	if !strings.HasPrefix(text, "in ") {
+		text += " ago"
+	}
+	return stamp(t) + " (" + text + ")"
+}
+
+// age is how long ago a time was by this machine's clock, such as "4m12s", or "in 4m12s" of one to
+// come.
+func age(t time.Time) string {
+	d := time.Since(t)
+	if d <= -time.Second {
+		return "in " + span(-d)
+	}
+	return span(d)
+}
+
+// span is a duration in its two largest units.
+func span(d time.Duration) string {
+	const minute, hour, day = 60, 60 * 60, 24 * 60 * 60
+	switch s := int64(max(d, 0) / time.Second); {
+	case s < minute:
+		return fmt.Sprintf("%ds", s)
+	case s < hour:
+		return fmt.Sprintf("%dm%ds", s/minute, s%minute)
+	case s < day:
+		return fmt.Sprintf("%dh%dm", s/hour, s%hour/minute)
+	default:
+		return fmt.Sprintf("%dd%dh", s/day, s%day/hour)
+	}
+}
+
+// owner prints as a text, and as JSON also in its parts.
+type owner session.Identity
+
+func (o owner) String() string { return session.Identity(o).String() }
+
+// MarshalJSON implements [json.Marshaler].
+func (o owner) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Text    string `json:"text"`
+		Program string `json:"program"`
+		Name    string `json:"name"`
+		Host    string `json:"host"`
+		PID     int    `json:"pid"`
+	}{o.String(), o.Program, o.Name, o.Host, o.PID})
 }
 
 // sessionID prints as in ZooKeeper's logs.

@@ -17,7 +17,7 @@ import (
 )
 
 func queues(a *app) *cobra.Command {
-	peek := on(a, "peek PATH", "Show the item that would be taken next", queueAt, func(ctx context.Context, q *queue.Queue, _ []string) error {
+	peek := on(a, "peek PATH", "Show the item that would be taken next", free(a, queueAt), func(ctx context.Context, q *queue.Queue, _ []string) error {
 		e, err := q.Peek(ctx)
 		if err != nil {
 			return err
@@ -31,11 +31,11 @@ func queues(a *app) *cobra.Command {
 		}
 		return show(a, queueRowOf(a, e, true))
 	})
-	consumers := on(a, "consumers PATH", "List who consumes, and how many items each has in hand", queueAt, func(ctx context.Context, q *queue.Queue, _ []string) error {
+	consumers := on(a, "consumers PATH", "List who consumes, and how many items each has in hand", free(a, queueAt), func(ctx context.Context, q *queue.Queue, _ []string) error {
 		var rows []consumerRow
 		all, err := q.Consumers(ctx)
 		for _, c := range all {
-			rows = append(rows, consumerRow{c.Owner, sessionID(c.Session), c.InHand, c.Prefetch, when{c.Since, false}})
+			rows = append(rows, consumerRow{owner(c.Owner), sessionID(c.Session), c.InHand, c.Prefetch, c.Since})
 		}
 		if err != nil {
 			return err
@@ -53,7 +53,7 @@ func queues(a *app) *cobra.Command {
 		}
 		return nil
 	})
-	remove.Args = cobra.MinimumNArgs(2)
+	remove.Args = arguments(2, math.MaxInt)
 	return group("queue", "Queues", queueLs(a, "ls", "items"), find, consumers, queuePut(a), peek,
 		queueLs(a, "dead", "dead letters"), queueRequeue(a), a.destroys(remove), queuePurge(a))
 }
@@ -69,23 +69,23 @@ func queueAt(ctx context.Context, s *session.Session, path string) (*queue.Queue
 
 // queueRow is a row of queue ls.
 type queueRow struct {
-	ID        string           `json:"id"`
-	State     string           `json:"state"`
-	Owner     session.Identity `json:"owner,omitzero"`
-	Since     when             `json:"since,omitzero"`
-	Priority  int              `json:"priority"`
-	Attempts  int              `json:"attempts"`
-	Due       when             `json:"due,omitzero"` // the next try
-	LastError string           `json:"last_error,omitempty"`
-	Failed    when             `json:"failed,omitzero"`
-	FailedBy  session.Identity `json:"failed_by,omitzero"`
-	Data      content          `json:"data"`
+	ID        string    `json:"id"`
+	State     string    `json:"state"`
+	Owner     owner     `json:"owner,omitzero"`
+	Since     time.Time `json:"since,omitzero"`
+	Priority  int       `json:"priority"`
+	Attempts  int       `json:"attempts"`
+	Due       time.Time `json:"due,omitzero"` // the next try
+	LastError string    `json:"last_error,omitempty"`
+	Failed    time.Time `json:"failed,omitzero"`
+	FailedBy  owner     `json:"failed_by,omitzero"`
+	Data      content   `json:"data"`
 }
 
 // queueRowOf is a row of a table, or all that is known of one item.
 func queueRowOf(a *app, e queue.Entry, full bool) queueRow {
 	f := e.LastError
-	row := queueRow{e.ID, "waits", e.Owner, when{e.Since, full}, e.Priority, e.Attempts, when{e.Due, full}, f.Error, when{f.Time, full}, f.By, e.Data}
+	row := queueRow{e.ID, "waits", owner(e.Owner), e.Since, e.Priority, e.Attempts, e.Due, f.Error, f.Time, owner(f.By), e.Data}
 	if !full && !a.json {
 		row.LastError = fmt.Sprintf("%.60s", f.Error)
 	}
@@ -106,38 +106,11 @@ func queueRowOf(a *app, e queue.Entry, full bool) queueRow {
 
 // consumerRow is a row of queue consumers.
 type consumerRow struct {
-	Owner    session.Identity `json:"owner,omitzero"`
-	Session  sessionID        `json:"session"`
-	InHand   int              `json:"in_hand"`
-	Prefetch int              `json:"prefetch"`
-	Since    when             `json:"since"`
-}
-
-// when is a time, in full or as its age; in JSON in full.
-type when struct {
-	time.Time
-	full bool
-}
-
-func (w when) String() string {
-	d := time.Since(w.Time)
-	switch {
-	case w.IsZero():
-		return ""
-	case w.full:
-		return w.Local().Format(time.RFC3339)
-	case d < 0:
-		return "in " + age(-d)
-	}
-	return age(d)
-}
-
-// age is how long something lasts.
-func age(d time.Duration) string {
-	if d < time.Hour {
-		return d.Truncate(time.Second).String()
-	}
-	return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
+	Owner    owner     `json:"owner,omitzero"`
+	Session  sessionID `json:"session"`
+	InHand   int       `json:"in_hand"`
+	Prefetch int       `json:"prefetch"`
+	Since    time.Time `json:"since"`
 }
 
 // deadLetters are those of the queue at a valid path.
@@ -160,7 +133,7 @@ func olderThan(ctx context.Context, q *queue.Queue, age time.Duration, limit int
 func queueLs(a *app, name, what string) *cobra.Command {
 	limit, older := uint32(0), time.Duration(0)
 	cmd := a.command(name+" PATH", "List the first "+what+", and count all", func(ctx context.Context, s *session.Session, args []string) error {
-		q, err := queueAt(ctx, s, args[0])
+		q, err := free(a, queueAt)(ctx, s, args[0])
 		if err != nil {
 			return err
 		}
@@ -247,7 +220,7 @@ func queuePut(a *app) *cobra.Command {
 		}
 		return err
 	})
-	cmd.Args = cobra.RangeArgs(1, 2)
+	cmd.Args = arguments(1, 2)
 	cmd.Flags().IntVar(&priority, "priority", 0, "lower ones are taken first")
 	cmd.Flags().DurationVar(&delay, "delay", 0, "nobody takes it before that")
 	cmd.Flags().StringVar(&id, "id", "", "refused while another item has it (default a random one)")

@@ -18,8 +18,8 @@ import (
 
 func groups(a *app) *cobra.Command {
 	return group("group", "Groups of members",
-		on(a, "ls PATH", "List the members", groupAt, func(_ context.Context, g groupHere, _ []string) error { return list(a, memberRows(g.now)) }),
-		on(a, "watch PATH", "Follow the members", groupAt, func(ctx context.Context, g groupHere, _ []string) error {
+		on(a, "ls PATH", "List the members", free(a, groupAt), func(_ context.Context, g groupHere, _ []string) error { return list(a, memberRows(g.now)) }),
+		on(a, "watch PATH", "Follow the members", free(a, groupAt), func(ctx context.Context, g groupHere, _ []string) error {
 			return follow(ctx, a, g.recipe.Observe(ctx), memberRows)
 		}))
 }
@@ -30,7 +30,7 @@ type memberRow struct {
 	Unreadable bool      `json:"unreadable"`
 	Token      int64     `json:"token"`
 	Session    sessionID `json:"session"`
-	Since      time.Time `json:"since"`
+	Joined     time.Time `json:"joined"`
 	Data       content   `json:"data"`
 }
 
@@ -67,7 +67,7 @@ func barriers(a *app) *cobra.Command {
 			if b.now.State == "lowered" {
 				return &session.OpError{Op: "lower", Path: args[0], Err: session.ErrNoNode}
 			}
-			if err := a.confirm(`delete %s, of %s, with the data "%s"`, args[0], cell(b.now.Since), plain(string(b.now.Data))); err != nil {
+			if err := a.confirm(`delete %s, raised %s, with the data "%s"`, args[0], moment(b.now.Raised), plain(string(b.now.Data))); err != nil {
 				return err
 			}
 			return b.recipe.Lower(ctx)
@@ -76,9 +76,9 @@ func barriers(a *app) *cobra.Command {
 
 // barrierRow is the state of a barrier: "raised" or "lowered".
 type barrierRow struct {
-	State string    `json:"state"`
-	Since time.Time `json:"since,omitzero"`
-	Data  content   `json:"data"`
+	State  string    `json:"state"`
+	Raised time.Time `json:"raised,omitzero"`
+	Data   content   `json:"data"`
 }
 
 type barrierHere = here[*barrier.Barrier, barrierRow]
@@ -100,12 +100,12 @@ func barrierAt(ctx context.Context, s *session.Session, path string) (b barrierH
 
 func transactions(a *app) *cobra.Command {
 	return group("tx", "Two-phase commit",
-		on(a, "ls PATH", "List the transactions that somebody has not acknowledged", transactionsAt,
+		on(a, "ls PATH", "List the transactions that somebody has not acknowledged", free(a, transactionsAt),
 			func(_ context.Context, rows []transactionRow, _ []string) error { return list(a, rows) }),
 		on(a, "show PATH ID", "Show one, with the vote of each site", transactionsAt, func(_ context.Context, rows []transactionRow, args []string) error {
 			i := slices.IndexFunc(rows, func(row transactionRow) bool { return row.ID == args[1] })
 			if i < 0 {
-				return fmt.Errorf("%s has no transaction %q (troupe tx ls shows them)", args[0], args[1])
+				return failure{statusMissing, fmt.Errorf("%s has no transaction %q (troupe tx ls shows them)", args[0], args[1])}
 			}
 			return show(a, rows[i])
 		}))
@@ -115,7 +115,7 @@ func transactions(a *app) *cobra.Command {
 type transactionRow struct {
 	ID      string    `json:"id"`
 	Outcome string    `json:"outcome"`
-	Since   time.Time `json:"since"`
+	Began   time.Time `json:"began"`
 	Reason  string    `json:"reason"`
 	Sites   []vote    `json:"sites"`
 }
@@ -135,7 +135,7 @@ func transactionsAt(ctx context.Context, s *session.Session, path string) (rows 
 		err = mustBe(ctx, s, path, "path of transactions", "tx", "coordinators", "alive")
 	}
 	for _, i := range all {
-		row := transactionRow{ID: i.ID, Outcome: i.Outcome.String(), Since: i.Since.UTC(), Reason: i.Reason, Sites: []vote{}}
+		row := transactionRow{ID: i.ID, Outcome: i.Outcome.String(), Began: i.Since.UTC(), Reason: i.Reason, Sites: []vote{}}
 		for _, site := range i.Sites {
 			v, there := i.Votes[site]
 			word := map[twopc.Outcome]string{twopc.Committed: "commit", twopc.Aborted: "abort", twopc.Undecided: "none"}[v]

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -23,7 +25,9 @@ type app struct {
 	release  func() // lets the next signal end the program at once
 	to       connection
 	json     bool
-	yes      bool // what destroys does not ask
+	begun    bool                   // the command line is one that there is
+	yes      bool                   // what destroys does not ask
+	at       func(time.Time) string // prints times in a table
 }
 
 // root is the program with its commands.
@@ -37,7 +41,12 @@ Each flag of the connection has a variable: --servers TROUPE_SERVERS, --tls-ca-f
 A credential is read from --auth-file, a line "digest user:password", or from TROUPE_AUTH_SCHEME and TROUPE_AUTH_SECRET, never from the command line.`,
 		SilenceUsage:  true, // main reports errors, once
 		SilenceErrors: true,
+		Version:       built().Version,
+
+		PersistentPreRun: func(*cobra.Command, []string) { a.begun = true },
 	}
+	cmd.SetVersionTemplate("troupe {{.Version}}\n")
+	cmd.SetHelpCommand(help())
 	cmd.SetOut(a.out)
 	cmd.SetErr(a.log)
 	cmd.AddCommand(server(), version(a))
@@ -66,6 +75,21 @@ func foresee(cmd *cobra.Command) {
 	}
 }
 
+// help is cobra's command, but one that is not found is an error.
+func help() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about any command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usage{fmt.Errorf("there is no command %q: troupe help lists them", strings.Join(args, " "))}
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+	}
+}
+
 // group is a command that has others.
 func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
@@ -75,9 +99,16 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 
 // command is one that connects, and takes as many arguments as its usage names, the path first.
 func (a *app) command(use, short string, do func(ctx context.Context, s *session.Session, args []string) error) *cobra.Command {
+	n := strings.Count(use, " ")
 	return &cobra.Command{
-		Use: use, Short: short, Args: cobra.ExactArgs(strings.Count(use, " ")),
+		Use: use, Short: short, Args: arguments(n, n),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.at = times[cmd.Name()]; a.at == nil {
+				a.at = age
+			}
+			if err := pathIn(args); err != nil {
+				return err
+			}
 			s, err := a.to.connect(cmd)
 			if err != nil {
 				return err
@@ -85,6 +116,14 @@ func (a *app) command(use, short string, do func(ctx context.Context, s *session
 			return errors.Join(do(cmd.Context(), s, args), a.to.close(s))
 		},
 	}
+}
+
+// pathIn refuses arguments whose first is no path.
+func pathIn(args []string) error {
+	if err := znode.Validate(args[0]); err != nil {
+		return usage{fmt.Errorf("PATH %q: %w", args[0], err)}
+	}
+	return nil
 }
 
 // here is what open finds at a path: a recipe, and how it is now.
@@ -106,6 +145,29 @@ func on[T any](
 	})
 }
 
+// free is open for a command that only shows: a path that nobody has used yet, or whose container has
+// gone, is empty. A note tells that it does not exist.
+func free[T any](a *app, open func(context.Context, *session.Session, string) (T, error)) func(context.Context, *session.Session, string) (T, error) {
+	return func(ctx context.Context, s *session.Session, path string) (T, error) {
+		at, err := open(ctx, s, path)
+		if _, one := znode.ParseContender(path[strings.LastIndex(path, "/")+1:]); errors.Is(err, session.ErrNoNode) && !one {
+			fmt.Fprintf(a.log, "%s does not exist\n", escaped(path))
+			err = nil
+		}
+		return at, err
+	}
+}
+
+// arguments are so many; else the error is how the command is used.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return fmt.Errorf("usage: %s", cmd.UseLine())
+		}
+		return nil
+	}
+}
+
 // destroys makes the command one that asks before it does something, or needs --yes.
 func (a *app) destroys(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask")
@@ -125,7 +187,7 @@ func (a *app) confirm(what string, args ...any) error {
 	case a.yes:
 		return nil
 	case !a.terminal:
-		return fmt.Errorf("%s: refused without --yes, since there is no terminal to ask on", what)
+		return usage{fmt.Errorf("%s: refused without --yes, since there is no terminal to ask on", what)}
 	}
 	a.release()
 	fmt.Fprintf(a.log, "%s? [y/N] ", what)

@@ -61,7 +61,7 @@ func (a *app) runs(short, long string, do func(ctx context.Context, s *session.S
 		Use: "run [flags] PATH -- CMD...", Short: short, Long: long + "\n\n" + runHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
-				return failure{statusOurs, fmt.Errorf("not as in: %s", cmd.UseLine())}
+				return failure{statusOurs, fmt.Errorf("usage: %s", cmd.UseLine())}
 			}
 			return nil
 		},
@@ -84,6 +84,9 @@ func (a *app) runs(short, long string, do func(ctx context.Context, s *session.S
 func (r *runner) run(cmd *cobra.Command, args []string, do func(ctx context.Context, s *session.Session, r *runner, path string) error) error {
 	if _, err := exec.LookPath(args[1]); err != nil {
 		return notStarted(err)
+	}
+	if err := pathIn(args); err != nil {
+		return err
 	}
 	if r.pid == 1 {
 		r.to.log.Warn("this is process 1, and it reaps no orphans: run it under an init, as with docker run --init")

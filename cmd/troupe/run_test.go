@@ -119,9 +119,9 @@ func TestTheStatusIsTheCommandsOrSaysWhyThereIsNone(t *testing.T) {
 		"held for long":        {[]string{"lock", "run", "/taken", at, "--timeout", "10ms", "--", "true"}, 124, "not got in the time of --timeout"},
 		"held, -E":             {[]string{"lock", "run", "/taken", at, "--try", "-E", "7", "--", "true"}, 7, "held by another"},
 		"no server":            {[]string{"lock", "run", "/g", "--servers", "127.0.0.1:1", "--session-timeout", "50ms", "--", "true"}, 125, "no server has answered"},
-		"a bad path":           {[]string{"lock", "run", "g", at, "--", "true"}, 125, "the path is not valid"},
-		"no command":           {[]string{"lock", "run", "/g", at}, 125, "not as in: troupe lock run [flags] PATH -- CMD..."},
-		"no dashes":            {[]string{"lock", "run", "/g", "true"}, 125, "not as in:"},
+		"a bad path":           {[]string{"lock", "run", "g", at, "--", "true"}, 125, `PATH "g": not absolute`},
+		"no command":           {[]string{"lock", "run", "/g", at}, 125, "usage: troupe lock run [flags] PATH -- CMD..."},
+		"no dashes":            {[]string{"lock", "run", "/g", "true"}, 125, "usage: troupe lock run"},
 		"no such flag":         {[]string{"lock", "run", "/g", "--no", "--", "true"}, 125, "unknown flag: --no"},
 		"-n --shared":          {[]string{"lock", "run", "/g", "-n", "2", "--shared", "--", "true"}, 125, "--permits and --shared: only one of them"},
 		"--delay --shared":     {[]string{"lock", "run", "/g", "--delay", "1s", "--shared", "--", "true"}, 125, "--delay and --shared: only one"},
@@ -134,7 +134,7 @@ func TestTheStatusIsTheCommandsOrSaysWhyThereIsNone(t *testing.T) {
 		"grace just right":     {[]string{"lock", "run", "/h", at, "--session-timeout", "24s", "--grace", "4s", "--", "true"}, 0, ""},
 		"grace overlaps":       {[]string{"lock", "run", "/i", at, "--grace", "1m", "--allow-overlap", "--", "true"}, 0, ""},
 		"leads, and a status":  {[]string{"election", "run", "/j", at, "--", "sh", "-c", "exit 4"}, 4, ""},
-		"leads, without a cmd": {[]string{"election", "run", "/j", at}, 125, "not as in: troupe election run"},
+		"leads, without a cmd": {[]string{"election", "run", "/j", at}, 125, "usage: troupe election run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

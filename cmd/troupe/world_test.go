@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		os.Exit(run())
 	}
-	time.Local = time.FixedZone("elsewhere", 3600) //nolint:gosmopolitan // what is printed is UTC
+	time.Local = time.FixedZone("elsewhere", 3600) //nolint:gosmopolitan // times are printed in it
 	tier.Main(m)
 }
 

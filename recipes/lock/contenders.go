@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
@@ -19,7 +20,16 @@ type Contender struct {
 	Owner     session.Identity // whose it is, as it says itself, if it does; see Unread
 	SessionID int64            // the ZooKeeper session that owns it; 0 for a znode that is not ephemeral; see Unread
 	Since     time.Time        // when it queued, by the server's clock; see Unread
-	Holding   bool             // no contender ahead blocks it: it holds the lock, or is about to
+	Held      time.Time        // when it was granted, by the server's clock; zero if nothing tells: see below
+	Holding   bool             // no contender ahead blocks it, nor a delay: it holds the lock, or is about to
+
+	// Held is known where something is written at the grant: of a semaphore's holder, until it is
+	// revoked, and of one with a delay. Others write nothing then, and their Since is when they
+	// queued.
+
+	// Delayed is the delay that a contender waits for which is first ([WithDelay]). It does not hold
+	// meanwhile. The zero value: it waits for none.
+	Delayed Delay
 
 	// Unread: this session may not read the znode. Then there are no Data and Owner, and servers
 	// since 3.8.4 do not report Token, SessionID and Since either: these are 0. For a contender of
@@ -40,7 +50,8 @@ func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 	if err != nil {
 		return nil, failed(l.session, "contenders", l.path, err)
 	}
-	return contendersOf(entries), nil
+	r, err := l.record(ctx)
+	return contendersOf(entries, r), failed(l.session, "contenders", l.path, err)
 }
 
 // waiting is how many contenders hold nothing.
@@ -49,7 +60,7 @@ func (l *Lock) waiting(ctx context.Context) (n int, err error) {
 		return contenders.Waiting(ctx, l.session, l.path)
 	}
 	entries, err := l.line(ctx)
-	for _, c := range contendersOf(entries) {
+	for _, c := range contendersOf(entries, contenders.Record{}) {
 		if !c.Holding {
 			n++
 		}
@@ -74,11 +85,12 @@ func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 // observe starts one incarnation of an observation.
 func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 	var entries []contenders.Entry
-	holders := marks{session: l.session, turn: t}
+	holders, record := marks{session: l.session, turn: t}, contenders.Record{}
 	holders.changed = func() {
 		holders.follow(entries)
-		out.Publish(contendersOf(holders.on(entries)))
+		out.Publish(contendersOf(holders.on(entries), record))
 	}
+	note := l.records(t, func(r contenders.Record) { record = r; holders.changed() })
 	observe.Each(t.Context(), t, l.Done(), func(struct{}, bool) { t.End() })
 	observe.Each(t.Context(), t, l.lines(t.Context()), func(v contenders.View, open bool) {
 		if !open {
@@ -86,18 +98,28 @@ func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 			return
 		}
 		entries = v.Entries
-		holders.changed()
+		unread := slices.ContainsFunc(entries, func(e contenders.Entry) bool { return e.Unread }) // nor can the record be read
+		if !v.Delays || unread || !note() {
+			holders.changed()
+		}
 	})
 }
 
-func contendersOf(entries []contenders.Entry) []Contender {
+func contendersOf(entries []contenders.Entry, r contenders.Record) []Contender {
 	all := make([]Contender, len(entries))
 	readers := true // all so far are
 	for i, e := range entries {
 		readers = readers && e.Contender.Kind == znode.Read
 		all[i] = Contender{
-			Path: e.Path, Token: e.Token, Data: e.Data, Owner: e.Owner, SessionID: e.SessionID, Since: e.Since, Unread: e.Unread,
+			Path: e.Path, Token: e.Token, Data: e.Data, Owner: e.Owner, SessionID: e.SessionID, Since: e.Since, Held: e.Granted, Unread: e.Unread,
 			Holding: readers || e.Held || i == 0 && !e.Contender.Marks(),
+		}
+		switch {
+		case e.Token == 0:
+		case e.Token == r.Token:
+			all[i].Held = r.At
+		case i == 0 && e.Token == r.Waits:
+			all[i].Delayed, all[i].Holding = Delay{r.Token, r.By, r.Until()}, false
 		}
 	}
 	return all

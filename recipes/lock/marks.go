@@ -1,8 +1,10 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipes/internal/contenders"
@@ -15,20 +17,21 @@ import (
 type marks struct {
 	session *session.Session
 	turn    *observe.Turn
-	changed func()          // called when held has changed
-	held    map[string]bool // by path
-	path    string          // of the contender that is watched, "" for none
+	changed func()               // called when held has changed
+	held    map[string]time.Time // when each was granted, by path; zero if that is unknown
+	path    string               // of the contender that is watched, "" for none
 	stop    context.CancelFunc
 }
 
 // follow watches the first contender in the queue without a mark.
 func (m *marks) follow(entries []contenders.Entry) {
-	held := make(map[string]bool, len(m.held))
+	held := make(map[string]time.Time, len(m.held))
 	first := ""
 	for _, e := range entries {
+		at, noted := m.held[e.Path]
 		switch {
-		case e.Held || m.held[e.Path]:
-			held[e.Path] = true
+		case e.Held || noted:
+			held[e.Path] = cmp.Or(at, e.Granted)
 		case first == "" && e.Contender.Marks() && !e.Unread:
 			first = e.Path
 		}
@@ -56,7 +59,7 @@ func (m *marks) leave() {
 // note takes the data of the contender that is watched. Its deletion is reported by the queue.
 func (m *marks) note(d contenders.Observation, open bool) {
 	if notes, _ := znode.ParseNotes(d.Bytes); open && d.Exists && notes.Held {
-		m.held[m.path] = true
+		m.held[m.path] = contenders.Granted(d.Stat)
 		m.changed()
 	}
 }
@@ -65,7 +68,7 @@ func (m *marks) note(d contenders.Observation, open bool) {
 func (m *marks) on(entries []contenders.Entry) []contenders.Entry {
 	entries = slices.Clone(entries)
 	for i := range entries {
-		entries[i].Held = m.held[entries[i].Path]
+		entries[i].Granted, entries[i].Held = m.held[entries[i].Path]
 	}
 	return entries
 }

@@ -31,7 +31,11 @@ func (d *delay) passes(c machine.Claim) bool {
 // write writes the token into the record, if that still has this version.
 func (d *delay) write(version int32) {
 	d.stage = Recording
-	d.ask(machine.Record{Path: d.entry.path, Token: d.entry.czxid, Version: version}, delaying)
+	after := d.after
+	if d.stillFirst() && d.claims[0].try {
+		after = 0
+	}
+	d.ask(machine.Record{Path: d.entry.path, Token: d.entry.czxid, Version: version, Delay: after}, delaying)
 }
 
 // on takes the answer to what was asked for last. When the delay is over, the token is written.

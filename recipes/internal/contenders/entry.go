@@ -19,6 +19,7 @@ type Entry struct {
 	Data      []byte // without the notes before them (znode.Notes), except a revocation; nil also if the session may not read it
 	Owner     session.Identity
 	Held      bool      // its data say that it holds; only contenders of semaphores note that
+	Granted   time.Time // when it was noted that it holds; zero if that is unknown
 	SessionID int64     // owner; 0 if the znode is not ephemeral or the owner is unknown
 	Since     time.Time // when it was created, by the server's clock; zero if unknown
 }
@@ -36,6 +37,14 @@ func (e Entry) read(data []byte, token int64) Entry {
 	}
 	e.Owner, e.Data = znode.CutIdentity(e.Data)
 	return e
+}
+
+// Granted is when a contender noted that it holds, if that was the only change of its znode.
+func Granted(stat session.Stat) (at time.Time) {
+	if stat.Version == 1 {
+		at = stat.Mtime
+	}
+	return at
 }
 
 // arrange sorts contenders, first to last. If only the Czxids tell the order and one of them is

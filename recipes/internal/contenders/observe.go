@@ -14,6 +14,7 @@ import (
 type View struct {
 	Entries []Entry // first to last
 	Stale   bool    // the connection is down: this is the last known state
+	Delays  bool    // there is a [Record]
 }
 
 // Observe delivers the states of a queue. Each is at least as new as the one before, and the newest
@@ -49,6 +50,7 @@ type observer struct {
 	known  map[string]Entry // by name: a contender is read once
 	next   *session.Children
 	stale  bool   // the connection is down
+	delays bool   // see View
 	busy   bool   // a read is in flight
 	pause  uint64 // number of the current pause; 0: none
 	pauses uint64
@@ -124,6 +126,7 @@ func (o *observer) digest(a answer) {
 	for _, e := range a.entries {
 		o.known[e.Contender.Name] = e
 	}
+	o.delays = slices.Contains(a.of.Names, znode.HeldRecord)
 	o.publish(a.entries)
 }
 
@@ -143,8 +146,8 @@ func (o *observer) rest() {
 
 // publish publishes the contenders if they have changed.
 func (o *observer) publish(entries []Entry) {
-	v := View{Entries: entries, Stale: o.stale}
-	if o.told && v.Stale == o.view.Stale && slices.EqualFunc(v.Entries, o.view.Entries, same) {
+	v := View{Entries: entries, Stale: o.stale, Delays: o.delays}
+	if o.told && v.Stale == o.view.Stale && v.Delays == o.view.Delays && slices.EqualFunc(v.Entries, o.view.Entries, same) {
 		return
 	}
 	o.view, o.told = v, true

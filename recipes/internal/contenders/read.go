@@ -39,10 +39,12 @@ func Waiting(ctx context.Context, s *session.Session, path string) (int, error) 
 }
 
 // Holder reads who has what is waited for under a path: the first contender, or the first of those
-// that hold together. whose tells that from what was read. It takes a listing and a read. Nothing
-// is known if the numbers leave the order open, or it is this session's, which waits for a delay.
+// that hold together, or the one after which the first waits for a delay. whose tells that from what
+// was read. It takes a listing and a read, with delays two. Nothing is known if the numbers leave
+// the order open, or it is this session's.
 func Holder(ctx context.Context, s *session.Session, path string, whose func(Entry) session.Identity) (recipe.Holder, error) {
-	all, err := list(ctx, s, path)
+	names, _, err := s.Children(ctx, path)
+	all := parse(names)
 	if err != nil || len(all) == 0 {
 		return recipe.Holder{}, err
 	}
@@ -51,6 +53,11 @@ func Holder(ctx context.Context, s *session.Session, path string, whose func(Ent
 		return recipe.Holder{}, nil
 	}
 	data, stat, err := s.Get(ctx, znode.Join(path, c.Name))
+	if slices.Contains(names, znode.HeldRecord) {
+		if r, err := ReadRecord(ctx, s, path); err == nil && r.Waits == stat.Czxid && r.Waits != 0 {
+			return recipe.Holder{By: r.Who(), Until: r.Until(), Waiting: len(all) - 1}, nil
+		}
+	}
 	if err != nil || stat.EphemeralOwner == s.Status().SessionID {
 		return recipe.Holder{}, err
 	}
@@ -186,5 +193,8 @@ func read(ctx context.Context, s *session.Session, parent string, c znode.Conten
 		return Entry{}, err
 	}
 	e := Entry{Path: path, Contender: c, Unread: unread, SessionID: stat.EphemeralOwner, Since: stat.Ctime}
-	return e.read(data, stat.Czxid), nil
+	if e = e.read(data, stat.Czxid); e.Held {
+		e.Granted = Granted(stat)
+	}
+	return e, nil
 }
