@@ -99,7 +99,7 @@ func editor(a *app) *cobra.Command {
 		}
 		_, err = f.Write(old)
 		program := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi")
-		run := exec.CommandContext(context.WithoutCancel(ctx), "sh", "-c", program+` "$1"`, "sh", f.Name()) //nolint:gosec // the user's
+		run := exec.CommandContext(context.WithoutCancel(ctx), "sh", "-c", program+` "$1"`, "sh", f.Name())
 		run.Stdin, run.Stdout, run.Stderr = a.in, a.out.Writer, a.log
 		if err = errors.Join(err, f.Close()); err == nil {
 			err = run.Run()

@@ -42,8 +42,8 @@ type search struct {
 }
 
 var (
-	errNoAnswer    = errors.New("no answer")
-	errConnecting  = errors.New("connecting took too long")
+	errNoAnswer   = errors.New("no answer")
+	errConnecting = errors.New("connecting took too long")
 )
 
 // connect returns a connection whose connect request was answered, or nil if the session is over.
