@@ -152,7 +152,7 @@ func TestWhatIsRefusedTakesNothingAway(t *testing.T) {
 			switch {
 			case strings.Contains(says, "does not exist"):
 				want = 5
-			case strings.Contains(says, "not permitted"):
+			case strings.Contains(says, "needs WRITE"):
 				want = 4
 			}
 			require.Equal(t, want, code, command)

@@ -115,9 +115,9 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 	return nil
 }
 
-// witnessed adds to the rows since when each holds, by what a watch has seen: of those that held when
-// it began that is not known. of returns who holds by a row, "" for nobody, and the row's time, which
-// is kept where it is told.
+// witnessed adds to the rows since when each holds, by what a watch has seen: of those that held
+// when it began that is not known. of returns who holds by a row, "" for nobody, and the row's
+// time, which is kept where it is told.
 func witnessed[S, T any](rows func(S) []T, of func(*T) (string, *time.Time)) func(S) []T {
 	var since map[string]time.Time // nil before the first state
 	return func(state S) []T {
@@ -190,8 +190,8 @@ func cell(v any) string {
 	return "-"
 }
 
-// times are how a command prints a time, by its name; all others print an age. What is printed again
-// and again, or later than it was found, has no age.
+// times are how a command prints a time, by its name; all others print an age. What is printed
+// again and again, or later than it was found, has no age.
 var times = map[string]func(time.Time) string{"show": moment, "peek": moment, "watch": stamp}
 
 // stamp is a time with its zone, which is this machine's.

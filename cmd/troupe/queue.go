@@ -184,11 +184,11 @@ func queueRequeue(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "all that are dead when it begins")
 	cmd.Flags().DurationVar(&older, "older-than", 0, "those that have been dead for so long")
 	cmd.MarkFlagsMutuallyExclusive("all", "older-than")
-	cmd.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 || (len(args) > 1) == (all || older > 0) {
-			return errors.New("PATH, and which: IDs, --all or --older-than")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && !all && older == 0 || len(args) > 1 && (all || older > 0) {
+			return errors.New("which: IDs, --all or --older-than")
 		}
-		return nil
+		return arguments(1, math.MaxInt)(cmd, args)
 	}
 	return cmd
 }

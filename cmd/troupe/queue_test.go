@@ -60,7 +60,7 @@ func TestQueueLsSaysWhyItStands(t *testing.T) {
 		who := `orders-7 on host \S+ \(pid \d+\)`
 		require.Regexp(t, `held +claimed +`+who+` +5m12s +0 +1 +-`, out)
 		require.Regexp(t, `late +overdue, no consumer has room +- +5m12s +0 +0 +4m12s +-`, out)
-		require.Regexp(t, `failed +delayed +- +5m12s +0 +1 +in 99h54m +no paper !{51} +5m12s +`+who, out)
+		require.Regexp(t, `failed +delayed +- +5m12s +0 +1 +in 4d3h +no paper !{51} +5m12s +`+who, out)
 		out, _ = troupe(t, "queue", "show", "/jobs", "failed")
 		require.Regexp(t, `last error +no paper !{200}\n`, out)
 		out, _ = troupe(t, "queue", "consumers", "/jobs")

@@ -145,8 +145,8 @@ func on[T any](
 	})
 }
 
-// free is open for a command that only shows: a path that nobody has used yet, or whose container has
-// gone, is empty. A note tells that it does not exist.
+// free is open for a command that only shows: a path that nobody has used yet, or whose container
+// has gone, is empty. A note tells that it does not exist.
 func free[T any](a *app, open func(context.Context, *session.Session, string) (T, error)) func(context.Context, *session.Session, string) (T, error) {
 	return func(ctx context.Context, s *session.Session, path string) (T, error) {
 		at, err := open(ctx, s, path)

@@ -1,6 +1,7 @@
 package main
 
-// Times: an age in tables, with their zone elsewhere; when a lock was granted, where anything tells.
+// Times: an age in tables, with their zone elsewhere; when a lock was granted, where anything
+// tells.
 
 import (
 	"context"

@@ -6,7 +6,8 @@ import "encoding/json"
 const HeldRecord = "held"
 
 // Record is what a holder with a delay writes beside the contenders when it is granted. If it does
-// not give up what it held the record stays, and whoever waits for the delay then adds that it does.
+// not give up what it held the record stays, and whoever waits for the delay then adds that it
+// does.
 type Record struct {
 	Token int64    `json:"token"`           // of the holder; 0: the data make no sense
 	By    Identity `json:"by,omitzero"`     // whose it is

@@ -27,8 +27,8 @@ type Contender struct {
 	// revoked, and of one with a delay. Others write nothing then, and their Since is when they
 	// queued.
 
-	// Delayed is the delay that a contender waits for which is first ([WithDelay]). It does not hold
-	// meanwhile. The zero value: it waits for none.
+	// Delayed is the delay that a contender waits for which is first ([WithDelay]). It does not
+	// hold meanwhile. The zero value: it waits for none.
 	Delayed Delay
 
 	// Unread: this session may not read the znode. Then there are no Data and Owner, and servers

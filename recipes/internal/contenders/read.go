@@ -39,9 +39,9 @@ func Waiting(ctx context.Context, s *session.Session, path string) (int, error) 
 }
 
 // Holder reads who has what is waited for under a path: the first contender, or the first of those
-// that hold together, or the one after which the first waits for a delay. whose tells that from what
-// was read. It takes a listing and a read, with delays two. Nothing is known if the numbers leave
-// the order open, or it is this session's.
+// that hold together, or the one after which the first waits for a delay. whose tells that from
+// what was read. It takes a listing and a read, with delays two. Nothing is known if the numbers
+// leave the order open, or it is this session's.
 func Holder(ctx context.Context, s *session.Session, path string, whose func(Entry) session.Identity) (recipe.Holder, error) {
 	names, _, err := s.Children(ctx, path)
 	all := parse(names)
