@@ -16,7 +16,7 @@ import (
 )
 
 func znodes(a *app) []*cobra.Command {
-	set := setter(a, "set PATH [DATA]", "Replace the data of a znode that exists", false)
+	set := setter(a, "set PATH DATA", "Replace the data of a znode that exists", false)
 	return []*cobra.Command{znodeLs(a), getter(a, "Print the data of a znode"), set, znodeRm(a), znodeTree(a), znodeStat(a)}
 }
 
