@@ -33,6 +33,7 @@ func elections(a *app) *cobra.Command {
 		a.takes("election", "break", deletes, func(ctx context.Context, s *session.Session, path string) (string, error) {
 			return "broken", s.Delete(ctx, path, -1)
 		}),
+		electionTransfer(a),
 		electionRun(a),
 	)
 }
