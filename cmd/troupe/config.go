@@ -19,7 +19,7 @@ import (
 )
 
 func values(a *app) *cobra.Command {
-	set := setter(a, "set PATH [VALUE]", "Write a value; it is created, with its parents, if it is absent", true)
+	set := setter(a, "set PATH VALUE", "Write a value", true)
 	return group("config", "Values that processes follow", getter(a, "Print a value"), set, editor(a), watcher(a))
 }
 
@@ -66,26 +66,32 @@ func getter(a *app, short string) *cobra.Command {
 	return cmd
 }
 
-func setter(a *app, use, short string, create bool) *cobra.Command {
-	version := int32(-1)
-	cmd := a.command(use, short, func(ctx context.Context, s *session.Session, args []string) (err error) {
-		data := []byte(args[len(args)-1])
-		if len(args) == 1 {
-			data, err = a.read()
-		}
+func setter(a *app, use, short string, creates bool) *cobra.Command {
+	version, create := int32(-1), false
+	cmd := a.command(use, short, func(ctx context.Context, s *session.Session, args []string) error {
+		data, err := a.data(args[1])
 		if err == nil {
 			_, err = s.Set(ctx, args[0], data, version)
 		}
-		if create && version < 0 && errors.Is(err, session.ErrNoNode) {
+		switch missing := creates && version < 0 && errors.Is(err, session.ErrNoNode); {
+		case missing && create:
 			_, err = s.Create(ctx, args[0], data, session.Parents())
+		case missing:
+			err = isNew(err)
 		}
 		return err
 	})
-	cmd.Args = arguments(1, 2)
 	cmd.Flags().Int32Var(&version, "version", -1, "write only if there is a znode, with this version; -1 stands for any")
-	cmd.Long = short + ". What is written is the argument, or all of standard input."
+	if creates {
+		cmd.Flags().BoolVar(&create, "create", false, "create the znode, with its parents, if it does not exist")
+		cmd.MarkFlagsMutuallyExclusive("create", "version")
+	}
+	cmd.Long = short + `. "-" stands for all of standard input; only "" is an empty value.`
 	return cmd
 }
+
+// isNew is the error of a command that could create a path, but was not told to.
+func isNew(err error) error { return fmt.Errorf("%w; --create makes it, with its parents", err) }
 
 func editor(a *app) *cobra.Command {
 	cmd := a.command("edit PATH", "Edit a value that exists", func(ctx context.Context, s *session.Session, args []string) error {

@@ -19,7 +19,7 @@ import (
 func TestConfigSetCreatesAndKeepsToTheVersion(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		golden(t, "config", each("config set /a/rate 5 --version 0\nconfig set /a/rate 5\nconfig set /a/rate 6 --version 1\n"+
+		golden(t, "config", each("config set /a/rate 5 --version 0\nconfig set /a/rate 5 --create\nconfig set /a/rate 6 --version 1\n"+
 			"config get /a/rate\nconfig edit /no\nconfig watch /no")...)
 	})
 }

@@ -27,7 +27,9 @@ type connection struct {
 	fxmodule.Config
 	authFile string
 	log      *slog.Logger
-	options  []session.Option                                                  // of tests
+	wait     time.Duration // to connect; 0: for ever
+	quiet    bool          // warnings are not logged
+	options  []session.Option
 	dial     func(ctx context.Context, network, addr string) (net.Conn, error) // to ask four-letter words
 }
 
@@ -36,7 +38,8 @@ func (c *connection) bind(flags *pflag.FlagSet) {
 	c.dial = new(net.Dialer).DialContext
 	flags.StringSliceVar(&c.Servers, "servers", nil, `the ensemble, "host:port,host:port"; a chroot, which is created like --namespace, may follow: "host:port/app"`)
 	flags.StringVar(&c.Namespace, "namespace", "", "put in front of each path; its znode is created if a command finds that it does not exist")
-	flags.DurationVar((*time.Duration)(&c.Timeout), "session-timeout", 10*time.Second, "session timeout to ask for, and how long to try to connect")
+	flags.DurationVar((*time.Duration)(&c.Timeout), "session-timeout", 10*time.Second, "session timeout to ask for")
+	flags.DurationVar(&c.wait, "connect-timeout", 0, "how long to try to connect, 0 for ever (default the session timeout)")
 	flags.DurationVar((*time.Duration)(&c.Tick), "tick", 0, "the servers' tickTime, if known: a lock is trusted for longer then")
 	flags.BoolVar(&c.Strict, "strict", false, "a lock or leadership is lost with the first loss of the connection")
 	flags.IntVar(&c.MaxPacket, "max-packet", 1_048_575, "the servers' jute.maxbuffer, in bytes")
@@ -88,19 +91,27 @@ func (c *connection) settle(cmd *cobra.Command) error {
 	if err := errors.Join(c.environment(cmd.Flags()), c.credential()); err != nil {
 		return err
 	}
+	if !cmd.Flags().Changed("connect-timeout") {
+		c.wait = time.Duration(c.Timeout)
+	}
 	switch {
 	case len(c.Servers) == 0:
 		return errors.New("--servers: none given, and TROUPE_SERVERS is not set either")
 	case c.Timeout <= 0:
 		return fmt.Errorf("--session-timeout %v: not positive", time.Duration(c.Timeout))
+	case c.wait < 0:
+		return fmt.Errorf("--connect-timeout %v: negative", c.wait)
 	}
 	return c.Validate()
 }
 
-// connect opens a session. It gives up after the session timeout.
+// connect opens a session.
 func (c *connection) connect(cmd *cobra.Command) (*session.Session, error) {
 	if err := c.settle(cmd); err != nil {
 		return nil, usage{err}
+	}
+	if c.quiet {
+		c.log = slog.New(slog.DiscardHandler)
 	}
 	opts, err := c.SessionOptions(c.log)
 	if err != nil {
@@ -110,7 +121,7 @@ func (c *connection) connect(cmd *cobra.Command) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(cmd.Context(), time.Duration(c.Timeout), errUnreachable)
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), cmp.Or(c.wait, math.MaxInt64), errUnreachable)
 	defer cancel()
 	if err := s.Connect(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", strings.Join(c.Servers, ","), errors.Join(err, c.close(s)))

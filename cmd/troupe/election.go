@@ -23,7 +23,10 @@ func elections(a *app) *cobra.Command {
 				return rows
 			}, func(l *leader) (string, *time.Time) { return fmt.Sprint(l.Token), &l.Held }))
 		}),
-		a.takes("election", "break", deletes, func(ctx context.Context, s *session.Session, path string) error { return s.Delete(ctx, path, -1) }),
+		a.takes("election", "break", deletes, func(ctx context.Context, s *session.Session, path string) (string, error) {
+			return "broken", s.Delete(ctx, path, -1)
+		}),
+		electionTransfer(a),
 		electionRun(a),
 	)
 }
@@ -48,12 +51,12 @@ func electionRun(a *app) *cobra.Command {
 		`Run a command once a term, while this process leads. After a loss it stands again, unless --once; when CMD ends by itself, that is the end.
 CMD has the candidate's id in TROUPE_ELECTION_ID.`,
 		func(ctx context.Context, s *session.Session, r *runner, path string) error {
-			e, err := election.New(s, path)
+			e, err := election.New(s, path, election.WithData([]byte(r.data)))
 			if err != nil {
 				return err
 			}
 			for {
-				term, err := await(ctx, r, e.Lead)
+				term, err := win(ctx, r, statusNotGot, map[bool]func(context.Context) (*election.Term, error){false: e.Lead, true: tryLead(e)}[r.try])
 				if err != nil {
 					return err
 				}
@@ -61,11 +64,30 @@ CMD has the candidate's id in TROUPE_ELECTION_ID.`,
 				if once || r.told != 0 || !errors.Is(err, session.ErrLost) {
 					return err
 				}
-				fmt.Fprintf(a.log, "troupe: %s; standing again\n", explain(err))
+				if !a.to.quiet {
+					fmt.Fprintf(a.log, "troupe: %s; standing again\n", explain(err))
+				}
 			}
 		})
 	cmd.Flags().BoolVar(&once, "once", false, "end after a loss")
 	return cmd
+}
+
+// tryLead leads if nobody else does; otherwise the error is errLed.
+func tryLead(e *election.Election) func(context.Context) (*election.Term, error) {
+	return func(ctx context.Context) (*election.Term, error) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		standing := e.Standing(ctx)
+		go func() { // ends with ctx
+			for now := range standing {
+				if now.Phase == election.Waiting {
+					cancel(errLed)
+				}
+			}
+		}()
+		return e.Lead(ctx)
+	}
 }
 
 // candidate is a row of election show.

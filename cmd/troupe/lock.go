@@ -29,10 +29,14 @@ func locks(a *app) *cobra.Command {
 				return map[bool]string{true: c.Path}[c.State.word == "holds"], &c.Held
 			}))
 		}),
-		a.takes("lock", "break", deletes, func(ctx context.Context, s *session.Session, path string) error {
-			return lock.Break(ctx, s, path, 0)
+		a.takes("lock", "break", deletes, func(ctx context.Context, s *session.Session, path string) (string, error) {
+			err := lock.Revoke(ctx, s, path) // an error if it has gone by now
+			if err == nil {
+				err = lock.Break(ctx, s, path, 0)
+			}
+			return "broken", err
 		}),
-		a.takes("lock", "revoke", "Ask the holder, or a contender, to let go: lock run ends its command then", lock.Revoke),
+		lockRevoke(a),
 		lockRun(a),
 	)
 }
@@ -73,8 +77,9 @@ func nobody(path string, is bool) error {
 
 const deletes = "Delete the holder's znode, or a contender's: it may be at work still, see its token"
 
-// takes is a command that takes a lock, or a place in its queue, away from a contender.
-func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *session.Session, contender string) error) *cobra.Command {
+// takes is a command that takes a lock, or a place in its queue, away from a contender, and prints
+// what do says it has done to whom.
+func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *session.Session, contender string) (done string, err error)) *cobra.Command {
 	return a.destroys(a.command(name+" PATH", short, func(ctx context.Context, s *session.Session, args []string) error {
 		all, at, err := find(ctx, s, args[0], recipe)
 		if err != nil {
@@ -92,69 +97,91 @@ func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *
 				}
 			}
 		}
-		if err := a.confirm("%s %s, owner %s, session %v, token %d, data %s",
-			name, escaped(c.Path), cell(c.Owner), c.Session, c.Token, cmp.Or(plain(string(c.Data)), "-")); err != nil {
+		queued := "-"
+		if since := all[at].Since; !since.IsZero() {
+			queued = since.Format(time.RFC3339)
+		}
+		what := fmt.Sprintf("%s, owner %s, session %v, queued %s, token %d, data %s",
+			escaped(c.Path), cell(c.Owner), c.Session, queued, c.Token, cmp.Or(plain(string(c.Data)), "-"))
+		if err := a.confirm("%s %s", name, what); err != nil {
 			return err
 		}
-		return do(ctx, s, c.Path)
+		done, err := do(ctx, s, c.Path)
+		switch {
+		case err != nil:
+		case a.json:
+			err = asJSON(a.out, c, "  ")
+		default:
+			fmt.Fprintf(a.out, "%s: %s\n", done, what)
+		}
+		return err
 	}))
 }
 
+func lockRevoke(a *app) *cobra.Command {
+	wait, timeout := false, time.Duration(0)
+	const short = "Ask the holder, or a contender, to let go: lock run ends its command then"
+	cmd := a.takes("lock", "revoke", short, func(ctx context.Context, s *session.Session, path string) (string, error) {
+		err := lock.Revoke(ctx, s, path)
+		if err != nil || !wait && timeout == 0 {
+			return "revoked", err
+		}
+		late := fmt.Errorf("revoked, but it has not let go within %v", timeout)
+		ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(timeout, math.MaxInt64), late)
+		defer cancel()
+		if err = lock.Break(ctx, s, path, math.MaxInt64); errors.Is(err, late) { // with this grace it only waits
+			err = failure{statusNotGot, err}
+		}
+		return "released", err
+	})
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it has let go")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "--wait, but for no longer than this; then the exit status is 124")
+	return cmd
+}
+
 func lockRun(a *app) *cobra.Command {
-	var try, shared bool
-	var timeout, delay time.Duration
+	var shared bool
+	var delay time.Duration
 	var permits int
 	var other uint8
 	cmd := a.runs("Run a command while a lock is held",
 		"Run a command while a lock is held: an exclusive one, with --shared the read side of a shared one, with -n a permit of a semaphore.",
 		func(ctx context.Context, s *session.Session, r *runner, path string) error {
-			l, err := lock.New(s, path, lock.WithDelay(delay), lock.WithWarnAfter(0))
+			opts := []lock.Option{lock.WithData([]byte(r.data)), lock.WithWarnAfter(0)}
+			l, err := lock.New(s, path, append(opts, lock.WithDelay(delay))...)
 			switch {
 			case shared:
-				l, err = lock.NewRead(s, path, lock.WithWarnAfter(0))
+				l, err = lock.NewRead(s, path, opts...)
 			case permits > 0:
-				l, err = lock.NewSemaphore(s, path, permits, lock.WithWarnAfter(0))
+				l, err = lock.NewSemaphore(s, path, permits, opts...)
 			}
 			if err != nil {
 				return err
 			}
-			get := map[bool]func(context.Context) (*lock.Grant, error){false: l.Lock, true: l.TryLock}[try]
-			waits, cancel := context.WithTimeoutCause(ctx, cmp.Or(timeout, math.MaxInt64), errNotGot)
-			defer cancel()
-			g, err := await(waits, r, get)
-			if errors.Is(err, errNotGot) || errors.Is(err, lock.ErrHeld) {
-				return failure{int(other), err}
-			}
+			g, err := win(ctx, r, int(other), map[bool]func(context.Context) (*lock.Grant, error){false: l.Lock, true: l.TryLock}[r.try])
 			if err != nil {
 				return err
 			}
 			return r.under(possession{g.Hold, path, g.Revoked(), g.Release})
 		})
 	flags := cmd.Flags()
-	flags.BoolVar(&try, "try", false, "do not wait")
-	flags.DurationVar(&timeout, "timeout", 0, "wait for no longer than this (default for ever)")
 	flags.BoolVar(&shared, "shared", false, "hold together with others that are --shared")
 	flags.IntVarP(&permits, "permits", "n", 0, "hold one of so many permits of a semaphore")
 	flags.DurationVar(&delay, "delay", 0, "wait for so long after a holder that died or lost the lock; all users of the path should")
 	flags.Uint8VarP(&other, "conflict-exit-code", "E", statusNotGot, "exit status if the lock is not got")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		for _, not := range [][2]string{{"permits", "shared"}, {"delay", "shared"}, {"delay", "permits"}, {"try", "timeout"}} {
+		for _, not := range [][2]string{{"permits", "shared"}, {"delay", "shared"}, {"delay", "permits"}} {
 			if flags.Changed(not[0]) && flags.Changed(not[1]) {
 				return failure{statusOurs, fmt.Errorf("--%s and --%s: only one of them", not[0], not[1])}
 			}
 		}
-		for flag, positive := range map[string]bool{"permits": permits > 0, "timeout": timeout > 0} {
-			if flags.Changed(flag) && !positive {
-				return failure{statusOurs, fmt.Errorf("--%s: must be positive", flag)}
-			}
+		if flags.Changed("permits") && permits <= 0 {
+			return failure{statusOurs, errors.New("--permits: must be positive")}
 		}
 		return nil
 	}
 	return cmd
 }
-
-// errNotGot is why a wait ended.
-var errNotGot = errors.New("not got in the time of --timeout")
 
 // contender is a row of lock ls.
 type contender struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -194,19 +193,22 @@ func queueRequeue(a *app) *cobra.Command {
 }
 
 func queuePut(a *app) *cobra.Command {
-	priority, delay, id := 0, time.Duration(0), ""
-	cmd := a.command("put PATH [DATA]", "Put DATA or standard input, and print its id", func(ctx context.Context, s *session.Session, args []string) error {
+	priority, delay, id, create := 0, time.Duration(0), "", false
+	cmd := a.command("put PATH DATA", "Put an item, and print its id", func(ctx context.Context, s *session.Session, args []string) error {
 		opts := []queue.PutOption{queue.WithPriority(priority), queue.WithDelay(delay)}
 		if id != "" {
 			opts = append(opts, queue.WithID(id))
 		}
 		q, err := queueAt(ctx, s, args[0])
-		if errors.Is(err, session.ErrNoNode) { // the first item makes the queue
+		switch missing := errors.Is(err, session.ErrNoNode); {
+		case missing && create: // the first item makes the queue
 			err = nil
+		case missing:
+			err = isNew(err)
 		}
-		data := []byte(strings.Join(args[1:], ""))
-		if err == nil && len(args) == 1 {
-			data, err = a.read()
+		var data []byte
+		if err == nil {
+			data, err = a.data(args[1])
 		}
 		if err == nil {
 			id, err = q.Put(ctx, data, opts...)
@@ -220,7 +222,8 @@ func queuePut(a *app) *cobra.Command {
 		}
 		return err
 	})
-	cmd.Args = arguments(1, 2)
+	cmd.Long = `Put an item, and print its id. "-" stands for all of standard input; only "" is an empty item.`
+	cmd.Flags().BoolVar(&create, "create", false, "create the queue, with its parents, if it does not exist")
 	cmd.Flags().IntVar(&priority, "priority", 0, "lower ones are taken first")
 	cmd.Flags().DurationVar(&delay, "delay", 0, "nobody takes it before that")
 	cmd.Flags().StringVar(&id, "id", "", "refused while another item has it (default a random one)")

@@ -83,7 +83,7 @@ func TestQueueCommands(t *testing.T) {
 		},
 		"queue-change": {
 			"put /jobs data --id e --priority -1", "put /jobs again --id e",
-			"put /new first --delay 1h --id f -o json", "ls /new", "requeue /jobs no", "requeue /jobs d",
+			"put /new first --create --delay 1h --id f -o json", "ls /new", "requeue /jobs no", "requeue /jobs d",
 			"remove /jobs b", "remove /jobs b no --yes", "purge /jobs --dry-run", "purge /jobs", "purge /no --yes", "--yes purge /jobs --limit 2", "ls /jobs",
 		},
 	} {
@@ -126,7 +126,7 @@ func TestQueueRefusals(t *testing.T) {
 func TestQueueOfThousands(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		out, code := typed("of two\nlines\n").run(bubble.Minute(t), t, "queue", "put", "/many", "--id", "a")
+		out, code := typed("of two\nlines\n").run(bubble.Minute(t), t, "queue", "put", "/many", "-", "--id", "a", "--create")
 		require.Equal(t, "a\n", out)
 		require.Zero(t, code)
 		q, err := queue.New(t.Session(), "/many")

@@ -57,9 +57,8 @@ func groupAt(ctx context.Context, s *session.Session, path string) (g groupHere,
 
 func barriers(a *app) *cobra.Command {
 	return group("barrier", "Barriers",
-		on(a, "show PATH", "Tell whether a barrier is raised", barrierAt, func(_ context.Context, b barrierHere, _ []string) error {
-			return show(a, b.now)
-		}),
+		barrierShow(a),
+		a.destroys(barrierBreak(a)),
 		on(a, "raise PATH", "Raise a barrier, so that processes wait for it", barrierAt, func(ctx context.Context, b barrierHere, _ []string) error {
 			return b.recipe.Raise(ctx)
 		}),

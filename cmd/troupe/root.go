@@ -174,10 +174,18 @@ func (a *app) destroys(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// read reads all of the standard input, or a byte more than a znode may have.
-func (a *app) read() ([]byte, error) {
+// data are what an argument stands for: for "-" all of the standard input, or a byte more than a
+// znode may have. Input that is empty may be missing, so it is no value.
+func (a *app) data(arg string) ([]byte, error) {
+	if arg != "-" {
+		return []byte(arg), nil
+	}
 	a.release()
-	return io.ReadAll(io.LimitReader(a.in, int64(a.to.MaxPacket)+1))
+	data, err := io.ReadAll(io.LimitReader(a.in, int64(a.to.MaxPacket)+1))
+	if err == nil && len(data) == 0 {
+		err = errors.New(`-: the standard input is empty; an empty value is given as ""`)
+	}
+	return data, err
 }
 
 // confirm asks a person; without one and without --yes it refuses.

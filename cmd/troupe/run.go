@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -17,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -41,8 +44,8 @@ program being stopped (SIGSTOP) or starved, and processes of CMD that leave its 
 by SIGKILL; its children do not. On other systems CMD goes on in that case. As process 1 of a container this program logs a warning, since
 it does not reap orphans: use an init, as with docker run --init.
 
-The exit status is CMD's own, 128+n if signal n ended it or the wait for it; 126: CMD cannot be started, 127: not found, 123: lost, 125:
-anything else, as no server.`
+The exit status is CMD's own, 128+n if signal n ended it or the wait for it; 126: CMD cannot be started, 127: not found, 123: lost, 124: not
+got, with --try or --timeout, 125: anything else, as no server.`
 
 // runner runs a command under what it wins.
 type runner struct {
@@ -52,6 +55,10 @@ type runner struct {
 	told    syscall.Signal // to end; 0: not yet
 	grace   time.Duration
 	overlap bool
+	try     bool
+	timeout time.Duration // 0: none
+	name    string
+	data    string
 }
 
 // runs is a command that runs another.
@@ -74,8 +81,14 @@ func (a *app) runs(short, long string, do func(ctx context.Context, s *session.S
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return failure{statusOurs, err} })
-	cmd.Flags().DurationVar(&r.grace, "grace", 0, "time for CMD from SIGTERM to SIGKILL at a loss (default a twelfth of the session timeout)")
-	cmd.Flags().BoolVar(&r.overlap, "allow-overlap", false, "--grace may last into another's possession")
+	flags := cmd.Flags()
+	flags.BoolVar(&r.try, "try", false, "do not wait")
+	flags.DurationVar(&r.timeout, "timeout", 0, "wait for no longer than this (default for ever)")
+	flags.StringVar(&r.name, "name", "", "who this is, for others to see as the owner")
+	flags.StringVar(&r.data, "data", "", "text for others to see, such as what it is for")
+	flags.BoolVar(&r.to.quiet, "quiet", false, "no warnings, and not a word if it is not got: the exit status tells")
+	flags.DurationVar(&r.grace, "grace", 0, "time for CMD from SIGTERM to SIGKILL at a loss (default a twelfth of the session timeout)")
+	flags.BoolVar(&r.overlap, "allow-overlap", false, "--grace may last into another's possession")
 	return cmd
 }
 
@@ -88,8 +101,17 @@ func (r *runner) run(cmd *cobra.Command, args []string, do func(ctx context.Cont
 	if err := pathIn(args); err != nil {
 		return err
 	}
-	if r.pid == 1 {
+	if r.pid == 1 && !r.to.quiet {
 		r.to.log.Warn("this is process 1, and it reaps no orphans: run it under an init, as with docker run --init")
+	}
+	flags := cmd.Flags()
+	switch {
+	case flags.Changed("try") && flags.Changed("timeout"):
+		return errors.New("--try and --timeout: only one of them")
+	case flags.Changed("timeout") && r.timeout <= 0:
+		return errors.New("--timeout: must be positive")
+	case flags.Changed("name"):
+		r.to.options = append(r.to.options, session.WithIdentity(r.name))
 	}
 	r.argv = args[1:]
 	signal.Notify(r.signals, slices.DeleteFunc(slices.Clone(passed), signal.Ignored)...) // as by nohup
@@ -104,7 +126,7 @@ func (r *runner) run(cmd *cobra.Command, args []string, do func(ctx context.Cont
 	}
 	defer func() { _ = r.to.close(s) }() // what was held has been released, or its end is on its way
 	timeout := s.Status().Timeout
-	if !cmd.Flags().Changed("grace") {
+	if !flags.Changed("grace") {
 		r.grace = timeout / 12
 	}
 	if most := (timeout / 6).Truncate(time.Millisecond); r.grace < 0 || r.grace > most && !r.overlap {
@@ -137,6 +159,20 @@ func await[T any](ctx context.Context, r *runner, f func(ctx context.Context) (T
 	}
 	return won, err
 }
+
+// win is await for what --try and --timeout end, with an exit status of its own.
+func win[T any](ctx context.Context, r *runner, status int, get func(ctx context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(r.timeout, math.MaxInt64), errNotGot)
+	defer cancel()
+	won, err := await(ctx, r, get)
+	if errors.Is(err, errNotGot) || errors.Is(err, errLed) || errors.Is(err, lock.ErrHeld) {
+		err = failure{status, map[bool]error{false: err, true: errNone}[r.to.quiet]}
+	}
+	return won, err
+}
+
+// Why a wait ended.
+var errNotGot, errLed = errors.New("not got in the time of --timeout"), errors.New("another leads")
 
 func (r *runner) givenUp() error {
 	return failure{128 + int(r.told), fmt.Errorf("given up: %v", r.told)}

@@ -25,15 +25,15 @@ var leaves = map[string]struct {
 	args    string
 	missing int
 }{
-	"barrier lower": {"", 5}, "barrier raise": {"", 0}, "barrier show": {"", 0},
-	"config edit": {"", 5}, "config get": {"", 5}, "config set": {"x", 0}, "config watch": {"", 0},
+	"barrier break": {"", 5}, "barrier lower": {"", 5}, "barrier raise": {"", 0}, "barrier show": {"", 0},
+	"config edit": {"", 5}, "config get": {"", 5}, "config set": {"x", 5}, "config watch": {"", 0},
 	"doctor":         {"", 5},
-	"election break": {"", 5}, "election show": {"", 0}, "election watch": {"", 0},
+	"election break": {"", 5}, "election transfer": {"a", 5}, "election show": {"", 0}, "election watch": {"", 0},
 	"get":      {"", 5},
 	"group ls": {"", 0}, "group watch": {"", 0},
 	"lock break": {"", 5}, "lock ls": {"", 0}, "lock revoke": {"", 5}, "lock show": {"", 0}, "lock watch": {"", 0},
-	"ls":         {"", 5},
-	"queue consumers": {"", 0}, "queue dead": {"", 0}, "queue show": {"a", 5}, "queue ls": {"", 0}, "queue peek": {"", 1}, "queue purge": {"", 5}, "queue put": {"x", 0}, "queue remove": {"a", 5}, "queue requeue": {"a", 5},
+	"ls":              {"", 5},
+	"queue consumers": {"", 0}, "queue dead": {"", 0}, "queue show": {"a", 5}, "queue ls": {"", 0}, "queue peek": {"", 1}, "queue purge": {"", 5}, "queue put": {"x", 5}, "queue remove": {"a", 5}, "queue requeue": {"a", 5},
 	"rm": {"", 5}, "set": {"x", 5}, "stat": {"", 5}, "tree": {"", 5},
 	"tx ls": {"", 0}, "tx show": {"a", 5},
 }

@@ -16,17 +16,25 @@ import (
 )
 
 func znodes(a *app) []*cobra.Command {
-	set := setter(a, "set PATH [DATA]", "Replace the data of a znode that exists", false)
+	set := setter(a, "set PATH DATA", "Replace the data of a znode that exists", false)
 	return []*cobra.Command{znodeLs(a), getter(a, "Print the data of a znode"), set, znodeRm(a), znodeTree(a), znodeStat(a)}
 }
 
 func znodeLs(a *app) *cobra.Command {
-	var deep bool
+	deep, kinds, limit := false, false, uint(0)
 	cmd := a.command("ls PATH", "List the paths of a znode's children", func(ctx context.Context, s *session.Session, args []string) error {
+		if kinds {
+			return a.kinds(ctx, s, args[0], int(limit))
+		}
 		all, err := a.below(ctx, s, args[0], map[bool]int{false: 1, true: math.MaxInt}[deep], math.MaxInt)
 		return a.found(all[min(1, len(all)):], err)
 	})
 	cmd.Flags().BoolVarP(&deep, "recursive", "R", false, "list all that is below it")
+	cmd.Flags().BoolVar(&kinds, "kinds", false, "list what is used for something, from PATH on, in place of children")
+	cmd.Flags().UintVar(&limit, "limit", 10_000, "--kinds: znodes to look at, at most")
+	cmd.Long = `List the paths of a znode's children. With --kinds: each lock, election, queue, group, double barrier and transaction from PATH on, with who holds
+it, how many wait, and its depth: items of a queue, members of a group, parties of a round, sites of a transaction, contenders of the others. Nothing is
+changed. A barrier is a znode like any other, and is not told from one; nor is a group without members.`
 	return cmd
 }
 

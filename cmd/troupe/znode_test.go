@@ -59,7 +59,7 @@ func TestDataArePrintedAsTheyAreAndForATerminalWithoutWhatItWouldObey(t *testing
 		require.Equal(t, "\x1b[2Jtwo\n\tli\\nes\xff", out)
 		out, _ = typed("x").run(bubble.Minute(t), t, "get", "/app/evil\u202e")
 		require.Equal(t, `\x1b[2Jtwo`+"\n\t"+`li\nes\xff`+"\n", out)
-		_, code := typed("from standard input\n").run(bubble.Minute(t), t, "set", "/app")
+		_, code := typed("from standard input\n").run(bubble.Minute(t), t, "set", "/app", "-")
 		require.Zero(t, code)
 		out, _ = troupe(t, "get", "/app")
 		require.Equal(t, "from standard input\n", out)

@@ -1,0 +1,152 @@
+package main
+
+// troupe ls --kinds: what is used for what, from a path on; and the rounds of a double barrier.
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/barrier"
+	members "github.com/troupe-go/troupe/recipes/group"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// village has one of each kind below /app, and what is none.
+func village(t *bubble.World) {
+	t.Helper()
+	queued(t, "/app/locks/a")
+	campaigning(t, "/app/e")
+	jobs(t)
+	s := t.Session(session.WithoutIdentity())
+	for range 2 {
+		l, err := lock.NewSemaphore(s, "/app/sem", 2)
+		require.NoError(t, err)
+		_, err = l.Lock(bubble.Minute(t))
+		require.NoError(t, err)
+	}
+	w, err := lock.NewWrite(s, "/app/rw")
+	require.NoError(t, err)
+	_, err = w.Lock(bubble.Minute(t))
+	require.NoError(t, err)
+	g, err := members.New(s, "/app/workers")
+	require.NoError(t, err)
+	_, err = g.Join(members.Member{ID: "a"})
+	require.NoError(t, err)
+	waiting(t, "/app/rounds", 3, "ann", "bob")
+	_, err = twopc.NewSite(s, "/app/pay", "ledger")
+	require.NoError(t, err)
+	c, err := twopc.NewCoordinator(s, "/app/pay")
+	require.NoError(t, err)
+	_, err = c.Begin(bubble.Minute(t), "t-1", nil, "ledger")
+	require.NoError(t, err)
+	require.NoError(t, t.Server.Create("/app/locks/value", []byte("5")))
+	synctest.Wait()
+}
+
+// waiting are parties of a double barrier that have arrived.
+func waiting(t *bubble.World, path string, n int, ids ...string) (all []*barrier.Double) {
+	t.Helper()
+	for _, id := range ids {
+		d, err := barrier.NewDouble(t.Session(), path, n, barrier.WithID(id))
+		require.NoError(t, err)
+		d.Arrive()
+		synctest.Wait()
+		all = append(all, d)
+	}
+	return all
+}
+
+func TestLsKindsListsWhatIsUsedForWhat(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		village(t)
+		_, before, _ := strings.Cut(t.Server.Dump(), "\n")
+		golden(t, "ls-kinds", each("ls --kinds /\nls --kinds /app/locks -o json\nls --kinds /app/locks/value\nls --kinds /no\nls --kinds / --limit 3")...)
+		_, after, _ := strings.Cut(t.Server.Dump(), "\n")
+		require.Equal(t, before, after, "nothing is written")
+	})
+}
+
+// What goes while it is listed is left out; what may not be read is counted.
+func TestLsKindsGoesOnWithoutWhatItCannotSee(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		village(t)
+		for kind, path := range map[string]string{
+			"lock": "/app/locks/a", "election": "/app/e", "queue": "/jobs/items", "double barrier": "/app/rounds/round-0000000001",
+			"transaction": "/app/pay/tx", "group": "/app/workers",
+		} {
+			for verdict, note := range map[zktest.Code]string{zktest.ErrNoNode: "", zktest.ErrNoAuth: "not looked at: at least"} {
+				remove := t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
+					if q.Op == zktest.OpGetChildren2 && q.Path == path {
+						return zktest.Fail(verdict)
+					}
+					return zktest.Pass
+				})
+				out, code := troupe(t, "ls", "--kinds", "/")
+				remove()
+				require.Zero(t, code, "%s: %s", kind, out)
+				require.Contains(t, out, note, kind)
+				require.GreaterOrEqual(t, strings.Count(out, "\n"), 7, "the others: %s", out)
+			}
+		}
+	})
+}
+
+func TestBarrierShowTellsWhoIsThereAndWhoIsMissing(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		all := waiting(t, "/rounds", 3, "ann", "bob")
+		golden(t, "barrier-open", each("barrier show /rounds\nbarrier show /rounds -o json\nbarrier lower /rounds -y")...)
+		dying := t.Session()
+		d, err := barrier.NewDouble(dying, "/rounds", 3, barrier.WithID("cyd"))
+		require.NoError(t, err)
+		d.Arrive()
+		first := bubble.Get(t, all[0].Entered())
+		bubble.Get(t, all[1].Entered())
+		bubble.Get(t, d.Entered())
+		first.Depart()
+		synctest.Wait()
+		golden(t, "barrier-inside", each("barrier show /rounds\nbarrier break /rounds -y")...)
+		t.Server.Expire(dying.Status().SessionID)
+		t.Server.Partition(dying.Status().SessionID)
+		time.Sleep(time.Second)
+		out, code := troupe(t, "barrier", "show", "/rounds")
+		require.Zero(t, code)
+		// A party that has departed records the death of its neighbour; whose that is, the GUIDs
+		// decide.
+		require.Regexp(t, `released +3 +bob +(ann +1 +cyd|ann; cyd +0 )`, out)
+	})
+}
+
+func TestBarrierBreakBreaksTheRoundThatPartiesWaitIn(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		all := waiting(t, "/rounds", 3, "ann", "bob")
+		out, code := typed("n\n").run(bubble.Minute(t), t, "barrier", "break", "/rounds")
+		require.Equal(t, 1, code)
+		require.Equal(t, "break round-0000000001 of /rounds, in which 2 of 3 parties wait: ann, bob? [y/N] troupe: nothing was changed\n", out)
+		require.NoError(t, all[0].Err())
+		out, code = troupe(t, "barrier", "break", "/rounds", "-y")
+		require.Zero(t, code, out)
+		require.Equal(t, "broken: round-0000000001 of /rounds, in which 2 of 3 parties wait: ann, bob\n", out)
+		for _, d := range all {
+			bubble.Within(t, time.Minute, d.Done())
+			require.ErrorIs(t, d.Err(), barrier.ErrBroken)
+		}
+		out, code = troupe(t, "barrier", "break", "/rounds", "-y")
+		require.NotZero(t, code)
+		require.Contains(t, out, "/rounds has no round in which a party waits")
+		waiting(t, "/rounds", 3, "ann")
+		out, _ = troupe(t, "barrier", "show", "/rounds")
+		require.Regexp(t, `round-0000000002 +open +3 +\[?ann`, out)
+	})
+}

@@ -1,0 +1,115 @@
+package main
+
+// What break and revoke say of what they took away, and how long a command waits for a holder and
+// for a server.
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+func TestBreakAndRevokePrintWhatTheyBroke(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		l, err := lock.New(t.Session(session.WithIdentity("orders-7")), "/a", lock.WithData([]byte("nightly")))
+		require.NoError(t, err)
+		g, err := l.Lock(t.Context())
+		require.NoError(t, err)
+		what := `: ` + g.Path() + `, owner orders-7 on host .* \(pid \d+\), session 0x\w+, queued 2000-01-01T01:00:00\+01:00, token \d+, data nightly\n$`
+		out, _ := troupe(t, "lock", "revoke", "/a", "-y")
+		require.Regexp(t, `^revoked`+what, out)
+		out, _ = troupe(t, "lock", "break", "/a", "-y")
+		require.Regexp(t, `^broken`+what, out)
+		term, _ := campaigning(t, "/e")
+		out, _ = troupe(t, "election", "break", "/e", "-y")
+		require.Regexp(t, `^broken: `+term.Path()+`, owner .*, data http://a\n$`, out)
+		out, _ = troupe(t, "election", "break", "/e", "-y", "-o", "json")
+		require.Contains(t, out, `"path": "/e/`)
+	})
+}
+
+func TestRevokeWaitsUntilTheHolderHasLetGoOrItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		l, err := lock.New(t.Session(), "/a")
+		require.NoError(t, err)
+		g, err := l.Lock(t.Context())
+		require.NoError(t, err)
+		out, code := troupe(t, "lock", "revoke", "/a", "-y", "--timeout", "20s")
+		require.Equal(t, 124, code)
+		require.Contains(t, out, "troupe: break "+g.Path()+": revoked, but it has not let go within 20s\n")
+		require.NoError(t, g.Err(), "it is not broken")
+		began := time.Now()
+		time.AfterFunc(30*time.Second, func() { _ = g.Release(t.Context()) })
+		out, code = troupe(t, "lock", "revoke", "/a", "-y", "--wait")
+		require.Zero(t, code)
+		require.Regexp(t, "^released: "+g.Path(), out)
+		require.GreaterOrEqual(t, time.Since(began), 30*time.Second)
+	})
+}
+
+func TestAContenderThatHasGoneIsNotSaidToBeBroken(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"lock break", "lock revoke", "lock revoke --wait", "election break"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
+				path, before := "/a", 1
+				if recipe, _, _ := strings.Cut(command, " "); recipe == "lock" {
+					queued(t, path)
+				} else {
+					campaigning(t, path)
+					before = 2 // reads, until it is found
+				}
+				reads, gone := map[string]int{}, ""
+				t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
+					first := strings.HasSuffix(q.Path, "-0000000000") || strings.HasSuffix(q.Path, "n_0000000000")
+					if q.Op == zktest.OpGetData && first {
+						reads[q.Path]++
+					}
+					if first && gone == "" && (q.Op == zktest.OpDelete || reads[q.Path] > before) {
+						gone = q.Path
+						require.NoError(t, t.Server.Delete(gone))
+					}
+					return zktest.Pass
+				})
+				out, code := troupe(t, append(strings.Fields(command), path, "-y")...)
+				require.NotZero(t, code)
+				require.Contains(t, out, gone+": the znode does not exist")
+				require.NotContains(t, out, "broken:")
+				require.NotContains(t, out, "revoked:")
+			})
+		})
+	}
+}
+
+func TestConnectTimeoutIsHowLongItIsTried(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		t.Server.Stop(0)
+		for flags, wait := range map[string]time.Duration{
+			"": 10 * time.Second, "--session-timeout 20s": 20 * time.Second, "--connect-timeout 1s": time.Second,
+		} {
+			began := time.Now()
+			out, code := troupe(t, append(strings.Fields(flags), "ls", "/")...)
+			require.NotZero(t, code)
+			require.Contains(t, out, "no server has answered")
+			require.InDelta(t, wait, time.Since(began), float64(10*time.Millisecond), flags)
+		}
+		out, code := troupe(t, "ls", "/", "--connect-timeout", "-1s")
+		require.NotZero(t, code)
+		require.Contains(t, out, "--connect-timeout -1s: negative")
+		time.AfterFunc(time.Hour, func() { t.Server.Continue(0) })
+		out, code = typed("").run(t.Context(), t, "ls", "/", "--connect-timeout", "0")
+		require.Zero(t, code)
+		require.Contains(t, out, "/zookeeper\n")
+	})
+}

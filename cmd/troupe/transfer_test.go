@@ -1,0 +1,153 @@
+package main
+
+// troupe election transfer: the one named leads, and those before it queue again.
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// four are candidates a to d, in order; a leads, and its term is returned.
+func four(t *bubble.World) (*election.Term, *election.Election) {
+	t.Helper()
+	term, b := campaigning(t, "/e")
+	for _, id := range []string{"c", "d"} {
+		e, err := election.New(t.Session(), "/e", election.WithID(id))
+		require.NoError(t, err)
+		e.Campaign()
+		synctest.Wait()
+	}
+	return term, b
+}
+
+// order are the ids of the candidates.
+func order(t *bubble.World, e *election.Election) (ids string) {
+	t.Helper()
+	synctest.Wait()
+	all, err := e.Candidates(bubble.Minute(t))
+	require.NoError(t, err)
+	for _, c := range all {
+		ids += c.ID
+	}
+	return ids
+}
+
+func TestTransferMakesACandidateTheLeaderAndThoseBeforeItQueueAgain(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		term, b := four(t)
+		out, code := typed("n\n").run(bubble.Minute(t), t, "election", "transfer", "/e", "c")
+		require.Equal(t, 1, code)
+		require.Regexp(t, `^transfer /e from a \(`+term.Path()+`, token \d+\), which may be at work still, to c \(.*\), deleting 2 candidates\? \[y/N\] troupe: nothing was changed\n$`, out)
+		require.Equal(t, "abcd", order(t, b))
+		out, code = troupe(t, "election", "transfer", "/e", "c", "-y")
+		require.Zero(t, code, out)
+		require.Regexp(t, `^transferred: /e from a \(.*\) to c \(.*\)\n$`, out)
+		bubble.Within(t, time.Minute, term.Done(), "the leader is told")
+		require.ErrorIs(t, term.Err(), session.ErrDeleted)
+		require.Equal(t, "cdba", order(t, b), "those before it queue again")
+		all, err := b.Candidates(bubble.Minute(t))
+		require.NoError(t, err)
+		_, code = troupe(t, "election", "transfer", "/e", all[1].Path, "-y")
+		require.Zero(t, code, "a candidate's path")
+		require.Equal(t, "d", order(t, b)[:1])
+	})
+}
+
+func TestTransferRefusesWhatCannotBe(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		_, b := four(t)
+		for to, says := range map[string]string{
+			"no": `/e has no candidate "no" (troupe election show lists them)`, "a": "a leads /e already",
+		} {
+			out, code := troupe(t, "election", "transfer", "/e", to, "-y")
+			require.Equal(t, 1, code)
+			require.Contains(t, out, says)
+		}
+		_, code := troupe(t, "election", "transfer", "/e", "c")
+		require.Equal(t, 2, code, "it asks")
+		require.Equal(t, "abcd", order(t, b))
+	})
+}
+
+// What changes between the listing and the transaction is seen by the transaction.
+func TestTransferTakesNoOtherLeadersLeadAway(t *testing.T) {
+	t.Parallel()
+	for gone, want := range map[int]string{0: "bcd", 1: "cd", 2: "abd"} { // the leader, one between, the one named
+		bubble.Run(t, func(t *bubble.World) {
+			_, b := four(t)
+			all, err := b.Candidates(bubble.Minute(t))
+			require.NoError(t, err)
+			deleted := false
+			t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
+				if q.Op == zktest.OpMulti && !deleted {
+					deleted = true
+					require.NoError(t, t.Server.Delete(all[gone].Path))
+				}
+				return zktest.Pass
+			})
+			_, code := troupe(t, "election", "transfer", "/e", "c", "-y")
+			require.Equal(t, map[bool]int{true: 0, false: 1}[gone == 1], code)
+			require.True(t, deleted)
+			require.Equal(t, want, order(t, b)[:len(want)])
+		})
+	}
+}
+
+func TestTransferWhoseReplyIsLostIsLookedFor(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		_, b := four(t)
+		lost := false
+		t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
+			if q.Op == zktest.OpMulti && !lost {
+				lost = true
+				return zktest.CutAfter
+			}
+			return zktest.Pass
+		})
+		out, code := troupe(t, "election", "transfer", "/e", "c", "-y")
+		require.Zero(t, code, out)
+		require.True(t, lost)
+		require.Equal(t, "c", order(t, b)[:1])
+	})
+}
+
+func TestTransferOnRealServers(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	zk := ensemble.Start(t, 3)
+	s := bubble.Open(t, zk.Servers())
+	var terms []<-chan *election.Term
+	for _, id := range []string{"a", "b", "c"} {
+		e, err := election.New(s, "/e", election.WithID(id))
+		require.NoError(t, err)
+		e.Campaign()
+		bubble.Await(t, e.Standing(bubble.Minute(t)), "queued", func(now election.Standing) bool {
+			return now.Phase == election.Leading || now.Phase == election.Waiting
+		})
+		terms = append(terms, e.Leader())
+	}
+	first := bubble.Get(t, terms[0])
+	var out strings.Builder
+	a := &app{in: strings.NewReader(""), out: &printer{Writer: &out}, log: &out, release: func() {}}
+	cmd := root(a)
+	cmd.SetArgs([]string{"election", "transfer", "/e", "c", "-y", "--servers", strings.Join(zk.Servers(), ",")})
+	require.Zero(t, a.execute(bubble.Minute(t), cmd), &out)
+	second := bubble.Get(t, terms[2])
+	require.Greater(t, second.Token(), first.Token())
+	bubble.Get(t, first.Done())
+	require.ErrorIs(t, first.Err(), session.ErrDeleted)
+}
