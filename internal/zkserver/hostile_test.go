@@ -183,9 +183,11 @@ func TestAPipelineWaitsOutAPartition(t *testing.T) {
 	}
 }
 
-// A multiRead that asks for more than sixteen times the largest packet is hung up on.
+// A multiRead that asks for more than sixteen times the largest packet is hung up on. Not
+// parallel, since others would take memory meanwhile.
 func TestAMultiReadHasALimit(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, zkserver.Config{})
 		c := join(t, s)
 		large := create("/a", 0)
 		large.Data = make([]byte, 900_000)

@@ -100,6 +100,7 @@ func TestADeadLetterSaysWhy(t *testing.T) {
 			}
 			require.Equal(t, []any{true, why}, []any{e.Dead, e.LastError.Error})
 			require.WithinDuration(t, e.Since, e.LastError.Time, time.Second)
+			synctest.Wait() // lines are handed over a little later
 			require.Contains(t, log.String(), `msg="an item has become a dead letter" recipe=queue path=`+path+" item=x attempts=2 error=")
 			require.Contains(t, log.String(), why)
 		})

@@ -65,8 +65,8 @@ var mutants = []mutant{
 	{
 		name:     "an Ack is confirmed while its item goes back",
 		file:     "recipes/queue/item.go",
-		snippet:  "	case err != nil:\n		return err\n	case first && how != consume.Ack:",
-		instead:  "	case err != nil && how == consume.Ack:\n		return nil\n	case err != nil:\n		return err\n	case first && how != consume.Ack:",
+		snippet:  "	case err != nil:\n		return err\n	case first && c.What != consume.Ack:",
+		instead:  "	case err != nil && c.What == consume.Ack:\n		return nil\n	case err != nil:\n		return err\n	case first && c.What != consume.Ack:",
 		packages: []string{"./recipes/queue"},
 	},
 	{
