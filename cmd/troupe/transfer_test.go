@@ -148,6 +148,6 @@ func TestTransferOnRealServers(t *testing.T) {
 	require.Zero(t, a.execute(bubble.Minute(t), cmd), &out)
 	second := bubble.Get(t, terms[2])
 	require.Greater(t, second.Token(), first.Token())
-	bubble.Get(t, first.Done())
+	<-first.Done()
 	require.ErrorIs(t, first.Err(), session.ErrDeleted)
 }
