@@ -58,7 +58,7 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 		case err == errLeft:
 			return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
 		case errors.Is(err, zkconn.ErrNoReply):
-			return nil, s.requests.settle(ctx)
+			return nil, s.requests.settle(ctx, at, t.size(), err)
 		case err == nil, definite(err):
 			if g := t.lost(results, err); g != nil {
 				return nil, asLost(g.hold.Err())

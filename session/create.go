@@ -37,13 +37,14 @@ func (s *Session) create(ctx context.Context, path string, data []byte, opts []C
 		return "", err
 	}
 	at, space := s.space.path(path), s.space.making(ctx)
-	if err := s.requests.fits(spec.size(at, data)); err != nil {
+	size := spec.size(at, data)
+	if err := s.requests.fits(size); err != nil {
 		return "", err
 	}
 	if spec.protected {
 		return s.znodes.createProtected(ctx, at, data, &spec)
 	}
-	made, err := writeOut(ctx, &s.requests, func(c *zkconn.Conn) (string, error) { return spec.create(c, space, at, data) })
+	made, err := writeOut(ctx, &s.requests, size, func(c *zkconn.Conn) (string, error) { return spec.create(c, space, at, data) })
 	return s.space.relative(made), err
 }
 

@@ -161,7 +161,7 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 	if err != nil {
 		return nil, s.space.failed("multi", "", err)
 	}
-	results, err := writeOut(ctx, &s.requests, func(c *zkconn.Conn) ([]Result, error) {
+	results, err := writeOut(ctx, &s.requests, t.size(), func(c *zkconn.Conn) ([]Result, error) {
 		results, err := t.send(c)
 		if !errors.Is(err, ErrNoNode) {
 			return results, err
@@ -187,5 +187,5 @@ func writeAt[T any](ctx context.Context, s *Session, path string, size int, call
 	if err := s.requests.fits(size); err != nil {
 		return none, err
 	}
-	return writeOut(ctx, &s.requests, call)
+	return writeOut(ctx, &s.requests, size, call)
 }

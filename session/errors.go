@@ -25,15 +25,15 @@ var (
 
 	// ErrTooLarge: the encoded request exceeds [WithMaxPacket]; found before it is sent, since a
 	// server just drops the connection. Or a server did that three times within ten minutes at
-	// requests that were no larger, and answered others: its jute.maxbuffer is smaller than the
+	// writes that were no larger, and answered others: its jute.maxbuffer is smaller than the
 	// session was told. After a minute one is sent again. Or the answer to a read is larger than
 	// sixteen times WithMaxPacket.
 	ErrTooLarge = zkconn.ErrTooLarge
 
-	// ErrHungUp: three times the connection went while the request was on it, the last time alone,
+	// ErrHungUp: eight times the connection went while the request was on it, the last time alone,
 	// and each time others were answered on it before: the server does not know it, or refuses it
-	// without a word. Eight times, if all servers know its kind and its size was answered before:
-	// then it may be the network. It was not carried out, as far as a look at its outcome tells.
+	// without a word, as one that is larger than its jute.maxbuffer. It was not carried out, as far
+	// as a look at its outcome tells.
 	ErrHungUp = errors.New("the server closes the connection on this request")
 
 	// ErrLocalSession: the server gave a local session, which can have no ephemeral znodes, and

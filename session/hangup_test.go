@@ -20,25 +20,25 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// ZooKeeper before 3.5 doesn't know containers, nor create2: it says so, or hangs up. The latter is
-// found out twice, remembered for the epoch, and parents are made persistent.
+// A server without containers, or without create2, says so. That is remembered for the epoch, and
+// parents are made persistent.
 func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
-	each(t, map[string]zktest.Verdict{"says so": zktest.Fail(zktest.ErrUnimplemented), "hangs up": zktest.CutBefore}, func(w *world, refusal zktest.Verdict) {
+	inBubble(t, func(w *world) {
 		asked := 0
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			switch r.Op {
 			case zktest.OpCreateContainer:
 				asked++
-				return refusal
+				return zktest.Fail(zktest.ErrUnimplemented)
 			case zktest.OpCreate2:
-				return refusal
+				return zktest.Fail(zktest.ErrUnimplemented)
 			}
 			return zktest.Pass
 		})
 		s, t := w.openClient()
 		require.NoError(w, t.join(w, 1, session.Join{Parent: "/a/b/line", Name: "lock-"}).Err)
 		require.NoError(w, t.join(w, 1, session.Join{Parent: "/c/d/line", Name: "lock-"}).Err)
-		w.script(func() { require.LessOrEqual(w, asked, 2) })
+		w.script(func() { require.Equal(w, 1, asked) })
 		_, stat, err := s.Get(w.ctx, "/c/d/line")
 		require.NoError(w, err)
 		require.Zero(w, stat.EphemeralOwner, "not persistent")
@@ -49,8 +49,7 @@ func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
 }
 
 // The network may well lose the answers to the first creations of containers, and to the first
-// create2. Servers that have create2 have containers, so parents are containers all the same:
-// persistent ones would stay for ever.
+// create2. Parents are containers all the same: persistent ones would stay for ever.
 func TestAnswersThatAreLostMakeNoPersistentParents(t *testing.T) {
 	t.Parallel()
 	for name, add := range map[string]func(w *world, s *session.Session) error{
@@ -102,9 +101,8 @@ func TestManyRequestsOnALostConnectionMakeNoPersistentParents(t *testing.T) {
 	})
 }
 
-// A request at which servers hang up is asked three times, with pauses, and ends with an error that
-// says so; eight times if every server knows its like, since it may be the network then. So is what
-// goes ahead of it, since a znode above is missing, or the namespace's own. The session goes on.
+// A request at which servers hang up is asked eight times, with pauses, and ends with an error that
+// says so. So is what goes ahead of it, since a znode above is missing, or the namespace's own. The session goes on.
 func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
 	type row struct {
 		opts []session.Option
@@ -296,6 +294,21 @@ func TestASuspicionOfASizeFades(t *testing.T) {
 			require.ErrorIs(w, w.set(s, 30_000), session.ErrUnknownOutcome)
 		}
 		require.NoError(w, w.set(s, 30_000), "right behind the last loss")
+	})
+}
+
+// Of many large writes that went with one connection one is suspected.
+func TestOneLostConnectionIsOneSuspicion(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open(w.farAway())
+		w.create(s, "/a", nil)
+		w.cutOnce(zktest.CutBefore, func(r *zktest.Request) bool { return r.Op == zktest.OpSetData })
+		var all sync.WaitGroup
+		for i := range 6 {
+			all.Go(func() { require.ErrorIs(w, w.set(s, 30_000+i), session.ErrUnknownOutcome) })
+		}
+		all.Wait()
+		require.NoError(w, w.set(s, 40_000))
 	})
 }
 

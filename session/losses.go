@@ -7,52 +7,29 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-const (
-	mostLossPauses = 8 // pauses grow up to 1.28 s
-	mostLosses     = 3 // after so many it is the request
-	usualLosses    = 8 // if servers know its like, so that it may be the network
-)
+const mostLosses = 8 // with pauses that grow up to 1.28 s
 
 // losses counts the connections that went while one request was on them, each of which had answered
 // another one before. Servers hang up at what they don't know and what is too large for them. Such
 // a request must not take the connection from everybody else for ever. Others that are under way at
 // the time must not be taken for it: so the last try is alone on its connection.
-type losses struct {
-	times int
-	odd   int  // of these, how many times it was of a kind or size that servers may not know
-	large bool // the size of the request is the likely reason of one
-}
+type losses struct{ times int }
 
 // once makes a request, and counts the loss if the error is one at which the request may be to
 // blame.
 func once[T any](n *losses, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)) (T, error) {
-	if n.odd >= mostLosses-1 || n.times >= usualLosses-1 {
+	if n.times >= mostLosses-1 {
 		c = c.Alone()
 	}
 	value, err := call(c)
 	if errors.Is(err, zkconn.ErrCutOff) {
 		n.times++
-		if !errors.Is(err, zkconn.ErrCutOffUsual) {
-			n.odd++
-		}
-		n.large = n.large || errors.Is(err, zkconn.ErrCutOffLarge)
 	}
 	return value, err
 }
 
 // tooMany: it is the request at which servers hang up.
-func (n *losses) tooMany() bool { return n.odd >= mostLosses || n.times >= usualLosses }
-
-// reason is the error of such a request: [ErrHungUp], or [ErrTooLarge] where its size is the likely
-// reason.
-func (n *losses) reason(c *zkconn.Conn) error {
-	if n.large {
-		if err := c.Blamed(); err != nil {
-			return err
-		}
-	}
-	return ErrHungUp
-}
+func (n *losses) tooMany() bool { return n.times >= mostLosses }
 
 // verdict is nil if the request may be sent. One that has lost connections is sent only when
 // another one was answered on this connection; and not if it was lost too often.
@@ -63,7 +40,7 @@ func (n *losses) verdict(c *zkconn.Conn) error {
 	if err := others(c); err != nil || !n.tooMany() {
 		return err
 	}
-	return n.reason(c)
+	return ErrHungUp
 }
 
 // others sees that another request is answered, where one was lost. The error is never one of the
@@ -111,12 +88,12 @@ func goesAhead(err error) error {
 }
 
 // givenUp is the error of a read that is not repeated any more.
-func (n *losses) givenUp(c *zkconn.Conn, err error) error {
+func (n *losses) givenUp(err error) error {
 	if !errors.Is(err, zkconn.ErrNoReply) {
 		return err
 	}
 	if n.tooMany() {
-		err = n.reason(c)
+		err = ErrHungUp
 	}
 	return fmt.Errorf("%w: %w", ErrSuspended, err)
 }

@@ -112,7 +112,7 @@ func (q *requests) insist(e *epoch, call func(c *zkconn.Conn) error) error {
 // first is nobody's fault.
 func (q *requests) pauseAfterLoss(ctx context.Context, lost int) {
 	if lost > 1 {
-		q.pause(ctx, backoff(min(lost, mostLossPauses)))
+		q.pause(ctx, backoff(min(lost, mostLosses)))
 	}
 }
 
@@ -223,7 +223,7 @@ func readOut[T any](ctx context.Context, q *requests, call func(c *zkconn.Conn) 
 			lost++
 			pause, again := q.retry.next(lost, time.Since(begun))
 			if !again {
-				return none, gone.givenUp(at.epoch.conn, err)
+				return none, gone.givenUp(err)
 			}
 			q.pause(ctx, pause)
 			if errors.Is(err, zkconn.ErrThrottled) {
@@ -237,10 +237,10 @@ func readOut[T any](ctx context.Context, q *requests, call func(c *zkconn.Conn) 
 	}
 }
 
-// writeOut sends what may have an effect, once. When its answer is lost it returns
+// writeOut sends what may have an effect, of that size, once. When its answer is lost it returns
 // [ErrUnknownOutcome], when a read tells the truth. What goes ahead of it is asked again, until
 // that was lost too often.
-func writeOut[T any](ctx context.Context, q *requests, call func(c *zkconn.Conn) (T, error)) (T, error) {
+func writeOut[T any](ctx context.Context, q *requests, size int, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	var none T
 	var at connRef
 	var above losses
@@ -259,7 +259,7 @@ func writeOut[T any](ctx context.Context, q *requests, call func(c *zkconn.Conn)
 		case err == errLeft:
 			return none, fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
 		case errors.Is(err, zkconn.ErrNoReply):
-			return none, q.settle(ctx)
+			return none, q.settle(ctx, at, size, err)
 		case err == nil || definite(err):
 			return v, err
 		}
@@ -268,10 +268,13 @@ func writeOut[T any](ctx context.Context, q *requests, call func(c *zkconn.Conn)
 	}
 }
 
-// settle waits until the outcome of what was lost can be seen by reading: the lost request is not
-// under way any more, and the server is up to date.
-func (q *requests) settle(ctx context.Context) error {
-	var at connRef
+// settle waits until the outcome of what was lost can be seen by reading: the lost request, of that
+// size, is not under way any more, and the server is up to date.
+func (q *requests) settle(ctx context.Context, at connRef, size int, err error) error {
+	if errors.Is(err, zkconn.ErrCutOff) {
+		at.epoch.conn.Suspect(size, at.up)
+	}
+	at = connRef{}
 	for try := 1; ; try++ {
 		var err error
 		if at, err = q.conn(ctx, nil, at); err != nil {

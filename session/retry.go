@@ -10,8 +10,8 @@ import (
 // overloaded server did not carry out; and likewise [Session.EnsurePath], [Session.DeleteAll],
 // [Session.Sync] and [Session.SyncQuorum]. Each repetition waits for a connection first, however
 // long that takes; the context of the call bounds all of it. When the policy gives up, the read
-// fails with [ErrSuspended]; with [ErrHungUp] or [ErrTooLarge] beside it if servers hung up at it
-// three times and answered others.
+// fails with [ErrSuspended]; with [ErrHungUp] beside it if servers hung up at it eight times and
+// answered others.
 //
 // It does not govern reconnection, which goes on for as long as the session lives; nor writes,
 // which are sent once; nor what recipes do, which goes on until the intent is withdrawn. The zero

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
@@ -44,15 +45,15 @@ type core struct {
 
 	updating sync.Mutex // held while state changes and the sink is called, so that events are ordered; taken before mu
 
-	mu         sync.Mutex
-	events     []Event // of the current update, for the sink
-	session    identity
-	socket     *socket // the latest connection, until it is lost
-	search             // of the next one
-	watches    watchTable
-	operations operations
-	large      large
-	group      group // not under mu
+	mu      sync.Mutex
+	events  []Event // of the current update, for the sink
+	session identity
+	socket  *socket // the latest connection, until it is lost
+	search          // of the next one
+	watches watchTable
+	lacking map[jute.Op]bool // operations that servers have said they lack
+	sizes   sizes
+	group   group // not under mu
 }
 
 // identity is the session, as the server replied to the connect request, and how far it got.
@@ -75,7 +76,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	taking, refuse := context.WithCancel(life)
 	c := &core{
 		cfg: cfg, log: cfg.Logger, sink: sink, library: library{stub: newStub()},
-		life: life, stop: stop, taking: taking, refuse: refuse, watches: watchTable{}, operations: newOperations(),
+		life: life, stop: stop, taking: taking, refuse: refuse, watches: watchTable{}, lacking: map[jute.Op]bool{},
 		group: group{turns: semaphore.NewWeighted(few), parents: map[string]bool{}},
 	}
 	c.session.timeout, c.since = cfg.Timeout, time.Now()
@@ -107,8 +108,8 @@ func (c *core) LastZxid() int64 {
 
 // Alone returns the same Conn for a request at which servers may hang up. Each request made with it
 // has the connection to itself: it is sent when all others are answered, and the next ones when it
-// is. If the connection is then lost, it is known which request was the reason. The others wait for
-// one round trip.
+// is, but signs of life do not wait for it. If the connection is then lost, it is known which
+// request was the reason. The others wait for one round trip.
 func (c *Conn) Alone() *Conn { return &Conn{core: c.core, alone: true} }
 
 // Slow tells whether servers were slow to answer the last connect request: for the Config.Slow of
@@ -119,16 +120,11 @@ func (c *Conn) Slow() bool {
 	return c.slow
 }
 
-// Blamed returns the error of requests that are refused because servers hung up at some as large;
-// nil if none are.
-func (c *Conn) Blamed() error {
+// lacks tells whether servers have said that they lack an operation.
+func (c *Conn) lacks(op jute.Op) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known := c.large.suspects
-	if len(known) == 0 {
-		return nil
-	}
-	return c.large.refuses(known[len(known)-1].size, time.Now())
+	return c.lacking[op]
 }
 
 // Identity is the session's.

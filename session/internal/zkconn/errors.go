@@ -18,23 +18,12 @@ var (
 	ErrNoReply = errors.New("the connection to ZooKeeper was lost before the reply")
 	// ErrCutOff is a kind of ErrNoReply: the server hung up right after this request, and had
 	// answered other ones on this connection. This one may be the reason.
-	ErrCutOff = errors.New("the server closed the connection")
-	// ErrCutOffLarge is a kind of ErrCutOff: the request was larger than all that were answered.
-	ErrCutOffLarge = errors.New("the request was the largest so far")
-	// ErrCutOffUsual is a kind of ErrCutOff: the request is not the likeliest reason. Servers are
-	// known to answer requests of this kind and size, or a larger one was under way.
-	ErrCutOffUsual = errors.New("the request was a usual one")
+	ErrCutOff = fmt.Errorf("%w: the server closed the connection", ErrNoReply)
 	// ErrEnded: the session is over or being closed. Nothing was sent.
 	ErrEnded = errors.New("the ZooKeeper session is over")
 )
 
-var (
-	errUnimplemented = fmt.Errorf("%w by the server", ErrUnsupported)
-
-	errCutOff      = fmt.Errorf("%w: %w", ErrNoReply, ErrCutOff)
-	errCutOffLarge = fmt.Errorf("%w: %w", errCutOff, ErrCutOffLarge)
-	errCutOffUsual = fmt.Errorf("%w: %w", errCutOff, ErrCutOffUsual)
-)
+var errUnimplemented = fmt.Errorf("%w by the server", ErrUnsupported)
 
 // Why a session ended.
 var (

@@ -22,9 +22,11 @@ import (
 type group struct {
 	turns *semaphore.Weighted // of those that are under way
 
-	near    atomic.Bool  // a request on this connection was answered within a few moments
-	none    atomic.Int64 // until then, in Unix nanoseconds, there are no transactions
+	near    atomic.Bool // a request on this connection was answered within a few moments
 	mu      sync.Mutex
+	lost    int             // size of the smallest that was lost
+	pause   time.Duration   // after the last loss
+	until   time.Time       // there are no transactions
 	parents map[string]bool // below which something was created, so that they are not missing
 	members []*member       // of the next transaction
 	placed  *notify.Latch   // the members are sent, or will be one by one; nil: there is one at most
@@ -83,7 +85,7 @@ func (g *group) join(m *member) (over *notify.Latch, first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	missing := m.parent != "" && !g.parents[m.parent]
-	if first = len(g.members) == 0; missing || time.Now().UnixNano() < g.none.Load() {
+	if first = len(g.members) == 0; missing || time.Now().Before(g.until) {
 		return nil, false
 	}
 	if !first && g.decided == nil {
@@ -94,6 +96,22 @@ func (g *group) join(m *member) (over *notify.Latch, first bool) {
 	}
 	g.members = append(g.members, m)
 	return g.decided, first
+}
+
+// carried notes a transaction of that size. After a loss, at whose size the server may have hung up,
+// there are none for a minute, and after the next for twice as long, up to an hour, until one as
+// large is answered.
+func (g *group) carried(size int, lost bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case lost:
+		g.lost = size
+		g.pause = min(max(2*g.pause, time.Minute), time.Hour)
+		g.until = time.Now().Add(g.pause)
+	case size >= g.lost:
+		g.pause = 0
+	}
 }
 
 func (g *group) knows(parent string) {
@@ -142,7 +160,7 @@ func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *membe
 	if len(members) < few {
 		return nil
 	}
-	r, listings := &request{ask: jute.Request{Op: jute.OpMulti}, several: true}, &request{ask: jute.Request{Op: jute.OpMultiRead}, several: true}
+	r, listings := &request{ask: jute.Request{Op: jute.OpMulti}}, &request{ask: jute.Request{Op: jute.OpMultiRead}}
 	r.stands = func() bool { placed.Close(); return true }
 	rs := []*request{r}
 	var listed []*member
@@ -166,9 +184,9 @@ func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *membe
 	}
 	results, err := r.results()
 	unknown := errors.Is(err, ErrNoReply) || errors.Is(err, ErrThrottled)
-	if unknown { // should this be the reason, the next one is not
-		c.group.none.Store(time.Now().Add(time.Minute).UnixNano())
-	} else if err != nil {
+	told := len(rs) > 1 && listings.outcome() == nil && len(listings.reply.Results) == len(listed)
+	c.group.carried(max(r.size, listings.size), unknown || len(rs) > 1 && listings.outcome() == ErrCutOff)
+	if !unknown && err != nil {
 		i := slices.IndexFunc(results, func(p jute.Result) bool { return p.Err != jute.OK && p.Err != jute.RuntimeInconsistency })
 		if i < 0 {
 			return nil
@@ -181,7 +199,6 @@ func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *membe
 			m.entered = Entered{Path: results[i].Path, Stat: Stat{Czxid: r.reply.Zxid, EphemeralOwner: c.SessionID()}}
 		}
 	}
-	told := listings.outcome() == nil && len(listings.reply.Results) == len(listed)
 	for i, m := range listed {
 		if m.entered.Err = ErrNoReply; told {
 			m.entered.Names, m.entered.Err = listings.reply.Results[i].Names, listings.verdict(&listings.ask.Ops[i], listings.reply.Results[i].Err)

@@ -119,8 +119,8 @@ func TestALookIsOneRequest(t *testing.T) {
 	}, func(f *fake, _ *zkconn.Config) { f.answer = few.answer })
 }
 
-// A server that does not know multiRead says so, or hangs up. Then single requests are sent, in one
-// write, and multiRead is not asked for again.
+// A server that does not know multiRead says so. Then single requests are sent, in one write, and
+// multiRead is not asked for again.
 func TestServersThatLackMultiReadAreAskedSingly(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]jute.Code{"says so": jute.Unimplemented, "can't read it": jute.MarshallingError} {
@@ -141,25 +141,6 @@ func TestServersThatLackMultiReadAreAskedSingly(t *testing.T) {
 			b.connected()
 			b.look()
 		}, func(f *fake, _ *zkconn.Config) { f.answer = few.except(jute.OpMultiRead, refuses(jute.OK)) })
-	})
-	t.Run("hangs up", func(t *testing.T) {
-		inBubble(t, func(b *bench) {
-			for range 2 {
-				v := b.connected()
-				require.NoError(b, b.Sync("/"), "so that it is this request at which it hangs up")
-				_, err := b.Look(looks)
-				require.ErrorIs(b, err, zkconn.ErrCutOff)
-				require.Equal(b, []jute.Op{jute.OpSync, jute.OpMultiRead}, slices.DeleteFunc(v.ops(), func(op jute.Op) bool { return op == jute.OpSetWatches }))
-				time.Sleep(time.Minute) // until it is connected again
-			}
-			b.look()
-			require.Equal(b, singles, b.connected().ops())
-		}, func(f *fake, _ *zkconn.Config) {
-			f.answer = few.except(jute.OpMultiRead, func(v *visit, _ jute.Request) (jute.Reply, bool) {
-				v.hangUp()
-				return jute.Reply{}, false
-			})
-		})
 	})
 }
 

@@ -164,8 +164,10 @@ func (w *socket) settle(r *request) (err error) {
 			return
 		}
 		w.replied, after = true, c.ended()
-		c.large.took(r.size)
-		c.operations.took(r)
+		c.sizes.took(r.size)
+		if r.reply.Err == jute.Unimplemented {
+			c.lacking[r.ask.Op] = true
+		}
 		c.session.zxid = max(c.session.zxid, r.reply.Zxid)
 		if r.ask.Watch {
 			c.watches.arm(r)

@@ -1,7 +1,6 @@
 package zkconn
 
 import (
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,19 +13,17 @@ import (
 // request is one request and its outcome. It is sent once: to repeat it, make a new one.
 type request struct {
 	ask   jute.Request
-	probe bool // trust depends on its reply: it does not wait at the gate
+	probe bool // trust depends on its reply: it waits for none that is alone
 	alone bool // no other request may be under way
 	size  int  // of its frame, without the length
 	as    []Credential
-
-	several bool // operations, each of which servers know and is small
 
 	// stands tells, under mu, whether it may still be sent; nil: it may.
 	stands func() bool
 
 	sentAt    time.Time
 	overtaken int          // replies to pings that were sent later, and came before its own. Under mu
-	lossErr   error        // its error if the connection is lost; nil: ErrNoReply. Under mu
+	cutOff    bool         // it may be the reason that the connection was lost. Under mu
 	answered  notify.Latch // closes when reply is set
 	reply     jute.Reply
 }
@@ -50,13 +47,6 @@ func (c *Conn) do(rs ...*request) error {
 	if err != nil {
 		return err
 	}
-	alone := slices.ContainsFunc(rs, func(r *request) bool { return r.alone })
-	if alone || !slices.ContainsFunc(rs, func(r *request) bool { return r.probe }) {
-		if w.gate.enter(w.taking, alone) != nil {
-			return w.refusal()
-		}
-		defer w.gate.leave(alone)
-	}
 	err = w.put(rs, frames.Bytes())
 	if !w.lost.Closed() { // else a write that has not returned may have them
 		release(frames)
@@ -67,9 +57,6 @@ func (c *Conn) do(rs ...*request) error {
 	select {
 	case <-rs[len(rs)-1].answered.C():
 	case <-w.lost.C():
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.operations.missed(rs[max(slices.IndexFunc(rs, func(r *request) bool { return !r.answered.Closed() }), 0)], w)
 	}
 	return nil
 }
@@ -109,10 +96,9 @@ func (c *Conn) one(r *request) (*jute.Reply, error) {
 func (c *Conn) admit(rs []*request) (*socket, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
 	for _, r := range rs {
-		r.alone = c.alone || c.large.doubts(r.size, now)
-		if err := c.large.refuses(r.size, now); err != nil {
+		r.alone = c.alone
+		if err := c.sizes.refuses(r.size); err != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +157,10 @@ func misnamed(ask *jute.Request, path string) bool {
 // outcome is the error of a request that was sent.
 func (r *request) outcome() error {
 	if !r.answered.Closed() {
-		return r.unanswered()
+		if r.cutOff {
+			return ErrCutOff
+		}
+		return ErrNoReply
 	}
 	return r.verdict(&r.ask, r.reply.Err)
 }

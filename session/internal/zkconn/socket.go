@@ -6,7 +6,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
@@ -34,7 +33,6 @@ type socket struct {
 	limit time.Duration // of each step of the handshake
 	lost  notify.Latch  // closes when the connection is given up
 
-	gate   gate            // requests that are under way
 	taking context.Context // from when it comes up until requests are not sent any more
 	refuse context.CancelFunc
 
@@ -48,7 +46,7 @@ type socket struct {
 	since     time.Time // when it came up
 	replied   bool      // a request was answered
 	order     queue     // what is not answered
-	missed    []jute.Op // for which the server may have closed it
+	alone     *request  // the last one that was, or is, to be alone
 	stall     stall
 	lastHeard time.Time // when the last request was sent whose reply was reported as Heard
 }
@@ -57,7 +55,7 @@ func newWire(c *core, raw net.Conn, at *target) *socket {
 	log := c.log.With("server", at.server, "address", at.address)
 	return &socket{
 		link: newLink(raw, c.cfg.maxReply(), log), conn: c, at: at, limit: limitOf(c.timeout()),
-		gate: newGate(), writing: make(chan struct{}, 1),
+		writing: make(chan struct{}, 1),
 	}
 }
 

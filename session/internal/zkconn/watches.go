@@ -82,9 +82,7 @@ func (t watchTable) requests(zxid int64, maxPacket int) []jute.Request {
 
 // Unwatch removes watches. nil: they are removed, or end with the connection, and are not armed
 // again; an event that was on its way comes before Unwatch returns. [ErrNotSent] and [ErrEnded]:
-// nothing was done. [ErrUnsupported]: nothing was done, since the servers lack the operation, which
-// ZooKeeper has since 3.5. It is not repeated if the reply is lost, so a server that hangs up at it
-// does so at most twice.
+// nothing was done. [ErrUnsupported]: nothing was done, since the servers lack the operation.
 func (c *Conn) Unwatch(watches []Watch) error {
 	if asked, err := c.unwatchLocally(watches); asked {
 		return err
@@ -104,7 +102,7 @@ func (c *Conn) unwatchLocally(watches []Watch) (done bool, err error) {
 	switch {
 	case c.over():
 		return true, ErrEnded
-	case c.operations.lacks(jute.OpRemoveWatches, lostLimit):
+	case c.lacking[jute.OpRemoveWatches]:
 		return true, ErrUnsupported
 	case c.socket != nil:
 		return false, nil

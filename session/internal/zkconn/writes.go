@@ -13,7 +13,7 @@ func (c *Conn) Create(path string, data []byte, flags int32, ttl time.Duration, 
 	if flags < jute.FlagPersistent || flags > jute.FlagPersistentSequentialTTL {
 		return "", ErrBadArguments
 	}
-	if flags == jute.FlagContainer && c.lacksContainers() {
+	if flags == jute.FlagContainer && c.lacks(jute.OpCreateContainer) {
 		return "", ErrUnsupported
 	}
 	r := &request{ask: NewCreate(path, data, flags, ttl, acl)}

@@ -1,10 +1,9 @@
-// Decisions that need no connection: blame, the gate, numbers, the order of answers, the library.
+// Decisions that need no connection: blame, which requests go alone, numbers, the order of answers, the library.
 
 package zkconn
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -17,7 +16,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -29,27 +27,23 @@ import (
 // an answer gives one for the request of that answer.
 func TestOnlyAServerThatHangsUpBlamesARequest(t *testing.T) {
 	t.Parallel()
-	const small, big = 100, 5000
 	for name, c := range map[string]struct {
 		cause        error
-		first        int // sizes
-		one, another error
+		one, another bool // may be the reason
 	}{
-		"hung up":          {&networkError{"read", io.EOF}, small, ErrCutOffUsual, ErrCutOffUsual},
-		"hung up at a big": {&networkError{"read", io.EOF}, big, ErrCutOffLarge, ErrCutOffUsual},
-		"silent":           {errStalled, big, nil, nil},
-		"malformed":        {errMalformed, big, nil, nil},
-		"session moved":    {jute.SessionMoved, big, nil, nil},
-		"timed out":        {&networkError{"read", os.ErrDeadlineExceeded}, big, nil, nil},
-		"timed out below":  {&networkError{"read", &net.OpError{Op: "read", Err: syscall.ETIMEDOUT}}, big, nil, nil},
-		"overtaken":        {&overtakenError{by: "another"}, big, ErrCutOff, nil},
+		"hung up":         {&networkError{"read", io.EOF}, true, true},
+		"silent":          {errStalled, false, false},
+		"malformed":       {errMalformed, false, false},
+		"session moved":   {jute.SessionMoved, false, false},
+		"timed out":       {&networkError{"read", os.ErrDeadlineExceeded}, false, false},
+		"timed out below": {&networkError{"read", &net.OpError{Op: "read", Err: syscall.ETIMEDOUT}}, false, false},
+		"overtaken":       {&overtakenError{by: "another"}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := &core{operations: newOperations(), taking: t.Context()}
+			conn := &core{taking: t.Context()}
 			conn.session.timeout = time.Minute
-			one := &request{ask: jute.Request{Op: jute.OpSetData}, size: c.first}
-			another := &request{ask: jute.Request{Op: jute.OpGetData}, size: small}
+			one, another := &request{ask: jute.Request{Op: jute.OpSetData}}, &request{ask: jute.Request{Op: jute.OpGetData}}
 			w := &socket{conn: conn, replied: true}
 			w.await(one)
 			w.await(newPing())
@@ -58,17 +52,21 @@ func TestOnlyAServerThatHangsUpBlamesARequest(t *testing.T) {
 				over.r = one
 			}
 			w.blame(c.cause)
-			for r, want := range map[*request]error{one: c.one, another: c.another} {
-				err := r.unanswered()
-				require.ErrorIs(t, err, ErrNoReply)
-				if want == nil {
-					require.NotErrorIs(t, err, ErrCutOff)
-				} else {
-					require.ErrorIs(t, err, want)
-				}
+			for r, reason := range map[*request]bool{one: c.one, another: c.another} {
+				require.ErrorIs(t, r.outcome(), ErrNoReply)
+				require.Equal(t, reason, errors.Is(r.outcome(), ErrCutOff))
 			}
 		})
 	}
+}
+
+// numbered numbers requests that wait for none.
+func numbered(w *socket, frames []byte, rs ...*request) error {
+	before, err := w.number(rs, frames)
+	if before != nil {
+		return errUnexpected
+	}
+	return err
 }
 
 // Each request gets the next number, in its frame and in the order of answers, also on the next
@@ -81,7 +79,7 @@ func TestNumbersOfRequestsGoOnAcrossConnections(t *testing.T) {
 	c.socket = w
 	last, first, second := &request{size: 8}, &request{size: 12}, &request{size: 8}
 	frames := make([]byte, 3*4+8+12+8)
-	require.NoError(t, w.number([]*request{last, first, second}, frames))
+	require.NoError(t, numbered(w, frames, last, first, second))
 	require.Len(t, w.order, 3)
 	for i, want := range []struct {
 		at  int
@@ -93,11 +91,11 @@ func TestNumbersOfRequestsGoOnAcrossConnections(t *testing.T) {
 
 	next := &socket{conn: c, since: time.Now()}
 	c.socket = next
-	require.NoError(t, next.number([]*request{{size: 8}}, make([]byte, 12)))
+	require.NoError(t, numbered(next, make([]byte, 12), &request{size: 8}))
 	require.EqualValues(t, 3, next.order[0].ask.Xid)
 
 	c.socket = nil
-	require.ErrorIs(t, w.number([]*request{{}}, frames), ErrNotSent)
+	require.ErrorIs(t, numbered(w, frames, new(request)), ErrNotSent)
 	require.Len(t, w.order, 3)
 }
 
@@ -150,21 +148,6 @@ func TestAnAnswerIsThatOfTheOldestRequest(t *testing.T) {
 		require.Equal(t, i == maxOvertaken-1, over)
 	}
 	require.Len(t, q, 2)
-}
-
-// What a server says that it lacks is not known for that: another server may hang up at it.
-func TestARefusalMakesNoOperationKnown(t *testing.T) {
-	t.Parallel()
-	k := newOperations()
-	create2 := &request{ask: jute.Request{Op: jute.OpCreate2}, reply: jute.Reply{Err: jute.Unimplemented}}
-	container := &request{ask: jute.Request{Op: jute.OpCreateContainer}}
-	k.took(create2)
-	require.False(t, k.has(create2))
-	require.False(t, k.has(container))
-	create2.reply.Err = jute.NodeExists
-	k.took(create2)
-	require.True(t, k.has(create2))
-	require.True(t, k.has(container))
 }
 
 // Every code of ZooKeeper's KeeperException has an error value of its own, or a text that says more
@@ -255,67 +238,54 @@ func TestAnEventDisarmsWhatItIsAbout(t *testing.T) {
 	}
 }
 
-// A request that is to be alone waits for those that are under way; those that come behind it wait
-// for it, and go together. Of several each waits until those are in that are none: nobody waits for
-// more than one of them. Whoever gives up holds nobody up. Each step is who comes ("s!" is to be
-// alone), "-" and "-!" for one that leaves, or "give up"; and who has been let in by then.
+// A request that is to be alone waits until all are answered that are under way, and those that come
+// meanwhile wait for it, but not what trust depends on. Several take turns. One that is called off
+// holds nobody up. Each step is who asks to be sent ("!" is to be alone, "?" is what trust depends on,
+// "x" is called off), or whose answer has come ("-"), and whose has to come first.
 func TestWhoIsToBeAloneIs(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string][][2]string{
 		"one after the other": {
-			{"a", "a"},
-			{"b", "a b"},
-			{"s!", "a b"},
-			{"c", "a b"},
-			{"-", "a b"},
-			{"-", "a b s!"},
-			{"t!", "a b s!"},
-			{"-!", "a b s! c"},
-			{"-", "a b s! c t!"},
-			{"-!", "a b s! c t!"},
-			{"u!", "a b s! c t! u!"},
-			{"e", "a b s! c t! u!"},
-			{"give up", "a b s! c t! u!"},
-			{"-!", "a b s! c t! u!"},
+			{"a", ""}, {"b", ""}, {"s!", "b"}, {"c", "s!"}, {"-a", ""}, {"s!", "b"}, {"-b", ""}, {"s!", ""}, {"c", "s!"}, {"t!", "s!"},
+			{"-s!", ""}, {"c", ""}, {"t!", "c"}, {"d", "t!"}, {"-c", ""}, {"t!", ""}, {"-t!", ""}, {"d", ""},
 		},
-		"a suspect gives up": {{"a", "a"}, {"s!", "a"}, {"give up", "a"}, {"b", "a b"}, {"-", "a b"}, {"-", "a b"}},
-		"suspects take turns with the others": {
-			{"a", "a"}, {"s!", "a"}, {"t!", "a"}, {"x", "a"}, {"y", "a"}, {"-", "a s!"}, {"-!", "a s! x y"}, {"-", "a s! x y"}, {"-", "a s! x y t!"}, {"-!", "a s! x y t!"},
-		},
+		"what trust depends on": {{"a", ""}, {"s!", "a"}, {"p?", ""}, {"-a", ""}, {"s!", "p?"}, {"-p?", ""}, {"s!", ""}, {"q?", ""}, {"u?!", "s!"}, {"-s!", ""}},
+		"called off":            {{"a", ""}, {"s!x", "a"}, {"b", "s!x"}, {"-a", ""}, {"s!x", "called off"}, {"b", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { goThrough(t, steps) })
+			c := &core{taking: t.Context()}
+			w := &socket{conn: c, since: time.Now()}
+			c.socket = w
+			all, off := make(map[string]*request), false
+			for i, step := range steps {
+				who, answered := strings.CutPrefix(step[0], "-")
+				r := all[who]
+				if r == nil {
+					r = &request{ask: jute.Request{Path: who}, alone: strings.Contains(who, "!"), probe: strings.Contains(who, "?")}
+					if strings.Contains(who, "x") {
+						r.stands = func() bool { return !off }
+					}
+					all[who] = r
+				}
+				off = step[1] == "called off"
+				if answered {
+					_, err := w.order.answered(r.ask.Xid)
+					require.NoError(t, err)
+					r.answered.Close()
+					continue
+				}
+				before, err := w.number([]*request{r}, make([]byte, 12))
+				var first string
+				switch {
+				case err != nil:
+					first = "called off"
+					require.ErrorIs(t, err, ErrCalledOff)
+				case before != nil:
+					first = before.ask.Path
+				}
+				require.Equal(t, step[1], first, "step %d, %s", i, who)
+			}
 		})
 	}
-}
-
-func goThrough(t *testing.T, steps [][2]string) {
-	g, in := newGate(), make(chan string, len(steps))
-	ctx, giveUp := context.WithCancel(t.Context())
-	var all []string
-	for _, step := range steps {
-		switch who := step[0]; who {
-		case "-", "-!":
-			g.leave(who == "-!")
-		case "give up":
-			giveUp()
-			synctest.Wait()
-			ctx, giveUp = context.WithCancel(t.Context())
-		default:
-			go func() { // ends when it is let in, or gives up
-				if g.enter(ctx, strings.HasSuffix(who, "!")) == nil {
-					in <- who
-				}
-			}()
-		}
-		synctest.Wait()
-		for len(in) > 0 {
-			all = append(all, <-in)
-		}
-		require.ElementsMatch(t, strings.Fields(step[1]), all, "%v", step)
-	}
-	giveUp()
-	require.True(t, g.turn.TryAcquire(1), "nobody waits")
-	require.True(t, g.room.TryAcquire(wholeRoom), "nobody is inside")
 }
