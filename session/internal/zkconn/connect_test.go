@@ -6,8 +6,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,7 +34,7 @@ func TestRequestIsOnlyTakenWhileThereIsASession(t *testing.T) {
 		require.Zero(b, b.SessionID())
 
 		b.script(func() { b.refuse = nil })
-		time.Sleep(2 * time.Second) // the rest of a dial that hangs, a second at most, and the longest pause, which is another
+		time.Sleep(timeout + timeout/2) // the rest of a dial that hangs, or until there is one beside it
 		v := b.connected()
 		require.Empty(b, v.ops(), "what was refused came back")
 		_, err = b.Create("/a", nil, jute.FlagPersistent, 0, nil)
@@ -45,17 +48,10 @@ func TestServersAreTriedInTurnWithPausesBetweenRoundsOnly(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		time.Sleep(5 * time.Second)
 		dials := b.dialled()
-		var first []string
-		for i, d := range dials {
-			if i < 3 {
-				first = append(first, d.addr)
-			}
-			require.Equal(b, first[i%3], d.addr)
-			if i%3 != 0 {
-				require.Equal(b, dials[i-1].at, d.at, "no pause within a round")
-			}
+		for round := range slices.Chunk(dials[:len(dials)/3*3], 3) {
+			require.ElementsMatch(b, []string{"a:1", "b:2181", "[::1]:2181"}, []string{round[0].addr, round[1].addr, round[2].addr})
+			require.Equal(b, round[0].at, round[2].at, "no pause within a round")
 		}
-		require.ElementsMatch(b, []string{"a:1", "b:2181", "[::1]:2181"}, first)
 
 		longest := 20 * time.Millisecond
 		for i := 3; i < len(dials); i += 3 {
@@ -220,16 +216,19 @@ func TestANameWithSeveralAddressesIsGoneRound(t *testing.T) {
 			up := last[zkconn.Up](b.sink)
 			require.Equal(b, "zk:2181", up.Server)
 			require.Equal(b, "10.0.0.3:2181", up.Address)
-			for range 2 {
-				time.Sleep(timeout)
+			tried := func(addr string) bool {
+				return slices.ContainsFunc(b.dialled(), func(d dialled) bool { return d.addr == addr && time.Since(d.at) < 4*timeout })
+			}
+			for all := false; !all; {
+				time.Sleep(timeout / 2)
+				all = tried("10.0.0.1:2181") && tried("10.0.0.2:2181")
 				b.connected().hangUp()
-				time.Sleep(timeout / 6)
 				synctest.Wait()
 			}
-			// By now it has tried all of them, and goes back to the only good one at once.
+			// Now that it has tried all of them, it goes back to the only good one at once.
 			dials := b.dialled()
 			require.Equal(b, "10.0.0.3:2181", dials[len(dials)-1].addr)
-			require.Equal(b, timeout/6, time.Since(dials[len(dials)-1].at))
+			require.Equal(b, time.Now(), dials[len(dials)-1].at)
 
 			b.connected()
 			time.Sleep(time.Minute)
@@ -325,13 +324,82 @@ func TestAStepOfConnectingTakesNoLongerThanTheSession(t *testing.T) {
 			b.script(func() { b.refuse = func(string) error { return errRefused } })
 			time.Sleep(time.Hour)
 		}()
-		time.Sleep(time.Minute + timeout + timeout/6)
 		synctest.Wait()
-		require.Len(b, b.dialled(), 2)
+		b.script(func() { b.refuse = func(string) error { return errRefused } }) // what is tried beside it
+		time.Sleep(time.Minute + timeout + timeout/6)
+		require.ErrorIs(b, b.visit(0).conn.SetDeadline(time.Time{}), io.ErrClosedPipe)
 	}, func(f *fake, cfg *zkconn.Config) {
 		cfg.Slow = true
 		cfg.Auth = []zkconn.Credential{{Scheme: "digest", Secret: []byte("a:b")}}
 		f.welcome = welcomesAfter(time.Minute)
 		f.answer = answersNothing
+	})
+}
+
+// Connections to a server that does not answer may be dead without a word: when it works again, it is
+// found soon. Meanwhile there are never more than two attempts at an address.
+func TestTheWayBackAfterASilenceIsShort(t *testing.T) {
+	for _, servers := range []int{1, 3} {
+		t.Run(fmt.Sprint(servers), func(t *testing.T) { wayBack(t, servers) })
+	}
+}
+
+func wayBack(t *testing.T, servers int) {
+	inBubble(t, func(b *bench) {
+		dead := make(chan struct{})
+		defer synctest.Wait()
+		defer close(dead)
+		v := b.connected()
+		time.Sleep(time.Minute)
+		for times := range 20 {
+			b.script(func() {
+				b.welcome = func(jute.ConnectRequest) (jute.ConnectResponse, bool) { <-dead; return jute.ConnectResponse{}, false }
+			})
+			before := len(b.dialled())
+			v.hangUp()
+			silence := 3 * time.Minute
+			time.Sleep(silence)
+			require.LessOrEqual(b, len(b.dialled())-before, servers*(2+int(silence/timeout)))
+			b.script(func() { b.welcome = nil })
+			time.Sleep(timeout + timeout/2 + timeout/6)
+			v = b.connected()
+			ups, _ := told[zkconn.Up](b.sink)
+			require.Len(b, ups, times+2)
+		}
+	}, func(_ *fake, cfg *zkconn.Config) { cfg.Servers = []string{"a:1", "b", "[::1]"}[:servers] })
+}
+
+// A name may stand for others from one moment to the next, as when all pods behind it are replaced:
+// it is looked up again before the next attempt.
+func TestANameIsLookedUpBeforeEachAttempt(t *testing.T) {
+	var mu sync.Mutex
+	old := []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6"}
+	now := old
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		time.Sleep(time.Minute)
+		b.script(func() {
+			b.refuse = func(addr string) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if addr != "10.0.0.7:2181" {
+					now = []string{"10.0.0.7"}
+					return errSilent
+				}
+				return nil
+			}
+		})
+		lost := time.Now()
+		v.hangUp()
+		time.Sleep(timeout)
+		require.Equal(b, "10.0.0.7:2181", b.connected().addr)
+		require.Equal(b, timeout/6, last[zkconn.Up](b.sink).Asked.Sub(lost))
+	}, func(_ *fake, cfg *zkconn.Config) {
+		cfg.Servers = []string{"zk"}
+		cfg.Lookup = func(context.Context, string) ([]string, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return now, nil
+		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"sync"
@@ -43,6 +44,7 @@ type search struct {
 
 var (
 	errNoAnswer   = errors.New("no answer")
+	errNoAddress  = errors.New("the name has no address")
 	errConnecting = errors.New("connecting took too long")
 )
 
@@ -52,23 +54,27 @@ func connect(c *core) *handshake {
 	defer stop()
 	k := &connector{core: c, ctx: ctx}
 	for {
-		for _, s := range k.round() {
-			if k.wait(k.pause(), nil) || k.lookUp(s) {
-				return k.won
-			}
-			for _, t := range k.targetsOf(s) {
-				share := k.share()
-				if k.owes(t) > 0 {
-					share *= 2 // it is asked twice
-				}
-				attempted := k.try(t)
-				if k.wait(share, attempted.C()) {
-					return k.won
-				}
-				if !attempted.Closed() {
-					k.warnDown(t, nil)
-				}
-			}
+		if k.wait(k.pause(), nil) {
+			return k.won
+		}
+		s := k.pick()
+		if k.lookUp(s) {
+			return k.won
+		}
+		t := k.next(s)
+		if t == nil {
+			continue
+		}
+		share := k.share()
+		if k.owes(t) > 0 {
+			share *= 2 // it is asked twice
+		}
+		attempted := k.try(t)
+		if k.wait(share, attempted.C()) {
+			return k.won
+		}
+		if !attempted.Closed() {
+			k.warnDown(t, nil)
 		}
 	}
 }
@@ -107,7 +113,11 @@ func (k *connector) lookUp(s *server) (done bool) {
 // try starts an attempt. The latch closes when it is over.
 func (k *connector) try(t *target) *notify.Latch {
 	k.mu.Lock()
-	t.busy, t.tried, t.asked = true, time.Now(), time.Time{}
+	if t.busy++; t.busy == 1 {
+		t.asked = time.Time{}
+	}
+	t.tried = time.Now()
+	t.more = t.tried.Add(k.session.timeout + rand.N(k.session.timeout/2+1))
 	k.mu.Unlock()
 	over := new(notify.Latch)
 	k.dials.Go(func() { // the Conn's end waits for it; ends with its limits, or with the connector
@@ -212,13 +222,13 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 	if h != nil && !h.askedAt.IsZero() {
 		k.asking--
 	}
-	t.busy = false
+	t.busy--
 	timeout := k.session.timeout
 	needed = k.won == nil && k.life.Err() == nil
 	switch now := time.Now(); {
 	case needed && err == nil:
 		k.slow, k.took = t.silent, h.stall.slowest
-		t.badUntil, t.slowDials, t.silent = time.Time{}, 0, false
+		t.badUntil, t.silent = time.Time{}, false
 		k.socket, k.won = h.socket, h
 		k.sound = now
 		k.done.Close()
@@ -226,9 +236,6 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 	case needed:
 		t.failed(now, timeout)
 		t.silent = t.silent || errors.Is(err, errNoAnswer)
-		if errors.Is(err, errConnecting) {
-			t.slowDials++
-		}
 		if hungUp(err) {
 			k.hangs(t, now)
 		}

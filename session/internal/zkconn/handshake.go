@@ -59,7 +59,9 @@ func (h *handshake) begin() (ask jute.ConnectRequest, err error) {
 	}
 	c.asking++
 	h.askedAt = time.Now()
-	h.at.asked = h.askedAt
+	if h.at.asked.IsZero() {
+		h.at.asked = h.askedAt
+	}
 	ask = jute.ConnectRequest{LastZxidSeen: s.zxid, Timeout: int32(c.cfg.Timeout.Milliseconds()), SessionID: s.id, Password: s.password}
 	if s.id == 0 {
 		ask.Password = make([]byte, passwordLength)

@@ -38,8 +38,13 @@ func (w *socket) leaves() bool {
 func (k *connector) owes(t *target) (losses int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	l := &k.late
-	fixed := len(k.servers) == 1 && t.address == t.server && k.cfg.Resume.ID == 0 // a name may get other addresses
+	return k.owed(t)
+}
+
+// owed is owes, under mu.
+func (c *core) owed(t *target) (losses int) {
+	l := &c.late
+	fixed := len(c.servers) == 1 && t.address == t.server && c.cfg.Resume.ID == 0 // a name may get other addresses
 	if fixed || max(l.left[t.server], l.left[t.address]) <= l.settled[t.address] {
 		return 0
 	}

@@ -112,7 +112,7 @@ func (c *core) logOf() *slog.Logger {
 // unanswered tells whether an attempt is under way, and its connect request without an answer for
 // as long as a server has for a step. Under mu.
 func (t *target) unanswered(timeout time.Duration) bool {
-	return t.busy && !t.asked.IsZero() && time.Since(t.asked) >= limitOf(timeout)
+	return t.busy > 0 && !t.asked.IsZero() && time.Since(t.asked) >= limitOf(timeout)
 }
 
 // seen is what the attempt that is under way has seen so far. Under mu.

@@ -120,18 +120,11 @@ func (w *socket) up() bool { return !w.since.IsZero() }
 func (w *socket) lasted() bool { return w.up() && time.Since(w.since) >= w.limit }
 
 // rate notes what the loss of a connection says about its server. One that accepts sessions and
-// drops them at once is tried after the others, as one that refuses them. Under mu.
+// drops them at once is tried after the others, and so is one that does not answer, as one that
+// refuses them. Under mu.
 func (w *socket) rate(cause error) {
-	now, timeout := time.Now(), w.conn.session.timeout
-	if !w.replied && !w.lasted() {
-		w.at.failed(now, timeout)
-	}
-	switch {
-	case !w.up():
-	case errors.Is(cause, errStalled) || timedOut(cause):
-		w.at.penalize(now, timeout)
-	default:
-		w.at.served(now.Sub(w.since))
+	if !w.replied && !w.lasted() || w.up() && (errors.Is(cause, errStalled) || timedOut(cause)) {
+		w.at.failed(time.Now(), w.conn.session.timeout)
 	}
 }
 
@@ -141,14 +134,14 @@ func (w *socket) rate(cause error) {
 // which servers hang up must not cause a storm of connections. Any other counts as a failure.
 func (w *socket) triesAfter(tries int) int {
 	w.conn.brief++
-	switch servers := len(w.conn.cfg.Servers); {
+	switch all := w.conn.servers.addresses(); {
 	case errors.Is(w.dead, ErrAuthRequired):
 		return tries
 	case w.lasted():
 		w.conn.brief = 0
 		return 0
 	case w.replied:
-		return max(min(tries, servers), min(w.conn.brief-2, 4)*servers)
+		return max(min(tries, all), min(w.conn.brief-2, 4)*all)
 	default:
 		return tries
 	}

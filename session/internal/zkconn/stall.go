@@ -2,6 +2,7 @@ package zkconn
 
 import (
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -11,7 +12,7 @@ var errStalled = errors.New("the server has not answered for too long")
 const (
 	stallShare  = 4  // a server that has not answered a request for T/4 is left, if something is at stake;
 	hasteShare  = 8  // after T/8, …
-	marginShare = 6  // … if less than T/6 would remain to find another one
+	marginShare = 6  // … if less than T/6 would remain then to find another one
 	checkShare  = 32 // how often that is checked while the server can't be left
 	promptShare = 48 // a reply that took longer may have been a large one, or the server may have halted
 	grainShare  = 64 // of replies that follow each other so closely, one is reported as Heard
@@ -19,9 +20,9 @@ const (
 
 // stall detects that the server does not answer, and leaves it for another one while there is time
 // before the session expires. The network or all servers may just be slow; then leaving makes it
-// worse. So a connection allows twice the time that replies have taken on it. A server that was
-// left is tried after all others, for longer each time. A server is left only if there is another
-// one that is not known to be bad, so that all of them are left no more often than that permits.
+// worse. So a connection allows twice the time that replies have taken on it. A server is left only
+// if there is another one that is not known to be bad, so that all of them are left no more often
+// than that permits.
 // Under the Conn's mu.
 type stall struct {
 	timer   *time.Timer // nil: not started
@@ -85,7 +86,7 @@ func (w *socket) shouldLeave(left time.Duration, some bool) bool {
 	}
 	now := time.Now()
 	due := w.due(now, left)
-	if some && !now.Before(due) && !c.over() && c.servers.another(w.at, now) {
+	if some && !now.Before(due) && !c.over() && slices.ContainsFunc(c.servers, func(s *server) bool { return c.another(s, w.at, now) }) {
 		return true
 	}
 	w.stall.timer.Reset(max(due.Sub(now), c.session.timeout/checkShare))
@@ -95,11 +96,11 @@ func (w *socket) shouldLeave(left time.Duration, some bool) bool {
 // due is when the oldest request has been without a reply for too long. Under mu.
 func (w *socket) due(now time.Time, left time.Duration) time.Time {
 	timeout, oldest := w.conn.session.timeout, w.order[0].sentAt
-	bearable := max(timeout/hasteShare, min(timeout/stallShare, now.Sub(oldest)+left-timeout/marginShare))
-	if left <= 0 {
-		bearable = timeout / stallShare
+	bearable := max(timeout/stallShare, 2*w.stall.slowest)
+	if left > 0 && left-oldest.Add(bearable).Sub(now) < timeout/marginShare {
+		bearable = max(timeout/hasteShare, 2*w.stall.slowest)
 	}
-	return oldest.Add(max(bearable, 2*w.stall.slowest))
+	return oldest.Add(bearable)
 }
 
 // tellsOfLife tells whether to report a reply as Heard, like the reply to a ping. Under mu.

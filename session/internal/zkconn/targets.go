@@ -1,7 +1,6 @@
 package zkconn
 
 import (
-	"cmp"
 	"context"
 	"math/rand/v2"
 	"net"
@@ -28,27 +27,21 @@ type target struct {
 	server  string // host:port as configured
 	address string // the same, or one of the addresses of the host's name
 
-	tried     time.Time // the last attempt
-	busy      bool      // an attempt is under way
-	asked     time.Time // when its connect request was sent; zero: it was not yet
-	badUntil  time.Time // it failed
-	slowDials int       // consecutive attempts in which dialling took too long
-	silent    bool      // a connect request was not answered, since one was
+	tried    time.Time // the last attempt
+	busy     int       // attempts that are under way: one, or one more when the first waits for long
+	more     time.Time // when there may be one more
+	asked    time.Time // when the first of these sent its connect request; zero: none has
+	badUntil time.Time // it failed
+	silent   bool      // a connect request was not answered, since one was
 
-	lastUntil time.Time     // it stalled, and is tried after all others
-	penalty   time.Duration // for how long
-	hangs     time.Time     // since when it hangs up on the session, if that is after search.sound
-	scouted   time.Time     // for a loss of data
-	next      int64         // the transaction of that scout, if it was not above what was seen
-	stuck     atomic.Int32  // attempts whose dialer did not return
+	hangs   time.Time    // since when it hangs up on the session, if that is after search.sound
+	scouted time.Time    // for a loss of data
+	next    int64        // the transaction of that scout, if it was not above what was seen
+	stuck   atomic.Int32 // attempts whose dialer did not return
 }
 
-// Multiples of the session's timeout.
-const (
-	failedFor      = 6
-	firstPenalty   = 6
-	longestPenalty = 200
-)
+// failedFor is for how many timeouts a target that failed is tried after the others.
+const failedFor = 6
 
 // String is its name in logs and errors.
 func (t *target) String() string {
@@ -58,73 +51,51 @@ func (t *target) String() string {
 	return t.server + " (" + t.address + ")"
 }
 
-// failed notes that an attempt failed.
+// failed notes that an attempt failed, or that it does not answer.
 func (t *target) failed(now time.Time, timeout time.Duration) {
 	t.badUntil = now.Add(failedFor * timeout)
 }
 
-// penalize notes that the server stalled. It is tried after all others, for longer each time.
-func (t *target) penalize(now time.Time, timeout time.Duration) {
-	t.penalty = min(max(2*t.penalty, firstPenalty*timeout), longestPenalty*timeout)
-	t.lastUntil = now.Add(t.penalty)
+// good tells whether a target has not failed of late, owes no answers, and is not being tried. Under
+// mu.
+func (c *core) good(t *target, now time.Time) bool {
+	return !now.Before(t.badUntil) && t.busy == 0 && c.owed(t) == 0
 }
 
-// served notes how long a connection lasted that was lost for another reason. One that lasted long
-// clears the penalty.
-func (t *target) served(lasted time.Duration) {
-	if lasted >= t.penalty {
-		t.penalty = 0
-	}
+// another tells whether a server has a good target beside one, or may have one since its name is not
+// resolved yet. Under mu.
+func (c *core) another(s *server, than *target, now time.Time) bool {
+	return len(s.targets) == 0 && !now.Before(s.unknown) || slices.ContainsFunc(s.targets, func(t *target) bool { return t != than && c.good(t, now) })
 }
 
-// rank is 0 for a target that is good, 1 for one that failed, 2 for one that stalled.
-func (t *target) rank(now time.Time) int {
-	switch {
-	case now.Before(t.lastUntil):
-		return 2
-	case now.Before(t.badUntil):
-		return 1
+// pick returns the server to try next: at random one of those that have a good target, or may have
+// one; else the one that was not tried for the longest time.
+func (k *connector) pick() *server {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := time.Now()
+	if good := slices.DeleteFunc(slices.Clone(k.servers), func(s *server) bool { return !k.another(s, nil, now) }); len(good) > 0 {
+		return good[rand.IntN(len(good))]
 	}
-	return 0
+	return slices.MinFunc(k.servers, func(a, b *server) int { return a.tried.Compare(b.tried) })
 }
 
-// rank is that of its best target; as if it had failed, if its name could not be resolved.
-func (s *server) rank(now time.Time) (best int) {
-	if len(s.targets) == 0 && now.Before(s.unknown) {
-		return 1
-	}
-	for i, t := range s.targets {
-		if r := t.rank(now); i == 0 || r < best {
-			best = r
+// next returns the target of a server to try, likewise; nil if attempts at all of them are under way.
+// Where one has waited for its answer for long there may be another: its connection may be dead.
+func (k *connector) next(s *server) (best *target) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s.tried = time.Now()
+	for _, t := range s.targets {
+		switch {
+		case k.good(t, s.tried):
+			return t // they were shuffled
+		case t.busy > 1 || t.busy == 1 && s.tried.Before(t.more):
+		case best == nil || t.tried.Before(best.tried):
+			best = t
 		}
 	}
 	return best
-}
-
-// round returns the servers in the order in which to try them: the best first, and among equals the
-// one that was not tried for the longest time.
-func (k *connector) round() []*server {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := time.Now()
-	order := slices.Clone(k.servers)
-	slices.SortStableFunc(order, func(a, b *server) int {
-		return cmp.Or(cmp.Compare(a.rank(now), b.rank(now)), a.tried.Compare(b.tried))
-	})
-	return order
-}
-
-// targetsOf returns the targets of a server, in the same order, without those that are being tried.
-func (k *connector) targetsOf(s *server) []*target {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := time.Now()
-	s.tried = now
-	free := slices.DeleteFunc(slices.Clone(s.targets), func(t *target) bool { return t.busy })
-	slices.SortStableFunc(free, func(a, b *target) int {
-		return cmp.Or(cmp.Compare(a.rank(now), b.rank(now)), a.tried.Compare(b.tried))
-	})
-	return free
 }
 
 // resolve looks up a server's name. If that fails, its former addresses are kept.
@@ -134,6 +105,9 @@ func (k *connector) resolve(ctx context.Context, s *server) error {
 		return err
 	}
 	hosts, err := k.cfg.Lookup(ctx, host)
+	if err == nil && len(hosts) == 0 {
+		err = errNoAddress
+	}
 	if err != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -168,12 +142,12 @@ func (k *connector) found(s *server, addresses []string) {
 	s.most = max(s.most, len(s.targets))
 }
 
-// another tells whether there is a good target beside this one. A server whose name is not resolved
-// yet may have one. Under mu.
-func (all servers) another(than *target, now time.Time) bool {
-	return slices.ContainsFunc(all, func(s *server) bool {
-		return len(s.targets) == 0 && s.rank(now) == 0 || slices.ContainsFunc(s.targets, func(t *target) bool { return t != than && t.rank(now) == 0 })
-	})
+// addresses are how many are known. Under mu.
+func (all servers) addresses() (n int) {
+	for _, s := range all {
+		n += max(len(s.targets), 1)
+	}
+	return n
 }
 
 // single tells whether there is one address only. Under mu.

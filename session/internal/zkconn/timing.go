@@ -34,15 +34,16 @@ func (k *connector) share() time.Duration {
 	return max(share, usual)
 }
 
-// limits are how long dialling a target may take, and then the reply to the connect request. Both
-// grow each time they did not suffice. If there is a session to lose and only one address, the
-// first wait for a reply is short: many servers may be behind it. Under mu.
+// limits are how long dialling a target may take, and then the reply to the connect request. That is
+// longer if one was not answered, but not for a second attempt beside that. If there is a session to
+// lose and only one address, the first wait for a reply is short: many servers may be behind it.
+// Under mu.
 func (k *connector) limits(t *target) (dial, reply time.Duration) {
 	timeout := k.session.timeout
 	share := limitOf(timeout)
-	dial = min(share<<min(t.slowDials, 10), 4*timeout) << min(t.stuck.Load(), 16)
+	dial = timeout << min(t.stuck.Load(), 16)
 	switch {
-	case t.silent:
+	case t.silent && t.busy < 2:
 		reply = max(min(longestPatience*timeout, longestWait), timeout)
 	case k.session.id != 0 && k.servers.single():
 		reply = share
@@ -59,8 +60,8 @@ func (k *connector) pause() time.Duration {
 	left, _ := k.cfg.Stake()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	round := k.tries / len(k.cfg.Servers)
-	within := k.tries%len(k.cfg.Servers) != 0
+	all := k.servers.addresses()
+	round, within := k.tries/all, k.tries%all != 0
 	k.tries++
 	if round == 0 || within {
 		return 0
