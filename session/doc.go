@@ -49,8 +49,7 @@
 //   - What is reported as done was confirmed by ZooKeeper. What was sent and not answered is
 //     [ErrUnknownOutcome], and a read then tells. [Protected] creates, and everything that recipes
 //     do, are resolved by looking.
-//   - A request is sent in one epoch only. It never waits inside the client library to be sent in
-//     another.
+//   - A request is sent in one epoch only.
 //   - A watch misses nothing: a change that was made while the connection was down is told after
 //     the reconnection. A path is watched once, however many ask for it, and no longer when nobody
 //     does; but servers before 3.5 keep a watch until it fires or the epoch ends.

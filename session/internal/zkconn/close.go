@@ -30,7 +30,7 @@ func (c *Conn) Close(ctx context.Context) error {
 	c.end(errAbandoned)
 	c.asked.Close()
 	tasks.Wait()
-	<-c.library.ended.C()
+	<-c.kept.C()
 	cause := context.Cause(c.life)
 	if cause == errClosed || cause == ErrExpired || cause == ErrReplaced || cause == ErrDataLoss || c.SessionID() == 0 {
 		return nil
@@ -46,7 +46,7 @@ func (c *Conn) Asked() <-chan struct{} { return c.asked.C() }
 // and no goroutine is left when it returns.
 func (c *Conn) Abandon() {
 	c.end(errAbandoned)
-	<-c.library.ended.C()
+	<-c.kept.C()
 }
 
 // beginClosing refuses requests from now on, and returns the connection over which to close the

@@ -18,8 +18,7 @@ import (
 const (
 	defaultPort = "2181"
 
-	smallBuffer   = 4 << 10 // of a connection's reads; a larger frame is allocated
-	libraryBuffer = 64      // of the library, for pings; by default it has two of 1.5 MB
+	smallBuffer = 4 << 10 // of a connection's reads; a larger frame is allocated
 
 	// A server limits requests, not replies: the reply to a listing may exceed jute.maxbuffer.
 	replyFactor = 16

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"sync"
 	"time"
 
@@ -31,16 +30,16 @@ type Conn struct {
 
 // core is the state of a Conn, shared with those that [Conn.Alone] returns.
 type core struct {
-	cfg     Config
-	log     *slog.Logger
-	sink    func(Event)
-	library library
+	cfg  Config
+	log  *slog.Logger
+	sink func(Event)
 
 	life   context.Context // ends when the session is over for this Conn, with the cause: it connects no more
 	stop   context.CancelCauseFunc
 	taking context.Context // ends before life, or with it: requests are refused from then on, and events dropped
 	refuse context.CancelFunc
 	dials  sync.WaitGroup // attempts to connect
+	kept   notify.Latch   // keep has returned
 	asked  notify.Latch   // see Asked
 
 	updating sync.Mutex // held while state changes and the sink is called, so that events are ordered; taken before mu
@@ -75,7 +74,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	life, stop := context.WithCancelCause(context.Background()) // the session outlives the caller's context
 	taking, refuse := context.WithCancel(life)
 	c := &core{
-		cfg: cfg, log: cfg.Logger, sink: sink, library: library{stub: newStub()},
+		cfg: cfg, log: cfg.Logger, sink: sink,
 		life: life, stop: stop, taking: taking, refuse: refuse, watches: watchTable{}, lacking: map[jute.Op]bool{},
 		group: group{turns: semaphore.NewWeighted(few), parents: map[string]bool{}},
 	}
@@ -88,13 +87,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 			c.late.losses, c.late.left[addr] = 1, 1 // the process before may have left writes anywhere
 		}
 	}
-	warnOfLibrary(c.log, &libraryWarning)
-	c.mu.Lock() // the library's loop needs mu to dial: nothing happens before it is set
-	defer c.mu.Unlock()
-	if err := c.library.start(&cfg, c.dial); err != nil {
-		stop(err)
-		return nil, fmt.Errorf("open the ZooKeeper client: %w", err)
-	}
+	go c.keep() // owned by the Conn: Close and Abandon wait for it; ends when the session is over
 	return &Conn{core: c}, nil
 }
 
@@ -147,18 +140,40 @@ func (c *core) timeout() time.Duration {
 	return c.session.timeout
 }
 
-// dial is called by the library's loop whenever it has no connection. It returns one that is up, or
-// the stub when the session is over.
-func (c *core) dial(_, _ string, _ time.Duration) (net.Conn, error) {
-	h := connect(c)
-	if h == nil {
-		return c.library.stub, nil
-	}
-	if err := h.run(); err != nil {
+// keep keeps a connection, one after the other, until the session is over.
+func (c *core) keep() {
+	defer c.kept.Close()
+	defer c.dials.Wait()
+	for h := connect(c); h != nil; h = connect(c) {
+		err := h.run()
+		if err == nil {
+			err = h.converse(c.timeout() / 3)
+		}
 		h.lose(err)
-		return nil, err
 	}
-	return newFace(h.socket, h.response.SessionID, h.response.Timeout), nil
+}
+
+// converse receives what the server sends, and pings, until the connection is lost.
+func (w *socket) converse(every time.Duration) error {
+	var pings sync.WaitGroup
+	pings.Go(func() { // ends when the connection is lost
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				if err := w.ping(); err != nil {
+					w.lose(err)
+				}
+			case <-w.lost.C():
+				return
+			}
+		}
+	})
+	defer pings.Wait()
+	err := w.receive()
+	w.lose(err)
+	return err
 }
 
 // update changes the state, then calls the sink with the events of that change. Every change that
@@ -212,7 +227,6 @@ func (c *core) end(cause error) {
 	if open != nil {
 		open.lose(cause)
 	}
-	go c.retire() // owned by the Conn; ends with the library's goroutines, which nothing blocks any more
 }
 
 // over tells whether the session is over or being closed. Under mu.
@@ -223,11 +237,4 @@ func (c *core) isClosing() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.over() && c.life.Err() == nil
-}
-
-// retire ends the library's goroutines.
-func (c *core) retire() {
-	<-c.library.stub.asked.C()
-	c.dials.Wait()
-	c.library.end()
 }

@@ -21,8 +21,7 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// At such frames the library would panic, or try to allocate gigabytes: they drop the connection
-// instead.
+// Such frames claim what is not so: they drop the connection.
 func TestMalformedFramesDropTheConnection(t *testing.T) {
 	const unasked, answer = 0, 1 // a frame out of the blue, or in answer to the first request
 	type row struct {
@@ -160,8 +159,7 @@ func TestLargePacketsBothWays(t *testing.T) {
 	})
 }
 
-// The library would allocate three megabytes for each connection. Not parallel: it looks at the
-// heap.
+// Not parallel: it looks at the heap.
 func TestIdleConnIsSmall(t *testing.T) {
 	const n = 50
 	synctest.Test(t, func(t *testing.T) {

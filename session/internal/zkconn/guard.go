@@ -11,7 +11,7 @@ import (
 
 // What goes wrong in code of the application that runs here: its dialer, its connections, its TLS.
 var (
-	errPanic       = errors.New("panic") // or in a goroutine of the library
+	errPanic       = errors.New("panic")
 	errGoexit      = errors.New("runtime.Goexit was called")
 	errNotReturned = errors.New("the application's function did not return")
 )

@@ -97,7 +97,7 @@ func (h *handshake) run() (err error) {
 	}
 	h.logUp(after)
 	if slow {
-		return h.ping() // the library's first one, after a third of the timeout, may be answered too late
+		return h.ping() // the first one otherwise, after a third of the timeout, may be answered too late
 	}
 	return nil
 }

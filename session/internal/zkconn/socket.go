@@ -14,7 +14,6 @@ var (
 	errHungUp       = errors.New("the connection was closed")
 	errMalformed    = errors.New("the server sent a malformed frame")
 	errCloseTimeout = errors.New("the server did not confirm the end of the session in time")
-	errUnexpected   = errors.New("the client library sent an unexpected request")
 	errNotAccepted  = errors.New("the server did not accept the session")
 )
 

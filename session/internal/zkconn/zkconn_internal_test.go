@@ -1,9 +1,8 @@
-// Decisions that need no connection: blame, which requests go alone, numbers, the order of answers, the library.
+// Decisions that need no connection: blame, which requests go alone, numbers, the order of answers.
 
 package zkconn
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -11,9 +10,7 @@ import (
 	"math"
 	"net"
 	"os"
-	"runtime/debug"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -64,7 +61,7 @@ func TestOnlyAServerThatHangsUpBlamesARequest(t *testing.T) {
 func numbered(w *socket, frames []byte, rs ...*request) error {
 	before, err := w.number(rs, frames)
 	if before != nil {
-		return errUnexpected
+		return errors.New("it waits")
 	}
 	return err
 }
@@ -168,33 +165,6 @@ func TestEveryErrorCodeHasAName(t *testing.T) {
 			require.Contains(t, coded.Error(), meanings[code])
 		}
 	}
-}
-
-func TestTheTestedLibraryIsThatOfTheModule(t *testing.T) {
-	t.Parallel()
-	mod, err := os.ReadFile("../../../go.mod")
-	require.NoError(t, err)
-	require.Contains(t, string(mod), libraryPath+" "+libraryVersion+"\n")
-}
-
-func TestAProgramTellsItsLibrary(t *testing.T) {
-	t.Parallel()
-	with := func(version string, replaced *debug.Module) *debug.BuildInfo {
-		return &debug.BuildInfo{Deps: []*debug.Module{
-			{Path: "example.com/other", Version: "v9.9.9"}, {Path: libraryPath, Version: version, Replace: replaced},
-		}}
-	}
-	require.Empty(t, libraryOf(&debug.BuildInfo{}))
-	require.Equal(t, "v1.0.5", libraryOf(with("v1.0.5", nil)))
-	require.Equal(t, "example.com/fork v1.0.4", libraryOf(with("v1.0.4", &debug.Module{Path: "example.com/fork", Version: "v1.0.4"})))
-}
-
-// This program is built with the library that is tested, if it tells at all.
-func TestTheTestedLibraryIsNotWarnedOf(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	warnOfLibrary(slog.New(slog.NewTextHandler(&log, nil)), &sync.Once{})
-	require.Empty(t, log.String())
 }
 
 // A panic in the check for a stall loses the connection. It leaves nothing locked, which would
