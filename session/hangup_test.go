@@ -102,7 +102,8 @@ func TestManyRequestsOnALostConnectionMakeNoPersistentParents(t *testing.T) {
 }
 
 // A request at which servers hang up is asked eight times, with pauses, and ends with an error that
-// says so. So is what goes ahead of it, since a znode above is missing, or the namespace's own. The session goes on.
+// says so. So is what goes ahead of it, since a znode above is missing, or the namespace's own. The
+// session goes on.
 func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
 	type row struct {
 		opts []session.Option

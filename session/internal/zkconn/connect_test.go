@@ -336,8 +336,8 @@ func TestAStepOfConnectingTakesNoLongerThanTheSession(t *testing.T) {
 	})
 }
 
-// Connections to a server that does not answer may be dead without a word: when it works again, it is
-// found soon. Meanwhile there are never more than two attempts at an address.
+// Connections to a server that does not answer may be dead without a word: when it works again, it
+// is found soon. Meanwhile there are never more than two attempts at an address.
 func TestTheWayBackAfterASilenceIsShort(t *testing.T) {
 	for _, servers := range []int{1, 3} {
 		t.Run(fmt.Sprint(servers), func(t *testing.T) { wayBack(t, servers) })

@@ -36,6 +36,6 @@
 //	socket      the connection: requests on it, their order, stalls, its loss and the blame for it
 //	link        the network connection: frames in and out
 //
-// A socket is read by the goroutine of keep. Another one pings, each third of the session's timeout.
-// Requests are written by whoever makes them.
+// A socket is read by the goroutine of keep. Another one pings, each third of the session's
+// timeout. Requests are written by whoever makes them.
 package zkconn

@@ -98,9 +98,9 @@ func (g *group) join(m *member) (over *notify.Latch, first bool) {
 	return g.decided, first
 }
 
-// carried notes a transaction of that size. After a loss, at whose size the server may have hung up,
-// there are none for a minute, and after the next for twice as long, up to an hour, until one as
-// large is answered.
+// carried notes a transaction of that size. After a loss, at whose size the server may have hung
+// up, there are none for a minute, and after the next for twice as long, up to an hour, until one
+// as large is answered.
 func (g *group) carried(size int, lost bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

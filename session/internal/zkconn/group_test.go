@@ -292,9 +292,9 @@ func TestATransactionWithoutListings(t *testing.T) {
 	})
 }
 
-// A server's jute.maxbuffer may be too small for transactions, which nobody has told the client. They
-// cost few connections: the pauses between them grow, until one as large is answered; smaller ones
-// prove nothing.
+// A server's jute.maxbuffer may be too small for transactions, which nobody has told the client.
+// They cost few connections: the pauses between them grow, until one as large is answered; smaller
+// ones prove nothing.
 func TestTransactionsThatAreLostComeRarely(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()

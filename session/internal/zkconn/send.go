@@ -64,9 +64,9 @@ func (w *socket) before(rs []*request) *request {
 	return nil
 }
 
-// number gives each request the next xid, also in its frame, and queues it for its reply; or returns
-// one that goes before. It fails if the connection takes no requests any more, or one of them is
-// called off. With the semaphore, so that the queue has the order of the frames.
+// number gives each request the next xid, also in its frame, and queues it for its reply; or
+// returns one that goes before. It fails if the connection takes no requests any more, or one of
+// them is called off. With the semaphore, so that the queue has the order of the frames.
 //
 // The numbers go on from connection to connection. A server tells its own clients' transactions
 // from others' by session and xid: one that was sent on the connection before, through another

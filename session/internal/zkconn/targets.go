@@ -56,14 +56,14 @@ func (t *target) failed(now time.Time, timeout time.Duration) {
 	t.badUntil = now.Add(failedFor * timeout)
 }
 
-// good tells whether a target has not failed of late, owes no answers, and is not being tried. Under
-// mu.
+// good tells whether a target has not failed of late, owes no answers, and is not being tried.
+// Under mu.
 func (c *core) good(t *target, now time.Time) bool {
 	return !now.Before(t.badUntil) && t.busy == 0 && c.owed(t) == 0
 }
 
-// another tells whether a server has a good target beside one, or may have one since its name is not
-// resolved yet. Under mu.
+// another tells whether a server has a good target beside one, or may have one since its name is
+// not resolved yet. Under mu.
 func (c *core) another(s *server, than *target, now time.Time) bool {
 	return len(s.targets) == 0 && !now.Before(s.unknown) || slices.ContainsFunc(s.targets, func(t *target) bool { return t != than && c.good(t, now) })
 }
@@ -80,8 +80,9 @@ func (k *connector) pick() *server {
 	return slices.MinFunc(k.servers, func(a, b *server) int { return a.tried.Compare(b.tried) })
 }
 
-// next returns the target of a server to try, likewise; nil if attempts at all of them are under way.
-// Where one has waited for its answer for long there may be another: its connection may be dead.
+// next returns the target of a server to try, likewise; nil if attempts at all of them are under
+// way. Where one has waited for its answer for long there may be another: its connection may be
+// dead.
 func (k *connector) next(s *server) (best *target) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

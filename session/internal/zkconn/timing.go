@@ -34,10 +34,10 @@ func (k *connector) share() time.Duration {
 	return max(share, usual)
 }
 
-// limits are how long dialling a target may take, and then the reply to the connect request. That is
-// longer if one was not answered, but not for a second attempt beside that. If there is a session to
-// lose and only one address, the first wait for a reply is short: many servers may be behind it.
-// Under mu.
+// limits are how long dialling a target may take, and then the reply to the connect request. That
+// is longer if one was not answered, but not for a second attempt beside that. If there is a
+// session to lose and only one address, the first wait for a reply is short: many servers may be
+// behind it. Under mu.
 func (k *connector) limits(t *target) (dial, reply time.Duration) {
 	timeout := k.session.timeout
 	share := limitOf(timeout)
