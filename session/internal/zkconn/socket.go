@@ -11,7 +11,6 @@ import (
 
 // Why a connection is given up here, rather than by the network.
 var (
-	errHungUp       = errors.New("the connection was closed")
 	errMalformed    = errors.New("the server sent a malformed frame")
 	errCloseTimeout = errors.New("the server did not confirm the end of the session in time")
 	errNotAccepted  = errors.New("the server did not accept the session")
