@@ -233,6 +233,9 @@ func (x *examination) examineServer(ctx context.Context, addr string) (mode, ver
 	text, err := ask("srvr", ": ")
 	switch {
 	case err != nil:
+		if op, ok := errors.AsType[*net.OpError](err); ok {
+			err = op.Err // addr is told beside it
+		}
 		x.add(problem, addr, "no answer: "+err.Error(), "is it up, and the address right? --tls-enabled is for a secureClientPort, and only for that")
 		return "", "", "", false
 	case strings.Contains(text, "not currently serving requests") || says["Mode"] == "read-only":

@@ -222,7 +222,7 @@ func queuePut(a *app) *cobra.Command {
 		}
 		return err
 	})
-	cmd.Long = `Put an item, and print its id. "-" stands for all of standard input; only "" is an empty item.`
+	cmd.Long = `Put an item, and print its id. "-" stands for all of standard input; only "" is an empty item. "$DATA" is "" where DATA is not set: write "${DATA:?}".`
 	cmd.Flags().BoolVar(&create, "create", false, "create the queue, with its parents, if it does not exist")
 	cmd.Flags().IntVar(&priority, "priority", 0, "lower ones are taken first")
 	cmd.Flags().DurationVar(&delay, "delay", 0, "nobody takes it before that")

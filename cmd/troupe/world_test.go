@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -72,12 +73,21 @@ func golden(t *bubble.World, name string, runs ...[]string) {
 	var all strings.Builder
 	for _, args := range runs {
 		out, code := troupe(t, args...)
-		all.WriteString("$ troupe " + strings.Join(args, " ") + "\n" + out)
-		if code != 0 {
-			all.WriteString("(status " + string(rune('0'+code)) + ")\n")
-		}
+		all.WriteString(transcript(out, code, args...))
 	}
 	same(t, name, all.String())
+}
+
+// transcript is a run as docs/cli.md shows it.
+func transcript(out string, code int, args ...string) string {
+	text := "$ troupe " + strings.Join(args, " ") + "\n" + out
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n(no newline at the end)\n"
+	}
+	if code != 0 {
+		text += fmt.Sprintf("(status %d)\n", code)
+	}
+	return text
 }
 
 // same compares a text with testdata/<name>.txt.
