@@ -4,6 +4,7 @@ package main
 // for a server.
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -111,5 +112,19 @@ func TestConnectTimeoutIsHowLongItIsTried(t *testing.T) {
 		out, code = typed("").run(t.Context(), t, "ls", "/", "--connect-timeout", "0")
 		require.Zero(t, code)
 		require.Contains(t, out, "/zookeeper\n")
+	})
+}
+
+// Where a wait has ended without a connection, that is said.
+func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
+	t.Parallel()
+	require.ErrorIs(t, errNotGot, context.DeadlineExceeded, "of a run it is said likewise")
+	bubble.Run(t, func(t *bubble.World) {
+		queued(t, "/a")
+		time.AfterFunc(time.Second, func() { t.Server.Stop(0) })
+		out, code := troupe(t, "lock", "revoke", "/a", "-y", "--timeout", "20s")
+		require.Equal(t, 124, code)
+		require.Regexp(t, `troupe: break /a/\S+: no connection to ZooKeeper for \S+: .*: revoked, but it has not let go within 20s`, out)
+		require.NotContains(t, out, "waiting for a connection", "troupe does not wait for one at its end")
 	})
 }
