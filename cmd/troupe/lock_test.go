@@ -158,3 +158,38 @@ func TestWhatIsRefusedTakesNothingAway(t *testing.T) {
 		require.Equal(t, before, after)
 	})
 }
+
+// A holder whose znode may not be read holds all the same; of a semaphore that can't be told.
+func TestAHolderThatMayNotBeReadIsNotNobody(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		alice := t.Session(session.WithAuth("digest", []byte("alice:secret")))
+		only := lock.WithACL(session.AuthACL(session.PermAll)...)
+		for _, path := range []string{"/a", "/s"} {
+			require.NoError(t, t.Server.Create(path, nil))
+		}
+		a, err := lock.New(alice, "/a", only)
+		require.NoError(t, err)
+		s, err := lock.NewSemaphore(alice, "/s", 1, only)
+		require.NoError(t, err)
+		for _, l := range []*lock.Lock{a, s} {
+			_, err = l.Lock(bubble.Minute(t))
+			require.NoError(t, err)
+		}
+		out, code := troupe(t, "lock", "show", "/a", "--check", "-o", "json")
+		require.Zero(t, code, out)
+		require.Contains(t, out, `"state": "unreadable"`)
+		require.NotContains(t, out, "0001-01-01", "a time that is not known is left out")
+		for _, command := range []string{"lock show /s --check", "lock break /s -y"} {
+			out, code := troupe(t, strings.Fields(command)...)
+			require.Equal(t, 4, code, command)
+			require.Contains(t, out, "troupe: who holds /s is not known: not permitted by the znode's ACL", command)
+		}
+		all, err := a.Contenders(bubble.Minute(t))
+		require.NoError(t, err)
+		out, code = troupe(t, "lock", "break", all[0].Path+"0", "-y")
+		require.Equal(t, 5, code, out)
+		out, _ = troupe(t, "ls", "--kinds", "/")
+		require.Regexp(t, `/a +lock +- +0 +1\n`, out)
+	})
+}

@@ -109,7 +109,7 @@ type consumerRow struct {
 	Session  sessionID `json:"session"`
 	InHand   int       `json:"in_hand"`
 	Prefetch int       `json:"prefetch"`
-	Since    time.Time `json:"since"`
+	Since    time.Time `json:"since,omitzero"`
 }
 
 // deadLetters are those of the queue at a valid path.
@@ -173,7 +173,7 @@ func queueRequeue(a *app) *cobra.Command {
 			}
 		}
 		errs := []error{err}
-		for n := 0; n < len(ids) && (err == nil || errors.Is(err, queue.ErrDuplicate)); n++ { // those stay
+		for n := 0; n < len(ids) && (err == nil || errors.Is(err, queue.ErrDuplicate) || errors.Is(err, session.ErrNoNode)); n++ { // those stay, or have gone
 			if err = q.Requeue(ctx, ids[n]); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", escaped(ids[n]), err))
 			}
@@ -237,6 +237,8 @@ func queuePurge(a *app) *cobra.Command {
 		n := min(total, int(limit)) // what is put meanwhile stays
 		switch {
 		case err != nil:
+		case dry && a.json:
+			err = asJSON(a.out, map[string]int{"would_delete": n, "items": total}, "  ")
 		case dry:
 			_, err = fmt.Fprintf(a.out, "would delete %d of %d items\n", n, total)
 		default:

@@ -157,7 +157,7 @@ func TestProcessOneSaysOnceThatItIsNoInit(t *testing.T) {
 	server := zktest.Start(t)
 	for _, recipe := range []string{"lock", "election"} {
 		for pid, warnings := range map[int]int{1: 1, 2: 0} {
-			var log bytes.Buffer
+			var log text
 			a := &app{in: strings.NewReader(""), out: &printer{Writer: io.Discard}, log: &log, release: func() {}, pid: pid}
 			cmd := root(a)
 			cmd.SetArgs([]string{recipe, "run", "/a", "--servers", server.Servers()[0], "--", "true"})

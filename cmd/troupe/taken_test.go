@@ -4,6 +4,7 @@ package main
 // for a server.
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -123,5 +124,19 @@ func TestALineNamesAServerOnce(t *testing.T) {
 				require.LessOrEqual(t, strings.Count(line, t.Server.Hosts()[0]), 1, "%s: %s", command, line)
 			}
 		}
+	})
+}
+
+// Where a wait has ended without a connection, that is said.
+func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
+	t.Parallel()
+	require.ErrorIs(t, errNotGot, context.DeadlineExceeded, "of a run it is said likewise")
+	bubble.Run(t, func(t *bubble.World) {
+		queued(t, "/a")
+		time.AfterFunc(time.Second, func() { t.Server.Stop(0) })
+		out, code := troupe(t, "lock", "revoke", "/a", "-y", "--timeout", "20s")
+		require.Equal(t, 124, code)
+		require.Regexp(t, `troupe: break /a/\S+: no connection to ZooKeeper for \S+: .*: revoked, but it has not let go within 20s`, out)
+		require.NotContains(t, out, "waiting for a connection", "troupe does not wait for one at its end")
 	})
 }

@@ -135,8 +135,8 @@ func slots(alive, moves bool) []history.Event {
 	return append(all, mark(4000, history.CalmEnded))
 }
 
-// drawn are slots of which one waits, while another one moves so many times, most of them before the
-// calm.
+// drawn are slots of which one waits, while another one moves so many times, most of them before
+// the calm.
 func drawn(times int) []history.Event {
 	all := make([]history.Event, 0, times+8)
 	for i, e := range slots(true, false) {
