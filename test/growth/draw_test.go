@@ -73,8 +73,10 @@ func TestWhatIsInAChart(t *testing.T) {
 		x: "things", title: "Things: what each costs", series: two{"one", "other"},
 		theory: lines{{4, 0}, linear, level, {3, 0}, level},
 		points: []rig{
-			{x: 2, of: [5]float64{4, 3, 99, 7, .2}}, {x: 9, of: [5]float64{4, 9, 777, 7, .3}},
-			{x: 30, of: [5]float64{4, 20, 5, 7, .2}}, {x: 4000, of: [5]float64{4, 50, 6, 7, 30}},
+			{x: 2, of: [5]float64{4, 3, 99, 7, .2}},
+			{x: 9, of: [5]float64{4, 9, 777, 7, .3}},
+			{x: 30, of: [5]float64{4, 20, 5, 7, .2}},
+			{x: 4000, of: [5]float64{4, 50, 6, 7, 30}},
 		},
 	}
 	svg := s.draw()
