@@ -72,7 +72,7 @@ func TestAWaitWithoutAConnectionSaysSo(t *testing.T) {
 			require.Regexp(w, ": "+down+": the shift is over$", err.Error(), name)
 		}
 		was := s.Status()
-		require.Regexp(w, "^"+down+": the ZooKeeper session has expired$", was.Cause.Error())
+		require.Regexp(w, "^"+down+"; before that: the ZooKeeper session has expired$", was.Cause.Error())
 		require.ErrorIs(w, was.Cause, session.ErrExpired)
 		require.NoError(w, w.srv.Restart(0))
 		require.NoError(w, s.Connect(w.ctx))

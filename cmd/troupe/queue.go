@@ -148,6 +148,7 @@ func queueLs(a *app, name, what string) *cobra.Command {
 		}
 		var rows []queueRow
 		for _, e := range entries {
+			e.Dead = name == "dead" && !e.Claimed && e.Due.IsZero() // else it is in use as an item of its own queue
 			rows = append(rows, queueRowOf(a, e, false))
 		}
 		fmt.Fprintf(a.log, "%d items, %d dead letters; %d %s are listed\n", items, letters, len(rows), what)

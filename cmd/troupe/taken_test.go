@@ -98,7 +98,7 @@ func TestConnectTimeoutIsHowLongItIsTried(t *testing.T) {
 			began := time.Now()
 			out, code := troupe(t, append(strings.Fields(flags), "ls", "/")...)
 			require.NotZero(t, code)
-			require.Contains(t, out, "no server has answered")
+			require.Contains(t, out, "no server has answered (are --servers and --tls-* right, and are the servers up: troupe doctor asks each)")
 			require.InDelta(t, wait, time.Since(began), float64(10*time.Millisecond), flags)
 		}
 		out, code := troupe(t, "ls", "/", "--connect-timeout", "-1s")

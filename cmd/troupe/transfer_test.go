@@ -67,12 +67,15 @@ func TestTransferRefusesWhatCannotBe(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		_, b := four(t)
-		for to, says := range map[string]string{
-			"no": `/e has no candidate "no" (troupe election show lists them)`, "a": "a leads /e already",
+		for to, want := range map[string]struct {
+			says   string
+			status int
+		}{
+			"no": {`/e has no candidate "no" (troupe election show lists them)`, 5}, "a": {"a leads /e already", 1},
 		} {
 			out, code := troupe(t, "election", "transfer", "/e", to, "-y")
-			require.Equal(t, 1, code)
-			require.Contains(t, out, says)
+			require.Equal(t, want.status, code, out)
+			require.Contains(t, out, want.says)
 		}
 		_, code := troupe(t, "election", "transfer", "/e", "c")
 		require.Equal(t, 2, code, "it asks")
@@ -97,7 +100,7 @@ func TestTransferTakesNoOtherLeadersLeadAway(t *testing.T) {
 				return zktest.Pass
 			})
 			_, code := troupe(t, "election", "transfer", "/e", "c", "-y")
-			require.Equal(t, map[bool]int{true: 0, false: 1}[gone == 1], code)
+			require.Equal(t, map[int]int{0: 1, 1: 0, 2: 5}[gone], code)
 			require.True(t, deleted)
 			require.Equal(t, want, order(t, b)[:len(want)])
 		})

@@ -105,7 +105,7 @@ type Entry struct {
 	ID       string
 	Data     []byte
 	Priority int
-	Attempts int // how often it was claimed
+	Attempts int // how often it was claimed; of a dead letter, since it is one
 	Claimed  bool
 	Owner    session.Identity // whose the consumer is that has claimed it, as that says itself
 	Session  int64            // the ZooKeeper session of that consumer
