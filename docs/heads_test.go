@@ -348,11 +348,21 @@ func TestTheHeadOfZktest(t *testing.T) {
 	require.NotEqual(t, first, service.SessionID())
 }
 
-func TestTheHeadOfEnsemble(t *testing.T) {
-	tier.Real(t)
+// That of package ensemble, for tests that are to be skipped where ZooKeeper is missing.
+func skipWithoutZooKeeper(t interface{ Skip(args ...any) }) {
 	if err := ensemble.Available(); err != nil {
 		t.Skip(err)
 	}
+}
+
+// required fails where others are skipped: in the tier of real servers none may be missing.
+type required struct{ *testing.T }
+
+func (t required) Skip(args ...any) { t.Fatal(args...) }
+
+func TestTheHeadOfEnsemble(t *testing.T) {
+	tier.Real(t)
+	skipWithoutZooKeeper(required{t})
 	ctx := bubble.Minute(t)
 	servers := ensemble.Start(t, 3) // three servers that have elected a leader
 	sess, err := session.New(servers.Servers())

@@ -72,3 +72,29 @@ func TestAnEarlierAnswerProvesNothingAfterADeletion(t *testing.T) {
 		log.reads(w, `WARN msg="a possession is lost".*`)
 	})
 }
+
+// What was lost is named as everywhere in the log: the recipe alone, and the absolute path.
+func TestADeletionIsLoggedWithItsAbsolutePath(t *testing.T) {
+	type row struct {
+		then func(w *world, s *session.Session)
+		want string
+	}
+	each(t, map[string]row{
+		"while the session lives": {func(w *world, s *session.Session) { w.create(s, "/other", nil) }, ` recipe=test path=/app/line/\S+ `},
+		"with the session":        {func(w *world, s *session.Session) { w.srv.Expire(id(s)) }, ` possessions=1 paths=/app/line/\S+ `},
+	}, func(w *world, row row) {
+		var log journal
+		s := w.open(session.WithNamespace("/app"), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		t := &client{}
+		var err error
+		t.Client, err = s.Client("test:/line", t.take)
+		require.NoError(w, err)
+		h := t.hold(w, 1, "/line")
+		time.Sleep(time.Second)
+		log.lines()
+		t.End(h, session.ErrDeleted)
+		row.then(w, s)
+		time.Sleep(10 * time.Second)
+		require.Regexp(w, row.want, log.lines()[0])
+	})
+}

@@ -55,10 +55,10 @@ func (t *client) tellHeld(h *Hold) {
 	}
 }
 
-// behind is a contender of the client that was the latest to follow this one; nil: nobody follows
-// it. With the session's mutex.
+// behind is a contender of a client that follows this one; nil: nobody does. Of several any will
+// do: it decides who reads early, not who is granted. With the session's mutex.
 func (c *contender) behind() *contender {
-	for _, t := range slices.Backward(c.next) {
+	for _, t := range c.next {
 		for o := range t.standing {
 			return o
 		}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -80,7 +81,11 @@ func (g *guarded) status() Status {
 	if e.timeout > 0 {
 		st.Timeout = e.timeout
 	}
-	st.Cause = g.outage(g.cause)
+	if down := g.outage(nil); down != nil {
+		if st.Cause = down; g.cause != nil { // of an epoch before this one
+			st.Cause = fmt.Errorf("%w; before that: %w", down, g.cause)
+		}
+	}
 	if until := g.keeper.lease.Until(); until != (lease.Instant{}) {
 		st.TrustedUntil = until.Wall
 	}

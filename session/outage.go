@@ -52,7 +52,8 @@ func (s *Session) failed(op, path string, err error) error {
 }
 
 // waits logs at once that the close of the ZooKeeper session has to wait for a connection, and for
-// how long at most; ctx is that of the caller. It returns the epoch; nil if there is no such wait.
+// how long at most, if that is long; ctx is that of the caller. It returns the epoch; nil if there
+// is no such wait.
 func (s *Session) waits(ctx context.Context) *epoch {
 	g := s.state.lock()
 	e, down := g.cur, g.outage(nil)
@@ -67,6 +68,8 @@ func (s *Session) waits(ctx context.Context) *epoch {
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
 		until = deadline
 	}
-	s.log.Warn("waiting for a connection, to close the ZooKeeper session", "up_to", round(max(time.Until(until), 0)), "cause", down)
+	if left := time.Until(until); left >= time.Second {
+		s.log.Warn("waiting for a connection, to close the ZooKeeper session", "up_to", round(left), "cause", down)
+	}
 	return e
 }

@@ -17,7 +17,7 @@ func TestARefusalNamesTheRightThatIsMissing(t *testing.T) {
 		s := w.open(session.WithNamespace("/printer"), session.WithAuth("digest", []byte("alice:hunter2")), session.WithAuth("ip", []byte("secret")))
 		for name, want := range map[string]string{
 			"create": "create below /printer needs CREATE", "protected": "create below /printer needs CREATE",
-			"get": "read /printer/a needs READ", "children": "read /printer/a needs READ", "set": "write /printer/a needs WRITE",
+			"get": "read /printer/a needs READ", "exists": "read /printer/a needs READ", "children": "read /printer/a needs READ", "set": "write /printer/a needs WRITE",
 			"delete": "delete below /printer needs DELETE", "set acl": "set the ACL of /printer/a needs ADMIN",
 			"multi": "read /printer/a needs READ",
 		} {

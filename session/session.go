@@ -129,9 +129,6 @@ func (s *Session) spawn() (err error) {
 // servers and why the last attempt failed; [ErrClosed], [ErrAuthFailed].
 func (s *Session) Connect(ctx context.Context) error {
 	_, err := s.requests.conn(ctx, nil, connRef{})
-	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("%s: %w", strings.Join(s.cfg.servers, ", "), err)
-	}
 	return s.space.failed("connect", "", err)
 }
 

@@ -127,7 +127,7 @@ func (g *guarded) connectionBack(e *epoch) {
 func (g *guarded) epochOver(e *epoch, lost []string, cause error) {
 	s, silent := &g.story, g.story.silent(g.session.clock.now())
 	for _, h := range s.deleted { // that was it
-		lost = append(lost, h.path)
+		lost = append(lost, g.session.Path(h.path))
 	}
 	s.heard, s.stood, s.cut, s.untrusted, s.deleted = lease.Instant{}, 0, false, time.Time{}, nil
 	if e.begun && !g.closing {
@@ -165,7 +165,8 @@ func (g *guarded) holdLost(h *Hold, cause error) {
 }
 
 func (g *guarded) sayLost(h *Hold, cause error) {
-	g.say(slog.LevelWarn, "a possession is lost", h.epoch.about("recipe", h.client.name, "path", g.session.Path(h.path), "token", h.token, "cause", cause)...)
+	recipe, _, _ := strings.Cut(h.client.name, ":") // behind that is the path
+	g.say(slog.LevelWarn, "a possession is lost", h.epoch.about("recipe", recipe, "path", g.session.Path(h.path), "token", h.token, "cause", cause)...)
 }
 
 // tellDeleted tells of the deletions that were held back: they are none of the session's end.

@@ -1,6 +1,7 @@
 package main
 
-// docs/cli.md, whose part behind its first page is written from the commands, and completion.
+// docs/cli.md, whose part behind its first page is written from the commands and from what they
+// have printed in other tests; and completion.
 
 import (
 	"cmp"
@@ -24,7 +25,7 @@ func TestCLIPage(t *testing.T) {
 	require.True(t, found)
 	var common pflag.FlagSet
 	new(connection).bind(&common)
-	var page strings.Builder
+	page := page{t: t}
 	page.WriteString(head + begin + flags(&common, new(pflag.FlagSet)))
 	for _, cmd := range root(&app{}).Commands() {
 		describe(&page, cmd, &common)
@@ -36,8 +37,14 @@ func TestCLIPage(t *testing.T) {
 	require.Equal(t, page.String(), string(is), "run: go test ./cmd/troupe -run TestCLIPage -update")
 }
 
+// page is docs/cli.md while it is written.
+type page struct {
+	strings.Builder
+	t *testing.T
+}
+
 // describe writes a command and those below it; flags that all have are left out.
-func describe(page *strings.Builder, cmd *cobra.Command, but *pflag.FlagSet) {
+func describe(page *page, cmd *cobra.Command, but *pflag.FlagSet) {
 	path := cmd.CommandPath()
 	text := cmp.Or(cmd.Long, cmd.Short+".")
 	if path == "troupe election run" {
@@ -51,6 +58,9 @@ func describe(page *strings.Builder, cmd *cobra.Command, but *pflag.FlagSet) {
 		return
 	}
 	page.WriteString("\n```sh\n" + strings.TrimSpace(cmd.UseLine()+"\n"+cmd.Example) + "\n```\n" + flags(cmd.Flags(), but))
+	if text := shown(page.t, strings.TrimPrefix(path, "troupe ")); text != "" {
+		page.WriteString("\n```console\n" + text + "```\n")
+	}
 }
 
 // flags are a table of them.

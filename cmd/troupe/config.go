@@ -86,7 +86,7 @@ func setter(a *app, use, short string, creates bool) *cobra.Command {
 		cmd.Flags().BoolVar(&create, "create", false, "create the znode, with its parents, if it does not exist")
 		cmd.MarkFlagsMutuallyExclusive("create", "version")
 	}
-	cmd.Long = short + `. "-" stands for all of standard input; only "" is an empty value.`
+	cmd.Long = short + `. "-" stands for all of standard input; only "" is an empty value. "$VALUE" is "" where VALUE is not set: write "${VALUE:?}".`
 	return cmd
 }
 

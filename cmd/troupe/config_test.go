@@ -88,6 +88,7 @@ func TestConfigWatchPrintsEachValue(t *testing.T) {
 		cancel()
 		_, code := typed("").run(ctx, t, "set", "/rate", "7")
 		require.Equal(t, 1, code, "it was told to end, and wrote nothing")
-		same(t, "config-watch", bubble.Get(t, lines)+bubble.Get(t, objects)+bubble.Get(t, screen))
+		same(t, "config-watch", bubble.Get(t, screen)+transcript(bubble.Get(t, lines), 0, "config", "watch", "/rate")+
+			transcript(bubble.Get(t, objects), 0, "config", "watch", "/rate", "-o", "json"))
 	})
 }

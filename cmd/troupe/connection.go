@@ -124,7 +124,7 @@ func (c *connection) connect(cmd *cobra.Command) (*session.Session, error) {
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), cmp.Or(c.wait, math.MaxInt64), errUnreachable)
 	defer cancel()
 	if err := s.Connect(ctx); err != nil {
-		return nil, fmt.Errorf("%s: %w", strings.Join(c.Servers, ","), errors.Join(err, c.close(s)))
+		return nil, errors.Join(err, c.close(s))
 	}
 	return s, nil
 }

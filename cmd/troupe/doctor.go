@@ -199,7 +199,7 @@ func (x *examination) examineServers(ctx context.Context, addrs []string) {
 	case leading > 1 || modes["standalone"] > 0 && voters > 1:
 		severity, what, advice = problem, what+": not one ensemble", "server.N in zoo.cfg, and myid; a deposed leader needs a moment"
 	case leading == 0:
-		severity, advice = warning, "all servers in --servers, and "+allow
+		severity, advice = warning, "ask again, since a leader may be being elected; else all servers in --servers, and "+allow
 	case serve < voters:
 		severity, what = warning, what+fmt.Sprintf("; it takes %d", voters/2+1)
 	}
@@ -233,10 +233,13 @@ func (x *examination) examineServer(ctx context.Context, addr string) (mode, ver
 	text, err := ask("srvr", ": ")
 	switch {
 	case err != nil:
+		if op, ok := errors.AsType[*net.OpError](err); ok {
+			err = op.Err // addr is told beside it
+		}
 		x.add(problem, addr, "no answer: "+err.Error(), "is it up, and the address right? --tls-enabled is for a secureClientPort, and only for that")
 		return "", "", "", false
 	case strings.Contains(text, "not currently serving requests") || says["Mode"] == "read-only":
-		x.add(problem, addr, "up, but in no quorum", "are more than half of the servers up, and do they reach one another (server.N in zoo.cfg)?")
+		x.add(problem, addr, "up, but in no quorum", "are more than half of the servers up, and do they reach one another (server.N in zoo.cfg)? If the others serve: its log, its disk")
 		return "", "", "", false
 	}
 	_, _ = ask("conf", "=")                                                                   // what is not told is reported below

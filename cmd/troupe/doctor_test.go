@@ -6,6 +6,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"net"
 	"regexp"
@@ -54,7 +55,8 @@ func TestDoctorSaysWhichServersAreDown(t *testing.T) {
 		t.Server.Kill(2)
 		out, code := troupe(t, "doctor")
 		require.Equal(t, 1, code)
-		require.Contains(t, out, "up, but in no quorum")
+		require.Contains(t, out, "up, but in no quorum\n")
+		require.Contains(t, out, "(server.N in zoo.cfg)? If the others serve: its log, its disk\n")
 		require.Contains(t, out, "no answer: nothing within 3s")
 		require.Contains(t, out, "problem  ensemble: servers that serve: 0 of 3; that lead or are standalone: 0: nothing can be read or written\n")
 	}, zktest.WithServers(3))
@@ -97,8 +99,8 @@ func TestDoctorFindsStaleContendersAndOrphans(t *testing.T) {
 
 // forged is a run of the doctor with another text in place of what servers answer to four-letter
 // words.
-func forged(t *bubble.World, forge func(word, answer string) string) (string, int) {
-	var out strings.Builder
+func forged(t *bubble.World, forge func(word, answer string) string, flags ...string) (string, int) {
+	var out text
 	code := typed("").write(bubble.Minute(t), t, func(ctx context.Context, network, addr string) (net.Conn, error) {
 		real, err := t.Server.Dialer()(ctx, network, addr)
 		if err != nil {
@@ -115,7 +117,7 @@ func forged(t *bubble.World, forge func(word, answer string) string) (string, in
 			_, _ = io.WriteString(there, forge(string(word), string(text)))
 		}()
 		return here, nil
-	}, &out, &out, "doctor")
+	}, &out, &out, append(flags, "doctor")...)
 	return out.String(), code
 }
 
@@ -150,6 +152,27 @@ func TestDoctorDoubtsAContenderWhoseSessionIsNotListed(t *testing.T) {
 				})
 				require.Contains(t, out, says)
 				require.Equal(t, name == "and has ended", code != 0, out)
+			})
+		})
+	}
+}
+
+func TestDoctorTellsAsJSONWhateverServersSay(t *testing.T) {
+	t.Parallel()
+	for latency, want := range map[string]*latency{"0/0.5/12": {0, 0.5, 12}, "NaN/0/0": nil, "0/-Inf/0": nil, "0/0/+Inf": nil, "0/0/1e999": nil} {
+		t.Run(latency, func(t *testing.T) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
+				out, code := forged(t, func(word, answer string) string {
+					if word == "srvr" {
+						return "Mode: standalone\nLatency min/avg/max: " + latency + "\n"
+					}
+					return answer
+				}, "-o", "json")
+				require.Zero(t, code, out)
+				var all []finding
+				require.NoError(t, json.Unmarshal([]byte(out), &all))
+				require.Equal(t, want, all[0].Latency)
 			})
 		})
 	}

@@ -39,7 +39,7 @@ func electionShow(a *app) *cobra.Command {
 			state := map[bool]string{true: "leads", false: "waits"}[c.Leading]
 			rows = append(rows, candidate{c.Path, c.ID, state, c.Ready, owner(c.Owner), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Data})
 		}
-		return errors.Join(list(a, rows), nobody(args[0], check && len(rows) == 0))
+		return errors.Join(list(a, rows), nobody(args[0], nil, check && len(rows) == 0))
 	})
 	cmd.Flags().BoolVar(&check, "check", false, "exit status 1 if nobody leads")
 	return cmd
@@ -99,7 +99,7 @@ type candidate struct {
 	Owner   owner     `json:"owner"`
 	Token   int64     `json:"token"`
 	Session sessionID `json:"session"`
-	Queued  time.Time `json:"queued"`
+	Queued  time.Time `json:"queued,omitzero"`
 	Data    content   `json:"data"`
 }
 

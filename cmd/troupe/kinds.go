@@ -122,7 +122,7 @@ func (v *survey) lock(ctx context.Context, path string, kind znode.Kind) error {
 	var holders []string
 	for _, c := range all {
 		if c.Holding {
-			holders = append(holders, cmp.Or(c.Owner.String(), sessionID(c.SessionID).String()))
+			holders = append(holders, cmp.Or(c.Owner.String(), cell(sessionID(c.SessionID))))
 		}
 	}
 	name := map[znode.Kind]string{znode.Read: "shared lock", znode.Write: "shared lock", znode.Lease: "semaphore"}[kind]

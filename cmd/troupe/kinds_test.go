@@ -4,6 +4,7 @@ package main
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,9 +136,7 @@ func TestBarrierBreakBreaksTheRoundThatPartiesWaitIn(t *testing.T) {
 		require.Equal(t, 1, code)
 		require.Equal(t, "break round-0000000001 of /rounds, in which 2 of 3 parties wait: ann, bob? [y/N] troupe: nothing was changed\n", out)
 		require.NoError(t, all[0].Err())
-		out, code = troupe(t, "barrier", "break", "/rounds", "-y")
-		require.Zero(t, code, out)
-		require.Equal(t, "broken: round-0000000001 of /rounds, in which 2 of 3 parties wait: ann, bob\n", out)
+		golden(t, "barrier-break", []string{"barrier", "break", "/rounds", "-y"})
 		for _, d := range all {
 			bubble.Within(t, time.Minute, d.Done())
 			require.ErrorIs(t, d.Err(), barrier.ErrBroken)
@@ -148,5 +147,26 @@ func TestBarrierBreakBreaksTheRoundThatPartiesWaitIn(t *testing.T) {
 		waiting(t, "/rounds", 3, "ann")
 		out, _ = troupe(t, "barrier", "show", "/rounds")
 		require.Regexp(t, `round-0000000002 +open +3 +\[?ann`, out)
+	})
+}
+
+// The round that was asked about is released meanwhile, and another one begins: that goes on.
+func TestBarrierBreakLeavesTheNextRound(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		ann := waiting(t, "/rounds", 2, "ann")
+		var next []*barrier.Double
+		meanwhile := sync.OnceFunc(func() {
+			for _, d := range append(ann, waiting(t, "/rounds", 2, "bob")...) {
+				bubble.Get(t, d.Entered()).Depart()
+			}
+			synctest.Wait()
+			next = waiting(t, "/rounds", 2, "cyd")
+		})
+		var out text
+		code := reads{strings.NewReader("y\n"), meanwhile}.write(bubble.Minute(t), t, true, t.Server.Dialer(), &out, &out, "barrier", "break", "/rounds")
+		require.Equal(t, 1, code)
+		require.Contains(t, out.String(), "troupe: round-0000000001 is over: ")
+		require.NoError(t, next[0].Err())
 	})
 }

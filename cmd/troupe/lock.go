@@ -43,36 +43,32 @@ func locks(a *app) *cobra.Command {
 
 func lockShow(a *app) *cobra.Command {
 	check := false
-	cmd := on(a, "show PATH", "Show the holders, or a contender by its path", free(a, func(ctx context.Context, s *session.Session, at string) (lockHere, error) {
-		name, one := znode.ParseContender(path.Base(at))
-		if !one || name.Kind == znode.Candidate {
-			return lineAt("lock")(ctx, s, at)
-		}
-		l, err := lineAt("lock")(ctx, s, path.Dir(at))
-		if err == nil && !slices.ContainsFunc(l.now, func(c lock.Contender) bool { return c.Path == at }) {
-			err = &session.OpError{Op: "show", Path: at, Err: session.ErrNoNode}
-		}
-		return l, err
-	}), func(_ context.Context, l lockHere, args []string) error {
-		rows := l.delayed(args[0])
-		for _, c := range l.now {
-			if c.Path == args[0] || path.Dir(c.Path) == args[0] && (c.Holding || c.Delayed.Token != 0) {
-				rows = append(rows, rowsOf([]lock.Contender{c})...)
-			}
-		}
-		held := slices.ContainsFunc(rows, func(c contender) bool { return c.State.word == "holds" })
-		return errors.Join(list(a, rows), nobody(args[0], check && !held))
+	cmd := on(a, "show PATH", "Show the holders, or a contender by its path", free(a, lineOf("lock")), func(_ context.Context, l lockHere, args []string) error {
+		shown := slices.DeleteFunc(l.now, func(c lock.Contender) bool {
+			return c.Path != args[0] && (path.Dir(c.Path) != args[0] || !c.Holding && !unknown(c) && c.Delayed.Token == 0)
+		})
+		held := slices.ContainsFunc(shown, func(c lock.Contender) bool { return c.Holding })
+		return errors.Join(list(a, append(l.delayed(args[0]), rowsOf(shown)...)), nobody(args[0], shown, check && !held))
 	})
 	cmd.Flags().BoolVar(&check, "check", false, "exit status 1 if nobody holds it")
 	return cmd
 }
 
-// nobody is an error if it is true that nobody holds what is at a path.
-func nobody(path string, is bool) error {
-	if is {
-		return fmt.Errorf("nobody holds %s", path)
+// unknown tells that a contender may hold: of a semaphore, and not to be read.
+func unknown(c lock.Contender) bool {
+	name, _ := znode.ParseContender(path.Base(c.Path))
+	return c.Unread && name.Marks()
+}
+
+// nobody is an error if it is true that nobody is known to hold what is at a path.
+func nobody(path string, all []lock.Contender, is bool) error {
+	switch {
+	case !is:
+		return nil
+	case slices.ContainsFunc(all, unknown):
+		return fmt.Errorf("who holds %s is not known: %w", path, session.ErrNoAuth)
 	}
-	return nil
+	return fmt.Errorf("nobody holds %s", path)
 }
 
 const deletes = "Delete the holder's znode, or a contender's: it may be at work still, see its token"
@@ -126,7 +122,7 @@ func lockRevoke(a *app) *cobra.Command {
 		if err != nil || !wait && timeout == 0 {
 			return "revoked", err
 		}
-		late := fmt.Errorf("revoked, but it has not let go within %v", timeout)
+		late := timeoutError{fmt.Errorf("revoked, but it has not let go within %v", timeout)}
 		ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(timeout, math.MaxInt64), late)
 		defer cancel()
 		if err = lock.Break(ctx, s, path, math.MaxInt64); errors.Is(err, late) { // with this grace it only waits
@@ -190,7 +186,7 @@ type contender struct {
 	Owner   owner     `json:"owner"`
 	Token   int64     `json:"token"`
 	Session sessionID `json:"session"`
-	Queued  time.Time `json:"queued"`
+	Queued  time.Time `json:"queued,omitzero"`
 	Held    time.Time `json:"held,omitzero"`
 	Revoked bool      `json:"revoked"`
 	Data    content   `json:"data"`
@@ -265,18 +261,25 @@ func lineAt(recipe string) func(context.Context, *session.Session, string) (lock
 	}
 }
 
+// lineOf is the line at a path that exists, or that of the contender at it.
+func lineOf(recipe string) func(context.Context, *session.Session, string) (lockHere, error) {
+	return func(ctx context.Context, s *session.Session, at string) (lockHere, error) {
+		if _, one := znode.ParseContender(path.Base(at)); !one {
+			return lineAt(recipe)(ctx, s, at)
+		}
+		l, err := lineAt(recipe)(ctx, s, path.Dir(at))
+		if err == nil && !slices.ContainsFunc(l.now, func(c lock.Contender) bool { return c.Path == at }) {
+			err = &session.OpError{Op: "find", Path: at, Err: session.ErrNoNode}
+		}
+		return l, err
+	}
+}
+
 // find is the contender at a path, or the first holder of what is at that path, among all.
 func find(ctx context.Context, s *session.Session, at, recipe string) ([]lock.Contender, int, error) {
-	l, err := lineAt(recipe)(ctx, s, at)
-	i := slices.IndexFunc(l.now, func(c lock.Contender) bool { return c.Holding })
-	if err == nil && i < 0 {
-		l, err = lineAt(recipe)(ctx, s, path.Dir(at))
-		i = slices.IndexFunc(l.now, func(c lock.Contender) bool { return c.Path == at })
-		if err != nil || i < 0 {
-			err = fmt.Errorf("nobody holds %s", at)
-		}
-	}
-	return l.now, i, err
+	l, err := lineOf(recipe)(ctx, s, at)
+	i := slices.IndexFunc(l.now, func(c lock.Contender) bool { return c.Path == at || c.Holding && path.Dir(c.Path) == at })
+	return l.now, i, cmp.Or(err, nobody(at, l.now, i < 0))
 }
 
 func rowsOf(all []lock.Contender) (rows []contender) {

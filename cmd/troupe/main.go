@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/troupe-go/troupe/internal/logs"
+	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -108,7 +109,8 @@ var advice = []struct {
 	is  error
 	try string
 }{
-	{errUnreachable, "are --servers and --tls-* right, and are the servers up"},
+	{errUnreachable, "are --servers and --tls-* right, and are the servers up: troupe doctor asks each"},
+	{lock.ErrHeld, "or, after a holder that died, delayed: troupe lock ls tells"},
 	{session.ErrAuthFailed, "is the credential right, of --auth-file or TROUPE_AUTH_SCHEME and TROUPE_AUTH_SECRET"},
 	{session.ErrAuthRequired, "the servers want a credential: --auth-file"},
 	{session.ErrNoAuth, "another credential may have the right: --auth-file"},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -211,7 +212,7 @@ func moment(t time.Time) string {
 func age(t time.Time) string {
 	d := time.Since(t)
 	if d <= -time.Second {
-		return "in " + span(-d)
+		return "in " + span(-max(d, -math.MaxInt64)) // of centuries it is the least there is
 	}
 	return span(d)
 }

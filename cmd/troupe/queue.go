@@ -109,7 +109,7 @@ type consumerRow struct {
 	Session  sessionID `json:"session"`
 	InHand   int       `json:"in_hand"`
 	Prefetch int       `json:"prefetch"`
-	Since    time.Time `json:"since"`
+	Since    time.Time `json:"since,omitzero"`
 }
 
 // deadLetters are those of the queue at a valid path.
@@ -148,6 +148,7 @@ func queueLs(a *app, name, what string) *cobra.Command {
 		}
 		var rows []queueRow
 		for _, e := range entries {
+			e.Dead = name == "dead" && !e.Claimed && e.Due.IsZero() // else it is in use as an item of its own queue
 			rows = append(rows, queueRowOf(a, e, false))
 		}
 		fmt.Fprintf(a.log, "%d items, %d dead letters; %d %s are listed\n", items, letters, len(rows), what)
@@ -173,7 +174,7 @@ func queueRequeue(a *app) *cobra.Command {
 			}
 		}
 		errs := []error{err}
-		for n := 0; n < len(ids) && (err == nil || errors.Is(err, queue.ErrDuplicate)); n++ { // those stay
+		for n := 0; n < len(ids) && (err == nil || errors.Is(err, queue.ErrDuplicate) || errors.Is(err, session.ErrNoNode)); n++ { // those stay, or have gone
 			if err = q.Requeue(ctx, ids[n]); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", escaped(ids[n]), err))
 			}
@@ -222,7 +223,7 @@ func queuePut(a *app) *cobra.Command {
 		}
 		return err
 	})
-	cmd.Long = `Put an item, and print its id. "-" stands for all of standard input; only "" is an empty item.`
+	cmd.Long = `Put an item, and print its id. "-" stands for all of standard input; only "" is an empty item. "$DATA" is "" where DATA is not set: write "${DATA:?}".`
 	cmd.Flags().BoolVar(&create, "create", false, "create the queue, with its parents, if it does not exist")
 	cmd.Flags().IntVar(&priority, "priority", 0, "lower ones are taken first")
 	cmd.Flags().DurationVar(&delay, "delay", 0, "nobody takes it before that")
@@ -237,6 +238,8 @@ func queuePurge(a *app) *cobra.Command {
 		n := min(total, int(limit)) // what is put meanwhile stays
 		switch {
 		case err != nil:
+		case dry && a.json:
+			err = asJSON(a.out, map[string]int{"would_delete": n, "items": total}, "  ")
 		case dry:
 			_, err = fmt.Fprintf(a.out, "would delete %d of %d items\n", n, total)
 		default:

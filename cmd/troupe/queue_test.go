@@ -143,3 +143,20 @@ func TestQueueOfThousands(t *testing.T) {
 		require.Equal(t, "deleted 1000\ndeleted 1101\n", out)
 	})
 }
+
+// A dead letter that no queue has written, or that has gone meanwhile, keeps none of the others.
+func TestRequeueGoesOnBehindWhatItCannotFind(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		jobs(t)
+		require.NoError(t, t.Server.Create("/jobs/dead/items/-1-0000000000/11111111-2222-4333-8444-555555555555-queue-0000000000", []byte("foreign")))
+		out, code := troupe(t, "queue", "requeue", "/jobs", "--all")
+		require.Equal(t, 5, code)
+		require.Contains(t, out, "troupe: 11111111-2222-4333-8444-555555555555: ")
+		out, _ = troupe(t, "queue", "ls", "/jobs")
+		require.Regexp(t, "d +waits ", out)
+		out, code = troupe(t, "queue", "purge", "/jobs", "--dry-run", "--limit", "2", "-o", "json")
+		require.Zero(t, code)
+		require.JSONEq(t, `{"would_delete": 2, "items": 5}`, out)
+	})
+}

@@ -30,7 +30,7 @@ type memberRow struct {
 	Unreadable bool      `json:"unreadable"`
 	Token      int64     `json:"token"`
 	Session    sessionID `json:"session"`
-	Joined     time.Time `json:"joined"`
+	Joined     time.Time `json:"joined,omitzero"`
 	Data       content   `json:"data"`
 }
 
@@ -114,7 +114,7 @@ func transactions(a *app) *cobra.Command {
 type transactionRow struct {
 	ID      string    `json:"id"`
 	Outcome string    `json:"outcome"`
-	Began   time.Time `json:"began"`
+	Began   time.Time `json:"began,omitzero"`
 	Reason  string    `json:"reason"`
 	Sites   []vote    `json:"sites"`
 }

@@ -43,7 +43,7 @@ A credential is read from --auth-file, a line "digest user:password", or from TR
 		SilenceErrors: true,
 		Version:       built().Version,
 
-		PersistentPreRun: func(*cobra.Command, []string) { a.begun = true },
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { a.begun = cmd.ValidateFlagGroups() == nil }, // else cobra says so next
 	}
 	cmd.SetVersionTemplate("troupe {{.Version}}\n")
 	cmd.SetHelpCommand(help())

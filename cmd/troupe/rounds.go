@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,19 +102,27 @@ an open one, if that is not over, that have not arrived again.`
 	return cmd
 }
 
+// waitedIn is the round at a path in which a party waits.
+func waitedIn(ctx context.Context, s *session.Session, path string) (round, error) {
+	rounds, err := roundsAt(ctx, s, path)
+	if err == nil && (len(rounds) == 0 || rounds[len(rounds)-1].State != "open" || len(rounds[len(rounds)-1].Present) == 0) {
+		err = fmt.Errorf("%s has no round in which a party waits (troupe barrier show tells)", path)
+	}
+	return append([]round{{}}, rounds...)[len(rounds)], err
+}
+
 func barrierBreak(a *app) *cobra.Command {
 	cmd := a.command("break PATH", "Break the round of a double barrier", func(ctx context.Context, s *session.Session, args []string) error {
-		rounds, err := roundsAt(ctx, s, args[0])
+		last, err := waitedIn(ctx, s, args[0])
 		if err != nil {
 			return err
 		}
-		if len(rounds) == 0 || rounds[len(rounds)-1].State != "open" || len(rounds[len(rounds)-1].Present) == 0 {
-			return fmt.Errorf("%s has no round in which a party waits (troupe barrier show tells)", args[0])
-		}
-		last := rounds[len(rounds)-1]
 		what := fmt.Sprintf("%s of %s, in which %d of %d parties wait: %s", last.Name, args[0], len(last.Present), last.Parties, escaped(strings.Join(last.Present, ", ")))
 		if err := a.confirm("break %s", what); err != nil {
 			return err
+		}
+		if now, err := waitedIn(ctx, s, args[0]); err != nil || now.Name != last.Name { // Break takes the round that there is
+			return cmp.Or(err, fmt.Errorf("%s is over: %w", last.Name, session.ErrBadVersion))
 		}
 		d, err := barrier.NewDouble(s, args[0], last.Parties)
 		if err != nil {

@@ -172,7 +172,13 @@ func win[T any](ctx context.Context, r *runner, status int, get func(ctx context
 }
 
 // Why a wait ended.
-var errNotGot, errLed = errors.New("not got in the time of --timeout"), errors.New("another leads")
+var errNotGot, errLed error = timeoutError{errors.New("not got in the time of --timeout")}, errors.New("another leads")
+
+// timeoutError is the end of a limited wait: of such an error it is told if there was no
+// connection.
+type timeoutError struct{ error }
+
+func (timeoutError) Is(err error) bool { return err == context.DeadlineExceeded }
 
 func (r *runner) givenUp() error {
 	return failure{128 + int(r.told), fmt.Errorf("given up: %v", r.told)}

@@ -41,6 +41,7 @@ var leaves = map[string]struct {
 func TestExitStatuses(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
+		queued(t, "/held")
 		_, err := t.Session(session.WithAuth("digest", []byte("a:b"))).Create(bubble.Minute(t), "/private", nil, session.NodeACL(session.AuthACL(session.PermAll)...))
 		require.NoError(t, err)
 		seen := map[string]bool{}
@@ -113,6 +114,9 @@ func statusOf(t *bubble.World, name string, cmd *cobra.Command) {
 	}
 	if forbidden >= 0 {
 		run(forbidden, "/private")
+	}
+	if cmd.Flags().Lookup("timeout") != nil {
+		run(statusTimeout, "/held", "--timeout", "20s")
 	}
 }
 

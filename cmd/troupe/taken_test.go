@@ -4,6 +4,7 @@ package main
 // for a server.
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -39,19 +40,15 @@ func TestBreakAndRevokePrintWhatTheyBroke(t *testing.T) {
 func TestRevokeWaitsUntilTheHolderHasLetGoOrItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		l, err := lock.New(t.Session(), "/a")
+		l, err := lock.New(t.Session(session.WithoutIdentity()), "/a")
 		require.NoError(t, err)
 		g, err := l.Lock(t.Context())
 		require.NoError(t, err)
-		out, code := troupe(t, "lock", "revoke", "/a", "-y", "--timeout", "20s")
-		require.Equal(t, 124, code)
-		require.Contains(t, out, "troupe: break "+g.Path()+": revoked, but it has not let go within 20s\n")
+		golden(t, "lock-revoke", each("lock revoke /a -y --timeout 20s")...)
 		require.NoError(t, g.Err(), "it is not broken")
 		began := time.Now()
 		time.AfterFunc(30*time.Second, func() { _ = g.Release(t.Context()) })
-		out, code = troupe(t, "lock", "revoke", "/a", "-y", "--wait")
-		require.Zero(t, code)
-		require.Regexp(t, "^released: "+g.Path(), out)
+		golden(t, "lock-revoke-wait", each("lock revoke /a -y --wait")...)
 		require.GreaterOrEqual(t, time.Since(began), 30*time.Second)
 	})
 }
@@ -101,7 +98,7 @@ func TestConnectTimeoutIsHowLongItIsTried(t *testing.T) {
 			began := time.Now()
 			out, code := troupe(t, append(strings.Fields(flags), "ls", "/")...)
 			require.NotZero(t, code)
-			require.Contains(t, out, "no server has answered")
+			require.Contains(t, out, "no server has answered (are --servers and --tls-* right, and are the servers up: troupe doctor asks each)")
 			require.InDelta(t, wait, time.Since(began), float64(10*time.Millisecond), flags)
 		}
 		out, code := troupe(t, "ls", "/", "--connect-timeout", "-1s")
@@ -111,5 +108,35 @@ func TestConnectTimeoutIsHowLongItIsTried(t *testing.T) {
 		out, code = typed("").run(t.Context(), t, "ls", "/", "--connect-timeout", "0")
 		require.Zero(t, code)
 		require.Contains(t, out, "/zookeeper\n")
+	})
+}
+
+// Neither an error nor a line of the log says the server's name twice.
+func TestALineNamesAServerOnce(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		t.Server.Kill(0)
+		for _, command := range []string{"ls /", "lock ls /a --connect-timeout 40s", "doctor"} {
+			out, code := troupe(t, strings.Fields(command)...)
+			require.NotZero(t, code)
+			require.Contains(t, out, t.Server.Hosts()[0])
+			for line := range strings.Lines(out) {
+				require.LessOrEqual(t, strings.Count(line, t.Server.Hosts()[0]), 1, "%s: %s", command, line)
+			}
+		}
+	})
+}
+
+// Where a wait has ended without a connection, that is said.
+func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
+	t.Parallel()
+	require.ErrorIs(t, errNotGot, context.DeadlineExceeded, "of a run it is said likewise")
+	bubble.Run(t, func(t *bubble.World) {
+		queued(t, "/a")
+		time.AfterFunc(time.Second, func() { t.Server.Stop(0) })
+		out, code := troupe(t, "lock", "revoke", "/a", "-y", "--timeout", "20s")
+		require.Equal(t, 124, code)
+		require.Regexp(t, `troupe: break /a/\S+: no connection to ZooKeeper for \S+: .*: revoked, but it has not let go within 20s`, out)
+		require.NotContains(t, out, "waiting for a connection", "troupe does not wait for one at its end")
 	})
 }

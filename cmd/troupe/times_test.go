@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,10 +29,14 @@ func TestAgesAndTimesWithTheirZone(t *testing.T) {
 		golden(t, "times", each("lock ls /locks/a\nlock show /locks/a\nlock ls /locks/a -o json\nelection show /elections/a\n"+
 			"queue ls /jobs\nqueue peek /jobs\nstat /gate\nbarrier show /gate\nbarrier lower /gate\nbarrier show /gate -o json")...)
 		for after, want := range map[time.Duration]string{
-			-time.Millisecond: "0s", -time.Hour: "in 1h0m", 59 * time.Second: "59s", 60 * time.Second: "1m0s",
+			-time.Millisecond: "0s", -time.Hour: "in 1h0m", math.MinInt64: "in 106751d23h", 59 * time.Second: "59s", 60 * time.Second: "1m0s",
 			24*time.Hour - 1: "23h59m", 49 * time.Hour: "2d1h",
 		} {
-			require.Equal(t, want, age(time.Now().Add(-after)), after)
+			at := time.Now().Add(-after)
+			if after == math.MinInt64 {
+				at = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+			}
+			require.Equal(t, want, age(at), after)
 		}
 	})
 }

@@ -16,10 +16,10 @@ type latency struct {
 	Most  float64 `json:"max_ms"`
 }
 
-// latencyOf reads "0/0.4/12"; nil if that is not told.
+// latencyOf reads "0/0.4/12"; nil if that is not told. JSON has no NaN, and no infinity.
 func latencyOf(text string) *latency {
 	var l latency
-	if n, _ := fmt.Sscanf(text, "%g/%g/%g", &l.Least, &l.Mean, &l.Most); n < 3 {
+	if n, _ := fmt.Sscanf(text, "%g/%g/%g", &l.Least, &l.Mean, &l.Most); n < 3 || (l.Least+l.Mean+l.Most)*0 != 0 {
 		return nil
 	}
 	return &l

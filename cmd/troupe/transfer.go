@@ -48,7 +48,7 @@ func candidatesTo(ctx context.Context, s *session.Session, path, to string) ([]e
 	e, err := electionAt(ctx, s, path)
 	i := slices.IndexFunc(e.now, func(c election.Candidate) bool { return c.Path == to || c.ID == to && !c.Unread })
 	if err == nil && i < 0 {
-		err = fmt.Errorf("%s has no candidate %q (troupe election show lists them)", path, to)
+		err = failure{statusMissing, fmt.Errorf("%s has no candidate %q (troupe election show lists them)", path, to)}
 	}
 	return e.now, i, err
 }

@@ -6,12 +6,14 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,14 +47,47 @@ type typed string
 // exit status.
 func (in typed) run(ctx context.Context, t *bubble.World, args ...string) (string, int) {
 	t.Helper()
-	var out strings.Builder
+	var out text
 	code := in.write(ctx, t, t.Server.Dialer(), &out, &out, args...)
 	return out.String(), code
 }
 
+// text is what was written, by the program and by its log.
+type text struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (t *text) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.all.Write(b)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.all.String()
+}
+
 // write is a run that asks four-letter words by dial.
 func (in typed) write(ctx context.Context, t *bubble.World, dial func(context.Context, string, string) (net.Conn, error), out, log io.Writer, args ...string) int {
-	a := &app{in: strings.NewReader(string(in)), out: &printer{Writer: out}, log: log, terminal: in != "", release: func() {}}
+	return reads{strings.NewReader(string(in)), func() {}}.write(ctx, t, in != "", dial, out, log, args...)
+}
+
+// reads is a run of the program that calls a function whenever it reads.
+type reads struct {
+	io.Reader
+	then func()
+}
+
+func (r reads) Read(b []byte) (int, error) {
+	r.then()
+	return r.Reader.Read(b)
+}
+
+func (r reads) write(ctx context.Context, t *bubble.World, terminal bool, dial func(context.Context, string, string) (net.Conn, error), out, log io.Writer, args ...string) int {
+	a := &app{in: r, out: &printer{Writer: out}, log: log, terminal: terminal, release: func() {}}
 	a.to.options = []session.Option{session.WithDialer(t.Server.Dialer())}
 	cmd := root(a)
 	a.to.dial = dial
@@ -72,12 +107,21 @@ func golden(t *bubble.World, name string, runs ...[]string) {
 	var all strings.Builder
 	for _, args := range runs {
 		out, code := troupe(t, args...)
-		all.WriteString("$ troupe " + strings.Join(args, " ") + "\n" + out)
-		if code != 0 {
-			all.WriteString("(status " + string(rune('0'+code)) + ")\n")
-		}
+		all.WriteString(transcript(out, code, args...))
 	}
 	same(t, name, all.String())
+}
+
+// transcript is a run as docs/cli.md shows it.
+func transcript(out string, code int, args ...string) string {
+	text := "$ troupe " + strings.Join(args, " ") + "\n" + out
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n(no newline at the end)\n"
+	}
+	if code != 0 {
+		text += fmt.Sprintf("(status %d)\n", code)
+	}
+	return text
 }
 
 // same compares a text with testdata/<name>.txt.

@@ -61,8 +61,7 @@ func TestDataArePrintedAsTheyAreAndForATerminalWithoutWhatItWouldObey(t *testing
 		require.Equal(t, `\x1b[2Jtwo`+"\n\t"+`li\nes\xff`+"\n", out)
 		_, code := typed("from standard input\n").run(bubble.Minute(t), t, "set", "/app", "-")
 		require.Zero(t, code)
-		out, _ = troupe(t, "get", "/app")
-		require.Equal(t, "from standard input\n", out)
+		golden(t, "get", each("get /app\nget /app -o json")...)
 	})
 }
 

@@ -33,7 +33,8 @@ type Contender struct {
 
 	// Unread: this session may not read the znode. Then there are no Data and Owner, and servers
 	// since 3.8.4 do not report Token, SessionID and Since either: these are 0. For a contender of
-	// a semaphore, Holding is then unknown.
+	// a semaphore, Holding is then unknown. Observe's first is Unread too if its delay can't be
+	// read.
 	Unread bool
 }
 
@@ -86,11 +87,11 @@ func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 	var entries []contenders.Entry
 	holders, record := marks{session: l.session, turn: t}, contenders.Record{}
+	noting, noted := false, false // the record
 	holders.changed = func() {
 		holders.follow(entries)
 		out.Publish(contendersOf(holders.on(entries), record))
 	}
-	note := l.records(t, func(r contenders.Record) { record = r; holders.changed() })
 	observe.Each(t.Context(), t, l.Done(), func(struct{}, bool) { t.End() })
 	observe.Each(t.Context(), t, l.lines(t.Context()), func(v contenders.View, open bool) {
 		if !open {
@@ -99,8 +100,12 @@ func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 		}
 		entries = v.Entries
 		unread := slices.ContainsFunc(entries, func(e contenders.Entry) bool { return e.Unread }) // nor can the record be read
-		if !v.Delays || unread || !note() {
+		switch {
+		case !v.Delays || unread || noted:
 			holders.changed()
+		case !noting:
+			noting = true
+			l.records(t, func(r contenders.Record) { record, noted = r, true; holders.changed() })
 		}
 	})
 }
@@ -118,6 +123,8 @@ func contendersOf(entries []contenders.Entry, r contenders.Record) []Contender {
 		case e.Token == 0:
 		case e.Token == r.Token:
 			all[i].Held = r.At
+		case i == 0 && r.Unread:
+			all[i].Unread, all[i].Holding = true, false
 		case i == 0 && e.Token == r.Waits:
 			all[i].Delayed, all[i].Holding = Delay{r.Token, r.By, r.Until()}, false
 		}

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -43,17 +44,15 @@ func (l *Lock) record(ctx context.Context) (r contenders.Record, err error) {
 	return r, err
 }
 
-// records calls f with the record, at first and after each change, once the function that it
-// returns is called the first time. That reports whether f is called then.
-func (l *Lock) records(t *observe.Turn, f func(contenders.Record)) (begin func() bool) {
-	begun := false
-	return func() bool {
-		first := !begun
-		if begun = true; first {
-			observe.Each(t.Context(), t, l.session.WatchData(t.Context(), znode.Join(l.path, znode.HeldRecord)), func(d session.Data, _ bool) {
-				f(contenders.Record{Record: znode.ParseRecord(d.Bytes), At: d.Stat.Mtime})
-			})
+// records calls f with the record, at first and after each change. Of one that may not be read the
+// watch does not tell.
+func (l *Lock) records(t *observe.Turn, f func(contenders.Record)) {
+	observe.Each(t.Context(), t, l.session.WatchData(t.Context(), znode.Join(l.path, znode.HeldRecord)), func(d session.Data, _ bool) {
+		f(contenders.Record{Record: znode.ParseRecord(d.Bytes), At: d.Stat.Mtime})
+	})
+	observe.Ask(t.Context(), t, func(ctx context.Context) error { _, err := l.record(ctx); return err }, func(err error) {
+		if errors.Is(err, session.ErrNoAuth) {
+			f(contenders.Record{Unread: true})
 		}
-		return first
-	}
+	})
 }

@@ -82,6 +82,32 @@ func TestWhoWaitsForADelayDoesNotHold(t *testing.T) {
 	})
 }
 
+// Who may read the contenders and not the record beside them is shown the line at once, and not
+// that the first holds: it may wait for a delay.
+func TestADelayThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.process("a")
+		w.held(w.delayed(h))
+		h.Die()
+		time.Sleep(time.Minute)
+		w.delayed(w.Host("b")).Acquire()
+		synctest.Wait()
+		_, err := w.Host("c").Session.SetACL(w.Context(), path+"/held", []session.ACL{{Perms: session.PermAll, Scheme: "digest", ID: "a:b"}}, -1)
+		require.NoError(w, err)
+		observed := w.lock(w.Host("d")).Observe(w.Context())
+		for n := range 2 {
+			synctest.Wait()
+			all := bubble.Get(w, observed)
+			require.Len(w, all, n+1)
+			require.Equal(w, []bool{true, false}, []bool{all[0].Unread, all[0].Holding})
+			w.lock(w.Host("e")).Acquire()
+		}
+		_, err = w.lock(w.Host("d")).Contenders(w.Context())
+		require.ErrorIs(w, err, session.ErrNoAuth)
+	})
+}
+
 // The marks of a semaphore tell when each was granted, to an observer too.
 func TestHeldOfASemaphore(t *testing.T) {
 	t.Parallel()

@@ -210,6 +210,33 @@ func TestALongLineWithinASessionWaitsForFewRoundTrips(t *testing.T) {
 	})
 }
 
+// Every other one of those who wait gives up, and queues again: at the end of the line, so it no
+// longer comes behind the contender that it followed before.
+func TestALineThatWasLeftAndJoinedAgainWaitsForFewRoundTrips(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		g, n := w.before(h, 0)
+		var again []*lock.Lock
+		for i := range 50 {
+			again = append(again, w.queued(w.lock(h)))
+			n.waits(fmt.Sprint(i), w.lock(h))
+		}
+		for i, l := range again {
+			require.NoError(w, l.Release(w.Context()))
+			n.waits(fmt.Sprint(50+i), l)
+		}
+		w.Cleanup(w.Server.Host("a").Slow(5 * time.Millisecond))
+		began := time.Now()
+		require.NoError(w, g.Release(w.Context()))
+		n.running.Wait()
+		require.Equal(w, 159*time.Millisecond, time.Since(began), "as in a line that nobody has left")
+		for i, name := range n.order {
+			require.Equal(w, fmt.Sprint(i), name)
+		}
+	})
+}
+
 // Somebody deletes the znode of the fourth after that was told that the second holds. It queues
 // again, behind the third as before, and is told once more when the third holds.
 func TestAWaiterThatComesAgainDoesNotWaitForARoundTrip(t *testing.T) {

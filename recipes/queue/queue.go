@@ -105,7 +105,7 @@ type Entry struct {
 	ID       string
 	Data     []byte
 	Priority int
-	Attempts int // how often it was claimed
+	Attempts int // how often it was claimed; of a dead letter, since it is one
 	Claimed  bool
 	Owner    session.Identity // whose the consumer is that has claimed it, as that says itself
 	Session  int64            // the ZooKeeper session of that consumer
@@ -154,16 +154,19 @@ func (q *Queue) list(ctx context.Context, op string, n int, free bool) (all []En
 	return all, err
 }
 
+// latest is the last day that JSON has: somebody else may have written a later one.
+const latest = 253_402_214_400_000
+
 func entryOf(i look.Entry) Entry {
 	e := Entry{
 		ID: i.ID, Data: i.Body, Priority: i.Priority, Attempts: i.Attempts, Claimed: i.Claimed, Unread: i.Unread,
 		Owner: i.Owner, Session: i.Session, Since: i.Since,
 	}
 	if f := layout.ParseFailure(i.Failure); f.Time > 0 {
-		e.LastError = Failure{f.Error, time.UnixMilli(f.Time), f.By}
+		e.LastError = Failure{f.Error, time.UnixMilli(min(f.Time, latest)), f.By}
 	}
 	if i.Due > 0 {
-		e.Due = time.UnixMilli(i.Due)
+		e.Due = time.UnixMilli(min(i.Due, latest))
 		e.Overdue = time.Since(e.Due) > time.Second
 	}
 	return e

@@ -4,6 +4,7 @@ package queue_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -269,5 +270,22 @@ func TestAnItemIsOverdueWhileNoConsumerHasRoom(t *testing.T) {
 		gets(t, c, "later")
 		e = finds(t, q, "x")
 		require.Equal(t, []bool{false, true, true}, []bool{e.Overdue, e.Claimed, e.Due.IsZero()})
+	})
+}
+
+// Times that somebody else has written may be any: those of an entry can be told as JSON.
+func TestTimesOfAnEntryAreThoseOfJSON(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		const guid, far = "11111111-2222-4333-8444-555555555555-", "9223372036854775807"
+		require.NoError(t, t.Server.Create(path+"/items/0-0000000000/"+guid+"queue-0000000000", []byte(`0000000001 {"failure":{"error":"x","time":`+far+"}}\n")))
+		require.NoError(t, t.Server.Create(path+"/later/"+far+"-0000000000/"+far+"-"+guid+"0000000000", []byte("0000000001 {}\n")))
+		all, err := newQueue(t, t.Session()).List(bubble.Minute(t), 9)
+		require.NoError(t, err)
+		require.Len(t, all, 2)
+		require.Equal(t, []int{9999, 9999}, []int{all[0].LastError.Time.Year(), all[1].Due.Year()})
+		require.False(t, all[1].Overdue)
+		_, err = json.Marshal(all)
+		require.NoError(t, err)
 	})
 }

@@ -38,12 +38,18 @@ func main() {
 // A figure is of panel i%3 and series i/3: three of the first series, two of the second.
 var panels = []string{"requests", "ms", "KiB of live memory"}
 
+const (
+	memory = 2  // the panel
+	enough = 10 // of less than that, the memory of each is noise
+)
+
 type (
 	list  = []float64
 	two   = [2]string
 	lines = [5][2]float64 // theory: a and b in a + b·x, of each figure; what it does not know is not a number
 	sweep struct {
 		name, x string
+		title   string
 		sizes   list
 		series  two
 		theory  lines
@@ -55,12 +61,12 @@ type (
 var level, linear = [2]float64{math.NaN(), 0}, [2]float64{math.NaN(), math.NaN()}
 
 var sweeps = []sweep{
-	{"contenders", "contenders", list{1, 10, 100, 1000, 5000}, two{"joining", "hand-over"}, lines{{4, 0}, linear, level, {3, 0}, linear}, contenders, nil},
-	{"instances", "waiting locks of one session", list{1, 10, 100, 1000, 1e4, 1e5}, two{"lining up"}, lines{{2, 0}, level, level}, instances, nil},
-	{"sessions", "sessions", list{1, 10, 100, 500, 2000}, two{"connecting one", "all idle, per second"}, lines{{2, 0}, level, level, {0, .1}}, sessions, nil},
-	{"parties", "parties of a double barrier", list{2, 10, 50, 200, 500}, two{"a party's round"}, lines{{6, 0}, level, linear}, parties, nil},
-	{"queue", "items in a queue", list{1, 100, 1000, 2e4, 2e5}, two{"put", "take and acknowledge"}, lines{{1, 0}, level, level, {4, 0}, level}, length, nil},
-	{"roundtrip", "ms of a round trip", list{.2, .5, 1, 2, 5, 10, 20}, two{"lock and release"}, lines{{3, 0}, {math.NaN(), 2}}, roundtrip, nil},
+	{"contenders", "contenders", "Contenders of one path: what each costs", list{1, 10, 100, 1000, 5000}, two{"joining", "hand-over"}, lines{{4, 0}, linear, level, {3, 0}, linear}, contenders, nil},
+	{"instances", "waiting locks of one session", "Waiting locks of one session: what each costs", list{1, 10, 100, 1000, 1e4, 1e5}, two{"lining up"}, lines{{2, 0}, level, level}, instances, nil},
+	{"sessions", "sessions", "Sessions of one process: what each costs, and all of them in a second", list{1, 10, 100, 500, 2000}, two{"connecting one", "all idle, per second"}, lines{{2, 0}, level, level, {0, .1}}, sessions, nil},
+	{"parties", "parties of a double barrier", "Parties of a double barrier: what each costs in a round", list{2, 10, 50, 200, 500}, two{"a party's round"}, lines{{6, 0}, level, linear}, parties, nil},
+	{"queue", "items in a queue", "Length of a queue: what one item costs", list{1, 100, 1000, 2e4, 2e5}, two{"put", "take and acknowledge"}, lines{{1, 0}, level, {}, {4, 0}, level}, length, nil},
+	{"roundtrip", "ms of a round trip", "Round trip of the network: what it costs to lock and release once", list{.2, .5, 1, 2, 5, 10, 20}, two{"lock and release"}, lines{{3, 0}, {math.NaN(), 2}}, roundtrip, nil},
 }
 
 // run measures, and writes what comes out between the sweep's marks in the file.
@@ -68,7 +74,7 @@ func (s *sweep) run(file string, divide float64) {
 	began, e := time.Now(), must(ensemble.New(1, ensemble.WithJVM("-Xmx2g"), ensemble.WithConfig("maxClientCnxns", "0")))
 	defer e.Close()
 	for i, size := range append(s.sizes[1:2:2], s.sizes...) { // the first in vain: a server that has just started is slow
-		size = s.sizes[0] * math.Pow(size/s.sizes[0], 1/divide)
+		size = rounded(s.sizes[0] * math.Pow(size/s.sizes[0], 1/divide))
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 		r := rig{Ensemble: e, ctx: ctx, path: fmt.Sprintf("/%s-%d/", s.name, i), x: size, n: int(size + .5), second: time.Duration(1e9 / divide / divide)}
 		r.weigh(1)
@@ -76,13 +82,16 @@ func (s *sweep) run(file string, divide float64) {
 		each(len(r.sessions), func(i int) { must(0, r.sessions[i].Close(ctx)) })
 		cancel()
 		fmt.Fprintf(os.Stderr, "%s %s, after %.0f s: %.3g\n", s.name, number(size), time.Since(began).Seconds(), r.of)
+		for i, y := range r.of {
+			r.of[i] = rounded(y)
+		}
 		if r.sessions = nil; i > 0 {
 			s.points = append(s.points, r)
 		}
 	}
 	load, _ := os.ReadFile("/proc/loadavg") // there is no such file elsewhere
 	block := fmt.Sprintf("![%s](growth-%s.svg)\n\n`make growth ARGS='-only %s'`: %.0f s, %s, %d cores, ZooKeeper %s, load at the end %.4s.\n\n%s",
-		s.x, s.name, s.name, time.Since(began).Seconds(), runtime.Version(), runtime.NumCPU(), must(e.Version()), load, s.table())
+		s.title, s.name, s.name, time.Since(began).Seconds(), runtime.Version(), runtime.NumCPU(), must(e.Version()), load, s.table())
 	fmt.Fprintln(os.Stderr, block)
 	if file != "" {
 		text, _ := os.ReadFile(file) // there may be none yet
@@ -202,7 +211,7 @@ func length(r *rig) {
 	r.cost(0, 100, func(int) { must(q.Put(r.ctx, []byte("an item"))) })
 	take(0) // finds the way
 	r.cost(1, 100, take)
-	r.weigh(1) // in all
+	r.weigh(1) // in all: what is noise, for standard error alone
 }
 
 // roundtrip: a lock is acquired and released, behind a network of that round trip.
@@ -227,109 +236,4 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
-}
-
-// told is a figure of all points, and what theory says there. What it does not know is taken from
-// the points but for the first one, which has nobody else.
-func (s *sweep) told(i int) (ys, ts list) {
-	if i >= len(s.theory) || s.theory[i] == [2]float64{} {
-		return nil, nil
-	}
-	for _, r := range s.points {
-		ys = append(ys, max(r.of[i], .01)) // memory may shrink
-	}
-	a, b, last := s.theory[i][0], s.theory[i][1], len(ys)-1
-	if math.IsNaN(b) {
-		b = (ys[last] - ys[1]) / (s.points[last].x - s.points[1].x)
-	}
-	if math.IsNaN(a) {
-		a = ys[(last+1)/2] - b*s.points[(last+1)/2].x
-	}
-	for _, r := range s.points {
-		ts = append(ts, max(a+b*r.x, .01)) // so may what is taken from it
-	}
-	return ys, ts
-}
-
-// number has three digits that count.
-func number(y float64) string {
-	switch {
-	case y >= 9995:
-		return fmt.Sprintf("%.3gk", y/1000)
-	case y >= 999.5:
-		return fmt.Sprintf("%.0f", math.Round(y/10)*10)
-	}
-	return fmt.Sprintf("%.3g", y)
-}
-
-// table has a line for each size, with what theory says in parentheses.
-func (s *sweep) table() string {
-	rows := []string{"| " + s.x + " |", "|---|"}
-	for _, r := range s.points {
-		rows = append(rows, "| "+number(r.x)+" |")
-	}
-	for i := range s.theory {
-		if ys, ts := s.told(i); ys != nil {
-			rows[0], rows[1] = rows[0]+" "+panels[i%3]+", "+s.series[i/3]+" |", rows[1]+"---|"
-			for k := range ys {
-				rows[k+2] += " " + number(ys[k]) + " (" + number(ts[k]) + ") |"
-			}
-		}
-	}
-	return strings.Join(rows, "\n") + "\n"
-}
-
-const wide, left, top, plotWide, plotHigh = 316.0, 50.0, 34.0, 246.0, 160.0 // pixels; of a panel, and of the plot in it
-
-var colours = []string{"#1f5fa8", "#b3541e", "#333333"}
-
-func text(x, y float64, colour, anchor, what string) string {
-	return fmt.Sprintf(`<text x="%.1f" y="%.1f" fill="%s" text-anchor="%s">%s</text>`+"\n", x, y, colour, anchor, what)
-}
-
-// stroke goes through points x, y.
-func stroke(colour, dashes string, points ...float64) string {
-	at := strings.Trim(fmt.Sprintf("%.1f", points), "[]")
-	return fmt.Sprintf(`<polyline fill="none" stroke="%s" stroke-width="1.6" stroke-dasharray="%s" points="%s"/>`+"\n", colour, dashes, at)
-}
-
-// draw has the panels side by side, on a white ground, and below what the lines are.
-func (s *sweep) draw() string {
-	svg := []string{
-		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 948 270" font-family="sans-serif" font-size="12">`,
-		`<rect width="100%" height="100%" fill="#ffffff"/>`,
-	}
-	for k, name := range []string{s.series[0], s.series[1], "dashed: theory, or a line through the points"} {
-		svg = append(svg, text(left+float64(k)*wide/2, 258, colours[k], "start", name))
-		if ys, _ := s.told(k); ys != nil {
-			svg = append(svg, s.panel(k, left+float64(k)*wide))
-		}
-	}
-	return strings.Join(append(svg, "</svg>"), "\n") + "\n"
-}
-
-// panel has logarithmic axes, with a line at each half of a power of ten.
-func (s *sweep) panel(p int, from float64) (svg string) {
-	a, at := s.told(p)
-	b, bt := s.told(p + 3)
-	seen, first, last := slices.Concat(a, at, b, bt), s.points[0].x, s.points[len(s.points)-1].x
-	low, high := math.Floor(2*math.Log10(slices.Min(seen))), math.Floor(2*math.Log10(slices.Max(seen)))+1
-	x := func(v float64) float64 { return from + plotWide*math.Log(v/first)/math.Log(last/first) }
-	y := func(v float64) float64 { return top + plotHigh*(high-2*math.Log10(v))/(high-low) }
-	for e := low; e <= high; e++ {
-		v := math.Pow(10, e/2)
-		svg += stroke("#dddddd", "", from, y(v), from+plotWide, y(v)) + text(from-6, y(v)+4, colours[2], "end", number(v))
-	}
-	for _, r := range s.points {
-		svg += text(x(r.x), top+plotHigh+18, colours[2], "middle", number(r.x))
-	}
-	svg += text(from, top-14, colours[2], "start", panels[p]) + text(from+plotWide/2, top+plotHigh+36, colours[2], "middle", s.x)
-	for k, figures := range []list{a, at, b, bt} {
-		var points list
-		for j, v := range figures {
-			points = append(points, x(s.points[j].x), y(v))
-		}
-		svg += stroke(colours[k/2], []string{"", "2 4"}[k%2], points...)
-	}
-	return svg
 }

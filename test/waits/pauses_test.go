@@ -164,6 +164,9 @@ func TestNothingIsAskedWithoutAPause(t *testing.T) {
 				t.Logf("%.1f requests a second", float64(asked.Load())/seconds)
 				require.Less(w, asked.Load(), int64(seconds*mostRequests), "requests in %d s", seconds)
 				require.Equal(w, 1, log.Count(r.says))
+				for _, other := range []string{lostSoon, endsSoon, goneAtOnce} {
+					require.True(w, other == r.says || log.Count(other) == 0, "that is not what happens: %s", other)
+				}
 			}, bubble.Brisk()...)
 		})
 	}

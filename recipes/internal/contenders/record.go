@@ -14,7 +14,8 @@ import (
 // Record is what the contenders of a lock with a delay write beside them.
 type Record struct {
 	znode.Record
-	At time.Time // when it was written, by the server's clock
+	At     time.Time // when it was written, by the server's clock
+	Unread bool      // this session may not read it
 }
 
 // ReadRecord reads the record under a path. Without one it is the zero value.
@@ -23,7 +24,7 @@ func ReadRecord(ctx context.Context, s *session.Session, path string) (Record, e
 	if errors.Is(err, session.ErrNoNode) {
 		err = nil
 	}
-	return Record{znode.ParseRecord(data), stat.Mtime}, err
+	return Record{Record: znode.ParseRecord(data), At: stat.Mtime}, err
 }
 
 // Who is whose the record is.

@@ -181,10 +181,10 @@ func (k *connector) dialled(ctx context.Context, t *target) (net.Conn, error) {
 		raw, err := k.cfg.Dial(ctx, "tcp", t.address)
 		if err == nil && k.cfg.Secure != nil {
 			if raw, err = k.cfg.Secure(ctx, raw, t.server); err != nil {
-				err = fmt.Errorf("%w: %w", errSecure, err)
+				err = fmt.Errorf("%w: %w", errSecure, bare(err))
 			}
 		}
-		return raw, err
+		return raw, bare(err)
 	}, func(raw net.Conn) {
 		if raw == nil {
 			t.stuck.Store(0)

@@ -176,7 +176,7 @@ func (h *handshake) goUp() (slow bool, after time.Duration, err error) {
 		if !errors.Is(c.trouble, ErrAuthRequired) { // only the reply to a request shows that this is over
 			after = c.ended()
 			for _, s := range c.servers {
-				s.trouble = ""
+				s.trouble = nil
 			}
 		}
 		h.taking, h.refuse = context.WithCancel(c.taking)

@@ -119,7 +119,15 @@ func (l *link) failed(doing string, err error) error {
 	case l.late.Load():
 		err = os.ErrDeadlineExceeded
 	}
-	return &networkError{doing, err}
+	return &networkError{doing, bare(err)}
+}
+
+// bare is an error of the network without the addresses, which are told beside it.
+func bare(err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Error() == err.Error() {
+		return op.Err
+	}
+	return err
 }
 
 // within closes the connection after a time, unless it is stopped: some refuse deadlines, as one

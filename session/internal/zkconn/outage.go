@@ -23,27 +23,18 @@ const sayAgain = 30 * time.Second
 type outage struct {
 	since   time.Time   // when the last connection was lost, or the first one was asked for
 	again   *time.Timer // logs that there still is none; nil: nothing was logged yet
-	trouble error       // why the last attempt failed, …
-	at      *target     // … and where
+	trouble error       // why the last attempt failed
 }
 
-// Outage is nil while there is a connection. Else it is [ErrDown] with for how long, and what the
-// last attempt to connect has seen: never an error of a context.
+// Outage is nil while there is a connection. Else it is [ErrDown] with for how long, and what is
+// wrong with each server; it wraps the last of that, without its text, but no error of a context.
 func (c *Conn) Outage() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	why := c.trouble
-	if why != nil && c.at.unanswered(c.session.timeout) {
-		why = fmt.Errorf("%s: %w", c.at, c.at.seen())
-	}
-	lasts := time.Since(c.since).Round(100 * time.Millisecond)
-	switch {
-	case c.since.IsZero():
+	if c.since.IsZero() {
 		return nil
-	case why == nil:
-		return fmt.Errorf("%w for %v", ErrDown, lasts)
 	}
-	return fmt.Errorf("%w for %v: %w", ErrDown, lasts, why)
+	return fmt.Errorf("%w for %v: %s%.0w", ErrDown, time.Since(c.since).Round(100*time.Millisecond), c.troubles(error.Error), cmp.Or(c.trouble, ErrDown))
 }
 
 // warnDown notes why there is no connection, and logs the first reason; nil is what the attempt
@@ -56,13 +47,12 @@ func (c *core) warnDown(at *target, cause error) {
 	if at.next != 0 && hungUp(cause) {
 		cause = fmt.Errorf("it hangs up: its next transaction is 0x%x, and the session has seen 0x%x", at.next, c.session.zxid)
 	}
-	c.trouble, c.at = fmt.Errorf("%s: %w", at, cause), at
-	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) { // of a limit; the caller has contexts too
-		c.trouble = errors.New(c.trouble.Error())
+	if c.trouble = cause; errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) { // of a limit; the caller has contexts too
+		c.trouble = errors.New(cause.Error())
 	}
 	for _, s := range c.servers {
 		if s.name == at.server {
-			s.trouble = reason(cause)
+			s.trouble = cause
 		}
 	}
 	first := c.again == nil && !c.over()
@@ -72,7 +62,7 @@ func (c *core) warnDown(at *target, cause error) {
 	log := c.logOf()
 	c.mu.Unlock()
 	if first {
-		log.Warn("no connection to ZooKeeper", "server", at.server, "address", at.address, "cause", cause)
+		at.about(log).Warn("no connection to ZooKeeper", "cause", cause)
 	}
 }
 
@@ -85,20 +75,25 @@ func (c *core) warnStill() {
 		return
 	}
 	c.again.Reset(sayAgain)
-	lasts, log := time.Since(c.since), c.logOf()
+	lasts, log, servers := time.Since(c.since), c.logOf(), c.troubles(reason)
+	c.mu.Unlock()
+	log.Warn("still no connection to ZooKeeper", "for", lasts.Round(time.Millisecond), "servers", servers)
+}
+
+// troubles is what is wrong with each server, in the words of text. Under mu.
+func (c *core) troubles(text func(error) string) string {
 	var servers []string
 	for _, s := range c.servers {
-		told := cmp.Or(s.trouble, "not tried yet")
+		cause := cmp.Or(s.trouble, errUntried)
 		for _, t := range s.targets {
 			if t.unanswered(c.session.timeout) {
-				told = t.seen().Error()
+				cause = t.seen()
 			}
 		}
-		servers = append(servers, s.name+": "+told)
+		servers = append(servers, s.name+": "+text(cause))
 	}
-	c.mu.Unlock()
 	slices.Sort(servers)
-	log.Warn("still no connection to ZooKeeper", "for", lasts.Round(time.Millisecond), "servers", strings.Join(servers, "; "))
+	return strings.Join(servers, "; ")
 }
 
 // logOf is a log that names the session. Under mu.
@@ -151,7 +146,7 @@ func (w *socket) logUp(after time.Duration) {
 	log.Info("connected to ZooKeeper", "session", fmt.Sprintf("0x%x", uint64(is.id)), "timeout", is.timeout, "after", after.Round(time.Millisecond))
 }
 
-var errSecure = errors.New("TLS")
+var errSecure, errUntried = errors.New("TLS"), errors.New("not tried yet")
 
 // reason tells in a few words what is wrong with a server.
 func reason(cause error) string {

@@ -14,7 +14,7 @@ import (
 var rights = map[jute.Op][2]string{
 	jute.OpCreate: {"create below", "CREATE"}, jute.OpCreate2: {"create below", "CREATE"}, jute.OpCreateContainer: {"create below", "CREATE"},
 	jute.OpCreateTTL: {"create below", "CREATE"}, jute.OpDelete: {"delete below", "DELETE"}, jute.OpCheck: {"read", "READ"},
-	jute.OpGetData: {"read", "READ"}, jute.OpGetChildren: {"read", "READ"}, jute.OpGetChildren2: {"read", "READ"},
+	jute.OpGetData: {"read", "READ"}, jute.OpExists: {"read", "READ"}, jute.OpGetChildren: {"read", "READ"}, jute.OpGetChildren2: {"read", "READ"},
 	jute.OpSetData: {"write", "WRITE"}, jute.OpGetACL: {"read the ACL of", "READ or ADMIN"}, jute.OpSetACL: {"set the ACL of", "ADMIN"},
 }
 

@@ -50,9 +50,8 @@ type socket struct {
 }
 
 func newWire(c *core, raw net.Conn, at *target) *socket {
-	log := c.log.With("server", at.server, "address", at.address)
 	return &socket{
-		link: newLink(raw, c.cfg.maxReply(), log), conn: c, at: at, limit: limitOf(c.timeout()),
+		link: newLink(raw, c.cfg.maxReply(), at.about(c.log)), conn: c, at: at, limit: limitOf(c.timeout()),
 		writing: make(chan struct{}, 1),
 	}
 }

@@ -2,6 +2,7 @@ package zkconn
 
 import (
 	"context"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -16,7 +17,7 @@ type server struct {
 	most    int // of them at a time
 	tried   time.Time
 	unknown time.Time // until then its name counts as one that can't be resolved
-	trouble string    // what was wrong with it when it was tried last
+	trouble error     // what was wrong with it when it was tried last
 }
 
 // servers are those of the configuration. Under the Conn's mu.
@@ -43,12 +44,12 @@ type target struct {
 // failedFor is for how many timeouts a target that failed is tried after the others.
 const failedFor = 6
 
-// String is its name in logs and errors.
-func (t *target) String() string {
-	if t.address == t.server {
-		return t.server
+// about is a log that names it: the server, and its address if that is another.
+func (t *target) about(log *slog.Logger) *slog.Logger {
+	if log = log.With("server", t.server); t.address == t.server {
+		return log
 	}
-	return t.server + " (" + t.address + ")"
+	return log.With("address", t.address)
 }
 
 // failed notes that an attempt failed, or that it does not answer.

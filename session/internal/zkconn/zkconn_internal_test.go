@@ -5,6 +5,7 @@ package zkconn
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -274,4 +275,22 @@ func TestWhoIsToBeAloneIs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What the network reports is told without its addresses, which lines of the log and errors name
+// beside it; but not without what a dialer of the application's adds.
+func TestAnErrorOfTheNetworkIsToldWithoutAddresses(t *testing.T) {
+	t.Parallel()
+	at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 2181}
+	reset := &net.OpError{Op: "read", Net: "tcp", Source: at, Addr: at, Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	for want, err := range map[string]error{
+		"read: connection reset by peer":    reset,
+		"i/o timeout":                       &net.OpError{Op: "dial", Net: "tcp", Addr: at, Err: os.ErrDeadlineExceeded},
+		"through a proxy: " + reset.Error(): fmt.Errorf("through a proxy: %w", reset),
+		"EOF":                               io.EOF,
+	} {
+		require.EqualError(t, bare(err), want)
+	}
+	require.ErrorIs(t, bare(reset), syscall.ECONNRESET)
+	require.EqualError(t, (&link{}).failed("read", reset), "read: read: connection reset by peer")
 }

@@ -30,8 +30,10 @@ type Settings struct {
 	// Capacity is that of bounded queues, by thing.
 	Capacity map[string]int
 	Delay    map[string]time.Duration // how long locks rest after a holder that died, by thing
-	Works    []string
-	Workers  int // how many run at the end
+	// Lots is how many others may go before one that waits, where who is next is drawn by lot.
+	Lots    map[string]int
+	Works   []string
+	Workers int // how many run at the end
 	// Settle is how long it may take, after the last fault, until everything moves.
 	Settle time.Duration
 }

@@ -3,6 +3,8 @@
 package check_test
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +135,24 @@ func slots(alive, moves bool) []history.Event {
 	return append(all, mark(4000, history.CalmEnded))
 }
 
+// drawn are slots of which one waits, while another one moves so many times, most of them before
+// the calm.
+func drawn(times int) []history.Event {
+	all := make([]history.Event, 0, times+8)
+	for i, e := range slots(true, false) {
+		e.At += 200 * ms
+		if e.Work = "lot"; i < 2 {
+			e.At = int64(i)
+		}
+		all = append(all, e)
+	}
+	for i := range times - 1 {
+		all = append(all, history.Event{Kind: history.Moved, Work: "lot", Party: "w", Thing: "a", At: int64(i+2) * ms})
+	}
+	slices.SortStableFunc(all, func(a, b history.Event) int { return cmp.Compare(a.At, b.At) })
+	return append(all, moved(300, "moving"))
+}
+
 func cas(old string) func(*history.Event) {
 	return func(e *history.Event) { e.Weight, e.Old = 1, old }
 }
@@ -145,7 +165,7 @@ func TestEachCheckOnGoodAndBadHistories(t *testing.T) {
 	t.Parallel()
 	settings := check.Settings{
 		Timeout: time.Second, Settle: 3 * time.Second, Works: []string{"moving"},
-		Delay: map[string]time.Duration{"late": 500 * time.Millisecond}, Permits: map[string]int64{"sem": 3}, Capacity: map[string]int{"q": 2},
+		Delay: map[string]time.Duration{"late": 500 * time.Millisecond}, Permits: map[string]int64{"sem": 3}, Capacity: map[string]int{"q": 2}, Lots: map[string]int{"lot": 100},
 	}
 	for name, c := range map[string]struct {
 		events []history.Event
@@ -251,6 +271,8 @@ func TestEachCheckOnGoodAndBadHistories(t *testing.T) {
 		"every instance moves":                {events: slots(true, true)},
 		"one instance of two waits":           {events: slots(true, false), found: []string{"instance"}},
 		"one instance waits, and is dead":     {events: slots(false, false)},
+		"one waits, and others are drawn":     {events: drawn(99)},
+		"one waits, and never is drawn":       {events: drawn(101), found: []string{"instance"}},
 		"one waits for who holds for long":    {events: append(slots(true, false), holds("moving/line", 3000))},
 		"one waits, and who held is gone":     {events: append(slots(true, false), holds("moving/line", 9)), found: []string{"instance"}},
 		"one waits, and another line is held": {events: append(slots(true, false), holds("moving/other", 3000)), found: []string{"instance"}},

@@ -53,7 +53,7 @@ func Run(ctx context.Context, s Settings) (rep Report, err error) {
 		return rep, err
 	}
 	r := check.Run{Settings: check.Settings{
-		Timeout: s.Timeout, Permits: work.Permits(), Capacity: map[string]int{"queue-capacity/items": work.Capacity}, Delay: map[string]time.Duration{"delay/line": work.Delay}, Works: s.Works, Workers: s.Workers, Settle: 3 * s.Timeout,
+		Timeout: s.Timeout, Permits: work.Permits(), Capacity: map[string]int{"queue-capacity/items": work.Capacity}, Delay: map[string]time.Duration{"delay/line": work.Delay}, Lots: work.Lots(), Works: s.Works, Workers: s.Workers, Settle: 3 * s.Timeout,
 	}, Events: check.Judged(events)}
 	rep = Report{Settings: s, Faults: counts.faults, Skipped: counts.skipped, Deaths: counts.deaths, Diverged: counts.diverged}
 	rep.fill(r)

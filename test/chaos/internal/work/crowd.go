@@ -75,6 +75,10 @@ func (e *env) contend(ctx context.Context, s *session.Session) {
 	}
 }
 
+// Lots: each of eight candidates is the next one with the same chance, so that one of them is
+// passed over a hundred times in a row in one of five million cases.
+func Lots() map[string]int { return map[string]int{"transfer": 100} }
+
 // noise is how many znodes each worker watches and writes beside an election.
 const noise = 20
 

@@ -1,0 +1,181 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// told is a figure of all points, and what theory says there; not a number where it is noise. What
+// theory does not know is taken from the points but for the first one, which has nobody else, and
+// those that are noise.
+func (s *sweep) told(i int) (ys, ts list) {
+	if i >= len(s.theory) || s.theory[i] == [2]float64{} {
+		return nil, nil
+	}
+	noise := func(k int) bool { return i%3 == memory && s.points[k].x < enough }
+	for _, r := range s.points {
+		ys = append(ys, max(r.of[i], .01)) // memory may shrink
+	}
+	a, b, first, last := s.theory[i][0], s.theory[i][1], 1, len(ys)-1
+	for first < last && noise(first) {
+		first++
+	}
+	if math.IsNaN(b) {
+		b = (ys[last] - ys[first]) / (s.points[last].x - s.points[first].x)
+	}
+	if math.IsNaN(a) {
+		middle := max((last+1)/2, first)
+		a = ys[middle] - b*s.points[middle].x
+	}
+	for k, r := range s.points {
+		ts = append(ts, max(a+b*r.x, .01)) // so may what is taken from it
+		if noise(k) {
+			ys[k], ts[k] = math.NaN(), math.NaN()
+		}
+	}
+	return ys, ts
+}
+
+// number has three digits that count.
+func number(y float64) string {
+	switch {
+	case y >= 999500:
+		return fmt.Sprintf("%.3gM", y/1e6)
+	case y >= 9995:
+		return fmt.Sprintf("%.3gk", y/1000)
+	case y >= 999.5:
+		return fmt.Sprintf("%.0f", math.Round(y/10)*10)
+	}
+	return fmt.Sprintf("%.3g", y)
+}
+
+// parse reads what number wrote.
+func parse(text string) (float64, error) {
+	digits := strings.TrimRight(text, "kM")
+	y, err := strconv.ParseFloat(digits, 64)
+	return y * map[string]float64{"": 1, "k": 1e3, "M": 1e6}[text[len(digits):]], err
+}
+
+// rounded is what the table has of a figure, so that a chart can be drawn again from its table.
+func rounded(y float64) float64 { return must(parse(number(y))) }
+
+// table has a line for each size, with what theory says in parentheses, and a dash where a figure
+// would be noise.
+func (s *sweep) table() string {
+	rows := []string{"| " + s.x + " |", "|---|"}
+	for _, r := range s.points {
+		rows = append(rows, "| "+number(r.x)+" |")
+	}
+	for i := range s.theory {
+		if ys, ts := s.told(i); ys != nil {
+			rows[0], rows[1] = rows[0]+" "+panels[i%3]+", "+s.series[i/3]+" |", rows[1]+"---|"
+			for k := range ys {
+				cell := number(ys[k]) + " (" + number(ts[k]) + ")"
+				if math.IsNaN(ys[k]) {
+					cell = "–"
+				}
+				rows[k+2] += " " + cell + " |"
+			}
+		}
+	}
+	return strings.Join(rows, "\n") + "\n"
+}
+
+// Pixels: of a panel, and of the plot in it.
+const wide, left, top, plotWide, plotHigh = 316.0, 50.0, 84.0, 246.0, 160.0
+
+const ink = "#333333"
+
+var colours = []string{"#1f5fa8", "#b3541e"} // of the series
+
+// text has a class, by which a test finds it.
+func text(class string, x, y float64, anchor, what string) string {
+	return fmt.Sprintf(`<text class="%s" x="%.1f" y="%.1f" fill="%s" text-anchor="%s">%s</text>`+"\n", class, x, y, ink, anchor, what)
+}
+
+// stroke goes through points x, y.
+func stroke(colour, dashes string, points ...float64) string {
+	at := strings.Trim(fmt.Sprintf("%.1f", points), "[]")
+	return fmt.Sprintf(`<polyline fill="none" stroke="%s" stroke-width="1.6" stroke-dasharray="%s" points="%s"/>`+"\n", colour, dashes, at)
+}
+
+const theory = "2 4" // the dashes
+
+// draw has the panels side by side, on a white ground, with the title and one legend above them.
+func (s *sweep) draw() string {
+	var drawn []string
+	for p := range panels {
+		if ys, _ := s.told(p); slices.ContainsFunc(ys, known) {
+			drawn = append(drawn, s.panel(p, left+float64(len(drawn))*wide))
+		}
+	}
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f 292" font-family="sans-serif" font-size="12">`+"\n", wide*float64(len(drawn))) +
+		"<title>" + s.title + "</title>\n" + `<rect width="100%" height="100%" fill="#ffffff"/>` + "\n" +
+		`<g font-size="15">` + text("title", left, 22, "start", s.title) + "</g>\n" + s.legend() + strings.Join(drawn, "") + "</svg>\n"
+}
+
+// legend tells once what the lines of all panels are.
+func (s *sweep) legend() (svg string) {
+	x := left
+	entry := func(colour, dashes, what string) {
+		svg += stroke(colour, dashes, x, 40, x+24, 40) + text("legend", x+30, 44, "start", what)
+		x += 60 + 6.5*float64(len(what))
+	}
+	for k, name := range s.series {
+		if name != "" {
+			entry(colours[k], "", name)
+		}
+	}
+	entry(ink, theory, "theory, or its shape through the points")
+	return svg
+}
+
+func known(y float64) bool { return !math.IsNaN(y) }
+
+// decades are the powers of ten around numbers: one at least from the first to the last.
+func decades(ys ...float64) (first, last float64) {
+	ys = slices.DeleteFunc(ys, math.IsNaN)
+	const little = 1e-9 // by which a logarithm may be wrong
+	first = math.Floor(math.Log10(slices.Min(ys)) + little)
+	return first, max(math.Ceil(math.Log10(slices.Max(ys))-little), first+1)
+}
+
+// panel has logarithmic axes with whole decades, and a line at each.
+func (s *sweep) panel(p int, from float64) (svg string) {
+	a, at := s.told(p)
+	b, bt := s.told(p + 3)
+	low, high := decades(slices.Concat(a, at, b, bt)...)
+	first, last := decades(s.points[0].x, s.points[len(s.points)-1].x)
+	x := func(v float64) float64 { return from + plotWide*(math.Log10(v)-first)/(last-first) }
+	y := func(v float64) float64 { return top + plotHigh*(high-math.Log10(v))/(high-low) }
+	for e := low; e <= high; e++ {
+		v := math.Pow(10, e)
+		svg += stroke("#dddddd", "", from, y(v), from+plotWide, y(v)) + text("tick", from-6, y(v)+4, "end", number(v))
+	}
+	for e := first; e <= last; e++ {
+		v := math.Pow(10, e)
+		svg += stroke("#dddddd", "", x(v), top, x(v), top+plotHigh) + text("tick", x(v), top+plotHigh+18, "middle", number(v))
+	}
+	svg += text("unit", from, top-12, "start", panels[p]) + text("unit", from+plotWide/2, top+plotHigh+36, "middle", s.x)
+	for k, ys := range []list{a, at, b, bt} {
+		var points list
+		for j, v := range ys {
+			if !known(v) {
+				continue
+			}
+			points = append(points, x(s.points[j].x), y(v))
+			if k%2 == 0 {
+				svg += fmt.Sprintf(`<circle cx="%.1f" cy="%.1f" r="2.5" fill="%s"/>`+"\n", x(s.points[j].x), y(v), colours[k/2])
+			}
+		}
+		if points != nil {
+			svg += stroke(colours[k/2], []string{"", theory}[k%2], points...)
+		}
+	}
+	return svg
+}
