@@ -20,15 +20,6 @@ type Entered struct {
 	Err   error
 }
 
-// Recovered: a host took over from one that crashed. Path is the znode that its predecessor had
-// standing in line in this epoch; Granted tells that a possession came of it already, so that it
-// must not be granted again. It comes right after EpochBegan, before any Wanted.
-type Recovered struct {
-	Epoch   uint64
-	Path    string
-	Granted bool
-}
-
 // Downgrade puts a reader's znode into the place in line of an own one, which is deleted in the
 // same transaction. Token is what that place was taken with.
 type Downgrade struct {

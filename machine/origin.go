@@ -52,8 +52,6 @@ func noticed(ev Event) (epoch uint64, dated bool) {
 		return ev.Epoch, true
 	case Entered:
 		return ev.Epoch, true
-	case Recovered:
-		return ev.Epoch, true
 	case Downgraded:
 		return ev.Epoch, true
 	}

@@ -88,7 +88,6 @@ func TestAccept(t *testing.T) {
 		"entered in another epoch":   {nil, machine.Entered{Epoch: 2}, key{}, false},
 		"downgraded":                 {nil, machine.Downgraded{Epoch: 1}, key{}, true},
 		"downgraded before":          {func(r *requests) { r.Begin(2) }, machine.Downgraded{Epoch: 1}, key{}, false},
-		"recovered":                  {nil, machine.Recovered{Epoch: 1}, key{}, true},
 		"fired":                      {nil, machine.Fired{Epoch: 1}, key{}, true},
 		"fired in another epoch":     {nil, machine.Fired{Epoch: 2}, key{}, false},
 		"an epoch begins":            {nil, machine.EpochBegan{Epoch: 2}, key{}, true},

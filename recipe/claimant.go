@@ -26,8 +26,7 @@ type claimed interface {
 	phase() string                  // "": it is the machine that tells
 
 	// Of a recovery, in this order.
-	postpone(m message) bool            // false: it has to wait
-	takesOver(standing []string) string // the znode that the machine goes on with; "": none
+	postpone(m message) bool // false: it has to wait
 	reset()
 	tellClaims() // the machine of what is wanted
 }
@@ -44,7 +43,6 @@ func (none) settle()                    {}
 func (none) forget()                    {}
 func (none) phase() string              { return "" }
 func (none) postpone(message) bool      { return false }
-func (none) takesOver([]string) string  { return "" }
 func (none) reset()                     {}
 func (none) tellClaims()                {}
 
@@ -216,7 +214,7 @@ func (h *claimant[P]) setHeld(c *claim[P], p *Possession) {
 
 func (h *claimant[P]) forget() {
 	h.leaving = nil
-	for _, p := range h.ledger.takeSpent() {
+	for _, p := range h.ledger.takeGranted() {
 		p.freed.Close()
 	}
 	h.settle()
@@ -224,10 +222,61 @@ func (h *claimant[P]) forget() {
 
 func (h *claimant[P]) settle() {
 	h.ledger.mu.Lock()
-	over := h.ledger.closing && len(h.ledger.claims) == 0 && len(h.ledger.used) == 0 && len(h.leaving) == 0
+	over := h.ledger.closing && len(h.ledger.claims) == 0 && len(h.ledger.granted) == 0 && len(h.leaving) == 0
 	h.ledger.mu.Unlock()
 	if over {
 		h.actor.carryOut(machine.Stop{})
+	}
+}
+
+func (h *claimant[P]) postpone(m message) bool {
+	switch m := m.(type) {
+	case wanted:
+		return true // it is in the ledger, and the machine is told of all that is there
+	case withdrawn:
+		h.dropUntold(m.claim)
+		return true
+	}
+	return false
+}
+
+// dropUntold settles a claim that was withdrawn before any machine knew of it: nothing came of it.
+// The withdrawal of others is noted in the ledger, of which the machine is told when the
+// recovery is done. So nothing piles up, however long that takes and whatever is tried in vain
+// meanwhile.
+func (h *claimant[P]) dropUntold(id machine.Claim) {
+	if c := h.ledger.find(id); c != nil && c.known == 0 {
+		h.ledger.remove(c)
+		c.settled.Close()
+	}
+}
+
+// reset forgets what was the crashed incarnation's: all of it is gone. A claim that had its one
+// possession is over.
+func (h *claimant[P]) reset() {
+	h.forget()
+	h.publish(machine.Standing{}) // as a machine begins; what it says from here on is what changes
+	for _, c := range h.ledger.all() {
+		h.ledger.mu.Lock()
+		p, had := c.held, c.wasGranted()
+		c.held = nil
+		h.ledger.mu.Unlock()
+		if p != nil {
+			p.freed.Close()
+		}
+		if had {
+			h.ledger.remove(c)
+			c.settled.Close()
+		}
+	}
+}
+
+func (h *claimant[P]) tellClaims() {
+	for _, c := range h.ledger.all() {
+		h.want(c)
+		if h.withdrawn(c) {
+			h.withdraw(c)
+		}
 	}
 }
 

@@ -212,7 +212,7 @@ func (i *Claims[P]) ended(err error) {
 		c.settled.Close()
 		i.ledger.remove(c)
 	}
-	for _, p := range i.ledger.takeSpent() {
+	for _, p := range i.ledger.takeGranted() {
 		p.unconfirmed.Store(&err)
 		p.freed.Close()
 	}

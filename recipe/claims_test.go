@@ -95,6 +95,27 @@ func TestWhatEndsBeforeItIsOfferedIsNotReceived(t *testing.T) {
 	})
 }
 
+// A panic while a possession is being handed over ends that one too, though nobody has it yet: what
+// is received is the next one, of another znode.
+func TestAPanicEndsWhatIsBeingHandedOver(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		var first *recipe.Possession
+		i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{Wrap: func(p *recipe.Possession) *recipe.Possession {
+			if first == nil {
+				first = p
+				panic("a bug")
+			}
+			return p
+		}})
+		i.Stand(recipe.Asked{})
+		p := <-i.Won()
+		require.ErrorIs(g, first.Err(), session.ErrRestarted)
+		require.NotEqual(g, first.Path(), p.Path())
+		require.Equal(g, []string{p.Path()[len("/line/"):]}, g.line())
+		require.NoError(g, i.Close(g.ctx))
+	})
+}
+
 // A machine that grants what is held has a bug, and is restarted: of two possessions nobody would
 // end the first.
 func TestAMachineThatGrantsTwiceIsRestarted(t *testing.T) {

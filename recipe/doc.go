@@ -24,9 +24,8 @@
 // [Claims] is for recipes that offer possessions, as locks and elections do: their machines are
 // told of claims and answer with grants. Beyond what is said above:
 //
-//   - A wish is in a ledger before the actor hears of it. The ledger outlives a crashed incarnation,
-//     which the next one makes good: wishes go on, and a znode that nothing has come of yet is
-//     taken over instead of deleted.
+//   - A wish is in a ledger before the actor hears of it. The ledger outlives a crashed incarnation:
+//     the next one is told of every wish that stands, and queues again, behind those who waited.
 //   - A possession is offered to exactly one receiver, and withdrawn if it ends before it is
 //     received.
 //   - When the instance ends, its claims fail with the cause.

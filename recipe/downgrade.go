@@ -124,8 +124,7 @@ func (h *claimant[P]) onDowngradeWanted(p *Possession) {
 	}
 }
 
-// downgrade puts a reader's znode into the place of a writer's. Its path is noted as used before
-// it is asked for, so that nobody takes it for a znode to be granted.
+// downgrade puts a reader's znode into the place of a writer's.
 func (h *claimant[P]) downgrade(e machine.Downgrade) {
 	parent, name := znode.Split(e.Path)
 	c, _ := znode.ParseContender(name)
@@ -135,12 +134,6 @@ func (h *claimant[P]) downgrade(e machine.Downgrade) {
 		return
 	}
 	done := machine.Downgraded{Epoch: e.Epoch, Path: e.Path, New: znode.Join(parent, reader)}
-	h.ledger.mu.Lock()
-	if h.ledger.used == nil {
-		h.ledger.used = make(map[string]*Possession)
-	}
-	h.ledger.used[done.New] = h.ledger.used[e.Path]
-	h.ledger.mu.Unlock()
 	h.contender.exchange(done, znode.Notes{Placed: e.Token}.Write(h.cfg.Data))
 }
 
@@ -175,10 +168,7 @@ func (c *contender) exchange(done machine.Downgraded, data []byte) {
 // onDowngraded keeps the books of what exists.
 func (h *claimant[P]) onDowngraded(ev machine.Downgraded) {
 	h.ledger.mu.Lock()
-	p := h.ledger.used[ev.Path]
-	if ev.Gone || ev.Err != nil {
-		delete(h.ledger.used, ev.New)
-	}
+	p := h.ledger.granted[ev.Path]
 	h.ledger.mu.Unlock()
 	switch {
 	case p == nil:
@@ -201,14 +191,8 @@ func (h *claimant[P]) grantReader(c *claim[P], p *Possession, e machine.Grant) {
 		return
 	}
 	q.received.Store(true)
-	h.keep(q)
-	h.ledger.mu.Lock()
-	c.held = q
-	h.ledger.addSpent(q)
-	wanted := !c.withdrawn
-	h.ledger.mu.Unlock()
 	switch {
-	case !wanted:
+	case h.withdrawn(c):
 		h.client.End(q.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
 		h.ledger.failDowngrade(p, session.ErrReleased)
 	case !p.downgrade.reply(downgradeResult{won: q}):

@@ -21,7 +21,8 @@ func (h *claimant[P]) carryOut(e machine.Effect) bool {
 	case machine.Record:
 		h.contender.writeRecord(e)
 	case machine.Release:
-		h.release(e)
+		h.leave(e.Path)
+		h.contender.release(e)
 	case machine.Grant:
 		h.grant(e)
 	case machine.End:
@@ -40,14 +41,6 @@ func (h *claimant[P]) carryOut(e machine.Effect) bool {
 		return false
 	}
 	return true
-}
-
-// release notes the znode's path as used before its deletion is asked for: should this incarnation
-// crash, the request may still be carried out, and nobody is to take over what it deletes.
-func (h *claimant[P]) release(e machine.Release) {
-	h.leave(e.Path)
-	h.ledger.markSpent(e.Path)
-	h.contender.release(e)
 }
 
 // leave notes that a znode is being deleted.
@@ -95,7 +88,8 @@ func (h *claimant[P]) grant(e machine.Grant) {
 	h.deliver(c, p)
 }
 
-// possession makes one that nobody has yet.
+// possession makes one that nobody has yet. It is the claim's from the first, so that a panic at
+// any later moment ends it.
 func (h *claimant[P]) possession(c *claim[P], e machine.Grant) (*Possession, error) {
 	p := &Possession{claim: e.Claim, session: h.now().session, asked: c.asked, since: time.Now(), line: h.cfg.Session.Path(h.cfg.Path), offered: !c.once}
 	before := h.lost.Swap(nil) // before this one can be lost
@@ -122,15 +116,14 @@ func (h *claimant[P]) possession(c *claim[P], e machine.Grant) (*Possession, err
 			h.ref.Tell(word)
 		}
 	}
+	h.ledger.give(c, p)
+	h.keep(p)
 	return p, nil
 }
 
 func (h *claimant[P]) deliver(c *claim[P], p *Possession) {
-	h.keep(p)
 	won := h.wrap(p)
 	h.ledger.mu.Lock()
-	c.held = p
-	h.ledger.addSpent(p)
 	wanted := !c.withdrawn
 	if wanted && !c.once {
 		p.offer = h.won.Offer(won, func() { p.received.Store(true) })
@@ -178,8 +171,8 @@ func (h *claimant[P]) endByMachine(e machine.End) {
 // gone notes that a znode of which a possession came is deleted.
 func (h *claimant[P]) gone(path string) {
 	h.ledger.mu.Lock()
-	p := h.ledger.used[path]
-	delete(h.ledger.used, path)
+	p := h.ledger.granted[path]
+	delete(h.ledger.granted, path)
 	h.ledger.mu.Unlock()
 	if p != nil {
 		p.freed.Close()

@@ -16,7 +16,7 @@ type ledger[P any] struct {
 	claims   []*claim[P] // in the order in which they were wished, settled ones removed
 	standing *claim[P]   // the standing intent, nil if there is none
 	closing  bool
-	used     map[string]*Possession // znodes of which a possession came, until they are gone
+	granted  map[string]*Possession // znodes of which a possession came, until they are gone
 }
 
 // add enters a wish; nil if the instance is closing.
@@ -117,39 +117,29 @@ func (l *ledger[P]) close() []*claim[P] {
 	return slices.Clone(l.claims)
 }
 
-// addSpent notes that a possession came of a znode. With the mutex.
-func (l *ledger[P]) addSpent(p *Possession) {
-	if l.used == nil {
-		l.used = make(map[string]*Possession)
-	}
-	l.used[p.Path()] = p
-}
-
-// markSpent notes that nothing may come of a znode any more, whether a possession has or not.
-func (l *ledger[P]) markSpent(path string) {
+// give notes what a claim has, and that a possession came of its znode.
+func (l *ledger[P]) give(c *claim[P], p *Possession) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.used == nil {
-		l.used = make(map[string]*Possession)
+	if l.granted == nil {
+		l.granted = make(map[string]*Possession)
 	}
-	if l.used[path] == nil {
-		l.used[path] = new(Possession)
-	}
+	c.held, l.granted[p.Path()] = p, p
 }
 
 // stands tells whether the znode of a possession is not known to be gone.
 func (l *ledger[P]) stands(p *Possession) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.used[p.Path()] == p
+	return l.granted[p.Path()] == p
 }
 
-// takeSpent forgets the znodes of which a possession came, because they are gone, or the instance
+// takeGranted forgets the znodes of which a possession came, because they are gone, or the instance
 // is over.
-func (l *ledger[P]) takeSpent() map[string]*Possession {
+func (l *ledger[P]) takeGranted() map[string]*Possession {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	used := l.used
-	l.used = nil
-	return used
+	granted := l.granted
+	l.granted = nil
+	return granted
 }

@@ -179,14 +179,6 @@ func (a *alone) on(ev machine.Event) {
 		a.gone()
 	case machine.TrustGained, machine.Resumed:
 		a.turn()
-	case machine.Recovered:
-		a.znode = ev.Path
-		if ev.Granted {
-			a.leave()
-			return
-		}
-		a.state = machine.Determining
-		a.read()
 	case machine.Entered:
 		a.onEntered(ev)
 	case machine.Seen:

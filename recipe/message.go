@@ -22,15 +22,10 @@ type (
 	recovered struct { // what the incarnation before left in ZooKeeper
 		incarnation int
 		epoch       uint64
-		standing    []string
-		leaving     []string
+		left        []string
 	}
-	swept struct { // all of it is gone, but for what the machine takes over
-		incarnation int
-		epoch       uint64
-		kept        string
-	}
-	crashed struct{ value any } // by a test: see internal/crash
+	swept   struct{ incarnation int } // all of it is gone
+	crashed struct{ value any }       // by a test: see internal/crash
 )
 
 // What claims add.

@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"slices"
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/seam"
@@ -14,12 +13,12 @@ func (a *actor) recover(v view) {
 	a.recovering = true
 	incarnation := a.self.Incarnation()
 	if v.epoch == 0 {
-		a.ref.Tell(swept{incarnation: incarnation})
+		a.ref.Tell(swept{incarnation})
 		return
 	}
-	a.client.Recover(v.epoch, func(standing, leaving []string, err error) {
+	a.client.Recover(v.epoch, func(left []string, err error) {
 		if err == nil { // else the epoch is over, and EpochEnded says when nothing of it is left
-			a.ref.Tell(recovered{incarnation, v.epoch, standing, leaving})
+			a.ref.Tell(recovered{incarnation, v.epoch, left})
 		}
 	})
 }
@@ -36,7 +35,7 @@ func (a *actor) postpone(m message) bool {
 			a.ref.Stop()
 		case seam.EpochEnded:
 			if n.Gone { // see onNotice
-				a.ref.Tell(swept{incarnation: a.self.Incarnation()}) // what was to be swept is gone by itself
+				a.ref.Tell(swept{a.self.Incarnation()}) // what was to be swept is gone by itself
 			}
 		}
 		// A watch that fired was armed by the incarnation before; the state of the session is told
@@ -51,19 +50,20 @@ func (a *actor) postpone(m message) bool {
 	return true
 }
 
+// onRecovered deletes what the incarnation before left, whether it stood there or was being deleted.
+// The machine begins when all of it is gone: what it creates would wait behind that.
 func (a *actor) onRecovered(m recovered) {
 	if m.incarnation != a.self.Incarnation() || !a.recovering {
 		return
 	}
-	done := swept{incarnation: m.incarnation, epoch: m.epoch, kept: a.claims.takesOver(m.standing)}
-	leftovers := slices.DeleteFunc(append(m.standing, m.leaving...), func(path string) bool { return path == done.kept })
-	if len(leftovers) == 0 {
+	done := swept{m.incarnation}
+	if len(m.left) == 0 {
 		a.onSwept(done)
 		return
 	}
 	var left atomic.Int64
-	left.Store(int64(len(leftovers)))
-	for _, path := range leftovers {
+	left.Store(int64(len(m.left)))
+	for _, path := range m.left {
 		a.client.Remove(m.epoch, path, func(err error) { // an error: the session is over, and says so
 			if err == nil && left.Add(-1) == 0 {
 				a.ref.Tell(done)
@@ -87,9 +87,6 @@ func (a *actor) onSwept(m swept) {
 		a.step(machine.EpochBegan{Epoch: v.epoch, SessionID: v.session, Trusted: v.trusted})
 		if v.suspended {
 			a.step(machine.Suspended{Epoch: v.epoch})
-		}
-		if m.kept != "" && m.epoch == v.epoch {
-			a.step(machine.Recovered{Epoch: v.epoch, Path: m.kept})
 		}
 	}
 	a.claims.tellClaims()

@@ -122,4 +122,4 @@ func (s *Session) Client(name string, on func(Event), acl ...ACL) (*Client, erro
 
 func (s *Session) Logger() *slog.Logger { return s.log }
 
-func (t *client) Leftovers() []string { return t.leftovers(false) }
+func (t *client) Leftovers() []string { return t.leftovers() }

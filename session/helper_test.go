@@ -295,14 +295,14 @@ func (t *client) remove(w *world, epoch uint64, path string) {
 
 // recovered is what came of a recovery.
 type recovered struct {
-	standing, leaving []string
-	err               error
+	standing []string
+	err      error
 }
 
 func (t *client) recover(w *world, epoch uint64) recovered {
 	w.Helper()
 	return wait(w, func(done func(recovered)) {
-		t.Recover(epoch, func(standing, leaving []string, err error) { done(recovered{standing, leaving, err}) })
+		t.Recover(epoch, func(left []string, err error) { done(recovered{left, err}) })
 	})
 }
 

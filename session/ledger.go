@@ -22,7 +22,7 @@ type contender struct {
 	path    string       // "" until it is known
 	since   time.Time    // it stands
 	settled notify.Latch // whether it was created is known
-	leaving bool         // it is being deleted: nobody may take it over
+	leaving bool         // it is being deleted
 	removal *removal     // that deletion
 	hold    *Hold        // what came of it
 	next    []*client    // who follow it: see follow.go

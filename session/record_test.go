@@ -139,7 +139,7 @@ func TestRecoveriesThatLookAtOnceAgree(t *testing.T) {
 			w.cutOnce(zktest.Delay(100*time.Millisecond), func(r *zktest.Request) bool { return r.Op == zktest.OpGetChildren2 }) // so that all have asked
 			answers := make(chan []string, 3)
 			for range 3 {
-				t.Recover(1, func(standing, _ []string, err error) {
+				t.Recover(1, func(standing []string, err error) {
 					assert.NoError(w, err, "the epoch lives")
 					answers <- standing
 				})
@@ -165,7 +165,7 @@ func TestAClientThatLeavesWhileItRecoversLeavesNothing(t *testing.T) {
 			require.NoError(w, s.EnsurePath(w.ctx, "/line"))
 			t := w.client(s)
 			w.lose(t, "/line/n-", "mine", zktest.CutAfter)
-			t.Recover(1, func(standing, _ []string, err error) {})
+			t.Recover(1, func(standing []string, err error) {})
 			t.Leave()
 			time.Sleep(time.Second)
 			synctest.Wait()
@@ -385,7 +385,7 @@ func TestARecoveryWaitsForTransactions(t *testing.T) {
 			answered, over = err, true
 		})
 		wait(w, func(done func(struct{})) {
-			t.Recover(1, func(_, _ []string, err error) {
+			t.Recover(1, func(_ []string, err error) {
 				if err != nil || !over {
 					w.Errorf("recovered before the transaction was answered: %v", err)
 				}

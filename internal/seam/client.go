@@ -18,7 +18,7 @@ type Client interface {
 	List(number uint64, path string, watch bool, done func(Listed))
 	Look(number uint64, queries []Query, done func(found []Found, err error))
 	Read(number uint64, path string, watch bool, done func(Seen))
-	Recover(number uint64, done func(standing, leaving []string, err error))
+	Recover(number uint64, done func(left []string, err error))
 	Remove(number uint64, path string, done func(error))
 	StandBy(number uint64, on bool)
 	UntilExpiry()

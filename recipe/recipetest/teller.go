@@ -11,7 +11,7 @@ import (
 //
 //	want 1 [once] [try]       withdraw 1 [lost]       release 1       hold-ended 1       defer 1
 //	epoch 2 [session=7] [untrusted]       epoch-end       trust-end       trust       suspend       resume
-//	entered a-5 [czxid=50 owner=7] [err=refused]       recovered a-5 [spent]       left a-5
+//	entered a-5 [czxid=50 owner=7] [err=refused]       left a-5
 //	listed [a-5 b-6]       seen a-5 [missing] [version=1 czxid=50 owner=7 data=two·words↵]
 //	seen a-5 near       held a-5       vacated a-5
 //	changed a-5       deleted a-5       woke
@@ -146,8 +146,6 @@ func (p *Teller) notice(verb string, w Words) machine.Event {
 		return machine.Resumed{Epoch: epoch}
 	case "deleted", "changed", "held", "vacated":
 		return machine.Fired{Epoch: epoch, Path: p.Path(w), Change: happened[verb]}
-	case "recovered":
-		return machine.Recovered{Epoch: epoch, Path: p.Path(w), Granted: w.Has("spent")}
 	}
 	return nil
 }

@@ -26,7 +26,7 @@
 //     refuse a leader that was paused (package fence). [session.Hold.Commit] makes ZooKeeper itself
 //     refuse it.
 //   - Order of arrival. A candidate keeps its position across any disconnection shorter than the
-//     session; after an expiry it queues again at the end.
+//     session; after an expiry, or a panic inside the package, it queues again at the end.
 //   - The end of a leader wakes one candidate, or two, and the observers. Nothing polls.
 //   - Observers see terms in order, never an older one after a newer one, and learn when there is
 //     no leader.
@@ -62,8 +62,8 @@
 // A disconnection is not a loss: the term is valid until the session can no longer prove that it is
 // alive; see package session on trust. After a loss a standing intent queues again by itself, and
 // so does Run; the next [Term] is a new value with new channels and a larger token. Nothing is
-// re-armed. A panic inside the package ends the term with session.ErrRestarted and affects nothing
-// else.
+// re-armed. A panic inside the package ends the term with session.ErrRestarted, or has the waiting
+// candidate queue again, and affects nothing else.
 //
 // # Other libraries
 //

@@ -98,9 +98,10 @@ func TestDelayOfTheOtherPartsOfAMulti(t *testing.T) {
 }
 
 // A place that nothing has come of yet is given back with the record when the actor crashes, and
-// the request has not been carried out so far: it was lost, or the server put it off. Nobody takes
-// the place over, or it would be deleted while it is held, and the next in line be granted beside
-// it, without any delay. What was lost the crashed incarnation does not ask for again.
+// the request has not been carried out so far: it was lost, or the server put it off. The place is
+// deleted before the instance queues again, so what comes late deletes nothing: not the new znode,
+// and not its record, or the next in line would be granted without any delay after a loss. What was
+// lost the crashed incarnation does not ask for again.
 func TestADepartureUnderWayBehindACrash(t *testing.T) {
 	t.Parallel()
 	for name, fate := range map[string]zktest.Verdict{"lost": zktest.CutBefore, "put off": zktest.Fail(zktest.ErrThrottled)} {

@@ -18,7 +18,7 @@
 //     A resource that remembers the highest token it has seen can refuse a holder that was paused
 //     (package fence). [session.Hold.Commit] makes ZooKeeper itself refuse it.
 //   - Order of arrival. A waiter keeps its position across any disconnection shorter than the
-//     session; after an expiry it queues again at the end.
+//     session; after an expiry, or a panic inside the package, it queues again at the end.
 //   - A release wakes one waiter, or two, however many wait. Nothing polls.
 //   - An instance has one znode in the queue at a time, however many goroutines wait on it, and
 //     none when no goroutine does.

@@ -57,6 +57,9 @@ func TestLostRepliesOfACycle(t *testing.T) {
 func TestAPanicAtAnyMomentOfACycle(t *testing.T) {
 	t.Parallel()
 	for name, k := range lines() {
+		if name == "write lock" {
+			k.rival = k.one // once it has queued again, it is not between two readers, which hold together
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, fate := range []zktest.Verdict{zktest.Pass, zktest.CutAfter, zktest.Delay(time.Second)} {

@@ -71,7 +71,7 @@ var misfortunes = map[string]misfortune{
 	"no server for four seconds": {
 		strike: func(d *duel) { d.Server.Kill(0); time.Sleep(4 * time.Second); require.NoError(d, d.Server.Restart(0)) }, epoch: 1,
 	},
-	"a panic":                              {strike: func(d *duel) { d.a.crash() }, epoch: 1},
+	"a panic":                              {strike: func(d *duel) { d.a.crash() }, again: true, epoch: 1},
 	"a partition":                          {strike: func(d *duel) { time.AfterFunc(20*time.Second, d.a.host.Machine.Partition()) }, again: true, epoch: 2},
 	"the end of its session at the server": {strike: func(d *duel) { d.Server.Expire(d.id) }, again: true, epoch: 2},
 	"the deletion of its znode": {

@@ -26,8 +26,6 @@ func (c *contenders) on(key request, ev machine.Event) {
 		// After a reconnection the server tells what happened meanwhile watch by watch, not in the
 		// order in which it happened: the predecessor's end may be heard of before the own znode's.
 		c.look.disconnected = true
-	case machine.Recovered: // beside the one that was taken over
-		c.requests.Emit(machine.Remove{Epoch: c.requests.Epoch(), Path: ev.Path})
 	case machine.DowngradeWanted:
 		c.onDowngradeWanted(ev)
 	case machine.Downgraded:
@@ -66,12 +64,6 @@ func (c *contenders) entered() {
 		c.look.listed = nil
 		c.digest(*listed)
 	}
-}
-
-func (c *contenders) recovered() {
-	c.entry.mark.asked = true
-	c.list()
-	c.watch(c.entry.path)
 }
 
 // confirm lists once more if the connection was lost: the events that come now may tell of the

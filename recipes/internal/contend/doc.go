@@ -163,6 +163,5 @@
 //     late of one that ended before (the machine emitted [machine.End], and perhaps granted again),
 //     it does not tell the machine.
 //   - Answers and Woke go to the incarnation that asked; each incarnation numbers from 1.
-//   - Recovered does not name a znode that is being deleted already.
 //   - Suspended comes before the events of watches that fired after it.
 package contend

@@ -12,7 +12,6 @@ type entry struct {
 	path     string
 	name     string
 	of       machine.Claim    // the claim that it was granted to; 0: none
-	granted  bool             // granted before a crash, to an unknown claim
 	lost     bool             // its possession ended by itself
 	whenGone []machine.Effect // to be emitted when it is deleted
 
@@ -125,21 +124,6 @@ func (m *Machine) enterFailed(err error, replaced entry) {
 	m.enterAnew()
 }
 
-// onRecovered takes over the znode of a crashed incarnation, or deletes it if it was granted.
-func (m *Machine) onRecovered(e machine.Recovered) {
-	if m.state != Idle {
-		m.strategy.on(request{}, e)
-		return
-	}
-	m.entry = entry{granted: e.Granted}
-	m.entry.at(e.Path)
-	if e.Granted {
-		m.leave()
-		return
-	}
-	m.strategy.recovered()
-}
-
 // watch reads a path with a watch.
 func (m *Machine) watch(path string) {
 	m.watches.read(machine.Read{Path: path, Watch: true})
@@ -243,7 +227,7 @@ func (m *Machine) refuse(err error) {
 // deleted.
 func (m *Machine) doWhenGone(c machine.Claim, effect machine.Effect) {
 	switch {
-	case m.state == Leaving && (m.entry.of == c || m.entry.granted):
+	case m.state == Leaving && m.entry.of == c:
 		m.entry.after(effect)
 	case m.replaced.path != "" && m.replaced.of == c:
 		m.replaced.after(effect)

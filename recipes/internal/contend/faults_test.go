@@ -68,11 +68,10 @@ func (i *instance) resume() {
 	}
 }
 
-// crash loses the machine and all that was on its way to it. The next incarnation is told what
-// stands and what is wanted.
+// crash loses the machine and all that was on its way to it. The next incarnation begins when
+// nothing of it is left, and is told what is wanted.
 func (i *instance) crash() {
 	i.w.Log("#%d crashes", i.id)
-	i.crashed = true
 	if h := i.held; h != nil {
 		i.lost[h.token] = i.lost[h.token] || h.live
 		i.finish(h)
@@ -102,7 +101,6 @@ func (i *instance) crash() {
 	}
 	if s != nil {
 		i.recover(s)
-		i.forget(s)
 	}
 	for _, c := range slices.Clone(i.claims) {
 		c.since, c.contested = i.w.zxid, i.claims[0] != c
@@ -110,32 +108,21 @@ func (i *instance) crash() {
 	}
 }
 
-// forget: the crash cost the news of what is being deleted.
-func (i *instance) forget(s *session) {
-	for _, c := range i.claims {
-		if s.leaving(c.path) {
-			c.path, c.node = "", nil
-		}
-	}
-}
-
-// settleRequests: requests under way are carried out, or are known not to have been, before the
-// next incarnation begins. Deletions go on behind its back.
+// settleRequests: requests under way are carried out, or never, before the next incarnation begins.
+// Those of the record may be carried out behind its back.
 func (i *instance) settleRequests(s *session) {
 	for _, r := range slices.Clone(s.requests) {
-		_, leave := r.effect.(machine.Remove)
 		_, released := r.effect.(machine.Release)
 		_, recorded := r.effect.(machine.Record)
 		switch {
 		case s.dead:
-		case i.w.rule >= delayed:
-			i.settleRequest(s, r, released || recorded)
-		case leave:
-		case i.w.Pick(4) == 0:
+		case i.w.Pick(2) == 0:
+			s.run(r)
+		case released || recorded:
+			r.orphan = true
+		default:
 			s.requests = slices.DeleteFunc(s.requests, func(o *request) bool { return o == r })
 			s.disbelieve(r)
-		default:
-			s.run(r)
 		}
 	}
 	for k := range i.answers {
@@ -143,42 +130,21 @@ func (i *instance) settleRequests(s *session) {
 	}
 }
 
-// settleRequest carries a request out before the next incarnation begins, or never; a late one
-// may be carried out behind its back. What was being deleted is not worth taking over.
-func (i *instance) settleRequest(s *session, r *request, late bool) {
-	if path := deleted(r.effect); path != "" {
-		if n := i.w.find(path); n != nil && n.owner == s.id {
-			i.used[n.czxid] = true
-		}
-	}
-	switch {
-	case i.w.Pick(2) == 0:
-		s.run(r)
-	case late:
-		r.orphan = true
-	default:
-		s.requests = slices.DeleteFunc(s.requests, func(o *request) bool { return o == r })
-		s.disbelieve(r)
-	}
-}
-
-// takeOver tells the next incarnation of a znode of which nothing has come, if anything is wanted.
-// Others are deleted, as package recipe does it.
-func (i *instance) takeOver(s *session) {
-	wanted := slices.ContainsFunc(i.claims, func(c *claim) bool { return !c.withdrawn })
-	place := ""
+// recover deletes what the crashed incarnation has left, as package recipe does it, and begins.
+func (i *instance) recover(s *session) {
 	for _, n := range slices.Clone(i.w.nodes) {
-		switch {
-		case n.owner != s.id:
-		case place == "" && wanted && !i.used[n.czxid]:
-			place = n.path
-		default:
+		if n.owner == s.id && (n.by == i || i.w.rule == single) {
+			i.vacate(n.path)
 			i.w.remove(n, false)
 		}
 	}
-	if place != "" {
-		i.step(machine.Recovered{Epoch: s.epoch, Path: place})
+	for _, n := range i.w.deaths {
+		if n.by == i {
+			i.w.strike(n.path)
+		}
 	}
+	i.fed, i.as = s.epoch, s.id
+	i.step(machine.EpochBegan{Epoch: s.epoch, SessionID: s.id, Trusted: s.trusted})
 }
 
 // disbelieve: a request that was to arm a watch came to nothing.
@@ -191,33 +157,6 @@ func (s *session) disbelieve(r *request) {
 		delete(s.believed, e.Path)
 	case machine.List:
 		delete(s.believed, children)
-	}
-}
-
-// mistaken: a znode of an earlier session of this instance, still listed, is taken for one of the
-// present session (B01).
-func (i *instance) mistaken(n *node) bool {
-	earlier := func(s *session) bool { return s.of == i && s != i.sess && s.id == n.owner }
-	return n.by == i && slices.ContainsFunc(i.w.sessions, earlier) && !i.used[n.czxid] && i.w.Pick(2) == 0
-}
-
-func (i *instance) recover(s *session) {
-	i.fed, i.as = s.epoch, s.id
-	i.step(machine.EpochBegan{Epoch: s.epoch, SessionID: s.id, Trusted: s.trusted})
-	if i.w.rule >= delayed {
-		i.takeOver(s)
-		return
-	}
-	for _, n := range i.w.deaths {
-		if n.by == i {
-			i.w.strike(n.path)
-		}
-	}
-	for _, n := range slices.Clone(i.w.nodes) {
-		ours := n.owner == s.id && n.by == i && !s.leaving(n.path)
-		if ours || i.mistaken(n) {
-			i.step(machine.Recovered{Epoch: s.epoch, Path: n.path, Granted: i.used[n.czxid]})
-		}
 	}
 }
 

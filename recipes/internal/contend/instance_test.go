@@ -36,8 +36,7 @@ type instance struct {
 	wakes   []wake
 	news    []machine.Fired // of what it follows in its session
 
-	crashed bool // once: what the crashed incarnation was deleting may stand for a while
-	said    int  // notices, and how many of them the machine heard
+	said    int // notices, and how many of them the machine heard
 	heard   int
 	epochs  uint64
 	last    machine.Claim
@@ -322,7 +321,7 @@ func (i *instance) onSettle(e machine.Settle) {
 		i.w.Failf("#%d settled %d, which is wanted", i.id, e.Claim)
 	case errors.Is(e.Err, machine.ErrHeld) && !c.try:
 		i.w.Failf("#%d refused %d, which is no try", i.id, e.Claim)
-	case errors.Is(e.Err, machine.ErrHeld) && !c.contested && !i.crashed && !i.w.rival(i, c.since) && i.w.rule != delayed: // nor is the delay for a dead holder
+	case errors.Is(e.Err, machine.ErrHeld) && !c.contested && !i.w.rival(i, c.since) && i.w.rule != delayed: // nor is the delay for a dead holder
 		i.w.Failf("#%d refused %d though nobody was there", i.id, e.Claim)
 	}
 	c.settled = true

@@ -71,8 +71,6 @@ func (c *contenders) digest(e machine.Listed) {
 		c.lost()
 	case c.look.stale:
 		c.list()
-	case len(c.claims) == 0:
-		c.leave() // recovered, and nobody wants it any more
 	case e.Err != nil:
 		c.verify(e.Err)
 	default:

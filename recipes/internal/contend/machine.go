@@ -35,7 +35,6 @@ type strategy interface {
 	entering(ask uint64)              // the own znode is being created, by the request of that number
 	occupied(err error) bool          // whether the create failed because of another's znode; then waits until that is deleted
 	entered()                         // the own znode exists
-	recovered()                       // it was created before a crash
 	advance()                         // goes on from Checking
 	confirm()                         // goes on from Ready: the session may have become trusted
 	ended()                           // a possession ended by itself, and there is another claim
@@ -127,8 +126,6 @@ func (m *Machine) onNotice(ev machine.Event) bool {
 		m.expire()
 	case machine.TrustEnded, machine.TrustGained, machine.Suspended, machine.Resumed:
 		m.onSession(ev)
-	case machine.Recovered:
-		m.onRecovered(ev)
 	default:
 		return false
 	}

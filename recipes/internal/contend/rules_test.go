@@ -121,13 +121,6 @@ func (w *world) turn(mine *node) bool {
 	return mine.contender().Kind != znode.Lease || mine.granted || w.fits(mine)
 }
 
-// forgotten: it was marked under a greater limit, but somebody has written over that. Once whoever
-// had marked it has crashed, nobody knows any more.
-func (w *world) forgotten(mine *node) bool {
-	notes, _ := znode.ParseNotes(mine.data)
-	return mine.contender().Kind == znode.Lease && !notes.Held && !w.fits(mine)
-}
-
 // checkMark: nothing is marked that does not fit at that instant, together with all that were
 // granted before.
 func (w *world) checkMark(mine *node) {
@@ -279,15 +272,14 @@ func (w *world) checkHolders() {
 func (w *world) checkSleepers() {
 	for _, n := range w.nodes {
 		for _, i := range w.all {
-			if i.sess != nil && i.sess.id == n.owner && n.by == i && i.held == nil && len(i.claims) > 0 && w.turn(n) && !(i.crashed && w.forgotten(n)) {
+			if i.sess != nil && i.sess.id == n.owner && n.by == i && i.held == nil && len(i.claims) > 0 && w.turn(n) {
 				w.Failf("wake-up: #%d sleeps with %s, whose turn it is", i.id, n.path)
 			}
 		}
 	}
 }
 
-// checkPlaces: I2, one znode an instance. A host that crashed may leave a second one, which its
-// successor deletes.
+// checkPlaces: I2, one znode an instance.
 func (w *world) checkPlaces() {
 	for _, i := range w.all {
 		if i.sess != nil && i.fed == i.sess.epoch && i.standing() > 1 {

@@ -20,7 +20,7 @@ type mark struct {
 	known   bool // version and data are those that were read, or created
 	version int32
 	data    []byte // without notes
-	asked   bool   // a write was requested, perhaps by the incarnation before
+	asked   bool   // a write was requested
 	makes   int32  // the version that the pending write creates
 	bare    bool   // as last read it has no mark
 	held    bool   // it is marked: for the others it holds

@@ -246,7 +246,7 @@ func (s *session) exchange(e machine.Downgrade) machine.Event {
 	w.strike(n.path)
 	name, _ := n.contender().Downgraded(znode.GUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", w.zxid, n.owner)))
 	next := w.add(&node{path: parent + "/" + name, order: n.order, owner: n.owner, by: n.by, data: znode.Notes{Placed: e.Token}.Write(nil)})
-	s.of.used[next.czxid] = true // a host notes that before it asks
+	s.of.used[next.czxid] = true // the writer's possession goes on in it: no other comes of it
 	return machine.Downgraded{Epoch: s.epoch, Path: e.Path, New: next.path}
 }
 

@@ -62,8 +62,6 @@ func (s *single) entered() {
 	s.first()
 }
 
-func (s *single) recovered() { s.confirm() }
-
 func (s *single) advance() { s.first() }
 
 // confirm reads the own znode before it is granted: the events that come now may tell of its
@@ -135,12 +133,10 @@ func (s *single) onOwnSeen(e machine.Seen) {
 		return
 	}
 	s.entry.note(e)
-	switch {
-	case s.state == Holding:
+	switch s.state {
+	case Holding:
 		s.entry.tellRevoked(&s.requests)
-	case len(s.claims) == 0: // recovered, and nobody wants it any more
-		s.leave()
-	case s.state == Checking:
+	case Checking:
 		s.first()
 	}
 }
