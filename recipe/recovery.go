@@ -50,8 +50,8 @@ func (a *actor) postpone(m message) bool {
 	return true
 }
 
-// onRecovered deletes what the incarnation before left, whether it stood there or was being deleted.
-// The machine begins when all of it is gone: what it creates would wait behind that.
+// onRecovered deletes what the incarnation before left, whether it stood there or was being
+// deleted. The machine begins when all of it is gone: what it creates would wait behind that.
 func (a *actor) onRecovered(m recovered) {
 	if m.incarnation != a.self.Incarnation() || !a.recovering {
 		return
