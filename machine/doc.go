@@ -43,8 +43,8 @@
 //     create in the server's order. Those that need an order wait for the answer before.
 //   - A machine is made anew after a crash: it begins as in a new process, and its first events are
 //     [EpochBegan], if there is an epoch, and the wishes that stand. No ephemeral znode that its
-//     predecessor made is left then, and no [Transact] of its is under way. A sequential one that
-//     it created by a [Transact] whose answer was lost is recognised by its name, and by when it
-//     was created. So instances that share a session and a parent need names, or data, of their
-//     own: if both lose such an answer at once, and nothing tells the two apart, none is deleted.
+//     predecessor made is left then, and no [Transact] of its is under way.
+//   - An ephemeral sequential znode has a GUID in front of its name, so that it is found again if the
+//     answer to its [Enter] or [Transact] is lost: "_c_<guid>-<name><number>", or what the layout of
+//     an Enter has instead. The machine learns the whole name from the answer, or from a listing.
 package machine

@@ -1,7 +1,7 @@
 package recipe_test
 
 // What an incarnation that has crashed has made, and nobody knows of: sequential znodes of unknown
-// outcome are found by their place among all others.
+// outcome are found by the GUIDs in their names.
 
 import (
 	"errors"

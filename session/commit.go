@@ -104,13 +104,13 @@ func asLost(err error) error {
 // Commit carries out a transaction in an epoch, once. done gets [ErrUnknownOutcome] if the answer
 // was lost, when that can be seen by reading. The ephemeral znodes that it creates are the
 // client's: they are in the session's record before it is sent, and [client.Leave] and
-// [client.Recover] know of them. A sequential one whose answer is lost is found again by its name,
-// and by when it was created; so two clients on one session whose answers are lost at once need
-// names, or data, of their own.
+// [client.Recover] know of them. A sequential one gets a GUID in front of its name, as by
+// [client.Join], and is found again by that.
 func (t *client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	s := t.session
 	written, err := s.transaction(&t.space, ops)
 	if err == nil {
+		written.protect()
 		err = s.requests.fits(written.size())
 	}
 	if err != nil {

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // observed is what is seen at a path. Of what may not be read, it is known whether it is the
 // session's.
 type observed struct {
-	path   string // absolute
 	exists bool
 	unread bool
 	data   []byte
@@ -20,7 +18,6 @@ type observed struct {
 }
 
 func look(conn *zkconn.Conn, path string) (s observed, err error) {
-	s.path = path
 	s.data, s.stat, err = conn.Get(path, false)
 	switch {
 	case errors.Is(err, ErrNoNode):
@@ -72,16 +69,13 @@ func (z *znodes) owned(c *contender) (bool, error) {
 }
 
 // search looks for a sequential znode whose answer was lost, enters its path, and strikes it if it
-// is not there. It is what the session has made, under such a name, with these data and within that
-// span, and of which no other client is known to be the owner. Where nothing fits, nothing is taken
-// for it: what the session's user made must not be deleted. The error is [ErrExpired] or
-// [ErrClosed].
+// is not there. Its name has a GUID: see protect. The error is [ErrExpired] or [ErrClosed].
 func (z *znodes) search(c *contender) (bool, error) {
-	known, others := z.neighbours(c) // before the listing: what goes meanwhile may still be in it
-	var seen []observed
+	var path string
+	var seen proof
 	try := 0
 	err := z.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
-		seen, err = z.numbered(conn, z.space.path(c.parent), c.head)
+		path, err = find(conn, &seen, z.space.path(c.parent), c.head)
 		if try++; try == 1 && err != nil && definite(err) {
 			z.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", z.space.path(c.parent), "error", err)
 		}
@@ -90,94 +84,19 @@ func (z *znodes) search(c *contender) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, o := range others { // what is seen here may be another's, whose answer is on its way
-		<-o.settled.C() // with the epoch at the latest
-	}
 	l := z.state.lock()
 	defer l.unlock()
 	if _, entered := l.ledger.all[c]; !entered || !c.doubtful {
 		return entered, nil // somebody else has looked meanwhile
 	}
-	for _, o := range others {
-		known[o.path] = true
-	}
-	seen = slices.DeleteFunc(seen, func(s observed) bool {
-		path := z.space.relative(s.path)
-		other := known[path] || l.ledger.byPath[path] != nil
-		return other || s.stat.EphemeralOwner != c.epoch.sessionID || !c.sent.covers(s.stat.Czxid) || l.ledger.contested(c, s)
-	})
-	i := slices.IndexFunc(seen, c.looksLike)
-	if i < 0 {
-		i = slices.IndexFunc(seen, func(s observed) bool { return s.unread && s.stat.Czxid != 0 })
-	}
-	if i < 0 {
+	if path == "" {
 		l.ledger.strike(c)
 		return false, nil
 	}
-	l.ledger.stands(c, z.space.relative(seen[i].path))
+	l.ledger.stands(c, z.space.relative(path))
 	c.doubtful = false
 	return true, nil
 }
-
-// numbered are the sequential znodes of that name.
-func (z *znodes) numbered(conn *zkconn.Conn, parent, head string) ([]observed, error) {
-	names, _, err := conn.Children(parent, false)
-	if errors.Is(err, ErrNoNode) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var seen []observed
-	for _, name := range names {
-		if !znode.Numbered(head, name) {
-			continue
-		}
-		s, err := look(conn, znode.Join(parent, name))
-		if err != nil {
-			return nil, err
-		}
-		if s.exists {
-			seen = append(seen, s)
-		}
-	}
-	return seen, nil
-}
-
-// neighbours are the paths of other znodes in the record, and the creates of the same name that are
-// not answered yet.
-func (z *znodes) neighbours(c *contender) (known map[string]bool, unanswered []*contender) {
-	l := z.state.lock()
-	defer l.unlock()
-	known = make(map[string]bool)
-	for o := range l.ledger.all {
-		switch {
-		case o == c:
-		case o.path != "":
-			known[o.path] = true
-		case o.sameName(c):
-			unanswered = append(unanswered, o)
-		}
-	}
-	return known, unanswered
-}
-
-// contested: another client's create of the same name, whose answer was lost too, may have made
-// this, and the data do not tell that it was c's. Nothing is done to it then.
-func (l *ledger) contested(c *contender, s observed) bool {
-	for o := range l.all {
-		rival := o.client != c.client && o.sameName(c) && o.path == "" && o.doubtful && o.sent.covers(s.stat.Czxid)
-		if rival && (!c.looksLike(s) || o.looksLike(s)) {
-			return true
-		}
-	}
-	return false
-}
-
-// sameName: only their numbers tell them apart.
-func (c *contender) sameName(o *contender) bool { return c.parent == o.parent && c.head == o.head }
-
-func (c *contender) looksLike(s observed) bool { return !s.unread && znode.Same(c.data, s.data) }
 
 // lookOwn is Exists for what this session has created itself, and perhaps may not read: since 3.8.4
 // a server then refuses to tell its Stat (ZOOKEEPER-2590). That it refuses says that the znode

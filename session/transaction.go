@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
@@ -38,6 +39,17 @@ func (s *Session) transaction(space *namespace, ops []Op) (transaction, error) {
 		}
 	}
 	return t, nil
+}
+
+// protect puts a GUID in front of the name of each ephemeral sequential znode, so that the name does
+// not come again.
+func (t *transaction) protect() {
+	for i := range t.asks {
+		if ask := &t.asks[i]; ask.Op == jute.OpCreate && ask.Flags == jute.FlagEphemeralSequential {
+			parent, name := znode.Split(ask.Path)
+			ask.Path = znode.Join(parent, znode.Protect(znode.NewGUID(), name))
+		}
+	}
 }
 
 // size is how large it is for a server.

@@ -62,7 +62,7 @@ func (z *znodes) settled(t *client, creates []*contender, asks []jute.Request, s
 		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeral && l.ledger.byPath[z.space.relative(asks[i].Path)] == nil:
 			c.doubtful, c.sent = l.ledger.stands(c, z.space.relative(asks[i].Path)), sent
 		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeralSequential:
-			c.doubtful, c.sent = true, sent // its path is looked for when the client wants nothing of it any more
+			c.doubtful = true // its path is looked for when the client wants nothing of it any more
 		default:
 			l.ledger.strike(c)
 		}

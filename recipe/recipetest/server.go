@@ -2,11 +2,13 @@ package recipetest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 )
 
@@ -135,6 +137,11 @@ func (w *World) commit(a *Actor, ops []machine.Op, forbids func(machine.Op) bool
 	for i, op := range ops {
 		if forbids(op) {
 			return jute.NoAuth, i, nil
+		}
+		if op.Ephemeral && op.Sequential { // as the session does
+			h := uint64(w.zxid) * 0x9e3779b97f4a7c15 // names do not tell the order
+			g := znode.GUID(fmt.Sprintf("%08x-%04x-4000-8000-%012x", h>>32, h>>16&0xffff, i))
+			op.Path = znode.Join(parent(op.Path), znode.Protect(g, op.Path[strings.LastIndexByte(op.Path, '/')+1:]))
 		}
 		if code := plan.Add(asked(op)); code != jute.OK {
 			return code, i, nil

@@ -5,8 +5,8 @@
 //
 // # Znodes
 //
-//	/path                          its data: the name of the holder. One that no longer exists has released
-//	/path/005-<id>-0000000017      a contender: its priority, an id, its number. Ephemeral
+//	/path                                    its data: the name of the holder. One that no longer exists has released
+//	/path/_c_<guid>-005-<id>-0000000017      a contender: its priority, an id, its number. Ephemeral
 //
 // With priorities, the order of arrival does not decide alone: a contender that finds itself first
 // may be overtaken by one with a better priority before it has said so. So the grant is a

@@ -58,7 +58,7 @@ func TestTheBetterPriorityGoesFirst(t *testing.T) {
 		require.True(t, first.Valid(), "nobody takes it from its holder")
 		require.NoError(t, first.Release(t.Context()))
 		better := <-grants
-		require.Contains(t, better.Path(), "/010-")
+		require.Contains(t, better.Path(), "-010-")
 		require.Greater(t, better.Token(), first.Token())
 		require.NoError(t, better.Release(t.Context()))
 		require.Greater(t, (<-grants).Token(), better.Token())

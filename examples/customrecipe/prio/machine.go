@@ -159,7 +159,7 @@ func (m *lockMachine) onLooked(state machine.Seen, line machine.Listed) {
 		return
 	}
 	all, holder := sorted(line.Names), string(state.Data)
-	me := slices.IndexFunc(all, func(name string) bool { return strings.HasPrefix(name, m.prefix) })
+	me := slices.IndexFunc(all, func(name string) bool { return strings.Contains(name, m.prefix) })
 	if me < 0 { // it was not created, or somebody has deleted it
 		m.enter()
 		return
@@ -179,15 +179,17 @@ func (m *lockMachine) onLooked(state machine.Seen, line machine.Listed) {
 	}
 }
 
-// pattern is a contender's name: its priority, its id, its number.
-var pattern = regexp.MustCompile(`^\d{3}-[a-z0-9]+\.\d+-\d{10}$`)
+// pattern is a contender's name: the GUID that the session puts in front, its priority, its id, its
+// number.
+var pattern = regexp.MustCompile(`^(?:_c_[0-9a-f-]{36}-)?(\d{3})-[a-z0-9]+\.\d+-\d{10}$`)
 
 // sorted returns the names of contenders by priority, then by arrival. Other programs may have
 // created other znodes.
 func sorted(names []string) []string {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !pattern.MatchString(name) })
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(strings.Compare(a[:3], b[:3]), strings.Compare(a[len(a)-10:], b[len(b)-10:]))
+		first, second := pattern.FindStringSubmatch(a), pattern.FindStringSubmatch(b)
+		return cmp.Or(strings.Compare(first[1], second[1]), strings.Compare(a[len(a)-10:], b[len(b)-10:]))
 	})
 	return names
 }

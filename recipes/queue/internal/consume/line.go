@@ -87,7 +87,7 @@ func (l *line) onStood(ev machine.Transacted) {
 // listed takes in who stands in line.
 func (l *line) listed(names []string) {
 	path, before := "", -1
-	if n := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, l.cfg.GUID+"-") }); n >= 0 {
+	if n := slices.IndexFunc(names, func(name string) bool { return strings.Contains(name, l.cfg.GUID+"-") }); n >= 0 {
 		path = znode.Join(l.root.Line(), names[n])
 	}
 	if path != l.path {
