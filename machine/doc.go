@@ -44,7 +44,7 @@
 //   - A machine is made anew after a crash: it begins as in a new process, and its first events are
 //     [EpochBegan], if there is an epoch, and the wishes that stand. No ephemeral znode that its
 //     predecessor made is left then, and no [Transact] of its is under way.
-//   - An ephemeral sequential znode has a GUID in front of its name, so that it is found again if the
-//     answer to its [Enter] or [Transact] is lost: "_c_<guid>-<name><number>", or what the layout of
-//     an Enter has instead. The machine learns the whole name from the answer, or from a listing.
+//   - The host puts a GUID in front of the name of an ephemeral sequential znode, so that it is found
+//     again if the answer to its [Enter] or [Transact] is lost: "_c_<guid>-<name><number>", or what
+//     the layout of an Enter has instead. The answer has the whole name, and so has a listing.
 package machine

@@ -12,7 +12,7 @@ type Op struct {
 	Data       []byte // of Create and Set
 	Version    int32  // of Check, Set and Delete; [Any] stands for any
 	Ephemeral  bool   // of Create: gone with the ZooKeeper session, at the latest with the epoch
-	Sequential bool   // of Create: the server appends a number to the name; an Ephemeral one gets a GUID in front: "_c_<guid>-<name><number>"
+	Sequential bool   // of Create: the server appends a number to the name
 }
 
 // Any is the version of a znode that may have whichever.

@@ -41,8 +41,8 @@ func (s *Session) transaction(space *namespace, ops []Op) (transaction, error) {
 	return t, nil
 }
 
-// protect puts a GUID in front of the name of each ephemeral sequential znode, so that the name does
-// not come again.
+// protect puts a GUID in front of the name of each ephemeral sequential znode, so that the name
+// does not come again.
 func (t *transaction) protect() {
 	for i := range t.asks {
 		if ask := &t.asks[i]; ask.Op == jute.OpCreate && ask.Flags == jute.FlagEphemeralSequential {
