@@ -42,7 +42,7 @@ func (w *world) put(t *testing.T, p put) {
 func (w *world) inLine(n int) *consumer {
 	line := w.Children(root.Line())
 	slices.SortFunc(line, func(a, b string) int { return strings.Compare(a[len(a)-10:], b[len(b)-10:]) })
-	k := slices.IndexFunc(w.consumers, func(c *consumer) bool { return strings.HasPrefix(line[n], c.name+".") })
+	k := slices.IndexFunc(w.consumers, func(c *consumer) bool { return strings.Contains(line[n], "-"+c.name+".") })
 	return w.consumers[k]
 }
 
