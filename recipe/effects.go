@@ -201,7 +201,7 @@ func transacted(e machine.Transact, results []session.Result, err error) machine
 	for i, r := range results {
 		switch {
 		case err == nil:
-			t.Results = append(t.Results, machine.Result{Path: r.Path, Stat: stat(r.Stat)})
+			t.Results = append(t.Results, machine.Result{Path: r.Path, Stat: stat(seam.Stat(r.Stat))})
 		case r.Err != nil && !errors.Is(r.Err, session.ErrRolledBack) && t.Failed < 0:
 			t.Failed = i
 		}
@@ -209,8 +209,8 @@ func transacted(e machine.Transact, results []session.Result, err error) machine
 	return t
 }
 
-func stat(s session.Stat) machine.Stat {
-	if s == (session.Stat{}) {
+func stat(s seam.Stat) machine.Stat {
+	if s == (seam.Stat{}) {
 		return machine.Stat{} // not the time of an empty time.Time
 	}
 	return machine.Stat{

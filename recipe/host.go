@@ -100,7 +100,7 @@ func (h *Host) start() error {
 	h.ref = ref
 	// What the session says is in the view before the next incarnation looks there, should this one
 	// panic over the message.
-	made, err := seam.NewClient(h.cfg.Session, name, func(n seam.Event) { h.ref.Tell(h.note(n)) }, h.cfg.ACL...)
+	made, err := seam.NewClient(h.cfg.Session, name, func(n seam.Event) { h.ref.Tell(h.note(n)) }, h.cfg.ACL)
 	if err != nil {
 		ref.Stop()
 		return err

@@ -172,7 +172,7 @@ func (g *ground) bug(times int) {
 			if seen++; seen == 1 && k == times-1 || seen == 2 && k < times-1 {
 				panic("on purpose")
 			}
-		})
+		}, nil)
 		require.NoError(g, err)
 		synctest.Wait()
 	}

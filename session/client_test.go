@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -189,7 +190,7 @@ func aLook(w *world, s *session.Session, t *client) {
 	require.Len(w, l.found, 7)
 	data, stat, err := s.Get(w.ctx, "/a")
 	require.NoError(w, err)
-	require.Equal(w, session.Found{Data: data, Stat: stat}, l.found[0])
+	require.Equal(w, session.Found{Data: data, Stat: seam.Stat(stat)}, l.found[0])
 	require.ElementsMatch(w, []string{"b", "closed"}, l.found[1].Names)
 	require.Zero(w, l.found[1].Stat)
 	for i, err := range map[int]error{2: session.ErrNoNode, 3: session.ErrNoNode, 4: session.ErrNoAuth, 5: session.ErrNoAuth} {

@@ -158,7 +158,7 @@ func (z *znodes) takesDown(t *client, asks []jute.Request) bool {
 
 // commitOnce sends a transaction once, as soon as there is a connection. It was carried out within
 // the span, or not at all.
-func (z *znodes) commitOnce(e *epoch, t *transaction) (results []Result, sent span, err error) {
+func (z *znodes) commitOnce(e *epoch, t *transaction) (results []zkconn.Result, sent span, err error) {
 	lost := false
 	err = z.insist(e, func(c *zkconn.Conn) (err error) {
 		if lost {

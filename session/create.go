@@ -30,13 +30,13 @@ func (s *Session) create(ctx context.Context, path string, data []byte, opts []C
 	if err != nil {
 		return "", err
 	}
+	at, space := s.space.path(path), s.space.making(ctx)
 	if spec.acl == nil {
-		spec.acl = znode.MadeWith(ctx, s.cfg.acl)
+		spec.acl = space.acl
 	}
 	if err := s.requests.ready(path); err != nil {
 		return "", err
 	}
-	at, space := s.space.path(path), s.space.making(ctx)
 	size := spec.size(at, data)
 	if err := s.requests.fits(size); err != nil {
 		return "", err
@@ -81,7 +81,7 @@ func Parents() CreateOption { return func(c *creation) { c.parents = true } }
 func Protected() CreateOption { return func(c *creation) { c.protected = true } }
 
 // NodeACL replaces the session's ACL for this znode.
-func NodeACL(acl ...ACL) CreateOption { return func(c *creation) { c.acl, c.hasACL = acl, true } }
+func NodeACL(acl ...ACL) CreateOption { return func(c *creation) { c.acl = convert[jute.ACL](acl) } }
 
 // creation is what the options of a create come to.
 type creation struct {
@@ -89,8 +89,7 @@ type creation struct {
 
 	ttl    time.Duration
 	hasTTL bool
-	acl    []ACL
-	hasACL bool
+	acl    []jute.ACL // nil: none is given
 
 	mode int32
 }
@@ -111,7 +110,7 @@ func newCreation(opts []CreateOption) (creation, error) {
 	case c.hasTTL && (c.ttl < time.Millisecond || c.ttl.Milliseconds() >= 1<<40):
 		return c, fmt.Errorf("TTL: %v is not between a millisecond and 2^40-1 of them", c.ttl)
 	}
-	if c.hasACL {
+	if c.acl != nil {
 		if err := validateACL(c.acl); err != nil {
 			return c, fmt.Errorf("NodeACL: %w", err)
 		}

@@ -10,7 +10,7 @@ import (
 
 type read[T any] struct {
 	value  T
-	stat   Stat
+	stat   zkconn.Stat
 	exists bool
 }
 
@@ -27,7 +27,7 @@ func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
 		r.value, r.stat, err = c.Get(at, false)
 		return r, err
 	})
-	return r.value, r.stat, s.space.failed("get", path, err)
+	return r.value, Stat(r.stat), s.space.failed("get", path, err)
 }
 
 // Exists looks whether a znode exists. That it does not is no error, and needs no permission. Other
@@ -40,7 +40,7 @@ func (s *Session) Exists(ctx context.Context, path string) (Stat, bool, error) {
 		}
 		return r, err
 	})
-	return r.stat, r.exists, s.space.failed("exists", path, err)
+	return Stat(r.stat), r.exists, s.space.failed("exists", path, err)
 }
 
 // Children lists the names of a znode's children, in no order: names, not paths. Errors are those
@@ -50,16 +50,16 @@ func (s *Session) Children(ctx context.Context, path string) ([]string, Stat, er
 		r.value, r.stat, err = c.Children(at, false)
 		return r, err
 	})
-	return r.value, r.stat, s.space.failed("children", path, err)
+	return r.value, Stat(r.stat), s.space.failed("children", path, err)
 }
 
 // ACL reads a znode's ACL. Errors are those of [Session.Get].
 func (s *Session) ACL(ctx context.Context, path string) ([]ACL, Stat, error) {
-	r, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (r read[[]ACL], err error) {
+	r, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (r read[[]jute.ACL], err error) {
 		r.value, r.stat, err = c.GetACL(at)
 		return r, err
 	})
-	return r.value, r.stat, s.space.failed("acl", path, err)
+	return convert[ACL](r.value), Stat(r.stat), s.space.failed("acl", path, err)
 }
 
 // Sync waits until the server that the session is connected to has seen all that the leader had
@@ -114,10 +114,10 @@ func readAt[T any](ctx context.Context, s *Session, path string, call func(c *zk
 // [ErrInvalidPath]; [ErrTooLarge]; [ErrClosed], with the cause if the session has failed.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
 	ask := jute.Request{Op: jute.OpSetData, Path: s.space.path(path), Data: data, Version: version}
-	stat, err := writeAt(ctx, s, path, zkconn.Size(ask), func(c *zkconn.Conn) (Stat, error) {
+	stat, err := writeAt(ctx, s, path, zkconn.Size(ask), func(c *zkconn.Conn) (zkconn.Stat, error) {
 		return c.Set(ask.Path, data, version)
 	})
-	return stat, s.space.failed("set", path, err)
+	return Stat(stat), s.space.failed("set", path, err)
 }
 
 // Delete deletes a childless znode if it has this version; -1 stands for any. It is sent once: if
@@ -135,14 +135,15 @@ func (s *Session) Delete(ctx context.Context, path string, version int32) error 
 // any. It is sent once: if the answer is lost, it returns [ErrUnknownOutcome]. Errors are those of
 // [Session.Set], and [ErrInvalidACL].
 func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version int32) (Stat, error) {
-	if err := validateACL(acl); err != nil {
+	sent := convert[jute.ACL](acl)
+	if err := validateACL(sent); err != nil {
 		return Stat{}, s.space.failed("set acl", path, err)
 	}
-	size := zkconn.Size(jute.Request{Op: jute.OpSetACL, Path: s.space.path(path), ACL: acl})
-	stat, err := writeAt(ctx, s, path, size, func(c *zkconn.Conn) (Stat, error) {
-		return c.SetACL(s.space.path(path), acl, version)
+	size := zkconn.Size(jute.Request{Op: jute.OpSetACL, Path: s.space.path(path), ACL: sent})
+	stat, err := writeAt(ctx, s, path, size, func(c *zkconn.Conn) (zkconn.Stat, error) {
+		return c.SetACL(s.space.path(path), sent, version)
 	})
-	return stat, s.space.failed("set acl", path, err)
+	return Stat(stat), s.space.failed("set acl", path, err)
 }
 
 // Multi carries out all operations, in order, or none of them: then the error is that of the one
@@ -161,7 +162,7 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 	if err != nil {
 		return nil, s.space.failed("multi", "", err)
 	}
-	results, err := writeOut(ctx, &s.requests, t.size(), func(c *zkconn.Conn) ([]Result, error) {
+	results, err := writeOut(ctx, &s.requests, t.size(), func(c *zkconn.Conn) ([]zkconn.Result, error) {
 		results, err := t.send(c)
 		if !errors.Is(err, ErrNoNode) {
 			return results, err

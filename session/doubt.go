@@ -14,7 +14,7 @@ type observed struct {
 	exists bool
 	unread bool
 	data   []byte
-	stat   Stat
+	stat   zkconn.Stat
 }
 
 func look(conn *zkconn.Conn, path string) (s observed, err error) {
@@ -102,19 +102,19 @@ func (z *znodes) search(c *contender) (bool, error) {
 // a server then refuses to tell its Stat (ZOOKEEPER-2590). That it refuses says that the znode
 // stands; whether it is this session's own, its list of these says. The Stat then has an owner, 0
 // for somebody else, and nothing more.
-func lookOwn(c *zkconn.Conn, path string) (Stat, bool, error) {
+func lookOwn(c *zkconn.Conn, path string) (zkconn.Stat, bool, error) {
 	stat, exists, err := c.Exists(path, false)
 	if !errors.Is(err, ErrNoAuth) {
 		return stat, exists, err
 	}
 	paths, err := c.Ephemerals(path)
 	if err != nil {
-		return Stat{}, false, err
+		return zkconn.Stat{}, false, err
 	}
 	if slices.Contains(paths, path) {
-		return Stat{EphemeralOwner: c.SessionID()}, true, nil
+		return zkconn.Stat{EphemeralOwner: c.SessionID()}, true, nil
 	}
-	return Stat{}, true, nil
+	return zkconn.Stat{}, true, nil
 }
 
 // stands is Exists for what needs no Stat: a znode that may not be read stands.

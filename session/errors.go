@@ -3,22 +3,25 @@ package session
 import (
 	"errors"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // What ZooKeeper says against a request: nothing was done, unless it says otherwise here. They are
-// returned in an [OpError]: compare with errors.Is.
+// returned in an [OpError]: compare with errors.Is. To that, those with Also here, and [ErrExpired],
+// are go-zookeeper's too; no other is.
 var (
-	ErrNoNode                  = zkconn.ErrNoNode                  // the znode does not exist, or the parent of one to be created
-	ErrNodeExists              = zkconn.ErrNodeExists              // the znode to be created exists
-	ErrBadVersion              = zkconn.ErrBadVersion              // the znode has another version than the one asked for
-	ErrNotEmpty                = zkconn.ErrNotEmpty                // the znode to be deleted has children
-	ErrNoChildrenForEphemerals = zkconn.ErrNoChildrenForEphemerals // the parent is ephemeral
-	ErrNoAuth                  = zkconn.ErrNoAuth                  // the ACL does not permit it; the text names the znode, the right, and as whom the session has asked
-	ErrInvalidACL              = zkconn.ErrInvalidACL              // also found before anything is sent
-	ErrInvalidPath             = zkconn.ErrInvalidPath             // also found before anything is sent
-	ErrThrottled               = zkconn.ErrThrottled               // the server is overloaded, and has not carried it out
-	ErrUnsupported             = zkconn.ErrUnsupported             // the server lacks it; or a transaction, a layout or this kind of possession can't do it
+	ErrNoNode                  = zkconn.ErrNoNode.Also(zk.ErrNoNode)                                   // the znode does not exist, or the parent of one to be created
+	ErrNodeExists              = zkconn.ErrNodeExists.Also(zk.ErrNodeExists)                           // the znode to be created exists
+	ErrBadVersion              = zkconn.ErrBadVersion.Also(zk.ErrBadVersion)                           // the znode has another version than the one asked for
+	ErrNotEmpty                = zkconn.ErrNotEmpty.Also(zk.ErrNotEmpty)                               // the znode to be deleted has children
+	ErrNoChildrenForEphemerals = zkconn.ErrNoChildrenForEphemerals.Also(zk.ErrNoChildrenForEphemerals) // the parent is ephemeral
+	ErrNoAuth                  = zkconn.ErrNoAuth.Also(zk.ErrNoAuth)                                   // the ACL does not permit it; the text names the znode, the right, and as whom the session has asked
+	ErrInvalidACL              = zkconn.ErrInvalidACL.Also(zk.ErrInvalidACL)                           // also found before anything is sent
+	ErrInvalidPath             = zkconn.ErrInvalidPath.Also(zk.ErrInvalidPath)                         // also found before anything is sent
+	ErrThrottled               = zkconn.ErrThrottled                                                   // the server is overloaded, and has not carried it out
+	ErrUnsupported             = zkconn.ErrUnsupported                                                 // the server lacks it; or a transaction, a layout or this kind of possession can't do it
 
 	// ErrRolledBack is the Err of a [Result] behind the operation for which its transaction failed.
 	ErrRolledBack = zkconn.ErrRolledBack
@@ -47,7 +50,7 @@ var (
 	ErrAuthRequired = zkconn.ErrAuthRequired
 
 	// ErrAuthFailed: a server refused a credential of [WithAuth]. It ends the session for good.
-	ErrAuthFailed = zkconn.ErrAuthFailed
+	ErrAuthFailed = zkconn.ErrAuthFailed.Also(zk.ErrAuthFailed)
 )
 
 // How a possession or a session ends.
@@ -56,7 +59,7 @@ var (
 	ErrClosed = errors.New("closed")
 	// ErrExpired: the ZooKeeper session is over, and with it every ephemeral znode, or the server
 	// replaced it by another. A [Session] goes on with the next epoch.
-	ErrExpired = zkconn.ErrExpired
+	ErrExpired = zkconn.ErrExpired.Also(zk.ErrSessionExpired)
 	// ErrDataLoss comes with ErrExpired: the servers were emptied, or have an older copy of their
 	// data. Versions and tokens may repeat. Not every loss is noticed: see docs/operations.md.
 	ErrDataLoss = zkconn.ErrDataLoss

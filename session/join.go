@@ -102,7 +102,7 @@ type joining struct {
 }
 
 // inTurn is run when it is the contender's turn, and notes in the record what came of it.
-func (g *joining) inTurn() (string, Stat, error) {
+func (g *joining) inTurn() (string, zkconn.Stat, error) {
 	done := g.turn(g.contender)
 	defer done() // also if it panics: others wait for it, also in later epochs
 	path, stat, err := g.run()
@@ -111,22 +111,22 @@ func (g *joining) inTurn() (string, Stat, error) {
 
 // run creates the znode for certain, and returns its path, and its Stat if the answer to the create
 // told it.
-func (g *joining) run() (string, Stat, error) {
+func (g *joining) run() (string, zkconn.Stat, error) {
 	c := g.contender
 	parent := g.space.path(g.join.Parent)
 	want := znode.Join(parent, c.head)
 	g.replaced = g.join.Replace == ""
-	g.create.create = func(conn *zkconn.Conn) (string, Stat, error) { return g.enter(conn, want) }
-	g.create.find = func(conn *zkconn.Conn, p *proof) (string, Stat, error) {
+	g.create.create = func(conn *zkconn.Conn) (string, zkconn.Stat, error) { return g.enter(conn, want) }
+	g.create.find = func(conn *zkconn.Conn, p *proof) (string, zkconn.Stat, error) {
 		path, err := find(conn, p, parent, c.head)
-		return path, Stat{}, err
+		return path, zkconn.Stat{}, err
 	}
 	if !g.join.Form.Named() {
 		g.create.find = g.findUnnamed
 	}
 	var above losses // of the creates of the parents
 	var path string
-	var stat Stat
+	var stat zkconn.Stat
 	err := g.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
 		if g.create.lost {
 			path, stat, err = g.create.look(conn)
@@ -168,7 +168,7 @@ func (g *joining) notFound(err error) error {
 }
 
 // enter creates once, in the place of the one to be replaced if that stands.
-func (g *joining) enter(c *zkconn.Conn, path string) (string, Stat, error) {
+func (g *joining) enter(c *zkconn.Conn, path string) (string, zkconn.Stat, error) {
 	entry := zkconn.Entry{
 		Path: path, Data: g.contender.data, Flags: jute.FlagEphemeralSequential, ACL: g.contender.client.space.acl,
 	}

@@ -35,9 +35,9 @@ func (s *Session) beside(other *Session) bool {
 
 // namespace is the part of ZooKeeper's tree that a session sees.
 type namespace struct {
-	root    string // what every path is below: chroot and namespace; "" if there is neither
-	acl     []ACL  // of the znodes that are made below root
-	rootACL []ACL  // of root itself, and what is above it
+	root    string     // what every path is below: chroot and namespace; "" if there is neither
+	acl     []jute.ACL // of the znodes that are made below root
+	rootACL []jute.ACL // of root itself, and what is above it
 	log     *slog.Logger
 }
 
@@ -88,7 +88,9 @@ func (n *namespace) rootMissing(c *zkconn.Conn, err error) (bool, error) {
 
 // making is the namespace for a call: recipes have an ACL of their own.
 func (n namespace) making(ctx context.Context) *namespace {
-	n.acl = znode.MadeWith(ctx, n.acl)
+	if acl := znode.MadeWith[ACL](ctx); acl != nil {
+		n.acl = convert[jute.ACL](acl)
+	}
 	return &n
 }
 
@@ -159,13 +161,12 @@ func (n *namespace) operations(ops []Op) ([]jute.Request, error) {
 }
 
 // results are those of a transaction with the session's paths.
-func (n *namespace) results(results []Result) []Result {
-	for i := range results {
-		if path := results[i].Path; path != "" {
-			results[i].Path = n.relative(path)
-		}
+func (n *namespace) results(results []zkconn.Result) []Result {
+	all := slices.Grow([]Result(nil), len(results))
+	for _, r := range results {
+		all = append(all, Result{n.relative(r.Path), Stat(r.Stat), r.Err})
 	}
-	return results
+	return all
 }
 
 // create creates a znode; that it exists already is as good.

@@ -71,11 +71,11 @@ func validate(path string) error {
 
 // validateACL says what can be seen to be wrong with an ACL before it is sent: [ErrInvalidACL] if
 // it is empty, or an entry has no scheme or no permissions.
-func validateACL(acl []ACL) error {
+func validateACL(acl []jute.ACL) error {
 	if len(acl) == 0 {
 		return fmt.Errorf("%w: it is empty", ErrInvalidACL)
 	}
-	bad := slices.IndexFunc(acl, func(a ACL) bool { return a.Scheme == "" || a.Perms&^PermAll != 0 || a.Perms == 0 })
+	bad := slices.IndexFunc(acl, func(a jute.ACL) bool { return a.Scheme == "" || a.Perms&^PermAll != 0 || a.Perms == 0 })
 	if bad >= 0 {
 		return fmt.Errorf("%w: entry %d has no scheme, or no permissions that exist", ErrInvalidACL, bad)
 	}

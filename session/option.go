@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
@@ -40,7 +41,7 @@ type config struct {
 	deferred  bool
 	retry     RetryPolicy
 	maxPacket int
-	acl       []ACL
+	acl       []jute.ACL
 	auth      []*zkconn.Credential // by reference, so that who prints a session prints no secret
 	tls       *tls.Config
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -95,10 +96,10 @@ func WithAuth(scheme string, credentials []byte) Option {
 // everything.
 func WithACL(acl ...ACL) Option {
 	return func(c *config) error {
-		if err := validateACL(acl); err != nil {
+		c.acl = convert[jute.ACL](acl)
+		if err := validateACL(c.acl); err != nil {
 			return fmt.Errorf("WithACL: %w", err)
 		}
-		c.acl = slices.Clone(acl)
 		return nil
 	}
 }

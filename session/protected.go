@@ -15,8 +15,8 @@ import (
 // protectedCreate creates one znode for certain: when the answer is lost, it is looked for before
 // it is created again.
 type protectedCreate struct {
-	create func(c *zkconn.Conn) (path string, stat Stat, err error)           // tries once
-	find   func(c *zkconn.Conn, p *proof) (path string, stat Stat, err error) // "" if it is not there
+	create func(c *zkconn.Conn) (path string, stat zkconn.Stat, err error)           // tries once
+	find   func(c *zkconn.Conn, p *proof) (path string, stat zkconn.Stat, err error) // "" if it is not there
 
 	lost  bool   // the answer was, so that it may exist
 	gone  losses // of the create
@@ -24,9 +24,9 @@ type protectedCreate struct {
 }
 
 // look looks for the znode after the answer was lost. "": it is not there, and may be created.
-func (p *protectedCreate) look(c *zkconn.Conn) (path string, stat Stat, err error) {
+func (p *protectedCreate) look(c *zkconn.Conn) (path string, stat zkconn.Stat, err error) {
 	if path, stat, err = p.find(c, &p.proof); err != nil {
-		return "", Stat{}, err
+		return "", zkconn.Stat{}, err
 	}
 	p.lost = false
 	if path == "" && p.gone.tooMany() { // it is not there, and others are answered
@@ -37,7 +37,7 @@ func (p *protectedCreate) look(c *zkconn.Conn) (path string, stat Stat, err erro
 }
 
 // try creates the znode, once.
-func (p *protectedCreate) try(c *zkconn.Conn) (path string, stat Stat, err error) {
+func (p *protectedCreate) try(c *zkconn.Conn) (path string, stat zkconn.Stat, err error) {
 	p.proof = proof{}
 	path, err = once(&p.gone, c, func(c *zkconn.Conn) (path string, err error) {
 		path, stat, err = p.create(c)
@@ -122,13 +122,13 @@ func (z *znodes) createForCertain(ctx context.Context, at string, data []byte, s
 	parent, name := znode.Split(at)
 	guid := znode.NewGUID()
 	p := protectedCreate{
-		create: func(c *zkconn.Conn) (string, Stat, error) {
+		create: func(c *zkconn.Conn) (string, zkconn.Stat, error) {
 			path, err := spec.create(c, z.space, znode.Join(parent, znode.Protect(guid, name)), data)
-			return path, Stat{}, err
+			return path, zkconn.Stat{}, err
 		},
-		find: func(c *zkconn.Conn, p *proof) (string, Stat, error) {
+		find: func(c *zkconn.Conn, p *proof) (string, zkconn.Stat, error) {
 			path, err := findOwn(c, p, parent, znode.Protect(guid, ""), spec.ephemeral)
-			return path, Stat{}, err
+			return path, zkconn.Stat{}, err
 		},
 	}
 	var ref connRef

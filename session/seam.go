@@ -5,13 +5,15 @@ import (
 	"log/slog"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/seam"
 )
 
 // What recipes have of a session, and applications do not see.
 func init() {
-	seam.NewClient = func(s any, name string, on func(seam.Event), acl ...ACL) (seam.Client, error) {
-		t, err := s.(*Session).newClient(name, on, acl...)
+	seam.NewClient = func(s any, name string, on func(seam.Event), acl any) (seam.Client, error) {
+		given, _ := acl.([]ACL)
+		t, err := s.(*Session).newClient(name, on, given...)
 		if err != nil {
 			return nil, err
 		}
@@ -30,5 +32,5 @@ func init() {
 	seam.Logger = func(s *Session) *slog.Logger { return s.log }
 	seam.Reaches = (*Session).reaches
 	seam.Scope = func(s *Session) actors.Scope { return s.scope }
-	seam.CheckACL = validateACL
+	seam.CheckACL = func(acl []ACL) error { return validateACL(convert[jute.ACL](acl)) }
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/seam"
@@ -86,7 +87,7 @@ func Open(ctx context.Context, servers []string, opts ...Option) (*Session, erro
 func newConfig(servers []string, opts []Option) (config, error) {
 	cfg := config{
 		timeout: defaultTimeout, maxPacket: defaultMaxPacket, retry: RetryTimes(defaultRetries),
-		acl: AnyoneACL(PermAll), log: logs.New(nil),
+		acl: jute.OpenACL(), log: logs.New(nil),
 	}
 	for i, opt := range opts {
 		if opt == nil {
@@ -193,7 +194,7 @@ func (s *Session) runDeferred() {
 func (s *Session) newClient(name string, on func(seam.Event), acl ...ACL) (*client, error) {
 	t := &client{session: s, name: name, space: s.space, inbox: inbox{session: s, deliver: on}}
 	if len(acl) > 0 {
-		t.space.acl = acl
+		t.space.acl = convert[jute.ACL](acl)
 	}
 	g := s.state.lock()
 	if g.closing {

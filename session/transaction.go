@@ -73,7 +73,7 @@ func (t *transaction) guardedBy(h *Hold) int {
 // send sends it, unless a hold that it is under is over. That is looked at where its place among
 // the session's requests is fixed. So whoever ends a hold, and sends something afterwards, can rely
 // on it that the latter is carried out behind everything that was sent under the hold.
-func (t *transaction) send(c *zkconn.Conn) ([]Result, error) {
+func (t *transaction) send(c *zkconn.Conn) ([]zkconn.Result, error) {
 	for _, g := range t.guards {
 		for p := range HoldsFrom(g.hold.ctx) {
 			p.writes.Add(1)
@@ -95,7 +95,7 @@ func (h *Hold) isOver() bool {
 // lost returns the guard for which the transaction was not carried out, whose hold is over then;
 // nil if there is none. A check of the hold's znode that fails is how the hold learns that its
 // znode is gone.
-func (t *transaction) lost(results []Result, err error) *guard {
+func (t *transaction) lost(results []zkconn.Result, err error) *guard {
 	for i := range t.guards {
 		g := &t.guards[i]
 		switch {
@@ -127,8 +127,8 @@ func (h *Hold) part(ask *jute.Request) *Hold {
 
 // unguarded are the results of a transaction that was called off for a guard, as if its check had
 // failed.
-func (t *transaction) unguarded(g *guard) []Result {
-	results := make([]Result, len(t.asks))
+func (t *transaction) unguarded(g *guard) []zkconn.Result {
+	results := make([]zkconn.Result, len(t.asks))
 	for i := range results[g.op:] {
 		results[g.op+i].Err = ErrRolledBack
 	}

@@ -100,7 +100,7 @@ func (q *requests) deleteBatch(ctx context.Context, paths []string) error {
 	for i, path := range paths {
 		ops[i] = jute.Request{Op: jute.OpDelete, Path: path, Version: -1}
 	}
-	_, err := readOut(ctx, q, func(c *zkconn.Conn) ([]Result, error) { return c.Multi(ops) })
+	_, err := readOut(ctx, q, func(c *zkconn.Conn) ([]zkconn.Result, error) { return c.Multi(ops) })
 	if !errors.Is(err, ErrNoNode) {
 		return err
 	}

@@ -11,17 +11,17 @@ import (
 // findUnnamed looks for a contender without a GUID in its name, after the answer to its create was
 // lost: among the session's own znodes, by its data. Those of the record are other contenders, of
 // this process too.
-func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, Stat, error) {
+func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, zkconn.Stat, error) {
 	known := g.recorded() // before the listing: what is deleted meanwhile may still be in it
 	if err := p.ask(conn); err != nil {
-		return "", Stat{}, err
+		return "", zkconn.Stat{}, err
 	}
 	c, parent := g.contender, g.space.path(g.join.Parent)
 	names := []string{c.head}
 	if c.form != znode.Alone {
 		var err error
 		if names, _, err = conn.Children(parent, false); err != nil && !errors.Is(err, ErrNoNode) {
-			return "", Stat{}, err
+			return "", zkconn.Stat{}, err
 		}
 	}
 	for _, name := range names {
@@ -32,36 +32,36 @@ func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, Stat, error)
 		}
 		stat, mine, err := c.recognise(conn, path)
 		if err != nil {
-			return "", Stat{}, err
+			return "", zkconn.Stat{}, err
 		}
 		if mine && !(other && isIt(czxid, stat)) && g.reserve(c, path, stat) {
 			return path, stat, nil
 		}
 	}
-	return "", Stat{}, nil
+	return "", zkconn.Stat{}, nil
 }
 
 // recognise tells whether a znode is one that this session made with the contender's data. One that
 // it may not read is told by its owner alone.
-func (c *contender) recognise(conn *zkconn.Conn, path string) (stat Stat, mine bool, err error) {
+func (c *contender) recognise(conn *zkconn.Conn, path string) (stat zkconn.Stat, mine bool, err error) {
 	data, stat, err := conn.Get(path, false)
 	same := znode.Same(c.data, data)
 	if errors.Is(err, ErrNoAuth) {
 		same = true
 		var exists bool
 		if stat, exists, err = lookOwn(conn, path); err == nil && !exists {
-			return Stat{}, false, nil
+			return zkconn.Stat{}, false, nil
 		}
 	}
 	if errors.Is(err, ErrNoNode) {
-		return Stat{}, false, nil
+		return zkconn.Stat{}, false, nil
 	}
 	return stat, same && stat.EphemeralOwner == c.epoch.sessionID, err
 }
 
 // isIt: the znode of which this is known, if anything is, is the one with that Stat, as far as that
 // is known.
-func isIt(czxid int64, stat Stat) bool {
+func isIt(czxid int64, stat zkconn.Stat) bool {
 	return czxid == 0 || stat.Czxid == 0 || czxid == stat.Czxid
 }
 
@@ -77,7 +77,7 @@ func (z *znodes) recorded() map[string]int64 {
 }
 
 // reserve takes a path for a contender that was found there; false if another was quicker.
-func (z *znodes) reserve(c *contender, path string, stat Stat) bool {
+func (z *znodes) reserve(c *contender, path string, stat zkconn.Stat) bool {
 	l := z.state.lock()
 	defer l.unlock()
 	path = z.space.relative(path)

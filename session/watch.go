@@ -41,7 +41,7 @@ func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 	return subscribe(ctx, s, func(g *guarded) map[string]*shared[Data] { return g.dataWatches }, path, watchSpec[Data]{
 		name: "data",
 		look: func(t *client, epoch uint64, path string, done func(Data, bool, error)) {
-			t.Read(epoch, path, true, func(a seam.Seen) { done(Data{Exists: a.Exists, Bytes: a.Data, Stat: a.Stat}, a.Exists, a.Err) })
+			t.Read(epoch, path, true, func(a seam.Seen) { done(Data{Exists: a.Exists, Bytes: a.Data, Stat: Stat(a.Stat)}, a.Exists, a.Err) })
 		},
 		stale: func(d Data) Data {
 			d.Stale = true
@@ -66,7 +66,7 @@ func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Childre
 				if missing {
 					a.Err = nil
 				}
-				done(Children{Exists: !missing, Names: a.Names, Stat: a.Stat}, !missing, a.Err)
+				done(Children{Exists: !missing, Names: a.Names, Stat: Stat(a.Stat)}, !missing, a.Err)
 			})
 		},
 		stale: func(c Children) Children {

@@ -43,7 +43,7 @@ func (z *znodes) expect(t *client, e *epoch, asks []jute.Request) ([]*contender,
 
 // settled notes what came of a transaction: what was created stands, what was deleted does not. A
 // client that has left meanwhile wants nothing of it.
-func (z *znodes) settled(t *client, creates []*contender, asks []jute.Request, sent span, results []Result, err error) {
+func (z *znodes) settled(t *client, creates []*contender, asks []jute.Request, sent span, results []zkconn.Result, err error) {
 	gone := t.inbox.Left()
 	l := z.state.lock()
 	for i, c := range creates {

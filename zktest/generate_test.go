@@ -59,11 +59,11 @@ func (d *differ) acl() []jute.ACL {
 	case 1:
 		return []jute.ACL{{Perms: jute.PermAll, Scheme: "auth"}}
 	case 2:
-		return []jute.ACL{{Perms: jute.Perms(d.rnd.IntN(32)), Scheme: "world", ID: "anyone"}, {Perms: jute.PermRead | jute.PermAdmin, Scheme: "digest", ID: "u:x"}}
+		return []jute.ACL{{Perms: int32(d.rnd.IntN(32)), Scheme: "world", ID: "anyone"}, {Perms: jute.PermRead | jute.PermAdmin, Scheme: "digest", ID: "u:x"}}
 	case 3:
 		var all []jute.ACL
 		for range 1 + d.rnd.IntN(3) {
-			all = append(all, jute.ACL{Perms: jute.Perms(d.rnd.IntN(32)), Scheme: pick(d, schemes), ID: pick(d, aclIDs)})
+			all = append(all, jute.ACL{Perms: int32(d.rnd.IntN(32)), Scheme: pick(d, schemes), ID: pick(d, aclIDs)})
 		}
 		return all
 	}

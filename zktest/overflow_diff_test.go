@@ -28,7 +28,7 @@ func snapshot(creations map[string]int32) string {
 	const openACL = 1
 	w.Long(openACL)
 	w.Int(1)
-	w.Int(int32(jute.PermAll))
+	w.Int(jute.PermAll)
 	w.Text("world")
 	w.Text("anyone")
 	for _, path := range []string{"", "/zookeeper", "/zookeeper/quota", "/p", "/q"} {

@@ -1,11 +1,8 @@
 package jute
 
-// Perms is a set of permissions.
-type Perms int32
-
 // The permissions.
 const (
-	PermRead   Perms = 1 << iota // read its data, list its children
+	PermRead   int32 = 1 << iota // read its data, list its children
 	PermWrite                    // set its data
 	PermCreate                   // create children
 	PermDelete                   // delete children
@@ -17,7 +14,7 @@ const (
 // ACL permits what Perms says to those that ID stands for in the Scheme ("world", "auth", "digest",
 // "ip", "x509", …).
 type ACL struct {
-	Perms  Perms
+	Perms  int32 // permissions, or-ed together
 	Scheme string
 	ID     string
 }
@@ -38,7 +35,7 @@ func readACLs(r *Reader) []ACL {
 	}
 	all := make([]ACL, 0, n)
 	for range n {
-		all = append(all, ACL{Perms: Perms(r.Int()), Scheme: r.Text(), ID: r.Text()})
+		all = append(all, ACL{Perms: r.Int(), Scheme: r.Text(), ID: r.Text()})
 	}
 	return all
 }
@@ -46,7 +43,7 @@ func readACLs(r *Reader) []ACL {
 func writeACLs(w *Writer, all []ACL) {
 	w.Int(int32(len(all)))
 	for _, a := range all {
-		w.Int(int32(a.Perms))
+		w.Int(a.Perms)
 		w.Text(a.Scheme)
 		w.Text(a.ID)
 	}

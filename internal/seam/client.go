@@ -84,7 +84,6 @@ type Found struct {
 type Stat struct {
 	Czxid          int64     // the transaction that created it
 	Mzxid          int64     // the transaction that last changed its data
-	Pzxid          int64     // the transaction that last added or removed a child
 	Ctime          time.Time // when it was created, by the server's clock
 	Mtime          time.Time // when its data were last changed, by the server's clock
 	Version        int32     // changes of its data
@@ -93,4 +92,5 @@ type Stat struct {
 	EphemeralOwner int64     // the session that it ends with; 0 for a persistent one (containers and TTL znodes have special numbers here)
 	DataLength     int32
 	NumChildren    int32
+	Pzxid          int64 // the transaction that last added or removed a child
 }

@@ -4,16 +4,15 @@
 package seam
 
 import (
-	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
 // NewClient makes a client of a session, which is a *session.Session. It does not connect. on is
 // called from goroutines of the session, with one event at a time, in order; it must not block and
 // must not call [Client.Leave]. The present state comes first: EpochBegan if there is an epoch, and
-// Suspended if the connection is down. acl is that of the znodes that the client creates, parents
-// included; without one it is the session's. Error: session.ErrClosed.
-var NewClient func(session any, name string, on func(Event), acl ...jute.ACL) (Client, error)
+// Suspended if the connection is down. acl, a []session.ACL, is that of the znodes that the client
+// creates, parents included; nil: the session's. Error: session.ErrClosed.
+var NewClient func(session any, name string, on func(Event), acl any) (Client, error)
 
 // Identity is what contenders of a session, which is a *session.Session, say about themselves.
 var Identity func(session any) znode.Identity

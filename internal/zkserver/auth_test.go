@@ -45,7 +45,7 @@ func TestAuthStandsForNoMoreThanAPacketHolds(t *testing.T) {
 		}
 		var many []jute.ACL
 		for i := range int32(100) {
-			many = append(many, jute.ACL{Perms: jute.Perms(i), Scheme: "auth"})
+			many = append(many, jute.ACL{Perms: i, Scheme: "auth"})
 		}
 		create := func(path string, acl []jute.ACL) jute.Request {
 			return jute.Request{Op: jute.OpCreate, Path: path, ACL: acl, TTL: -1}

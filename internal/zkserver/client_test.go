@@ -224,7 +224,7 @@ func as(op jute.Op, q jute.Request) jute.Request {
 }
 
 // guarded is a create of a znode with which everybody may do so much.
-func guarded(path string, perms jute.Perms) jute.Request {
+func guarded(path string, perms int32) jute.Request {
 	q := create(path, 0)
 	q.ACL = []jute.ACL{{Perms: perms, Scheme: "world", ID: "anyone"}}
 	return q

@@ -9,7 +9,7 @@ import (
 )
 
 // readable finds the node that a read is about, as this connection's front shows it.
-func (c *conn) readable(q *jute.Request, perm jute.Perms) (*tree.Node, jute.Code) {
+func (c *conn) readable(q *jute.Request, perm int32) (*tree.Node, jute.Code) {
 	if q.Malformed() || q.Path == jute.Null {
 		return nil, jute.MarshallingError
 	}

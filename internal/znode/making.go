@@ -13,10 +13,8 @@ func Making[ACL any](ctx context.Context, acl []ACL) context.Context {
 	return context.WithValue(ctx, makingKey{}, acl)
 }
 
-// MadeWith is that ACL; usual if there is none.
-func MadeWith[ACL any](ctx context.Context, usual []ACL) []ACL {
-	if acl, ok := ctx.Value(makingKey{}).([]ACL); ok {
-		return acl
-	}
-	return usual
+// MadeWith is that ACL; nil if there is none.
+func MadeWith[ACL any](ctx context.Context) []ACL {
+	acl, _ := ctx.Value(makingKey{}).([]ACL)
+	return acl
 }

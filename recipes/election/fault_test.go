@@ -101,7 +101,7 @@ func TestB37_ATerminalFailureIsObservable(t *testing.T) {
 	})
 }
 
-func setACL(t testing.TB, s *session.Session, perms session.Perms) error {
+func setACL(t testing.TB, s *session.Session, perms int32) error {
 	_, err := s.SetACL(bubble.Minute(t), path, session.AnyoneACL(perms), -1)
 	return err
 }

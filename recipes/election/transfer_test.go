@@ -53,7 +53,7 @@ func TestATransferPassesACandidateOfTheSameSession(t *testing.T) {
 // occupy keeps a session from telling anybody of events, until it is let go: who reads is told the
 // answer, and takes its time.
 func occupy(t *bubble.World, s *session.Session) (letGo func()) {
-	client, err := seam.NewClient(s, "slow", func(seam.Event) {})
+	client, err := seam.NewClient(s, "slow", func(seam.Event) {}, nil)
 	require.NoError(t, err)
 	t.Cleanup(client.Leave)
 	occupied := make(chan struct{})

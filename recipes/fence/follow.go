@@ -48,7 +48,7 @@ func (f *follower) begin(t *observe.Turn) {
 	var client seam.Client
 	client, err := seam.NewClient(f.session, "fence:"+f.path, func(n seam.Event) {
 		t.Do(func() { f.note(t, client, n) })
-	})
+	}, nil)
 	if err != nil {
 		f.cancel(err)
 		return
@@ -101,5 +101,5 @@ func judge(q Sequencer, a seam.Seen) error {
 	case a.Err != nil:
 		return a.Err
 	}
-	return compare(q, a.Exists, a.Stat, a.Data)
+	return compare(q, a.Exists, session.Stat(a.Stat), a.Data)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
@@ -20,7 +21,7 @@ func as(c *bubble.Cluster, name string) *session.Session {
 	return c.Session(session.WithAuth("digest", []byte(name+":secret")))
 }
 
-var onlyOurs = lock.WithACL(session.AuthACL(session.PermAll)...)
+var onlyOurs = lock.WithACL(zk.AuthACL(zk.PermAll)...)
 
 // everybodys are the znodes at a path and below, and above it, that are not alice's alone.
 func everybodys(c *bubble.Cluster, s *session.Session, at string) (all []string) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
@@ -103,7 +104,7 @@ func TestWithACL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble.Run(t, func(w *bubble.World) {
 				s := w.Host("a", session.WithAuth("digest", []byte("alice:secret"))).Session
-				require.NoError(w, made(w.Context(), s, session.AuthACL(session.PermAll)))
+				require.NoError(w, made(w.Context(), s, zk.DigestACL(zk.PermAll, "alice", "secret")))
 				time.Sleep(time.Minute) // what is over is deleted
 				found := 0
 				var look func(at string)

@@ -53,7 +53,7 @@ func TestASwallowedNotice(t *testing.T) {
 						if armed && is(n) {
 							actors.Panic() // whoever receives a message next
 						}
-					})
+					}, nil)
 					require.NoError(t, err)
 					again := use(t, s)
 					<-again()

@@ -11,7 +11,7 @@ const SuperScheme = "super"
 
 // Allowed reports whether an ACL gives one of the identities a permission. An empty ACL gives
 // everything to everybody.
-func Allowed(acl []jute.ACL, perm jute.Perms, who *Who) bool {
+func Allowed(acl []jute.ACL, perm int32, who *Who) bool {
 	if len(acl) == 0 || who.mayAll() {
 		return true
 	}

@@ -48,7 +48,7 @@ func TestAnACLIsFixedOrRefused(t *testing.T) {
 	ids := []jute.Identity{{Scheme: "ip", ID: "127.0.0.1"}, {Scheme: "digest", ID: "u:x"}, {Scheme: "digest", ID: "v:y"}}
 	var many []jute.ACL
 	for i := range int32(30) {
-		many = append(many, jute.ACL{Perms: jute.Perms(i), Scheme: "auth"})
+		many = append(many, jute.ACL{Perms: i, Scheme: "auth"})
 	}
 	digest := jute.ACL{Perms: 1, Scheme: "digest", ID: "u:x"}
 	for _, c := range []struct {

@@ -25,7 +25,7 @@ func (p *Plan) check(q *jute.Request) (Change, jute.Code) {
 }
 
 // versioned finds the node that a request with a version is about.
-func (p *Plan) versioned(q *jute.Request, perm jute.Perms) (record, jute.Code) {
+func (p *Plan) versioned(q *jute.Request, perm int32) (record, jute.Code) {
 	if !Valid(q.Path) {
 		return record{}, jute.BadArguments
 	}

@@ -104,7 +104,7 @@ func (p *Plan) note(path string, r record) {
 	}
 }
 
-func (p *Plan) allowed(acl []jute.ACL, perm jute.Perms) bool { return Allowed(acl, perm, p.who.Who) }
+func (p *Plan) allowed(acl []jute.ACL, perm int32) bool { return Allowed(acl, perm, p.who.Who) }
 
 // Valid reports whether a path is one by ZooKeeper's rules: absolute, no trailing slash, no empty,
 // "." or ".." part, no characters that it refuses.

@@ -123,9 +123,9 @@ func (z *Znode) line() *line {
 // letters are the permissions' in the order in which zkCli writes them.
 const letters = "cdrwa"
 
-var permissions = [len(letters)]jute.Perms{jute.PermCreate, jute.PermDelete, jute.PermRead, jute.PermWrite, jute.PermAdmin}
+var permissions = [len(letters)]int32{jute.PermCreate, jute.PermDelete, jute.PermRead, jute.PermWrite, jute.PermAdmin}
 
-func formatPerms(perms jute.Perms) string {
+func formatPerms(perms int32) string {
 	var text []byte
 	for i, p := range permissions {
 		if perms&p != 0 {
@@ -135,7 +135,7 @@ func formatPerms(perms jute.Perms) string {
 	return string(text)
 }
 
-func parsePerms(text string) (perms jute.Perms, err error) {
+func parsePerms(text string) (perms int32, err error) {
 	for _, c := range text {
 		i := strings.IndexRune(letters, c)
 		if i < 0 {

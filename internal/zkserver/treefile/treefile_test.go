@@ -121,7 +121,7 @@ func TestRandomTreesSurvive(t *testing.T) {
 				z.Owner = tree.OwnerTTL(rapid.Int64Range(1, tree.MaxTTL).Draw(t, "ttl"))
 			}
 			if rapid.Bool().Draw(t, "acl") {
-				z.ACL = []jute.ACL{{Perms: jute.Perms(rapid.Int32Range(0, 31).Draw(t, "perms")), Scheme: "digest", ID: rapid.String().Draw(t, "id")}}
+				z.ACL = []jute.ACL{{Perms: rapid.Int32Range(0, 31).Draw(t, "perms"), Scheme: "digest", ID: rapid.String().Draw(t, "id")}}
 			}
 			want = append(want, z)
 		}

@@ -99,7 +99,7 @@ func newFollower(s *session.Session, path string, out *notify.Latest[Observation
 	f := &follower{path: path, out: out, self: self}
 	ref := self.Ref()
 	s.Start()
-	f.client, _ = seam.NewClient(s, "contender:"+path, func(n seam.Event) { ref.Tell(noticed{n}) })
+	f.client, _ = seam.NewClient(s, "contender:"+path, func(n seam.Event) { ref.Tell(noticed{n}) }, nil)
 	return f
 }
 
@@ -193,7 +193,7 @@ func (f *follower) onSeen(a seam.Seen) {
 		return
 	}
 	f.tries, f.known = 0, true
-	f.publish(Observation{Data: session.Data{Exists: true, Bytes: a.Data, Stat: a.Stat}})
+	f.publish(Observation{Data: session.Data{Exists: true, Bytes: a.Data, Stat: session.Stat(a.Stat)}})
 	if f.dirty {
 		f.read()
 	}

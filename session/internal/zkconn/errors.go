@@ -28,7 +28,7 @@ var errUnimplemented = fmt.Errorf("%w by the server", ErrUnsupported)
 // Why a session ended.
 var (
 	// ErrExpired: the server said that the session has expired. All its ephemeral znodes are gone.
-	ErrExpired = errors.New("the ZooKeeper session has expired")
+	ErrExpired = &SharedError{text: "the ZooKeeper session has expired"}
 	// ErrReplaced: the server gave another session instead of this one, without saying that this
 	// one has expired. It must be taken for expired.
 	ErrReplaced = errors.New("the server replaced the ZooKeeper session with another")
@@ -38,19 +38,19 @@ var (
 	// every request without.
 	ErrAuthRequired = errors.New("the ZooKeeper server insists on authentication: it needs a credential that it accepts (enforce.auth.schemes, sessionRequireClientSASLAuth)")
 	// ErrAuthFailed: the server refused a credential.
-	ErrAuthFailed = errors.New("ZooKeeper refused a credential")
+	ErrAuthFailed = &SharedError{text: "ZooKeeper refused a credential"}
 )
 
 // Errors that are definite: nothing was done. Some are found before the request is sent.
 var (
-	ErrNoNode                  = errors.New("the znode does not exist")
-	ErrNodeExists              = errors.New("the znode exists already")
-	ErrBadVersion              = errors.New("the znode has another version")
-	ErrNotEmpty                = errors.New("the znode has children")
-	ErrNoChildrenForEphemerals = errors.New("an ephemeral znode can't have children")
-	ErrNoAuth                  = errors.New("not permitted by the znode's ACL")
-	ErrInvalidACL              = errors.New("the ACL is not valid")
-	ErrInvalidPath             = errors.New("the path is not valid")
+	ErrNoNode                  = &SharedError{text: "the znode does not exist"}
+	ErrNodeExists              = &SharedError{text: "the znode exists already"}
+	ErrBadVersion              = &SharedError{text: "the znode has another version"}
+	ErrNotEmpty                = &SharedError{text: "the znode has children"}
+	ErrNoChildrenForEphemerals = &SharedError{text: "an ephemeral znode can't have children"}
+	ErrNoAuth                  = &SharedError{text: "not permitted by the znode's ACL"}
+	ErrInvalidACL              = &SharedError{text: "the ACL is not valid"}
+	ErrInvalidPath             = &SharedError{text: "the path is not valid"}
 	ErrBadArguments            = errors.New("the server does not accept the arguments")
 	ErrUnsupported             = errors.New("not supported")
 	ErrQuotaExceeded           = errors.New("a quota of ZooKeeper is exceeded")
@@ -69,6 +69,23 @@ var (
 	// times MaxPacket.
 	ErrTooLarge = errors.New("larger than the packet limit")
 )
+
+// SharedError is an error that another library has a value for too.
+type SharedError struct {
+	text  string
+	other error
+}
+
+// Also tells that value, while packages are initialized.
+func (v *SharedError) Also(other error) error {
+	v.other = other
+	return v
+}
+
+func (v *SharedError) Error() string { return v.text }
+
+// Is lets errors.Is find that value.
+func (v *SharedError) Is(target error) bool { return target == v.other }
 
 // CodeError is an error code without an error value of its own. It is definite too.
 type CodeError struct{ Code int32 }
