@@ -125,12 +125,12 @@ func (r *replica) stop() {
 // id is the number of its ZooKeeper session.
 func (r *replica) id() int64 { return r.session.Status().SessionID }
 
-// restart restarts the servers one by one, each time the one that the replica has come to, so that
-// none moves it more often.
+// restart restarts the servers one by one: the one that the replica is connected to, then the one to
+// which it has not gone, then the other. So it moves twice, whichever servers it draws.
 func (r *replica) restart() {
 	left := r.srv.Hosts()
-	for len(left) > 0 {
-		next := max(0, slices.Index(left, r.session.Status().Server))
+	for _, connected := range []bool{true, false, true} {
+		next := slices.IndexFunc(left, func(host string) bool { return (host == r.session.Status().Server) == connected })
 		i := slices.Index(r.srv.Hosts(), left[next])
 		left = slices.Delete(left, next, next+1)
 		r.srv.Kill(i)

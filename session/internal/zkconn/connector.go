@@ -30,6 +30,7 @@ type connector struct {
 // search is what is known for connecting. Under the Conn's mu.
 type search struct {
 	servers servers
+	lost    *target       // the one of the last connection, which may have been stopped; nil: there was none
 	asking  int           // attempts that have sent a connect request and may still get the session
 	tries   int           // servers tried since a connection was last good
 	brief   int           // connections in a row that came up and did not last

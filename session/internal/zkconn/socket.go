@@ -116,10 +116,11 @@ func (w *socket) up() bool { return !w.since.IsZero() }
 // lasted tells whether it was up for as long as a server has for a step of the handshake. Under mu.
 func (w *socket) lasted() bool { return w.up() && time.Since(w.since) >= w.limit }
 
-// rate notes what the loss of a connection says about its server. One that accepts sessions and
-// drops them at once is tried after the others, and so is one that does not answer, as one that
-// refuses them. Under mu.
+// rate notes what the loss of a connection says about its server: the others are tried first, since
+// it may have been stopped. One that accepts sessions and drops them at once, or does not answer,
+// is as one that refuses them. Under mu.
 func (w *socket) rate(cause error) {
+	w.conn.lost = w.at
 	if !w.replied && !w.lasted() || w.up() && (errors.Is(cause, errStalled) || timedOut(cause)) {
 		w.at.failed(time.Now(), w.conn.session.timeout)
 	}

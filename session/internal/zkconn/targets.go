@@ -70,29 +70,34 @@ func (c *core) another(s *server, than *target, now time.Time) bool {
 }
 
 // pick returns the server to try next: at random one of those that have a good target, or may have
-// one; else the one that was not tried for the longest time.
+// one, beside that of the last connection; or else that one, if it is good; or else the one that was
+// not tried for the longest time.
 func (k *connector) pick() *server {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
-	if good := slices.DeleteFunc(slices.Clone(k.servers), func(s *server) bool { return !k.another(s, nil, now) }); len(good) > 0 {
-		return good[rand.IntN(len(good))]
+	for _, than := range []*target{k.lost, nil} {
+		if good := slices.DeleteFunc(slices.Clone(k.servers), func(s *server) bool { return !k.another(s, than, now) }); len(good) > 0 {
+			return good[rand.IntN(len(good))]
+		}
 	}
 	return slices.MinFunc(k.servers, func(a, b *server) int { return a.tried.Compare(b.tried) })
 }
 
-// next returns the target of a server to try, likewise; nil if attempts at all of them are under
-// way. Where one has waited for its answer for long there may be another: its connection may be
-// dead.
+// next returns the target of a server to try, likewise; nil if attempts at all of them are under way.
+// Where one has waited for its answer for long there may be another: its connection may be dead.
 func (k *connector) next(s *server) (best *target) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s.tried = time.Now()
+	last := false // best is good, and was lost
 	for _, t := range s.targets {
-		switch {
-		case k.good(t, s.tried):
+		switch good := k.good(t, s.tried); {
+		case good && t != k.lost:
 			return t // they were shuffled
-		case t.busy > 1 || t.busy == 1 && s.tried.Before(t.more):
+		case good:
+			best, last = t, true
+		case last, t.busy > 1, t.busy == 1 && s.tried.Before(t.more):
 		case best == nil || t.tried.Before(best.tried):
 			best = t
 		}
@@ -113,7 +118,9 @@ func (k *connector) resolve(ctx context.Context, s *server) error {
 	if err != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		s.unknown = time.Now().Add(failedFor * k.session.timeout)
+		if s.unknown = time.Now().Add(failedFor * k.session.timeout); err == errNoAddress {
+			s.targets = nil
+		}
 		return err
 	}
 	for i := range hosts {
