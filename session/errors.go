@@ -9,8 +9,8 @@ import (
 )
 
 // What ZooKeeper says against a request: nothing was done, unless it says otherwise here. They are
-// returned in an [OpError]: compare with errors.Is. To that, those with Also here, and [ErrExpired],
-// are go-zookeeper's too; no other is.
+// returned in an [OpError]: compare with errors.Is, which takes those with Also here, and
+// [ErrExpired], for go-zookeeper's too. It takes no other for one.
 var (
 	ErrNoNode                  = zkconn.ErrNoNode.Also(zk.ErrNoNode)                                   // the znode does not exist, or the parent of one to be created
 	ErrNodeExists              = zkconn.ErrNodeExists.Also(zk.ErrNodeExists)                           // the znode to be created exists
