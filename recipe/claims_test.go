@@ -211,15 +211,22 @@ func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 func TestTheRecordOfALostPossessionStays(t *testing.T) {
 	t.Parallel()
 	type instance = recipe.Claims[*recipe.Possession]
+	cutOff := func(g *ground, p *recipe.Possession) {
+		heal := g.from.Partition()
+		<-p.Done()
+		heal()
+	}
+	withAnother := func(_ *ground, p *recipe.Possession) { p.Lose() }
 	for name, c := range map[string]struct {
 		stands bool // the intent does; else it is a caller's
 		giveUp func(i *instance, ctx context.Context) error
-		lost   bool
+		lose   func(g *ground, p *recipe.Possession) // nil: it is not lost
 	}{
-		"lost, and the intent withdrawn": {true, (*instance).StandDown, true},
-		"a caller's, lost, and closed":   {false, (*instance).Close, true},
-		"the intent withdrawn":           {true, (*instance).StandDown, false},
-		"a caller's, closed":             {false, (*instance).Close, false},
+		"lost, and the intent withdrawn":            {true, (*instance).StandDown, cutOff},
+		"a caller's, lost, and closed":              {false, (*instance).Close, cutOff},
+		"a caller's, lost with another, and closed": {false, (*instance).Close, withAnother},
+		"the intent withdrawn":                      {true, (*instance).StandDown, nil},
+		"a caller's, closed":                        {false, (*instance).Close, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(g *ground) {
@@ -232,10 +239,8 @@ func TestTheRecordOfALostPossessionStays(t *testing.T) {
 					p = g.claim(i)
 				}
 				letGo := i.Occupy()
-				if c.lost {
-					heal := g.from.Partition()
-					<-p.Done()
-					heal()
+				if c.lose != nil {
+					c.lose(g, p)
 				}
 				ended := make(chan error, 1)
 				go func() { ended <- c.giveUp(i, g.ctx) }() // ends with its deletion
@@ -243,7 +248,7 @@ func TestTheRecordOfALostPossessionStays(t *testing.T) {
 				letGo()
 				require.NoError(g, <-ended)
 				require.NotContains(g, g.srv.Dump(), p.Path())
-				require.Equal(g, c.lost, strings.Contains(g.srv.Dump(), "/line/held"))
+				require.Equal(g, c.lose != nil, strings.Contains(g.srv.Dump(), "/line/held"))
 				require.NoError(g, i.Close(g.ctx))
 			})
 		})

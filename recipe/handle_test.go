@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -117,7 +118,12 @@ func TestAHandleEndsByCloseOrWithItsSession(t *testing.T) {
 						bubble.Closed(t, h.Done(), "the handle")
 						require.ErrorIs(t, h.Err(), session.ErrClosed)
 					}
-					require.ErrorIs(t, h.ask(ctx), session.ErrClosed)
+					synctest.Wait()
+					t.Server.ClearJournal()
+					for range 20 { // the end of its context and the call would run side by side
+						require.ErrorIs(t, h.ask(ctx), session.ErrClosed)
+					}
+					require.Empty(t, t.Server.Journal(), "what has ended asks ZooKeeper for nothing")
 					require.NoError(t, errors.Join(h.Close(ctx), h.Close(ctx)))
 					if how == "closed" {
 						require.Equal(t, session.Connected, s.Status().State)

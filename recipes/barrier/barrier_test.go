@@ -135,6 +135,25 @@ func TestWaitThroughLossesAndExpiry(t *testing.T) {
 	})
 }
 
+// A barrier that can't be read any more does not count as down: whoever waits for it goes on.
+func TestWaitForABarrierThatCanNoLongerBeRead(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, other := w.Host("a"), w.Host("b")
+		b := w.gate(h)
+		require.NoError(w, b.Raise(w.Context()))
+		passed := w.waits(b)
+		time.Sleep(time.Second)
+		_, err := other.SetACL(w.Context(), gatePath, session.AnyoneACL(session.PermWrite), -1)
+		require.NoError(w, err)
+		w.Server.Expire(h.Status().SessionID) // so that it is read again
+		time.Sleep(time.Minute)
+		bubble.Never(w, passed, "it is up")
+		require.NoError(w, other.Delete(w.Context(), gatePath, -1))
+		require.NoError(w, bubble.Within(w, time.Minute, passed))
+	})
+}
+
 func TestWaitEnds(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -20,6 +20,7 @@ func TestTermsThatEndAtOncePauseLongerEachTime(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		var log bubble.Log
 		e := candidate(t, t.Session(log.Option()), "a")
+		opened := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var began []time.Time
@@ -30,6 +31,7 @@ func TestTermsThatEndAtOncePauseLongerEachTime(t *testing.T) {
 			return nil
 		})
 		require.ErrorIs(t, <-result, context.DeadlineExceeded)
+		require.Equal(t, time.Minute, time.Since(opened), "it does not wait for the end of a pause")
 		pauses := make([]time.Duration, 0, len(began))
 		for i := range began[1:] {
 			pauses = append(pauses, began[i+1].Sub(began[i]))

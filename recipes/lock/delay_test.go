@@ -97,6 +97,32 @@ func TestDelayOfTheOtherPartsOfAMulti(t *testing.T) {
 	}
 }
 
+// Whoever releases a Multi in the moment of its loss does not give up the other parts either.
+func TestDelayBesideAReleaseAtTheMomentOfTheLoss(t *testing.T) {
+	t.Parallel()
+	for range 10 { // some release comes before the end of the whole has reached its parts, mostly
+		inBubble(t, releasesWhatIsLost)
+	}
+}
+
+func releasesWhatIsLost(w *world) {
+	ha, hb := w.Host("a"), w.Host("b")
+	m, err := lock.NewMulti(w.at(hb, "/before"), w.delayed(ha))
+	require.NoError(w, err)
+	g, err := m.Lock(w.Context())
+	require.NoError(w, err)
+	b := w.queued(w.delayed(hb))
+	time.Sleep(unwatched)
+	for range 1000 {
+		context.AfterFunc(g.Context(), func() { _ = g.Release(w.Context()) })
+	}
+	began := time.Now()
+	require.NoError(w, hb.Delete(w.Context(), g.Grants()[0].Path(), -1))
+	next := bubble.Within(w, time.Minute, b.Acquired())
+	require.Equal(w, lockDelay, time.Since(began))
+	require.NoError(w, next.Release(w.Context()))
+}
+
 // A place that nothing has come of yet is given back with the record when the actor crashes, and
 // the request has not been carried out so far: it was lost, or the server put it off. The place is
 // deleted before the instance queues again, so what comes late deletes nothing: not the new znode,

@@ -14,6 +14,7 @@ import (
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 const guidDashed, guidPlain = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`, `[0-9a-f]{32}`
@@ -128,6 +129,29 @@ func TestEveryLayout(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The names of a layout may occur again under a new parent: whoever observes sees which it is.
+func TestANameThatOccursAgainIsObserved(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, seer := w.Host("a"), w.Host("b")
+		l := w.lock(h, lock.WithLayout(lock.JavaWriteLock))
+		first := w.held(l)
+		lines := w.lock(seer).Observe(w.Context())
+		require.Equal(w, first.Token(), bubble.Within(w, time.Second, lines)[0].Token)
+		id := seer.Status().SessionID
+		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == id && r.Op == zktest.OpGetChildren2 {
+				return zktest.Delay(time.Second) // it sees the new parent next
+			}
+			return zktest.Pass
+		})()
+		require.NoError(w, h.DeleteAll(w.Context(), path))
+		again := w.held(l)
+		require.Equal(w, first.Path(), again.Path())
+		require.Equal(w, again.Token(), bubble.Within(w, time.Minute, lines)[0].Token)
+	})
 }
 
 // Others hold such a path by `create -e`, and so do we: whoever creates it excludes all others.

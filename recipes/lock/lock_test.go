@@ -215,6 +215,26 @@ func TestStanding(t *testing.T) {
 }
 
 // B18: a closed session answers at once.
+// A Release behind one that gave up waits for the same deletion.
+func TestAReleaseBehindOneThatGaveUp(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.Host("a")
+		l := w.lock(h)
+		w.granted(l)
+		heal := h.Machine.Partition()
+		short, cancel := context.WithTimeoutCause(w.Context(), time.Second, errors.New("too long"))
+		defer cancel()
+		require.ErrorContains(w, l.Release(short), "too long")
+		second := bubble.Begin(func() error { return l.Release(w.Context()) })
+		bubble.Never(w, second, "the znode stands")
+		require.Equal(w, 1, w.nodes())
+		heal()
+		require.NoError(w, bubble.Within(w, time.Minute, second))
+		require.Zero(w, w.nodes())
+	})
+}
+
 func TestB18_AClosedSessionIsAnErrorAndNeverAHang(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

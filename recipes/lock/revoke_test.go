@@ -74,6 +74,25 @@ func TestB76_Revoke(t *testing.T) {
 	}
 }
 
+// What is written between the read and the write of Revoke stays.
+func TestRevokeKeepsWhatIsWrittenMeanwhile(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		admin, other, l := w.Host("admin"), w.Host("b"), w.lock(w.Host("a"), lock.WithData([]byte("mine")))
+		g := w.held(l)
+		w.Kth(admin.Session, 2, zktest.Delay(time.Second)) // its write
+		asked := bubble.Begin(func() error { return lock.Revoke(w.Context(), admin.Session, g.Path()) })
+		time.Sleep(time.Second / 2)
+		data := w.content(other.Session, g.Path())
+		require.True(w, strings.HasSuffix(data, "mine"), "it is not asked yet")
+		_, err := other.Set(w.Context(), g.Path(), []byte(data+" anew"), -1)
+		require.NoError(w, err)
+		require.NoError(w, bubble.Within(w, time.Minute, asked))
+		require.Equal(w, "unlock\n"+data+" anew", w.content(other.Session, g.Path()))
+		bubble.Within(w, time.Second, g.Revoked())
+	})
+}
+
 func permits(weight int) builder {
 	return func(w *world, h *bubble.Host, opts ...lock.Option) *lock.Lock {
 		return w.semaphore(h, 3, append(opts, lock.WithWeight(weight))...)

@@ -129,6 +129,20 @@ func TestALimitBelowTheWeight(t *testing.T) {
 	})
 }
 
+// What was read of the limit before does not refuse anybody: it may have been raised since.
+func TestALimitThatWasRaisedAgain(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		admin, l := w.Host("admin").Session, w.semaphore(w.Host("a"), 4, lock.WithWeight(3))
+		require.NoError(w, w.held(l).Release(w.Context()))
+		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 2))
+		_, err := l.Lock(w.Context())
+		require.ErrorIs(w, err, lock.ErrLimit)
+		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 4))
+		require.NoError(w, w.held(l).Release(w.Context()))
+	})
+}
+
 func TestSetLimit(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
