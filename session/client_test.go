@@ -4,6 +4,7 @@ package session_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,6 +107,22 @@ func TestAJoinReplacesAnOwnZnodeInOneTransaction(t *testing.T) {
 		d := join(c)
 		require.Equal(w, []string{d}, t.Leftovers(), "also with the line")
 		require.Equal(w, []string{d}, w.ephemerals(id(s)))
+	})
+}
+
+// Who follows a znode without a watch is told when another takes its place, whatever is lost.
+func TestAFollowerHearsOfAReplacement(t *testing.T) {
+	each(t, map[string]zktest.Verdict{"no loss": zktest.Pass, "request lost": zktest.CutBefore, "answer lost": zktest.CutAfter}, func(w *world, verdict zktest.Verdict) {
+		s, t := w.openClient()
+		behind := w.client(s)
+		a := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		_, ok := behind.Follow(1, a)
+		require.True(w, ok)
+		w.cutOnce(verdict, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
+		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Replace: a})
+		require.NoError(w, j.Err)
+		require.Equal(w, []string{j.Path}, w.ephemerals(id(s)))
+		require.Equal(w, []string{"fired deleted " + a}, slices.DeleteFunc(behind.told(), func(n string) bool { return !strings.HasPrefix(n, "fired") }))
 	})
 }
 

@@ -240,6 +240,22 @@ func TestCloseDoesNotWaitForPauses(t *testing.T) {
 	})
 }
 
+// Whatever still runs when the connection is closed is waited for: no goroutine is left.
+func TestCloseWaitsForWhatRuns(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, t := w.openClient()
+		told := make(chan struct{})
+		t.List(1, "/", false, func(session.Listed) {
+			close(told)
+			time.Sleep(time.Minute)
+		})
+		<-told
+		began := time.Now()
+		require.NoError(w, s.Close(w.ctx))
+		require.Equal(w, time.Minute, time.Since(began))
+	})
+}
+
 // What is held ends first, at once. Close waits until the server has confirmed that it is given
 // back; a context that is over ends the wait alone, and nobody waits until it expires.
 func TestCloseGivesBackWhatIsHeld(t *testing.T) {

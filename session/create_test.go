@@ -234,6 +234,35 @@ func TestB03_AProtectedCreateThatIsGivenUpLeavesNothing(t *testing.T) {
 	})
 }
 
+// So it is with a persistent one if the epoch ends before it is deleted: it goes in the next.
+func TestAPersistentZnodeThatIsGivenUpGoesInTheNextEpoch(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, other := w.open(), w.open()
+		ctx, cancel := context.WithCancel(w.ctx)
+		expired := false
+		w.srv.SlowHandshakes(time.Second) // the caller has left when there is a connection again
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			switch {
+			case r.Op == zktest.OpCreate:
+				cancel()
+				return zktest.CutAfter
+			case r.Op == zktest.OpDelete && !expired:
+				expired = true
+				w.srv.Expire(r.SessionID)
+				return zktest.CutBefore
+			}
+			return zktest.Pass
+		})
+		_, err := s.Create(ctx, "/p-", nil, session.Protected())
+		require.ErrorIs(w, err, context.Canceled)
+		time.Sleep(10 * time.Second)
+		require.EqualValues(w, 2, s.Status().Epoch, "it ended with the deletion")
+		names, _, err := other.Children(w.ctx, "/")
+		require.NoError(w, err)
+		require.NotContains(w, strings.Join(names, " "), "p-")
+	})
+}
+
 // The answer to a create is lost, and looking for the znode is refused too, for a while or for
 // good. That says nothing of the create: an error that does would leave a znode that nobody knows
 // of.

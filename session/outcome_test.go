@@ -84,6 +84,18 @@ func TestReadsAreAskedAgain(t *testing.T) {
 	})
 }
 
+// The pause before another try ends with the call's context, however long it is.
+func TestAPauseBetweenTriesEndsWithTheContext(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open(session.WithRetry(session.RetryGrowing(9, time.Hour))) // the first at once, the second after an hour
+		w.meets(zktest.CutAfter, first(2, func(r *zktest.Request) bool { return r.Op == zktest.OpGetData }))
+		began := time.Now()
+		_, _, err := s.Get(w.within(time.Minute), "/a")
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.Equal(w, time.Minute, time.Since(began))
+	})
+}
+
 func TestAnOverloadedServerIsAskedAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()

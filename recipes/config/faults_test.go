@@ -88,6 +88,31 @@ func TestAWriteThatIsLostWithItsSession(t *testing.T) {
 	}
 }
 
+// A request is lost in an epoch that goes on, and others write meanwhile: without its marker it was
+// not carried out, and f is called again.
+func TestAWriteThatIsLostBeforeOthersWrite(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		h, admin := w.Host("a"), w.Host("admin").Session
+		put(w, admin, `{"Rate":1}`)
+		c := open(w, h.Session, config.JSON[limits]())
+		w.AtKth(h.Session, 1, func(*zktest.Request) zktest.Verdict {
+			for range 2 {
+				require.NoError(w, w.Server.Set(path, []byte(`{"Rate":7}`)))
+			}
+			return zktest.CutBefore
+		}, zktest.OpSync, zktest.OpGetData)
+		var got []int
+		s, err := c.Update(w.Context(), func(l limits) (limits, error) {
+			got = append(got, l.Rate)
+			return increment(l)
+		})
+		require.NoError(w, err)
+		require.Equal(w, []int{1, 7}, got)
+		require.Equal(w, 8, s.Value.Rate)
+		require.EqualValues(w, 1, h.Status().Epoch)
+	})
+}
+
 // An update that is given up leaves no marker, whether it was carried out or not, and says that
 // nobody knows.
 func TestAnUpdateThatIsGivenUp(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/group"
+	"github.com/troupe-go/troupe/recipes/internal/observe"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -96,6 +97,33 @@ func TestAMemberThatMayNotBeReadIsInTheFirstView(t *testing.T) {
 			}, zktest.WithVersion(version))
 		})
 	}
+}
+
+// A member leaves and is there again before the observer hears of its end: it is in the view.
+func TestAMemberThatIsBackBeforeItsEndIsHeardOf(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		here, there := w.Host("here"), w.Host("there")
+		m := w.join(there, "m", "1")
+		bubble.Now(w, m.Joined())
+		var run func(func()) bool
+		views := w.group(here).Observe(context.WithValue(w.Context(), observe.Started{}, func(r func(func()) bool) { run = r }))
+		before := bubble.Within(w, time.Second, views).Members[0].Token
+		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == here.Status().SessionID && r.Op == zktest.OpGetChildren2 {
+				return zktest.Delay(time.Second) // it shows the new member only
+			}
+			return zktest.Pass
+		})()
+		busy := make(chan struct{})
+		require.True(w, run(func() { <-busy }))
+		require.NoError(w, m.Leave(w.Context()))
+		bubble.Now(w, w.join(there, "m", "2").Joined())
+		time.Sleep(2 * time.Second) // the listing waits behind the first word of the end, and ahead of the last
+		close(busy)
+		v := bubble.Await(w, views, "the new member", func(v group.View) bool { return ids(v) == "m=2" })
+		require.Greater(w, v.Members[0].Token, before)
+	})
 }
 
 func TestAThousandMembersThatCameAndWentLeaveNoWatch(t *testing.T) {

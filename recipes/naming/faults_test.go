@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 // Whichever request or reply is lost, everything is done once.
@@ -40,6 +41,25 @@ func TestLostReplies(t *testing.T) {
 		require.NoError(w, err, what)
 		require.Empty(w, all, what)
 	}, bubble.Brisk()...)
+}
+
+// A name is bound while Unbind deletes what is above another: it stays.
+func TestUnbindLeavesWhatIsBoundMeanwhile(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		n, s := names(w)
+		other, _ := names(w)
+		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("1")))
+		var bound []error
+		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == s.Status().SessionID && r.Op == zktest.OpDelete && r.Path == root+"/a" {
+				bound = append(bound, other.Bind(w.Context(), "a", []byte("2")))
+			}
+			return zktest.Pass
+		})()
+		require.NoError(w, n.Unbind(w.Context(), "a/b"))
+		require.Equal(w, []error{nil}, bound, "between its read and its delete")
+		require.Equal(w, "2", means(w, n, "a"))
+	})
 }
 
 // operation is what somebody did with the one name of a history.

@@ -3,6 +3,8 @@ package queue_test
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -221,6 +223,57 @@ func TestAnItemWhoseClaimWasDeletedIsSoonReceivedAgain(t *testing.T) {
 		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrLost)
 		i = bubble.Within(t, time.Second, c.Items(), "the item, again")
 		require.NoError(t, i.Ack(bubble.Minute(t)))
+	})
+}
+
+// meets lets the transactions that write below a path of the queue meet a fate, and counts them.
+func meets(t *bubble.World, below string, fate zktest.Verdict) *atomic.Int32 {
+	n := new(atomic.Int32)
+	t.Cleanup(t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		for _, op := range r.Ops {
+			if op.Op.Writes() && strings.HasPrefix(op.Path, path+below) {
+				n.Add(1)
+				return fate
+			}
+		}
+		return zktest.Pass
+	}))
+	return n
+}
+
+// The answer to a claim is lost: the item's token is the claim's all the same.
+func TestAClaimThatIsLookedForHasItsToken(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		q := newQueue(t, s)
+		put(t, q, "a")
+		lost := meets(t, "/claims/0-0000000000/", zktest.CutAfter)
+		i := take(t, q)
+		require.EqualValues(t, 1, lost.Load())
+		stat, exists, err := s.Exists(bubble.Minute(t), i.Path())
+		require.NoError(t, err)
+		require.True(t, exists)
+		require.Equal(t, stat.Czxid, i.Token())
+	})
+}
+
+// The session ends while an item is being put where it pauses: that may be done.
+func TestAPauseThatIsLostWithTheSessionIsOfUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		q := newQueue(t, s)
+		put(t, q, "a")
+		i := take(t, q)
+		lost := meets(t, "/later/", zktest.DropReply)
+		nacked := bubble.Begin(func() error { return i.Nack(bubble.Minute(t), queue.After(time.Hour)) })
+		synctest.Wait()
+		require.EqualValues(t, 1, lost.Load())
+		t.Server.Expire(s.Status().SessionID)
+		err := bubble.Get(t, nacked, "the answer")
+		require.ErrorIs(t, err, session.ErrLost)
+		require.ErrorIs(t, err, session.ErrUnknownOutcome)
 	})
 }
 

@@ -74,6 +74,23 @@ func TestAnAnswerIsGoodForTheTimeoutLessTheMargin(t *testing.T) {
 	}
 }
 
+// What the leader may not know of the session with one timeout it does not know with another.
+func TestWhatAProofLacksItLacksWithAnotherTimeout(t *testing.T) {
+	t.Parallel()
+	const T, shorter = 12 * time.Second, 8 * time.Second
+	l := newLease(T, nil)
+	for sent := time.Duration(0); sent <= T; sent += T / 3 {
+		l.Pinged(at(sent), at(sent))
+	}
+	proof := at(T + T/6)
+	require.True(t, l.written(proof))
+	lacking := l.Longest() - (l.Until().Mono - proof.Mono)
+	require.Positive(t, lacking)
+	l.Retime(shorter)
+	require.Equal(t, proof.Add(shorter-l.Margin()-lacking), l.Until())
+	require.False(t, l.view.Read().Good(l.Until()))
+}
+
 // Whatever was answered, and whenever: with a larger margin trust does not end later.
 func TestALargerMarginIsNeverLessSafe(t *testing.T) {
 	t.Parallel()
