@@ -433,7 +433,8 @@ func TestTheAttemptBesideTheOneThatWonIsNoFailure(t *testing.T) {
 		b.connected()
 		for range 10 {
 			time.Sleep(10 * timeout)
-			v, asked := b.connected(), 0
+			v := b.connected()
+			var asked atomic.Int32
 			b.script(func() {
 				b.refuse = func(addr string) error {
 					if addr != v.addr {
@@ -442,7 +443,7 @@ func TestTheAttemptBesideTheOneThatWonIsNoFailure(t *testing.T) {
 					return nil
 				}
 				b.welcome = func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {
-					if asked++; asked > 2 { // the first one is given up; then its patience is long
+					if asked.Add(1) > 2 { // the first one is given up; then its patience is long
 						return welcomesAfter(timeout / 2)(q)
 					}
 					<-over

@@ -358,12 +358,12 @@ func TestPausesBetweenTransactionsGrowWithLossesOfLateOnly(t *testing.T) {
 				return success(q), q.Op != jute.OpMulti
 			})
 			require.Equal(b, 1, carried(20))
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute + time.Second)
 			b.answers(nil)
 			require.Equal(b, 1, carried(10))
 			time.Sleep(24 * time.Hour)
 		}
-	})
+	}, func(_ *fake, cfg *zkconn.Config) { cfg.Timeout = time.Hour }) // so that pings are few
 }
 
 // A server that is overloaded is not sent single requests in the place of one transaction.

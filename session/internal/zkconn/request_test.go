@@ -292,9 +292,9 @@ func TestWhoIsToBeAloneWaitsForNoSignsOfLife(t *testing.T) {
 		require.NoError(b, got(b, suspect))
 		require.NoError(b, got(b, other))
 	}, func(f *fake, _ *zkconn.Config) {
-		f.answer = func(v *visit, q jute.Request) (jute.Reply, bool) {
-			time.AfterFunc(10*time.Millisecond, func() { v.reply(q, success(q)) })
-			return jute.Reply{}, false
+		f.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
+			time.Sleep(10 * time.Millisecond)
+			return success(q), true
 		}
 	})
 }
