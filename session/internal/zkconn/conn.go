@@ -101,8 +101,8 @@ func (c *core) LastZxid() int64 {
 
 // Alone returns the same Conn for a request at which servers may hang up. Each request made with it
 // has the connection to itself: it is sent when all others are answered, and the next ones when it
-// is, but signs of life do not wait for it. If the connection is then lost, it is known which
-// request was the reason. The others wait for one round trip.
+// is; but signs of life do not wait for it, nor it for them. If the connection is then lost, it is
+// known which request was the reason. The others wait for one round trip.
 func (c *Conn) Alone() *Conn { return &Conn{core: c.core, alone: true} }
 
 // Slow tells whether servers were slow to answer the last connect request: for the Config.Slow of

@@ -403,3 +403,95 @@ func TestANameIsLookedUpBeforeEachAttempt(t *testing.T) {
 		}
 	})
 }
+
+// A resolver whose first nameserver is down answers after seconds. That is no reason to have no
+// session at all.
+func TestALookupMayTakeLongerThanAnAttempt(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		time.Sleep(timeout)
+		require.Equal(b, "10.0.0.1:2181", b.connected().addr)
+	}, func(_ *fake, cfg *zkconn.Config) {
+		cfg.Servers = []string{"zk"}
+		cfg.Lookup = func(ctx context.Context, _ string) ([]string, error) {
+			select {
+			case <-time.After(timeout / 2):
+				return []string{"10.0.0.1"}, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+	})
+}
+
+// Of two attempts at one address the first answer wins. That the other one is given up then says
+// nothing against the server: it is the first that is tried when the connection is lost.
+func TestTheAttemptBesideTheOneThatWonIsNoFailure(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		over := make(chan struct{})
+		defer synctest.Wait()
+		defer close(over)
+		b.connected()
+		for range 10 {
+			time.Sleep(10 * timeout)
+			v := b.connected()
+			var asked atomic.Int32
+			b.script(func() {
+				b.refuse = func(addr string) error {
+					if addr != v.addr {
+						return errRefused
+					}
+					return nil
+				}
+				b.welcome = func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {
+					if asked.Add(1) > 2 { // the first one is given up; then its patience is long
+						return welcomesAfter(timeout / 2)(q)
+					}
+					<-over
+					return agrees(q), true
+				}
+			})
+			v.hangUp()
+			time.Sleep(4 * timeout)
+			require.NoError(b, b.Sync("/"))
+			before := len(b.dialled())
+			b.script(func() { b.welcome = nil })
+			b.connected().hangUp()
+			synctest.Wait()
+			require.Equal(b, v.addr, b.dialled()[before].addr)
+			b.script(func() { b.refuse = nil })
+		}
+	}, threeServers)
+}
+
+// When one attempt has the session, a late one does not take it away again: it finds out before it
+// asks.
+func TestALateAttemptDoesNotAskForASessionThatThereIs(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		for range 10 {
+			late, asked := make(chan struct{}), make(chan struct{})
+			b.script(func() {
+				b.refuse = func(addr string) error {
+					if addr != v.addr {
+						<-asked
+						return nil
+					}
+					close(asked)
+					<-late
+					return nil
+				}
+			})
+			v.hangUp()
+			time.Sleep(timeout/6 + timeout/12) // the dialer still has the time to return
+			b.script(func() { b.refuse = nil })
+			before := len(b.visits)
+			v = b.visit(before - 1)
+			require.NoError(b, b.Sync("/"), "there is a connection to another server")
+			close(late)
+			synctest.Wait()
+			require.Len(b, b.visits, before+1)
+			require.Zero(b, b.visit(before).hello, "it asked")
+			require.NoError(b, b.Sync("/"))
+		}
+	}, func(_ *fake, cfg *zkconn.Config) { cfg.Servers = []string{"a:1", "b"} })
+}

@@ -94,21 +94,21 @@ func (k *connector) wait(d time.Duration, early <-chan struct{}) (done bool) {
 	return k.done.Closed() || k.life.Err() != nil
 }
 
-// lookUp resolves a server's name while attempts go on.
+// lookUp resolves a server's name while attempts go on. It may take longer than is waited for it: a
+// resolver whose first nameserver is down answers after seconds.
 func (k *connector) lookUp(s *server) (done bool) {
-	limit := k.share()
 	var looked notify.Latch
 	k.dials.Go(func() { // the Conn's end waits for it; ends with its limit, or with the connector
 		defer looked.Close()
 		var err error
 		defer guard(k.log, "look up", &err)
-		ctx, cancel := context.WithTimeout(k.ctx, limit)
+		ctx, cancel := context.WithTimeout(k.ctx, k.timeout())
 		defer cancel()
 		if err = k.resolve(ctx, s); err != nil && k.ctx.Err() == nil {
 			k.warnDown(&target{server: s.name, address: s.name}, err)
 		}
 	})
-	return k.wait(limit, looked.C())
+	return k.wait(k.share(), looked.C())
 }
 
 // try starts an attempt. The latch closes when it is over.
@@ -135,7 +135,7 @@ func (k *connector) reach(t *target) (h *handshake, err error) {
 	if err := k.clear(t); err != nil {
 		return nil, err
 	}
-	return k.open(t, (*handshake).begin)
+	return k.open(t, k.begin)
 }
 
 // open dials a target and sends the connect request that begin returns. Dialling, and the reply,
@@ -240,7 +240,7 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 		if hungUp(err) {
 			k.hangs(t, now)
 		}
-	case err != nil && now.Sub(t.tried) >= limitOf(timeout)/shareDivisor:
+	case err != nil && (k.won == nil || k.won.at != t) && now.Sub(t.tried) >= limitOf(timeout)/shareDivisor:
 		t.failed(now, timeout) // a server that was asked later was faster
 	}
 	return false, needed, k.nothing()

@@ -22,8 +22,8 @@
 //     Every other error is definite.
 //   - Up means connected, authenticated, and all watches armed again. The events of what changed
 //     meanwhile follow right after it.
-//   - Every step of connecting is bounded: dialling and the connect reply by the session's timeout,
-//     each later step by a third of it. Slow servers are given more time, in the later steps at most
+//   - Every step of connecting is bounded: a lookup, dialling and the connect reply by the session's
+//     timeout, each later step by a third of it. Slow servers are given more time, in the later steps at most
 //     the timeout. A connection that received nothing for two thirds of the timeout is given up.
 //   - Close and Abandon return in time, whatever the network does, and leave no goroutine. Open,
 //     Close and the requests work inside testing/synctest.

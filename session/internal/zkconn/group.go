@@ -24,7 +24,7 @@ type group struct {
 
 	near    atomic.Bool // a request on this connection was answered within a few moments
 	mu      sync.Mutex
-	lost    int             // size of the smallest that was lost
+	lost    int             // size of the last one that was lost
 	pause   time.Duration   // after the last loss
 	until   time.Time       // there are no transactions
 	parents map[string]bool // below which something was created, so that they are not missing
@@ -100,10 +100,13 @@ func (g *group) join(m *member) (over *notify.Latch, first bool) {
 
 // carried notes a transaction of that size. After a loss, at whose size the server may have hung
 // up, there are none for a minute, and after the next for twice as long, up to an hour, until one
-// as large is answered.
+// as large is answered, or none was lost for an hour.
 func (g *group) carried(size int, lost bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if time.Since(g.until) > time.Hour {
+		g.pause = 0
+	}
 	switch {
 	case lost:
 		g.lost = size
@@ -185,7 +188,7 @@ func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *membe
 	results, err := r.results()
 	unknown := errors.Is(err, ErrNoReply) || errors.Is(err, ErrThrottled)
 	told := len(rs) > 1 && listings.outcome() == nil && len(listings.reply.Results) == len(listed)
-	c.group.carried(max(r.size, listings.size), unknown || len(rs) > 1 && listings.outcome() == ErrCutOff)
+	c.group.carried(max(r.size, listings.size), errors.Is(err, ErrNoReply) || len(rs) > 1 && listings.outcome() == ErrCutOff)
 	if !unknown && err != nil {
 		i := slices.IndexFunc(results, func(p jute.Result) bool { return p.Err != jute.OK && p.Err != jute.RuntimeInconsistency })
 		if i < 0 {

@@ -334,6 +334,57 @@ func TestTransactionsThatAreLostComeRarely(t *testing.T) {
 	})
 }
 
+// Losses that are far apart are the network's: the pauses do not grow from one to the next.
+func TestPausesBetweenTransactionsGrowWithLossesOfLateOnly(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		require.NoError(b, b.Sync("/"))
+		carried := func(creates int) (multis int) {
+			v := b.visit(len(b.dialled()) - 1)
+			c := crowded(b, v, several(creates, 0)...)
+			c.running.Wait()
+			for _, q := range v.asked()[c.before:] {
+				if q.Op == jute.OpMulti {
+					multis++
+				}
+			}
+			return multis
+		}
+		for range 8 {
+			b.answers(func(v *visit, q jute.Request) (jute.Reply, bool) {
+				if q.Op == jute.OpMulti {
+					v.hangUp()
+				}
+				return success(q), q.Op != jute.OpMulti
+			})
+			require.Equal(b, 1, carried(20))
+			time.Sleep(time.Minute + time.Second)
+			b.answers(nil)
+			require.Equal(b, 1, carried(10))
+			time.Sleep(24 * time.Hour)
+		}
+	}, func(_ *fake, cfg *zkconn.Config) { cfg.Timeout = time.Hour }) // so that pings are few
+}
+
+// A server that is overloaded is not sent single requests in the place of one transaction.
+func TestATransactionThatIsThrottledIsFollowedByOthers(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
+			if q.Op == jute.OpMulti {
+				return failure(jute.ThrottledOp), true
+			}
+			return success(q), true
+		})
+		for range 2 {
+			c := crowded(b, v, several(0, 8)...)
+			asked := c.over()
+			require.Len(b, asked, 1)
+			require.Equal(b, jute.OpMulti, asked[0].Op)
+		}
+	})
+}
+
 // meanwhile has all this done while four deletes are under way, and returns what is asked then.
 func meanwhile(b *bench, v *visit, all ...func()) []jute.Request {
 	before := len(v.asked())

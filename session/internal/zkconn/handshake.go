@@ -48,13 +48,13 @@ func (h *handshake) requestSession(ask *jute.ConnectRequest, limit time.Duration
 }
 
 // begin asks for the session that the Conn has, or for a new one, which may exist from then on. It
-// fails if none is wanted any more.
-func (h *handshake) begin() (ask jute.ConnectRequest, err error) {
-	c := h.conn
+// fails if none is wanted any more, or another attempt has it.
+func (k *connector) begin(h *handshake) (ask jute.ConnectRequest, err error) {
+	c := k.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.session
-	if c.over() && s.id == 0 {
+	if k.won != nil || c.over() && s.id == 0 {
 		return ask, errClosed
 	}
 	c.asking++

@@ -3,7 +3,9 @@
 package zkconn_test
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -263,4 +265,36 @@ func TestALateLossIsNotTheRequests(t *testing.T) {
 		_, err := b.Set("/a", make([]byte, 5000), -1)
 		require.NoError(b, err)
 	}, func(f *fake, _ *zkconn.Config) { f.answer = mute })
+}
+
+// Those that trust depends on may come without end, as the syncs of an application do. One that is
+// to be alone gets its turn nevertheless, and so do those that wait for it.
+func TestWhoIsToBeAloneWaitsForNoSignsOfLife(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		over, stop := context.WithCancel(b.Context())
+		var syncing sync.WaitGroup
+		for i := range 2 {
+			syncing.Go(func() {
+				time.Sleep(time.Duration(i) * 5 * time.Millisecond) // there is always one under way
+				for over.Err() == nil {
+					require.NoError(b, b.Sync("/"))
+				}
+			})
+		}
+		defer syncing.Wait()
+		defer stop()
+		time.Sleep(time.Second)
+		suspect := bubble.Begin(func() error { _, _, err := b.Alone().Get("/suspect", false); return err })
+		synctest.Wait()
+		other := bubble.Begin(func() error { _, _, err := b.Get("/other", false); return err })
+		time.Sleep(100 * time.Millisecond)
+		require.NoError(b, got(b, suspect))
+		require.NoError(b, got(b, other))
+	}, func(f *fake, _ *zkconn.Config) {
+		f.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
+			time.Sleep(10 * time.Millisecond)
+			return success(q), true
+		}
+	})
 }

@@ -45,7 +45,8 @@ func (w *socket) put(rs []*request, frames []byte) error {
 
 // before returns a request whose answer has to come before these are sent; nil if they may be. One
 // that is to be alone waits for all others, and they for it from then on: they do not overtake it.
-// But nothing that trust depends on waits for one that is alone. Under mu.
+// But nothing that trust depends on waits for one that is alone; nor does that for those, which may
+// come without end. Under mu.
 func (w *socket) before(rs []*request) *request {
 	last := rs[len(rs)-1]
 	switch waits := last.alone || !last.probe; {
@@ -56,7 +57,7 @@ func (w *socket) before(rs []*request) *request {
 	case last.alone:
 		w.alone = last
 		for _, r := range slices.Backward(w.order) {
-			if !r.isPing() {
+			if !r.isPing() && !r.probe {
 				return r
 			}
 		}

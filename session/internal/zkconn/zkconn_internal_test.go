@@ -210,7 +210,7 @@ func TestAnEventDisarmsWhatItIsAbout(t *testing.T) {
 }
 
 // A request that is to be alone waits until all are answered that are under way, and those that
-// come meanwhile wait for it, but not what trust depends on. Several take turns. One that is called
+// come meanwhile wait for it. What trust depends on does not, nor is it waited for. Several take turns. One that is called
 // off holds nobody up. Each step is who asks to be sent ("!" is to be alone, "?" is what trust
 // depends on, "x" is called off), or whose answer has come ("-"), and whose has to come first.
 func TestWhoIsToBeAloneIs(t *testing.T) {
@@ -236,7 +236,7 @@ func TestWhoIsToBeAloneIs(t *testing.T) {
 			{"-t!", ""},
 			{"d", ""},
 		},
-		"what trust depends on": {{"a", ""}, {"s!", "a"}, {"p?", ""}, {"-a", ""}, {"s!", "p?"}, {"-p?", ""}, {"s!", ""}, {"q?", ""}, {"u?!", "s!"}, {"-s!", ""}},
+		"what trust depends on": {{"a", ""}, {"s!", "a"}, {"p?", ""}, {"-a", ""}, {"s!", ""}, {"q?", ""}, {"u?!", "s!"}, {"-p?", ""}, {"-s!", ""}},
 		"called off":            {{"a", ""}, {"s!x", "a"}, {"b", "s!x"}, {"-a", ""}, {"s!x", "called off"}, {"b", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
