@@ -125,8 +125,8 @@ func (r *replica) stop() {
 // id is the number of its ZooKeeper session.
 func (r *replica) id() int64 { return r.session.Status().SessionID }
 
-// restart restarts the servers one by one: the one that the replica is connected to, then the one to
-// which it has not gone, then the other. So it moves twice, whichever servers it draws.
+// restart restarts the servers one by one: the one that the replica is connected to, then the one
+// to which it has not gone, then the other. So it moves twice, whichever servers it draws.
 func (r *replica) restart() {
 	left := r.srv.Hosts()
 	for _, connected := range []bool{true, false, true} {

@@ -70,8 +70,8 @@ func (c *core) another(s *server, than *target, now time.Time) bool {
 }
 
 // pick returns the server to try next: at random one of those that have a good target, or may have
-// one, beside that of the last connection; or else that one, if it is good; or else the one that was
-// not tried for the longest time.
+// one, beside that of the last connection; or else that one, if it is good; or else the one that
+// was not tried for the longest time.
 func (k *connector) pick() *server {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -84,8 +84,9 @@ func (k *connector) pick() *server {
 	return slices.MinFunc(k.servers, func(a, b *server) int { return a.tried.Compare(b.tried) })
 }
 
-// next returns the target of a server to try, likewise; nil if attempts at all of them are under way.
-// Where one has waited for its answer for long there may be another: its connection may be dead.
+// next returns the target of a server to try, likewise; nil if attempts at all of them are under
+// way. Where one has waited for its answer for long there may be another: its connection may be
+// dead.
 func (k *connector) next(s *server) (best *target) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -210,9 +210,10 @@ func TestAnEventDisarmsWhatItIsAbout(t *testing.T) {
 }
 
 // A request that is to be alone waits until all are answered that are under way, and those that
-// come meanwhile wait for it. What trust depends on does not, nor is it waited for. Several take turns. One that is called
-// off holds nobody up. Each step is who asks to be sent ("!" is to be alone, "?" is what trust
-// depends on, "x" is called off), or whose answer has come ("-"), and whose has to come first.
+// come meanwhile wait for it. What trust depends on does not, nor is it waited for. Several take
+// turns. One that is called off holds nobody up. Each step is who asks to be sent ("!" is to be
+// alone, "?" is what trust depends on, "x" is called off), or whose answer has come ("-"), and
+// whose has to come first.
 func TestWhoIsToBeAloneIs(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string][][2]string{
