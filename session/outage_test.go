@@ -77,6 +77,7 @@ func TestAWaitWithoutAConnectionSaysSo(t *testing.T) {
 		require.NoError(w, w.srv.Restart(0))
 		require.NoError(w, s.Connect(w.ctx))
 		require.EqualError(w, s.Status().Cause, session.ErrExpired.Error())
+		time.Sleep(time.Second) // what those calls have left under way is answered: its answers would overtake the next one's
 		ctx, cancel = context.WithTimeoutCause(w.ctx, time.Second, cause)
 		defer cancel()
 		defer w.meets(zktest.DropRequest, func(r *zktest.Request) bool { return r.Op == zktest.OpGetData })()
