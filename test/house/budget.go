@@ -10,7 +10,7 @@ type part struct {
 
 // parts are all folders with product code.
 var parts = []part{
-	{"session", []string{"session"}, 12216, 9100},
+	{"session", []string{"session"}, 12219, 9100},
 	{"recipe, machine", []string{"recipe", "machine"}, 5654, 3300},
 	{"recipes/internal", []string{"recipes/internal"}, 3296, 2420},
 	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5270, 4360},

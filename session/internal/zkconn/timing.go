@@ -35,13 +35,16 @@ func (k *connector) share() time.Duration {
 }
 
 // limits are how long dialling a target may take, and then the reply to the connect request. That
-// is longer if one was not answered, but not for a second attempt beside that. If there is a
-// session to lose and only one address, the first wait for a reply is short: many servers may be
-// behind it. Under mu.
+// is longer if one was not answered, but not for a second attempt beside that. With only one
+// address, the first dial is short, since there is nothing to try beside it; and so is the first
+// wait for a reply, if there is a session to lose: many servers may be behind it. Under mu.
 func (k *connector) limits(t *target) (dial, reply time.Duration) {
 	timeout := k.session.timeout
 	share := limitOf(timeout)
 	dial = timeout << min(t.stuck.Load(), 16)
+	if k.servers.single() && !time.Now().Before(t.badUntil) {
+		dial = share
+	}
 	switch {
 	case t.silent && t.busy < 2:
 		reply = max(min(longestPatience*timeout, longestWait), timeout)
