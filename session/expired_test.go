@@ -117,6 +117,23 @@ func (f *misled) goneBeforeTheNext(next int, meanwhile func()) {
 	require.Fail(f, "no second epoch")
 }
 
+// Somebody may delete one of its znodes meanwhile: that is not the end of the session.
+func TestAnExpiryIsConfirmedBySeveralZnodes(t *testing.T) {
+	each(t, map[string]int{"the first": 0, "the second": 1, "the third": 2}, func(w *world, deleted int) {
+		f := w.atALeader()
+		var held []*session.Hold
+		for i := range 3 {
+			held = append(held, w.client(f.s).hold(w, 1, fmt.Sprint("/line-", i)))
+		}
+		f.client.told()
+		f.depose()
+		<-held[deleted].Done()
+		require.NoError(w, w.srv.Delete(held[deleted].Path()))
+		f.reachable.Store(1)
+		f.goneBeforeTheNext(2, func() {})
+	}, deposable...)
+}
+
 // Whoever is on the session is told that the connection is down, also if the session's actor fails
 // before it has heard of the expiry, or while that is not confirmed.
 func TestAnExpiryIsConfirmedThoughTheActorFails(t *testing.T) {
