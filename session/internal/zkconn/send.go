@@ -79,14 +79,14 @@ func (w *socket) number(rs []*request, frames []byte) (before *request, err erro
 	if err := c.takes(w); err != nil {
 		return nil, err
 	}
+	if before := w.before(rs); before != nil {
+		return before, nil
+	}
 	if slices.ContainsFunc(rs, func(r *request) bool { return r.stands != nil && !r.stands() }) {
 		if w.alone == rs[len(rs)-1] {
 			w.alone.answered.Close() // nobody waits for it any more
 		}
 		return nil, ErrCalledOff
-	}
-	if before := w.before(rs); before != nil {
-		return before, nil
 	}
 	s := &c.session
 	for _, r := range rs {

@@ -245,14 +245,17 @@ func TestWhoIsToBeAloneIs(t *testing.T) {
 			c := &core{taking: t.Context()}
 			w := &socket{conn: c, since: time.Now()}
 			c.socket = w
-			all, off := make(map[string]*request), false
+			all, off, asked := make(map[string]*request), false, 0
 			for i, step := range steps {
 				who, answered := strings.CutPrefix(step[0], "-")
 				r := all[who]
 				if r == nil {
 					r = &request{ask: jute.Request{Path: who}, alone: strings.Contains(who, "!"), probe: strings.Contains(who, "?")}
 					if strings.Contains(who, "x") {
-						r.stands = func() bool { return !off }
+						r.stands = func() bool {
+							asked++
+							return !off
+						}
 					}
 					all[who] = r
 				}
@@ -271,6 +274,7 @@ func TestWhoIsToBeAloneIs(t *testing.T) {
 					require.ErrorIs(t, err, ErrCalledOff)
 				case before != nil:
 					first = before.ask.Path
+					require.Zero(t, asked, "%s has no place yet", who)
 				}
 				require.Equal(t, step[1], first, "step %d, %s", i, who)
 			}
