@@ -39,6 +39,7 @@ func TestARunWithoutFaults(t *testing.T) {
 	require.Positive(t, r.Operations["lock"])
 	require.Positive(t, r.Operations["queue"])
 	require.Positive(t, r.Acts)
+	require.Zero(t, r.Epochs, "no session has ended but by Close")
 }
 
 func TestWhatIsWrongWithTheFlagsIsTold(t *testing.T) {

@@ -19,6 +19,8 @@ const (
 	// Expired: a rival that knows the session's password ended the session of the worker Party, or
 	// tried to, between From and At.
 	Expired Kind = "expired"
+	// Epoch: an epoch of a session of the process Party has ended, and the epoch Token has begun.
+	Epoch Kind = "epoch"
 	// Moved: a call of Work has come to its end: the workload makes progress.
 	Moved Kind = "moved"
 	// Slot: the process Party has an instance Thing of Work, which has to move by itself: its Moved

@@ -28,6 +28,7 @@ type Report struct {
 	Operations map[string]int      `json:"operations"` // by workload: calls that came to their end
 	Calms      int                 `json:"calms"`
 	Acts       int                 `json:"acts"`
+	Epochs     int                 `json:"epochs"`   // of workers' sessions that have ended, but for each session's last
 	Recovery   map[string]float64  `json:"recovery"` // by workload: worst, in seconds
 	Deaths     []string            `json:"deaths,omitempty"`
 	ByCheck    map[string]int      `json:"violationsByCheck,omitempty"`
@@ -47,6 +48,8 @@ func (r *Report) fill(run check.Run) {
 			r.Calms++
 		case history.Act:
 			r.Acts++
+		case history.Epoch:
+			r.Epochs++
 		}
 	}
 	for _, rec := range check.Recoveries(run) {
@@ -105,7 +108,7 @@ func (r *Report) Print(out io.Writer) {
 	if r.Diverged != "" {
 		fmt.Fprintln(out, "the run is judged up to its last storm:", r.Diverged)
 	}
-	fmt.Fprintf(out, "  %d calms\n", r.Calms)
+	fmt.Fprintf(out, "  %d calms, %d epochs ended\n", r.Calms, r.Epochs)
 	fmt.Fprintf(out, "%s\n%s\n", Head, r.Line())
 }
 

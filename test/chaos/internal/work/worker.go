@@ -111,13 +111,20 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	if cfg.Log != "" && level.UnmarshalText([]byte(cfg.Log)) == nil {
 		options = append(options, session.WithLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))))
 	}
-	open := func() (*session.Session, error) { return session.New(cfg.Servers, options...) }
 	sess, err := session.New(cfg.Servers, append(slices.Clone(options), session.WithDialer(other.dial))...)
 	if err != nil {
 		return err
 	}
 	sess.Start()
-	e := &env{Config: cfg, Writer: w, sess: sess, open: open, busy: busy}
+	e := &env{Config: cfg, Writer: w, sess: sess, busy: busy}
+	e.open = func() (*session.Session, error) {
+		s, err := session.New(cfg.Servers, options...)
+		if err == nil {
+			go e.epochs(s) // owner: the session; ends with it
+		}
+		return s, err
+	}
+	go e.epochs(sess) // owner: the session; ends with it
 	words := map[string]func(){Drain: drain, Panic: panicAnActor, Expire: func() { e.expire(other) }, Tell: func() { e.tell(system) }}
 	go obey(in, words, stop) // owner: this process; ends with the input or with the process
 	e.levels(ctx, "")
@@ -149,6 +156,16 @@ func (e *env) expire(r *rival) {
 	from := history.Now()
 	r.expire(e.Timeout)
 	e.Write(history.Event{Kind: history.Expired, From: from, Party: fmt.Sprintf("w%d", e.Index)})
+}
+
+// epochs notes each epoch of a session that has ended, but for the last.
+func (e *env) epochs(s *session.Session) {
+	last := uint64(1)
+	for status := range s.Observe(context.Background()) {
+		for ; last < status.Epoch; last++ {
+			e.Write(history.Event{Kind: history.Epoch, Party: e.Name, Token: int64(last + 1)})
+		}
+	}
 }
 
 // tell notes how the session is, and where each of its actors stands.
