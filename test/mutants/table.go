@@ -29,9 +29,9 @@ var mutants = []mutant{
 	},
 	{
 		name:     "a grant within the session without knowing of the own znode",
-		file:     "recipes/internal/contend/contenders.go",
-		snippet:  "	return c.entry.unread && !c.look.vacated || c.watches.armed(c.entry.path)",
-		instead:  "	return c.entry.unread || c.watches.armed(c.entry.path)",
+		file:     "recipes/internal/contend/decide.go",
+		snippet:  "	case released:\n		return p == watched",
+		instead:  "	case released:\n		return p >= told",
 		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
 	},
 	{
@@ -58,9 +58,30 @@ var mutants = []mutant{
 	{
 		name:     "no listing after the predecessor has gone",
 		file:     "recipes/internal/contend/contenders.go",
-		snippet:  "	if c.state != Waiting || !c.look.sole || c.look.disconnected {",
-		instead:  "	if c.state != Waiting {",
+		snippet:  "	if c.state != Waiting || c.look.disconnected {\n		c.ahead = c.ahead.doubted()\n	}\n	if c.ahead = c.ahead.gone(); ",
+		instead:  "	if c.state == Waiting {\n		c.ahead = none\n	}\n	if ",
 		packages: []string{"./recipes/internal/contend", "./recipes/lock", "./test/losses"},
+	},
+	{
+		name:     "told without a later listing",
+		file:     "recipes/internal/contend/look.go",
+		snippet:  "	case c.look.early && (missing || e.Err != nil):\n",
+		instead:  "	case c.look.early && missing && c.semaphore == nil:\n		self, _ := znode.ParseContender(c.entry.name)\n		c.decide(self, nil)\n	case c.look.early && (missing || e.Err != nil):\n",
+		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
+	},
+	{
+		name:     "a grant after a reconnection without a listing",
+		file:     "recipes/internal/contend/contenders.go",
+		snippet:  "	if c.look.disconnected {\n		c.ahead = c.ahead.doubted()\n	}\n	if !mayHold",
+		instead:  "	if !mayHold",
+		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
+	},
+	{
+		name:     "a mark is taken for held before its transaction is answered",
+		file:     "recipes/internal/contend/semaphore.go",
+		snippet:  "	s.entry.mark.asked = true\n",
+		instead:  "	s.entry.mark.asked, s.entry.mark.held = true, true\n",
+		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
 	},
 	{
 		name:     "an Ack is confirmed while its item goes back",

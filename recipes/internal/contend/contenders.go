@@ -70,6 +70,9 @@ func (c *contenders) entered() {
 // deletion of the own znode.
 func (c *contenders) confirm() {
 	if c.look.disconnected {
+		c.ahead = c.ahead.doubted()
+	}
+	if !mayHold(c.ahead, c.proof()) {
 		c.list()
 		return
 	}
@@ -97,27 +100,18 @@ func (c *contenders) forget() {
 	}
 }
 
-// stands tells whether the own znode is ours, and its deletion will be noticed: from its watch, or
-// from the answer to the read that sets the watch, which is pending. So a znode whose create told
-// the owner may be granted beside its first read, if a listing showed it.
-func (c *contenders) stands() bool {
-	return c.entry.unread && !c.look.vacated || c.watches.armed(c.entry.path)
-}
-
-// advance goes on from Checking: to a grant once the own znode is known to exist, to waiting once
-// it and the predecessor are watched.
+// advance goes on from Checking: to a grant if the machine may hold, or to waiting if it may wait
+// and the predecessor is watched.
 func (c *contenders) advance() {
 	switch {
 	case c.semaphore != nil:
 		c.semaphore.weigh()
-	case c.look.pred == "":
-		if c.stands() {
-			if c.look.lookedAhead { // in vain
-				c.patience = min(2*max(c.patience, soonest), latest)
-			}
-			c.first()
+	case mayHold(c.ahead, c.proof()):
+		if c.look.lookedAhead { // in vain
+			c.patience = min(2*max(c.patience, soonest), latest)
 		}
-	case (c.look.late || c.watches.armed(c.entry.path)) && c.watches.armed(c.look.pred):
+		c.first()
+	case mayWait(c.ahead, c.proof(), c.look.lists) && c.watches.armed(c.look.pred):
 		c.state = Waiting
 		if c.look.second != "" && !c.pending(waiting) {
 			c.ask(machine.Wake{After: max(c.patience, soonest)}, waiting)
@@ -223,7 +217,7 @@ func (c *contenders) onPredSeen(e machine.Seen) {
 	case !e.Exists:
 		c.list()
 	case e.Near:
-		c.look.sole, c.look.second = false, "" // of its deletion the session tells, not the stream of events
+		c.ahead, c.look.second = some, "" // of its deletion the session tells, not the stream of events
 		c.advance()
 	case c.semaphore != nil:
 		c.semaphore.headed(e)
@@ -272,21 +266,24 @@ func (c *contenders) recheck() {
 }
 
 // predGone: the predecessor's znode was deleted. It is our turn without another listing if nobody
-// else was ahead and the own znode exists. In state Waiting it does: otherwise its watch, in the
-// same ordered stream, would have fired before.
+// else was ahead and both are watched, as in Waiting: the own watch, in the same ordered stream,
+// would have fired before.
 func (c *contenders) predGone() {
-	if c.state != Waiting || !c.look.sole || c.look.disconnected {
+	if c.state != Waiting || c.look.disconnected {
+		c.ahead = c.ahead.doubted()
+	}
+	if c.ahead = c.ahead.gone(); !mayHold(c.ahead, c.proof()) {
 		c.list()
 		return
 	}
-	c.look.pred, c.ahead, c.patience = "", 0, 0
+	c.look.pred, c.blockers, c.patience = "", 0, 0
 	c.first()
 }
 
 // predHolds: the predecessor, of this session, holds, or somebody before it. Meanwhile a watch is
 // set on the own znode, which was not needed until now.
 func (c *contenders) predHolds() {
-	c.look.late = false
+	c.look.lists = false
 	if !c.watches.armed(c.entry.path) {
 		c.recheck()
 		c.watch(c.entry.path)
@@ -296,8 +293,8 @@ func (c *contenders) predHolds() {
 // predVacated: the predecessor, of this session, has released what it held alone. So nobody is
 // ahead, though its znode may still stand. It is our turn as soon as the own znode is watched.
 func (c *contenders) predVacated() {
-	c.look.pred, c.look.vacated, c.ahead = "", true, 0
-	c.state = Checking
+	c.look.pred, c.blockers = "", 0
+	c.state, c.ahead = Checking, released
 	c.watchOwn()
 	c.advance()
 }

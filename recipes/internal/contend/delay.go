@@ -11,6 +11,7 @@ type delay struct {
 	claim   machine.Claim // that was to be granted last
 	version int32         // of the record that will be replaced
 	waited  int64         // the token after whose holder the delay has run
+	asked   bool          // a grant waits for what was requested
 	leaving bool          // the own znode is to be deleted, once it is known whether the token was written
 }
 
@@ -24,7 +25,7 @@ func (d *delay) passes(c machine.Claim) bool {
 	case Open:
 		d.write(-1)
 	}
-	d.session.deferred = true
+	d.asked = true
 	return false
 }
 
@@ -96,7 +97,7 @@ func (d *delay) stillFirst() bool { return len(d.claims) > 0 && d.claims[0].id =
 // goOn lets the machine grant. Without trust it does so when that comes.
 func (d *delay) goOn() {
 	if d.session.trusted {
-		d.undefer()
+		d.retry()
 	}
 }
 
@@ -115,10 +116,8 @@ func (d *delay) leave() {
 	d.reset()
 }
 
-// reset forgets the own znode, which is not first any more. A grant of the next one is not
-// deferred.
+// reset forgets the own znode, which is not first any more.
 func (d *delay) reset() {
 	*d = delay{Machine: d.Machine, after: d.after, stage: Open}
 	d.requests.Forget(request{kind: delaying})
-	d.session.deferred = false
 }

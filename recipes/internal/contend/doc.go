@@ -11,6 +11,19 @@
 // It is pure decision logic with the events and effects of package machine: no clock, no network,
 // no goroutine. Its host (recipe.Claims) feeds it events and carries out its effects.
 //
+// # The loop
+//
+//	create   an ephemeral sequential znode; its name has a GUID        enter, onEntered
+//	list     the contenders                                            list, digest, arrange
+//	decide   who is ahead that the rule makes it wait for              decide; weigh
+//	wait     for the deletion of the last of these, if mayWait         onPredSeen, advance
+//	         when it is gone, list again, unless mayHold by now        predGone, predVacated
+//	hold     if mayHold, and the session is trusted                    first, grant
+//	delete   the znode: the possession is over                         leave, onLeft
+//
+// [Machine.Step] takes what comes in between, and passes it to one of these. Whether the machine may
+// hold, and whether it may wait, are two pure functions in decide.go.
+//
 // # Contenders
 //
 //	                                      order known
@@ -61,6 +74,7 @@
 //     this session as its owner. And a listing showed nobody ahead that the rule makes it wait for,
 //     or the only one ahead was deleted since and could not have left anything in its place, or the
 //     last one ahead, of the same session, has held alone since and released.
+//     These are none, released and marked in decide.go.
 //   - There are two ways to have seen the own znode. Either a read found it, and the watch of that
 //     read has not fired since. Or the reply to the create told of it: then the listing showed it
 //     too, and its first read, which sets the watch, is sent a few milliseconds after the grant. A

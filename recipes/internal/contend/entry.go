@@ -60,14 +60,14 @@ func (o *entry) note(e machine.Seen) {
 // enter creates the own znode.
 func (m *Machine) enter() {
 	m.state = Entering
-	m.ahead = 0
+	m.blockers = 0
 	m.strategy.entering(m.ask(machine.Enter{Replace: m.replaced.path}, listing))
 }
 
 // dropOwn forgets the own znode, which is gone, or is being replaced.
 func (m *Machine) dropOwn() {
-	m.entry = entry{}
-	m.session.deferred = false // the refusal may have been about that znode
+	m.entry, m.ahead = entry{}, unknown
+	m.session.refused = false // that may have been about this znode
 	m.requests.Forget(request{kind: marking})
 	m.requests.Cancel(request{kind: pausing})
 	if m.delay != nil {
@@ -80,7 +80,7 @@ func (m *Machine) enterAnew() {
 	m.dropOwn()
 	if len(m.claims) == 0 {
 		m.state = Idle
-		m.ahead = 0
+		m.blockers = 0
 		return
 	}
 	m.enter()
@@ -136,11 +136,11 @@ func (m *Machine) rewatch(path string) {
 	}
 }
 
-// first: it is this machine's turn, and the own znode exists. With a delay, its token has to be in
-// the record. While there is no grant, the znode is watched.
+// first: it may hold. It does when the session is trusted, and with a delay when its token is in the
+// record. While there is no grant, the znode is watched.
 func (m *Machine) first() {
 	m.state = Ready
-	if m.session.trusted && !m.session.deferred {
+	if m.session.trusted && !m.session.refused && (m.delay == nil || !m.delay.asked) {
 		m.grant()
 	}
 	if m.state == Ready && m.watches.of(m.entry.path) == nil {
@@ -173,7 +173,7 @@ func (m *Machine) leave() {
 	m.requests.Cancel(request{kind: pausing})
 	m.strategy.forget()
 	m.state = Leaving
-	m.ahead = 0
+	m.blockers = 0
 	if m.delay != nil {
 		m.delay.leave()
 		return

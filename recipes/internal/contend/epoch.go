@@ -7,7 +7,7 @@ type session struct {
 	id        int64
 	suspended bool
 	trusted   bool
-	deferred  bool // the host refused a grant in spite of trusted: until trust or the connection changes, or the znode
+	refused   bool // the host refused a grant in spite of trusted: until trust or the connection changes, or the znode
 }
 
 // note records an event. lifts: a grant that the host refused may be tried again. That includes
@@ -45,7 +45,7 @@ func (m *Machine) expire() {
 	m.requests.Emit(m.entry.whenGone...)
 	m.replaced = entry{}
 	m.dropOwn()
-	m.ahead = 0
+	m.blockers = 0
 	m.requests.End()
 	m.session = session{}
 	m.watches.all = nil
@@ -57,13 +57,16 @@ func (m *Machine) expire() {
 func (m *Machine) onSession(ev machine.Event) {
 	m.strategy.on(request{}, ev)
 	if m.session.note(ev) {
-		m.undefer()
+		m.retry()
 	}
 }
 
-// undefer tries a grant again that the host had refused.
-func (m *Machine) undefer() {
-	m.session.deferred = false
+// retry tries a grant again that the host refused, or that waited for the record.
+func (m *Machine) retry() {
+	m.session.refused = false
+	if m.delay != nil {
+		m.delay.asked = false
+	}
 	if m.state == Ready {
 		m.strategy.confirm()
 	}

@@ -121,6 +121,7 @@ func (i *instance) step(ev machine.Event) {
 	to := i.state()
 	i.w.Log("#%d %T%+v: %s → %s", i.id, ev, ev, from, to)
 	i.w.table.Check(i.w.Chance, from, ev, to)
+	i.checkKnown()
 	if i.w.taken != nil && from != to {
 		i.w.taken[recipetest.Step{From: from, On: recipetest.EventName(ev), To: to}] = true
 	}

@@ -19,21 +19,13 @@ type look struct {
 	missed    bool        // one of them was deleted before it was read
 
 	pred        string // path of the one to wait for, "" if there is none
-	sole        bool   // it alone is ahead, and nothing can take its place when it is deleted
+	lists       bool   // see mayWait
 	second      string // path of the one that it waits for, if that is worth a watch: see soonest
 	lookedAhead bool   // the second was watched, by this look or one before it
 
-	// The own znode need not be watched yet: it is granted now, or another listing comes before the
-	// grant and shows whether it exists. That takes a name that nobody else's znode can have.
-	late bool
-
-	// The predecessor, of this session, held alone and holds no more. Its znode may still stand,
-	// and no listing has shown the own one since: it has to be watched before it is granted.
-	vacated bool
-
 	// A semaphore's.
 	self     znode.Contender   // its name is "" until the order is known
-	ahead    []znode.Contender // those in front of it
+	front    []znode.Contender // those ahead of it
 	predSeen bool              // the data of the one ahead were read in this look
 	watched  bool              // the listing set a watch on the children
 	stale    bool              // which fired while the listing was pending
@@ -41,7 +33,7 @@ type look struct {
 
 // list lists the contenders again.
 func (c *contenders) list() {
-	c.state = Listing
+	c.state, c.ahead = Listing, unknown
 	c.requests.Cancel(request{kind: waiting})
 	c.look = look{watched: c.entry.mark.head, lookedAhead: c.look.lookedAhead}
 	c.look.ask = c.ask(machine.List{Path: c.cfg.Parent, Watch: c.look.watched}, listing)
@@ -85,15 +77,15 @@ func (c *contenders) verify(err error) {
 	c.rewatch(c.entry.path)
 }
 
-// judge decides by those ahead, first to last.
-func (c *contenders) judge(self znode.Contender, ahead []znode.Contender) {
+// decide goes by those ahead, first to last.
+func (c *contenders) decide(self znode.Contender, ahead []znode.Contender) {
 	if c.semaphore != nil {
-		c.semaphore.judge(self, ahead)
+		c.semaphore.decide(self, ahead)
 		return
 	}
 	blockers := c.cfg.Rule.Before(self, ahead)
-	c.ahead = len(blockers)
-	c.state = Checking
+	c.blockers = len(blockers)
+	c.state, c.ahead = Checking, none
 	if len(blockers) > 0 && c.claims[0].try {
 		if c.look.ask <= c.claims[0].since {
 			c.list() // sent before the try: those in it may be gone since
@@ -111,13 +103,15 @@ func (c *contenders) judge(self znode.Contender, ahead []znode.Contender) {
 		// that was downgraded, and the listing did not show the reader.
 		unique := last.GUID != "" || c.watches.of(c.look.pred) == nil
 		leaves := c.cfg.Rule.LeavesAnother(self, last)
-		c.look.sole = len(blockers) == 1 && !c.look.missed && !leaves && unique
+		if c.ahead = only; len(blockers) > 1 || c.look.missed || leaves || !unique {
+			c.ahead = some
+		}
 		if n := len(blockers); n > 1 && last.GUID != "" && self.Kind != znode.Read && !leaves {
 			c.look.second = znode.Join(c.cfg.Parent, blockers[n-2].Name)
 		}
 	}
-	c.look.late = c.entry.unread && (c.look.pred == "" || !c.look.sole && self.GUID != "")
-	if !c.look.late {
+	c.look.lists = c.ahead == some && self.GUID != ""
+	if !mayHold(c.ahead, c.proof()) && !mayWait(c.ahead, c.proof(), c.look.lists) {
 		c.watchOwn()
 	}
 	if n := len(blockers); n > 0 && !c.watches.watched(c.look.pred) {

@@ -22,7 +22,8 @@ type Machine struct {
 	claims   claims // the own znode stands for the first
 	entry    entry  // created or being created
 	replaced entry  // its possession is over, and the pending create deletes it
-	ahead    int    // how many it had to wait for at the last listing
+	ahead    ahead
+	blockers int // how many it had to wait for at the last listing
 	watches  watches
 	delay    *delay // nil: no delay after a holder that died
 

@@ -27,8 +27,8 @@ type mark struct {
 	head    bool   // it is the first of those who wait
 }
 
-func (s *semaphore) judge(self znode.Contender, ahead []znode.Contender) {
-	s.look.self, s.look.ahead = self, ahead
+func (s *semaphore) decide(self znode.Contender, ahead []znode.Contender) {
+	s.look.self, s.look.front = self, ahead
 	s.state = Checking
 	if s.look.stale {
 		s.list()
@@ -48,8 +48,8 @@ func (s *semaphore) weigh() {
 	case s.state != Checking || s.look.failed != nil: // the contenders could not be listed
 		return
 	case mark.held:
-		s.look.pred, s.ahead = "", 0
-		if s.stands() {
+		s.look.pred, s.blockers, s.ahead = "", 0, marked
+		if mayHold(s.ahead, s.proof()) {
 			s.first()
 		}
 		return
@@ -66,8 +66,8 @@ func (s *semaphore) weigh() {
 		s.fail(fmt.Errorf("%w: it is %d, less than the weight of %d", ErrLimit, s.permits.limit, self.Weight))
 		return
 	}
-	blockers := s.permits.Before(self, s.look.ahead)
-	s.ahead = len(blockers)
+	blockers := s.permits.Before(self, s.look.front)
+	s.blockers = len(blockers)
 	switch {
 	case len(blockers) == 0:
 		s.write()
@@ -89,16 +89,15 @@ func (s *semaphore) weigh() {
 // attend sets the watches of a waiter: the head watches the children and the limit, all others the
 // one ahead.
 func (s *semaphore) attend(last znode.Contender) {
-	if !s.watches.armed(s.entry.path) {
-		s.watch(s.entry.path)
-	}
+	s.ahead = some
+	s.watchOwn()
 	s.entry.mark.head = s.entry.mark.head || !last.Marks()
 	if !s.entry.mark.head {
 		s.look.pred = znode.Join(s.cfg.Parent, last.Name)
 		if !s.look.predSeen || !s.watches.armed(s.look.pred) {
 			s.watch(s.look.pred)
 		}
-		if s.look.predSeen && s.watches.armed(s.entry.path) && s.watches.armed(s.look.pred) {
+		if s.look.predSeen && mayWait(s.ahead, s.proof(), false) && s.watches.armed(s.look.pred) {
 			s.state = Waiting
 		}
 		return
@@ -110,7 +109,7 @@ func (s *semaphore) attend(last znode.Contender) {
 	switch {
 	case !s.look.watched:
 		s.list()
-	case s.watches.armed(s.entry.path) && s.watches.armed(s.cfg.Parent):
+	case mayWait(s.ahead, s.proof(), false) && s.watches.armed(s.cfg.Parent):
 		s.state = Waiting
 	}
 }
@@ -228,6 +227,6 @@ func (s *semaphore) marked() {
 		s.entry.unread = true
 		s.watch(s.entry.path)
 	}
-	s.look.pred, s.ahead = "", 0
-	s.first()
+	s.state = Checking
+	s.weigh()
 }

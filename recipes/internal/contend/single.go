@@ -54,15 +54,20 @@ func (s *single) occupied(err error) bool {
 // entered: the reply may have been lost, or come from an old server that tells no owner. A pending
 // read may be older than the znode.
 func (s *single) entered() {
+	s.ahead = none
 	if !s.entry.unread {
 		s.confirm()
 		return
 	}
 	s.rewatch(s.path) // at once: whoever deletes it may make another there, which must not be taken for it
-	s.first()
+	s.advance()
 }
 
-func (s *single) advance() { s.first() }
+func (s *single) advance() {
+	if mayHold(s.ahead, s.proof()) {
+		s.first()
+	}
+}
 
 // confirm reads the own znode before it is granted: the events that come now may tell of its
 // deletion.
@@ -87,7 +92,7 @@ func (*single) forget() {}
 
 // read reads the other's znode with a watch.
 func (s *single) read() {
-	s.state, s.ahead = Reading, 1
+	s.state, s.blockers = Reading, 1
 	s.watch(s.path)
 }
 
@@ -137,7 +142,7 @@ func (s *single) onOwnSeen(e machine.Seen) {
 	case Holding:
 		s.entry.tellRevoked(&s.requests)
 	case Checking:
-		s.first()
+		s.advance()
 	}
 }
 

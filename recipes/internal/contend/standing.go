@@ -23,11 +23,8 @@ func (m *Machine) standing() machine.Standing {
 	if s.Phase == machine.Idle {
 		return s // this is known without ZooKeeper
 	}
-	s.Ahead = m.ahead
-	s.Stale = m.requests.Epoch() == 0 || m.session.suspended || !m.session.trusted
-	if m.delay == nil { // otherwise a grant may be deferred until the token is in the record
-		s.Stale = s.Stale || m.session.deferred
-	}
+	s.Ahead = m.blockers
+	s.Stale = m.requests.Epoch() == 0 || m.session.suspended || !m.session.trusted || m.session.refused
 	return s
 }
 
@@ -37,7 +34,7 @@ func (m *Machine) phase() machine.Phase {
 		return machine.Idle
 	case m.possessed():
 		return machine.Holding
-	case m.state.behind(), m.state == Checking && m.ahead > 0:
+	case m.state.behind(), m.state == Checking && m.blockers > 0:
 		return machine.Waiting // also while the watches are set again
 	case m.state.placed():
 		return machine.Determining

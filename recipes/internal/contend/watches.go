@@ -58,7 +58,7 @@ func (ws *watches) read(r machine.Read) {
 		w = &watch{path: r.Path}
 		ws.all = append(ws.all, w)
 	}
-	w.armed = false
+	w.armed = w.armed && !w.near
 	if !ws.reading(r.Path) {
 		ws.requests.Ask(r, request{watching, r.Path})
 	}

@@ -83,7 +83,7 @@ func (m *Machine) onDeferred(e machine.Deferred) {
 	if !m.holds(e.Claim) {
 		return
 	}
-	m.session.deferred = true
+	m.session.refused = true
 	m.requests.Cancel(request{kind: pausing})
 	m.entry.of, m.entry.told = 0, false
 	m.state = Checking

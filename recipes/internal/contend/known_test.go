@@ -1,0 +1,49 @@
+package contend_test
+
+// What a machine may know in each of its states, which every step of every schedule is held to.
+
+import (
+	"strings"
+
+	"github.com/troupe-go/troupe/recipes/internal/contend"
+)
+
+// any proof: the own znode is being read, or that is not waited for.
+const anyProof = "unproven told watched"
+
+// combinations are what may be known of those ahead, with how the own znode may be known to exist.
+// Where a machine that may go on would have gone on, it is not told.
+var combinations = map[contend.State]map[string]string{
+	contend.Out:      {"unknown": "unproven"},
+	contend.Idle:     {"unknown": "unproven"},
+	contend.Entering: {"unknown": "unproven"},
+	contend.Reading:  {"unknown": "unproven"},
+	contend.Watching: {"unknown": "unproven"},
+	contend.Listing:  {"unknown": anyProof},
+	contend.Ordering: {"unknown": anyProof},
+	contend.Checking: {"unknown": anyProof, "some": anyProof, "only": anyProof, "none": "unproven", "released": "unproven told", "marked": "unproven"},
+	contend.Waiting:  {"some": "told watched", "only": "watched"},
+	contend.Marking:  {"unknown": anyProof, "some": anyProof},
+	contend.Ready:    {"none": "told watched", "released": "watched", "marked": anyProof}, // a mark that was overwritten is made again
+	// A holder's watch may have fired: it is being set again.
+	contend.Holding:     {"none": anyProof, "released": anyProof, "marked": anyProof},
+	contend.Downgrading: {"none": anyProof, "released": anyProof},
+	// Nothing is decided any more.
+	contend.Leaving: {"unknown": anyProof, "some": anyProof, "only": anyProof, "none": anyProof, "released": anyProof, "marked": anyProof},
+}
+
+// ofSingle are those that a machine with a single znode has beside them: nobody is ahead of who made
+// it, and it is read before a grant, since it may be another's by then.
+var ofSingle = map[contend.State]map[string]string{
+	contend.Checking: {"none": anyProof},
+	contend.Ready:    {"none": anyProof},
+}
+
+func (i *instance) checkKnown() {
+	state := i.m.State()
+	ahead, proof := i.m.Known()
+	if strings.Contains(combinations[state][ahead], proof) || i.w.rule == single && strings.Contains(ofSingle[state][ahead], proof) {
+		return
+	}
+	i.w.Failf("#%d is %v, and what is known is: ahead %s, own znode %s", i.id, state, ahead, proof)
+}
