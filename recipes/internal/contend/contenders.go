@@ -7,7 +7,7 @@ import (
 // contenders is the strategy of a machine that is one of several contenders: it is its turn when
 // nobody is ahead that the rule makes it wait for.
 type contenders struct {
-	*Machine
+	m         *Machine
 	cfg       Config
 	semaphore *semaphore // nil: the rule is another
 	look      look       // the last one at the contenders, or the one under way
@@ -33,9 +33,9 @@ func (c *contenders) on(key request, ev machine.Event) {
 	case machine.Transacted:
 		c.onTransacted(key, ev)
 	case machine.Woke: // it has waited for a while
-		if c.state == Waiting && c.look.second != "" {
+		if c.m.state == Waiting && c.look.second != "" {
 			c.look.lookedAhead = true
-			c.watch(c.look.second)
+			c.m.watch(c.look.second)
 		}
 	}
 }
@@ -57,9 +57,9 @@ func (*contenders) occupied(error) bool { return false }
 
 func (c *contenders) entered() {
 	if c.semaphore != nil {
-		c.entry.mark.known, c.entry.mark.data = c.entry.unread, c.cfg.Data
+		c.m.entry.mark.known, c.m.entry.mark.data = c.m.entry.unread, c.cfg.Data
 	}
-	c.state = Listing
+	c.m.state = Listing
 	if listed := c.look.listed; listed != nil {
 		c.look.listed = nil
 		c.digest(*listed)
@@ -70,32 +70,32 @@ func (c *contenders) entered() {
 // deletion of the own znode.
 func (c *contenders) confirm() {
 	if c.look.disconnected {
-		c.ahead = c.ahead.doubted()
+		c.m.ahead = c.m.ahead.doubted()
 	}
-	if !mayHold(c.ahead, c.proof()) {
+	if !mayHold(c.m.ahead, c.m.proof()) {
 		c.list()
 		return
 	}
-	c.first()
+	c.m.first()
 }
 
 // ended replaces the znode in the transaction that makes the next one.
 func (c *contenders) ended() {
-	c.replaced = c.entry
-	c.dropOwn()
-	c.enter()
+	c.m.replaced = c.m.entry
+	c.m.dropOwn()
+	c.m.enter()
 }
 
 func (*contenders) unwanted() {}
 
 func (c *contenders) forget() {
-	if c.state == Checking || c.state == Waiting {
-		c.watches.unwatch(c.look.pred)
-		c.watches.unwatch(c.look.second)
+	if c.m.state == Checking || c.m.state == Waiting {
+		c.m.watches.unwatch(c.look.pred)
+		c.m.watches.unwatch(c.look.second)
 	}
-	c.requests.Cancel(request{kind: waiting})
+	c.m.requests.Cancel(request{kind: waiting})
 	c.look = look{}
-	if c.semaphore != nil && c.requests.Epoch() == 0 {
+	if c.semaphore != nil && c.m.requests.Epoch() == 0 {
 		c.semaphore.limit = limit{}
 	}
 }
@@ -106,15 +106,15 @@ func (c *contenders) advance() {
 	switch {
 	case c.semaphore != nil:
 		c.semaphore.weigh()
-	case mayHold(c.ahead, c.proof()):
+	case mayHold(c.m.ahead, c.m.proof()):
 		if c.look.lookedAhead { // in vain
 			c.patience = min(2*max(c.patience, soonest), latest)
 		}
-		c.first()
-	case mayWait(c.ahead, c.proof(), c.look.lists) && c.watches.armed(c.look.pred):
-		c.state = Waiting
-		if c.look.second != "" && !c.pending(waiting) {
-			c.ask(machine.Wake{After: max(c.patience, soonest)}, waiting)
+		c.m.first()
+	case mayWait(c.m.ahead, c.m.proof(), c.look.lists) && c.m.watches.armed(c.look.pred):
+		c.m.state = Waiting
+		if c.look.second != "" && !c.m.pending(waiting) {
+			c.m.ask(machine.Wake{After: max(c.patience, soonest)}, waiting)
 		}
 	}
 }
@@ -127,13 +127,13 @@ func (c *contenders) advance() {
 const soonest, latest = 20, 1280
 
 func (c *contenders) isSecond(path string) bool {
-	return (c.state == Checking || c.state == Waiting) && path == c.look.second
+	return (c.m.state == Checking || c.m.state == Waiting) && path == c.look.second
 }
 
-func (c *contenders) isOwn(path string) bool { return c.state.placed() && path == c.entry.path }
+func (c *contenders) isOwn(path string) bool { return c.m.state.placed() && path == c.m.entry.path }
 
 func (c *contenders) isPred(path string) bool {
-	return (c.state == Checking || c.state == Waiting) && path == c.look.pred
+	return (c.m.state == Checking || c.m.state == Waiting) && path == c.look.pred
 }
 
 // isLimit tells whether the path is that of a semaphore's limit.
@@ -152,14 +152,14 @@ func (c *contenders) onSeen(key request, e machine.Seen) {
 
 // onWatched takes the answer to a read with a watch.
 func (c *contenders) onWatched(e machine.Seen) {
-	stale := c.watches.answered(e)
+	stale := c.m.watches.answered(e)
 	isOwn, isPred := c.isOwn(e.Path), c.isPred(e.Path)
 	stale = stale && e.Err == nil && e.Exists
-	first := isOwn && c.entry.unread
-	c.entry.unread = c.entry.unread && !isOwn
+	first := isOwn && c.m.entry.unread
+	c.m.entry.unread = c.m.entry.unread && !isOwn
 	switch {
 	case stale && (isOwn || isPred):
-		c.watch(e.Path) // what was read may be old, and the watch may have fired
+		c.m.watch(e.Path) // what was read may be old, and the watch may have fired
 		c.recheck()
 	case isOwn:
 		c.onOwnSeen(e, first)
@@ -178,30 +178,30 @@ func (c *contenders) onWatched(e machine.Seen) {
 // B12). first: it is the first answer since the reply to the create.
 func (c *contenders) onOwnSeen(e machine.Seen, first bool) {
 	switch {
-	case e.Err != nil && c.state == Holding && first:
-		c.unwatched(e.Err)
+	case e.Err != nil && c.m.state == Holding && first:
+		c.m.unwatched(e.Err)
 		return
-	case e.Err != nil && c.state == Holding:
+	case e.Err != nil && c.m.state == Holding:
 		c.pause()
 		return
 	case e.Err != nil:
-		c.fail(e.Err)
+		c.m.fail(e.Err)
 		return
-	case !e.Exists || e.Stat.Owner != c.session.id:
-		c.lost()
+	case !e.Exists || e.Stat.Owner != c.m.session.id:
+		c.m.lost()
 		return
 	case c.look.failed != nil:
-		c.fail(c.look.failed)
+		c.m.fail(c.look.failed)
 		return
 	}
-	c.entry.note(e)
+	c.m.entry.note(e)
 	if c.semaphore != nil {
 		c.semaphore.note(e)
 	}
-	c.entry.tries = 0
-	switch c.state {
+	c.m.entry.tries = 0
+	switch c.m.state {
 	case Holding:
-		c.entry.tellRevoked(&c.requests)
+		c.m.entry.tellRevoked(&c.m.requests)
 	case Ordering:
 		c.order()
 	case Checking:
@@ -213,11 +213,11 @@ func (c *contenders) onOwnSeen(e machine.Seen, first bool) {
 func (c *contenders) onPredSeen(e machine.Seen) {
 	switch {
 	case e.Err != nil:
-		c.fail(e.Err)
+		c.m.fail(e.Err)
 	case !e.Exists:
 		c.list()
 	case e.Near:
-		c.ahead, c.look.second = some, "" // of its deletion the session tells, not the stream of events
+		c.m.ahead, c.look.second = some, "" // of its deletion the session tells, not the stream of events
 		c.advance()
 	case c.semaphore != nil:
 		c.semaphore.headed(e)
@@ -240,10 +240,10 @@ func (c *contenders) onFired(e machine.Fired) {
 		}
 		return
 	}
-	reading := c.watches.fired(e.Path)
+	reading := c.m.watches.fired(e.Path)
 	switch {
 	case isOwn && e.Change == machine.Deleted:
-		c.lost()
+		c.m.lost()
 	case isPred && e.Change == machine.Deleted:
 		c.predGone()
 	case c.isSecond(e.Path) && e.Change == machine.Deleted && !reading:
@@ -251,7 +251,7 @@ func (c *contenders) onFired(e machine.Fired) {
 	case isPred && e.Change == machine.Vacated && !reading && !c.look.disconnected:
 		c.predVacated()
 	case (isOwn || isPred) && !reading:
-		c.watch(e.Path)
+		c.m.watch(e.Path)
 		c.recheck()
 	case c.isLimit(e.Path) && !reading:
 		c.semaphore.onLimitChanged()
@@ -260,8 +260,8 @@ func (c *contenders) onFired(e machine.Fired) {
 
 // recheck: a watch that the state depends on is being set again.
 func (c *contenders) recheck() {
-	if c.state == Waiting || c.state == Ready {
-		c.state = Checking
+	if c.m.state == Waiting || c.m.state == Ready {
+		c.m.state = Checking
 	}
 }
 
@@ -269,45 +269,45 @@ func (c *contenders) recheck() {
 // else was ahead and both are watched, as in Waiting: the own watch, in the same ordered stream,
 // would have fired before.
 func (c *contenders) predGone() {
-	if c.state != Waiting || c.look.disconnected {
-		c.ahead = c.ahead.doubted()
+	if c.m.state != Waiting || c.look.disconnected {
+		c.m.ahead = c.m.ahead.doubted()
 	}
-	if c.ahead = c.ahead.gone(); !mayHold(c.ahead, c.proof()) {
+	if c.m.ahead = c.m.ahead.gone(); !mayHold(c.m.ahead, c.m.proof()) {
 		c.list()
 		return
 	}
-	c.look.pred, c.blockers, c.patience = "", 0, 0
-	c.first()
+	c.look.pred, c.m.blockers, c.patience = "", 0, 0
+	c.m.first()
 }
 
 // predHolds: the predecessor, of this session, holds, or somebody before it. Meanwhile a watch is
 // set on the own znode, which was not needed until now.
 func (c *contenders) predHolds() {
 	c.look.lists = false
-	if !c.watches.armed(c.entry.path) {
+	if !c.m.watches.armed(c.m.entry.path) {
 		c.recheck()
-		c.watch(c.entry.path)
+		c.m.watch(c.m.entry.path)
 	}
 }
 
 // predVacated: the predecessor, of this session, has released what it held alone. So nobody is
 // ahead, though its znode may still stand. It is our turn as soon as the own znode is watched.
 func (c *contenders) predVacated() {
-	c.look.pred, c.blockers = "", 0
-	c.state, c.ahead = Checking, released
+	c.look.pred, c.m.blockers = "", 0
+	c.m.state, c.m.ahead = Checking, released
 	c.watchOwn()
 	c.advance()
 }
 
 func (c *contenders) watchOwn() {
-	if !c.watches.armed(c.entry.path) {
-		c.watch(c.entry.path)
+	if !c.m.watches.armed(c.m.entry.path) {
+		c.m.watch(c.m.entry.path)
 	}
 }
 
 // pause: the own znode could not be read while it is held. It exists as far as is known, so the
 // possession goes on. But its deletion would not be noticed, so it is read again after a pause.
 func (c *contenders) pause() {
-	c.entry.tries++
-	c.ask(machine.Wake{Try: c.entry.tries}, pausing)
+	c.m.entry.tries++
+	c.m.ask(machine.Wake{Try: c.m.entry.tries}, pausing)
 }

@@ -5,7 +5,7 @@ import "github.com/troupe-go/troupe/machine"
 // delay is a lock's delay after a holder that died. It allows a grant when the record contains the
 // own znode's token. Its state belongs to that znode, and is forgotten with it.
 type delay struct {
-	*Machine
+	m       *Machine
 	after   int64         // milliseconds
 	stage   State         // Open, Recording, Delaying or Recorded
 	claim   machine.Claim // that was to be granted last
@@ -33,10 +33,10 @@ func (d *delay) passes(c machine.Claim) bool {
 func (d *delay) write(version int32) {
 	d.stage = Recording
 	after := d.after
-	if d.stillFirst() && d.claims[0].try {
+	if d.stillFirst() && d.m.claims[0].try {
 		after = 0
 	}
-	d.ask(machine.Record{Path: d.entry.path, Token: d.entry.czxid, Version: version, Delay: after}, delaying)
+	d.m.ask(machine.Record{Path: d.m.entry.path, Token: d.m.entry.czxid, Version: version, Delay: after}, delaying)
 }
 
 // on takes the answer to what was asked for last. When the delay is over, the token is written.
@@ -49,7 +49,7 @@ func (d *delay) on(ev machine.Event) {
 }
 
 func (d *delay) onRecorded(e machine.Recorded) {
-	written := e.Err == nil && e.Token == d.entry.czxid
+	written := e.Err == nil && e.Token == d.m.entry.czxid
 	if written {
 		d.stage = Recorded
 	}
@@ -74,9 +74,9 @@ func (d *delay) onRecorded(e machine.Recorded) {
 // its possession. A try does not wait for the delay.
 func (d *delay) found(e machine.Recorded) {
 	d.stage, d.version, d.waited = Delaying, e.Version, e.Token
-	d.ask(machine.Wake{After: d.after}, delaying)
-	if d.stillFirst() && d.claims[0].try {
-		d.refuse(machine.ErrHeld)
+	d.m.ask(machine.Wake{After: d.after}, delaying)
+	if d.stillFirst() && d.m.claims[0].try {
+		d.m.refuse(machine.ErrHeld)
 	}
 }
 
@@ -86,18 +86,18 @@ func (d *delay) failed(err error) {
 	refused := d.stillFirst()
 	d.reset()
 	if refused {
-		d.refuse(err)
+		d.m.refuse(err)
 	}
 	d.goOn()
 }
 
 // stillFirst: the claim that was to be granted has not been withdrawn meanwhile.
-func (d *delay) stillFirst() bool { return len(d.claims) > 0 && d.claims[0].id == d.claim }
+func (d *delay) stillFirst() bool { return len(d.m.claims) > 0 && d.m.claims[0].id == d.claim }
 
 // goOn lets the machine grant. Without trust it does so when that comes.
 func (d *delay) goOn() {
-	if d.session.trusted {
-		d.retry()
+	if d.m.session.trusted {
+		d.m.retry()
 	}
 }
 
@@ -108,16 +108,16 @@ func (d *delay) leave() {
 	case d.stage == Recording:
 		d.leaving = true
 		return
-	case d.stage == Recorded && !d.entry.lost:
-		d.requests.Emit(machine.Release{Epoch: d.requests.Epoch(), Path: d.entry.path})
+	case d.stage == Recorded && !d.m.entry.lost:
+		d.m.requests.Emit(machine.Release{Epoch: d.m.requests.Epoch(), Path: d.m.entry.path})
 	default:
-		d.requests.Emit(machine.Remove{Epoch: d.requests.Epoch(), Path: d.entry.path})
+		d.m.requests.Emit(machine.Remove{Epoch: d.m.requests.Epoch(), Path: d.m.entry.path})
 	}
 	d.reset()
 }
 
 // reset forgets the own znode, which is not first any more.
 func (d *delay) reset() {
-	*d = delay{Machine: d.Machine, after: d.after, stage: Open}
-	d.requests.Forget(request{kind: delaying})
+	*d = delay{m: d.m, after: d.after, stage: Open}
+	d.m.requests.Forget(request{kind: delaying})
 }

@@ -21,8 +21,8 @@
 //	hold     if mayHold, and the session is trusted                    first, grant
 //	delete   the znode: the possession is over                         leave, onLeft
 //
-// [Machine.Step] takes what comes in between, and passes it to one of these. Whether the machine may
-// hold, and whether it may wait, are two pure functions in decide.go.
+// [Machine.Step] takes what comes in between, and passes it to one of these. Whether the machine
+// may hold, and whether it may wait, are two pure functions in decide.go.
 //
 // # Contenders
 //

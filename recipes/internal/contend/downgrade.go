@@ -6,41 +6,41 @@ import "github.com/troupe-go/troupe/machine"
 // one transaction, so that no other writer comes between. The writer's hold has ended before, so
 // that no reader holds beside it.
 func (c *contenders) onDowngradeWanted(e machine.DowngradeWanted) {
-	if !c.holds(e.Claim) {
+	if !c.m.holds(e.Claim) {
 		return
 	}
-	c.state = Downgrading
-	c.requests.Cancel(request{kind: pausing})
-	c.requests.Emit(machine.Downgrade{Epoch: c.requests.Epoch(), Path: c.entry.path, Token: c.entry.czxid})
+	c.m.state = Downgrading
+	c.m.requests.Cancel(request{kind: pausing})
+	c.m.requests.Emit(machine.Downgrade{Epoch: c.m.requests.Epoch(), Path: c.m.entry.path, Token: c.m.entry.czxid})
 }
 
 // onDowngraded goes on with the reader's znode, under the token of the writer's.
 func (c *contenders) onDowngraded(e machine.Downgraded) {
-	if c.state != Downgrading || e.Path != c.entry.path {
+	if c.m.state != Downgrading || e.Path != c.m.entry.path {
 		return
 	}
-	wanted := c.possessed()
+	wanted := c.m.possessed()
 	switch {
 	case e.Gone && wanted:
-		c.lost()
+		c.m.lost()
 	case e.Gone:
-		c.requests.Emit(c.entry.whenGone...)
-		c.enterAnew()
+		c.m.requests.Emit(c.m.entry.whenGone...)
+		c.m.enterAnew()
 	case e.Err != nil:
 		if wanted { // the writer's znode exists, and is not held any more
-			c.entry.after(machine.Freed{Claim: c.entry.of})
-			c.claims.rotate()
+			c.m.entry.after(machine.Freed{Claim: c.m.entry.of})
+			c.m.claims.rotate()
 		}
-		c.leave()
+		c.m.leave()
 	default:
-		c.entry.at(e.New)
-		c.entry.inherited, c.entry.unread = true, true
-		c.entry.revoked, c.entry.told = false, false // the writer was asked to release, and did
+		c.m.entry.at(e.New)
+		c.m.entry.inherited, c.m.entry.unread = true, true
+		c.m.entry.revoked, c.m.entry.told = false, false // the writer was asked to release, and did
 		if !wanted {
-			c.leave()
+			c.m.leave()
 			return
 		}
-		c.watch(c.entry.path)
-		c.grant()
+		c.m.watch(c.m.entry.path)
+		c.m.grant()
 	}
 }

@@ -136,8 +136,8 @@ func (m *Machine) rewatch(path string) {
 	}
 }
 
-// first: it may hold. It does when the session is trusted, and with a delay when its token is in the
-// record. While there is no grant, the znode is watched.
+// first: it may hold. It does when the session is trusted, and with a delay when its token is in
+// the record. While there is no grant, the znode is watched.
 func (m *Machine) first() {
 	m.state = Ready
 	if m.session.trusted && !m.session.refused && (m.delay == nil || !m.delay.asked) {

@@ -32,8 +32,8 @@ var combinations = map[contend.State]map[string]string{
 	contend.Leaving: {"unknown": anyProof, "some": anyProof, "only": anyProof, "none": anyProof, "released": anyProof, "marked": anyProof},
 }
 
-// ofSingle are those that a machine with a single znode has beside them: nobody is ahead of who made
-// it, and it is read before a grant, since it may be another's by then.
+// ofSingle are those that a machine with a single znode has beside them: nobody is ahead of who
+// made it, and it is read before a grant, since it may be another's by then.
 var ofSingle = map[contend.State]map[string]string{
 	contend.Checking: {"none": anyProof},
 	contend.Ready:    {"none": anyProof},

@@ -17,11 +17,11 @@ type limit struct {
 // the waiters.
 func (s *semaphore) readLimit(watch bool) {
 	switch {
-	case s.pending(writingLimit):
+	case s.m.pending(writingLimit):
 	case watch:
-		s.watch(s.cfg.Parent)
-	case !s.pending(readingLimit):
-		s.ask(machine.Read{Path: s.cfg.Parent}, readingLimit)
+		s.m.watch(s.c.cfg.Parent)
+	case !s.m.pending(readingLimit):
+		s.m.ask(machine.Read{Path: s.c.cfg.Parent}, readingLimit)
 	}
 }
 
@@ -29,7 +29,7 @@ func (s *semaphore) readLimit(watch bool) {
 func (s *semaphore) onLimitSeen(e machine.Seen) {
 	s.limit.known = false
 	s.unsettle()
-	if s.state != Checking && s.state != Listing && s.state != Ordering {
+	if s.m.state != Checking && s.m.state != Listing && s.m.state != Ordering {
 		return // it is read again when it is needed
 	}
 	unset, err := false, e.Err
@@ -37,11 +37,11 @@ func (s *semaphore) onLimitSeen(e machine.Seen) {
 		unset, err = s.permits.agree(e.Data)
 	}
 	switch {
-	case err != nil && s.state == Checking:
-		s.fail(err)
+	case err != nil && s.m.state == Checking:
+		s.m.fail(err)
 	case err != nil:
 	case !e.Exists:
-		s.rewatch(s.entry.path) // it cannot exist either
+		s.m.rewatch(s.m.entry.path) // it cannot exist either
 	case unset:
 		s.setLimit(e.Stat.Version)
 	default:
@@ -52,19 +52,19 @@ func (s *semaphore) onLimitSeen(e machine.Seen) {
 
 // setLimit writes the limit if nobody has.
 func (s *semaphore) setLimit(version int32) {
-	if s.pending(writingLimit) {
+	if s.m.pending(writingLimit) {
 		return
 	}
-	set := machine.Op{Do: machine.Set, Path: s.cfg.Parent, Version: version, Data: strconv.AppendInt(nil, int64(s.permits.limit), 10)}
-	s.ask(machine.Transact{Ops: []machine.Op{set}}, writingLimit)
+	set := machine.Op{Do: machine.Set, Path: s.c.cfg.Parent, Version: version, Data: strconv.AppendInt(nil, int64(s.permits.limit), 10)}
+	s.m.ask(machine.Transact{Ops: []machine.Op{set}}, writingLimit)
 }
 
 // onLimitWritten reads the limit that was written, by this machine or by another.
 func (s *semaphore) onLimitWritten(e machine.Transacted) {
 	switch {
-	case s.state != Checking:
+	case s.m.state != Checking:
 	case e.Err != nil && !stale(e):
-		s.fail(e.Err)
+		s.m.fail(e.Err)
 	default:
 		s.weigh()
 	}
@@ -79,7 +79,7 @@ func (s *semaphore) onLimitChanged() {
 
 // unsettle: what was waited for has changed.
 func (s *semaphore) unsettle() {
-	if s.state == Waiting {
-		s.state = Checking
+	if s.m.state == Waiting {
+		s.m.state = Checking
 	}
 }

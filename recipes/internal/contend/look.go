@@ -33,14 +33,14 @@ type look struct {
 
 // list lists the contenders again.
 func (c *contenders) list() {
-	c.state, c.ahead = Listing, unknown
-	c.requests.Cancel(request{kind: waiting})
-	c.look = look{watched: c.entry.mark.head, lookedAhead: c.look.lookedAhead}
-	c.look.ask = c.ask(machine.List{Path: c.cfg.Parent, Watch: c.look.watched}, listing)
+	c.m.state, c.m.ahead = Listing, unknown
+	c.m.requests.Cancel(request{kind: waiting})
+	c.look = look{watched: c.m.entry.mark.head, lookedAhead: c.look.lookedAhead}
+	c.look.ask = c.m.ask(machine.List{Path: c.cfg.Parent, Watch: c.look.watched}, listing)
 }
 
 func (c *contenders) onListed(e machine.Listed) {
-	switch c.state {
+	switch c.m.state {
 	case Entering:
 		c.look.listed = &e
 	case Listing:
@@ -50,17 +50,17 @@ func (c *contenders) onListed(e machine.Listed) {
 
 // digest handles a listing when the path of the own znode is known.
 func (c *contenders) digest(e machine.Listed) {
-	missing := e.Err == nil && !slices.Contains(e.Names, c.entry.name)
+	missing := e.Err == nil && !slices.Contains(e.Names, c.m.entry.name)
 	switch {
 	case c.look.early && (missing || e.Err != nil):
 		c.list() // it may be older than the znode, or than its parent
 	case missing:
 		// Others may follow it in the session, and its watch may have been spent on a change. A
 		// name without a GUID nobody follows, and it may be another's: the parent was made anew.
-		if own, _ := znode.ParseContender(c.entry.name); own.GUID != "" {
-			c.requests.Emit(machine.Remove{Epoch: c.requests.Epoch(), Path: c.entry.path})
+		if own, _ := znode.ParseContender(c.m.entry.name); own.GUID != "" {
+			c.m.requests.Emit(machine.Remove{Epoch: c.m.requests.Epoch(), Path: c.m.entry.path})
 		}
-		c.lost()
+		c.m.lost()
 	case c.look.stale:
 		c.list()
 	case e.Err != nil:
@@ -72,9 +72,9 @@ func (c *contenders) digest(e machine.Listed) {
 
 // verify reads the own znode, because the contenders could not be listed.
 func (c *contenders) verify(err error) {
-	c.state = Checking
+	c.m.state = Checking
 	c.look.failed = err
-	c.rewatch(c.entry.path)
+	c.m.rewatch(c.m.entry.path)
 }
 
 // decide goes by those ahead, first to last.
@@ -84,14 +84,14 @@ func (c *contenders) decide(self znode.Contender, ahead []znode.Contender) {
 		return
 	}
 	blockers := c.cfg.Rule.Before(self, ahead)
-	c.blockers = len(blockers)
-	c.state, c.ahead = Checking, none
-	if len(blockers) > 0 && c.claims[0].try {
-		if c.look.ask <= c.claims[0].since {
+	c.m.blockers = len(blockers)
+	c.m.state, c.m.ahead = Checking, none
+	if len(blockers) > 0 && c.m.claims[0].try {
+		if c.look.ask <= c.m.claims[0].since {
 			c.list() // sent before the try: those in it may be gone since
 			return
 		}
-		if c.refuse(machine.ErrHeld); c.state == Leaving {
+		if c.m.refuse(machine.ErrHeld); c.m.state == Leaving {
 			return
 		}
 	}
@@ -101,21 +101,21 @@ func (c *contenders) decide(self znode.Contender, ahead []znode.Contender) {
 		// An event of a watch that was set before this look might be about another znode of that
 		// name, if it has no GUID. One that was deleted during this look may have been a writer
 		// that was downgraded, and the listing did not show the reader.
-		unique := last.GUID != "" || c.watches.of(c.look.pred) == nil
+		unique := last.GUID != "" || c.m.watches.of(c.look.pred) == nil
 		leaves := c.cfg.Rule.LeavesAnother(self, last)
-		if c.ahead = only; len(blockers) > 1 || c.look.missed || leaves || !unique {
-			c.ahead = some
+		if c.m.ahead = only; len(blockers) > 1 || c.look.missed || leaves || !unique {
+			c.m.ahead = some
 		}
 		if n := len(blockers); n > 1 && last.GUID != "" && self.Kind != znode.Read && !leaves {
 			c.look.second = znode.Join(c.cfg.Parent, blockers[n-2].Name)
 		}
 	}
-	c.look.lists = c.ahead == some && self.GUID != ""
-	if !mayHold(c.ahead, c.proof()) && !mayWait(c.ahead, c.proof(), c.look.lists) {
+	c.look.lists = c.m.ahead == some && self.GUID != ""
+	if !mayHold(c.m.ahead, c.m.proof()) && !mayWait(c.m.ahead, c.m.proof(), c.look.lists) {
 		c.watchOwn()
 	}
-	if n := len(blockers); n > 0 && !c.watches.watched(c.look.pred) {
-		c.watches.read(machine.Read{Path: c.look.pred, Watch: true, Near: c.near(self, blockers[n-1])})
+	if n := len(blockers); n > 0 && !c.m.watches.watched(c.look.pred) {
+		c.m.watches.read(machine.Read{Path: c.look.pred, Watch: true, Near: c.near(self, blockers[n-1])})
 	}
 	c.advance()
 }
@@ -125,5 +125,5 @@ func (c *contenders) decide(self znode.Contender, ahead []znode.Contender) {
 // a writer is gone that waits for other readers.
 func (c *contenders) near(self, last znode.Contender) bool {
 	alone := last.Kind == znode.Lock || last.Kind == znode.Write || last.Kind == znode.Candidate
-	return alone && self.Kind != znode.Read && last.GUID != "" && c.delay == nil
+	return alone && self.Kind != znode.Read && last.GUID != "" && c.m.delay == nil
 }

@@ -51,12 +51,12 @@ func New(cfg Config) *Machine {
 		cfg.Rule = Exclusive()
 	}
 	m := newMachine()
-	c := &contenders{Machine: m, cfg: cfg}
+	c := &contenders{m: m, cfg: cfg}
 	if permits, ok := cfg.Rule.(*Permits); ok {
-		c.semaphore = &semaphore{contenders: c, permits: permits}
+		c.semaphore = &semaphore{m: m, c: c, permits: permits}
 	}
 	if cfg.Delay > 0 {
-		m.delay = &delay{Machine: m, after: cfg.Delay, stage: Open}
+		m.delay = &delay{m: m, after: cfg.Delay, stage: Open}
 	}
 	m.strategy = c
 	return m
@@ -66,7 +66,7 @@ func New(cfg Config) *Machine {
 // nothing and knows of no epoch.
 func NewSingle(path string) *Machine {
 	m := newMachine()
-	m.strategy = &single{Machine: m, path: path}
+	m.strategy = &single{m: m, path: path}
 	return m
 }
 

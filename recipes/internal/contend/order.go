@@ -24,10 +24,10 @@ func (c *contenders) arrange(e machine.Listed) {
 	if !made {
 		l = znode.NewLine(e.Names)
 	}
-	i := slices.IndexFunc(l.Contenders, func(o znode.Contender) bool { return o.Name == c.entry.name })
+	i := slices.IndexFunc(l.Contenders, func(o znode.Contender) bool { return o.Name == c.m.entry.name })
 	switch {
 	case i < 0:
-		c.fail(errName)
+		c.m.fail(errName)
 	case l.Ambiguous && len(l.Contenders) > 1:
 		c.readOrder(slices.Delete(slices.Clone(l.Contenders), i, i+1))
 	default:
@@ -37,14 +37,14 @@ func (c *contenders) arrange(e machine.Listed) {
 
 // readOrder reads the Czxids of all others.
 func (c *contenders) readOrder(others []znode.Contender) {
-	c.state = Ordering
+	c.m.state = Ordering
 	c.look.unordered = make([]contender, len(others))
 	for i, o := range others {
 		c.look.unordered[i] = contender{Contender: o}
-		c.requests.Ask(machine.Read{Path: znode.Join(c.cfg.Parent, o.Name)}, request{ordering, o.Name})
+		c.m.requests.Ask(machine.Read{Path: znode.Join(c.cfg.Parent, o.Name)}, request{ordering, o.Name})
 	}
-	if c.entry.czxid == 0 {
-		c.watch(c.entry.path)
+	if c.m.entry.czxid == 0 {
+		c.m.watch(c.m.entry.path)
 	}
 }
 
@@ -55,7 +55,7 @@ func (c *contenders) onCzxid(name string, e machine.Seen) {
 	case i < 0: // of an earlier look
 		return
 	case e.Err != nil:
-		c.fail(e.Err)
+		c.m.fail(e.Err)
 		return
 	case e.Exists:
 		o := &c.look.unordered[i]
@@ -77,7 +77,7 @@ func placed(o contender, e machine.Seen) int64 {
 
 // order goes on once every Czxid is known.
 func (c *contenders) order() {
-	if c.entry.czxid == 0 || slices.ContainsFunc(c.look.unordered, func(o contender) bool { return o.czxid == 0 }) {
+	if c.m.entry.czxid == 0 || slices.ContainsFunc(c.look.unordered, func(o contender) bool { return o.czxid == 0 }) {
 		return
 	}
 	others := c.look.unordered
@@ -85,11 +85,11 @@ func (c *contenders) order() {
 	slices.SortFunc(others, func(a, b contender) int { return cmp.Compare(a.czxid, b.czxid) })
 	var ahead []znode.Contender
 	for _, o := range others {
-		if o.czxid < c.entry.czxid {
+		if o.czxid < c.m.entry.czxid {
 			ahead = append(ahead, o.Contender)
 		}
 	}
-	self, _ := znode.ParseContender(c.entry.name)
+	self, _ := znode.ParseContender(c.m.entry.name)
 	if c.look.missed && c.semaphore == nil && len(c.cfg.Rule.Before(self, ahead)) == 0 {
 		c.list() // it may have been deleted after the own znode: only a listing shows both
 		return

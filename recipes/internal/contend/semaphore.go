@@ -10,7 +10,8 @@ import (
 // semaphore is what contenders for permits do beyond the others: they compare with a limit, and
 // mark their znodes when they hold.
 type semaphore struct {
-	*contenders
+	m       *Machine
+	c       *contenders
 	permits *Permits
 	limit   limit
 }
@@ -28,10 +29,10 @@ type mark struct {
 }
 
 func (s *semaphore) decide(self znode.Contender, ahead []znode.Contender) {
-	s.look.self, s.look.front = self, ahead
-	s.state = Checking
-	if s.look.stale {
-		s.list()
+	s.c.look.self, s.c.look.front = self, ahead
+	s.m.state = Checking
+	if s.c.look.stale {
+		s.c.list()
 		return
 	}
 	s.weigh()
@@ -43,14 +44,14 @@ func (s *semaphore) decide(self znode.Contender, ahead []znode.Contender) {
 // is the one that was used. The successor watches the znode, and is then the head of the waiters:
 // the only one that watches the limit and the children.
 func (s *semaphore) weigh() {
-	self, mark := s.look.self, &s.entry.mark
+	self, mark := s.c.look.self, &s.m.entry.mark
 	switch {
-	case s.state != Checking || s.look.failed != nil: // the contenders could not be listed
+	case s.m.state != Checking || s.c.look.failed != nil: // the contenders could not be listed
 		return
 	case mark.held:
-		s.look.pred, s.blockers, s.ahead = "", 0, marked
-		if mayHold(s.ahead, s.proof()) {
-			s.first()
+		s.c.look.pred, s.m.blockers, s.m.ahead = "", 0, marked
+		if mayHold(s.m.ahead, s.m.proof()) {
+			s.m.first()
 		}
 		return
 	case self.Name == "": // the order is not known
@@ -59,27 +60,27 @@ func (s *semaphore) weigh() {
 		s.readLimit(mark.head)
 		s.know()
 		return
-	case self.Weight > s.permits.limit && s.limit.at < s.look.ask:
+	case self.Weight > s.permits.limit && s.limit.at < s.c.look.ask:
 		s.readLimit(mark.head) // it may have been raised since
 		return
 	case self.Weight > s.permits.limit:
-		s.fail(fmt.Errorf("%w: it is %d, less than the weight of %d", ErrLimit, s.permits.limit, self.Weight))
+		s.m.fail(fmt.Errorf("%w: it is %d, less than the weight of %d", ErrLimit, s.permits.limit, self.Weight))
 		return
 	}
-	blockers := s.permits.Before(self, s.look.front)
-	s.blockers = len(blockers)
+	blockers := s.permits.Before(self, s.c.look.front)
+	s.m.blockers = len(blockers)
 	switch {
 	case len(blockers) == 0:
 		s.write()
 		return
-	case s.claims[0].try && s.look.ask <= s.claims[0].since:
-		s.list() // sent before the try: those in it may be gone since
+	case s.m.claims[0].try && s.c.look.ask <= s.m.claims[0].since:
+		s.c.list() // sent before the try: those in it may be gone since
 		return
-	case s.claims[0].try && s.limit.at <= s.claims[0].since:
+	case s.m.claims[0].try && s.limit.at <= s.m.claims[0].since:
 		s.readLimit(false)
 		return
-	case s.claims[0].try:
-		if s.refuse(machine.ErrHeld); s.state == Leaving {
+	case s.m.claims[0].try:
+		if s.m.refuse(machine.ErrHeld); s.m.state == Leaving {
 			return
 		}
 	}
@@ -89,37 +90,37 @@ func (s *semaphore) weigh() {
 // attend sets the watches of a waiter: the head watches the children and the limit, all others the
 // one ahead.
 func (s *semaphore) attend(last znode.Contender) {
-	s.ahead = some
-	s.watchOwn()
-	s.entry.mark.head = s.entry.mark.head || !last.Marks()
-	if !s.entry.mark.head {
-		s.look.pred = znode.Join(s.cfg.Parent, last.Name)
-		if !s.look.predSeen || !s.watches.armed(s.look.pred) {
-			s.watch(s.look.pred)
+	s.m.ahead = some
+	s.c.watchOwn()
+	s.m.entry.mark.head = s.m.entry.mark.head || !last.Marks()
+	if !s.m.entry.mark.head {
+		s.c.look.pred = znode.Join(s.c.cfg.Parent, last.Name)
+		if !s.c.look.predSeen || !s.m.watches.armed(s.c.look.pred) {
+			s.m.watch(s.c.look.pred)
 		}
-		if s.look.predSeen && mayWait(s.ahead, s.proof(), false) && s.watches.armed(s.look.pred) {
-			s.state = Waiting
+		if s.c.look.predSeen && mayWait(s.m.ahead, s.m.proof(), false) && s.m.watches.armed(s.c.look.pred) {
+			s.m.state = Waiting
 		}
 		return
 	}
-	s.look.pred = ""
-	if !s.watches.armed(s.cfg.Parent) {
+	s.c.look.pred = ""
+	if !s.m.watches.armed(s.c.cfg.Parent) {
 		s.readLimit(true)
 	}
 	switch {
-	case !s.look.watched:
-		s.list()
-	case mayWait(s.ahead, s.proof(), false) && s.watches.armed(s.cfg.Parent):
-		s.state = Waiting
+	case !s.c.look.watched:
+		s.c.list()
+	case mayWait(s.m.ahead, s.m.proof(), false) && s.m.watches.armed(s.c.cfg.Parent):
+		s.m.state = Waiting
 	}
 }
 
 // headed: the one ahead was read. If it holds, this is the head of the waiters, and remains so:
 // those ahead of a holder hold as well, or leave.
 func (s *semaphore) headed(e machine.Seen) {
-	s.look.predSeen = true
+	s.c.look.predSeen = true
 	if notes, _ := znode.ParseNotes(e.Data); notes.Held {
-		s.entry.mark.head = true
+		s.m.entry.mark.head = true
 	}
 	s.unsettle()
 	s.weigh()
@@ -128,28 +129,28 @@ func (s *semaphore) headed(e machine.Seen) {
 // onChildren: a contender came or left.
 func (s *semaphore) onChildren() {
 	switch {
-	case !s.entry.mark.head:
-	case s.state == Waiting, s.state == Checking && s.look.watched:
-		s.list()
-	case s.state == Listing, s.state == Ordering:
-		s.look.stale = true // the pending listing may be older
-	case s.state == Marking:
-		s.look.watched = false // if the mark fails, they have to be listed again
+	case !s.m.entry.mark.head:
+	case s.m.state == Waiting, s.m.state == Checking && s.c.look.watched:
+		s.c.list()
+	case s.m.state == Listing, s.m.state == Ordering:
+		s.c.look.stale = true // the pending listing may be older
+	case s.m.state == Marking:
+		s.c.look.watched = false // if the mark fails, they have to be listed again
 	}
 }
 
 // know tells whether the own znode's data and version are known, which a mark needs. If not, it
 // reads them.
 func (s *semaphore) know() bool {
-	if !s.entry.mark.known {
-		s.watch(s.entry.path)
+	if !s.m.entry.mark.known {
+		s.m.watch(s.m.entry.path)
 	}
-	return s.entry.mark.known
+	return s.m.entry.mark.known
 }
 
 // note keeps what was read of the own znode.
 func (s *semaphore) note(e machine.Seen) {
-	mark := &s.entry.mark
+	mark := &s.m.entry.mark
 	if e.Stat.Version < mark.version {
 		return
 	}
@@ -165,27 +166,27 @@ func (s *semaphore) write() {
 	if !s.know() {
 		return
 	}
-	s.state = Marking
-	s.entry.mark.asked = true
-	s.put(machine.Op{Do: machine.Check, Path: s.cfg.Parent, Version: s.limit.version})
+	s.m.state = Marking
+	s.m.entry.mark.asked = true
+	s.put(machine.Op{Do: machine.Check, Path: s.c.cfg.Parent, Version: s.limit.version})
 }
 
 // rewrite writes the mark again if another client has overwritten it. Otherwise the successor would
 // not know that it is the head.
 func (s *semaphore) rewrite() {
-	if mark := &s.entry.mark; mark.held && mark.bare && !s.pending(marking) {
+	if mark := &s.m.entry.mark; mark.held && mark.bare && !s.m.pending(marking) {
 		s.put()
 	}
 }
 
 func (s *semaphore) put(guards ...machine.Op) {
-	mark := &s.entry.mark
+	mark := &s.m.entry.mark
 	mark.makes = mark.version + 1
 	set := machine.Op{
-		Do: machine.Set, Path: s.entry.path, Version: mark.version,
-		Data: znode.Notes{Unlock: s.entry.revoked, Held: true}.Write(mark.data),
+		Do: machine.Set, Path: s.m.entry.path, Version: mark.version,
+		Data: znode.Notes{Unlock: s.m.entry.revoked, Held: true}.Write(mark.data),
 	}
-	s.ask(machine.Transact{Ops: append([]machine.Op{set}, guards...)}, marking)
+	s.m.ask(machine.Transact{Ops: append([]machine.Op{set}, guards...)}, marking)
 }
 
 // stale: a version was another, or a znode missing, or the outcome is not known; a read tells.
@@ -195,17 +196,17 @@ func stale(e machine.Transacted) bool {
 
 func (s *semaphore) onMarked(e machine.Transacted) {
 	switch {
-	case s.state == Marking && stale(e): // asked to release meanwhile, or the limit has changed, or it was written after all
-		s.state = Checking
-		s.limit.known, s.entry.mark.known = false, false
-		s.rewatch(s.entry.path)
+	case s.m.state == Marking && stale(e): // asked to release meanwhile, or the limit has changed, or it was written after all
+		s.m.state = Checking
+		s.limit.known, s.m.entry.mark.known = false, false
+		s.m.rewatch(s.m.entry.path)
 		s.weigh()
 	case stale(e):
-		s.rewatch(s.entry.path)
-	case e.Err != nil && s.state == Holding: // the right to write was taken away, and may come back
-		s.pause()
+		s.m.rewatch(s.m.entry.path)
+	case e.Err != nil && s.m.state == Holding: // the right to write was taken away, and may come back
+		s.c.pause()
 	case e.Err != nil:
-		s.fail(e.Err)
+		s.m.fail(e.Err)
 	default:
 		s.marked()
 	}
@@ -214,19 +215,19 @@ func (s *semaphore) onMarked(e machine.Transacted) {
 // marked: the own znode existed when it was written, whatever was read of it since. The watch that
 // notices its deletion is set beside the grant.
 func (s *semaphore) marked() {
-	mark := &s.entry.mark
+	mark := &s.m.entry.mark
 	if mark.version < mark.makes {
 		mark.version, mark.bare = mark.makes, false
 	}
 	mark.held = true
 	s.rewrite()
-	if s.state != Marking {
+	if s.m.state != Marking {
 		return
 	}
-	if !s.watches.armed(s.entry.path) {
-		s.entry.unread = true
-		s.watch(s.entry.path)
+	if !s.m.watches.armed(s.m.entry.path) {
+		s.m.entry.unread = true
+		s.m.watch(s.m.entry.path)
 	}
-	s.state = Checking
+	s.m.state = Checking
 	s.weigh()
 }

@@ -12,7 +12,7 @@ import (
 // A read or an event is about the znode that was at the path at that instant, which may have been
 // another's. So a holder reads before it concludes that its own is gone.
 type single struct {
-	*Machine
+	m       *Machine
 	path    string
 	created uint64 // number of the last create
 }
@@ -34,17 +34,17 @@ func (s *single) occupied(err error) bool {
 	if !errors.Is(err, machine.ErrHeld) {
 		return false
 	}
-	s.requests.Emit(s.entry.whenGone...)
-	s.entry = entry{}
-	if len(s.claims) > 0 && s.claims[0].try {
-		if s.created <= s.claims[0].since { // the other's znode may be gone since
-			s.enter()
+	s.m.requests.Emit(s.m.entry.whenGone...)
+	s.m.entry = entry{}
+	if len(s.m.claims) > 0 && s.m.claims[0].try {
+		if s.created <= s.m.claims[0].since { // the other's znode may be gone since
+			s.m.enter()
 			return true
 		}
-		s.requests.Emit(s.claims.refuse(machine.ErrHeld))
+		s.m.requests.Emit(s.m.claims.refuse(machine.ErrHeld))
 	}
-	if len(s.claims) == 0 {
-		s.state = Idle
+	if len(s.m.claims) == 0 {
+		s.m.state = Idle
 		return true
 	}
 	s.read()
@@ -54,37 +54,37 @@ func (s *single) occupied(err error) bool {
 // entered: the reply may have been lost, or come from an old server that tells no owner. A pending
 // read may be older than the znode.
 func (s *single) entered() {
-	s.ahead = none
-	if !s.entry.unread {
+	s.m.ahead = none
+	if !s.m.entry.unread {
 		s.confirm()
 		return
 	}
-	s.rewatch(s.path) // at once: whoever deletes it may make another there, which must not be taken for it
+	s.m.rewatch(s.path) // at once: whoever deletes it may make another there, which must not be taken for it
 	s.advance()
 }
 
 func (s *single) advance() {
-	if mayHold(s.ahead, s.proof()) {
-		s.first()
+	if mayHold(s.m.ahead, s.m.proof()) {
+		s.m.first()
 	}
 }
 
 // confirm reads the own znode before it is granted: the events that come now may tell of its
 // deletion.
 func (s *single) confirm() {
-	s.state = Checking
-	s.rewatch(s.path)
+	s.m.state = Checking
+	s.m.rewatch(s.path)
 }
 
 // ended deletes the znode, so that it is not granted again.
-func (s *single) ended() { s.leave() }
+func (s *single) ended() { s.m.leave() }
 
 func (s *single) unwanted() {
-	if s.state == Watching {
-		s.watches.unwatch(s.path)
+	if s.m.state == Watching {
+		s.m.watches.unwatch(s.path)
 	}
-	if s.state == Reading || s.state == Watching {
-		s.state = Idle
+	if s.m.state == Reading || s.m.state == Watching {
+		s.m.state = Idle
 	}
 }
 
@@ -92,18 +92,18 @@ func (*single) forget() {}
 
 // read reads the other's znode with a watch.
 func (s *single) read() {
-	s.state, s.blockers = Reading, 1
-	s.watch(s.path)
+	s.m.state, s.m.blockers = Reading, 1
+	s.m.watch(s.path)
 }
 
 func (s *single) onSeen(e machine.Seen) {
-	stale := s.watches.answered(e)
+	stale := s.m.watches.answered(e)
 	switch {
-	case s.state == Reading:
+	case s.m.state == Reading:
 		s.onOtherSeen(e, stale)
-	case s.state.placed() && stale:
-		s.watch(s.path)
-	case s.state.placed():
+	case s.m.state.placed() && stale:
+		s.m.watch(s.path)
+	case s.m.state.placed():
 		s.onOwnSeen(e)
 	}
 }
@@ -112,35 +112,35 @@ func (s *single) onSeen(e machine.Seen) {
 func (s *single) onOtherSeen(e machine.Seen, stale bool) {
 	switch {
 	case e.Err != nil: // its deletion would not be noticed
-		s.requests.Emit(s.claims.fail(e.Err)...)
-		s.state = Idle
+		s.m.requests.Emit(s.m.claims.fail(e.Err)...)
+		s.m.state = Idle
 	case !e.Exists:
-		s.enter()
+		s.m.enter()
 	case stale:
-		s.watch(s.path)
+		s.m.watch(s.path)
 	default:
-		s.state = Watching
+		s.m.state = Watching
 	}
 }
 
 // onOwnSeen: the own znode was read, or another in its place.
 func (s *single) onOwnSeen(e machine.Seen) {
-	known := s.entry.czxid
+	known := s.m.entry.czxid
 	switch {
-	case e.Err != nil && s.state == Holding:
-		s.unwatched(e.Err)
+	case e.Err != nil && s.m.state == Holding:
+		s.m.unwatched(e.Err)
 		return
 	case e.Err != nil:
-		s.fail(e.Err)
+		s.m.fail(e.Err)
 		return
-	case !e.Exists || e.Stat.Owner != s.session.id || known != 0 && e.Stat.Czxid != known:
-		s.lost()
+	case !e.Exists || e.Stat.Owner != s.m.session.id || known != 0 && e.Stat.Czxid != known:
+		s.m.lost()
 		return
 	}
-	s.entry.note(e)
-	switch s.state {
+	s.m.entry.note(e)
+	switch s.m.state {
 	case Holding:
-		s.entry.tellRevoked(&s.requests)
+		s.m.entry.tellRevoked(&s.m.requests)
 	case Checking:
 		s.advance()
 	}
@@ -151,13 +151,13 @@ func (s *single) onFired(e machine.Fired) {
 	if e.Path != s.path {
 		return
 	}
-	s.watches.fired(s.path)
+	s.m.watches.fired(s.path)
 	switch {
-	case s.state == Watching && e.Change == machine.Deleted:
-		s.enter()
-	case s.state == Watching:
+	case s.m.state == Watching && e.Change == machine.Deleted:
+		s.m.enter()
+	case s.m.state == Watching:
 		s.read()
-	case s.state.placed():
-		s.watch(s.path)
+	case s.m.state.placed():
+		s.m.watch(s.path)
 	}
 }
