@@ -120,11 +120,11 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	e.open = func() (*session.Session, error) {
 		s, err := session.New(cfg.Servers, options...)
 		if err == nil {
-			go e.epochs(s) // owner: the session; ends with it
+			go e.epochs(ctx, s) // owner: the session; ends with it, or with ctx
 		}
 		return s, err
 	}
-	go e.epochs(sess) // owner: the session; ends with it
+	go e.epochs(ctx, sess) // owner: the session; ends with it, or with ctx
 	words := map[string]func(){Drain: drain, Panic: panicAnActor, Expire: func() { e.expire(other) }, Tell: func() { e.tell(system) }}
 	go obey(in, words, stop) // owner: this process; ends with the input or with the process
 	e.levels(ctx, "")
@@ -159,9 +159,9 @@ func (e *env) expire(r *rival) {
 }
 
 // epochs notes each epoch of a session that has ended, but for the last.
-func (e *env) epochs(s *session.Session) {
+func (e *env) epochs(ctx context.Context, s *session.Session) {
 	last := uint64(1)
-	for status := range s.Observe(context.Background()) {
+	for status := range s.Observe(ctx) {
 		for ; last < status.Epoch; last++ {
 			e.Write(history.Event{Kind: history.Epoch, Party: e.Name, Token: int64(last + 1)})
 		}
