@@ -8,6 +8,7 @@ ARGS      ?= -write docs/performance.md
 DURATION  ?= 2m
 SEED      ?= 0
 WORK      ?= all
+OP        ?= lock
 
 # Where `make chaos` puts its program.
 CHAOS := $(or $(TMPDIR),/tmp)/troupe-chaos-program
@@ -32,7 +33,7 @@ TEST := $(GO) test -trimpath -count=1 -timeout $(TIMEOUT)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test test-real race mutants soak check lint chaos chaos-check fuzz bench-peers growth benchstat cover house tidy docs
+.PHONY: help deps build test test-real race mutants soak check lint chaos chaos-check fuzz bench-peers growth benchstat cover house way tidy docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,8 +92,11 @@ cover: ## run all tests and show what they cover, in coverage.txt and in sum
 	$(GO) test -timeout $(TIMEOUT) -coverpkg=./... -coverprofile=coverage.txt $(PACKAGES)
 	@$(GO) tool cover -func=coverage.txt | tail -1
 
-house: ## hold the source to its budgets: lines of each part, methods of a type, imports that run upwards, names that are to go
+house: ## hold the source to its budgets: lines of each part, types on the way of a lock, methods of a type, imports that run upwards, names that are to go
 	$(GO) run ./test/house
+
+way: ## print the functions that an operation runs, from each request, reply and event to the next: OP=lock, watch, config, election or item
+	@$(GO) run ./test/house -way $(OP)
 
 tidy: ## bring go.mod and the formatting into order
 	$(GO) mod tidy

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,7 @@ func source(t *testing.T, texts map[string]string) []*file {
 
 func TestLinesHaveABudget(t *testing.T) {
 	t.Parallel()
-	session := parts[partOf("session/internal/lease")]
+	session := parts[partOf(parts, "session/internal/lease")]
 	require.Equal(t, "session", session.name)
 	long := "package session\n" + strings.Repeat("// one more\n", session.budget)
 	var out bytes.Buffer
@@ -45,6 +46,18 @@ func TestLinesHaveABudget(t *testing.T) {
 	require.Regexp(t, `^session: \d+ lines, of \d+$`, over[1])
 	require.Regexp(t, `internal/zkserver +1 `, out.String())
 	require.Empty(t, countLines(&out, source(t, map[string]string{"session/a.go": "package session\n"})))
+}
+
+func TestWhatIsLinkedHasALimit(t *testing.T) {
+	t.Parallel()
+	long := "package p\n" + strings.Repeat("\n", sums[1].budget-1)
+	texts := map[string]string{
+		"recipe/a.go": "package p\n\n\n", "recipe/recipetest/b.go": "package p\n", "zktest/c.go": long, "zktest/c_test.go": long, "cmd/troupe/d.go": "package p\n\n",
+	}
+	var out bytes.Buffer
+	over := countSums(&out, source(t, texts), []string{"recipe"})
+	require.Equal(t, []string{fmt.Sprintf("test tools: %d lines, of %d", sums[1].budget+1, sums[1].budget)}, over)
+	require.Regexp(t, `linked +3 +\d+\n.*\ncommands and fx +2 `, out.String())
 }
 
 func TestMethodsAndArrowsHaveABudget(t *testing.T) {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -11,13 +13,16 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 const module = "github.com/troupe-go/troupe"
 
 func main() {
-	over, err := measure(".", os.Stdout)
+	op := flag.String("way", "", "print the way of this operation, and count nothing")
+	flag.Parse()
+	over, err := measure(".", *op, os.Stdout)
 	if err == nil && len(over) > 0 {
 		err = errors.New("above its budget:\n" + strings.Join(over, "\n"))
 	}
@@ -27,8 +32,9 @@ func main() {
 	}
 }
 
-// measure prints what it counts, and returns a line for everything above its budget.
-func measure(root string, out io.Writer) (over []string, err error) {
+// measure prints what it counts, and returns a line for everything above its budget. With an
+// operation it prints its way alone.
+func measure(root, op string, out io.Writer) (over []string, err error) {
 	files, err := read(root)
 	if err != nil {
 		return nil, err
@@ -36,7 +42,20 @@ func measure(root string, out io.Writer) (over []string, err error) {
 	if len(files) == 0 {
 		return nil, errors.New("no Go files here")
 	}
-	for _, count := range []func(io.Writer, []*file) []string{countLines, countMethods, countFace, countArrows, countNames, countFailures} {
+	linked, err := link(root)
+	if err != nil {
+		return nil, err
+	}
+	stages, err := way(root, cmp.Or(op, "lock"), files, linked)
+	if err != nil {
+		return nil, err
+	}
+	if op != "" {
+		printWay(out, stages)
+		return nil, nil
+	}
+	over = slices.Concat(countLines(out, files), countSums(out, files, linked), countTypes(out, stages))
+	for _, count := range []func(io.Writer, []*file) []string{countMethods, countFace, countArrows, countNames, countFailures} {
 		over = append(over, count(out, files)...)
 	}
 	return over, nil
@@ -47,6 +66,7 @@ type file struct {
 	name  string // with slashes, from the module's root
 	lines []string
 	tree  *ast.File
+	set   *token.FileSet // where in the text the nodes of tree are
 }
 
 func (f *file) folder() string { return path.Dir(f.name) }
@@ -98,7 +118,7 @@ func parse(root, name string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{name: filepath.ToSlash(relative), lines: strings.Split(string(text), "\n")}
-	f.tree, err = parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+	f := &file{name: filepath.ToSlash(relative), lines: strings.Split(string(text), "\n"), set: token.NewFileSet()}
+	f.tree, err = parser.ParseFile(f.set, name, text, parser.SkipObjectResolution)
 	return f, err
 }
