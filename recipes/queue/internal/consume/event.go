@@ -91,7 +91,6 @@ type Put struct {
 	With  []machine.Op
 	Names [2][]string // of the buckets in items/ and in later/, by the last look
 
-	Attempts int  // of a dead letter
 	Silent   bool // a dead letter whose last attempt has left no failure: one may be added
 }
 
