@@ -176,11 +176,12 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 
 // Find searches for an item by its name: in what is delayed, in what is not, and again, since it
 // may move from the one to the other. A dead letter has the id that the application gave in its
-// data alone: if no name is right, these are read. The error is session.ErrNoNode if there is none.
+// data alone: if no name is right, these are read. The error is session.ErrNoNode if there is none,
+// and also session.ErrNoAuth if some of these may not be read.
 func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	path, _ := q.Root.ID(id)
 	guid, _, err := q.Session.Get(ctx, path)
-	named := err == nil
+	named, hidden := err == nil, error(nil)
 	if !named {
 		guid = []byte(id)
 	}
@@ -196,15 +197,20 @@ func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 				continue
 			}
 			e, ok, err := q.read(ctx, i)
-			if ok = ok && (!all || e.ID == id); ok && !i.Bucket.Lane.Later {
+			if ok = (ok || e.Unread && err == nil) && (!all || e.ID == id); ok && !i.Bucket.Lane.Later {
 				q.claim(ctx, &e)
 			}
 			if ok || err != nil && !(all && errors.Is(err, session.ErrNoAuth)) {
 				return e, err
 			}
+			hidden = cmp.Or(err, hidden)
 		}
 	}
-	return e, cmp.Or(ignoring(session.ErrNoNode, err), fmt.Errorf("id: %w: %q", session.ErrNoNode, id))
+	none := fmt.Errorf("id: %w: %q", session.ErrNoNode, id)
+	if hidden != nil {
+		none = fmt.Errorf("%w, unless it is one that may not be read: %w", none, hidden)
+	}
+	return Entry{}, cmp.Or(ignoring(session.ErrNoNode, err), none)
 }
 
 // ignoring is the error, unless it is that one.
