@@ -211,9 +211,9 @@ func (a *sessionActor) onSynced(err error) {
 	case err == nil:
 		a.onConfirmed()
 		a.onBegun()
-	case errors.Is(err, errStands), definite(err):
-		if errors.Is(err, errStands) && a.barren == 0 {
-			a.s.log.Warn("a server has said that a ZooKeeper session has expired, and the others keep it: its end is awaited")
+	case definite(err):
+		if (err == errStands || err == errMayStand) && a.barren == 0 {
+			a.s.log.Warn("a ZooKeeper session was said to have expired, and may live on: its end is awaited", "cause", err)
 		}
 		a.barren++
 		a.syncFirst(a.barren)

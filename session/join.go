@@ -62,6 +62,7 @@ func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *contender {
 		return nil
 	}
 	l.ledger.enter(c)
+	l.ledger.suspect(j.Replace)
 	t.line = j.Parent
 	return c
 }

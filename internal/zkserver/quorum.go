@@ -133,7 +133,9 @@ func (s *Server) lead(leader *Front) {
 		}
 	}
 	if leader.term == 0 {
-		s.terms++
+		if s.terms++; s.terms > 1 && len(s.fronts) > 1 {
+			s.zxid = (s.zxid>>32 + 1) << 32 // the upper half counts the leaders
+		}
 		leader.term, leader.elected = s.terms, time.Now()
 	}
 }
