@@ -103,3 +103,27 @@ func TestASlowServerIsNotLeftForOneWithoutAnAddress(t *testing.T) {
 		cfg.Stake = func() (time.Duration, bool) { return 0, true }
 	})
 }
+
+// While a name is being looked up, for long and for the first time, the others are tried: also one
+// that has just failed.
+func TestAServerThatFailedIsTriedWhileTheNameOfAnotherIsLookedUp(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		time.Sleep(timeout * 3 / 4)
+		b.connected()
+	}, func(f *fake, cfg *zkconn.Config) {
+		cfg.Servers = []string{"good", "hangs"}
+		cfg.Lookup = func(ctx context.Context, host string) ([]string, error) {
+			if host != "good" {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return []string{"10.0.0.1"}, nil
+		}
+		f.refuse = func(string) error {
+			if len(f.dialled()) == 1 {
+				return errRefused
+			}
+			return nil
+		}
+	})
+}

@@ -16,7 +16,7 @@ type server struct {
 	targets []*target
 	most    int // of them at a time
 	tried   time.Time
-	unknown time.Time // until then its name counts as one that can't be resolved
+	unknown time.Time // until then a name without an address counts as one that can't be resolved
 	trouble error     // what was wrong with it when it was tried last
 }
 
@@ -91,6 +91,9 @@ func (k *connector) next(s *server) (best *target) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s.tried = time.Now()
+	if len(s.targets) == 0 {
+		s.unknown = s.tried.Add(failedFor * k.session.timeout) // until found
+	}
 	last := false // best is good, and was lost
 	for _, t := range s.targets {
 		switch good := k.good(t, s.tried); {
