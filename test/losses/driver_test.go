@@ -22,9 +22,12 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/crash"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
+
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // world is a bubble with contenders in it, of whom one at a time may hold.
 type world struct {
