@@ -1,7 +1,7 @@
 package jute_test
 
-// What is encoded and decoded: primitives, requests, replies and handshakes go round; bytes that are
-// none of these are refused, and nothing panics.
+// What is encoded and decoded: primitives, requests, replies and handshakes go round; bytes that
+// are none of these are refused, and nothing panics.
 
 import (
 	"math"

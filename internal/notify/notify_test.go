@@ -1,7 +1,7 @@
 package notify_test
 
-// Latches, ends with a reason, offers that are received or withdrawn, the newest state alone, streams:
-// how each hands over what it has.
+// Latches, ends with a reason, offers that are received or withdrawn, the newest state alone,
+// streams: how each hands over what it has.
 
 import (
 	"context"
