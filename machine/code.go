@@ -1,7 +1,5 @@
 package machine
 
-import "github.com/troupe-go/troupe/internal/enum"
-
 // Code is how a request ended, as far as machines decide by it.
 type Code int
 
@@ -16,7 +14,15 @@ const (
 	Refused                // definite, and none of these: Err says what
 )
 
+var codes = [...]string{
+	Done: "done", NoNode: "no node", NodeExists: "node exists", BadVersion: "bad version", NotEmpty: "not empty",
+	Unknown: "unknown", Refused: "refused",
+}
+
 // String names the code as the golden traces show it.
 func (c Code) String() string {
-	return enum.Name("Code", c, "done", "no node", "node exists", "bad version", "not empty", "unknown", "refused")
+	if c < 0 || int(c) >= len(codes) {
+		return "no code"
+	}
+	return codes[c]
 }

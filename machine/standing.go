@@ -1,7 +1,5 @@
 package machine
 
-import "github.com/troupe-go/troupe/internal/enum"
-
 // Standing is where an instance stands.
 type Standing struct {
 	Phase Phase
@@ -21,7 +19,12 @@ const (
 	Holding                  // the thing is held
 )
 
+var phases = [...]string{Idle: "idle", Offering: "offering", Determining: "determining", Waiting: "waiting", Holding: "holding"}
+
 // String names the phase as the live tree and the golden traces show it.
 func (p Phase) String() string {
-	return enum.Name("Phase", p, "idle", "offering", "determining", "waiting", "holding")
+	if p < 0 || int(p) >= len(phases) {
+		return "unknown"
+	}
+	return phases[p]
 }
