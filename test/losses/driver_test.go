@@ -4,7 +4,7 @@
 //	driver_test.go   a contender of any kind, and the duel of two
 //	kinds_test.go    the kinds
 //	losses_test.go   faults that end what is held
-//	keeps_test.go    faults that end nothing, and those that befall one who waits
+//	keeps_test.go    faults that end nothing, or befall one who waits; news after a loss of data
 //	cycle_test.go    lost requests, replies and actors at any moment; a leader that was deposed
 //	history_test.go  histories under random faults, checked by porcupine
 package losses_test

@@ -3,7 +3,7 @@
 // for, or says that it has ended, and why.
 //
 //	waits_test.go   what waits
-//	errors_test.go  the errors
+//	errors_test.go  the errors; and what is not asked for again without a pause
 package waits_test
 
 import (
