@@ -28,14 +28,6 @@ func TestTheFormOnTheWire(t *testing.T) {
 		{"a string", func(w *jute.Writer) { w.Text("/a") }, "\x00\x00\x00\x02/a"},
 		{"null", func(w *jute.Writer) { w.Buffer(nil) }, "\xff\xff\xff\xff"},
 		{"beyond 16 bits", func(w *jute.Writer) { w.Text("😀") }, "\x00\x00\x00\x06\xed\xa0\xbd\xed\xb8\x80"},
-		{"an event", func(w *jute.Writer) {
-			(&jute.Event{Type: jute.NodeDeleted, State: jute.StateConnected, Path: "/"}).Encode(w, -1)
-		}, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00\x01/"},
-		{"a ping", func(w *jute.Writer) { (&jute.Request{Xid: jute.XidPing, Op: jute.OpPing}).Encode(w) }, "\xff\xff\xff\xfe\x00\x00\x00\x0b"},
-		{
-			"the end of a multi", func(w *jute.Writer) { (&jute.Request{Xid: 1, Op: jute.OpMulti}).Encode(w) },
-			"\x00\x00\x00\x01\x00\x00\x00\x0e\xff\xff\xff\xff\x01\xff\xff\xff\xff",
-		},
 	} {
 		var w jute.Writer
 		c.write(&w)
