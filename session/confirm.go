@@ -69,8 +69,8 @@ func (e *epoch) confirm(before *epoch) error {
 		return err
 	}
 	longAgo := time.Since(before.lost) > 2*before.timeout
-	// The upper half of a transaction's number counts leaders. If it has not grown, the one that said
-	// so leads: it has ended the session, and refuses what comes late.
+	// The upper half of a transaction's number counts leaders. If it has not grown, the one that
+	// said so leads: it has ended the session, and refuses what comes late.
 	sameLeader := e.conn.LastZxid()>>32 == before.conn.LastZxid()>>32
 	if len(before.left) == 0 && !longAgo && !sameLeader {
 		return errMayStand

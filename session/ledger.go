@@ -39,9 +39,9 @@ type contender struct {
 	sent       span // when a transaction created it, if it did
 	transacted bool // created by a transaction, under a name without a number and a GUID
 
-	// A request that deletes it, or puts another in its place, was under way. Or, of the form Alone,
-	// something says that there is nothing at its path. That may be about another znode there,
-	// before it or after it.
+	// A request that deletes it, or puts another in its place, was under way. Or, of the form
+	// Alone, something says that there is nothing at its path. That may be about another znode
+	// there, before it or after it.
 	suspect bool
 }
 
