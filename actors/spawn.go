@@ -68,9 +68,8 @@ func (p plan[M]) incarnate(n *node, number int) incarnation {
 type typed[M any] struct{ receiver Receiver[M] }
 
 func (t typed[M]) receive(m any) {
-	if m, ok := m.(wrapped[M]); ok {
-		t.receiver.Receive(m.message)
-	}
+	message, _ := m.(M) // it is one: a Ref tells no others; but nil may be
+	t.receiver.Receive(message)
 }
 
 func (t typed[M]) phase() (string, bool) {

@@ -78,7 +78,9 @@ func (s *System) start(parent, n *node) bool {
 	if !parent.adopt(n) {
 		return false
 	}
-	c.pid = library().Spawn(actor.PropsFromProducer(func() actor.Actor { return c }, actor.WithMailbox(lists), actor.WithDispatcher(dispatcher{})))
+	d := &dispatcher{}
+	d.run = d.dispatch
+	c.pid = library().Spawn(actor.PropsFromProducer(func() actor.Actor { return c }, actor.WithMailbox(lists), actor.WithDispatcher(d)))
 	return true
 }
 
