@@ -91,7 +91,7 @@ func asLost(err error) error {
 func (i *Claims[P]) readers(e downgradeResult) (P, error) {
 	if e.err != nil {
 		var none P
-		return none, e.err
+		return none, asLost(e.err)
 	}
 	e.won.received.Store(true)
 	return i.wrap(e.won), nil
@@ -102,7 +102,7 @@ func (l *ledger[P]) failDowngrade(p *Possession, cause error) {
 	l.mu.Lock()
 	x := p.downgrade
 	l.mu.Unlock()
-	x.reply(downgradeResult{err: asLost(cause)})
+	x.reply(downgradeResult{err: cause})
 }
 
 // downgrading tells whether the claim's possession was ended for a reader's.
