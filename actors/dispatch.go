@@ -2,27 +2,23 @@ package actors
 
 import "github.com/troupe-go/troupe/internal/stack"
 
-// throughput is how many messages an actor processes in a row before it yields the processor; it is
-// the library's own number.
-const throughput = 300
-
 // dispatcher starts a goroutine when there are messages for its actor and that has none, like the
 // library's own, but with a stack that is large enough for actors.
-type dispatcher struct {
-	process func() // until the mailbox is empty
-	run     func() // dispatch: made once, since each start would make it anew
-}
+type dispatcher struct{ run func() }
 
-// Schedule implements [actor.Dispatcher]. The library calls it when nothing of the actor runs.
+// Schedule implements [actor.Dispatcher]. process returns when the mailbox is empty.
 func (d *dispatcher) Schedule(process func()) {
-	d.process = process
+	if d.run == nil { // once: the mailbox is the same each time
+		d.run = func() { d.dispatch(process) }
+	}
 	go d.run() // owned by the actor; ends when its mailbox is empty
 }
 
-// Throughput implements [actor.Dispatcher].
-func (*dispatcher) Throughput() int { return throughput }
+// Throughput implements [actor.Dispatcher]: how many messages an actor processes in a row before it
+// yields the processor. It is the library's own number.
+func (*dispatcher) Throughput() int { return 300 }
 
-func (d *dispatcher) dispatch() {
+func (d *dispatcher) dispatch(process func()) {
 	stack.Widen()
 	ended := false
 	defer func() {
@@ -30,6 +26,6 @@ func (d *dispatcher) dispatch() {
 			go d.run() // runtime.Goexit took this goroutine; the mailbox goes on with another
 		}
 	}()
-	d.process()
+	process()
 	ended = true
 }

@@ -68,7 +68,7 @@ func (p plan[M]) incarnate(n *node, number int) incarnation {
 type typed[M any] struct{ receiver Receiver[M] }
 
 func (t typed[M]) receive(m any) {
-	message, _ := m.(M) // it is one: a Ref tells no others; but nil may be
+	message, _ := m.(M) // a Ref tells none of another type; nil is the zero M
 	t.receiver.Receive(message)
 }
 
@@ -90,9 +90,7 @@ type self[M any] struct {
 	number int
 }
 
-func (s self[M]) Ref() Ref[M]      { return Ref[M]{s.at} }
-func (s self[M]) Scope() Scope     { return Scope{s.at} }
-func (s self[M]) Incarnation() int { return s.number }
-func (s self[M]) Log() *slog.Logger {
-	return s.at.system.log.With("actor", s.at.name, "kind", s.at.kind)
-}
+func (s self[M]) Ref() Ref[M]       { return Ref[M]{s.at} }
+func (s self[M]) Scope() Scope      { return Scope{s.at} }
+func (s self[M]) Incarnation() int  { return s.number }
+func (s self[M]) Log() *slog.Logger { return s.at.log() }

@@ -78,9 +78,7 @@ func (s *System) start(parent, n *node) bool {
 	if !parent.adopt(n) {
 		return false
 	}
-	d := &dispatcher{}
-	d.run = d.dispatch
-	c.pid = library().Spawn(actor.PropsFromProducer(func() actor.Actor { return c }, actor.WithMailbox(lists), actor.WithDispatcher(d)))
+	c.pid = library().Spawn(actor.PropsFromProducer(func() actor.Actor { return c }, actor.WithMailbox(lists), actor.WithDispatcher(new(dispatcher))))
 	return true
 }
 

@@ -110,7 +110,7 @@ func (t *client) entered(number uint64, enter func(e *epoch) (request func(), er
 		request, err = enter(e)
 	}
 	if request == nil {
-		refusal := err // of its own, which most requests don't need
+		refusal := err // apart, so that err is on the stack where nothing is refused
 		request = func() { refuse(refusal) }
 	}
 	if !s.tasks.run(request) {

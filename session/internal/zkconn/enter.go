@@ -48,7 +48,7 @@ func (c *Conn) enterAlone(e *Entry, r *request) (Entered, error) {
 			return made, err
 		}
 	}
-	return c.enter(e, e.request(jute.OpCreate))
+	return c.enter(e, e.request(jute.OpCreate)) // r may have been sent
 }
 
 func (c *Conn) enter(e *Entry, r *request) (Entered, error) {
