@@ -25,8 +25,9 @@ type Grant struct {
 }
 
 func (l *Lock) wrap(p *recipe.Possession) *Grant {
-	log, level := p.Won(recipe.Logger(l.session), slog.LevelDebug)
-	log.Log(p.Context(), level, "a lock is granted", "recipe", "lock", "path", l.session.Path(l.path), "token", p.Token())
+	if log, level := p.Won(recipe.Logger(l.session), slog.LevelDebug); log.Enabled(p.Context(), level) { // mostly not
+		log.Log(p.Context(), level, "a lock is granted", "recipe", "lock", "path", l.session.Path(l.path), "token", p.Token())
+	}
 	return &Grant{Hold: p.Hold, lock: l, of: p}
 }
 

@@ -134,11 +134,8 @@ func (l *Lock) claim(ctx context.Context, op string, try bool, by recipe.Asked) 
 	if err := l.endless(ctx); err != nil {
 		return nil, failed(l.session, op, l.path, err)
 	}
-	g, err := l.instance.Claim(ctx, try, by)
-	if err != nil {
-		return nil, failed(l.session, op, l.path, err)
-	}
-	return g, nil
+	g, err := l.instance.Claim(ctx, try, by) // nil with an error
+	return g, failed(l.session, op, l.path, err)
 }
 
 // endless finds a wait that could never end: ctx descends from the context of a grant on the same

@@ -50,7 +50,7 @@ func (c *contenders) list() {
 func (c *contenders) onListed(e machine.Listed) {
 	switch c.state {
 	case Entering:
-		c.look.listed = &e
+		c.look.listed = new(e)
 	case Listing:
 		c.digest(e)
 	}

@@ -196,7 +196,7 @@ func (c *core) changed(change func()) []Event {
 	if over {
 		events = nil
 	}
-	c.events = nil
+	c.events = c.events[:0] // nothing is added before these are delivered
 	return events
 }
 
