@@ -1,8 +1,6 @@
 package zkserver
 
-import (
-	"time"
-)
+import "time"
 
 // quorum says whether enough of several fronts are in touch to serve. Without a majority nobody is
 // served and time stands still for the sessions; nor while an election lasts. Under the new leader
