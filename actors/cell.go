@@ -51,11 +51,13 @@ func (c *cell) Receive(ctx actor.Context) {
 		c.finish(ErrStopped)
 	case *actor.Stopped:
 		c.gone()
-	case envelope:
+	case *envelope:
 		if c.now != nil { // else it fell between a panic and a stop, and goes with the rest of the mailbox
 			inject()
-			c.now.receive(m)
+			c.now.receive(m.message)
 			c.show()
+			m.message = nil
+			envelopes.Put(m) // not after a panic: then the library has it still
 		}
 	}
 	returned = true

@@ -1,35 +1,31 @@
 package actors
 
-import (
-	"github.com/asynkron/protoactor-go/actor"
+import "github.com/troupe-go/troupe/internal/stack"
 
-	"github.com/troupe-go/troupe/internal/stack"
-)
-
-// throughput is how many messages an actor processes in a row before it yields the processor; it is
-// the library's own number.
-const throughput = 300
-
-// dispatcher starts a goroutine when there are messages for an actor that has none, like the
+// dispatcher starts a goroutine when there are messages for its actor and that has none, like the
 // library's own, but with a stack that is large enough for actors.
-type dispatcher struct{}
+type dispatcher struct{ run func() }
 
-var _ actor.Dispatcher = dispatcher{}
+// Schedule implements [actor.Dispatcher]. process returns when the mailbox is empty.
+func (d *dispatcher) Schedule(process func()) {
+	if d.run == nil { // once: the mailbox is the same each time
+		d.run = func() { d.dispatch(process) }
+	}
+	go d.run() // owned by the actor; ends when its mailbox is empty
+}
 
-// Schedule implements [actor.Dispatcher].
-func (dispatcher) Schedule(f func()) { go dispatch(f) } // owned by the actor; ends when its mailbox is empty
+// Throughput implements [actor.Dispatcher]: how many messages an actor processes in a row before it
+// yields the processor. It is the library's own number.
+func (*dispatcher) Throughput() int { return 300 }
 
-// Throughput implements [actor.Dispatcher].
-func (dispatcher) Throughput() int { return throughput }
-
-func dispatch(f func()) {
+func (d *dispatcher) dispatch(process func()) {
 	stack.Widen()
 	ended := false
 	defer func() {
 		if !ended {
-			go dispatch(f) // runtime.Goexit took this goroutine; the mailbox goes on with another
+			go d.run() // runtime.Goexit took this goroutine; the mailbox goes on with another
 		}
 	}()
-	f()
+	process()
 	ended = true
 }

@@ -1,19 +1,21 @@
 package actors
 
+import "sync"
+
 // Ref is a reference to an actor. It is a small value; two are equal if they refer to the same
 // actor. The zero value refers to no actor.
 type Ref[M any] struct{ at *node }
 
 // envelope is a message in a mailbox. It hides the message's own type from the actor library, to
 // which some types have a special meaning.
-type envelope interface {
-	IgnoreDeadLetterLogging() // asks the library not to make a fuss, with a goroutine and a ticker, about one that comes too late
-}
+type envelope struct{ message any }
 
-type wrapped[M any] struct{ message M }
+// IgnoreDeadLetterLogging asks the library not to make a fuss, with a goroutine and a ticker, about
+// one that comes too late.
+func (*envelope) IgnoreDeadLetterLogging() {}
 
-// IgnoreDeadLetterLogging is for the library.
-func (wrapped[M]) IgnoreDeadLetterLogging() {}
+// envelopes are those whose messages were received.
+var envelopes = sync.Pool{New: func() any { return new(envelope) }}
 
 // Tell puts a message into the actor's mailbox. It never blocks. False means that the actor has
 // ended, or is about to, and will not receive the message; true means that it will, unless it is
@@ -22,7 +24,9 @@ func (r Ref[M]) Tell(m M) bool {
 	if r.at == nil || r.at.halted.Load() {
 		return false
 	}
-	library().Send(r.at.cell.pid, wrapped[M]{m})
+	e := envelopes.Get().(*envelope) //nolint:forcetypeassert // the pool has no others
+	e.message = m
+	library().Send(r.at.cell.pid, e)
 	return true
 }
 

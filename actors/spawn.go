@@ -68,9 +68,8 @@ func (p plan[M]) incarnate(n *node, number int) incarnation {
 type typed[M any] struct{ receiver Receiver[M] }
 
 func (t typed[M]) receive(m any) {
-	if m, ok := m.(wrapped[M]); ok {
-		t.receiver.Receive(m.message)
-	}
+	message, _ := m.(M) // a Ref tells none of another type; nil is the zero M
+	t.receiver.Receive(message)
 }
 
 func (t typed[M]) phase() (string, bool) {
@@ -91,9 +90,7 @@ type self[M any] struct {
 	number int
 }
 
-func (s self[M]) Ref() Ref[M]      { return Ref[M]{s.at} }
-func (s self[M]) Scope() Scope     { return Scope{s.at} }
-func (s self[M]) Incarnation() int { return s.number }
-func (s self[M]) Log() *slog.Logger {
-	return s.at.system.log.With("actor", s.at.name, "kind", s.at.kind)
-}
+func (s self[M]) Ref() Ref[M]       { return Ref[M]{s.at} }
+func (s self[M]) Scope() Scope      { return Scope{s.at} }
+func (s self[M]) Incarnation() int  { return s.number }
+func (s self[M]) Log() *slog.Logger { return s.at.log() }

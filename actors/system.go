@@ -78,7 +78,7 @@ func (s *System) start(parent, n *node) bool {
 	if !parent.adopt(n) {
 		return false
 	}
-	c.pid = library().Spawn(actor.PropsFromProducer(func() actor.Actor { return c }, actor.WithMailbox(lists), actor.WithDispatcher(dispatcher{})))
+	c.pid = library().Spawn(actor.PropsFromProducer(func() actor.Actor { return c }, actor.WithMailbox(lists), actor.WithDispatcher(new(dispatcher))))
 	return true
 }
 

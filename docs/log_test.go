@@ -72,3 +72,70 @@ func TestTheTableOfMessagesIsThatOfTheCode(t *testing.T) {
 	require.Equal(t, slices.Sorted(maps.Keys(inCode)), slices.Sorted(maps.Keys(inTable)))
 	require.Greater(t, len(inTable), 40)
 }
+
+// Whatever a line of the log says of a path is absolute: it comes of Session.Path, or of the
+// session's own namespace. An Alarm, which logs its Path, is given one like that.
+func TestPathsInTheLogAreAbsolute(t *testing.T) {
+	t.Parallel()
+	sites := 0
+	absolute := func(set *token.FileSet, e ast.Expr) {
+		sites++
+		call, ok := e.(*ast.CallExpr)
+		if ok {
+			var called *ast.SelectorExpr
+			called, ok = call.Fun.(*ast.SelectorExpr)
+			ok = ok && strings.EqualFold(called.Sel.Name, "path")
+		}
+		if name, is := e.(*ast.Ident); is && name.Name == "absolute" {
+			ok = true
+		}
+		if field, is := e.(*ast.SelectorExpr); is && field.Sel.Name == "Path" { // an alarm's
+			owner, _ := field.X.(*ast.Ident)
+			ok = owner != nil && owner.Name == "a"
+		}
+		require.True(t, ok, "%s: a path of a session is logged without the namespace", set.Position(e.Pos()))
+	}
+	for _, folder := range []string{"../session", "../recipe", "../recipes"} {
+		require.NoError(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, path, nil, 0)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.CallExpr:
+					for i, arg := range n.Args[:max(len(n.Args)-1, 0)] {
+						if key, ok := arg.(*ast.BasicLit); ok && (key.Value == `"path"` || key.Value == `"parent"`) && i > 0 && logs(n) {
+							absolute(set, n.Args[i+1])
+						}
+					}
+				case *ast.CompositeLit:
+					if kind, ok := n.Type.(*ast.SelectorExpr); ok && kind.Sel.Name == "Alarm" {
+						for _, field := range n.Elts {
+							if kv, ok := field.(*ast.KeyValueExpr); ok && kv.Key.(*ast.Ident).Name == "Path" {
+								absolute(set, kv.Value)
+							}
+						}
+					}
+				}
+				return true
+			})
+			return nil
+		}))
+	}
+	require.Greater(t, sites, 15)
+}
+
+// logs tells whether a call is one of those that log, or collect what is to be logged.
+func logs(call *ast.CallExpr) bool {
+	called, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	_, writes := messageAt[called.Sel.Name]
+	return writes || called.Sel.Name == "With" || called.Sel.Name == "about"
+}

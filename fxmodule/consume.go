@@ -97,13 +97,21 @@ func (c *crew) run(stopping context.Context) error {
 	}()
 	ctx, cancel := c.in.Budget.within(context.Background(), workDone)
 	defer cancel()
-	select {
-	case <-done:
-	case <-ctx.Done():
+	states := c.in.Session.Observe(ctx)
+	for inTime := true; inTime; { // an acknowledgement may wait for a connection, until it would come too late
+		select {
+		case <-done:
+			inTime = false
+		case is, open := <-states: // closed with ctx
+			inTime = open && is.State <= session.Suspended
+		}
 	}
 	ctx, cancel = c.in.Budget.within(context.Background(), consumersDone)
 	defer cancel()
-	err := unlessClosed(c.consumer.Close(ctx)) // which ends the contexts of items that are still worked on
+	err := letGo(ctx, c.in.Session, c.consumer.Close) // which ends the contexts of items that are still worked on
+	if err == nil {
+		err = unlessClosed(c.consumer.Close(ctx)) // waits only for what WithAutoAck puts back, which no end of a session does
+	}
 	<-done
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.in.title, err)

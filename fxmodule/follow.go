@@ -50,7 +50,7 @@ func Join(name string, member group.Member) fx.Option {
 			}
 			ctx, cancel := in.Budget.within(context.Background(), workDone)
 			defer cancel()
-			return unlessClosed(m.Leave(ctx))
+			return letGo(ctx, in.Session, m.Leave)
 		})
 		return nil
 	})

@@ -35,8 +35,15 @@ import (
 func RunLeader(name string, fn any) fx.Option {
 	at := recipe.Caller()
 	run := running("RunLeader", name, fn, func(e *election.Election, call func(context.Context, *election.Term) error, in worker) error {
-		r := &reign{name: name, fn: call, tracer: tracer(in.Tracers), log: logger(in.Log)}
+		r := &reign{name: name, fn: call, running: make(chan struct{}, 1), tracer: tracer(in.Tracers), log: logger(in.Log)}
 		in.work(nil, func(ctx context.Context) error {
+			defer context.AfterFunc(ctx, func() { // it ends with fn
+				r.running <- struct{}{}
+				if in.Session.Status().Server == "" { // a resignation would wait for a connection
+					_ = e.Close(ctx)
+				}
+				<-r.running
+			})()
 			return in.ended(ctx, e.Run(recipe.AskedAt(ctx, at), r.lead))
 		})
 		return r.instruments(in.Meters)
@@ -56,6 +63,7 @@ type reign struct {
 	tracer  trace.Tracer
 	terms   metric.Int64Counter
 	leading metric.Int64UpDownCounter
+	running chan struct{} // full while fn runs
 }
 
 func (r *reign) instruments(mp metric.MeterProvider) error {
@@ -73,7 +81,9 @@ func (r *reign) lead(ctx context.Context, t *election.Term) error {
 	r.terms.Add(ctx, 1, metric.WithAttributes(of))
 	r.leading.Add(ctx, 1, metric.WithAttributes(of))
 	defer r.leading.Add(context.WithoutCancel(ctx), -1, metric.WithAttributes(of))
+	r.running <- struct{}{}
 	err := recovered(func() error { return r.fn(ctx, t) })
+	<-r.running
 	if err == nil {
 		return nil
 	}

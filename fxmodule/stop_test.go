@@ -5,7 +5,6 @@ package fxmodule_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,12 +14,10 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/fxmodule"
-	"github.com/troupe-go/troupe/fxmodule/fxtest"
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 // However many functions are stuck, each is named, none takes the time of another or of the
@@ -90,36 +87,4 @@ func TestAStopWithStuckFunctions(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A stop while ZooKeeper is down ends within its budget too, and says what it waits for, at once,
-// and at its end. Instances are not waited for: the session's end does it for them.
-func TestAStopWhileZooKeeperIsDown(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		srv := zktest.Start(t)
-		began := make(chan struct{})
-		var log bubble.Log
-		a := app(t, fx.Supply(fxmodule.Default(srv.Hosts()...)), fx.Supply(slog.New(slog.NewTextHandler(&log, nil))), fxtest.Server(srv), fxmodule.Election("e", "/e"), fxmodule.Queue("q", "/q"),
-			fxmodule.RunLeader("e", func(ctx context.Context, _ *election.Term) error { close(began); <-ctx.Done(); return nil }),
-			fxmodule.Consume("q", 1, func(context.Context, *queue.Item) error { return nil }))
-		bubble.Within(t, time.Minute, began)
-		srv.Kill(0)
-		time.Sleep(time.Second)
-		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-		defer cancel()
-		stopped := bubble.Begin(func() error { return a.Stop(ctx) })
-		synctest.Wait()
-		require.Equal(t, 1, log.Count(`level=WARN msg="the application stops, and waits for a connection to ZooKeeper" up_to=14.4s cause="no connection to ZooKeeper for 1s: `))
-		err := <-stopped
-		require.NoError(t, ctx.Err())
-		for _, part := range []string{
-			`fxmodule.Consume("q"): close /q: no connection to ZooKeeper for `, "close: no connection to ZooKeeper for ",
-		} {
-			require.ErrorContains(t, err, part)
-		}
-		require.NotContains(t, err.Error(), "fxmodule.Election", "the session's end is its end")
-		require.NotContains(t, err.Error(), "did not return", "it was not the functions")
-		time.Sleep(time.Minute) // the session is given up for good
-	})
 }

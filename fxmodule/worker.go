@@ -89,25 +89,32 @@ func (b *budget) within(ctx context.Context, part float64) (context.Context, con
 }
 
 // closing has the application close an instance, after all that was made later; each has the same
-// time, and what others leave of theirs, and none without a connection: the session's end, which is
-// waited for, does it for all. If it waited in vain for a function that is named already, that is
-// not said again.
+// time, and what others leave of theirs. If it waited in vain for a function that is named already,
+// that is not said again.
 func (b *budget) closing(lc fx.Lifecycle, s *session.Session, title string, instance any, closer func(ctx context.Context) error) {
 	b.closers++
 	lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
 		b.closed++
 		ctx, cancel := b.until(ctx, functionsDone+(closersDone-functionsDone)*float64(b.closed)/float64(b.closers))
 		defer cancel()
-		down := s.Status().Server == ""
-		if down {
-			cancel()
-		}
-		err := unlessClosed(closer(ctx))
-		if err == nil || down || b.stuck[instance] && errors.Is(err, context.DeadlineExceeded) {
+		err := letGo(ctx, s, closer)
+		if err == nil || b.stuck[instance] && errors.Is(err, context.DeadlineExceeded) {
 			return nil
 		}
 		return fmt.Errorf("%s: %w", title, err)
 	}})
+}
+
+// letGo has something release what it holds. Without a connection that waits for nothing: the
+// session's end, which is waited for, releases everything.
+func letGo(ctx context.Context, s *session.Session, release func(ctx context.Context) error) error {
+	if s.Status().Server != "" {
+		return unlessClosed(release(ctx))
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	_ = release(ctx)
+	return nil
 }
 
 // unlessClosed is the error of a close; it is none if that was over already.

@@ -1,8 +1,10 @@
 package interop_test
 
-// The servers that tests run on, and sessions and proxies with them.
+// The servers that tests run on, and sessions and proxies with them; and what other libraries ask
+// of the embedded one.
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -58,4 +60,23 @@ func through(t *testing.T, address string) *ensemble.Proxy {
 	require.NoError(t, err)
 	t.Cleanup(proxy.Close)
 	return proxy
+}
+
+// kazoo reads a server's version, of "envi", and asks for 200 MB at once.
+func TestKazooKnowsTheEmbeddedServer(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	s := zktest.Start(t, append(settings, zktest.WithVersion("3.8.4"))...)
+	require.NoError(t, s.Create("/large", []byte(strings.Repeat("x", 100_000))))
+	d, name := kazooDriver.get(t), t.Name()
+	ask := func(verb string, args ...string) []string {
+		t.Helper()
+		r := d.call(name, verb, args...)
+		require.Empty(t, r.err)
+		return r.values
+	}
+	ask("open", "kazoo", s.Servers()[0], "20000")
+	require.Equal(t, []string{"3.8.4"}, ask("version"))
+	require.Equal(t, []string{"200000000"}, ask("pipeline", "/large", "2000"))
+	ask("close")
 }

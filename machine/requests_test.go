@@ -6,9 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/machine"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // key is what the tests ask under.
 type key struct{ what, name string }

@@ -35,19 +35,17 @@ func (x *downgrade) reply(e downgradeResult) bool {
 // token. In between nobody else can be granted as a writer, and nobody at all before the writer's
 // hold has ended. If ctx ends first, or it cannot be done, both are over: what is left in ZooKeeper
 // is deleted in the background until the epoch ends.
-func (i *Claims[P]) Downgrade(ctx context.Context, p *Possession) (P, error) {
-	var none P
-	if err := context.Cause(ctx); err != nil {
+func (i *Claims[P]) Downgrade(ctx context.Context, p *Possession) (none P, err error) {
+	if err = context.Cause(ctx); err != nil {
 		return none, err
 	}
 	ctx, cancel := outlasting(ctx, i.cfg.Session, i.cfg.Path)
 	defer cancel()
 	x := &downgrade{answer: make(chan downgradeResult, 1)}
-	if err := i.begin(p, x); err != nil {
+	if err = i.begin(p, x); err != nil {
 		return none, err
 	}
 	i.host.ref.Tell(downgradeWanted{p})
-	var err error
 	select {
 	case e := <-x.answer:
 		return i.readers(e)
@@ -88,10 +86,9 @@ func asLost(err error) error {
 	return fmt.Errorf("%w: %w", session.ErrLost, err)
 }
 
-func (i *Claims[P]) readers(e downgradeResult) (P, error) {
+func (i *Claims[P]) readers(e downgradeResult) (won P, err error) {
 	if e.err != nil {
-		var none P
-		return none, e.err
+		return won, asLost(e.err)
 	}
 	e.won.received.Store(true)
 	return i.wrap(e.won), nil
@@ -102,7 +99,7 @@ func (l *ledger[P]) failDowngrade(p *Possession, cause error) {
 	l.mu.Lock()
 	x := p.downgrade
 	l.mu.Unlock()
-	x.reply(downgradeResult{err: asLost(cause)})
+	x.reply(downgradeResult{err: cause})
 }
 
 // downgrading tells whether the claim's possession was ended for a reader's.

@@ -89,23 +89,25 @@ func newWait[P any](ctx context.Context, cfg *ClaimsConfig[P], try bool) *wait {
 	defer looks.mu.Unlock()
 	w := &wait{line: line{cfg.Session, cfg.Path}, began: time.Now()}
 	if w.look = looks.byLine[w.line]; w.look == nil {
-		w.look = &look{}
-		w.look.ctx, w.cancel = context.WithCancel(context.Background()) // of all the waits
+		w.look = &look{cancel: func() {}}
 		looks.byLine[w.line] = w.look
 	}
 	w.waits++
 	w.timer = time.AfterFunc(lookAfter, func() { // ends with the last of the waits
 		asked := time.Now()
 		looks.mu.Lock()
-		due := ctx.Err() == nil && w.look.ctx.Err() == nil && w.asked.Before(w.began)
+		due := ctx.Err() == nil && w.waits > 0 && w.asked.Before(w.began)
 		if due {
 			w.asked = asked
+			if w.ctx == nil {
+				w.ctx, w.cancel = context.WithCancel(context.Background()) // of all the waits
+			}
 		}
 		looks.mu.Unlock()
 		if !due {
 			return
 		}
-		h, err := cfg.Holder(w.look.ctx)
+		h, err := cfg.Holder(w.ctx)
 		if err != nil || h.By == "" {
 			return // there is nothing to say
 		}

@@ -211,9 +211,9 @@ func (a *sessionActor) onSynced(err error) {
 	case err == nil:
 		a.onConfirmed()
 		a.onBegun()
-	case errors.Is(err, errStands), definite(err):
-		if errors.Is(err, errStands) && a.barren == 0 {
-			a.s.log.Warn("a server has said that a ZooKeeper session has expired, and the others keep it: its end is awaited")
+	case definite(err):
+		if (err == errStands || err == errMayStand) && a.barren == 0 {
+			a.s.log.Warn("a ZooKeeper session was said to have expired, and may live on: its end is awaited", "cause", err)
 		}
 		a.barren++
 		a.syncFirst(a.barren)
@@ -302,3 +302,60 @@ func (a *sessionActor) onEnded(cause error) {
 		a.s.ref.Tell(begin{})
 	})
 }
+
+// message is what the session's actor receives: it knows what the actor does with it. What is about
+// an epoch that is over is dropped.
+type message interface{ deliver(a *sessionActor) }
+
+type (
+	begin     struct{} // the first epoch, or the next
+	connEvent struct { // of an epoch
+		epoch *epoch
+		event zkconn.Event
+	}
+	synced struct { // the first sync of an epoch was answered, or not
+		epoch *epoch
+		round int
+		err   error
+	}
+	trusted struct { // trust came or went
+		epoch *epoch
+		now   bool
+	}
+	gone    struct{ epoch *epoch } // ZooKeeper has ended its session, or ours is closed
+	arrived struct{ client *client }
+	crashed struct{ reason any } // something on the session's behalf has panicked
+)
+
+func (begin) deliver(a *sessionActor) {
+	if a.epoch == nil && a.before == nil {
+		a.open()
+	}
+}
+
+func (m connEvent) deliver(a *sessionActor) {
+	if m.epoch == a.epoch {
+		a.onConnEvent(m.event)
+	}
+}
+
+func (m synced) deliver(a *sessionActor) {
+	if m.epoch == a.epoch && m.round == a.round {
+		a.onSynced(m.err)
+	}
+}
+
+func (m trusted) deliver(a *sessionActor) {
+	if m.epoch == a.epoch {
+		a.onTrusted(m.now)
+	}
+}
+
+func (m gone) deliver(a *sessionActor) {
+	if m.epoch == a.before && m.epoch.gone.Closed() {
+		a.onGone()
+	}
+}
+
+func (m arrived) deliver(a *sessionActor) { a.present(m.client) }
+func (m crashed) deliver(*sessionActor)   { panic(m.reason) }

@@ -105,13 +105,13 @@ func (t *client) entered(number uint64, enter func(e *epoch) (request func(), er
 		e, err = nil, ErrClosed
 	}
 	g.unlock()
-	request := func() { refuse(err) }
+	var request func()
 	if e != nil {
-		if asked, refusal := enter(e); refusal == nil {
-			request = asked
-		} else {
-			err = refusal
-		}
+		request, err = enter(e)
+	}
+	if request == nil {
+		refusal := err // apart, so that err is on the stack where nothing is refused
+		request = func() { refuse(refusal) }
 	}
 	if !s.tasks.run(request) {
 		refuse(ErrClosed) // and the end of the session has cleared the record

@@ -31,7 +31,7 @@ type epoch struct {
 	over    bool
 	cause   error        // why it is over
 	gone    notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
-	left    []evidence   // of an epoch that is said to have expired: what may stand at the servers if that is wrong
+	left    []string     // of an epoch that is said to have expired: see evidence
 	before  *epoch       // said to have expired, and not known to be gone: this one begins when it is
 
 	watched *watched // has a mutex of its own

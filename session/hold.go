@@ -71,7 +71,7 @@ func (h *Hold) Valid() bool {
 	}
 	if !r.Good(h.session.clock.now()) {
 		if h.session.view.Read() == r && h.void.CompareAndSwap(false, true) {
-			h.session.tasks.run(h.foundInvalid) // beside: Valid asks nobody, and waits for nobody
+			h.session.tasks.run(func() { _ = h.lost() }) // beside: Valid asks nobody, and waits for nobody
 		}
 		return !h.void.Load() && h.Valid() // trust was prolonged meanwhile
 	}
@@ -182,9 +182,6 @@ func (h *Hold) end(cause error) bool {
 	defer g.unlock()
 	return g.endHold(h, cause)
 }
-
-// foundInvalid looks after a possession that was found not to be valid.
-func (h *Hold) foundInvalid() { _ = h.lost() }
 
 // lost is how a possession has ended that is over, or that the clocks say is; nil if it stands.
 func (h *Hold) lost() error {

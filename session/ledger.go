@@ -39,8 +39,9 @@ type contender struct {
 	sent       span // when a transaction created it, if it did
 	transacted bool // created by a transaction, under a name without a number and a GUID
 
-	// Of the form Alone: something says that there is nothing at its path. That may be about
-	// another znode there, before it or after it.
+	// A request that deletes it, or puts another in its place, was under way. Or, of the form
+	// Alone, something says that there is nothing at its path. That may be about another znode
+	// there, before it or after it.
 	suspect bool
 }
 
@@ -95,13 +96,18 @@ func (l *ledger) strike(c *contender) {
 	}
 }
 
+// suspect notes that what the record has at a path, if anything, may be gone.
+func (l *ledger) suspect(path string) {
+	if c := l.byPath[path]; c != nil {
+		c.suspect = true
+	}
+}
+
 // gone notes that there is nothing at a path.
 func (l *ledger) gone(path string) {
-	switch c := l.byPath[path]; {
-	case c == nil:
-	case c.form == znode.Alone:
-		c.suspect = true
-	default:
+	if c := l.byPath[path]; c == nil || c.form == znode.Alone {
+		l.suspect(path)
+	} else {
 		l.strike(c)
 	}
 }

@@ -91,10 +91,9 @@ func (t *client) look(number uint64, r *watchRead, watch bool) {
 	if !watch {
 		t.within(number, func(e *epoch) {
 			var answer func()
-			err := s.requests.insist(e, bounded(func(c *zkconn.Conn) (err error) {
-				answer = nil
-				var read func()
-				if read, err = r.read(c, false); err == nil || definite(err) {
+			err := s.requests.insist(e, bounded(func(c *zkconn.Conn) error {
+				read, err := r.read(c, false)
+				if answer = nil; err == nil || definite(err) {
 					answer = read
 				}
 				return err

@@ -212,3 +212,23 @@ func TestATransactionThatOnlyChecksTakesAQuorum(t *testing.T) {
 	heal()
 	<-answered // with or without an error: it may have been lost with the connection
 }
+
+// What tells whether the leader has changed: the upper half of a transaction's number is larger
+// under the next leader, and else stays.
+func TestTheUpperHalfOfAZxidCountsLeaders(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	w, e := onEnsemble(t, 3)
+	s := w.openOn(e.Servers(), session.WithTimeout(30*time.Second))
+	leaders := func(path string) int64 {
+		w.create(s, path, nil)
+		st, _, err := s.Exists(w.ctx, path)
+		require.NoError(w, err)
+		return st.Czxid >> 32
+	}
+	first := leaders("/a")
+	require.Equal(w, first, leaders("/b"))
+	e.Kill(bubble.Leader(t, e))
+	require.NoError(w, s.Sync(w.ctx, "/"))
+	require.Greater(w, leaders("/c"), first)
+}

@@ -45,7 +45,7 @@ func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 		"a proof of life is due":   func(s *Session, _ *Client, _ *Hold) { guardedBy(s, (*keeper).syncDue) },
 		"trust ends":               func(s *Session, _ *Client, _ *Hold) { guardedBy(s, (*keeper).expiryDue) },
 		"the clocks are looked at": func(s *Session, _ *Client, _ *Hold) { guardedBy(s, (*keeper).clockDue) },
-		"a hold is doubted":        func(_ *Session, _ *Client, h *Hold) { h.foundInvalid() },
+		"a hold is doubted":        func(_ *Session, _ *Client, h *Hold) { _ = h.lost() },
 		"a proof has come":         func(s *Session, _ *Client, _ *Hold) { s.state.in.cur.hear(zkconn.Proved{Sent: time.Now()}) },
 		"the connection goes":      func(s *Session, _ *Client, _ *Hold) { s.cfg.strict = true; s.state.in.cur.disconnected() },
 		"another hold is made":     func(_ *Session, t *Client, _ *Hold) { _, _ = t.Hold(1, "/line/z", 3, func(error) {}) },

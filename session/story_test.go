@@ -1,4 +1,5 @@
-// The log: what an operator reads of losses and their ends, and how much of it.
+// The log: what an operator reads of losses and their ends, of slips, and how much of it; and that
+// it shows absolute paths, as errors do.
 
 package session_test
 
@@ -289,5 +290,143 @@ func TestTheProgramsLogGetsTheEndsOfItsWarnings(t *testing.T) {
 		}
 		slog.SetDefault(before)
 		require.NoError(w, s.Close(w.ctx))
+	})
+}
+
+// A namespace that is mistyped is made, and the log says so, once.
+func TestTheLogTellsOfANamespaceThatWasMade(t *testing.T) {
+	inBubble(t, func(w *world) {
+		const made = `WARN msg="the namespace did not exist, and was created" namespace=/app/billing`
+		var log journal
+		for _, want := range [][]string{{made}, nil} {
+			s := w.open(session.WithNamespace("/app/billing"), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+			w.create(s, "/rates", nil, session.Sequential())
+			w.create(s, "/a/b", nil, session.Parents(), session.Sequential())
+			require.NoError(w, s.EnsurePath(w.ctx, "/"))
+			log.reads(w, want...)
+		}
+	})
+}
+
+// A timeout that the servers have cut down, or raised, is told with both values, once.
+func TestTheLogTellsOfAnotherTimeout(t *testing.T) {
+	type row struct{ asked, given time.Duration }
+	each(t, map[string]row{"cut": {time.Hour, 40 * time.Second}, "raised": {time.Second, 4 * time.Second}, "as asked": {10 * time.Second, 0}}, func(w *world, r row) {
+		var log journal
+		s := w.open(session.WithTimeout(r.asked), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		if r.given == 0 {
+			log.reads(w)
+			return
+		}
+		log.reads(w, fmt.Sprintf(`WARN msg="the servers have given another session timeout than was asked for" %%s epoch=1 asked=%v given=%v`, r.asked, r.given))
+		w.srv.Expire(id(s))
+		time.Sleep(time.Minute)
+		require.NotContains(w, strings.Join(log.lines(), " "), "another session timeout")
+	})
+}
+
+// The path of an error is the caller's, that of its text is ZooKeeper's.
+func TestErrorsShowAbsolutePaths(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open(session.WithNamespace("/app"))
+		for _, name := range []string{"create", "protected", "get", "children", "set", "delete", "acl", "set acl"} {
+			err := operations(s, "/none/a")[name](w.ctx)
+			var oe *session.OpError
+			require.ErrorAs(w, err, &oe, name)
+			require.Equal(w, "/none/a", oe.Path, name)
+			require.ErrorContains(w, err, " /app/none/a: ", name)
+		}
+		_, _, err := s.Get(w.ctx, "/none")
+		require.EqualError(w, err, "get /app/none: the znode does not exist")
+		_, err = s.Set(w.ctx, "/", nil, 7)
+		require.ErrorContains(w, err, "set /app: ")
+	})
+}
+
+// A possession whose znode was deleted: what the log says of it, and when.
+
+// That a znode was deleted may come of the end of the session, of which word is on its way. So it
+// is logged when the server has answered something that was asked since, or after T/6, or when this
+// process closes the session. Done closes at once.
+func TestADeletionIsLoggedWhenTheSessionIsKnownToLive(t *testing.T) {
+	const lost = `WARN msg="a possession is lost" %s epoch=1 recipe=test path=/line/\S+ token=\d+ cause="the znode was deleted"`
+	const up = `INFO msg="connected to ZooKeeper".*`
+	type row struct {
+		then func(w *world, s *session.Session)
+		want []string
+	}
+	each(t, map[string]row{
+		"nothing is asked":         {func(w *world, _ *session.Session) { time.Sleep(10*time.Second/6 - 10*time.Millisecond) }, nil},
+		"nothing is asked for T/6": {func(w *world, _ *session.Session) { time.Sleep(10 * time.Second / 6) }, []string{lost}},
+		"the server answers":       {func(w *world, s *session.Session) { w.create(s, "/other", nil) }, []string{lost}},
+		"the session is resumed": {func(w *world, s *session.Session) {
+			w.srv.Disconnect(id(s))
+			time.Sleep(time.Second)
+		}, []string{lost, up}},
+		"it is closed": {func(w *world, s *session.Session) { require.NoError(w, s.Close(w.ctx)) }, []string{lost}},
+		"it has expired": {func(w *world, s *session.Session) {
+			w.srv.Expire(id(s))
+			time.Sleep(time.Minute)
+		}, []string{
+			`WARN msg="the ZooKeeper session has ended" %s epoch=1 possessions=1 paths=/line/\S+ cause="[^"]* has expired" silent=.*s`,
+			up, `.* msg="a ZooKeeper session has begun" %s epoch=2 .*`,
+		}},
+	}, func(w *world, row row) {
+		var log journal
+		s, t, h := w.holding(session.WithLogger(slog.New(log.handler(slog.LevelInfo))))
+		time.Sleep(time.Second)
+		log.lines()
+		t.End(h, session.ErrDeleted)
+		synctest.Wait()
+		require.ErrorIs(w, h.Err(), session.ErrDeleted)
+		log.reads(w)
+		row.then(w, s)
+		log.reads(w, row.want...)
+	})
+}
+
+// The answer to what was asked before the deletion may have been on its way since before it.
+func TestAnEarlierAnswerProvesNothingAfterADeletion(t *testing.T) {
+	inBubble(t, func(w *world) {
+		var log journal
+		s, t, h := w.holding(session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		defer w.srv.Slow(id(s), 100*time.Millisecond)()
+		created := make(chan error, 1)
+		go func() { // ends with the answer
+			_, err := s.Create(w.ctx, "/other", nil)
+			created <- err
+		}()
+		time.Sleep(50 * time.Millisecond)
+		t.End(h, session.ErrDeleted)
+		require.NoError(w, <-created)
+		log.reads(w)
+		time.Sleep(2 * time.Second)
+		log.reads(w, `WARN msg="a possession is lost".*`)
+	})
+}
+
+// What was lost is named as everywhere in the log: the recipe alone, and the absolute path.
+func TestADeletionIsLoggedWithItsAbsolutePath(t *testing.T) {
+	type row struct {
+		then func(w *world, s *session.Session)
+		want string
+	}
+	each(t, map[string]row{
+		"while the session lives": {func(w *world, s *session.Session) { w.create(s, "/other", nil) }, ` recipe=test path=/app/line/\S+ `},
+		"with the session":        {func(w *world, s *session.Session) { w.srv.Expire(id(s)) }, ` possessions=1 paths=/app/line/\S+ `},
+	}, func(w *world, row row) {
+		var log journal
+		s := w.open(session.WithNamespace("/app"), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		t := &client{}
+		var err error
+		t.Client, err = s.Client("test:/line", t.take)
+		require.NoError(w, err)
+		h := t.hold(w, 1, "/line")
+		time.Sleep(time.Second)
+		log.lines()
+		t.End(h, session.ErrDeleted)
+		row.then(w, s)
+		time.Sleep(10 * time.Second)
+		require.Regexp(w, row.want, log.lines()[0])
 	})
 }

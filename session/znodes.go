@@ -28,6 +28,9 @@ func (z *znodes) expect(t *client, e *epoch, asks []jute.Request) ([]*contender,
 		return nil, ErrExpired
 	}
 	for i, ask := range asks {
+		if ask.Op == jute.OpDelete {
+			l.ledger.suspect(z.space.relative(ask.Path))
+		}
 		if ask.Op != jute.OpCreate || ask.Flags != jute.FlagEphemeral && ask.Flags != jute.FlagEphemeralSequential {
 			continue
 		}

@@ -1,7 +1,7 @@
 // The tests of package zktest_test tell what faults do to a server and to the sessions on it, and
-// hold the server against real ones. What it answers to each request is told by
-// internal/zkserver. This file has what the others share: a client that says exactly what it is
-// told to, over memory or TCP.
+// hold the server against real ones: what it answers to each request is in opinion_test.go. This
+// file has what the others share: a client that says exactly what it is told to, over memory or
+// TCP.
 package zktest_test
 
 import (
@@ -321,12 +321,18 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-// asVersionOf has our server answer as the version that the real servers say they are: the newest
-// that it knows and that is not newer.
+// asVersionOf has our server answer as the version that the real servers say they are.
 func asVersionOf(t *testing.T, real *ensemble.Ensemble) zktest.Option {
 	t.Helper()
 	version, err := real.Version()
 	require.NoError(t, err)
+	t.Logf("real servers of version %s, ours as %s", version, nearest(t, version))
+	return zktest.WithVersion(nearest(t, version))
+}
+
+// nearest is the newest version that our server knows and that is not newer.
+func nearest(t *testing.T, version string) string {
+	t.Helper()
 	known := zktest.Versions()
 	nearest := known[0]
 	for _, v := range known {
@@ -334,8 +340,7 @@ func asVersionOf(t *testing.T, real *ensemble.Ensemble) zktest.Option {
 			nearest = v
 		}
 	}
-	t.Logf("real servers of version %s, ours as %s", version, nearest)
-	return zktest.WithVersion(nearest)
+	return nearest
 }
 
 // numbers takes a version apart.

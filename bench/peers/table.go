@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,8 +112,8 @@ const head = `
 
 Load of the machine at the end, the benchmark's own included: %.4s.
 
-| | beside raw | µs | requests | writes | events | client CPU | server CPU | allocations | waiter | errors | violations |
-|---|---|---|---|---|---|---|---|---|---|---|---|
+| | beside raw | µs | requests | writes | events | client CPU | server CPU | allocations | started | woken | waiter | errors | violations |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 `
 
 // text is the table, with a line for each row and participant.
@@ -138,7 +139,7 @@ func cells(costs []cost) (cells []string) {
 	if len(costs) == 0 {
 		return append(make([]string, figures), fmt.Sprint(sum.errors), fmt.Sprint(sum.violations))
 	}
-	for i, format := range []string{"%.2f", "%.0f", "%.2f", "%.2f", "%.2f", "%.0f", "%.0f", "%.0f", "%.1f"} {
+	for i, format := range []string{"%.2f", "%.0f", "%.2f", "%.2f", "%.2f", "%.0f", "%.0f", "%.0f", "%.1f", "%.0f", "%.1f"} {
 		slices.SortFunc(costs, func(a, b cost) int { return cmp.Compare(a.of[i], b.of[i]) })
 		median := (costs[(len(costs)-1)/2].of[i] + costs[len(costs)/2].of[i]) / 2
 		cell := strings.ReplaceAll(fmt.Sprintf(format, median), "NaN", "")
@@ -159,7 +160,9 @@ const (
 	events             //
 	client             // CPU µs
 	server             //
-	allocations        // of this process; NaN for another
+	allocations        // of this process; NaN for another, as the next two
+	started            // goroutines
+	woken              // goroutines, the new ones included: see own
 	waiter             // KiB of memory
 	figures            // how many there are
 )
@@ -206,7 +209,7 @@ func (t *table) slice(r *row, p participant, path string) (c cost, err error) {
 		c.of[micros] = float64(c.gap) / 1e3
 	}
 	if _, mine := p.(*fleet); !mine {
-		c.of[allocations] = math.NaN()
+		c.of[allocations], c.of[started], c.of[woken] = math.NaN(), math.NaN(), math.NaN()
 	}
 	if r.name != "drain" {
 		c.of[waiter] = math.NaN()
@@ -287,11 +290,19 @@ func (t *table) read(of *[figures]float64) error {
 	return err
 }
 
-// own sets what this process has allocated and the participant's has used.
+// own sets what this process has allocated, the goroutines that it has started and woken, and what
+// the participant's has used. The runtime counts every eighth wake-up, and the end of a time slice as
+// one.
 func own(of *[figures]float64, p participant) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	of[allocations], of[client] = float64(m.Mallocs), p.cpu()
+	goroutines := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}, {Name: "/sched/latencies:seconds"}}
+	metrics.Read(goroutines)
+	of[started], of[woken] = float64(goroutines[0].Value.Uint64()), 0
+	for _, n := range goroutines[1].Value.Float64Histogram().Counts {
+		of[woken] += 8 * float64(n)
+	}
 }
 
 // memory is that of what lives, with the stacks of goroutines, in KiB.

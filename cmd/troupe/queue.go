@@ -174,7 +174,7 @@ func queueRequeue(a *app) *cobra.Command {
 			}
 		}
 		errs := []error{err}
-		for n := 0; n < len(ids) && (err == nil || errors.Is(err, queue.ErrDuplicate) || errors.Is(err, session.ErrNoNode)); n++ { // those stay, or have gone
+		for n := 0; n < len(ids) && (err == nil || errors.Is(err, queue.ErrDuplicate) || errors.Is(err, session.ErrNoNode) || errors.Is(err, session.ErrUnsupported)); n++ { // those stay, or have gone
 			if err = q.Requeue(ctx, ids[n]); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", escaped(ids[n]), err))
 			}

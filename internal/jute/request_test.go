@@ -1,6 +1,6 @@
 package jute_test
 
-// Requests, replies and handshakes go round.
+// Requests and handshakes go round. That others understand them, and replies, package zktest shows.
 
 import (
 	"testing"
@@ -76,48 +76,6 @@ func TestRequestsRoundTrip(t *testing.T) {
 			require.Equal(t, n < 8, err != nil)
 			require.True(t, err != nil || cut.Malformed(), "%v cut at %d of %d", q.Op, n, w.Len())
 		}
-	}
-}
-
-func TestRepliesRoundTrip(t *testing.T) {
-	t.Parallel()
-	stat := jute.Stat{Czxid: 1, Mzxid: 2, Ctime: 3, Mtime: 4, Version: 5, Cversion: 6, Aversion: 7, EphemeralOwner: 8, DataLength: 9, NumChildren: 10, Pzxid: 11}
-	for _, c := range []struct {
-		op jute.Op
-		p  jute.Reply
-	}{
-		{jute.OpCreate, jute.Reply{Path: "/a"}},
-		{jute.OpCreate2, jute.Reply{Path: "/a", Stat: stat}},
-		{jute.OpDelete, jute.Reply{}},
-		{jute.OpExists, jute.Reply{Stat: stat}},
-		{jute.OpGetData, jute.Reply{Data: []byte("d"), Stat: stat}},
-		{jute.OpGetACL, jute.Reply{ACL: jute.OpenACL(), Stat: stat}},
-		{jute.OpGetChildren, jute.Reply{Names: []string{"a", "b"}}},
-		{jute.OpGetChildren2, jute.Reply{Names: []string{"a"}, Stat: stat}},
-		{jute.OpSync, jute.Reply{Path: "/a"}},
-		{jute.OpCountChildren, jute.Reply{Count: 7}},
-		{jute.OpWhoAmI, jute.Reply{Identity: []jute.Identity{{Scheme: "ip", ID: "127.0.0.1"}}}},
-		{jute.OpCreate, jute.Reply{Err: jute.NoNode}},
-		{jute.OpMulti, jute.Reply{Results: []jute.Result{
-			{Op: jute.OpCreate, Path: "/a"},
-			{Op: jute.OpCreate2, Path: "/b", Stat: stat},
-			{Op: jute.OpSetData, Stat: stat},
-			{Op: jute.OpDelete},
-			{Op: jute.OpCheck},
-			{Op: jute.OpError, Err: jute.NoAuth},
-			{Op: jute.OpGetData, Data: []byte{}, Stat: stat},
-			{Op: jute.OpGetChildren, Names: []string{"x"}},
-		}}},
-	} {
-		c.p.Xid, c.p.Zxid = 5, 6
-		var w jute.Writer
-		c.p.Encode(&w, c.op)
-		var got jute.Reply
-		r := jute.NewReader(w.Bytes())
-		require.NoError(t, got.DecodeHeader(r))
-		require.NoError(t, got.DecodeBody(r, c.op))
-		require.Zero(t, r.Len())
-		require.Equal(t, c.p, got, c.op)
 	}
 }
 

@@ -1,6 +1,7 @@
-// The tests of package zkserver_test tell, per request type, what the embedded server answers; what
-// faults do to it is told by package zktest. This file has what the others share: a server in
-// virtual time, and a client that says exactly what it is told to.
+// The tests of package zkserver_test tell what the embedded server does on its own account: limits,
+// versions, words, files. What it answers to each request, and what faults do to it, is told by
+// package zktest. This file has what the others share: a server in virtual time, and a client that
+// says exactly what it is told to.
 package zkserver_test
 
 import (

@@ -1,8 +1,6 @@
 package zkserver
 
-import (
-	"time"
-)
+import "time"
 
 // quorum says whether enough of several fronts are in touch to serve. Without a majority nobody is
 // served and time stands still for the sessions; nor while an election lasts. Under the new leader
@@ -133,7 +131,9 @@ func (s *Server) lead(leader *Front) {
 		}
 	}
 	if leader.term == 0 {
-		s.terms++
+		if s.terms++; s.terms > 1 && len(s.fronts) > 1 {
+			s.zxid = (s.zxid>>32 + 1) << 32 // the upper half counts the leaders
+		}
 		leader.term, leader.elected = s.terms, time.Now()
 	}
 }

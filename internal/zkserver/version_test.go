@@ -51,6 +51,7 @@ func TestVersionsDifferInWrites(t *testing.T) {
 		require.Equal(t, pick(jute.OK, jute.MarshallingError, jute.MarshallingError, jute.MarshallingError), bad.Err)
 		ttl := c.do(multi(remove("/none"), create("/x", jute.FlagPersistentTTL)))
 		require.Equal(t, pick(jute.OK, jute.MarshallingError, jute.MarshallingError, jute.MarshallingError), ttl.Err, "it has no TTL")
+		require.Equal(t, jute.MarshallingError, c.do(multi(create("/x", 0), set(jute.Null, ""))).Err, "in all versions; a real server adds an empty list")
 		for _, q := range []jute.Request{{Op: jute.OpCreate, Path: "/none/x"}, {Op: jute.OpSetACL, Path: "/none", Version: -1}} {
 			require.Equal(t, jute.InvalidACL, c.do(q).Err, "%s: before that there is no znode, in all versions", q.Op)
 		}

@@ -1,8 +1,13 @@
 package znode_test
 
-// Which paths are valid; parents and names.
+// Paths and names of znodes: which are valid, their forms, GUIDs that protect them, numbers at
+// their ends and their order.
 
 import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -90,4 +95,217 @@ func FuzzValidate(f *testing.F) {
 		require.Equal(t, path, znode.Join(parent, name))
 		require.NoError(t, znode.Validate(parent), "the parent of a valid path is valid")
 	})
+}
+
+func TestANameHasTheFormOfItsLibrary(t *testing.T) {
+	t.Parallel()
+	const guid = znode.GUID("f81d4fae-7dec-4d0b-a765-00a0c91e6bf6")
+	for _, c := range []struct {
+		form   znode.Form
+		name   string
+		head   string
+		prefix string // as it is parsed again; "" if it is none in a line
+		named  bool
+	}{
+		{znode.Dashed, "lock-", "_c_f81d4fae-7dec-4d0b-a765-00a0c91e6bf6-lock-", "lock-", true},
+		{znode.Dashed, "latch-", "_c_f81d4fae-7dec-4d0b-a765-00a0c91e6bf6-latch-", "latch-", true},
+		{znode.Dashed, "__READ__", "_c_f81d4fae-7dec-4d0b-a765-00a0c91e6bf6-__READ__", "__READ__", true},
+		{znode.Undashed, "lock-", "_c_f81d4fae7dec4d0ba76500a0c91e6bf6-lock-", "lock-", true},
+		{znode.Bare, "__lock__", "f81d4fae7dec4d0ba76500a0c91e6bf6__lock__", "__lock__", true},
+		{znode.Bare, "__rlock__", "f81d4fae7dec4d0ba76500a0c91e6bf6__rlock__", "__rlock__", true},
+		{znode.OfSession, "x-", "x--72057594037927936-", "x-", false},
+		{znode.Plain, "n_", "n_", "n_", false},
+		{znode.Alone, "controller", "controller", "", false},
+	} {
+		head := c.form.Head(guid, -72057594037927936, c.name)
+		require.Equal(t, c.head, head)
+		require.Equal(t, c.named, c.form.Named())
+		child := head
+		if c.form != znode.Alone {
+			child += "0000000042"
+		}
+		require.True(t, c.form.Fits(head, child), child)
+		require.False(t, c.form.Fits(head, child+"x"), child)
+		require.False(t, c.form.Fits(head, "y"+child), child)
+		again, ok := znode.ParseContender(child)
+		require.Equal(t, c.prefix != "", ok, child)
+		require.Equal(t, c.prefix, again.Prefix)
+		if c.named {
+			require.Empty(t, c.form.Data(guid, nil))
+		} else {
+			require.Equal(t, string(guid), string(c.form.Data(guid, nil)))
+		}
+		require.Equal(t, "given", string(c.form.Data(guid, []byte("given"))))
+	}
+	require.False(t, znode.Plain.Fits("n_", "n_x_0000000001"), "another's, though it begins alike")
+	require.False(t, znode.OfSession.Fits("x-1-", "x-1-2-0000000001"))
+}
+
+func TestDataIsTheSameThoughItWasAskedToGiveUp(t *testing.T) {
+	t.Parallel()
+	require.True(t, znode.Same([]byte("a"), []byte("a")))
+	require.True(t, znode.Same([]byte("a"), []byte("unlock\na")), "asked to give up since")
+	require.True(t, znode.Same(nil, nil))
+	require.False(t, znode.Same([]byte("a"), []byte("b")))
+	require.False(t, znode.Same([]byte("a"), []byte("unlock")))
+}
+
+const (
+	uuid = "f81d4fae-7dec-4d0b-a765-00a0c91e6bf6" // Curator's form, and ours
+	hex  = "f81d4fae7dec4d0ba76500a0c91e6bf6"     // go-zookeeper's and kazoo's
+)
+
+func TestNewGUIDIsARandomUUID(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	seen := map[znode.GUID]bool{}
+	for range 1000 {
+		g := znode.NewGUID()
+		require.Regexp(t, form, string(g))
+		seen[g] = true
+	}
+	require.Len(t, seen, 1000)
+}
+
+func TestAProtectedNameIsItsGUIDAndTheRest(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		name string
+		guid znode.GUID
+		rest string
+	}{
+		"ours and Curator's":        {"_c_" + uuid + "-lock-0000000001", uuid, "lock-0000000001"},
+		"go-zookeeper's":            {"_c_" + hex + "-lock-0000000001", hex, "lock-0000000001"},
+		"capitals":                  {"_c_" + strings.ToUpper(uuid) + "-n_", znode.GUID(strings.ToUpper(uuid)), "n_"},
+		"nothing behind it":         {"_c_" + uuid + "-", uuid, ""},
+		"a protected protected one": {znode.Protect(uuid, znode.Protect(hex, "x")), uuid, "_c_" + hex + "-x"},
+	} {
+		g, rest, ok := znode.Protection(c.name)
+		require.True(t, ok, name)
+		require.Equal(t, c.guid, g, name)
+		require.Equal(t, c.rest, rest, name)
+		require.Equal(t, c.name, znode.Protect(g, rest), name)
+	}
+}
+
+// B22: what others may have put there is no protected name, and no panic either; go-zookeeper
+// slices such names blindly.
+func TestB22_OtherNamesAreNotProtected(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"", "_", "_c", "_c_", "_c_x", "_c_-", "foo", "lock-0000000001", "_c_" + uuid, "_c_" + hex, "_C_" + uuid + "-lock-",
+		"_c_" + uuid[:35] + "-lock-", "_c_" + uuid + "_lock-", "_c_" + hex[:31] + "-lock-", "_c_" + hex[:31] + "g-lock-",
+		"_c_" + strings.Replace(uuid, "-", "x", 1) + "-lock-", "_c_" + strings.Repeat("-", 36) + "-lock-",
+	} {
+		g, rest, ok := znode.Protection(name)
+		require.False(t, ok, name)
+		require.Empty(t, g, name)
+		require.Equal(t, name, rest, name)
+	}
+}
+
+func TestB20_NumbersAreOrderedOverTheirEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		a, b int32
+		want int
+	}{
+		"the same":           {5, 5, 0},
+		"one after":          {5, 6, -1},
+		"one before":         {6, 5, 1},
+		"over the end":       {math.MaxInt32, math.MinInt32, -1},
+		"back over the end":  {math.MinInt32, math.MaxInt32, 1},
+		"below zero":         {-2, -1, -1},
+		"up to zero":         {-1, 0, -1},
+		"far over the end":   {math.MaxInt32 - 1000, math.MinInt32 + 1000, -1},
+		"at the end":         {math.MaxInt32, math.MaxInt32, 0},
+		"as far as it bears": {0, math.MaxInt32, -1},
+	} {
+		require.Equal(t, c.want, znode.CompareSeq(c.a, c.b), name)
+	}
+}
+
+func TestNumbersNearTheEndNeedTheCzxid(t *testing.T) {
+	t.Parallel()
+	require.False(t, znode.NeedsCzxid())
+	require.False(t, znode.NeedsCzxid(0, 1, 2_147_000_000))
+	require.True(t, znode.NeedsCzxid(0, 2_147_000_001))
+	require.True(t, znode.NeedsCzxid(math.MaxInt32, math.MaxInt32))
+	require.True(t, znode.NeedsCzxid(0, -1))
+	require.True(t, znode.NeedsCzxid(math.MinInt32))
+}
+
+func TestTheNumberIsReadFromTheEndOfAName(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		head string
+		seq  int32
+	}{
+		"queue-5-0000000001":       {"queue-5-", 1},
+		"queue-5--000000001":       {"queue-5-", -1},
+		"queue--5-0000000001":      {"queue--5-", 1},
+		"lock-1000000000":          {"lock-", 1_000_000_000},
+		"lock--1000000000":         {"lock-", -1_000_000_000},
+		"n_-1000000000":            {"n_", -1_000_000_000},
+		"lease-5-2147483647":       {"lease-5-", math.MaxInt32},
+		"lease-5--2147483648":      {"lease-5-", math.MinInt32},
+		"-0000000001":              {"-", 1},
+		"x--5-1234567890":          {"x--5-", 1234567890},
+		"lock-2147483647000000001": {},
+		"a0000000001":              {},
+		"0000000001":               {},
+		"-000000001":               {},
+	} {
+		head, seq, ok := znode.Sequence(name)
+		require.Equal(t, c.head != "", ok, name)
+		require.Equal(t, c.head, head, name)
+		require.Equal(t, c.seq, seq, name)
+	}
+}
+
+func TestAHolderIsAskedByItsData(t *testing.T) {
+	t.Parallel()
+	for data, want := range map[string]bool{
+		"": false, "unloc": false, "unlock": true, "unlock\nmine": true, "unlocked": true, "Unlock": false, "mine\nunlock": false, "held unlock": false,
+	} {
+		require.Equal(t, want, znode.Revoked([]byte(data)), data)
+		require.True(t, znode.Revoked(znode.WithUnlock([]byte(data))), data)
+		require.Equal(t, znode.Unlock+"\n"+data, string(znode.WithUnlock([]byte(data))), data)
+	}
+	require.False(t, znode.Revoked(nil))
+	require.Equal(t, "unlock\n", string(znode.WithUnlock(nil)))
+}
+
+func TestWhichChildrenAreNumbered(t *testing.T) {
+	t.Parallel()
+	for child, want := range map[string]bool{
+		"n_0000000000": true, "n_2147483647": true, "n_-000000001": true, "n_-2147483648": true,
+		"n_": false, "n_1": false, "n_2147483648": false, "n_+000000001": false, "n_10000000001": false, "m_0000000000": false,
+		"n_00000000001": false, "n_x0000000001": false,
+	} {
+		require.Equal(t, want, znode.Numbered("n_", child), child)
+	}
+	require.True(t, znode.Numbered("seat", "seat0000000001"))
+	require.True(t, znode.Numbered("", "0000000001"))
+}
+
+func TestALineIsInOrderAndSaysWhetherItsNumbersAre(t *testing.T) {
+	t.Parallel()
+	l := znode.NewLine([]string{"lock-0000000007", "strange", "read-0000000003", "lock-0000000005"})
+	require.False(t, l.Ambiguous)
+	require.Len(t, l.Contenders, 3)
+	require.Equal(t, "read-0000000003", l.Contenders[0].Name)
+	require.Equal(t, "lock-0000000007", l.Contenders[2].Name)
+	require.True(t, znode.NewLine([]string{"lock-0000000007", "read-0000000007"}).Ambiguous, "the same number")
+	require.True(t, znode.NewLine([]string{"lock-2147483647"}).Ambiguous, "the last one, at which numbers stick")
+	require.True(t, znode.NewLine([]string{"lock--2147483648"}).Ambiguous, "they have wrapped around")
+}
+
+// However long a listing is, it costs two pieces of memory.
+func TestALineIsMadeWithoutGarbage(t *testing.T) {
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = znode.Protect(znode.NewGUID(), fmt.Sprintf("lock-%010d", i))
+	}
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { znode.NewLine(names) }), 2.0)
 }

@@ -2,7 +2,6 @@ package znode
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -33,11 +32,12 @@ func Sequence(name string) (head string, seq int32, ok bool) {
 // Numbered tells whether a child's name is this head with a number behind it, with a mark between
 // them or without.
 func Numbered(head, child string) bool {
-	if len(child) <= len(head) || child[:len(head)] != head {
+	number, behind := strings.CutPrefix(child, head)
+	if !behind || len(number) != digits && len(number) != digits+1 {
 		return false
 	}
-	n, err := strconv.ParseInt(child[len(head):], 10, 32)
-	return err == nil && fmt.Sprintf("%010d", n) == child[len(head):]
+	_, n, ok := tail(number, len(number))
+	return ok && (len(number) == digits || n <= firstLong)
 }
 
 // tail takes the last n bytes for a number: digits alone, or a minus and digits.

@@ -8,9 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
+
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // asker does what it is told to, and keeps the answers.
 type asker struct{ answers []machine.Event }

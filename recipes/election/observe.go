@@ -109,48 +109,38 @@ func (o *observer) failed() {
 
 // onLeader handles the states of the leader's znode, until it is gone.
 func (o *observer) onLeader(state contenders.Observation, open bool) {
-	switch {
-	case !open:
+	if !open {
 		o.failed()
+		return
+	}
+	switch o.unsure = state.Stale; {
 	case state.Stale:
-		o.unsure = true
 		o.publish(o.last)
 	case !state.Exists:
-		o.unsure, o.failures = false, 0
+		o.failures = 0
 		o.look(nil)
 	case state.Unread:
-		o.unsure = false
 		o.publish(Leadership{Present: true, Unread: true})
 	default:
-		o.unsure = false
 		o.publish(o.election.leadership(state.Bytes, state.Stat))
 	}
 }
 
 // onLine waits for a candidate.
 func (o *observer) onLine(state session.Children, open bool) {
-	switch {
-	case !open:
+	if !open {
 		o.failed()
+		return
+	}
+	switch o.unsure = state.Stale; {
 	case state.Stale:
-		o.unsure = true
 		o.publish(o.last)
-	case anybody(state.Names):
-		o.unsure, o.failures = false, 0
+	case len(znode.NewLine(state.Names).Contenders) > 0:
+		o.failures = 0
 		o.look(state.Names)
 	default:
-		o.unsure = false
 		o.publish(Leadership{})
 	}
-}
-
-func anybody(names []string) bool {
-	for _, name := range names {
-		if _, ok := znode.ParseContender(name); ok {
-			return true
-		}
-	}
-	return false
 }
 
 func (o *observer) onStatus(s session.Status) {

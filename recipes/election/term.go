@@ -1,12 +1,17 @@
 package election
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"log/slog"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/fence"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -48,4 +53,178 @@ func (t *Term) Sequencer() fence.Sequencer {
 	return fence.Sequencer{
 		Path: t.election.session.Path(t.Path()), Mode: fence.Exclusive, Token: t.Token(), SessionID: t.of.SessionID(),
 	}
+}
+
+// Leadership describes the leader as ZooKeeper sees it: the first candidate in the queue.
+type Leadership struct {
+	Present bool   // there is a leader; otherwise the rest is empty
+	ID      string // of the candidate
+	Data    []byte // of [WithData], or of a later Proclaim
+	Token   int64  // of its term
+	Self    bool   // it is this candidate. Only a [Term] entitles it to lead
+	Ready   bool   // it has finished taking over: see [Term.Ready]
+	Stale   bool   // the connection is down: this is the last known state
+
+	// Unread: there is a leader, but this session may not read its znode. Then there are no ID,
+	// Data, Token and Ready, and Self is false.
+	Unread bool
+}
+
+// Current asks ZooKeeper for the leader. It syncs first (session.Session.Sync), so it sees
+// everything that was decided before the call, or up to some milliseconds before it if the session
+// is connected to the leader among ZooKeeper's servers. Errors: [ErrNoLeader] if there is no
+// candidate; session.ErrNoAuth if the candidates may not be listed, session.ErrClosed, ctx's cause.
+func (e *Election) Current(ctx context.Context) (Leadership, error) {
+	if err := e.session.Sync(ctx, e.path); err != nil {
+		return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
+	}
+	for {
+		head, err := contenders.Head(ctx, e.session, e.path)
+		if err != nil {
+			return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
+		}
+		if head == "" {
+			return Leadership{}, recipe.Failed(e.session, "current", e.path, ErrNoLeader)
+		}
+		raw, stat, err := e.session.Get(ctx, head)
+		if errors.Is(err, session.ErrNoNode) {
+			continue // it left meanwhile: look again
+		}
+		if errors.Is(err, session.ErrNoAuth) {
+			return Leadership{Present: true, Unread: true}, nil
+		}
+		if err != nil {
+			return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
+		}
+		return e.leadership(raw, stat), nil
+	}
+}
+
+func (e *Election) leadership(raw []byte, stat session.Stat) Leadership {
+	content := interpret(raw)
+	return Leadership{
+		Present: true, ID: content.ID, Data: content.Data, Token: stat.Czxid, Ready: content.Ready,
+		Self: e.self(content.ID, stat.EphemeralOwner),
+	}
+}
+
+func (l Leadership) equal(o Leadership) bool {
+	return bytes.Equal(l.Data, o.Data) && l.Present == o.Present && l.ID == o.ID && l.Token == o.Token && l.Self == o.Self && l.Ready == o.Ready && l.Stale == o.Stale && l.Unread == o.Unread
+}
+
+// Ready tells the observers that the leader has finished taking over: the first candidate in the
+// queue may not know yet that it leads. It is written to ZooKeeper only while the term is valid,
+// otherwise the error is session.ErrLost; nil means that it is written. In the layouts of other
+// libraries: session.ErrUnsupported.
+func (t *Term) Ready(ctx context.Context) error {
+	return t.amend(ctx, "ready", func(e *envelope) bool {
+		if e.Ready {
+			return false
+		}
+		e.Ready = true
+		return true
+	})
+}
+
+// Proclaim replaces the data that observers see, for the rest of this term. They are written to
+// ZooKeeper only while the term is valid, otherwise the error is session.ErrLost; nil means that
+// they are written. Proclaim does not change the state of Ready. Of concurrent calls, the last one
+// that ZooKeeper carries out wins. In the layouts of other libraries: session.ErrUnsupported.
+func (t *Term) Proclaim(ctx context.Context, data []byte) error {
+	return t.amend(ctx, "proclaim", func(e *envelope) bool {
+		if bytes.Equal(e.Data, data) {
+			return false
+		}
+		e.Data = data
+		return true
+	})
+}
+
+// amend changes the candidate's znode by read, change and compare-and-set. If the reply to the
+// write was lost, the next read shows its outcome: if it was carried out, there is nothing left to
+// change.
+func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool) error {
+	if err := t.election.expressible(); err != nil {
+		return recipe.Failed(t.election.session, op, t.Path(), err)
+	}
+	for {
+		if err := t.over(ctx); err != nil {
+			return recipe.Failed(t.election.session, op, t.Path(), err)
+		}
+		raw, stat, err := t.election.session.Get(ctx, t.Path())
+		if errors.Is(err, session.ErrNoNode) { // the check in Commit finds that too, and ends the term
+			if _, err = t.Commit(ctx, session.CheckOp(t.Path(), -1)); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return recipe.Failed(t.election.session, op, t.Path(), err)
+		}
+		e, ok := decode(raw)
+		if !ok { // another client has overwritten it
+			e = envelope{ID: t.election.id, Data: t.election.data, By: t.election.by}
+		}
+		if !change(&e) && ok {
+			return nil
+		}
+		if raw, err = e.encode(); err != nil {
+			return recipe.Failed(t.election.session, op, t.Path(), err)
+		}
+		_, err = t.Commit(ctx, session.SetOp(t.Path(), raw, stat.Version))
+		if !errors.Is(err, session.ErrBadVersion) && !errors.Is(err, session.ErrUnknownOutcome) {
+			return recipe.Failed(t.election.session, op, t.Path(), err)
+		}
+	}
+}
+
+// over is why amend should not go on: the term, or the wait, has ended.
+func (t *Term) over(ctx context.Context) error {
+	if err := t.Err(); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// envelope is the contents of a candidate's znode, as JSON, so that any client can read it.
+type envelope struct {
+	ID    string `json:"id"`
+	Data  []byte `json:"data,omitempty"`
+	Ready bool   `json:"ready"`
+
+	By json.RawMessage `json:"by,omitempty"` // whose it is: see znode.Identity
+
+	revoked bool // another client wrote the marker of a revocation in front; it stays
+}
+
+// decode reads an envelope; false for data of another kind.
+func decode(raw []byte) (envelope, bool) {
+	var e struct {
+		envelope
+		ID *string `json:"id"`
+	}
+	body, revoked := bytes.CutPrefix(raw, []byte(znode.Unlock+"\n"))
+	if json.Unmarshal(body, &e) != nil || e.ID == nil {
+		return envelope{}, false
+	}
+	e.envelope.ID, e.revoked = *e.ID, revoked
+	return e.envelope, true
+}
+
+// interpret decodes whatever a candidate may have written: data that are no envelope are the ID, as
+// in Curator's latch.
+func interpret(raw []byte) envelope {
+	if e, ok := decode(raw); ok {
+		return e
+	}
+	return envelope{ID: string(raw)}
+}
+
+func (e envelope) owner() session.Identity { return znode.ParseIdentity(e.By) }
+
+func (e envelope) encode() ([]byte, error) {
+	raw, err := json.Marshal(e)
+	if err == nil && e.revoked {
+		raw = znode.WithUnlock(raw)
+	}
+	return raw, err
 }

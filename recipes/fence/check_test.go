@@ -20,6 +20,8 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
+func TestMain(m *testing.M) { tier.Main(m) }
+
 func connected(t testing.TB, servers []string) *session.Session {
 	t.Helper()
 	s, err := session.Open(bubble.Minute(t), servers)

@@ -1,6 +1,8 @@
 package fence
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -101,3 +103,32 @@ func (q Sequencer) line() string {
 	}
 	return q.Path
 }
+
+// Mode tells whether a possession is exclusive.
+type Mode string
+
+// The modes.
+const (
+	Exclusive Mode = "exclusive" // one holder at a time: locks, the write side of shared locks, leaders
+	Shared    Mode = "shared"    // several holders: the read side of shared locks, semaphores. Tokens do not order the holders
+)
+
+func (m Mode) known() bool { return m == Exclusive || m == Shared }
+
+var (
+	// ErrFenced: the possession of the sequencer has ended, or a newer one was admitted before.
+	ErrFenced = errors.New("fenced: the possession is over")
+
+	// ErrMode: a [Gate] refuses shared holders, since their tokens do not tell which is newer.
+	ErrMode = errors.New("not an exclusive sequencer")
+
+	// ErrInvalid: a part of the sequencer is missing or malformed.
+	ErrInvalid = errors.New("not a sequencer")
+)
+
+// invalid names the part that is wrong.
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("fence: %w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}
+
+func fenced(q Sequencer, why string) error { return fmt.Errorf("fence: %w: %s: %s", ErrFenced, q, why) }

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/troupe-go/troupe/internal/notify"
@@ -83,4 +84,112 @@ func (l *Lock) Err() error { return l.instance.Err() }
 // the background until the epoch ends. It is idempotent.
 func (l *Lock) Close(ctx context.Context) error {
 	return failed(l.session, "close", l.path, l.instance.Close(ctx))
+}
+
+// Acquire states the intent to hold the lock, and returns at once. The intent survives
+// disconnection, expiry and loss: it lasts, in every epoch, until [Lock.Release] or [Lock.Close].
+// Calling it again has no effect.
+func (l *Lock) Acquire() { l.instance.Stand(recipe.Asked{At: recipe.Caller(), Lasts: !l.warns}) }
+
+// Grant is the grant that is held now, by whichever call of this Lock; nil if none is, or as long
+// as the one that was won has not been received. Of several, as a
+// semaphore may have, it is the one that was asked for first. It never blocks, and is a reading
+// only: the possession stays with whoever received it.
+func (l *Lock) Grant() *Grant {
+	g, _ := l.instance.Held()
+	return g
+}
+
+// Acquired delivers one [Grant] each time the standing intent wins. The channel is the same every
+// time, unbuffered, and never closes. A grant goes to exactly one receiver, and is withdrawn if it
+// ends before it is received. Select on [Lock.Done] as well.
+func (l *Lock) Acquired() <-chan *Grant { return l.instance.Won() }
+
+// Release ends the standing intent, whether it waits or holds, and returns when ZooKeeper has
+// confirmed that none of its znodes is left. A grant of the intent ends first, with
+// session.ErrReleased. If ctx ends first its error is returned, and the deletion goes on in the
+// background until the epoch ends. Without a standing intent Release does nothing. Grants of
+// [Lock.Lock] are not affected.
+func (l *Lock) Release(ctx context.Context) error {
+	return failed(l.session, "release", l.path, l.instance.StandDown(ctx))
+}
+
+// Lock waits until the lock is held and returns a grant of the caller's own, which is not renewed
+// after a loss. ctx bounds the wait, not the possession. If it ends first, the request leaves the
+// queue, no grant comes of it later, and ctx's cause is returned. Other errors: [ErrDeadlock],
+// [ErrUpgrade], session.ErrClosed, and those of ZooKeeper (session.ErrNoAuth, session.ErrTooLarge,
+// …).
+func (l *Lock) Lock(ctx context.Context) (*Grant, error) {
+	return l.claim(ctx, "lock", false, recipe.Asked{At: recipe.Caller()})
+}
+
+// TryLock acquires the lock if nobody is ahead and returns [ErrHeld] otherwise. ZooKeeper's order
+// decides that, not a timer. ctx bounds the round trips, and the wait for a connection if there is
+// none.
+func (l *Lock) TryLock(ctx context.Context) (*Grant, error) {
+	return l.claim(ctx, "try lock", true, recipe.Asked{At: recipe.Caller()})
+}
+
+func (l *Lock) claim(ctx context.Context, op string, try bool, by recipe.Asked) (*Grant, error) {
+	if err := l.endless(ctx); err != nil {
+		return nil, failed(l.session, op, l.path, err)
+	}
+	g, err := l.instance.Claim(ctx, try, by) // nil with an error
+	return g, failed(l.session, op, l.path, err)
+}
+
+// endless finds a wait that could never end: ctx descends from the context of a grant on the same
+// path.
+func (l *Lock) endless(ctx context.Context) error {
+	h := l.instance.HoldIn(ctx)
+	switch {
+	case h == nil:
+		return nil
+	case l.kind.of == znode.Write && kindOf(h.Path()) == znode.Read:
+		return ErrUpgrade
+	}
+	return ErrDeadlock
+}
+
+// kindOf is the kind of the contender at a path.
+func kindOf(path string) znode.Kind {
+	_, name := znode.Split(path)
+	c, _ := znode.ParseContender(name)
+	return c.Kind
+}
+
+// Do acquires the lock, calls f, and releases the lock. f's context descends from ctx and ends with
+// the grant. The znode is deleted only after f has returned, so no other contender is granted the
+// lock while f runs, unless it was lost. In that case Do returns an error that is session.ErrLost,
+// even if f returned nil. Otherwise it returns f's error, or why the lock could not be acquired, or
+// why its release could not be confirmed. If f downgrades its grant, all of this applies to the new
+// grant; f's context ends with the first one.
+func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) error) error {
+	if f == nil {
+		return failed(l.session, "do", l.path, errors.New("f: nil"))
+	}
+	g, err := l.claim(ctx, "lock", false, recipe.Asked{At: recipe.Caller(), Lasts: true})
+	if err != nil {
+		return err
+	}
+	released := false
+	release := func() error {
+		released = true
+		rctx, cancel := recipe.Afterwards(ctx, l.session)
+		defer cancel()
+		return g.last().Release(rctx)
+	}
+	defer func() { // f panicked, or ended its goroutine
+		if !released {
+			_ = release()
+		}
+	}()
+	inner, cancel := session.Within(ctx, g.Hold)
+	err = f(inner, g)
+	cancel()
+	if lost := g.last().lost(); lost != nil {
+		released = true
+		return errors.Join(err, failed(l.session, "do", l.path, lost))
+	}
+	return errors.Join(err, release())
 }

@@ -214,7 +214,6 @@ func TestStanding(t *testing.T) {
 	})
 }
 
-// B18: a closed session answers at once.
 // A Release behind one that gave up waits for the same deletion.
 func TestAReleaseBehindOneThatGaveUp(t *testing.T) {
 	t.Parallel()
@@ -235,6 +234,7 @@ func TestAReleaseBehindOneThatGaveUp(t *testing.T) {
 	})
 }
 
+// B18: a closed session answers at once.
 func TestB18_AClosedSessionIsAnErrorAndNeverAHang(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

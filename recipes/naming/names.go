@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/internal/observe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -134,4 +137,99 @@ type options struct{ acl []session.ACL } // nil: the session's
 // those above them included. Without it they get the session's. A znode that exists keeps its own.
 func WithACL(acl ...session.ACL) Option {
 	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
+}
+
+var (
+	// ErrNotBound: the name is not bound.
+	ErrNotBound = errors.New("naming: not bound")
+	// ErrDuplicate: the name is bound already, and the option was [IfFree].
+	ErrDuplicate = errors.New("naming: already bound")
+)
+
+// List returns the bindings of a name and of all names below it, sorted by name; "" stands for all.
+// Each is up to date, but they are read one after the other, so the list is not a snapshot of one
+// instant. An empty list is no error. Errors: session.ErrInvalidPath; ctx's cause;
+// session.ErrClosed.
+func (n *Names) List(ctx context.Context, prefix string) ([]Binding, error) {
+	ctx, leave := n.life.Within(ctx)
+	defer leave()
+	const op = "list"
+	path := n.root
+	if prefix != "" {
+		var err error
+		if path, err = n.path(op, "prefix", prefix); err != nil {
+			return nil, err
+		}
+	}
+	if err := n.session.SyncQuorum(ctx, path); err != nil {
+		return nil, recipe.Failed(n.session, op, path, err)
+	}
+	var all []Binding
+	for open := []string{prefix}; len(open) > 0; {
+		name := open[len(open)-1]
+		open = open[:len(open)-1]
+		b, below, err := n.visit(ctx, name)
+		if err != nil {
+			return nil, recipe.Failed(n.session, op, path, err)
+		}
+		if b.Bound && name != "" { // the root has no name
+			all = append(all, b)
+		}
+		open = append(open, below...)
+	}
+	slices.SortFunc(all, func(a, b Binding) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// visit reads a name and the names directly below it.
+func (n *Names) visit(ctx context.Context, name string) (b Binding, below []string, err error) {
+	path := n.root
+	if name != "" {
+		path = znode.Join(n.root, name)
+	}
+	if b, err = n.read(ctx, name, path); err != nil || b.Czxid == 0 && name != "" {
+		return b, nil, err
+	}
+	children, _, err := n.session.Children(ctx, path)
+	if errors.Is(err, session.ErrNoNode) {
+		return b, nil, nil
+	}
+	for _, child := range children {
+		if _, _, marker := znode.Protection(child); marker && name == "" {
+			continue // it is being changed
+		}
+		if name != "" {
+			child = name + "/" + child
+		}
+		below = append(below, child)
+	}
+	return b, below, err
+}
+
+// Observe subscribes to a name: the current binding first, or that there is none, and then each
+// newer one, which replaces one that was not received. It continues through expiry. The channel
+// closes when ctx or the session ends; at once if the name is not valid.
+func (n *Names) Observe(ctx context.Context, name string) <-chan Binding {
+	out := notify.NewLatest[Binding]()
+	path, err := n.path("observe", "name", name)
+	if err != nil {
+		out.Close()
+		return out.C()
+	}
+	ctx, leave := n.life.Within(ctx)
+	observe.Run(ctx, observe.Spec{Session: n.session, Kind: "binding", Path: path, Ended: func(error) { leave(); out.Close() }, Begin: func(t *observe.Turn) {
+		observe.Each(t.Context(), t, n.session.WatchData(t.Context(), path), func(d session.Data, open bool) {
+			if !open {
+				t.End()
+				return
+			}
+			b := Binding{Name: name}
+			if d.Exists {
+				b = binding(name, d.Bytes, d.Stat)
+			}
+			b.Stale = d.Stale
+			out.Publish(b)
+		})
+	}})
+	return out.C()
 }

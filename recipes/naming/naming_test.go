@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/naming"
+	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -205,4 +207,36 @@ func TestCosts(t *testing.T) {
 		requests, _ = cost(func() { require.NoError(w, n.Unbind(w.Context(), "db/primary")) })
 		require.Equal(w, 5+2, requests, "Unbind, and db, which nobody needs any more")
 	})
+}
+
+func TestMain(m *testing.M) { tier.Main(m) }
+
+const root = "/names"
+
+// inBubble runs a test in virtual time.
+func inBubble(t *testing.T, f func(w *bubble.World)) {
+	t.Helper()
+	t.Parallel()
+	bubble.Run(t, f, bubble.Brisk()...)
+}
+
+func names(w *bubble.World) (*naming.Names, *session.Session) {
+	w.Helper()
+	s := w.Session(session.WithTimeout(6 * time.Second))
+	n, err := naming.New(s, root)
+	require.NoError(w, err)
+	return n, s
+}
+
+// means is the value of a name, "" if it means nothing.
+func means(w *bubble.World, n *naming.Names, name string) string {
+	w.Helper()
+	b, err := n.Lookup(w.Context(), name)
+	if err != nil {
+		require.ErrorIs(w, err, naming.ErrNotBound)
+		return ""
+	}
+	require.Equal(w, name, b.Name)
+	require.True(w, b.Bound)
+	return string(b.Value)
 }

@@ -42,7 +42,7 @@ func (in *intake) put(e consume.Put) {
 		Then: func(err error) {
 			if e.Dead && err == nil {
 				recipe.Logger(in.queue.session).Warn("an item has become a dead letter", "recipe", "queue", "path", in.queue.session.Path(in.queue.path), "item", cmp.Or(e.Items[0].ID, e.GUIDs[0]),
-					"attempts", e.Attempts, "error", layout.ParseFailure(e.Items[0].Failure).Error)
+					"attempts", e.Items[0].Tried, "error", layout.ParseFailure(e.Items[0].Failure).Error)
 			}
 			in.notify(consume.Answer{No: e.No, Err: err})
 		},

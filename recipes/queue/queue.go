@@ -105,7 +105,7 @@ type Entry struct {
 	ID       string
 	Data     []byte
 	Priority int
-	Attempts int // how often it was claimed; of a dead letter, since it is one
+	Attempts int // how often it was claimed; of a dead letter, before it became one too
 	Claimed  bool
 	Owner    session.Identity // whose the consumer is that has claimed it, as that says itself
 	Session  int64            // the ZooKeeper session of that consumer
@@ -159,7 +159,7 @@ const latest = 253_402_214_400_000
 
 func entryOf(i look.Entry) Entry {
 	e := Entry{
-		ID: i.ID, Data: i.Body, Priority: i.Priority, Attempts: i.Attempts, Claimed: i.Claimed, Unread: i.Unread,
+		ID: i.ID, Data: i.Body, Priority: i.Priority, Attempts: i.Attempts + i.Tried, Claimed: i.Claimed, Unread: i.Unread,
 		Owner: i.Owner, Session: i.Session, Since: i.Since,
 	}
 	if f := layout.ParseFailure(i.Failure); f.Time > 0 {
@@ -214,7 +214,8 @@ func (q *Queue) failure(text string) json.RawMessage {
 }
 
 // Find is the item with this id, or the dead letter. It searches as Remove does; if there is none
-// the error is session.ErrNoNode.
+// the error is session.ErrNoNode, and session.ErrNoAuth too if it may be a dead letter that this
+// session may not read.
 func (q *Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	err = q.look("find", func(at look.Queue) error {
 		found, err := at.Find(ctx, id)
@@ -281,7 +282,10 @@ func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
 			}
 			dead := look.Queue{Session: q.session, Root: layout.Root(q.cfg.dead)}
 			err := dead.RemoveWith(ctx, id, func(e look.Entry, removal []session.Op) error {
-				e.Record.Attempts, e.Record.Failure = 0, nil
+				if e.Unread {
+					return fmt.Errorf("ids: %w: %q, which no queue has written", session.ErrUnsupported, id)
+				}
+				e.Record.Attempts, e.Record.Tried, e.Record.Failure = 0, 0, nil
 				_, err := q.puts.Begin(produce.Put{GUIDs: []string{e.GUID}, Items: []layout.Record{e.Record}, With: removal}).Wait(ctx)
 				return err
 			})

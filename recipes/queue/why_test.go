@@ -72,7 +72,7 @@ func TestTheLastErrorIsKept(t *testing.T) {
 	})
 }
 
-// A dead letter says why also if nobody has said it, and so does the log.
+// A dead letter says why, also if nobody has said it, and how often it was tried; so does the log.
 func TestADeadLetterSaysWhy(t *testing.T) {
 	t.Parallel()
 	for why, last := range map[string]func(t *bubble.World, s *session.Session, i *queue.Item){
@@ -99,11 +99,17 @@ func TestADeadLetterSaysWhy(t *testing.T) {
 			if why != "jammed" {
 				why = "no error of the last attempt: returned without, or its consumer died or lost it; before: no paper"
 			}
-			require.Equal(t, []any{true, why}, []any{e.Dead, e.LastError.Error})
+			require.Equal(t, []any{true, 2, why}, []any{e.Dead, e.Attempts, e.LastError.Error})
 			require.WithinDuration(t, e.Since, e.LastError.Time, time.Second)
 			synctest.Wait() // lines are handed over a little later
 			require.Contains(t, log.String(), `msg="an item has become a dead letter" recipe=queue path=`+path+" item=x attempts=2 error=")
 			require.Contains(t, log.String(), why)
+			letters, err := queue.New(s, path+"/dead", queue.WithMaxAttempts(2))
+			require.NoError(t, err)
+			again := take(t, letters)
+			require.Equal(t, 1, again.Attempt(), "the dead letters are a queue, too")
+			require.NoError(t, again.Nack(bubble.Minute(t), queue.After(0)))
+			require.Equal(t, 3, finds(t, q, "x").Attempts)
 		})
 	}
 }

@@ -15,9 +15,12 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/zktest"
 )
+
+func TestMain(m *testing.M) { tier.Main(m) }
 
 const path = "/pay/transfers"
 

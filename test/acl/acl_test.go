@@ -1,4 +1,4 @@
-// The ACL of what each recipe makes: see also recipes/lock/acl_test.go.
+// The ACL of what each recipe makes: see also recipes/lock/life_test.go.
 package acl_test
 
 import (
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/recipes/group"
@@ -20,6 +21,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 )
+
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // rows make a recipe's znodes at /x/y and return the error of WithACL, if it is wrong.
 var rows = map[string]func(ctx context.Context, s *session.Session, acl []session.ACL) error{

@@ -3,7 +3,14 @@
 package callbacks_test
 
 import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"runtime"
@@ -14,11 +21,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/fxmodule/fxtest"
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -150,4 +164,277 @@ func (w *world) closes(s *session.Session, most time.Duration) {
 	require.NoError(w, s.Close(bubble.Minute(w)))
 	require.LessOrEqual(w, time.Since(began), most)
 	require.Empty(w, w.Server.Sessions())
+}
+
+// application runs a function of this title while begin makes work for it, again and again: after a
+// way to fail it goes on, unless that ends the application.
+func application(w *world, title string, begin func(s *session.Session, n int), ends bool, opts ...fx.Option) {
+	var s *session.Session
+	a := fx.New(append(opts, fx.NopLogger, fxmodule.Module, fx.Supply(fxmodule.Default("zk:1"), slog.New(slog.NewTextHandler(&w.log, nil))),
+		fxtest.Server(w.Server), fx.Populate(&s))...)
+	require.NoError(w, a.Err())
+	w.armed.Store(true)
+	require.NoError(w, a.Start(bubble.Minute(w)))
+	begin(s, 1)
+	time.Sleep(2 * time.Minute)
+	if w.way != never {
+		begin(s, 2)
+		time.Sleep(2 * time.Minute)
+	}
+	require.Equal(w, ends && (w.way == panics || w.way == exits), w.log.Count("the application is shut down") > 0)
+	require.EqualValues(w, 1, s.Status().Epoch)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	err := a.Stop(ctx)
+	require.NoError(w, ctx.Err())
+	require.Empty(w, w.Server.Sessions())
+	if w.way == never {
+		require.ErrorContains(w, err, fmt.Sprintf("fxmodule.%s(%q): ", title, "x"))
+		return
+	}
+	require.NoError(w, err)
+	w.named()
+}
+
+func runLeader(w *world) {
+	application(w, "RunLeader", func(*session.Session, int) {}, true, fxmodule.Election("x", "/x"),
+		fxmodule.RunLeader("x", func(ctx context.Context, _ *election.Term) error { w.act(); <-ctx.Done(); return nil }))
+}
+
+func consume(w *world) {
+	consumed(w, func(*queue.Item) error { w.act(); return nil })
+}
+
+func consumeWithBackoff(w *world) {
+	consumed(w, func(i *queue.Item) error {
+		if i.Attempt() == 1 {
+			return errors.New("not yet")
+		}
+		return nil
+	}, queue.WithBackoff(func(int) time.Duration { w.act(); return 0 }))
+}
+
+// consumed has each of two items processed, unless the function never returns.
+func consumed(w *world, process func(i *queue.Item) error, opts ...queue.Option) {
+	done := map[string]bool{}
+	application(w, "Consume", func(s *session.Session, n int) {
+		q, err := queue.New(s, "/x")
+		require.NoError(w, err)
+		_, err = q.Put(bubble.Minute(w), fmt.Append(nil, n))
+		require.NoError(w, err)
+	}, false, fxmodule.Queue("x", "/x", opts...), fxmodule.Consume("x", 1, func(_ context.Context, i *queue.Item) error {
+		err := process(i)
+		done[string(i.Data())] = err == nil
+		return err
+	}))
+	if w.way != never {
+		require.Equal(w, map[string]bool{"1": true, "2": true}, done)
+	}
+}
+
+func follow(w *world) {
+	last := ""
+	application(w, "Follow", func(s *session.Session, n int) {
+		c, err := config.Open(bubble.Minute(w), s, "/x", config.Text())
+		require.NoError(w, err)
+		_, err = c.Update(bubble.Minute(w), func(string) (string, error) { return fmt.Sprint(n), nil })
+		require.NoError(w, err)
+	}, false, fxmodule.Cell("x", "/x", config.Text()), fxmodule.Follow[string]("x", func(_ context.Context, s config.Snapshot[string]) error {
+		w.act()
+		last = s.Value
+		return nil
+	}))
+	require.Equal(w, map[bool]string{false: "2"}[w.way == never], last)
+}
+
+func runSite(w *world) {
+	var outcomes []twopc.Outcome
+	application(w, "RunSite", func(s *session.Session, n int) {
+		c, err := twopc.NewCoordinator(s, "/x")
+		require.NoError(w, err)
+		tx, err := c.Begin(bubble.Minute(w), fmt.Sprint(n), nil, "x")
+		require.NoError(w, err)
+		select {
+		case <-tx.Decided():
+		case <-time.After(2 * time.Minute):
+		}
+		outcomes = append(outcomes, tx.Outcome())
+	}, false, fxmodule.Site("x", "/x"), fxmodule.RunSite("x", func(ctx context.Context, p *twopc.Proposal) error {
+		w.act()
+		return p.Commit(ctx)
+	}))
+	if w.way == never {
+		return
+	}
+	if w.way != slow {
+		require.Equal(w, twopc.Aborted, outcomes[0])
+	}
+	require.Equal(w, twopc.Committed, outcomes[1])
+}
+
+// handler is a log handler.
+type handler struct{ *world }
+
+func (h handler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }
+func (h handler) WithAttrs([]slog.Attr) slog.Handler           { return h }
+func (h handler) WithGroup(string) slog.Handler                { return h }
+func (h handler) Handle(_ context.Context, r slog.Record) error {
+	h.act()
+	_, err := h.log.Write([]byte(r.Message + "\n"))
+	return err
+}
+
+func sessionLogger(w *world) { logger(w, session.WithLogger(slog.New(handler{w}))) }
+
+func defaultLogger(w *world) {
+	before := slog.Default()
+	slog.SetDefault(slog.New(handler{w}))
+	defer slog.SetDefault(before)
+	logger(w)
+}
+
+// logger has the session lose two epochs, of which it logs.
+func logger(w *world, opts ...session.Option) {
+	s := w.Session(opts...)
+	for epoch := range 2 {
+		w.armed.Store(true)
+		g := w.held(s, "/a")
+		w.Server.Disconnect(s.Status().SessionID)
+		time.Sleep(time.Second)
+		require.True(w, g.Valid())
+		w.Server.Expire(s.Status().SessionID)
+		time.Sleep(50 * time.Second)
+		require.ErrorIs(w, g.Err(), session.ErrLost)
+		require.Equal(w, session.Connected, s.Status().State)
+		require.EqualValues(w, epoch+2, s.Status().Epoch)
+	}
+	w.closes(s, 100*time.Millisecond)
+	if w.way != never {
+		time.Sleep(3 * time.Minute)
+		require.NotZero(w, w.log.Count("\n"), "other lines are there")
+	}
+}
+
+// parrot is an actor that panics at each message but one.
+type parrot struct{ heard chan string }
+
+func (p parrot) Receive(m string) {
+	if m != "hello" {
+		panic(m)
+	}
+	p.heard <- m
+}
+
+func actorsLogger(w *world) {
+	system, heard := actors.New(actors.WithLogger(slog.New(handler{w}))), make(chan string, 1)
+	ref, err := actors.Spawn(system.Scope(), actors.Spec[string]{New: func(actors.Self[string]) actors.Receiver[string] { return parrot{heard} }})
+	require.NoError(w, err)
+	for range 2 {
+		w.armed.Store(true)
+		require.True(w, ref.Tell("panic"))
+		time.Sleep(time.Minute)
+		require.True(w, ref.Tell("hello"))
+		require.Equal(w, "hello", bubble.Get(w, heard))
+	}
+	began := time.Now()
+	require.NoError(w, system.Close(bubble.Minute(w)))
+	require.Zero(w, time.Since(began))
+	time.Sleep(time.Minute)
+}
+
+func dialer(w *world) {
+	connecting(w, true, session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+		w.act()
+		return w.Server.Dialer()(ctx, network, addr)
+	}))
+}
+
+// secure has the server behind another that speaks TLS.
+func secure(w *world) {
+	issuer := httptest.NewUnstartedServer(nil)
+	issuer.StartTLS()
+	issuer.Close()
+	connecting(w, true, session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+		to, err := w.Server.Dialer()(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		near, far := net.Pipe()
+		from := tls.Server(far, issuer.TLS)
+		for a, b := range map[net.Conn]net.Conn{from: to, to: from} {
+			go func() { // ends with either
+				_, _ = io.Copy(a, b)
+				_, _ = to.Close(), far.Close()
+			}()
+		}
+		return near, nil
+	}), session.WithTLS(&tls.Config{InsecureSkipVerify: true, VerifyConnection: func(tls.ConnectionState) error {
+		w.act()
+		return nil
+	}}))
+}
+
+// of is what a connection does oddly.
+type of struct{ read, write, close bool }
+
+type odd struct {
+	net.Conn
+	w  *world
+	of of
+}
+
+func (o odd) act(does bool) {
+	if does {
+		o.w.act()
+	}
+}
+
+func (o odd) Read(p []byte) (int, error) {
+	n, err := o.Conn.Read(p)
+	o.act(o.of.read)
+	return n, err
+}
+
+func (o odd) Write(p []byte) (int, error) {
+	o.act(o.of.write)
+	return o.Conn.Write(p)
+}
+
+func (o odd) Close() error {
+	_ = o.Conn.Close()
+	o.act(o.of.close)
+	return nil
+}
+
+func connection(what of) func(w *world) {
+	return func(w *world) {
+		connecting(w, what.close, session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := w.Server.Dialer()(ctx, network, addr)
+			return odd{conn, w, what}, err
+		}))
+	}
+}
+
+// connecting has a session get connections again and again, after they were lost or while it pings.
+func connecting(w *world, lost bool, opts ...session.Option) {
+	s := w.Session(append(opts, w.log.Option())...)
+	g := w.held(s, "/a")
+	for range 5 {
+		w.armed.Store(true)
+		if lost {
+			w.Server.Disconnect(s.Status().SessionID)
+		}
+		time.Sleep(2 * time.Minute)
+		require.False(w, w.armed.Load())
+		require.Equal(w, session.Connected, s.Status().State)
+		w.sound(s, g)
+	}
+	w.named()
+	w.armed.Store(true)
+	if lost {
+		w.Server.Disconnect(s.Status().SessionID)
+		time.Sleep(time.Millisecond)
+	}
+	w.closes(s, 12*time.Second)
+	time.Sleep(2 * time.Minute)
 }

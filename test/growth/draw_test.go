@@ -2,16 +2,20 @@
 
 package main
 
-// That the charts in docs are those of the tables beside them, and what is in a chart.
+// That every sweep runs, at small sizes, and is told and drawn; that the charts in docs are those
+// of the tables beside them, and what is in a chart.
 
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/tier"
 )
 
 var redraw = flag.Bool("redraw", false, "write theory and charts in docs anew, from the figures in the tables")
@@ -97,4 +101,16 @@ func TestWhatIsInAChart(t *testing.T) {
 	s.points = s.points[:2]
 	require.NotContains(t, s.draw(), "memory", "nothing is left of it")
 	require.NotContains(t, s.draw(), "NaN")
+}
+
+func TestAShortRunTellsAndDrawsEverySweep(t *testing.T) {
+	tier.Real(t)
+	file := filepath.Join(t.TempDir(), "tables.md")
+	for _, s := range sweeps {
+		s.run(file, 4)
+		tables, _ := os.ReadFile(file)
+		picture, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "growth-"+s.name+".svg"))
+		require.Regexp(t, `<!-- make growth: `+s.name+` -->\n(?s:.*)\n\| [\d.]+ \| [\d.]+ \([\d.]+\) `, string(tables))
+		require.Regexp(t, `^<svg [^N]* points="\d[^N]*</svg>\n$`, string(picture), "no NaN")
+	}
 }

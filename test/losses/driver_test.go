@@ -4,7 +4,7 @@
 //	driver_test.go   a contender of any kind, and the duel of two
 //	kinds_test.go    the kinds
 //	losses_test.go   faults that end what is held
-//	keeps_test.go    faults that end nothing, and those that befall one who waits
+//	keeps_test.go    faults that end nothing, or befall one who waits; news after a loss of data
 //	cycle_test.go    lost requests, replies and actors at any moment; a leader that was deposed
 //	history_test.go  histories under random faults, checked by porcupine
 package losses_test
@@ -22,9 +22,12 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/crash"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
+
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // world is a bubble with contenders in it, of whom one at a time may hold.
 type world struct {

@@ -92,7 +92,7 @@ var mutants = []mutant{
 	},
 	{
 		name:     "the lock is released before the function has returned",
-		file:     "recipes/lock/call.go",
+		file:     "recipes/lock/lock.go",
 		snippet:  "	err = f(inner, g)\n",
 		instead:  "	_ = release()\n	err = f(inner, g)\n",
 		packages: []string{"./recipes/lock"},
@@ -138,7 +138,7 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	},
 	{
 		name:     "a protected create is not looked up after a lost reply",
-		file:     "session/protected.go",
+		file:     "session/create.go",
 		snippet:  "	if path, stat, err = p.find(c, &p.proof); err != nil {",
 		instead:  "	if p.lost = false; err != nil {",
 		packages: []string{"./session"},
@@ -229,7 +229,7 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	},
 	{
 		name:     "a persistent znode that nobody wants stays",
-		file:     "session/protected.go",
+		file:     "session/create.go",
 		snippet:  "	again := e.over && !g.closing",
 		instead:  "	again := e.over && g.closing",
 		packages: []string{"./session"},

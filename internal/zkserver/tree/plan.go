@@ -59,7 +59,7 @@ func (p *Plan) Add(q *jute.Request) jute.Code {
 }
 
 func (p *Plan) judge(q *jute.Request) (Change, jute.Code) {
-	if q.Path == jute.Null {
+	if q.Path == jute.Null && q.Op != jute.OpSetData && q.Op != jute.OpSetACL && q.Op != jute.OpCheck { // these find that it is no path
 		return Change{}, jute.MarshallingError
 	}
 	switch q.Op {

@@ -42,7 +42,7 @@ func (c *contenders) list() {
 func (c *contenders) onListed(e machine.Listed) {
 	switch c.m.state {
 	case Entering:
-		c.look.listed = &e
+		c.look.listed = new(e)
 	case Listing:
 		c.digest(e)
 	}

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"testing"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
+
+func TestMain(m *testing.M) { tier.Main(m) }
 
 const (
 	parent   = "/line"

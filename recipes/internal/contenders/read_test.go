@@ -1,16 +1,20 @@
 package contenders_test
 
-// A line that is read once: its order, and what of it cannot be read.
+// A line whose contenders stand by hand, observed or read once; and one contender that is followed
+// until it is gone.
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -171,5 +175,213 @@ func TestAnErrorEndsTheReading(t *testing.T) {
 		require.NoError(t, s.Close(bubble.Minute(t)))
 		_, err = contenders.Read(bubble.Minute(t), s, parent)
 		require.ErrorIs(t, err, session.ErrClosed)
+	})
+}
+
+func TestMain(m *testing.M) { tier.Main(m) }
+
+const parent = "/locks/a"
+
+// stand makes a contender by hand and returns its path.
+func stand(t testing.TB, s *session.Session, data string) string {
+	t.Helper()
+	path, err := s.Create(bubble.Minute(t), parent+"/lock-", []byte(data), session.Protected(), session.Ephemeral(), session.Sequential(), session.Parents())
+	require.NoError(t, err)
+	return path
+}
+
+func read(t testing.TB, s *session.Session) []contenders.Entry {
+	t.Helper()
+	entries, err := contenders.Read(bubble.Minute(t), s, parent)
+	require.NoError(t, err)
+	return entries
+}
+
+func paths(entries []contenders.Entry) []string {
+	all := []string{}
+	for _, e := range entries {
+		all = append(all, e.Path)
+	}
+	return all
+}
+
+func TestFollowUntilItIsGone(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		other := t.Session()
+		a := stand(t, other, "a")
+		states := contenders.Follow(bubble.Minute(t), s, a)
+		d := bubble.Get(t, states)
+		require.True(t, d.Exists && !d.Stale)
+		require.Equal(t, "a", string(d.Bytes))
+		require.Equal(t, other.Status().SessionID, d.Stat.EphemeralOwner)
+		_, err := other.Set(bubble.Minute(t), a, []byte("b"), -1)
+		require.NoError(t, err)
+		require.Equal(t, "b", string(bubble.Get(t, states).Bytes))
+		require.NoError(t, other.Delete(bubble.Minute(t), a, -1))
+		require.False(t, bubble.Get(t, states).Exists)
+		_, open := <-states
+		require.False(t, open)
+
+		require.False(t, bubble.Get(t, contenders.Follow(bubble.Minute(t), s, a)).Exists, "it was gone already")
+	})
+}
+
+func TestFollowTellsStalenessAndGoesOnInTheNextEpoch(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		other := t.Session()
+		a := stand(t, other, "a")
+		states := contenders.Follow(t.Context(), s, a)
+		require.False(t, bubble.Get(t, states).Stale)
+		heal := t.Server.Partition(s.Status().SessionID)
+		d := bubble.Get(t, states)
+		require.True(t, d.Stale && d.Exists)
+		_, err := other.Set(bubble.Minute(t), a, []byte("b"), -1)
+		require.NoError(t, err)
+		t.Server.Expire(s.Status().SessionID)
+		<-time.After(10 * time.Minute)
+		heal()
+		for d.Stale {
+			d = bubble.Get(t, states)
+		}
+		require.Equal(t, "b", string(d.Bytes))
+		t.Server.Expire(other.Status().SessionID)
+		require.False(t, bubble.Get(t, states).Exists)
+	})
+}
+
+// What can't be read is said to be there, once, and is read again, with pauses.
+func TestFollowTriesAgain(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		a := stand(t, s, "a")
+		tries := 0
+		defer t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
+			if q.Op == zktest.OpGetData && q.Path == a {
+				if tries++; tries < 8 {
+					return zktest.Fail(zktest.ErrNoAuth)
+				}
+			}
+			return zktest.Pass
+		})()
+		states := contenders.Follow(bubble.Minute(t), s, a)
+		require.Equal(t, contenders.Observation{Data: session.Data{Exists: true}, Unread: true}, bubble.Get(t, states))
+		d := bubble.Get(t, states)
+		require.True(t, d.Exists && !d.Unread)
+		require.Equal(t, "a", string(d.Bytes))
+		require.Equal(t, 8, tries)
+	})
+}
+
+func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		a := stand(t, s, "a")
+		ctx, cancel := context.WithCancel(bubble.Minute(t))
+		states := contenders.Follow(ctx, s, a)
+		bubble.Get(t, states)
+		cancel()
+		_, open := <-states
+		require.False(t, open)
+		states = contenders.Follow(bubble.Minute(t), s, a)
+		require.NoError(t, s.Close(bubble.Minute(t)))
+		for range states { // until it closes
+		}
+		_, open = <-contenders.Follow(bubble.Minute(t), s, a)
+		require.False(t, open)
+	})
+}
+
+func TestObserveFollowsTheLine(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		ctx, cancel := context.WithCancel(bubble.Minute(t))
+		views := contenders.Observe(ctx, s, parent)
+		require.Equal(t, contenders.View{Entries: []contenders.Entry{}}, normal(bubble.Get(t, views)), "there is not even a parent")
+		other := t.Session()
+		a := stand(t, other, "a")
+		require.Equal(t, []string{a}, paths(bubble.Get(t, views).Entries))
+		b := stand(t, other, "b")
+		require.Equal(t, []string{a, b}, paths(bubble.Get(t, views).Entries))
+		t.Server.ClearJournal()
+		require.NoError(t, other.Delete(bubble.Minute(t), a, -1))
+		v := bubble.Get(t, views)
+		require.Equal(t, []string{b}, paths(v.Entries))
+		require.Equal(t, "b", string(v.Entries[0].Data))
+		for _, q := range t.Server.Journal() {
+			require.NotEqual(t, zktest.OpGetData, q.Op, "what stands still is not read again")
+		}
+		require.NoError(t, other.DeleteAll(bubble.Minute(t), "/locks"))
+		for len(v.Entries) > 0 {
+			v = bubble.Get(t, views)
+		}
+		c := stand(t, other, "c")
+		for len(v.Entries) == 0 {
+			v = bubble.Get(t, views)
+		}
+		require.Equal(t, []string{c}, paths(v.Entries))
+		cancel()
+		synctest.Wait()
+		for range views { // until it closes
+		}
+	})
+}
+
+// normal makes an empty line of a nil one.
+func normal(v contenders.View) contenders.View {
+	v.Entries = append([]contenders.Entry{}, v.Entries...)
+	return v
+}
+
+func TestObserveTellsStaleness(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		other := t.Session()
+		a := stand(t, other, "a")
+		views := contenders.Observe(context.WithoutCancel(bubble.Minute(t)), s, parent)
+		require.Equal(t, []string{a}, paths(bubble.Get(t, views).Entries))
+		heal := t.Server.Partition(s.Status().SessionID)
+		v := bubble.Get(t, views)
+		require.True(t, v.Stale)
+		require.Equal(t, []string{a}, paths(v.Entries))
+		t.Server.Expire(s.Status().SessionID)
+		b := stand(t, other, "b")
+		<-time.After(10 * time.Minute)
+		heal()
+		for v.Stale {
+			v = bubble.Get(t, views)
+		}
+		require.Equal(t, []string{a, b}, paths(v.Entries))
+		require.NoError(t, s.Close(bubble.Minute(t)))
+		for range views { // until it closes
+		}
+	})
+}
+
+// A reading that fails is done again, with pauses, and the line is seen in the end.
+func TestObserveTriesAgain(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		a := stand(t, s, "a")
+		tries := 0
+		defer t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
+			if q.Op == zktest.OpGetData && q.Path == a {
+				if tries++; tries < 8 {
+					return zktest.Fail(zktest.ErrBadArguments)
+				}
+			}
+			return zktest.Pass
+		})()
+		views := contenders.Observe(bubble.Minute(t), s, parent)
+		require.Equal(t, []string{a}, paths(bubble.Get(t, views).Entries))
+		require.Equal(t, 8, tries)
 	})
 }

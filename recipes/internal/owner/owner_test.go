@@ -8,9 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/internal/owner"
 )
+
+func TestMain(m *testing.M) { tier.Main(m) }
 
 func inquiry() *owner.Inquiry {
 	return owner.New(func(data []byte) bool { return string(data) == "who" })

@@ -33,25 +33,26 @@ type Entered struct {
 // lists its siblings.
 func (c *Conn) Enter(e Entry) (Entered, error) {
 	if e.Replace != "" {
-		return c.enter(&e, jute.OpMulti) // in which the Stat of a create2 is empty, at least in 3.8
+		return c.enter(&e, e.request(jute.OpMulti)) // in which the Stat of a create2 is empty, at least in 3.8
 	}
 	if e.Flags == jute.FlagEphemeralSequential {
 		return c.together(&member{request: e.request(jute.OpCreate), entry: e, parent: path.Dir(e.Path)})
 	}
-	return c.enterAlone(&e)
+	return c.enterAlone(&e, e.request(jute.OpCreate))
 }
 
-func (c *Conn) enterAlone(e *Entry) (Entered, error) {
+func (c *Conn) enterAlone(e *Entry, r *request) (Entered, error) {
 	if !c.lacks(jute.OpCreate2) { // which replies with the new znode's Stat; ZooKeeper has it since 3.5
-		if made, err := c.enter(e, jute.OpCreate2); !errors.Is(err, ErrUnsupported) {
+		r.ask.Op = jute.OpCreate2
+		if made, err := c.enter(e, r); !errors.Is(err, ErrUnsupported) {
 			return made, err
 		}
 	}
-	return c.enter(e, jute.OpCreate)
+	return c.enter(e, e.request(jute.OpCreate)) // r may have been sent
 }
 
-func (c *Conn) enter(e *Entry, op jute.Op) (Entered, error) {
-	rs := []*request{e.request(op)}
+func (c *Conn) enter(e *Entry, r *request) (Entered, error) {
+	rs := []*request{r}
 	if e.List != "" {
 		rs = append(rs, reading(jute.OpGetChildren2, e.List, false))
 	}

@@ -67,7 +67,7 @@ func (c *Conn) together(m *member) (Entered, error) {
 	case m.done:
 		return m.entered, m.err
 	case m.parent != "":
-		made, err := c.enterAlone(&m.entry)
+		made, err := c.enterAlone(&m.entry, m.request)
 		if err == nil {
 			c.group.knows(m.parent)
 		}

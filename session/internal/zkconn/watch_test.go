@@ -1,15 +1,18 @@
-// Watches: armed, disarmed by events, armed again on the next connection, removed.
+// Watches: armed, disarmed by events, armed again on the next connection, removed. Looks: several
+// reads in one trip.
 
 package zkconn_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -148,5 +151,227 @@ func TestRemovalsWithoutAConnectionAskNothing(t *testing.T) {
 		require.Empty(b, brood)
 		require.NoError(b, b.Close(b.Context()))
 		require.ErrorIs(b, b.Unwatch([]zkconn.Watch{{Path: "/absent"}}), zkconn.ErrEnded)
+	})
+}
+
+// shelf is what the scripted server has: the sizes of data by path. What is missing here does not
+// exist.
+type shelf map[string]int
+
+// read is the server's reply to a read, and its part in a multiRead.
+func (s shelf) read(q jute.Request) jute.Result {
+	size, found := s[q.Path]
+	switch {
+	case !found:
+		return jute.Result{Op: jute.OpError, Err: jute.NoNode}
+	case q.Op == jute.OpGetChildren:
+		return jute.Result{Op: q.Op, Names: []string{"child of " + q.Path}}
+	}
+	return jute.Result{Op: q.Op, Data: make([]byte, size), Stat: jute.Stat{Version: int32(size)}}
+}
+
+func (s shelf) answer(_ *visit, q jute.Request) (jute.Reply, bool) {
+	switch q.Op {
+	case jute.OpGetData, jute.OpGetChildren:
+		r := s.read(q)
+		return jute.Reply{Err: r.Err, Data: r.Data, Stat: r.Stat, Names: r.Names}, true
+	case jute.OpMultiRead:
+		var p jute.Reply
+		for _, part := range q.Ops {
+			p.Results = append(p.Results, s.read(part))
+		}
+		return p, true
+	}
+	return success(q), true
+}
+
+// except is a server that answers one operation in another way.
+func (s shelf) except(op jute.Op, answer func(*visit, jute.Request) (jute.Reply, bool)) func(*visit, jute.Request) (jute.Reply, bool) {
+	return func(v *visit, q jute.Request) (jute.Reply, bool) {
+		if q.Op == op {
+			return answer(v, q)
+		}
+		return s.answer(v, q)
+	}
+}
+
+func refuses(code jute.Code) func(*visit, jute.Request) (jute.Reply, bool) {
+	return func(*visit, jute.Request) (jute.Reply, bool) { return failure(code), true }
+}
+
+// looks are queries with an outcome of each kind, and what is found on this shelf.
+var (
+	few   = shelf{"/a": 1, "/b": 2}
+	looks = []zkconn.Query{{Path: "/a"}, {Path: "/b", Children: true}, {Path: "no path"}, {Path: "/none"}, {Path: "/none", Children: true}, {Path: "/b"}}
+	finds = []zkconn.Found{
+		{Data: make([]byte, 1), Stat: zkconn.Stat{Version: 1}},
+		{Names: []string{"child of /b"}},
+		{Err: zkconn.ErrInvalidPath},
+		{Err: zkconn.ErrNoNode},
+		{Err: zkconn.ErrNoNode},
+		{Data: make([]byte, 2), Stat: zkconn.Stat{Version: 2}},
+	}
+)
+
+// look looks, and checks what is found on that shelf.
+func (b *bench) look() {
+	b.Helper()
+	found, err := b.Look(looks)
+	require.NoError(b, err)
+	for i := range found {
+		found[i].Stat = zkconn.Stat{Version: found[i].Stat.Version} // times are not of interest
+	}
+	require.Equal(b, finds, found)
+}
+
+var singles = []jute.Op{jute.OpGetData, jute.OpGetChildren, jute.OpGetData, jute.OpGetChildren, jute.OpGetData}
+
+func TestALookIsOneRequest(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		b.look()
+		require.Equal(b, []jute.Op{jute.OpMultiRead}, v.ops())
+		for _, queries := range [][]zkconn.Query{nil, {{Path: ""}}} {
+			found, err := b.Look(queries)
+			require.NoError(b, err)
+			require.Len(b, found, len(queries))
+		}
+		require.Len(b, v.ops(), 1, "there was nothing to ask")
+		var many []zkconn.Query
+		for i := range 130 {
+			many = append(many, zkconn.Query{Path: fmt.Sprint("/", i)})
+		}
+		found, err := b.Look(many)
+		require.NoError(b, err)
+		require.Len(b, found, 130)
+		var paths []string
+		for _, q := range v.asked()[1:] {
+			require.Equal(b, jute.OpMultiRead, q.Op)
+			require.LessOrEqual(b, len(q.Ops), 64)
+			for _, part := range q.Ops {
+				require.False(b, part.Watch)
+				paths = append(paths, part.Path)
+			}
+		}
+		require.True(b, slices.EqualFunc(many, paths, func(q zkconn.Query, path string) bool { return q.Path == path }), "in order")
+	}, func(f *fake, _ *zkconn.Config) { f.answer = few.answer })
+}
+
+// A server that does not know multiRead says so. Then single requests are sent, in one write, and
+// multiRead is not asked for again.
+func TestServersThatLackMultiReadAreAskedSingly(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]jute.Code{"says so": jute.Unimplemented, "can't read it": jute.MarshallingError} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				v := b.connected()
+				b.look()
+				require.Equal(b, append([]jute.Op{jute.OpMultiRead}, singles...), v.ops())
+				b.look()
+				if code == jute.Unimplemented {
+					require.Equal(b, singles, v.ops()[len(singles)+1:], "it is not asked again")
+				}
+			}, func(f *fake, _ *zkconn.Config) { f.answer = few.except(jute.OpMultiRead, refuses(code)) })
+		})
+	}
+	t.Run("takes it for something else", func(t *testing.T) {
+		inBubble(t, func(b *bench) {
+			b.connected()
+			b.look()
+		}, func(f *fake, _ *zkconn.Config) { f.answer = few.except(jute.OpMultiRead, refuses(jute.OK)) })
+	})
+}
+
+// A reply that is too large as a whole is asked for in parts; a part that is too large fails alone.
+func TestALookThatIsTooLargeFailsInPart(t *testing.T) {
+	const most = 16 << 10 // of a reply
+	inBubble(t, func(b *bench) {
+		b.connected()
+		queries := []zkconn.Query{{Path: "/half"}, {Path: "/more"}, {Path: "/whole"}, {Path: "/none"}}
+		found, err := b.Look(queries)
+		require.NoError(b, err)
+		require.Len(b, found[0].Data, most/2)
+		require.Len(b, found[1].Data, most/2)
+		require.ErrorIs(b, found[2].Err, zkconn.ErrTooLarge)
+		require.ErrorIs(b, found[3].Err, zkconn.ErrNoNode)
+	}, func(f *fake, cfg *zkconn.Config) {
+		cfg.MaxPacket = most / 16
+		f.answer = shelf{"/half": most / 2, "/more": most / 2, "/whole": most}.answer
+	})
+}
+
+var place = zkconn.Entry{Path: "/line/lock-", Flags: jute.FlagEphemeralSequential, ACL: world, List: "/line"}
+
+func TestAnEntryIsOneTrip(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		answerCreates(b, nil)
+		resume := v.stopReading()
+		require.NoError(b, b.Sync("/"))
+		entered := bubble.Begin(func() zkconn.Entered {
+			made, err := b.Enter(place)
+			require.NoError(b, err)
+			return made
+		})
+		pending(b, entered)
+		resume()
+		made := got(b, entered)
+		require.Equal(b, "/line/lock-0000000005", made.Path)
+		require.EqualValues(b, 77, made.Stat.Czxid)
+		require.EqualValues(b, 7, made.Stat.EphemeralOwner)
+		require.NoError(b, made.Err)
+		require.Equal(b, []string{"lock-0000000005"}, made.Names)
+		require.Equal(b, []jute.Op{jute.OpSync, jute.OpCreate2, jute.OpGetChildren2}, v.ops())
+	})
+}
+
+func TestAListingThatFailsSaysNothingAgainstTheEntry(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		answerCreates(b, func(_ *visit, q jute.Request) (jute.Reply, bool, bool) {
+			return failure(jute.NoAuth), true, q.Op == jute.OpGetChildren2
+		})
+		made, err := b.Enter(place)
+		require.NoError(b, err)
+		require.Equal(b, "/line/lock-0000000005", made.Path)
+		require.ErrorIs(b, made.Err, zkconn.ErrNoAuth)
+
+		answerCreates(b, func(v *visit, q jute.Request) (jute.Reply, bool, bool) {
+			if q.Op == jute.OpGetChildren2 {
+				v.hangUp()
+			}
+			return jute.Reply{}, false, q.Op == jute.OpGetChildren2
+		})
+		made, err = b.Enter(place)
+		require.NoError(b, err)
+		require.EqualValues(b, 77, made.Stat.Czxid)
+		require.ErrorIs(b, made.Err, zkconn.ErrNoReply)
+	})
+}
+
+// A network that takes nothing any more holds up the one whose frame is stuck, until the connection
+// is given up; those behind him are free then.
+func TestRequestsBehindAStuckFrameAreNotSent(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		resume := v.stopReading()
+		defer resume()
+		require.NoError(b, b.Sync("/"))
+		get := func() error { _, _, err := b.Get("/a", true); return err }
+		stuck := bubble.Begin(get)
+		synctest.Wait()
+		behind := bubble.Begin(get)
+		sync := bubble.Begin(func() error { return b.Sync("/") })
+		pending(b, stuck)
+		pending(b, behind)
+		b.script(func() { b.refuse = func(string) error { return errRefused } })
+		time.Sleep(timeout)
+		require.ErrorIs(b, got(b, stuck), zkconn.ErrNoReply)
+		require.ErrorIs(b, got(b, behind), zkconn.ErrNotSent)
+		require.ErrorIs(b, got(b, sync), zkconn.ErrNotSent)
+		b.script(func() { b.refuse = nil })
+		time.Sleep(time.Second)
+		require.NoError(b, get())
+		require.Equal(b, []jute.Op{jute.OpGetData}, b.visit(1).ops(), "and nothing of what was lost")
 	})
 }

@@ -3,6 +3,7 @@ package double
 import (
 	"slices"
 
+	"github.com/troupe-go/troupe/internal/enum"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 )
@@ -266,3 +267,62 @@ func (m *Machine) onFired(ev machine.Fired) {
 }
 
 func (m *Machine) roundPath() string { return RoundPath(m.cfg.Path, m.round.number) }
+
+// requests are the pending requests. Each has a function that handles the answer.
+type requests struct {
+	machine.Requests[purpose]
+	handlers [purposes]func(machine.Event)
+}
+
+// purpose is what a request is for. A new request for the same purpose replaces the one before.
+type purpose int
+
+const (
+	none      purpose = iota
+	step              // the answer that the state waits for
+	ownRead           // a read of the own znode
+	roundRead         // a read of the round
+	purposes
+)
+
+// ask asks for the step that the state waits for.
+func ask[E machine.Event](m *Machine, r machine.Request, handle func(E)) { askFor(m, step, r, handle) }
+
+func askFor[E machine.Event](m *Machine, p purpose, r machine.Request, handle func(E)) {
+	m.Ask(r, p)
+	m.handlers[p] = func(ev machine.Event) { handle(ev.(E)) }
+}
+
+// State is the progress of a party.
+type State int
+
+// The states of a party.
+const (
+	NoEpoch            State = iota
+	Idle                     // nothing is wanted
+	Looking                  // looks for the newest round
+	Creating                 // creates a round
+	Cleaning                 // looks at older rounds: deletes those without parties, and waits for one that its id is in
+	Arriving                 // creates its znode
+	Resolving                // reads whether it has arrived, because the reply was lost
+	Waiting                  // has arrived, or reads whether it has
+	Counting                 // lists the parties
+	Deciding                 // writes a verdict
+	Ready                    // a member of the round; but the session is not trusted
+	Member                   // a member of the round, with a passage
+	Withdrawing              // deletes its znode, unless the verdict is first
+	Removing                 // deletes its znode, and the round if it was the last party
+	Departing                // records a departure
+	CountingDepartures       // reads how many have departed
+	Watching                 // reads its neighbour in the ring
+	Leaving                  // waits for its neighbour's end
+	Deleting                 // deletes the round
+)
+
+// String is the state's name.
+func (s State) String() string {
+	return enum.Name(
+		"State", s, "NoEpoch", "Idle", "Looking", "Creating", "Cleaning", "Arriving", "Resolving", "Waiting", "Counting", "Deciding", "Ready",
+		"Inside", "Withdrawing", "Removing", "Departing", "CountingDepartures", "Watching", "Leaving", "Deleting",
+	)
+}

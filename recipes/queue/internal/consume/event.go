@@ -91,8 +91,7 @@ type Put struct {
 	With  []machine.Op
 	Names [2][]string // of the buckets in items/ and in later/, by the last look
 
-	Attempts int  // of a dead letter
-	Silent   bool // a dead letter whose last attempt has left no failure: one may be added
+	Silent bool // a dead letter whose last attempt has left no failure: one may be added
 }
 
 // Answer tells what has become of a Put.

@@ -48,7 +48,7 @@ func (m *Machine) putAway() {
 		}}}
 		if dead {
 			p.Delay, p.Items[0].Attempts, p.Silent = 0, 0, i.failure == nil
-			p.Attempts = min(i.record.Attempts, m.cfg.Attempts) // less the claim that only buries it
+			p.Items[0].Tried = min(i.record.Attempts, m.cfg.Attempts) // less the claim that only buries it
 		}
 		if path, _ := m.root.ID(i.record.ID); dead && !i.noID {
 			p.With = append(p.With, machine.Op{Do: machine.Delete, Path: path, Version: machine.Any})

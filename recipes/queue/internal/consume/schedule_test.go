@@ -1,6 +1,8 @@
 package consume_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"path"
 	"strings"
 	"testing"
@@ -9,7 +11,10 @@ import (
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
+	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
 )
+
+func TestMain(m *testing.M) { tier.Main(m) }
 
 // Everything that may happen happens, in an order that is drawn. Nobody has what somebody else has,
 // nothing is delivered when it was acknowledged, an attempt counts, each item is in one place. In
@@ -208,4 +213,65 @@ func (w *world) rest() {
 		w.inspect()
 	}
 	w.Failf("it does not come to rest")
+}
+
+// meter counts what a consumer asks for, and which watches' events it gets; one that hangs does
+// nothing any more.
+type meter struct {
+	machine.Machine
+	requests, events int
+	hangs            bool
+}
+
+func (m *meter) Step(ev machine.Event) (effects []machine.Effect) {
+	if m.hangs {
+		return nil
+	}
+	if _, ok := ev.(machine.Fired); ok {
+		m.events++
+	}
+	effects = m.Machine.Step(ev)
+	for _, e := range effects {
+		switch e.(type) {
+		case machine.List, machine.Read, machine.Look, machine.Transact, machine.Ensure, machine.Remove:
+			m.requests++
+		}
+	}
+	return effects
+}
+
+// quiet is a world without faults, in which what may happen happens in an order of its own.
+func quiet() *world {
+	pick := rand.New(rand.NewPCG(1, 1)).IntN
+	return &world{
+		World: recipetest.NewWorld(pick), Chance: recipetest.Chance{Pick: pick}, items: make(map[string]*item), limit: tail.Usual, deaths: 8,
+	}
+}
+
+func (w *world) cost() (requests, events int) {
+	for _, c := range w.consumers {
+		requests += c.meter.requests
+		events += c.meter.events
+	}
+	return requests, events
+}
+
+// BenchmarkClaim claims and acknowledges an item of a long queue, beside 64 that others have.
+func BenchmarkClaim(b *testing.B) {
+	h := newHand(1)
+	for n := range 40 {
+		h.names[root.Items()] = append(h.names[root.Items()], fmt.Sprintf("0-%010d", n))
+	}
+	for n := range 500 {
+		h.names[root.Items()+"/0-0000000000"] = append(h.names[root.Items()+"/0-0000000000"], fmt.Sprintf("01234567-89ab-cdef-queue-%010d", (n*337)%500))
+	}
+	for n := range 64 {
+		h.names[root.Claims()+"/0-0000000000"] = append(h.names[root.Claims()+"/0-0000000000"], fmt.Sprintf("%010d", n))
+	}
+	h.run(machine.EpochBegan{Epoch: 1, Trusted: true}, nil)
+	b.ReportAllocs()
+	for no := uint64(1); b.Loop(); no++ {
+		h.asked = nil
+		h.run(consume.Command{No: no, What: consume.Ack}, nil)
+	}
 }

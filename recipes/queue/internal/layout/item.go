@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/troupe-go/troupe/internal/sentinel"
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
@@ -61,3 +62,11 @@ func ParseItem(b Bucket, name string) (Item, bool) {
 	i.Due, i.GUID = n, guid
 	return i, err == nil && n >= 0 && guid != "" && i.Name() == name
 }
+
+// Errors that users see: package queue has the same ones.
+const (
+	ErrEmpty     = sentinel.ConstError("queue: empty")
+	ErrFull      = sentinel.ConstError("queue: full")
+	ErrDuplicate = sentinel.ConstError("queue: an item with this id is in the queue")
+	ErrCapacity  = sentinel.ConstError("queue: the queue has another capacity")
+)

@@ -28,6 +28,7 @@ type About struct {
 	Priority int      `json:"priority,omitempty"` // that it has when it is due, and keeps among the dead letters
 
 	Failure json.RawMessage `json:"failure,omitempty"` // see [Failure]
+	Tried   int             `json:"tried,omitempty"`   // how often it was claimed before it became a dead letter
 }
 
 // Failure is an item's last error.

@@ -176,11 +176,12 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 
 // Find searches for an item by its name: in what is delayed, in what is not, and again, since it
 // may move from the one to the other. A dead letter has the id that the application gave in its
-// data alone: if no name is right, these are read. The error is session.ErrNoNode if there is none.
+// data alone: if no name is right, these are read. The error is session.ErrNoNode if there is none,
+// and also session.ErrNoAuth if some of these may not be read.
 func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	path, _ := q.Root.ID(id)
 	guid, _, err := q.Session.Get(ctx, path)
-	named := err == nil
+	named, hidden := err == nil, error(nil)
 	if !named {
 		guid = []byte(id)
 	}
@@ -196,15 +197,20 @@ func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 				continue
 			}
 			e, ok, err := q.read(ctx, i)
-			if ok = ok && (!all || e.ID == id); ok && !i.Bucket.Lane.Later {
+			if ok = (ok || e.Unread && err == nil) && (!all || e.ID == id); ok && !i.Bucket.Lane.Later {
 				q.claim(ctx, &e)
 			}
 			if ok || err != nil && !(all && errors.Is(err, session.ErrNoAuth)) {
 				return e, err
 			}
+			hidden = cmp.Or(err, hidden)
 		}
 	}
-	return e, cmp.Or(ignoring(session.ErrNoNode, err), fmt.Errorf("id: %w: %q", session.ErrNoNode, id))
+	none := fmt.Errorf("id: %w: %q", session.ErrNoNode, id)
+	if hidden != nil {
+		none = fmt.Errorf("%w, unless it is one that may not be read: %w", none, hidden)
+	}
+	return Entry{}, cmp.Or(ignoring(session.ErrNoNode, err), none)
 }
 
 // ignoring is the error, unless it is that one.
@@ -213,4 +219,81 @@ func ignoring(is, err error) error {
 		return nil
 	}
 	return err
+}
+
+// Remove deletes the item with this id, whether it waits, is being processed or delayed. The error
+// is session.ErrNoNode if there is none.
+func (q Queue) Remove(ctx context.Context, id string) error {
+	return q.RemoveWith(ctx, id, func(_ Entry, removal []session.Op) error {
+		_, err := q.Session.Multi(ctx, removal...)
+		return err
+	})
+}
+
+// RemoveWith deletes an item in a transaction that the caller sends. One that moves meanwhile is
+// searched for again, and so is one of which the answer was lost.
+func (q Queue) RemoveWith(ctx context.Context, id string, transact func(e Entry, removal []session.Op) error) error {
+	for lost := ""; ; {
+		e, err := q.Find(ctx, id)
+		if lost != "" && (errors.Is(err, session.ErrNoNode) || err == nil && e.GUID != lost) {
+			return nil
+		}
+		ops, err := q.removal(ctx, e, err)
+		if err != nil {
+			return err
+		}
+		err = transact(e, ops)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return err
+		case errors.Is(err, session.ErrUnknownOutcome):
+			lost = e.GUID
+		case moved(err):
+		default:
+			return err
+		}
+	}
+}
+
+// Purge deletes the first n items, but for what changes meanwhile, and counts them.
+func (q Queue) Purge(ctx context.Context, n int) (purged int, err error) {
+	all, err := q.List(ctx, n, false)
+	for _, e := range all {
+		ops, failed := q.removal(ctx, e, err)
+		if failed == nil {
+			_, failed = q.Session.Multi(ctx, ops...)
+		}
+		if failed == nil {
+			purged++
+		} else if !moved(failed) {
+			return purged, failed
+		}
+	}
+	return purged, err
+}
+
+// moved tells whether somebody was, or may have been, faster.
+func moved(err error) bool {
+	is := func(e error) bool { return errors.Is(err, e) }
+	return is(session.ErrBadVersion) || is(session.ErrNoNode) || is(session.ErrNodeExists) || is(session.ErrUnknownOutcome)
+}
+
+// removal deletes an item as it was read, its claim, and what stands for its id.
+func (q Queue) removal(ctx context.Context, e Entry, err error) ([]session.Op, error) {
+	if err != nil {
+		return nil, err
+	}
+	ops := []session.Op{session.DeleteOp(e.path, e.version)}
+	if e.Claimed {
+		ops = append(ops, session.DeleteOp(q.Root.Claim(e.Bucket, e.Seq), -1))
+	}
+	if e.Record.ID == "" {
+		return ops, nil
+	}
+	path, _ := q.Root.ID(e.Record.ID)
+	guid, _, err := q.Session.Get(ctx, path)
+	if err == nil && string(guid) == e.GUID {
+		ops = append(ops, session.DeleteOp(path, -1))
+	}
+	return ops, ignoring(session.ErrNoNode, err)
 }

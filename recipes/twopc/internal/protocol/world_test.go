@@ -7,11 +7,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"testing"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 )
+
+func TestMain(m *testing.M) { tier.Main(m) }
 
 const root = protocol.Root("/pay")
 

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Who may not list a line is told that, and not that nobody holds; and nothing is changed.
+func TestALackOfRightsIsNotNobody(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		alice := t.Session(session.WithAuth("digest", []byte("alice:secret")))
+		for _, path := range []string{"/l", "/e"} {
+			_, err := alice.Create(bubble.Minute(t), path, nil, session.NodeACL(session.AuthACL(session.PermAll)...))
+			require.NoError(t, err)
+		}
+		l, err := lock.New(alice, "/l")
+		require.NoError(t, err)
+		g, err := l.Lock(bubble.Minute(t))
+		require.NoError(t, err)
+		e, err := election.New(alice, "/e")
+		require.NoError(t, err)
+		term, err := e.Lead(bubble.Minute(t))
+		require.NoError(t, err)
+		for _, command := range each(strings.NewReplacer("GRANT", g.Path(), "TERM", term.Path(), "ID", e.ID()).Replace(`lock break /l -y
+lock break GRANT -y
+lock revoke /l -y
+lock revoke GRANT -y
+lock show /l --check
+lock show GRANT --check
+lock ls /l
+election break /e -y
+election break TERM -y
+election transfer /e ID -y
+election show /e --check`)) {
+			out, code := troupe(t, command...)
+			require.Equal(t, 4, code, "%v: %s", command, out)
+			require.Contains(t, out, "needs READ; this session is world:anyone", command)
+			require.NotContains(t, out, "nobody", command)
+		}
+		require.NoError(t, g.Err())
+		require.NoError(t, term.Err())
+		require.Empty(t, g.Revoked())
+	})
+}

@@ -1,9 +1,0 @@
-package fence_test
-
-import (
-	"testing"
-
-	"github.com/troupe-go/troupe/internal/tier"
-)
-
-func TestMain(m *testing.M) { tier.Main(m) }
