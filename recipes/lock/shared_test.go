@@ -176,6 +176,18 @@ func TestADowngradeThatCannotBe(t *testing.T) {
 		require.ErrorIs(w, err, session.ErrLost)
 		require.ErrorIs(w, err, session.ErrDeleted)
 
+		g = w.held(l)
+		lift := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpMulti && changes(r) {
+				w.Server.Expire(r.SessionID)
+			}
+			return zktest.Pass
+		})
+		err = bubble.Within(w, time.Minute, bubble.Begin(func() error { _, err := g.Downgrade(w.Context()); return err }))
+		lift()
+		require.ErrorIs(w, err, session.ErrLost)
+		require.ErrorIs(w, err, session.ErrExpired, "meanwhile")
+
 		for range 100 { // the two come in whatever order
 			g = w.held(l)
 			var reads [2]*lock.Grant
