@@ -6,6 +6,7 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -166,6 +167,29 @@ func TestB75_ProtectedCreateIsResolvedByLooking(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Two in a row are lost, the request and then the answer. What proved that the first look was of
+// the present says nothing of the second, so a server that lags behind is asked to catch up again.
+func TestEachLookForALostCreateIsOfThePresent(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		fates := []zktest.Verdict{zktest.CutBefore, zktest.CutAfter}
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if !creates(r) || len(fates) == 0 {
+				return zktest.Pass
+			}
+			fate := fates[0]
+			fates = fates[1:]
+			return fate
+		})
+		w.requests()
+		path, err := s.Create(w.ctx, "/p-", nil, session.Protected(), session.Ephemeral())
+		require.NoError(w, err)
+		require.Equal(w, []string{path}, w.ephemerals(id(s)))
+		checks := slices.DeleteFunc(w.requests(), func(r string) bool { return !strings.HasPrefix(r, "multi") })
+		require.Len(w, checks, 2)
+	})
 }
 
 // B02: the znode that is found belongs to the session before. It is not one's own, and does not

@@ -284,6 +284,11 @@ func TestARefusedCheckSaysNothingOfALostTransaction(t *testing.T) {
 		require.ErrorIs(w, err, session.ErrUnknownOutcome)
 		require.NotContains(w, err.Error(), "went wrong in the server")
 		require.True(w, w.exists(s, "/a"))
+		w.refuseAfterLoss(func(r *zktest.Request) bool { return r.Op == zktest.OpSetData }, zktest.OpMulti, zktest.Fail(zktest.ErrSystem))
+		w.requests()
+		_, err = s.Set(w.ctx, "/a", nil, -1)
+		require.ErrorIs(w, err, session.ErrUnknownOutcome)
+		require.Len(w, w.requests(), 1+5+1, "the write, the refused checks and the one that was not")
 	})
 }
 

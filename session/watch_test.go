@@ -190,6 +190,9 @@ func TestWhatMayNotBeReadIsTriedAgain(t *testing.T) {
 		require.True(w, d.Stale)
 		require.Equal(w, "x", string(d.Bytes))
 		time.Sleep(time.Minute)
+		w.srv.Disconnect(id(s))
+		time.Sleep(time.Second)
+		quiet(w, states) // nothing is watched, so a connection that is back does not make it fresh
 		_, err = s.SetACL(w.ctx, "/a", session.AnyoneACL(session.PermAll), -1)
 		require.NoError(w, err)
 		time.Sleep(10 * time.Second)

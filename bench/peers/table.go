@@ -291,8 +291,8 @@ func (t *table) read(of *[figures]float64) error {
 }
 
 // own sets what this process has allocated, the goroutines that it has started and woken, and what
-// the participant's has used. The runtime counts every eighth wake-up, and the end of a time slice as
-// one.
+// the participant's has used. The runtime counts every eighth wake-up, and the end of a time slice
+// as one.
 func own(of *[figures]float64, p participant) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

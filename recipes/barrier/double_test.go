@@ -227,6 +227,26 @@ func TestBreak(t *testing.T) {
 	})
 }
 
+// Another breaks the round just before this one's transaction: it is broken, for both.
+func TestTwoBreakOneRound(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(3)
+		answer := w.asks(team.doubles[0])
+		synctest.Wait()
+		var first []error
+		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == team.hosts[1].Status().SessionID && r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpSetData {
+				first = append(first, team.doubles[2].Break(w.Context()))
+			}
+			return zktest.Pass
+		})()
+		require.NoError(w, team.doubles[1].Break(w.Context()))
+		require.Equal(w, []error{nil}, first)
+		require.ErrorIs(w, bubble.Within(w, time.Second, answer), barrier.ErrBroken)
+	})
+}
+
 func TestDifferingParties(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

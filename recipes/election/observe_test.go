@@ -194,6 +194,30 @@ func TestALeaderThatMayNotBeReadIsObserved(t *testing.T) {
 	}
 }
 
+// What was seen in an epoch is stale in the next until it was read there.
+func TestALeaderIsStaleUntilItIsReadInTheNewEpoch(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		term, err := candidate(t, t.Session(), "leader").Lead(bubble.Minute(t))
+		require.NoError(t, err)
+		watching := t.Session()
+		states := candidate(t, watching, "watcher").Observe(bubble.Minute(t))
+		require.False(t, bubble.Get(t, states, "the leader").Stale)
+		var asked time.Time
+		t.Cleanup(t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Path != term.Path() {
+				return zktest.Pass
+			}
+			asked = time.Now()
+			return zktest.Delay(time.Second)
+		}))
+		t.Server.Expire(watching.Status().SessionID)
+		require.True(t, bubble.Get(t, states, "a state").Stale)
+		require.False(t, bubble.Get(t, states, "another").Stale)
+		require.Equal(t, time.Second, time.Since(asked))
+	})
+}
+
 // A candidate whose znode may not be read is one without ID and data, on each version. The lead
 // can't be handed over to it, since nothing tells that it still stands, but past it.
 func TestCandidatesThatMayNotBeRead(t *testing.T) {

@@ -70,10 +70,10 @@ func TestDelayBesideNone(t *testing.T) {
 }
 
 // Whoever loses one part has not given up the others, though these end with it: their delays apply.
-// If a part was released, there is none.
+// If a part was released, or the Multi was closed, there is none.
 func TestDelayOfTheOtherPartsOfAMulti(t *testing.T) {
 	t.Parallel()
-	for _, delay := range []time.Duration{lockDelay, 0} {
+	for end, delay := range map[string]time.Duration{"lost": lockDelay, "released": 0, "closed": 0} {
 		inBubble(t, func(w *world) {
 			ha, hb := w.Host("a"), w.Host("b")
 			m, err := lock.NewMulti(w.at(hb, "/before"), w.delayed(ha), w.at(hb, "/m/behind"))
@@ -82,15 +82,18 @@ func TestDelayOfTheOtherPartsOfAMulti(t *testing.T) {
 			require.NoError(w, err)
 			b := w.queued(w.delayed(hb))
 			began := time.Now()
-			if delay == 0 {
+			switch end {
+			case "released":
 				require.NoError(w, g.Grants()[0].Release(w.Context()))
-			} else {
+			case "closed":
+				require.NoError(w, m.Close(w.Context()))
+			case "lost":
 				time.Sleep(unwatched)
 				began = time.Now()
 				require.NoError(w, hb.Delete(w.Context(), g.Grants()[0].Path(), -1))
 			}
 			next := bubble.Within(w, time.Minute, b.Acquired())
-			require.Equal(w, delay, time.Since(began))
+			require.Equal(w, delay, time.Since(began), end)
 			require.NoError(w, next.Release(w.Context()))
 		})
 	}

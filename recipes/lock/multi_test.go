@@ -15,6 +15,7 @@ import (
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 // The order is the canonical one of the whole paths, whatever order the caller names.
@@ -167,6 +168,36 @@ func TestLossOfOneEndsTheMulti(t *testing.T) {
 		require.ErrorIs(w, context.Cause(g.Context()), session.ErrDeleted)
 		require.ErrorIs(w, g.Release(w.Context()), session.ErrDeleted)
 		require.Zero(w, w.standing(), "the others are given up")
+	})
+}
+
+// A part that ended with another is to be replaced by a znode for whoever waits in this process,
+// and that is refused. A release waits until the part's own is deleted all the same.
+func TestAReleaseWaitsForWhatCouldNotBeReplaced(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, admin := w.Host("a"), w.Host("admin")
+		m, locks := w.multi(h, "/m/a", "/m/b")
+		g, err := m.Lock(w.Context())
+		require.NoError(w, err)
+		w.queued(locks[0])
+		time.Sleep(unwatched)
+		first, refused := g.Grants()[0].Path(), 0
+		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			switch {
+			case r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpDelete && r.Ops[0].Path == first:
+				refused++
+				return zktest.Fail(zktest.ErrNoAuth)
+			case r.Op == zktest.OpDelete && r.Path == first:
+				return zktest.Delay(time.Second)
+			}
+			return zktest.Pass
+		})()
+		require.NoError(w, admin.Delete(w.Context(), g.Grants()[1].Path(), -1))
+		bubble.Within(w, time.Second, g.Done())
+		require.ErrorIs(w, g.Release(w.Context()), session.ErrDeleted)
+		require.NotContains(w, w.Server.Dump(), first)
+		require.Equal(w, 1, refused)
 	})
 }
 

@@ -178,6 +178,18 @@ func TestADowngradeThatCannotBe(t *testing.T) {
 		require.ErrorIs(w, err, session.ErrLost)
 		require.ErrorIs(w, err, session.ErrDeleted)
 
+		g = w.held(l)
+		lift := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpMulti && changes(r) {
+				w.Server.Expire(r.SessionID)
+			}
+			return zktest.Pass
+		})
+		err = bubble.Within(w, time.Minute, bubble.Begin(func() error { _, err := g.Downgrade(w.Context()); return err }))
+		lift()
+		require.ErrorIs(w, err, session.ErrLost)
+		require.ErrorIs(w, err, session.ErrExpired, "meanwhile")
+
 		for range 100 { // the two come in whatever order
 			g = w.held(l)
 			var reads [2]*lock.Grant
@@ -258,6 +270,10 @@ func TestObservingASemaphore(t *testing.T) {
 		w.queued(b)
 		w.queued(c)
 		require.Equal(w, []bool{true, false, false}, holding())
+		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 2))
+		require.Equal(w, []bool{true, true, false}, holding())
+		require.NoError(w, lock.Revoke(w.Context(), admin, bubble.Within(w, time.Second, b.Acquired()).Path()))
+		bubble.Never(w, states, "what is written to a holder says nothing of the next")
 		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 3))
 		require.Equal(w, []bool{true, true, true}, holding())
 		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 1))

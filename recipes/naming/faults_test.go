@@ -62,6 +62,25 @@ func TestUnbindLeavesWhatIsBoundMeanwhile(t *testing.T) {
 	})
 }
 
+// Two unbind a name that has names below it, so that its znode stays: one of them finds it bound.
+func TestOneOfTwoUnbindsANameAboveOthers(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		n, s := names(w)
+		other, _ := names(w)
+		require.NoError(w, n.Bind(w.Context(), "a", []byte("1")))
+		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("2")))
+		var first []error
+		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == s.Status().SessionID && r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpSetData {
+				first = append(first, other.Unbind(w.Context(), "a"))
+			}
+			return zktest.Pass
+		})()
+		require.ErrorIs(w, n.Unbind(w.Context(), "a"), naming.ErrNotBound)
+		require.Equal(w, []error{nil}, first)
+	})
+}
+
 // operation is what somebody did with the one name of a history.
 type operation struct {
 	do    string

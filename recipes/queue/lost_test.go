@@ -326,6 +326,31 @@ func TestVisibility(t *testing.T) {
 	})
 }
 
+// An Ack that is refused when the time is over leaves the item with its receiver for as long again.
+func TestARefusedAckLeavesTheItemAsLongAgain(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		q := newQueue(t, s, queue.WithVisibility(3*time.Second))
+		put(t, q, "a")
+		child(t, s, head, "a") // which is why it can't be deleted
+		i := take(t, q)
+		time.Sleep(2900 * time.Millisecond)
+		defer t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpMulti {
+				return zktest.Delay(200 * time.Millisecond)
+			}
+			return zktest.Pass
+		})()
+		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrNotEmpty)
+		require.NoError(t, i.Err())
+		began := time.Now()
+		bubble.Within(t, time.Minute, i.Done())
+		require.ErrorIs(t, i.Err(), queue.ErrOverdue)
+		require.Equal(t, 3*time.Second, time.Since(began))
+	})
+}
+
 // Bugs in an actor: what was wished is done all the same, once.
 func TestPanics(t *testing.T) {
 	t.Parallel()

@@ -1,9 +1,21 @@
 package twopc
 
-import "github.com/troupe-go/troupe/internal/crash"
+import (
+	"github.com/troupe-go/troupe/internal/crash"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
+)
 
 // Crash makes the coordinator's actor panic.
 func (c *Coordinator) Crash(value any) { crash.Instance(c.host, value) }
 
 // Crash makes the site's actor panic.
 func (p *Site) Crash(value any) { crash.Instance(p.host, value) }
+
+// Note has the machine note a transaction as it does that has not heard of an Abort yet.
+func (c *Coordinator) Note(t *Tx) {
+	c.mu.Lock()
+	noted := protocol.Noted{Request: t.request}
+	c.mu.Unlock()
+	noted.Request.Abort = protocol.Abort{}
+	c.perform(noted)
+}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -240,6 +241,29 @@ func (w *world) unseen(c *twopc.Coordinator, sites *bubble.Host) {
 	time.Sleep(time.Second)
 	heal()
 	time.Sleep(2 * time.Second)
+}
+
+// An Abort comes just when the machine notes what a new one is to be told after a crash: that is
+// told of the Abort as well.
+func TestAnAbortThatTheMachineHasNotHeardOfSurvivesACrash(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		hc, far := w.Host("c"), w.Host("a", session.WithTimeout(time.Minute))
+		c := w.coordinator(hc, twopc.WithVoteTimeout(time.Hour))
+		w.site(far, "a")
+		tx, err := c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+		heal := hc.Machine.Partition()
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(w, tx.Abort(ctx, "not any more"), context.DeadlineExceeded)
+		c.Note(tx)
+		defer far.Machine.Partition()() // it would take the coordinator for dead
+		c.Crash("with an Abort under way")
+		heal()
+		bubble.Within(w, 20*time.Second, tx.Decided())
+		require.ErrorContains(w, tx.Err(), "not any more")
+	})
 }
 
 // The actors are made anew between two votes, and look at all of them again: each vote is given
