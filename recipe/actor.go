@@ -12,7 +12,7 @@ import (
 
 // actor is one incarnation of an instance.
 type actor struct {
-	*Host
+	host        *Host
 	self        actors.Self[message]
 	machine     machine.Machine
 	claims      claimed
@@ -27,7 +27,7 @@ type actor struct {
 }
 
 func newActor(h *Host, self actors.Self[message]) *actor {
-	a := &actor{Host: h, self: self, timers: make(map[uint64]*time.Timer), machine: h.cfg.Machine()}
+	a := &actor{host: h, self: self, timers: make(map[uint64]*time.Timer), machine: h.cfg.Machine()}
 	v := h.now() // the client is known once New has let go of the mutex
 	a.claims = h.claims.incarnation(a)
 	if self.Incarnation() > 1 {
@@ -87,7 +87,7 @@ func (a *actor) Stopping(cause error) {
 		t.Stop()
 	}
 	if errors.Is(cause, actors.ErrRestarting) {
-		a.endHolds(session.ErrRestarted)
+		a.host.endHolds(session.ErrRestarted)
 	}
 }
 
@@ -132,7 +132,7 @@ func (a *actor) onNotice(m noticed) {
 			a.claims.forget()
 		}
 	case seam.SessionEnded:
-		a.ref.Stop() // ended says why
+		a.host.ref.Stop() // ended says why
 	default:
 		a.step(n)
 	}
@@ -140,10 +140,10 @@ func (a *actor) onNotice(m noticed) {
 
 // fail ends the instance with a cause, nil for its regular end.
 func (a *actor) fail(cause error) {
-	a.mu.Lock()
-	if a.cause == nil {
-		a.cause = cause
+	a.host.mu.Lock()
+	if a.host.cause == nil {
+		a.host.cause = cause
 	}
-	a.mu.Unlock()
+	a.host.mu.Unlock()
 	a.self.Ref().Stop()
 }

@@ -57,8 +57,8 @@ func (none) carryOut(e machine.Effect) bool {
 
 // claimant is the claims' part of one incarnation of an instance's actor.
 type claimant[P any] struct {
-	*Claims[P]
-	*actor
+	claims    *Claims[P]
+	actor     *actor
 	contender contender
 	published machine.Phase
 	leaving   map[string]struct{} // what is being deleted
@@ -72,7 +72,7 @@ type replacement struct {
 }
 
 func (i *Claims[P]) incarnation(a *actor) claimed {
-	h := &claimant[P]{Claims: i, actor: a}
+	h := &claimant[P]{claims: i, actor: a}
 	h.contender = contender{actor: a, name: i.cfg.Name, form: i.cfg.Form, data: i.cfg.Data, parent: i.cfg.Parent}
 	if a.self.Incarnation() > 1 {
 		h.publish(machine.Standing{Phase: machine.Offering, Stale: true}) // whatever the one before said last
@@ -116,7 +116,7 @@ func (h *claimant[P]) note(ev machine.Event) {
 }
 
 func (h *claimant[P]) onWanted(m wanted) {
-	if c := h.ledger.find(m.claim); c != nil {
+	if c := h.claims.ledger.find(m.claim); c != nil {
 		h.want(c)
 	}
 }
@@ -124,15 +124,15 @@ func (h *claimant[P]) onWanted(m wanted) {
 // want tells the machine of a claim, once: a recovery may have found it in the ledger before the
 // message came.
 func (h *claimant[P]) want(c *claim[P]) {
-	if c.known == h.self.Incarnation() {
+	if c.known == h.actor.self.Incarnation() {
 		return
 	}
-	c.known = h.self.Incarnation()
-	h.step(machine.Wanted{Claim: c.id, Once: c.once, Try: c.try})
+	c.known = h.actor.self.Incarnation()
+	h.actor.step(machine.Wanted{Claim: c.id, Once: c.once, Try: c.try})
 }
 
 func (h *claimant[P]) onWithdrawn(m withdrawn) {
-	if c := h.ledger.find(m.claim); c != nil {
+	if c := h.claims.ledger.find(m.claim); c != nil {
 		h.withdraw(c)
 	}
 	h.settle()
@@ -141,16 +141,16 @@ func (h *claimant[P]) onWithdrawn(m withdrawn) {
 // withdraw tells the machine that a claim is no longer wanted, once: a recovery may have told it
 // before the message came.
 func (h *claimant[P]) withdraw(c *claim[P]) {
-	if c.told == h.self.Incarnation() {
+	if c.told == h.actor.self.Incarnation() {
 		return
 	}
-	c.told = h.self.Incarnation()
-	h.step(machine.Withdrawn{Claim: c.id, Lost: c.held != nil && c.held.lost()})
+	c.told = h.actor.self.Incarnation()
+	h.actor.step(machine.Withdrawn{Claim: c.id, Lost: c.held != nil && c.held.lost()})
 }
 
 func (h *claimant[P]) onReleased(p *Possession) {
 	if c := h.holder(p); c != nil {
-		h.step(machine.Released{Claim: c.id})
+		h.actor.step(machine.Released{Claim: c.id})
 		return
 	}
 	h.unheld(p)
@@ -168,7 +168,7 @@ func (h *claimant[P]) onLost(p *Possession) {
 
 // unheld: the possession's znode was deleted, or its epoch ended, before its end was heard of here.
 func (h *claimant[P]) unheld(p *Possession) {
-	if !h.ledger.stands(p) {
+	if !h.claims.ledger.stands(p) {
 		p.freed.Close()
 	}
 }
@@ -180,20 +180,20 @@ func (h *claimant[P]) holdEnded(c *claim[P]) {
 	}
 	h.setHeld(c, nil)
 	if c.once {
-		h.ledger.remove(c)
+		h.claims.ledger.remove(c)
 		c.settled.Close()
 	}
-	h.step(machine.HoldEnded{Claim: c.id})
+	h.actor.step(machine.HoldEnded{Claim: c.id})
 }
 
 // holder returns the claim that has this possession now.
 func (h *claimant[P]) holder(p *Possession) *claim[P] {
-	c := h.ledger.find(p.claim)
+	c := h.claims.ledger.find(p.claim)
 	if c == nil {
 		return nil
 	}
-	h.ledger.mu.Lock()
-	defer h.ledger.mu.Unlock()
+	h.claims.ledger.mu.Lock()
+	defer h.claims.ledger.mu.Unlock()
 	if c.held != p {
 		return nil
 	}
@@ -201,29 +201,29 @@ func (h *claimant[P]) holder(p *Possession) *claim[P] {
 }
 
 func (h *claimant[P]) withdrawn(c *claim[P]) bool {
-	h.ledger.mu.Lock()
-	defer h.ledger.mu.Unlock()
+	h.claims.ledger.mu.Lock()
+	defer h.claims.ledger.mu.Unlock()
 	return c.withdrawn
 }
 
 func (h *claimant[P]) setHeld(c *claim[P], p *Possession) {
-	h.ledger.mu.Lock()
-	defer h.ledger.mu.Unlock()
+	h.claims.ledger.mu.Lock()
+	defer h.claims.ledger.mu.Unlock()
 	c.held = p
 }
 
 func (h *claimant[P]) forget() {
 	h.leaving = nil
-	for _, p := range h.ledger.takeGranted() {
+	for _, p := range h.claims.ledger.takeGranted() {
 		p.freed.Close()
 	}
 	h.settle()
 }
 
 func (h *claimant[P]) settle() {
-	h.ledger.mu.Lock()
-	over := h.ledger.closing && len(h.ledger.claims) == 0 && len(h.ledger.granted) == 0 && len(h.leaving) == 0
-	h.ledger.mu.Unlock()
+	h.claims.ledger.mu.Lock()
+	over := h.claims.ledger.closing && len(h.claims.ledger.claims) == 0 && len(h.claims.ledger.granted) == 0 && len(h.leaving) == 0
+	h.claims.ledger.mu.Unlock()
 	if over {
 		h.actor.carryOut(machine.Stop{})
 	}
@@ -245,8 +245,8 @@ func (h *claimant[P]) postpone(m message) bool {
 // recovery is done. So nothing piles up, however long that takes and whatever is tried in vain
 // meanwhile.
 func (h *claimant[P]) dropUntold(id machine.Claim) {
-	if c := h.ledger.find(id); c != nil && c.known == 0 {
-		h.ledger.remove(c)
+	if c := h.claims.ledger.find(id); c != nil && c.known == 0 {
+		h.claims.ledger.remove(c)
 		c.settled.Close()
 	}
 }
@@ -256,23 +256,23 @@ func (h *claimant[P]) dropUntold(id machine.Claim) {
 func (h *claimant[P]) reset() {
 	h.forget()
 	h.publish(machine.Standing{}) // as a machine begins; what it says from here on is what changes
-	for _, c := range h.ledger.all() {
-		h.ledger.mu.Lock()
+	for _, c := range h.claims.ledger.all() {
+		h.claims.ledger.mu.Lock()
 		p, had := c.held, c.wasGranted()
 		c.held = nil
-		h.ledger.mu.Unlock()
+		h.claims.ledger.mu.Unlock()
 		if p != nil {
 			p.freed.Close()
 		}
 		if had {
-			h.ledger.remove(c)
+			h.claims.ledger.remove(c)
 			c.settled.Close()
 		}
 	}
 }
 
 func (h *claimant[P]) tellClaims() {
-	for _, c := range h.ledger.all() {
+	for _, c := range h.claims.ledger.all() {
 		h.want(c)
 		if h.withdrawn(c) {
 			h.withdraw(c)

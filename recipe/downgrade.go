@@ -113,11 +113,11 @@ func (h *claimant[P]) onDowngradeWanted(p *Possession) {
 	c := h.holder(p)
 	switch {
 	case c == nil: // its znode was deleted, or its epoch ended, before this was heard of
-		h.ledger.failDowngrade(p, session.ErrDeleted)
+		h.claims.ledger.failDowngrade(p, session.ErrDeleted)
 	case h.withdrawn(c):
-		h.ledger.failDowngrade(p, session.ErrReleased) // word of that is on its way, and deletes the znode
+		h.claims.ledger.failDowngrade(p, session.ErrReleased) // word of that is on its way, and deletes the znode
 	default:
-		h.step(machine.DowngradeWanted{Claim: c.id})
+		h.actor.step(machine.DowngradeWanted{Claim: c.id})
 	}
 }
 
@@ -127,29 +127,29 @@ func (h *claimant[P]) downgrade(e machine.Downgrade) {
 	c, _ := znode.ParseContender(name)
 	reader, ok := c.Downgraded(znode.NewGUID())
 	if !ok {
-		h.answer(nil, machine.Downgraded{Epoch: e.Epoch, Path: e.Path, Err: session.ErrUnsupported})
+		h.actor.answer(nil, machine.Downgraded{Epoch: e.Epoch, Path: e.Path, Err: session.ErrUnsupported})
 		return
 	}
 	done := machine.Downgraded{Epoch: e.Epoch, Path: e.Path, New: znode.Join(parent, reader)}
-	h.contender.exchange(done, znode.Notes{Placed: e.Token}.Write(h.cfg.Data))
+	h.contender.exchange(done, znode.Notes{Placed: e.Token}.Write(h.claims.cfg.Data))
 }
 
 // exchange asks until the outcome is known.
 func (c *contender) exchange(done machine.Downgraded, data []byte) {
 	ops := []session.Op{session.DeleteOp(done.Path, -1), session.CreateOp(done.New, data, session.Ephemeral())}
-	c.client.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
+	c.actor.host.client.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
 		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed):
 			done.Err = err
 		case errors.Is(err, session.ErrUnknownOutcome):
-			c.client.Read(done.Epoch, done.New, false, func(a seam.Seen) {
+			c.actor.host.client.Read(done.Epoch, done.New, false, func(a seam.Seen) {
 				switch {
 				case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
-					c.answer(a.Err, done) // the epoch is over
+					c.actor.answer(a.Err, done) // the epoch is over
 				case a.Exists, a.Err != nil: // what may not be read is there
-					c.answer(nil, done)
+					c.actor.answer(nil, done)
 				default:
-					c.afterwards(func() { c.exchange(done, data) })
+					c.actor.afterwards(func() { c.exchange(done, data) })
 				}
 			})
 			return
@@ -158,21 +158,21 @@ func (c *contender) exchange(done machine.Downgraded, data []byte) {
 		default:
 			done.Err = err
 		}
-		c.answer(done.Err, done)
+		c.actor.answer(done.Err, done)
 	})
 }
 
 // onDowngraded keeps the books of what exists.
 func (h *claimant[P]) onDowngraded(ev machine.Downgraded) {
-	h.ledger.mu.Lock()
-	p := h.ledger.granted[ev.Path]
-	h.ledger.mu.Unlock()
+	h.claims.ledger.mu.Lock()
+	p := h.claims.ledger.granted[ev.Path]
+	h.claims.ledger.mu.Unlock()
 	switch {
 	case p == nil:
 	case ev.Gone:
-		h.ledger.failDowngrade(p, session.ErrDeleted)
+		h.claims.ledger.failDowngrade(p, session.ErrDeleted)
 	case ev.Err != nil:
-		h.ledger.failDowngrade(p, ev.Err)
+		h.claims.ledger.failDowngrade(p, ev.Err)
 	default:
 		h.gone(ev.Path)
 	}
@@ -183,15 +183,15 @@ func (h *claimant[P]) onDowngraded(ev machine.Downgraded) {
 func (h *claimant[P]) grantReader(c *claim[P], p *Possession, e machine.Grant) {
 	q, err := h.possession(c, e)
 	if err != nil {
-		h.ledger.failDowngrade(p, err)
+		h.claims.ledger.failDowngrade(p, err)
 		h.holdEnded(c)
 		return
 	}
 	q.received.Store(true)
 	switch {
 	case h.withdrawn(c):
-		h.client.End(q.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
-		h.ledger.failDowngrade(p, session.ErrReleased)
+		h.actor.host.client.End(q.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
+		h.claims.ledger.failDowngrade(p, session.ErrReleased)
 	case !p.downgrade.reply(downgradeResult{won: q}):
 		q.GiveUp()
 	}

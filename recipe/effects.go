@@ -20,28 +20,28 @@ func (a *actor) carryOut(e machine.Effect) {
 	}
 	switch e := e.(type) {
 	case machine.List:
-		a.client.List(e.Epoch, e.Path, e.Watch, a.onListed(e.Ask, e.Path))
+		a.host.client.List(e.Epoch, e.Path, e.Watch, a.onListed(e.Ask, e.Path))
 	case machine.Read:
 		if e.Near && a.follow(e) {
 			break
 		}
-		a.client.Read(e.Epoch, e.Path, e.Watch, func(s seam.Seen) { a.answer(s.Err, seen(e, s)) })
+		a.host.client.Read(e.Epoch, e.Path, e.Watch, func(s seam.Seen) { a.answer(s.Err, seen(e, s)) })
 	case machine.Look:
-		a.client.Look(e.Epoch, queries(e), func(found []seam.Found, err error) { a.answer(err, looked(e, found, err)) })
+		a.host.client.Look(e.Epoch, queries(e), func(found []seam.Found, err error) { a.answer(err, looked(e, found, err)) })
 	case machine.Transact:
-		a.client.Commit(e.Epoch, Operations(e.Ops), func(results []session.Result, err error) {
+		a.host.client.Commit(e.Epoch, Operations(e.Ops), func(results []session.Result, err error) {
 			a.answer(err, transacted(e, results, err))
 		})
 	case machine.Ensure:
-		a.client.Ensure(e.Epoch, e.Path, e.Container, e.Data, func(err error) {
+		a.host.client.Ensure(e.Epoch, e.Path, e.Container, e.Data, func(err error) {
 			a.answer(err, machine.Ensured{Epoch: e.Epoch, Ask: e.Ask, Code: code(err), Err: err})
 		})
 	case machine.Remove:
-		a.client.Remove(e.Epoch, e.Path, func(err error) {
+		a.host.client.Remove(e.Epoch, e.Path, func(err error) {
 			a.answer(err, machine.Removed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path})
 		})
 	case machine.Unwatch:
-		a.client.Unwatch(e.Epoch, e.Path)
+		a.host.client.Unwatch(e.Epoch, e.Path)
 	case machine.Wake:
 		a.wake(e)
 	case machine.Cancel:
@@ -50,21 +50,21 @@ func (a *actor) carryOut(e machine.Effect) {
 			delete(a.timers, e.Ask)
 		}
 	case machine.Stop:
-		a.mu.Lock()
-		a.decided = a.decided || e.Err == nil
-		a.mu.Unlock()
+		a.host.mu.Lock()
+		a.host.decided = a.host.decided || e.Err == nil
+		a.host.mu.Unlock()
 		a.fail(e.Err)
 	default:
-		if a.cfg.Perform == nil {
+		if a.host.cfg.Perform == nil {
 			panic(fmt.Sprintf("recipe: nobody performs %T", e))
 		}
-		a.cfg.Perform(e)
+		a.host.cfg.Perform(e)
 	}
 }
 
 // follow follows a contender of another instance on the same session; false if there is none.
 func (a *actor) follow(e machine.Read) bool {
-	held, ok := a.client.Follow(e.Epoch, e.Path)
+	held, ok := a.host.client.Follow(e.Epoch, e.Path)
 	if ok {
 		a.answer(nil, machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, Near: true})
 	}
@@ -76,8 +76,8 @@ func (a *actor) follow(e machine.Read) bool {
 
 func (a *actor) onListed(ask uint64, path string) func(seam.Listed) {
 	return func(l seam.Listed) {
-		if path == a.cfg.Path {
-			a.notice(l.Names)
+		if path == a.host.cfg.Path {
+			a.host.notice(l.Names)
 		}
 		a.answer(l.Err, listed(ask, path, l))
 	}
@@ -102,12 +102,12 @@ func (a *actor) answer(err error, ev machine.Event) {
 	if errors.Is(err, session.ErrExpired) || errors.Is(err, session.ErrClosed) {
 		return
 	}
-	a.ref.Tell(answered{a.self.Incarnation(), ev})
+	a.host.ref.Tell(answered{a.self.Incarnation(), ev})
 }
 
 // afterwards does what an answer leads to, in the actor.
 func (a *actor) afterwards(do func()) {
-	a.ref.Tell(afterwards{a.self.Incarnation(), do})
+	a.host.ref.Tell(afterwards{a.self.Incarnation(), do})
 }
 
 // wake asks for another turn after a pause.
@@ -122,7 +122,7 @@ func (a *actor) wake(e machine.Wake) {
 		t.Stop()
 	}
 	incarnation := a.self.Incarnation()
-	a.timers[e.Ask] = time.AfterFunc(pause, func() { a.ref.Tell(answered{incarnation, machine.Woke{Ask: e.Ask}}) })
+	a.timers[e.Ask] = time.AfterFunc(pause, func() { a.host.ref.Tell(answered{incarnation, machine.Woke{Ask: e.Ask}}) })
 }
 
 func seen(e machine.Read, s seam.Seen) machine.Seen {

@@ -13,7 +13,7 @@ import (
 // contender asks ZooKeeper for what contenders need: a place in line, the record beside it, a
 // reader's place for a writer's. The machine gets definite answers.
 type contender struct {
-	*actor
+	actor  *actor
 	name   string
 	form   znode.Form
 	data   []byte
@@ -36,12 +36,12 @@ func (c *contender) enter(e machine.Enter) {
 // prepare sees to the parent, once in an epoch, where data live in it: the session would make a
 // container of it.
 func (c *contender) prepare(e machine.Enter) {
-	c.client.Ensure(e.Epoch, c.cfg.Path, false, c.parent, func(err error) {
+	c.actor.host.client.Ensure(e.Epoch, c.actor.host.cfg.Path, false, c.parent, func(err error) {
 		if err != nil {
-			c.answer(err, machine.Entered{Epoch: e.Epoch, Err: err})
+			c.actor.answer(err, machine.Entered{Epoch: e.Epoch, Err: err})
 			return
 		}
-		c.afterwards(func() {
+		c.actor.afterwards(func() {
 			c.ensured = e.Epoch
 			c.enterList(e)
 		})
@@ -49,14 +49,14 @@ func (c *contender) prepare(e machine.Enter) {
 }
 
 func (c *contender) enterList(e machine.Enter) {
-	j := seam.Join{Parent: c.cfg.Path, Name: c.name, Form: c.form, Data: c.data, Replace: e.Replace}
-	c.client.JoinList(e.Epoch, j, c.onJoined, c.onListed(e.Ask, c.cfg.Path))
+	j := seam.Join{Parent: c.actor.host.cfg.Path, Name: c.name, Form: c.form, Data: c.data, Replace: e.Replace}
+	c.actor.host.client.JoinList(e.Epoch, j, c.onJoined, c.actor.onListed(e.Ask, c.actor.host.cfg.Path))
 }
 
 // enterSingle creates the one znode that there can be. While there is one, somebody is ahead.
 func (c *contender) enterSingle(e machine.Enter) {
-	parent, name := znode.Split(c.cfg.Path)
-	c.client.Join(e.Epoch, seam.Join{Parent: parent, Name: name, Form: znode.Alone, Data: c.data}, func(a seam.Joined) {
+	parent, name := znode.Split(c.actor.host.cfg.Path)
+	c.actor.host.client.Join(e.Epoch, seam.Join{Parent: parent, Name: name, Form: znode.Alone, Data: c.data}, func(a seam.Joined) {
 		if errors.Is(a.Err, session.ErrNodeExists) {
 			a.Err = machine.ErrHeld
 		}
@@ -68,5 +68,5 @@ func (c *contender) onJoined(a seam.Joined) {
 	if errors.Is(a.Err, session.ErrTooLarge) {
 		a.Err = fmt.Errorf("data: %w", a.Err)
 	}
-	c.answer(a.Err, machine.Entered{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err})
+	c.actor.answer(a.Err, machine.Entered{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err})
 }

@@ -161,7 +161,7 @@ func (h *claimant[P]) keep(p *Possession) {
 	holders.byLine[p.line] = append(holders.byLine[p.line], p)
 	holders.mu.Unlock()
 	p.warning.Store(Alarm{
-		Log: Logger(h.cfg.Session), Kind: h.cfg.Kind, Path: h.cfg.Session.Path(h.cfg.Path), After: h.cfg.WarnAfter, Asked: p.asked, Waiting: h.cfg.Waiting,
+		Log: Logger(h.claims.cfg.Session), Kind: h.claims.cfg.Kind, Path: h.claims.cfg.Session.Path(h.claims.cfg.Path), After: h.claims.cfg.WarnAfter, Asked: p.asked, Waiting: h.claims.cfg.Waiting,
 		Unreceived: "what was won is not received, and others wait for it", Held: "something is held for long, and others wait for it",
 		Offered: p.offered, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
 	}.Set())

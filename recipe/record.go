@@ -9,7 +9,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-func (c *contender) record() string { return znode.Join(c.cfg.Path, znode.HeldRecord) }
+func (c *contender) record() string { return znode.Join(c.actor.host.cfg.Path, znode.HeldRecord) }
 
 // write the token into the record while the own znode stands; if that fails, or nobody knows, see
 // what is there.
@@ -20,14 +20,14 @@ func (c *contender) writeRecord(e machine.Record) {
 	if e.Version >= 0 {
 		op = session.SetOp(c.record(), data, e.Version)
 	}
-	c.client.Commit(e.Epoch, []session.Op{session.CheckOp(e.Path, -1), op}, func(_ []session.Result, err error) {
+	c.actor.host.client.Commit(e.Epoch, []session.Op{session.CheckOp(e.Path, -1), op}, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
-			c.answer(nil, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})
+			c.actor.answer(nil, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})
 		case changed(err):
-			c.client.Read(e.Epoch, c.record(), false, func(s seam.Seen) { c.found(e, s) })
+			c.actor.host.client.Read(e.Epoch, c.record(), false, func(s seam.Seen) { c.found(e, s) })
 		default:
-			c.answer(err, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Err: err})
+			c.actor.answer(err, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Err: err})
 		}
 	})
 }
@@ -52,16 +52,16 @@ func (c *contender) found(e machine.Record, s seam.Seen) {
 		found.Version, found.Token = s.Stat.Version, r.Token
 	}
 	if found.Token == 0 || found.Token == e.Token || r.Waits == e.Token || e.Delay == 0 {
-		c.answer(s.Err, found)
+		c.actor.answer(s.Err, found)
 		return
 	}
 	r.Waits, r.Delay = e.Token, e.Delay
 	ops := []session.Op{session.CheckOp(e.Path, -1), session.SetOp(c.record(), r.Bytes(), found.Version)}
-	c.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
+	c.actor.host.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
 		if err == nil {
 			found.Version++
 		}
-		c.answer(nil, found)
+		c.actor.answer(nil, found)
 	})
 }
 
@@ -69,13 +69,13 @@ func (c *contender) found(e machine.Record, s seam.Seen) {
 // is gone, the own znode alone.
 func (c *contender) release(e machine.Release) {
 	ops := []session.Op{session.DeleteOp(e.Path, -1), session.DeleteOp(c.record(), -1)}
-	c.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
+	c.actor.host.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
-			c.answer(nil, machine.Removed{Epoch: e.Epoch, Path: e.Path})
+			c.actor.answer(nil, machine.Removed{Epoch: e.Epoch, Path: e.Path})
 		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed): // word of that is on its way
 		default:
-			c.afterwards(func() { c.stayed(e, err) })
+			c.actor.afterwards(func() { c.stayed(e, err) })
 		}
 	})
 }

@@ -13,12 +13,12 @@ func (a *actor) recover(v view) {
 	a.recovering = true
 	incarnation := a.self.Incarnation()
 	if v.epoch == 0 {
-		a.ref.Tell(swept{incarnation})
+		a.host.ref.Tell(swept{incarnation})
 		return
 	}
-	a.client.Recover(v.epoch, func(left []string, err error) {
+	a.host.client.Recover(v.epoch, func(left []string, err error) {
 		if err == nil { // else the epoch is over, and EpochEnded says when nothing of it is left
-			a.ref.Tell(recovered{incarnation, v.epoch, left})
+			a.host.ref.Tell(recovered{incarnation, v.epoch, left})
 		}
 	})
 }
@@ -32,10 +32,10 @@ func (a *actor) postpone(m message) bool {
 	case noticed:
 		switch n := m.notice.(type) {
 		case seam.SessionEnded:
-			a.ref.Stop()
+			a.host.ref.Stop()
 		case seam.EpochEnded:
 			if n.Gone { // see onNotice
-				a.ref.Tell(swept{a.self.Incarnation()}) // what was to be swept is gone by itself
+				a.host.ref.Tell(swept{a.self.Incarnation()}) // what was to be swept is gone by itself
 			}
 		}
 		// A watch that fired was armed by the incarnation before; the state of the session is told
@@ -64,9 +64,9 @@ func (a *actor) onRecovered(m recovered) {
 	var left atomic.Int64
 	left.Store(int64(len(m.left)))
 	for _, path := range m.left {
-		a.client.Remove(m.epoch, path, func(err error) { // an error: the session is over, and says so
+		a.host.client.Remove(m.epoch, path, func(err error) { // an error: the session is over, and says so
 			if err == nil && left.Add(-1) == 0 {
-				a.ref.Tell(done)
+				a.host.ref.Tell(done)
 			}
 		})
 	}
@@ -78,10 +78,10 @@ func (a *actor) onSwept(m swept) {
 		return
 	}
 	a.recovering = false
-	a.mu.Lock()
-	v, toClose := a.view, a.closing
-	a.told = a.heard
-	a.mu.Unlock()
+	a.host.mu.Lock()
+	v, toClose := a.host.view, a.host.closing
+	a.told = a.host.heard
+	a.host.mu.Unlock()
 	a.claims.reset()
 	if v.epoch != 0 {
 		a.step(machine.EpochBegan{Epoch: v.epoch, SessionID: v.session, Trusted: v.trusted})
@@ -90,8 +90,8 @@ func (a *actor) onSwept(m swept) {
 		}
 	}
 	a.claims.tellClaims()
-	if a.cfg.Standing != nil {
-		for _, ev := range a.cfg.Standing() {
+	if a.host.cfg.Standing != nil {
+		for _, ev := range a.host.cfg.Standing() {
 			a.step(ev)
 		}
 	}

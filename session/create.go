@@ -251,7 +251,7 @@ func (z *znodes) createProtected(ctx context.Context, at string, data []byte, sp
 	var made string
 	var err error
 	var answered notify.Latch
-	if !z.tasks.run(func() {
+	if !z.requests.tasks.run(func() {
 		path, epoch, failure := z.createForCertain(ctx, at, data, spec)
 		if decided.Swap(true) {
 			if failure == nil {
@@ -262,13 +262,13 @@ func (z *znodes) createProtected(ctx context.Context, at string, data []byte, sp
 		made, err = z.space.relative(path), failure
 		answered.Close()
 	}) {
-		return "", z.lifetime.closedErr()
+		return "", z.requests.lifetime.closedErr()
 	}
 	select {
 	case <-answered.C():
 	case <-ctx.Done():
 		if !decided.Swap(true) {
-			return "", z.state.because(context.Cause(ctx))
+			return "", z.requests.state.because(context.Cause(ctx))
 		}
 		<-answered.C() // the answer was first
 	}
@@ -294,10 +294,10 @@ func (z *znodes) createForCertain(ctx context.Context, at string, data []byte, s
 	for try := 1; ; try++ {
 		waiting := ctx
 		if p.lost {
-			waiting = z.tasks.life
+			waiting = z.requests.tasks.life
 		}
-		if ref, err = z.conn(waiting, nil, ref); err != nil {
-			return "", ref.epoch, unlessLost(p.lost, z.unlessClosed(err))
+		if ref, err = z.requests.conn(waiting, nil, ref); err != nil {
+			return "", ref.epoch, unlessLost(p.lost, z.requests.unlessClosed(err))
 		}
 		if ref.epoch != in { // the proof held on the connections of that one
 			p.proof, in = proof{}, ref.epoch
@@ -312,12 +312,12 @@ func (z *znodes) createForCertain(ctx context.Context, at string, data []byte, s
 		if err == nil && path == "" {
 			path, _, err = p.try(in.conn)
 			if p.lost || errors.Is(err, zkconn.ErrCutOff) {
-				z.pauseAfterLoss(z.tasks.life, p.gone.times)
+				z.requests.pauseAfterLoss(z.requests.tasks.life, p.gone.times)
 			}
 		}
 		switch {
 		case p.lost && errors.Is(err, zkconn.ErrThrottled):
-			z.pause(z.tasks.life, backoff(try))
+			z.requests.pause(z.requests.tasks.life, backoff(try))
 			ref = connRef{}
 		case err == nil || definite(err):
 			return path, in, unlessLost(p.lost, err)
@@ -340,13 +340,13 @@ func unlessLost(lost bool, err error) error {
 // epoch, so neither does this.
 func (z *znodes) deleteOrphan(e *epoch, absolute string) {
 	_ = z.remove(e, z.space.relative(absolute), nil) // an error is the end of the epoch, or of the session: see below
-	g := z.state.lock()
+	g := z.requests.state.lock()
 	again := e.over && !g.closing
 	g.unlock()
 	if !again {
 		return
 	}
-	_, err := readOut(z.tasks.life, z.requests, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, c.Delete(absolute, -1) })
+	_, err := readOut(z.requests.tasks.life, z.requests, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, c.Delete(absolute, -1) })
 	if err != nil && !errors.Is(err, ErrNoNode) {
 		z.log.Warn("a znode that was given up could not be deleted", "path", absolute, "error", err)
 	}

@@ -38,7 +38,7 @@ func look(conn *zkconn.Conn, path string) (s observed, err error) {
 // again; Czxids do not. One that may not be read is told by its owner and by the record. The error
 // is [ErrExpired] or [ErrClosed].
 func (z *znodes) owned(c *contender) (bool, error) {
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	path, certain := c.path, !c.doubtful && !c.transacted
 	l.unlock()
 	switch {
@@ -48,14 +48,14 @@ func (z *znodes) owned(c *contender) (bool, error) {
 		return z.search(c)
 	}
 	var s observed
-	err := z.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
+	err := z.requests.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
 		s, err = look(conn, z.space.path(path))
 		return retried(err)
 	})
 	if err != nil {
 		return false, err
 	}
-	l = z.state.lock()
+	l = z.requests.state.lock()
 	defer l.unlock()
 	same := bytes.Equal(s.data, c.data)
 	if s.unread {
@@ -76,7 +76,7 @@ func (z *znodes) search(c *contender) (bool, error) {
 	var path string
 	var seen proof
 	try := 0
-	err := z.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
+	err := z.requests.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
 		path, err = find(conn, &seen, z.space.path(c.parent), c.head)
 		if try++; try == 1 && err != nil && definite(err) {
 			z.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", z.space.path(c.parent), "error", err)
@@ -86,7 +86,7 @@ func (z *znodes) search(c *contender) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	defer l.unlock()
 	if _, entered := l.ledger.all[c]; !entered || !c.doubtful {
 		return entered, nil // somebody else has looked meanwhile
@@ -150,7 +150,7 @@ func (t *client) Recover(number uint64, done func(left []string, err error)) {
 	underway := t.underway()
 	t.within(number, func(e *epoch) {
 		z := &t.session.znodes
-		g := z.state.lock()
+		g := z.requests.state.lock()
 		leftovers := g.ledger.of(t)
 		g.unlock()
 		for _, c := range leftovers {
@@ -159,7 +159,7 @@ func (t *client) Recover(number uint64, done func(left []string, err error)) {
 		for _, write := range underway {
 			<-write.C() // with the epoch at the latest
 		}
-		if err := z.insist(e, func(c *zkconn.Conn) error { return retried(caughtUp(c, "/")) }); err != nil {
+		if err := z.requests.insist(e, func(c *zkconn.Conn) error { return retried(caughtUp(c, "/")) }); err != nil {
 			done(nil, err)
 			return
 		}
@@ -188,11 +188,11 @@ func (t *client) Recover(number uint64, done func(left []string, err error)) {
 // lost: among the session's own znodes, by its data. Those of the record are other contenders, of
 // this process too.
 func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, zkconn.Stat, error) {
-	known := g.recorded() // before the listing: what is deleted meanwhile may still be in it
+	known := g.z.recorded() // before the listing: what is deleted meanwhile may still be in it
 	if err := p.ask(conn); err != nil {
 		return "", zkconn.Stat{}, err
 	}
-	c, parent := g.contender, g.space.path(g.join.Parent)
+	c, parent := g.contender, g.z.space.path(g.join.Parent)
 	names := []string{c.head}
 	if c.form != znode.Alone {
 		var err error
@@ -202,7 +202,7 @@ func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, zkconn.Stat,
 	}
 	for _, name := range names {
 		path := znode.Join(parent, name)
-		czxid, other := known[g.space.relative(path)]
+		czxid, other := known[g.z.space.relative(path)]
 		if !c.form.Fits(c.head, name) || other && c.form != znode.Alone {
 			continue
 		}
@@ -210,7 +210,7 @@ func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, zkconn.Stat,
 		if err != nil {
 			return "", zkconn.Stat{}, err
 		}
-		if mine && !(other && isIt(czxid, stat)) && g.reserve(c, path, stat) {
+		if mine && !(other && isIt(czxid, stat)) && g.z.reserve(c, path, stat) {
 			return path, stat, nil
 		}
 	}
@@ -243,7 +243,7 @@ func isIt(czxid int64, stat zkconn.Stat) bool {
 
 // recorded are the paths of all znodes in the record, and their Czxids as far as they are known.
 func (z *znodes) recorded() map[string]int64 {
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	defer l.unlock()
 	known := make(map[string]int64, len(l.ledger.byPath))
 	for path, c := range l.ledger.byPath {
@@ -254,7 +254,7 @@ func (z *znodes) recorded() map[string]int64 {
 
 // reserve takes a path for a contender that was found there; false if another was quicker.
 func (z *znodes) reserve(c *contender, path string, stat zkconn.Stat) bool {
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	defer l.unlock()
 	path = z.space.relative(path)
 	if other := l.ledger.byPath[path]; other != nil && isIt(other.czxid, stat) {
@@ -279,11 +279,11 @@ func (z *znodes) turn(c *contender) (done func()) {
 		return func() {}
 	}
 	key := createKey{c.parent, c.form, string(c.data)}
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	for before := l.ledger.turns[key]; before != nil; before = l.ledger.turns[key] {
 		l.unlock()
 		<-before.C()
-		l = z.state.lock()
+		l = z.requests.state.lock()
 	}
 	defer l.unlock()
 	if l.ledger.turns == nil {
@@ -292,7 +292,7 @@ func (z *znodes) turn(c *contender) (done func()) {
 	latch := new(notify.Latch)
 	l.ledger.turns[key] = latch
 	return func() {
-		l := z.state.lock()
+		l := z.requests.state.lock()
 		delete(l.ledger.turns, key)
 		l.unlock()
 		latch.Close()

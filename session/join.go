@@ -33,7 +33,7 @@ func (t *client) JoinList(number uint64, j seam.Join, joined func(seam.Joined), 
 			return nil, ErrExpired
 		}
 		return func() {
-			attempt := &joining{znodes: z, contender: c, join: j}
+			attempt := &joining{z: z, contender: c, join: j}
 			if listed != nil {
 				key := joinKey{e, j.Parent}
 				attempt.listing = z.join(key)
@@ -57,7 +57,7 @@ func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *contender {
 	c := &contender{client: t, epoch: e, parent: j.Parent, guid: znode.NewGUID(), form: j.Form}
 	c.head = j.Form.Head(c.guid, e.sessionID, j.Name)
 	c.data = j.Form.Data(c.guid, j.Data)
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	defer l.unlock()
 	if e.over || l.closing {
 		return nil
@@ -72,7 +72,7 @@ func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *contender {
 func (z *znodes) enrolled(c *contender, path string, czxid int64, err error) error {
 	defer c.settled.Close()
 	gone := c.client.inbox.Left()
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	c.czxid = czxid
 	if err == nil && c.form == znode.Alone {
 		l.ledger.forget(c, path)
@@ -92,7 +92,7 @@ func (z *znodes) enrolled(c *contender, path string, czxid int64, err error) err
 
 // joining is one contender on its way into the line.
 type joining struct {
-	*znodes
+	z         *znodes
 	contender *contender
 	join      seam.Join
 	listing   bool // right behind the create
@@ -105,17 +105,17 @@ type joining struct {
 
 // inTurn is run when it is the contender's turn, and notes in the record what came of it.
 func (g *joining) inTurn() (string, zkconn.Stat, error) {
-	done := g.turn(g.contender)
+	done := g.z.turn(g.contender)
 	defer done() // also if it panics: others wait for it, also in later epochs
 	path, stat, err := g.run()
-	return path, stat, g.enrolled(g.contender, path, stat.Czxid, err)
+	return path, stat, g.z.enrolled(g.contender, path, stat.Czxid, err)
 }
 
 // run creates the znode for certain, and returns its path, and its Stat if the answer to the create
 // told it.
 func (g *joining) run() (string, zkconn.Stat, error) {
 	c := g.contender
-	parent := g.space.path(g.join.Parent)
+	parent := g.z.space.path(g.join.Parent)
 	want := znode.Join(parent, c.head)
 	g.replaced = g.join.Replace == ""
 	g.create.create = func(conn *zkconn.Conn) (string, zkconn.Stat, error) { return g.enter(conn, want) }
@@ -129,7 +129,7 @@ func (g *joining) run() (string, zkconn.Stat, error) {
 	var above losses // of the creates of the parents
 	var path string
 	var stat zkconn.Stat
-	err := g.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
+	err := g.z.requests.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
 		if g.create.lost {
 			path, stat, err = g.create.look(conn)
 			switch {
@@ -143,7 +143,7 @@ func (g *joining) run() (string, zkconn.Stat, error) {
 			}
 		}
 		for try := 0; ; try++ {
-			g.again(g.tasks.life, min(max(try, int(c.client.again.Load())), 8), "what was created is gone at once, again and again; pausing between attempts", "path", g.space.path(g.join.Parent))
+			g.z.again(g.z.requests.tasks.life, min(max(try, int(c.client.again.Load())), 8), "what was created is gone at once, again and again; pausing between attempts", "path", g.z.space.path(g.join.Parent))
 			path, stat, err = g.create.try(conn)
 			if !errors.Is(err, ErrNoNode) {
 				return err
@@ -153,7 +153,7 @@ func (g *joining) run() (string, zkconn.Stat, error) {
 			}
 		}
 	})
-	return g.space.relative(path), stat, err
+	return g.z.space.relative(path), stat, err
 }
 
 // notFound: what was lost can't be looked for. It is looked for until it can, since it may stand in
@@ -164,7 +164,7 @@ func (g *joining) notFound(err error) error {
 	}
 	if !g.complained {
 		g.complained = true
-		g.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", g.space.path(g.join.Parent), "error", err)
+		g.z.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", g.z.space.path(g.join.Parent), "error", err)
 	}
 	return errAgain
 }
@@ -178,10 +178,10 @@ func (g *joining) enter(c *zkconn.Conn, path string) (string, zkconn.Stat, error
 		entry.Flags = jute.FlagEphemeral
 	}
 	if g.listing {
-		entry.List = g.space.path(g.join.Parent)
+		entry.List = g.z.space.path(g.join.Parent)
 	}
 	if !g.replaced {
-		entry.Replace = g.space.path(g.join.Replace)
+		entry.Replace = g.z.space.path(g.join.Replace)
 	}
 	made, err := c.Enter(entry)
 	if err == nil || made.Missing {
@@ -199,7 +199,7 @@ func (g *joining) displaced() {
 	if !g.replaced {
 		g.replaced = true
 		g.contender.client.again.Store(0)
-		g.missing(g.join.Replace)
+		g.z.missing(g.join.Replace)
 	}
 }
 
@@ -209,7 +209,7 @@ func (g *joining) list() seam.Listed {
 	if made := &g.entered; made.Path != "" && made.Err == nil && g.listing {
 		return seam.Listed{Epoch: e.number, Path: g.join.Parent, Names: made.Names}
 	}
-	return g.gather(joinKey{e, g.join.Parent})
+	return g.z.gather(joinKey{e, g.join.Parent})
 }
 
 // joins are those of one parent, in one epoch, that are under way and want a listing. The first
@@ -233,7 +233,7 @@ type listing struct {
 
 // join counts one that is under way; true if it is the only one.
 func (z *znodes) join(key joinKey) (alone bool) {
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	defer l.unlock()
 	if l.ledger.joins == nil {
 		l.ledger.joins = make(map[joinKey]*joins)
@@ -248,7 +248,7 @@ func (z *znodes) join(key joinKey) (alone bool) {
 }
 
 func (z *znodes) joined(key joinKey) {
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	defer l.unlock()
 	if q := l.ledger.joins[key]; q.under > 1 {
 		q.under--
@@ -260,7 +260,7 @@ func (z *znodes) joined(key joinKey) {
 // gather returns a listing that was sent after the call. Whoever wants one first sends it, and
 // takes it apart for all.
 func (z *znodes) gather(key joinKey) seam.Listed {
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	q := l.ledger.joins[key]
 	mine, before := q.next, q.current
 	if mine != nil {
@@ -277,10 +277,10 @@ func (z *znodes) gather(key joinKey) seam.Listed {
 	if before != nil {
 		<-before.over.C()
 	}
-	l = z.state.lock()
+	l = z.requests.state.lock()
 	q.current, q.next = mine, nil
 	l.unlock()
-	a.Err = z.insist(key.epoch, bounded(func(c *zkconn.Conn) (err error) {
+	a.Err = z.requests.insist(key.epoch, bounded(func(c *zkconn.Conn) (err error) {
 		a.Names, a.Stat, err = c.Children(z.space.path(key.parent), false)
 		return err
 	}))

@@ -60,7 +60,7 @@ func (z *znodes) remove(e *epoch, path string, c *contender) error {
 	if c == nil {
 		return z.erase(e, path, nil)
 	}
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	r, first := c.removal, c.removal == nil
 	if first {
 		r = new(removal)
@@ -80,13 +80,13 @@ func (z *znodes) remove(e *epoch, path string, c *contender) error {
 // erase deletes until it is gone. What stands in its way (a right that was taken away) may be put
 // right by somebody, so it is tried again.
 func (z *znodes) erase(e *epoch, path string, c *contender) error {
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	alone := c != nil && c.form == znode.Alone
 	doubt := alone && c.suspect
 	l.unlock()
 	for try := 1; ; try++ {
 		var seen proof
-		err := z.insist(e, func(conn *zkconn.Conn) error {
+		err := z.requests.insist(e, func(conn *zkconn.Conn) error {
 			if doubt {
 				if mine, err := z.stands(conn, &seen, c); err != nil || !mine {
 					return err
@@ -107,13 +107,13 @@ func (z *znodes) erase(e *epoch, path string, c *contender) error {
 		if try == 1 {
 			z.log.Warn("a znode can't be deleted; trying again until the epoch ends", "path", z.space.path(path), "error", err)
 		}
-		z.pause(z.tasks.life, backoff(try))
+		z.requests.pause(z.requests.tasks.life, backoff(try))
 	}
 }
 
 // removed notes that a contender is gone for certain; by this deletion, or not.
 func (z *znodes) removed(c *contender, path string, deleted bool) {
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	defer l.unlock()
 	if c != nil && deleted {
 		c.client.again.Store(0)
@@ -128,7 +128,7 @@ func (z *znodes) removed(c *contender, path string, deleted bool) {
 // stands looks whether what is at the path of a contender that is alone there is still that
 // contender. Names come again, Czxids do not.
 func (z *znodes) stands(conn *zkconn.Conn, p *proof, c *contender) (bool, error) {
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	path, czxid := c.path, c.czxid
 	l.unlock()
 	if err := p.ask(conn); err != nil {
@@ -141,12 +141,12 @@ func (z *znodes) stands(conn *zkconn.Conn, p *proof, c *contender) (bool, error)
 // sweep deletes, in the background, a contender that nobody wants any more. One that is still being
 // created is swept when that is done.
 func (z *znodes) sweep(c *contender) {
-	z.tasks.run(func() {
+	z.requests.tasks.run(func() {
 		<-c.settled.C()
 		if mine, err := z.owned(c); err != nil || !mine {
 			return // it is not there, or the epoch is over
 		}
-		l := z.state.lock()
+		l := z.requests.state.lock()
 		path := c.path
 		l.unlock()
 		if path != "" {

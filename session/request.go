@@ -164,7 +164,7 @@ func (z *znodes) again(ctx context.Context, times int, warning, key, value strin
 		if try == 1 {
 			z.log.Warn(warning, key, value)
 		}
-		z.pause(ctx, backoff(try))
+		z.requests.pause(ctx, backoff(try))
 	}
 }
 

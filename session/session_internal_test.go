@@ -164,7 +164,7 @@ func TestATurnThatPanicsIsOver(t *testing.T) {
 	require.NoError(t, err)
 	c := &contender{parent: "/line", form: znode.Plain}
 	broken := &znodes{requests: &s.requests} // without a namespace, which is a panic
-	require.Panics(t, func() { _, _, _ = (&joining{znodes: broken, contender: c}).inTurn() })
+	require.Panics(t, func() { _, _, _ = (&joining{z: broken, contender: c}).inTurn() })
 	require.Empty(t, s.state.in.ledger.turns)
 	require.NoError(t, s.Close(t.Context()))
 }

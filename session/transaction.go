@@ -346,7 +346,7 @@ func (t *client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 // takesDown reports whether a transaction deletes a znode of the client. It cannot come late: once
 // that is deleted otherwise, the whole transaction fails.
 func (z *znodes) takesDown(t *client, asks []jute.Request) bool {
-	g := z.state.lock()
+	g := z.requests.state.lock()
 	defer g.unlock()
 	return slices.ContainsFunc(asks, func(o jute.Request) bool {
 		if o.Op != jute.OpDelete {
@@ -361,7 +361,7 @@ func (z *znodes) takesDown(t *client, asks []jute.Request) bool {
 // the span, or not at all.
 func (z *znodes) commitOnce(e *epoch, t *transaction) (results []zkconn.Result, sent span, err error) {
 	lost := false
-	err = z.insist(e, func(c *zkconn.Conn) (err error) {
+	err = z.requests.insist(e, func(c *zkconn.Conn) (err error) {
 		if lost {
 			if err := caughtUp(c, "/"); err != nil {
 				return retried(err) // what a server says against that says nothing of the transaction

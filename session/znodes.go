@@ -13,16 +13,16 @@ import (
 // record of it: what may exist is entered before it is asked for. Its methods run in tasks, unless
 // they say otherwise, and take the mutex themselves.
 type znodes struct {
-	*requests
-	space *namespace
-	log   *slog.Logger
+	requests *requests
+	space    *namespace
+	log      *slog.Logger
 }
 
 // expect enters the ephemeral znodes that a transaction is about to create: one for each operation,
 // nil for those that create none.
 func (z *znodes) expect(t *client, e *epoch, asks []jute.Request) ([]*contender, error) {
 	creates := make([]*contender, len(asks))
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	defer l.unlock()
 	if e.over || l.closing {
 		return nil, ErrExpired
@@ -48,7 +48,7 @@ func (z *znodes) expect(t *client, e *epoch, asks []jute.Request) ([]*contender,
 // client that has left meanwhile wants nothing of it.
 func (z *znodes) settled(t *client, creates []*contender, asks []jute.Request, sent span, results []zkconn.Result, err error) {
 	gone := t.inbox.Left()
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	for i, c := range creates {
 		switch {
 		case err == nil && c != nil:
@@ -60,7 +60,7 @@ func (z *znodes) settled(t *client, creates []*contender, asks []jute.Request, s
 		case c == nil:
 			o, gone := l.ledger.byPath[z.space.relative(asks[i].Path)], errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrNoNode)
 			if o != nil && gone && asks[i].Op == jute.OpDelete {
-				z.tasks.run(func() { z.recheck(o) })
+				z.requests.tasks.run(func() { z.recheck(o) })
 			}
 		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeral && l.ledger.byPath[z.space.relative(asks[i].Path)] == nil:
 			c.doubtful, c.sent = l.ledger.stands(c, z.space.relative(asks[i].Path)), sent
@@ -99,11 +99,11 @@ func (l *ledger) changed(kind jute.Op, path string) {
 
 // exists looks whether a contender of the record is there, and strikes it if not.
 func (z *znodes) exists(t *client, e *epoch, path string) (exists bool, err error) {
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	c := l.ledger.at(t, path)
 	l.unlock()
 	var seen proof
-	err = z.insist(e, func(conn *zkconn.Conn) (err error) {
+	err = z.requests.insist(e, func(conn *zkconn.Conn) (err error) {
 		if c != nil && c.form == znode.Alone {
 			exists, err = z.stands(conn, &seen, c)
 			return retried(err)
@@ -120,24 +120,24 @@ func (z *znodes) exists(t *client, e *epoch, path string) (exists bool, err erro
 // recheck looks whether a contender is gone: it was to be deleted by a transaction whose answer was
 // lost, or which did not find everything. Others may follow it.
 func (z *znodes) recheck(c *contender) {
-	if z.insist(c.epoch, func(conn *zkconn.Conn) error { return retried(caughtUp(conn, "/")) }) == nil {
+	if z.requests.insist(c.epoch, func(conn *zkconn.Conn) error { return retried(caughtUp(conn, "/")) }) == nil {
 		_, _ = z.exists(c.client, c.epoch, c.path) // an error is the end of the epoch, and of the record
 	}
 }
 
 // missing notes that there is nothing at a path of the session.
 func (z *znodes) missing(path string) {
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	defer l.unlock()
 	l.ledger.gone(path)
 	if c := l.ledger.byPath[path]; c != nil && c.transacted && !c.leaving {
-		z.tasks.run(func() { _, _ = z.owned(c) }) // an error is the end of the epoch, and of the record
+		z.requests.tasks.run(func() { _, _ = z.owned(c) }) // an error is the end of the epoch, and of the record
 	}
 }
 
 // lacks tells whether a contender is gone, as far as is known.
 func (z *znodes) lacks(path string) bool {
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	defer l.unlock()
 	return l.ledger.byPath[path] == nil && l.ledger.lacks(path)
 }
@@ -147,7 +147,7 @@ func (z *znodes) lacks(path string) bool {
 // about the line that it stands in: elsewhere, a znode with such a name is the application's.
 func (z *znodes) returned(t *client, number uint64, path string) {
 	parent, name := znode.Split(path)
-	l := z.state.lock()
+	l := z.requests.state.lock()
 	defer l.unlock()
 	e := l.current(number)
 	if e == nil || parent != t.line || l.ledger.byPath[path] != nil || !l.ledger.lacks(path) {
@@ -157,7 +157,7 @@ func (z *znodes) returned(t *client, number uint64, path string) {
 	c.settled.Close()
 	l.ledger.enter(c)
 	l.ledger.stands(c, path)
-	z.tasks.run(func() {
+	z.requests.tasks.run(func() {
 		if exists, err := z.exists(t, e, path); err != nil || !exists {
 			return // it was being deleted when it was read, or the epoch is over, and with it the record
 		}

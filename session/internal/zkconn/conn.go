@@ -147,9 +147,9 @@ func (c *core) keep() {
 	for h := connect(c); h != nil; h = connect(c) {
 		err := h.run()
 		if err == nil {
-			err = h.converse(c.timeout() / 3)
+			err = h.socket.converse(c.timeout() / 3)
 		}
-		h.lose(err)
+		h.socket.lose(err)
 	}
 }
 

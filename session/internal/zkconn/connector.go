@@ -154,7 +154,7 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 		return nil, err
 	}
 	h = &handshake{socket: newWire(k.core, raw, t)}
-	stop := context.AfterFunc(k.ctx, h.drop)
+	stop := context.AfterFunc(k.ctx, h.socket.link.drop)
 	defer stop()
 	ask, err := begin(h)
 	if err != nil {
@@ -168,8 +168,8 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 		return h, err
 	}
 	took := time.Since(begun)
-	h.limit = max(h.limit, min(took, k.timeout()/2)) // on a slow server, the next steps may take as long; no longer than the session
-	h.stall.took(took)
+	h.socket.limit = max(h.socket.limit, min(took, k.timeout()/2)) // on a slow server, the next steps may take as long; no longer than the session
+	h.socket.stall.took(took)
 	return h, nil
 }
 
@@ -205,7 +205,7 @@ func (k *connector) dialled(ctx context.Context, t *target) (net.Conn, error) {
 func (k *connector) finish(t *target, h *handshake, err error) {
 	won, needed, nothing := k.noted(t, h, err)
 	if h != nil && !won {
-		h.drop()
+		h.socket.link.drop()
 	}
 	if needed && !won {
 		k.warnDown(t, err)
@@ -228,7 +228,7 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 	needed = k.won == nil && k.life.Err() == nil
 	switch now := time.Now(); {
 	case needed && err == nil:
-		k.slow, k.took = t.silent, h.stall.slowest
+		k.slow, k.took = t.silent, h.socket.stall.slowest
 		t.badUntil, t.silent = time.Time{}, false
 		k.socket, k.won = h.socket, h
 		k.sound = now
@@ -240,7 +240,7 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 		if hungUp(err) {
 			k.hangs(t, now)
 		}
-	case err != nil && (k.won == nil || k.won.at != t) && now.Sub(t.tried) >= limitOf(timeout)/shareDivisor:
+	case err != nil && (k.won == nil || k.won.socket.at != t) && now.Sub(t.tried) >= limitOf(timeout)/shareDivisor:
 		t.failed(now, timeout) // a server that was asked later was faster
 	}
 	return false, needed, k.nothing()

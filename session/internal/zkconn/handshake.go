@@ -12,7 +12,7 @@ import (
 // handshake takes a connection from the connect request to Up. Until then nobody else uses the
 // connection.
 type handshake struct {
-	*socket
+	socket   *socket
 	askedAt  time.Time // when the connect request was sent. Under mu
 	response jute.ConnectResponse
 	created  bool         // the session was created by that
@@ -25,19 +25,19 @@ const mostQuoted = 40
 
 // requestSession sends a connect request and reads the reply.
 func (h *handshake) requestSession(ask *jute.ConnectRequest, limit time.Duration) error {
-	defer h.within(limit).Stop()
-	if err := h.link.write(encode(ask)); err != nil {
+	defer h.socket.link.within(limit).Stop()
+	if err := h.socket.link.write(encode(ask)); err != nil {
 		return err
 	}
-	length, err := h.peekLength()
+	length, err := h.socket.link.peekLength()
 	if err != nil {
 		return err
 	}
 	if length > smallBuffer {
-		first, _ := h.in.Peek(min(h.in.Buffered(), mostQuoted))
+		first, _ := h.socket.link.in.Peek(min(h.socket.link.in.Buffered(), mostQuoted))
 		return fmt.Errorf("%w: this does not speak ZooKeeper: %q", errMalformed, first)
 	}
-	frame, err := h.readFrame(length)
+	frame, err := h.socket.link.readFrame(length)
 	if err != nil {
 		return err
 	}
@@ -59,8 +59,8 @@ func (k *connector) begin(h *handshake) (ask jute.ConnectRequest, err error) {
 	}
 	c.asking++
 	h.askedAt = time.Now()
-	if h.at.asked.IsZero() {
-		h.at.asked = h.askedAt
+	if h.socket.at.asked.IsZero() {
+		h.socket.at.asked = h.askedAt
 	}
 	ask = jute.ConnectRequest{LastZxidSeen: s.zxid, Timeout: int32(c.cfg.Timeout.Milliseconds()), SessionID: s.id, Password: s.password}
 	if s.id == 0 {
@@ -72,8 +72,8 @@ func (k *connector) begin(h *handshake) (ask jute.ConnectRequest, err error) {
 // run goes on from the reply to the connect request: it checks the session, presents the
 // credentials, and arms the watches again.
 func (h *handshake) run() (err error) {
-	c := h.conn
-	defer guard(h.log, "connecting", &err)
+	c := h.socket.conn
+	defer guard(h.socket.link.log, "connecting", &err)
 	if err := h.identify(); err != nil {
 		return err
 	}
@@ -95,16 +95,16 @@ func (h *handshake) run() (err error) {
 	case err != nil:
 		return err
 	}
-	h.logUp(after)
+	h.socket.logUp(after)
 	if slow {
-		return h.ping() // the first one otherwise, after a third of the timeout, may be answered too late
+		return h.socket.ping() // the first one otherwise, after a third of the timeout, may be answered too late
 	}
 	return nil
 }
 
 // identify compares the session in the reply with the one that was asked for.
 func (h *handshake) identify() error {
-	c, response := h.conn, &h.response
+	c, response := h.socket.conn, &h.response
 	known := c.SessionID()
 	switch {
 	case response.SessionID == 0 && known == 0:
@@ -113,7 +113,7 @@ func (h *handshake) identify() error {
 		c.end(ErrExpired)
 		return ErrExpired
 	case known != 0 && response.SessionID != known:
-		h.log.Warn("ZooKeeper server handed out another session")
+		h.socket.link.log.Warn("ZooKeeper server handed out another session")
 		_ = h.exchange(closeFrame(), xidClose) // if it fails, that session expires
 		c.end(ErrReplaced)
 		return ErrReplaced
@@ -133,8 +133,8 @@ func (h *handshake) present(cred Credential) error {
 	ask := jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: cred.Scheme, Data: cred.Secret}
 	err := h.exchange(encode(&ask), jute.XidAuth)
 	if _, refused := errors.AsType[jute.Code](err); refused {
-		h.log.Warn("ZooKeeper server refused a credential", "scheme", cred.Scheme)
-		h.conn.refused()
+		h.socket.link.log.Warn("ZooKeeper server refused a credential", "scheme", cred.Scheme)
+		h.socket.conn.refused()
 		return ErrAuthFailed
 	}
 	return err
@@ -143,13 +143,13 @@ func (h *handshake) present(cred Credential) error {
 // rearm arms the watches of earlier connections. The server at once sends the events of those whose
 // znodes have changed meanwhile.
 func (h *handshake) rearm() error {
-	c := h.conn
+	c := h.socket.conn
 	c.mu.Lock()
 	asks := c.watches.requests(c.session.zxid, c.cfg.MaxPacket)
 	c.mu.Unlock()
 	for i := range asks {
 		if err := h.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {
-			h.log.Warn("ZooKeeper server did not arm the watches again", "cause", err)
+			h.socket.link.log.Warn("ZooKeeper server did not arm the watches again", "cause", err)
 			return fmt.Errorf("arm the watches again: %w", err)
 		}
 	}
@@ -160,13 +160,13 @@ func (h *handshake) rearm() error {
 // connection is slow if it would be left unless it is pinged soon. after is how long there was
 // none, if that was logged.
 func (h *handshake) goUp() (slow bool, after time.Duration, err error) {
-	c := h.conn
+	c := h.socket.conn
 	c.update(func() {
 		switch {
 		case c.life.Err() != nil:
 			err = errAbandoned
-		case h.dead != nil:
-			err = h.dead
+		case h.socket.dead != nil:
+			err = h.socket.dead
 		case c.over():
 			err = errClosed
 		}
@@ -179,16 +179,16 @@ func (h *handshake) goUp() (slow bool, after time.Duration, err error) {
 				s.trouble = nil
 			}
 		}
-		h.taking, h.refuse = context.WithCancel(c.taking)
-		h.since, h.patience = time.Now(), c.session.timeout*2/3
-		slow = h.stall.slowest >= c.session.timeout/hasteShare
+		h.socket.taking, h.socket.refuse = context.WithCancel(c.taking)
+		h.socket.since, h.socket.link.patience = time.Now(), c.session.timeout*2/3
+		slow = h.socket.stall.slowest >= c.session.timeout/hasteShare
 		c.group.near.Store(false) // this server may be far away
-		h.watch()
+		h.socket.watch()
 		c.events = append(c.events, Up{
-			SessionID: c.session.id, Timeout: c.session.timeout, Server: h.at.server, Address: h.at.address, Asked: h.askedAt, Created: h.created,
+			SessionID: c.session.id, Timeout: c.session.timeout, Server: h.socket.at.server, Address: h.socket.at.address, Asked: h.askedAt, Created: h.created,
 		})
 		for _, ev := range h.early {
-			h.fire(ev)
+			h.socket.fire(ev)
 		}
 	})
 	return slow, after, err
@@ -199,7 +199,7 @@ func (h *handshake) closeSession() error {
 	if err := h.exchange(closeFrame(), xidClose); err != nil {
 		return err
 	}
-	h.conn.end(errClosed)
+	h.socket.conn.end(errClosed)
 	return errClosed
 }
 
@@ -208,22 +208,22 @@ func closeFrame() []byte { return encode(&jute.Request{Xid: xidClose, Op: jute.O
 // exchange sends a frame and waits for its reply, of which an error is a jute.Code. Events that
 // come before it are kept.
 func (h *handshake) exchange(frame []byte, xid int32) error {
-	defer h.within(2 * h.limit).Stop()
-	if err := h.link.write(frame); err != nil {
+	defer h.socket.link.within(2 * h.socket.limit).Stop()
+	if err := h.socket.link.write(frame); err != nil {
 		return err
 	}
 	for {
-		reply, length, err := h.peekReply()
+		reply, length, err := h.socket.link.peekReply()
 		if err != nil {
 			return err
 		}
-		body, err := h.readFrame(length)
+		body, err := h.socket.link.readFrame(length)
 		if err != nil {
 			return err
 		}
 		switch {
 		case reply.Err == jute.SessionClosedNoAuth:
-			return h.unauthenticated()
+			return h.socket.unauthenticated()
 		case reply.Xid == xid:
 			h.zxid = reply.Zxid
 			return reply.Err.Err()

@@ -79,7 +79,7 @@ func (k *connector) scout(t *target, as Identity, ask *jute.Request) (zxid int64
 		return jute.ConnectRequest{Timeout: int32(k.cfg.Timeout.Milliseconds()), SessionID: as.ID, Password: as.Password}, nil
 	})
 	if h != nil {
-		defer h.hangUp()
+		defer h.socket.link.hangUp()
 	}
 	switch {
 	case err != nil:
@@ -87,11 +87,11 @@ func (k *connector) scout(t *target, as Identity, ask *jute.Request) (zxid int64
 	case h.response.SessionID == 0:
 		return 0, errNotAccepted
 	}
-	stop := context.AfterFunc(k.ctx, h.hangUp)
+	stop := context.AfterFunc(k.ctx, h.socket.link.hangUp)
 	defer stop()
 	parting := func() { // if it fails, that session expires
-		defer h.within(h.limit).Stop()
-		_ = h.link.write(closeFrame())
+		defer h.socket.link.within(h.socket.limit).Stop()
+		_ = h.socket.link.write(closeFrame())
 	}
 	defer parting()
 	if !k.isClosing() { // then none are presented: see refused
@@ -101,7 +101,7 @@ func (k *connector) scout(t *target, as Identity, ask *jute.Request) (zxid int64
 			}
 		}
 	}
-	defer time.AfterFunc(h.limit, parting).Stop() // as long as there is a connection: exchange ends it
+	defer time.AfterFunc(h.socket.limit, parting).Stop() // as long as there is a connection: exchange ends it
 	err = h.exchange(encode(ask), ask.Xid)
 	return h.zxid, err
 }

@@ -136,7 +136,7 @@ func (o *outage) ended() (lasted time.Duration) {
 
 // logUp logs that there is a connection; after is how long there was none, if that was logged.
 func (w *socket) logUp(after time.Duration) {
-	log := w.log
+	log := w.link.log
 	if after > 0 {
 		log = logs.Ends(log)
 	}

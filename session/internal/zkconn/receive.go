@@ -10,7 +10,7 @@ import (
 
 // receive receives everything that the server sends, until the connection is lost.
 func (w *socket) receive() (err error) {
-	defer guard(w.log, "receive", &err)
+	defer guard(w.link.log, "receive", &err)
 	for err == nil {
 		err = w.receiveFrame()
 	}
@@ -19,7 +19,7 @@ func (w *socket) receive() (err error) {
 
 // receiveFrame handles the next frame.
 func (w *socket) receiveFrame() error {
-	reply, length, err := w.peekReply()
+	reply, length, err := w.link.peekReply()
 	switch {
 	case err != nil:
 		return err
@@ -28,7 +28,7 @@ func (w *socket) receiveFrame() error {
 	case reply.Err == jute.SessionClosedNoAuth:
 		return w.unauthenticated()
 	}
-	frame, err := w.readFrame(length)
+	frame, err := w.link.readFrame(length)
 	if err != nil {
 		return err
 	}
@@ -124,13 +124,13 @@ func (w *socket) next(xid int32) (*request, error) {
 // decode reads a reply. One that is too large is skipped, and only its request fails.
 func (w *socket) decode(r *request, length int) error {
 	if length > w.conn.cfg.maxReply() {
-		if _, err := w.in.Discard(4 + length); err != nil {
+		if _, err := w.link.in.Discard(4 + length); err != nil {
 			return err
 		}
 		r.reply.Err = codeTooLarge
 		return nil
 	}
-	frame, err := w.readFrame(length)
+	frame, err := w.link.readFrame(length)
 	if err != nil {
 		return err
 	}

@@ -186,7 +186,7 @@ func (r *request) results() ([]jute.Result, error) {
 }
 
 func (w *socket) ping() (err error) {
-	defer guard(w.log, "ping", &err)
+	defer guard(w.link.log, "ping", &err)
 	w.writing <- struct{}{}
 	defer w.written()
 	r := newPing()
@@ -293,7 +293,7 @@ func (w *socket) written() { <-w.writing }
 // transmit writes to the network. If that fails, the connection is lost before the semaphore is
 // released: those that wait for it then know that they have sent nothing. With the semaphore.
 func (w *socket) transmit(frames []byte) error {
-	err := w.write(frames)
+	err := w.link.write(frames)
 	if err != nil {
 		w.lose(err)
 	}

@@ -25,7 +25,7 @@ const (
 
 // socket is one connection to one server.
 type socket struct {
-	*link
+	link  *link
 	conn  *core
 	at    *target
 	limit time.Duration // of each step of the handshake
@@ -91,19 +91,19 @@ func (w *socket) lose(cause error) {
 	}
 	w.lost.Close()
 	if left {
-		w.drop()
+		w.link.drop()
 	} else {
-		w.hangUp()
+		w.link.hangUp()
 	}
 	switch {
 	case !down || errors.Is(cause, ErrAuthRequired):
 		c.warnDown(w.at, cause)
 	case brief < 2 && errors.Is(cause, errMalformed):
-		w.log.Warn("what answers is no ZooKeeper server, or a wrong one", "cause", cause)
+		w.link.log.Warn("what answers is no ZooKeeper server, or a wrong one", "cause", cause)
 	case brief == 3:
-		w.log.Warn("connections to ZooKeeper are lost soon after they are made; pausing between attempts", "cause", cause)
+		w.link.log.Warn("connections to ZooKeeper are lost soon after they are made; pausing between attempts", "cause", cause)
 	default:
-		w.log.Debug("connection to ZooKeeper lost", "cause", cause)
+		w.link.log.Debug("connection to ZooKeeper lost", "cause", cause)
 	}
 	if nothing {
 		c.end(errClosed)

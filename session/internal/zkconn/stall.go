@@ -65,9 +65,9 @@ func (w *socket) checkStall() {
 
 func (w *socket) stalled() (err error) {
 	c := w.conn
-	defer guard(w.log, "check for a stall", &err)
+	defer guard(w.link.log, "check for a stall", &err)
 	if w.shouldLeave(c.cfg.Stake()) {
-		w.log.Warn("leaving a ZooKeeper server that does not answer")
+		w.link.log.Warn("leaving a ZooKeeper server that does not answer")
 		return errStalled
 	}
 	return nil

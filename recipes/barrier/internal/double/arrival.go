@@ -7,7 +7,7 @@ import (
 
 // arrival is a party's znode in an open round, until the round is decided.
 type arrival struct {
-	*Machine
+	m         *Machine
 	name      string        // of the own znode
 	rank      int           // which arrival it was, at least
 	czxid     int64         // of the own znode; 0 until it was seen
@@ -22,13 +22,13 @@ type arrival struct {
 }
 
 // path is that of the own znode.
-func (a *arrival) path() string { return znode.Join(a.roundPath(), a.name) }
+func (a *arrival) path() string { return znode.Join(a.m.roundPath(), a.name) }
 
-func (a *arrival) arrivals() string { return znode.Join(a.roundPath(), arrivals) }
+func (a *arrival) arrivals() string { return znode.Join(a.m.roundPath(), arrivals) }
 
 // arrive creates the own znode, if the round is still open.
 func (m *Machine) arrive() {
-	a := &arrival{Machine: m, name: PartyName(m.cfg.GUID(), m.cfg.ID, m.cfg.Parties)}
+	a := &arrival{m: m, name: PartyName(m.cfg.GUID(), m.cfg.ID, m.cfg.Parties)}
 	m.state, m.arrival = Arriving, a
 	ask(m, machine.Transact{Ops: []machine.Op{
 		{Do: machine.Check, Path: m.roundPath(), Version: m.round.version},
@@ -43,13 +43,13 @@ func (a *arrival) onArrived(ev machine.Transacted) {
 		a.check(int(ev.Results[2].Stat.Version))
 		a.counted, a.arrived = true, ev.Results[2].Stat.Version
 	case ev.Code == machine.Unknown:
-		a.state = Resolving
-		ask(a.Machine, machine.Read{Path: a.path()}, a.onFound)
+		a.m.state = Resolving
+		ask(a.m, machine.Read{Path: a.path()}, a.onFound)
 	case ev.Code == machine.NoNode && ev.Failed == 2:
-		a.round.unsure = true
-		a.restore(a.cfg.Parties, []string{departures}, a.lookAgain)
+		a.m.round.unsure = true
+		a.restore(a.m.cfg.Parties, []string{departures}, a.lookAgain)
 	default:
-		a.round.unsure = a.round.unsure || ev.Code == machine.BadVersion || ev.Failed > 0 // another client deleted parts of it
+		a.m.round.unsure = a.m.round.unsure || ev.Code == machine.BadVersion || ev.Failed > 0 // another client deleted parts of it
 		a.lookAgain(ev)
 	}
 }
@@ -57,39 +57,39 @@ func (a *arrival) onArrived(ev machine.Transacted) {
 // lookAgain searches for the newest round, if this party still wants one, and was not refused.
 func (a *arrival) lookAgain(ev machine.Transacted) {
 	if ev.Code == machine.Refused {
-		a.refused(ev.Err)
+		a.m.refused(ev.Err)
 		return
 	}
-	a.round.number = 0
-	a.proceed()
+	a.m.round.number = 0
+	a.m.proceed()
 }
 
 // onFound handles the read after an arrival whose reply was lost.
 func (a *arrival) onFound(ev machine.Seen) {
 	switch {
 	case ev.Code != machine.Done:
-		a.refused(ev.Err)
+		a.m.refused(ev.Err)
 	case ev.Exists:
-		a.check(a.cfg.Parties) // which arrival it was is not known: it may have been the last
+		a.check(a.m.cfg.Parties) // which arrival it was is not known: it may have been the last
 	default:
-		a.proceed()
+		a.m.proceed()
 	}
 }
 
 // check reads the own znode and the round, and watches both. The own znode is listed: that watch
 // reports only its end, which comes once.
 func (a *arrival) check(rank int) {
-	*a = arrival{Machine: a.Machine, name: a.name, rank: rank, watched: true}
-	a.state = Waiting
-	askFor(a.Machine, ownRead, machine.List{Path: a.path(), Watch: true}, a.onOwn)
-	askFor(a.Machine, roundRead, machine.Read{Path: a.roundPath(), Watch: true}, a.onRound)
+	*a = arrival{m: a.m, name: a.name, rank: rank, watched: true}
+	a.m.state = Waiting
+	askFor(a.m, ownRead, machine.List{Path: a.path(), Watch: true}, a.onOwn)
+	askFor(a.m, roundRead, machine.Read{Path: a.m.roundPath(), Watch: true}, a.onRound)
 }
 
 func (a *arrival) onOwn(ev machine.Listed) {
 	switch {
 	case ev.Code == machine.Refused:
-		a.stop(ev.Err)
-	case ev.Code != machine.Done || ev.Stat.Owner != a.session:
+		a.m.stop(ev.Err)
+	case ev.Code != machine.Done || ev.Stat.Owner != a.m.session:
 		a.ownGone()
 	default:
 		a.czxid = ev.Stat.Czxid
@@ -100,8 +100,8 @@ func (a *arrival) onOwn(ev machine.Listed) {
 // ownGone: the own znode does not exist. If the round is not released with this party in it, the
 // party arrives again.
 func (a *arrival) ownGone() {
-	if a.state == Waiting {
-		a.proceed()
+	if a.m.state == Waiting {
+		a.m.proceed()
 		return
 	}
 	a.gone = true
@@ -109,7 +109,7 @@ func (a *arrival) ownGone() {
 
 func (a *arrival) onRound(ev machine.Seen) {
 	if ev.Code != machine.Done {
-		a.stop(ev.Err)
+		a.m.stop(ev.Err)
 		return
 	}
 	a.seen = &ev
@@ -117,7 +117,7 @@ func (a *arrival) onRound(ev machine.Seen) {
 }
 
 func (a *arrival) roundChanged() {
-	if a.state == Waiting {
+	if a.m.state == Waiting {
 		a.reread(false)
 		return
 	}
@@ -127,15 +127,15 @@ func (a *arrival) roundChanged() {
 // reread reads the round again. The watch that fired is set again only if there is still something
 // to wait for, which the answer tells.
 func (a *arrival) reread(watch bool) {
-	a.state = Waiting
+	a.m.state = Waiting
 	a.seen, a.stale, a.watched, a.counted = nil, false, watch, false
-	askFor(a.Machine, roundRead, machine.Read{Path: a.roundPath(), Watch: watch}, a.onRound)
+	askFor(a.m, roundRead, machine.Read{Path: a.m.roundPath(), Watch: watch}, a.onRound)
 }
 
 // judge takes the next step according to the round's data, when they and the own znode have been
 // seen.
 func (a *arrival) judge() {
-	if a.state != Waiting || a.czxid == 0 || a.seen == nil {
+	if a.m.state != Waiting || a.czxid == 0 || a.seen == nil {
 		return
 	}
 	v := ParseVerdict(a.seen.Data)
@@ -143,7 +143,7 @@ func (a *arrival) judge() {
 	case !a.seen.Exists:
 		a.lookAgain(machine.Transacted{})
 	case v.Kind == Open:
-		a.round.version = a.seen.Stat.Version
+		a.m.round.version = a.seen.Stat.Version
 		a.judgeOpen(v, Present(a.seen.Stat.Children))
 	default:
 		a.decided(v)
@@ -158,8 +158,8 @@ func (a *arrival) decided(v Verdict) {
 	case member:
 		a.released(v.Names, me)
 	case v.Kind == Released && a.gone:
-		a.proceed()
-	case v.Kind == Released && nameOf(v.Names, a.cfg.ID) != "":
+		a.m.proceed()
+	case v.Kind == Released && nameOf(v.Names, a.m.cfg.ID) != "":
 		a.excluded(ErrReplaced)
 	case v.Kind == Released:
 		a.excluded(ErrCrowd)
@@ -170,21 +170,21 @@ func (a *arrival) decided(v Verdict) {
 
 func (a *arrival) judgeOpen(v Verdict, present int) {
 	switch {
-	case len(a.claims) == 0:
+	case len(a.m.claims) == 0:
 		a.withdraw()
 	case !a.watched:
 		a.reread(true)
-	case v.Parties != a.cfg.Parties: // left over from when there were more parties, or fewer, if all who are present agree: their names tell
+	case v.Parties != a.m.cfg.Parties: // left over from when there were more parties, or fewer, if all who are present agree: their names tell
 		a.list()
-	case a.rank >= a.cfg.Parties && present >= a.cfg.Parties-fixtures: // another client may have deleted those
+	case a.rank >= a.m.cfg.Parties && present >= a.m.cfg.Parties-fixtures: // another client may have deleted those
 		a.count()
 	}
 }
 
 // released: this party is a member of the round.
 func (a *arrival) released(names []string, me int) {
-	m := a.Machine
-	m.member = &member{Machine: m, of: m.round.number, names: names, me: me, token: a.czxid}
+	m := a.m
+	m.member = &member{m: m, of: m.round.number, names: names, me: me, token: a.czxid}
 	m.round.number, m.round.version = m.round.number+1, 0
 	if len(m.claims) == 0 {
 		m.proceed() // the claim was withdrawn: it leaves
@@ -203,7 +203,7 @@ func (a *arrival) released(names []string, me int) {
 // excluded: this party is not a member of the round. It deletes its znode. The round is deleted by
 // its last party; while there are others, that transaction fails.
 func (a *arrival) excluded(why error) {
-	m, path, round := a.Machine, a.path(), a.roundPath()
+	m, path, round := a.m, a.path(), a.m.roundPath()
 	m.fail(why)
 	m.state = Removing
 	ask(m, machine.Remove{Path: path}, func(machine.Removed) {
@@ -218,15 +218,15 @@ func (a *arrival) excluded(why error) {
 
 // withdraw deletes the own znode, unless the round is decided first.
 func (a *arrival) withdraw() {
-	a.state = Withdrawing
-	ops := []machine.Op{{Do: machine.Check, Path: a.roundPath(), Version: a.round.version}, deletion(a.path())}
-	ask(a.Machine, machine.Transact{Ops: ops}, a.onWithdrawn)
+	a.m.state = Withdrawing
+	ops := []machine.Op{{Do: machine.Check, Path: a.m.roundPath(), Version: a.m.round.version}, deletion(a.path())}
+	ask(a.m, machine.Transact{Ops: ops}, a.onWithdrawn)
 }
 
 func (a *arrival) onWithdrawn(ev machine.Transacted) {
 	switch {
 	case ev.Code == machine.Done, ev.Code == machine.NoNode:
-		a.proceed()
+		a.m.proceed()
 	case ev.Code == machine.BadVersion && a.uncertain: // the decision came before the repetition; the first attempt may have been carried out before it
 		a.check(a.rank)
 	case ev.Code == machine.BadVersion:
@@ -235,6 +235,6 @@ func (a *arrival) onWithdrawn(ev machine.Transacted) {
 		a.uncertain = true
 		a.withdraw()
 	default:
-		a.stop(ev.Err)
+		a.m.stop(ev.Err)
 	}
 }

@@ -18,10 +18,10 @@ func (a *arrival) count() {
 		a.list()
 		return
 	}
-	a.state = Counting
-	ask(a.Machine, machine.Read{Path: a.arrivals()}, func(ev machine.Seen) {
+	a.m.state = Counting
+	ask(a.m, machine.Read{Path: a.arrivals()}, func(ev machine.Seen) {
 		if ev.Code != machine.Done {
-			a.stop(ev.Err)
+			a.m.stop(ev.Err)
 			return
 		}
 		a.counted, a.arrived = true, ev.Stat.Version
@@ -30,19 +30,19 @@ func (a *arrival) count() {
 }
 
 func (a *arrival) list() {
-	a.state = Counting
-	ask(a.Machine, machine.List{Path: a.roundPath()}, a.onParties)
+	a.m.state = Counting
+	ask(a.m, machine.List{Path: a.m.roundPath()}, a.onParties)
 }
 
 func (a *arrival) onParties(ev machine.Listed) {
-	found, agreed, parties := byID(ev.Names), ParseVerdict(a.seen.Data).Parties, a.cfg.Parties
+	found, agreed, parties := byID(ev.Names), ParseVerdict(a.seen.Data).Parties, a.m.cfg.Parties
 	switch {
 	case ev.Code == machine.Refused:
-		a.stop(ev.Err)
+		a.m.stop(ev.Err)
 	case ev.Code != machine.Done || !slices.Contains(ev.Names, a.name):
 		a.resume()
 	case !slices.Contains(ev.Names, arrivals) || !slices.Contains(ev.Names, departures):
-		a.state = Deciding
+		a.m.state = Deciding
 		a.restore(agreed, ev.Names, func(ev machine.Transacted) { a.onDecided(ev, Verdict{Kind: Open}) })
 	case agreed != parties && allExpect(ev.Names, parties):
 		a.decide(Verdict{Kind: Open, Parties: parties})
@@ -66,15 +66,15 @@ func (a *arrival) release(found map[string][]string, born map[string]int64) {
 	for _, id := range slices.Sorted(maps.Keys(found)) {
 		for _, name := range found[id] {
 			if len(found[id]) > 1 && born[name] == 0 {
-				ask(a.Machine, machine.Read{Path: znode.Join(a.roundPath(), name)}, func(ev machine.Seen) {
+				ask(a.m, machine.Read{Path: znode.Join(a.m.roundPath(), name)}, func(ev machine.Seen) {
 					switch {
 					case ev.Code != machine.Done:
-						a.stop(ev.Err)
+						a.m.stop(ev.Err)
 						return
 					case ev.Exists:
 						born[name] = ev.Stat.Czxid
 					case name == a.name: // the place is not its predecessor's
-						a.proceed()
+						a.m.proceed()
 						return
 					default:
 						born[name] = -1
@@ -87,29 +87,29 @@ func (a *arrival) release(found map[string][]string, born map[string]int64) {
 		names = append(names, slices.MaxFunc(found[id], func(x, y string) int { return cmp.Compare(born[x], born[y]) }))
 	}
 	slices.Sort(names)
-	a.decide(Verdict{Kind: Released, Parties: a.cfg.Parties, Names: names})
+	a.decide(Verdict{Kind: Released, Parties: a.m.cfg.Parties, Names: names})
 }
 
 // restore creates what another client has deleted of the open round. Its new version tells all that
 // what they have counted does not count. From now on every arrival may be the last one needed.
 func (a *arrival) restore(parties int, names []string, then func(machine.Transacted)) {
-	ops := []machine.Op{{Do: machine.Set, Path: a.roundPath(), Data: Verdict{Kind: Open, Parties: parties}.Bytes(), Version: a.round.version}}
+	ops := []machine.Op{{Do: machine.Set, Path: a.m.roundPath(), Data: Verdict{Kind: Open, Parties: parties}.Bytes(), Version: a.m.round.version}}
 	if !slices.Contains(names, departures) {
-		ops = append(ops, machine.Op{Do: machine.Create, Path: znode.Join(a.roundPath(), departures)})
+		ops = append(ops, machine.Op{Do: machine.Create, Path: znode.Join(a.m.roundPath(), departures)})
 	}
 	if !slices.Contains(names, arrivals) {
 		ops = append(ops, machine.Op{Do: machine.Create, Path: a.arrivals()})
 		ops = append(ops, slices.Repeat([]machine.Op{{Do: machine.Set, Path: a.arrivals(), Version: machine.Any}}, parties)...)
 	}
-	ask(a.Machine, machine.Transact{Ops: ops}, then)
+	ask(a.m, machine.Transact{Ops: ops}, then)
 }
 
 // resume goes back to waiting, and handles what happened during a decision.
 func (a *arrival) resume() {
-	a.state = Waiting
+	a.m.state = Waiting
 	switch {
 	case a.gone:
-		a.proceed()
+		a.m.proceed()
 	case a.stale:
 		a.reread(false)
 	default:
@@ -119,20 +119,20 @@ func (a *arrival) resume() {
 
 // decide writes a verdict if the round is still as it was seen.
 func (a *arrival) decide(v Verdict) {
-	a.state = Deciding
+	a.m.state = Deciding
 	var ops []machine.Op
-	round := a.roundPath()
+	round := a.m.roundPath()
 	if v.Kind == Released {
 		ops = append(ops, machine.Op{Do: machine.Check, Path: a.arrivals(), Version: a.arrived})
 		for _, name := range v.Names {
 			ops = append(ops, machine.Op{Do: machine.Check, Path: round + "/" + name, Version: machine.Any})
 		}
 	}
-	ops = append(ops, machine.Op{Do: machine.Set, Path: round, Data: v.Bytes(), Version: a.round.version})
+	ops = append(ops, machine.Op{Do: machine.Set, Path: round, Data: v.Bytes(), Version: a.m.round.version})
 	if v.Kind != Open && !a.hasNext {
-		ops = append(ops, Opening(a.cfg.Path, a.round.number+1, a.cfg.Parties, machine.Any)...)
+		ops = append(ops, Opening(a.m.cfg.Path, a.m.round.number+1, a.m.cfg.Parties, machine.Any)...)
 	}
-	ask(a.Machine, machine.Transact{Ops: ops}, func(ev machine.Transacted) { a.onDecided(ev, v) })
+	ask(a.m, machine.Transact{Ops: ops}, func(ev machine.Transacted) { a.onDecided(ev, v) })
 }
 
 func (a *arrival) onDecided(ev machine.Transacted, v Verdict) {
@@ -140,9 +140,9 @@ func (a *arrival) onDecided(ev machine.Transacted, v Verdict) {
 	case ev.Code == machine.Done && v.Kind != Open:
 		a.decided(v)
 	case ev.Code == machine.Refused:
-		a.stop(ev.Err)
+		a.m.stop(ev.Err)
 	case a.gone:
-		a.proceed()
+		a.m.proceed()
 	default: // another party has decided, arrived or died, or it is not known
 		a.hasNext = a.hasNext || ev.Code == machine.NodeExists
 		a.reread(true)

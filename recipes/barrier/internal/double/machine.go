@@ -181,7 +181,7 @@ func (m *Machine) onFollowed(ev Followed) {
 	if m.member != nil || !found {
 		return
 	}
-	m.member = &member{Machine: m, claim: Wanted{Claim: ev.Claim}, of: ev.Round, names: ev.Names, me: me}
+	m.member = &member{m: m, claim: Wanted{Claim: ev.Claim}, of: ev.Round, names: ev.Names, me: me}
 	m.proceedIfIdle()
 }
 

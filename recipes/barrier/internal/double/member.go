@@ -9,7 +9,7 @@ import (
 
 // member is this party as a member of a round that was released, until the round is over.
 type member struct {
-	*Machine
+	m        *Machine
 	claim    Wanted // Claim is 0 if there is no passage
 	of       int64  // the round's number
 	names    []string
@@ -21,7 +21,7 @@ type member struct {
 	regained bool  // trust, or the connection, since a possession was asked for
 }
 
-func (b *member) roundPath() string { return RoundPath(b.cfg.Path, b.of) }
+func (b *member) roundPath() string { return RoundPath(b.m.cfg.Path, b.of) }
 
 // path is that of a member's znode.
 func (b *member) path(i int) string { return znode.Join(b.roundPath(), b.names[i]) }
@@ -30,20 +30,20 @@ func (b *member) departures() string { return znode.Join(b.roundPath(), departur
 
 // enter offers the application its passage.
 func (b *member) enter() {
-	b.state, b.regained = Member, false
-	b.Emit(Enter{
-		Claim: b.claim.Claim, Epoch: b.Epoch(), Round: b.of, Path: b.path(b.me), Self: b.names[b.me], Token: b.token, Names: b.names,
+	b.m.state, b.regained = Member, false
+	b.m.requests.Requests.Emit(Enter{
+		Claim: b.claim.Claim, Epoch: b.m.requests.Requests.Epoch(), Round: b.of, Path: b.path(b.me), Self: b.names[b.me], Token: b.token, Names: b.names,
 	})
 }
 
 // ownGone: another client deleted the own znode.
 func (b *member) ownGone() {
-	if b.state == Ready {
-		b.again()
-		b.proceed()
+	if b.m.state == Ready {
+		b.m.again()
+		b.m.proceed()
 		return
 	}
-	b.Emit(End{Claim: b.claim.Claim})
+	b.m.requests.Requests.Emit(End{Claim: b.claim.Claim})
 	b.depart()
 }
 
@@ -53,8 +53,8 @@ func (b *member) depart() { b.record(b.me) }
 // record records a departure: of this member, or of another one whose znode is gone. None is
 // recorded twice, so the version of their parent counts them.
 func (b *member) record(i int) {
-	b.state, b.at = Departing, i
-	ask(b.Machine, machine.Transact{Ops: []machine.Op{
+	b.m.state, b.at = Departing, i
+	ask(b.m, machine.Transact{Ops: []machine.Op{
 		{Do: machine.Create, Path: znode.Join(b.departures(), b.names[i])},
 		{Do: machine.Set, Path: b.departures(), Version: machine.Any},
 	}}, b.onRecorded)
@@ -65,21 +65,21 @@ func (b *member) onRecorded(ev machine.Transacted) {
 	case machine.Done:
 		b.counted(ev.Results[1].Stat.Version)
 	case machine.NodeExists: // the member that recorded it may have died before it could close the round
-		b.state = CountingDepartures
-		ask(b.Machine, machine.Read{Path: b.departures()}, b.onDepartures)
+		b.m.state = CountingDepartures
+		ask(b.m, machine.Read{Path: b.departures()}, b.onDepartures)
 	case machine.NoNode:
 		b.abandon()
 	case machine.Unknown:
 		b.record(b.at)
 	default:
-		b.stop(ev.Err)
+		b.m.stop(ev.Err)
 	}
 }
 
 func (b *member) onDepartures(ev machine.Seen) {
 	switch {
 	case ev.Code != machine.Done:
-		b.stop(ev.Err)
+		b.m.stop(ev.Err)
 	case !ev.Exists:
 		b.abandon()
 	default:
@@ -100,22 +100,22 @@ func (b *member) counted(departed int32) {
 func (b *member) watch(i int) {
 	i %= len(b.names)
 	switch {
-	case b.closing:
+	case b.m.closing:
 		b.quit()
 	case i == b.me: // all others are gone, and their departures are recorded
 		b.close()
 	default:
-		b.state, b.at = Watching, i
-		ask(b.Machine, machine.Read{Path: b.path(i), Watch: true}, b.onNeighbour)
+		b.m.state, b.at = Watching, i
+		ask(b.m, machine.Read{Path: b.path(i), Watch: true}, b.onNeighbour)
 	}
 }
 
 func (b *member) onNeighbour(ev machine.Seen) {
 	switch {
 	case ev.Code != machine.Done:
-		b.stop(ev.Err)
+		b.m.stop(ev.Err)
 	case ev.Exists:
-		b.state = Leaving
+		b.m.state = Leaving
 	default:
 		b.record(b.at)
 	}
@@ -133,24 +133,24 @@ func (b *member) neighbourChanged(gone bool) {
 // abandon leaves a round of which there is nothing to record a departure in. Another client may
 // have deleted only that: this party's znode would keep others out.
 func (b *member) abandon() {
-	b.state = Removing
-	ask(b.Machine, machine.Remove{Path: b.path(b.me)}, func(machine.Removed) { b.over() })
+	b.m.state = Removing
+	ask(b.m, machine.Remove{Path: b.path(b.me)}, func(machine.Removed) { b.over() })
 }
 
 // quit leaves the ring: the member that watches this one sees that it is gone, and finds its
 // departure recorded.
 func (b *member) quit() {
-	b.state = Removing
-	ask(b.Machine, machine.Remove{Path: b.path(b.me)}, func(machine.Removed) {
-		b.member = nil
-		b.proceed()
+	b.m.state = Removing
+	ask(b.m, machine.Remove{Path: b.path(b.me)}, func(machine.Removed) {
+		b.m.member = nil
+		b.m.proceed()
 	})
 }
 
 // close deletes the round, from which all have departed: everything in one transaction if none has
 // died.
 func (b *member) close() {
-	b.state = Deleting
+	b.m.state = Deleting
 	b.tries, b.partly = 0, false
 	b.delete(b.names)
 }
@@ -168,7 +168,7 @@ func (b *member) delete(present []string) {
 	if !b.partly {
 		ops = append(ops, deleteRound(round, b.names)...)
 	}
-	ask(b.Machine, machine.Transact{Ops: ops}, b.onDeleted)
+	ask(b.m, machine.Transact{Ops: ops}, b.onDeleted)
 }
 
 func (b *member) onDeleted(ev machine.Transacted) {
@@ -177,14 +177,14 @@ func (b *member) onDeleted(ev machine.Transacted) {
 		b.over()
 		return
 	case machine.Refused:
-		b.stop(ev.Err)
+		b.m.stop(ev.Err)
 		return
 	case machine.NotEmpty:
 		b.partly = true
 	}
 	b.tries++
 	b.partly = b.partly || b.tries > len(b.names) // another client deleted parts of it
-	ask(b.Machine, machine.List{Path: b.roundPath()}, b.onRemaining)
+	ask(b.m, machine.List{Path: b.roundPath()}, b.onRemaining)
 }
 
 // onRemaining tries again with the members that are left.
@@ -195,7 +195,7 @@ func (b *member) onRemaining(ev machine.Listed) {
 	})
 	switch {
 	case ev.Code == machine.Refused:
-		b.stop(ev.Err)
+		b.m.stop(ev.Err)
 	case ev.Code != machine.Done || !slices.Contains(ev.Names, departures) || b.partly && len(present) == 0:
 		b.over()
 	default:
@@ -206,8 +206,8 @@ func (b *member) onRemaining(ev machine.Listed) {
 // over: every member of the round has departed, or died.
 func (b *member) over() {
 	if b.claim.Claim != 0 {
-		b.Emit(Over{Claim: b.claim.Claim})
+		b.m.requests.Requests.Emit(Over{Claim: b.claim.Claim})
 	}
-	b.member = nil
-	b.proceed()
+	b.m.member = nil
+	b.m.proceed()
 }

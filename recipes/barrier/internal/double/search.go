@@ -10,13 +10,13 @@ import (
 // search finds the newest round, and deletes older ones that no party is in. A party that has been
 // in a round knows the next one and does not search.
 type search struct {
-	*Machine
+	m     *Machine
 	guard int32   // the version of the barrier's own znode: no round was created since
 	old   []int64 // rounds before the newest, to be looked at
 }
 
 func (m *Machine) look() {
-	s := &search{Machine: m}
+	s := &search{m: m}
 	m.state, m.await, m.round.number, m.round.version = Looking, "", 0, 0
 	ask(m, machine.List{Path: m.cfg.Path}, s.onRounds)
 }
@@ -25,11 +25,11 @@ func (s *search) onRounds(ev machine.Listed) {
 	switch ev.Code {
 	case machine.Done:
 	case machine.NoNode:
-		s.state = Creating
-		ask(s.Machine, machine.Ensure{Path: s.cfg.Path}, s.onEnsured)
+		s.m.state = Creating
+		ask(s.m, machine.Ensure{Path: s.m.cfg.Path}, s.onEnsured)
 		return
 	default:
-		s.refused(ev.Err)
+		s.m.refused(ev.Err)
 		return
 	}
 	s.guard = ev.Stat.Version
@@ -39,13 +39,13 @@ func (s *search) onRounds(ev machine.Listed) {
 		return
 	}
 	last := len(numbers) - 1
-	s.round.number = numbers[last]
+	s.m.round.number = numbers[last]
 	s.clean(numbers[:last])
 }
 
 func (s *search) onEnsured(ev machine.Ensured) {
 	if ev.Code == machine.Refused {
-		s.refused(ev.Err)
+		s.m.refused(ev.Err)
 		return
 	}
 	s.create(1)
@@ -55,8 +55,8 @@ func (s *search) onEnsured(ev machine.Ensured) {
 // listed: this one may have come and gone by now, and a party in another one with the same number
 // would be alone in it.
 func (s *search) create(number int64) {
-	s.state, s.round.number = Creating, number
-	ask(s.Machine, machine.Transact{Ops: Opening(s.cfg.Path, number, s.cfg.Parties, s.guard)}, s.onCreated)
+	s.m.state, s.m.round.number = Creating, number
+	ask(s.m, machine.Transact{Ops: Opening(s.m.cfg.Path, number, s.m.cfg.Parties, s.guard)}, s.onCreated)
 }
 
 // Opening returns the operations that create a round of the barrier at path. Each creation raises
@@ -74,12 +74,12 @@ func Opening(path string, number int64, parties int, guard int32) []machine.Op {
 func (s *search) onCreated(ev machine.Transacted) {
 	switch {
 	case ev.Code == machine.Refused:
-		s.refused(ev.Err)
-	case s.round.number == 1 && (ev.Code == machine.Done || ev.Code == machine.BadVersion): // if another party was first, it is probably still open
-		s.round.version, s.round.unsure = 0, false
-		s.proceed()
+		s.m.refused(ev.Err)
+	case s.m.round.number == 1 && (ev.Code == machine.Done || ev.Code == machine.BadVersion): // if another party was first, it is probably still open
+		s.m.round.version, s.m.round.unsure = 0, false
+		s.m.proceed()
 	default: // there is an older round, to be looked at; or it is not known; or the barrier's own znode was deleted
-		s.look()
+		s.m.look()
 	}
 }
 
@@ -88,31 +88,31 @@ func (s *search) clean(old []int64) {
 	s.old = old
 	switch {
 	case len(old) > 0:
-		s.state = Cleaning
-		ask(s.Machine, machine.Read{Path: RoundPath(s.cfg.Path, old[0])}, s.onOld)
-	case s.round.unsure:
-		s.state = Looking
-		ask(s.Machine, machine.Read{Path: s.roundPath()}, s.onNewest)
+		s.m.state = Cleaning
+		ask(s.m, machine.Read{Path: RoundPath(s.m.cfg.Path, old[0])}, s.onOld)
+	case s.m.round.unsure:
+		s.m.state = Looking
+		ask(s.m, machine.Read{Path: s.m.roundPath()}, s.onNewest)
 	default:
-		s.proceed()
+		s.m.proceed()
 	}
 }
 
 func (s *search) onOld(ev machine.Seen) {
 	v := ParseVerdict(ev.Data)
-	other := nameOf(v.Names, s.cfg.ID)
+	other := nameOf(v.Names, s.m.cfg.ID)
 	switch {
 	case ev.Code != machine.Done:
-		s.refused(ev.Err)
+		s.m.refused(ev.Err)
 	case !ev.Exists:
 		s.clean(s.old[1:])
 	case v.full(ev.Stat.Children) && other == "":
-		s.refused(ErrCrowd)
+		s.m.refused(ErrCrowd)
 	case ev.Stat.Children <= fixtures:
-		ask(s.Machine, machine.List{Path: znode.Join(ev.Path, departures)}, s.onDepartures)
+		ask(s.m, machine.List{Path: znode.Join(ev.Path, departures)}, s.onDepartures)
 	case other != "":
-		s.await = znode.Join(ev.Path, other)
-		ask(s.Machine, machine.Read{Path: s.await, Watch: true}, s.onOther)
+		s.m.await = znode.Join(ev.Path, other)
+		ask(s.m, machine.Read{Path: s.m.await, Watch: true}, s.onOther)
 	default:
 		s.clean(s.old[1:])
 	}
@@ -123,7 +123,7 @@ func (s *search) onOld(ev machine.Seen) {
 func (s *search) onOther(ev machine.Seen) {
 	switch {
 	case ev.Code != machine.Done:
-		s.refused(ev.Err)
+		s.m.refused(ev.Err)
 	case !ev.Exists:
 		s.clean(s.old[1:])
 	}
@@ -132,7 +132,7 @@ func (s *search) onOther(ev machine.Seen) {
 // onDepartures deletes a round with the departures in it. If there is a party after all, the
 // transaction fails.
 func (s *search) onDepartures(ev machine.Listed) {
-	s.clear(deleteRound(RoundPath(s.cfg.Path, s.old[0]), ev.Names), func() { s.clean(s.old[1:]) })
+	s.m.clear(deleteRound(RoundPath(s.m.cfg.Path, s.old[0]), ev.Names), func() { s.clean(s.old[1:]) })
 }
 
 // clear deletes a round, except for what another client has deleted of it.
@@ -162,14 +162,14 @@ func deletion(path string) machine.Op {
 
 func (s *search) onNewest(ev machine.Seen) {
 	if ev.Code != machine.Done {
-		s.refused(ev.Err)
+		s.m.refused(ev.Err)
 		return
 	}
-	s.round.unsure = false
+	s.m.round.unsure = false
 	if v := ParseVerdict(ev.Data); ev.Exists && v.Kind == Open {
-		s.round.version = ev.Stat.Version
-		s.proceed()
+		s.m.round.version = ev.Stat.Version
+		s.m.proceed()
 		return
 	}
-	s.create(s.round.number + 1) // the party that decided it has created the next one, so another client deleted that
+	s.create(s.m.round.number + 1) // the party that decided it has created the next one, so another client deleted that
 }

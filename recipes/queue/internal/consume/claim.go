@@ -13,7 +13,7 @@ const mostLosses = 4
 
 // seeking tells whether a claim, or what precedes one, is under way.
 func (m *Machine) seeking() bool {
-	return m.under[claiming] != nil || m.busy(looking, reading, mending, joining, leaving)
+	return m.under[claiming] != nil || m.base.busy(looking, reading, mending, joining, leaving)
 }
 
 // seek looks for items and claims them, or stands in line if there are none. The cases are in the
@@ -28,9 +28,9 @@ func (m *Machine) seek() {
 		m.look(true)
 	case room == 0:
 		m.dropFound()
-		m.vain = m.vain && !m.cfg.Takes // how it is when the next is wanted is not known
+		m.vain = m.vain && !m.base.cfg.Takes // how it is when the next is wanted is not known
 		if l.path != "" {
-			m.Ask(machine.Remove{Path: l.path}, key{purpose: leaving})
+			m.base.Requests.Ask(machine.Remove{Path: l.path}, key{purpose: leaving})
 			l.left()
 		}
 	case len(m.candidates) > 0 && s.losses < mostLosses:
@@ -39,10 +39,10 @@ func (m *Machine) seek() {
 		m.read(min(max(room, s.window), readTogether))
 	case s.unended:
 		m.look(false)
-	case s.losses > 0 || m.force || l.path == "" && !m.vain:
+	case s.losses > 0 || m.base.force || l.path == "" && !m.vain:
 		m.look(true)
-	case l.path == "" || m.yields && l.known && len(l.ahead) < 2:
-		m.yields = false
+	case l.path == "" || m.base.yields && l.known && len(l.ahead) < 2:
+		m.base.yields = false
 		l.stand()
 	case l.looks():
 		m.look(true)
@@ -63,29 +63,29 @@ func (m *Machine) look(begins bool) {
 			m.line.turn = quiet
 		}
 	}
-	m.force, m.candidates = false, nil
+	m.base.force, m.candidates = false, nil
 	m.delayed = m.later.toList(m.search.delayed)
-	m.Ask(machine.Look{Queries: m.search.queries(m.delayed)}, key{purpose: looking})
+	m.base.Requests.Ask(machine.Look{Queries: m.search.queries(m.delayed)}, key{purpose: looking})
 }
 
 func (m *Machine) onLooked(ev machine.Looked) {
 	var names [3][]string
 	for n := range names {
 		l, _ := ev.Answers[n].(machine.Listed)
-		if !m.ok(l.Code, l.Path, l.Err) {
-			m.force = true
+		if !m.base.ok(l.Code, l.Path, l.Err) {
+			m.base.force = true
 			return
 		}
 		names[n] = l.Names
 	}
-	m.tries = 0
+	m.base.tries = 0
 	rest := ev.Answers[3:]
 	m.search.name([2][]string(names[1:]))
 	m.later.listed(m.search.delayed, m.delayed, rest[:len(m.delayed)])
 	m.line.listed(names[0])
 	for _, b := range m.search.listed(rest[len(m.delayed):]) {
-		m.tidy(machine.Op{Do: machine.Delete, Path: m.root.ClaimsOf(b), Version: machine.Any},
-			machine.Op{Do: machine.Delete, Path: m.root.Bucket(b), Version: 1})
+		m.base.tidy(machine.Op{Do: machine.Delete, Path: m.base.root.ClaimsOf(b), Version: machine.Any},
+			machine.Op{Do: machine.Delete, Path: m.base.root.Bucket(b), Version: 1})
 	}
 	m.endSearch()
 }
@@ -118,15 +118,15 @@ func (m *Machine) read(n int) {
 		m.seek()
 		return
 	}
-	m.Ask(machine.Look{Queries: m.search.queriesOf(m.picked)}, key{purpose: reading})
+	m.base.Requests.Ask(machine.Look{Queries: m.search.queriesOf(m.picked)}, key{purpose: reading})
 }
 
 func (m *Machine) onRead(ev machine.Looked) {
 	items, gone := m.search.opened(m.picked, ev.Answers)
 	m.search.losses += gone
 	for _, i := range items {
-		if m.holdings.exhausted(i.record.Attempts) && m.avoided[string(m.cfg.Dead)] {
-			m.avoided[i.at.Path(m.root)], m.force = true, true // a look has shown only so many of those behind it
+		if m.holdings.exhausted(i.record.Attempts) && m.base.avoided[string(m.base.cfg.Dead)] {
+			m.base.avoided[i.at.Path(m.base.root)], m.base.force = true, true // a look has shown only so many of those behind it
 		} else {
 			m.candidates = append(m.candidates, i)
 		}
@@ -154,8 +154,8 @@ func (m *Machine) claim(room int) {
 		t.add(machine.Op{Do: machine.Delete, Path: l.path, Version: machine.Any}, part{failed: func(machine.Code) { l.left() }})
 	}
 	// Without it nobody would hear that the claims have ended with this consumer.
-	self := machine.Op{Do: machine.Check, Path: m.root.Consumer(m.cfg.GUID), Version: machine.Any}
-	t.add(self, part{failed: func(machine.Code) { m.registered = false }})
+	self := machine.Op{Do: machine.Check, Path: m.base.root.Consumer(m.base.cfg.GUID), Version: machine.Any}
+	t.add(self, part{failed: func(machine.Code) { m.base.registered = false }})
 	t.done = func([]machine.Result) {
 		if leaves {
 			l.left()
@@ -176,11 +176,11 @@ func (m *Machine) claimItem(t *txn, i *item) {
 		m.uncandidate(i)
 	}
 	data := layout.WithAttempts(i.data, i.record.Attempts+1)
-	t.add(machine.Op{Do: machine.Set, Path: i.at.Path(m.root), Data: data, Version: i.version}, part{
+	t.add(machine.Op{Do: machine.Set, Path: i.at.Path(m.base.root), Data: data, Version: i.version}, part{
 		item: i, failed: rival,
 		done: func(r machine.Result) { i.token = r.Stat.Mzxid }, // that of its claim: it is the same transaction
 	})
-	claim := machine.Op{Do: machine.Create, Path: m.root.Claim(i.at.Bucket, i.at.Seq), Data: []byte(m.cfg.GUID), Ephemeral: true}
+	claim := machine.Op{Do: machine.Create, Path: m.base.root.Claim(i.at.Bucket, i.at.Seq), Data: []byte(m.base.cfg.GUID), Ephemeral: true}
 	t.add(claim, part{
 		item: i,
 		failed: func(code machine.Code) {
@@ -189,14 +189,14 @@ func (m *Machine) claimItem(t *txn, i *item) {
 				return
 			}
 			b := i.at.Bucket // the claims' parent was deleted by hand
-			m.Ask(machine.Transact{Ops: []machine.Op{
-				{Do: machine.Check, Path: m.root.Bucket(b), Version: machine.Any}, {Do: machine.Create, Path: m.root.ClaimsOf(b)},
+			m.base.Requests.Ask(machine.Transact{Ops: []machine.Op{
+				{Do: machine.Check, Path: m.base.root.Bucket(b), Version: machine.Any}, {Do: machine.Create, Path: m.base.root.ClaimsOf(b)},
 			}}, key{purpose: mending})
 		},
 		refused: func(err error) {
-			m.skip(m.root.Bucket(i.at.Bucket), err)
+			m.base.skip(m.base.root.Bucket(i.at.Bucket), err)
 			m.dropFound()
-			m.force = true
+			m.base.force = true
 		},
 	})
 }

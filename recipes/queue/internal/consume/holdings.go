@@ -46,7 +46,7 @@ func (i *item) doubts() {
 
 // holdings are what the consumer has: items that it has claimed and not settled.
 type holdings struct {
-	*base
+	base   *base
 	held   []*item
 	items  map[uint64]*item // that are handed out, by number
 	last   uint64           // the number given last
@@ -58,11 +58,11 @@ type holdings struct {
 func (h *holdings) wants() int {
 	n := 0
 	for _, i := range h.held {
-		if i.how == 0 && !(h.cfg.Takes && i.received) {
+		if i.how == 0 && !(h.base.cfg.Takes && i.received) {
 			n++
 		}
 	}
-	if h.closing {
+	if h.base.closing {
 		return 0
 	}
 	return max(h.wanted-n, 0)
@@ -72,7 +72,7 @@ func (h *holdings) wants() int {
 func (h *holdings) hold(i *item) {
 	h.held = append(h.held, i)
 	switch {
-	case h.closing:
+	case h.base.closing:
 		i.how = Return
 	case h.exhausted(i.record.Attempts - 1): // so it becomes a dead letter
 		i.how = Nack
@@ -85,15 +85,15 @@ func (h *holdings) handOut(i *item) {
 	h.last++
 	i.no = h.last
 	h.items[i.no] = i
-	h.Emit(Deliver{
+	h.base.Requests.Emit(Deliver{
 		No: i.no, GUID: i.at.GUID, Owned: i.owned, Record: i.record, Priority: i.at.Bucket.Lane.Priority, Attempt: i.record.Attempts,
-		Epoch: h.Epoch(), Path: h.root.Claim(i.at.Bucket, i.at.Seq), Token: i.token, Item: i.at.Path(h.root), Version: i.version,
+		Epoch: h.base.Requests.Epoch(), Path: h.base.root.Claim(i.at.Bucket, i.at.Seq), Token: i.token, Item: i.at.Path(h.base.root), Version: i.version,
 	})
 }
 
 // onCommand takes in what is said of an item.
 func (h *holdings) onCommand(w Command) {
-	if w.No <= h.cfg.First {
+	if w.No <= h.base.cfg.First {
 		return
 	}
 	i := h.items[w.No]
@@ -102,13 +102,13 @@ func (h *holdings) onCommand(w Command) {
 	case w.What <= Return && open:
 		i.how, i.after, i.failure = w.What, w.After, w.Failure
 	case w.What <= Return: // given up before
-		h.Emit(Settled{No: w.No, Err: session.ErrLost})
+		h.base.Requests.Emit(Settled{No: w.No, Err: session.ErrLost})
 	case i != nil && w.What == Received:
 		i.received = true
 	case !open:
 	case w.What == Unheld:
 		h.goBack(i)
-		h.pause() // until it is trusted, or tries again
+		h.base.pause() // until it is trusted, or tries again
 	case w.What == Ended:
 		h.goBack(i)
 	}
@@ -126,7 +126,7 @@ func (h *holdings) goBack(i *item) {
 // end tells what has become of an item that is not this consumer's any more; nil: what was asked.
 func (h *holdings) end(i *item, cause error) {
 	if h.items[i.no] == i {
-		h.Emit(Settled{No: i.no, Err: cause})
+		h.base.Requests.Emit(Settled{No: i.no, Err: cause})
 	}
 	delete(h.items, i.no)
 	h.held = slices.DeleteFunc(h.held, func(j *item) bool { return i == j })
@@ -138,8 +138,8 @@ func (h *holdings) unsettle(i *item, err error) {
 		return
 	}
 	i.how, i.after = 0, 0
-	h.Emit(Settled{No: i.no, Err: err, Stays: true})
-	if h.closing {
+	h.base.Requests.Emit(Settled{No: i.no, Err: err, Stays: true})
+	if h.base.closing {
 		h.dismiss(i)
 	}
 }
@@ -148,7 +148,7 @@ func (h *holdings) unsettle(i *item, err error) {
 func (h *holdings) dismiss(i *item) {
 	if i.how == 0 {
 		if h.items[i.no] != nil {
-			h.Emit(Settled{No: i.no, Err: session.ErrClosed})
+			h.base.Requests.Emit(Settled{No: i.no, Err: session.ErrClosed})
 		}
 		h.goBack(i)
 	}
@@ -156,5 +156,5 @@ func (h *holdings) dismiss(i *item) {
 
 // exhausted tells whether an item is a dead letter after so many attempts.
 func (h *holdings) exhausted(attempts int) bool {
-	return h.cfg.Attempts > 0 && attempts >= h.cfg.Attempts
+	return h.base.cfg.Attempts > 0 && attempts >= h.base.cfg.Attempts
 }

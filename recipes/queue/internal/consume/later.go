@@ -13,7 +13,7 @@ import (
 // later is what looks show of the items with a delay. Whoever looks moves those that are due. A
 // timer of the first in line, and of the second, goes off when the next will be.
 type later struct {
-	*base
+	base  *base
 	now   int64 // the servers' clock has passed this
 	fresh bool  // it shows this, in this step
 	due   []layout.Item
@@ -61,13 +61,13 @@ func (l *later) listed(all, asked []layout.Bucket, answers []machine.Event) {
 			l.awaits(at)
 		case ev.Code == machine.NoNode:
 		case ev.Code != machine.Done:
-			l.skip(l.root.Bucket(b), ev.Err)
+			l.base.skip(l.base.root.Bucket(b), ev.Err)
 		case len(ev.Names) > 0:
 			if due := l.sort(b, ev.Names); sealed {
 				l.first[b] = due
 			}
 		case b.Lane.Slot <= l.now:
-			l.tidy(machine.Op{Do: machine.Delete, Path: l.root.Bucket(b), Version: machine.Any})
+			l.base.tidy(machine.Op{Do: machine.Delete, Path: l.base.root.Bucket(b), Version: machine.Any})
 		default:
 			l.awaits(b.Lane.Slot)
 		}
@@ -87,10 +87,10 @@ func (l *later) sort(b layout.Bucket, names []string) (first int64) {
 			continue
 		}
 		i, ok := layout.ParseItem(b, name)
-		switch path := znode.Join(l.root.Bucket(b), name); {
-		case l.avoided[path]:
+		switch path := znode.Join(l.base.root.Bucket(b), name); {
+		case l.base.avoided[path]:
 		case !ok:
-			l.skip(path, errForeign)
+			l.base.skip(path, errForeign)
 		default:
 			l.due = append(l.due, i)
 		}
@@ -116,7 +116,7 @@ func (l *later) await(wanted bool, behind int64) bool {
 	k := key{purpose: waiting}
 	switch {
 	case !wanted || l.next == 0:
-		l.Cancel(k)
+		l.base.Requests.Cancel(k)
 		l.alarm = 0
 	case l.next <= l.now:
 		return true
@@ -124,15 +124,15 @@ func (l *later) await(wanted bool, behind int64) bool {
 	case l.fresh:
 		after := min(l.next-l.now, longest)
 		l.alarm = l.now + after
-		l.Ask(machine.Wake{After: after + behind}, k)
+		l.base.Requests.Ask(machine.Wake{After: after + behind}, k)
 	default: // the answer tells the time, and nobody watches the data of line/
-		op := machine.Op{Do: machine.Set, Path: l.root.Line(), Version: machine.Any}
-		l.once(machine.Transact{Ops: []machine.Op{op}}, key{purpose: telling})
+		op := machine.Op{Do: machine.Set, Path: l.base.root.Line(), Version: machine.Any}
+		l.base.once(machine.Transact{Ops: []machine.Op{op}}, key{purpose: telling})
 	}
 	return false
 }
 
 // onAlarm: what was waited for is due.
 func (l *later) onAlarm() {
-	l.now, l.alarm, l.force = max(l.now, l.alarm), 0, true
+	l.now, l.alarm, l.base.force = max(l.now, l.alarm), 0, true
 }

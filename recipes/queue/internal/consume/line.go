@@ -19,7 +19,7 @@ const half = 500
 // The first and the second arm the bell and consumers/ before the look after which they sleep: what
 // comes behind that look rings.
 type line struct {
-	*base
+	base           *base
 	path           string          // of the own place; "": none
 	doubt          bool            // the answer to joining was lost: the next look shows whether there is one
 	known          bool            // a look has shown who is ahead
@@ -43,11 +43,11 @@ const (
 func (l *line) left() {
 	for _, path := range l.ahead {
 		if l.watched[path] {
-			l.Emit(machine.Unwatch{Epoch: l.Epoch(), Path: path})
+			l.base.Requests.Emit(machine.Unwatch{Epoch: l.base.Requests.Epoch(), Path: path})
 		}
-		l.Forget(key{purpose: following, at: path})
+		l.base.Requests.Forget(key{purpose: following, at: path})
 	}
-	l.Cancel(key{purpose: lingering})
+	l.base.Requests.Cancel(key{purpose: lingering})
 	*l = line{base: l.base, bellArmed: l.bellArmed, consumersArmed: l.consumersArmed}
 }
 
@@ -59,7 +59,7 @@ func (l *line) joined(path string) {
 
 // join is the operation that makes a place.
 func (l *line) join() machine.Op {
-	return machine.Op{Do: machine.Create, Path: znode.Join(l.root.Line(), l.cfg.GUID+"-"), Ephemeral: true, Sequential: true}
+	return machine.Op{Do: machine.Create, Path: znode.Join(l.base.root.Line(), l.base.cfg.GUID+"-"), Ephemeral: true, Sequential: true}
 }
 
 // stand makes a place. One that stands is made anew, at the end.
@@ -68,7 +68,7 @@ func (l *line) stand() {
 	if l.path != "" {
 		ops = append(ops, machine.Op{Do: machine.Delete, Path: l.path, Version: machine.Any})
 	}
-	l.Ask(machine.Transact{Ops: ops}, key{purpose: joining})
+	l.base.Requests.Ask(machine.Transact{Ops: ops}, key{purpose: joining})
 }
 
 func (l *line) onStood(ev machine.Transacted) {
@@ -80,15 +80,15 @@ func (l *line) onStood(ev machine.Transacted) {
 	case ev.Failed == 1 && ev.Code == machine.NoNode:
 		l.left()
 	default:
-		l.ok(ev.Code, l.root.Line(), ev.Err)
+		l.base.ok(ev.Code, l.base.root.Line(), ev.Err)
 	}
 }
 
 // listed takes in who stands in line.
 func (l *line) listed(names []string) {
 	path, before := "", -1
-	if n := slices.IndexFunc(names, func(name string) bool { return strings.Contains(name, l.cfg.GUID+"-") }); n >= 0 {
-		path = znode.Join(l.root.Line(), names[n])
+	if n := slices.IndexFunc(names, func(name string) bool { return strings.Contains(name, l.base.cfg.GUID+"-") }); n >= 0 {
+		path = znode.Join(l.base.root.Line(), names[n])
 	}
 	if path != l.path {
 		l.left() // somebody has deleted it: perhaps the second, who took this consumer for hung
@@ -102,8 +102,8 @@ func (l *line) listed(names []string) {
 	var numbers []int32
 	paths := make(map[int32]string)
 	for _, name := range names {
-		at := znode.Join(l.root.Line(), name)
-		if _, n, ok := znode.Sequence(name); ok && stands && znode.CompareSeq(n, own) < 0 && !l.avoided[at] {
+		at := znode.Join(l.base.root.Line(), name)
+		if _, n, ok := znode.Sequence(name); ok && stands && znode.CompareSeq(n, own) < 0 && !l.base.avoided[at] {
 			numbers, paths[n] = append(numbers, n), at
 		}
 	}
@@ -121,33 +121,33 @@ func (l *line) armed() bool { return l.bellArmed && l.consumersArmed }
 // arm arms what has fired.
 func (l *line) arm() {
 	if !l.bellArmed {
-		l.once(machine.Read{Path: l.root.Bell(), Watch: true}, key{purpose: hearing})
+		l.base.once(machine.Read{Path: l.base.root.Bell(), Watch: true}, key{purpose: hearing})
 	}
 	if !l.consumersArmed {
-		l.once(machine.List{Path: l.root.Consumers(), Watch: true}, key{purpose: counting})
+		l.base.once(machine.List{Path: l.base.root.Consumers(), Watch: true}, key{purpose: counting})
 	}
 }
 
 func (l *line) onHeard(ev machine.Seen) {
-	if l.bellArmed = l.ok(ev.Code, ev.Path, ev.Err) && ev.Exists; !l.bellArmed && ev.Code == machine.Done { // then nothing is armed
-		l.prepare()
+	if l.bellArmed = l.base.ok(ev.Code, ev.Path, ev.Err) && ev.Exists; !l.bellArmed && ev.Code == machine.Done { // then nothing is armed
+		l.base.prepare()
 	}
 }
 
 // onCounted takes in who lives. The own name tells whether the others would hear of this one's end.
 func (l *line) onCounted(ev machine.Listed) {
-	if l.consumersArmed = l.ok(ev.Code, ev.Path, ev.Err); l.consumersArmed {
-		l.registered = slices.Contains(ev.Names, l.cfg.GUID)
+	if l.consumersArmed = l.base.ok(ev.Code, ev.Path, ev.Err); l.consumersArmed {
+		l.base.registered = slices.Contains(ev.Names, l.base.cfg.GUID)
 	}
 }
 
 // onFired takes in that a watch has fired.
 func (l *line) onFired(path string) {
-	bell := path == l.root.Bell()
+	bell := path == l.base.root.Bell()
 	switch {
 	case bell:
 		l.bellArmed = false
-	case path == l.root.Consumers():
+	case path == l.base.root.Consumers():
 		l.consumersArmed = false
 	default: // somebody ahead
 		if n := slices.Index(l.ahead, path); n >= 0 {
@@ -170,14 +170,14 @@ func (l *line) onFired(path string) {
 
 func (l *line) advanced() {
 	l.turn = arms
-	l.Cancel(key{purpose: lingering})
+	l.base.Requests.Cancel(key{purpose: lingering})
 }
 
 // follow watches those ahead, and tells whether all of them are watched.
 func (l *line) follow() bool {
 	for _, path := range l.ahead {
 		if !l.watched[path] {
-			l.once(machine.Read{Path: path, Watch: true}, key{purpose: following, at: path})
+			l.base.once(machine.Read{Path: path, Watch: true}, key{purpose: following, at: path})
 		}
 	}
 	return !slices.ContainsFunc(l.ahead, func(path string) bool { return !l.watched[path] })
@@ -192,9 +192,9 @@ func (l *line) onFollowed(ev machine.Seen) {
 		l.watched[ev.Path] = true
 		return
 	case ev.Code != machine.Done: // it stands there with other ACLs
-		l.skip(ev.Path, ev.Err)
+		l.base.skip(ev.Path, ev.Err)
 	case ev.Exists: // it was made by hand: nobody stands there
-		l.skip(ev.Path, errForeign)
+		l.base.skip(ev.Path, errForeign)
 	}
 	l.known = false
 }
@@ -219,4 +219,4 @@ func (l *line) looks() bool {
 	return l.armed()
 }
 
-func (l *line) linger() { l.once(machine.Wake{After: half}, key{purpose: lingering}) }
+func (l *line) linger() { l.base.once(machine.Wake{After: half}, key{purpose: lingering}) }

@@ -15,7 +15,7 @@ import (
 // After each event it asks for whatever is missing: see proceed. One claim, one settlement and one
 // move are under way at a time.
 type Machine struct {
-	*base
+	base     *base
 	holdings holdings
 	line     line
 	search   search
@@ -52,7 +52,7 @@ func New(cfg Config) machine.Machine {
 // Phase shows in the live tree.
 func (m *Machine) Phase() string {
 	switch {
-	case !m.registered:
+	case !m.base.registered:
 		return "offline"
 	case m.line.path == "":
 		return "busy"
@@ -64,19 +64,19 @@ func (m *Machine) Phase() string {
 
 // Step implements [machine.Machine].
 func (m *Machine) Step(ev machine.Event) []machine.Effect {
-	k, ok := m.Accept(ev)
+	k, ok := m.base.Requests.Accept(ev)
 	if !ok || m.stopped {
 		return nil
 	}
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
-		m.Begin(ev.Epoch)
+		m.base.Requests.Begin(ev.Epoch)
 		m.renew()
 	case machine.EpochEnded:
 		m.lose()
-		m.End()
+		m.base.Requests.End()
 	case machine.TrustGained:
-		m.Cancel(key{purpose: pausing})
+		m.base.Requests.Cancel(key{purpose: pausing})
 	case machine.Closing:
 		m.close()
 	case machine.Fired:
@@ -84,7 +84,7 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	case machine.Woke:
 		m.onWoke(k)
 	case Demand:
-		if ev.First == m.cfg.First {
+		if ev.First == m.base.cfg.First {
 			m.holdings.wanted = ev.Wanted
 		}
 	case Answer:
@@ -96,7 +96,7 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	}
 	m.proceed()
 	m.later.fresh = false
-	return m.Flush()
+	return m.base.Requests.Flush()
 }
 
 func (m *Machine) onWoke(k key) {
@@ -106,15 +106,15 @@ func (m *Machine) onWoke(k key) {
 	case waiting:
 		m.later.onAlarm()
 	case avoiding:
-		clear(m.avoided)
-		m.force = true
+		clear(m.base.avoided)
+		m.base.force = true
 	}
 }
 
 func (m *Machine) onAnswer(k key, ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.Ensured:
-		m.onPrepared(k.at, ev)
+		m.base.onPrepared(k.at, ev)
 	case machine.Listed:
 		m.line.onCounted(ev)
 	case machine.Seen:
@@ -142,16 +142,16 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 		case claiming, settling:
 			m.onTransacted(k.purpose, ev)
 		case registering:
-			m.onRegistered(ev)
-			m.force = m.search.buckets != nil
+			m.base.onRegistered(ev)
+			m.base.force = m.search.buckets != nil
 		case mending:
 			if ev.Failed == 1 && ev.Code != machine.NodeExists || ev.Code == machine.Refused {
-				m.ok(ev.Code, m.root.Claims(), ev.Err)
+				m.base.ok(ev.Code, m.base.root.Claims(), ev.Err)
 			}
 		case joining:
 			m.line.onStood(ev)
 		case telling:
-			if m.ok(ev.Code, m.root.Line(), ev.Err) {
+			if m.base.ok(ev.Code, m.base.root.Line(), ev.Err) {
 				m.later.saw(ev.Results[0].Stat.Mtime)
 			}
 		}
@@ -160,7 +160,7 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 
 // renew begins with nothing but what the application knows.
 func (m *Machine) renew() {
-	m.registered, m.candidates, m.vain, m.moving, m.ensuring = false, nil, false, false, 0
+	m.base.registered, m.candidates, m.vain, m.moving, m.base.ensuring = false, nil, false, false, 0
 	clear(m.under)
 	m.line.bellArmed, m.line.consumersArmed = false, false
 	m.later = later{base: m.base, now: m.later.now}
@@ -184,7 +184,7 @@ func (m *Machine) lose() {
 
 // close has everything go back that nobody settles any more, and then the machine end.
 func (m *Machine) close() {
-	m.closing = true
+	m.base.closing = true
 	for _, i := range m.holdings.held {
 		m.holdings.dismiss(i)
 	}
@@ -194,21 +194,21 @@ func (m *Machine) close() {
 func (m *Machine) proceed() {
 	switch {
 	case m.stopped:
-	case m.Epoch() == 0:
-		if m.closing {
+	case m.base.Requests.Epoch() == 0:
+		if m.base.closing {
 			m.stop()
 		}
-	case m.busy(pausing), m.ensuring > 0:
-	case !m.registered && (!m.closing || m.busy(registering)):
-		m.register()
+	case m.base.busy(pausing), m.base.ensuring > 0:
+	case !m.base.registered && (!m.base.closing || m.base.busy(registering)):
+		m.base.register()
 	default:
-		if m.under[claiming] != nil && !m.busy(claiming) { // a pause has come between
+		if m.under[claiming] != nil && !m.base.busy(claiming) { // a pause has come between
 			m.resolve()
 		}
 		m.putAway()
 		m.settle()
 		m.move()
-		if m.closing && len(m.holdings.held) == 0 {
+		if m.base.closing && len(m.holdings.held) == 0 {
 			m.finish()
 		} else {
 			m.seek()
@@ -219,15 +219,15 @@ func (m *Machine) proceed() {
 // finish takes back what else there is of this consumer, and ends.
 func (m *Machine) finish() {
 	switch {
-	case m.under[claiming] != nil || m.under[settling] != nil || m.busy(looking, joining, leaving):
+	case m.under[claiming] != nil || m.under[settling] != nil || m.base.busy(looking, joining, leaving):
 	case m.line.doubt:
 		m.look(true)
 	case m.line.path != "":
-		m.Ask(machine.Remove{Path: m.line.path}, key{purpose: leaving})
+		m.base.Requests.Ask(machine.Remove{Path: m.line.path}, key{purpose: leaving})
 		m.line.left()
-	case m.registered:
-		m.registered = false
-		m.Ask(machine.Remove{Path: m.root.Consumer(m.cfg.GUID)}, key{purpose: leaving})
+	case m.base.registered:
+		m.base.registered = false
+		m.base.Requests.Ask(machine.Remove{Path: m.base.root.Consumer(m.base.cfg.GUID)}, key{purpose: leaving})
 	default:
 		m.stop()
 	}
@@ -235,5 +235,5 @@ func (m *Machine) finish() {
 
 func (m *Machine) stop() {
 	m.stopped = true
-	m.Emit(machine.Stop{})
+	m.base.Requests.Emit(machine.Stop{})
 }

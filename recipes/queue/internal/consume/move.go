@@ -18,16 +18,16 @@ type put struct {
 // or is a claim.
 func (m *Machine) begin(p put) {
 	m.lastPut++
-	if p.No = m.cfg.First + m.lastPut; !p.Dead {
+	if p.No = m.base.cfg.First + m.lastPut; !p.Dead {
 		p.Names = m.search.names
 	}
 	m.puts[p.No] = p
-	m.Emit(p.Put)
+	m.base.Requests.Emit(p.Put)
 }
 
 // isDead tells whether an item becomes a dead letter.
 func (m *Machine) isDead(i *item) bool {
-	return m.holdings.exhausted(i.record.Attempts) && !m.avoided[string(m.cfg.Dead)] && !m.avoided[i.at.Path(m.root)]
+	return m.holdings.exhausted(i.record.Attempts) && !m.base.avoided[string(m.base.cfg.Dead)] && !m.base.avoided[i.at.Path(m.base.root)]
 }
 
 // putAway has items that are held put elsewhere: dead letters, and what pauses. One that its
@@ -43,14 +43,14 @@ func (m *Machine) putAway() {
 			continue
 		}
 		p := put{item: i, Put: Put{Dead: dead, Delay: i.after, GUIDs: []string{i.at.GUID}, Items: []layout.Record{i.next()}, With: []machine.Op{
-			{Do: machine.Delete, Path: i.at.Path(m.root), Version: i.version},
-			{Do: machine.Delete, Path: m.root.Claim(i.at.Bucket, i.at.Seq), Version: machine.Any},
+			{Do: machine.Delete, Path: i.at.Path(m.base.root), Version: i.version},
+			{Do: machine.Delete, Path: m.base.root.Claim(i.at.Bucket, i.at.Seq), Version: machine.Any},
 		}}}
 		if dead {
 			p.Delay, p.Items[0].Attempts, p.Silent = 0, 0, i.failure == nil
-			p.Items[0].Tried = min(i.record.Attempts, m.cfg.Attempts) // less the claim that only buries it
+			p.Items[0].Tried = min(i.record.Attempts, m.base.cfg.Attempts) // less the claim that only buries it
 		}
-		if path, _ := m.root.ID(i.record.ID); dead && !i.noID {
+		if path, _ := m.base.root.ID(i.record.ID); dead && !i.noID {
 			p.With = append(p.With, machine.Op{Do: machine.Delete, Path: path, Version: machine.Any})
 		}
 		i.put = true
@@ -89,9 +89,9 @@ func (m *Machine) onPut(ev Answer) {
 		i.failure = []byte{}
 	default:
 		i.after = 0
-		m.skip(i.at.Path(m.root), ev.Err)
+		m.base.skip(i.at.Path(m.base.root), ev.Err)
 		if p.Dead && !stays {
-			m.skip(string(m.cfg.Dead), ev.Err)
+			m.base.skip(string(m.base.cfg.Dead), ev.Err)
 		}
 		m.holdings.unsettle(i, ev.Err)
 	}
@@ -99,19 +99,19 @@ func (m *Machine) onPut(ev Answer) {
 
 // onMoved takes in whether what is due was moved. What is left the next look shows.
 func (m *Machine) onMoved(err error) {
-	switch m.moving, m.force = false, true; {
+	switch m.moving, m.base.force = false, true; {
 	case err == nil || gone(err) || errors.Is(err, session.ErrUnknownOutcome):
 	case len(m.fetched) > 1: // nobody says for which of them it was
 		m.singly = len(m.fetched)
 	default:
-		m.skip(m.fetched[0].Path(m.root), err)
+		m.base.skip(m.fetched[0].Path(m.base.root), err)
 	}
 }
 
 // move moves what is due: whoever has looked does, since nobody stands in line while there is a
 // backlog.
 func (m *Machine) move() {
-	if m.closing || len(m.later.due) == 0 || m.moving || m.busy(fetching) {
+	if m.base.closing || len(m.later.due) == 0 || m.moving || m.base.busy(fetching) {
 		return
 	}
 	n := min(len(m.later.due), mostItems)
@@ -120,14 +120,14 @@ func (m *Machine) move() {
 	}
 	m.singly = max(m.singly-1, 0)
 	m.fetched, m.later.due = m.later.due[:n], nil // the next look shows the rest
-	m.Ask(machine.Look{Queries: m.search.queriesOf(m.fetched)}, key{purpose: fetching})
+	m.base.Requests.Ask(machine.Look{Queries: m.search.queriesOf(m.fetched)}, key{purpose: fetching})
 }
 
 // onFetched has items put, in one transaction.
 func (m *Machine) onFetched(ev machine.Looked) {
 	items, _ := m.search.opened(m.fetched, ev.Answers)
 	if len(items) == 0 {
-		m.force = true
+		m.base.force = true
 		return
 	}
 	size := 0
@@ -137,7 +137,7 @@ func (m *Machine) onFetched(ev machine.Looked) {
 			break
 		}
 		p.GUIDs, p.Items = append(p.GUIDs, i.at.GUID), append(p.Items, i.record)
-		p.With = append(p.With, machine.Op{Do: machine.Delete, Path: i.at.Path(m.root), Version: i.version})
+		p.With = append(p.With, machine.Op{Do: machine.Delete, Path: i.at.Path(m.base.root), Version: i.version})
 	}
 	m.moving = true
 	m.begin(p)

@@ -24,7 +24,7 @@ const tooLarge = 32 << 10
 // the names of all buckets, and then what is in the first buckets that the look before has named. A
 // search is over when all buckets that the last look has named were listed behind those names.
 type search struct {
-	*base
+	base    *base
 	rng     *rand.Rand
 	names   [2][]string            // in items/ and in later/, by the last look
 	buckets []layout.Bucket        // the former, in order
@@ -58,10 +58,10 @@ func (s *search) drop() {
 // first of the others.
 func (s *search) queries(delayed []layout.Bucket) []machine.Query {
 	all := []machine.Query{
-		{Path: s.root.Line(), Children: true}, {Path: s.root.Items(), Children: true}, {Path: s.root.Later(), Children: true},
+		{Path: s.base.root.Line(), Children: true}, {Path: s.base.root.Items(), Children: true}, {Path: s.base.root.Later(), Children: true},
 	}
 	for _, b := range delayed {
-		all = append(all, machine.Query{Path: s.root.Bucket(b), Children: true})
+		all = append(all, machine.Query{Path: s.base.root.Bucket(b), Children: true})
 	}
 	s.asked = nil
 	guess := s.buckets
@@ -71,15 +71,17 @@ func (s *search) queries(delayed []layout.Bucket) []machine.Query {
 	for _, b := range guess {
 		if len(s.asked) < s.width && !s.passes(b) {
 			s.asked = append(s.asked, b)
-			path := s.root.Bucket(b)
-			all = append(all, machine.Query{Path: path}, machine.Query{Path: s.root.ClaimsOf(b), Children: true},
+			path := s.base.root.Bucket(b)
+			all = append(all, machine.Query{Path: path}, machine.Query{Path: s.base.root.ClaimsOf(b), Children: true},
 				machine.Query{Path: path, Children: true}) // behind the claims: what is acknowledged meanwhile does not look free
 		}
 	}
 	return all
 }
 
-func (s *search) passes(b layout.Bucket) bool { return s.passed[b] || s.avoided[s.root.Bucket(b)] }
+func (s *search) passes(b layout.Bucket) bool {
+	return s.passed[b] || s.base.avoided[s.base.root.Bucket(b)]
+}
 
 // name takes in the names of the buckets. What was searched before one appeared may have got more
 // items meanwhile.
@@ -123,7 +125,7 @@ func (s *search) listed(answers []machine.Event) (sealed []layout.Bucket) {
 		items, _ := answers[3*n+2].(machine.Listed)
 		for _, ev := range []machine.Listed{items, claims} {
 			if ev.Code != machine.Done && ev.Code != machine.NoNode {
-				s.skip(s.root.Bucket(b), ev.Err)
+				s.base.skip(s.base.root.Bucket(b), ev.Err)
 			}
 		}
 		if s.passes(b) {
@@ -152,7 +154,7 @@ func (s *search) freeOf(b layout.Bucket, items, claims []string) (free []place) 
 	most := s.window + mostLosses*readTogether
 	for _, name := range items {
 		number := layout.NumberOf(name)
-		if claimed[number] || len(s.avoided) > 0 && s.avoided[znode.Join(s.root.Bucket(b), name)] {
+		if claimed[number] || len(s.base.avoided) > 0 && s.base.avoided[znode.Join(s.base.root.Bucket(b), name)] {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(free, number, func(p place, number string) int {
@@ -177,7 +179,7 @@ func (s *search) pick(n int) (picked []layout.Item) {
 		if i, ok := layout.ParseItem(at.bucket, at.name); ok {
 			picked = append(picked, i)
 		} else {
-			s.skip(znode.Join(s.root.Bucket(at.bucket), at.name), errForeign)
+			s.base.skip(znode.Join(s.base.root.Bucket(at.bucket), at.name), errForeign)
 		}
 	}
 	return picked
@@ -185,7 +187,7 @@ func (s *search) pick(n int) (picked []layout.Item) {
 
 func (s *search) queriesOf(all []layout.Item) (queries []machine.Query) {
 	for _, i := range all {
-		queries = append(queries, machine.Query{Path: i.Path(s.root)})
+		queries = append(queries, machine.Query{Path: i.Path(s.base.root)})
 	}
 	return queries
 }
@@ -199,11 +201,11 @@ func (s *search) opened(at []layout.Item, answers []machine.Event) (items []*ite
 		s.large = s.large || len(ev.Data) > tooLarge
 		switch {
 		case ev.Code != machine.Done:
-			s.skip(ev.Path, ev.Err)
+			s.base.skip(ev.Path, ev.Err)
 		case !ev.Exists:
 			gone++
 		case !ok:
-			s.skip(ev.Path, errForeign)
+			s.base.skip(ev.Path, errForeign)
 		default:
 			items = append(items, &item{
 				at: i, data: ev.Data, record: record, version: ev.Stat.Version, owned: ev.Stat.Owner != 0, noID: record.ID == "",

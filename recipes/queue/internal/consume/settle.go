@@ -32,17 +32,17 @@ func (m *Machine) settle() {
 		return
 	}
 	if !acks {
-		t.add(machine.Op{Do: machine.Set, Path: m.root.Bell(), Version: machine.Any}, part{failed: func(machine.Code) { m.prepare() }})
+		t.add(machine.Op{Do: machine.Set, Path: m.base.root.Bell(), Version: machine.Any}, part{failed: func(machine.Code) { m.base.prepare() }})
 	}
 	// Nothing was left at the last look: the place in line is made in the same trip, and the look
 	// behind it finds what has come meanwhile.
 	if acks && m.vain && m.line.path == "" && !m.line.doubt && m.holdings.wants() > 0 && !m.seeking() && len(m.candidates)+len(m.search.free) == 0 {
 		t.joins = true
-		t.add(m.line.join(), part{failed: func(machine.Code) { m.prepare() }})
+		t.add(m.line.join(), part{failed: func(machine.Code) { m.base.prepare() }})
 	}
 	t.done = func(results []machine.Result) {
 		for _, i := range t.items {
-			m.force = m.force || i.how != Ack // a look under way may have been before it went back
+			m.base.force = m.base.force || i.how != Ack // a look under way may have been before it went back
 			m.holdings.end(i, nil)
 		}
 		if t.joins {
@@ -57,14 +57,14 @@ func (m *Machine) settle() {
 	}
 	t.refused = func(i *item, err error) {
 		m.holdings.unsettle(i, err)
-		m.pause()
+		m.base.pause()
 	}
 	m.send(t, settling)
 }
 
 // settleItem adds what settles an item that stays where it is, or goes.
 func (m *Machine) settleItem(t *txn, i *item) {
-	op := machine.Op{Do: machine.Check, Path: i.at.Path(m.root), Version: i.version}
+	op := machine.Op{Do: machine.Check, Path: i.at.Path(m.base.root), Version: i.version}
 	switch i.how {
 	case Ack:
 		op.Do = machine.Delete
@@ -76,10 +76,10 @@ func (m *Machine) settleItem(t *txn, i *item) {
 		op.Do, op.Data = machine.Set, layout.WithAttempts(i.data, i.record.Attempts-1)
 	}
 	t.add(op, part{item: i, failed: func(code machine.Code) { m.unclaimed(i, code == machine.NoNode) }})
-	claim := machine.Op{Do: machine.Delete, Path: m.root.Claim(i.at.Bucket, i.at.Seq), Version: machine.Any}
+	claim := machine.Op{Do: machine.Delete, Path: m.base.root.Claim(i.at.Bucket, i.at.Seq), Version: machine.Any}
 	t.add(claim, part{item: i, failed: func(machine.Code) { m.unclaimed(i, false) }})
 	if i.how == Ack {
-		t.freeID(m.root, i)
+		t.freeID(m.base.root, i)
 	}
 }
 
@@ -89,8 +89,8 @@ func (m *Machine) settleItem(t *txn, i *item) {
 // A settlement whose answer was lost is sent again, and fails here if the first was carried out.
 // After an Ack the item must be gone then: if it is there, somebody has deleted the claim before.
 func (m *Machine) unclaimed(i *item, gone bool) {
-	m.force = true // a look under way may have been before it went back; for a claim deleted by hand nothing rings
-	m.once(machine.Read{Path: m.root.Claim(i.at.Bucket, i.at.Seq)}, key{purpose: releasing, token: i.token})
+	m.base.force = true // a look under way may have been before it went back; for a claim deleted by hand nothing rings
+	m.base.once(machine.Read{Path: m.base.root.Claim(i.at.Bucket, i.at.Seq)}, key{purpose: releasing, token: i.token})
 	if i.doubt && (gone || i.how != Ack) {
 		m.holdings.end(i, nil)
 	} else {
@@ -102,6 +102,6 @@ func (m *Machine) unclaimed(i *item, gone bool) {
 // deleteall there may be another of the same name.
 func (m *Machine) onClaim(token int64, ev machine.Seen) {
 	if ev.Exists && ev.Stat.Czxid == token {
-		m.Ask(machine.Remove{Path: ev.Path}, key{purpose: releasing, at: ev.Path})
+		m.base.Requests.Ask(machine.Remove{Path: ev.Path}, key{purpose: releasing, at: ev.Path})
 	}
 }

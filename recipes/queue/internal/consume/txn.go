@@ -56,7 +56,7 @@ func (t *txn) freeID(root layout.Root, i *item) {
 // send sends a transaction.
 func (m *Machine) send(t *txn, p purpose) {
 	m.under[p] = t
-	m.Ask(machine.Transact{Ops: t.ops}, key{purpose: p})
+	m.base.Requests.Ask(machine.Transact{Ops: t.ops}, key{purpose: p})
 }
 
 func (m *Machine) onTransacted(p purpose, ev machine.Transacted) {
@@ -91,7 +91,7 @@ func (m *Machine) onTransacted(p purpose, ev machine.Transacted) {
 	case w.failed != nil:
 		w.failed(ev.Code)
 	default: // a parent or the bell was deleted by hand
-		m.prepare()
+		m.base.prepare()
 	}
 	m.endSearch()
 }
@@ -108,7 +108,7 @@ func (m *Machine) refuse(p purpose, t *txn, which *item, err error) {
 		case len(i.failure) > 0:
 			i.failure = []byte{}
 		default:
-			m.skip(i.at.Path(m.root), err)
+			m.base.skip(i.at.Path(m.base.root), err)
 			t.refused(i, err)
 		}
 	}
@@ -118,9 +118,9 @@ func (m *Machine) refuse(p purpose, t *txn, which *item, err error) {
 func (m *Machine) resolve() {
 	var queries []machine.Query
 	for _, i := range m.under[claiming].items {
-		queries = append(queries, machine.Query{Path: m.root.Claim(i.at.Bucket, i.at.Seq)}, machine.Query{Path: i.at.Path(m.root)})
+		queries = append(queries, machine.Query{Path: m.base.root.Claim(i.at.Bucket, i.at.Seq)}, machine.Query{Path: i.at.Path(m.base.root)})
 	}
-	m.once(machine.Look{Queries: queries}, key{purpose: resolving})
+	m.base.once(machine.Look{Queries: queries}, key{purpose: resolving})
 }
 
 // onResolved: it was if claims are this consumer's now, of items with the next version.
@@ -131,10 +131,10 @@ func (m *Machine) onResolved(ev machine.Looked) {
 		claim, _ := ev.Answers[2*n].(machine.Seen)
 		seen, _ := ev.Answers[2*n+1].(machine.Seen)
 		if claim.Code != machine.Done || seen.Code != machine.Done {
-			m.refused(seen.Path, cmp.Or(claim.Err, seen.Err))
+			m.base.refused(seen.Path, cmp.Or(claim.Err, seen.Err))
 			return // and again behind the pause
 		}
-		if string(claim.Data) == m.cfg.GUID && seen.Exists && seen.Stat.Version == i.version+1 {
+		if string(claim.Data) == m.base.cfg.GUID && seen.Exists && seen.Stat.Version == i.version+1 {
 			i.token = claim.Stat.Czxid
 			mine = append(mine, i)
 		}
@@ -144,6 +144,6 @@ func (m *Machine) onResolved(ev machine.Looked) {
 		t.done(nil)
 	} else {
 		m.dropFound()
-		m.force = true
+		m.base.force = true
 	}
 }
