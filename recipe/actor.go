@@ -15,7 +15,7 @@ type actor struct {
 	host        *Host
 	self        actors.Self[message]
 	machine     machine.Machine
-	claims      claimed
+	grants      *grants // nil: the machine does not grant
 	timers      map[uint64]*time.Timer
 	toldClosing bool   // the machine was told to wind up
 	told        uint64 // the newest notice of which the machine was told when it began
@@ -29,7 +29,9 @@ type actor struct {
 func newActor(h *Host, self actors.Self[message]) *actor {
 	a := &actor{host: h, self: self, timers: make(map[uint64]*time.Timer), machine: h.cfg.Machine()}
 	v := h.now() // the client is known once New has let go of the mutex
-	a.claims = h.claims.incarnation(a)
+	if h.claims != nil {
+		a.grants = newGrants(h.claims, a)
+	}
 	if self.Incarnation() > 1 {
 		a.recover(v)
 	}
@@ -63,7 +65,7 @@ func (a *actor) Receive(m message) {
 	case crashed:
 		panic(m.value)
 	default:
-		a.claims.receive(m)
+		a.grants.receive(m)
 	}
 }
 
@@ -72,8 +74,8 @@ func (a *actor) Phase() string {
 	if a.recovering {
 		return "recovering"
 	}
-	if p := a.claims.phase(); p != "" {
-		return p
+	if a.grants != nil {
+		return a.grants.published.String()
 	}
 	if m, ok := a.machine.(interface{ Phase() string }); ok {
 		return m.Phase()
@@ -103,7 +105,7 @@ func (a *actor) tellClosing() {
 	if !a.toldClosing {
 		a.toldClosing = true
 		a.step(machine.Closing{})
-		a.claims.settle()
+		a.settle()
 	}
 }
 
@@ -114,9 +116,18 @@ func (a *actor) onAnswer(ev machine.Event) {
 		}
 		delete(a.timers, w.Ask)
 	}
-	a.claims.note(ev)
+	if a.grants != nil {
+		a.grants.note(ev)
+	}
 	a.step(ev)
-	a.claims.settle()
+	a.settle()
+}
+
+// settle ends an instance whose machine grants, if it is to end and nothing is left of it.
+func (a *actor) settle() {
+	if a.grants != nil {
+		a.grants.settle()
+	}
 }
 
 // onNotice passes on what the session says. What was in the view with which the machine began has
@@ -129,7 +140,9 @@ func (a *actor) onNotice(m noticed) {
 	case seam.EpochEnded:
 		if n.Gone { // else it ends with the session, ZooKeeper may have heard nothing, and the end of the instance is on its way
 			a.step(machine.EpochEnded{Epoch: n.Epoch})
-			a.claims.forget()
+			if a.grants != nil {
+				a.grants.forget()
+			}
 		}
 	case seam.SessionEnded:
 		a.host.ref.Stop() // ended says why

@@ -8,7 +8,7 @@ import (
 )
 
 // claim is one wish in the ledger: the standing intent, or one caller of Claim.
-type claim[P any] struct {
+type claim struct {
 	id    machine.Claim
 	once  bool
 	try   bool
@@ -17,7 +17,7 @@ type claim[P any] struct {
 	// answered decides the race between the answer and the caller who gives up: whoever sets it
 	// first has it.
 	answered atomic.Bool
-	answer   chan outcome[P] // capacity 1, for callers
+	answer   chan outcome // capacity 1, for callers
 
 	// settled closes when the claim is over and nothing of it is left in ZooKeeper, or the instance
 	// has ended.
@@ -34,21 +34,21 @@ type claim[P any] struct {
 }
 
 // outcome is what a caller gets.
-type outcome[P any] struct {
-	won P
+type outcome struct {
+	won *Possession
 	err error
 }
 
-func newClaim[P any](id machine.Claim, once, try bool, by Asked) *claim[P] {
-	c := &claim[P]{id: id, once: once, try: try, asked: by}
+func newClaim(id machine.Claim, once, try bool, by Asked) *claim {
+	c := &claim{id: id, once: once, try: try, asked: by}
 	if once {
-		c.answer = make(chan outcome[P], 1)
+		c.answer = make(chan outcome, 1)
 	}
 	return c
 }
 
 // reply gives the caller his outcome; false if he has gone.
-func (c *claim[P]) reply(o outcome[P]) bool {
+func (c *claim) reply(o outcome) bool {
 	if c.answer == nil || c.answered.Swap(true) {
 		return false
 	}
@@ -57,8 +57,8 @@ func (c *claim[P]) reply(o outcome[P]) bool {
 }
 
 // abandon says that the caller waits no longer; false if his outcome is already there.
-func (c *claim[P]) abandon() bool { return !c.answered.Swap(true) }
+func (c *claim) abandon() bool { return !c.answered.Swap(true) }
 
 // wasGranted tells, after a crash, whether the claim got the one possession that was to come of it.
 // With the ledger's mutex.
-func (c *claim[P]) wasGranted() bool { return c.once && c.held != nil && c.answered.Load() }
+func (c *claim) wasGranted() bool { return c.once && c.held != nil && c.answered.Load() }

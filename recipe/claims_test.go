@@ -24,7 +24,7 @@ import (
 // What an answer leads to is not done by an incarnation that has crashed before it came.
 func TestACrashedIncarnationDoesNothingMore(t *testing.T) {
 	inBubble(t, func(g *ground) {
-		i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{Parent: []byte("data")})
+		i := g.claims(recipe.ClaimsConfig{Parent: []byte("data")})
 		lift := g.throttle(zktest.OpCreate, "/line")
 		i.Stand(recipe.Asked{})
 		synctest.Wait()
@@ -44,7 +44,7 @@ func TestACrashedIncarnationDoesNothingMore(t *testing.T) {
 // one before is told, and the next epoch begins with nothing.
 func TestTheEpochEndsDuringARecovery(t *testing.T) {
 	inBubble(t, func(g *ground) {
-		i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{})
+		i := g.claims(recipe.ClaimsConfig{})
 		i.Stand(recipe.Asked{})
 		p := <-i.Won()
 		id := g.sess.Status().SessionID
@@ -72,14 +72,14 @@ func TestTheEpochEndsDuringARecovery(t *testing.T) {
 func TestWhatEndsBeforeItIsOfferedIsNotReceived(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		wrapped := 0
-		i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{Wrap: func(p *recipe.Possession) *recipe.Possession {
+		i := g.wrapped(recipe.ClaimsConfig{}, func(p *recipe.Possession) *recipe.Possession {
 			if wrapped++; wrapped == 1 {
 				heal := g.from.Partition()
 				<-p.Done()
 				heal()
 			}
 			return p
-		}})
+		})
 		i.Stand(recipe.Asked{})
 		time.Sleep(time.Minute)
 		p := <-i.Won()
@@ -100,13 +100,13 @@ func TestWhatEndsBeforeItIsOfferedIsNotReceived(t *testing.T) {
 func TestAPanicEndsWhatIsBeingHandedOver(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		var first *recipe.Possession
-		i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{Wrap: func(p *recipe.Possession) *recipe.Possession {
+		i := g.wrapped(recipe.ClaimsConfig{}, func(p *recipe.Possession) *recipe.Possession {
 			if first == nil {
 				first = p
 				panic("a bug")
 			}
 			return p
-		}})
+		})
 		i.Stand(recipe.Asked{})
 		p := <-i.Won()
 		require.ErrorIs(g, first.Err(), session.ErrRestarted)
@@ -121,7 +121,7 @@ func TestAPanicEndsWhatIsBeingHandedOver(t *testing.T) {
 func TestAMachineThatGrantsTwiceIsRestarted(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		machines := 0
-		i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{Machine: func() machine.Machine {
+		i := g.claims(recipe.ClaimsConfig{Machine: func() machine.Machine {
 			if machines++; machines == 1 {
 				return twice{newAlone()}
 			}
@@ -144,7 +144,7 @@ func TestAMachineThatGrantsTwiceIsRestarted(t *testing.T) {
 func TestAClaimDuringARecoveryIsToldOnce(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		var standing machine.Standing
-		i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{Publish: func(m machine.Standing) { standing = m }})
+		i := g.claims(recipe.ClaimsConfig{Publish: func(m machine.Standing) { standing = m }})
 		before := g.claim(i)
 		remove := g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpMulti { // with which a recovery begins
@@ -178,7 +178,7 @@ func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 	for name, crashes := range map[string]bool{"cut off": false, "cut off, and recovering": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(g *ground) {
-				i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{})
+				i := g.claims(recipe.ClaimsConfig{})
 				before := g.claim(i)
 				heal := g.srv.Isolate()
 				if crashes {
@@ -230,7 +230,7 @@ func TestTheRecordOfALostPossessionStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(g *ground) {
-				i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{Machine: newRecorded})
+				i := g.claims(recipe.ClaimsConfig{Machine: newRecorded})
 				var p *recipe.Possession
 				if c.stands {
 					i.Stand(recipe.Asked{})
@@ -261,12 +261,11 @@ func TestAnInstanceThatEndsWhileCloseIsAtItsPossessions(t *testing.T) { //nolint
 	server := zktest.Start(t)
 	s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()))
 	require.NoError(t, err)
-	i, err := recipe.NewClaims(recipe.ClaimsConfig[*recipe.Possession]{
+	i, err := recipe.NewClaims(recipe.ClaimsConfig{
 		Session: s, Kind: "lock", Path: "/a/b", Name: "lock-",
 		Machine: newAlone,
-		Wrap:    func(p *recipe.Possession) *recipe.Possession { return p },
 		Publish: func(machine.Standing) {},
-	})
+	}, func(p *recipe.Possession) *recipe.Possession { return p })
 	require.NoError(t, err)
 	p, err := i.Claim(t.Context(), false, recipe.Asked{})
 	require.NoError(t, err)

@@ -99,7 +99,7 @@ func (c *cutOff) ask() {
 }
 
 func (c *cutOff) instance(path string) *recipe.Claims[*recipe.Possession] {
-	return c.claims(recipe.ClaimsConfig[*recipe.Possession]{Path: path})
+	return c.claims(recipe.ClaimsConfig{Path: path})
 }
 
 func (c *cutOff) begin(name, path string, ask func() error) *pledge {

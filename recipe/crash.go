@@ -8,4 +8,4 @@ func init() {
 
 func (h *Host) crash(value any) { h.ref.Tell(crashed{value}) }
 
-func (i *Claims[P]) crash(value any) { i.host.crash(value) }
+func (i *Claims[P]) crash(value any) { i.claims.host.crash(value) }

@@ -39,13 +39,13 @@ func (i *Claims[P]) Downgrade(ctx context.Context, p *Possession) (none P, err e
 	if err = context.Cause(ctx); err != nil {
 		return none, err
 	}
-	ctx, cancel := outlasting(ctx, i.cfg.Session, i.cfg.Path)
+	ctx, cancel := outlasting(ctx, i.claims.cfg.Session, i.claims.cfg.Path)
 	defer cancel()
 	x := &downgrade{answer: make(chan downgradeResult, 1)}
 	if err = i.begin(p, x); err != nil {
 		return none, err
 	}
-	i.host.ref.Tell(downgradeWanted{p})
+	i.claims.host.ref.Tell(downgradeWanted{p})
 	select {
 	case e := <-x.answer:
 		return i.readers(e)
@@ -62,16 +62,16 @@ func (i *Claims[P]) Downgrade(ctx context.Context, p *Possession) (none P, err e
 
 // begin ends the writer's hold, with a note of what for. The first who asks has it.
 func (i *Claims[P]) begin(p *Possession, x *downgrade) error {
-	i.ledger.mu.Lock()
+	i.claims.ledger.mu.Lock()
 	first := p.downgrade == nil
 	if first {
 		p.downgrade = x
 	}
-	i.ledger.mu.Unlock()
+	i.claims.ledger.mu.Unlock()
 	switch {
 	case !first:
 		return asLost(session.ErrReleased)
-	case i.host.End(p.Hold, session.ErrReleased):
+	case i.claims.host.End(p.Hold, session.ErrReleased):
 		return nil
 	}
 	return asLost(p.Err())
@@ -91,11 +91,11 @@ func (i *Claims[P]) readers(e downgradeResult) (won P, err error) {
 		return won, asLost(e.err)
 	}
 	e.won.received.Store(true)
-	return i.wrap(e.won), nil
+	return i.claims.face(e.won).(P), nil
 }
 
 // failDowngrade: nothing comes of the downgrade that p waits for, if it does.
-func (l *ledger[P]) failDowngrade(p *Possession, cause error) {
+func (l *ledger) failDowngrade(p *Possession, cause error) {
 	l.mu.Lock()
 	x := p.downgrade
 	l.mu.Unlock()
@@ -103,46 +103,46 @@ func (l *ledger[P]) failDowngrade(p *Possession, cause error) {
 }
 
 // downgrading tells whether the claim's possession was ended for a reader's.
-func (l *ledger[P]) downgrading(c *claim[P]) (*Possession, bool) {
+func (l *ledger) downgrading(c *claim) (*Possession, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return c.held, c.held != nil && c.held.downgrade != nil
 }
 
-func (h *claimant[P]) onDowngradeWanted(p *Possession) {
-	c := h.holder(p)
+func (g *grants) onDowngradeWanted(p *Possession) {
+	c := g.holder(p)
 	switch {
 	case c == nil: // its znode was deleted, or its epoch ended, before this was heard of
-		h.claims.ledger.failDowngrade(p, session.ErrDeleted)
-	case h.withdrawn(c):
-		h.claims.ledger.failDowngrade(p, session.ErrReleased) // word of that is on its way, and deletes the znode
+		g.ledger.failDowngrade(p, session.ErrDeleted)
+	case g.withdrawn(c):
+		g.ledger.failDowngrade(p, session.ErrReleased) // word of that is on its way, and deletes the znode
 	default:
-		h.actor.step(machine.DowngradeWanted{Claim: c.id})
+		g.actor.step(machine.DowngradeWanted{Claim: c.id})
 	}
 }
 
 // downgrade puts a reader's znode into the place of a writer's.
-func (h *claimant[P]) downgrade(e machine.Downgrade) {
+func (g *grants) downgrade(e machine.Downgrade) {
 	parent, name := znode.Split(e.Path)
 	c, _ := znode.ParseContender(name)
 	reader, ok := c.Downgraded(znode.NewGUID())
 	if !ok {
-		h.actor.answer(nil, machine.Downgraded{Epoch: e.Epoch, Path: e.Path, Err: session.ErrUnsupported})
+		g.actor.answer(nil, machine.Downgraded{Epoch: e.Epoch, Path: e.Path, Err: session.ErrUnsupported})
 		return
 	}
 	done := machine.Downgraded{Epoch: e.Epoch, Path: e.Path, New: znode.Join(parent, reader)}
-	h.contender.exchange(done, znode.Notes{Placed: e.Token}.Write(h.claims.cfg.Data))
+	g.contender.exchange(done, znode.Notes{Placed: e.Token}.Write(g.claims.cfg.Data))
 }
 
 // exchange asks until the outcome is known.
 func (c *contender) exchange(done machine.Downgraded, data []byte) {
 	ops := []session.Op{session.DeleteOp(done.Path, -1), session.CreateOp(done.New, data, session.Ephemeral())}
-	c.actor.host.client.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
+	c.host.client.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
 		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed):
 			done.Err = err
 		case errors.Is(err, session.ErrUnknownOutcome):
-			c.actor.host.client.Read(done.Epoch, done.New, false, func(a seam.Seen) {
+			c.host.client.Read(done.Epoch, done.New, false, func(a seam.Seen) {
 				switch {
 				case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
 					c.actor.answer(a.Err, done) // the epoch is over
@@ -163,35 +163,35 @@ func (c *contender) exchange(done machine.Downgraded, data []byte) {
 }
 
 // onDowngraded keeps the books of what exists.
-func (h *claimant[P]) onDowngraded(ev machine.Downgraded) {
-	h.claims.ledger.mu.Lock()
-	p := h.claims.ledger.granted[ev.Path]
-	h.claims.ledger.mu.Unlock()
+func (g *grants) onDowngraded(ev machine.Downgraded) {
+	g.ledger.mu.Lock()
+	p := g.ledger.granted[ev.Path]
+	g.ledger.mu.Unlock()
 	switch {
 	case p == nil:
 	case ev.Gone:
-		h.claims.ledger.failDowngrade(p, session.ErrDeleted)
+		g.ledger.failDowngrade(p, session.ErrDeleted)
 	case ev.Err != nil:
-		h.claims.ledger.failDowngrade(p, ev.Err)
+		g.ledger.failDowngrade(p, ev.Err)
 	default:
-		h.gone(ev.Path)
+		g.gone(ev.Path)
 	}
 }
 
 // grantReader turns the place into a reader's possession, for whoever asked for it. If the session
 // cannot vouch for it, or the caller has left, it is over.
-func (h *claimant[P]) grantReader(c *claim[P], p *Possession, e machine.Grant) {
-	q, err := h.possession(c, e)
+func (g *grants) grantReader(c *claim, p *Possession, e machine.Grant) {
+	q, err := g.possession(c, e)
 	if err != nil {
-		h.claims.ledger.failDowngrade(p, err)
-		h.holdEnded(c)
+		g.ledger.failDowngrade(p, err)
+		g.holdEnded(c)
 		return
 	}
 	q.received.Store(true)
 	switch {
-	case h.withdrawn(c):
-		h.actor.host.client.End(q.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
-		h.claims.ledger.failDowngrade(p, session.ErrReleased)
+	case g.withdrawn(c):
+		g.host.client.End(q.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
+		g.ledger.failDowngrade(p, session.ErrReleased)
 	case !p.downgrade.reply(downgradeResult{won: q}):
 		q.GiveUp()
 	}

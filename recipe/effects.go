@@ -15,7 +15,7 @@ import (
 
 // carryOut does what the machine asks for. Nothing here waits: answers come back as messages.
 func (a *actor) carryOut(e machine.Effect) {
-	if a.claims.carryOut(e) {
+	if a.grants != nil && a.grants.carryOut(e) {
 		return
 	}
 	switch e := e.(type) {
@@ -54,6 +54,9 @@ func (a *actor) carryOut(e machine.Effect) {
 		a.host.decided = a.host.decided || e.Err == nil
 		a.host.mu.Unlock()
 		a.fail(e.Err)
+	case machine.Enter, machine.Record, machine.Release, machine.Downgrade, machine.Grant, machine.End, machine.Revoked, machine.Freed,
+		machine.Settle, machine.Publish:
+		panic(fmt.Sprintf("recipe: %T is for a machine that is run with NewClaims", e))
 	default:
 		if a.host.cfg.Perform == nil {
 			panic(fmt.Sprintf("recipe: nobody performs %T", e))

@@ -13,6 +13,7 @@ import (
 // contender asks ZooKeeper for what contenders need: a place in line, the record beside it, a
 // reader's place for a writer's. The machine gets definite answers.
 type contender struct {
+	host   *Host
 	actor  *actor
 	name   string
 	form   znode.Form
@@ -36,7 +37,7 @@ func (c *contender) enter(e machine.Enter) {
 // prepare sees to the parent, once in an epoch, where data live in it: the session would make a
 // container of it.
 func (c *contender) prepare(e machine.Enter) {
-	c.actor.host.client.Ensure(e.Epoch, c.actor.host.cfg.Path, false, c.parent, func(err error) {
+	c.host.client.Ensure(e.Epoch, c.host.cfg.Path, false, c.parent, func(err error) {
 		if err != nil {
 			c.actor.answer(err, machine.Entered{Epoch: e.Epoch, Err: err})
 			return
@@ -49,14 +50,14 @@ func (c *contender) prepare(e machine.Enter) {
 }
 
 func (c *contender) enterList(e machine.Enter) {
-	j := seam.Join{Parent: c.actor.host.cfg.Path, Name: c.name, Form: c.form, Data: c.data, Replace: e.Replace}
-	c.actor.host.client.JoinList(e.Epoch, j, c.onJoined, c.actor.onListed(e.Ask, c.actor.host.cfg.Path))
+	j := seam.Join{Parent: c.host.cfg.Path, Name: c.name, Form: c.form, Data: c.data, Replace: e.Replace}
+	c.host.client.JoinList(e.Epoch, j, c.onJoined, c.actor.onListed(e.Ask, c.host.cfg.Path))
 }
 
 // enterSingle creates the one znode that there can be. While there is one, somebody is ahead.
 func (c *contender) enterSingle(e machine.Enter) {
-	parent, name := znode.Split(c.actor.host.cfg.Path)
-	c.actor.host.client.Join(e.Epoch, seam.Join{Parent: parent, Name: name, Form: znode.Alone, Data: c.data}, func(a seam.Joined) {
+	parent, name := znode.Split(c.host.cfg.Path)
+	c.host.client.Join(e.Epoch, seam.Join{Parent: parent, Name: name, Form: znode.Alone, Data: c.data}, func(a seam.Joined) {
 		if errors.Is(a.Err, session.ErrNodeExists) {
 			a.Err = machine.ErrHeld
 		}

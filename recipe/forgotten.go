@@ -156,12 +156,12 @@ var holders = struct {
 
 // keep notes a possession until it ends, and warns when it blocks others for long: on offer and
 // never received, or held and forgotten.
-func (h *claimant[P]) keep(p *Possession) {
+func (g *grants) keep(p *Possession) {
 	holders.mu.Lock()
 	holders.byLine[p.line] = append(holders.byLine[p.line], p)
 	holders.mu.Unlock()
 	p.warning.Store(Alarm{
-		Log: Logger(h.claims.cfg.Session), Kind: h.claims.cfg.Kind, Path: h.claims.cfg.Session.Path(h.claims.cfg.Path), After: h.claims.cfg.WarnAfter, Asked: p.asked, Waiting: h.claims.cfg.Waiting,
+		Log: Logger(g.claims.cfg.Session), Kind: g.claims.cfg.Kind, Path: g.claims.cfg.Session.Path(g.claims.cfg.Path), After: g.claims.cfg.WarnAfter, Asked: p.asked, Waiting: g.claims.cfg.Waiting,
 		Unreceived: "what was won is not received, and others wait for it", Held: "something is held for long, and others wait for it",
 		Offered: p.offered, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
 	}.Set())

@@ -43,7 +43,7 @@ type Config struct {
 // Host is one instance of a recipe: what a face is built on.
 type Host struct {
 	cfg    Config
-	claims granting
+	claims *claims // nil: the machine does not grant
 	end    notify.End
 	ref    actors.Ref[message]
 	client client
@@ -76,7 +76,7 @@ func New(cfg Config) (*Host, error) {
 }
 
 func newHost(cfg Config) *Host {
-	return &Host{cfg: cfg, claims: none{}, holds: make(map[*session.Hold]struct{})}
+	return &Host{cfg: cfg, holds: make(map[*session.Hold]struct{})}
 }
 
 func (h *Host) start() error {
@@ -246,7 +246,9 @@ func (h *Host) endHolds(cause error) {
 	for _, hold := range holds {
 		h.client.End(hold, cause)
 	}
-	h.claims.endHolds(cause)
+	if h.claims != nil {
+		h.claims.endHolds(cause)
+	}
 }
 
 // closed is what an instance ends with that is closed, or its session; if that has failed, it says
@@ -279,7 +281,9 @@ func (h *Host) ended(cause error) {
 	client.Leave()
 	defer func() { // also if the recipe's own function panics
 		h.end.Set(err)
-		h.claims.ended(err)
+		if h.claims != nil {
+			h.claims.ended(err)
+		}
 	}()
 	if h.cfg.Ended != nil {
 		h.cfg.Ended(err)

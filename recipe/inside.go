@@ -15,7 +15,7 @@ func (i *Claims[P]) HeldIn(ctx context.Context) bool { return i.HoldIn(ctx) != n
 // HoldIn is the innermost possession in this line whose context ctx descends from; nil if there is
 // none that stands.
 func (i *Claims[P]) HoldIn(ctx context.Context) *session.Hold {
-	return innermost(ctx, i.cfg.Session, i.cfg.Path)
+	return innermost(ctx, i.claims.cfg.Session, i.claims.cfg.Path)
 }
 
 func innermost(ctx context.Context, s *session.Session, line string) *session.Hold {

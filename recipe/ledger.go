@@ -10,34 +10,34 @@ import (
 // ledger is the record of an instance's wishes. Faces write to it from any goroutine before they
 // tell the actor; every incarnation of the actor reads it. It is the one thing that a crashed
 // incarnation leaves to the next.
-type ledger[P any] struct {
+type ledger struct {
 	mu       sync.Mutex
 	last     machine.Claim
-	claims   []*claim[P] // in the order in which they were wished, settled ones removed
-	standing *claim[P]   // the standing intent, nil if there is none
+	claims   []*claim // in the order in which they were wished, settled ones removed
+	standing *claim   // the standing intent, nil if there is none
 	closing  bool
 	granted  map[string]*Possession // znodes of which a possession came, until they are gone
 }
 
 // add enters a wish; nil if the instance is closing.
-func (l *ledger[P]) add(once, try bool, by Asked) *claim[P] {
+func (l *ledger) add(once, try bool, by Asked) *claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.addLocked(once, try, by)
 }
 
-func (l *ledger[P]) addLocked(once, try bool, by Asked) *claim[P] {
+func (l *ledger) addLocked(once, try bool, by Asked) *claim {
 	if l.closing {
 		return nil
 	}
 	l.last++
-	c := newClaim[P](l.last, once, try, by)
+	c := newClaim(l.last, once, try, by)
 	l.claims = append(l.claims, c)
 	return c
 }
 
 // addStanding enters the standing intent; nil if it stands already or the instance is closing.
-func (l *ledger[P]) addStanding(by Asked) *claim[P] {
+func (l *ledger) addStanding(by Asked) *claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.standing != nil {
@@ -48,7 +48,7 @@ func (l *ledger[P]) addStanding(by Asked) *claim[P] {
 }
 
 // withdraw notes that a claim is no longer wanted and returns what it holds.
-func (l *ledger[P]) withdraw(c *claim[P]) *Possession {
+func (l *ledger) withdraw(c *claim) *Possession {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.withdrawn = true
@@ -60,7 +60,7 @@ func (l *ledger[P]) withdraw(c *claim[P]) *Possession {
 
 // withdrawStanding is withdraw for the standing intent. With none, it returns one that was
 // withdrawn but is not settled yet, if any.
-func (l *ledger[P]) withdrawStanding() (c *claim[P], fresh bool) {
+func (l *ledger) withdrawStanding() (c *claim, fresh bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c = l.standing; c != nil {
@@ -77,7 +77,7 @@ func (l *ledger[P]) withdrawStanding() (c *claim[P], fresh bool) {
 }
 
 // find returns the claim of that number, nil if it is settled.
-func (l *ledger[P]) find(id machine.Claim) *claim[P] {
+func (l *ledger) find(id machine.Claim) *claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range l.claims {
@@ -89,24 +89,24 @@ func (l *ledger[P]) find(id machine.Claim) *claim[P] {
 }
 
 // remove takes a claim out of the ledger: it is over.
-func (l *ledger[P]) remove(c *claim[P]) {
+func (l *ledger) remove(c *claim) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.claims = slices.DeleteFunc(l.claims, func(o *claim[P]) bool { return o == c })
+	l.claims = slices.DeleteFunc(l.claims, func(o *claim) bool { return o == c })
 	if l.standing == c {
 		l.standing = nil
 	}
 }
 
 // all returns the claims in order.
-func (l *ledger[P]) all() []*claim[P] {
+func (l *ledger) all() []*claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.claims)
 }
 
 // close refuses further wishes and returns those that stand; none if it was closed before.
-func (l *ledger[P]) close() []*claim[P] {
+func (l *ledger) close() []*claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closing {
@@ -118,7 +118,7 @@ func (l *ledger[P]) close() []*claim[P] {
 }
 
 // give notes what a claim has, and that a possession came of its znode.
-func (l *ledger[P]) give(c *claim[P], p *Possession) {
+func (l *ledger) give(c *claim, p *Possession) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.granted == nil {
@@ -128,7 +128,7 @@ func (l *ledger[P]) give(c *claim[P], p *Possession) {
 }
 
 // stands tells whether the znode of a possession is not known to be gone.
-func (l *ledger[P]) stands(p *Possession) bool {
+func (l *ledger) stands(p *Possession) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.granted[p.Path()] == p
@@ -136,7 +136,7 @@ func (l *ledger[P]) stands(p *Possession) bool {
 
 // takeGranted forgets the znodes of which a possession came, because they are gone, or the instance
 // is over.
-func (l *ledger[P]) takeGranted() map[string]*Possession {
+func (l *ledger) takeGranted() map[string]*Possession {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	granted := l.granted

@@ -9,7 +9,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-func (c *contender) record() string { return znode.Join(c.actor.host.cfg.Path, znode.HeldRecord) }
+func (c *contender) record() string { return znode.Join(c.host.cfg.Path, znode.HeldRecord) }
 
 // write the token into the record while the own znode stands; if that fails, or nobody knows, see
 // what is there.
@@ -20,12 +20,12 @@ func (c *contender) writeRecord(e machine.Record) {
 	if e.Version >= 0 {
 		op = session.SetOp(c.record(), data, e.Version)
 	}
-	c.actor.host.client.Commit(e.Epoch, []session.Op{session.CheckOp(e.Path, -1), op}, func(_ []session.Result, err error) {
+	c.host.client.Commit(e.Epoch, []session.Op{session.CheckOp(e.Path, -1), op}, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
 			c.actor.answer(nil, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})
 		case changed(err):
-			c.actor.host.client.Read(e.Epoch, c.record(), false, func(s seam.Seen) { c.found(e, s) })
+			c.host.client.Read(e.Epoch, c.record(), false, func(s seam.Seen) { c.found(e, s) })
 		default:
 			c.actor.answer(err, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Err: err})
 		}
@@ -57,7 +57,7 @@ func (c *contender) found(e machine.Record, s seam.Seen) {
 	}
 	r.Waits, r.Delay = e.Token, e.Delay
 	ops := []session.Op{session.CheckOp(e.Path, -1), session.SetOp(c.record(), r.Bytes(), found.Version)}
-	c.actor.host.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
+	c.host.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
 		if err == nil {
 			found.Version++
 		}
@@ -69,7 +69,7 @@ func (c *contender) found(e machine.Record, s seam.Seen) {
 // is gone, the own znode alone.
 func (c *contender) release(e machine.Release) {
 	ops := []session.Op{session.DeleteOp(e.Path, -1), session.DeleteOp(c.record(), -1)}
-	c.actor.host.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
+	c.host.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
 			c.actor.answer(nil, machine.Removed{Epoch: e.Epoch, Path: e.Path})

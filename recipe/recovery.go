@@ -43,7 +43,7 @@ func (a *actor) postpone(m message) bool {
 	case answered:
 		// Asked by the incarnation before.
 	default:
-		if !a.claims.postpone(m) {
+		if a.grants == nil || !a.grants.postpone(m) {
 			a.pending = append(a.pending, m)
 		}
 	}
@@ -82,14 +82,18 @@ func (a *actor) onSwept(m swept) {
 	v, toClose := a.host.view, a.host.closing
 	a.told = a.host.heard
 	a.host.mu.Unlock()
-	a.claims.reset()
+	if a.grants != nil {
+		a.grants.reset()
+	}
 	if v.epoch != 0 {
 		a.step(machine.EpochBegan{Epoch: v.epoch, SessionID: v.session, Trusted: v.trusted})
 		if v.suspended {
 			a.step(machine.Suspended{Epoch: v.epoch})
 		}
 	}
-	a.claims.tellClaims()
+	if a.grants != nil {
+		a.grants.tellClaims()
+	}
 	if a.host.cfg.Standing != nil {
 		for _, ev := range a.host.cfg.Standing() {
 			a.step(ev)

@@ -81,7 +81,7 @@ type wait struct {
 
 // newWait begins a wait, of a try none. After a second it has the holder read, unless it has ended
 // by then, or ctx has, or a read has begun since for another one.
-func newWait[P any](ctx context.Context, cfg *ClaimsConfig[P], try bool) *wait {
+func newWait(ctx context.Context, cfg *ClaimsConfig, try bool) *wait {
 	if cfg.Holder == nil || try {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (w *wait) end() (h Holder) {
 
 // look has the holder read while the instance waits, if the log is to tell of that: nobody else
 // hears what a standing intent waits for.
-func (i *Claims[P]) look(p machine.Phase) {
+func (i *claims) look(p machine.Phase) {
 	switch {
 	case p != machine.Determining && p != machine.Waiting:
 		i.wait.end()

@@ -123,7 +123,12 @@ func (g *ground) throttle(op zktest.Op, path string) (lift func()) {
 }
 
 // claims are those of a lock on the ground's session.
-func (g *ground) claims(cfg recipe.ClaimsConfig[*recipe.Possession]) *recipe.Claims[*recipe.Possession] {
+func (g *ground) claims(cfg recipe.ClaimsConfig) *recipe.Claims[*recipe.Possession] {
+	g.Helper()
+	return g.wrapped(cfg, func(p *recipe.Possession) *recipe.Possession { return p })
+}
+
+func (g *ground) wrapped(cfg recipe.ClaimsConfig, wrap func(*recipe.Possession) *recipe.Possession) *recipe.Claims[*recipe.Possession] {
 	g.Helper()
 	cfg.Session, cfg.Kind = g.sess, "lock"
 	if cfg.Path == "" {
@@ -135,13 +140,10 @@ func (g *ground) claims(cfg recipe.ClaimsConfig[*recipe.Possession]) *recipe.Cla
 	if cfg.Machine == nil {
 		cfg.Machine = newAlone
 	}
-	if cfg.Wrap == nil {
-		cfg.Wrap = func(p *recipe.Possession) *recipe.Possession { return p }
-	}
 	if cfg.Publish == nil {
 		cfg.Publish = func(machine.Standing) {}
 	}
-	i, err := recipe.NewClaims(cfg)
+	i, err := recipe.NewClaims(cfg, wrap)
 	require.NoError(g, err)
 	return i
 }

@@ -48,14 +48,13 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	cfg.Session, cfg.Kind, cfg.Path = s, "election", path
 	cfg.Name, cfg.Form = layouts[o.layout].mark, layouts[o.layout].form
 	cfg.Machine = func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: contend.Exclusive()}) }
-	cfg.Wrap = e.wrap
 	cfg.Waiting = e.waiting
 	cfg.Holder = func(ctx context.Context) (recipe.Holder, error) {
 		return contenders.Holder(ctx, s, path, func(e contenders.Entry) session.Identity { return interpret(e.Data).owner() })
 	}
 	cfg.Publish = func(m machine.Standing) { e.standing.Publish(standingOf(m)) }
 	cfg.Ended = e.ended
-	if e.instance, err = recipe.NewClaims(cfg); err != nil {
+	if e.instance, err = recipe.NewClaims(cfg, e.wrap); err != nil {
 		e.standing.Close()
 		return nil, recipe.Failed(s, "election.New", path, err)
 	}

@@ -22,7 +22,7 @@ type options struct {
 	by     json.RawMessage
 	layout Layout
 
-	claims recipe.ClaimsConfig[*Term] // as far as options say something about it
+	claims recipe.ClaimsConfig // as far as options say something about it
 }
 
 // warnAfter is the default of WithWarnAfter.
@@ -30,7 +30,7 @@ const warnAfter = 10 * time.Second
 
 // newOptions applies the options, for a session of this identity.
 func newOptions(i session.Identity, opts []Option) (options, error) {
-	o := options{id: defaultID(), by: i.JSON(), claims: recipe.ClaimsConfig[*Term]{WarnAfter: warnAfter}}
+	o := options{id: defaultID(), by: i.JSON(), claims: recipe.ClaimsConfig{WarnAfter: warnAfter}}
 	for i, opt := range opts {
 		if opt == nil {
 			return o, fmt.Errorf("opts[%d]: nil", i)

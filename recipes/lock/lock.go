@@ -55,7 +55,6 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 		cfg.Data = append([]byte(recipe.Identity(s).Note()), cfg.Data...)
 	}
 	cfg.Machine = func() machine.Machine { return k.machine(path, cfg.Data) }
-	cfg.Wrap = l.wrap
 	if k.form != znode.Alone { // then others leave no trace
 		cfg.Waiting = l.waiting
 		cfg.Holder = func(ctx context.Context) (recipe.Holder, error) {
@@ -64,7 +63,7 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	}
 	cfg.Publish = func(m machine.Standing) { l.standing.Publish(standingOf(m)) }
 	cfg.Ended = func(error) { l.standing.Close() }
-	if l.instance, err = recipe.NewClaims(cfg); err != nil {
+	if l.instance, err = recipe.NewClaims(cfg, l.wrap); err != nil {
 		return nil, failed(s, op, path, err)
 	}
 	return l, nil

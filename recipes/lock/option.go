@@ -21,14 +21,14 @@ type options struct {
 	delay  time.Duration
 	warns  bool // WithWarnAfter was given
 
-	claims recipe.ClaimsConfig[*Grant] // as far as options say something about it
+	claims recipe.ClaimsConfig // as far as options say something about it
 }
 
 // warnAfter is the default of WithWarnAfter.
 const warnAfter = 10 * time.Second
 
 func optionsOf(opts []Option) (options, error) {
-	o := options{claims: recipe.ClaimsConfig[*Grant]{WarnAfter: warnAfter}}
+	o := options{claims: recipe.ClaimsConfig{WarnAfter: warnAfter}}
 	for i, opt := range opts {
 		if opt == nil {
 			return o, fmt.Errorf("opts[%d]: nil", i)
