@@ -16,22 +16,22 @@ import (
 // called more than once; the first ctx that ends counts.
 func (c *Conn) Close(ctx context.Context) error {
 	var tasks sync.WaitGroup
-	if w := c.beginClosing(); w != nil {
+	if w := c.core.beginClosing(); w != nil {
 		tasks.Go(func() { // both end at the latest with the socket, which end loses
 			_ = w.send(closeFrame())
-			c.asked.Close()
+			c.core.asked.Close()
 		})
 		tasks.Go(w.loseUnlessClosed)
 	}
 	select {
-	case <-c.life.Done():
+	case <-c.core.life.Done():
 	case <-ctx.Done():
 	}
-	c.end(errAbandoned)
-	c.asked.Close()
+	c.core.end(errAbandoned)
+	c.core.asked.Close()
 	tasks.Wait()
-	<-c.kept.C()
-	cause := context.Cause(c.life)
+	<-c.core.kept.C()
+	cause := context.Cause(c.core.life)
 	if cause == errClosed || cause == ErrExpired || cause == ErrReplaced || cause == ErrDataLoss || c.SessionID() == 0 {
 		return nil
 	}
@@ -40,13 +40,13 @@ func (c *Conn) Close(ctx context.Context) error {
 
 // Asked closes when Close has sent its request, or has found no connection to send it over, or no
 // session.
-func (c *Conn) Asked() <-chan struct{} { return c.asked.C() }
+func (c *Conn) Asked() <-chan struct{} { return c.core.asked.C() }
 
 // Abandon frees everything at once and leaves the session to expire. No event comes from then on,
 // and no goroutine is left when it returns.
 func (c *Conn) Abandon() {
-	c.end(errAbandoned)
-	<-c.kept.C()
+	c.core.end(errAbandoned)
+	<-c.core.kept.C()
 }
 
 // beginClosing refuses requests from now on, and returns the connection over which to close the

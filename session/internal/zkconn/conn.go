@@ -24,7 +24,7 @@ var (
 // Conn is one ZooKeeper session, from Open until Ended, Close or Abandon. It is safe for concurrent
 // use.
 type Conn struct {
-	*core
+	core  *core
 	alone bool // see Alone
 }
 
@@ -93,7 +93,9 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 
 // LastZxid is the newest transaction that a server has told of. What is sent from now on comes
 // behind it.
-func (c *core) LastZxid() int64 {
+func (c *Conn) LastZxid() int64 { return c.core.lastZxid() }
+
+func (c *core) lastZxid() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session.zxid
@@ -108,31 +110,29 @@ func (c *Conn) Alone() *Conn { return &Conn{core: c.core, alone: true} }
 // Slow tells whether servers were slow to answer the last connect request: for the Config.Slow of
 // the next session.
 func (c *Conn) Slow() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.slow
+	c.core.mu.Lock()
+	defer c.core.mu.Unlock()
+	return c.core.search.slow
 }
 
 // lacks tells whether servers have said that they lack an operation.
 func (c *Conn) lacks(op jute.Op) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lacking[op]
+	c.core.mu.Lock()
+	defer c.core.mu.Unlock()
+	return c.core.lacking[op]
 }
 
 // Identity is the session's.
-func (c *core) Identity() Identity {
+func (c *Conn) Identity() Identity { return c.core.identity() }
+
+func (c *core) identity() Identity {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Identity{c.session.id, c.session.password}
 }
 
 // SessionID is the id of the session; 0 before the first Up.
-func (c *core) SessionID() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.session.id
-}
+func (c *Conn) SessionID() int64 { return c.core.identity().ID }
 
 func (c *core) timeout() time.Duration {
 	c.mu.Lock()

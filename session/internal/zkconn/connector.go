@@ -21,7 +21,7 @@ import (
 // order of arrival: a client that hangs up and asks again goes to the end of its queue, and many of
 // them keep it busy with requests whose clients are gone. The first reply wins.
 type connector struct {
-	*core
+	core *core
 	ctx  context.Context // of the attempts; ends when one has succeeded
 	done notify.Latch    // one has succeeded
 	won  *handshake      // that one. Under mu until done
@@ -75,7 +75,7 @@ func connect(c *core) *handshake {
 			return k.won
 		}
 		if !attempted.Closed() {
-			k.warnDown(t, nil)
+			k.core.warnDown(t, nil)
 		}
 	}
 }
@@ -88,24 +88,24 @@ func (k *connector) wait(d time.Duration, early <-chan struct{}) (done bool) {
 		case <-time.After(d):
 		case <-early:
 		case <-k.done.C():
-		case <-k.life.Done():
+		case <-k.core.life.Done():
 		}
 	}
-	return k.done.Closed() || k.life.Err() != nil
+	return k.done.Closed() || k.core.life.Err() != nil
 }
 
 // lookUp resolves a server's name while attempts go on. It may take longer than is waited for it: a
 // resolver whose first nameserver is down answers after seconds.
 func (k *connector) lookUp(s *server) (done bool) {
 	var looked notify.Latch
-	k.dials.Go(func() { // the Conn's end waits for it; ends with its limit, or with the connector
+	k.core.dials.Go(func() { // the Conn's end waits for it; ends with its limit, or with the connector
 		defer looked.Close()
 		var err error
-		defer guard(k.log, "look up", &err)
-		ctx, cancel := context.WithTimeout(k.ctx, k.timeout())
+		defer guard(k.core.log, "look up", &err)
+		ctx, cancel := context.WithTimeout(k.ctx, k.core.timeout())
 		defer cancel()
 		if err = k.resolve(ctx, s); err != nil && k.ctx.Err() == nil {
-			k.warnDown(&target{server: s.name, address: s.name}, err)
+			k.core.warnDown(&target{server: s.name, address: s.name}, err)
 		}
 	})
 	return k.wait(k.share(), looked.C())
@@ -113,15 +113,15 @@ func (k *connector) lookUp(s *server) (done bool) {
 
 // try starts an attempt. The latch closes when it is over.
 func (k *connector) try(t *target) *notify.Latch {
-	k.mu.Lock()
+	k.core.mu.Lock()
 	if t.busy++; t.busy == 1 {
 		t.asked = time.Time{}
 	}
 	t.tried = time.Now()
-	t.more = t.tried.Add(k.session.timeout + rand.N(k.session.timeout/2+1))
-	k.mu.Unlock()
+	t.more = t.tried.Add(k.core.session.timeout + rand.N(k.core.session.timeout/2+1))
+	k.core.mu.Unlock()
 	over := new(notify.Latch)
-	k.dials.Go(func() { // the Conn's end waits for it; ends with its limits, or with the connector
+	k.core.dials.Go(func() { // the Conn's end waits for it; ends with its limits, or with the connector
 		defer over.Close()
 		h, err := k.reach(t)
 		k.finish(t, h, err)
@@ -131,7 +131,7 @@ func (k *connector) try(t *target) *notify.Latch {
 
 // reach asks a target for the session, once it has no writes of lost connections.
 func (k *connector) reach(t *target) (h *handshake, err error) {
-	defer guard(k.log, "connect", &err)
+	defer guard(k.core.log, "connect", &err)
 	if err := k.clear(t); err != nil {
 		return nil, err
 	}
@@ -141,9 +141,9 @@ func (k *connector) reach(t *target) (h *handshake, err error) {
 // open dials a target and sends the connect request that begin returns. Dialling, and the reply,
 // have limits. There may be a connection even with an error.
 func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest, error)) (h *handshake, err error) {
-	k.mu.Lock()
+	k.core.mu.Lock()
 	dial, reply := k.limits(t)
-	k.mu.Unlock()
+	k.core.mu.Unlock()
 	ctx, cancel := context.WithTimeout(k.ctx, dial)
 	defer cancel()
 	raw, err := k.dialled(ctx, t)
@@ -168,7 +168,7 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 		return h, err
 	}
 	took := time.Since(begun)
-	h.socket.limit = max(h.socket.limit, min(took, k.timeout()/2)) // on a slow server, the next steps may take as long; no longer than the session
+	h.socket.limit = max(h.socket.limit, min(took, k.core.timeout()/2)) // on a slow server, the next steps may take as long; no longer than the session
 	h.socket.stall.took(took)
 	return h, nil
 }
@@ -178,10 +178,10 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 func (k *connector) dialled(ctx context.Context, t *target) (net.Conn, error) {
 	left := new(notify.Latch)
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, func() { left.Close() }) })()
-	raw, err := apart(k.log.With("address", t.address), "dial", left, func() (net.Conn, error) {
-		raw, err := k.cfg.Dial(ctx, "tcp", t.address)
-		if err == nil && k.cfg.Secure != nil {
-			if raw, err = k.cfg.Secure(ctx, raw, t.server); err != nil {
+	raw, err := apart(k.core.log.With("address", t.address), "dial", left, func() (net.Conn, error) {
+		raw, err := k.core.cfg.Dial(ctx, "tcp", t.address)
+		if err == nil && k.core.cfg.Secure != nil {
+			if raw, err = k.core.cfg.Secure(ctx, raw, t.server); err != nil {
 				err = fmt.Errorf("%w: %w", errSecure, bare(err))
 			}
 		}
@@ -208,30 +208,30 @@ func (k *connector) finish(t *target, h *handshake, err error) {
 		h.socket.link.drop()
 	}
 	if needed && !won {
-		k.warnDown(t, err)
+		k.core.warnDown(t, err)
 	}
 	if nothing {
-		k.end(errClosed)
+		k.core.end(errClosed)
 	}
 }
 
 // noted tells whether the result of an attempt makes the connection, whether it was needed, and
 // whether nothing is left to be closed.
 func (k *connector) noted(t *target, h *handshake, err error) (won, needed, nothing bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.core.mu.Lock()
+	defer k.core.mu.Unlock()
 	if h != nil && !h.askedAt.IsZero() {
-		k.asking--
+		k.core.search.asking--
 	}
 	t.busy--
-	timeout := k.session.timeout
-	needed = k.won == nil && k.life.Err() == nil
+	timeout := k.core.session.timeout
+	needed = k.won == nil && k.core.life.Err() == nil
 	switch now := time.Now(); {
 	case needed && err == nil:
-		k.slow, k.took = t.silent, h.socket.stall.slowest
+		k.core.search.slow, k.core.search.took = t.silent, h.socket.stall.slowest
 		t.badUntil, t.silent = time.Time{}, false
-		k.socket, k.won = h.socket, h
-		k.sound = now
+		k.core.socket, k.won = h.socket, h
+		k.core.search.sound = now
 		k.done.Close()
 		return true, true, false
 	case needed:
@@ -243,7 +243,7 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 	case err != nil && (k.won == nil || k.won.socket.at != t) && now.Sub(t.tried) >= limitOf(timeout)/shareDivisor:
 		t.failed(now, timeout) // a server that was asked later was faster
 	}
-	return false, needed, k.nothing()
+	return false, needed, k.core.nothing()
 }
 
 // nothing tells whether there is no session to be closed, and none can be made any more. Under mu.

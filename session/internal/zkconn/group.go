@@ -53,10 +53,10 @@ type member struct {
 // together carries out a create or a delete, in a transaction or by itself.
 func (c *Conn) together(m *member) (Entered, error) {
 	if !c.alone && Size(m.ask) <= smallEnough && m.valid() {
-		switch over, first := c.group.join(m); {
+		switch over, first := c.core.group.join(m); {
 		case first:
-			if c.group.turn() {
-				defer c.group.turns.Release(1)
+			if c.core.group.turn() {
+				defer c.core.group.turns.Release(1)
 			}
 			c.carryOut()
 		case over != nil:
@@ -69,7 +69,7 @@ func (c *Conn) together(m *member) (Entered, error) {
 	case m.parent != "":
 		made, err := c.enterAlone(&m.entry, m.request)
 		if err == nil {
-			c.group.knows(m.parent)
+			c.core.group.knows(m.parent)
 		}
 		return made, err
 	}
@@ -142,10 +142,10 @@ func (g *group) turn() (taken bool) {
 
 // carryOut sends those that have come. If one is refused, the others are sent once more.
 func (c *Conn) carryOut() {
-	c.group.mu.Lock()
-	members, placed, decided := c.group.members, c.group.placed, c.group.decided
-	c.group.members, c.group.placed, c.group.decided = nil, nil, nil
-	c.group.mu.Unlock()
+	c.core.group.mu.Lock()
+	members, placed, decided := c.core.group.members, c.core.group.placed, c.core.group.decided
+	c.core.group.members, c.core.group.placed, c.core.group.decided = nil, nil, nil
+	c.core.group.mu.Unlock()
 	if decided == nil {
 		return
 	}
@@ -188,7 +188,7 @@ func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *membe
 	results, err := r.results()
 	unknown := errors.Is(err, ErrNoReply) || errors.Is(err, ErrThrottled)
 	told := len(rs) > 1 && listings.outcome() == nil && len(listings.reply.Results) == len(listed)
-	c.group.carried(max(r.size, listings.size), errors.Is(err, ErrNoReply) || len(rs) > 1 && listings.outcome() == ErrCutOff)
+	c.core.group.carried(max(r.size, listings.size), errors.Is(err, ErrNoReply) || len(rs) > 1 && listings.outcome() == ErrCutOff)
 	if !unknown && err != nil {
 		i := slices.IndexFunc(results, func(p jute.Result) bool { return p.Err != jute.OK && p.Err != jute.RuntimeInconsistency })
 		if i < 0 {

@@ -105,7 +105,7 @@ func (h *handshake) run() (err error) {
 // identify compares the session in the reply with the one that was asked for.
 func (h *handshake) identify() error {
 	c, response := h.socket.conn, &h.response
-	known := c.SessionID()
+	known := c.identity().ID
 	switch {
 	case response.SessionID == 0 && known == 0:
 		return errNotAccepted

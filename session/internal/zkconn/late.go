@@ -38,9 +38,9 @@ func (w *socket) leaves() bool {
 // owes tells whether a target may have writes of connections that were lost, and the session may
 // have been elsewhere meanwhile: it returns how many were lost, or else 0.
 func (k *connector) owes(t *target) (losses int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.owed(t)
+	k.core.mu.Lock()
+	defer k.core.mu.Unlock()
+	return k.core.owed(t)
 }
 
 // owed is owes, under mu.
@@ -63,9 +63,9 @@ func (k *connector) clear(t *target) error {
 	if _, err := k.scout(t, Identity{}, &jute.Request{Xid: 1, Op: jute.OpSync, Path: "/"}); err != nil {
 		return err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.late.settled[t.address] = losses
+	k.core.mu.Lock()
+	defer k.core.mu.Unlock()
+	k.core.search.late.settled[t.address] = losses
 	return nil
 }
 
@@ -76,7 +76,7 @@ func (k *connector) scout(t *target, as Identity, ask *jute.Request) (zxid int64
 		as.Password = make([]byte, passwordLength)
 	}
 	h, err := k.open(t, func(*handshake) (jute.ConnectRequest, error) {
-		return jute.ConnectRequest{Timeout: int32(k.cfg.Timeout.Milliseconds()), SessionID: as.ID, Password: as.Password}, nil
+		return jute.ConnectRequest{Timeout: int32(k.core.cfg.Timeout.Milliseconds()), SessionID: as.ID, Password: as.Password}, nil
 	})
 	if h != nil {
 		defer h.socket.link.hangUp()
@@ -94,8 +94,8 @@ func (k *connector) scout(t *target, as Identity, ask *jute.Request) (zxid int64
 		_ = h.socket.link.write(closeFrame())
 	}
 	defer parting()
-	if !k.isClosing() { // then none are presented: see refused
-		for _, cred := range k.cfg.Auth {
+	if !k.core.isClosing() { // then none are presented: see refused
+		for _, cred := range k.core.cfg.Auth {
 			if err := h.present(cred); err != nil {
 				return 0, err
 			}
@@ -114,45 +114,45 @@ func (k *connector) scout(t *target, as Identity, ask *jute.Request) (zxid int64
 // hangs notes that a target has hung up on the session. When one has done so for the timeout, all
 // that have are examined for a loss of data, once in each timeout. Under mu.
 func (k *connector) hangs(t *target, now time.Time) {
-	if !t.hangs.After(k.sound) {
+	if !t.hangs.After(k.core.search.sound) {
 		t.hangs, t.next = now, 0
 	}
-	if k.session.zxid == 0 || k.over() || min(now.Sub(t.hangs), now.Sub(k.looked)) < k.session.timeout || !k.looking.TryLock() {
+	if k.core.session.zxid == 0 || k.core.over() || min(now.Sub(t.hangs), now.Sub(k.core.search.looked)) < k.core.session.timeout || !k.core.search.looking.TryLock() {
 		return
 	}
 	targets, all := []*target(nil), 0
-	for _, s := range k.servers {
+	for _, s := range k.core.search.servers {
 		all += max(s.most, 1) // a name loses the addresses of servers that are down
 		for _, t := range s.targets {
-			if t.hangs.After(k.sound) && now.Sub(t.hangs) >= k.session.timeout {
+			if t.hangs.After(k.core.search.sound) && now.Sub(t.hangs) >= k.core.session.timeout {
 				targets = append(targets, t)
 			}
 		}
 	}
 	slices.SortStableFunc(targets, func(a, b *target) int { return a.scouted.Compare(b.scouted) })
-	k.looked = now
-	k.dials.Go(func() { k.lookForLoss(targets, all) }) // the Conn's end waits for it; ends with its limits, or with the connector
+	k.core.search.looked = now
+	k.core.dials.Go(func() { k.lookForLoss(targets, all) }) // the Conn's end waits for it; ends with its limits, or with the connector
 }
 
 // lookForLoss scouts the first target, and the others if that one's transaction is not above what
 // was seen. A sync would not do: a leader that was deposed answers it alone.
 func (k *connector) lookForLoss(targets []*target, all int) {
 	var logged error
-	defer guard(k.log, "look for a loss of data", &logged)
-	defer k.looking.Unlock()
+	defer guard(k.core.log, "look for a loss of data", &logged)
+	defer k.core.search.looking.Unlock()
 	below, next := []*target(nil), int64(0)
 	for _, t := range targets {
 		zxid, err := k.scout(t, Identity{}, &jute.Request{Xid: 1, Op: jute.OpMulti, Ops: []jute.Request{{Op: jute.OpCheck, Path: "/", Version: -1}}})
 		failed := err != nil && !errors.Is(err, jute.NoAuth) // a check that finds something wrong takes a quorum too
-		k.mu.Lock()
-		above := !failed && zxid > k.session.zxid
+		k.core.mu.Lock()
+		above := !failed && zxid > k.core.session.zxid
 		switch t.scouted = time.Now(); {
 		case above:
 			t.next = 0
 		case !failed:
 			t.next, next, below = zxid, zxid, append(below, t)
 		}
-		k.mu.Unlock()
+		k.core.mu.Unlock()
 		if above || len(below) == 0 {
 			return
 		}
@@ -160,10 +160,10 @@ func (k *connector) lookForLoss(targets []*target, all int) {
 	if 2*len(below) <= all || k.ctx.Err() != nil {
 		return
 	}
-	if is := k.Identity(); is.ID != 0 { // once: if that fails, it expires
+	if is := k.core.identity(); is.ID != 0 { // once: if that fails, it expires
 		_, _ = k.scout(below[len(below)-1], is, &jute.Request{Xid: xidClose, Op: jute.OpCloseSession})
 	}
-	k.dataLost(k.LastZxid(), next)
+	k.core.dataLost(k.core.lastZxid(), next)
 }
 
 // dataLost ends the session, since the next transaction is not above what was seen.

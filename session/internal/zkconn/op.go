@@ -253,7 +253,7 @@ func (c *Conn) Look(queries []Query) ([]Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	as := request{as: c.cfg.Auth}
+	as := request{as: c.core.cfg.Auth}
 	for i, r := range results {
 		*of[i] = Found{Data: r.Data, Names: r.Names, Stat: fromWire(&r.Stat), Err: as.verdict(&asks[i], r.Err)}
 	}

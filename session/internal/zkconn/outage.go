@@ -29,12 +29,12 @@ type outage struct {
 // Outage is nil while there is a connection. Else it is [ErrDown] with for how long, and what is
 // wrong with each server; it wraps the last of that, without its text, but no error of a context.
 func (c *Conn) Outage() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.since.IsZero() {
+	c.core.mu.Lock()
+	defer c.core.mu.Unlock()
+	if c.core.search.outage.since.IsZero() {
 		return nil
 	}
-	return fmt.Errorf("%w for %v: %s%.0w", ErrDown, time.Since(c.since).Round(100*time.Millisecond), c.troubles(error.Error), cmp.Or(c.trouble, ErrDown))
+	return fmt.Errorf("%w for %v: %s%.0w", ErrDown, time.Since(c.core.search.outage.since).Round(100*time.Millisecond), c.core.troubles(error.Error), cmp.Or(c.core.search.outage.trouble, ErrDown))
 }
 
 // warnDown notes why there is no connection, and logs the first reason; nil is what the attempt

@@ -39,10 +39,10 @@ func (c *Conn) do(rs ...*request) error {
 		if !r.valid() {
 			return ErrInvalidPath
 		}
-		r.as = c.cfg.Auth
+		r.as = c.core.cfg.Auth
 		frames.Begin()
 		r.ask.Encode(frames)
-		if r.size = frames.End(); r.size > c.cfg.MaxPacket {
+		if r.size = frames.End(); r.size > c.core.cfg.MaxPacket {
 			return ErrTooLarge
 		}
 	}
@@ -97,15 +97,15 @@ func (c *Conn) one(r *request) (*jute.Reply, error) {
 // admit returns the connection, if it takes requests and these are not taken to be too large. It
 // marks those that have to be sent alone.
 func (c *Conn) admit(rs []*request) (*socket, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.core.mu.Lock()
+	defer c.core.mu.Unlock()
 	for _, r := range rs {
 		r.alone = c.alone
-		if err := c.sizes.refuses(r.size); err != nil {
+		if err := c.core.sizes.refuses(r.size); err != nil {
 			return nil, err
 		}
 	}
-	return c.socket, c.takes(c.socket)
+	return c.core.socket, c.core.takes(c.core.socket)
 }
 
 // takes returns the error of a request that can't be sent over a connection; nil if it can. Under

@@ -165,9 +165,9 @@ func (s *sizes) took(size int) {
 // Suspect notes that a request of this size, which is not repeated, failed with [ErrCutOff]. Of
 // those that were lost with one connection only the largest counts.
 func (c *Conn) Suspect(size int, connection uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s, now := &c.sizes, time.Now()
+	c.core.mu.Lock()
+	defer c.core.mu.Unlock()
+	s, now := &c.core.sizes, time.Now()
 	if size <= max(smallEnough, s.answered) {
 		return
 	}

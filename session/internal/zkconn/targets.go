@@ -73,31 +73,31 @@ func (c *core) another(s *server, than *target, now time.Time) bool {
 // one, beside that of the last connection; or else that one, if it is good; or else the one that
 // was not tried for the longest time.
 func (k *connector) pick() *server {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.core.mu.Lock()
+	defer k.core.mu.Unlock()
 	now := time.Now()
-	for _, than := range []*target{k.lost, nil} {
-		if good := slices.DeleteFunc(slices.Clone(k.servers), func(s *server) bool { return !k.another(s, than, now) }); len(good) > 0 {
+	for _, than := range []*target{k.core.search.lost, nil} {
+		if good := slices.DeleteFunc(slices.Clone(k.core.search.servers), func(s *server) bool { return !k.core.another(s, than, now) }); len(good) > 0 {
 			return good[rand.IntN(len(good))]
 		}
 	}
-	return slices.MinFunc(k.servers, func(a, b *server) int { return a.tried.Compare(b.tried) })
+	return slices.MinFunc(k.core.search.servers, func(a, b *server) int { return a.tried.Compare(b.tried) })
 }
 
 // next returns the target of a server to try, likewise; nil if attempts at all of them are under
 // way. Where one has waited for its answer for long there may be another: its connection may be
 // dead.
 func (k *connector) next(s *server) (best *target) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.core.mu.Lock()
+	defer k.core.mu.Unlock()
 	s.tried = time.Now()
 	if len(s.targets) == 0 {
-		s.unknown = s.tried.Add(failedFor * k.session.timeout) // until found
+		s.unknown = s.tried.Add(failedFor * k.core.session.timeout) // until found
 	}
 	last := false // best is good, and was lost
 	for _, t := range s.targets {
-		switch good := k.good(t, s.tried); {
-		case good && t != k.lost:
+		switch good := k.core.good(t, s.tried); {
+		case good && t != k.core.search.lost:
 			return t // they were shuffled
 		case good:
 			best, last = t, true
@@ -115,14 +115,14 @@ func (k *connector) resolve(ctx context.Context, s *server) error {
 	if err != nil {
 		return err
 	}
-	hosts, err := k.cfg.Lookup(ctx, host)
+	hosts, err := k.core.cfg.Lookup(ctx, host)
 	if err == nil && len(hosts) == 0 {
 		err = errNoAddress
 	}
 	if err != nil {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if s.unknown = time.Now().Add(failedFor * k.session.timeout); err == errNoAddress {
+		k.core.mu.Lock()
+		defer k.core.mu.Unlock()
+		if s.unknown = time.Now().Add(failedFor * k.core.session.timeout); err == errNoAddress {
 			s.targets = nil
 		}
 		return err
@@ -137,8 +137,8 @@ func (k *connector) resolve(ctx context.Context, s *server) error {
 
 // found sets the addresses of a server. Those that it had keep their history.
 func (k *connector) found(s *server, addresses []string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.core.mu.Lock()
+	defer k.core.mu.Unlock()
 	known := s.targets
 	s.targets, s.unknown = nil, time.Time{}
 	for _, a := range addresses {
@@ -150,7 +150,7 @@ func (k *connector) found(s *server, addresses []string) {
 			s.targets = append(s.targets, known[i])
 			continue
 		}
-		s.targets = append(s.targets, &target{server: s.name, address: a, silent: k.cfg.Slow})
+		s.targets = append(s.targets, &target{server: s.name, address: a, silent: k.core.cfg.Slow})
 	}
 	s.most = max(s.most, len(s.targets))
 }
@@ -186,10 +186,10 @@ func limitOf(timeout time.Duration) time.Duration {
 // will be lost soon. It is longer if the last reply took longer: a second server that is asked
 // would needlessly take the session over from the first.
 func (k *connector) share() time.Duration {
-	k.mu.Lock()
-	share, usual := limitOf(k.session.timeout), min(2*k.took, k.session.timeout)
-	k.mu.Unlock()
-	if left, _ := k.cfg.Stake(); left > 0 {
+	k.core.mu.Lock()
+	share, usual := limitOf(k.core.session.timeout), min(2*k.core.search.took, k.core.session.timeout)
+	k.core.mu.Unlock()
+	if left, _ := k.core.cfg.Stake(); left > 0 {
 		share = max(min(share, left/2), share/shareDivisor)
 	}
 	return max(share, usual)
@@ -200,16 +200,16 @@ func (k *connector) share() time.Duration {
 // address, the first dial is short, since there is nothing to try beside it; and so is the first
 // wait for a reply, if there is a session to lose: many servers may be behind it. Under mu.
 func (k *connector) limits(t *target) (dial, reply time.Duration) {
-	timeout := k.session.timeout
+	timeout := k.core.session.timeout
 	share := limitOf(timeout)
 	dial = timeout << min(t.stuck.Load(), 16)
-	if k.servers.single() && !time.Now().Before(t.badUntil) {
+	if k.core.search.servers.single() && !time.Now().Before(t.badUntil) {
 		dial = share
 	}
 	switch {
 	case t.silent && t.busy < 2:
 		reply = max(min(longestPatience*timeout, longestWait), timeout)
-	case k.session.id != 0 && k.servers.single():
+	case k.core.session.id != 0 && k.core.search.servers.single():
 		reply = share
 	default:
 		reply = timeout
@@ -221,16 +221,16 @@ func (k *connector) limits(t *target) (dial, reply time.Duration) {
 // and longer after each round. Jitter keeps the clients of a server that failed from coming back at
 // once. The pause is shorter if something will be lost soon.
 func (k *connector) pause() time.Duration {
-	left, _ := k.cfg.Stake()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	all := k.servers.addresses()
-	round, within := k.tries/all, k.tries%all != 0
-	k.tries++
+	left, _ := k.core.cfg.Stake()
+	k.core.mu.Lock()
+	defer k.core.mu.Unlock()
+	all := k.core.search.servers.addresses()
+	round, within := k.core.search.tries/all, k.core.search.tries%all != 0
+	k.core.search.tries++
 	if round == 0 || within {
 		return 0
 	}
-	longest := min(longestPause, k.session.timeout/handshakeShare)
+	longest := min(longestPause, k.core.session.timeout/handshakeShare)
 	if left > 0 {
 		longest = min(longest, max(left/8, shortestPause))
 	}

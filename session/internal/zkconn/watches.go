@@ -97,26 +97,26 @@ func (c *Conn) Unwatch(watches []Watch) error {
 // unwatchLocally handles what needs no request. Without a connection no watch is armed; it suffices
 // not to arm these again.
 func (c *Conn) unwatchLocally(watches []Watch) (done bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.core.mu.Lock()
+	defer c.core.mu.Unlock()
 	switch {
-	case c.over():
+	case c.core.over():
 		return true, ErrEnded
-	case c.lacking[jute.OpRemoveWatches]:
+	case c.core.lacking[jute.OpRemoveWatches]:
 		return true, ErrUnsupported
-	case c.socket != nil:
+	case c.core.socket != nil:
 		return false, nil
 	}
 	for _, w := range watches {
-		delete(c.watches, w)
+		delete(c.core.watches, w)
 	}
 	return true, nil
 }
 
 // Watches tells whether a watch is armed, by what was received so far.
 func (c *Conn) Watches(w Watch) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, armed := c.watches[w]
+	c.core.mu.Lock()
+	defer c.core.mu.Unlock()
+	_, armed := c.core.watches[w]
 	return armed
 }
