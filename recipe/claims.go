@@ -33,8 +33,8 @@ type ClaimsConfig struct {
 	Ended   func(err error)        // called once when the instance is over, before Done closes
 }
 
-// Claims is an instance whose machine grants possessions to those who claim them. P is what the face
-// hands to the application for one: its grant, its term.
+// Claims is an instance whose machine grants possessions to those who claim them. P is what the
+// face hands to the application for one: its grant, its term.
 type Claims[P any] struct {
 	claims *claims
 	won    *notify.Handoff[P]

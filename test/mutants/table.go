@@ -146,8 +146,8 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	{
 		name:     "an item is claimed without its version",
 		file:     "recipes/queue/internal/consume/claim.go",
-		snippet:  "Path: i.at.Path(m.root), Data: data, Version: i.version}",
-		instead:  "Path: i.at.Path(m.root), Data: data, Version: machine.Any}",
+		snippet:  "Path: i.at.Path(m.base.root), Data: data, Version: i.version}",
+		instead:  "Path: i.at.Path(m.base.root), Data: data, Version: machine.Any}",
 		packages: []string{"./recipes/queue/..."},
 	},
 	{
@@ -215,9 +215,9 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	},
 	{
 		name:     "what is withdrawn during a recovery is not withdrawn",
-		file:     "recipe/claimant.go",
-		snippet:  "		if h.withdrawn(c) {\n			h.withdraw(c)",
-		instead:  "		if h.withdrawn(c) && c.known == 0 {\n			h.withdraw(c)",
+		file:     "recipe/grants.go",
+		snippet:  "		if g.withdrawn(c) {\n			g.withdraw(c)",
+		instead:  "		if g.withdrawn(c) && c.known == 0 {\n			g.withdraw(c)",
 		packages: []string{"./recipe", "./test/losses"},
 	},
 	{
@@ -286,8 +286,8 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	{
 		name:     "a Downgrade is not told that its place is gone",
 		file:     "recipe/grant.go",
-		snippet:  "	h.ledger.failDowngrade(p, cause)\n	h.recall(p)",
-		instead:  "	h.recall(p)",
+		snippet:  "	g.ledger.failDowngrade(p, cause)\n	g.claims.recall(p)",
+		instead:  "	g.claims.recall(p)",
 		packages: []string{"./recipes/lock"},
 	},
 	{
