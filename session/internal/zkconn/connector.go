@@ -95,8 +95,8 @@ func (k *connector) wait(d time.Duration, early <-chan struct{}) (done bool) {
 }
 
 // lookUp resolves a server's name while attempts go on. It may take longer than is waited for it: a
-// resolver whose first nameserver is down answers after seconds. It goes on beside a connection that
-// is made meanwhile, for the next one.
+// resolver whose first nameserver is down answers after seconds. It goes on beside a connection
+// that is made meanwhile, for the next one.
 func (k *connector) lookUp(s *server) (done bool) {
 	var looked notify.Latch
 	k.dials.Go(func() { // the Conn's end waits for it; ends with its limit
