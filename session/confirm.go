@@ -62,13 +62,15 @@ var (
 
 // confirm asks a quorum of the servers whether the epoch before is gone: nil if it is, [errStands]
 // or [errMayStand] if not. What only may stand while the leader changed, or can't be read, is taken
-// for gone when twice the timeout has passed, since ZooKeeper has ended the session by then, unless
-// it had no leader for long.
+// for gone when twice the timeout and two ticks have passed: ZooKeeper ends a session at the first
+// tick after its timeout, and one new leader counts anew. It has ended then, unless there were
+// more, or none for long.
 func (e *epoch) confirm(before *epoch) error {
 	if err := caughtUp(e.conn, "/"); err != nil { // from now on reads are not older than this
 		return err
 	}
-	longAgo := time.Since(before.lost) > 2*before.timeout
+	tick := cmp.Or(e.session.cfg.tick, before.timeout/2) // a timeout is at least two ticks
+	longAgo := time.Since(before.lost) > 2*(before.timeout+tick)
 	// The upper half of a transaction's number counts leaders. If it has not grown, the one that
 	// said so leads: it has ended the session, and refuses what comes late.
 	sameLeader := e.conn.LastZxid()>>32 == before.conn.LastZxid()>>32

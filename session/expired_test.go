@@ -69,7 +69,7 @@ type misled struct {
 	s         *session.Session
 	client    *client
 	id        int64
-	reachable atomic.Int64 // the only server that it can reach
+	reachable atomic.Int64 // the only server that it can reach; -1: none
 }
 
 // deposable are the servers of which one can be deposed for long enough to say something.
@@ -84,7 +84,7 @@ func (w *world) atALeader(opts ...session.Option) *misled {
 }
 
 func (f *misled) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	if addr != f.srv.Hosts()[f.reachable.Load()] {
+	if i := f.reachable.Load(); i < 0 || addr != f.srv.Hosts()[i] {
 		return nil, errors.New("out of reach")
 	}
 	return f.srv.Dialer()(ctx, network, addr)
@@ -272,7 +272,7 @@ func TestWhatWasUnderWayAtAnExpiryIsLookedFor(t *testing.T) {
 
 // Where something may stand, and nothing does for certain, the end is told at once if one leader
 // has led all the time: what it has ended it carries out no more. After another has come, it is
-// told after twice the timeout, whatever has become of the session.
+// told after twice the timeout and two ticks, whatever has become of the session.
 func TestAnExpiryWithoutEvidence(t *testing.T) {
 	asks := map[string]func(c *client, path string){
 		"a creation":                 func(c *client, path string) { c.enter(session.Join{Parent: "/line", Name: "lock-", Replace: path}) },
@@ -296,7 +296,7 @@ func TestAnExpiryWithoutEvidence(t *testing.T) {
 				heal()
 				time.Sleep(timeout)
 				if elected {
-					time.Sleep(timeout)
+					time.Sleep(2 * timeout)
 					synctest.Wait()
 					require.Equal(w, "disconnected", last(t.told()))
 					time.Sleep(timeout)
@@ -305,6 +305,35 @@ func TestAnExpiryWithoutEvidence(t *testing.T) {
 			}, zktest.WithServers(3), zktest.WithSeed(1))
 		})
 	}
+}
+
+// ZooKeeper ends a session at the first tick after its timeout, which a new leader counts anew: the
+// end of what may stand is not told before that.
+func TestAnExpiryWithoutEvidenceIsNotToldBeforeTheTick(t *testing.T) {
+	inBubble(t, func(w *world) {
+		begun := time.Now()
+		f := w.atALeader(session.WithTick(5 * time.Second))
+		f.reachable.Store(1)
+		w.srv.Disconnect(f.id)
+		time.Sleep(time.Second)
+		require.NoError(w, f.s.EnsurePath(w.ctx, "/line"))
+		heal := w.meets(zktest.DropReply, creates)
+		f.client.enter(session.Join{Parent: "/line", Name: "lock-"})
+		time.Sleep(time.Until(begun.Add(6200 * time.Millisecond))) // what is left to the tick at the end is the most
+		require.Len(w, w.ephemerals(f.id), 1, "it is carried out")
+		f.reachable.Store(-1)
+		w.srv.Disconnect(f.id)
+		heal()
+		time.Sleep(timeout - 100*time.Millisecond)
+		f.reachable.Store(0)
+		f.depose()
+		for f.s.Status().State == session.Untrusted {
+			time.Sleep(100 * time.Millisecond)
+		}
+		f.reachable.Store(1)
+		f.client.told()
+		f.goneBeforeTheNext(2, func() {})
+	}, zktest.WithServers(3), zktest.WithTick(5*time.Second), zktest.WithSeed(22)) // the deposed leader learns it late in a tick
 }
 
 func (t *client) enter(j session.Join) { t.Join(1, j, func(session.Joined) {}) }

@@ -103,7 +103,8 @@ type library struct {
 	t       *testing.T
 	conn    *zk.Conn
 	closed  <-chan zk.Event
-	door    chan struct{} // what a dial takes and puts back
+	door    chan struct{} // what a dial takes and puts back, and leave keeps
+	shut    bool          // leave has it
 	watches []<-chan zk.Event
 	hello   jute.ConnectResponse
 
@@ -213,15 +214,16 @@ func (c *library) events(n int) (told []jute.Event) {
 
 func (c *library) leave() {
 	<-c.door
+	c.shut = true
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wire.Close()
 }
 
 func (c *library) open() {
-	select {
-	case c.door <- struct{}{}:
-	default: // it is
+	if c.shut { // otherwise a dial may have it, and could not put it back
+		c.shut = false
+		c.door <- struct{}{}
 	}
 }
 

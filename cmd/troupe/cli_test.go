@@ -66,7 +66,8 @@ func describe(page *page, cmd *cobra.Command, but *pflag.FlagSet) {
 // flags are a table of them.
 func flags(all, but *pflag.FlagSet) (table string) {
 	all.VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" || f.Name == "output" || but.Lookup(f.Name) != nil {
+		common := but.Lookup(f.Name) // server has other flags of the same names
+		if f.Name == "help" || f.Name == "output" || common != nil && common.Usage == f.Usage {
 			return
 		}
 		kind, usage := pflag.UnquoteUsage(f)

@@ -114,6 +114,7 @@ var advice = []struct {
 	{session.ErrAuthFailed, "is the credential right, of --auth-file or TROUPE_AUTH_SCHEME and TROUPE_AUTH_SECRET"},
 	{session.ErrAuthRequired, "the servers want a credential: --auth-file"},
 	{session.ErrNoAuth, "another credential may have the right: --auth-file"},
+	{errID, "troupe queue ls shows the items, troupe queue dead the dead letters"},
 	{session.ErrNoNode, "are the path and --namespace right: troupe ls shows what is there"},
 	{session.ErrTooLarge, "see --max-packet"},
 	{session.ErrBadVersion, "it was changed: look at it again"},

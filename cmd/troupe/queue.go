@@ -26,7 +26,7 @@ func queues(a *app) *cobra.Command {
 	find := on(a, "show PATH ID", "Show an item or a dead letter, with its last error", queueAt, func(ctx context.Context, q *queue.Queue, args []string) error {
 		e, err := q.Find(ctx, args[1])
 		if err != nil {
-			return err
+			return byID(err)
 		}
 		return show(a, queueRowOf(a, e, true))
 	})
@@ -47,7 +47,7 @@ func queues(a *app) *cobra.Command {
 		}
 		for _, id := range args[1:] {
 			if err := q.Remove(ctx, id); err != nil {
-				return fmt.Errorf("nothing was removed from %s on: %w", id, err)
+				return fmt.Errorf("nothing was removed from %s on: %w", id, byID(err))
 			}
 		}
 		return nil
@@ -56,6 +56,22 @@ func queues(a *app) *cobra.Command {
 	return group("queue", "Queues", queueLs(a, "ls", "items"), find, consumers, queuePut(a), peek,
 		queueLs(a, "dead", "dead letters"), queueRequeue(a), a.destroys(remove), queuePurge(a))
 }
+
+// byID is the error of a request for an item by its id. The queue exists, so it is the id that is
+// wrong, and not the path.
+func byID(err error) error {
+	if errors.Is(err, session.ErrNoNode) {
+		return idError{err}
+	}
+	return err
+}
+
+var errID = errors.New("no item has this id")
+
+type idError struct{ error }
+
+func (e idError) Unwrap() error   { return e.error }
+func (idError) Is(err error) bool { return err == errID }
 
 // queueAt is the queue at a path that exists.
 func queueAt(ctx context.Context, s *session.Session, path string) (*queue.Queue, error) {
@@ -176,7 +192,7 @@ func queueRequeue(a *app) *cobra.Command {
 		errs := []error{err}
 		for n := 0; n < len(ids) && (err == nil || errors.Is(err, queue.ErrDuplicate) || errors.Is(err, session.ErrNoNode) || errors.Is(err, session.ErrUnsupported)); n++ { // those stay, or have gone
 			if err = q.Requeue(ctx, ids[n]); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", escaped(ids[n]), err))
+				errs = append(errs, fmt.Errorf("%s: %w", escaped(ids[n]), byID(err)))
 			}
 		}
 		return errors.Join(errs...)

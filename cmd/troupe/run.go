@@ -222,7 +222,7 @@ func (r *runner) under(p possession, env ...string) error {
 		return failure{statusLost, left}
 	default:
 		f, _ := errors.AsType[failure](err)
-		return failure{f.status, fmt.Errorf("not released, so it stands until the session expires: %w", left)}
+		return failure{f.status, fmt.Errorf("not released: it is free when this session has ended: %w", left)}
 	}
 }
 

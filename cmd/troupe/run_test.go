@@ -279,6 +279,28 @@ func TestALossIsReportedWhileNobodyElseCanHold(t *testing.T) {
 	})
 }
 
+// Nobody may delete a contender: it goes with the session, and so the program says.
+func TestWhatCannotBeReleasedGoesWithTheSession(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		_, err := s.Create(bubble.Minute(t), "/a", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermDelete)...))
+		require.NoError(t, err)
+		l, err := lock.New(s, "/a")
+		require.NoError(t, err)
+		g, err := l.Lock(bubble.Minute(t))
+		require.NoError(t, err)
+		r := &runner{app: &app{out: &printer{Writer: io.Discard}, log: io.Discard}, argv: []string{"sh", "-c", "exit 7"}}
+		err = r.under(possession{g.Hold, "/a", g.Revoked(), g.Release})
+		require.Equal(t, 7, status(err), "the command's")
+		require.EqualError(t, err, "not released: it is free when this session has ended: release /a: context deadline exceeded")
+		require.NoError(t, s.Close(bubble.Minute(t)))
+		left, _, err := t.Session().Children(bubble.Minute(t), "/a")
+		require.NoError(t, err)
+		require.Empty(t, left)
+	})
+}
+
 func TestARevokedCommandIsAskedAndTakesItsTime(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)

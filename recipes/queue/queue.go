@@ -129,6 +129,7 @@ type Failure struct {
 }
 
 // Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none.
+// One that this session may not read, and that Take would pass over, is session.ErrNoAuth.
 // It syncs first, so it sees everything that was done before the call. It does not see an item
 // whose delay or pause is over but that no consumer has made available yet.
 func (q *Queue) Peek(ctx context.Context) (e Entry, err error) {

@@ -66,7 +66,7 @@ var mutants = []mutant{
 		name:     "told without a later listing",
 		file:     "recipes/internal/contend/look.go",
 		snippet:  "	case c.look.early && (missing || e.Err != nil):\n",
-		instead:  "	case c.look.early && missing && c.semaphore == nil:\n		self, _ := znode.ParseContender(c.m.entry.name)\n		c.decide(self, nil)\n	case c.look.early && (missing || e.Err != nil):\n",
+		instead:  "	case c.look.early && missing && c.semaphore == nil:\n		self, _ := znode.ParseContender(c.m.entry.name)\n		c.conclude(self, nil)\n	case c.look.early && (missing || e.Err != nil):\n",
 		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
 	},
 	{

@@ -94,7 +94,7 @@ func (c *contenders) forget() {
 		c.m.watches.unwatch(c.look.second)
 	}
 	c.m.requests.Cancel(request{kind: waiting})
-	c.look = look{}
+	c.look = look{disconnected: c.look.disconnected} // a grant may be refused by the host, and tried again
 	if c.semaphore != nil && c.m.requests.Epoch() == 0 {
 		c.semaphore.limit = limit{}
 	}
@@ -107,7 +107,7 @@ func (c *contenders) advance() {
 	case c.semaphore != nil:
 		c.semaphore.weigh()
 	case mayHold(c.m.ahead, c.m.proof()):
-		if c.look.lookedAhead { // in vain
+		if c.look.lookedAhead { // the second's end was heard of, and a listing was needed all the same
 			c.patience = min(2*max(c.patience, soonest), latest)
 		}
 		c.m.first()

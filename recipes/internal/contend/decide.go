@@ -11,7 +11,7 @@ package contend
 //   - A delay, which lets nobody hold whose token is not in the record (delay.passes).
 //   - A downgrade, which goes on with a possession (onDowngraded).
 //   - Whose the one znode at a path is, which the reply to the create or a read tells (single).
-//   - Whether a Try is refused (decide, weigh, occupied).
+//   - Whether a Try is refused (conclude, weigh, occupied).
 //   - Who is ahead: by number or by Czxid (arrange, order), by the rule, or by weights (weigh).
 //   - Looking ahead, which saves a listing and decides nothing (Woke).
 //   - What the semaphore's transaction checks (write), of which the mark is the result.
@@ -24,11 +24,12 @@ const (
 	some                  // there is a predecessor, and there may be others, or what it leaves in its place
 	only                  // there is the predecessor alone, and it leaves nothing
 	none                  // a listing showed nobody
-	released              // the only one was deleted since, or the last one has released what it held alone
+	released              // the last one ahead has gone since: it was deleted, or has released what it held alone
 	marked                // a transaction marked the own znode as a holder's
 )
 
-// doubted is what is left of it where a listing may have missed something, or events may be late.
+// doubted is what is left of it where a listing may have missed something, or after a lost
+// connection (look.disconnected): then the predecessor's end may be told before the own znode's.
 func (a ahead) doubted() ahead {
 	if a == some || a == only {
 		return some
@@ -49,7 +50,7 @@ type proof int
 
 const (
 	unproven proof = iota
-	told           // the reply to the create told it, and no read was answered yet
+	told           // a reply told it: to its create, or to the transaction that marked it
 	watched        // a read found it, and its watch has not fired since
 )
 
@@ -65,8 +66,9 @@ func (m *Machine) proof() proof {
 }
 
 // mayHold tells whether the own znode may be granted. Where a listing or the transaction showed it,
-// the reply to its create is enough: its watch is set beside the grant. Where the end of another
-// znode is all that was heard since, its own end may have been heard of already, if it was watched.
+// a reply is proof enough: its watch is set beside the grant. Where only the end of another znode
+// was heard of since the listing, the own one may have been deleted before that: it must be
+// watched, so that its end would have been told first.
 func mayHold(a ahead, p proof) bool {
 	switch a {
 	case none, marked:

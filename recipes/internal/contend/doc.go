@@ -15,7 +15,7 @@
 //
 //	create   an ephemeral sequential znode; its name has a GUID        enter, onEntered
 //	list     the contenders                                            list, digest, arrange
-//	decide   who is ahead that the rule makes it wait for              decide; weigh
+//	decide   who is ahead that the rule makes it wait for              conclude; a semaphore: weigh
 //	wait     for the deletion of the last of these, if mayWait         onPredSeen, advance
 //	         when it is gone, list again, unless mayHold by now        predGone, predVacated
 //	hold     if mayHold, and the session is trusted                    first, grant
@@ -73,8 +73,8 @@
 //   - A [machine.Grant] has two conditions, both in the current epoch. The own znode was seen, with
 //     this session as its owner. And a listing showed nobody ahead that the rule makes it wait for,
 //     or the only one ahead was deleted since and could not have left anything in its place, or the
-//     last one ahead, of the same session, has held alone since and released.
-//     These are none, released and marked in decide.go.
+//     last one ahead, of the same session, has held alone since and released, or a semaphore's
+//     transaction marked the own znode. These are none, released and marked in decide.go.
 //   - There are two ways to have seen the own znode. Either a read found it, and the watch of that
 //     read has not fired since. Or the reply to the create told of it: then the listing showed it
 //     too, and its first read, which sets the watch, is sent a few milliseconds after the grant. A

@@ -17,7 +17,7 @@ type entry struct {
 
 	czxid     int64 // 0: not known yet
 	inherited bool  // the czxid is that of the writer's znode that it replaced
-	unread    bool  // the reply to the create told the owner, and no read was answered yet
+	unread    bool  // a reply told that it is ours; of several contenders: and no read was answered since
 	revoked   bool  // its data ask the holder to release
 	told      bool  // and the holder was told
 	mark      mark  // of a semaphore's

@@ -8,11 +8,11 @@ import (
 	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
 
-// any proof: the own znode is being read, or that is not waited for.
+// The own znode may be known to exist in any way: it is being read, or nothing depends on it.
 const anyProof = "unproven told watched"
 
 // combinations are what may be known of those ahead, with how the own znode may be known to exist.
-// Where a machine that may go on would have gone on, it is not told.
+// One that would have led to the next state is missing.
 var combinations = map[contend.State]map[string]string{
 	contend.Out:      {"unknown": "unproven"},
 	contend.Idle:     {"unknown": "unproven"},

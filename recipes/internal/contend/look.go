@@ -13,13 +13,13 @@ type look struct {
 	early        bool            // the listing was sent with the create: it may be older than the znode
 	listed       *machine.Listed // the listing, if it came before the reply to the create
 	failed       error           // the listing failed; the own znode is being read to see whether it exists
-	disconnected bool            // the connection was lost since it began
+	disconnected bool            // the connection was lost since it began; the next listing clears it
 
 	unordered []contender // whose Czxids are being read
 	missed    bool        // one of them was deleted before it was read
 
 	pred        string // path of the one to wait for, "" if there is none
-	lists       bool   // see mayWait
+	lists       bool   // a listing comes before the next grant, so the own znode need not be watched
 	second      string // path of the one that it waits for, if that is worth a watch: see soonest
 	lookedAhead bool   // the second was watched, by this look or one before it
 
@@ -77,10 +77,10 @@ func (c *contenders) verify(err error) {
 	c.m.rewatch(c.m.entry.path)
 }
 
-// decide goes by those ahead, first to last.
-func (c *contenders) decide(self znode.Contender, ahead []znode.Contender) {
+// conclude notes what a listing says of those ahead, first to last, and sets the watches.
+func (c *contenders) conclude(self znode.Contender, ahead []znode.Contender) {
 	if c.semaphore != nil {
-		c.semaphore.decide(self, ahead)
+		c.semaphore.conclude(self, ahead)
 		return
 	}
 	blockers := c.cfg.Rule.Before(self, ahead)

@@ -31,7 +31,7 @@ func (c *contenders) arrange(e machine.Listed) {
 	case l.Ambiguous && len(l.Contenders) > 1:
 		c.readOrder(slices.Delete(slices.Clone(l.Contenders), i, i+1))
 	default:
-		c.decide(l.Contenders[i], l.Contenders[:i:i])
+		c.conclude(l.Contenders[i], l.Contenders[:i:i])
 	}
 }
 
@@ -94,5 +94,5 @@ func (c *contenders) order() {
 		c.list() // it may have been deleted after the own znode: only a listing shows both
 		return
 	}
-	c.decide(self, ahead)
+	c.conclude(self, ahead)
 }

@@ -28,7 +28,7 @@ type mark struct {
 	head    bool   // it is the first of those who wait
 }
 
-func (s *semaphore) decide(self znode.Contender, ahead []znode.Contender) {
+func (s *semaphore) conclude(self znode.Contender, ahead []znode.Contender) {
 	s.c.look.self, s.c.look.front = self, ahead
 	s.m.state = Checking
 	if s.c.look.stale {

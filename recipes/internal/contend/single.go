@@ -59,7 +59,7 @@ func (s *single) entered() {
 		s.confirm()
 		return
 	}
-	s.m.rewatch(s.path) // at once: whoever deletes it may make another there, which must not be taken for it
+	s.m.rewatch(s.path) // at once, though the grant waits for no answer: another znode there must not be taken for it
 	s.advance()
 }
 

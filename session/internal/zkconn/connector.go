@@ -95,14 +95,15 @@ func (k *connector) wait(d time.Duration, early <-chan struct{}) (done bool) {
 }
 
 // lookUp resolves a server's name while attempts go on. It may take longer than is waited for it: a
-// resolver whose first nameserver is down answers after seconds.
+// resolver whose first nameserver is down answers after seconds. It goes on beside a connection
+// that is made meanwhile, for the next one.
 func (k *connector) lookUp(s *server) (done bool) {
 	var looked notify.Latch
-	k.core.dials.Go(func() { // the Conn's end waits for it; ends with its limit, or with the connector
+	k.core.dials.Go(func() { // the Conn's end waits for it; ends with its limit
 		defer looked.Close()
 		var err error
 		defer guard(k.core.log, "look up", &err)
-		ctx, cancel := context.WithTimeout(k.ctx, k.core.timeout())
+		ctx, cancel := context.WithTimeout(k.core.life, k.core.timeout())
 		defer cancel()
 		if err = k.resolve(ctx, s); err != nil && k.ctx.Err() == nil {
 			k.core.warnDown(&target{server: s.name, address: s.name}, err)

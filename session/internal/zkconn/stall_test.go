@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -260,4 +261,34 @@ func (s *storm) judge() {
 	s.Logf("%d created, %d of unknown outcome, %d not sent", done, lost, unsent)
 	require.Positive(s, done)
 	require.Positive(s, lost)
+}
+
+// A lookup that takes longer than a connection is made through another server is not for nothing:
+// the name's server is tried when that one is lost.
+func TestALookupGoesOnBesideAConnection(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		tried := func(addr string) bool {
+			return slices.ContainsFunc(b.dialled(), func(d dialled) bool { return d.addr == addr })
+		}
+		for range 10 { // the first time, either may be looked up first
+			time.Sleep(timeout)
+			b.connected().hangUp()
+		}
+		time.Sleep(timeout)
+		require.True(b, tried("10.0.0.1:2181"))
+		require.True(b, tried("10.0.0.2:2181"))
+	}, func(_ *fake, cfg *zkconn.Config) {
+		cfg.Servers = []string{"quick", "slow"}
+		cfg.Lookup = func(ctx context.Context, host string) ([]string, error) {
+			if host == "quick" {
+				return []string{"10.0.0.1"}, nil
+			}
+			select {
+			case <-time.After(timeout / 2):
+				return []string{"10.0.0.2"}, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+	})
 }
