@@ -155,7 +155,7 @@ func (g *grants) endByMachine(e machine.End) {
 	case machine.EndUnwatched:
 		cause = e.Err
 	}
-	g.setHeld(c, nil)
+	g.clearHeld(c)
 	g.host.client.End(p.Hold, cause)
 	g.ledger.failDowngrade(p, cause)
 	g.claims.recall(p)
@@ -186,7 +186,7 @@ func (g *grants) free(id machine.Claim) {
 	}
 	p := c.held
 	g.ledger.failDowngrade(p, session.ErrReleased)
-	g.setHeld(c, nil)
+	g.clearHeld(c)
 	g.gone(p.Path())
 	if c.once {
 		g.ledger.remove(c)
@@ -204,7 +204,7 @@ func (g *grants) onSettle(e machine.Settle) {
 	if c.held != nil {
 		g.ledger.failDowngrade(c.held, session.ErrReleased)
 		g.gone(c.held.Path())
-		g.setHeld(c, nil)
+		g.clearHeld(c)
 	}
 	c.reply(outcome{err: e.Err})
 	c.settled.Close()

@@ -131,7 +131,7 @@ func (g *grants) holdEnded(c *claim) {
 	if g.withdrawn(c) {
 		return // word of that is on its way, tells how the possession has ended, and settles it
 	}
-	g.setHeld(c, nil)
+	g.clearHeld(c)
 	if c.once {
 		g.ledger.remove(c)
 		c.settled.Close()
@@ -159,10 +159,10 @@ func (g *grants) withdrawn(c *claim) bool {
 	return c.withdrawn
 }
 
-func (g *grants) setHeld(c *claim, p *Possession) {
+func (g *grants) clearHeld(c *claim) {
 	g.ledger.mu.Lock()
 	defer g.ledger.mu.Unlock()
-	c.held = p
+	c.held = nil
 }
 
 func (g *grants) forget() {
