@@ -35,7 +35,7 @@ type Possession struct {
 	line     string        // its absolute path
 	offered  bool          // to whoever receives
 	received atomic.Bool   // by then; or given to its caller
-	face     any           // what the application gets for it; guarded by the ledger's mutex
+	face     any           // what the application gets for it; set once under the ledger's mutex, before the claim is answered
 	warning  atomic.Pointer[time.Timer]
 }
 

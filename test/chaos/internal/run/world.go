@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 	"github.com/troupe-go/troupe/test/chaos/internal/memory"
@@ -60,20 +60,25 @@ func (w *world) Strike(ctx context.Context) error {
 	if rand.IntN(3) == 0 {
 		name = names[rand.IntN(len(names))]
 	}
-	path := line + "/" + name
-	stat, ok, err := w.watcher.Exists(ctx, path)
-	if err != nil || !ok {
-		return fmt.Errorf("%s: gone, or %w", path, err)
-	}
-	return w.strike(ctx, line, path, stat)
+	return w.strike(ctx, line, line+"/"+name)
 }
 
-func (w *world) strike(ctx context.Context, line, path string, stat session.Stat) error {
+// strike deletes a contender, and notes the token of the possession that came of it. A downgraded
+// writer's is that of the znode before, which the data say.
+func (w *world) strike(ctx context.Context, line, path string) error {
+	data, stat, err := w.watcher.Get(ctx, path)
+	if err != nil {
+		return err
+	}
+	token := stat.Czxid
+	if notes, _ := znode.ParseNotes(data); notes.Placed > 0 {
+		token = notes.Placed
+	}
 	from := history.Now()
 	if err := w.watcher.Delete(ctx, path, -1); err != nil && !errors.Is(err, session.ErrUnknownOutcome) {
 		return err
 	}
-	w.notes.Write(history.Event{Kind: history.Struck, From: from, Thing: line, Token: stat.Czxid})
+	w.notes.Write(history.Event{Kind: history.Struck, From: from, Thing: line, Token: token})
 	return nil
 }
 
@@ -89,10 +94,7 @@ func (w *world) Raze(ctx context.Context) error {
 			return err
 		}
 		for _, name := range names {
-			path := line + "/" + name
-			if stat, ok, err := w.watcher.Exists(ctx, path); err == nil && ok {
-				_ = w.strike(ctx, line, path, stat) // it may be gone
-			}
+			_ = w.strike(ctx, line, line+"/"+name) // it may be gone
 		}
 		if err := w.watcher.Delete(ctx, line, -1); !errors.Is(err, session.ErrNotEmpty) {
 			return err
