@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/actors"
-	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/internal/test/tier"
 )
 
 func TestMessagesArriveInOrder(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"go.uber.org/fx/fxevent"
 
 	"github.com/troupe-go/troupe/fxmodule"
-	"github.com/troupe-go/troupe/internal/bubble"
-	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/internal/test/bubble"
+	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"

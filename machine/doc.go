@@ -29,7 +29,7 @@
 //
 //   - Every event that stems from ZooKeeper names the epoch that it was asked in. One of an older
 //     epoch is void: nothing follows from it.
-//   - [List], [Read], [Look], [Transact], [Ensure], [Remove] and [Enter] are answered exactly once, or
+//   - [List], [Read], [MultiRead], [Transact], [Ensure], [Remove] and [Enter] are answered exactly once, or
 //     never if their epoch ends first ([EpochEnded] comes instead).
 //   - [Fired] never overtakes the answer of the read that armed the watch. It may come without a
 //     change, if the read saw the change already; it is never missing after one. Answers of

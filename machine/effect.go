@@ -8,22 +8,23 @@ type List struct {
 	Watch bool
 }
 
-// Read reads a znode and, if Watch, arms a watch on its data in the same trip. With Near, one that
-// another instance on the same session has standing in a queue is not read but followed in the
-// session, without a request: see [Seen]. So Near is for what nothing but the end matters of.
+// Read reads a znode and, if Watch, arms a watch on its data in the same trip. With SameSession,
+// one that another instance on the same session has standing in a queue is not read but followed in
+// the session, without a request: see [Seen]. So SameSession is for what nothing but the end
+// matters of.
 type Read struct {
-	Epoch uint64
-	Ask   uint64
-	Path  string
-	Watch bool
-	Near  bool
+	Epoch       uint64
+	Ask         uint64
+	Path        string
+	Watch       bool
+	SameSession bool
 }
 
-// Look does several reads in one trip, without watches, in the order of its queries. What one of
-// them sees is never older than what those before it saw; somebody may write between two. Of
+// MultiRead does several reads in one trip, without watches, in the order of its queries. What one
+// of them sees is never older than what those before it saw; somebody may write between two. Of
 // children it has the names and no Stat: so a machine that needs the version of what it lists reads
 // it first. The answers of a trip are kept in memory, so many large ones need several.
-type Look struct {
+type MultiRead struct {
 	Epoch   uint64
 	Ask     uint64
 	Queries []Query

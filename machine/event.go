@@ -33,35 +33,35 @@ type (
 // Listed answers [List]. Of a znode that does not exist the Code is [NoNode], and no watch is
 // armed.
 type Listed struct {
-	Epoch uint64
-	Ask   uint64
-	Path  string
-	Names []string // of the children, in no order
-	Line  any      // what Names were made of for several machines, which they know; nil: nothing
-	Stat  Stat
-	Code  Code
-	Err   error // what the Code stands for, nil if [Done]
+	Epoch      uint64
+	Ask        uint64
+	Path       string
+	Names      []string // of the children, in no order
+	Contenders any      // what Names were made of for several machines, which they know; nil: nothing
+	Stat       Stat
+	Code       Code
+	Err        error // what the Code stands for, nil if [Done]
 }
 
-// Seen answers [Read]. That the znode does not exist is no error; then no watch is armed. Near: it
-// was not read, and is followed in the session. [Fired] tells, perhaps twice, that it or
-// one before it holds ([Held]), and once of its end ([Vacated] or [Deleted]).
+// Seen answers [Read]. That the znode does not exist is no error; then no watch is armed.
+// SameSession: it was not read, and is followed in the session. [Fired] tells, perhaps twice, that
+// it or one before it holds ([Held]), and once of its end ([HolderReleased] or [Deleted]).
 type Seen struct {
-	Epoch  uint64
-	Ask    uint64
-	Path   string
-	Exists bool
-	Near   bool
-	Data   []byte
-	Stat   Stat
-	Code   Code
-	Err    error
+	Epoch       uint64
+	Ask         uint64
+	Path        string
+	Exists      bool
+	SameSession bool
+	Data        []byte
+	Stat        Stat
+	Code        Code
+	Err         error
 }
 
-// Looked answers [Look]. For each query, in their order, there is a [Seen] or, of children, a
-// [Listed] without its Stat, each with a Code of its own: one that fails leaves the others as they
-// are.
-type Looked struct {
+// MultiSeen answers [MultiRead]. For each query, in their order, there is a [Seen] or, of children,
+// a [Listed] without its Stat, each with a Code of its own: one that fails leaves the others as
+// they are.
+type MultiSeen struct {
 	Epoch   uint64
 	Ask     uint64
 	Answers []Event
@@ -115,14 +115,14 @@ const (
 	ChildrenChanged                   // of a watch of [List]
 	Deleted                           // the znode itself, of either
 	Held                              // of what is followed in the session: it holds, or somebody before it
-	Vacated                           // of the same: it has held and released, and its znode is being deleted
+	HolderReleased                    // of the same: it has held and released, and its znode is being deleted
 )
 
-var changes = [...]string{DataChanged: "data", ChildrenChanged: "children", Deleted: "deleted", Held: "held", Vacated: "vacated"}
+var changes = [...]string{DataChanged: "data", ChildrenChanged: "children", Deleted: "deleted", Held: "held", HolderReleased: "holder-released"}
 
 // String names the change as the golden traces show it.
 func (c Change) String() string {
-	if c < DataChanged || c > Vacated {
+	if c < DataChanged || c > HolderReleased {
 		return "none"
 	}
 	return changes[c]

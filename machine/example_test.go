@@ -64,7 +64,7 @@ func ExampleRequests() {
 	// machine.Transact{Epoch:1 Ask:1 Ops:[create /flag ephemeral ""]}
 	// machine.Transact{Epoch:2 Ask:2 Ops:[create /flag ephemeral ""]}
 	// answered: creating
-	// machine.Read{Epoch:2 Ask:3 Path:/flag Watch:true Near:false}
+	// machine.Read{Epoch:2 Ask:3 Path:/flag Watch:true SameSession:false}
 	// answered: looking
 	// looking: false
 }

@@ -1,14 +1,14 @@
 package machine
 
-func (e List) numbered(epoch, ask uint64) Effect     { e.Epoch, e.Ask = epoch, ask; return e }
-func (e Read) numbered(epoch, ask uint64) Effect     { e.Epoch, e.Ask = epoch, ask; return e }
-func (e Look) numbered(epoch, ask uint64) Effect     { e.Epoch, e.Ask = epoch, ask; return e }
-func (e Transact) numbered(epoch, ask uint64) Effect { e.Epoch, e.Ask = epoch, ask; return e }
-func (e Ensure) numbered(epoch, ask uint64) Effect   { e.Epoch, e.Ask = epoch, ask; return e }
-func (e Remove) numbered(epoch, ask uint64) Effect   { e.Epoch, e.Ask = epoch, ask; return e }
-func (e Enter) numbered(epoch, ask uint64) Effect    { e.Epoch, e.Ask = epoch, ask; return e }
-func (e Record) numbered(epoch, ask uint64) Effect   { e.Epoch, e.Ask = epoch, ask; return e }
-func (e Wake) numbered(_, ask uint64) Effect         { e.Ask = ask; return e }
+func (e List) numbered(epoch, ask uint64) Effect      { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Read) numbered(epoch, ask uint64) Effect      { e.Epoch, e.Ask = epoch, ask; return e }
+func (e MultiRead) numbered(epoch, ask uint64) Effect { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Transact) numbered(epoch, ask uint64) Effect  { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Ensure) numbered(epoch, ask uint64) Effect    { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Remove) numbered(epoch, ask uint64) Effect    { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Enter) numbered(epoch, ask uint64) Effect     { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Record) numbered(epoch, ask uint64) Effect    { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Wake) numbered(_, ask uint64) Effect          { e.Ask = ask; return e }
 
 // origin tells what an event stems from: the number of the request that it answers, 0 if it answers
 // none by number, and the epoch, if it is dated. The beginning of an epoch is not.
@@ -18,7 +18,7 @@ func origin(ev Event) (epoch, ask uint64, dated bool) {
 		return ev.Epoch, ev.Ask, true
 	case Seen:
 		return ev.Epoch, ev.Ask, true
-	case Looked:
+	case MultiSeen:
 		return ev.Epoch, ev.Ask, true
 	case Transacted:
 		return ev.Epoch, ev.Ask, true

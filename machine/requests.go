@@ -31,7 +31,7 @@ type pending[K comparable] struct {
 	timer bool // a [Wake], which belongs to no epoch
 }
 
-// Request is an effect that is answered with its number: [List], [Read], [Look], [Transact],
+// Request is an effect that is answered with its number: [List], [Read], [MultiRead], [Transact],
 // [Ensure], [Remove], [Wake], [Record], and [Enter], whose number is that of its listing.
 type Request interface {
 	numbered(epoch, ask uint64) Effect

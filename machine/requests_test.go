@@ -33,7 +33,7 @@ func TestEveryRequestIsNumbered(t *testing.T) {
 		"list": {machine.List{Path: "/a", Watch: true}, machine.List{Epoch: 1, Ask: 1, Path: "/a", Watch: true}},
 		"read": {machine.Read{Path: "/a"}, machine.Read{Epoch: 1, Ask: 1, Path: "/a"}},
 		"look": {
-			machine.Look{Queries: []machine.Query{{Path: "/a"}}}, machine.Look{Epoch: 1, Ask: 1, Queries: []machine.Query{{Path: "/a"}}},
+			machine.MultiRead{Queries: []machine.Query{{Path: "/a"}}}, machine.MultiRead{Epoch: 1, Ask: 1, Queries: []machine.Query{{Path: "/a"}}},
 		},
 		"transact": {machine.Transact{}, machine.Transact{Epoch: 1, Ask: 1}},
 		"ensure":   {machine.Ensure{Path: "/a"}, machine.Ensure{Epoch: 1, Ask: 1, Path: "/a"}},
@@ -77,7 +77,7 @@ func TestAccept(t *testing.T) {
 		"that took no number":        {nil, machine.Removed{Epoch: 1, Path: "/a"}, key{}, true},
 		"of another epoch, unasked":  {nil, machine.Removed{Epoch: 2, Path: "/a"}, key{}, false},
 		"listed":                     {func(r *requests) { r.Ask(machine.List{}, x) }, machine.Listed{Epoch: 1, Ask: 1}, x, true},
-		"looked":                     {func(r *requests) { r.Ask(machine.Look{}, x) }, machine.Looked{Epoch: 1, Ask: 1}, x, true},
+		"looked":                     {func(r *requests) { r.Ask(machine.MultiRead{}, x) }, machine.MultiSeen{Epoch: 1, Ask: 1}, x, true},
 		"transacted":                 {func(r *requests) { r.Ask(machine.Transact{}, x) }, machine.Transacted{Epoch: 1, Ask: 1}, x, true},
 		"ensured":                    {func(r *requests) { r.Ask(machine.Ensure{}, x) }, machine.Ensured{Epoch: 1, Ask: 1}, x, true},
 		"removed":                    {func(r *requests) { r.Ask(machine.Remove{}, x) }, machine.Removed{Epoch: 1, Ask: 1}, x, true},

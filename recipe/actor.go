@@ -117,7 +117,7 @@ func (a *actor) onAnswer(ev machine.Event) {
 		delete(a.timers, w.Ask)
 	}
 	if a.grants != nil {
-		a.grants.note(ev)
+		a.grants.saw(ev)
 	}
 	a.step(ev)
 	a.settle()

@@ -45,7 +45,7 @@ type claims struct {
 	cfg    ClaimsConfig
 	host   *Host
 	ledger ledger
-	wait   *wait                     // see look; the actor's
+	wait   *wait                     // see readHolder; the actor's
 	lost   atomic.Pointer[time.Time] // when a possession was; nil: one was won or a claim given up
 
 	wrap  func(*Possession) any                    // what the application gets for a possession
@@ -223,7 +223,7 @@ func (i *claims) closedErr() error {
 
 // ended ends what the claims of an instance that is over have, and wait for. err says why it is.
 func (i *claims) ended(err error) {
-	i.look(machine.Idle)
+	i.readHolder(machine.Idle)
 	i.ledger.close()
 	for _, c := range i.ledger.all() {
 		c.reply(outcome{err: err})

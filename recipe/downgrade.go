@@ -131,11 +131,11 @@ func (g *grants) downgrade(e machine.Downgrade) {
 		return
 	}
 	done := machine.Downgraded{Epoch: e.Epoch, Path: e.Path, New: znode.Join(parent, reader)}
-	g.contender.exchange(done, znode.Notes{Placed: e.Token}.Write(g.claims.cfg.Data))
+	g.entrant.exchange(done, znode.Notes{Placed: e.Token}.Write(g.claims.cfg.Data))
 }
 
 // exchange asks until the outcome is known.
-func (c *contender) exchange(done machine.Downgraded, data []byte) {
+func (c *entrant) exchange(done machine.Downgraded, data []byte) {
 	ops := []session.Op{session.DeleteOp(done.Path, -1), session.CreateOp(done.New, data, session.Ephemeral())}
 	c.host.client.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
 		switch {

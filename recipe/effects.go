@@ -22,12 +22,12 @@ func (a *actor) carryOut(e machine.Effect) {
 	case machine.List:
 		a.host.client.List(e.Epoch, e.Path, e.Watch, a.onListed(e.Ask, e.Path))
 	case machine.Read:
-		if e.Near && a.follow(e) {
+		if e.SameSession && a.follow(e) {
 			break
 		}
 		a.host.client.Read(e.Epoch, e.Path, e.Watch, func(s seam.Seen) { a.answer(s.Err, seen(e, s)) })
-	case machine.Look:
-		a.host.client.Look(e.Epoch, queries(e), func(found []seam.Found, err error) { a.answer(err, looked(e, found, err)) })
+	case machine.MultiRead:
+		a.host.client.MultiRead(e.Epoch, queries(e), func(found []seam.Found, err error) { a.answer(err, looked(e, found, err)) })
 	case machine.Transact:
 		a.host.client.Commit(e.Epoch, Operations(e.Ops), func(results []session.Result, err error) {
 			a.answer(err, transacted(e, results, err))
@@ -69,7 +69,7 @@ func (a *actor) carryOut(e machine.Effect) {
 func (a *actor) follow(e machine.Read) bool {
 	held, ok := a.host.client.Follow(e.Epoch, e.Path)
 	if ok {
-		a.answer(nil, machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, Near: true})
+		a.answer(nil, machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, SameSession: true})
 	}
 	if held {
 		a.answer(nil, machine.Fired{Epoch: e.Epoch, Path: e.Path, Change: machine.Held})
@@ -135,10 +135,10 @@ func seen(e machine.Read, s seam.Seen) machine.Seen {
 }
 
 func listed(ask uint64, path string, l seam.Listed) machine.Listed {
-	return machine.Listed{Epoch: l.Epoch, Ask: ask, Path: path, Names: l.Names, Line: l.Line, Stat: stat(l.Stat), Code: code(l.Err), Err: l.Err}
+	return machine.Listed{Epoch: l.Epoch, Ask: ask, Path: path, Names: l.Names, Contenders: l.Line, Stat: stat(l.Stat), Code: code(l.Err), Err: l.Err}
 }
 
-func queries(e machine.Look) []seam.Query {
+func queries(e machine.MultiRead) []seam.Query {
 	all := make([]seam.Query, len(e.Queries))
 	for i, q := range e.Queries {
 		all[i] = seam.Query(q)
@@ -146,9 +146,9 @@ func queries(e machine.Look) []seam.Query {
 	return all
 }
 
-// looked has an answer for each query, also if err is what came of all of them.
-func looked(e machine.Look, found []seam.Found, err error) machine.Looked {
-	l := machine.Looked{Epoch: e.Epoch, Ask: e.Ask}
+// multiSeen has an answer for each query, also if err is what came of all of them.
+func looked(e machine.MultiRead, found []seam.Found, err error) machine.MultiSeen {
+	l := machine.MultiSeen{Epoch: e.Epoch, Ask: e.Ask}
 	for i, q := range e.Queries {
 		f := seam.Found{Err: err}
 		if err == nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// contender asks ZooKeeper for what contenders need: a place in line, the record beside it, a
+// entrant asks ZooKeeper for what contenders need: a place in line, the record beside it, a
 // reader's place for a writer's. The machine gets definite answers.
-type contender struct {
+type entrant struct {
 	host   *Host
 	actor  *actor
 	name   string
@@ -23,7 +23,7 @@ type contender struct {
 	ensured uint64 // the epoch in which the parent was seen to
 }
 
-func (c *contender) enter(e machine.Enter) {
+func (c *entrant) enter(e machine.Enter) {
 	switch {
 	case c.form == znode.Alone:
 		c.enterSingle(e)
@@ -36,7 +36,7 @@ func (c *contender) enter(e machine.Enter) {
 
 // prepare sees to the parent, once in an epoch, where data live in it: the session would make a
 // container of it.
-func (c *contender) prepare(e machine.Enter) {
+func (c *entrant) prepare(e machine.Enter) {
 	c.host.client.Ensure(e.Epoch, c.host.cfg.Path, false, c.parent, func(err error) {
 		if err != nil {
 			c.actor.answer(err, machine.Entered{Epoch: e.Epoch, Err: err})
@@ -49,13 +49,13 @@ func (c *contender) prepare(e machine.Enter) {
 	})
 }
 
-func (c *contender) enterList(e machine.Enter) {
+func (c *entrant) enterList(e machine.Enter) {
 	j := seam.Join{Parent: c.host.cfg.Path, Name: c.name, Form: c.form, Data: c.data, Replace: e.Replace}
 	c.host.client.JoinList(e.Epoch, j, c.onJoined, c.actor.onListed(e.Ask, c.host.cfg.Path))
 }
 
 // enterSingle creates the one znode that there can be. While there is one, somebody is ahead.
-func (c *contender) enterSingle(e machine.Enter) {
+func (c *entrant) enterSingle(e machine.Enter) {
 	parent, name := znode.Split(c.host.cfg.Path)
 	c.host.client.Join(e.Epoch, seam.Join{Parent: parent, Name: name, Form: znode.Alone, Data: c.data}, func(a seam.Joined) {
 		if errors.Is(a.Err, session.ErrNodeExists) {
@@ -65,7 +65,7 @@ func (c *contender) enterSingle(e machine.Enter) {
 	})
 }
 
-func (c *contender) onJoined(a seam.Joined) {
+func (c *entrant) onJoined(a seam.Joined) {
 	if errors.Is(a.Err, session.ErrTooLarge) {
 		a.Err = fmt.Errorf("data: %w", a.Err)
 	}

@@ -23,6 +23,6 @@ func HoldUp() (letGo func()) {
 
 // Hear passes on what the session says, in two parts: what tell does comes last.
 func (h *Host) Hear(n seam.Event) (tell func()) {
-	m := h.note(n)
+	m := h.saw(n)
 	return func() { h.ref.Tell(m) }
 }

@@ -12,17 +12,17 @@ func (g *grants) carryOut(e machine.Effect) bool {
 	switch e := e.(type) {
 	case machine.Enter:
 		g.replacing = replacement{e.Epoch, e.Replace}
-		g.contender.enter(e)
+		g.entrant.enter(e)
 	case machine.Downgrade:
 		g.downgrade(e)
 	case machine.Remove:
 		g.leave(e.Path)
 		return false
 	case machine.Record:
-		g.contender.writeRecord(e)
+		g.entrant.writeRecord(e)
 	case machine.Release:
 		g.leave(e.Path)
-		g.contender.release(e)
+		g.entrant.release(e)
 	case machine.Grant:
 		g.grant(e)
 	case machine.End:
@@ -53,15 +53,15 @@ func (g *grants) leave(path string) {
 
 func (g *grants) publish(s machine.Standing) {
 	g.published = s.Phase
-	g.claims.look(s.Phase)
-	g.host.client.StandBy(g.host.now().epoch, g.near(s))
+	g.claims.readHolder(s.Phase)
+	g.host.client.StandBy(g.host.now().epoch, g.imminent(s))
 	g.claims.cfg.Publish(s)
 }
 
-// near: a grant may come of this at once. That is so for whoever is next in line, and while it is
-// looked up who is, since somebody has just gone. Where the grant comes of a create, that is proof
-// enough.
-func (g *grants) near(s machine.Standing) bool {
+// imminent: a grant may come of this at once. That is so for whoever is next in line, and while it
+// is looked up who is, since somebody has just gone. Where the grant comes of a create, that is
+// proof enough.
+func (g *grants) imminent(s machine.Standing) bool {
 	return s.Phase == machine.Determining || s.Phase == machine.Waiting && s.Ahead <= 1 && g.claims.cfg.Form != Alone
 }
 

@@ -14,7 +14,7 @@ type grants struct {
 	ledger    *ledger
 	host      *Host
 	actor     *actor
-	contender contender
+	entrant   entrant
 	published machine.Phase
 	leaving   map[string]struct{} // what is being deleted
 	replacing replacement         // what the Enter under way deletes in its transaction
@@ -28,7 +28,7 @@ type replacement struct {
 
 func newGrants(i *claims, a *actor) *grants {
 	g := &grants{claims: i, ledger: &i.ledger, host: a.host, actor: a}
-	g.contender = contender{host: a.host, actor: a, name: i.cfg.Name, form: i.cfg.Form, data: i.cfg.Data, parent: i.cfg.Parent}
+	g.entrant = entrant{host: a.host, actor: a, name: i.cfg.Name, form: i.cfg.Form, data: i.cfg.Data, parent: i.cfg.Parent}
 	if a.self.Incarnation() > 1 {
 		g.publish(machine.Standing{Phase: machine.Offering, Stale: true}) // whatever the one before said last
 	}
@@ -50,8 +50,8 @@ func (g *grants) receive(m message) {
 	}
 }
 
-// note keeps the books of what exists.
-func (g *grants) note(ev machine.Event) {
+// saw keeps the books of what exists.
+func (g *grants) saw(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.Removed:
 		delete(g.leaving, ev.Path)

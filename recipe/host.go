@@ -100,7 +100,7 @@ func (h *Host) start() error {
 	h.ref = ref
 	// What the session says is in the view before the next incarnation looks there, should this one
 	// panic over the message.
-	made, err := seam.NewClient(h.cfg.Session, name, func(n seam.Event) { h.ref.Tell(h.note(n)) }, h.cfg.ACL)
+	made, err := seam.NewClient(h.cfg.Session, name, func(n seam.Event) { h.ref.Tell(h.saw(n)) }, h.cfg.ACL)
 	if err != nil {
 		ref.Stop()
 		return err
@@ -112,8 +112,8 @@ func (h *Host) start() error {
 	return nil
 }
 
-// note keeps the session's state.
-func (h *Host) note(n seam.Event) noticed {
+// saw keeps the session's state.
+func (h *Host) saw(n seam.Event) noticed {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	v := &h.view

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/actors"
-	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/crash"
+	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/barrier"
@@ -163,7 +163,7 @@ func TestALook(t *testing.T) {
 		queries := []machine.Query{
 			{Path: "/dir"}, {Path: "/dir", Children: true}, {Path: "/none"}, {Path: "/none", Children: true}, {Path: "/dir/closed"}, {Path: ""},
 		}
-		effects := []machine.Effect{machine.Look{Epoch: 1, Ask: 9, Queries: queries}, machine.Look{Epoch: 1, Ask: 9}}
+		effects := []machine.Effect{machine.MultiRead{Epoch: 1, Ask: 9, Queries: queries}, machine.MultiRead{Epoch: 1, Ask: 9}}
 		for _, q := range queries { // all with the number of the look, which its answers have
 			if q.Children {
 				effects = append(effects, machine.List{Epoch: 1, Ask: 9, Path: q.Path})
@@ -180,11 +180,11 @@ func TestALook(t *testing.T) {
 			l.Stat = machine.Stat{}
 			alone = append(alone, l)
 		}
-		for _, l := range by[machine.Looked](told, 0) {
+		for _, l := range by[machine.MultiSeen](told, 0) {
 			require.EqualValues(g, 9, l.Ask)
 			together = append(together, l.Answers...)
 		}
-		require.Len(g, by[machine.Looked](told, 0), 2, "a look at nothing is answered too")
+		require.Len(g, by[machine.MultiSeen](told, 0), 2, "a look at nothing is answered too")
 		require.ElementsMatch(g, alone, together)
 		require.Equal(g, machine.Refused, together[4].(machine.Seen).Code)
 	})

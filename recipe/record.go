@@ -9,11 +9,11 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-func (c *contender) record() string { return znode.Join(c.host.cfg.Path, znode.HeldRecord) }
+func (c *entrant) record() string { return znode.Join(c.host.cfg.Path, znode.HeldRecord) }
 
 // write the token into the record while the own znode stands; if that fails, or nobody knows, see
 // what is there.
-func (c *contender) writeRecord(e machine.Record) {
+func (c *entrant) writeRecord(e machine.Record) {
 	by, _ := znode.CutIdentity(c.data)
 	data := znode.Record{Token: e.Token, By: by}.Bytes()
 	op := session.CreateOp(c.record(), data)
@@ -45,7 +45,7 @@ func changed(err error) bool {
 
 // found answers with what the record contains. A contender that waits for a delay then notes that
 // there before, for those who look on: nothing depends on it.
-func (c *contender) found(e machine.Record, s seam.Seen) {
+func (c *entrant) found(e machine.Record, s seam.Seen) {
 	found := machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Version: -1, Err: s.Err}
 	r := znode.ParseRecord(s.Data)
 	if s.Exists {
@@ -67,7 +67,7 @@ func (c *contender) found(e machine.Record, s seam.Seen) {
 
 // release deletes the own znode and the record at once. Where that cannot be, because one of them
 // is gone, the own znode alone.
-func (c *contender) release(e machine.Release) {
+func (c *entrant) release(e machine.Release) {
 	ops := []session.Op{session.DeleteOp(e.Path, -1), session.DeleteOp(c.record(), -1)}
 	c.host.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
@@ -82,7 +82,7 @@ func (c *contender) release(e machine.Release) {
 
 // stayed asks once more, or for less: what a crashed incarnation has not asked for yet is its
 // successor's to do.
-func (c *contender) stayed(e machine.Release, err error) {
+func (c *entrant) stayed(e machine.Release, err error) {
 	if errors.Is(err, session.ErrUnknownOutcome) {
 		c.release(e) // if it was done, the own znode is missing now
 		return

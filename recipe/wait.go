@@ -51,8 +51,8 @@ func rough(d time.Duration) string {
 // that is quicker costs no request.
 const lookAfter = time.Second
 
-// line is what those wait for who share what was read.
-type line struct {
+// place is what those wait for who share what was read.
+type place struct {
 	session *session.Session
 	path    string
 }
@@ -60,10 +60,10 @@ type line struct {
 // looks are the lines in which somebody waits, with what was seen of them.
 var looks = struct {
 	mu     sync.Mutex
-	byLine map[line]*look
-}{byLine: make(map[line]*look)}
+	byLine map[place]*reading
+}{byLine: make(map[place]*reading)}
 
-type look struct {
+type reading struct {
 	waits  int
 	ctx    context.Context // of the reads: ends with the last of the waits
 	cancel context.CancelFunc
@@ -73,8 +73,8 @@ type look struct {
 
 // wait is one wait for a possession. nil reads nothing.
 type wait struct {
-	*look
-	line  line
+	*reading
+	line  place
 	began time.Time
 	timer *time.Timer
 }
@@ -87,10 +87,10 @@ func newWait(ctx context.Context, cfg *ClaimsConfig, try bool) *wait {
 	}
 	looks.mu.Lock()
 	defer looks.mu.Unlock()
-	w := &wait{line: line{cfg.Session, cfg.Path}, began: time.Now()}
-	if w.look = looks.byLine[w.line]; w.look == nil {
-		w.look = &look{cancel: func() {}}
-		looks.byLine[w.line] = w.look
+	w := &wait{line: place{cfg.Session, cfg.Path}, began: time.Now()}
+	if w.reading = looks.byLine[w.line]; w.reading == nil {
+		w.reading = &reading{cancel: func() {}}
+		looks.byLine[w.line] = w.reading
 	}
 	w.waits++
 	w.timer = time.AfterFunc(lookAfter, func() { // ends with the last of the waits
@@ -141,9 +141,9 @@ func (w *wait) end() (h Holder) {
 	return h
 }
 
-// look has the holder read while the instance waits, if the log is to tell of that: nobody else
-// hears what a standing intent waits for.
-func (i *claims) look(p machine.Phase) {
+// readHolder has the holder read while the instance waits, if the log is to tell of that: nobody
+// else hears what a standing intent waits for.
+func (i *claims) readHolder(p machine.Phase) {
 	switch {
 	case p != machine.Determining && p != machine.Waiting:
 		i.wait.end()

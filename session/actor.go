@@ -196,7 +196,7 @@ func (a *sessionActor) syncFirst(try int) {
 		if try > 0 {
 			a.s.requests.pause(a.s.tasks.life, backoff(try))
 		}
-		a.s.file.note(e)
+		a.s.file.saw(e)
 		if before != nil {
 			a.s.ref.Tell(synced{e, round, e.confirm(before)})
 			return

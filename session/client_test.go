@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -190,7 +190,7 @@ type looked struct {
 func (t *client) look(w *world, epoch uint64, queries ...session.Query) looked {
 	w.Helper()
 	return wait(w, func(done func(looked)) {
-		t.Look(epoch, queries, func(found []session.Found, err error) { done(looked{found, err}) })
+		t.MultiRead(epoch, queries, func(found []session.Found, err error) { done(looked{found, err}) })
 	})
 }
 

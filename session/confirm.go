@@ -21,7 +21,7 @@ const enough = 3
 // evidence are the paths of znodes that show whether the ZooKeeper session of the record is over: a
 // few of those that stand for certain. It is empty if none does and some may stand, and nil if
 // there is nothing.
-func (l *ledger) evidence(space *namespace) []string {
+func (l *record) evidence(space *namespace) []string {
 	if len(l.all) == 0 {
 		return nil
 	}

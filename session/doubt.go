@@ -19,7 +19,7 @@ type observed struct {
 	stat   zkconn.Stat
 }
 
-func look(conn *zkconn.Conn, path string) (s observed, err error) {
+func readZnode(conn *zkconn.Conn, path string) (s observed, err error) {
 	s.data, s.stat, err = conn.Get(path, false)
 	switch {
 	case errors.Is(err, ErrNoNode):
@@ -49,7 +49,7 @@ func (z *znodes) owned(c *contender) (bool, error) {
 	}
 	var s observed
 	err := z.requests.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
-		s, err = look(conn, z.space.path(path))
+		s, err = readZnode(conn, z.space.path(path))
 		return retried(err)
 	})
 	if err != nil {
@@ -59,14 +59,14 @@ func (z *znodes) owned(c *contender) (bool, error) {
 	defer l.unlock()
 	same := bytes.Equal(s.data, c.data)
 	if s.unread {
-		same = l.ledger.byPath[c.path] == c
+		same = l.record.byPath[c.path] == c
 	}
 	same = same || !c.doubtful && !s.unread
 	if s.exists && s.stat.EphemeralOwner == c.epoch.sessionID && c.sent.covers(s.stat.Czxid) && same {
 		c.doubtful, c.suspect, c.czxid = false, false, s.stat.Czxid
 		return true, nil
 	}
-	l.ledger.strike(c)
+	l.record.strike(c)
 	return false, nil
 }
 
@@ -88,14 +88,14 @@ func (z *znodes) search(c *contender) (bool, error) {
 	}
 	l := z.requests.state.lock()
 	defer l.unlock()
-	if _, entered := l.ledger.all[c]; !entered || !c.doubtful {
+	if _, entered := l.record.all[c]; !entered || !c.doubtful {
 		return entered, nil // somebody else has looked meanwhile
 	}
 	if path == "" {
-		l.ledger.strike(c)
+		l.record.strike(c)
 		return false, nil
 	}
-	l.ledger.stands(c, z.space.relative(path))
+	l.record.standsAt(c, z.space.relative(path))
 	c.doubtful = false
 	return true, nil
 }
@@ -133,7 +133,7 @@ func (t *client) leftovers() []string {
 	g := t.session.state.lock()
 	defer g.unlock()
 	var paths []string
-	for _, c := range g.ledger.of(t) {
+	for _, c := range g.record.of(t) {
 		if c.path != "" {
 			paths = append(paths, c.path)
 		}
@@ -151,7 +151,7 @@ func (t *client) Recover(number uint64, done func(left []string, err error)) {
 	t.within(number, func(e *epoch) {
 		z := &t.session.znodes
 		g := z.requests.state.lock()
-		leftovers := g.ledger.of(t)
+		leftovers := g.record.of(t)
 		g.unlock()
 		for _, c := range leftovers {
 			<-c.settled.C()
@@ -245,8 +245,8 @@ func isIt(czxid int64, stat zkconn.Stat) bool {
 func (z *znodes) recorded() map[string]int64 {
 	l := z.requests.state.lock()
 	defer l.unlock()
-	known := make(map[string]int64, len(l.ledger.byPath))
-	for path, c := range l.ledger.byPath {
+	known := make(map[string]int64, len(l.record.byPath))
+	for path, c := range l.record.byPath {
 		known[path] = c.czxid
 	}
 	return known
@@ -257,11 +257,11 @@ func (z *znodes) reserve(c *contender, path string, stat zkconn.Stat) bool {
 	l := z.requests.state.lock()
 	defer l.unlock()
 	path = z.space.relative(path)
-	if other := l.ledger.byPath[path]; other != nil && isIt(other.czxid, stat) {
+	if other := l.record.byPath[path]; other != nil && isIt(other.czxid, stat) {
 		return false
 	}
 	c.czxid = stat.Czxid
-	return l.ledger.stands(c, path)
+	return l.record.standsAt(c, path)
 }
 
 // createKey is what contenders have in common that only the record can tell apart.
@@ -280,20 +280,20 @@ func (z *znodes) turn(c *contender) (done func()) {
 	}
 	key := createKey{c.parent, c.form, string(c.data)}
 	l := z.requests.state.lock()
-	for before := l.ledger.turns[key]; before != nil; before = l.ledger.turns[key] {
+	for before := l.record.turns[key]; before != nil; before = l.record.turns[key] {
 		l.unlock()
 		<-before.C()
 		l = z.requests.state.lock()
 	}
 	defer l.unlock()
-	if l.ledger.turns == nil {
-		l.ledger.turns = make(map[createKey]*notify.Latch)
+	if l.record.turns == nil {
+		l.record.turns = make(map[createKey]*notify.Latch)
 	}
 	latch := new(notify.Latch)
-	l.ledger.turns[key] = latch
+	l.record.turns[key] = latch
 	return func() {
 		l := z.requests.state.lock()
-		delete(l.ledger.turns, key)
+		delete(l.record.turns, key)
 		l.unlock()
 		latch.Close()
 	}

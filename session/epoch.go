@@ -154,12 +154,12 @@ func (e *epoch) endGuarded(cause, holds error) (first bool) {
 	e.over, e.up, e.server, e.address, e.cause = true, false, "", "", cause
 	g.cause = cause
 	if errors.Is(cause, ErrExpired) {
-		e.left = g.ledger.evidence(&e.session.space)
+		e.left = g.record.evidence(&e.session.space)
 		e.saidOver()
 	}
 	g.epochOver(e, g.holds.endAll(holds), cause)
 	g.keeper.end()
-	g.ledger.clear()
+	g.record.clear()
 	g.changed()
 	return true
 }

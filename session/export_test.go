@@ -67,7 +67,7 @@ func WatchEntries(s *Session) int {
 func LedgerLen(s *Session) int {
 	g := s.state.lock()
 	defer g.unlock()
-	return len(g.ledger.all)
+	return len(g.record.all)
 }
 
 // SharedWatches is how many shared watches there are.

@@ -14,7 +14,7 @@ import (
 func (t *client) Follow(number uint64, path string) (held, ok bool) {
 	g := t.session.state.lock()
 	defer g.unlock()
-	c := g.ledger.byPath[path]
+	c := g.record.byPath[path]
 	if c == nil || c.client == t || c.leaving || !c.form.Named() || g.closing || g.current(number) != c.epoch {
 		return false, false
 	}
@@ -33,7 +33,7 @@ const longest = 64
 // longest.
 func (t *client) tellHeld(h *Hold) {
 	g := t.session.state.lock()
-	c := g.ledger.byPath[h.path]
+	c := g.record.byPath[h.path]
 	if c == nil || c.client != t {
 		g.unlock()
 		return
@@ -71,13 +71,13 @@ func (c *contender) behind() *contender {
 // nobody was ahead of it, and none of its followers need wait for the deletion.
 func (t *client) vacate(path string) {
 	g := t.session.state.lock()
-	c := g.ledger.byPath[path]
+	c := g.record.byPath[path]
 	if c == nil || c.client != t || c.hold == nil || !c.hold.over.Load() || c.hold.writes.Load() > 0 {
 		g.unlock()
 		return
 	}
 	c.leaving = true
-	tell := c.telling(machine.Vacated)
+	tell := c.telling(machine.HolderReleased)
 	g.unlock()
 	tell()
 }

@@ -42,7 +42,7 @@ type guarded struct {
 	holds       holds
 	clients     map[*client]struct{}
 	clientCount uint64
-	ledger      ledger
+	record      record
 	story       story
 
 	dataWatches  map[string]*shared[Data]
@@ -161,7 +161,7 @@ func (s *state) removeClient(t *client) ([]*contender, *epoch) {
 	for h := range t.holds {
 		g.endHold(h, ErrReleased)
 	}
-	return g.ledger.of(t), g.cur
+	return g.record.of(t), g.cur
 }
 
 // endHold ends a hold; false if it was over. One that has outlived trust is neither released nor

@@ -118,7 +118,7 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 		return nil, ErrReleased
 	case s.cfg.strict && !e.up:
 		return nil, ErrSuspended
-	case g.ledger.lacks(path):
+	case g.record.lacks(path):
 		return nil, ErrDeleted
 	}
 	now := s.clock.now()

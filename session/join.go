@@ -62,8 +62,8 @@ func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *contender {
 	if e.over || l.closing {
 		return nil
 	}
-	l.ledger.enter(c)
-	l.ledger.suspect(j.Replace)
+	l.record.enter(c)
+	l.record.suspect(j.Replace)
 	t.line = j.Parent
 	return c
 }
@@ -75,12 +75,12 @@ func (z *znodes) enrolled(c *contender, path string, czxid int64, err error) err
 	l := z.requests.state.lock()
 	c.czxid = czxid
 	if err == nil && c.form == znode.Alone {
-		l.ledger.forget(c, path)
+		l.record.forget(c, path)
 	}
 	switch {
 	case err != nil:
-		l.ledger.strike(c)
-	case !l.ledger.stands(c, path):
+		l.record.strike(c)
+	case !l.record.standsAt(c, path):
 		err = ErrExpired
 	}
 	l.unlock()
@@ -235,13 +235,13 @@ type listing struct {
 func (z *znodes) join(key joinKey) (alone bool) {
 	l := z.requests.state.lock()
 	defer l.unlock()
-	if l.ledger.joins == nil {
-		l.ledger.joins = make(map[joinKey]*joins)
+	if l.record.joins == nil {
+		l.record.joins = make(map[joinKey]*joins)
 	}
-	q := l.ledger.joins[key]
+	q := l.record.joins[key]
 	if q == nil {
 		q = &joins{}
-		l.ledger.joins[key] = q
+		l.record.joins[key] = q
 	}
 	q.under++
 	return q.under == 1
@@ -250,10 +250,10 @@ func (z *znodes) join(key joinKey) (alone bool) {
 func (z *znodes) joined(key joinKey) {
 	l := z.requests.state.lock()
 	defer l.unlock()
-	if q := l.ledger.joins[key]; q.under > 1 {
+	if q := l.record.joins[key]; q.under > 1 {
 		q.under--
 	} else {
-		delete(l.ledger.joins, key)
+		delete(l.record.joins, key)
 	}
 }
 
@@ -261,7 +261,7 @@ func (z *znodes) joined(key joinKey) {
 // takes it apart for all.
 func (z *znodes) gather(key joinKey) seam.Listed {
 	l := z.requests.state.lock()
-	q := l.ledger.joins[key]
+	q := l.record.joins[key]
 	mine, before := q.next, q.current
 	if mine != nil {
 		l.unlock()
@@ -284,6 +284,6 @@ func (z *znodes) gather(key joinKey) seam.Listed {
 		a.Names, a.Stat, err = c.Children(z.space.path(key.parent), false)
 		return err
 	}))
-	a.Line = znode.NewLine(a.Names)
+	a.Line = znode.NewContenders(a.Names)
 	return *a
 }

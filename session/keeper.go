@@ -132,7 +132,7 @@ func (k *keeper) expiryDue() {
 
 // expire ends the lease if the clocks say so, and every hold with it.
 func (k *keeper) expire(e *epoch, now lease.Instant) (expired bool) {
-	k.looks(now)
+	k.sawClock(now)
 	if !k.lease.Check(now) {
 		return false
 	}

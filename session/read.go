@@ -19,7 +19,7 @@ func (t *client) List(number uint64, path string, watch bool, done func(seam.Lis
 		names, stat, err := c.Children(s.space.path(path), watch)
 		return func() { done(seam.Listed{Epoch: number, Path: path, Names: names, Stat: stat, Err: err}) }, err
 	}
-	t.look(number, &watchRead{client: t, key: watches.Key{Path: s.space.path(path), Kind: watches.Children}, read: read, refuse: refuse}, watch)
+	t.readZnode(number, &watchRead{client: t, key: watches.Key{Path: s.space.path(path), Kind: watches.Children}, read: read, refuse: refuse}, watch)
 }
 
 // Read reads a znode. With watch, [machine.Fired] tells of the next change of its data, or of its
@@ -40,15 +40,15 @@ func (t *client) Read(number uint64, path string, watch bool, done func(seam.See
 		}
 		return func() { done(seen) }, err
 	}
-	t.look(number, &watchRead{client: t, key: watches.Key{Path: s.space.path(path), Kind: watches.Data}, read: read, refuse: refuse}, watch)
+	t.readZnode(number, &watchRead{client: t, key: watches.Key{Path: s.space.path(path), Kind: watches.Data}, read: read, refuse: refuse}, watch)
 }
 
-// Look does several reads, in this order, in one trip to the server: what one of them sees is never
-// older than what those before it saw. Servers before 3.6 are sent a request for each, which takes
-// no more trips; so are others whose reply to sixty-four of them is larger than a reply may be
-// ([ErrTooLarge]), and then the one that is too large fails alone. All that is read is in memory at
-// once. found has what came of each. An error instead is of all of them.
-func (t *client) Look(number uint64, queries []seam.Query, done func(found []seam.Found, err error)) {
+// MultiRead does several reads, in this order, in one trip to the server: what one of them sees is
+// never older than what those before it saw. Servers before 3.6 are sent a request for each, which
+// takes no more trips; so are others whose reply to sixty-four of them is larger than a reply may
+// be ([ErrTooLarge]), and then the one that is too large fails alone. All that is read is in memory
+// at once. found has what came of each. An error instead is of all of them.
+func (t *client) MultiRead(number uint64, queries []seam.Query, done func(found []seam.Found, err error)) {
 	s := t.session
 	asks := slices.Clone(queries)
 	for i := range asks {
@@ -57,7 +57,7 @@ func (t *client) Look(number uint64, queries []seam.Query, done func(found []sea
 	t.within(number, func(e *epoch) {
 		var found []seam.Found
 		err := s.requests.insist(e, bounded(func(c *zkconn.Conn) (err error) {
-			found, err = c.Look(asks)
+			found, err = c.MultiRead(asks)
 			return err
 		}))
 		for i, f := range found {
@@ -79,14 +79,14 @@ func (t *client) await(number uint64, path string, done func(exists bool, err er
 		}
 		return func() { done(exists, err) }, err
 	}
-	t.look(number, &watchRead{
+	t.readZnode(number, &watchRead{
 		client: t, key: watches.Key{Path: s.space.path(path), Kind: watches.Data}, birth: true, read: read,
 		refuse: func(err error) { done(false, err) },
 	}, true)
 }
 
-// look reads: with a watch, by way of the table of watches; without, straight away.
-func (t *client) look(number uint64, r *watchRead, watch bool) {
+// readZnode reads: with a watch, by way of the table of watches; without, straight away.
+func (t *client) readZnode(number uint64, r *watchRead, watch bool) {
 	s := t.session
 	if !watch {
 		t.within(number, func(e *epoch) {
@@ -126,7 +126,7 @@ func (t *client) look(number uint64, r *watchRead, watch bool) {
 func (t *client) Unwatch(number uint64, path string) {
 	g := t.session.state.lock()
 	e := g.current(number)
-	if c := g.ledger.byPath[path]; c != nil {
+	if c := g.record.byPath[path]; c != nil {
 		c.next = slices.DeleteFunc(c.next, func(o *client) bool { return o == t })
 	}
 	g.unlock()

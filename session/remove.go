@@ -16,8 +16,8 @@ func (t *client) Remove(number uint64, path string, done func(error)) {
 	t.vacate(path)
 	t.within(number, func(e *epoch) {
 		g := s.state.lock()
-		c := g.ledger.at(t, path)
-		another := c == nil && g.ledger.byPath[path] != nil
+		c := g.record.at(t, path)
+		another := c == nil && g.record.byPath[path] != nil
 		g.unlock()
 		var err error
 		if !another {
@@ -119,10 +119,10 @@ func (z *znodes) removed(c *contender, path string, deleted bool) {
 		c.client.again.Store(0)
 	}
 	if c != nil && c.form == znode.Alone {
-		l.ledger.strike(c)
+		l.record.strike(c)
 		return
 	}
-	l.ledger.gone(path)
+	l.record.gone(path)
 }
 
 // stands looks whether what is at the path of a contender that is alone there is still that

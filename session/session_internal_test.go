@@ -165,6 +165,6 @@ func TestATurnThatPanicsIsOver(t *testing.T) {
 	c := &contender{parent: "/line", form: znode.Plain}
 	broken := &znodes{requests: &s.requests} // without a namespace, which is a panic
 	require.Panics(t, func() { _, _, _ = (&joining{z: broken, contender: c}).inTurn() })
-	require.Empty(t, s.state.in.ledger.turns)
+	require.Empty(t, s.state.in.record.turns)
 	require.NoError(t, s.Close(t.Context()))
 }

@@ -56,9 +56,9 @@ func (e *epoch) possessed(lost []string) []any {
 // hexID is a session's id as ZooKeeper prints it.
 func hexID(id int64) string { return fmt.Sprintf("0x%x", uint64(id)) }
 
-// looks notes for how long this process has not run, when it looks at the clocks. It looks often
-// while anything is held; less than a second may be anything.
-func (k *keeper) looks(now lease.Instant) {
+// sawClock notes for how long this process has not run, when it sawClock at the clocks. It sawClock
+// often while anything is held; less than a second may be anything.
+func (k *keeper) sawClock(now lease.Instant) {
 	s := &k.in.story
 	if d := now.Since(s.ran); s.ran != (lease.Instant{}) && len(k.in.holds.all) > 0 && d >= time.Second {
 		s.stood = max(s.stood, d)

@@ -352,7 +352,7 @@ func (z *znodes) takesDown(t *client, asks []jute.Request) bool {
 		if o.Op != jute.OpDelete {
 			return false
 		}
-		c := g.ledger.at(t, z.space.relative(o.Path))
+		c := g.record.at(t, z.space.relative(o.Path))
 		return c != nil && c.client == t
 	})
 }

@@ -50,7 +50,7 @@ func (m awaited[T]) deliver(w *watcher[T]) {
 
 func (m lookAgain[T]) deliver(w *watcher[T]) {
 	if m.of == w {
-		w.look()
+		w.read()
 	}
 }
 
@@ -112,7 +112,7 @@ func (w *watcher[T]) onEvent(n seam.Event) {
 	switch n := n.(type) {
 	case machine.EpochBegan:
 		w.epoch, w.up, w.busy, w.again = n.Epoch, true, false, false
-		w.look()
+		w.read()
 	case machine.Suspended:
 		w.up = false
 		w.grow()
@@ -121,18 +121,18 @@ func (w *watcher[T]) onEvent(n seam.Event) {
 		if w.known && !w.busy && w.tries == 0 {
 			w.publish(w.seen) // it is watched: the server tells what has changed meanwhile
 		} else {
-			w.look()
+			w.read()
 		}
 	case seam.EpochEnded:
 		w.epoch, w.up = 0, false
 		w.grow()
 	case machine.Fired:
-		w.look()
+		w.read()
 	}
 }
 
-// look reads with a watch; one at a time.
-func (w *watcher[T]) look() {
+// read reads with a watch; one at a time.
+func (w *watcher[T]) read() {
 	switch {
 	case w.epoch == 0:
 	case w.busy:
@@ -167,7 +167,7 @@ func (w *watcher[T]) onAwaited(m awaited[T]) {
 		w.fail(m.err)
 	case m.exists && w.turns < 2:
 		w.turns++
-		w.look()
+		w.read()
 	case m.exists:
 		w.fail(errors.New("what is read is missing, and exists when it is looked for, again and again"))
 	default:
@@ -207,7 +207,7 @@ func (w *watcher[T]) publish(state T) {
 		w.topic.Publish(state)
 	}
 	if w.again {
-		w.look()
+		w.read()
 	}
 }
 

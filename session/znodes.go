@@ -29,7 +29,7 @@ func (z *znodes) expect(t *client, e *epoch, asks []jute.Request) ([]*contender,
 	}
 	for i, ask := range asks {
 		if ask.Op == jute.OpDelete {
-			l.ledger.suspect(z.space.relative(ask.Path))
+			l.record.suspect(z.space.relative(ask.Path))
 		}
 		if ask.Op != jute.OpCreate || ask.Flags != jute.FlagEphemeral && ask.Flags != jute.FlagEphemeralSequential {
 			continue
@@ -39,7 +39,7 @@ func (z *znodes) expect(t *client, e *epoch, asks []jute.Request) ([]*contender,
 		if _, _, once := znode.Protection(name); ask.Flags == jute.FlagEphemeral && !once {
 			creates[i].form, creates[i].transacted = znode.Alone, true // its name may come again; a protected one does not
 		}
-		l.ledger.enter(creates[i])
+		l.record.enter(creates[i])
 	}
 	return creates, nil
 }
@@ -52,22 +52,22 @@ func (z *znodes) settled(t *client, creates []*contender, asks []jute.Request, s
 	for i, c := range creates {
 		switch {
 		case err == nil && c != nil:
-			l.ledger.forget(c, z.space.relative(results[i].Path)) // what was there before is gone
-			l.ledger.stands(c, z.space.relative(results[i].Path))
+			l.record.forget(c, z.space.relative(results[i].Path)) // what was there before is gone
+			l.record.standsAt(c, z.space.relative(results[i].Path))
 			c.sent = sent
 		case err == nil:
-			l.ledger.changed(asks[i].Op, z.space.relative(asks[i].Path))
+			l.record.changed(asks[i].Op, z.space.relative(asks[i].Path))
 		case c == nil:
-			o, gone := l.ledger.byPath[z.space.relative(asks[i].Path)], errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrNoNode)
+			o, gone := l.record.byPath[z.space.relative(asks[i].Path)], errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrNoNode)
 			if o != nil && gone && asks[i].Op == jute.OpDelete {
 				z.requests.tasks.run(func() { z.recheck(o) })
 			}
-		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeral && l.ledger.byPath[z.space.relative(asks[i].Path)] == nil:
-			c.doubtful, c.sent = l.ledger.stands(c, z.space.relative(asks[i].Path)), sent
+		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeral && l.record.byPath[z.space.relative(asks[i].Path)] == nil:
+			c.doubtful, c.sent = l.record.standsAt(c, z.space.relative(asks[i].Path)), sent
 		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeralSequential:
 			c.doubtful = true // its path is looked for when the client wants nothing of it any more
 		default:
-			l.ledger.strike(c)
+			l.record.strike(c)
 		}
 	}
 	l.unlock()
@@ -83,7 +83,7 @@ func (z *znodes) settled(t *client, creates []*contender, asks []jute.Request, s
 }
 
 // changed notes what an operation that was carried out did to a znode of the record.
-func (l *ledger) changed(kind jute.Op, path string) {
+func (l *record) changed(kind jute.Op, path string) {
 	switch kind {
 	case jute.OpDelete:
 		if c := l.byPath[path]; c != nil {
@@ -100,7 +100,7 @@ func (l *ledger) changed(kind jute.Op, path string) {
 // exists looks whether a contender of the record is there, and strikes it if not.
 func (z *znodes) exists(t *client, e *epoch, path string) (exists bool, err error) {
 	l := z.requests.state.lock()
-	c := l.ledger.at(t, path)
+	c := l.record.at(t, path)
 	l.unlock()
 	var seen proof
 	err = z.requests.insist(e, func(conn *zkconn.Conn) (err error) {
@@ -129,8 +129,8 @@ func (z *znodes) recheck(c *contender) {
 func (z *znodes) missing(path string) {
 	l := z.requests.state.lock()
 	defer l.unlock()
-	l.ledger.gone(path)
-	if c := l.ledger.byPath[path]; c != nil && c.transacted && !c.leaving {
+	l.record.gone(path)
+	if c := l.record.byPath[path]; c != nil && c.transacted && !c.leaving {
 		z.requests.tasks.run(func() { _, _ = z.owned(c) }) // an error is the end of the epoch, and of the record
 	}
 }
@@ -139,7 +139,7 @@ func (z *znodes) missing(path string) {
 func (z *znodes) lacks(path string) bool {
 	l := z.requests.state.lock()
 	defer l.unlock()
-	return l.ledger.byPath[path] == nil && l.ledger.lacks(path)
+	return l.record.byPath[path] == nil && l.record.lacks(path)
 }
 
 // returned deletes a contender of the session's own that the record lacks: it was deleted, and is
@@ -150,13 +150,13 @@ func (z *znodes) returned(t *client, number uint64, path string) {
 	l := z.requests.state.lock()
 	defer l.unlock()
 	e := l.current(number)
-	if e == nil || parent != t.line || l.ledger.byPath[path] != nil || !l.ledger.lacks(path) {
+	if e == nil || parent != t.line || l.record.byPath[path] != nil || !l.record.lacks(path) {
 		return
 	}
 	c := &contender{client: t, epoch: e, parent: parent, head: name, leaving: true}
 	c.settled.Close()
-	l.ledger.enter(c)
-	l.ledger.stands(c, path)
+	l.record.enter(c)
+	l.record.standsAt(c, path)
 	z.requests.tasks.run(func() {
 		if exists, err := z.exists(t, e, path); err != nil || !exists {
 			return // it was being deleted when it was read, or the epoch is over, and with it the record

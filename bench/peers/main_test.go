@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/internal/test/tier"
 )
 
 func TestAShortRunReportsEveryParticipantAndNoFault(t *testing.T) {

@@ -287,7 +287,7 @@ func (x *examination) examineTree(ctx context.Context, s *session.Session, root 
 	}
 	found, severity, advice := 0, healthy, ""
 	for _, path := range slices.Sorted(maps.Keys(seen)) {
-		f, old := judge(path, seen, alive), judge(path, before, alive)
+		f, old := decide(path, seen, alive), decide(path, before, alive)
 		if f.What != "" && f == old && seen[path].Czxid == before[path].Czxid {
 			found++
 			x.findings = append(x.findings, f)
@@ -311,7 +311,7 @@ func (x *examination) examineLines(ctx context.Context, s *session.Session, root
 		}
 	}
 	for _, parent := range slices.Sorted(maps.Keys(names)) {
-		line := znode.NewLine(names[parent]).Contenders
+		line := znode.NewContenders(names[parent]).Contenders
 		first := holding(line, func() ([]byte, session.Stat, error) { return s.Get(ctx, cmp.Or(root+parent, "/")) })
 		for i, c := range line {
 			path, severity, command := znode.Join(parent, c.Name), warning, "lock"
@@ -371,8 +371,8 @@ func (x *examination) sessions(ctx context.Context, here int64) map[int64]bool {
 	return nil
 }
 
-// judge says what is wrong with a znode, if anything.
-func judge(path string, seen map[string]session.Stat, alive map[int64]bool) (f finding) {
+// decide says what is wrong with a znode, if anything.
+func decide(path string, seen map[string]session.Stat, alive map[int64]bool) (f finding) {
 	f = finding{Severity: problem, Subject: path, Advice: "to delete it: troupe rm " + quoted(path)}
 	parent, name := znode.Split(path)
 	c, stands := znode.ParseContender(name)

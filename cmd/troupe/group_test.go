@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/test/bubble"
 	members "github.com/troupe-go/troupe/recipes/group"
 	"github.com/troupe-go/troupe/recipes/lock"
 )

@@ -61,7 +61,7 @@ func (v *survey) visit(ctx context.Context, path string) (ephemeral bool, err er
 	if err != nil {
 		return false, v.pass(err)
 	}
-	line := znode.NewLine(names).Contenders
+	line := znode.NewContenders(names).Contenders
 	has := func(name string) bool { return slices.Contains(names, name) }
 	switch {
 	case has("claims") && has("items"):

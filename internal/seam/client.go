@@ -16,7 +16,7 @@ type Client interface {
 	JoinList(number uint64, j Join, joined func(Joined), listed func(Listed))
 	Leave()
 	List(number uint64, path string, watch bool, done func(Listed))
-	Look(number uint64, queries []Query, done func(found []Found, err error))
+	MultiRead(number uint64, queries []Query, done func(found []Found, err error))
 	Read(number uint64, path string, watch bool, done func(Seen))
 	Recover(number uint64, done func(left []string, err error))
 	Remove(number uint64, path string, done func(error))

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/tempdir"
-	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/internal/test/tier"
 )
 
 const (

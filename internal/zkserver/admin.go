@@ -67,20 +67,20 @@ func (s *Server) administer(op, path string, prepare func(*tree.Plan) error) err
 
 // Data is the content of a znode as of the last transaction, nil if it is null.
 func (s *Server) Data(path string) (data []byte, err error) {
-	err = s.look("get", path, func(n *tree.Node) { data = slices.Clone(n.Data()) })
+	err = s.show("get", path, func(n *tree.Node) { data = slices.Clone(n.Data()) })
 	return data, err
 }
 
 // Children are the names of a znode's children as of the last transaction, sorted.
 func (s *Server) Children(path string) (names []string, err error) {
-	err = s.look("children of", path, func(n *tree.Node) {
+	err = s.show("children of", path, func(n *tree.Node) {
 		n.Children(func(c *tree.Node) { names = append(names, strings.Clone(c.Name())) })
 		slices.Sort(names)
 	})
 	return names, err
 }
 
-func (s *Server) look(op, path string, show func(*tree.Node)) error {
+func (s *Server) show(op, path string, show func(*tree.Node)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.tree.Get(path)

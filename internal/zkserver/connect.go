@@ -38,7 +38,7 @@ func (c *conn) connect(q *jute.ConnectRequest) bool {
 	}
 	c.came(time.Now())
 	c.rq = s.receive(c, q.SessionID, &jute.Request{Op: jute.OpCreateSession})
-	v := s.judge(c.rq)
+	v := s.decide(c.rq)
 	if !c.pause(v.delay+c.front.queueUp(time.Now())) || !c.await(func(c *conn) *gate { return c.connectHeldHere(q.SessionID) }) || c.front.suspended() {
 		return false
 	}

@@ -16,7 +16,7 @@ func (c *conn) handle(q *jute.Request) bool {
 	now := time.Now()
 	c.came(now)
 	c.rq = c.s.receive(c, c.session.id, q)
-	v := c.s.judge(c.rq)
+	v := c.s.decide(c.rq)
 	if v.action != dropRequest {
 		c.s.heard(c, now)
 	}

@@ -84,8 +84,8 @@ func (s *Server) Intercept(judge func(*Request) Verdict) (remove func()) {
 	}
 }
 
-// judge asks the interceptors. The caller holds the lock, which is let go meanwhile.
-func (s *Server) judge(rq *Request) Verdict {
+// decide asks the interceptors. The caller holds the lock, which is let go meanwhile.
+func (s *Server) decide(rq *Request) Verdict {
 	rules := s.rules
 	if len(rules) == 0 {
 		return Pass

@@ -291,14 +291,14 @@ func TestWhichChildrenAreNumbered(t *testing.T) {
 
 func TestALineIsInOrderAndSaysWhetherItsNumbersAre(t *testing.T) {
 	t.Parallel()
-	l := znode.NewLine([]string{"lock-0000000007", "strange", "read-0000000003", "lock-0000000005"})
+	l := znode.NewContenders([]string{"lock-0000000007", "strange", "read-0000000003", "lock-0000000005"})
 	require.False(t, l.Ambiguous)
 	require.Len(t, l.Contenders, 3)
 	require.Equal(t, "read-0000000003", l.Contenders[0].Name)
 	require.Equal(t, "lock-0000000007", l.Contenders[2].Name)
-	require.True(t, znode.NewLine([]string{"lock-0000000007", "read-0000000007"}).Ambiguous, "the same number")
-	require.True(t, znode.NewLine([]string{"lock-2147483647"}).Ambiguous, "the last one, at which numbers stick")
-	require.True(t, znode.NewLine([]string{"lock--2147483648"}).Ambiguous, "they have wrapped around")
+	require.True(t, znode.NewContenders([]string{"lock-0000000007", "read-0000000007"}).Ambiguous, "the same number")
+	require.True(t, znode.NewContenders([]string{"lock-2147483647"}).Ambiguous, "the last one, at which numbers stick")
+	require.True(t, znode.NewContenders([]string{"lock--2147483648"}).Ambiguous, "they have wrapped around")
 }
 
 // However long a listing is, it costs two pieces of memory.
@@ -307,5 +307,5 @@ func TestALineIsMadeWithoutGarbage(t *testing.T) {
 	for i := range names {
 		names[i] = znode.Protect(znode.NewGUID(), fmt.Sprintf("lock-%010d", i))
 	}
-	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { znode.NewLine(names) }), 2.0)
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { znode.NewContenders(names) }), 2.0)
 }

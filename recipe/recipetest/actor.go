@@ -139,7 +139,7 @@ func (a *Actor) step(ev machine.Event) {
 
 func (a *Actor) carryOut(e machine.Effect) {
 	switch e := e.(type) {
-	case machine.List, machine.Read, machine.Look, machine.Transact, machine.Ensure, machine.Remove:
+	case machine.List, machine.Read, machine.MultiRead, machine.Transact, machine.Ensure, machine.Remove:
 		if epochOf(e) == a.epochs && a.lives {
 			a.requests = append(a.requests, &request{effect: e, epoch: epochOf(e)})
 		}
@@ -172,7 +172,7 @@ func epochOf(e machine.Effect) uint64 {
 		return e.Epoch
 	case machine.Read:
 		return e.Epoch
-	case machine.Look:
+	case machine.MultiRead:
 		return e.Epoch
 	case machine.Transact:
 		return e.Epoch

@@ -11,7 +11,8 @@ var ErrRefused = errors.New("not permitted")
 
 // Refuse has the oldest request under way that which picks refused instead of carried out, as if a
 // right had been taken away for a moment; false if there is none. It is for [machine.List],
-// [machine.Read], [machine.Look], with all its queries, [machine.Transact] and [machine.Ensure].
+// [machine.Read], [machine.MultiRead], with all its queries, [machine.Transact] and
+// [machine.Ensure].
 func (a *Actor) Refuse(which func(machine.Effect) bool) bool {
 	if a.dead || !a.up || !a.lives {
 		return false
@@ -39,8 +40,8 @@ func refused(e machine.Effect) machine.Event {
 		return machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: machine.Refused, Err: ErrRefused}
 	case machine.Read:
 		return machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: machine.Refused, Err: ErrRefused}
-	case machine.Look:
-		l := machine.Looked{Epoch: e.Epoch, Ask: e.Ask}
+	case machine.MultiRead:
+		l := machine.MultiSeen{Epoch: e.Epoch, Ask: e.Ask}
 		for i := range e.Queries {
 			l.Answers = append(l.Answers, refused(single(e, i)))
 		}

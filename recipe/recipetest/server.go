@@ -34,12 +34,12 @@ func (w *World) carryOut(a *Actor, r *request) {
 	case machine.Read:
 		ev := w.read(e)
 		a.arm(e.Watch && ev.Exists, watch{e.Path, false}, answer(ev))
-	case machine.Look:
+	case machine.MultiRead:
 		if w.look(e, r); len(r.looked) < len(e.Queries) {
 			a.requests = append(a.requests, r) // others may write before the next query
 			return
 		}
-		answer(machine.Looked{Epoch: e.Epoch, Ask: e.Ask, Answers: r.looked})
+		answer(machine.MultiSeen{Epoch: e.Epoch, Ask: e.Ask, Answers: r.looked})
 	case machine.Transact:
 		answer(w.transact(a, e))
 	case machine.Ensure:
@@ -82,7 +82,7 @@ func (a *Actor) arm(wanted bool, at watch, answer *envelope) {
 }
 
 // look does the next query.
-func (w *World) look(e machine.Look, r *request) {
+func (w *World) look(e machine.MultiRead, r *request) {
 	if len(r.looked) == len(e.Queries) {
 		return // there is none
 	}
@@ -102,7 +102,7 @@ func (w *World) look(e machine.Look, r *request) {
 }
 
 // single is the request for one query alone.
-func single(e machine.Look, query int) machine.Effect {
+func single(e machine.MultiRead, query int) machine.Effect {
 	q := e.Queries[query]
 	if q.Children {
 		return machine.List{Epoch: e.Epoch, Ask: e.Ask, Path: q.Path}

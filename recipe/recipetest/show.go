@@ -32,7 +32,7 @@ func asking(e machine.Effect, short func(string) string) string {
 	case machine.List:
 		return fmt.Sprintf("list #%d%s", e.Ask, watching[e.Watch])
 	case machine.Read:
-		if e.Near {
+		if e.SameSession {
 			return fmt.Sprintf("follow #%d %s", e.Ask, short(e.Path))
 		}
 		return fmt.Sprintf("read #%d %s%s", e.Ask, short(e.Path), watching[e.Watch])

@@ -34,8 +34,8 @@ func EventName(ev machine.Event) string {
 			return "Changed"
 		case machine.Held:
 			return "Held"
-		case machine.Vacated:
-			return "Vacated"
+		case machine.HolderReleased:
+			return "HolderReleased"
 		}
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%T", ev), "machine.")

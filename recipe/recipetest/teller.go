@@ -13,7 +13,7 @@ import (
 //	epoch 2 [session=7] [untrusted]       epoch-end       trust-end       trust       suspend       resume
 //	entered a-5 [czxid=50 owner=7] [err=refused]       left a-5
 //	listed [a-5 b-6]       seen a-5 [missing] [version=1 czxid=50 owner=7 data=two·words↵]
-//	seen a-5 near       held a-5       vacated a-5
+//	seen a-5 same-session    held a-5    holder-released a-5
 //	changed a-5       deleted a-5       woke
 //
 // They are of the present epoch, unless epoch=1 says another. An answer is to the last request of
@@ -125,7 +125,7 @@ func wishing(verb string, w Words) machine.Event {
 }
 
 var happened = map[string]machine.Change{
-	"changed": machine.DataChanged, "deleted": machine.Deleted, "held": machine.Held, "vacated": machine.Vacated,
+	"changed": machine.DataChanged, "deleted": machine.Deleted, "held": machine.Held, "holder-released": machine.HolderReleased,
 }
 
 func (p *Teller) notice(verb string, w Words) machine.Event {
@@ -144,7 +144,7 @@ func (p *Teller) notice(verb string, w Words) machine.Event {
 		return machine.Suspended{Epoch: epoch}
 	case "resume":
 		return machine.Resumed{Epoch: epoch}
-	case "deleted", "changed", "held", "vacated":
+	case "deleted", "changed", "held", "holder-released":
 		return machine.Fired{Epoch: epoch, Path: p.Path(w), Change: happened[verb]}
 	}
 	return nil
@@ -178,7 +178,7 @@ func (p *Teller) answer(verb string, w Words) machine.Event {
 func (p *Teller) seen(w Words) machine.Event {
 	s := machine.Seen{Epoch: p.Epoch(w), Path: p.Path(w), Ask: w.Ask, Err: w.Err()}
 	if s.Err == nil && !w.Has("missing") && !w.Has("nothing") {
-		s.Exists, s.Near = true, w.Has("near")
+		s.Exists, s.SameSession = true, w.Has("same-session")
 		s.Stat.Version = int32(w.Number("version", 0))
 		s.Stat.Czxid, s.Stat.Owner = w.Number("czxid", 0), w.Number("owner", p.session)
 		if data, ok := w.Value("data"); ok {

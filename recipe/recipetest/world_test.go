@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
@@ -22,7 +22,7 @@ func (a *asker) Step(ev machine.Event) []machine.Effect {
 	switch ev := ev.(type) {
 	case machine.EpochBegan, machine.EpochEnded, machine.Suspended, machine.Resumed:
 		return nil
-	case machine.Look, machine.Transact, machine.List, machine.Read, machine.Ensure:
+	case machine.MultiRead, machine.Transact, machine.List, machine.Read, machine.Ensure:
 		return []machine.Effect{ev}
 	}
 	a.answers = append(a.answers, ev)
@@ -63,7 +63,7 @@ func TestALookSeesNothingOlder(t *testing.T) {
 		r := w.Add(recipetest.Player{Name: "reader", Machine: func() machine.Machine { return reader }})
 		writer := w.Add(recipetest.Player{Name: "writer", Machine: func() machine.Machine { return &asker{} }})
 		require.True(t, w.Settle(100))
-		r.Tell(machine.Look{Epoch: 1, Ask: 7, Queries: []machine.Query{{Path: "/a"}, {Path: "/a", Children: true}, {Path: "/none"}}})
+		r.Tell(machine.MultiRead{Epoch: 1, Ask: 7, Queries: []machine.Query{{Path: "/a"}, {Path: "/a", Children: true}, {Path: "/none"}}})
 		writer.Tell(machine.Transact{Epoch: 1, Ask: 1, Ops: []machine.Op{{Do: machine.Create, Path: "/a"}, {Do: machine.Create, Path: "/a/b"}}})
 		for range choose(9) { // all is done after eight steps, or earlier
 			w.Step()
@@ -74,7 +74,7 @@ func TestALookSeesNothingOlder(t *testing.T) {
 		}
 		require.True(t, w.Settle(100))
 		require.Len(t, reader.answers, 1)
-		l := reader.answers[0].(machine.Looked)
+		l := reader.answers[0].(machine.MultiSeen)
 		require.Len(t, l.Answers, 3)
 		seen, listed := l.Answers[0].(machine.Seen), l.Answers[1].(machine.Listed)
 		require.Equal(t, []uint64{7, 7, 7}, []uint64{l.Ask, seen.Ask, listed.Ask})
@@ -89,10 +89,10 @@ func TestALookSeesNothingOlder(t *testing.T) {
 	require.Equal(t, map[[2]int]bool{{0, 0}: true, {0, 1}: true, {1, 1}: true}, saw)
 }
 
-func TestFormatOfALook(t *testing.T) {
+func TestFormatOfAMultiRead(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "Look Ask=1 Queries=[read /a list /b]", recipetest.Format(machine.Look{Ask: 1, Queries: []machine.Query{{Path: "/a"}, {Path: "/b", Children: true}}}))
-	require.Equal(t, `Looked Ask=1 Answers=[Seen Path=/a Exists=true Data="x" | Listed Path=/b Names=[c]]`, recipetest.Format(machine.Looked{
+	require.Equal(t, "MultiRead Ask=1 Queries=[read /a list /b]", recipetest.Format(machine.MultiRead{Ask: 1, Queries: []machine.Query{{Path: "/a"}, {Path: "/b", Children: true}}}))
+	require.Equal(t, `Looked Ask=1 Answers=[Seen Path=/a Exists=true Data="x" | Listed Path=/b Names=[c]]`, recipetest.Format(machine.MultiSeen{
 		Ask: 1, Answers: []machine.Event{machine.Seen{Path: "/a", Exists: true, Data: []byte("x")}, machine.Listed{Path: "/b", Names: []string{"c"}}},
 	}))
 }

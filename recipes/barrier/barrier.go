@@ -98,15 +98,15 @@ func (b *Barrier) Lower(ctx context.Context) error {
 func (b *Barrier) Wait(ctx context.Context) error {
 	ctx, leave := b.life.Within(ctx)
 	defer leave()
-	stat, raised, err := b.look(ctx)
+	stat, raised, err := b.read(ctx)
 	if err != nil || !raised {
 		return recipe.Failed(b.session, "wait", b.path, err)
 	}
 	return recipe.Failed(b.session, "wait", b.path, b.outlast(ctx, stat))
 }
 
-// look syncs with a quorum and reads, so it sees everything that any process had been told before.
-func (b *Barrier) look(ctx context.Context) (session.Stat, bool, error) {
+// read syncs with a quorum and reads, so it sees everything that any process had been told before.
+func (b *Barrier) read(ctx context.Context) (session.Stat, bool, error) {
 	if err := b.session.SyncQuorum(ctx, b.path); err != nil {
 		return session.Stat{}, false, err
 	}

@@ -102,7 +102,7 @@ func (u *update[T]) write(ctx context.Context, made *int) (s Snapshot[T], again 
 		return s, false, err
 	case err == nil:
 		u.sweep(ctx)
-		s, err = u.look(ctx)
+		s, err = u.readCreated(ctx)
 		return s, false, err
 	case errors.Is(err, session.ErrUnknownOutcome):
 		unknown := err
@@ -166,9 +166,9 @@ func (u *update[T]) written(stat session.Stat) (Snapshot[T], error) {
 	return s, nil
 }
 
-// look reads what the reply to a create does not contain. If the value was changed or deleted
-// since, the update was carried out all the same.
-func (u *update[T]) look(ctx context.Context) (Snapshot[T], error) {
+// readCreated reads what the reply to a create does not contain. If the value was changed or
+// deleted since, the update was carried out all the same.
+func (u *update[T]) readCreated(ctx context.Context) (Snapshot[T], error) {
 	data, stat, err := u.session.Get(ctx, u.path)
 	if err == nil && stat.Version == 0 && bytes.Equal(data, u.data) {
 		return u.written(stat)

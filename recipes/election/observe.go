@@ -56,7 +56,7 @@ func (o *observer) begin() {
 		o.onStatus(s)
 	})
 	observe.Each(o.turn.Context(), o.turn, o.election.Done(), func(struct{}, bool) { o.turn.End() })
-	o.look(nil)
+	o.readLeader(nil)
 }
 
 // stage ends the current watch and returns the context of the next one.
@@ -75,9 +75,9 @@ type head struct {
 	err  error
 }
 
-// look finds the first candidate. If names is a listing that is known to be new and not empty, it
-// is not read again.
-func (o *observer) look(names []string) {
+// readLeader finds the first candidate. If names is a listing that is known to be new and not
+// empty, it is not read again.
+func (o *observer) readLeader(names []string) {
 	ctx := o.stage()
 	observe.Ask(ctx, o.turn, func(ctx context.Context) head {
 		path, err := contenders.HeadOf(ctx, o.election.session, o.election.path, names)
@@ -104,7 +104,7 @@ func (o *observer) onHead(h head) {
 // failed looks again after a pause.
 func (o *observer) failed() {
 	o.failures++
-	observe.After(o.stage(), o.turn, observe.Backoff(o.failures), func() { o.look(nil) })
+	observe.After(o.stage(), o.turn, observe.Backoff(o.failures), func() { o.readLeader(nil) })
 }
 
 // onLeader handles the states of the leader's znode, until it is gone.
@@ -118,7 +118,7 @@ func (o *observer) onLeader(state contenders.Observation, open bool) {
 		o.publish(o.last)
 	case !state.Exists:
 		o.failures = 0
-		o.look(nil)
+		o.readLeader(nil)
 	case state.Unread:
 		o.publish(Leadership{Present: true, Unread: true})
 	default:
@@ -135,9 +135,9 @@ func (o *observer) onLine(state session.Children, open bool) {
 	switch o.unsure = state.Stale; {
 	case state.Stale:
 		o.publish(o.last)
-	case len(znode.NewLine(state.Names).Contenders) > 0:
+	case len(znode.NewContenders(state.Names).Contenders) > 0:
 		o.failures = 0
-		o.look(state.Names)
+		o.readLeader(state.Names)
 	default:
 		o.publish(Leadership{})
 	}

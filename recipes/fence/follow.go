@@ -47,7 +47,7 @@ type follower struct {
 func (f *follower) begin(t *observe.Turn) {
 	var client seam.Client
 	client, err := seam.NewClient(f.session, "fence:"+f.path, func(n seam.Event) {
-		t.Do(func() { f.note(t, client, n) })
+		t.Do(func() { f.saw(t, client, n) })
 	}, nil)
 	if err != nil {
 		f.cancel(err)
@@ -56,8 +56,8 @@ func (f *follower) begin(t *observe.Turn) {
 	context.AfterFunc(t.Context(), client.Leave)
 }
 
-// note handles an event of the session. A watch survives every disconnection of its epoch.
-func (f *follower) note(t *observe.Turn, client seam.Client, n seam.Event) {
+// saw handles an event of the session. A watch survives every disconnection of its epoch.
+func (f *follower) saw(t *observe.Turn, client seam.Client, n seam.Event) {
 	switch n := n.(type) {
 	case machine.EpochBegan:
 		f.read(t, client, n.Epoch)
@@ -72,7 +72,7 @@ func (f *follower) note(t *observe.Turn, client seam.Client, n seam.Event) {
 func (f *follower) read(t *observe.Turn, client seam.Client, epoch uint64) {
 	client.Read(epoch, f.path, true, func(a seam.Seen) {
 		t.Do(func() {
-			if err := judge(f.of, a); err != nil {
+			if err := decide(f.of, a); err != nil {
 				f.cancel(err)
 			}
 		})
@@ -92,9 +92,9 @@ func (f *follower) ended(givenUp error) {
 	f.cancel(err)
 }
 
-// judge tells whether a reply ends the following. The end of the epoch does not: the next one
+// decide tells whether a reply ends the following. The end of the epoch does not: the next one
 // brings events.
-func judge(q Sequencer, a seam.Seen) error {
+func decide(q Sequencer, a seam.Seen) error {
 	switch {
 	case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
 		return nil // word of that is on its way

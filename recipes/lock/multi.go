@@ -80,8 +80,8 @@ func (m *Multi) Done() <-chan struct{} { return m.life.Done() }
 // Err is nil exactly while Done is open. Afterwards it is session.ErrClosed.
 func (m *Multi) Err() error { return m.life.Err() }
 
-// note keeps a grant until it ends; false if it comes too late.
-func (m *Multi) note(g *MultiGrant) bool {
+// record keeps a grant until it ends; false if it comes too late.
+func (m *Multi) record(g *MultiGrant) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.life.Err() != nil {
@@ -135,7 +135,7 @@ func (m *Multi) take(ctx context.Context, next func(context.Context, *Lock) (*Gr
 		held = standing(held)
 		if len(held) == len(m.locks) {
 			g := newMultiGrant(held)
-			if !m.note(g) {
+			if !m.record(g) {
 				leave(held)
 				return nil, m.life.Err()
 			}

@@ -121,7 +121,7 @@ func (m *marks) follow(entries []contenders.Entry) {
 	if m.path = first; first != "" {
 		var ctx context.Context
 		ctx, m.stop = context.WithCancel(m.turn.Context())
-		observe.Each(ctx, m.turn, contenders.Follow(ctx, m.session, first), m.note)
+		observe.Each(ctx, m.turn, contenders.Follow(ctx, m.session, first), m.saw)
 	}
 }
 
@@ -133,8 +133,8 @@ func (m *marks) leave() {
 	m.path, m.stop = "", nil
 }
 
-// note takes the data of the contender that is watched. Its deletion is reported by the queue.
-func (m *marks) note(d contenders.Observation, open bool) {
+// saw takes the data of the contender that is watched. Its deletion is reported by the queue.
+func (m *marks) saw(d contenders.Observation, open bool) {
 	if notes, _ := znode.ParseNotes(d.Bytes); open && d.Exists && notes.Held {
 		m.held[m.path] = contenders.Granted(d.Stat)
 		m.changed()

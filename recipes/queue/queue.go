@@ -145,7 +145,7 @@ func (q *Queue) List(ctx context.Context, n int) ([]Entry, error) {
 }
 
 func (q *Queue) list(ctx context.Context, op string, n int, free bool) (all []Entry, err error) {
-	err = q.look(op, func(at look.Queue) error {
+	err = q.reading(op, func(at look.Queue) error {
 		items, err := at.List(ctx, n, free)
 		for _, i := range items {
 			all = append(all, entryOf(i))
@@ -186,7 +186,7 @@ type ConsumerInfo struct {
 // Consumers lists the consumers that live, as is each handle that has called Take. It syncs first,
 // and reads each claim: those that come or go meanwhile may be counted, or not.
 func (q *Queue) Consumers(ctx context.Context) (all []ConsumerInfo, err error) {
-	err = q.look("consumers", func(at look.Queue) error {
+	err = q.reading("consumers", func(at look.Queue) error {
 		err, held := q.session.Sync(ctx, q.path), make(map[string]int)
 		for _, bucket := range at.Names(ctx, at.Root.Claims(), &err) {
 			claims := znode.Join(at.Root.Claims(), bucket)
@@ -218,7 +218,7 @@ func (q *Queue) failure(text string) json.RawMessage {
 // the error is session.ErrNoNode, and session.ErrNoAuth too if it may be a dead letter that this
 // session may not read.
 func (q *Queue) Find(ctx context.Context, id string) (e Entry, err error) {
-	err = q.look("find", func(at look.Queue) error {
+	err = q.reading("find", func(at look.Queue) error {
 		found, err := at.Find(ctx, id)
 		if errors.Is(err, session.ErrNoNode) {
 			at.Root = layout.Root(q.cfg.dead)
@@ -235,7 +235,7 @@ func (q *Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 // everything that was done before the call. It lists every bucket, one listing for some hundred
 // items, and is only an estimate while others put and take.
 func (q *Queue) Len(ctx context.Context) (n int, err error) {
-	err = q.look("len", func(at look.Queue) error {
+	err = q.reading("len", func(at look.Queue) error {
 		n, err = at.Len(ctx)
 		return err
 	})
@@ -249,7 +249,7 @@ func (q *Queue) Len(ctx context.Context) (n int, err error) {
 // dead letters have it in their data alone. An item that begins a pause and ends it while Remove
 // searches may be missed.
 func (q *Queue) Remove(ctx context.Context, id string) error {
-	return q.look("remove", func(at look.Queue) error {
+	return q.reading("remove", func(at look.Queue) error {
 		if id == "" {
 			return errors.New("id: empty")
 		}
@@ -264,7 +264,7 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 
 // Purge removes the first n items of List, and counts them. What changes meanwhile may stay.
 func (q *Queue) Purge(ctx context.Context, n int) (purged int, err error) {
-	err = q.look("purge", func(at look.Queue) error {
+	err = q.reading("purge", func(at look.Queue) error {
 		purged, err = at.Purge(ctx, n)
 		return err
 	})
@@ -276,7 +276,7 @@ func (q *Queue) Purge(ctx context.Context, n int) (purged int, err error) {
 // its transaction, in the order of ids; at the first error it stops. That is session.ErrNoNode if
 // there is no such dead letter, or what Put returns. It searches as Remove does.
 func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
-	return q.look("requeue", func(look.Queue) error {
+	return q.reading("requeue", func(look.Queue) error {
 		for _, id := range ids {
 			if id == "" {
 				return errors.New("ids: an empty one")
@@ -298,8 +298,8 @@ func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
 	})
 }
 
-// look reads the queue, unless the handle is closed.
-func (q *Queue) look(op string, f func(look.Queue) error) error {
+// reading reads the queue, unless the handle is closed.
+func (q *Queue) reading(op string, f func(look.Queue) error) error {
 	q.mu.Lock()
 	closing := q.closing
 	q.mu.Unlock()

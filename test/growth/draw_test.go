@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/internal/test/tier"
 )
 
 var redraw = flag.Bool("redraw", false, "write theory and charts in docs anew, from the figures in the tables")

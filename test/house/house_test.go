@@ -34,12 +34,12 @@ func TestLinesHaveABudget(t *testing.T) {
 	long := "package session\n" + strings.Repeat("// one more\n", session.budget)
 	var out bytes.Buffer
 	over := countLines(&out, source(t, map[string]string{
-		"session/a.go":            long,
-		"session/a_test.go":       long,
-		"examples/b.go":           long,
-		"internal/bubble/b.go":    long,
-		"internal/zkserver/zk.go": "package zkserver\n",
-		"elsewhere/c.go":          "package c\n",
+		"session/a.go":              long,
+		"session/a_test.go":         long,
+		"examples/b.go":             long,
+		"internal/test/bubble/b.go": long,
+		"internal/zkserver/zk.go":   "package zkserver\n",
+		"elsewhere/c.go":            "package c\n",
 	}))
 	require.Len(t, over, 2)
 	require.Contains(t, over, "elsewhere: no part of the product (test/house/budget.go)")

@@ -75,7 +75,7 @@ func (f *file) test() bool { return strings.HasSuffix(f.name, "_test.go") }
 
 // product reports whether a user's program may link it: no test, no example, no measurement.
 func (f *file) product() bool {
-	if f.test() || f.folder() == "internal/bubble" || f.folder() == "internal/tier" {
+	if f.test() || f.folder() == "internal/test/bubble" || f.folder() == "internal/test/tier" {
 		return false
 	}
 	switch top, _, _ := strings.Cut(f.name, "/"); top {

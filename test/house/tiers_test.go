@@ -19,7 +19,7 @@ var (
 	// drawn is a seed that differs from run to run.
 	drawn = regexp.MustCompile(`\b(rand\.Uint64\(\)|time\.Now\(\)\.UnixNano\(\)\))`)
 	// draws is what draws at random on a test's behalf.
-	draws = regexp.MustCompile(`"(pgregory\.net/rapid|github\.com/troupe-go/troupe/(zktest|internal/bubble|recipe/recipetest))"`)
+	draws = regexp.MustCompile(`"(pgregory\.net/rapid|github\.com/troupe-go/troupe/(zktest|internal/test/bubble|recipe/recipetest))"`)
 )
 
 // A test that needs more than Go says so on its first line, by which tools/test-real finds it; and

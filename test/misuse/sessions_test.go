@@ -21,7 +21,7 @@ import (
 	"github.com/troupe-go/troupe/fxmodule"
 	_ "github.com/troupe-go/troupe/fxmodule/embedded" // a Config may ask for it
 	"github.com/troupe-go/troupe/fxmodule/fxtest"
-	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/recipes/config"

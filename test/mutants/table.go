@@ -37,8 +37,8 @@ var mutants = []mutant{
 	{
 		name:     "TransferTo's grant without the record",
 		file:     "session/hold.go",
-		snippet:  "	case g.ledger.lacks(path):",
-		instead:  "	case g.closing && g.ledger.lacks(path):",
+		snippet:  "	case g.record.lacks(path):",
+		instead:  "	case g.closing && g.record.lacks(path):",
 		packages: []string{"./session", "./recipes/election"},
 	},
 	{
@@ -58,21 +58,21 @@ var mutants = []mutant{
 	{
 		name:     "no listing after the predecessor has gone",
 		file:     "recipes/internal/contend/contenders.go",
-		snippet:  "	if c.m.state != Waiting || c.look.disconnected {\n		c.m.ahead = c.m.ahead.doubted()\n	}\n	if c.m.ahead = c.m.ahead.gone(); ",
+		snippet:  "	if c.m.state != Waiting || c.listing.disconnected {\n		c.m.ahead = c.m.ahead.doubted()\n	}\n	if c.m.ahead = c.m.ahead.gone(); ",
 		instead:  "	if c.m.state == Waiting {\n		c.m.ahead = none\n	}\n	if ",
 		packages: []string{"./recipes/internal/contend", "./recipes/lock", "./test/losses"},
 	},
 	{
 		name:     "told without a later listing",
-		file:     "recipes/internal/contend/look.go",
-		snippet:  "	case c.look.early && (missing || e.Err != nil):\n",
-		instead:  "	case c.look.early && missing && c.semaphore == nil:\n		self, _ := znode.ParseContender(c.m.entry.name)\n		c.conclude(self, nil)\n	case c.look.early && (missing || e.Err != nil):\n",
+		file:     "recipes/internal/contend/listing.go",
+		snippet:  "	case c.listing.early && (missing || e.Err != nil):\n",
+		instead:  "	case c.listing.early && missing && c.semaphore == nil:\n		self, _ := znode.ParseContender(c.m.entry.name)\n		c.conclude(self, nil)\n	case c.listing.early && (missing || e.Err != nil):\n",
 		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
 	},
 	{
 		name:     "a grant after a reconnection without a listing",
 		file:     "recipes/internal/contend/contenders.go",
-		snippet:  "	if c.look.disconnected {\n		c.m.ahead = c.m.ahead.doubted()\n	}\n	if !mayHold",
+		snippet:  "	if c.listing.disconnected {\n		c.m.ahead = c.m.ahead.doubted()\n	}\n	if !mayHold",
 		instead:  "	if !mayHold",
 		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
 	},
@@ -174,7 +174,7 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	{
 		name:     "a weight fails by a limit that was read long ago",
 		file:     "recipes/internal/contend/semaphore.go",
-		snippet:  "	case self.Weight > s.permits.limit && s.limit.at < s.c.look.ask:",
+		snippet:  "	case self.Weight > s.permits.limit && s.limit.at < s.c.listing.ask:",
 		instead:  "	case self.Weight > s.permits.limit && !s.limit.known:",
 		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
 	},

@@ -102,7 +102,7 @@ func (m *lockMachine) handle(ev machine.Event) {
 		} else {
 			m.stop(ev.Err)
 		}
-	case machine.Looked:
+	case machine.MultiSeen:
 		m.onLooked(ev.Answers[0].(machine.Seen), ev.Answers[1].(machine.Listed))
 	case machine.Seen:
 		if ev.Code == machine.Refused {
@@ -150,7 +150,7 @@ func (m *lockMachine) onCreated(ev machine.Transacted) {
 // released.
 func (m *lockMachine) look() {
 	m.phase = looking
-	m.requests.Ask(machine.Look{Queries: []machine.Query{{Path: m.path}, {Path: m.path, Children: true}}}, looking)
+	m.requests.Ask(machine.MultiRead{Queries: []machine.Query{{Path: m.path}, {Path: m.path, Children: true}}}, looking)
 }
 
 func (m *lockMachine) onLooked(state machine.Seen, line machine.Listed) {

@@ -68,7 +68,7 @@ func (s *tale) enter(names, holder string) {
 
 // see answers a look.
 func (s *tale) see(names, holder string) {
-	s.Tell(machine.Looked{Epoch: 1, Ask: s.m.requests.Last(), Answers: []machine.Event{
+	s.Tell(machine.MultiSeen{Epoch: 1, Ask: s.m.requests.Last(), Answers: []machine.Event{
 		machine.Seen{Path: "/l", Exists: true, Data: []byte(holder), Stat: machine.Stat{Version: 3, Mzxid: 60}},
 		machine.Listed{Path: "/l", Names: strings.Fields(names)},
 	}})
@@ -124,7 +124,7 @@ func stories(t *testing.T, tk *taken) {
 			s.Say("It may not read who holds the lock: the instance ends with the reason.")
 			s.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, want{})
 			s.Tell(machine.Transacted{Epoch: 1, Ask: s.m.requests.Last(), Failed: -1, Results: []machine.Result{{Path: "/l/" + me}}})
-			s.Tell(machine.Looked{Epoch: 1, Ask: s.m.requests.Last(), Answers: []machine.Event{
+			s.Tell(machine.MultiSeen{Epoch: 1, Ask: s.m.requests.Last(), Answers: []machine.Event{
 				machine.Seen{Path: "/l", Code: machine.Refused, Err: recipetest.ErrRefused}, machine.Listed{Path: "/l"},
 			}})
 		},

@@ -21,7 +21,7 @@ func (p *Plan) create(q *jute.Request) (Change, jute.Code) {
 		return none, jute.BadArguments
 	}
 	parentPath, path := q.Path[:slash], q.Path
-	parent := p.look(parentPath)
+	parent := p.record(parentPath)
 	acl, code := p.fix(q.ACL, parent)
 	if code != jute.OK {
 		return none, code
@@ -35,7 +35,7 @@ func (p *Plan) create(q *jute.Request) (Change, jute.Code) {
 	if !Valid(path) {
 		return none, jute.BadArguments
 	}
-	if p.look(path).exists {
+	if p.record(path).exists {
 		return none, jute.NodeExists
 	}
 	if Ephemeral(parent.owner) {

@@ -29,7 +29,7 @@ func (p *Plan) versioned(q *jute.Request, perm int32) (record, jute.Code) {
 	if !Valid(q.Path) {
 		return record{}, jute.BadArguments
 	}
-	n := p.look(q.Path)
+	n := p.record(q.Path)
 	switch {
 	case !n.exists:
 		return n, jute.NoNode
@@ -45,7 +45,7 @@ func (p *Plan) setACL(q *jute.Request) (Change, jute.Code) {
 	if !Valid(q.Path) {
 		return Change{}, jute.BadArguments
 	}
-	n := p.look(q.Path)
+	n := p.record(q.Path)
 	acl, code := p.fix(q.ACL, n)
 	switch {
 	case code != jute.OK:
@@ -84,7 +84,7 @@ func (p *Plan) delete(q *jute.Request) (Change, jute.Code) {
 	if !p.allowed(parent.acl, jute.PermDelete) {
 		return Change{}, jute.NoAuth
 	}
-	n := p.look(q.Path)
+	n := p.record(q.Path)
 	switch {
 	case !n.exists:
 		return Change{}, jute.NoNode
@@ -102,7 +102,7 @@ func (p *Plan) reap(q *jute.Request) (Change, jute.Code) {
 	if code != jute.OK {
 		return Change{}, code
 	}
-	n := p.look(q.Path)
+	n := p.record(q.Path)
 	switch {
 	case !n.exists:
 		return Change{}, jute.NoNode
@@ -119,7 +119,7 @@ func (p *Plan) deletable(path string) (parentPath string, parent record, code ju
 	if slash < 0 || strings.IndexByte(path, 0) >= 0 || Special(path) {
 		return "", record{}, jute.BadArguments
 	}
-	parent = p.look(path[:slash])
+	parent = p.record(path[:slash])
 	if !parent.exists {
 		return "", record{}, jute.NoNode
 	}

@@ -43,7 +43,7 @@ func (t *Tree) Plan(who Caller) *Plan { return &Plan{tree: t, who: who} }
 // Prepare judges a single write.
 func (t *Tree) Prepare(who Caller, q *jute.Request) (Change, jute.Code) {
 	p := Plan{tree: t, who: who}
-	return p.judge(q)
+	return p.decide(q)
 }
 
 // Add judges one more write of the transaction.
@@ -51,14 +51,14 @@ func (p *Plan) Add(q *jute.Request) jute.Code {
 	if p.overlay == nil {
 		p.overlay = make(map[string]record)
 	}
-	c, code := p.judge(q)
+	c, code := p.decide(q)
 	if code == jute.OK {
 		p.Changes = append(p.Changes, c)
 	}
 	return code
 }
 
-func (p *Plan) judge(q *jute.Request) (Change, jute.Code) {
+func (p *Plan) decide(q *jute.Request) (Change, jute.Code) {
 	if q.Path == jute.Null && q.Op != jute.OpSetData && q.Op != jute.OpSetACL && q.Op != jute.OpCheck { // these find that it is no path
 		return Change{}, jute.MarshallingError
 	}
@@ -81,9 +81,9 @@ func (p *Plan) judge(q *jute.Request) (Change, jute.Code) {
 
 // Exists reports whether there is a node at a path, as the parts of the transaction so far leave
 // it.
-func (p *Plan) Exists(path string) bool { return p.look(path).exists }
+func (p *Plan) Exists(path string) bool { return p.record(path).exists }
 
-func (p *Plan) look(path string) record {
+func (p *Plan) record(path string) record {
 	if r, ok := p.overlay[path]; ok {
 		return r
 	}

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/troupe-go/troupe/internal/jute"
-	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )

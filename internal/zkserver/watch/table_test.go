@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/internal/zkserver/watch"
 )
 

@@ -7,10 +7,10 @@ import (
 )
 
 // claims are those of one instance, in the order in which they are served.
-type claims []claim
+type claims []wanted
 
-// claim is one of them.
-type claim struct {
+// wanted is one of them.
+type wanted struct {
 	id    machine.Claim
 	once  bool
 	try   bool
@@ -19,7 +19,7 @@ type claim struct {
 
 // remove takes one out and tells which it was, −1: none.
 func (cs *claims) remove(id machine.Claim) int {
-	i := slices.IndexFunc(*cs, func(c claim) bool { return c.id == id })
+	i := slices.IndexFunc(*cs, func(c wanted) bool { return c.id == id })
 	if i >= 0 {
 		*cs = slices.Delete(*cs, i, i+1)
 	}

@@ -10,7 +10,7 @@ type contenders struct {
 	m         *Machine
 	cfg       Config
 	semaphore *semaphore // nil: the rule is another
-	look      look       // the last one at the contenders, or the one under way
+	listing   listing    // the last one at the contenders, or the one under way
 	patience  int64      // milliseconds before it looks ahead, if more than soonest
 }
 
@@ -25,7 +25,7 @@ func (c *contenders) on(key request, ev machine.Event) {
 	case machine.Suspended:
 		// After a reconnection the server tells what happened meanwhile watch by watch, not in the
 		// order in which it happened: the predecessor's end may be heard of before the own znode's.
-		c.look.disconnected = true
+		c.listing.disconnected = true
 	case machine.DowngradeWanted:
 		c.onDowngradeWanted(ev)
 	case machine.Downgraded:
@@ -33,9 +33,9 @@ func (c *contenders) on(key request, ev machine.Event) {
 	case machine.Transacted:
 		c.onTransacted(key, ev)
 	case machine.Woke: // it has waited for a while
-		if c.m.state == Waiting && c.look.second != "" {
-			c.look.lookedAhead = true
-			c.m.watch(c.look.second)
+		if c.m.state == Waiting && c.listing.second != "" {
+			c.listing.lookedAhead = true
+			c.m.watch(c.listing.second)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func (c *contenders) onTransacted(key request, ev machine.Transacted) {
 }
 
 // entering: a listing is sent right behind the create.
-func (c *contenders) entering(ask uint64) { c.look = look{ask: ask, early: true} }
+func (c *contenders) entering(ask uint64) { c.listing = listing{ask: ask, early: true} }
 
 // occupied is false: another's znode is no obstacle.
 func (*contenders) occupied(error) bool { return false }
@@ -60,8 +60,8 @@ func (c *contenders) entered() {
 		c.m.entry.mark.known, c.m.entry.mark.data = c.m.entry.unread, c.cfg.Data
 	}
 	c.m.state = Listing
-	if listed := c.look.listed; listed != nil {
-		c.look.listed = nil
+	if listed := c.listing.listed; listed != nil {
+		c.listing.listed = nil
 		c.digest(*listed)
 	}
 }
@@ -69,7 +69,7 @@ func (c *contenders) entered() {
 // confirm lists once more if the connection was lost: the events that come now may tell of the
 // deletion of the own znode.
 func (c *contenders) confirm() {
-	if c.look.disconnected {
+	if c.listing.disconnected {
 		c.m.ahead = c.m.ahead.doubted()
 	}
 	if !mayHold(c.m.ahead, c.m.proof()) {
@@ -90,11 +90,11 @@ func (*contenders) unwanted() {}
 
 func (c *contenders) forget() {
 	if c.m.state == Checking || c.m.state == Waiting {
-		c.m.watches.unwatch(c.look.pred)
-		c.m.watches.unwatch(c.look.second)
+		c.m.watches.unwatch(c.listing.pred)
+		c.m.watches.unwatch(c.listing.second)
 	}
 	c.m.requests.Cancel(request{kind: waiting})
-	c.look = look{disconnected: c.look.disconnected} // a grant may be refused by the host, and tried again
+	c.listing = listing{disconnected: c.listing.disconnected} // a grant may be refused by the host, and tried again
 	if c.semaphore != nil && c.m.requests.Epoch() == 0 {
 		c.semaphore.limit = limit{}
 	}
@@ -105,15 +105,15 @@ func (c *contenders) forget() {
 func (c *contenders) advance() {
 	switch {
 	case c.semaphore != nil:
-		c.semaphore.weigh()
+		c.semaphore.decide()
 	case mayHold(c.m.ahead, c.m.proof()):
-		if c.look.lookedAhead { // the second's end was heard of, and a listing was needed all the same
+		if c.listing.lookedAhead { // the second's end was heard of, and a listing was needed all the same
 			c.patience = min(2*max(c.patience, soonest), latest)
 		}
 		c.m.first()
-	case mayWait(c.m.ahead, c.m.proof(), c.look.lists) && c.m.watches.armed(c.look.pred):
+	case mayWait(c.m.ahead, c.m.proof(), c.listing.lists) && c.m.watches.armed(c.listing.pred):
 		c.m.state = Waiting
-		if c.look.second != "" && !c.m.pending(waiting) {
+		if c.listing.second != "" && !c.m.pending(waiting) {
 			c.m.ask(machine.Wake{After: max(c.patience, soonest)}, waiting)
 		}
 	}
@@ -127,13 +127,13 @@ func (c *contenders) advance() {
 const soonest, latest = 20, 1280
 
 func (c *contenders) isSecond(path string) bool {
-	return (c.m.state == Checking || c.m.state == Waiting) && path == c.look.second
+	return (c.m.state == Checking || c.m.state == Waiting) && path == c.listing.second
 }
 
 func (c *contenders) isOwn(path string) bool { return c.m.state.placed() && path == c.m.entry.path }
 
 func (c *contenders) isPred(path string) bool {
-	return (c.m.state == Checking || c.m.state == Waiting) && path == c.look.pred
+	return (c.m.state == Checking || c.m.state == Waiting) && path == c.listing.pred
 }
 
 // isLimit tells whether the path is that of a semaphore's limit.
@@ -190,13 +190,13 @@ func (c *contenders) onOwnSeen(e machine.Seen, first bool) {
 	case !e.Exists || e.Stat.Owner != c.m.session.id:
 		c.m.lost()
 		return
-	case c.look.failed != nil:
-		c.m.fail(c.look.failed)
+	case c.listing.failed != nil:
+		c.m.fail(c.listing.failed)
 		return
 	}
-	c.m.entry.note(e)
+	c.m.entry.saw(e)
 	if c.semaphore != nil {
-		c.semaphore.note(e)
+		c.semaphore.saw(e)
 	}
 	c.m.entry.tries = 0
 	switch c.m.state {
@@ -216,8 +216,8 @@ func (c *contenders) onPredSeen(e machine.Seen) {
 		c.m.fail(e.Err)
 	case !e.Exists:
 		c.list()
-	case e.Near:
-		c.m.ahead, c.look.second = some, "" // of its deletion the session tells, not the stream of events
+	case e.SameSession:
+		c.m.ahead, c.listing.second = some, "" // of its deletion the session tells, not the stream of events
 		c.advance()
 	case c.semaphore != nil:
 		c.semaphore.headed(e)
@@ -248,8 +248,8 @@ func (c *contenders) onFired(e machine.Fired) {
 		c.predGone()
 	case c.isSecond(e.Path) && e.Change == machine.Deleted && !reading:
 		c.list()
-	case isPred && e.Change == machine.Vacated && !reading && !c.look.disconnected:
-		c.predVacated()
+	case isPred && e.Change == machine.HolderReleased && !reading && !c.listing.disconnected:
+		c.predReleased()
 	case (isOwn || isPred) && !reading:
 		c.m.watch(e.Path)
 		c.recheck()
@@ -269,31 +269,31 @@ func (c *contenders) recheck() {
 // else was ahead and both are watched, as in Waiting: the own watch, in the same ordered stream,
 // would have fired before.
 func (c *contenders) predGone() {
-	if c.m.state != Waiting || c.look.disconnected {
+	if c.m.state != Waiting || c.listing.disconnected {
 		c.m.ahead = c.m.ahead.doubted()
 	}
 	if c.m.ahead = c.m.ahead.gone(); !mayHold(c.m.ahead, c.m.proof()) {
 		c.list()
 		return
 	}
-	c.look.pred, c.m.blockers, c.patience = "", 0, 0
+	c.listing.pred, c.m.blockers, c.patience = "", 0, 0
 	c.m.first()
 }
 
 // predHolds: the predecessor, of this session, holds, or somebody before it. Meanwhile a watch is
 // set on the own znode, which was not needed until now.
 func (c *contenders) predHolds() {
-	c.look.lists = false
+	c.listing.lists = false
 	if !c.m.watches.armed(c.m.entry.path) {
 		c.recheck()
 		c.m.watch(c.m.entry.path)
 	}
 }
 
-// predVacated: the predecessor, of this session, has released what it held alone. So nobody is
+// predReleased: the predecessor, of this session, has released what it held alone. So nobody is
 // ahead, though its znode may still stand. It is our turn as soon as the own znode is watched.
-func (c *contenders) predVacated() {
-	c.look.pred, c.m.blockers = "", 0
+func (c *contenders) predReleased() {
+	c.listing.pred, c.m.blockers = "", 0
 	c.m.state, c.m.ahead = Checking, released
 	c.watchOwn()
 	c.advance()

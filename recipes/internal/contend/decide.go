@@ -11,8 +11,8 @@ package contend
 //   - A delay, which lets nobody hold whose token is not in the record (delay.passes).
 //   - A downgrade, which goes on with a possession (onDowngraded).
 //   - Whose the one znode at a path is, which the reply to the create or a read tells (single).
-//   - Whether a Try is refused (conclude, weigh, occupied).
-//   - Who is ahead: by number or by Czxid (arrange, order), by the rule, or by weights (weigh).
+//   - Whether a Try is refused (conclude, decide, occupied).
+//   - Who is ahead: by number or by Czxid (arrange, order), by the rule, or by weights (decide).
 //   - Looking ahead, which saves a listing and decides nothing (Woke).
 //   - What the semaphore's transaction checks (write), of which the mark is the result.
 
@@ -29,7 +29,7 @@ const (
 )
 
 // doubted is what is left of it where a listing may have missed something, or after a lost
-// connection (look.disconnected): then the predecessor's end may be told before the own znode's.
+// connection (listing.disconnected): then the predecessor's end may be told before the own znode's.
 func (a ahead) doubted() ahead {
 	if a == some || a == only {
 		return some

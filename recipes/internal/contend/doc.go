@@ -15,9 +15,9 @@
 //
 //	create   an ephemeral sequential znode; its name has a GUID        enter, onEntered
 //	list     the contenders                                            list, digest, arrange
-//	decide   who is ahead that the rule makes it wait for              conclude; a semaphore: weigh
+//	decide   who is ahead that the rule makes it wait for              conclude; a semaphore: decide
 //	wait     for the deletion of the last of these, if mayWait         onPredSeen, advance
-//	         when it is gone, list again, unless mayHold by now        predGone, predVacated
+//	         when it is gone, list again, unless mayHold by now        predGone, predReleased
 //	hold     if mayHold, and the session is trusted                    first, grant
 //	delete   the znode: the possession is over                         leave, onLeft
 //
@@ -88,7 +88,7 @@
 //   - A waiter watches its predecessor, and notices that one's deletion whenever it happens. A
 //     waiter that is next, and one whose znode's name has no GUID, watches its own znode too. The
 //     others list before a grant, and learn then whether their znode exists.
-//   - A predecessor of the same session is followed in the session instead ([machine.Read].Near).
+//   - A predecessor of the same session is followed in the session instead ([machine.Read].SameSession).
 //     When it holds, or somebody of the session before it, the waiter watches its own znode. When it
 //     has released what it held alone, nobody is ahead, and the waiter is granted as soon as its own
 //     znode is watched, though the predecessor's may still stand. Word of that may come before word

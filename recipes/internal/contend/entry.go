@@ -49,8 +49,8 @@ func (o *entry) tellRevoked(r *requests) {
 	}
 }
 
-// note keeps what was read of it.
-func (o *entry) note(e machine.Seen) {
+// saw keeps what was read of it.
+func (o *entry) saw(e machine.Seen) {
 	if !o.inherited {
 		o.czxid = e.Stat.Czxid
 	}
@@ -61,7 +61,7 @@ func (o *entry) note(e machine.Seen) {
 func (m *Machine) enter() {
 	m.state = Entering
 	m.blockers = 0
-	m.strategy.entering(m.ask(machine.Enter{Replace: m.replaced.path}, listing))
+	m.strategy.entering(m.ask(machine.Enter{Replace: m.replaced.path}, readingNames))
 }
 
 // dropOwn forgets the own znode, which is gone, or is being replaced.

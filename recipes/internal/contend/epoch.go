@@ -10,9 +10,9 @@ type session struct {
 	refused   bool // the host refused a grant in spite of trusted: until trust or the connection changes, or the znode
 }
 
-// note records an event. lifts: a grant that the host refused may be tried again. That includes
+// saw records an event. lifts: a grant that the host refused may be tried again. That includes
 // Resumed: a strict session refuses while it is suspended, and its trust does not change.
-func (s *session) note(ev machine.Event) (lifts bool) {
+func (s *session) saw(ev machine.Event) (lifts bool) {
 	switch ev.(type) {
 	case machine.TrustEnded:
 		s.trusted = false
@@ -56,7 +56,7 @@ func (m *Machine) expire() {
 // onSession takes what the session says within an epoch.
 func (m *Machine) onSession(ev machine.Event) {
 	m.strategy.on(request{}, ev)
-	if m.session.note(ev) {
+	if m.session.saw(ev) {
 		m.retry()
 	}
 }

@@ -44,7 +44,7 @@ func (i *instance) follow(e machine.Read) bool {
 	i.unfollow(e.Path)
 	n.next, n.told = append(n.next, i), false
 	r := &request{effect: e, ran: true}
-	i.answers = append(i.answers, answer{r, machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, Near: true}})
+	i.answers = append(i.answers, answer{r, machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, SameSession: true}})
 	if n.held {
 		i.news = append(i.news, machine.Fired{Epoch: e.Epoch, Path: e.Path, Change: machine.Held})
 	}
@@ -110,7 +110,7 @@ func (i *instance) vacate(path string) {
 	n := i.w.entries[path]
 	if n != nil && n.held && !n.vacated && !n.gone && i.sess != nil && (i.held == nil || !i.held.live || i.held.path != path) {
 		n.vacated = true
-		i.w.tell(path, machine.Vacated)
+		i.w.tell(path, machine.HolderReleased)
 	}
 }
 

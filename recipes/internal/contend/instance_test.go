@@ -138,7 +138,7 @@ func (i *instance) carryOut(e machine.Effect) {
 	case machine.List:
 		i.request(e, e.Epoch)
 	case machine.Read:
-		if !e.Near || !i.follow(e) {
+		if !e.SameSession || !i.follow(e) {
 			i.request(e, e.Epoch)
 		}
 	case machine.Unwatch:

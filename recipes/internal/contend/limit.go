@@ -46,7 +46,7 @@ func (s *semaphore) onLimitSeen(e machine.Seen) {
 		s.setLimit(e.Stat.Version)
 	default:
 		s.limit.known, s.limit.version, s.limit.at = true, e.Stat.Version, e.Ask
-		s.weigh()
+		s.decide()
 	}
 }
 
@@ -66,7 +66,7 @@ func (s *semaphore) onLimitWritten(e machine.Transacted) {
 	case e.Err != nil && !stale(e):
 		s.m.fail(e.Err)
 	default:
-		s.weigh()
+		s.decide()
 	}
 }
 
@@ -74,7 +74,7 @@ func (s *semaphore) onLimitWritten(e machine.Transacted) {
 func (s *semaphore) onLimitChanged() {
 	s.limit.known = false
 	s.unsettle()
-	s.weigh()
+	s.decide()
 }
 
 // unsettle: what was waited for has changed.

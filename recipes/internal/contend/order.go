@@ -11,8 +11,8 @@ import (
 
 var errName = errors.New("the own znode's name is not a contender's")
 
-// contender is one whose Czxid is being read.
-type contender struct {
+// ordered is one whose Czxid is being read.
+type ordered struct {
 	znode.Contender
 	czxid int64 // 0: not answered yet
 }
@@ -20,9 +20,9 @@ type contender struct {
 // arrange finds the contenders ahead of the own znode, by their sequence numbers. If these leave
 // the order open, it goes by the Czxids instead.
 func (c *contenders) arrange(e machine.Listed) {
-	l, made := e.Line.(*znode.Line)
+	l, made := e.Contenders.(*znode.Contenders)
 	if !made {
-		l = znode.NewLine(e.Names)
+		l = znode.NewContenders(e.Names)
 	}
 	i := slices.IndexFunc(l.Contenders, func(o znode.Contender) bool { return o.Name == c.m.entry.name })
 	switch {
@@ -38,9 +38,9 @@ func (c *contenders) arrange(e machine.Listed) {
 // readOrder reads the Czxids of all others.
 func (c *contenders) readOrder(others []znode.Contender) {
 	c.m.state = Ordering
-	c.look.unordered = make([]contender, len(others))
+	c.listing.unordered = make([]ordered, len(others))
 	for i, o := range others {
-		c.look.unordered[i] = contender{Contender: o}
+		c.listing.unordered[i] = ordered{Contender: o}
 		c.m.requests.Ask(machine.Read{Path: znode.Join(c.cfg.Parent, o.Name)}, request{ordering, o.Name})
 	}
 	if c.m.entry.czxid == 0 {
@@ -50,25 +50,25 @@ func (c *contenders) readOrder(others []znode.Contender) {
 
 // onCzxid takes the answer about one of the others.
 func (c *contenders) onCzxid(name string, e machine.Seen) {
-	i := slices.IndexFunc(c.look.unordered, func(o contender) bool { return o.Name == name })
+	i := slices.IndexFunc(c.listing.unordered, func(o ordered) bool { return o.Name == name })
 	switch {
-	case i < 0: // of an earlier look
+	case i < 0: // of an earlier listing
 		return
 	case e.Err != nil:
 		c.m.fail(e.Err)
 		return
 	case e.Exists:
-		o := &c.look.unordered[i]
+		o := &c.listing.unordered[i]
 		o.czxid = placed(*o, e)
 	default:
-		c.look.unordered, c.look.missed = slices.Delete(c.look.unordered, i, i+1), true
+		c.listing.unordered, c.listing.missed = slices.Delete(c.listing.unordered, i, i+1), true
 	}
 	c.order()
 }
 
 // placed is the Czxid that decides a contender's place. A reader that replaced a writer has noted
 // the writer's.
-func placed(o contender, e machine.Seen) int64 {
+func placed(o ordered, e machine.Seen) int64 {
 	if notes, _ := znode.ParseNotes(e.Data); notes.Placed > 0 && o.Kind == znode.Read {
 		return notes.Placed
 	}
@@ -77,12 +77,12 @@ func placed(o contender, e machine.Seen) int64 {
 
 // order goes on once every Czxid is known.
 func (c *contenders) order() {
-	if c.m.entry.czxid == 0 || slices.ContainsFunc(c.look.unordered, func(o contender) bool { return o.czxid == 0 }) {
+	if c.m.entry.czxid == 0 || slices.ContainsFunc(c.listing.unordered, func(o ordered) bool { return o.czxid == 0 }) {
 		return
 	}
-	others := c.look.unordered
-	c.look.unordered = nil
-	slices.SortFunc(others, func(a, b contender) int { return cmp.Compare(a.czxid, b.czxid) })
+	others := c.listing.unordered
+	c.listing.unordered = nil
+	slices.SortFunc(others, func(a, b ordered) int { return cmp.Compare(a.czxid, b.czxid) })
 	var ahead []znode.Contender
 	for _, o := range others {
 		if o.czxid < c.m.entry.czxid {
@@ -90,7 +90,7 @@ func (c *contenders) order() {
 		}
 	}
 	self, _ := znode.ParseContender(c.m.entry.name)
-	if c.look.missed && c.semaphore == nil && len(c.cfg.Rule.Before(self, ahead)) == 0 {
+	if c.listing.missed && c.semaphore == nil && len(c.cfg.Rule.Before(self, ahead)) == 0 {
 		c.list() // it may have been deleted after the own znode: only a listing shows both
 		return
 	}

@@ -15,7 +15,7 @@ type request struct {
 type kind int
 
 const (
-	listing      kind = iota + 1 // the contenders' names
+	readingNames kind = iota + 1 // the contenders' names
 	watching                     // of a path: see watches
 	ordering                     // of a contender's name: its Czxid
 	readingLimit                 // without a watch

@@ -14,7 +14,7 @@ type Rule interface {
 
 	// LeavesAnother tells whether the end of the one that self waits for may leave something in its
 	// place that self would have to wait for too. If not, and if it was the only one, it is self's
-	// turn when it goes, without another look.
+	// turn when it goes, without another listing.
 	LeavesAnother(self, last znode.Contender) bool
 }
 

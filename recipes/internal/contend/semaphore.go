@@ -29,27 +29,27 @@ type mark struct {
 }
 
 func (s *semaphore) conclude(self znode.Contender, ahead []znode.Contender) {
-	s.c.look.self, s.c.look.front = self, ahead
+	s.c.listing.self, s.c.listing.front = self, ahead
 	s.m.state = Checking
-	if s.c.look.stale {
+	if s.c.listing.stale {
 		s.c.list()
 		return
 	}
-	s.weigh()
+	s.decide()
 }
 
-// weigh goes on from Checking as far as what is known allows. It may be called after every event.
+// decide goes on from Checking as far as what is known allows. It may be called after every event.
 //
 // Before a grant the machine marks its own znode, in a transaction that also checks that the limit
 // is the one that was used. The successor watches the znode, and is then the head of the waiters:
 // the only one that watches the limit and the children.
-func (s *semaphore) weigh() {
-	self, mark := s.c.look.self, &s.m.entry.mark
+func (s *semaphore) decide() {
+	self, mark := s.c.listing.self, &s.m.entry.mark
 	switch {
-	case s.m.state != Checking || s.c.look.failed != nil: // the contenders could not be listed
+	case s.m.state != Checking || s.c.listing.failed != nil: // the contenders could not be listed
 		return
 	case mark.held:
-		s.c.look.pred, s.m.blockers, s.m.ahead = "", 0, marked
+		s.c.listing.pred, s.m.blockers, s.m.ahead = "", 0, marked
 		if mayHold(s.m.ahead, s.m.proof()) {
 			s.m.first()
 		}
@@ -60,20 +60,20 @@ func (s *semaphore) weigh() {
 		s.readLimit(mark.head)
 		s.know()
 		return
-	case self.Weight > s.permits.limit && s.limit.at < s.c.look.ask:
+	case self.Weight > s.permits.limit && s.limit.at < s.c.listing.ask:
 		s.readLimit(mark.head) // it may have been raised since
 		return
 	case self.Weight > s.permits.limit:
 		s.m.fail(fmt.Errorf("%w: it is %d, less than the weight of %d", ErrLimit, s.permits.limit, self.Weight))
 		return
 	}
-	blockers := s.permits.Before(self, s.c.look.front)
+	blockers := s.permits.Before(self, s.c.listing.front)
 	s.m.blockers = len(blockers)
 	switch {
 	case len(blockers) == 0:
 		s.write()
 		return
-	case s.m.claims[0].try && s.c.look.ask <= s.m.claims[0].since:
+	case s.m.claims[0].try && s.c.listing.ask <= s.m.claims[0].since:
 		s.c.list() // sent before the try: those in it may be gone since
 		return
 	case s.m.claims[0].try && s.limit.at <= s.m.claims[0].since:
@@ -94,21 +94,21 @@ func (s *semaphore) attend(last znode.Contender) {
 	s.c.watchOwn()
 	s.m.entry.mark.head = s.m.entry.mark.head || !last.Marks()
 	if !s.m.entry.mark.head {
-		s.c.look.pred = znode.Join(s.c.cfg.Parent, last.Name)
-		if !s.c.look.predSeen || !s.m.watches.armed(s.c.look.pred) {
-			s.m.watch(s.c.look.pred)
+		s.c.listing.pred = znode.Join(s.c.cfg.Parent, last.Name)
+		if !s.c.listing.predSeen || !s.m.watches.armed(s.c.listing.pred) {
+			s.m.watch(s.c.listing.pred)
 		}
-		if s.c.look.predSeen && mayWait(s.m.ahead, s.m.proof(), false) && s.m.watches.armed(s.c.look.pred) {
+		if s.c.listing.predSeen && mayWait(s.m.ahead, s.m.proof(), false) && s.m.watches.armed(s.c.listing.pred) {
 			s.m.state = Waiting
 		}
 		return
 	}
-	s.c.look.pred = ""
+	s.c.listing.pred = ""
 	if !s.m.watches.armed(s.c.cfg.Parent) {
 		s.readLimit(true)
 	}
 	switch {
-	case !s.c.look.watched:
+	case !s.c.listing.watched:
 		s.c.list()
 	case mayWait(s.m.ahead, s.m.proof(), false) && s.m.watches.armed(s.c.cfg.Parent):
 		s.m.state = Waiting
@@ -118,24 +118,24 @@ func (s *semaphore) attend(last znode.Contender) {
 // headed: the one ahead was read. If it holds, this is the head of the waiters, and remains so:
 // those ahead of a holder hold as well, or leave.
 func (s *semaphore) headed(e machine.Seen) {
-	s.c.look.predSeen = true
+	s.c.listing.predSeen = true
 	if notes, _ := znode.ParseNotes(e.Data); notes.Held {
 		s.m.entry.mark.head = true
 	}
 	s.unsettle()
-	s.weigh()
+	s.decide()
 }
 
 // onChildren: a contender came or left.
 func (s *semaphore) onChildren() {
 	switch {
 	case !s.m.entry.mark.head:
-	case s.m.state == Waiting, s.m.state == Checking && s.c.look.watched:
+	case s.m.state == Waiting, s.m.state == Checking && s.c.listing.watched:
 		s.c.list()
 	case s.m.state == Listing, s.m.state == Ordering:
-		s.c.look.stale = true // the pending listing may be older
+		s.c.listing.stale = true // the pending listing may be older
 	case s.m.state == Marking:
-		s.c.look.watched = false // if the mark fails, they have to be listed again
+		s.c.listing.watched = false // if the mark fails, they have to be listed again
 	}
 }
 
@@ -148,8 +148,8 @@ func (s *semaphore) know() bool {
 	return s.m.entry.mark.known
 }
 
-// note keeps what was read of the own znode.
-func (s *semaphore) note(e machine.Seen) {
+// saw keeps what was read of the own znode.
+func (s *semaphore) saw(e machine.Seen) {
 	mark := &s.m.entry.mark
 	if e.Stat.Version < mark.version {
 		return
@@ -200,7 +200,7 @@ func (s *semaphore) onMarked(e machine.Transacted) {
 		s.m.state = Checking
 		s.limit.known, s.m.entry.mark.known = false, false
 		s.m.rewatch(s.m.entry.path)
-		s.weigh()
+		s.decide()
 	case stale(e):
 		s.m.rewatch(s.m.entry.path)
 	case e.Err != nil && s.m.state == Holding: // the right to write was taken away, and may come back
@@ -229,5 +229,5 @@ func (s *semaphore) marked() {
 		s.m.watch(s.m.entry.path)
 	}
 	s.m.state = Checking
-	s.weigh()
+	s.decide()
 }

@@ -137,7 +137,7 @@ func (s *single) onOwnSeen(e machine.Seen) {
 		s.m.lost()
 		return
 	}
-	s.m.entry.note(e)
+	s.m.entry.saw(e)
 	switch s.m.state {
 	case Holding:
 		s.m.entry.tellRevoked(&s.m.requests)

@@ -6,20 +6,20 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// watches are the one-shot watches of this epoch: two, and what earlier looks have left. So a slice
-// is fast enough.
+// watches are the one-shot watches of this epoch: two, and what earlier listings have left. So a
+// slice is fast enough.
 type watches struct {
 	requests *requests
 	all      []*watch
 }
 
-// watch outlives a look, as the watch at the server does. A path is not read again while a read of
-// it is pending, and an event that comes meanwhile is remembered.
+// watch outlives a listing, as the watch at the server does. A path is not read again while a read
+// of it is pending, and an event that comes meanwhile is remembered.
 type watch struct {
-	path  string
-	armed bool // an answered read set it, and it has not fired since
-	near  bool // no watch, but followed in the session
-	stale bool // the pending answer is too old: the watch fired, or a newer read is needed
+	path        string
+	armed       bool // an answered read set it, and it has not fired since
+	sameSession bool // no watch, but followed in the session
+	stale       bool // the pending answer is too old: the watch fired, or a newer read is needed
 }
 
 func (ws *watches) of(path string) *watch {
@@ -48,7 +48,7 @@ func (ws *watches) armed(path string) bool {
 // watched tells whether ZooKeeper has a watch on the path.
 func (ws *watches) watched(path string) bool {
 	w := ws.of(path)
-	return w != nil && w.armed && !w.near
+	return w != nil && w.armed && !w.sameSession
 }
 
 // read reads a path with a watch. If such a read is pending already, its answer will do.
@@ -58,7 +58,7 @@ func (ws *watches) read(r machine.Read) {
 		w = &watch{path: r.Path}
 		ws.all = append(ws.all, w)
 	}
-	w.armed = w.armed && !w.near
+	w.armed = w.armed && !w.sameSession
 	if !ws.reading(r.Path) {
 		ws.requests.Ask(r, request{watching, r.Path})
 	}
@@ -87,7 +87,7 @@ func (ws *watches) answered(e machine.Seen) (stale bool) {
 	w := ws.of(e.Path)
 	stale, w.stale = w.stale, false
 	stands := e.Err == nil && e.Exists
-	w.armed, w.near = stands && !stale, e.Near
+	w.armed, w.sameSession = stands && !stale, e.SameSession
 	if !stands {
 		ws.drop(e.Path) // no watch was set
 	}

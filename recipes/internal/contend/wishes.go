@@ -7,7 +7,7 @@ func (m *Machine) onWanted(e machine.Wanted) {
 		m.requests.Emit(machine.Settle{Claim: e.Claim, Err: machine.ErrHeld})
 		return
 	}
-	m.claims = append(m.claims, claim{id: e.Claim, once: e.Once, try: e.Try, since: m.requests.Last()})
+	m.claims = append(m.claims, wanted{id: e.Claim, once: e.Once, try: e.Try, since: m.requests.Last()})
 	switch {
 	case m.state == Idle:
 		m.enter()

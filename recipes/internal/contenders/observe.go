@@ -26,7 +26,7 @@ func Observe(ctx context.Context, s *session.Session, path string) <-chan View {
 		Session: s, Kind: "line view", Path: path, Ended: func(error) { p.out.Close() },
 		Begin: func(t *observe.Turn) {
 			o := &observer{published: p, session: s, path: path, turn: t}
-			observe.Each(t.Context(), t, s.WatchChildren(t.Context(), path), o.note)
+			observe.Each(t.Context(), t, s.WatchChildren(t.Context(), path), o.saw)
 		},
 	})
 	return p.out.C()
@@ -64,8 +64,8 @@ type answer struct {
 	err     error
 }
 
-// note receives a listing. A stale one has no news; a fresh one will follow.
-func (o *observer) note(state session.Children, open bool) {
+// saw receives a listing. A stale one has no news; a fresh one will follow.
+func (o *observer) saw(state session.Children, open bool) {
 	if !open {
 		o.turn.End()
 		return

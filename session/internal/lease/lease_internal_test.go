@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/internal/test/tier"
 )
 
 func TestMain(m *testing.M) { tier.Main(m) }

@@ -225,10 +225,10 @@ func (c *Conn) Prove(path string) error {
 // mostReads is how many reads a multiRead has at most, so that neither it nor the reply is large.
 const mostReads = 64
 
-// Look does several reads, in this order, in one trip: as multiReads, or, if the servers lack that
-// (ZooKeeper has it since 3.6) or refuse it, as single requests. An error leaves open what came of
-// any of them.
-func (c *Conn) Look(queries []Query) ([]Found, error) {
+// MultiRead does several reads, in this order, in one trip: as multiReads, or, if the servers lack
+// that (ZooKeeper has it since 3.6) or refuse it, as single requests. An error leaves open what
+// came of any of them.
+func (c *Conn) MultiRead(queries []Query) ([]Found, error) {
 	found := make([]Found, len(queries))
 	var asks []jute.Request
 	var of []*Found // the results

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
@@ -216,7 +216,7 @@ var (
 // look looks, and checks what is found on that shelf.
 func (b *bench) look() {
 	b.Helper()
-	found, err := b.Look(looks)
+	found, err := b.MultiRead(looks)
 	require.NoError(b, err)
 	for i := range found {
 		found[i].Stat = zkconn.Stat{Version: found[i].Stat.Version} // times are not of interest
@@ -232,7 +232,7 @@ func TestALookIsOneRequest(t *testing.T) {
 		b.look()
 		require.Equal(b, []jute.Op{jute.OpMultiRead}, v.ops())
 		for _, queries := range [][]zkconn.Query{nil, {{Path: ""}}} {
-			found, err := b.Look(queries)
+			found, err := b.MultiRead(queries)
 			require.NoError(b, err)
 			require.Len(b, found, len(queries))
 		}
@@ -241,7 +241,7 @@ func TestALookIsOneRequest(t *testing.T) {
 		for i := range 130 {
 			many = append(many, zkconn.Query{Path: fmt.Sprint("/", i)})
 		}
-		found, err := b.Look(many)
+		found, err := b.MultiRead(many)
 		require.NoError(b, err)
 		require.Len(b, found, 130)
 		var paths []string
@@ -288,7 +288,7 @@ func TestALookThatIsTooLargeFailsInPart(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
 		queries := []zkconn.Query{{Path: "/half"}, {Path: "/more"}, {Path: "/whole"}, {Path: "/none"}}
-		found, err := b.Look(queries)
+		found, err := b.MultiRead(queries)
 		require.NoError(b, err)
 		require.Len(b, found[0].Data, most/2)
 		require.Len(b, found[1].Data, most/2)

@@ -93,7 +93,7 @@ func (a *arrival) onOwn(ev machine.Listed) {
 		a.ownGone()
 	default:
 		a.czxid = ev.Stat.Czxid
-		a.judge()
+		a.decideOf()
 	}
 }
 
@@ -113,7 +113,7 @@ func (a *arrival) onRound(ev machine.Seen) {
 		return
 	}
 	a.seen = &ev
-	a.judge()
+	a.decideOf()
 }
 
 func (a *arrival) roundChanged() {
@@ -132,9 +132,9 @@ func (a *arrival) reread(watch bool) {
 	askFor(a.m, roundRead, machine.Read{Path: a.m.roundPath(), Watch: watch}, a.onRound)
 }
 
-// judge takes the next step according to the round's data, when they and the own znode have been
+// decideOf takes the next step according to the round's data, when they and the own znode have been
 // seen.
-func (a *arrival) judge() {
+func (a *arrival) decideOf() {
 	if a.m.state != Waiting || a.czxid == 0 || a.seen == nil {
 		return
 	}
@@ -144,7 +144,7 @@ func (a *arrival) judge() {
 		a.lookAgain(machine.Transacted{})
 	case v.Kind == Open:
 		a.m.round.version = a.seen.Stat.Version
-		a.judgeOpen(v, Present(a.seen.Stat.Children))
+		a.decideOpen(v, Present(a.seen.Stat.Children))
 	default:
 		a.decided(v)
 	}
@@ -168,7 +168,7 @@ func (a *arrival) decided(v Verdict) {
 	}
 }
 
-func (a *arrival) judgeOpen(v Verdict, present int) {
+func (a *arrival) decideOpen(v Verdict, present int) {
 	switch {
 	case len(a.m.claims) == 0:
 		a.withdraw()

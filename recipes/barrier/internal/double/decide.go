@@ -113,7 +113,7 @@ func (a *arrival) resume() {
 	case a.stale:
 		a.reread(false)
 	default:
-		a.judge()
+		a.decideOf()
 	}
 }
 

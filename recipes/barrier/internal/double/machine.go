@@ -110,7 +110,7 @@ func (m *Machine) proceed() {
 	case len(m.claims) == 0:
 		m.state = Idle
 	case m.round.number == 0:
-		m.look()
+		m.listRounds()
 	default:
 		m.arrive()
 	}
@@ -212,7 +212,7 @@ func (m *Machine) onWithdrawn(claim uint64) {
 	case (m.state == Ready || m.state == Member) && m.member.claim.Claim == 0:
 		m.member.depart()
 	case m.state == Waiting && len(m.claims) == 0:
-		m.arrival.judge()
+		m.arrival.decideOf()
 	}
 }
 
@@ -233,7 +233,7 @@ func (m *Machine) onClosing() {
 	case NoEpoch, Idle, Looking, Cleaning, Creating:
 		m.stop(nil)
 	case Waiting:
-		m.arrival.judge()
+		m.arrival.decideOf()
 	case Ready, Member:
 		m.member.depart()
 	case Watching, Leaving:
@@ -257,7 +257,7 @@ func (m *Machine) onFired(ev machine.Fired) {
 		}
 	case Cleaning:
 		if ev.Path == m.await {
-			m.look()
+			m.listRounds()
 		}
 	case Leaving:
 		if ev.Path == m.member.path(m.member.at) {

@@ -15,7 +15,7 @@ type search struct {
 	old   []int64 // rounds before the newest, to be looked at
 }
 
-func (m *Machine) look() {
+func (m *Machine) listRounds() {
 	s := &search{m: m}
 	m.state, m.await, m.round.number, m.round.version = Looking, "", 0, 0
 	ask(m, machine.List{Path: m.cfg.Path}, s.onRounds)
@@ -79,7 +79,7 @@ func (s *search) onCreated(ev machine.Transacted) {
 		s.m.round.version, s.m.round.unsure = 0, false
 		s.m.proceed()
 	default: // there is an older round, to be looked at; or it is not known; or the barrier's own znode was deleted
-		s.m.look()
+		s.m.listRounds()
 	}
 }
 

@@ -134,7 +134,7 @@ func (m *Machine) onAnswer(ev machine.Event) {
 	case machine.Transacted:
 		m.onTransacted(ev)
 	case machine.Seen:
-		m.onLooked(ev)
+		m.onOwnSeen(ev)
 	case machine.Ensured:
 		m.onEnsured(ev)
 	case machine.Removed:
@@ -170,7 +170,7 @@ func (m *Machine) onTransacted(ev machine.Transacted) {
 		m.onMade(ev)
 	case Asking:
 		m.inquiry.Put(ev)
-		m.look()
+		m.readOwn()
 	case Updating:
 		m.onWritten(ev)
 	}
@@ -179,11 +179,11 @@ func (m *Machine) onTransacted(ev machine.Transacted) {
 func (m *Machine) onMade(ev machine.Transacted) {
 	switch ev.Code {
 	case machine.Done:
-		m.look()
+		m.readOwn()
 	case machine.NoNode:
 		m.ask(Joining, machine.Ensure{Path: m.cfg.Path, Container: true})
 	case machine.NodeExists:
-		m.look()
+		m.readOwn()
 	case machine.Unknown: // only a write tells: a leader that was deposed and does not know it yet shows what was
 		m.join()
 	default:
@@ -215,7 +215,7 @@ func (m *Machine) settle() {
 	case m.closing:
 		m.leave()
 	case m.suspect:
-		m.look()
+		m.readOwn()
 	case m.sent == m.number:
 		m.state = Present
 	default:
@@ -236,20 +236,20 @@ func (m *Machine) onWritten(ev machine.Transacted) {
 	case machine.NoNode:
 		m.again()
 	case machine.BadVersion, machine.Unknown: // it may have been carried out; or somebody wrote to it by hand; or it is another's by now
-		m.look()
+		m.readOwn()
 	default:
 		m.stop(ev.Err)
 	}
 }
 
-// look reads the znode that has the name, and watches it: it may go, and somebody may write to it,
-// be it a request of this member's own that was under way when its actor crashed.
-func (m *Machine) look() {
+// readOwn reads the znode that has the name, and watches it: it may go, and somebody may write to
+// it, be it a request of this member's own that was under way when its actor crashed.
+func (m *Machine) readOwn() {
 	m.suspect = false
 	m.ask(Looking, machine.Read{Path: m.path(), Watch: true})
 }
 
-func (m *Machine) onLooked(ev machine.Seen) {
+func (m *Machine) onOwnSeen(ev machine.Seen) {
 	mine := ev.Stat.Owner == m.session // the face sees to it that nobody else in the process has the id
 	switch {
 	case ev.Code != machine.Done:
@@ -285,7 +285,7 @@ func (m *Machine) inquire(ev machine.Seen) {
 		m.transact(Asking, machine.Op{Do: machine.Set, Path: m.path(), Data: data, Version: ev.Stat.Version})
 	default:
 		if m.suspect {
-			m.look()
+			m.readOwn()
 			return
 		}
 		m.state = Barred
@@ -295,7 +295,7 @@ func (m *Machine) inquire(ev machine.Seen) {
 func (m *Machine) onFired() {
 	switch m.state {
 	case Barred, Present:
-		m.look()
+		m.readOwn()
 	case Updating, Looking:
 		m.suspect = true
 	}

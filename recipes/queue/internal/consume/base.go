@@ -54,7 +54,7 @@ type base struct {
 	closing    bool
 	avoided    map[string]bool // paths that are passed over
 	yields     bool            // something was passed over: it goes to the end of the line, since the next may be allowed to take that
-	force      bool            // another look is wanted
+	force      bool            // another listing is wanted
 	ensuring   int             // how many znodes are being made
 	tries      int             // of what was refused
 }

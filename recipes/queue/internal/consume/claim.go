@@ -25,7 +25,7 @@ func (m *Machine) seek() {
 	l, s := &m.line, &m.search
 	switch room := m.holdings.wants(); {
 	case l.doubt:
-		m.look(true)
+		m.list(true)
 	case room == 0:
 		m.dropFound()
 		m.vain = m.vain && !m.base.cfg.Takes // how it is when the next is wanted is not known
@@ -38,24 +38,24 @@ func (m *Machine) seek() {
 	case len(s.free) > 0 && s.losses < mostLosses: // who contends reads what it tries next in the same trip
 		m.read(min(max(room, s.window), readTogether))
 	case s.unended:
-		m.look(false)
+		m.list(false)
 	case s.losses > 0 || m.base.force || l.path == "" && !m.vain:
-		m.look(true)
+		m.list(true)
 	case l.path == "" || m.base.yields && l.known && len(l.ahead) < 2:
 		m.base.yields = false
 		l.stand()
-	case l.looks():
-		m.look(true)
+	case l.asksForListing():
+		m.list(true)
 	case m.later.await(l.known && len(l.ahead) < 2, int64(len(l.ahead))*half):
-		m.look(true)
+		m.list(true)
 	}
 }
 
-// look looks for items: it begins a search, or goes on with one. The first in line sleeps after a
+// list looks for items: it begins a search, or goes on with one. The first in line sleeps after a
 // search that found nothing only if the bell was armed when it began. A search that the second
 // begins, when it has waited, takes the first's place away with its claim; one that begins since
 // items were lost to others is still that one.
-func (m *Machine) look(begins bool) {
+func (m *Machine) list(begins bool) {
 	if begins {
 		m.search.begin()
 		m.armed = m.line.armed()
@@ -65,10 +65,10 @@ func (m *Machine) look(begins bool) {
 	}
 	m.base.force, m.candidates = false, nil
 	m.delayed = m.later.toList(m.search.delayed)
-	m.base.Requests.Ask(machine.Look{Queries: m.search.queries(m.delayed)}, key{purpose: looking})
+	m.base.Requests.Ask(machine.MultiRead{Queries: m.search.queries(m.delayed)}, key{purpose: looking})
 }
 
-func (m *Machine) onLooked(ev machine.Looked) {
+func (m *Machine) onListed(ev machine.MultiSeen) {
 	var names [3][]string
 	for n := range names {
 		l, _ := ev.Answers[n].(machine.Listed)
@@ -118,15 +118,15 @@ func (m *Machine) read(n int) {
 		m.seek()
 		return
 	}
-	m.base.Requests.Ask(machine.Look{Queries: m.search.queriesOf(m.picked)}, key{purpose: reading})
+	m.base.Requests.Ask(machine.MultiRead{Queries: m.search.queriesOf(m.picked)}, key{purpose: reading})
 }
 
-func (m *Machine) onRead(ev machine.Looked) {
+func (m *Machine) onRead(ev machine.MultiSeen) {
 	items, gone := m.search.opened(m.picked, ev.Answers)
 	m.search.losses += gone
 	for _, i := range items {
 		if m.holdings.exhausted(i.record.Attempts) && m.base.avoided[string(m.base.cfg.Dead)] {
-			m.base.avoided[i.at.Path(m.base.root)], m.base.force = true, true // a look has shown only so many of those behind it
+			m.base.avoided[i.at.Path(m.base.root)], m.base.force = true, true // a listing has shown only so many of those behind it
 		} else {
 			m.candidates = append(m.candidates, i)
 		}

@@ -19,9 +19,9 @@
 // nothing that somebody else has claimed since, and reading the two tells whether a transaction was
 // carried out whose answer was lost.
 //
-// A consumer that wants more items looks; one that has found none stands in line until it claims:
+// A consumer that wants more items lists; one that has found none stands in line until it claims:
 //
-//   - the first looks when the bell rings, or a znode in consumers/ goes;
-//   - the second looks half a second later, in case that the first hangs;
+//   - the first lists when the bell rings, or a znode in consumers/ goes;
+//   - the second lists half a second later, in case that the first hangs;
 //   - the others sleep, and watch the two ahead of them.
 package consume

@@ -89,7 +89,7 @@ type Put struct {
 	GUIDs []string
 	Items []layout.Record
 	With  []machine.Op
-	Names [2][]string // of the buckets in items/ and in later/, by the last look
+	Names [2][]string // of the buckets in items/ and in later/, by the last listing
 
 	Silent bool // a dead letter whose last attempt has left no failure: one may be added
 }

@@ -33,14 +33,14 @@ func newHand(prefetch int) *hand {
 
 // run feeds an event, and then the answers to what follows, until the machine delivers something or
 // waits, or until stops.
-func (h *hand) run(ev machine.Event, stops func(q machine.Look) bool) {
+func (h *hand) run(ev machine.Event, stops func(q machine.MultiRead) bool) {
 	events := []machine.Event{ev}
 	for len(events) > 0 {
 		effects := h.m.Step(events[0])
 		events = events[1:]
 		for _, e := range effects {
 			switch e := e.(type) {
-			case machine.Look:
+			case machine.MultiRead:
 				if stops != nil && stops(e) {
 					stops = nil // it has changed what is there
 				}
@@ -55,8 +55,8 @@ func (h *hand) run(ev machine.Event, stops func(q machine.Look) bool) {
 	}
 }
 
-func (h *hand) look(e machine.Look) machine.Event {
-	l := machine.Looked{Epoch: e.Epoch, Ask: e.Ask}
+func (h *hand) look(e machine.MultiRead) machine.Event {
+	l := machine.MultiSeen{Epoch: e.Epoch, Ask: e.Ask}
 	for _, q := range e.Queries {
 		if q.Children {
 			ev := machine.Listed{Path: q.Path, Names: h.names[q.Path]}
@@ -104,7 +104,7 @@ func TestABucketIsListedAgainWhenTheNextAppears(t *testing.T) {
 	h.names[root.Items()] = []string{"0-0000000000", "1-0000000000"}
 	h.names[other] = []string{"c-queue-0000000000"}
 	looks := 0
-	h.run(machine.EpochBegan{Epoch: 1, Trusted: true}, func(machine.Look) bool {
+	h.run(machine.EpochBegan{Epoch: 1, Trusted: true}, func(machine.MultiRead) bool {
 		if looks++; looks == 2 { // the second look is under way when this happens
 			h.names[root.Items()] = append(h.names[root.Items()], "0-0000000001")
 			h.names[b0], h.sealed[b0] = []string{"a-queue-0000000000"}, true

@@ -53,7 +53,7 @@ type holdings struct {
 	wanted int              // how many it may have
 }
 
-// wants is how many more items can be claimed. One that is being settled takes none: so the look
+// wants is how many more items can be claimed. One that is being settled takes none: so the listing
 // for the next goes in the same trip.
 func (h *holdings) wants() int {
 	n := 0

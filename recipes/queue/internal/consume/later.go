@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// later is what looks show of the items with a delay. Whoever looks moves those that are due. A
+// later is what listings show of the items with a delay. Whoever lists moves those that are due. A
 // timer of the first in line, and of the second, goes off when the next will be.
 type later struct {
 	base  *base
@@ -35,7 +35,7 @@ func (l *later) toList(all []layout.Bucket) (some []layout.Bucket) {
 	return some
 }
 
-// delayedTogether is how many of them a look lists.
+// delayedTogether is how many of them a listing names.
 const delayedTogether = 64
 
 // listed takes in what is in some of the buckets. In the others nothing is due before their time.
@@ -55,7 +55,7 @@ func (l *later) listed(all, asked []layout.Bucket, answers []machine.Event) {
 		switch {
 		case n < 0:
 			at := max(b.Lane.Slot, l.first[b])
-			if len(asked) == delayedTogether { // there are many: a look a second, until all are listed
+			if len(asked) == delayedTogether { // there are many: a listing a second, until all are listed
 				at = max(at, l.now+1000)
 			}
 			l.awaits(at)
@@ -110,8 +110,8 @@ const longest = 24 * 60 * 60 * 1000
 // saw takes in the servers' clock, as a transaction in this step has shown it.
 func (l *later) saw(now int64) { l.now, l.fresh = max(l.now, now), true }
 
-// await has a timer run for what is next, if this consumer is to look then: the second so much
-// later. True: it is to look now.
+// await has a timer run for what is next, if this consumer is to list then: the second so much
+// later. True: it is to list now.
 func (l *later) await(wanted bool, behind int64) bool {
 	k := key{purpose: waiting}
 	switch {

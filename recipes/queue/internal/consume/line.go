@@ -12,17 +12,17 @@ import (
 const half = 500
 
 // line is the own place among the consumers that have room and found nothing. It decides who looks
-// when the bell rings. The first looks at once; the second half a second later, in case that the
+// when the bell rings. The first lists at once; the second half a second later, in case that the
 // first hangs; the others sleep. Each watches the two ahead: how many of them are left tells its
 // place, and a listing is needed only when that is wrong.
 //
-// The first and the second arm the bell and consumers/ before the look after which they sleep: what
-// comes behind that look rings.
+// The first and the second arm the bell and consumers/ before the listing after which they sleep:
+// what comes behind that listing rings.
 type line struct {
 	base           *base
 	path           string          // of the own place; "": none
-	doubt          bool            // the answer to joining was lost: the next look shows whether there is one
-	known          bool            // a look has shown who is ahead
+	doubt          bool            // the answer to joining was lost: the next listing shows whether there is one
+	known          bool            // a listing has shown who is ahead
 	ahead          []string        // paths of the two ahead, the nearest last
 	watched        map[string]bool // those of them that are
 	turn           turn            // of the first and the second
@@ -34,9 +34,9 @@ type line struct {
 type turn int
 
 const (
-	arms  turn = iota // it has come to this place: it arms; then the first looks, and the second lingers
-	rung              // the first looks at once: arming comes behind, if there is nothing
-	late              // the second has lingered: it arms what has fired, and looks
+	arms  turn = iota // it has come to this place: it arms; then the first lists, and the second lingers
+	rung              // the first lists at once: arming comes behind, if there is nothing
+	late              // the second has lingered: it arms what has fired, and lists
 	quiet             // it sleeps, until something rings or the second has lingered
 )
 
@@ -51,7 +51,7 @@ func (l *line) left() {
 	*l = line{base: l.base, bellArmed: l.bellArmed, consumersArmed: l.consumersArmed}
 }
 
-// joined: a place was made. Who is ahead the next look shows.
+// joined: a place was made. Who is ahead the next listing shows.
 func (l *line) joined(path string) {
 	l.left()
 	l.path = path
@@ -199,8 +199,8 @@ func (l *line) onFollowed(ev machine.Seen) {
 	l.known = false
 }
 
-// looks tells whether the place asks for a look. It arms what is to be armed before.
-func (l *line) looks() bool {
+// asksForListing tells whether the place asks for a listing. It arms what is to be armed before.
+func (l *line) asksForListing() bool {
 	switch {
 	case !l.known:
 		return true

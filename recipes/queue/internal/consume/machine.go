@@ -28,10 +28,10 @@ type Machine struct {
 	singly     int             // the next so many are moved one at a time: one of them was refused, and others with it
 	puts       map[uint64]put  // under way, by number
 	lastPut    uint64          // the number given last
-	delayed    []layout.Bucket // of later/, that the look under way lists
+	delayed    []layout.Bucket // of later/, that the listing under way reads
 	armed      bool            // when the search began, the bell and consumers/ were watched
 	asSecond   bool            // the search began because the second in line had waited: a claim takes the first's place away
-	vain       bool            // by the last look nothing is free that this consumer has not claimed: an Ack joins the line, too
+	vain       bool            // by the last listing nothing is free that this consumer has not claimed: an Ack joins the line, too
 
 	under   map[purpose]*txn // under way, or it is not known whether it was carried out
 	stopped bool
@@ -126,10 +126,10 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 		case following:
 			m.line.onFollowed(ev)
 		}
-	case machine.Looked:
+	case machine.MultiSeen:
 		switch k.purpose {
 		case looking:
-			m.onLooked(ev)
+			m.onListed(ev)
 		case reading:
 			m.onRead(ev)
 		case resolving:
@@ -221,7 +221,7 @@ func (m *Machine) finish() {
 	switch {
 	case m.under[claiming] != nil || m.under[settling] != nil || m.base.busy(looking, joining, leaving):
 	case m.line.doubt:
-		m.look(true)
+		m.list(true)
 	case m.line.path != "":
 		m.base.Requests.Ask(machine.Remove{Path: m.line.path}, key{purpose: leaving})
 		m.line.left()

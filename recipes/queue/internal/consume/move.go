@@ -97,7 +97,7 @@ func (m *Machine) onPut(ev Answer) {
 	}
 }
 
-// onMoved takes in whether what is due was moved. What is left the next look shows.
+// onMoved takes in whether what is due was moved. What is left the next listing shows.
 func (m *Machine) onMoved(err error) {
 	switch m.moving, m.base.force = false, true; {
 	case err == nil || gone(err) || errors.Is(err, session.ErrUnknownOutcome):
@@ -108,7 +108,7 @@ func (m *Machine) onMoved(err error) {
 	}
 }
 
-// move moves what is due: whoever has looked does, since nobody stands in line while there is a
+// move moves what is due: whoever has listed does, since nobody stands in line while there is a
 // backlog.
 func (m *Machine) move() {
 	if m.base.closing || len(m.later.due) == 0 || m.moving || m.base.busy(fetching) {
@@ -119,12 +119,12 @@ func (m *Machine) move() {
 		n = 1
 	}
 	m.singly = max(m.singly-1, 0)
-	m.fetched, m.later.due = m.later.due[:n], nil // the next look shows the rest
-	m.base.Requests.Ask(machine.Look{Queries: m.search.queriesOf(m.fetched)}, key{purpose: fetching})
+	m.fetched, m.later.due = m.later.due[:n], nil // the next listing shows the rest
+	m.base.Requests.Ask(machine.MultiRead{Queries: m.search.queriesOf(m.fetched)}, key{purpose: fetching})
 }
 
 // onFetched has items put, in one transaction.
-func (m *Machine) onFetched(ev machine.Looked) {
+func (m *Machine) onFetched(ev machine.MultiSeen) {
 	items, _ := m.search.opened(m.fetched, ev.Answers)
 	if len(items) == 0 {
 		m.base.force = true

@@ -63,7 +63,7 @@ func (p *producer) Step(ev machine.Event) []machine.Effect {
 		}
 	case put, back:
 		p.puts = append(p.puts, ev)
-	case machine.Looked:
+	case machine.MultiSeen:
 		var names [2][]string
 		for n := range names {
 			names[n] = ev.Answers[n].(machine.Listed).Names
@@ -81,7 +81,7 @@ func (p *producer) proceed() {
 		return
 	}
 	if !p.end.Known() {
-		p.Ask(machine.Look{Queries: []machine.Query{{Path: p.root.Items(), Children: true}, {Path: p.root.Later(), Children: true}}}, "look")
+		p.Ask(machine.MultiRead{Queries: []machine.Query{{Path: p.root.Items(), Children: true}, {Path: p.root.Later(), Children: true}}}, "look")
 		return
 	}
 	p.sent = nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
@@ -233,7 +233,7 @@ func (m *meter) Step(ev machine.Event) (effects []machine.Effect) {
 	effects = m.Machine.Step(ev)
 	for _, e := range effects {
 		switch e.(type) {
-		case machine.List, machine.Read, machine.Look, machine.Transact, machine.Ensure, machine.Remove:
+		case machine.List, machine.Read, machine.MultiRead, machine.Transact, machine.Ensure, machine.Remove:
 			m.requests++
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// How many buckets a look lists, and how many items are read in a trip, at the most.
+// How many buckets are listed at a time, and how many items are read in a trip, at the most.
 const (
 	bucketsTogether = 8
 	readTogether    = 8
@@ -20,26 +20,27 @@ const (
 // not tell sizes.
 const tooLarge = 32 << 10
 
-// search looks for free items. A look is one trip of reads, each no older than the one before it:
-// the names of all buckets, and then what is in the first buckets that the look before has named. A
-// search is over when all buckets that the last look has named were listed behind those names.
+// search looks for free items. A listing is one trip of reads, each no older than the one before
+// it: the names of all buckets, and then what is in the first buckets that the listing before has
+// named. A search is over when all buckets that the last listing has named were listed behind those
+// names.
 type search struct {
 	base    *base
 	rng     *rand.Rand
-	names   [2][]string            // in items/ and in later/, by the last look
+	names   [2][]string            // in items/ and in later/, by the last listing
 	buckets []layout.Bucket        // the former, in order
 	delayed []layout.Bucket        // the latter
-	asked   []layout.Bucket        // by the look under way
-	passed  map[layout.Bucket]bool // without a free item, by a look of this search
+	asked   []layout.Bucket        // by the listing under way
+	passed  map[layout.Bucket]bool // without a free item, by a listing of this search
 	free    []place                // that were found and not tried yet, in order
 	unended bool                   // there are buckets behind them that were not listed
-	width   int                    // how many buckets the next look lists: as many as were needed
+	width   int                    // how many buckets the next listing lists: as many as were needed
 	large   bool                   // what was read last is
-	losses  int                    // since the last look
+	losses  int                    // since the last listing
 	window  int                    // in which the next is drawn: of rivals that try the same item all but one lose
 }
 
-// place is where a free item is. Of the many that a look shows few are tried, so they are taken
+// place is where a free item is. Of the many that a listing shows few are tried, so they are taken
 // apart then.
 type place struct {
 	bucket layout.Bucket
@@ -54,7 +55,7 @@ func (s *search) drop() {
 	s.free, s.unended, s.losses = nil, false, 0
 }
 
-// queries are those of a look: the line, the buckets, what is in some with a delay, and in the
+// queries are those of a listing: the line, the buckets, what is in some with a delay, and in the
 // first of the others.
 func (s *search) queries(delayed []layout.Bucket) []machine.Query {
 	all := []machine.Query{

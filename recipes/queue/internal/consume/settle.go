@@ -34,15 +34,15 @@ func (m *Machine) settle() {
 	if !acks {
 		t.add(machine.Op{Do: machine.Set, Path: m.base.root.Bell(), Version: machine.Any}, part{failed: func(machine.Code) { m.base.prepare() }})
 	}
-	// Nothing was left at the last look: the place in line is made in the same trip, and the look
-	// behind it finds what has come meanwhile.
+	// Nothing was left at the last listing: the place in line is made in the same trip, and the
+	// look behind it finds what has come meanwhile.
 	if acks && m.vain && m.line.path == "" && !m.line.doubt && m.holdings.wants() > 0 && !m.seeking() && len(m.candidates)+len(m.search.free) == 0 {
 		t.joins = true
 		t.add(m.line.join(), part{failed: func(machine.Code) { m.base.prepare() }})
 	}
 	t.done = func(results []machine.Result) {
 		for _, i := range t.items {
-			m.base.force = m.base.force || i.how != Ack // a look under way may have been before it went back
+			m.base.force = m.base.force || i.how != Ack // a listing under way may have been before it went back
 			m.holdings.end(i, nil)
 		}
 		if t.joins {
@@ -89,7 +89,7 @@ func (m *Machine) settleItem(t *txn, i *item) {
 // A settlement whose answer was lost is sent again, and fails here if the first was carried out.
 // After an Ack the item must be gone then: if it is there, somebody has deleted the claim before.
 func (m *Machine) unclaimed(i *item, gone bool) {
-	m.base.force = true // a look under way may have been before it went back; for a claim deleted by hand nothing rings
+	m.base.force = true // a listing under way may have been before it went back; for a claim deleted by hand nothing rings
 	m.base.once(machine.Read{Path: m.base.root.Claim(i.at.Bucket, i.at.Seq)}, key{purpose: releasing, token: i.token})
 	if i.doubt && (gone || i.how != Ack) {
 		m.holdings.end(i, nil)

@@ -120,11 +120,11 @@ func (m *Machine) resolve() {
 	for _, i := range m.under[claiming].items {
 		queries = append(queries, machine.Query{Path: m.base.root.Claim(i.at.Bucket, i.at.Seq)}, machine.Query{Path: i.at.Path(m.base.root)})
 	}
-	m.base.once(machine.Look{Queries: queries}, key{purpose: resolving})
+	m.base.once(machine.MultiRead{Queries: queries}, key{purpose: resolving})
 }
 
 // onResolved: it was if claims are this consumer's now, of items with the next version.
-func (m *Machine) onResolved(ev machine.Looked) {
+func (m *Machine) onResolved(ev machine.MultiSeen) {
 	t := m.under[claiming]
 	var mine []*item
 	for n, i := range t.items {

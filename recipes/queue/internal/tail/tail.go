@@ -55,7 +55,7 @@ func (t *Tail) Listed(items, later []string) {
 		t.saw(layout.ParseLater(name))
 	}
 	for _, n := range t.lanes {
-		n.look(t.ends)
+		n.listed(t.ends)
 	}
 }
 
@@ -65,9 +65,9 @@ func (t *Tail) saw(b layout.Bucket, ok bool) {
 	}
 }
 
-// look takes in the numbers of a listing. A bucket of items goes only when there is a higher one:
+// listed takes in the numbers of a listing. A bucket of items goes only when there is a higher one:
 // if the listing ends at or below one that there was, the queue is another one, and begins again.
-func (n *lane) look(ends map[layout.Lane]int) {
+func (n *lane) listed(ends map[layout.Lane]int) {
 	was, end := n.bucket.Number, ends[n.bucket.Lane]
 	if end <= n.sealed || end <= was && !n.missing {
 		n.sealed = -1
@@ -82,7 +82,7 @@ func (n *lane) look(ends map[layout.Lane]int) {
 func (t *Tail) of(l layout.Lane) *lane {
 	if t.lanes[l] == nil {
 		t.lanes[l] = &lane{bucket: layout.Bucket{Lane: l}, missing: true, sealed: -1}
-		t.lanes[l].look(t.ends)
+		t.lanes[l].listed(t.ends)
 	}
 	return t.lanes[l]
 }

@@ -123,7 +123,7 @@ func (p *participant) seen(ev machine.Seen) {
 	case mine && p.made: // it is a question
 		p.requests.transact(func(ev machine.Transacted) {
 			if ev.Code != machine.Done { // the question may have been written once more
-				p.znode.look()
+				p.znode.readNow()
 			}
 		}, machine.Op{Do: machine.Set, Path: p.path, Data: []byte(p.guid + here), Version: ev.Stat.Version})
 	case mine, guid == p.guid: // its own, of a session that is ending, or from before a crash
@@ -196,7 +196,7 @@ func (r *requests) probe(path string, found func(alive bool, err error)) {
 					refused = ev.Err
 				}
 				inquiry.Put(ev)
-				f.look()
+				f.readNow()
 			}, ask)
 		}
 	})

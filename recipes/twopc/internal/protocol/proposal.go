@@ -51,7 +51,7 @@ func (p *proposal) resume() {
 func (p *proposal) poll() {
 	p.polled = false
 	queries := []machine.Query{{Path: p.path(p.s.name)}, {Path: p.root.payload(p.id, p.rec.GUID)}}
-	ask(p.requests, machine.Look{Queries: queries}, func(ev machine.Looked) {
+	ask(p.requests, machine.MultiRead{Queries: queries}, func(ev machine.MultiSeen) {
 		vote, payload := ev.Answers[0].(machine.Seen), ev.Answers[1].(machine.Seen)
 		if err := errors.Join(vote.Err, payload.Err); err != nil {
 			p.s.stop(err)
@@ -181,7 +181,7 @@ func (p *proposal) vote(c Cast) {
 		case machine.Refused:
 			p.voteDone(ev.Err)
 		default: // another decision came first, or the reply was lost
-			p.record.look()
+			p.record.readNow()
 			p.poll()
 		}
 		p.advance()

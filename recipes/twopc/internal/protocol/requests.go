@@ -119,8 +119,8 @@ func (r *requests) follow(f follower, refused func(error), seen func(machine.See
 	return l
 }
 
-// look reads now: the next state is not older than this call.
-func (l *following) look() {
+// readNow reads now: the next state is not older than this call.
+func (l *following) readNow() {
 	if l != nil {
 		l.read(true)
 	}
@@ -129,7 +129,7 @@ func (l *following) look() {
 // rearm ensures that the next change is noticed.
 func (l *following) rearm() {
 	if !l.armed {
-		l.look()
+		l.readNow()
 	}
 }
 

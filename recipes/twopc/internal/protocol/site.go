@@ -98,7 +98,7 @@ func (s *Site) forget(p *proposal) {
 	if s.inbox.busy {
 		s.inbox.left[p.rec.GUID] = true
 	}
-	s.inbox.look()
+	s.inbox.take()
 }
 
 // inbox is a site's inbox. The begin of a transaction writes to the inbox's data, which fires the
@@ -118,12 +118,12 @@ type inbox struct {
 func (b *inbox) follow() {
 	b.data = b.s.requests.follow(follower{path: b.s.root.inbox(b.s.name), made: true}, b.s.stop, func(machine.Seen) {
 		b.unread = true
-		b.look()
+		b.take()
 	})
 }
 
-// look takes what there is room for, oldest first, and lists the inbox if that is due.
-func (b *inbox) look() {
+// take takes what there is room for, oldest first, and lists the inbox if that is due.
+func (b *inbox) take() {
 	s := b.s
 	for len(b.waiting) > 0 && s.room() {
 		e := b.waiting[0]
@@ -144,9 +144,9 @@ func (b *inbox) look() {
 					b.waiting = append(b.waiting, e)
 				}
 			}
-			b.look()
+			b.take()
 		case machine.NoNode:
-			b.data.look()
+			b.data.readNow()
 		default:
 			s.stop(ev.Err)
 		}

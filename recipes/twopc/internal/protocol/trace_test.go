@@ -52,7 +52,7 @@ func (m *answered) Step(ev machine.Event) []machine.Effect {
 	case machine.Listed:
 		e.Ask = m.asked["list"]
 		ev = e
-	case machine.Looked:
+	case machine.MultiSeen:
 		e.Ask = m.asked["look"]
 		ev = e
 	case machine.Transacted:
@@ -69,7 +69,7 @@ func (m *answered) Step(ev machine.Event) []machine.Effect {
 			m.asked[e.Path] = e.Ask
 		case machine.List:
 			m.asked["list"] = e.Ask
-		case machine.Look:
+		case machine.MultiRead:
 			m.asked["look"] = e.Ask
 		case machine.Transact:
 			m.asked["transact"] = e.Ask
@@ -161,7 +161,7 @@ func event(p *recipetest.Teller, verb string, w recipetest.Words) machine.Event 
 		if v, voted := w.Value("vote"); voted {
 			vote.Data, vote.Stat.Version = []byte(v), 1
 		}
-		return machine.Looked{Epoch: 1, Answers: []machine.Event{vote, machine.Seen{Epoch: 1, Exists: true, Data: []byte("pay")}}}
+		return machine.MultiSeen{Epoch: 1, Answers: []machine.Event{vote, machine.Seen{Epoch: 1, Exists: true, Data: []byte("pay")}}}
 	case "written":
 		done := machine.Transacted{Epoch: 1, Code: code, Failed: int(w.Number("at", -1)), Err: w.Err(), Results: make([]machine.Result, 20)}
 		for c := machine.NoNode; c <= machine.Unknown; c++ {

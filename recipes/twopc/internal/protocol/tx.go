@@ -67,7 +67,7 @@ func (t *tx) transact(done func(machine.Transacted), ops ...machine.Op) {
 			t.end(ev.Err)
 		case ev.Code == machine.NoNode && ev.Failed == 0:
 			t.c.state = pending // until its presence is read again
-			t.c.znode.look()
+			t.c.znode.readNow()
 		default:
 			done(ev)
 		}
@@ -85,15 +85,15 @@ func (t *tx) giveUp(reason string) {
 // opened is called when the transaction exists in ZooKeeper and belongs to this coordinator.
 func (t *tx) opened() {
 	t.sent = false
-	t.note(Preparing)
+	t.saw(Preparing)
 	if t.decided() {
 		t.concluded(t.rec)
 	}
 	t.advance()
 }
 
-// note changes the stage, and what a restarted machine is to be told.
-func (t *tx) note(stage Stage) {
+// saw changes the stage, and what a restarted machine is to be told.
+func (t *tx) saw(stage Stage) {
 	t.Stage, t.GUID, t.Sites, t.Payload, t.Presence = stage, t.rec.GUID, t.rec.Sites, nil, 0
 	t.requests.Emit(Noted{t.Request})
 }
@@ -101,7 +101,7 @@ func (t *tx) note(stage Stage) {
 // prepare watches the record, the votes, and the presences of the sites that have not voted.
 func (t *tx) prepare() {
 	if t.record != nil {
-		t.weigh()
+		t.decideIfDue()
 		return
 	}
 	if t.timer == nil {
@@ -130,7 +130,7 @@ func (t *tx) onVote(b *ballot) {
 func (t *tx) siteSeen(b *ballot, ev machine.Seen) {
 	if died(b.alive, ev) {
 		b.dead = true
-		b.look()
+		b.readNow()
 	}
 	if b.alive = ev; !ev.Exists {
 		t.c.expect()
@@ -148,8 +148,8 @@ func (t *tx) overdue() {
 	t.giveUp("no vote in time from " + strings.Join(late, ", "))
 }
 
-// weigh decides if enough is known to decide.
-func (t *tx) weigh() {
+// decideIfDue decides if enough is known to decide.
+func (t *tx) decideIfDue() {
 	agreed := t.agreed()
 	if agreed {
 		t.requests.Cancel(t.timer) // no vote is waited for any more
@@ -177,7 +177,7 @@ func (t *tx) concluded(rec Record) {
 		return
 	}
 	t.release()
-	t.note(Acknowledging)
+	t.saw(Acknowledging)
 }
 
 // acknowledge deletes the coordinator's mark, and the whole transaction if no site needs it.

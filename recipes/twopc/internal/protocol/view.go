@@ -145,7 +145,7 @@ func (v *view) decide(rec Record) {
 			v.decide(v.rec.decided(Aborted, "", "another client has changed the vote of site "+v.ballots[ev.Failed-2].Site))
 			return
 		default:
-			v.record.look()
+			v.record.readNow()
 		}
 		v.side.advance()
 	}, ops...)

@@ -7,26 +7,26 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// look is one listing of the contenders, and what was concluded from it.
-type look struct {
+// listing is one listing of the contenders, and what was concluded from it.
+type listing struct {
 	ask          uint64          // number of its listing
 	early        bool            // the listing was sent with the create: it may be older than the znode
 	listed       *machine.Listed // the listing, if it came before the reply to the create
 	failed       error           // the listing failed; the own znode is being read to see whether it exists
 	disconnected bool            // the connection was lost since it began; the next listing clears it
 
-	unordered []contender // whose Czxids are being read
-	missed    bool        // one of them was deleted before it was read
+	unordered []ordered // whose Czxids are being read
+	missed    bool      // one of them was deleted before it was read
 
 	pred        string // path of the one to wait for, "" if there is none
 	lists       bool   // a listing comes before the next grant, so the own znode need not be watched
 	second      string // path of the one that it waits for, if that is worth a watch: see soonest
-	lookedAhead bool   // the second was watched, by this look or one before it
+	lookedAhead bool   // the second was watched, after this listing or one before it
 
 	// A semaphore's.
 	self     znode.Contender   // its name is "" until the order is known
 	front    []znode.Contender // those ahead of it
-	predSeen bool              // the data of the one ahead were read in this look
+	predSeen bool              // the data of the one ahead were read since this listing
 	watched  bool              // the listing set a watch on the children
 	stale    bool              // which fired while the listing was pending
 }
@@ -35,14 +35,14 @@ type look struct {
 func (c *contenders) list() {
 	c.m.state, c.m.ahead = Listing, unknown
 	c.m.requests.Cancel(request{kind: waiting})
-	c.look = look{watched: c.m.entry.mark.head, lookedAhead: c.look.lookedAhead}
-	c.look.ask = c.m.ask(machine.List{Path: c.cfg.Parent, Watch: c.look.watched}, listing)
+	c.listing = listing{watched: c.m.entry.mark.head, lookedAhead: c.listing.lookedAhead}
+	c.listing.ask = c.m.ask(machine.List{Path: c.cfg.Parent, Watch: c.listing.watched}, readingNames)
 }
 
 func (c *contenders) onListed(e machine.Listed) {
 	switch c.m.state {
 	case Entering:
-		c.look.listed = new(e)
+		c.listing.listed = new(e)
 	case Listing:
 		c.digest(e)
 	}
@@ -52,7 +52,7 @@ func (c *contenders) onListed(e machine.Listed) {
 func (c *contenders) digest(e machine.Listed) {
 	missing := e.Err == nil && !slices.Contains(e.Names, c.m.entry.name)
 	switch {
-	case c.look.early && (missing || e.Err != nil):
+	case c.listing.early && (missing || e.Err != nil):
 		c.list() // it may be older than the znode, or than its parent
 	case missing:
 		// Others may follow it in the session, and its watch may have been spent on a change. A
@@ -61,7 +61,7 @@ func (c *contenders) digest(e machine.Listed) {
 			c.m.requests.Emit(machine.Remove{Epoch: c.m.requests.Epoch(), Path: c.m.entry.path})
 		}
 		c.m.lost()
-	case c.look.stale:
+	case c.listing.stale:
 		c.list()
 	case e.Err != nil:
 		c.verify(e.Err)
@@ -73,7 +73,7 @@ func (c *contenders) digest(e machine.Listed) {
 // verify reads the own znode, because the contenders could not be listed.
 func (c *contenders) verify(err error) {
 	c.m.state = Checking
-	c.look.failed = err
+	c.listing.failed = err
 	c.m.rewatch(c.m.entry.path)
 }
 
@@ -87,7 +87,7 @@ func (c *contenders) conclude(self znode.Contender, ahead []znode.Contender) {
 	c.m.blockers = len(blockers)
 	c.m.state, c.m.ahead = Checking, none
 	if len(blockers) > 0 && c.m.claims[0].try {
-		if c.look.ask <= c.m.claims[0].since {
+		if c.listing.ask <= c.m.claims[0].since {
 			c.list() // sent before the try: those in it may be gone since
 			return
 		}
@@ -97,33 +97,33 @@ func (c *contenders) conclude(self znode.Contender, ahead []znode.Contender) {
 	}
 	if len(blockers) > 0 {
 		last := blockers[len(blockers)-1]
-		c.look.pred = znode.Join(c.cfg.Parent, last.Name)
-		// An event of a watch that was set before this look might be about another znode of that
-		// name, if it has no GUID. One that was deleted during this look may have been a writer
+		c.listing.pred = znode.Join(c.cfg.Parent, last.Name)
+		// An event of a watch that was set before this listing might be about another znode of that
+		// name, if it has no GUID. One that was deleted during this listing may have been a writer
 		// that was downgraded, and the listing did not show the reader.
-		unique := last.GUID != "" || c.m.watches.of(c.look.pred) == nil
+		unique := last.GUID != "" || c.m.watches.of(c.listing.pred) == nil
 		leaves := c.cfg.Rule.LeavesAnother(self, last)
-		if c.m.ahead = only; len(blockers) > 1 || c.look.missed || leaves || !unique {
+		if c.m.ahead = only; len(blockers) > 1 || c.listing.missed || leaves || !unique {
 			c.m.ahead = some
 		}
 		if n := len(blockers); n > 1 && last.GUID != "" && self.Kind != znode.Read && !leaves {
-			c.look.second = znode.Join(c.cfg.Parent, blockers[n-2].Name)
+			c.listing.second = znode.Join(c.cfg.Parent, blockers[n-2].Name)
 		}
 	}
-	c.look.lists = c.m.ahead == some && self.GUID != ""
-	if !mayHold(c.m.ahead, c.m.proof()) && !mayWait(c.m.ahead, c.m.proof(), c.look.lists) {
+	c.listing.lists = c.m.ahead == some && self.GUID != ""
+	if !mayHold(c.m.ahead, c.m.proof()) && !mayWait(c.m.ahead, c.m.proof(), c.listing.lists) {
 		c.watchOwn()
 	}
-	if n := len(blockers); n > 0 && !c.m.watches.watched(c.look.pred) {
-		c.m.watches.read(machine.Read{Path: c.look.pred, Watch: true, Near: c.near(self, blockers[n-1])})
+	if n := len(blockers); n > 0 && !c.m.watches.watched(c.listing.pred) {
+		c.m.watches.read(machine.Read{Path: c.listing.pred, Watch: true, SameSession: c.sameSession(self, blockers[n-1])})
 	}
 	c.advance()
 }
 
-// near tells whether the predecessor may be followed in the session: who holds it holds alone, and
-// whoever waits for it waits for all that it waits for. A reader does not: it would hear late that
-// a writer is gone that waits for other readers.
-func (c *contenders) near(self, last znode.Contender) bool {
+// sameSession tells whether the predecessor may be followed in the session: who holds it holds
+// alone, and whoever waits for it waits for all that it waits for. A reader does not: it would hear
+// late that a writer is gone that waits for other readers.
+func (c *contenders) sameSession(self, last znode.Contender) bool {
 	alone := last.Kind == znode.Lock || last.Kind == znode.Write || last.Kind == znode.Candidate
 	return alone && self.Kind != znode.Read && last.GUID != "" && c.m.delay == nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/internal/test/tier"
 )
 
 // recorder is a test that notes how it ended.

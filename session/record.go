@@ -51,16 +51,16 @@ type span struct{ after, until int64 }
 // covers: a znode with that Czxid was created in it, as far as is known.
 func (s span) covers(czxid int64) bool { return czxid == 0 || s.after < czxid && czxid <= s.until }
 
-// ledger is what exists, or may, in the present epoch. It is guarded by the session's mutex and
+// record is what exists, or may, in the present epoch. It is guarded by the session's mutex and
 // outlives every actor.
-type ledger struct {
+type record struct {
 	all    map[*contender]struct{}
 	byPath map[string]*contender
 	turns  map[createKey]*notify.Latch // of those whose creates are under way: see turn
 	joins  map[joinKey]*joins
 }
 
-func (l *ledger) enter(c *contender) {
+func (l *record) enter(c *contender) {
 	if l.all == nil {
 		l.all, l.byPath = make(map[*contender]struct{}), make(map[string]*contender)
 	}
@@ -71,8 +71,8 @@ func (l *ledger) enter(c *contender) {
 	c.client.standing[c] = struct{}{}
 }
 
-// stands notes that a contender was created; false if it was given up meanwhile, with its epoch.
-func (l *ledger) stands(c *contender, path string) bool {
+// standsAt notes that a contender was created; false if it was given up meanwhile, with its epoch.
+func (l *record) standsAt(c *contender, path string) bool {
 	if _, ok := l.all[c]; !ok {
 		return false
 	}
@@ -85,7 +85,7 @@ func (l *ledger) stands(c *contender, path string) bool {
 }
 
 // strike takes a contender out: it does not exist, for certain.
-func (l *ledger) strike(c *contender) {
+func (l *record) strike(c *contender) {
 	if len(c.next) > 0 {
 		c.client.session.tasks.run(c.telling(machine.Deleted))
 	}
@@ -97,14 +97,14 @@ func (l *ledger) strike(c *contender) {
 }
 
 // suspect notes that what the record has at a path, if anything, may be gone.
-func (l *ledger) suspect(path string) {
+func (l *record) suspect(path string) {
 	if c := l.byPath[path]; c != nil {
 		c.suspect = true
 	}
 }
 
 // gone notes that there is nothing at a path.
-func (l *ledger) gone(path string) {
+func (l *record) gone(path string) {
 	if c := l.byPath[path]; c == nil || c.form == znode.Alone {
 		l.suspect(path)
 	} else {
@@ -114,7 +114,7 @@ func (l *ledger) gone(path string) {
 
 // lacks tells whether a contender is gone or going, as far as is known. Its name has a GUID, so
 // that it does not come again: it was entered before it was created, and is struck when it is gone.
-func (l *ledger) lacks(path string) bool {
+func (l *record) lacks(path string) bool {
 	if c := l.byPath[path]; c != nil {
 		return c.leaving && c.form.Named()
 	}
@@ -130,7 +130,7 @@ func (l *ledger) lacks(path string) bool {
 
 // forget strikes what a contender's client had at its path before, where names come again: it has
 // another there now, so that is gone.
-func (l *ledger) forget(c *contender, path string) {
+func (l *record) forget(c *contender, path string) {
 	for _, o := range l.of(c.client) {
 		if o != c && o.form == znode.Alone && o.path == path {
 			l.strike(o)
@@ -140,7 +140,7 @@ func (l *ledger) forget(c *contender, path string) {
 
 // at is what a client has at a path. Where it has none, it is whatever the record has there, unless
 // that is alone there: then it is another client's.
-func (l *ledger) at(t *client, path string) *contender {
+func (l *record) at(t *client, path string) *contender {
 	c := l.byPath[path]
 	if c == nil || c.form != znode.Alone || c.client == t {
 		return c
@@ -154,10 +154,10 @@ func (l *ledger) at(t *client, path string) *contender {
 }
 
 // of are the contenders of a client.
-func (*ledger) of(t *client) []*contender { return slices.Collect(maps.Keys(t.standing)) }
+func (*record) of(t *client) []*contender { return slices.Collect(maps.Keys(t.standing)) }
 
 // clear forgets everything: the epoch is over.
-func (l *ledger) clear() {
+func (l *record) clear() {
 	for c := range l.all {
 		c.settled.Close()
 		c.client.standing = nil

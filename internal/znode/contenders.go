@@ -2,16 +2,16 @@ package znode
 
 import "slices"
 
-// Line is the contenders among the names of a listing. Several machines may have the same one, so
-// nobody changes it.
-type Line struct {
+// Contenders is the contenders among the names of a listing. Several machines may have the same
+// one, so nobody changes it.
+type Contenders struct {
 	Contenders []Contender // by their sequence numbers
 	Ambiguous  bool        // which leave the order of creation open: they may have wrapped around, stuck or repeated
 }
 
-// NewLine takes the names apart.
-func NewLine(names []string) *Line {
-	l := &Line{Contenders: make([]Contender, 0, len(names))}
+// NewContenders takes the names apart.
+func NewContenders(names []string) *Contenders {
+	l := &Contenders{Contenders: make([]Contender, 0, len(names))}
 	for _, name := range names {
 		if c, ok := ParseContender(name); ok {
 			l.Contenders = append(l.Contenders, c)
