@@ -13,18 +13,18 @@ func (d *Double) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case double.Enter:
 		d.enter(e)
-	case double.End:
+	case double.Lost:
 		if p := d.passage(e.Claim); p != nil {
 			d.host.End(p.Hold, session.ErrDeleted)
 		}
-	case double.Over:
+	case double.Left:
 		if p := d.passage(e.Claim); p != nil {
 			d.ledger.mu.Lock()
 			d.ledger.passages = slices.DeleteFunc(d.ledger.passages, func(o *Passage) bool { return o == p })
 			d.ledger.mu.Unlock()
 			p.left.Close()
 		}
-	case double.Settle:
+	case double.Refuse:
 		d.settle(e)
 	}
 }
@@ -99,7 +99,7 @@ func (d *Double) passage(claim uint64) *Passage {
 	return nil
 }
 
-func (d *Double) settle(e double.Settle) {
+func (d *Double) settle(e double.Refuse) {
 	d.ledger.mu.Lock()
 	defer d.ledger.mu.Unlock()
 	c := d.ledger.take(e.Claim)

@@ -170,7 +170,7 @@ func (c *Coordinator) standing() []machine.Event {
 // perform passes the machine's effects to the transactions. The actor calls it.
 func (c *Coordinator) perform(e machine.Effect) {
 	switch e := e.(type) {
-	case protocol.Noted:
+	case protocol.Progressed:
 		c.with(e.Request.N, func(t *Tx) { t.noted(e.Request) })
 	case protocol.Voted:
 		c.with(e.N, func(t *Tx) { t.deliver(Vote(e.Vote)) })

@@ -14,7 +14,7 @@ func (p *Site) Crash(value any) { crash.Instance(p.host, value) }
 // Note has the machine note a transaction as it does that has not heard of an Abort yet.
 func (c *Coordinator) Note(t *Tx) {
 	c.mu.Lock()
-	noted := protocol.Noted{Request: t.request}
+	noted := protocol.Progressed{Request: t.request}
 	c.mu.Unlock()
 	noted.Request.Abort = protocol.Abort{}
 	c.perform(noted)

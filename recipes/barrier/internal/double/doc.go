@@ -37,7 +37,7 @@
 // # The states of a party
 //
 //	┌──────┐ Wanted ┌───────────────────┐ arrived ┌─────────┐ enough ┌───────────────────┐
-//	│ Idle │ ─────▶ │ Looking  Cleaning │ ──────▶ │ Waiting │ ─────▶ │ Counting Deciding │
+//	│ Idle │ ─────▶ │ Finding  Cleaning │ ──────▶ │ Waiting │ ─────▶ │ Counting Deciding │
 //	└──────┘        │ Creating Arriving │         │         │ ◀───── │                   │
 //	    ▲           │ Resolving         │         └─────────┘ fewer  └───────────────────┘
 //	    │           └───────────────────┘  withdrawn │   │  │ released      │ released

@@ -40,12 +40,12 @@ type (
 		Token int64
 		Names []string // of the members' znodes, sorted
 	}
-	// End: another client deleted the party's znode, so the passage is lost.
-	End struct{ Claim uint64 }
-	// Over: every member of the passage's round has departed or died.
-	Over struct{ Claim uint64 }
-	// Settle refuses the claim.
-	Settle struct {
+	// Lost: another client deleted the party's znode, so the passage is lost.
+	Lost struct{ Claim uint64 }
+	// Left: every member of the passage's round has departed or died.
+	Left struct{ Claim uint64 }
+	// Refuse refuses the claim.
+	Refuse struct {
 		Claim uint64
 		Err   error
 	}

@@ -89,7 +89,7 @@ func (m *Machine) on(ev machine.Event) {
 	case Withdrawn:
 		m.onWithdrawn(ev.Claim)
 	case Departed:
-		if m.state == Member && m.member.claim.Claim == ev.Claim {
+		if m.state == Inside && m.member.claim.Claim == ev.Claim {
 			m.member.depart()
 		}
 	case Deferred:
@@ -150,7 +150,7 @@ func (m *Machine) fail(err error) {
 	}
 	c := m.claims[0]
 	m.claims = m.claims[1:]
-	m.Emit(Settle{Claim: c.Claim, Err: err})
+	m.Emit(Refuse{Claim: c.Claim, Err: err})
 	if !c.Once {
 		m.stop(err)
 	}
@@ -190,9 +190,9 @@ func (m *Machine) onFollowed(ev Followed) {
 func (m *Machine) onDeferred(c Wanted) {
 	mine := m.member != nil && m.member.claim.Claim == c.Claim
 	switch {
-	case mine && m.state == Member && m.member.regained:
+	case mine && m.state == Inside && m.member.regained:
 		m.member.enter()
-	case mine && m.state == Member:
+	case mine && m.state == Inside:
 		m.state = Ready
 	case !m.closing && !slices.Contains(m.claims, c): // it is there already if this event was sent before a crash
 		if mine {
@@ -209,7 +209,7 @@ func (m *Machine) onWithdrawn(claim uint64) {
 		m.member.claim.Claim = 0
 	}
 	switch {
-	case (m.state == Ready || m.state == Member) && m.member.claim.Claim == 0:
+	case (m.state == Ready || m.state == Inside) && m.member.claim.Claim == 0:
 		m.member.depart()
 	case m.state == Waiting && len(m.claims) == 0:
 		m.arrival.decideOf()
@@ -222,7 +222,7 @@ func (m *Machine) onTrust() {
 	switch m.state {
 	case Ready:
 		m.member.enter()
-	case Member:
+	case Inside:
 		m.member.regained = true
 	}
 }
@@ -230,11 +230,11 @@ func (m *Machine) onTrust() {
 func (m *Machine) onClosing() {
 	m.closing, m.claims = true, nil
 	switch m.state {
-	case NoEpoch, Idle, Looking, Cleaning, Creating:
+	case NoEpoch, Idle, Finding, Cleaning, Creating:
 		m.stop(nil)
 	case Waiting:
 		m.arrival.decideOf()
-	case Ready, Member:
+	case Ready, Inside:
 		m.member.depart()
 	case Watching, Leaving:
 		m.member.quit()
@@ -251,7 +251,7 @@ func (m *Machine) onFired(ev machine.Fired) {
 		case ev.Path == m.roundPath():
 			m.arrival.roundChanged()
 		}
-	case Ready, Member:
+	case Ready, Inside:
 		if ev.Path == m.member.path(m.member.me) && gone {
 			m.member.ownGone()
 		}
@@ -300,7 +300,7 @@ type State int
 const (
 	NoEpoch            State = iota
 	Idle                     // nothing is wanted
-	Looking                  // looks for the newest round
+	Finding                  // looks for the newest round
 	Creating                 // creates a round
 	Cleaning                 // looks at older rounds: deletes those without parties, and waits for one that its id is in
 	Arriving                 // creates its znode
@@ -309,7 +309,7 @@ const (
 	Counting                 // lists the parties
 	Deciding                 // writes a verdict
 	Ready                    // a member of the round; but the session is not trusted
-	Member                   // a member of the round, with a passage
+	Inside                   // a member of the round, with a passage
 	Withdrawing              // deletes its znode, unless the verdict is first
 	Removing                 // deletes its znode, and the round if it was the last party
 	Departing                // records a departure
@@ -322,7 +322,7 @@ const (
 // String is the state's name.
 func (s State) String() string {
 	return enum.Name(
-		"State", s, "NoEpoch", "Idle", "Looking", "Creating", "Cleaning", "Arriving", "Resolving", "Waiting", "Counting", "Deciding", "Ready",
+		"State", s, "NoEpoch", "Idle", "Finding", "Creating", "Cleaning", "Arriving", "Resolving", "Waiting", "Counting", "Deciding", "Ready",
 		"Inside", "Withdrawing", "Removing", "Departing", "CountingDepartures", "Watching", "Leaving", "Deleting",
 	)
 }

@@ -30,7 +30,7 @@ func (b *member) departures() string { return znode.Join(b.roundPath(), departur
 
 // enter offers the application its passage.
 func (b *member) enter() {
-	b.m.state, b.regained = Member, false
+	b.m.state, b.regained = Inside, false
 	b.m.requests.Requests.Emit(Enter{
 		Claim: b.claim.Claim, Epoch: b.m.requests.Requests.Epoch(), Round: b.of, Path: b.path(b.me), Self: b.names[b.me], Token: b.token, Names: b.names,
 	})
@@ -43,7 +43,7 @@ func (b *member) ownGone() {
 		b.m.proceed()
 		return
 	}
-	b.m.requests.Requests.Emit(End{Claim: b.claim.Claim})
+	b.m.requests.Requests.Emit(Lost{Claim: b.claim.Claim})
 	b.depart()
 }
 
@@ -206,7 +206,7 @@ func (b *member) onRemaining(ev machine.Listed) {
 // over: every member of the round has departed, or died.
 func (b *member) over() {
 	if b.claim.Claim != 0 {
-		b.m.requests.Requests.Emit(Over{Claim: b.claim.Claim})
+		b.m.requests.Requests.Emit(Left{Claim: b.claim.Claim})
 	}
 	b.m.member = nil
 	b.m.proceed()

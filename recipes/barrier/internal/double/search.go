@@ -17,7 +17,7 @@ type search struct {
 
 func (m *Machine) listRounds() {
 	s := &search{m: m}
-	m.state, m.await, m.round.number, m.round.version = Looking, "", 0, 0
+	m.state, m.await, m.round.number, m.round.version = Finding, "", 0, 0
 	ask(m, machine.List{Path: m.cfg.Path}, s.onRounds)
 }
 
@@ -91,7 +91,7 @@ func (s *search) clean(old []int64) {
 		s.m.state = Cleaning
 		ask(s.m, machine.Read{Path: RoundPath(s.m.cfg.Path, old[0])}, s.onOld)
 	case s.m.round.unsure:
-		s.m.state = Looking
+		s.m.state = Finding
 		ask(s.m, machine.Read{Path: s.m.roundPath()}, s.onNewest)
 	default:
 		s.m.proceed()

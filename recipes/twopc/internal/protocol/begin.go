@@ -35,7 +35,7 @@ func (t *tx) begin() {
 			machine.Op{Do: machine.Set, Path: root.inbox(site), Version: machine.Any})
 	}
 	t.Presence = t.c.czxid
-	t.requests.Emit(Noted{t.Request})
+	t.requests.Emit(Progressed{t.Request})
 	t.transact(func(ev machine.Transacted) {
 		if ev.Code != machine.Done {
 			t.resolve()

@@ -5,7 +5,7 @@ import "github.com/troupe-go/troupe/internal/sentinel"
 // What a coordinator's application asks for.
 type (
 	// Request is about one transaction, or another coordinator. It is also what a restarted machine
-	// is told: see Noted. It is told once more to give it up.
+	// is told: see Progressed. It is told once more to give it up.
 	Request struct {
 		N        uint64 // numbers the requests of the instance, in their order; one may be received twice
 		Stage    Stage
@@ -39,10 +39,10 @@ const (
 
 // What the machine tells a coordinator's application.
 type (
-	// Noted says what a restarted machine is to be told instead of the request with this number: a
+	// Progressed says what a restarted machine is to be told instead of the request with this number: a
 	// begin with its Presence, before it is sent; the next stage, when the transaction has begun,
 	// or was taken over, or was withdrawn and is aborted.
-	Noted struct{ Request Request }
+	Progressed struct{ Request Request }
 	// Voted tells a site's vote, perhaps more than once.
 	Voted struct {
 		N    uint64

@@ -95,7 +95,7 @@ func (t *tx) opened() {
 // saw changes the stage, and what a restarted machine is to be told.
 func (t *tx) saw(stage Stage) {
 	t.Stage, t.GUID, t.Sites, t.Payload, t.Presence = stage, t.rec.GUID, t.rec.Sites, nil, 0
-	t.requests.Emit(Noted{t.Request})
+	t.requests.Emit(Progressed{t.Request})
 }
 
 // prepare watches the record, the votes, and the presences of the sites that have not voted.
