@@ -31,7 +31,7 @@ type Double struct {
 	acl     []session.ACL
 	host    *recipe.Host
 	entered *notify.Handoff[*Passage]
-	ledger  ledger
+	intents intents
 }
 
 // NewDouble creates a party of the double barrier at a path. parties is the number of parties, from
@@ -49,14 +49,14 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 	}
 	d := &Double{session: s, path: path, parties: parties, warn: o.warn, acl: o.acl, entered: notify.NewHandoff[*Passage]()}
 	cfg := double.Config{Path: path, Parties: parties, ID: o.id, GUID: znode.NewGUID}
-	d.ledger.mu.Lock() // until the host is set, so that it is not used before
-	defer d.ledger.mu.Unlock()
+	d.intents.mu.Lock() // until the host is set, so that it is not used before
+	defer d.intents.mu.Unlock()
 	d.host, err = recipe.New(recipe.Config{
 		Session: s, Kind: kind, Path: path, UntilExpiry: o.untilExpiry, ACL: o.acl,
 		Machine:  func() machine.Machine { return double.New(cfg) },
-		Standing: d.ledger.standing,
+		Standing: d.intents.standing,
 		Perform:  d.perform,
-		Ended:    func(err error) { d.ledger.close(err) },
+		Ended:    func(err error) { d.intents.close(err) },
 	})
 	if err != nil {
 		return nil, recipe.Failed(s, op, path, err)
@@ -73,12 +73,12 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 // Double.
 func (d *Double) Arrive() {
 	by := recipe.Asked{At: recipe.Caller()}
-	d.ledger.mu.Lock()
-	defer d.ledger.mu.Unlock()
-	if c := d.ledger.intent; c != nil && !d.received(c) {
+	d.intents.mu.Lock()
+	defer d.intents.mu.Unlock()
+	if c := d.intents.arriving; c != nil && !d.received(c) {
 		return
 	}
-	d.ledger.intent = d.want(false, by)
+	d.intents.arriving = d.want(false, by)
 }
 
 // Entered delivers one [Passage] for each [Double.Arrive]. The channel is the same every time,
@@ -96,9 +96,9 @@ func (d *Double) Enter(ctx context.Context) (*Passage, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, recipe.Failed(d.session, op, d.path, err)
 	}
-	d.ledger.mu.Lock()
+	d.intents.mu.Lock()
 	c := d.want(true, by)
-	d.ledger.mu.Unlock()
+	d.intents.mu.Unlock()
 	if c == nil {
 		return nil, recipe.Failed(d.session, op, d.path, d.closedErr())
 	}
@@ -134,7 +134,7 @@ func (d *Double) Err() error { return d.host.Err() }
 func (d *Double) Close(ctx context.Context) error {
 	ctx, cancel := d.outlasting(ctx)
 	defer cancel()
-	for _, p := range d.ledger.close(session.ErrClosed) {
+	for _, p := range d.intents.close(session.ErrClosed) {
 		d.host.End(p.Hold, session.ErrClosed)
 	}
 	return recipe.Failed(d.session, "close", d.path, d.host.Close(ctx))

@@ -94,7 +94,7 @@ func (p *Passage) receive() { p.received.Store(true) }
 
 // warn arranges for a log message if the passage blocks the other parties for long. It stops when
 // the passage ends.
-func (p *Passage) warn(c *claim) {
+func (p *Passage) warn(c *intent) {
 	d := p.double
 	p.warning.Store(recipe.Alarm{
 		Log: recipe.Logger(d.session), Kind: kind, Path: d.session.Path(d.path), After: d.warn, Asked: c.asked,

@@ -7,18 +7,18 @@ import (
 
 // arrival is a party's znode in an open round, until the round is decided.
 type arrival struct {
-	m         *Machine
-	name      string        // of the own znode
-	rank      int           // which arrival it was, at least
-	czxid     int64         // of the own znode; 0 until it was seen
-	seen      *machine.Seen // the round; nil until it was read
-	watched   bool          // the round's data are
-	gone      bool          // the own znode was deleted during a decision
-	stale     bool          // the round changed during a decision
-	counted   bool          // arrived is known
-	arrived   int32         // how many had arrived before the parties were listed
-	hasNext   bool          // there is a next round already, against all rules
-	uncertain bool          // it was asked to be withdrawn, and the reply was lost
+	m                 *Machine
+	name              string        // of the own znode
+	rank              int           // which arrival it was, at least
+	czxid             int64         // of the own znode; 0 until it was seen
+	seen              *machine.Seen // the round; nil until it was read
+	roundWatched      bool          // the round's data are
+	ownGone           bool          // the own znode was deleted during a decision
+	roundChanged      bool          // the round changed during a decision
+	arrivedKnown      bool          // arrived is known
+	arrived           int32         // how many had arrived before the parties were listed
+	nextExists        bool          // there is a next round already, against all rules
+	withdrawalUnknown bool          // it was asked to be withdrawn, and the reply was lost
 }
 
 // path is that of the own znode.
@@ -41,21 +41,21 @@ func (a *arrival) onArrived(ev machine.Transacted) {
 	switch {
 	case ev.Code == machine.Done:
 		a.check(int(ev.Results[2].Stat.Version))
-		a.counted, a.arrived = true, ev.Results[2].Stat.Version
+		a.arrivedKnown, a.arrived = true, ev.Results[2].Stat.Version
 	case ev.Code == machine.Unknown:
 		a.m.state = Resolving
 		ask(a.m, machine.Read{Path: a.path()}, a.onFound)
 	case ev.Code == machine.NoNode && ev.Failed == 2:
-		a.m.round.unsure = true
-		a.restore(a.m.cfg.Parties, []string{departures}, a.lookAgain)
+		a.m.round.unread = true
+		a.restore(a.m.cfg.Parties, []string{departures}, a.findAgain)
 	default:
-		a.m.round.unsure = a.m.round.unsure || ev.Code == machine.BadVersion || ev.Failed > 0 // another client deleted parts of it
-		a.lookAgain(ev)
+		a.m.round.unread = a.m.round.unread || ev.Code == machine.BadVersion || ev.Failed > 0 // another client deleted parts of it
+		a.findAgain(ev)
 	}
 }
 
-// lookAgain searches for the newest round, if this party still wants one, and was not refused.
-func (a *arrival) lookAgain(ev machine.Transacted) {
+// findAgain searches for the newest round, if this party still wants one, and was not refused.
+func (a *arrival) findAgain(ev machine.Transacted) {
 	if ev.Code == machine.Refused {
 		a.m.refused(ev.Err)
 		return
@@ -79,7 +79,7 @@ func (a *arrival) onFound(ev machine.Seen) {
 // check reads the own znode and the round, and watches both. The own znode is listed: that watch
 // reports only its end, which comes once.
 func (a *arrival) check(rank int) {
-	*a = arrival{m: a.m, name: a.name, rank: rank, watched: true}
+	*a = arrival{m: a.m, name: a.name, rank: rank, roundWatched: true}
 	a.m.state = Waiting
 	askFor(a.m, ownRead, machine.List{Path: a.path(), Watch: true}, a.onOwn)
 	askFor(a.m, roundRead, machine.Read{Path: a.m.roundPath(), Watch: true}, a.onRound)
@@ -90,21 +90,21 @@ func (a *arrival) onOwn(ev machine.Listed) {
 	case ev.Code == machine.Refused:
 		a.m.stop(ev.Err)
 	case ev.Code != machine.Done || ev.Stat.Owner != a.m.session:
-		a.ownGone()
+		a.onOwnGone()
 	default:
 		a.czxid = ev.Stat.Czxid
-		a.decideOf()
+		a.advance()
 	}
 }
 
-// ownGone: the own znode does not exist. If the round is not released with this party in it, the
+// onOwnGone: the own znode does not exist. If the round is not released with this party in it, the
 // party arrives again.
-func (a *arrival) ownGone() {
+func (a *arrival) onOwnGone() {
 	if a.m.state == Waiting {
 		a.m.proceed()
 		return
 	}
-	a.gone = true
+	a.ownGone = true
 }
 
 func (a *arrival) onRound(ev machine.Seen) {
@@ -113,51 +113,51 @@ func (a *arrival) onRound(ev machine.Seen) {
 		return
 	}
 	a.seen = &ev
-	a.decideOf()
+	a.advance()
 }
 
-func (a *arrival) roundChanged() {
+func (a *arrival) onRoundChanged() {
 	if a.m.state == Waiting {
 		a.reread(false)
 		return
 	}
-	a.stale = true
+	a.roundChanged = true
 }
 
 // reread reads the round again. The watch that fired is set again only if there is still something
 // to wait for, which the answer tells.
 func (a *arrival) reread(watch bool) {
 	a.m.state = Waiting
-	a.seen, a.stale, a.watched, a.counted = nil, false, watch, false
+	a.seen, a.roundChanged, a.roundWatched, a.arrivedKnown = nil, false, watch, false
 	askFor(a.m, roundRead, machine.Read{Path: a.m.roundPath(), Watch: watch}, a.onRound)
 }
 
-// decideOf takes the next step according to the round's data, when they and the own znode have been
+// advance takes the next step according to the round's data, when they and the own znode have been
 // seen.
-func (a *arrival) decideOf() {
+func (a *arrival) advance() {
 	if a.m.state != Waiting || a.czxid == 0 || a.seen == nil {
 		return
 	}
 	v := ParseVerdict(a.seen.Data)
 	switch {
 	case !a.seen.Exists:
-		a.lookAgain(machine.Transacted{})
+		a.findAgain(machine.Transacted{})
 	case v.Kind == Open:
 		a.m.round.version = a.seen.Stat.Version
-		a.decideOpen(v, Present(a.seen.Stat.Children))
+		a.advanceOpen(v, Present(a.seen.Stat.Children))
 	default:
-		a.decided(v)
+		a.onVerdict(v)
 	}
 }
 
-// decided: the round is decided, by whichever party. Even the one that released it need not be a
+// onVerdict: the round is decided, by whichever party. Even the one that released it need not be a
 // member: a later process of its id is.
-func (a *arrival) decided(v Verdict) {
+func (a *arrival) onVerdict(v Verdict) {
 	me, member := position(v.Names, a.name)
 	switch {
 	case member:
 		a.released(v.Names, me)
-	case v.Kind == Released && a.gone:
+	case v.Kind == Released && a.ownGone:
 		a.m.proceed()
 	case v.Kind == Released && nameOf(v.Names, a.m.cfg.ID) != "":
 		a.excluded(ErrReplaced)
@@ -168,11 +168,11 @@ func (a *arrival) decided(v Verdict) {
 	}
 }
 
-func (a *arrival) decideOpen(v Verdict, present int) {
+func (a *arrival) advanceOpen(v Verdict, present int) {
 	switch {
 	case len(a.m.claims) == 0:
 		a.withdraw()
-	case !a.watched:
+	case !a.roundWatched:
 		a.reread(true)
 	case v.Parties != a.m.cfg.Parties: // left over from when there were more parties, or fewer, if all who are present agree: their names tell
 		a.list()
@@ -184,7 +184,7 @@ func (a *arrival) decideOpen(v Verdict, present int) {
 // released: this party is a member of the round.
 func (a *arrival) released(names []string, me int) {
 	m := a.m
-	m.member = &member{m: m, of: m.round.number, names: names, me: me, token: a.czxid}
+	m.member = &member{m: m, round: m.round.number, names: names, me: me, token: a.czxid}
 	m.round.number, m.round.version = m.round.number+1, 0
 	if len(m.claims) == 0 {
 		m.proceed() // the claim was withdrawn: it leaves
@@ -192,8 +192,8 @@ func (a *arrival) released(names []string, me int) {
 	}
 	m.member.claim = m.claims[0]
 	m.claims = m.claims[1:]
-	if a.gone {
-		m.again()
+	if a.ownGone {
+		m.repeatClaim()
 		m.proceed()
 		return
 	}
@@ -212,7 +212,7 @@ func (a *arrival) excluded(why error) {
 			return
 		}
 		m.round.number = 0
-		m.clear(deleteRound(round, nil), m.proceed)
+		m.deleteParts(roundDeletions(round, nil), m.proceed)
 	})
 }
 
@@ -227,12 +227,12 @@ func (a *arrival) onWithdrawn(ev machine.Transacted) {
 	switch {
 	case ev.Code == machine.Done, ev.Code == machine.NoNode:
 		a.m.proceed()
-	case ev.Code == machine.BadVersion && a.uncertain: // the decision came before the repetition; the first attempt may have been carried out before it
+	case ev.Code == machine.BadVersion && a.withdrawalUnknown: // the decision came before the repetition; the first attempt may have been carried out before it
 		a.check(a.rank)
 	case ev.Code == machine.BadVersion:
 		a.reread(true)
 	case ev.Code == machine.Unknown:
-		a.uncertain = true
+		a.withdrawalUnknown = true
 		a.withdraw()
 	default:
 		a.m.stop(ev.Err)

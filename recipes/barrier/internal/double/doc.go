@@ -53,4 +53,12 @@
 //	    │ the neighbour is deleted ▲          │ all have departed
 //	    └──────────────────────────┘          ▼
 //	                                       Deleting ───▶ Idle
+//
+// # Which file for which task
+//
+//   - what happens next, and in which state: machine.go
+//   - which round to arrive in, and what is deleted of old ones: rounds.go
+//   - arriving, waiting, withdrawing: arrival.go; releasing or breaking the round: verdict.go
+//   - being inside, departing, waiting for the other members: member.go
+//   - names and data of the znodes: layout.go; what the application and the machine tell each other: events.go
 package double

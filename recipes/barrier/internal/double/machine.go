@@ -18,16 +18,17 @@ type Config struct {
 
 // Machine decides for one party. The zero value is not usable: see [New].
 type Machine struct {
-	requests
-	cfg     Config
-	state   State
-	session int64
-	closing bool
+	cfg      Config
+	state    State
+	session  int64
+	closing  bool
+	requests machine.Requests[purpose]
+	handlers [purposes]func(machine.Event) // of the answers, by purpose
 
 	claims []Wanted // in order; the first is being served
 	newest uint64   // the greatest number that a claim or a passage has had
 
-	await   string   // while it is Cleaning: the znode of another process of its id, whose end is watched
+	awaited string   // while it is Cleaning: the znode of another process of its id, whose end is watched
 	round   round    // to arrive in
 	arrival *arrival // in that round; nil before
 	member  *member  // of the round that it is in, or was, until that is over; else nil
@@ -37,7 +38,7 @@ type Machine struct {
 type round struct {
 	number  int64 // 0: not known
 	version int32 // of its znode, as long as it is open
-	unsure  bool  // the version has to be read
+	unread  bool  // the version has to be read
 }
 
 // New returns a machine for one party.
@@ -51,22 +52,22 @@ func (m *Machine) Phase() string { return m.state.String() }
 
 // Step implements [machine.Machine].
 func (m *Machine) Step(ev machine.Event) []machine.Effect {
-	if purpose, ok := m.Accept(ev); ok && purpose != none {
+	if purpose, ok := m.requests.Accept(ev); ok && purpose != none {
 		m.handlers[purpose](ev)
 	} else if ok {
-		m.on(ev)
+		m.onEvent(ev)
 	}
-	return m.Flush()
+	return m.requests.Flush()
 }
 
-// on handles an event that answers no request.
-func (m *Machine) on(ev machine.Event) {
+// onEvent handles an event that answers no request.
+func (m *Machine) onEvent(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
 		if m.state != NoEpoch {
 			m.onEpochEnded()
 		}
-		m.Begin(ev.Epoch)
+		m.requests.Begin(ev.Epoch)
 		m.session = ev.SessionID
 		m.proceed()
 	case machine.EpochEnded:
@@ -99,18 +100,18 @@ func (m *Machine) on(ev machine.Event) {
 
 // proceed takes the next step when nothing is under way.
 func (m *Machine) proceed() {
-	m.Forget(ownRead, roundRead)
+	m.requests.Forget(ownRead, roundRead)
 	m.arrival = nil
 	switch {
 	case m.member != nil:
 		m.member.depart()
 	case m.closing:
 		m.state = Idle
-		m.Emit(machine.Stop{})
+		m.requests.Emit(machine.Stop{})
 	case len(m.claims) == 0:
 		m.state = Idle
 	case m.round.number == 0:
-		m.listRounds()
+		m.findRound()
 	default:
 		m.arrive()
 	}
@@ -125,18 +126,18 @@ func (m *Machine) proceedIfIdle() {
 // onEpochEnded: the znodes of the epoch are gone, or about to be.
 func (m *Machine) onEpochEnded() {
 	if m.state == Ready {
-		m.again()
+		m.repeatClaim()
 	}
-	m.End()
+	m.requests.End()
 	m.state, m.round.number, m.arrival = NoEpoch, 0, nil
 	if m.closing {
-		m.Emit(machine.Stop{})
+		m.requests.Emit(machine.Stop{})
 	}
 }
 
-// again repeats a claim: the round was released, but this party's znode was deleted before the
+// repeatClaim repeats a claim: the round was released, but this party's znode was deleted before the
 // claim got its passage.
-func (m *Machine) again() {
+func (m *Machine) repeatClaim() {
 	if m.member.claim.Claim != 0 {
 		m.claims = slices.Insert(m.claims, 0, m.member.claim)
 	}
@@ -150,7 +151,7 @@ func (m *Machine) fail(err error) {
 	}
 	c := m.claims[0]
 	m.claims = m.claims[1:]
-	m.Emit(Refuse{Claim: c.Claim, Err: err})
+	m.requests.Emit(Refuse{Claim: c.Claim, Err: err})
 	if !c.Once {
 		m.stop(err)
 	}
@@ -163,7 +164,7 @@ func (m *Machine) refused(err error) {
 	m.proceed()
 }
 
-func (m *Machine) stop(err error) { m.Emit(machine.Stop{Err: err}) }
+func (m *Machine) stop(err error) { m.requests.Emit(machine.Stop{Err: err}) }
 
 // fresh reports whether a number is new, and the machine is not closing.
 func (m *Machine) fresh(number uint64) bool {
@@ -181,7 +182,7 @@ func (m *Machine) onFollowed(ev Followed) {
 	if m.member != nil || !found {
 		return
 	}
-	m.member = &member{m: m, claim: Wanted{Claim: ev.Claim}, of: ev.Round, names: ev.Names, me: me}
+	m.member = &member{m: m, claim: Wanted{Claim: ev.Claim}, round: ev.Round, names: ev.Names, me: me}
 	m.proceedIfIdle()
 }
 
@@ -212,7 +213,7 @@ func (m *Machine) onWithdrawn(claim uint64) {
 	case (m.state == Ready || m.state == Inside) && m.member.claim.Claim == 0:
 		m.member.depart()
 	case m.state == Waiting && len(m.claims) == 0:
-		m.arrival.decideOf()
+		m.arrival.advance()
 	}
 }
 
@@ -233,7 +234,7 @@ func (m *Machine) onClosing() {
 	case NoEpoch, Idle, Finding, Cleaning, Creating:
 		m.stop(nil)
 	case Waiting:
-		m.arrival.decideOf()
+		m.arrival.advance()
 	case Ready, Inside:
 		m.member.depart()
 	case Watching, Leaving:
@@ -247,32 +248,26 @@ func (m *Machine) onFired(ev machine.Fired) {
 	case Waiting, Counting, Deciding:
 		switch {
 		case ev.Path == m.arrival.path() && gone:
-			m.arrival.ownGone()
+			m.arrival.onOwnGone()
 		case ev.Path == m.roundPath():
-			m.arrival.roundChanged()
+			m.arrival.onRoundChanged()
 		}
 	case Ready, Inside:
 		if ev.Path == m.member.path(m.member.me) && gone {
-			m.member.ownGone()
+			m.member.onOwnGone()
 		}
 	case Cleaning:
-		if ev.Path == m.await {
-			m.listRounds()
+		if ev.Path == m.awaited {
+			m.findRound()
 		}
 	case Leaving:
-		if ev.Path == m.member.path(m.member.at) {
+		if ev.Path == m.member.path(m.member.neighbour) {
 			m.member.neighbourChanged(gone)
 		}
 	}
 }
 
 func (m *Machine) roundPath() string { return RoundPath(m.cfg.Path, m.round.number) }
-
-// requests are the pending requests. Each has a function that handles the answer.
-type requests struct {
-	machine.Requests[purpose]
-	handlers [purposes]func(machine.Event)
-}
 
 // purpose is what a request is for. A new request for the same purpose replaces the one before.
 type purpose int
@@ -289,7 +284,7 @@ const (
 func ask[E machine.Event](m *Machine, r machine.Request, handle func(E)) { askFor(m, step, r, handle) }
 
 func askFor[E machine.Event](m *Machine, p purpose, r machine.Request, handle func(E)) {
-	m.Ask(r, p)
+	m.requests.Ask(r, p)
 	m.handlers[p] = func(ev machine.Event) { handle(ev.(E)) }
 }
 
