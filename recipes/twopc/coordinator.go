@@ -46,7 +46,7 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 		Machine:  func() machine.Machine { return protocol.NewCoordinator(c.root, c.guid, o.timeout.Milliseconds()) },
 		Standing: c.standing,
 		Perform:  c.perform,
-		Ended:    c.ended,
+		Ended:    c.endAll,
 	})
 	if err != nil {
 		return nil, recipe.Failed(s, op, path, err)
@@ -74,7 +74,7 @@ func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, site
 	}
 	t := newTx(c, protocol.Request{ID: id, GUID: string(znode.NewGUID()), Payload: slices.Clone(payload), Sites: slices.Clone(sites), Peers: c.peers})
 	c.ask(t, func() bool { return true })
-	err := t.await(ctx, true)
+	err := t.awaitBegun(ctx, true)
 	if errors.Is(err, session.ErrTooLarge) {
 		err = fmt.Errorf("payload, sites: %w", err)
 	}
@@ -129,7 +129,7 @@ func (c *Coordinator) adopt(ctx context.Context, path string, stage protocol.Sta
 	}
 	err = nil
 	for _, t := range asked {
-		switch e := t.await(ctx, false); {
+		switch e := t.awaitBegun(ctx, false); {
 		case e == nil:
 			taken = append(taken, t)
 		case err == nil && !errors.Is(e, protocol.ErrNotRecoverable):
@@ -150,7 +150,7 @@ func (c *Coordinator) ask(t *Tx, prepare func() bool) {
 	}
 	c.mu.Unlock()
 	if !told {
-		c.end(protocol.Ended{N: n, Err: session.ErrClosed})
+		c.endRequest(protocol.Ended{N: n, Err: session.ErrClosed})
 	}
 }
 
@@ -171,13 +171,13 @@ func (c *Coordinator) standing() []machine.Event {
 func (c *Coordinator) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case protocol.Progressed:
-		c.with(e.Request.N, func(t *Tx) { t.noted(e.Request) })
+		c.with(e.Request.N, func(t *Tx) { t.progress(e.Request) })
 	case protocol.Voted:
 		c.with(e.N, func(t *Tx) { t.deliver(Vote(e.Vote)) })
 	case protocol.Decided:
 		c.with(e.N, func(t *Tx) { t.learn(e) })
 	case protocol.Ended:
-		c.end(e)
+		c.endRequest(e)
 	}
 }
 
@@ -192,23 +192,23 @@ func (c *Coordinator) with(n uint64, f func(t *Tx)) {
 	}
 }
 
-// end ends a request.
-func (c *Coordinator) end(e protocol.Ended) {
+// endRequest ends a request.
+func (c *Coordinator) endRequest(e protocol.Ended) {
 	c.with(e.N, func(t *Tx) {
 		c.mu.Lock()
 		delete(c.txs, e.N)
 		c.mu.Unlock()
-		t.ended(e)
+		t.onEnded(e)
 	})
 }
 
-// ended answers all waiting callers, since nothing will follow.
-func (c *Coordinator) ended(err error) {
+// endAll answers all waiting callers, since nothing will follow.
+func (c *Coordinator) endAll(err error) {
 	c.mu.Lock()
 	all := maps.Clone(c.txs)
 	c.mu.Unlock()
 	for n, t := range all {
-		c.end(protocol.Ended{N: n, Err: err, InDoubt: t.sent.Closed() && !t.begun.Closed()})
+		c.endRequest(protocol.Ended{N: n, Err: err, InDoubt: t.sent.Closed() && !t.begun.Closed()})
 	}
 }
 

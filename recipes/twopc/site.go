@@ -50,7 +50,7 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 		Machine:  func() machine.Machine { return protocol.NewSite(p.root, name, guid) },
 		Standing: p.standing,
 		Perform:  p.perform,
-		Ended:    p.ended,
+		Ended:    p.endAll,
 	})
 	if err != nil {
 		return nil, recipe.Failed(s, op, path, err)
@@ -128,23 +128,23 @@ func (p *Site) perform(e machine.Effect) {
 	case protocol.Acked:
 		switch o := p.proposal(e.GUID); {
 		case errors.Is(e.Err, ErrGone) && o.Outcome() == Undecided:
-			o.through(ErrGone, ErrDecided, ErrGone)
+			o.endWith(ErrGone, ErrDecided, ErrGone)
 		case e.Err == nil || errors.Is(e.Err, ErrGone):
-			o.through(session.ErrReleased, ErrDecided, nil)
+			o.endWith(session.ErrReleased, ErrDecided, nil)
 		default: // it may be tried again
 			o.take(&o.acking).answer(e.Err)
 		}
 	}
 }
 
-// ended answers all waiting callers, since nothing will follow.
-func (p *Site) ended(err error) {
+// endAll answers all waiting callers, since nothing will follow.
+func (p *Site) endAll(err error) {
 	p.proposals.Close()
 	p.mu.Lock()
 	open := maps.Clone(p.open)
 	p.mu.Unlock()
 	for _, o := range open {
-		o.through(err, err, err)
+		o.endWith(err, err, err)
 	}
 }
 
@@ -258,8 +258,8 @@ func (p *Proposal) take(pending **call) *call {
 	return r
 }
 
-// through ends the proposal, and then answers the calls that came before.
-func (p *Proposal) through(err, ofVote, ofAck error) {
+// endWith ends the proposal, and then answers the calls that came before.
+func (p *Proposal) endWith(err, ofVote, ofAck error) {
 	p.finish(err)
 	p.site.mu.Lock()
 	delete(p.site.open, p.offer.GUID)

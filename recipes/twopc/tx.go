@@ -108,17 +108,17 @@ func (t *Tx) giveUp(reason string, withdrawn bool) {
 	}
 }
 
-// unknown is the error of a Begin of which it is not known whether it has begun.
-func unknown(err error) error {
+// unknownOutcome is the error of a Begin of which it is not known whether it has begun.
+func unknownOutcome(err error) error {
 	return fmt.Errorf("%w: the transaction may have begun: %w", session.ErrUnknownOutcome, err)
 }
 
 func (t *Tx) path() string { return t.c.root.Tx(t.id) }
 
-// await waits until the transaction has begun, or is taken over, or another coordinator has
+// awaitBegun waits until the transaction has begun, or is taken over, or another coordinator has
 // answered. If ctx ends first, the request is given up; the machine tells at once if it was not
 // sent.
-func (t *Tx) await(ctx context.Context, begins bool) error {
+func (t *Tx) awaitBegun(ctx context.Context, begins bool) error {
 	select {
 	case <-t.begun.C():
 	case <-t.end.Done():
@@ -142,15 +142,15 @@ func (t *Tx) await(ctx context.Context, begins bool) error {
 	}
 	switch {
 	case err == nil || t.begun.Closed():
-		return unknown(context.Cause(ctx))
+		return unknownOutcome(context.Cause(ctx))
 	case errors.Is(err, ErrDecided): // it was withdrawn, here or by Close
 		return cmp.Or(context.Cause(ctx), session.ErrClosed)
 	}
 	return err
 }
 
-// noted replaces the request, because it is sent, or the transaction has begun or was taken over.
-func (t *Tx) noted(request protocol.Request) {
+// progress replaces the request, because it is sent, or the transaction has begun or was taken over.
+func (t *Tx) progress(request protocol.Request) {
 	t.c.mu.Lock()
 	if t.request.Stage == protocol.Recovering {
 		t.votes = notify.NewFinite[Vote](len(request.Sites))
@@ -186,8 +186,8 @@ func (t *Tx) learn(e protocol.Decided) {
 	t.finish(fmt.Errorf("%w: %s", ErrDecided, how))
 }
 
-// ended handles the end of a request.
-func (t *Tx) ended(e protocol.Ended) {
+// onEnded handles the end of a request.
+func (t *Tx) onEnded(e protocol.Ended) {
 	t.c.mu.Lock()
 	ack := t.ack
 	if e.N != t.request.N {
@@ -202,7 +202,7 @@ func (t *Tx) ended(e protocol.Ended) {
 	case e.Err == nil: // it is decided; or another coordinator has answered
 		t.begun.Close()
 	case e.InDoubt:
-		t.finish(unknown(e.Err))
+		t.finish(unknownOutcome(e.Err))
 	case errors.Is(e.Err, protocol.ErrWithdrew):
 		t.learn(protocol.Decided{Outcome: protocol.Aborted, Reason: "given up before it began"})
 	default:

@@ -35,7 +35,7 @@ func (t *tx) begin() {
 			machine.Op{Do: machine.Set, Path: root.inbox(site), Version: machine.Any})
 	}
 	t.Presence = t.c.czxid
-	t.requests.Emit(Progressed{t.Request})
+	t.zk.Emit(Progressed{t.Request})
 	t.transact(func(ev machine.Transacted) {
 		if ev.Code != machine.Done {
 			t.resolve()
@@ -46,7 +46,7 @@ func (t *tx) begin() {
 				t.c.full[site] = true
 			}
 		}
-		t.opened()
+		t.onBegun()
 	}, ops...)
 }
 
@@ -69,7 +69,7 @@ func (t *tx) resolve() {
 		rec, ok := ParseRecord(ev.Data)
 		switch {
 		case ok && rec.GUID == t.rec.GUID:
-			t.opened()
+			t.onBegun()
 		case t.sent:
 			t.disprove()
 		case !ev.Exists:
@@ -97,15 +97,15 @@ func (t *tx) disprove() {
 	})
 }
 
-// inquire asks another coordinator.
-func (t *tx) inquire() {
+// askCoordinator asks another coordinator.
+func (t *tx) askCoordinator() {
 	t.busy = true
-	t.requests.probe(t.root.coordinator(t.ID), func(_ bool, err error) { t.end(err) })
+	t.zk.probe(t.root.coordinator(t.ID), func(_ bool, err error) { t.end(err) })
 }
 
-// claim takes a transaction over if its coordinator is dead. One that is present was asked before,
+// recoverIfDead takes a transaction over if its coordinator is dead. One that is present was asked before,
 // or has started since: see Coordinator.Recover.
-func (t *tx) claim() {
+func (t *tx) recoverIfDead() {
 	t.read(t.root.Tx(t.id), func(ev machine.Seen) {
 		rec, ok := ParseRecord(ev.Data)
 		inProgress := func(o *tx) bool { return o.rec.GUID == rec.GUID }
@@ -133,7 +133,7 @@ func (t *tx) takeOver(rec Record, stat machine.Stat) {
 		switch {
 		case ev.Code == machine.Done:
 			t.rec = rec
-			t.opened()
+			t.onBegun()
 		case ev.Code == machine.NoNode && ev.Failed == 1:
 			t.end(ErrNotRecoverable)
 		default:

@@ -13,4 +13,13 @@
 //     if they may decide and all have voted to commit. So no site stays in doubt.
 //   - A transaction that has begun never begins again, whichever reply was lost: see tx.disprove.
 //   - The outcome exists until every participant has acknowledged it.
+//
+// # Which file for which task
+//
+//   - being present, and finding out whether another participant is alive: participant.go
+//   - a coordinator: coordinator.go; its transactions: tx.go; beginning them, taking them over: begin.go
+//   - a site, and its inbox: site.go; voting on a transaction, and acknowledging it: proposal.go
+//   - a transaction's record and votes, deciding, deleting, for both: view.go
+//   - requests, their replies, and watches: dispatcher.go
+//   - znodes, names, data: layout.go; what application and machine tell each other: events.go
 package protocol

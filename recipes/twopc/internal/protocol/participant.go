@@ -10,16 +10,16 @@ import (
 // participant is what the machines of both roles have in common: it maintains its presence in every
 // epoch.
 type participant struct {
-	role     role
-	requests *requests
-	root     Root
-	path     string // of the presence
-	guid     string // in it
+	role role
+	zk   *dispatcher
+	root Root
+	path string // of the presence
+	guid string // in it
 
-	state state
-	znode *following
-	czxid int64 // of the znode, while it is registered
-	made  bool  // the last create may have made the znode that exists
+	state    state
+	znode    *subscription
+	czxid    int64 // of the znode, while it is registered
+	mayBeOwn bool  // the last create may have made the znode that exists
 
 	closing bool
 	stopped bool
@@ -61,35 +61,35 @@ func (p *participant) Step(ev machine.Event) []machine.Effect {
 	}
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
-		p.requests.begin(ev)
+		p.zk.begin(ev)
 	case machine.EpochEnded:
-		p.requests.end()
-		p.state, p.znode, p.made = absent, nil, false
+		p.zk.end()
+		p.state, p.znode, p.mayBeOwn = absent, nil, false
 		p.role.reset()
 	case machine.Closing:
 		p.closing = true
 	}
 	p.role.handle(ev)
-	p.requests.answer(ev)
+	p.zk.answer(ev)
 	switch needed := p.role.needed(); {
 	case p.stopped:
-	case needed && p.state == absent && p.requests.Epoch() != 0:
+	case needed && p.state == absent && p.zk.Epoch() != 0:
 		p.create()
 	case needed || !p.closing || p.state == leaving:
 	case p.state == registered: // deleted first, so that no process takes this participant for a live one
 		p.state = leaving
 		p.znode.stop()
-		ask(p.requests, machine.Remove{Path: p.path}, func(machine.Removed) { p.stop(nil) })
+		ask(p.zk, machine.Remove{Path: p.path}, func(machine.Removed) { p.stop(nil) })
 	default: // one that is not known to exist is left to the host
 		p.stop(nil)
 	}
-	return p.requests.Flush()
+	return p.zk.Flush()
 }
 
 func (p *participant) stop(err error) {
 	if !p.stopped {
 		p.stopped = true
-		p.requests.Emit(machine.Stop{Err: err})
+		p.zk.Emit(machine.Stop{Err: err})
 	}
 }
 
@@ -97,13 +97,13 @@ func (p *participant) stop(err error) {
 func (p *participant) create(before ...machine.Op) {
 	p.znode.stop()
 	p.state = pending
-	p.requests.transact(func(ev machine.Transacted) {
-		p.made = ev.Code == machine.Done || ev.Code == machine.Unknown
+	p.zk.transact(func(ev machine.Transacted) {
+		p.mayBeOwn = ev.Code == machine.Done || ev.Code == machine.Unknown
 		if ev.Code == machine.Refused {
 			p.stop(ev.Err)
 			return
 		}
-		p.znode = p.requests.follow(follower{path: p.path}, p.stop, p.seen)
+		p.znode = p.zk.follow(follower{path: p.path}, p.stop, p.seen)
 	}, append(before, machine.Op{Do: machine.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})...)
 }
 
@@ -111,7 +111,7 @@ func (p *participant) seen(ev machine.Seen) {
 	guid, meant := parsePresence(ev.Data)
 	// This owner's, of this epoch, and not that of another owner in the same session. While it is a
 	// question, the data tell less.
-	mine := ev.Stat.Owner == p.requests.session && (guid == p.guid || guid == "" && (p.made || meant == p.guid))
+	mine := ev.Stat.Owner == p.zk.session && (guid == p.guid || guid == "" && (p.mayBeOwn || meant == p.guid))
 	switch {
 	case !ev.Exists:
 		p.create()
@@ -120,8 +120,8 @@ func (p *participant) seen(ev machine.Seen) {
 			p.state, p.czxid = registered, ev.Stat.Czxid
 			p.role.registered()
 		}
-	case mine && p.made: // it is a question
-		p.requests.transact(func(ev machine.Transacted) {
+	case mine && p.mayBeOwn: // it is a question
+		p.zk.transact(func(ev machine.Transacted) {
 			if ev.Code != machine.Done { // the question may have been written once more
 				p.znode.readNow()
 			}
@@ -130,7 +130,7 @@ func (p *participant) seen(ev machine.Seen) {
 		p.create(machine.Op{Do: machine.Delete, Path: p.path, Version: ev.Stat.Version})
 	default:
 		p.znode.stop()
-		p.requests.probe(p.path, func(alive bool, _ error) { // one that may not be asked is another owner's
+		p.zk.probe(p.path, func(alive bool, _ error) { // one that may not be asked is another owner's
 			if alive {
 				p.stop(ErrDuplicate)
 				return
@@ -173,11 +173,11 @@ func died(before, now machine.Seen) bool {
 
 // probe finds out whether the owner of a presence is alive: the owner answers, or the presence is
 // deleted. An owner that may not be asked counts as alive, with the error.
-func (r *requests) probe(path string, found func(alive bool, err error)) {
+func (d *dispatcher) probe(path string, found func(alive bool, err error)) {
 	inquiry := owner.New(isQuestion)
-	var f *following
+	var f *subscription
 	var refused error
-	f = r.follow(follower{path: path}, func(err error) {
+	f = d.follow(follower{path: path}, func(err error) {
 		f.stop()
 		found(true, err)
 	}, func(ev machine.Seen) {
@@ -191,7 +191,7 @@ func (r *requests) probe(path string, found func(alive bool, err error)) {
 		case owner.Ask:
 			guid, meant := parsePresence(ev.Data)
 			ask := machine.Op{Do: machine.Set, Path: path, Data: []byte(who + guid + meant), Version: ev.Stat.Version}
-			r.transact(func(ev machine.Transacted) {
+			d.transact(func(ev machine.Transacted) {
 				if ev.Code == machine.Refused {
 					refused = ev.Err
 				}

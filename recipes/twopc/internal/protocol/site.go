@@ -22,7 +22,7 @@ type Site struct {
 // NewSite returns a new machine. guid is the GUID of the instance.
 func NewSite(root Root, name, guid string) *Site {
 	s := &Site{name: name}
-	s.participant = participant{role: s, requests: &requests{}, root: root, path: root.alive(name), guid: guid}
+	s.participant = participant{role: s, zk: &dispatcher{}, root: root, path: root.alive(name), guid: guid}
 	s.inbox.s = s
 	return s
 }
@@ -66,13 +66,13 @@ func (s *Site) registered() {
 	}
 }
 
-// room reports whether the application may get another transaction.
-func (s *Site) room() bool { return len(s.proposals) < Window && !s.closing && !s.stopped }
+// hasRoom reports whether the application may get another transaction.
+func (s *Site) hasRoom() bool { return len(s.proposals) < Window && !s.closing && !s.stopped }
 
 // open adds a transaction to those that the site handles.
 func (s *Site) open(e entry) *proposal {
 	p := &proposal{s: s, entry: e.name}
-	p.view = view{requests: s.requests, side: p, root: s.root, id: e.id, rec: Record{GUID: e.guid}}
+	p.view = view{zk: s.zk, side: p, root: s.root, id: e.id, rec: Record{GUID: e.guid}}
 	s.proposals = append(s.proposals, p)
 	return p
 }
@@ -89,14 +89,14 @@ func (s *Site) proposal(guid string) *proposal {
 	return s.find(func(p *proposal) bool { return p.rec.GUID == guid })
 }
 
-// next is the oldest transaction that the application does not have yet.
-func (s *Site) next() *proposal { return s.find(func(p *proposal) bool { return !p.offered }) }
+// nextToOffer is the oldest transaction that the application does not have yet.
+func (s *Site) nextToOffer() *proposal { return s.find(func(p *proposal) bool { return !p.offered }) }
 
 // forget forgets an acknowledged transaction.
 func (s *Site) forget(p *proposal) {
 	s.proposals = slices.DeleteFunc(s.proposals, func(o *proposal) bool { return o == p })
-	if s.inbox.busy {
-		s.inbox.left[p.rec.GUID] = true
+	if s.inbox.listing {
+		s.inbox.acknowledged[p.rec.GUID] = true
 	}
 	s.inbox.take()
 }
@@ -106,17 +106,17 @@ func (s *Site) forget(p *proposal) {
 // known entries, has room for more, and the inbox was written to since the last listing. So waiting
 // entries are listed once per window, and acknowledging some does not list the others again.
 type inbox struct {
-	s       *Site
-	data    *following
-	unread  bool            // written to since the last listing, or not listed yet
-	busy    bool            // it is being listed
-	waiting []entry         // found, but there was no room yet
-	left    map[string]bool // acknowledged since that listing was requested, which may contain them
+	s            *Site
+	data         *subscription
+	unread       bool            // written to since the last listing, or not listed yet
+	listing      bool            // it is being listed
+	waiting      []entry         // found, but there was no room yet
+	acknowledged map[string]bool // acknowledged since that listing was requested, which may contain them
 }
 
 // follow watches the inbox.
 func (b *inbox) follow() {
-	b.data = b.s.requests.follow(follower{path: b.s.root.inbox(b.s.name), made: true}, b.s.stop, func(machine.Seen) {
+	b.data = b.s.zk.follow(follower{path: b.s.root.inbox(b.s.name), create: true}, b.s.stop, func(machine.Seen) {
 		b.unread = true
 		b.take()
 	})
@@ -125,22 +125,22 @@ func (b *inbox) follow() {
 // take takes what there is room for, oldest first, and lists the inbox if that is due.
 func (b *inbox) take() {
 	s := b.s
-	for len(b.waiting) > 0 && s.room() {
+	for len(b.waiting) > 0 && s.hasRoom() {
 		e := b.waiting[0]
 		if b.waiting = b.waiting[1:]; s.proposal(e.guid) != nil { // another client has made a second entry
 			continue
 		}
 		s.open(e).resume()
 	}
-	if !b.unread || b.busy || len(b.waiting) > 0 || !s.room() {
+	if !b.unread || b.listing || len(b.waiting) > 0 || !s.hasRoom() {
 		return
 	}
-	b.busy, b.unread, b.left = true, false, map[string]bool{}
-	s.requests.list(b.data.path, func(ev machine.Listed) {
-		switch b.busy = false; ev.Code {
+	b.listing, b.unread, b.acknowledged = true, false, map[string]bool{}
+	s.zk.list(b.data.path, func(ev machine.Listed) {
+		switch b.listing = false; ev.Code {
 		case machine.Done:
 			for _, e := range entries(ev.Names) {
-				if !b.left[e.guid] && s.proposal(e.guid) == nil {
+				if !b.acknowledged[e.guid] && s.proposal(e.guid) == nil {
 					b.waiting = append(b.waiting, e)
 				}
 			}

@@ -13,7 +13,7 @@ type tx struct {
 	view
 	Request
 	c     *Coordinator
-	over  bool
+	ended bool
 	sent  bool     // the begin or takeover may have been carried out
 	timer *handler // of the votes; nil: it was never set
 }
@@ -21,21 +21,21 @@ type tx struct {
 // advance takes the next step, if that is possible now.
 func (t *tx) advance() {
 	switch {
-	case t.over:
+	case t.ended:
 	case t.Aborts && t.Stage <= Recovering && !t.sent:
 		t.end(ErrWithdrew)
 	case t.busy || t.c.state != registered:
 	case t.Stage == Asking:
-		t.inquire()
+		t.askCoordinator()
 	case t.Stage == Recovering:
-		t.claim()
+		t.recoverIfDead()
 	case t.Stage == Preparing:
 		t.prepare()
 	case t.Stage == Acknowledging:
 		t.acknowledge()
 	case t.sent:
 		t.resolve()
-	case !t.c.mute:
+	case !t.c.suspended:
 		t.begin()
 	}
 }
@@ -43,9 +43,9 @@ func (t *tx) advance() {
 // read reads a znode that the next step depends on. What is refused ends the transaction here.
 func (t *tx) read(path string, seen func(machine.Seen)) {
 	t.busy = true
-	ask(t.requests, machine.Read{Path: path}, func(ev machine.Seen) {
+	ask(t.zk, machine.Read{Path: path}, func(ev machine.Seen) {
 		switch t.busy = false; {
-		case t.over:
+		case t.ended:
 		case ev.Code == machine.Refused:
 			t.end(ev.Err)
 		default:
@@ -58,7 +58,7 @@ func (t *tx) read(path string, seen func(machine.Seen)) {
 // ends the transaction here.
 func (t *tx) transact(done func(machine.Transacted), ops ...machine.Op) {
 	t.busy, t.sent = true, true
-	t.requests.transact(func(ev machine.Transacted) {
+	t.zk.transact(func(ev machine.Transacted) {
 		t.busy, t.sent = false, ev.Code == machine.Done || ev.Code == machine.Unknown
 		switch {
 		case t.Aborts && !t.sent: // given up meanwhile
@@ -82,20 +82,20 @@ func (t *tx) giveUp(reason string) {
 	t.advance()
 }
 
-// opened is called when the transaction exists in ZooKeeper and belongs to this coordinator.
-func (t *tx) opened() {
+// onBegun is called when the transaction exists in ZooKeeper and belongs to this coordinator.
+func (t *tx) onBegun() {
 	t.sent = false
-	t.saw(Preparing)
+	t.setStage(Preparing)
 	if t.decided() {
-		t.concluded(t.rec)
+		t.onDecided(t.rec)
 	}
 	t.advance()
 }
 
-// saw changes the stage, and what a restarted machine is to be told.
-func (t *tx) saw(stage Stage) {
+// setStage changes the stage, and what a restarted machine is to be told.
+func (t *tx) setStage(stage Stage) {
 	t.Stage, t.GUID, t.Sites, t.Payload, t.Presence = stage, t.rec.GUID, t.rec.Sites, nil, 0
-	t.requests.Emit(Progressed{t.Request})
+	t.zk.Emit(Progressed{t.Request})
 }
 
 // prepare watches the record, the votes, and the presences of the sites that have not voted.
@@ -105,20 +105,20 @@ func (t *tx) prepare() {
 		return
 	}
 	if t.timer == nil {
-		t.timer = ask(t.requests, machine.Wake{After: t.c.timeout}, func(machine.Woke) { t.overdue() })
+		t.timer = ask(t.zk, machine.Wake{After: t.c.timeout}, func(machine.Woke) { t.overdue() })
 	}
-	t.await()
-	t.awaitVotes(t.onVote)
+	t.watchRecord()
+	t.watchVotes(t.onVote)
 	for _, b := range t.ballots {
 		if !b.voted {
-			b.site = t.requests.follow(follower{path: t.root.alive(b.Site), shared: true}, t.end, func(ev machine.Seen) { t.siteSeen(b, ev) })
+			b.site = t.zk.follow(follower{path: t.root.alive(b.Site), shared: true}, t.end, func(ev machine.Seen) { t.siteSeen(b, ev) })
 		}
 	}
 }
 
 func (t *tx) onVote(b *ballot) {
 	if b.voted {
-		t.requests.Emit(Voted{N: t.N, Vote: b.Vote})
+		t.zk.Emit(Voted{N: t.N, Vote: b.Vote})
 		b.site.stop()
 	} else if b.dead {
 		t.giveUp(fmt.Sprintf("site %q died before it voted", b.Site))
@@ -128,12 +128,12 @@ func (t *tx) onVote(b *ballot) {
 // siteSeen handles a read of a site's presence. One that has died may have voted before. One that
 // was not there from the start may still come.
 func (t *tx) siteSeen(b *ballot, ev machine.Seen) {
-	if died(b.alive, ev) {
+	if died(b.presence, ev) {
 		b.dead = true
 		b.readNow()
 	}
-	if b.alive = ev; !ev.Exists {
-		t.c.expect()
+	if b.presence = ev; !ev.Exists {
+		t.c.watchForSites()
 	}
 }
 
@@ -152,10 +152,10 @@ func (t *tx) overdue() {
 func (t *tx) decideIfDue() {
 	agreed := t.agreed()
 	if agreed {
-		t.requests.Cancel(t.timer) // no vote is waited for any more
+		t.zk.Cancel(t.timer) // no vote is waited for any more
 	}
 	switch {
-	case !t.known():
+	case !t.fresh():
 	case t.Aborts:
 		t.decide(t.rec.decided(Aborted, "", t.Reason))
 	case agreed && !t.rec.Peers && t.rec.Coordinator == t.c.guid:
@@ -163,42 +163,42 @@ func (t *tx) decideIfDue() {
 	}
 }
 
-func (t *tx) undecided()        {}
-func (t *tx) gone()             { t.end(ErrGone) }
-func (t *tx) refused(err error) { t.end(err) }
+func (t *tx) onUndecided()        {}
+func (t *tx) onGone()             { t.end(ErrGone) }
+func (t *tx) onRefused(err error) { t.end(err) }
 
-func (t *tx) concluded(rec Record) {
-	if t.over { // this is the reply to the decision, which was seen before
+func (t *tx) onDecided(rec Record) {
+	if t.ended { // this is the reply to the decision, which was seen before
 		return
 	}
-	t.requests.Emit(Decided{N: t.N, Outcome: rec.State, By: rec.By, Reason: rec.Reason})
+	t.zk.Emit(Decided{N: t.N, Outcome: rec.State, By: rec.By, Reason: rec.Reason})
 	if !t.Withdrawn || rec.State != Aborted {
 		t.end(nil)
 		return
 	}
 	t.release()
-	t.saw(Acknowledging)
+	t.setStage(Acknowledging)
 }
 
 // acknowledge deletes the coordinator's mark, and the whole transaction if no site needs it.
 func (t *tx) acknowledge() {
 	t.busy = true
-	t.depart(t.end, t.root.mark(t.id, t.rec.GUID))
+	t.deleteOwn(t.end, t.root.mark(t.id, t.rec.GUID))
 }
 
 // end ends the request.
 func (t *tx) end(err error) {
-	if t.over {
+	if t.ended {
 		return
 	}
-	t.over = true
+	t.ended = true
 	t.release()
-	t.requests.Emit(Ended{N: t.N, Err: err, InDoubt: t.Stage == Beginning && t.sent})
+	t.zk.Emit(Ended{N: t.N, Err: err, InDoubt: t.Stage == Beginning && t.sent})
 	delete(t.c.txs, t.N)
 }
 
 // release ends the watches and the timer.
 func (t *tx) release() {
-	t.requests.Cancel(t.timer)
+	t.zk.Cancel(t.timer)
 	t.stop()
 }
