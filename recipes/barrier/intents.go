@@ -11,24 +11,25 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// intents is the record of a party's intents and passages. It is written before the actor is told,
-// and survives a crash of the actor.
+// intents records what the application has asked a party for, and has received. It is written
+// before the actor is told, and survives a crash of the actor.
 type intents struct {
 	mu       sync.Mutex
 	last     uint64
-	pending  []*intent  // pending, in order
-	passages []*Passage // whose rounds are not over
-	arriving *intent    // of Arrive, until its passage was received
+	pending  []*intent  // not answered yet, in the order of the calls
+	passages []*Passage // until all members have left their round
+	arriving *intent    // the one of Arrive, until its passage was received
 	closing  bool
 }
 
-// intent is one intent to enter a round.
+// intent is one call of Enter or Arrive: the intent to enter one round. Its number is the Claim of
+// package double.
 type intent struct {
 	number  uint64
 	once    bool
 	asked   recipe.Asked
-	answer  chan outcome // room for one: of Enter
-	passage *Passage     // of an intent, on offer
+	answer  chan outcome // of Enter alone; it has room for one
+	passage *Passage     // of Arrive alone: the passage on offer
 	offer   *notify.Offer[*Passage]
 }
 
@@ -37,7 +38,8 @@ type outcome struct {
 	err     error
 }
 
-// standing are the events for a new machine: the rounds to follow to their ends, then the claims.
+// standing returns the events for a new machine: the rounds that the party is in, then the pending
+// intents.
 func (i *intents) standing() []machine.Event {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -51,7 +53,7 @@ func (i *intents) standing() []machine.Event {
 	return events
 }
 
-// find returns a claim; nil if it is not recorded any more.
+// find returns a pending intent; nil if it is not pending any more.
 func (i *intents) find(number uint64) *intent {
 	for _, c := range i.pending {
 		if c.number == number {
@@ -61,15 +63,15 @@ func (i *intents) find(number uint64) *intent {
 	return nil
 }
 
-// take removes a claim, and returns it; nil if it is not recorded any more.
+// take is find, and removes the intent.
 func (i *intents) take(number uint64) *intent {
 	c := i.find(number)
 	i.pending = slices.DeleteFunc(i.pending, func(o *intent) bool { return o == c })
 	return c
 }
 
-// want records a claim and tells the actor, under the mutex so that claims stay in order; nil if
-// the party is closing.
+// want records an intent and tells the actor; nil if the party is closing. The caller holds the
+// mutex, so that the actor receives the intents in the order of their numbers.
 func (d *Double) want(once bool, by recipe.Asked) *intent {
 	if d.intents.closing {
 		return nil
@@ -84,8 +86,8 @@ func (d *Double) want(once bool, by recipe.Asked) *intent {
 	return c
 }
 
-// received tells whether the passage of an intent was received. If not, it remains on offer. With
-// the mutex.
+// received tells whether the passage of an intent was received. If not, it remains on offer. The
+// caller holds the mutex.
 func (d *Double) received(c *intent) bool {
 	if c.offer == nil {
 		return false
@@ -93,13 +95,13 @@ func (d *Double) received(c *intent) bool {
 	if !c.offer.Withdraw() {
 		return true
 	}
-	if c.passage.Err() == nil { // otherwise it was lost, and the intent is about to be repeated
+	if c.passage.Err() == nil { // otherwise the passage was lost, and repeatLost is about to run
 		c.offer = d.entered.Offer(c.passage, c.passage.receive)
 	}
 	return false
 }
 
-// withdraw removes a caller's claim; false if its answer came first.
+// withdraw removes a pending intent; false if its answer came first.
 func (d *Double) withdraw(c *intent) bool {
 	d.intents.mu.Lock()
 	defer d.intents.mu.Unlock()
@@ -110,7 +112,7 @@ func (d *Double) withdraw(c *intent) bool {
 	return true
 }
 
-// close refuses all claims, and those to come. It returns the passages.
+// close refuses all pending and all later intents. It returns the passages.
 func (i *intents) close(err error) []*Passage {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -148,7 +150,7 @@ func (d *Double) perform(e machine.Effect) {
 	}
 }
 
-// enter creates the possession, and delivers it.
+// enter creates a passage, and delivers it.
 func (d *Double) enter(e double.Enter) {
 	p := newPassage(d, e)
 	hold, err := d.host.Hold(e.Epoch, e.Path, e.Token, func(cause error) { d.onPassageEnded(p, cause) })
@@ -173,12 +175,12 @@ func (d *Double) enter(e double.Enter) {
 	d.intents.mu.Unlock()
 	p.warn(c)
 	if p.Err() != nil {
-		d.repeatLost(p) // before there was an offer to take back
+		d.repeatLost(p) // it may have ended before the offer existed, which onPassageEnded takes back
 	}
 }
 
-// postpone reports that there can be no possession now. It is called before a withdrawal of the
-// claim, or not at all.
+// postpone tells the machine that the session cannot vouch for a possession now. The machine hears
+// of it before a withdrawal of the intent, or not at all.
 func (d *Double) postpone(claim uint64) {
 	d.intents.mu.Lock()
 	defer d.intents.mu.Unlock()
@@ -187,7 +189,7 @@ func (d *Double) postpone(claim uint64) {
 	}
 }
 
-// onPassageEnded handles the end of a passage's possession. It is called from any goroutine.
+// onPassageEnded handles the end of a possession. Any goroutine may call it.
 func (d *Double) onPassageEnded(p *Passage, cause error) {
 	p.unwarn()
 	if cause != session.ErrReleased {

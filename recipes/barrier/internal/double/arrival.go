@@ -9,19 +9,19 @@ import (
 type arrival struct {
 	m                 *Machine
 	name              string        // of the own znode
-	rank              int           // which arrival it was, at least
-	czxid             int64         // of the own znode; 0 until it was seen
+	rank              int           // this is at least the rank-th arrival in the round
+	czxid             int64         // of the own znode; 0 until it was read
 	seen              *machine.Seen // the round; nil until it was read
-	roundWatched      bool          // the round's data are
+	roundWatched      bool          // a watch is set on the round's data
 	ownGone           bool          // the own znode was deleted during a decision
 	roundChanged      bool          // the round changed during a decision
 	arrivedKnown      bool          // arrived is known
-	arrived           int32         // how many had arrived before the parties were listed
-	nextExists        bool          // there is a next round already, against all rules
-	withdrawalUnknown bool          // it was asked to be withdrawn, and the reply was lost
+	arrived           int32         // the number of arrivals before the parties were listed
+	nextExists        bool          // the next round exists already: another client has created it
+	withdrawalUnknown bool          // the reply to a withdrawal was lost
 }
 
-// path is that of the own znode.
+// path is the path of the own znode.
 func (a *arrival) path() string { return znode.Join(a.m.roundPath(), a.name) }
 
 func (a *arrival) arrivals() string { return znode.Join(a.m.roundPath(), arrivals) }
@@ -49,12 +49,12 @@ func (a *arrival) onArrived(ev machine.Transacted) {
 		a.m.round.unread = true
 		a.restore(a.m.cfg.Parties, []string{departures}, a.findAgain)
 	default:
-		a.m.round.unread = a.m.round.unread || ev.Code == machine.BadVersion || ev.Failed > 0 // another client deleted parts of it
+		a.m.round.unread = a.m.round.unread || ev.Code == machine.BadVersion || ev.Failed > 0 // another client deleted parts of the round
 		a.findAgain(ev)
 	}
 }
 
-// findAgain searches for the newest round, if this party still wants one, and was not refused.
+// findAgain finds the newest round again, unless ZooKeeper has refused the arrival.
 func (a *arrival) findAgain(ev machine.Transacted) {
 	if ev.Code == machine.Refused {
 		a.m.refused(ev.Err)
@@ -70,14 +70,14 @@ func (a *arrival) onFound(ev machine.Seen) {
 	case ev.Code != machine.Done:
 		a.m.refused(ev.Err)
 	case ev.Exists:
-		a.check(a.m.cfg.Parties) // which arrival it was is not known: it may have been the last
+		a.check(a.m.cfg.Parties) // the number of the arrival is not known: it may have been the last one needed
 	default:
 		a.m.proceed()
 	}
 }
 
-// check reads the own znode and the round, and watches both. The own znode is listed: that watch
-// reports only its end, which comes once.
+// check reads the own znode and the round, and watches both. The own znode is read by a listing of
+// its children: it has none, so that watch fires only when it is deleted.
 func (a *arrival) check(rank int) {
 	*a = arrival{m: a.m, name: a.name, rank: rank, roundWatched: true}
 	a.m.state = Waiting
@@ -97,8 +97,8 @@ func (a *arrival) onOwn(ev machine.Listed) {
 	}
 }
 
-// onOwnGone: the own znode does not exist. If the round is not released with this party in it, the
-// party arrives again.
+// onOwnGone handles the deletion of the own znode. The party arrives again, unless the round is
+// released with this party as a member.
 func (a *arrival) onOwnGone() {
 	if a.m.state == Waiting {
 		a.m.proceed()
@@ -124,16 +124,15 @@ func (a *arrival) onRoundChanged() {
 	a.roundChanged = true
 }
 
-// reread reads the round again. The watch that fired is set again only if there is still something
-// to wait for, which the answer tells.
+// reread reads the round again. Without watch, the watch that fired is not set again: the answer
+// tells whether there is still something to wait for.
 func (a *arrival) reread(watch bool) {
 	a.m.state = Waiting
 	a.seen, a.roundChanged, a.roundWatched, a.arrivedKnown = nil, false, watch, false
 	askFor(a.m, roundRead, machine.Read{Path: a.m.roundPath(), Watch: watch}, a.onRound)
 }
 
-// advance takes the next step according to the round's data, when they and the own znode have been
-// seen.
+// advance takes the next step by the round's data, once the round and the own znode have been read.
 func (a *arrival) advance() {
 	if a.m.state != Waiting || a.czxid == 0 || a.seen == nil {
 		return
@@ -150,8 +149,8 @@ func (a *arrival) advance() {
 	}
 }
 
-// onVerdict: the round is decided, by whichever party. Even the one that released it need not be a
-// member: a later process of its id is.
+// onVerdict handles the verdict on the round. Even the party that wrote it need not be a member: a
+// later process with its id may be the member.
 func (a *arrival) onVerdict(v Verdict) {
 	me, member := position(v.Names, a.name)
 	switch {
@@ -174,20 +173,20 @@ func (a *arrival) advanceOpen(v Verdict, present int) {
 		a.withdraw()
 	case !a.roundWatched:
 		a.reread(true)
-	case v.Parties != a.m.cfg.Parties: // left over from when there were more parties, or fewer, if all who are present agree: their names tell
+	case v.Parties != a.m.cfg.Parties: // the round was created for another number of parties; whether all present agree on the new number, their names tell
 		a.list()
-	case a.rank >= a.m.cfg.Parties && present >= a.m.cfg.Parties-fixtures: // another client may have deleted those
+	case a.rank >= a.m.cfg.Parties && present >= a.m.cfg.Parties-fixtures: // another client may have deleted in and out
 		a.count()
 	}
 }
 
-// released: this party is a member of the round.
+// released makes this party a member of the round.
 func (a *arrival) released(names []string, me int) {
 	m := a.m
 	m.member = &member{m: m, round: m.round.number, names: names, me: me, token: a.czxid}
 	m.round.number, m.round.version = m.round.number+1, 0
 	if len(m.claims) == 0 {
-		m.proceed() // the claim was withdrawn: it leaves
+		m.proceed() // the claim was withdrawn: the party leaves at once
 		return
 	}
 	m.member.claim = m.claims[0]
@@ -200,8 +199,8 @@ func (a *arrival) released(names []string, me int) {
 	m.member.enter()
 }
 
-// excluded: this party is not a member of the round. It deletes its znode. The round is deleted by
-// its last party; while there are others, that transaction fails.
+// excluded handles a verdict without this party. It refuses the claim and deletes the own znode.
+// Then it tries to delete the round: that transaction fails while other parties are left.
 func (a *arrival) excluded(why error) {
 	m, path, round := a.m, a.path(), a.m.roundPath()
 	m.fail(why)
@@ -227,7 +226,7 @@ func (a *arrival) onWithdrawn(ev machine.Transacted) {
 	switch {
 	case ev.Code == machine.Done, ev.Code == machine.NoNode:
 		a.m.proceed()
-	case ev.Code == machine.BadVersion && a.withdrawalUnknown: // the decision came before the repetition; the first attempt may have been carried out before it
+	case ev.Code == machine.BadVersion && a.withdrawalUnknown: // the verdict came before the second attempt; the first attempt may have been carried out before the verdict
 		a.check(a.rank)
 	case ev.Code == machine.BadVersion:
 		a.reread(true)

@@ -12,10 +12,10 @@ import (
 
 const (
 	roundPrefix = "round-"
-	partyPrefix = "party-" // after the GUID, which makes the name unique
+	partyPrefix = "party-" // it follows the GUID, which makes the name unique
 	arrivals    = "in"
 	departures  = "out"
-	fixtures    = 2 // number of children of a round that are not parties: the two above
+	fixtures    = 2 // the children of a round that are not parties: in and out
 )
 
 // RoundPath returns the path of a round of the barrier at path.
@@ -41,19 +41,19 @@ func Rounds(names []string) []int64 {
 	return numbers
 }
 
-// PartyName returns the name of a party's znode. It contains the number of parties that the party
-// expects.
+// PartyName returns the name of a party's znode. The name contains the number of parties that the
+// party expects.
 func PartyName(guid znode.GUID, id string, parties int) string {
 	return znode.Protect(guid, partyPrefix+strconv.Itoa(parties)+"-"+id)
 }
 
-// PartyID returns the id of the party with a znode of that name; false if it is not a party's.
+// PartyID returns the id in the name of a party's znode; false for the name of another znode.
 func PartyID(name string) (id string, ok bool) {
 	id, parties := parseParty(name)
 	return id, parties > 0
 }
 
-// parseParty parses the name of a party's znode. parties is 0 if it is not a party's.
+// parseParty parses the name of a party's znode. parties is 0 for the name of another znode.
 func parseParty(name string) (id string, parties int) {
 	_, rest, protected := znode.Protection(name)
 	rest, ok := strings.CutPrefix(rest, partyPrefix)
@@ -65,7 +65,7 @@ func parseParty(name string) (id string, parties int) {
 	return id, parties
 }
 
-// allExpect reports whether every party among a round's children expects so many parties.
+// allExpect reports whether every party among a round's children expects this number of parties.
 func allExpect(names []string, parties int) bool {
 	return !slices.ContainsFunc(names, func(name string) bool {
 		_, n := parseParty(name)
@@ -84,7 +84,7 @@ func byID(names []string) map[string][]string {
 	return found
 }
 
-// nameOf returns the name among names that is that of a party with the id; "" if none is.
+// nameOf returns the first name of a party with the id; "" if there is none.
 func nameOf(names []string, id string) string {
 	i := slices.IndexFunc(names, func(name string) bool {
 		other, _ := PartyID(name)
@@ -96,7 +96,7 @@ func nameOf(names []string, id string) string {
 	return names[i]
 }
 
-// position finds a name in a sorted list.
+// position returns the position of a name in a sorted list.
 func position(names []string, name string) (int, bool) { return slices.BinarySearch(names, name) }
 
 // Present returns the number of parties in a round, from the number of its children.
@@ -105,8 +105,8 @@ func Present(children int32) int { return int(children) - fixtures }
 // Verdict is the data of a round.
 type Verdict struct {
 	Kind    Kind
-	Parties int      // how many are expected
-	Names   []string // Released: of their znodes, sorted
+	Parties int      // the number of parties expected
+	Names   []string // if Released: the names of the members' znodes, sorted
 	Why     Cause    // Broken
 }
 
@@ -126,9 +126,9 @@ type Cause string
 
 // The causes.
 const (
-	Differing Cause = "differing" // its parties disagree about their number
+	Differing Cause = "differing" // the parties disagree about their number
 	Crowd     Cause = "crowd"     // there are more parties than expected
-	Asked     Cause = "asked"     // it was asked for
+	Asked     Cause = "asked"     // the application has called Break
 )
 
 // Bytes returns the data of the round.
@@ -165,8 +165,8 @@ func ParseVerdict(data []byte) Verdict {
 	return Verdict{}
 }
 
-// full reports whether all members of a released round are present, so that one more party is one
-// too many.
+// full reports whether all members of a released round are present. One more party is one too many
+// then.
 func (v Verdict) full(children int32) bool {
 	return v.Kind == Released && Present(children) >= len(v.Names)
 }

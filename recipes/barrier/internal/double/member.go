@@ -7,23 +7,23 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// member is this party as a member of a round that was released, until the round is over.
+// member is this party's membership of a released round, until all members have left.
 type member struct {
 	m           *Machine
 	claim       Wanted // Claim is 0 if there is no passage
-	round       int64  // the round's number
+	round       int64  // the number of the round
 	names       []string
 	me          int
 	token       int64 // Czxid of the own znode
-	neighbour   int   // the member whose departure is recorded, or that is watched
-	tries       int   // to close the round
-	membersOnly bool  // another client's znode keeps the round from being deleted: delete the members alone
-	regained    bool  // trust, or the connection, since a possession was asked for
+	neighbour   int   // the member whose departure is being recorded, or whose znode is watched
+	tries       int   // attempts to delete the round
+	membersOnly bool  // another client's znode keeps the round from being deleted: delete the members' znodes alone
+	regained    bool  // trust, or the connection, has come back since the passage was offered
 }
 
 func (b *member) roundPath() string { return RoundPath(b.m.cfg.Path, b.round) }
 
-// path is that of a member's znode.
+// path is the path of a member's znode.
 func (b *member) path(i int) string { return znode.Join(b.roundPath(), b.names[i]) }
 
 func (b *member) departures() string { return znode.Join(b.roundPath(), departures) }
@@ -36,7 +36,7 @@ func (b *member) enter() {
 	})
 }
 
-// onOwnGone: another client deleted the own znode.
+// onOwnGone handles the deletion of the own znode by another client.
 func (b *member) onOwnGone() {
 	if b.m.state == Ready {
 		b.m.repeatClaim()
@@ -47,11 +47,11 @@ func (b *member) onOwnGone() {
 	b.depart()
 }
 
-// depart records that this member departs.
+// depart records the departure of this member.
 func (b *member) depart() { b.recordDeparture(b.me) }
 
-// recordDeparture records a departure: of this member, or of another one whose znode is gone. None is
-// recorded twice, so the version of their parent counts them.
+// recordDeparture records the departure of this member, or of another one whose znode is gone. No
+// departure can be recorded twice, so the version of their parent is their number.
 func (b *member) recordDeparture(i int) {
 	b.m.state, b.neighbour = Departing, i
 	ask(b.m, machine.Transact{Ops: []machine.Op{
@@ -64,7 +64,7 @@ func (b *member) onRecorded(ev machine.Transacted) {
 	switch ev.Code {
 	case machine.Done:
 		b.counted(ev.Results[1].Stat.Version)
-	case machine.NodeExists: // the member that recorded it may have died before it could close the round
+	case machine.NodeExists: // the member that recorded it may have died before it could delete the round
 		b.m.state = CountingDepartures
 		ask(b.m, machine.Read{Path: b.departures()}, b.onDepartures)
 	case machine.NoNode:
@@ -87,7 +87,7 @@ func (b *member) onDepartures(ev machine.Seen) {
 	}
 }
 
-// counted goes on when it is known how many have departed.
+// counted takes the next step, given the number of departures.
 func (b *member) counted(departed int32) {
 	if int(departed) >= len(b.names) {
 		b.closeRound()
@@ -96,13 +96,13 @@ func (b *member) counted(departed int32) {
 	b.watch(b.neighbour + 1)
 }
 
-// watch watches the next member in the ring that exists.
+// watch watches the znode of member i or, if that is gone, of the next one in the ring.
 func (b *member) watch(i int) {
 	i %= len(b.names)
 	switch {
 	case b.m.closing:
 		b.quit()
-	case i == b.me: // all others are gone, and their departures are recorded
+	case i == b.me: // all other znodes are gone, and their departures are recorded
 		b.closeRound()
 	default:
 		b.m.state, b.neighbour = Watching, i
@@ -121,7 +121,8 @@ func (b *member) onNeighbour(ev machine.Seen) {
 	}
 }
 
-// neighbourChanged: the neighbour has died, if it is gone. Otherwise the round is over.
+// neighbourChanged handles the watch on the neighbour's znode. If that is gone, the neighbour has
+// died. Otherwise the round is being deleted.
 func (b *member) neighbourChanged(gone bool) {
 	if gone {
 		b.recordDeparture(b.neighbour)
@@ -130,15 +131,15 @@ func (b *member) neighbourChanged(gone bool) {
 	b.onRoundDeleted()
 }
 
-// abandon leaves a round of which there is nothing to record a departure in. Another client may
-// have deleted only that: this party's znode would keep others out.
+// abandon leaves a round in which no departure can be recorded, because out is gone. Another client
+// may have deleted only out, so the own znode has to be deleted: it would keep other processes out.
 func (b *member) abandon() {
 	b.m.state = Removing
 	ask(b.m, machine.Remove{Path: b.path(b.me)}, func(machine.Removed) { b.onRoundDeleted() })
 }
 
-// quit leaves the ring: the member that watches this one sees that it is gone, and finds its
-// departure recorded.
+// quit leaves the ring. The member that watches this one sees the deletion, and finds the departure
+// recorded.
 func (b *member) quit() {
 	b.m.state = Removing
 	ask(b.m, machine.Remove{Path: b.path(b.me)}, func(machine.Removed) {
@@ -147,19 +148,20 @@ func (b *member) quit() {
 	})
 }
 
-// closeRound deletes the round, from which all have departed: everything in one transaction if none has
-// died.
+// closeRound deletes the round after the last departure: all of it in one transaction if no member
+// has died.
 func (b *member) closeRound() {
 	b.m.state = Deleting
 	b.tries, b.membersOnly = 0, false
 	b.deleteRound(b.names)
 }
 
-// deleteRound tells the members that still exist that the round is over, and deletes them with the rest.
+// deleteRound writes to the znodes of the members that are present, and deletes them with the rest
+// of the round.
 func (b *member) deleteRound(present []string) {
 	round := b.roundPath()
 	var ops []machine.Op
-	for _, name := range present { // first all of this: a change is the end, a deletion without one a death
+	for _, name := range present { // all changes before all deletions: a change tells of the end of the round, a deletion without one of a death
 		ops = append(ops, machine.Op{Do: machine.Set, Path: znode.Join(round, name), Data: []byte("over"), Version: machine.Any})
 	}
 	for _, name := range present {
@@ -183,11 +185,11 @@ func (b *member) onDeleted(ev machine.Transacted) {
 		b.membersOnly = true
 	}
 	b.tries++
-	b.membersOnly = b.membersOnly || b.tries > len(b.names) // another client deleted parts of it
+	b.membersOnly = b.membersOnly || b.tries > len(b.names) // another client deleted parts of the round
 	ask(b.m, machine.List{Path: b.roundPath()}, b.onRemaining)
 }
 
-// onRemaining tries again with the members that are left.
+// onRemaining tries again with the members whose znodes are left.
 func (b *member) onRemaining(ev machine.Listed) {
 	present := slices.DeleteFunc(slices.Clone(ev.Names), func(name string) bool {
 		_, member := position(b.names, name)
@@ -203,7 +205,7 @@ func (b *member) onRemaining(ev machine.Listed) {
 	}
 }
 
-// onRoundDeleted: every member of the round has departed, or died.
+// onRoundDeleted tells the application that every member of the round has departed, or died.
 func (b *member) onRoundDeleted() {
 	if b.claim.Claim != 0 {
 		b.m.requests.Emit(Left{Claim: b.claim.Claim})

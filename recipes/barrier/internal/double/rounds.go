@@ -7,12 +7,12 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// roundFinder finds the newest round, and deletes older ones that no party is in. A party that has been
-// in a round knows the next one and does not search.
+// roundFinder finds the newest round, and deletes older ones without parties. A party that has been
+// in a round knows the next one and needs no roundFinder.
 type roundFinder struct {
 	m     *Machine
-	guard int32   // the version of the barrier's own znode: no round was created since
-	old   []int64 // rounds before the newest, to be looked at
+	guard int32   // the version of the barrier's own znode at the listing: each creation of a round changes it
+	old   []int64 // the rounds before the newest that were not read yet
 }
 
 func (m *Machine) findRound() {
@@ -51,8 +51,8 @@ func (f *roundFinder) onEnsured(ev machine.Ensured) {
 	f.create(1)
 }
 
-// create creates a round where none is open, unless any has been created since the rounds were
-// listed: this one may have come and gone by now, and a party in another one with the same number
+// create creates a round if no round was created since the listing. Otherwise a round with this
+// number may have been created and deleted since, and a party in a second one with the same number
 // would be alone in it.
 func (f *roundFinder) create(number int64) {
 	f.m.state, f.m.round.number = Creating, number
@@ -60,7 +60,8 @@ func (f *roundFinder) create(number int64) {
 }
 
 // Opening returns the operations that create a round of the barrier at path. Each creation raises
-// the version of the barrier's own znode, which is checked by those that are out of turn.
+// the version of the barrier's own znode. A creation that does not follow a verdict checks that
+// version, as guard.
 func Opening(path string, number int64, parties int, guard int32) []machine.Op {
 	round := RoundPath(path, number)
 	return []machine.Op{
@@ -75,15 +76,16 @@ func (f *roundFinder) onCreated(ev machine.Transacted) {
 	switch {
 	case ev.Code == machine.Refused:
 		f.m.refused(ev.Err)
-	case f.m.round.number == 1 && (ev.Code == machine.Done || ev.Code == machine.BadVersion): // if another party was first, it is probably still open
+	case f.m.round.number == 1 && (ev.Code == machine.Done || ev.Code == machine.BadVersion): // if another party was first, its round is probably still open
 		f.m.round.version, f.m.round.unread = 0, false
 		f.m.proceed()
-	default: // there is an older round, to be looked at; or it is not known; or the barrier's own znode was deleted
+	default: // there is an older round, which has to be read; or the outcome is not known; or the barrier's own znode was deleted
 		f.m.findRound()
 	}
 }
 
-// clean looks at older rounds. Those without parties, which have died, are deleted.
+// clean reads the older rounds, one by one. It deletes those without parties: all their members
+// have died.
 func (f *roundFinder) clean(old []int64) {
 	f.old = old
 	switch {
@@ -118,8 +120,9 @@ func (f *roundFinder) onOld(ev machine.Seen) {
 	}
 }
 
-// onOther: another process of this party's id is a member of an older round. It may be inside, so
-// this one arrives only when the other's znode is gone, or that round is over. The watch tells.
+// onOther handles the read of another process's znode: one with this party's id, a member of an
+// older round. The other process may be inside, so this one arrives only when that znode is changed
+// or deleted. The watch tells.
 func (f *roundFinder) onOther(ev machine.Seen) {
 	switch {
 	case ev.Code != machine.Done:
@@ -129,13 +132,14 @@ func (f *roundFinder) onOther(ev machine.Seen) {
 	}
 }
 
-// onDepartures deletes a round with the departures in it. If there is a party after all, the
-// transaction fails.
+// onDepartures deletes a round together with the departures recorded in it. If there is a party
+// after all, the transaction fails.
 func (f *roundFinder) onDepartures(ev machine.Listed) {
 	f.m.deleteParts(roundDeletions(RoundPath(f.m.cfg.Path, f.old[0]), ev.Names), func() { f.clean(f.old[1:]) })
 }
 
-// deleteParts deletes a round, except for what another client has deleted of it.
+// deleteParts carries out the deletions of a round, and leaves out the znodes that another client
+// has deleted already.
 func (m *Machine) deleteParts(ops []machine.Op, then func()) {
 	ask(m, machine.Transact{Ops: ops}, func(ev machine.Transacted) {
 		if ev.Code == machine.NoNode && ev.Failed < len(ops)-1 {
@@ -171,5 +175,5 @@ func (f *roundFinder) onNewest(ev machine.Seen) {
 		f.m.proceed()
 		return
 	}
-	f.create(f.m.round.number + 1) // the party that decided it has created the next one, so another client deleted that
+	f.create(f.m.round.number + 1) // the party that wrote the verdict created the next round too, so another client has deleted that one
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// count lists the parties. They are released only if no party has arrived since: that may be a
-// process that was restarted, and its position must not go to the znode of its predecessor. So the
+// count lists the parties. A release requires that no party has arrived since the listing: it may
+// be a process that was restarted, and its predecessor's znode must not take its position. So the
 // number of arrivals has to be known before the listing. Usually the reply to the own arrival has
 // told it.
 func (a *arrival) count() {
@@ -52,15 +52,15 @@ func (a *arrival) onParties(ev machine.Listed) {
 		a.writeVerdict(Verdict{Kind: Broken, Parties: parties, Why: Crowd})
 	case len(found) == parties:
 		a.release(found, map[string]int64{})
-	default: // some of the znodes are not parties', or one party has several; the next to arrive counts again
+	default: // some of the znodes are not parties', or an id has several; the next party to arrive counts again
 		a.rank = 0
 		a.resume()
 	}
 }
 
-// release decides to release the parties, by id. If an id has several znodes, the latest counts:
-// the others are of processes that have died, as far as their successors know. born are the Czxids
-// of such znodes, which it reads one by one.
+// release releases the parties found, by id. If an id has several znodes, the latest counts: the
+// others belong to processes that have died, as far as their successors know. born has the Czxids
+// of such znodes, which release reads one by one.
 func (a *arrival) release(found map[string][]string, born map[string]int64) {
 	names := make([]string, 0, len(found))
 	for _, id := range slices.Sorted(maps.Keys(found)) {
@@ -73,7 +73,7 @@ func (a *arrival) release(found map[string][]string, born map[string]int64) {
 						return
 					case ev.Exists:
 						born[name] = ev.Stat.Czxid
-					case name == a.name: // the place is not its predecessor's
+					case name == a.name: // the own znode is gone, and its place must not go to a predecessor
 						a.m.proceed()
 						return
 					default:
@@ -90,8 +90,9 @@ func (a *arrival) release(found map[string][]string, born map[string]int64) {
 	a.writeVerdict(Verdict{Kind: Released, Parties: a.m.cfg.Parties, Names: names})
 }
 
-// restore creates what another client has deleted of the open round. Its new version tells all that
-// what they have counted does not count. From now on every arrival may be the last one needed.
+// restore creates the parts of the open round that another client has deleted. It also gives the
+// round a new version, which makes void what other parties have counted. From then on every arrival
+// may be the last one needed.
 func (a *arrival) restore(parties int, names []string, then func(machine.Transacted)) {
 	ops := []machine.Op{{Do: machine.Set, Path: a.m.roundPath(), Data: Verdict{Kind: Open, Parties: parties}.Bytes(), Version: a.m.round.version}}
 	if !slices.Contains(names, departures) {
@@ -104,7 +105,7 @@ func (a *arrival) restore(parties int, names []string, then func(machine.Transac
 	ask(a.m, machine.Transact{Ops: ops}, then)
 }
 
-// resume goes back to waiting, and handles what happened during a decision.
+// resume goes back to waiting, and handles the events that came during a decision.
 func (a *arrival) resume() {
 	a.m.state = Waiting
 	switch {
@@ -117,7 +118,7 @@ func (a *arrival) resume() {
 	}
 }
 
-// writeVerdict writes a verdict if the round is still as it was seen.
+// writeVerdict writes a verdict if the round has not changed since it was read.
 func (a *arrival) writeVerdict(v Verdict) {
 	a.m.state = Deciding
 	var ops []machine.Op
@@ -143,7 +144,7 @@ func (a *arrival) onVerdictWritten(ev machine.Transacted, v Verdict) {
 		a.m.stop(ev.Err)
 	case a.ownGone:
 		a.m.proceed()
-	default: // another party has decided, arrived or died, or it is not known
+	default: // another party has decided, arrived or died, or the outcome is not known
 		a.nextExists = a.nextExists || ev.Code == machine.NodeExists
 		a.reread(true)
 	}
