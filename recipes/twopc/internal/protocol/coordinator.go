@@ -14,9 +14,9 @@ type Coordinator struct {
 	timeout   int64 // for the votes, in milliseconds
 	last      uint64
 	txs       map[uint64]*tx
-	suspended bool            // the connection is lost, so that nothing begins
-	newSites  *subscription   // of the presences of the sites, once one was missing
-	full      map[string]bool // the sites whose inboxes were at their limit when they were last seen
+	suspended bool            // the connection is lost, so no transaction begins now
+	newSites  *subscription   // of the parent of the sites' presences, once a presence was missing
+	full      map[string]bool // the sites whose inboxes were full when this coordinator last saw them
 }
 
 // NewCoordinator returns a new machine. guid is its GUID; timeout is in milliseconds.
@@ -42,7 +42,7 @@ func (c *Coordinator) handle(ev machine.Event) {
 	}
 }
 
-// start starts a request. One that is received once more may be given up now.
+// start starts a request. If it is received again, the application may have given it up.
 func (c *Coordinator) start(r Request) {
 	if t := c.txs[r.N]; t != nil && r.Aborts {
 		t.Withdrawn = r.Withdrawn
@@ -79,8 +79,9 @@ func (c *Coordinator) each(f func(t *tx)) {
 	}
 }
 
-// watchForSites watches for sites to start, since one is missing that a transaction waits for: a read of
-// what does not exist sets no watch. If that is refused, the time for the votes ends what waits.
+// watchForSites watches for new sites, because a transaction waits for one that has no presence:
+// the read of a missing znode sets no watch. If ZooKeeper refuses this, the vote timeout ends the
+// wait.
 func (c *Coordinator) watchForSites() {
 	if c.newSites != nil {
 		return

@@ -7,15 +7,14 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// dispatcher holds the pending requests and the watches of a machine. They belong to one epoch and end
-// with it; pauses do not.
+// dispatcher has a machine's pending requests, each with the function that handles its reply, and
+// the znodes that it follows. All of them end with the epoch, except timers.
 type dispatcher struct {
 	machine.Requests[*handler]
 	session   int64
 	followers map[string]*follower // by path
 }
 
-// handler handles the reply to a request.
 type handler struct{ handle func(machine.Event) }
 
 func (d *dispatcher) begin(ev machine.EpochBegan) {
@@ -37,7 +36,8 @@ func ask[E machine.Event](d *dispatcher, request machine.Request, f func(E)) *ha
 
 func (d *dispatcher) list(path string, f func(machine.Listed)) { ask(d, machine.List{Path: path}, f) }
 
-// transact carries a transaction out, after it has created the missing parents of what it creates.
+// transact carries a transaction out. If the parent of a new znode is missing, it creates the
+// parent and tries again.
 func (d *dispatcher) transact(f func(machine.Transacted), ops ...machine.Op) {
 	ask(d, machine.Transact{Ops: ops}, func(ev machine.Transacted) {
 		if ev.Code != machine.NoNode || ev.Failed < 0 || ops[ev.Failed].Do != machine.Create {
@@ -55,13 +55,13 @@ func (d *dispatcher) transact(f func(machine.Transacted), ops ...machine.Op) {
 	})
 }
 
-// ensure creates a container, and calls f when it exists, or with the refusal.
+// ensure creates a container. It calls f when the container exists, or with ZooKeeper's refusal.
 func (d *dispatcher) ensure(path string, f func(error)) {
 	ask(d, machine.Ensure{Path: path, Container: true}, func(ev machine.Ensured) { f(ev.Err) })
 }
 
-// answer passes a reply or an event on. It ignores those of other epochs, and those that are no
-// longer waited for.
+// answer passes a reply or a watch event on. It ignores those of other epochs, and replies to
+// requests that are not pending any more.
 func (d *dispatcher) answer(ev machine.Event) {
 	h, ok := d.Accept(ev)
 	if h != nil {
@@ -75,32 +75,32 @@ func (d *dispatcher) answer(ev machine.Event) {
 	}
 }
 
-// follower follows one znode in one epoch, for all that depend on it: it reads with a watch, and
+// follower follows one znode in one epoch, for all its subscriptions: it reads with a watch, and
 // reads again when the watch fires. At most one read is in flight, so no reply is older than the
 // one before.
 type follower struct {
 	zk            *dispatcher
 	path          string
-	list          bool // its children are followed, of which a read tells only that they may have changed
-	create        bool // a container is made of it if it does not exist
-	once          bool // the first change is usually the last one that matters: the read after it sets no watch
-	shared        bool // one that joins is told the last read at once, and content with it if it has found the znode
+	list          bool // follows the children; a read tells only that they may have changed
+	create        bool // creates the znode, as a container, if it does not exist
+	once          bool // the read after a change sets no watch, since the first change is usually the last one that matters
+	shared        bool // a new subscription is told the last read at once; another read follows only if that has not found the znode
 	subscriptions []*subscription
 	last          machine.Seen // the last read
 	armed         bool         // the last answered read has set a watch
 	reading       bool
-	again         bool // something has happened since the read in flight was requested
+	again         bool // read once more when the read in flight is answered
 }
 
-// subscription is one that depends on a znode. Its functions are called for each read; refused if
-// ZooKeeper has refused it.
+// subscription has the functions that are called for each read of a znode: refused if ZooKeeper has
+// refused it, else seen.
 type subscription struct {
 	*follower
 	refused func(error)
 	seen    func(machine.Seen)
 }
 
-// follow follows a znode. Unless it is shared, the next state is not older than this call.
+// follow subscribes to a znode. Unless it is shared, the next state is not older than this call.
 func (d *dispatcher) follow(f follower, refused func(error), seen func(machine.Seen)) *subscription {
 	joined := d.followers[f.path]
 	switch {
@@ -119,14 +119,14 @@ func (d *dispatcher) follow(f follower, refused func(error), seen func(machine.S
 	return l
 }
 
-// readNow reads now: the next state is not older than this call.
+// readNow reads the znode: the next state told is not older than this call.
 func (l *subscription) readNow() {
 	if l != nil {
 		l.read(true)
 	}
 }
 
-// rearm ensures that the next change is noticed.
+// rearm reads the znode again if no watch is set.
 func (l *subscription) rearm() {
 	if !l.armed {
 		l.readNow()
@@ -134,7 +134,7 @@ func (l *subscription) rearm() {
 }
 
 func (f *follower) read(watch bool) {
-	if f.zk.followers[f.path] != f { // it is over, or its epoch
+	if f.zk.followers[f.path] != f { // its last subscription or its epoch has ended
 		return
 	}
 	if f.reading {
@@ -172,7 +172,7 @@ func (f *follower) read(watch bool) {
 func (f *follower) tell(ev machine.Seen) {
 	for _, l := range slices.Clone(f.subscriptions) {
 		switch {
-		case !slices.Contains(f.subscriptions, l): // it has stopped meanwhile
+		case !slices.Contains(f.subscriptions, l): // another subscription's function has stopped this one
 		case ev.Code == machine.Refused:
 			l.refused(ev.Err)
 		default:
@@ -181,7 +181,7 @@ func (f *follower) tell(ev machine.Seen) {
 	}
 }
 
-// stop ends it. Later replies are ignored.
+// stop ends the subscription. Later replies are ignored.
 func (l *subscription) stop() {
 	if l == nil {
 		return

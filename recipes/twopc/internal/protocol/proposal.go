@@ -13,27 +13,26 @@ type proposal struct {
 	entry string // name of the znode in the inbox
 
 	offered bool  // the application has it
-	told    bool  // and its outcome
-	cast    *Cast // the application's vote, if it is not answered yet
-	ack     bool  // it has asked for its acknowledgement, and that is not answered yet
+	told    bool  // the application has its outcome
+	cast    *Cast // the application's vote, until it is answered
+	ack     bool  // the application's acknowledgement, until it is answered
 
 	payload  machine.Seen
 	voted    Outcome // this site's vote
-	voteRead bool    // these two are read
+	voteRead bool    // payload and voted were read
 	voteGone bool    // the znode of this site's vote is gone
 	gone     bool    // the transaction is gone
 
 	coordinator *subscription // of the coordinator's presence
-	orphaned    bool          // that is gone
+	orphaned    bool          // that presence is gone
 }
 
-// reset forgets the state of the epoch.
 func (p *proposal) reset() {
 	p.view.reset()
 	p.coordinator, p.voteRead, p.orphaned, p.ballots = nil, false, false, nil
 }
 
-// resume reads what is not known yet or may have changed.
+// resume reads the znodes that were not read in this epoch.
 func (p *proposal) resume() {
 	if !p.gone {
 		if !p.voteRead {
@@ -46,8 +45,8 @@ func (p *proposal) resume() {
 	p.advance()
 }
 
-// readVote reads this site's vote and the payload, and takes the next step. Without a permission to
-// read the site cannot work.
+// readVote reads this site's vote and the payload, and takes the next step. Without permission to
+// read them the site cannot work.
 func (p *proposal) readVote() {
 	p.voteRead = false
 	queries := []machine.Query{{Path: p.path(p.s.name)}, {Path: p.root.payload(p.id, p.rec.GUID)}}
@@ -65,8 +64,8 @@ func (p *proposal) readVote() {
 	})
 }
 
-// onUndecided watches the coordinator's presence and, if the sites decide, the votes. No coordinator
-// begins anything before its presence exists, so one without a presence has died.
+// onUndecided watches the coordinator's presence and, if the sites decide, the votes. A coordinator
+// begins a transaction only while its presence exists, so one without a presence has died.
 func (p *proposal) onUndecided() {
 	p.coordinator.stop()
 	p.orphaned = false
@@ -79,14 +78,13 @@ func (p *proposal) onUndecided() {
 	}
 }
 
-// stop ends all watches.
 func (p *proposal) stop() {
 	p.view.stop()
 	p.coordinator.stop()
 }
 
 func (p *proposal) onDecided(rec Record) {
-	if !p.gone { // else this is the reply to the decision
+	if !p.gone { // else this reply to the decision comes too late
 		p.rec = rec
 		p.stop()
 	}
@@ -97,10 +95,9 @@ func (p *proposal) onGone() {
 	p.stop()
 }
 
-// onRefused ends the site, which cannot work without.
+// onRefused ends the site, which cannot work without the permission.
 func (p *proposal) onRefused(err error) { p.s.stop(err) }
 
-// advance takes the next step, if that is possible now.
 func (p *proposal) advance() {
 	known := p.gone || p.voteRead && (p.fresh() || p.decided())
 	if p.busy || p.s.stopped || p.s.state != registered || !known {
@@ -131,13 +128,13 @@ func (p *proposal) advance() {
 	case p.decided() || p.gone:
 	case p.rec.Peers && p.agreed():
 		p.decide(p.rec.decided(Committed, "", ""))
-	case p.orphaned && (!p.rec.Peers || p.allRead()): // where the sites decide, all may have agreed
+	case p.orphaned && (!p.rec.Peers || p.allRead()): // if the sites decide, all votes have to be read: they may agree
 		p.decide(p.rec.decided(Aborted, "", "the coordinator died"))
 	}
 }
 
-// answer answers a vote without writing it, if nothing has to be written. It returns false if it
-// has to be written.
+// answer answers a vote that does not have to be written. It returns false if the vote has to be
+// written.
 func (p *proposal) answer(c Cast) bool {
 	switch want := (Vote{Commit: c.Commit}).Outcome(); {
 	case p.voted == want:
@@ -159,7 +156,7 @@ func (p *proposal) voteDone(err error) {
 	p.zk.Emit(CastDone{GUID: p.rec.GUID, Voted: p.voted, Err: err})
 }
 
-// vote writes the vote once, and only if the transaction is undecided. A vote to abort also writes
+// vote writes the vote, once, and only if the transaction is undecided. A vote to abort also writes
 // the decision, in the same ZooKeeper transaction.
 func (p *proposal) vote(c Cast) {
 	p.busy = true
@@ -188,7 +185,6 @@ func (p *proposal) vote(c Cast) {
 	}, record, machine.Op{Do: machine.Set, Path: p.path(p.s.name), Data: vote.bytes(), Version: 0})
 }
 
-// acknowledge deletes the site's znodes.
 func (p *proposal) acknowledge() {
 	if !p.decided() && !p.gone {
 		p.acked(ErrUndecided)
@@ -198,7 +194,7 @@ func (p *proposal) acknowledge() {
 	p.deleteOwn(p.acked, p.path(p.s.name), p.root.inbox(p.s.name)+"/"+p.entry)
 }
 
-// acked answers the acknowledgement. If it was refused, it can be tried again.
+// acked answers the acknowledgement. After a refusal the application may try again.
 func (p *proposal) acked(err error) {
 	p.busy, p.ack = false, false
 	if err == nil && !p.decided() {

@@ -6,8 +6,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// Window is the maximum number of transactions that a site handles at a time. The others wait in
-// its inbox.
+// Window is the number of transactions that a site handles at a time. Others stay in its inbox.
 const Window = 256
 
 // Site is the machine that votes.
@@ -16,7 +15,7 @@ type Site struct {
 	name string
 
 	inbox     inbox
-	proposals []*proposal // those that are handled, oldest first
+	proposals []*proposal // the transactions that the site handles, oldest first
 }
 
 // NewSite returns a new machine. guid is the GUID of the instance.
@@ -44,8 +43,7 @@ func (s *Site) handle(ev machine.Event) {
 	}
 }
 
-// needed reports whether the site is open, or a vote, an acknowledgement or a decision is to be
-// written. The votes remain, and are found again.
+// needed reports whether the site is open, or has a vote, an acknowledgement or decision to write.
 func (s *Site) needed() bool {
 	return !s.closing || s.find(func(p *proposal) bool { return p.busy || p.cast != nil || p.ack }) != nil
 }
@@ -77,7 +75,7 @@ func (s *Site) open(e entry) *proposal {
 	return p
 }
 
-// find returns the first transaction of which something is true, or nil.
+// find returns the first transaction that satisfies is, or nil.
 func (s *Site) find(is func(*proposal) bool) *proposal {
 	if i := slices.IndexFunc(s.proposals, is); i >= 0 {
 		return s.proposals[i]
@@ -92,7 +90,6 @@ func (s *Site) proposal(guid string) *proposal {
 // nextToOffer is the oldest transaction that the application does not have yet.
 func (s *Site) nextToOffer() *proposal { return s.find(func(p *proposal) bool { return !p.offered }) }
 
-// forget forgets an acknowledged transaction.
 func (s *Site) forget(p *proposal) {
 	s.proposals = slices.DeleteFunc(s.proposals, func(o *proposal) bool { return o == p })
 	if s.inbox.listing {
@@ -104,17 +101,16 @@ func (s *Site) forget(p *proposal) {
 // inbox is a site's inbox. The begin of a transaction writes to the inbox's data, which fires the
 // site's watch; the site's own deletions do not. The site lists its inbox when it has taken all
 // known entries, has room for more, and the inbox was written to since the last listing. So waiting
-// entries are listed once per window, and acknowledging some does not list the others again.
+// entries are listed once per window, and acknowledgements cause no listings.
 type inbox struct {
 	s            *Site
 	data         *subscription
-	unread       bool            // written to since the last listing, or not listed yet
-	listing      bool            // it is being listed
-	waiting      []entry         // found, but there was no room yet
-	acknowledged map[string]bool // acknowledged since that listing was requested, which may contain them
+	unread       bool            // the inbox was written to since the last listing, or not listed yet
+	listing      bool            // the inbox is being listed
+	waiting      []entry         // listed, but there was no room for them yet
+	acknowledged map[string]bool // the GUIDs of transactions acknowledged since the listing was requested, which it may contain
 }
 
-// follow watches the inbox.
 func (b *inbox) follow() {
 	b.data = b.s.zk.follow(follower{path: b.s.root.inbox(b.s.name), create: true}, b.s.stop, func(machine.Seen) {
 		b.unread = true
@@ -122,12 +118,12 @@ func (b *inbox) follow() {
 	})
 }
 
-// take takes what there is room for, oldest first, and lists the inbox if that is due.
+// take takes waiting entries, oldest first, while there is room. Then it lists a changed inbox.
 func (b *inbox) take() {
 	s := b.s
 	for len(b.waiting) > 0 && s.hasRoom() {
 		e := b.waiting[0]
-		if b.waiting = b.waiting[1:]; s.proposal(e.guid) != nil { // another client has made a second entry
+		if b.waiting = b.waiting[1:]; s.proposal(e.guid) != nil { // another client has created a second entry
 			continue
 		}
 		s.open(e).resume()

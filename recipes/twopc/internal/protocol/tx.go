@@ -8,17 +8,16 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// tx is one request of a coordinator's application, and the transaction that comes of it.
+// tx is one request of a coordinator's application, and its transaction.
 type tx struct {
 	view
 	Request
 	c     *Coordinator
 	ended bool
 	sent  bool     // the begin or takeover may have been carried out
-	timer *handler // of the votes; nil: it was never set
+	timer *handler // the vote timeout; nil: it was never set
 }
 
-// advance takes the next step, if that is possible now.
 func (t *tx) advance() {
 	switch {
 	case t.ended:
@@ -40,7 +39,7 @@ func (t *tx) advance() {
 	}
 }
 
-// read reads a znode that the next step depends on. What is refused ends the transaction here.
+// read reads a znode for the next step. A refusal by ZooKeeper ends the request.
 func (t *tx) read(path string, seen func(machine.Seen)) {
 	t.busy = true
 	ask(t.zk, machine.Read{Path: path}, func(ev machine.Seen) {
@@ -54,8 +53,8 @@ func (t *tx) read(path string, seen func(machine.Seen)) {
 	})
 }
 
-// transact writes a begin or a takeover, while this coordinator's presence exists. What is refused
-// ends the transaction here.
+// transact writes a begin or a takeover, if this coordinator's presence exists. A refusal by
+// ZooKeeper ends the request.
 func (t *tx) transact(done func(machine.Transacted), ops ...machine.Op) {
 	t.busy, t.sent = true, true
 	t.zk.transact(func(ev machine.Transacted) {
@@ -66,7 +65,7 @@ func (t *tx) transact(done func(machine.Transacted), ops ...machine.Op) {
 		case ev.Code == machine.Refused:
 			t.end(ev.Err)
 		case ev.Code == machine.NoNode && ev.Failed == 0:
-			t.c.state = pending // until its presence is read again
+			t.c.state = pending // until the presence was read again
 			t.c.znode.readNow()
 		default:
 			done(ev)
@@ -74,7 +73,7 @@ func (t *tx) transact(done func(machine.Transacted), ops ...machine.Op) {
 	}, slices.Insert(ops, 0, machine.Op{Do: machine.Check, Path: t.c.path, Version: machine.Any})...)
 }
 
-// giveUp aborts the transaction, for the first reason that was given.
+// giveUp aborts the transaction. The first reason counts.
 func (t *tx) giveUp(reason string) {
 	if !t.Aborts {
 		t.Aborts, t.Reason = true, reason
@@ -92,7 +91,7 @@ func (t *tx) onBegun() {
 	t.advance()
 }
 
-// setStage changes the stage, and what a restarted machine is to be told.
+// setStage changes the stage, and the request that a restarted machine will be told.
 func (t *tx) setStage(stage Stage) {
 	t.Stage, t.GUID, t.Sites, t.Payload, t.Presence = stage, t.rec.GUID, t.rec.Sites, nil, 0
 	t.zk.Emit(Progressed{t.Request})
@@ -125,8 +124,8 @@ func (t *tx) onVote(b *ballot) {
 	}
 }
 
-// siteSeen handles a read of a site's presence. One that has died may have voted before. One that
-// was not there from the start may still come.
+// siteSeen handles a read of a site's presence. A site that has died may have voted before. A site
+// that was missing from the start may still come.
 func (t *tx) siteSeen(b *ballot, ev machine.Seen) {
 	if died(b.presence, ev) {
 		b.dead = true
@@ -148,11 +147,11 @@ func (t *tx) overdue() {
 	t.giveUp("no vote in time from " + strings.Join(late, ", "))
 }
 
-// decideIfDue decides if enough is known to decide.
+// decideIfDue decides if the record and the votes allow it.
 func (t *tx) decideIfDue() {
 	agreed := t.agreed()
 	if agreed {
-		t.zk.Cancel(t.timer) // no vote is waited for any more
+		t.zk.Cancel(t.timer) // the transaction waits for no vote any more
 	}
 	switch {
 	case !t.fresh():
@@ -168,7 +167,7 @@ func (t *tx) onGone()             { t.end(ErrGone) }
 func (t *tx) onRefused(err error) { t.end(err) }
 
 func (t *tx) onDecided(rec Record) {
-	if t.ended { // this is the reply to the decision, which was seen before
+	if t.ended { // the decision was seen before this reply to it
 		return
 	}
 	t.zk.Emit(Decided{N: t.N, Outcome: rec.State, By: rec.By, Reason: rec.Reason})
@@ -180,13 +179,12 @@ func (t *tx) onDecided(rec Record) {
 	t.setStage(Acknowledging)
 }
 
-// acknowledge deletes the coordinator's mark, and the whole transaction if no site needs it.
+// acknowledge deletes the mark, and the whole transaction if no site needs it any more.
 func (t *tx) acknowledge() {
 	t.busy = true
 	t.deleteOwn(t.end, t.root.mark(t.id, t.rec.GUID))
 }
 
-// end ends the request.
 func (t *tx) end(err error) {
 	if t.ended {
 		return
@@ -197,7 +195,6 @@ func (t *tx) end(err error) {
 	delete(t.c.txs, t.N)
 }
 
-// release ends the watches and the timer.
 func (t *tx) release() {
 	t.zk.Cancel(t.timer)
 	t.stop()
