@@ -15,7 +15,7 @@ import (
 )
 
 // Barrier is raised and lowered: processes that wait for it proceed when it is down. A raised
-// barrier is a persistent znode, so it stays up whatever becomes of the process that raised it.
+// barrier is a persistent znode, so it stays up when the process that raised it ends or dies.
 type Barrier struct {
 	session *session.Session
 	life    *recipe.Handle
@@ -42,8 +42,8 @@ func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	return &Barrier{session: s, path: path, id: o.id, life: recipe.NewHandle(s, "barrier", path, o.acl...)}, nil
 }
 
-// Close ends this handle: its calls end with session.ErrClosed, and the channels of Observe
-// close. What is in ZooKeeper stays. It does not wait, and is idempotent; ctx is not used.
+// Close ends this handle: its calls end with session.ErrClosed, and the channels of Observe close.
+// The znode stays. Close does not wait, and is idempotent; ctx is not used.
 func (b *Barrier) Close(context.Context) error {
 	b.life.Close()
 	return nil
@@ -91,10 +91,10 @@ func (b *Barrier) Lower(ctx context.Context) error {
 	}
 }
 
-// Wait returns when the barrier is down, or was down at some moment during the call: if it is
-// lowered and raised again at once, all that waited for it proceed. ctx bounds the wait. Other
-// errors: session.ErrClosed; session.ErrRestarted if the watch's actor exceeded its restarts; those
-// of ZooKeeper.
+// Wait returns when the barrier is down, or was down at some moment during the call. If it is
+// lowered and raised again at once, all waiters proceed. ctx bounds the wait. Other errors:
+// session.ErrClosed; session.ErrRestarted if the watch's actor exceeded its restarts; those of
+// ZooKeeper.
 func (b *Barrier) Wait(ctx context.Context) error {
 	ctx, leave := b.life.Within(ctx)
 	defer leave()
@@ -105,7 +105,8 @@ func (b *Barrier) Wait(ctx context.Context) error {
 	return recipe.Failed(b.session, "wait", b.path, b.outlast(ctx, stat))
 }
 
-// read syncs with a quorum and reads, so it sees everything that any process had been told before.
+// read syncs with a quorum and reads. So the result includes every change that another process was
+// told of before the call.
 func (b *Barrier) read(ctx context.Context) (session.Stat, bool, error) {
 	if err := b.session.SyncQuorum(ctx, b.path); err != nil {
 		return session.Stat{}, false, err
@@ -113,8 +114,9 @@ func (b *Barrier) read(ctx context.Context) (session.Stat, bool, error) {
 	return b.session.Exists(ctx, b.path)
 }
 
-// outlast waits for the end of the barrier that was created then. It ignores a later barrier, whose
-// creation is not watched. Servers that have lost their data may give the same Czxid again.
+// outlast waits until the barrier whose znode has that Stat is down. It ignores a later barrier,
+// whose creation is not watched. Servers that have lost their data may give the same Czxid again,
+// so the creation time is compared too.
 func (b *Barrier) outlast(ctx context.Context, was session.Stat) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -135,9 +137,9 @@ func (b *Barrier) outlast(ctx context.Context, was session.Stat) error {
 // Lowered returns a channel that closes when the barrier that is up at the time of the call is
 // down, even if another one is raised at once. If the barrier is down, the channel closes
 // immediately. A barrier that can't be read does not count as down: it is read again after pauses
-// of up to five seconds, and if one is up then, that is the one waited for. If ctx, the handle or
-// the session ends first, the channel stays open: wait for these as well. It also stays open if the
-// watch is given up after too many panics, which are logged.
+// of up to five seconds, and if a barrier is up then, the channel waits for that one. If ctx, the
+// handle or the session ends first, the channel stays open: wait for these as well. It also stays
+// open if the watch ends after too many panics, which are logged.
 func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 	var down notify.Latch
 	ctx, leave := b.life.Within(ctx)
@@ -148,7 +150,7 @@ func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 	return down.C()
 }
 
-// awaitDown closes a latch when the barrier is down.
+// awaitDown closes the latch when the barrier is down. It tries again after an error.
 func (b *Barrier) awaitDown(t *observe.Turn, down *notify.Latch, try int) {
 	observe.Ask(t.Context(), t, b.Wait, func(err error) {
 		switch {
@@ -190,21 +192,23 @@ func (b *Barrier) Observe(ctx context.Context) <-chan Position {
 }
 
 var (
-	// ErrBroken: the round was broken, for all its parties. The next round exists already.
+	// ErrBroken means that the round was broken, for all its parties. The next round exists
+	// already.
 	ErrBroken error = double.ErrBroken
 
-	// ErrDiffering is why a round was broken (it comes with [ErrBroken]): its parties disagree
-	// about their number.
+	// ErrDiffering comes with [ErrBroken]: the parties of the round disagree about their number.
 	ErrDiffering error = double.ErrDiffering
 
-	// ErrCrowd: there are more parties than agreed. With [ErrBroken], too many were waiting in a
-	// round, and none entered. Without it, all parties of the round are inside, and the one that
-	// gets this error is one too many. This also happens to a process that was restarted before
-	// ZooKeeper has noticed the death of its predecessor, unless it has the same id: see [WithID].
+	// ErrCrowd means that there are more parties than agreed. With [ErrBroken], too many parties
+	// were waiting in a round, and none entered. Without it, all parties of the round are inside,
+	// and the party that gets this error is one too many. A process that was restarted also gets it
+	// if ZooKeeper has not noticed the death of its predecessor yet, unless both have the same id:
+	// see [WithID].
 	ErrCrowd error = double.ErrCrowd
 
-	// ErrReplaced: another process with the same id came later, and has taken this one's position
-	// in the round: see [WithID]. A process that is meant to be replaced ends here. One that no
-	// other replaces enters again: its predecessor's arrival was carried out late.
+	// ErrReplaced means that another process with the same id arrived later, and has taken this
+	// party's position in the round: see [WithID]. A process that is meant to be replaced should
+	// end now. If no other process has replaced this one, the arrival of its predecessor was
+	// carried out late: enter again.
 	ErrReplaced error = double.ErrReplaced
 )

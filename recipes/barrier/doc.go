@@ -18,14 +18,14 @@
 //   - Rounds. One transaction in ZooKeeper opens a round; it checks that each of its parties is
 //     present at that instant. No party enters before the agreed number is present; a party that
 //     died earlier does not count.
-//   - One result. All parties in a round when it is decided learn the same result: all enter, with
-//     the same [Passage.Round] and [Passage.Members], or all get [ErrBroken]. A slow party learns
-//     it too, however fast the others have left.
+//   - One result. All parties that are in a round when it is decided learn the same result: all
+//     enter, with the same [Passage.Round] and [Passage.Members], or all get [ErrBroken]. A slow
+//     party learns it too, even if the others have left already.
 //   - No [Passage.Left] closes while a live party is inside. A party that dies inside does not
 //     block the others.
-//   - A party that gives up, or dies, before the round is decided withdraws; the others go on
-//     waiting. If the decision came first, the party is in, and leaves at once. But if it has asked
-//     again by then, the new call takes over its position.
+//   - A party that gives up, or dies, before the round is decided is withdrawn; the others go on
+//     waiting. If the decision came first, the party is in, and leaves at once. But if it has
+//     called Enter or Arrive again by then, the new call takes over its position.
 //   - Live processes with one id ([WithID]) are never inside together.
 //   - The next round begins where the last one ended. Nothing polls.
 //
@@ -52,6 +52,6 @@
 // when the session can no longer prove that it is alive. A party that lost its passage counts as
 // departed. If a passage is lost before it was received, the same intent enters another round.
 //
-// Parts of an open round that somebody deletes by hand are made again. A whole double barrier is to
-// be deleted only when no process that uses it is alive.
+// If another client deletes parts of an open round, the parties create them again. Delete a whole
+// double barrier only when no process that uses it is alive.
 package barrier

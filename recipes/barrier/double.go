@@ -15,7 +15,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// maxParties keeps the transactions that open and close a round well within a server's default
+// maxParties keeps the transactions that open and delete a round well within a server's default
 // limit of a megabyte.
 const maxParties = 1000
 
@@ -31,7 +31,7 @@ type Double struct {
 	acl     []session.ACL
 	host    *recipe.Host
 	entered *notify.Handoff[*Passage]
-	ledger  ledger
+	intents intents
 }
 
 // NewDouble creates a party of the double barrier at a path. parties is the number of parties, from
@@ -49,14 +49,14 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 	}
 	d := &Double{session: s, path: path, parties: parties, warn: o.warn, acl: o.acl, entered: notify.NewHandoff[*Passage]()}
 	cfg := double.Config{Path: path, Parties: parties, ID: o.id, GUID: znode.NewGUID}
-	d.ledger.mu.Lock() // until the host is set, so that it is not used before
-	defer d.ledger.mu.Unlock()
+	d.intents.mu.Lock() // until the host is set, so that no callback uses it before
+	defer d.intents.mu.Unlock()
 	d.host, err = recipe.New(recipe.Config{
 		Session: s, Kind: kind, Path: path, UntilExpiry: o.untilExpiry, ACL: o.acl,
 		Machine:  func() machine.Machine { return double.New(cfg) },
-		Standing: d.ledger.standing,
+		Standing: d.intents.standing,
 		Perform:  d.perform,
-		Ended:    func(err error) { d.ledger.close(err) },
+		Ended:    func(err error) { d.intents.close(err) },
 	})
 	if err != nil {
 		return nil, recipe.Failed(s, op, path, err)
@@ -65,28 +65,28 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 }
 
 // Arrive states the intent to enter the next round, and returns at once. The intent is for one
-// round: it survives disconnection, expiry and loss until a [Passage] was received from
-// [Double.Entered]. Until then, calling it again has no effect; afterwards, call it again for the
-// next round. If this party is still in a round, the next begins for it when that one is over. If
-// the round of the intent is broken, the Double ends, with [ErrBroken] as its Err, and likewise
-// with [ErrCrowd] or [ErrReplaced]: to go on after that, use [Double.Enter], or create another
-// Double.
+// round. It survives disconnection, expiry and loss until a [Passage] was received from
+// [Double.Entered]. Until then, another call has no effect; afterwards, call Arrive again for the
+// next round. If this party is still in a round, the next one begins for it when all have left that
+// one. If the round of the intent is broken, the Double ends with [ErrBroken] as its Err; likewise
+// with [ErrCrowd] or [ErrReplaced]. To go on after such an error, use [Double.Enter], or create
+// another Double.
 func (d *Double) Arrive() {
 	by := recipe.Asked{At: recipe.Caller()}
-	d.ledger.mu.Lock()
-	defer d.ledger.mu.Unlock()
-	if c := d.ledger.intent; c != nil && !d.received(c) {
+	d.intents.mu.Lock()
+	defer d.intents.mu.Unlock()
+	if c := d.intents.arriving; c != nil && !d.received(c) {
 		return
 	}
-	d.ledger.intent = d.want(false, by)
+	d.intents.arriving = d.want(false, by)
 }
 
-// Entered delivers one [Passage] for each [Double.Arrive]. The channel is the same every time,
+// Entered delivers one [Passage] for each [Double.Arrive]. The channel is always the same, is
 // unbuffered, and never closes: select on [Double.Done] as well.
 func (d *Double) Entered() <-chan *Passage { return d.entered.C() }
 
-// Enter waits until the round is open and returns a passage of the caller's own. ctx bounds the
-// wait, not the passage. If it ends first, this party withdraws, the others go on waiting, and
+// Enter waits until the round opens and returns a passage for this caller alone. ctx bounds the
+// wait, not the passage. If ctx ends first, this party withdraws, the others go on waiting, and
 // ctx's cause is returned. If the round opened before the withdrawal, this party is in, and leaves
 // at once. Other errors: [ErrBroken], [ErrCrowd], [ErrReplaced], session.ErrClosed, and those of
 // ZooKeeper. After an error the next Enter is for another round.
@@ -96,9 +96,9 @@ func (d *Double) Enter(ctx context.Context) (*Passage, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, recipe.Failed(d.session, op, d.path, err)
 	}
-	d.ledger.mu.Lock()
+	d.intents.mu.Lock()
 	c := d.want(true, by)
-	d.ledger.mu.Unlock()
+	d.intents.mu.Unlock()
 	if c == nil {
 		return nil, recipe.Failed(d.session, op, d.path, d.closedErr())
 	}
@@ -126,22 +126,22 @@ func (d *Double) Done() <-chan struct{} { return d.host.Done() }
 // the session, or the cause of the failure.
 func (d *Double) Err() error { return d.host.Err() }
 
-// Close ends the party. If it waits, it withdraws (session.ErrClosed); if it is inside, it departs
-// (its passage ends with session.ErrClosed). Close returns when ZooKeeper has confirmed that
-// nothing of the party is left. It does not wait for the other parties, and no Left closes any
-// more. If ctx ends first its error is returned, and the rest is deleted in the background until
-// the epoch ends. It is idempotent.
+// Close ends the party. A waiting party withdraws (its callers get session.ErrClosed); a party that
+// is inside departs (its passage ends with session.ErrClosed). Close returns when ZooKeeper has
+// confirmed that nothing of the party is left. It does not wait for the other parties, and no Left
+// closes any more. If ctx ends first, its error is returned, and the rest is deleted in the
+// background until the epoch ends. Close is idempotent.
 func (d *Double) Close(ctx context.Context) error {
 	ctx, cancel := d.outlasting(ctx)
 	defer cancel()
-	for _, p := range d.ledger.close(session.ErrClosed) {
+	for _, p := range d.intents.close(session.ErrClosed) {
 		d.host.End(p.Hold, session.ErrClosed)
 	}
 	return recipe.Failed(d.session, "close", d.path, d.host.Close(ctx))
 }
 
-// outlasting is the context in which to wait for the end of a passage. A context that ends with the
-// passage would end the wait before it begins.
+// outlasting returns the context for a wait that begins with the end of a passage. A context that
+// ends with the passage would end this wait before it begins, so a timeout replaces it.
 func (d *Double) outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !d.within(ctx) {
 		return ctx, func() {}
@@ -149,7 +149,7 @@ func (d *Double) outlasting(ctx context.Context) (context.Context, context.Cance
 	return context.WithTimeout(context.WithoutCancel(ctx), d.session.Status().Timeout)
 }
 
-// within tells whether a context descends from that of a passage of this barrier.
+// within tells whether ctx descends from the context of a passage of this barrier.
 func (d *Double) within(ctx context.Context) bool {
 	for h := range session.HoldsFrom(ctx) {
 		if h.Session() == d.session && strings.HasPrefix(h.Path(), d.path+"/") {
@@ -167,7 +167,7 @@ func (d *Double) closedErr() error {
 }
 
 // Break breaks the round that parties are waiting in: all of them get [ErrBroken], including this
-// party if it waits. Parties that arrive later are in the next round. It does not affect a round
+// party if it waits. Parties that arrive later are in the next round. Break does not affect a round
 // that has opened before, and does nothing if no party is waiting; neither is an error. A lost
 // reply is resolved by reading.
 func (d *Double) Break(ctx context.Context) error {
@@ -199,7 +199,7 @@ func (d *Double) breakOnce(ctx context.Context) (again bool, err error) {
 	last := rounds[len(rounds)-1]
 	data, stat, err := d.session.Get(ctx, double.RoundPath(d.path, last))
 	if errors.Is(err, session.ErrNoNode) {
-		return true, nil // it is gone, and there is another
+		return true, nil // the round is gone, and there is a later one
 	}
 	v := double.ParseVerdict(data)
 	if err != nil || v.Kind != double.Open || double.Present(stat.NumChildren) == 0 {
@@ -224,7 +224,7 @@ func (d *Double) undecided(ctx context.Context, round int64) (bool, error) {
 	return double.ParseVerdict(data).Kind == double.Open, err
 }
 
-// breaking are the operations that break a round, and create the next.
+// breaking returns the operations that break a round, and create the next one.
 func breaking(path string, round int64, version int32, parties int) []session.Op {
 	verdict := double.Verdict{Kind: double.Broken, Parties: parties, Why: double.Asked}
 	ops := []session.Op{session.SetOp(double.RoundPath(path, round), verdict.Bytes(), version)}

@@ -25,17 +25,17 @@ type options struct {
 // warnAfter is the default of WithWarnAfter.
 const warnAfter = 10 * time.Second
 
-// WithID sets the id of this party: it is listed in [Passage.Members], and is in the data of a
-// [Barrier] that this process raised. It must be unique among the parties of a double barrier; the
-// default is random. A process that restarts with the same id is known to be the same party: it
-// replaces its predecessor, whose znode ZooKeeper may not have deleted yet, and never counts as one
-// party too many in a round in progress.
+// WithID sets the id of this party. [Passage.Members] lists it, and the data of a [Barrier] that
+// this process raised contain it. The id must be unique among the parties of a double barrier; the
+// default is random. A process that restarts with the same id is the same party: it replaces its
+// predecessor, whose znode ZooKeeper may not have deleted yet, and never counts as one party too
+// many in a round in progress.
 //
-// Live processes with the same id are never inside together. Of those that wait when a round opens,
-// the one that arrived last is in, and the others get [ErrReplaced]. A process that arrives while
-// another one is in a round that is not over waits for the next: until the round of the other is
-// over, or the other has closed, or its session has ended. So in a rolling deployment the new
-// process may be started first; stop the old one when it has left its round.
+// Live processes with the same id are never inside together. If several of them wait when a round
+// opens, the one that arrived last is in, and the others get [ErrReplaced]. A process that arrives
+// while another one with its id is in a round waits for the next round: until all have left the
+// other's round, or the other has closed, or the other's session has ended. So in a rolling
+// deployment the new process may be started first; stop the old one when it has left its round.
 func WithID(id string) Option {
 	return func(o *options) error {
 		if id == "" {
@@ -53,10 +53,11 @@ func WithID(id string) Option {
 }
 
 // WithWarnAfter sets the time after which a passage of a double barrier that has not departed is
-// logged, since it blocks the other parties: as a warning in the session's log, with the call
-// site that requested it, whether it waits to be received from [Double.Entered] or was forgotten.
-// The default is 10 seconds; then it is logged after a minute and every ten minutes. 0 turns it
-// off. Set it if the work of a round is meant to take longer. It has no effect on a [Barrier].
+// logged, since it blocks the other parties. The warning in the session's log names the call site
+// that requested the passage, and tells whether the passage waits to be received from
+// [Double.Entered]. The default is 10 seconds; further warnings follow after a minute and every ten
+// minutes. 0 turns them off. Set a longer time if the work of a round takes longer. The option has
+// no effect on a [Barrier].
 func WithWarnAfter(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {
@@ -68,10 +69,10 @@ func WithWarnAfter(d time.Duration) Option {
 }
 
 // UntilExpiry has the passages of a double barrier last until their ZooKeeper session is known to
-// have expired. Without it they end with trust, so that a silence may cost a passage whose session
-// lives. What is given up: after an expiry the others may leave while this party, if it is cut off,
-// does not know and still works. Valid and Commit of a passage follow trust in any case: Valid is
-// false while there is none, and Commit session.ErrLost. For a [Barrier] it is
+// have expired. Without it they end with trust, so a silence may cost a passage although its
+// session lives. The price: after an expiry the others may leave while this party, if it is cut
+// off, does not know and still works. Valid and Commit of a passage follow trust in any case:
+// without trust Valid is false, and Commit returns session.ErrLost. For a [Barrier] it is
 // session.ErrUnsupported.
 func UntilExpiry() Option {
 	return func(o *options) error {
@@ -80,7 +81,7 @@ func UntilExpiry() Option {
 	}
 }
 
-// configure checks what all barriers have in common.
+// configure checks the arguments that all barriers have in common.
 func configure(op string, s *session.Session, path string, opts []Option) (options, error) {
 	o := options{id: string(znode.NewGUID()), warn: warnAfter}
 	if err := recipe.CheckNew(op, s, "path", path); err != nil {
@@ -92,8 +93,8 @@ func configure(op string, s *session.Session, path string, opts []Option) (optio
 	return o, recipe.Failed(s, op, path, recipe.Apply(&o, opts))
 }
 
-// WithACL sets the ACL of the znodes that the barrier creates,
-// those above them included. Without it they get the session's. A znode that exists keeps its own.
+// WithACL sets the ACL of the znodes that the barrier creates, including missing parents. Without
+// it they get the session's ACL. A znode that exists keeps its own.
 func WithACL(acl ...session.ACL) Option {
 	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
 }

@@ -15,16 +15,16 @@ import (
 
 // Passage is one party's possession of a round, from the opening to its departure. Done closes when
 // the party departs, or when the session can no longer prove that it is alive (with [UntilExpiry]:
-// when it is known to have expired); Err says which:
-// session.ErrReleased, or session.ErrLost wrapping its cause. Its Token grows from round to round
-// of the same party. Its znode exists until the round is over.
+// when it is known to have expired). Err then is session.ErrReleased, or session.ErrLost wrapping
+// its cause. The Token grows from round to round of the same party. The znode exists until all
+// members have left the round.
 type Passage struct {
 	*session.Hold
 	double *Double
 	claim  uint64
 	round  int64
 	names  []string
-	self   string // which of them it is
+	self   string // this party's own
 	left   notify.Latch
 
 	received atomic.Bool
@@ -50,20 +50,19 @@ func (p *Passage) Members() []string {
 }
 
 // Depart reports that this party is done, and returns at once. The passage ends with
-// session.ErrReleased; Left closes when the others are done too. It is idempotent, and does nothing
-// for a passage that was lost, which counts as departed.
+// session.ErrReleased; Left closes when the others are done too. Depart is idempotent, and does
+// nothing for a passage that was lost, which counts as departed.
 func (p *Passage) Depart() { p.double.host.End(p.Hold, session.ErrReleased) }
 
-// Left closes when the round is over: every party, including this one, has departed or died. This
-// also holds after the passage was lost, through expiry. It does not close once the Double has
-// ended: select on its Done as well.
+// Left closes when every party of the round, including this one, has departed or died. It also
+// closes after this passage was lost, even in a later epoch. It does not close once the Double has
+// ended: select on the Double's Done as well.
 func (p *Passage) Left() <-chan struct{} { return p.left.C() }
 
-// Leave departs, and returns when the round is over for all parties. For a passage that was lost it
-// returns session.ErrLost at once. If ctx ends first its cause is returned: this party has departed
-// all the same, and Left still closes when the others have. A ctx that ends with the passage itself
-// is replaced by one that lasts for a session timeout. If the Double ends first, its Err is
-// returned.
+// Leave departs, and returns when Left closes. For a passage that was lost it returns
+// session.ErrLost at once. If ctx ends first, its cause is returned: this party has departed all
+// the same, and Left still closes when the others have. A ctx that ends with the passage itself is
+// replaced by one that lasts for a session timeout. If the Double ends first, its Err is returned.
 func (p *Passage) Leave(ctx context.Context) error {
 	const op = "leave"
 	d := p.double
@@ -82,26 +81,26 @@ func (p *Passage) Leave(ctx context.Context) error {
 		err = d.Err()
 	}
 	select {
-	case <-p.Left(): // it was over before that
+	case <-p.Left(): // all had left before that
 		return nil
 	default:
 		return recipe.Failed(d.session, op, d.path, err)
 	}
 }
 
-// receive notes that the passage was received.
+// receive records that the application has received the passage.
 func (p *Passage) receive() { p.received.Store(true) }
 
-// warn arranges for a log message if the passage blocks the other parties for long. It stops when
-// the passage ends.
-func (p *Passage) warn(c *claim) {
+// warn logs a warning when the passage has blocked the other parties for long. It stops when the
+// passage ends.
+func (p *Passage) warn(c *intent) {
 	d := p.double
 	p.warning.Store(recipe.Alarm{
 		Log: recipe.Logger(d.session), Kind: kind, Path: d.session.Path(d.path), After: d.warn, Asked: c.asked,
 		Unreceived: "a passage is not received, and the other parties go no further", Held: "a party has not departed, and the others go no further",
 		Offered: !c.once, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
 	}.Set())
-	if p.Err() != nil { // it ended meanwhile
+	if p.Err() != nil { // the passage ended meanwhile
 		p.unwarn()
 	}
 }

@@ -26,9 +26,9 @@ type Coordinator struct {
 	peers   bool
 	host    *recipe.Host
 
-	mu   sync.Mutex     // guards the record of what the application has asked for, which outlives a crash of the machine
+	mu   sync.Mutex     // guards the application's requests, which outlive a crash of the machine
 	last uint64         // the number of the last request
-	txs  map[uint64]*Tx // by the numbers of the requests that have not ended
+	txs  map[uint64]*Tx // those whose requests have not ended, by the numbers of the requests
 }
 
 // NewCoordinator creates a coordinator of the transactions under a path, which it shares with their
@@ -46,7 +46,7 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 		Machine:  func() machine.Machine { return protocol.NewCoordinator(c.root, c.guid, o.timeout.Milliseconds()) },
 		Standing: c.standing,
 		Perform:  c.perform,
-		Ended:    c.ended,
+		Ended:    c.endAll,
 	})
 	if err != nil {
 		return nil, recipe.Failed(s, op, path, err)
@@ -55,15 +55,16 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 }
 
 // Begin asks the sites to commit a transaction. It returns when ZooKeeper has confirmed that the
-// transaction exists: from then on every site will be told, now or when it is back. id names it
-// among all transactions under the coordinator's path until it is finished; payload describes it;
+// transaction exists: from then on every site will be told, now or when it is back. id names the
+// transaction among all under the coordinator's path until it is finished; payload describes it;
 // sites are the participants, at least one, without duplicates.
 //
 // ctx bounds the wait for the beginning. If it ends first, the transaction is withdrawn, and the
-// error is ctx's cause, with session.ErrUnknownOutcome if the request was sent. That error says
-// that the transaction may have begun, and may even be committed; Begin returns the Tx along with
-// it. When its Done closes, its Outcome is known, Aborted if it never began, and needs no Ack then;
-// or [Tx.Err] says why not. Do not repeat the transaction under another id before that.
+// error is ctx's cause, with session.ErrUnknownOutcome if the request was sent. In that case the
+// transaction may have begun, and may even be committed, and Begin returns the Tx along with the
+// error. When the Tx's Done closes, its Outcome is known, or [Tx.Err] says why not. A transaction
+// that never began is Aborted, and needs no Ack. Do not repeat the transaction under another id
+// before Done closes.
 //
 // After any other error the transaction has not begun, and never will: invalid arguments;
 // [ErrDuplicate]; [ErrFinished]; [ErrBusy]; session.ErrTooLarge, if payload and sites exceed one
@@ -74,7 +75,7 @@ func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, site
 	}
 	t := newTx(c, protocol.Request{ID: id, GUID: string(znode.NewGUID()), Payload: slices.Clone(payload), Sites: slices.Clone(sites), Peers: c.peers})
 	c.ask(t, func() bool { return true })
-	err := t.await(ctx, true)
+	err := t.awaitBegun(ctx, true)
 	if errors.Is(err, session.ErrTooLarge) {
 		err = fmt.Errorf("payload, sites: %w", err)
 	}
@@ -85,21 +86,21 @@ func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, site
 }
 
 // Recover takes over the transactions under the path that are neither acknowledged ([Tx.Ack]) nor
-// in progress at a live coordinator: those undecided, which this coordinator decides from now on,
-// with a new vote timeout; and those decided, also if this coordinator's application has the
-// outcome. Call it when a coordinator starts, before anything else. It waits until each coordinator
-// under the path has answered, or its session is over: after that no request of a dead one is in
-// flight any more, so an id under which nothing was found may be begun again.
+// in progress at a live coordinator: the undecided ones, which this coordinator decides from now
+// on, with a new vote timeout; and the decided ones, also if this coordinator's application has the
+// outcome. Call it when a coordinator starts, before anything else. Recover waits until each
+// coordinator under the path has answered, or its session has ended: after that no request of a
+// dead coordinator is in flight any more, so an id without a transaction may be begun again.
 //
-// If ctx ends or the coordinator closes first, or something is refused, the transactions taken over
-// are returned along with the error. What was just being taken over is aborted, unless it is
-// decided, and the next Recover returns it.
+// If ctx ends or the coordinator closes first, or ZooKeeper refuses a request, the transactions
+// taken over are returned along with the error. A transaction whose takeover was under way is
+// aborted, unless it is decided, and the next Recover returns it.
 func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 	if err := c.Err(); err != nil {
 		return nil, recipe.Failed(c.session, "recover", c.path, err)
 	}
-	// A process that was killed may have sent a Begin that is not carried out yet, and that would
-	// take effect under an id that is used again meanwhile.
+	// The last request of a process that was killed may be a Begin that is not carried out yet. It
+	// would take effect under an id that is used again meanwhile.
 	_, err := c.adopt(ctx, c.root.Coordinators(), protocol.Asking)
 	if err != nil {
 		return nil, recipe.Failed(c.session, "recover", c.path, err)
@@ -108,7 +109,7 @@ func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 	return taken, recipe.Failed(c.session, "recover", c.path, err)
 }
 
-// adopt makes a request for each child of a path, and returns what was taken over, and the first
+// adopt makes a request for each child of a path. It returns what was taken over, and the first
 // error.
 func (c *Coordinator) adopt(ctx context.Context, path string, stage protocol.Stage) (taken []*Tx, err error) {
 	if err := c.session.SyncQuorum(ctx, path); err != nil {
@@ -129,7 +130,7 @@ func (c *Coordinator) adopt(ctx context.Context, path string, stage protocol.Sta
 	}
 	err = nil
 	for _, t := range asked {
-		switch e := t.await(ctx, false); {
+		switch e := t.awaitBegun(ctx, false); {
 		case e == nil:
 			taken = append(taken, t)
 		case err == nil && !errors.Is(e, protocol.ErrNotRecoverable):
@@ -139,8 +140,7 @@ func (c *Coordinator) adopt(ctx context.Context, path string, stage protocol.Sta
 	return taken, err
 }
 
-// ask tells the machine a transaction's request, with the next number, unless there is nothing to
-// ask.
+// ask tells the machine a request, with the next number, unless prepare returns false.
 func (c *Coordinator) ask(t *Tx, prepare func() bool) {
 	c.mu.Lock()
 	n, told := c.last+1, true
@@ -150,11 +150,10 @@ func (c *Coordinator) ask(t *Tx, prepare func() bool) {
 	}
 	c.mu.Unlock()
 	if !told {
-		c.end(protocol.Ended{N: n, Err: session.ErrClosed})
+		c.endRequest(protocol.Ended{N: n, Err: session.ErrClosed})
 	}
 }
 
-// standing are the events for a new machine.
 func (c *Coordinator) standing() []machine.Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,19 +169,19 @@ func (c *Coordinator) standing() []machine.Event {
 // perform passes the machine's effects to the transactions. The actor calls it.
 func (c *Coordinator) perform(e machine.Effect) {
 	switch e := e.(type) {
-	case protocol.Noted:
-		c.with(e.Request.N, func(t *Tx) { t.noted(e.Request) })
+	case protocol.Progressed:
+		c.with(e.Request.N, func(t *Tx) { t.progress(e.Request) })
 	case protocol.Voted:
 		c.with(e.N, func(t *Tx) { t.deliver(Vote(e.Vote)) })
 	case protocol.Decided:
 		c.with(e.N, func(t *Tx) { t.learn(e) })
 	case protocol.Ended:
-		c.end(e)
+		c.endRequest(e)
 	}
 }
 
-// with calls f with a transaction, unless its request has ended: a machine that was restarted may
-// receive it once more.
+// with calls f with a request's transaction, unless the request has ended: a restarted machine may
+// tell of it once more.
 func (c *Coordinator) with(n uint64, f func(t *Tx)) {
 	c.mu.Lock()
 	t := c.txs[n]
@@ -192,23 +191,22 @@ func (c *Coordinator) with(n uint64, f func(t *Tx)) {
 	}
 }
 
-// end ends a request.
-func (c *Coordinator) end(e protocol.Ended) {
+func (c *Coordinator) endRequest(e protocol.Ended) {
 	c.with(e.N, func(t *Tx) {
 		c.mu.Lock()
 		delete(c.txs, e.N)
 		c.mu.Unlock()
-		t.ended(e)
+		t.onEnded(e)
 	})
 }
 
-// ended answers all waiting callers, since nothing will follow.
-func (c *Coordinator) ended(err error) {
+// endAll ends all requests when the host has ended, so that no caller waits any longer.
+func (c *Coordinator) endAll(err error) {
 	c.mu.Lock()
 	all := maps.Clone(c.txs)
 	c.mu.Unlock()
 	for n, t := range all {
-		c.end(protocol.Ended{N: n, Err: err, InDoubt: t.sent.Closed() && !t.begun.Closed()})
+		c.endRequest(protocol.Ended{N: n, Err: err, InDoubt: t.sent.Closed() && !t.begun.Closed()})
 	}
 }
 
@@ -220,10 +218,10 @@ func (c *Coordinator) Done() <-chan struct{} { return c.host.Done() }
 // the session, or the cause of the failure.
 func (c *Coordinator) Err() error { return c.host.Err() }
 
-// Close aborts what is undecided and returns when ZooKeeper has confirmed all pending requests,
-// including acknowledgements. Outcomes that were not acknowledged are kept for
-// [Coordinator.Recover]. If ctx ends first its cause is returned; what is undecided then is aborted
-// by its sites, which see that this coordinator is gone. It is idempotent.
+// Close aborts the undecided transactions and returns when ZooKeeper has confirmed all pending
+// requests, including acknowledgements. Outcomes that were not acknowledged are kept for
+// [Coordinator.Recover]. If ctx ends first, its cause is returned; the sites abort the transactions
+// that are undecided then, since this coordinator's presence is gone. Close is idempotent.
 func (c *Coordinator) Close(ctx context.Context) error {
 	return recipe.Failed(c.session, "close", c.path, c.host.Close(ctx))
 }

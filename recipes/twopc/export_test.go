@@ -11,11 +11,11 @@ func (c *Coordinator) Crash(value any) { crash.Instance(c.host, value) }
 // Crash makes the site's actor panic.
 func (p *Site) Crash(value any) { crash.Instance(p.host, value) }
 
-// Note has the machine note a transaction as it does that has not heard of an Abort yet.
-func (c *Coordinator) Note(t *Tx) {
+// RepeatProgress has the machine note a transaction as it does that has not heard of an Abort yet.
+func (c *Coordinator) RepeatProgress(t *Tx) {
 	c.mu.Lock()
-	noted := protocol.Noted{Request: t.request}
+	progressed := protocol.Progressed{Request: t.request}
 	c.mu.Unlock()
-	noted.Request.Abort = protocol.Abort{}
-	c.perform(noted)
+	progressed.Request.Abort = protocol.Abort{}
+	c.perform(progressed)
 }

@@ -25,14 +25,14 @@ type options struct {
 const (
 	defaultVoteTimeout = 30 * time.Second // long for programs and bearable for people
 
-	// longest is of ids and reasons, in bytes. An id is part of the name of an entry in a site's
-	// inbox, whose listing has to fit into one reply of ZooKeeper.
+	// longest is the limit of ids and reasons, in bytes. The name of an entry in a site's inbox
+	// contains the id, and the listing of an inbox has to fit into one reply of ZooKeeper.
 	longest = 1024
 )
 
-// WithVoteTimeout sets how long a coordinator waits for the votes, from the moment at which
-// ZooKeeper has confirmed the beginning. Then it aborts. The default is 30 seconds; the resolution
-// is a millisecond. It is for coordinators.
+// WithVoteTimeout sets how long a coordinator waits for the votes after ZooKeeper has confirmed the
+// beginning. Then it aborts the transaction. The default is 30 seconds; the resolution is a
+// millisecond. It is for coordinators.
 func WithVoteTimeout(d time.Duration) Option {
 	return func(o *options) error {
 		if o.site || d < time.Millisecond {
@@ -43,10 +43,10 @@ func WithVoteTimeout(d time.Duration) Option {
 	}
 }
 
-// WithPeerDecision lets the sites decide: each watches all votes, and the first one that sees the
-// last vote writes the decision. The coordinator only begins and aborts. It takes on the order of
-// n² watch events for n sites where the default takes n, and avoids the detour over the
-// coordinator. A transaction that all sites have voted to commit is committed even if the
+// WithPeerDecision lets the sites decide: each watches all votes, and the first site that sees the
+// last vote writes the decision. The coordinator only begins and aborts. A transaction of n sites
+// takes on the order of n² watch events, where the default takes n, and avoids the detour over the
+// coordinator. If all sites have voted to commit, the transaction is committed even if the
 // coordinator dies. It is for coordinators.
 func WithPeerDecision() Option {
 	return func(o *options) error {
@@ -67,7 +67,7 @@ func configure(op string, s *session.Session, path string, site bool, opts []Opt
 	return o, recipe.Failed(s, op, path, recipe.Apply(&o, opts))
 }
 
-// checkName tells what is wrong with an id or a site's name, which is part of a znode's name.
+// checkName refuses an id or a site's name that can't be part of a znode's name.
 func checkName(argument, name string) error {
 	if err := znode.Validate("/" + name); err != nil || name == "" || strings.Contains(name, "/") {
 		return fmt.Errorf("%s: empty, or not a name of a znode: %q", argument, name)
@@ -75,7 +75,7 @@ func checkName(argument, name string) error {
 	return nil
 }
 
-// checkLength tells if an id or a reason is too long.
+// checkLength refuses an id or a reason that is too long.
 func checkLength(argument, value string) error {
 	if len(value) > longest {
 		return fmt.Errorf("%s: %d bytes exceed the limit of %d", argument, len(value), longest)
@@ -83,7 +83,7 @@ func checkLength(argument, value string) error {
 	return nil
 }
 
-// checkBegin tells what is wrong with the arguments of Begin.
+// checkBegin checks the arguments of Begin.
 func checkBegin(id string, sites []string) error {
 	err := errors.Join(checkName("id", id), checkLength("id", id))
 	if err == nil && len(sites) == 0 {
@@ -99,8 +99,8 @@ func checkBegin(id string, sites []string) error {
 	return err
 }
 
-// WithACL sets the ACL of the znodes that the coordinator or site creates,
-// those above them included. Without it they get the session's. A znode that exists keeps its own.
+// WithACL sets the ACL of the znodes that the coordinator or site creates, including missing
+// parents. Without it they get the session's ACL. A znode that exists keeps its own.
 func WithACL(acl ...session.ACL) Option {
 	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
 }

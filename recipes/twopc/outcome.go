@@ -7,8 +7,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 )
 
-// Outcome is the state of a transaction, or a vote. Once it is not Undecided it never changes, for
-// any party.
+// Outcome is the state of a transaction, or a vote. An outcome other than Undecided never changes,
+// for any party.
 type Outcome int
 
 // The outcomes.
@@ -28,17 +28,17 @@ type Vote struct {
 	Reason string // of a vote to abort
 }
 
-// decision is what a party knows of the outcome of a transaction.
+// decision is the outcome of a transaction, as far as one party knows it.
 type decision struct {
 	decided notify.Latch
-	outcome Outcome // written before
+	outcome Outcome // written before decided closes
 	reason  string
 	end     notify.End
 }
 
-// Decided closes when the outcome is known here. It is written to ZooKeeper then, and final for all
-// parties. (What [Coordinator.Begin] withdrew before it began is aborted without that.) It stays
-// open if the outcome can't be learned here: see Done.
+// Decided closes when the outcome is known here. The outcome is in ZooKeeper then, and final for
+// all parties. (A transaction that [Coordinator.Begin] withdrew before it began is aborted without
+// a record there.) Decided stays open if the outcome can't be learned here: see Done.
 func (d *decision) Decided() <-chan struct{} { return d.decided.C() }
 
 // Outcome is Undecided until Decided closes.
@@ -49,7 +49,7 @@ func (d *decision) Outcome() Outcome {
 	return Undecided
 }
 
-// Reason says why the transaction was aborted; "" if it was not.
+// Reason says why the transaction was aborted. It is "" if the transaction was not aborted.
 func (d *decision) Reason() string {
 	if d.decided.Closed() {
 		return d.reason
@@ -57,7 +57,7 @@ func (d *decision) Reason() string {
 	return ""
 }
 
-// decide notes the outcome, once. The actor calls it.
+// decide sets the outcome, once. The actor calls it.
 func (d *decision) decide(outcome protocol.Outcome, reason string) {
 	if !d.decided.Closed() {
 		d.outcome, d.reason = Outcome(outcome), reason
@@ -65,10 +65,10 @@ func (d *decision) decide(outcome protocol.Outcome, reason string) {
 	}
 }
 
-// call is a request to the machine that callers wait for. It outlives the machine.
+// call is a request to the machine for which callers wait. It outlives the machine.
 type call struct {
 	done notify.Latch
-	err  error // written before
+	err  error // written before done closes
 }
 
 // answer answers a call, if there is one.
@@ -87,32 +87,34 @@ func (r *call) wait(ctx context.Context) error {
 }
 
 var (
-	// ErrDecided: the transaction is decided. It refuses a vote after the decision, and an abort of
-	// a committed transaction. It is also the Err of a [Tx] that has been decided.
+	// ErrDecided means that the transaction is decided. A vote after the decision gets it, and an
+	// abort of a committed transaction. It is also the Err of a [Tx] that is decided.
 	ErrDecided error = protocol.ErrDecided
 
-	// ErrUndecided refuses an acknowledgement before the decision.
+	// ErrUndecided is the error of an acknowledgement before the decision.
 	ErrUndecided error = protocol.ErrUndecided
 
-	// ErrVoted refuses a vote that differs from the one that this site has cast, perhaps before a
-	// restart.
+	// ErrVoted is the error of a vote that differs from the one that this site has cast, perhaps
+	// before a restart.
 	ErrVoted error = protocol.ErrVoted
 
-	// ErrDuplicate: the name is taken. It refuses to begin a transaction with the id of one that
-	// some site has not acknowledged, and ends a [Site] if another one with its name is alive.
+	// ErrDuplicate means that the name is taken. [Coordinator.Begin] returns it for the id of a
+	// transaction that some site has not acknowledged. It ends a [Site] if another one with its
+	// name is alive.
 	ErrDuplicate error = protocol.ErrDuplicate
 
-	// ErrBusy refuses to begin a transaction with a site that has 8,192 transactions that it has
-	// not acknowledged. Nothing was done; try again later.
+	// ErrBusy means that a site has 8,192 transactions that it has not acknowledged.
+	// [Coordinator.Begin] has done nothing: try again later.
 	ErrBusy error = protocol.ErrBusy
 
-	// ErrFinished refuses to begin a transaction with the id of one that all sites have
-	// acknowledged and whose coordinator's application has not: see [Tx.Ack]. Waiting does not
-	// help. If the process that had it has died, [Coordinator.Recover] returns it.
+	// ErrFinished means that the id belongs to a transaction that all sites have acknowledged, but
+	// not the coordinator's application: see [Tx.Ack]. Waiting does not help. If the process of
+	// that coordinator has died, [Coordinator.Recover] returns the transaction.
 	ErrFinished error = protocol.ErrFinished
 
-	// ErrGone: the transaction's znodes were gone before this side learned its outcome, which can't
-	// be known here. They were deleted by hand; or another coordinator has recovered the
-	// transaction, because this one was taken for dead, and has acknowledged the outcome.
+	// ErrGone means that the transaction's znodes were deleted before this party learned the
+	// outcome, which can't be known here any more. Another client has deleted them; or another
+	// coordinator has recovered the transaction, because this one was taken for dead, and has
+	// acknowledged the outcome.
 	ErrGone error = protocol.ErrGone
 )

@@ -24,16 +24,16 @@ type Site struct {
 	host      *recipe.Host
 	proposals *notify.Stream[*Proposal]
 
-	mu   sync.Mutex // guards the record of what the application has and has asked for, which outlives a crash of the machine
+	mu   sync.Mutex // guards open, and in it the application's requests, which outlive a crash of the machine
 	open map[string]*Proposal
 }
 
 // NewSite creates the site with a name, under the path that it shares with its coordinators. It
 // does not wait: the site registers in the background, as soon as the session is connected, and
 // stays registered, in every epoch, until it is closed. A name belongs to one site. If another site
-// with the name is alive, the later one ends with [ErrDuplicate]; if the other has died and its
-// session has not expired yet, the later one waits for that. Errors name the invalid argument; for
-// a closed session the error is session.ErrClosed.
+// with the name is alive, the later one ends with [ErrDuplicate]. If the other site has died and
+// its session has not expired yet, the later one waits for the expiry. Errors name the invalid
+// argument; for a closed session the error is session.ErrClosed.
 func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, error) {
 	const op = "twopc.NewSite"
 	o, err := configure(op, s, path, true, opts)
@@ -50,7 +50,7 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 		Machine:  func() machine.Machine { return protocol.NewSite(p.root, name, guid) },
 		Standing: p.standing,
 		Perform:  p.perform,
-		Ended:    p.ended,
+		Ended:    p.endAll,
 	})
 	if err != nil {
 		return nil, recipe.Failed(s, op, path, err)
@@ -61,9 +61,10 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 
 // Proposals delivers each transaction that asks for this site's vote, once, in the order in which
 // they began; receivers compete. Transactions that this site has not acknowledged are delivered
-// again after a restart of the process: not voted on, in doubt, or decided. So check
-// [Proposal.Voted] first. At most 256 are with the application at a time, received or not; the rest
-// stays in ZooKeeper and is delivered when some are acknowledged. The channel closes with Done.
+// again after a restart of the process, with or without a vote, decided or not. So check
+// [Proposal.Voted] first. At most 256 are with the application at a time, received or not; the
+// others stay in ZooKeeper and are delivered when some are acknowledged. The channel closes with
+// Done.
 func (p *Site) Proposals() <-chan *Proposal { return p.proposals.C() }
 
 // Done closes when the site has ended: by Close, with its session, or because of a permanent
@@ -74,15 +75,15 @@ func (p *Site) Done() <-chan struct{} { return p.host.Done() }
 // the session, or the cause of the failure.
 func (p *Site) Err() error { return p.host.Err() }
 
-// Close ends the site and returns when ZooKeeper has confirmed the pending votes and that the site
-// is gone. Transactions on which it has not voted are aborted by their coordinators. Those it voted
-// to commit continue without it, and are delivered again when it is back. If ctx ends first its
-// cause is returned, and the rest goes on in the background until the epoch ends. It is idempotent.
+// Close ends the site and returns when ZooKeeper has confirmed the pending votes and the deletion
+// of the site's presence. Coordinators abort the transactions on which the site has not voted.
+// Those that it voted to commit continue without it, and are delivered again when it is back. If
+// ctx ends first, its cause is returned, and the rest goes on in the background until the epoch
+// ends. Close is idempotent.
 func (p *Site) Close(ctx context.Context) error {
 	return recipe.Failed(p.session, "close", p.path, p.host.Close(ctx))
 }
 
-// standing are the events for a new machine.
 func (p *Site) standing() []machine.Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +106,7 @@ func (p *Site) proposal(guid string) *Proposal {
 	return p.open[guid]
 }
 
-// perform passes the machine's effects on. The actor calls it.
+// perform passes the machine's effects to the proposals. The actor calls it.
 func (p *Site) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case protocol.Propose:
@@ -117,7 +118,7 @@ func (p *Site) perform(e machine.Effect) {
 		p.proposals.Send(o) // the machine delivers at most its window; the rest stays in ZooKeeper
 	case protocol.CastDone:
 		o := p.proposal(e.GUID)
-		o.voted.CompareAndSwap(int32(Undecided), int32(e.Voted)) // it never changes
+		o.voted.CompareAndSwap(int32(Undecided), int32(e.Voted)) // a vote never changes
 		o.take(&o.voting).answer(e.Err)
 	case protocol.Learned:
 		if o := p.proposal(e.GUID); e.Outcome != protocol.Undecided {
@@ -128,23 +129,23 @@ func (p *Site) perform(e machine.Effect) {
 	case protocol.Acked:
 		switch o := p.proposal(e.GUID); {
 		case errors.Is(e.Err, ErrGone) && o.Outcome() == Undecided:
-			o.through(ErrGone, ErrDecided, ErrGone)
+			o.endWith(ErrGone, ErrDecided, ErrGone)
 		case e.Err == nil || errors.Is(e.Err, ErrGone):
-			o.through(session.ErrReleased, ErrDecided, nil)
-		default: // it may be tried again
+			o.endWith(session.ErrReleased, ErrDecided, nil)
+		default: // the application may try again
 			o.take(&o.acking).answer(e.Err)
 		}
 	}
 }
 
-// ended answers all waiting callers, since nothing will follow.
-func (p *Site) ended(err error) {
+// endAll ends all proposals when the host has ended, so that no caller waits any longer.
+func (p *Site) endAll(err error) {
 	p.proposals.Close()
 	p.mu.Lock()
 	open := maps.Clone(p.open)
 	p.mu.Unlock()
 	for _, o := range open {
-		o.through(err, err, err)
+		o.endWith(err, err, err)
 	}
 }
 
@@ -153,7 +154,7 @@ type Proposal struct {
 	site  *Site
 	offer protocol.Propose
 
-	voting *call // the pending vote; these are guarded by the site's mutex
+	voting *call // the pending vote. The site's mutex guards voting, vote and acking.
 	vote   protocol.Cast
 	acking *call // the pending acknowledgement
 
@@ -167,18 +168,18 @@ func (p *Proposal) ID() string { return p.offer.ID }
 // Payload is the transaction's payload. It must not be changed.
 func (p *Proposal) Payload() []byte { return p.offer.Payload }
 
-// Voted is this site's vote, perhaps from before a restart: Committed, Aborted, or Undecided if it
-// has not voted. A site that has voted to commit is bound by it, and waits for Decided.
+// Voted is this site's vote, perhaps from before a restart: Committed, Aborted, or Undecided if
+// there is none. A vote to commit binds the site: it has to wait for Decided.
 func (p *Proposal) Voted() Outcome { return Outcome(p.voted.Load()) }
 
-// Commit votes to commit, and returns when ZooKeeper has confirmed the vote. It is a promise:
-// whatever happens to this process, it must be able to carry the transaction out if it is
-// committed, and may not abort it any more. The same vote again is no error.
+// Commit votes to commit, and returns when ZooKeeper has confirmed the vote. It is a promise: even
+// after a restart this process must be able to carry the transaction out if it is committed, and
+// may not abort it any more. The same vote again is no error.
 //
 // ctx bounds the wait. If it ends first, the vote goes on, and binds this site: ask for the same
 // vote again, or wait for Decided. Errors: [ErrDecided], [ErrVoted]; [ErrGone]; those of ZooKeeper,
 // after which the vote is not written; session.ErrClosed, after which it may or may not be written:
-// the next site with this name sees that.
+// the next site with this name sees whether it is.
 func (p *Proposal) Commit(ctx context.Context) error {
 	return recipe.Failed(p.site.session, "vote to commit", p.path(), p.cast(ctx, protocol.Cast{GUID: p.offer.GUID, Commit: true}))
 }
@@ -201,7 +202,7 @@ func (p *Proposal) cast(ctx context.Context, c protocol.Cast) error {
 	}
 	r, vote := p.voting, p.vote
 	if err == nil && vote.Commit == c.Commit {
-		p.site.host.Tell(vote) // in the order of the calls; the site's end answers, too
+		p.site.host.Tell(vote) // in the order of the calls; endAll answers if the host has ended
 	}
 	p.site.mu.Unlock()
 	switch {
@@ -217,13 +218,13 @@ func (p *Proposal) cast(ctx context.Context, c protocol.Cast) error {
 
 // Ack acknowledges the decision: this site has acted on it, durably, and does not need the
 // transaction any more; it is not delivered again. When all parties have acknowledged, nothing is
-// left of it in ZooKeeper. Errors: [ErrUndecided]; [ErrGone] if it was gone before its decision was
-// known, in which case it is not delivered again either; session.ErrClosed, after which it may be
-// delivered again; those of ZooKeeper, after which Ack may be tried again. ctx bounds the wait; if
-// it ends first, the acknowledgement goes on.
+// left of it in ZooKeeper. Errors: [ErrUndecided]; [ErrGone] if the transaction was deleted before
+// its decision was known, in which case it is not delivered again either; session.ErrClosed, after
+// which it may be delivered again; those of ZooKeeper, after which Ack may be tried again. ctx
+// bounds the wait; if it ends first, the acknowledgement goes on.
 func (p *Proposal) Ack(ctx context.Context) error {
 	p.site.mu.Lock()
-	if err := p.end.Err(); err != nil && p.site.open[p.offer.GUID] != p { // it is through here
+	if err := p.end.Err(); err != nil && p.site.open[p.offer.GUID] != p { // the proposal has ended, and its calls were answered
 		p.site.mu.Unlock()
 		if errors.Is(err, session.ErrReleased) {
 			err = nil
@@ -249,7 +250,7 @@ func (p *Proposal) Err() error { return p.end.Err() }
 
 func (p *Proposal) path() string { return p.site.root.Tx(p.offer.ID) }
 
-// take removes a pending call, and returns it.
+// take returns a pending call, and removes it.
 func (p *Proposal) take(pending **call) *call {
 	p.site.mu.Lock()
 	defer p.site.mu.Unlock()
@@ -258,8 +259,8 @@ func (p *Proposal) take(pending **call) *call {
 	return r
 }
 
-// through ends the proposal, and then answers the calls that came before.
-func (p *Proposal) through(err, ofVote, ofAck error) {
+// endWith ends the proposal, and then answers its pending calls.
+func (p *Proposal) endWith(err, ofVote, ofAck error) {
 	p.finish(err)
 	p.site.mu.Lock()
 	delete(p.site.open, p.offer.GUID)

@@ -257,7 +257,7 @@ func TestAnAbortThatTheMachineHasNotHeardOfSurvivesACrash(t *testing.T) {
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
 		require.ErrorIs(w, tx.Abort(ctx, "not any more"), context.DeadlineExceeded)
-		c.Note(tx)
+		c.RepeatProgress(tx)
 		defer far.Machine.Partition()() // it would take the coordinator for dead
 		c.Crash("with an Abort under way")
 		heal()

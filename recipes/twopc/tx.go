@@ -20,13 +20,13 @@ type Tx struct {
 	c  *Coordinator
 	id string
 
-	request protocol.Request // the last one; these are guarded by the coordinator's mutex
+	request protocol.Request // the last one. The coordinator's mutex guards request and ack.
 	ack     *call
 
-	sent  notify.Latch // the request to begin it
-	begun notify.Latch // or taken over
+	sent  notify.Latch // closes when the request to begin the transaction is sent
+	begun notify.Latch // closes when the transaction has begun, or is taken over
 	votes *notify.Finite[Vote]
-	voted map[string]bool // the sites whose votes were delivered; used by the actor alone, which sees them again after a crash
+	voted map[string]bool // the sites whose votes were delivered. Only the actor uses it; after a crash it sees the votes again.
 	decision
 }
 
@@ -40,8 +40,9 @@ func newTx(c *Coordinator, r protocol.Request) *Tx {
 // ID is the transaction's id.
 func (t *Tx) ID() string { return t.id }
 
-// Votes delivers each vote once, as it is seen. It closes with Done; votes seen before can still be
-// received. If the decision comes first, votes that it did not need are left out.
+// Votes delivers each vote once, when the coordinator sees it. The channel closes with Done; votes
+// sent before can still be received. Votes that are not needed because the decision came first may
+// be left out.
 func (t *Tx) Votes() <-chan Vote { return t.votes.C() }
 
 // Done closes when there is nothing more to wait for: with the decision, or without one. Err then
@@ -49,15 +50,16 @@ func (t *Tx) Votes() <-chan Vote { return t.votes.C() }
 func (t *Tx) Done() <-chan struct{} { return t.end.Done() }
 
 // Err is nil exactly while Done is open. Afterwards it is [ErrDecided]; the coordinator's Err, if
-// that ended first; [ErrGone]; or an error of ZooKeeper, which refused something: then nothing
-// decides while this coordinator lives, until [Coordinator.Recover] returns the transaction, here
-// too. session.ErrUnknownOutcome comes with it if it is not known whether it has begun.
+// that ended first; [ErrGone]; or an error of ZooKeeper, which has refused a request. After a
+// refusal nothing decides the transaction while this coordinator lives, until [Coordinator.Recover]
+// returns it, here or at another coordinator. session.ErrUnknownOutcome comes with the error if it
+// is not known whether the transaction has begun.
 func (t *Tx) Err() error { return t.end.Err() }
 
 // Abort decides to abort the transaction, unless it is decided, and returns when there is a
-// decision: nil if it is aborted, [ErrDecided] if it is committed. After any other error, such as
-// those of Err, it may be either. ctx bounds the wait; if it ends first, the attempt goes on. The
-// reason, at most 1,024 bytes, is stored in the record.
+// decision: nil if the transaction is aborted, [ErrDecided] if it is committed. After any other
+// error, such as those of Err, it may be either. ctx bounds the wait; if it ends first, the attempt
+// goes on. The reason, at most 1,024 bytes, is stored in the record.
 func (t *Tx) Abort(ctx context.Context, reason string) error {
 	err := checkLength("reason", reason)
 	if err == nil {
@@ -73,17 +75,17 @@ func (t *Tx) Abort(ctx context.Context, reason string) error {
 }
 
 // Ack acknowledges the outcome: the application has recorded it, durably, and does not need the
-// transaction any more. [Coordinator.Recover] does not return it again, and when its sites have
-// acknowledged it too, its id is free. Without it two small znodes stay. ctx bounds the wait; if it
-// ends first, the acknowledgement goes on. Errors: [ErrUndecided]; those of Err, without an
-// outcome; session.ErrClosed; those of ZooKeeper, after which it may be tried again.
+// transaction any more. [Coordinator.Recover] does not return the transaction again, and when its
+// sites have acknowledged it too, its id is free. Without Ack two small znodes stay. ctx bounds the
+// wait; if it ends first, the acknowledgement goes on. Errors: [ErrUndecided]; those of Err,
+// without an outcome; session.ErrClosed; those of ZooKeeper, after which it may be tried again.
 func (t *Tx) Ack(ctx context.Context) error {
 	err := t.end.Err()
 	switch {
 	case t.Outcome() != Undecided:
 		var r *call
 		t.c.ask(t, func() bool {
-			first := t.ack == nil // else it is pending or done
+			first := t.ack == nil // else the acknowledgement is pending or done
 			if first {
 				t.ack, t.request.Stage = new(call), protocol.Acknowledging
 			}
@@ -97,8 +99,7 @@ func (t *Tx) Ack(ctx context.Context) error {
 	return recipe.Failed(t.c.session, "acknowledge", t.path(), err)
 }
 
-// giveUp records that the transaction is to be aborted, for the first reason that is given, and
-// tells the machine.
+// giveUp tells the machine to abort the transaction. The first reason counts.
 func (t *Tx) giveUp(reason string, withdrawn bool) {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
@@ -108,23 +109,23 @@ func (t *Tx) giveUp(reason string, withdrawn bool) {
 	}
 }
 
-// unknown is the error of a Begin of which it is not known whether it has begun.
-func unknown(err error) error {
+// unknownOutcome is the error of a Begin that may or may not have begun the transaction.
+func unknownOutcome(err error) error {
 	return fmt.Errorf("%w: the transaction may have begun: %w", session.ErrUnknownOutcome, err)
 }
 
 func (t *Tx) path() string { return t.c.root.Tx(t.id) }
 
-// await waits until the transaction has begun, or is taken over, or another coordinator has
-// answered. If ctx ends first, the request is given up; the machine tells at once if it was not
+// awaitBegun waits until the transaction has begun, or is taken over, or another coordinator has
+// answered. If ctx ends first, it gives the request up; the machine answers at once if it was not
 // sent.
-func (t *Tx) await(ctx context.Context, begins bool) error {
+func (t *Tx) awaitBegun(ctx context.Context, begins bool) error {
 	select {
 	case <-t.begun.C():
 	case <-t.end.Done():
 	case <-ctx.Done():
 	}
-	err := t.end.Err() // before the look at begun, which closes first
+	err := t.end.Err() // read before begun, which closes first
 	if t.begun.Closed() {
 		return nil
 	}
@@ -142,15 +143,15 @@ func (t *Tx) await(ctx context.Context, begins bool) error {
 	}
 	switch {
 	case err == nil || t.begun.Closed():
-		return unknown(context.Cause(ctx))
-	case errors.Is(err, ErrDecided): // it was withdrawn, here or by Close
+		return unknownOutcome(context.Cause(ctx))
+	case errors.Is(err, ErrDecided): // it was withdrawn, by giveUp or by Close
 		return cmp.Or(context.Cause(ctx), session.ErrClosed)
 	}
 	return err
 }
 
-// noted replaces the request, because it is sent, or the transaction has begun or was taken over.
-func (t *Tx) noted(request protocol.Request) {
+// progress replaces the request: it is sent, or the transaction has begun or was taken over.
+func (t *Tx) progress(request protocol.Request) {
 	t.c.mu.Lock()
 	if t.request.Stage == protocol.Recovering {
 		t.votes = notify.NewFinite[Vote](len(request.Sites))
@@ -186,8 +187,8 @@ func (t *Tx) learn(e protocol.Decided) {
 	t.finish(fmt.Errorf("%w: %s", ErrDecided, how))
 }
 
-// ended handles the end of a request.
-func (t *Tx) ended(e protocol.Ended) {
+// onEnded handles the end of a request.
+func (t *Tx) onEnded(e protocol.Ended) {
 	t.c.mu.Lock()
 	ack := t.ack
 	if e.N != t.request.N {
@@ -199,10 +200,10 @@ func (t *Tx) ended(e protocol.Ended) {
 	switch {
 	case ack != nil:
 		ack.answer(e.Err)
-	case e.Err == nil: // it is decided; or another coordinator has answered
+	case e.Err == nil: // the transaction is decided; or another coordinator has answered
 		t.begun.Close()
 	case e.InDoubt:
-		t.finish(unknown(e.Err))
+		t.finish(unknownOutcome(e.Err))
 	case errors.Is(e.Err, protocol.ErrWithdrew):
 		t.learn(protocol.Decided{Outcome: protocol.Aborted, Reason: "given up before it began"})
 	default:
@@ -218,17 +219,17 @@ func (t *Tx) finish(err error) {
 // Info is a transaction as it is in ZooKeeper.
 type Info struct {
 	ID      string
-	Since   time.Time // when it began, by the servers' clocks
+	Since   time.Time // the time of the beginning, by the servers' clocks
 	Outcome Outcome
 	Reason  string             // why it was aborted
 	Sites   []string           // in the order of Begin
-	Votes   map[string]Outcome // by site; Undecided: none yet. One that has acknowledged the outcome has none.
+	Votes   map[string]Outcome // by site; Undecided: none yet. A site that has acknowledged the outcome has none.
 }
 
-// List reads the transactions under a path, the oldest first. It syncs first. What is no
-// transaction is left out, and one that ends or is acknowledged meanwhile may be. Errors come
-// with those that could be read: session.ErrNoNode if there never was one, others of ZooKeeper,
-// ctx's cause.
+// List syncs, and reads the transactions under a path, the oldest first. It leaves out other
+// znodes, and perhaps transactions that are acknowledged meanwhile. Along with an error come the
+// transactions that could be read. Errors: session.ErrNoNode if there never was a transaction;
+// others of ZooKeeper; ctx's cause.
 func List(ctx context.Context, s *session.Session, path string) (all []Info, err error) {
 	if err := recipe.CheckNew("twopc.List", s, "path", path); err != nil {
 		return nil, err
@@ -249,7 +250,8 @@ func List(ctx context.Context, s *session.Session, path string) (all []Info, err
 	return all, recipe.Failed(s, "list", path, err)
 }
 
-// read reads a transaction. It lists the votes before it reads the decision, which they outlast.
+// read reads a transaction. It lists the votes first: a vote is deleted only after the decision, so
+// the record that is read later tells why one is missing.
 func read(ctx context.Context, s *session.Session, root protocol.Root, id string) (Info, error) {
 	names, _, err := s.Children(ctx, root.Tx(id))
 	data, stat, failed := s.Get(ctx, root.Tx(id))

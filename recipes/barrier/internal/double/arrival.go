@@ -7,21 +7,21 @@ import (
 
 // arrival is a party's znode in an open round, until the round is decided.
 type arrival struct {
-	m         *Machine
-	name      string        // of the own znode
-	rank      int           // which arrival it was, at least
-	czxid     int64         // of the own znode; 0 until it was seen
-	seen      *machine.Seen // the round; nil until it was read
-	watched   bool          // the round's data are
-	gone      bool          // the own znode was deleted during a decision
-	stale     bool          // the round changed during a decision
-	counted   bool          // arrived is known
-	arrived   int32         // how many had arrived before the parties were listed
-	hasNext   bool          // there is a next round already, against all rules
-	uncertain bool          // it was asked to be withdrawn, and the reply was lost
+	m                 *Machine
+	name              string        // of the own znode
+	rank              int           // this is at least the rank-th arrival in the round
+	czxid             int64         // of the own znode; 0 until it was read
+	seen              *machine.Seen // the round; nil until it was read
+	roundWatched      bool          // a watch is set on the round's data
+	ownGone           bool          // the own znode was deleted during a decision
+	roundChanged      bool          // the round changed during a decision
+	arrivedKnown      bool          // arrived is known
+	arrived           int32         // the number of arrivals before the parties were listed
+	nextExists        bool          // the next round exists already: another client has created it
+	withdrawalUnknown bool          // the reply to a withdrawal was lost
 }
 
-// path is that of the own znode.
+// path is the path of the own znode.
 func (a *arrival) path() string { return znode.Join(a.m.roundPath(), a.name) }
 
 func (a *arrival) arrivals() string { return znode.Join(a.m.roundPath(), arrivals) }
@@ -41,21 +41,21 @@ func (a *arrival) onArrived(ev machine.Transacted) {
 	switch {
 	case ev.Code == machine.Done:
 		a.check(int(ev.Results[2].Stat.Version))
-		a.counted, a.arrived = true, ev.Results[2].Stat.Version
+		a.arrivedKnown, a.arrived = true, ev.Results[2].Stat.Version
 	case ev.Code == machine.Unknown:
 		a.m.state = Resolving
 		ask(a.m, machine.Read{Path: a.path()}, a.onFound)
 	case ev.Code == machine.NoNode && ev.Failed == 2:
-		a.m.round.unsure = true
-		a.restore(a.m.cfg.Parties, []string{departures}, a.lookAgain)
+		a.m.round.unread = true
+		a.restore(a.m.cfg.Parties, []string{departures}, a.findAgain)
 	default:
-		a.m.round.unsure = a.m.round.unsure || ev.Code == machine.BadVersion || ev.Failed > 0 // another client deleted parts of it
-		a.lookAgain(ev)
+		a.m.round.unread = a.m.round.unread || ev.Code == machine.BadVersion || ev.Failed > 0 // another client deleted parts of the round
+		a.findAgain(ev)
 	}
 }
 
-// lookAgain searches for the newest round, if this party still wants one, and was not refused.
-func (a *arrival) lookAgain(ev machine.Transacted) {
+// findAgain finds the newest round again, unless ZooKeeper has refused the arrival.
+func (a *arrival) findAgain(ev machine.Transacted) {
 	if ev.Code == machine.Refused {
 		a.m.refused(ev.Err)
 		return
@@ -70,16 +70,16 @@ func (a *arrival) onFound(ev machine.Seen) {
 	case ev.Code != machine.Done:
 		a.m.refused(ev.Err)
 	case ev.Exists:
-		a.check(a.m.cfg.Parties) // which arrival it was is not known: it may have been the last
+		a.check(a.m.cfg.Parties) // the number of the arrival is not known: it may have been the last one needed
 	default:
 		a.m.proceed()
 	}
 }
 
-// check reads the own znode and the round, and watches both. The own znode is listed: that watch
-// reports only its end, which comes once.
+// check reads the own znode and the round, and watches both. The own znode is read by a listing of
+// its children: it has none, so that watch fires only when it is deleted.
 func (a *arrival) check(rank int) {
-	*a = arrival{m: a.m, name: a.name, rank: rank, watched: true}
+	*a = arrival{m: a.m, name: a.name, rank: rank, roundWatched: true}
 	a.m.state = Waiting
 	askFor(a.m, ownRead, machine.List{Path: a.path(), Watch: true}, a.onOwn)
 	askFor(a.m, roundRead, machine.Read{Path: a.m.roundPath(), Watch: true}, a.onRound)
@@ -90,21 +90,21 @@ func (a *arrival) onOwn(ev machine.Listed) {
 	case ev.Code == machine.Refused:
 		a.m.stop(ev.Err)
 	case ev.Code != machine.Done || ev.Stat.Owner != a.m.session:
-		a.ownGone()
+		a.onOwnGone()
 	default:
 		a.czxid = ev.Stat.Czxid
-		a.decideOf()
+		a.advance()
 	}
 }
 
-// ownGone: the own znode does not exist. If the round is not released with this party in it, the
-// party arrives again.
-func (a *arrival) ownGone() {
+// onOwnGone handles the deletion of the own znode. The party arrives again, unless the round is
+// released with this party as a member.
+func (a *arrival) onOwnGone() {
 	if a.m.state == Waiting {
 		a.m.proceed()
 		return
 	}
-	a.gone = true
+	a.ownGone = true
 }
 
 func (a *arrival) onRound(ev machine.Seen) {
@@ -113,51 +113,50 @@ func (a *arrival) onRound(ev machine.Seen) {
 		return
 	}
 	a.seen = &ev
-	a.decideOf()
+	a.advance()
 }
 
-func (a *arrival) roundChanged() {
+func (a *arrival) onRoundChanged() {
 	if a.m.state == Waiting {
 		a.reread(false)
 		return
 	}
-	a.stale = true
+	a.roundChanged = true
 }
 
-// reread reads the round again. The watch that fired is set again only if there is still something
-// to wait for, which the answer tells.
+// reread reads the round again. Without watch, the watch that fired is not set again: the answer
+// tells whether there is still something to wait for.
 func (a *arrival) reread(watch bool) {
 	a.m.state = Waiting
-	a.seen, a.stale, a.watched, a.counted = nil, false, watch, false
+	a.seen, a.roundChanged, a.roundWatched, a.arrivedKnown = nil, false, watch, false
 	askFor(a.m, roundRead, machine.Read{Path: a.m.roundPath(), Watch: watch}, a.onRound)
 }
 
-// decideOf takes the next step according to the round's data, when they and the own znode have been
-// seen.
-func (a *arrival) decideOf() {
+// advance takes the next step by the round's data, once the round and the own znode have been read.
+func (a *arrival) advance() {
 	if a.m.state != Waiting || a.czxid == 0 || a.seen == nil {
 		return
 	}
 	v := ParseVerdict(a.seen.Data)
 	switch {
 	case !a.seen.Exists:
-		a.lookAgain(machine.Transacted{})
+		a.findAgain(machine.Transacted{})
 	case v.Kind == Open:
 		a.m.round.version = a.seen.Stat.Version
-		a.decideOpen(v, Present(a.seen.Stat.Children))
+		a.advanceOpen(v, Present(a.seen.Stat.Children))
 	default:
-		a.decided(v)
+		a.onVerdict(v)
 	}
 }
 
-// decided: the round is decided, by whichever party. Even the one that released it need not be a
-// member: a later process of its id is.
-func (a *arrival) decided(v Verdict) {
+// onVerdict handles the verdict on the round. Even the party that wrote it need not be a member: a
+// later process with its id may be the member.
+func (a *arrival) onVerdict(v Verdict) {
 	me, member := position(v.Names, a.name)
 	switch {
 	case member:
 		a.released(v.Names, me)
-	case v.Kind == Released && a.gone:
+	case v.Kind == Released && a.ownGone:
 		a.m.proceed()
 	case v.Kind == Released && nameOf(v.Names, a.m.cfg.ID) != "":
 		a.excluded(ErrReplaced)
@@ -168,40 +167,40 @@ func (a *arrival) decided(v Verdict) {
 	}
 }
 
-func (a *arrival) decideOpen(v Verdict, present int) {
+func (a *arrival) advanceOpen(v Verdict, present int) {
 	switch {
 	case len(a.m.claims) == 0:
 		a.withdraw()
-	case !a.watched:
+	case !a.roundWatched:
 		a.reread(true)
-	case v.Parties != a.m.cfg.Parties: // left over from when there were more parties, or fewer, if all who are present agree: their names tell
+	case v.Parties != a.m.cfg.Parties: // the round was created for another number of parties; whether all present agree on the new number, their names tell
 		a.list()
-	case a.rank >= a.m.cfg.Parties && present >= a.m.cfg.Parties-fixtures: // another client may have deleted those
+	case a.rank >= a.m.cfg.Parties && present >= a.m.cfg.Parties-fixtures: // another client may have deleted in and out
 		a.count()
 	}
 }
 
-// released: this party is a member of the round.
+// released makes this party a member of the round.
 func (a *arrival) released(names []string, me int) {
 	m := a.m
-	m.member = &member{m: m, of: m.round.number, names: names, me: me, token: a.czxid}
+	m.member = &member{m: m, round: m.round.number, names: names, me: me, token: a.czxid}
 	m.round.number, m.round.version = m.round.number+1, 0
 	if len(m.claims) == 0 {
-		m.proceed() // the claim was withdrawn: it leaves
+		m.proceed() // the claim was withdrawn: the party leaves at once
 		return
 	}
 	m.member.claim = m.claims[0]
 	m.claims = m.claims[1:]
-	if a.gone {
-		m.again()
+	if a.ownGone {
+		m.repeatClaim()
 		m.proceed()
 		return
 	}
 	m.member.enter()
 }
 
-// excluded: this party is not a member of the round. It deletes its znode. The round is deleted by
-// its last party; while there are others, that transaction fails.
+// excluded handles a verdict without this party. It refuses the claim and deletes the own znode.
+// Then it tries to delete the round: that transaction fails while other parties are left.
 func (a *arrival) excluded(why error) {
 	m, path, round := a.m, a.path(), a.m.roundPath()
 	m.fail(why)
@@ -212,7 +211,7 @@ func (a *arrival) excluded(why error) {
 			return
 		}
 		m.round.number = 0
-		m.clear(deleteRound(round, nil), m.proceed)
+		m.deleteParts(roundDeletions(round, nil), m.proceed)
 	})
 }
 
@@ -227,12 +226,12 @@ func (a *arrival) onWithdrawn(ev machine.Transacted) {
 	switch {
 	case ev.Code == machine.Done, ev.Code == machine.NoNode:
 		a.m.proceed()
-	case ev.Code == machine.BadVersion && a.uncertain: // the decision came before the repetition; the first attempt may have been carried out before it
+	case ev.Code == machine.BadVersion && a.withdrawalUnknown: // the verdict came before the second attempt; the first attempt may have been carried out before the verdict
 		a.check(a.rank)
 	case ev.Code == machine.BadVersion:
 		a.reread(true)
 	case ev.Code == machine.Unknown:
-		a.uncertain = true
+		a.withdrawalUnknown = true
 		a.withdraw()
 	default:
 		a.m.stop(ev.Err)

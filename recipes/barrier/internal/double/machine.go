@@ -8,7 +8,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// Config is what a party knows of itself.
+// Config describes a party.
 type Config struct {
 	Path    string // of the barrier
 	Parties int
@@ -18,26 +18,27 @@ type Config struct {
 
 // Machine decides for one party. The zero value is not usable: see [New].
 type Machine struct {
-	requests
-	cfg     Config
-	state   State
-	session int64
-	closing bool
+	cfg      Config
+	state    State
+	session  int64
+	closing  bool
+	requests machine.Requests[purpose]
+	handlers [purposes]func(machine.Event) // for the answers, by purpose
 
-	claims []Wanted // in order; the first is being served
-	newest uint64   // the greatest number that a claim or a passage has had
+	claims []Wanted // in the order of their numbers; the machine serves the first one
+	newest uint64   // the greatest number of a claim or a passage so far
 
-	await   string   // while it is Cleaning: the znode of another process of its id, whose end is watched
+	awaited string   // while Cleaning: the znode of another process with this party's id, which is watched
 	round   round    // to arrive in
-	arrival *arrival // in that round; nil before
-	member  *member  // of the round that it is in, or was, until that is over; else nil
+	arrival *arrival // the own znode in that round; nil before there is one
+	member  *member  // of the round that this party has entered, until all have left it; else nil
 }
 
 // round is the round to arrive in.
 type round struct {
-	number  int64 // 0: not known
-	version int32 // of its znode, as long as it is open
-	unsure  bool  // the version has to be read
+	number  int64 // 0: not known yet
+	version int32 // of the round's znode, while the round is open
+	unread  bool  // the version has to be read before the next arrival
 }
 
 // New returns a machine for one party.
@@ -51,22 +52,22 @@ func (m *Machine) Phase() string { return m.state.String() }
 
 // Step implements [machine.Machine].
 func (m *Machine) Step(ev machine.Event) []machine.Effect {
-	if purpose, ok := m.Accept(ev); ok && purpose != none {
+	if purpose, ok := m.requests.Accept(ev); ok && purpose != none {
 		m.handlers[purpose](ev)
 	} else if ok {
-		m.on(ev)
+		m.onEvent(ev)
 	}
-	return m.Flush()
+	return m.requests.Flush()
 }
 
-// on handles an event that answers no request.
-func (m *Machine) on(ev machine.Event) {
+// onEvent handles an event that answers no request.
+func (m *Machine) onEvent(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
 		if m.state != NoEpoch {
 			m.onEpochEnded()
 		}
-		m.Begin(ev.Epoch)
+		m.requests.Begin(ev.Epoch)
 		m.session = ev.SessionID
 		m.proceed()
 	case machine.EpochEnded:
@@ -89,7 +90,7 @@ func (m *Machine) on(ev machine.Event) {
 	case Withdrawn:
 		m.onWithdrawn(ev.Claim)
 	case Departed:
-		if m.state == Member && m.member.claim.Claim == ev.Claim {
+		if m.state == Inside && m.member.claim.Claim == ev.Claim {
 			m.member.depart()
 		}
 	case Deferred:
@@ -97,20 +98,20 @@ func (m *Machine) on(ev machine.Event) {
 	}
 }
 
-// proceed takes the next step when nothing is under way.
+// proceed begins the next step, after the last one has ended.
 func (m *Machine) proceed() {
-	m.Forget(ownRead, roundRead)
+	m.requests.Forget(ownRead, roundRead)
 	m.arrival = nil
 	switch {
 	case m.member != nil:
 		m.member.depart()
 	case m.closing:
 		m.state = Idle
-		m.Emit(machine.Stop{})
+		m.requests.Emit(machine.Stop{})
 	case len(m.claims) == 0:
 		m.state = Idle
 	case m.round.number == 0:
-		m.listRounds()
+		m.findRound()
 	default:
 		m.arrive()
 	}
@@ -122,48 +123,48 @@ func (m *Machine) proceedIfIdle() {
 	}
 }
 
-// onEpochEnded: the znodes of the epoch are gone, or about to be.
+// onEpochEnded forgets the arrival, whose znode ends with the epoch. The membership stays.
 func (m *Machine) onEpochEnded() {
 	if m.state == Ready {
-		m.again()
+		m.repeatClaim()
 	}
-	m.End()
+	m.requests.End()
 	m.state, m.round.number, m.arrival = NoEpoch, 0, nil
 	if m.closing {
-		m.Emit(machine.Stop{})
+		m.requests.Emit(machine.Stop{})
 	}
 }
 
-// again repeats a claim: the round was released, but this party's znode was deleted before the
-// claim got its passage.
-func (m *Machine) again() {
+// repeatClaim repeats the claim of a round that this party cannot enter: its znode was deleted
+// before the claim got its passage.
+func (m *Machine) repeatClaim() {
 	if m.member.claim.Claim != 0 {
 		m.claims = slices.Insert(m.claims, 0, m.member.claim)
 	}
 	m.member = nil
 }
 
-// fail refuses the first claim. One without Once ends the instance.
+// fail refuses the first claim. If that is one without Once, the instance ends.
 func (m *Machine) fail(err error) {
 	if len(m.claims) == 0 {
 		return
 	}
 	c := m.claims[0]
 	m.claims = m.claims[1:]
-	m.Emit(Settle{Claim: c.Claim, Err: err})
+	m.requests.Emit(Refuse{Claim: c.Claim, Err: err})
 	if !c.Once {
 		m.stop(err)
 	}
 }
 
-// refused handles a refusal by ZooKeeper of what the first claim needs.
+// refused refuses the first claim, because ZooKeeper has refused a request that it needs.
 func (m *Machine) refused(err error) {
 	m.round.number = 0
 	m.fail(err)
 	m.proceed()
 }
 
-func (m *Machine) stop(err error) { m.Emit(machine.Stop{Err: err}) }
+func (m *Machine) stop(err error) { m.requests.Emit(machine.Stop{Err: err}) }
 
 // fresh reports whether a number is new, and the machine is not closing.
 func (m *Machine) fresh(number uint64) bool {
@@ -174,27 +175,27 @@ func (m *Machine) fresh(number uint64) bool {
 	return !m.closing
 }
 
-// onFollowed takes up a round that an earlier incarnation was in. The application tells of it
-// before all claims, and of one at most.
+// onFollowed takes up the round of an earlier incarnation of this machine. The application sends at
+// most one such event, before all claims.
 func (m *Machine) onFollowed(ev Followed) {
 	me, found := position(ev.Names, ev.Self)
 	if m.member != nil || !found {
 		return
 	}
-	m.member = &member{m: m, claim: Wanted{Claim: ev.Claim}, of: ev.Round, names: ev.Names, me: me}
+	m.member = &member{m: m, claim: Wanted{Claim: ev.Claim}, round: ev.Round, names: ev.Names, me: me}
 	m.proceedIfIdle()
 }
 
-// onDeferred: no passage came of the claim. If its round cannot be entered any more, or is over, it
-// is repeated.
+// onDeferred handles a claim that got no passage. The machine offers it again when trust is back.
+// If the round cannot be entered any more, the claim is repeated.
 func (m *Machine) onDeferred(c Wanted) {
 	mine := m.member != nil && m.member.claim.Claim == c.Claim
 	switch {
-	case mine && m.state == Member && m.member.regained:
+	case mine && m.state == Inside && m.member.regained:
 		m.member.enter()
-	case mine && m.state == Member:
+	case mine && m.state == Inside:
 		m.state = Ready
-	case !m.closing && !slices.Contains(m.claims, c): // it is there already if this event was sent before a crash
+	case !m.closing && !slices.Contains(m.claims, c): // the claim is there already if this event was sent before a crash
 		if mine {
 			m.member.claim.Claim = 0
 		}
@@ -209,20 +210,20 @@ func (m *Machine) onWithdrawn(claim uint64) {
 		m.member.claim.Claim = 0
 	}
 	switch {
-	case (m.state == Ready || m.state == Member) && m.member.claim.Claim == 0:
+	case (m.state == Ready || m.state == Inside) && m.member.claim.Claim == 0:
 		m.member.depart()
 	case m.state == Waiting && len(m.claims) == 0:
-		m.arrival.decideOf()
+		m.arrival.advance()
 	}
 }
 
-// onTrust: possessions may be possible now. A report that the last one was not may still be on its
-// way.
+// onTrust offers the passage again, since a possession may be possible now. In state Inside a
+// Deferred for the last offer may still come.
 func (m *Machine) onTrust() {
 	switch m.state {
 	case Ready:
 		m.member.enter()
-	case Member:
+	case Inside:
 		m.member.regained = true
 	}
 }
@@ -230,11 +231,11 @@ func (m *Machine) onTrust() {
 func (m *Machine) onClosing() {
 	m.closing, m.claims = true, nil
 	switch m.state {
-	case NoEpoch, Idle, Looking, Cleaning, Creating:
+	case NoEpoch, Idle, Finding, Cleaning, Creating:
 		m.stop(nil)
 	case Waiting:
-		m.arrival.decideOf()
-	case Ready, Member:
+		m.arrival.advance()
+	case Ready, Inside:
 		m.member.depart()
 	case Watching, Leaving:
 		m.member.quit()
@@ -247,20 +248,20 @@ func (m *Machine) onFired(ev machine.Fired) {
 	case Waiting, Counting, Deciding:
 		switch {
 		case ev.Path == m.arrival.path() && gone:
-			m.arrival.ownGone()
+			m.arrival.onOwnGone()
 		case ev.Path == m.roundPath():
-			m.arrival.roundChanged()
+			m.arrival.onRoundChanged()
 		}
-	case Ready, Member:
+	case Ready, Inside:
 		if ev.Path == m.member.path(m.member.me) && gone {
-			m.member.ownGone()
+			m.member.onOwnGone()
 		}
 	case Cleaning:
-		if ev.Path == m.await {
-			m.listRounds()
+		if ev.Path == m.awaited {
+			m.findRound()
 		}
 	case Leaving:
-		if ev.Path == m.member.path(m.member.at) {
+		if ev.Path == m.member.path(m.member.neighbour) {
 			m.member.neighbourChanged(gone)
 		}
 	}
@@ -268,61 +269,55 @@ func (m *Machine) onFired(ev machine.Fired) {
 
 func (m *Machine) roundPath() string { return RoundPath(m.cfg.Path, m.round.number) }
 
-// requests are the pending requests. Each has a function that handles the answer.
-type requests struct {
-	machine.Requests[purpose]
-	handlers [purposes]func(machine.Event)
-}
-
 // purpose is what a request is for. A new request for the same purpose replaces the one before.
 type purpose int
 
 const (
 	none      purpose = iota
-	step              // the answer that the state waits for
+	step              // the request whose answer the state waits for
 	ownRead           // a read of the own znode
 	roundRead         // a read of the round
 	purposes
 )
 
-// ask asks for the step that the state waits for.
+// ask makes the request whose answer the state waits for.
 func ask[E machine.Event](m *Machine, r machine.Request, handle func(E)) { askFor(m, step, r, handle) }
 
 func askFor[E machine.Event](m *Machine, p purpose, r machine.Request, handle func(E)) {
-	m.Ask(r, p)
+	m.requests.Ask(r, p)
 	m.handlers[p] = func(ev machine.Event) { handle(ev.(E)) }
 }
 
-// State is the progress of a party.
+// State is how far a party has come with its first claim.
 type State int
 
 // The states of a party.
 const (
 	NoEpoch            State = iota
-	Idle                     // nothing is wanted
-	Looking                  // looks for the newest round
+	Idle                     // there is no claim
+	Finding                  // reads which round is the newest
 	Creating                 // creates a round
-	Cleaning                 // looks at older rounds: deletes those without parties, and waits for one that its id is in
-	Arriving                 // creates its znode
-	Resolving                // reads whether it has arrived, because the reply was lost
-	Waiting                  // has arrived, or reads whether it has
+	Cleaning                 // reads older rounds: deletes those without parties, waits while another process of its id is in one
+	Arriving                 // creates the own znode
+	Resolving                // reads whether the own znode exists, because the reply to its creation was lost
+	Waiting                  // has arrived, and waits for a verdict or for the other parties
 	Counting                 // lists the parties
 	Deciding                 // writes a verdict
-	Ready                    // a member of the round; but the session is not trusted
-	Member                   // a member of the round, with a passage
-	Withdrawing              // deletes its znode, unless the verdict is first
-	Removing                 // deletes its znode, and the round if it was the last party
+	Ready                    // is a member of the round, and waits for trust
+	Inside                   // is a member of the round, and has a passage
+	Withdrawing              // deletes the own znode, unless the verdict comes first
+	Removing                 // deletes the own znode, and the round if no party is left in it
 	Departing                // records a departure
-	CountingDepartures       // reads how many have departed
-	Watching                 // reads its neighbour in the ring
-	Leaving                  // waits for its neighbour's end
+	CountingDepartures       // reads how many members have departed
+	Watching                 // reads the neighbour in the ring
+	Leaving                  // waits for a change or the deletion of the neighbour's znode
 	Deleting                 // deletes the round
 )
 
 // String is the state's name.
 func (s State) String() string {
 	return enum.Name(
-		"State", s, "NoEpoch", "Idle", "Looking", "Creating", "Cleaning", "Arriving", "Resolving", "Waiting", "Counting", "Deciding", "Ready",
+		"State", s, "NoEpoch", "Idle", "Finding", "Creating", "Cleaning", "Arriving", "Resolving", "Waiting", "Counting", "Deciding", "Ready",
 		"Inside", "Withdrawing", "Removing", "Departing", "CountingDepartures", "Watching", "Leaving", "Deleting",
 	)
 }

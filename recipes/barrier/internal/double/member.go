@@ -7,53 +7,53 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// member is this party as a member of a round that was released, until the round is over.
+// member is this party's membership of a released round, until all members have left.
 type member struct {
-	m        *Machine
-	claim    Wanted // Claim is 0 if there is no passage
-	of       int64  // the round's number
-	names    []string
-	me       int
-	token    int64 // Czxid of the own znode
-	at       int   // the member whose departure is recorded, or that is watched
-	tries    int   // to close the round
-	partly   bool  // another client's znode keeps the round from being deleted: delete the members alone
-	regained bool  // trust, or the connection, since a possession was asked for
+	m           *Machine
+	claim       Wanted // Claim is 0 if there is no passage
+	round       int64  // the number of the round
+	names       []string
+	me          int
+	token       int64 // Czxid of the own znode
+	neighbour   int   // the member whose departure is being recorded, or whose znode is watched
+	tries       int   // attempts to delete the round
+	membersOnly bool  // another client's znode keeps the round from being deleted: delete the members' znodes alone
+	regained    bool  // trust, or the connection, has come back since the passage was offered
 }
 
-func (b *member) roundPath() string { return RoundPath(b.m.cfg.Path, b.of) }
+func (b *member) roundPath() string { return RoundPath(b.m.cfg.Path, b.round) }
 
-// path is that of a member's znode.
+// path is the path of a member's znode.
 func (b *member) path(i int) string { return znode.Join(b.roundPath(), b.names[i]) }
 
 func (b *member) departures() string { return znode.Join(b.roundPath(), departures) }
 
 // enter offers the application its passage.
 func (b *member) enter() {
-	b.m.state, b.regained = Member, false
-	b.m.requests.Requests.Emit(Enter{
-		Claim: b.claim.Claim, Epoch: b.m.requests.Requests.Epoch(), Round: b.of, Path: b.path(b.me), Self: b.names[b.me], Token: b.token, Names: b.names,
+	b.m.state, b.regained = Inside, false
+	b.m.requests.Emit(Enter{
+		Claim: b.claim.Claim, Epoch: b.m.requests.Epoch(), Round: b.round, Path: b.path(b.me), Self: b.names[b.me], Token: b.token, Names: b.names,
 	})
 }
 
-// ownGone: another client deleted the own znode.
-func (b *member) ownGone() {
+// onOwnGone handles the deletion of the own znode by another client.
+func (b *member) onOwnGone() {
 	if b.m.state == Ready {
-		b.m.again()
+		b.m.repeatClaim()
 		b.m.proceed()
 		return
 	}
-	b.m.requests.Requests.Emit(End{Claim: b.claim.Claim})
+	b.m.requests.Emit(Lost{Claim: b.claim.Claim})
 	b.depart()
 }
 
-// depart records that this member departs.
-func (b *member) depart() { b.record(b.me) }
+// depart records the departure of this member.
+func (b *member) depart() { b.recordDeparture(b.me) }
 
-// record records a departure: of this member, or of another one whose znode is gone. None is
-// recorded twice, so the version of their parent counts them.
-func (b *member) record(i int) {
-	b.m.state, b.at = Departing, i
+// recordDeparture records the departure of this member, or of another one whose znode is gone. No
+// departure can be recorded twice, so the version of their parent is their number.
+func (b *member) recordDeparture(i int) {
+	b.m.state, b.neighbour = Departing, i
 	ask(b.m, machine.Transact{Ops: []machine.Op{
 		{Do: machine.Create, Path: znode.Join(b.departures(), b.names[i])},
 		{Do: machine.Set, Path: b.departures(), Version: machine.Any},
@@ -64,13 +64,13 @@ func (b *member) onRecorded(ev machine.Transacted) {
 	switch ev.Code {
 	case machine.Done:
 		b.counted(ev.Results[1].Stat.Version)
-	case machine.NodeExists: // the member that recorded it may have died before it could close the round
+	case machine.NodeExists: // the member that recorded it may have died before it could delete the round
 		b.m.state = CountingDepartures
 		ask(b.m, machine.Read{Path: b.departures()}, b.onDepartures)
 	case machine.NoNode:
 		b.abandon()
 	case machine.Unknown:
-		b.record(b.at)
+		b.recordDeparture(b.neighbour)
 	default:
 		b.m.stop(ev.Err)
 	}
@@ -87,25 +87,25 @@ func (b *member) onDepartures(ev machine.Seen) {
 	}
 }
 
-// counted goes on when it is known how many have departed.
+// counted takes the next step, given the number of departures.
 func (b *member) counted(departed int32) {
 	if int(departed) >= len(b.names) {
-		b.close()
+		b.closeRound()
 		return
 	}
-	b.watch(b.at + 1)
+	b.watch(b.neighbour + 1)
 }
 
-// watch watches the next member in the ring that exists.
+// watch watches the znode of member i or, if that is gone, of the next one in the ring.
 func (b *member) watch(i int) {
 	i %= len(b.names)
 	switch {
 	case b.m.closing:
 		b.quit()
-	case i == b.me: // all others are gone, and their departures are recorded
-		b.close()
+	case i == b.me: // all other znodes are gone, and their departures are recorded
+		b.closeRound()
 	default:
-		b.m.state, b.at = Watching, i
+		b.m.state, b.neighbour = Watching, i
 		ask(b.m, machine.Read{Path: b.path(i), Watch: true}, b.onNeighbour)
 	}
 }
@@ -117,28 +117,29 @@ func (b *member) onNeighbour(ev machine.Seen) {
 	case ev.Exists:
 		b.m.state = Leaving
 	default:
-		b.record(b.at)
+		b.recordDeparture(b.neighbour)
 	}
 }
 
-// neighbourChanged: the neighbour has died, if it is gone. Otherwise the round is over.
+// neighbourChanged handles the watch on the neighbour's znode. If that is gone, the neighbour has
+// died. Otherwise the round is being deleted.
 func (b *member) neighbourChanged(gone bool) {
 	if gone {
-		b.record(b.at)
+		b.recordDeparture(b.neighbour)
 		return
 	}
-	b.over()
+	b.onRoundDeleted()
 }
 
-// abandon leaves a round of which there is nothing to record a departure in. Another client may
-// have deleted only that: this party's znode would keep others out.
+// abandon leaves a round in which no departure can be recorded, because out is gone. Another client
+// may have deleted only out, so the own znode has to be deleted: it would keep other processes out.
 func (b *member) abandon() {
 	b.m.state = Removing
-	ask(b.m, machine.Remove{Path: b.path(b.me)}, func(machine.Removed) { b.over() })
+	ask(b.m, machine.Remove{Path: b.path(b.me)}, func(machine.Removed) { b.onRoundDeleted() })
 }
 
-// quit leaves the ring: the member that watches this one sees that it is gone, and finds its
-// departure recorded.
+// quit leaves the ring. The member that watches this one sees the deletion, and finds the departure
+// recorded.
 func (b *member) quit() {
 	b.m.state = Removing
 	ask(b.m, machine.Remove{Path: b.path(b.me)}, func(machine.Removed) {
@@ -147,26 +148,27 @@ func (b *member) quit() {
 	})
 }
 
-// close deletes the round, from which all have departed: everything in one transaction if none has
-// died.
-func (b *member) close() {
+// closeRound deletes the round after the last departure: all of it in one transaction if no member
+// has died.
+func (b *member) closeRound() {
 	b.m.state = Deleting
-	b.tries, b.partly = 0, false
-	b.delete(b.names)
+	b.tries, b.membersOnly = 0, false
+	b.deleteRound(b.names)
 }
 
-// delete tells the members that still exist that the round is over, and deletes them with the rest.
-func (b *member) delete(present []string) {
+// deleteRound writes to the znodes of the members that are present, and deletes them with the rest
+// of the round.
+func (b *member) deleteRound(present []string) {
 	round := b.roundPath()
 	var ops []machine.Op
-	for _, name := range present { // first all of this: a change is the end, a deletion without one a death
+	for _, name := range present { // all changes before all deletions: a change tells of the end of the round, a deletion without one of a death
 		ops = append(ops, machine.Op{Do: machine.Set, Path: znode.Join(round, name), Data: []byte("over"), Version: machine.Any})
 	}
 	for _, name := range present {
 		ops = append(ops, deletion(znode.Join(round, name)))
 	}
-	if !b.partly {
-		ops = append(ops, deleteRound(round, b.names)...)
+	if !b.membersOnly {
+		ops = append(ops, roundDeletions(round, b.names)...)
 	}
 	ask(b.m, machine.Transact{Ops: ops}, b.onDeleted)
 }
@@ -174,20 +176,20 @@ func (b *member) delete(present []string) {
 func (b *member) onDeleted(ev machine.Transacted) {
 	switch ev.Code {
 	case machine.Done:
-		b.over()
+		b.onRoundDeleted()
 		return
 	case machine.Refused:
 		b.m.stop(ev.Err)
 		return
 	case machine.NotEmpty:
-		b.partly = true
+		b.membersOnly = true
 	}
 	b.tries++
-	b.partly = b.partly || b.tries > len(b.names) // another client deleted parts of it
+	b.membersOnly = b.membersOnly || b.tries > len(b.names) // another client deleted parts of the round
 	ask(b.m, machine.List{Path: b.roundPath()}, b.onRemaining)
 }
 
-// onRemaining tries again with the members that are left.
+// onRemaining tries again with the members whose znodes are left.
 func (b *member) onRemaining(ev machine.Listed) {
 	present := slices.DeleteFunc(slices.Clone(ev.Names), func(name string) bool {
 		_, member := position(b.names, name)
@@ -196,17 +198,17 @@ func (b *member) onRemaining(ev machine.Listed) {
 	switch {
 	case ev.Code == machine.Refused:
 		b.m.stop(ev.Err)
-	case ev.Code != machine.Done || !slices.Contains(ev.Names, departures) || b.partly && len(present) == 0:
-		b.over()
+	case ev.Code != machine.Done || !slices.Contains(ev.Names, departures) || b.membersOnly && len(present) == 0:
+		b.onRoundDeleted()
 	default:
-		b.delete(present)
+		b.deleteRound(present)
 	}
 }
 
-// over: every member of the round has departed, or died.
-func (b *member) over() {
+// onRoundDeleted tells the application that every member of the round has departed, or died.
+func (b *member) onRoundDeleted() {
 	if b.claim.Claim != 0 {
-		b.m.requests.Requests.Emit(Over{Claim: b.claim.Claim})
+		b.m.requests.Emit(Left{Claim: b.claim.Claim})
 	}
 	b.m.member = nil
 	b.m.proceed()

@@ -191,14 +191,14 @@ func show(e machine.Effect) string {
 		return fmt.Sprintf("stop: %v", e.Err)
 	case double.Enter:
 		return fmt.Sprintf("enter %d as %s token=%d with %s", e.Claim, short(e.Path), e.Token, short(strings.Join(e.Names, " ")))
-	case double.End, double.Over, double.Settle:
+	case double.Lost, double.Left, double.Refuse:
 		return recipetest.Format(e)
 	}
 	return ""
 }
 
 // stage is one of these states where the table says "next": whatever is wanted next.
-func stage(state string) bool { return state == "Idle" || state == "Looking" || state == "Arriving" }
+func stage(state string) bool { return state == "Idle" || state == "Finding" || state == "Arriving" }
 
 // table is the one in testdata: the steps with the rows that declare them.
 func table(t testing.TB) (rows []recipetest.Step, allowed *recipetest.Table) {

@@ -1,100 +1,151 @@
 package double
 
 import (
-	"fmt"
+	"cmp"
+	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/troupe-go/troupe/internal/sentinel"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 )
 
-// Verdict is the data of a round.
-type Verdict struct {
-	Kind    Kind
-	Parties int      // how many are expected
-	Names   []string // Released: of their znodes, sorted
-	Why     Cause    // Broken
+// count lists the parties. A release requires that no party has arrived since the listing: it may
+// be a process that was restarted, and its predecessor's znode must not take its position. So the
+// number of arrivals has to be known before the listing. Usually the reply to the own arrival has
+// told it.
+func (a *arrival) count() {
+	if a.arrivedKnown {
+		a.list()
+		return
+	}
+	a.m.state = Counting
+	ask(a.m, machine.Read{Path: a.arrivals()}, func(ev machine.Seen) {
+		if ev.Code != machine.Done {
+			a.m.stop(ev.Err)
+			return
+		}
+		a.arrivedKnown, a.arrived = true, ev.Stat.Version
+		a.list()
+	})
 }
 
-// Kind is the state of a round.
-type Kind int
+func (a *arrival) list() {
+	a.m.state = Counting
+	ask(a.m, machine.List{Path: a.m.roundPath()}, a.onParties)
+}
 
-// The states of a round. Open becomes one of the others, once.
-const (
-	Unreadable Kind = iota // data that no party has written
-	Open
-	Released
-	Broken
-)
+func (a *arrival) onParties(ev machine.Listed) {
+	found, agreed, parties := byID(ev.Names), ParseVerdict(a.seen.Data).Parties, a.m.cfg.Parties
+	switch {
+	case ev.Code == machine.Refused:
+		a.m.stop(ev.Err)
+	case ev.Code != machine.Done || !slices.Contains(ev.Names, a.name):
+		a.resume()
+	case !slices.Contains(ev.Names, arrivals) || !slices.Contains(ev.Names, departures):
+		a.m.state = Deciding
+		a.restore(agreed, ev.Names, func(ev machine.Transacted) { a.onVerdictWritten(ev, Verdict{Kind: Open}) })
+	case agreed != parties && allExpect(ev.Names, parties):
+		a.writeVerdict(Verdict{Kind: Open, Parties: parties})
+	case agreed != parties:
+		a.writeVerdict(Verdict{Kind: Broken, Parties: agreed, Why: Differing})
+	case len(found) > parties:
+		a.writeVerdict(Verdict{Kind: Broken, Parties: parties, Why: Crowd})
+	case len(found) == parties:
+		a.release(found, map[string]int64{})
+	default: // some of the znodes are not parties', or an id has several; the next party to arrive counts again
+		a.rank = 0
+		a.resume()
+	}
+}
 
-// Cause is why a round was broken.
-type Cause string
+// release releases the parties found, by id. If an id has several znodes, the latest counts: the
+// others belong to processes that have died, as far as their successors know. born has the Czxids
+// of such znodes, which release reads one by one.
+func (a *arrival) release(found map[string][]string, born map[string]int64) {
+	names := make([]string, 0, len(found))
+	for _, id := range slices.Sorted(maps.Keys(found)) {
+		for _, name := range found[id] {
+			if len(found[id]) > 1 && born[name] == 0 {
+				ask(a.m, machine.Read{Path: znode.Join(a.m.roundPath(), name)}, func(ev machine.Seen) {
+					switch {
+					case ev.Code != machine.Done:
+						a.m.stop(ev.Err)
+						return
+					case ev.Exists:
+						born[name] = ev.Stat.Czxid
+					case name == a.name: // the own znode is gone, and its place must not go to a predecessor
+						a.m.proceed()
+						return
+					default:
+						born[name] = -1
+					}
+					a.release(found, born)
+				})
+				return
+			}
+		}
+		names = append(names, slices.MaxFunc(found[id], func(x, y string) int { return cmp.Compare(born[x], born[y]) }))
+	}
+	slices.Sort(names)
+	a.writeVerdict(Verdict{Kind: Released, Parties: a.m.cfg.Parties, Names: names})
+}
 
-// The causes.
-const (
-	Differing Cause = "differing" // its parties disagree about their number
-	Crowd     Cause = "crowd"     // there are more parties than expected
-	Asked     Cause = "asked"     // it was asked for
-)
+// restore creates the parts of the open round that another client has deleted. It also gives the
+// round a new version, which makes void what other parties have counted. From then on every arrival
+// may be the last one needed.
+func (a *arrival) restore(parties int, names []string, then func(machine.Transacted)) {
+	ops := []machine.Op{{Do: machine.Set, Path: a.m.roundPath(), Data: Verdict{Kind: Open, Parties: parties}.Bytes(), Version: a.m.round.version}}
+	if !slices.Contains(names, departures) {
+		ops = append(ops, machine.Op{Do: machine.Create, Path: znode.Join(a.m.roundPath(), departures)})
+	}
+	if !slices.Contains(names, arrivals) {
+		ops = append(ops, machine.Op{Do: machine.Create, Path: a.arrivals()})
+		ops = append(ops, slices.Repeat([]machine.Op{{Do: machine.Set, Path: a.arrivals(), Version: machine.Any}}, parties)...)
+	}
+	ask(a.m, machine.Transact{Ops: ops}, then)
+}
 
-// Bytes returns the data of the round.
-func (v Verdict) Bytes() []byte {
-	switch v.Kind {
-	case Released:
-		return []byte(fmt.Sprintf("released %d\n", v.Parties) + strings.Join(v.Names, "\n"))
-	case Broken:
-		return fmt.Appendf(nil, "broken %d\n%s", v.Parties, v.Why)
+// resume goes back to waiting, and handles the events that came during a decision.
+func (a *arrival) resume() {
+	a.m.state = Waiting
+	switch {
+	case a.ownGone:
+		a.m.proceed()
+	case a.roundChanged:
+		a.reread(false)
 	default:
-		return fmt.Appendf(nil, "open %d", v.Parties)
+		a.advance()
 	}
 }
 
-// ParseVerdict parses the data of a round.
-func ParseVerdict(data []byte) Verdict {
-	head, rest, _ := strings.Cut(string(data), "\n")
-	word, number, _ := strings.Cut(head, " ")
-	n, err := strconv.Atoi(number)
-	if err != nil || n < 1 {
-		return Verdict{}
-	}
-	switch word {
-	case "open":
-		return Verdict{Kind: Open, Parties: n}
-	case "broken":
-		return Verdict{Kind: Broken, Parties: n, Why: Cause(rest)}
-	case "released":
-		names := strings.Split(rest, "\n")
-		if len(names) == n && slices.IsSorted(names) {
-			return Verdict{Kind: Released, Parties: n, Names: names}
+// writeVerdict writes a verdict if the round has not changed since it was read.
+func (a *arrival) writeVerdict(v Verdict) {
+	a.m.state = Deciding
+	var ops []machine.Op
+	round := a.m.roundPath()
+	if v.Kind == Released {
+		ops = append(ops, machine.Op{Do: machine.Check, Path: a.arrivals(), Version: a.arrived})
+		for _, name := range v.Names {
+			ops = append(ops, machine.Op{Do: machine.Check, Path: round + "/" + name, Version: machine.Any})
 		}
 	}
-	return Verdict{}
-}
-
-// full reports whether all members of a released round are present, so that one more party is one
-// too many.
-func (v Verdict) full(children int32) bool {
-	return v.Kind == Released && Present(children) >= len(v.Names)
-}
-
-// The errors of claims.
-const (
-	ErrBroken    = sentinel.ConstError("barrier: the round was broken")
-	ErrDiffering = sentinel.ConstError("barrier: the parties disagree about their number")
-	ErrCrowd     = sentinel.ConstError("barrier: too many parties")
-	ErrReplaced  = sentinel.ConstError("barrier: replaced by a later party with the same id")
-)
-
-// broken returns the error for a round that was broken.
-func broken(v Verdict) error {
-	switch {
-	case v.Kind != Broken:
-		return fmt.Errorf("%w: foreign data in the znode of the round", ErrBroken)
-	case v.Why == Differing:
-		return fmt.Errorf("%w: %w", ErrBroken, ErrDiffering)
-	case v.Why == Crowd:
-		return fmt.Errorf("%w: %w", ErrBroken, ErrCrowd)
+	ops = append(ops, machine.Op{Do: machine.Set, Path: round, Data: v.Bytes(), Version: a.m.round.version})
+	if v.Kind != Open && !a.nextExists {
+		ops = append(ops, Opening(a.m.cfg.Path, a.m.round.number+1, a.m.cfg.Parties, machine.Any)...)
 	}
-	return ErrBroken
+	ask(a.m, machine.Transact{Ops: ops}, func(ev machine.Transacted) { a.onVerdictWritten(ev, v) })
+}
+
+func (a *arrival) onVerdictWritten(ev machine.Transacted, v Verdict) {
+	switch {
+	case ev.Code == machine.Done && v.Kind != Open:
+		a.onVerdict(v)
+	case ev.Code == machine.Refused:
+		a.m.stop(ev.Err)
+	case a.ownGone:
+		a.m.proceed()
+	default: // another party has decided, arrived or died, or the outcome is not known
+		a.nextExists = a.nextExists || ev.Code == machine.NodeExists
+		a.reread(true)
+	}
 }

@@ -188,14 +188,14 @@ func (f *face) perform(a *recipetest.Actor, e machine.Effect) {
 	switch e := e.(type) {
 	case double.Enter:
 		f.enter(e)
-	case double.End:
+	case double.Lost:
 		if !f.world.kicks {
 			f.world.fail("%s: its znode was deleted, and nobody deletes any by hand", f.id)
 		}
 		f.depart()
-	case double.Over:
+	case double.Left:
 		f.over(e.Claim)
-	case double.Settle:
+	case double.Refuse:
 		f.take(e.Claim)
 		f.refused = append(f.refused, e.Err)
 		switch {

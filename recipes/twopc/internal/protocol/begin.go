@@ -8,15 +8,15 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// InboxLimit is how many entries an inbox may have. With the longest ids, its listing has 9 MB.
-// ZooKeeper has no transaction that fails by the number of a znode's children. So a coordinator
+// InboxLimit is the number of entries that an inbox may have. With the longest ids, its listing has
+// 9 MB. No ZooKeeper transaction can fail by the number of a znode's children, so a coordinator
 // goes by the number that its last begin with the site has shown.
 const InboxLimit = 8192
 
-// begin writes the transaction in one ZooKeeper transaction: the record, the payload, the
-// coordinator's mark, and for each site its vote, the entry in its inbox, and a write to the inbox,
-// which fires the site's watch and shows the number of entries. It checks the coordinator's
-// presence: a reader of the record concludes from a missing one that the coordinator has died.
+// begin writes the transaction in one ZooKeeper transaction: the record, the payload, the mark, and
+// for each site its vote, the entry in its inbox, and a write to the inbox, which fires the site's
+// watch and shows the number of entries. It checks the coordinator's presence, because a reader of
+// the record concludes from a missing presence that the coordinator has died.
 func (t *tx) begin() {
 	root, sites := t.root, t.rec.Sites
 	if i := slices.IndexFunc(sites, func(site string) bool { return t.c.full[site] }); i >= 0 {
@@ -35,7 +35,7 @@ func (t *tx) begin() {
 			machine.Op{Do: machine.Set, Path: root.inbox(site), Version: machine.Any})
 	}
 	t.Presence = t.c.czxid
-	t.requests.Emit(Noted{t.Request})
+	t.zk.Emit(Progressed{t.Request})
 	t.transact(func(ev machine.Transacted) {
 		if ev.Code != machine.Done {
 			t.resolve()
@@ -46,11 +46,11 @@ func (t *tx) begin() {
 				t.c.full[site] = true
 			}
 		}
-		t.opened()
+		t.onBegun()
 	}, ops...)
 }
 
-// readInbox reads an inbox that was full. If it still is, it refuses the transaction.
+// readInbox reads an inbox that was full. If it still is, the request ends.
 func (t *tx) readInbox(site string) {
 	t.read(t.root.inbox(site), func(ev machine.Seen) {
 		if ev.Stat.Children >= InboxLimit {
@@ -62,19 +62,19 @@ func (t *tx) readInbox(site string) {
 	})
 }
 
-// resolve reads what exists under the id: because the reply to its begin was lost, or because
-// another transaction has it.
+// resolve reads the record under the id: because the reply to the begin was lost, or because
+// another transaction has the id.
 func (t *tx) resolve() {
 	t.read(t.root.Tx(t.id), func(ev machine.Seen) {
 		rec, ok := ParseRecord(ev.Data)
 		switch {
 		case ok && rec.GUID == t.rec.GUID:
-			t.opened()
+			t.onBegun()
 		case t.sent:
 			t.disprove()
 		case !ev.Exists:
 			t.advance()
-		case ok && rec.State != Undecided && ev.Stat.Children <= 1: // the coordinator's mark
+		case ok && rec.State != Undecided && ev.Stat.Children <= 1: // only the coordinator's mark is left
 			t.end(ErrFinished)
 		default:
 			t.end(ErrDuplicate)
@@ -82,10 +82,10 @@ func (t *tx) resolve() {
 	})
 }
 
-// disprove handles a begin that has left nothing. A transaction that has begun never begins again:
-// nobody takes over or deletes the transaction of a coordinator that is present. So it was not
-// carried out if this coordinator's presence is still the one that the begin has checked. Otherwise
-// that can't be known.
+// disprove handles a begin without a record. While a coordinator is present, no other participant
+// takes over or deletes its transactions. So the begin was not carried out if this coordinator's
+// presence is still the one that the begin has checked. Otherwise the outcome can't be known, and
+// the transaction must not begin again.
 func (t *tx) disprove() {
 	t.read(t.c.path, func(ev machine.Seen) {
 		if !ev.Exists || ev.Stat.Czxid != t.Presence {
@@ -97,15 +97,15 @@ func (t *tx) disprove() {
 	})
 }
 
-// inquire asks another coordinator.
-func (t *tx) inquire() {
+// askCoordinator asks another coordinator whether it is alive.
+func (t *tx) askCoordinator() {
 	t.busy = true
-	t.requests.probe(t.root.coordinator(t.ID), func(_ bool, err error) { t.end(err) })
+	t.zk.probe(t.root.coordinator(t.ID), func(_ bool, err error) { t.end(err) })
 }
 
-// claim takes a transaction over if its coordinator is dead. One that is present was asked before,
-// or has started since: see Coordinator.Recover.
-func (t *tx) claim() {
+// recoverIfDead takes a transaction over if its coordinator is dead. A coordinator that is present
+// was asked before, or has started since: see Coordinator.Recover.
+func (t *tx) recoverIfDead() {
 	t.read(t.root.Tx(t.id), func(ev machine.Seen) {
 		rec, ok := ParseRecord(ev.Data)
 		inProgress := func(o *tx) bool { return o.rec.GUID == rec.GUID }
@@ -114,7 +114,7 @@ func (t *tx) claim() {
 			return
 		}
 		t.read(t.root.coordinator(rec.Coordinator), func(coordinator machine.Seen) {
-			switch mine := rec.Coordinator == t.c.guid; { // taken over, and the reply was lost; or it has ended here without an acknowledgement
+			switch mine := rec.Coordinator == t.c.guid; { // mine: the reply to a takeover was lost, or the transaction has ended here without an acknowledgement
 			case coordinator.Exists && !mine:
 				t.end(ErrNotRecoverable)
 			case t.Aborts && !mine:
@@ -126,14 +126,15 @@ func (t *tx) claim() {
 	})
 }
 
-// takeOver writes this coordinator into the record, unless the outcome is acknowledged.
+// takeOver writes this coordinator into the record, unless the mark is gone: then the outcome is
+// acknowledged.
 func (t *tx) takeOver(rec Record, stat machine.Stat) {
 	rec.Coordinator = t.c.guid
 	t.transact(func(ev machine.Transacted) {
 		switch {
 		case ev.Code == machine.Done:
 			t.rec = rec
-			t.opened()
+			t.onBegun()
 		case ev.Code == machine.NoNode && ev.Failed == 1:
 			t.end(ErrNotRecoverable)
 		default:

@@ -11,29 +11,29 @@ import (
 // Coordinator is the machine that begins transactions and decides them.
 type Coordinator struct {
 	participant
-	timeout  int64 // for the votes, in milliseconds
-	last     uint64
-	txs      map[uint64]*tx
-	mute     bool            // the connection is lost, so that nothing begins
-	arrivals *following      // of the presences of the sites, once one was missing
-	full     map[string]bool // the sites whose inboxes were at their limit when they were last seen
+	timeout   int64 // for the votes, in milliseconds
+	last      uint64
+	txs       map[uint64]*tx
+	suspended bool            // the connection is lost, so no transaction begins now
+	newSites  *subscription   // of the parent of the sites' presences, once a presence was missing
+	full      map[string]bool // the sites whose inboxes were full when this coordinator last saw them
 }
 
 // NewCoordinator returns a new machine. guid is its GUID; timeout is in milliseconds.
 func NewCoordinator(root Root, guid string, timeout int64) *Coordinator {
 	c := &Coordinator{timeout: timeout, txs: map[uint64]*tx{}, full: map[string]bool{}}
-	c.participant = participant{role: c, requests: &requests{}, root: root, path: root.coordinator(guid), guid: guid}
+	c.participant = participant{role: c, zk: &dispatcher{}, root: root, path: root.coordinator(guid), guid: guid}
 	return c
 }
 
 func (c *Coordinator) handle(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
-		c.mute = false
+		c.suspended = false
 	case machine.Suspended:
-		c.mute = true
+		c.suspended = true
 	case machine.Resumed:
-		c.mute = false
+		c.suspended = false
 		c.each((*tx).advance)
 	case machine.Closing:
 		c.each(func(t *tx) { t.giveUp("the coordinator closed") })
@@ -42,7 +42,7 @@ func (c *Coordinator) handle(ev machine.Event) {
 	}
 }
 
-// start starts a request. One that is received once more may be given up now.
+// start starts a request. If it is received again, the application may have given it up.
 func (c *Coordinator) start(r Request) {
 	if t := c.txs[r.N]; t != nil && r.Aborts {
 		t.Withdrawn = r.Withdrawn
@@ -53,7 +53,7 @@ func (c *Coordinator) start(r Request) {
 	}
 	t := &tx{Request: r, c: c, sent: r.Presence != 0}
 	rec := Record{GUID: r.GUID, Sites: r.Sites, Coordinator: c.guid, Peers: r.Peers}
-	t.view = view{requests: c.requests, side: t, root: c.root, id: r.ID, rec: rec}
+	t.view = view{zk: c.zk, side: t, root: c.root, id: r.ID, rec: rec}
 	c.last, c.txs[r.N] = r.N, t
 	if c.closing {
 		t.giveUp("the coordinator closed")
@@ -64,7 +64,7 @@ func (c *Coordinator) start(r Request) {
 func (c *Coordinator) needed() bool { return len(c.txs) > 0 }
 
 func (c *Coordinator) reset() {
-	c.arrivals = nil
+	c.newSites = nil
 	c.each((*tx).reset)
 }
 
@@ -79,16 +79,17 @@ func (c *Coordinator) each(f func(t *tx)) {
 	}
 }
 
-// expect watches for sites to start, since one is missing that a transaction waits for: a read of
-// what does not exist sets no watch. If that is refused, the time for the votes ends what waits.
-func (c *Coordinator) expect() {
-	if c.arrivals != nil {
+// watchForSites watches for new sites, because a transaction waits for one that has no presence:
+// the read of a missing znode sets no watch. If ZooKeeper refuses this, the vote timeout ends the
+// wait.
+func (c *Coordinator) watchForSites() {
+	if c.newSites != nil {
 		return
 	}
 	parent := c.root.below("alive")
-	c.arrivals = c.requests.follow(follower{path: parent, list: true, made: true}, func(error) {}, func(machine.Seen) {
-		for _, path := range slices.Sorted(maps.Keys(c.requests.followers)) {
-			if f := c.requests.followers[path]; strings.HasPrefix(path, parent+"/") && !f.last.Exists {
+	c.newSites = c.zk.follow(follower{path: parent, list: true, create: true}, func(error) {}, func(machine.Seen) {
+		for _, path := range slices.Sorted(maps.Keys(c.zk.followers)) {
+			if f := c.zk.followers[path]; strings.HasPrefix(path, parent+"/") && !f.last.Exists {
 				f.read(true)
 			}
 		}

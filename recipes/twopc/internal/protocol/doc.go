@@ -1,16 +1,25 @@
-// Package protocol decides two-phase commit: what the coordinator and the sites of a transaction
-// do, as pure machines (package machine). A coordinator and its sites are the participants. All
-// state that matters is in ZooKeeper, so a machine may die at any step and be created again. The
-// section "In ZooKeeper" of docs/recipes/twopc.md shows the znodes; "open" is called the mark here.
+// Package protocol decides what the coordinator and the sites of a two-phase commit do, as pure
+// machines (package machine). A coordinator and its sites are the participants. All state that
+// matters is in ZooKeeper, so a machine may die at any step and be created again. The section "In
+// ZooKeeper" of docs/recipes/twopc.md shows the znodes; this package calls "open" the mark.
 //
-// The GUID in a name is that of the transaction. So a late request of a process that has died
-// cannot affect a later transaction with the same id.
+// Names contain the GUID of the transaction. So a late request of a process that has died cannot
+// affect a later transaction with the same id.
 //
 //   - A transaction is decided once: the decision is a compare-and-set on its record.
 //   - It is committed only if every site has voted to commit: the decision checks every vote.
 //   - A vote is written once, and not after the decision. A vote to abort is the decision.
 //   - An undecided transaction of a dead coordinator is aborted by its sites, or committed by them
 //     if they may decide and all have voted to commit. So no site stays in doubt.
-//   - A transaction that has begun never begins again, whichever reply was lost: see tx.disprove.
+//   - A transaction that has begun never begins again, even if replies were lost: see tx.disprove.
 //   - The outcome exists until every participant has acknowledged it.
+//
+// # Which file for which task
+//
+//   - being present, and finding out whether another participant is alive: participant.go
+//   - a coordinator: coordinator.go; its transactions: tx.go; beginning them, taking them over: begin.go
+//   - a site, and its inbox: site.go; voting on a transaction, and acknowledging it: proposal.go
+//   - a transaction's record and votes, deciding, deleting, for both: view.go
+//   - requests, their replies, and watches: dispatcher.go
+//   - znodes, names, data: layout.go; what application and machine tell each other: events.go
 package protocol

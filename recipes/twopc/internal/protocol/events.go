@@ -2,22 +2,23 @@ package protocol
 
 import "github.com/troupe-go/troupe/internal/sentinel"
 
-// What a coordinator's application asks for.
+// The events from a coordinator's application.
 type (
-	// Request is about one transaction, or another coordinator. It is also what a restarted machine
-	// is told: see Noted. It is told once more to give it up.
+	// Request is about one transaction, or another coordinator. A restarted machine is told the
+	// pending ones: see Progressed. A second Request with the same number gives the first one up.
 	Request struct {
-		N        uint64 // numbers the requests of the instance, in their order; one may be received twice
+		N        uint64 // the number of the request, in the order of the instance's requests; a machine may receive one twice
 		Stage    Stage
-		ID, GUID string   // the GUID is unknown while Recovering; of one that is Asking, ID is the coordinator's GUID
-		Sites    []string // also unknown then
+		ID, GUID string   // GUID is unknown while Recovering; while Asking, ID is the coordinator's GUID
+		Sites    []string // unknown while Recovering
 		Payload  []byte   // while Beginning
-		Peers    bool     // the same
-		Presence int64    // of a begin that was sent: it is carried out only while the coordinator's presence has this Czxid
+		Peers    bool     // while Beginning
+		Presence int64    // while Beginning, if the begin was sent: ZooKeeper carries it out only while the coordinator's presence has this Czxid
 		Abort
 	}
-	// Abort gives a request up: its transaction is aborted, unless it is decided. One that was not
-	// sent does not begin. Withdrawn: nobody acknowledges that it is aborted, so the machine does.
+	// Abort gives a request up: its transaction is aborted, unless it is decided. A begin that was
+	// not sent is dropped. Withdrawn: the application will not acknowledge an abort, so the machine
+	// does.
 	Abort struct {
 		Aborts    bool
 		Reason    string
@@ -25,37 +26,37 @@ type (
 	}
 )
 
-// Stage is how far a coordinator is with a transaction, or where it starts.
+// Stage is how far a coordinator has come with a transaction, or where it starts.
 type Stage int
 
 // The stages.
 const (
 	Beginning     Stage = iota // the transaction is being written
-	Asking                     // another coordinator is asked: it answers, or is gone, and no request of a dead one is in flight any more
+	Asking                     // another coordinator is asked until it answers, or its presence is gone: then no request of a dead one is in flight any more
 	Recovering                 // the transaction of a dead coordinator is being taken over
 	Preparing                  // votes are awaited, or the decision is being written
-	Acknowledging              // the application has recorded the outcome; the coordinator deletes its mark
+	Acknowledging              // the application has recorded the outcome; the mark is being deleted
 )
 
-// What the machine tells a coordinator's application.
+// The effects for a coordinator's application.
 type (
-	// Noted says what a restarted machine is to be told instead of the request with this number: a
-	// begin with its Presence, before it is sent; the next stage, when the transaction has begun,
-	// or was taken over, or was withdrawn and is aborted.
-	Noted struct{ Request Request }
+	// Progressed replaces the request with this number, for a restarted machine: by a begin with
+	// its Presence, before it is sent; by the next stage, when the transaction has begun, was taken
+	// over, or was withdrawn and is aborted.
+	Progressed struct{ Request Request }
 	// Voted tells a site's vote, perhaps more than once.
 	Voted struct {
 		N    uint64
 		Vote Vote
 	}
-	// Decided tells the outcome. By is the site whose vote has aborted it.
+	// Decided tells the outcome. By is the site whose vote has aborted the transaction.
 	Decided struct {
 		N          uint64
 		Outcome    Outcome
 		By, Reason string
 	}
-	// Ended ends the request with this number: it is decided or acknowledged, or Err says why not.
-	// InDoubt: it is not known whether the transaction has begun; if not so, one that was still
+	// Ended ends the request with this number: its transaction is decided or acknowledged, or Err
+	// says why not. InDoubt: the transaction may have begun. Without InDoubt a request in stage
 	// Beginning was not carried out, and never will be.
 	Ended struct {
 		N       uint64
@@ -64,9 +65,9 @@ type (
 	}
 )
 
-// The requests of a site's application, for the transaction with this GUID.
+// The events from a site's application, for the transaction with the GUID.
 type (
-	// Cast is its vote. Reason is for votes to abort.
+	// Cast is the application's vote. Reason belongs to a vote to abort.
 	Cast struct {
 		GUID   string
 		Commit bool
@@ -77,10 +78,10 @@ type (
 	Ack struct{ GUID string }
 )
 
-// What the machine tells a site's application.
+// The effects for a site's application.
 type (
-	// Propose delivers a transaction that waits for this site, or for its acknowledgement. A
-	// restarted machine is told which ones the application has, by the same.
+	// Propose delivers a transaction that waits for this site's vote or acknowledgement. As an
+	// event it tells a restarted machine which transactions the application has.
 	Propose struct {
 		GUID, ID, Entry string
 		Payload         []byte
@@ -92,15 +93,15 @@ type (
 		Voted Outcome
 		Err   error
 	}
-	// Learned tells the outcome: Undecided if the transaction is gone, so that it can't be known.
-	// It follows Propose.
+	// Learned tells the outcome: Undecided if the transaction is gone, so that its outcome can't be
+	// known. It follows Propose.
 	Learned struct {
 		GUID    string
 		Outcome Outcome
 		Reason  string
 	}
-	// Acked answers Ack: this site has finished with the transaction. ErrGone: the outcome can't be
-	// known; or it was acknowledged before, by a machine that has crashed.
+	// Acked answers Ack: this site's znodes are deleted. ErrGone: the outcome can't be known; or a
+	// machine that has crashed has acknowledged it before.
 	Acked struct {
 		GUID string
 		Err  error

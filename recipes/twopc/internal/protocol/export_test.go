@@ -1,14 +1,14 @@
 package protocol
 
 // Armed is how many wait for a watch.
-func (c *Coordinator) Armed() int { return c.requests.waiting() }
+func (c *Coordinator) Armed() int { return c.zk.waiting() }
 
 // Armed is how many wait for a watch.
-func (s *Site) Armed() int { return s.requests.waiting() }
+func (s *Site) Armed() int { return s.zk.waiting() }
 
-func (r *requests) waiting() (n int) {
-	for _, f := range r.followers {
-		n += len(f.followed)
+func (d *dispatcher) waiting() (n int) {
+	for _, f := range d.followers {
+		n += len(f.subscriptions)
 	}
 	return n
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Root is the path that a coordinator and its sites share. What is below it is shown in the
-// package's documentation.
+// Root is the path that a coordinator and its sites share.
 type Root string
 
 func (r Root) below(path string) string { return znode.Join(string(r), path) }
@@ -42,13 +41,13 @@ type entry struct {
 	seq      int32
 }
 
-// entryPrefix is the prefix of an entry's name, to which ZooKeeper appends the number.
+// entryPrefix is the prefix of an entry's name; ZooKeeper appends the number.
 func entryPrefix(guid, id string) string { return protect(guid, id+"-") }
 
 // entries returns the transactions among an inbox's children, oldest first. It ignores other names.
 //
-// All sites take them in the same order, that of the transactions that began them. So the oldest
-// one is never waiting for room at some site.
+// All sites take transactions in the same order, the order of their beginnings. So the oldest
+// transaction never waits for room at a site.
 func entries(names []string) []entry {
 	var all []entry
 	for _, name := range names {
@@ -110,7 +109,7 @@ type Record struct {
 	Coordinator string   `json:"coordinator"` // the GUID of its presence
 	Peers       bool     `json:"peers,omitempty"`
 	State       Outcome  `json:"state"`
-	By          string   `json:"by,omitempty"` // the site whose vote aborted it
+	By          string   `json:"by,omitempty"` // the site whose vote aborted the transaction
 	Reason      string   `json:"reason,omitempty"`
 }
 
@@ -148,7 +147,7 @@ const (
 	no  = "abort"
 )
 
-// Outcome is the one that the site wants.
+// Outcome is the outcome for which the site votes.
 func (v Vote) Outcome() Outcome {
 	if v.Commit {
 		return Committed
@@ -163,8 +162,8 @@ func (v Vote) bytes() []byte {
 	return []byte(no + "\n" + v.Reason)
 }
 
-// ParseVote parses a vote that was written. Anything other than a commit is an abort: no site can
-// have promised anything with it.
+// ParseVote parses a vote that was written. Data that are neither are a vote to abort: they can't
+// be a site's promise.
 func ParseVote(site string, data []byte) Vote {
 	word, reason, _ := strings.Cut(string(data), "\n")
 	switch word {

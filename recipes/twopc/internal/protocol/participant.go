@@ -7,19 +7,18 @@ import (
 	"github.com/troupe-go/troupe/recipes/internal/owner"
 )
 
-// participant is what the machines of both roles have in common: it maintains its presence in every
-// epoch.
+// participant is the part that both roles have in common: it maintains the presence in every epoch.
 type participant struct {
-	role     role
-	requests *requests
-	root     Root
-	path     string // of the presence
-	guid     string // in it
+	role role
+	zk   *dispatcher
+	root Root
+	path string // the path of the presence
+	guid string // the data of the presence
 
-	state state
-	znode *following
-	czxid int64 // of the znode, while it is registered
-	made  bool  // the last create may have made the znode that exists
+	state    state
+	znode    *subscription
+	czxid    int64 // of the presence, while it is registered
+	mayBeOwn bool  // the last create may have been carried out
 
 	closing bool
 	stopped bool
@@ -29,16 +28,16 @@ type participant struct {
 type role interface {
 	handle(ev machine.Event)
 	registered()  // the presence exists
-	needed() bool // there is something to do, which needs a presence
+	needed() bool // there is work that needs a presence
 	reset()       // forgets the state of the epoch
 }
 
-// state is that of the presence.
+// state is the state of the presence.
 type state int
 
 const (
 	absent     state = iota // not requested in this epoch
-	pending                 // it is being created; or one exists, and whose it is is being found out
+	pending                 // it is being created; or one exists, and its owner is being found out
 	registered              // it exists
 	leaving                 // it is being deleted
 )
@@ -61,57 +60,57 @@ func (p *participant) Step(ev machine.Event) []machine.Effect {
 	}
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
-		p.requests.begin(ev)
+		p.zk.begin(ev)
 	case machine.EpochEnded:
-		p.requests.end()
-		p.state, p.znode, p.made = absent, nil, false
+		p.zk.end()
+		p.state, p.znode, p.mayBeOwn = absent, nil, false
 		p.role.reset()
 	case machine.Closing:
 		p.closing = true
 	}
 	p.role.handle(ev)
-	p.requests.answer(ev)
+	p.zk.answer(ev)
 	switch needed := p.role.needed(); {
 	case p.stopped:
-	case needed && p.state == absent && p.requests.Epoch() != 0:
+	case needed && p.state == absent && p.zk.Epoch() != 0:
 		p.create()
 	case needed || !p.closing || p.state == leaving:
-	case p.state == registered: // deleted first, so that no process takes this participant for a live one
+	case p.state == registered: // the presence is deleted first, so that no process takes this participant for a live one
 		p.state = leaving
 		p.znode.stop()
-		ask(p.requests, machine.Remove{Path: p.path}, func(machine.Removed) { p.stop(nil) })
-	default: // one that is not known to exist is left to the host
+		ask(p.zk, machine.Remove{Path: p.path}, func(machine.Removed) { p.stop(nil) })
+	default: // the host deletes a presence that is not known to exist
 		p.stop(nil)
 	}
-	return p.requests.Flush()
+	return p.zk.Flush()
 }
 
 func (p *participant) stop(err error) {
 	if !p.stopped {
 		p.stopped = true
-		p.requests.Emit(machine.Stop{Err: err})
+		p.zk.Emit(machine.Stop{Err: err})
 	}
 }
 
-// create creates the presence, after other operations.
+// create creates the presence. The operations before it are part of the transaction.
 func (p *participant) create(before ...machine.Op) {
 	p.znode.stop()
 	p.state = pending
-	p.requests.transact(func(ev machine.Transacted) {
-		p.made = ev.Code == machine.Done || ev.Code == machine.Unknown
+	p.zk.transact(func(ev machine.Transacted) {
+		p.mayBeOwn = ev.Code == machine.Done || ev.Code == machine.Unknown
 		if ev.Code == machine.Refused {
 			p.stop(ev.Err)
 			return
 		}
-		p.znode = p.requests.follow(follower{path: p.path}, p.stop, p.seen)
+		p.znode = p.zk.follow(follower{path: p.path}, p.stop, p.seen)
 	}, append(before, machine.Op{Do: machine.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})...)
 }
 
 func (p *participant) seen(ev machine.Seen) {
 	guid, meant := parsePresence(ev.Data)
-	// This owner's, of this epoch, and not that of another owner in the same session. While it is a
-	// question, the data tell less.
-	mine := ev.Stat.Owner == p.requests.session && (guid == p.guid || guid == "" && (p.made || meant == p.guid))
+	// mine: this participant's, of this epoch, and not that of another owner in the same session.
+	// If the data are a question, they tell less.
+	mine := ev.Stat.Owner == p.zk.session && (guid == p.guid || guid == "" && (p.mayBeOwn || meant == p.guid))
 	switch {
 	case !ev.Exists:
 		p.create()
@@ -120,17 +119,17 @@ func (p *participant) seen(ev machine.Seen) {
 			p.state, p.czxid = registered, ev.Stat.Czxid
 			p.role.registered()
 		}
-	case mine && p.made: // it is a question
-		p.requests.transact(func(ev machine.Transacted) {
-			if ev.Code != machine.Done { // the question may have been written once more
+	case mine && p.mayBeOwn: // the data are a question
+		p.zk.transact(func(ev machine.Transacted) {
+			if ev.Code != machine.Done { // another question may have been written
 				p.znode.readNow()
 			}
 		}, machine.Op{Do: machine.Set, Path: p.path, Data: []byte(p.guid + here), Version: ev.Stat.Version})
-	case mine, guid == p.guid: // its own, of a session that is ending, or from before a crash
+	case mine, guid == p.guid: // this participant's, of a session that is ending, or from before a crash
 		p.create(machine.Op{Do: machine.Delete, Path: p.path, Version: ev.Stat.Version})
 	default:
 		p.znode.stop()
-		p.requests.probe(p.path, func(alive bool, _ error) { // one that may not be asked is another owner's
+		p.zk.probe(p.path, func(alive bool, _ error) { // a presence that may not be asked belongs to another owner
 			if alive {
 				p.stop(ErrDuplicate)
 				return
@@ -143,16 +142,15 @@ func (p *participant) seen(ev machine.Seen) {
 // A presence is an ephemeral znode with its owner's GUID, and optionally a word on a second line. A
 // process that does not know whether the owner is alive, or has died and its session has not
 // expired yet, replaces the data by a question: see package owner. A live owner watches its znode,
-// and writes its GUID and "here". The first line of a question is empty. The third is the GUID of
-// the owner that is meant: a question may come so late that it reaches a successor, and an owner
-// that lost the reply to its create and was restarted recognizes its znode by it.
+// and writes its GUID and "here". The first line of a question is empty. The third line is the GUID
+// of the owner that is asked: a question may come so late that it reaches a successor, and an owner
+// that lost the reply to its create and was restarted recognizes its znode by this line.
 const (
 	who  = "\nwho\n"
 	here = "\nhere"
 )
 
-// parsePresence returns the owner's GUID, "" if the data are a question, and the GUID that a
-// question is meant for.
+// parsePresence returns the owner's GUID, or, of a question, the GUID of the owner that is asked.
 func parsePresence(data []byte) (guid, meant string) {
 	if meant, asked := strings.CutPrefix(string(data), who); asked {
 		return "", meant
@@ -163,8 +161,8 @@ func parsePresence(data []byte) (guid, meant string) {
 
 func isQuestion(data []byte) bool { return strings.HasPrefix(string(data), who) }
 
-// died reports whether the process of a presence that was read before has died, even if another one
-// with its name has started. The same process, in its next session, has not.
+// died reports whether the owner of a presence that was read before has died, even if another one
+// with its name has started. The same owner in its next session has not died.
 func died(before, now machine.Seen) bool {
 	was, _ := parsePresence(before.Data)
 	is, _ := parsePresence(now.Data)
@@ -172,12 +170,12 @@ func died(before, now machine.Seen) bool {
 }
 
 // probe finds out whether the owner of a presence is alive: the owner answers, or the presence is
-// deleted. An owner that may not be asked counts as alive, with the error.
-func (r *requests) probe(path string, found func(alive bool, err error)) {
+// deleted. If ZooKeeper refuses the question, the owner counts as alive, and found gets the error.
+func (d *dispatcher) probe(path string, found func(alive bool, err error)) {
 	inquiry := owner.New(isQuestion)
-	var f *following
+	var f *subscription
 	var refused error
-	f = r.follow(follower{path: path}, func(err error) {
+	f = d.follow(follower{path: path}, func(err error) {
 		f.stop()
 		found(true, err)
 	}, func(ev machine.Seen) {
@@ -191,7 +189,7 @@ func (r *requests) probe(path string, found func(alive bool, err error)) {
 		case owner.Ask:
 			guid, meant := parsePresence(ev.Data)
 			ask := machine.Op{Do: machine.Set, Path: path, Data: []byte(who + guid + meant), Version: ev.Stat.Version}
-			r.transact(func(ev machine.Transacted) {
+			d.transact(func(ev machine.Transacted) {
 				if ev.Code == machine.Refused {
 					refused = ev.Err
 				}

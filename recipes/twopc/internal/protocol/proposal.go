@@ -13,51 +13,50 @@ type proposal struct {
 	entry string // name of the znode in the inbox
 
 	offered bool  // the application has it
-	told    bool  // and its outcome
-	cast    *Cast // the application's vote, if it is not answered yet
-	ack     bool  // it has asked for its acknowledgement, and that is not answered yet
+	told    bool  // the application has its outcome
+	cast    *Cast // the application's vote, until it is answered
+	ack     bool  // the application's acknowledgement, until it is answered
 
 	payload  machine.Seen
 	voted    Outcome // this site's vote
-	polled   bool    // these two are read
+	voteRead bool    // payload and voted were read
 	voteGone bool    // the znode of this site's vote is gone
-	lost     bool    // the transaction is gone
+	gone     bool    // the transaction is gone
 
-	coordinator *following // of the coordinator's presence
-	orphaned    bool       // that is gone
+	coordinator *subscription // of the coordinator's presence
+	orphaned    bool          // that presence is gone
 }
 
-// reset forgets the state of the epoch.
 func (p *proposal) reset() {
 	p.view.reset()
-	p.coordinator, p.polled, p.orphaned, p.ballots = nil, false, false, nil
+	p.coordinator, p.voteRead, p.orphaned, p.ballots = nil, false, false, nil
 }
 
-// resume reads what is not known yet or may have changed.
+// resume reads the znodes that were not read in this epoch.
 func (p *proposal) resume() {
-	if !p.lost {
-		if !p.polled {
-			p.poll()
+	if !p.gone {
+		if !p.voteRead {
+			p.readVote()
 		}
 		if p.record == nil && !p.decided() {
-			p.await()
+			p.watchRecord()
 		}
 	}
 	p.advance()
 }
 
-// poll reads this site's vote and the payload, and takes the next step. Without a permission to
-// read the site cannot work.
-func (p *proposal) poll() {
-	p.polled = false
+// readVote reads this site's vote and the payload, and takes the next step. Without permission to
+// read them the site cannot work.
+func (p *proposal) readVote() {
+	p.voteRead = false
 	queries := []machine.Query{{Path: p.path(p.s.name)}, {Path: p.root.payload(p.id, p.rec.GUID)}}
-	ask(p.requests, machine.MultiRead{Queries: queries}, func(ev machine.MultiSeen) {
+	ask(p.zk, machine.MultiRead{Queries: queries}, func(ev machine.MultiSeen) {
 		vote, payload := ev.Answers[0].(machine.Seen), ev.Answers[1].(machine.Seen)
 		if err := errors.Join(vote.Err, payload.Err); err != nil {
 			p.s.stop(err)
 			return
 		}
-		p.polled, p.voteGone, p.payload = true, !vote.Exists, payload
+		p.voteRead, p.voteGone, p.payload = true, !vote.Exists, payload
 		if vote.Exists && vote.Stat.Version > 0 {
 			p.voted = ParseVote(p.s.name, vote.Data).Outcome()
 		}
@@ -65,86 +64,84 @@ func (p *proposal) poll() {
 	})
 }
 
-// undecided watches the coordinator's presence and, if the sites decide, the votes. No coordinator
-// begins anything before its presence exists, so one without a presence has died.
-func (p *proposal) undecided() {
+// onUndecided watches the coordinator's presence and, if the sites decide, the votes. A coordinator
+// begins a transaction only while its presence exists, so one without a presence has died.
+func (p *proposal) onUndecided() {
 	p.coordinator.stop()
 	p.orphaned = false
-	p.coordinator = p.requests.follow(follower{path: p.root.coordinator(p.rec.Coordinator), shared: true}, p.s.stop, func(ev machine.Seen) {
+	p.coordinator = p.zk.follow(follower{path: p.root.coordinator(p.rec.Coordinator), shared: true}, p.s.stop, func(ev machine.Seen) {
 		p.orphaned = !ev.Exists
 		p.advance()
 	})
 	if p.rec.Peers && p.ballots == nil {
-		p.awaitVotes(func(*ballot) {})
+		p.watchVotes(func(*ballot) {})
 	}
 }
 
-// stop ends all watches.
 func (p *proposal) stop() {
 	p.view.stop()
 	p.coordinator.stop()
 }
 
-func (p *proposal) concluded(rec Record) {
-	if !p.lost { // else this is the reply to the decision
+func (p *proposal) onDecided(rec Record) {
+	if !p.gone { // else this reply to the decision comes too late
 		p.rec = rec
 		p.stop()
 	}
 }
 
-func (p *proposal) gone() {
-	p.lost = true
+func (p *proposal) onGone() {
+	p.gone = true
 	p.stop()
 }
 
-// refused ends the site, which cannot work without.
-func (p *proposal) refused(err error) { p.s.stop(err) }
+// onRefused ends the site, which cannot work without the permission.
+func (p *proposal) onRefused(err error) { p.s.stop(err) }
 
-// advance takes the next step, if that is possible now.
 func (p *proposal) advance() {
-	known := p.lost || p.polled && (p.known() || p.decided())
+	known := p.gone || p.voteRead && (p.fresh() || p.decided())
 	if p.busy || p.s.stopped || p.s.state != registered || !known {
 		return
 	}
 	if !p.offered {
-		if p.s.next() != p {
+		if p.s.nextToOffer() != p {
 			return // transactions are offered in the order in which they began
 		}
 		p.offered = true
-		p.requests.Emit(Propose{GUID: p.rec.GUID, ID: p.id, Entry: p.entry, Payload: p.payload.Data, Voted: p.voted})
-		if next := p.s.next(); next != nil {
+		p.zk.Emit(Propose{GUID: p.rec.GUID, ID: p.id, Entry: p.entry, Payload: p.payload.Data, Voted: p.voted})
+		if next := p.s.nextToOffer(); next != nil {
 			next.advance()
 		}
 	}
-	if !p.payload.Exists && !p.decided() && !p.lost && p.voted == Undecided { // without its payload the transaction cannot be carried out
-		p.gone()
+	if !p.payload.Exists && !p.decided() && !p.gone && p.voted == Undecided { // without its payload the transaction cannot be carried out
+		p.onGone()
 	}
-	if !p.told && (p.decided() || p.lost) {
+	if !p.told && (p.decided() || p.gone) {
 		p.told = true
-		p.requests.Emit(Learned{GUID: p.rec.GUID, Outcome: p.rec.State, Reason: p.rec.Reason})
+		p.zk.Emit(Learned{GUID: p.rec.GUID, Outcome: p.rec.State, Reason: p.rec.Reason})
 	}
 	switch {
 	case p.cast != nil && !p.answer(*p.cast):
 		p.vote(*p.cast)
 	case p.ack:
 		p.acknowledge()
-	case p.decided() || p.lost:
+	case p.decided() || p.gone:
 	case p.rec.Peers && p.agreed():
 		p.decide(p.rec.decided(Committed, "", ""))
-	case p.orphaned && (!p.rec.Peers || p.counted()): // where the sites decide, all may have agreed
+	case p.orphaned && (!p.rec.Peers || p.allRead()): // if the sites decide, all votes have to be read: they may agree
 		p.decide(p.rec.decided(Aborted, "", "the coordinator died"))
 	}
 }
 
-// answer answers a vote without writing it, if nothing has to be written. It returns false if it
-// has to be written.
+// answer answers a vote that does not have to be written. It returns false if the vote has to be
+// written.
 func (p *proposal) answer(c Cast) bool {
 	switch want := (Vote{Commit: c.Commit}).Outcome(); {
 	case p.voted == want:
 		p.voteDone(nil)
 	case p.voted != Undecided:
 		p.voteDone(ErrVoted)
-	case p.lost, p.voteGone && !p.decided():
+	case p.gone, p.voteGone && !p.decided():
 		p.voteDone(ErrGone)
 	case p.decided():
 		p.voteDone(ErrDecided)
@@ -156,10 +153,10 @@ func (p *proposal) answer(c Cast) bool {
 
 func (p *proposal) voteDone(err error) {
 	p.cast = nil
-	p.requests.Emit(CastDone{GUID: p.rec.GUID, Voted: p.voted, Err: err})
+	p.zk.Emit(CastDone{GUID: p.rec.GUID, Voted: p.voted, Err: err})
 }
 
-// vote writes the vote once, and only if the transaction is undecided. A vote to abort also writes
+// vote writes the vote, once, and only if the transaction is undecided. A vote to abort also writes
 // the decision, in the same ZooKeeper transaction.
 func (p *proposal) vote(c Cast) {
 	p.busy = true
@@ -170,41 +167,40 @@ func (p *proposal) vote(c Cast) {
 		rec = rec.decided(Aborted, p.s.name, c.Reason)
 		record.Do, record.Data = machine.Set, rec.bytes()
 	}
-	p.requests.transact(func(ev machine.Transacted) {
+	p.zk.transact(func(ev machine.Transacted) {
 		p.busy = false
 		switch ev.Code {
 		case machine.Done:
 			p.voted = vote.Outcome()
 			if !c.Commit {
-				p.concluded(rec)
+				p.onDecided(rec)
 			}
 		case machine.Refused:
 			p.voteDone(ev.Err)
 		default: // another decision came first, or the reply was lost
 			p.record.readNow()
-			p.poll()
+			p.readVote()
 		}
 		p.advance()
 	}, record, machine.Op{Do: machine.Set, Path: p.path(p.s.name), Data: vote.bytes(), Version: 0})
 }
 
-// acknowledge deletes the site's znodes.
 func (p *proposal) acknowledge() {
-	if !p.decided() && !p.lost {
+	if !p.decided() && !p.gone {
 		p.acked(ErrUndecided)
 		return
 	}
 	p.busy = true
-	p.depart(p.acked, p.path(p.s.name), p.root.inbox(p.s.name)+"/"+p.entry)
+	p.deleteOwn(p.acked, p.path(p.s.name), p.root.inbox(p.s.name)+"/"+p.entry)
 }
 
-// acked answers the acknowledgement. If it was refused, it can be tried again.
+// acked answers the acknowledgement. After a refusal the application may try again.
 func (p *proposal) acked(err error) {
 	p.busy, p.ack = false, false
 	if err == nil && !p.decided() {
 		err = ErrGone
 	}
-	p.requests.Emit(Acked{GUID: p.rec.GUID, Err: err})
+	p.zk.Emit(Acked{GUID: p.rec.GUID, Err: err})
 	if err == nil || errors.Is(err, ErrGone) {
 		p.s.forget(p)
 	} else {

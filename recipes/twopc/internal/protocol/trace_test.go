@@ -53,7 +53,7 @@ func (m *answered) Step(ev machine.Event) []machine.Effect {
 		e.Ask = m.asked["list"]
 		ev = e
 	case machine.MultiSeen:
-		e.Ask = m.asked["look"]
+		e.Ask = m.asked["multi-read"]
 		ev = e
 	case machine.Transacted:
 		e.Ask = m.asked["transact"]
@@ -70,7 +70,7 @@ func (m *answered) Step(ev machine.Event) []machine.Effect {
 		case machine.List:
 			m.asked["list"] = e.Ask
 		case machine.MultiRead:
-			m.asked["look"] = e.Ask
+			m.asked["multi-read"] = e.Ask
 		case machine.Transact:
 			m.asked["transact"] = e.Ask
 		}
@@ -156,7 +156,7 @@ func event(p *recipetest.Teller, verb string, w recipetest.Words) machine.Event 
 		l := listed(w.Plain)
 		l.Code, l.Err = code, w.Err()
 		return l
-	case "looked": // at the own vote, and the payload
+	case "multi-seen": // at the own vote, and the payload
 		vote := machine.Seen{Exists: true, Code: code, Err: w.Err()}
 		if v, voted := w.Value("vote"); voted {
 			vote.Data, vote.Stat.Version = []byte(v), 1

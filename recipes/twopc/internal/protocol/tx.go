@@ -8,44 +8,43 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// tx is one request of a coordinator's application, and the transaction that comes of it.
+// tx is one request of a coordinator's application, and its transaction.
 type tx struct {
 	view
 	Request
 	c     *Coordinator
-	over  bool
+	ended bool
 	sent  bool     // the begin or takeover may have been carried out
-	timer *handler // of the votes; nil: it was never set
+	timer *handler // the vote timeout; nil: it was never set
 }
 
-// advance takes the next step, if that is possible now.
 func (t *tx) advance() {
 	switch {
-	case t.over:
+	case t.ended:
 	case t.Aborts && t.Stage <= Recovering && !t.sent:
 		t.end(ErrWithdrew)
 	case t.busy || t.c.state != registered:
 	case t.Stage == Asking:
-		t.inquire()
+		t.askCoordinator()
 	case t.Stage == Recovering:
-		t.claim()
+		t.recoverIfDead()
 	case t.Stage == Preparing:
 		t.prepare()
 	case t.Stage == Acknowledging:
 		t.acknowledge()
 	case t.sent:
 		t.resolve()
-	case !t.c.mute:
+	case !t.c.suspended:
 		t.begin()
 	}
 }
 
-// read reads a znode that the next step depends on. What is refused ends the transaction here.
+// read reads a znode for the next step. A refusal by ZooKeeper ends the request.
 func (t *tx) read(path string, seen func(machine.Seen)) {
 	t.busy = true
-	ask(t.requests, machine.Read{Path: path}, func(ev machine.Seen) {
+	ask(t.zk, machine.Read{Path: path}, func(ev machine.Seen) {
 		switch t.busy = false; {
-		case t.over:
+		case t.ended:
 		case ev.Code == machine.Refused:
 			t.end(ev.Err)
 		default:
@@ -54,11 +53,11 @@ func (t *tx) read(path string, seen func(machine.Seen)) {
 	})
 }
 
-// transact writes a begin or a takeover, while this coordinator's presence exists. What is refused
-// ends the transaction here.
+// transact writes a begin or a takeover, if this coordinator's presence exists. A refusal by
+// ZooKeeper ends the request.
 func (t *tx) transact(done func(machine.Transacted), ops ...machine.Op) {
 	t.busy, t.sent = true, true
-	t.requests.transact(func(ev machine.Transacted) {
+	t.zk.transact(func(ev machine.Transacted) {
 		t.busy, t.sent = false, ev.Code == machine.Done || ev.Code == machine.Unknown
 		switch {
 		case t.Aborts && !t.sent: // given up meanwhile
@@ -66,7 +65,7 @@ func (t *tx) transact(done func(machine.Transacted), ops ...machine.Op) {
 		case ev.Code == machine.Refused:
 			t.end(ev.Err)
 		case ev.Code == machine.NoNode && ev.Failed == 0:
-			t.c.state = pending // until its presence is read again
+			t.c.state = pending // until the presence was read again
 			t.c.znode.readNow()
 		default:
 			done(ev)
@@ -74,7 +73,7 @@ func (t *tx) transact(done func(machine.Transacted), ops ...machine.Op) {
 	}, slices.Insert(ops, 0, machine.Op{Do: machine.Check, Path: t.c.path, Version: machine.Any})...)
 }
 
-// giveUp aborts the transaction, for the first reason that was given.
+// giveUp aborts the transaction. The first reason counts.
 func (t *tx) giveUp(reason string) {
 	if !t.Aborts {
 		t.Aborts, t.Reason = true, reason
@@ -82,20 +81,20 @@ func (t *tx) giveUp(reason string) {
 	t.advance()
 }
 
-// opened is called when the transaction exists in ZooKeeper and belongs to this coordinator.
-func (t *tx) opened() {
+// onBegun is called when the transaction exists in ZooKeeper and belongs to this coordinator.
+func (t *tx) onBegun() {
 	t.sent = false
-	t.saw(Preparing)
+	t.setStage(Preparing)
 	if t.decided() {
-		t.concluded(t.rec)
+		t.onDecided(t.rec)
 	}
 	t.advance()
 }
 
-// saw changes the stage, and what a restarted machine is to be told.
-func (t *tx) saw(stage Stage) {
+// setStage changes the stage, and the request that a restarted machine will be told.
+func (t *tx) setStage(stage Stage) {
 	t.Stage, t.GUID, t.Sites, t.Payload, t.Presence = stage, t.rec.GUID, t.rec.Sites, nil, 0
-	t.requests.Emit(Noted{t.Request})
+	t.zk.Emit(Progressed{t.Request})
 }
 
 // prepare watches the record, the votes, and the presences of the sites that have not voted.
@@ -105,35 +104,35 @@ func (t *tx) prepare() {
 		return
 	}
 	if t.timer == nil {
-		t.timer = ask(t.requests, machine.Wake{After: t.c.timeout}, func(machine.Woke) { t.overdue() })
+		t.timer = ask(t.zk, machine.Wake{After: t.c.timeout}, func(machine.Woke) { t.overdue() })
 	}
-	t.await()
-	t.awaitVotes(t.onVote)
+	t.watchRecord()
+	t.watchVotes(t.onVote)
 	for _, b := range t.ballots {
 		if !b.voted {
-			b.site = t.requests.follow(follower{path: t.root.alive(b.Site), shared: true}, t.end, func(ev machine.Seen) { t.siteSeen(b, ev) })
+			b.site = t.zk.follow(follower{path: t.root.alive(b.Site), shared: true}, t.end, func(ev machine.Seen) { t.siteSeen(b, ev) })
 		}
 	}
 }
 
 func (t *tx) onVote(b *ballot) {
 	if b.voted {
-		t.requests.Emit(Voted{N: t.N, Vote: b.Vote})
+		t.zk.Emit(Voted{N: t.N, Vote: b.Vote})
 		b.site.stop()
 	} else if b.dead {
 		t.giveUp(fmt.Sprintf("site %q died before it voted", b.Site))
 	}
 }
 
-// siteSeen handles a read of a site's presence. One that has died may have voted before. One that
-// was not there from the start may still come.
+// siteSeen handles a read of a site's presence. A site that has died may have voted before. A site
+// that was missing from the start may still come.
 func (t *tx) siteSeen(b *ballot, ev machine.Seen) {
-	if died(b.alive, ev) {
+	if died(b.presence, ev) {
 		b.dead = true
 		b.readNow()
 	}
-	if b.alive = ev; !ev.Exists {
-		t.c.expect()
+	if b.presence = ev; !ev.Exists {
+		t.c.watchForSites()
 	}
 }
 
@@ -148,14 +147,14 @@ func (t *tx) overdue() {
 	t.giveUp("no vote in time from " + strings.Join(late, ", "))
 }
 
-// decideIfDue decides if enough is known to decide.
+// decideIfDue decides if the record and the votes allow it.
 func (t *tx) decideIfDue() {
 	agreed := t.agreed()
 	if agreed {
-		t.requests.Cancel(t.timer) // no vote is waited for any more
+		t.zk.Cancel(t.timer) // the transaction waits for no vote any more
 	}
 	switch {
-	case !t.known():
+	case !t.fresh():
 	case t.Aborts:
 		t.decide(t.rec.decided(Aborted, "", t.Reason))
 	case agreed && !t.rec.Peers && t.rec.Coordinator == t.c.guid:
@@ -163,42 +162,40 @@ func (t *tx) decideIfDue() {
 	}
 }
 
-func (t *tx) undecided()        {}
-func (t *tx) gone()             { t.end(ErrGone) }
-func (t *tx) refused(err error) { t.end(err) }
+func (t *tx) onUndecided()        {}
+func (t *tx) onGone()             { t.end(ErrGone) }
+func (t *tx) onRefused(err error) { t.end(err) }
 
-func (t *tx) concluded(rec Record) {
-	if t.over { // this is the reply to the decision, which was seen before
+func (t *tx) onDecided(rec Record) {
+	if t.ended { // the decision was seen before this reply to it
 		return
 	}
-	t.requests.Emit(Decided{N: t.N, Outcome: rec.State, By: rec.By, Reason: rec.Reason})
+	t.zk.Emit(Decided{N: t.N, Outcome: rec.State, By: rec.By, Reason: rec.Reason})
 	if !t.Withdrawn || rec.State != Aborted {
 		t.end(nil)
 		return
 	}
 	t.release()
-	t.saw(Acknowledging)
+	t.setStage(Acknowledging)
 }
 
-// acknowledge deletes the coordinator's mark, and the whole transaction if no site needs it.
+// acknowledge deletes the mark, and the whole transaction if no site needs it any more.
 func (t *tx) acknowledge() {
 	t.busy = true
-	t.depart(t.end, t.root.mark(t.id, t.rec.GUID))
+	t.deleteOwn(t.end, t.root.mark(t.id, t.rec.GUID))
 }
 
-// end ends the request.
 func (t *tx) end(err error) {
-	if t.over {
+	if t.ended {
 		return
 	}
-	t.over = true
+	t.ended = true
 	t.release()
-	t.requests.Emit(Ended{N: t.N, Err: err, InDoubt: t.Stage == Beginning && t.sent})
+	t.zk.Emit(Ended{N: t.N, Err: err, InDoubt: t.Stage == Beginning && t.sent})
 	delete(t.c.txs, t.N)
 }
 
-// release ends the watches and the timer.
 func (t *tx) release() {
-	t.requests.Cancel(t.timer)
+	t.zk.Cancel(t.timer)
 	t.stop()
 }

@@ -6,73 +6,72 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// view is what a participant knows of a transaction's znodes: its record, and the votes that it
-// watches. Both roles decide with it.
+// view is what a participant has read of a transaction's record and votes. Both roles decide with
+// it.
 type view struct {
-	requests *requests
-	side     side
-	root     Root
-	id       string
-	rec      Record       // GUID is known from the start
-	stat     machine.Stat // of the record
-	record   *following   // nil: the record is not followed in this epoch
-	ballots  []*ballot
-	busy     bool // the next step waits for a reply
+	zk      *dispatcher
+	side    side
+	root    Root
+	id      string
+	rec     Record        // GUID is known from the start
+	stat    machine.Stat  // of the record
+	record  *subscription // nil: the record is not followed in this epoch
+	ballots []*ballot
+	busy    bool // a request is pending, whose reply the next step needs
 }
 
 // side is a transaction at one of its participants.
 type side interface {
-	advance()             // takes the next step, if that is possible now
-	undecided()           // the record was read, and is that of an undecided transaction
-	concluded(rec Record) // the decision is in ZooKeeper
-	gone()                // the transaction is deleted, or not as it was
-	refused(err error)    // ZooKeeper has refused a read or a decision
+	advance()             // takes the next step, if it is possible now
+	onUndecided()         // the record was read; the transaction is undecided
+	onDecided(rec Record) // the decision is in ZooKeeper
+	onGone()              // the transaction was deleted by another client, or in part
+	onRefused(err error)  // ZooKeeper has refused a read or a decision
 }
 
-// ballot is what is known of a site's vote.
+// ballot is a site's vote, as far as this participant knows it.
 type ballot struct {
-	*following
+	*subscription
 	Vote
 	voted   bool
 	version int32
 
-	site  *following   // of the site's presence, at a coordinator
-	alive machine.Seen // that presence
-	dead  bool         // the site has died; the vote is read again
+	site     *subscription // of the site's presence, at a coordinator
+	presence machine.Seen  // the last read of that presence
+	dead     bool          // the site has died; its vote is being read once more
 }
 
-// path is that of a site's vote.
 func (v *view) path(site string) string { return v.root.Vote(v.id, v.rec.GUID, site) }
 
-// known reports whether rec is the current record, as far as this participant can know.
-func (v *view) known() bool { return v.record != nil && v.record.last.Path != "" && !v.record.reading }
+// fresh reports whether rec is the latest record, as far as this participant can know.
+func (v *view) fresh() bool { return v.record != nil && v.record.last.Path != "" && !v.record.reading }
 
-// await watches the record.
-func (v *view) await() {
-	v.record = v.requests.follow(follower{path: v.root.Tx(v.id), once: true}, v.side.refused, func(ev machine.Seen) {
+// watchRecord watches the record.
+func (v *view) watchRecord() {
+	v.record = v.zk.follow(follower{path: v.root.Tx(v.id), once: true}, v.side.onRefused, func(ev machine.Seen) {
 		rec, ok := ParseRecord(ev.Data)
 		if !ok || rec.GUID != v.rec.GUID {
-			v.side.gone()
+			v.side.onGone()
 		} else if v.rec, v.stat = rec, ev.Stat; v.decided() {
-			v.side.concluded(rec)
+			v.side.onDecided(rec)
 		} else {
 			v.record.rearm()
-			v.side.undecided()
+			v.side.onUndecided()
 		}
 		v.side.advance()
 	})
 }
 
-// awaitVotes watches the votes, and calls seen for each read of one. A vote to abort, and one that
-// is missing, tells nothing: the record has the decision.
-func (v *view) awaitVotes(seen func(*ballot)) {
+// watchVotes watches the votes, and calls seen for each read of one. A vote to abort or a missing
+// vote needs no action: the record has the decision.
+func (v *view) watchVotes(seen func(*ballot)) {
 	if v.ballots == nil {
 		for _, site := range v.rec.Sites {
 			v.ballots = append(v.ballots, &ballot{Vote: Vote{Site: site}})
 		}
 	}
 	for _, b := range v.ballots {
-		b.following = v.requests.follow(follower{path: v.path(b.Site), once: true}, v.side.refused, func(ev machine.Seen) {
+		b.subscription = v.zk.follow(follower{path: v.path(b.Site), once: true}, v.side.onRefused, func(ev machine.Seen) {
 			if b.voted = ev.Stat.Version > 0; b.voted {
 				b.Vote, b.version = ParseVote(b.Site, ev.Data), ev.Stat.Version
 			} else if ev.Exists {
@@ -84,7 +83,6 @@ func (v *view) awaitVotes(seen func(*ballot)) {
 	}
 }
 
-// stop ends all watches.
 func (v *view) stop() {
 	v.record.stop()
 	for _, b := range v.ballots {
@@ -93,20 +91,19 @@ func (v *view) stop() {
 	}
 }
 
-// reset forgets the watches, which end with their epoch. A write in flight may have been carried
-// out.
+// reset forgets the subscriptions, which end with their epoch. A write in flight may have been
+// carried out.
 func (v *view) reset() {
 	v.record, v.busy = nil, false
 	for _, b := range v.ballots {
-		b.following, b.site = nil, nil
+		b.subscription, b.site = nil, nil
 	}
 }
 
-// decided reports whether the outcome is known.
 func (v *view) decided() bool { return v.rec.State != Undecided }
 
-// counted reports whether each vote was read.
-func (v *view) counted() bool {
+// allRead reports whether each vote was read.
+func (v *view) allRead() bool {
 	return !slices.ContainsFunc(v.ballots, func(b *ballot) bool { return b.last.Path == "" }) && v.ballots != nil
 }
 
@@ -115,9 +112,10 @@ func (v *view) agreed() bool {
 	return !slices.ContainsFunc(v.ballots, func(b *ballot) bool { return !b.voted || !b.Commit }) && v.ballots != nil
 }
 
-// decide writes a decision. It competes for the version of the record, and checks the mark, so that
-// it can't hit a later transaction with the same id. A commit checks every vote; if such a check
-// fails, another client has changed that vote, and the decision is to abort.
+// decide writes a decision. The write requires the version of the record, so only one decision
+// succeeds, and the mark, so that it can't hit a later transaction with the same id. A commit
+// checks every vote; if such a check fails, another client has changed that vote, and the decision
+// is to abort.
 func (v *view) decide(rec Record) {
 	v.busy = true
 	ops := []machine.Op{
@@ -129,18 +127,18 @@ func (v *view) decide(rec Record) {
 			ops = append(ops, machine.Op{Do: machine.Check, Path: v.path(b.Site), Version: b.version})
 		}
 	}
-	v.requests.transact(func(ev machine.Transacted) {
+	v.zk.transact(func(ev machine.Transacted) {
 		v.busy = false
 		switch {
-		case v.decided(): // seen meanwhile
+		case v.decided(): // a decision was seen meanwhile
 		case ev.Code == machine.Done:
-			v.side.concluded(rec)
+			v.side.onDecided(rec)
 		case ev.Code == machine.Refused:
-			v.side.refused(ev.Err)
-		case ev.Failed == 1: // the record is that of this version, and has no mark: all who wait shall see that
+			v.side.onRefused(ev.Err)
+		case ev.Failed == 1: // the record has this version, and no mark: a write to it tells all participants that wait
 			ops[0].Data, ops[1].Path = nil, v.root.payload(v.id, v.rec.GUID)
-			v.requests.transact(func(machine.Transacted) {}, ops[:2]...)
-			v.side.gone()
+			v.zk.transact(func(machine.Transacted) {}, ops[:2]...)
+			v.side.onGone()
 		case ev.Failed > 1:
 			v.decide(v.rec.decided(Aborted, "", "another client has changed the vote of site "+v.ballots[ev.Failed-2].Site))
 			return
@@ -151,20 +149,21 @@ func (v *view) decide(rec Record) {
 	}, ops...)
 }
 
-// depart deletes the znodes of a participant that needs the transaction no more, the first of which
+// deleteOwn deletes the znodes of a participant that does not need the transaction any more; own[0]
 // is a child of the record. The last participant deletes the whole transaction in the same
-// ZooKeeper transaction. Any other checks, in its own, that another one is still there. So nothing
-// is left behind, whichever process dies and when. The last site also deletes the payload, which
-// the coordinator does not need. What is gone was deleted before, and the reply was lost; or by
-// another client, or by another coordinator that had the transaction.
-func (v *view) depart(done func(error), own ...string) {
+// ZooKeeper transaction. Any other participant checks, in its ZooKeeper transaction, that another
+// one is still there. So nothing is left behind, even if processes die. The last site also deletes
+// the payload, which the coordinator does not need. A missing znode was deleted before, and the
+// reply was lost; or another client has deleted it, or another coordinator that had the
+// transaction.
+func (v *view) deleteOwn(done func(error), own ...string) {
 	record, payload, mark := v.root.Tx(v.id), v.root.payload(v.id, v.rec.GUID), v.root.mark(v.id, v.rec.GUID)
-	v.requests.list(record, func(ev machine.Listed) {
+	v.zk.list(record, func(ev machine.Listed) {
 		if ev.Code != machine.Done && ev.Code != machine.NoNode {
 			done(ev.Err)
 			return
 		}
-		var others []string // the participants that are still there; or another client's znodes
+		var others []string // the znodes of other participants, or of other clients
 		for _, name := range slices.Sorted(slices.Values(ev.Names)) {
 			if path := record + "/" + name; path != payload && path != own[0] {
 				others = append(others, path)
@@ -180,12 +179,12 @@ func (v *view) depart(done func(error), own ...string) {
 		}
 		if len(others) == 0 && ev.Code == machine.Done {
 			ops = append(ops, machine.Op{Do: machine.Delete, Path: record, Version: machine.Any})
-		} else if len(others) > 0 { // the next one, so that not all check the same
+		} else if len(others) > 0 { // the next one, so that the participants do not all check the same znode
 			next, _ := slices.BinarySearch(others, own[0])
 			ops = append(ops, machine.Op{Do: machine.Check, Path: others[next%len(others)], Version: machine.Any})
 		}
-		v.requests.transact(func(ev machine.Transacted) {
-			foreign := ev.Code == machine.NotEmpty && (ev.Failed < 0 || ops[ev.Failed].Path != record) // it has made a znode below
+		v.zk.transact(func(ev machine.Transacted) {
+			foreign := ev.Code == machine.NotEmpty && (ev.Failed < 0 || ops[ev.Failed].Path != record) // another client has created a znode below one of these
 			if ev.Code == machine.NoNode && ev.Failed >= 0 && ev.Failed < len(own) {
 				own, ev.Err = slices.Delete(own, ev.Failed, ev.Failed+1), nil
 			}
@@ -193,7 +192,7 @@ func (v *view) depart(done func(error), own ...string) {
 				done(ev.Err)
 				return
 			}
-			v.depart(done, own...) // another participant was quicker, or the reply was lost
+			v.deleteOwn(done, own...) // another participant was quicker, or the reply was lost
 		}, ops...)
 	})
 }

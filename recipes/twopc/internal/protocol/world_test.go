@@ -199,7 +199,7 @@ func (l *leader) standing() []machine.Event {
 
 func (l *leader) perform(a *recipetest.Actor, e machine.Effect) {
 	switch e := e.(type) {
-	case protocol.Noted:
+	case protocol.Progressed:
 		t := l.txs[e.Request.N]
 		if t.guid == "" {
 			t.guid, l.truth.adopted[e.Request.GUID] = e.Request.GUID, true
