@@ -124,7 +124,7 @@ func (s *Membership) perform(e machine.Effect) {
 		s.written.Publish(told.Written)
 	case member.Barred:
 		now.Phase = Barred
-	case member.Looking, member.Asking:
+	case member.Reading, member.Asking:
 		return // unchanged until the read tells
 	case member.Over:
 		return // reported by Ended

@@ -8,7 +8,7 @@
 // the znode goes in the end.
 //
 //	       ┌─────────┐ made  ┌─────────┐ own, with the latest data ┌─────────┐ Leave ┌─────────┐
-//	─────▶ │ Joining │ ────▶ │ Looking │ ────────────────────────▶ │ Present │ ────▶ │ Leaving │ ──▶ Over
+//	─────▶ │ Joining │ ────▶ │ Reading │ ────────────────────────▶ │ Present │ ────▶ │ Leaving │ ──▶ Over
 //	       └─────────┘ ◀──── └─────────┘ ◀──────────────────────── └─────────┘       └─────────┘
 //	                   gone    │  ▲  │ ▲      something happened      │  ▲
 //	        somebody else's    ▼  │  ▼ │ written               Update ▼  │ written

@@ -53,7 +53,7 @@ type State int
 const (
 	Out      State = iota // no epoch
 	Joining               // its znode is being created
-	Looking               // reads the one that has its name, and watches it
+	Reading               // reads the one that has its name, and watches it
 	Asking                // somebody else's: whether its owner lives is being asked
 	Barred                // the owner has not answered yet: waits for that, or for the znode's end
 	Present               // registered
@@ -62,7 +62,7 @@ const (
 	Over                  // for good
 )
 
-var states = [...]string{"Out", "Joining", "Looking", "Asking", "Barred", "Present", "Updating", "Leaving", "Over"}
+var states = [...]string{"Out", "Joining", "Reading", "Asking", "Barred", "Present", "Updating", "Leaving", "Over"}
 
 // String is the state's name.
 func (s State) String() string { return states[s] }
@@ -246,7 +246,7 @@ func (m *Machine) onWritten(ev machine.Transacted) {
 // it, be it a request of this member's own that was under way when its actor crashed.
 func (m *Machine) readOwn() {
 	m.suspect = false
-	m.ask(Looking, machine.Read{Path: m.path(), Watch: true})
+	m.ask(Reading, machine.Read{Path: m.path(), Watch: true})
 }
 
 func (m *Machine) onOwnSeen(ev machine.Seen) {
@@ -296,7 +296,7 @@ func (m *Machine) onFired() {
 	switch m.state {
 	case Barred, Present:
 		m.readOwn()
-	case Updating, Looking:
+	case Updating, Reading:
 		m.suspect = true
 	}
 }
