@@ -35,8 +35,8 @@ func (g *Gate) Admit(q Sequencer) error {
 	h := g.highest
 	switch {
 	case h == Sequencer{} || h == q:
-	case q.line() != h.line():
-		return fenced(q, "this gate is for "+h.line())
+	case q.contenders() != h.contenders():
+		return fenced(q, "this gate is for "+h.contenders())
 	case q.Token < h.Token:
 		return fenced(q, fmt.Sprintf("token %d was admitted before%s", h.Token, unlessLost))
 	case q.Token == h.Token:

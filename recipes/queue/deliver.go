@@ -75,7 +75,7 @@ func (in *intake) deliver(e consume.Deliver) {
 	hold, err := h.Hold(e.Epoch, e.Path, e.Token, func(cause error) { in.lost(i, cause) })
 	if err != nil {
 		in.remove(e.No)
-		h.Tell(consume.Command{No: e.No, What: consume.Unheld})
+		h.Tell(consume.Command{No: e.No, Kind: consume.Unheld})
 		return
 	}
 	i.Hold = hold
@@ -86,7 +86,7 @@ func (in *intake) deliver(e consume.Deliver) {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		in.tell(in.demand())
-		in.tell(consume.Command{No: i.from.No, What: consume.Ack})
+		in.tell(consume.Command{No: i.from.No, Kind: consume.Ack})
 	}
 }
 
@@ -114,7 +114,7 @@ func (in *intake) received(i *Item) {
 		in.remove(i.from.No)
 	case in.consumer != nil:
 		i.warn(in.by)
-		in.notify(consume.Command{No: i.from.No, What: consume.Received})
+		in.notify(consume.Command{No: i.from.No, Kind: consume.Received})
 	}
 }
 
@@ -122,7 +122,7 @@ func (in *intake) received(i *Item) {
 func (in *intake) giveBack(i *Item) {
 	if _, first, _ := i.begin(consume.Return); first {
 		in.letGo(i, session.ErrReleased)
-		in.notify(consume.Command{No: i.from.No, What: consume.Return})
+		in.notify(consume.Command{No: i.from.No, Kind: consume.Return})
 	}
 }
 
@@ -159,7 +159,7 @@ func (in *intake) lost(i *Item, cause error) {
 	if i.settling() || in.remove(i.from.No) == nil {
 		return // the answer to it is in flight, or it was dropped
 	}
-	in.notify(consume.Command{No: i.from.No, What: consume.Ended})
+	in.notify(consume.Command{No: i.from.No, Kind: consume.Ended})
 }
 
 // settled handles what has become of an item. An Ack or Nack that crosses with its loss comes too
@@ -197,6 +197,6 @@ func (in *intake) refused(i *Item, err error) {
 	i.expire(in.queue.cfg.visibility)
 	if (i.Err() != nil || in.opts.auto) && in.remove(i.from.No) != nil {
 		in.letGo(i, session.ErrReleased)
-		in.notify(consume.Command{No: i.from.No, What: consume.Ended})
+		in.notify(consume.Command{No: i.from.No, Kind: consume.Ended})
 	}
 }

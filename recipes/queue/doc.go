@@ -23,4 +23,15 @@
 //
 // docs/recipes/queue.md lists what is guaranteed and what is not, the states of an item, the
 // failures and what comes of each, and what each znode is for.
+//
+// # Which file for which task
+//
+//	queue.go     the handle, and what puts
+//	consumer.go  Take and Consumer: what users see of taking
+//	intake.go    the actor behind them: how many items are wanted, and who waits for one
+//	deliver.go   what the machine's effects do: items handed over, lost, settled
+//	item.go      Item: Ack, Nack, Extend, Commit
+//	browse.go    what reads, counts or removes items without claiming them
+//	options.go   all options
+//	internal/    layout names the znodes, produce puts, consume claims and settles, browse reads
 package queue

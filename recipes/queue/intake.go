@@ -134,7 +134,7 @@ func (in *intake) leave(received *Item) {
 	in.waiting--
 	in.tell(in.demand())
 	if received != nil {
-		in.tell(consume.Command{No: received.from.No, What: consume.Received})
+		in.tell(consume.Command{No: received.from.No, Kind: consume.Received})
 	}
 	in.mu.Unlock()
 	in.trim()

@@ -36,7 +36,7 @@ type Item struct {
 	limit   atomic.Pointer[time.Timer] // of WithVisibility
 
 	mu     sync.Mutex
-	how    consume.What // Ack, Nack or Return, in progress or done
+	how    consume.Kind // Ack, Nack or Return, in progress or done
 	answer *notify.End
 }
 
@@ -108,7 +108,7 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 // is replaced by one that lasts for the session's timeout. Further calls return the same. Any other
 // error is ZooKeeper's refusal: the item stays claimed, and Ack can be called again.
 func (i *Item) Ack(ctx context.Context) error {
-	return recipe.Failed(i.queue.session, "ack", i.queue.path, i.settle(ctx, consume.Command{What: consume.Ack}))
+	return recipe.Failed(i.queue.session, "ack", i.queue.path, i.settle(ctx, consume.Command{Kind: consume.Ack}))
 }
 
 // Nack returns the item to the queue, and Done closes. The item keeps its id and its priority, and
@@ -124,7 +124,7 @@ func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
 	if cfg := &i.queue.cfg; !o.given && i.Attempt() < cfg.maxAttempts {
 		o.after = max(cfg.backoff(i.Attempt()), 0)
 	}
-	c := consume.Command{What: consume.Nack, After: milliseconds(o.after)}
+	c := consume.Command{Kind: consume.Nack, After: milliseconds(o.after)}
 	if o.err != nil {
 		c.Failure = i.queue.failure(fmt.Sprint(o.err)) // which contains a panic in it
 	}
@@ -178,11 +178,11 @@ func (i *Item) settle(ctx context.Context, c consume.Command) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), i.queue.session.Status().Timeout)
 		defer cancel()
 	}
-	answer, first, err := i.begin(c.What)
+	answer, first, err := i.begin(c.Kind)
 	switch {
 	case err != nil:
 		return err
-	case first && c.What != consume.Ack: // the possession ends before another consumer can have the item
+	case first && c.Kind != consume.Ack: // the possession ends before another consumer can have the item
 		i.by.letGo(i, session.ErrReleased)
 	}
 	if first {
@@ -202,7 +202,7 @@ func (i *Item) settle(ctx context.Context, c consume.Command) error {
 
 // begin decides how an item is settled: by whoever comes first. first tells whether that was this
 // call. The error says why the item is not settled this way.
-func (i *Item) begin(how consume.What) (answer *notify.End, first bool, err error) {
+func (i *Item) begin(how consume.Kind) (answer *notify.End, first bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch {

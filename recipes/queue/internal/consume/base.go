@@ -19,21 +19,21 @@ type purpose int
 const (
 	preparing   purpose = iota + 1 // a znode that a queue always has
 	registering                    // consumers/<guid>
-	looking
+	listing
 	reading
 	claiming
 	mending // claims/<bucket>
 	settling
 	releasing // the claim on what is gone
 	resolving // whether a claim was carried out
-	telling   // the time
-	fetching  // what is to be moved
+	askingTime
+	fetching // what is to be moved
 	tidying
 	joining
 	leaving
-	following // somebody ahead
-	hearing   // the bell
-	counting  // consumers/
+	watchingAhead // a consumer ahead in line
+	watchingBell
+	watchingConsumers
 	lingering // half a second, as second
 	waiting   // for something to be due
 	avoiding  // for a minute
@@ -54,7 +54,7 @@ type base struct {
 	closing    bool
 	avoided    map[string]bool // paths that are passed over
 	yields     bool            // something was passed over: it goes to the end of the line, since the next may be allowed to take that
-	force      bool            // another listing is wanted
+	relist     bool            // another listing is wanted
 	ensuring   int             // how many znodes are being made
 	tries      int             // of what was refused
 }

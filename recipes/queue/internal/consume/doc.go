@@ -24,4 +24,18 @@
 //   - the first lists when the bell rings, or a znode in consumers/ goes;
 //   - the second lists half a second later, in case that the first hangs;
 //   - the others sleep, and watch the two ahead of them.
+//
+// # Which file for which task
+//
+//	event.go     what the machine is told, and what it asks its face for
+//	machine.go   events to handlers, and what is asked for after each; the end of an epoch and of the machine
+//	base.go      requests and those that fail, the znodes that a queue always has
+//	claim.go     from a listing to a claim: the order of what is done when items are wanted
+//	finder.go    listings of buckets, and the free items that they show
+//	place.go     the place in line, and when it calls for a listing
+//	later.go     items with a delay: when the next is due
+//	holdings.go  items that are claimed, and commands about them
+//	settle.go    Ack, Nack and Return where an item stays or goes
+//	move.go      what is put elsewhere: dead letters, pauses, and what is due
+//	txn.go       transactions for several items, and what follows from each result
 package consume

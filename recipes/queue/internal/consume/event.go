@@ -28,7 +28,7 @@ type Demand struct {
 // Command says what has become of an item that was delivered, or what is to become of it.
 type Command struct {
 	No    uint64 // of the item: see [Config.First]
-	What  What
+	Kind  Kind
 	After int64 // of Nack: the pause, in milliseconds
 
 	Failure []byte // of Nack: see [layout.Failure]; nil: the item keeps what it has
@@ -36,11 +36,11 @@ type Command struct {
 
 // What a command says. Of Ack, Nack and Return the first for an item counts, and is answered with
 // Settled; the others are not answered.
-type What int
+type Kind int
 
 // What commands say.
 const (
-	Ack      What = iota + 1 // done with: it is deleted
+	Ack      Kind = iota + 1 // done with: it is deleted
 	Nack                     // it goes back, and this was an attempt
 	Return                   // nobody has received it: it goes back as if it had never been claimed
 	Received                 // somebody has received it: if it goes back, this was an attempt

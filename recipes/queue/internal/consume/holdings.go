@@ -18,7 +18,7 @@ type item struct {
 
 	no       uint64 // 0: not handed out
 	received bool   // it has found its receiver
-	how      What   // Ack, Nack or Return, if that is asked for
+	how      Kind   // Ack, Nack or Return, if that is asked for
 	after    int64  // of Nack: the pause
 	failure  []byte // of Nack; empty and not nil: it was refused, perhaps for its size
 	put      bool   // a Put is under way that settles it
@@ -99,17 +99,17 @@ func (h *holdings) onCommand(w Command) {
 	i := h.items[w.No]
 	open := i != nil && i.how == 0
 	switch {
-	case w.What <= Return && open:
-		i.how, i.after, i.failure = w.What, w.After, w.Failure
-	case w.What <= Return: // given up before
+	case w.Kind <= Return && open:
+		i.how, i.after, i.failure = w.Kind, w.After, w.Failure
+	case w.Kind <= Return: // given up before
 		h.base.Requests.Emit(Settled{No: w.No, Err: session.ErrLost})
-	case i != nil && w.What == Received:
+	case i != nil && w.Kind == Received:
 		i.received = true
 	case !open:
-	case w.What == Unheld:
+	case w.Kind == Unheld:
 		h.goBack(i)
 		h.base.pause() // until it is trusted, or tries again
-	case w.What == Ended:
+	case w.Kind == Ended:
 		h.goBack(i)
 	}
 }

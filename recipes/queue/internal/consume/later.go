@@ -127,12 +127,12 @@ func (l *later) await(wanted bool, behind int64) bool {
 		l.base.Requests.Ask(machine.Wake{After: after + behind}, k)
 	default: // the answer tells the time, and nobody watches the data of line/
 		op := machine.Op{Do: machine.Set, Path: l.base.root.Line(), Version: machine.Any}
-		l.base.once(machine.Transact{Ops: []machine.Op{op}}, key{purpose: telling})
+		l.base.once(machine.Transact{Ops: []machine.Op{op}}, key{purpose: askingTime})
 	}
 	return false
 }
 
 // onAlarm: what was waited for is due.
 func (l *later) onAlarm() {
-	l.now, l.alarm, l.base.force = max(l.now, l.alarm), 0, true
+	l.now, l.alarm, l.base.relist = max(l.now, l.alarm), 0, true
 }

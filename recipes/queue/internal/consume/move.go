@@ -19,7 +19,7 @@ type put struct {
 func (m *Machine) begin(p put) {
 	m.lastPut++
 	if p.No = m.base.cfg.First + m.lastPut; !p.Dead {
-		p.Names = m.search.names
+		p.Names = m.finder.names
 	}
 	m.puts[p.No] = p
 	m.base.Requests.Emit(p.Put)
@@ -99,7 +99,7 @@ func (m *Machine) onPut(ev Answer) {
 
 // onMoved takes in whether what is due was moved. What is left the next listing shows.
 func (m *Machine) onMoved(err error) {
-	switch m.moving, m.base.force = false, true; {
+	switch m.moving, m.base.relist = false, true; {
 	case err == nil || gone(err) || errors.Is(err, session.ErrUnknownOutcome):
 	case len(m.fetched) > 1: // nobody says for which of them it was
 		m.singly = len(m.fetched)
@@ -115,19 +115,19 @@ func (m *Machine) move() {
 		return
 	}
 	n := min(len(m.later.due), mostItems)
-	if m.search.large || m.singly > 0 {
+	if m.finder.large || m.singly > 0 {
 		n = 1
 	}
 	m.singly = max(m.singly-1, 0)
 	m.fetched, m.later.due = m.later.due[:n], nil // the next listing shows the rest
-	m.base.Requests.Ask(machine.MultiRead{Queries: m.search.queriesOf(m.fetched)}, key{purpose: fetching})
+	m.base.Requests.Ask(machine.MultiRead{Queries: m.finder.queriesOf(m.fetched)}, key{purpose: fetching})
 }
 
 // onFetched has items put, in one transaction.
 func (m *Machine) onFetched(ev machine.MultiSeen) {
-	items, _ := m.search.opened(m.fetched, ev.Answers)
+	items, _ := m.finder.opened(m.fetched, ev.Answers)
 	if len(items) == 0 {
-		m.base.force = true
+		m.base.relist = true
 		return
 	}
 	size := 0

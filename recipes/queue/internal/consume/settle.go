@@ -36,24 +36,24 @@ func (m *Machine) settle() {
 	}
 	// Nothing was left at the last listing: the place in line is made in the same trip, and the
 	// look behind it finds what has come meanwhile.
-	if acks && m.vain && m.line.path == "" && !m.line.doubt && m.holdings.wants() > 0 && !m.seeking() && len(m.candidates)+len(m.search.free) == 0 {
+	if acks && m.noneFree && m.place.path == "" && !m.place.doubt && m.holdings.wants() > 0 && !m.seeking() && len(m.candidates)+len(m.finder.free) == 0 {
 		t.joins = true
-		t.add(m.line.join(), part{failed: func(machine.Code) { m.base.prepare() }})
+		t.add(m.place.join(), part{failed: func(machine.Code) { m.base.prepare() }})
 	}
 	t.done = func(results []machine.Result) {
 		for _, i := range t.items {
-			m.base.force = m.base.force || i.how != Ack // a listing under way may have been before it went back
+			m.base.relist = m.base.relist || i.how != Ack // a listing under way may have been before it went back
 			m.holdings.end(i, nil)
 		}
 		if t.joins {
-			m.line.joined(results[len(results)-1].Path)
+			m.place.joined(results[len(results)-1].Path)
 		}
 	}
 	t.unknown = func() { // it is sent again: see unclaimed
 		for _, i := range t.items {
 			i.doubts()
 		}
-		m.line.doubt = m.line.doubt || t.joins
+		m.place.doubt = m.place.doubt || t.joins
 	}
 	t.refused = func(i *item, err error) {
 		m.holdings.unsettle(i, err)
@@ -89,7 +89,7 @@ func (m *Machine) settleItem(t *txn, i *item) {
 // A settlement whose answer was lost is sent again, and fails here if the first was carried out.
 // After an Ack the item must be gone then: if it is there, somebody has deleted the claim before.
 func (m *Machine) unclaimed(i *item, gone bool) {
-	m.base.force = true // a listing under way may have been before it went back; for a claim deleted by hand nothing rings
+	m.base.relist = true // a listing under way may have been before it went back; for a claim deleted by hand nothing rings
 	m.base.once(machine.Read{Path: m.base.root.Claim(i.at.Bucket, i.at.Seq)}, key{purpose: releasing, token: i.token})
 	if i.doubt && (gone || i.how != Ack) {
 		m.holdings.end(i, nil)

@@ -144,6 +144,6 @@ func (m *Machine) onResolved(ev machine.MultiSeen) {
 		t.done(nil)
 	} else {
 		m.dropFound()
-		m.base.force = true
+		m.base.relist = true
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/troupe-go/troupe/internal/sentinel"
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
@@ -120,3 +121,11 @@ func ParseSize(data []byte) (Size, bool) {
 	c, errC := strconv.Atoi(capacity)
 	return Size{Capacity: c, Items: n}, err == nil && errC == nil && n >= 0 && c > 0
 }
+
+// Errors that users see: package queue has the same ones.
+const (
+	ErrEmpty     = sentinel.ConstError("queue: empty")
+	ErrFull      = sentinel.ConstError("queue: full")
+	ErrDuplicate = sentinel.ConstError("queue: an item with this id is in the queue")
+	ErrCapacity  = sentinel.ConstError("queue: the queue has another capacity")
+)

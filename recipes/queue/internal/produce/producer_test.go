@@ -13,8 +13,8 @@ import (
 
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/internal/test/tier"
+	"github.com/troupe-go/troupe/recipes/queue/internal/browse"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/look"
 	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -51,7 +51,7 @@ func TestABug(t *testing.T) {
 		heal()
 		_, err = p.Begin(of("e")).Wait(bubble.Minute(t))
 		require.NoError(t, err)
-		n, err := look.Queue{Session: s, Root: root}.Len(context.Background())
+		n, err := browse.Queue{Session: s, Root: root}.Len(context.Background())
 		require.NoError(t, err)
 		require.Equal(t, 6, n, "with that of the bug")
 		require.NoError(t, p.Close(bubble.Minute(t)))

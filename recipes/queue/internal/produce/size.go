@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/queue/internal/browse"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/look"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -91,7 +91,7 @@ func (p *Producer) count(calls []*Call) error {
 	if err != nil {
 		return err
 	}
-	n, err := look.Queue{Session: p.session, Root: r}.Count(context.Background())
+	n, err := browse.Queue{Session: p.session, Root: r}.Count(context.Background())
 	if err != nil {
 		return err
 	}

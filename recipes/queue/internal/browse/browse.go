@@ -1,6 +1,6 @@
-// Package look is for those who do not claim anything, with blocking calls: it counts, shows the
+// Package browse is for those who do not claim anything, with blocking calls: it counts, shows the
 // head, and removes.
-package look
+package browse
 
 import (
 	"cmp"
@@ -97,8 +97,8 @@ func (q Queue) read(ctx context.Context, i layout.Item) (e Entry, ok bool, err e
 	return e, ok && err == nil, err
 }
 
-// claim takes in who has an item. It is claimed, too, if that can't be read.
-func (q Queue) claim(ctx context.Context, e *Entry) {
+// readClaim takes in who has an item. It is claimed, too, if that can't be read.
+func (q Queue) readClaim(ctx context.Context, e *Entry) {
 	guid, stat, err := q.Session.Get(ctx, q.Root.Claim(e.Bucket, e.Seq))
 	if e.Claimed = !errors.Is(err, session.ErrNoNode); err == nil {
 		who, _, _ := q.Session.Get(ctx, q.Root.Consumer(string(guid)))
@@ -162,7 +162,7 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 			return all, failed
 		}
 		if claimed {
-			q.claim(ctx, &e)
+			q.readClaim(ctx, &e)
 		}
 		if ok || e.Unread && !free {
 			all, err = append(all, e), nil
@@ -198,7 +198,7 @@ func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 			}
 			e, ok, err := q.read(ctx, i)
 			if ok = (ok || e.Unread && err == nil) && (!all || e.ID == id); ok && !i.Bucket.Lane.Later {
-				q.claim(ctx, &e)
+				q.readClaim(ctx, &e)
 			}
 			if ok || err != nil && !(all && errors.Is(err, session.ErrNoAuth)) {
 				return e, err

@@ -20,11 +20,11 @@ const (
 // not tell sizes.
 const tooLarge = 32 << 10
 
-// search looks for free items. A listing is one trip of reads, each no older than the one before
+// finder looks for free items. A listing is one trip of reads, each no older than the one before
 // it: the names of all buckets, and then what is in the first buckets that the listing before has
 // named. A search is over when all buckets that the last listing has named were listed behind those
 // names.
-type search struct {
+type finder struct {
 	base    *base
 	rng     *rand.Rand
 	names   [2][]string            // in items/ and in later/, by the last listing
@@ -32,7 +32,7 @@ type search struct {
 	delayed []layout.Bucket        // the latter
 	asked   []layout.Bucket        // by the listing under way
 	passed  map[layout.Bucket]bool // without a free item, by a listing of this search
-	free    []place                // that were found and not tried yet, in order
+	free    []freeItem             // that were found and not tried yet, in order
 	unended bool                   // there are buckets behind them that were not listed
 	width   int                    // how many buckets the next listing lists: as many as were needed
 	large   bool                   // what was read last is
@@ -40,59 +40,59 @@ type search struct {
 	window  int                    // in which the next is drawn: of rivals that try the same item all but one lose
 }
 
-// place is where a free item is. Of the many that a listing shows few are tried, so they are taken
+// freeItem is where a free item is. Of the many that a listing shows few are tried, so they are taken
 // apart then.
-type place struct {
+type freeItem struct {
 	bucket layout.Bucket
 	name   string
 }
 
 // begin begins a search.
-func (s *search) begin() { s.passed = make(map[layout.Bucket]bool) }
+func (f *finder) begin() { f.passed = make(map[layout.Bucket]bool) }
 
 // drop forgets what was found: a listing is for one claim.
-func (s *search) drop() {
-	s.free, s.unended, s.losses = nil, false, 0
+func (f *finder) drop() {
+	f.free, f.unended, f.losses = nil, false, 0
 }
 
 // queries are those of a listing: the line, the buckets, what is in some with a delay, and in the
 // first of the others.
-func (s *search) queries(delayed []layout.Bucket) []machine.Query {
+func (f *finder) queries(delayed []layout.Bucket) []machine.Query {
 	all := []machine.Query{
-		{Path: s.base.root.Line(), Children: true}, {Path: s.base.root.Items(), Children: true}, {Path: s.base.root.Later(), Children: true},
+		{Path: f.base.root.Line(), Children: true}, {Path: f.base.root.Items(), Children: true}, {Path: f.base.root.Later(), Children: true},
 	}
 	for _, b := range delayed {
-		all = append(all, machine.Query{Path: s.base.root.Bucket(b), Children: true})
+		all = append(all, machine.Query{Path: f.base.root.Bucket(b), Children: true})
 	}
-	s.asked = nil
-	guess := s.buckets
+	f.asked = nil
+	guess := f.buckets
 	if len(guess) == 0 {
 		guess = []layout.Bucket{{}} // where most items are
 	}
 	for _, b := range guess {
-		if len(s.asked) < s.width && !s.passes(b) {
-			s.asked = append(s.asked, b)
-			path := s.base.root.Bucket(b)
-			all = append(all, machine.Query{Path: path}, machine.Query{Path: s.base.root.ClaimsOf(b), Children: true},
+		if len(f.asked) < f.width && !f.passes(b) {
+			f.asked = append(f.asked, b)
+			path := f.base.root.Bucket(b)
+			all = append(all, machine.Query{Path: path}, machine.Query{Path: f.base.root.ClaimsOf(b), Children: true},
 				machine.Query{Path: path, Children: true}) // behind the claims: what is acknowledged meanwhile does not look free
 		}
 	}
 	return all
 }
 
-func (s *search) passes(b layout.Bucket) bool {
-	return s.passed[b] || s.base.avoided[s.base.root.Bucket(b)]
+func (f *finder) passes(b layout.Bucket) bool {
+	return f.passed[b] || f.base.avoided[f.base.root.Bucket(b)]
 }
 
 // name takes in the names of the buckets. What was searched before one appeared may have got more
 // items meanwhile.
-func (s *search) name(names [2][]string) {
-	if slices.Equal(names[0], s.names[0]) && slices.Equal(names[1], s.names[1]) {
+func (f *finder) name(names [2][]string) {
+	if slices.Equal(names[0], f.names[0]) && slices.Equal(names[1], f.names[1]) {
 		return
 	}
-	clear(s.passed)
-	s.names = names
-	s.buckets, s.delayed = parsed(names[0], layout.ParseBucket), parsed(names[1], layout.ParseLater)
+	clear(f.passed)
+	f.names = names
+	f.buckets, f.delayed = parsed(names[0], layout.ParseBucket), parsed(names[1], layout.ParseLater)
 }
 
 func parsed(names []string, parse func(string) (layout.Bucket, bool)) (all []layout.Bucket) {
@@ -107,15 +107,15 @@ func parsed(names []string, parse func(string) (layout.Bucket, bool)) (all []lay
 
 // listed takes in what is in the buckets that were asked for: of each its state, its claims and its
 // items. It returns those to be deleted: sealed and empty. Number 0 stays: see package layout.
-func (s *search) listed(answers []machine.Event) (sealed []layout.Bucket) {
-	s.drop()
+func (f *finder) listed(answers []machine.Event) (sealed []layout.Bucket) {
+	f.drop()
 	need := 0
-	for _, b := range s.buckets {
-		n := slices.Index(s.asked, b)
-		if s.unended = n < 0 && !s.passes(b); s.unended {
+	for _, b := range f.buckets {
+		n := slices.Index(f.asked, b)
+		if f.unended = n < 0 && !f.passes(b); f.unended {
 			break
 		}
-		if len(s.free) < s.window {
+		if len(f.free) < f.window {
 			need++
 		}
 		if n < 0 {
@@ -126,43 +126,43 @@ func (s *search) listed(answers []machine.Event) (sealed []layout.Bucket) {
 		items, _ := answers[3*n+2].(machine.Listed)
 		for _, ev := range []machine.Listed{items, claims} {
 			if ev.Code != machine.Done && ev.Code != machine.NoNode {
-				s.base.skip(s.base.root.Bucket(b), ev.Err)
+				f.base.skip(f.base.root.Bucket(b), ev.Err)
 			}
 		}
-		if s.passes(b) {
+		if f.passes(b) {
 			continue
 		}
 		if state.Exists && state.Stat.Version > 0 && items.Code == machine.Done && len(items.Names) == 0 && b.Number > 0 {
 			sealed = append(sealed, b)
 		}
-		free := s.freeOf(b, items.Names, claims.Names)
-		s.passed[b] = len(free) == 0
-		s.free = append(s.free, free...)
+		free := f.freeOf(b, items.Names, claims.Names)
+		f.passed[b] = len(free) == 0
+		f.free = append(f.free, free...)
 	}
-	if s.width = max(need, 1); s.unended && len(s.free) < s.window {
-		s.width = min(2*s.width, bucketsTogether)
+	if f.width = max(need, 1); f.unended && len(f.free) < f.window {
+		f.width = min(2*f.width, bucketsTogether)
 	}
 	return sealed
 }
 
 // freeOf are the first items of a bucket that are not claimed, as many as are tried before the next
 // look. The names end with numbers of one width, which are the names of the claims.
-func (s *search) freeOf(b layout.Bucket, items, claims []string) (free []place) {
+func (f *finder) freeOf(b layout.Bucket, items, claims []string) (free []freeItem) {
 	claimed := make(map[string]bool, len(claims))
 	for _, name := range claims {
 		claimed[name] = true
 	}
-	most := s.window + mostLosses*readTogether
+	most := f.window + mostLosses*readTogether
 	for _, name := range items {
 		number := layout.NumberOf(name)
-		if claimed[number] || len(s.base.avoided) > 0 && s.base.avoided[znode.Join(s.base.root.Bucket(b), name)] {
+		if claimed[number] || len(f.base.avoided) > 0 && f.base.avoided[znode.Join(f.base.root.Bucket(b), name)] {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(free, number, func(p place, number string) int {
+		at, _ := slices.BinarySearchFunc(free, number, func(p freeItem, number string) int {
 			return strings.Compare(layout.NumberOf(p.name), number)
 		})
 		if at < most {
-			free = slices.Insert(free[:min(len(free), most-1)], at, place{b, name})
+			free = slices.Insert(free[:min(len(free), most-1)], at, freeItem{b, name})
 		}
 	}
 	return free
@@ -172,41 +172,41 @@ func (s *search) freeOf(b layout.Bucket, items, claims []string) (free []place) 
 const maxWindow = 64
 
 // pick takes the next items out of what was found: the first, unless others contend for it.
-func (s *search) pick(n int) (picked []layout.Item) {
-	for len(picked) < n && len(s.free) > 0 {
-		k := s.rng.IntN(min(s.window, len(s.free)))
-		at := s.free[k]
-		s.free = slices.Delete(s.free, k, k+1)
+func (f *finder) pick(n int) (picked []layout.Item) {
+	for len(picked) < n && len(f.free) > 0 {
+		k := f.rng.IntN(min(f.window, len(f.free)))
+		at := f.free[k]
+		f.free = slices.Delete(f.free, k, k+1)
 		if i, ok := layout.ParseItem(at.bucket, at.name); ok {
 			picked = append(picked, i)
 		} else {
-			s.base.skip(znode.Join(s.base.root.Bucket(at.bucket), at.name), errForeign)
+			f.base.skip(znode.Join(f.base.root.Bucket(at.bucket), at.name), errForeign)
 		}
 	}
 	return picked
 }
 
-func (s *search) queriesOf(all []layout.Item) (queries []machine.Query) {
+func (f *finder) queriesOf(all []layout.Item) (queries []machine.Query) {
 	for _, i := range all {
-		queries = append(queries, machine.Query{Path: i.Path(s.base.root)})
+		queries = append(queries, machine.Query{Path: i.Path(f.base.root)})
 	}
 	return queries
 }
 
 // opened are the items that were read. Those that cannot be, or make no sense, are passed over.
-func (s *search) opened(at []layout.Item, answers []machine.Event) (items []*item, gone int) {
-	s.large = false
+func (f *finder) opened(at []layout.Item, answers []machine.Event) (items []*item, gone int) {
+	f.large = false
 	for n, i := range at {
 		ev, _ := answers[n].(machine.Seen)
 		record, ok := layout.ParseRecord(ev.Data)
-		s.large = s.large || len(ev.Data) > tooLarge
+		f.large = f.large || len(ev.Data) > tooLarge
 		switch {
 		case ev.Code != machine.Done:
-			s.base.skip(ev.Path, ev.Err)
+			f.base.skip(ev.Path, ev.Err)
 		case !ev.Exists:
 			gone++
 		case !ok:
-			s.base.skip(ev.Path, errForeign)
+			f.base.skip(ev.Path, errForeign)
 		default:
 			items = append(items, &item{
 				at: i, data: ev.Data, record: record, version: ev.Stat.Version, owned: ev.Stat.Owner != 0, noID: record.ID == "",
@@ -217,13 +217,13 @@ func (s *search) opened(at []layout.Item, answers []machine.Event) (items []*ite
 }
 
 // lost takes in that somebody else has an item.
-func (s *search) lost() {
-	s.losses++
-	s.window = min(2*s.window, maxWindow)
+func (f *finder) lost() {
+	f.losses++
+	f.window = min(2*f.window, maxWindow)
 }
 
 // won takes in a claim.
-func (s *search) won() {
-	s.window = max(s.window/2, 1)
-	s.drop()
+func (f *finder) won() {
+	f.window = max(f.window/2, 1)
+	f.drop()
 }
