@@ -28,7 +28,7 @@ type Group struct {
 	acl     []session.ACL
 
 	mu     sync.Mutex
-	joined map[*Membership]struct{} // that were joined by this handle, and are not over
+	joined map[*Membership]struct{} // by this handle, and not over
 }
 
 // Member is a member of a group, or the argument of Join.
@@ -170,10 +170,9 @@ func Diff(old, next View) Change {
 	return c
 }
 
-// rejoined tells whether it is another registration, as far as that is known.
+// rejoined tells whether a member has registered again, as far as that is known.
 func rejoined(was, is Member) bool { return !was.Unread && !is.Unread && was.Token != is.Token }
 
-// checkID says what is wrong with a member's id.
 func checkID(id string) error {
 	if id == "" {
 		return errors.New("member: id: empty")
@@ -192,8 +191,8 @@ type Option func(*options) error
 
 type options struct{ acl []session.ACL } // nil: the session's
 
-// WithACL sets the ACL of the znodes that the group creates,
-// those above them included. Without it they get the session's. A znode that exists keeps its own.
+// WithACL sets the ACL of the znodes that the group creates, those above them included. Without it
+// they get the session's. A znode that exists keeps its own.
 func WithACL(acl ...session.ACL) Option {
 	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
 }

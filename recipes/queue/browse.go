@@ -21,11 +21,11 @@ type Entry struct {
 	ID       string
 	Data     []byte
 	Priority int
-	Attempts int // how often it was claimed; of a dead letter, before it became one too
+	Attempts int // how often the item was claimed, also before it became a dead letter
 	Claimed  bool
-	Owner    session.Identity // whose the consumer is that has claimed it, as that says itself
+	Owner    session.Identity // the process whose consumer has claimed the item, as that process says
 	Session  int64            // the ZooKeeper session of that consumer
-	Since    time.Time        // when its state began, by the servers' clock
+	Since    time.Time        // the beginning of its state, by the servers' clock
 
 	// Due is the next try of one that is delayed, or pauses. Overdue: by this process's clock that
 	// is more than a second ago, and no consumer that has room has made it available.
@@ -53,9 +53,9 @@ func (q *Queue) Peek(ctx context.Context) (e Entry, err error) {
 	return append(all, e)[0], err
 }
 
-// List returns the first n items, without claiming them: those that are delayed or pause are
-// behind those that wait or are claimed. It syncs first. What moves between these meanwhile may
-// be missing.
+// List returns the first n items, without claiming them: those that are delayed or pause are behind
+// those that wait or are claimed. It syncs first. An item that moves between these meanwhile may be
+// missing.
 func (q *Queue) List(ctx context.Context, n int) ([]Entry, error) {
 	return q.list(ctx, "list", n, false)
 }
@@ -71,7 +71,7 @@ func (q *Queue) list(ctx context.Context, op string, n int, free bool) (all []En
 	return all, err
 }
 
-// latest is the last day that JSON has: somebody else may have written a later one.
+// latest is the last day that JSON has: another client may have written a later one.
 const latest = 253_402_214_400_000
 
 func entryOf(i browse.Entry) Entry {
@@ -92,14 +92,14 @@ func entryOf(i browse.Entry) Entry {
 // ConsumerInfo describes a consumer of a queue, of this process or of any other.
 type ConsumerInfo struct {
 	ID       string           // of its znode: another one in each session
-	Owner    session.Identity // whose it is, as it says itself, if it does
+	Owner    session.Identity // its process, if the consumer says so
 	Session  int64            // its ZooKeeper session
 	Since    time.Time        // it has been there since then, by the servers' clock
 	InHand   int              // items that it has claimed
-	Prefetch int              // how many it may have; 0 for calls of Take, and if it did not tell
+	Prefetch int              // how many it may have; 0 for calls of Take, and if the consumer does not say
 }
 
-// Consumers lists the consumers that live, as is each handle that has called Take. It syncs first,
+// Consumers lists the consumers that live; a handle that has called Take is one. It syncs first,
 // and reads each claim: those that come or go meanwhile may be counted, or not.
 func (q *Queue) Consumers(ctx context.Context) (all []ConsumerInfo, err error) {
 	err = q.reading("consumers", func(at browse.Queue) error {
@@ -107,7 +107,7 @@ func (q *Queue) Consumers(ctx context.Context) (all []ConsumerInfo, err error) {
 		for _, bucket := range at.Names(ctx, at.Root.Claims(), &err) {
 			claims := znode.Join(at.Root.Claims(), bucket)
 			for _, name := range at.Names(ctx, claims, &err) {
-				guid, _, _ := q.session.Get(ctx, znode.Join(claims, name)) // what is gone is nobody's
+				guid, _, _ := q.session.Get(ctx, znode.Join(claims, name)) // a claim that is gone counts for no consumer
 				held[string(guid)]++
 			}
 		}
@@ -125,7 +125,7 @@ func (q *Queue) Consumers(ctx context.Context) (all []ConsumerInfo, err error) {
 	return all, err
 }
 
-// failure is what is written of an error, now and by this process.
+// failure is an error as it is recorded in an item, now and by this process.
 func (q *Queue) failure(text string) json.RawMessage {
 	return layout.Failure{Error: text, Time: time.Now().UnixMilli(), By: recipe.Identity(q.session)}.Encode()
 }
@@ -178,7 +178,7 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 	})
 }
 
-// Purge removes the first n items of List, and counts them. What changes meanwhile may stay.
+// Purge removes the first n items of List, and counts them. Items that change meanwhile may stay.
 func (q *Queue) Purge(ctx context.Context, n int) (purged int, err error) {
 	err = q.reading("purge", func(at browse.Queue) error {
 		purged, err = at.Purge(ctx, n)
@@ -188,9 +188,9 @@ func (q *Queue) Purge(ctx context.Context, n int) (purged int, err error) {
 }
 
 // Requeue moves dead letters of this queue back into it: to the end of their priorities, with ids
-// and headers, and as if nobody had received them. Each is a Put that deletes the dead letter in
-// its transaction, in the order of ids; at the first error it stops. That is session.ErrNoNode if
-// there is no such dead letter, or what Put returns. It searches as Remove does.
+// and headers, and as if they had never been received. Each is a Put that deletes the dead letter
+// in its transaction, in the order of ids; at the first error it stops. That is session.ErrNoNode
+// if there is no such dead letter, or what Put returns. It searches as Remove does.
 func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
 	return q.reading("requeue", func(browse.Queue) error {
 		for _, id := range ids {

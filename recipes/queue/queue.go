@@ -22,8 +22,8 @@ type Queue struct {
 	session *session.Session
 	path    string
 	cfg     options
-	puts    *produce.Producer // of callers, and what WithAutoAck puts back
-	back    *produce.Producer // moves what pauses, and what is due: what holds up callers' puts does not hold up these
+	puts    *produce.Producer // for callers, and for items that WithAutoAck puts back
+	back    *produce.Producer // moves items that pause or are due, even while puts of callers are held up
 	dead    *produce.Producer // moves dead letters
 	takes   *intake
 	life    *recipe.Handle
@@ -55,16 +55,12 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 }
 
 // Done closes when the handle has ended: by Close, or with its session. Err then says why.
-func (q *Queue) Done() <-chan struct{} {
-	return q.life.Done()
-}
+func (q *Queue) Done() <-chan struct{} { return q.life.Done() }
 
 // Err is nil exactly while Done is open. Afterwards it is session.ErrClosed.
-func (q *Queue) Err() error {
-	return q.life.Err()
-}
+func (q *Queue) Err() error { return q.life.Err() }
 
-// Close ends the handle. What waits to be put is put first; waiting calls of Take return
+// Close ends the handle. Puts that wait are carried out first; waiting calls of Take return
 // session.ErrClosed; its consumers end; items that they or Take have handed out and that are not
 // settled are lost (session.ErrClosed). It returns when ZooKeeper has confirmed that others can
 // have them. If ctx ends first its cause is returned, and the rest is done in the background. The
@@ -88,12 +84,11 @@ func (q *Queue) Close(ctx context.Context) error {
 		group.Go(func() { errs[n] = end(ctx) }) // ends with ctx at the latest
 	}
 	group.Wait()
-	errs[len(closes)] = q.puts.Close(ctx) // it puts what they give back
+	errs[len(closes)] = q.puts.Close(ctx) // last: it puts items that the consumers give back
 	q.life.Close()
 	return recipe.Failed(q.session, "close", q.path, errors.Join(errs...))
 }
 
-// root is the queue's path.
 func (q *Queue) root() layout.Root { return layout.Root(q.path) }
 
 // Put adds an item at the end of its priority, and returns its id: the one given with WithID, or a

@@ -7,7 +7,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// mostLosses is how many items are lost to others before the buckets are listed again: by then the
+// mostLosses is how many items are lost to rivals before the buckets are listed again: by then the
 // listing is some trips old.
 const mostLosses = 4
 
@@ -17,7 +17,8 @@ func (m *Machine) seeking() bool {
 }
 
 // seek looks for items and claims them, or stands in line if there are none. The cases are in the
-// order of what is to be known or done first, and some of them arm what they wait for.
+// order of what must be known or done first. The last ones arm watches or a timer and then wait for
+// these.
 func (m *Machine) seek() {
 	if t := m.under[settling]; m.seeking() || t != nil && t.joins {
 		return
@@ -28,14 +29,14 @@ func (m *Machine) seek() {
 		m.list(true)
 	case room == 0:
 		m.dropFound()
-		m.noneFree = m.noneFree && !m.base.cfg.Takes // how it is when the next is wanted is not known
+		m.noneFree = m.noneFree && !m.base.cfg.Takes // a call of Take may come much later, when that is not true any more
 		if p.path != "" {
 			m.base.Requests.Ask(machine.Remove{Path: p.path}, key{purpose: leaving})
 			p.left()
 		}
 	case len(m.candidates) > 0 && f.losses < mostLosses:
 		m.claim(room)
-	case len(f.free) > 0 && f.losses < mostLosses: // who contends reads what it tries next in the same trip
+	case len(f.free) > 0 && f.losses < mostLosses: // against rivals several are read in one trip, to be tried in turn
 		m.read(min(max(room, f.window), readTogether))
 	case f.unended:
 		m.list(false)
@@ -51,10 +52,10 @@ func (m *Machine) seek() {
 	}
 }
 
-// list looks for items: it begins a search, or goes on with one. The first in line sleeps after a
-// search that found nothing only if the bell was armed when it began. A search that the second
-// begins, when it has waited, takes the first's place away with its claim; one that begins since
-// items were lost to others is still that one.
+// list begins a search, or goes on with one. The first in line sleeps after a search that found
+// nothing only if the bell was armed when the search began. A search that the second begins after
+// its wait takes the first's place away with its claim. If the search begins anew because items
+// were lost to rivals, that holds for the new one, too.
 func (m *Machine) list(begins bool) {
 	if begins {
 		m.finder.begin()
@@ -90,7 +91,8 @@ func (m *Machine) onListed(ev machine.MultiSeen) {
 	m.endSearch()
 }
 
-// endSearch ends a search that has found nothing, and does nothing if it goes on.
+// endSearch ends the search if there is nothing left to be listed or tried, so that it has found
+// nothing.
 func (m *Machine) endSearch() {
 	f, p := &m.finder, &m.place
 	if len(f.free) > 0 || len(m.candidates) > 0 || f.unended || f.losses > 0 {
@@ -102,13 +104,12 @@ func (m *Machine) endSearch() {
 	}
 }
 
-// dropFound forgets what was found: a listing is for one claim.
 func (m *Machine) dropFound() {
 	m.finder.drop()
 	m.candidates = nil
 }
 
-// read reads the next of what was found.
+// read reads the next free items.
 func (m *Machine) read(n int) {
 	if m.finder.large {
 		n = 1
@@ -126,7 +127,7 @@ func (m *Machine) onRead(ev machine.MultiSeen) {
 	m.finder.losses += gone
 	for _, i := range items {
 		if m.holdings.exhausted(i.record.Attempts) && m.base.avoided[string(m.base.cfg.Dead)] {
-			m.base.avoided[i.at.Path(m.base.root)], m.base.relist = true, true // a listing has shown only so many of those behind it
+			m.base.avoided[i.at.Path(m.base.root)], m.base.relist = true, true // only a new listing shows enough of the items behind it
 		} else {
 			m.candidates = append(m.candidates, i)
 		}
@@ -134,8 +135,9 @@ func (m *Machine) onRead(ev machine.MultiSeen) {
 	m.endSearch()
 }
 
-// claim claims what was read, in one transaction. If a rival has claimed an item since it was read,
-// it has another version; if the rival's claim was there already, this one cannot be made.
+// claim claims items that were read, in one transaction. An item that a rival has claimed since the
+// read has another version. If the rival's claim was there before the read, the claim's znode
+// exists.
 func (m *Machine) claim(room int) {
 	t, p := &txn{}, &m.place
 	for _, i := range m.candidates[:min(room, len(m.candidates))] {
@@ -146,14 +148,14 @@ func (m *Machine) claim(room int) {
 		m.claimItem(t, i)
 	}
 	leaves := p.path != ""
-	if m.asSecond && len(p.ahead) == 1 { // the first hangs, or it is slow, and joins again
+	if m.asSecond && len(p.ahead) == 1 { // the first hangs, or it is slow and then joins again
 		op := machine.Op{Do: machine.Delete, Path: p.ahead[0], Version: machine.Any}
 		t.add(op, part{failed: func(machine.Code) { m.asSecond = false }})
 	}
 	if leaves {
 		t.add(machine.Op{Do: machine.Delete, Path: p.path, Version: machine.Any}, part{failed: func(machine.Code) { p.left() }})
 	}
-	// Without it nobody would hear that the claims have ended with this consumer.
+	// Without its znode, no other consumer would hear that this one's claims have ended with it.
 	self := machine.Op{Do: machine.Check, Path: m.base.root.Consumer(m.base.cfg.GUID), Version: machine.Any}
 	t.add(self, part{failed: func(machine.Code) { m.base.registered = false }})
 	t.done = func([]machine.Result) {
@@ -178,7 +180,7 @@ func (m *Machine) claimItem(t *txn, i *item) {
 	data := layout.WithAttempts(i.data, i.record.Attempts+1)
 	t.add(machine.Op{Do: machine.Set, Path: i.at.Path(m.base.root), Data: data, Version: i.version}, part{
 		item: i, failed: rival,
-		done: func(r machine.Result) { i.token = r.Stat.Mzxid }, // that of its claim: it is the same transaction
+		done: func(r machine.Result) { i.token = r.Stat.Mzxid }, // and its claim's Czxid: it is the same transaction
 	})
 	claim := machine.Op{Do: machine.Create, Path: m.base.root.Claim(i.at.Bucket, i.at.Seq), Data: []byte(m.base.cfg.GUID), Ephemeral: true}
 	t.add(claim, part{
@@ -201,7 +203,6 @@ func (m *Machine) claimItem(t *txn, i *item) {
 	})
 }
 
-// claimed takes in that a claim was carried out.
 func (m *Machine) claimed(items []*item) {
 	for _, i := range items {
 		i.record.Attempts++

@@ -10,53 +10,52 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// How many buckets are listed at a time, and how many items are read in a trip, at the most.
+// At the most so many buckets are listed, and so many items read, in one trip.
 const (
 	bucketsTogether = 8
 	readTogether    = 8
 )
 
-// tooLarge is the size of an item next to which no others are read in the same trip: listings do
-// not tell sizes.
+// tooLarge is the size of an item that is read in a trip of its own. Listings do not tell sizes:
+// the size of the item that was read last is the guess.
 const tooLarge = 32 << 10
 
 // finder looks for free items. A listing is one trip of reads, each no older than the one before
-// it: the names of all buckets, and then what is in the first buckets that the listing before has
-// named. A search is over when all buckets that the last listing has named were listed behind those
-// names.
+// it: first the names of all buckets, then the contents of the first buckets that the listing
+// before has named. A search is one or more listings. It is over when all buckets that its last
+// listing has named were listed behind those names.
 type finder struct {
 	base    *base
 	rng     *rand.Rand
 	names   [2][]string            // in items/ and in later/, by the last listing
-	buckets []layout.Bucket        // the former, in order
-	delayed []layout.Bucket        // the latter
-	asked   []layout.Bucket        // by the listing under way
+	buckets []layout.Bucket        // those in items/, in order
+	delayed []layout.Bucket        // those in later/, in order
+	asked   []layout.Bucket        // those that the listing under way reads
 	passed  map[layout.Bucket]bool // without a free item, by a listing of this search
 	free    []freeItem             // that were found and not tried yet, in order
-	unended bool                   // there are buckets behind them that were not listed
-	width   int                    // how many buckets the next listing lists: as many as were needed
-	large   bool                   // what was read last is
-	losses  int                    // since the last listing
-	window  int                    // in which the next is drawn: of rivals that try the same item all but one lose
+	unended bool                   // there are buckets behind these that were not listed
+	width   int                    // so many buckets the next listing reads: as many as were needed
+	large   bool                   // an item that was read last is too large to be read with others
+	losses  int                    // of items to rivals, since the last listing
+	window  int                    // the next item is drawn from so many: of rivals that try the same item all but one lose
 }
 
-// freeItem is where a free item is. Of the many that a listing shows few are tried, so they are taken
-// apart then.
+// freeItem is a free item's bucket and name. Few of those that a listing shows are tried: the name is
+// parsed then.
 type freeItem struct {
 	bucket layout.Bucket
 	name   string
 }
 
-// begin begins a search.
 func (f *finder) begin() { f.passed = make(map[layout.Bucket]bool) }
 
-// drop forgets what was found: a listing is for one claim.
+// drop forgets the free items: a listing is for one claim.
 func (f *finder) drop() {
 	f.free, f.unended, f.losses = nil, false, 0
 }
 
-// queries are those of a listing: the line, the buckets, what is in some with a delay, and in the
-// first of the others.
+// queries are the reads of a listing: the line, the names of the buckets, the contents of some that
+// have a delay, and of the first of the others.
 func (f *finder) queries(delayed []layout.Bucket) []machine.Query {
 	all := []machine.Query{
 		{Path: f.base.root.Line(), Children: true}, {Path: f.base.root.Items(), Children: true}, {Path: f.base.root.Later(), Children: true},
@@ -67,7 +66,7 @@ func (f *finder) queries(delayed []layout.Bucket) []machine.Query {
 	f.asked = nil
 	guess := f.buckets
 	if len(guess) == 0 {
-		guess = []layout.Bucket{{}} // where most items are
+		guess = []layout.Bucket{{}} // the first one of the usual priority
 	}
 	for _, b := range guess {
 		if len(f.asked) < f.width && !f.passes(b) {
@@ -84,8 +83,8 @@ func (f *finder) passes(b layout.Bucket) bool {
 	return f.passed[b] || f.base.avoided[f.base.root.Bucket(b)]
 }
 
-// name takes in the names of the buckets. What was searched before one appeared may have got more
-// items meanwhile.
+// name takes in the names of the buckets. When a new one has appeared, the buckets before it may
+// have got more items since they were listed.
 func (f *finder) name(names [2][]string) {
 	if slices.Equal(names[0], f.names[0]) && slices.Equal(names[1], f.names[1]) {
 		return
@@ -105,8 +104,9 @@ func parsed(names []string, parse func(string) (layout.Bucket, bool)) (all []lay
 	return all
 }
 
-// listed takes in what is in the buckets that were asked for: of each its state, its claims and its
-// items. It returns those to be deleted: sealed and empty. Number 0 stays: see package layout.
+// listed takes in the contents of the buckets that were asked for: of each its state, its claims
+// and its items. It returns the buckets to be deleted: sealed and empty. Number 0 stays: see
+// package layout.
 func (f *finder) listed(answers []machine.Event) (sealed []layout.Bucket) {
 	f.drop()
 	need := 0
@@ -146,7 +146,7 @@ func (f *finder) listed(answers []machine.Event) (sealed []layout.Bucket) {
 }
 
 // freeOf are the first items of a bucket that are not claimed, as many as are tried before the next
-// look. The names end with numbers of one width, which are the names of the claims.
+// listing. The names end with numbers of one width, which are the names of the claims.
 func (f *finder) freeOf(b layout.Bucket, items, claims []string) (free []freeItem) {
 	claimed := make(map[string]bool, len(claims))
 	for _, name := range claims {
@@ -168,10 +168,9 @@ func (f *finder) freeOf(b layout.Bucket, items, claims []string) (free []freeIte
 	return free
 }
 
-// maxWindow bounds the window.
 const maxWindow = 64
 
-// pick takes the next items out of what was found: the first, unless others contend for it.
+// pick takes the next items out of the free ones: the first, unless rivals contend for it.
 func (f *finder) pick(n int) (picked []layout.Item) {
 	for len(picked) < n && len(f.free) > 0 {
 		k := f.rng.IntN(min(f.window, len(f.free)))
@@ -193,7 +192,8 @@ func (f *finder) queriesOf(all []layout.Item) (queries []machine.Query) {
 	return queries
 }
 
-// opened are the items that were read. Those that cannot be, or make no sense, are passed over.
+// opened are the items that were read. An item that may not be read, or that no queue has written,
+// is passed over.
 func (f *finder) opened(at []layout.Item, answers []machine.Event) (items []*item, gone int) {
 	f.large = false
 	for n, i := range at {
@@ -216,7 +216,7 @@ func (f *finder) opened(at []layout.Item, answers []machine.Event) (items []*ite
 	return items, gone
 }
 
-// lost takes in that somebody else has an item.
+// lost takes in that a rival has claimed an item.
 func (f *finder) lost() {
 	f.losses++
 	f.window = min(2*f.window, maxWindow)

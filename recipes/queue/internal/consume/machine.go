@@ -12,7 +12,7 @@ import (
 
 // Machine claims and settles the items of one consumer. The zero value is not usable: see [New].
 //
-// After each event it asks for whatever is missing: see proceed. One claim, one settlement and one
+// After each event it asks for what is missing: see proceed. One claim, one settlement and one
 // move are under way at a time.
 type Machine struct {
 	base     *base
@@ -21,19 +21,19 @@ type Machine struct {
 	finder   finder
 	later    later
 
-	candidates []*item         // that were read, and are to be claimed
-	picked     []layout.Item   // that are being read
-	fetched    []layout.Item   // that are due, and are read or moved now
-	moving     bool            // a producer has been asked to move them
-	singly     int             // the next so many are moved one at a time: one of them was refused, and others with it
+	candidates []*item         // items that were read, and are to be claimed
+	picked     []layout.Item   // items that are being read
+	fetched    []layout.Item   // items that are due, and are being read or moved
+	moving     bool            // a producer has been asked to move these
+	singly     int             // so many items are moved one at a time: a move of several was refused, for one of them
 	puts       map[uint64]put  // under way, by number
 	lastPut    uint64          // the number given last
-	delayed    []layout.Bucket // of later/, that the listing under way reads
+	delayed    []layout.Bucket // those in later/ that the listing under way reads
 	armed      bool            // when the search began, the bell and consumers/ were watched
-	asSecond   bool            // the search began because the second in line had waited: a claim takes the first's place away
-	noneFree   bool            // by the last listing nothing is free that this consumer has not claimed: an Ack joins the line, too
+	asSecond   bool            // this consumer searches as the second in line, which has waited: its claim takes the first's place away
+	noneFree   bool            // by the last listing this consumer has claimed all that was free: its next Ack joins the line
 
-	under   map[purpose]*txn // under way, or it is not known whether it was carried out
+	under   map[purpose]*txn // under way, or of unknown outcome
 	stopped bool
 }
 
@@ -158,7 +158,7 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 	}
 }
 
-// renew begins with nothing but what the application knows.
+// renew begins an epoch: the machine knows nothing but the application's commands.
 func (m *Machine) renew() {
 	m.base.registered, m.candidates, m.noneFree, m.moving, m.base.ensuring = false, nil, false, false, 0
 	clear(m.under)
@@ -170,7 +170,8 @@ func (m *Machine) renew() {
 	clear(m.puts)
 }
 
-// lose gives up all claims: they have ended with the session. What was being settled may be.
+// lose gives up all items: their claims have ended with the session. A settlement under way may
+// have been carried out.
 func (m *Machine) lose() {
 	for _, i := range slices.Clone(m.holdings.held) {
 		if t := m.under[settling]; i.doubt || i.put || t != nil && slices.Contains(t.items, i) {
@@ -182,7 +183,7 @@ func (m *Machine) lose() {
 	m.renew()
 }
 
-// close has everything go back that nobody settles any more, and then the machine end.
+// close has all items go back that are not being settled. The machine ends when none is left.
 func (m *Machine) close() {
 	m.base.closing = true
 	for _, i := range m.holdings.held {
@@ -216,7 +217,7 @@ func (m *Machine) proceed() {
 	}
 }
 
-// finish takes back what else there is of this consumer, and ends.
+// finish deletes the place in line and the consumer's znode, and ends the machine.
 func (m *Machine) finish() {
 	switch {
 	case m.under[claiming] != nil || m.under[settling] != nil || m.base.busy(listing, joining, leaving):

@@ -11,35 +11,36 @@ import (
 // half is how long the second in line leaves a ring to the first, in milliseconds.
 const half = 500
 
-// place is the own place among the consumers that have room and found nothing. It decides who looks
-// when the bell rings. The first lists at once; the second half a second later, in case that the
-// first hangs; the others sleep. Each watches the two ahead: how many of them are left tells its
-// place, and a listing is needed only when that is wrong.
+// place is the own place among the consumers that have room and found nothing. It decides which of
+// them list when the bell rings. The first lists at once; the second half a second later, in case
+// that the first hangs; the others sleep. Each watches the two ahead. The number of these that are
+// left tells the place; the line is listed anew only if one of them turns out to be no consumer's.
 //
 // The first and the second arm the bell and consumers/ before the listing after which they sleep:
-// what comes behind that listing rings.
+// an item that becomes free behind that listing rings.
 type place struct {
 	base           *base
 	path           string          // of the own place; "": none
-	doubt          bool            // the answer to joining was lost: the next listing shows whether there is one
-	known          bool            // a listing has shown who is ahead
-	ahead          []string        // paths of the two ahead, the nearest last
-	watched        map[string]bool // those of them that are
+	doubt          bool            // the answer to joining was lost: the next listing shows whether there is a place
+	known          bool            // a listing has shown the places ahead
+	ahead          []string        // paths of the two places ahead, the nearest last
+	watched        map[string]bool // those of ahead that are watched
 	turn           turn            // of the first and the second
-	bellArmed      bool            // the bell is watched; that is kept when the place is left
-	consumersArmed bool            // so are the children of consumers/
+	bellArmed      bool            // the bell is watched, with or without a place
+	consumersArmed bool            // the children of consumers/ are watched, likewise
 }
 
 // turn is what the first or the second in line does next.
 type turn int
 
 const (
-	arms   turn = iota // it has come to this place: it arms; then the first lists, and the second lingers
-	rung               // the first lists at once: arming comes behind, if there is nothing
+	arms   turn = iota // come to this place, it arms; then the first lists, and the second lingers
+	rung               // the first lists at once, and arms if it has found nothing
 	waited             // the second has lingered: it arms what has fired, and lists
-	quiet              // it sleeps, until something rings or the second has lingered
+	quiet              // it sleeps until a watch fires, or the second has lingered
 )
 
+// left forgets the place, after its deletion or because nothing is known about it.
 func (p *place) left() {
 	for _, path := range p.ahead {
 		if p.watched[path] {
@@ -51,7 +52,7 @@ func (p *place) left() {
 	*p = place{base: p.base, bellArmed: p.bellArmed, consumersArmed: p.consumersArmed}
 }
 
-// joined: a place was made. Who is ahead the next listing shows.
+// joined takes in a new place. The next listing shows the places ahead.
 func (p *place) joined(path string) {
 	p.left()
 	p.path = path
@@ -62,7 +63,7 @@ func (p *place) join() machine.Op {
 	return machine.Op{Do: machine.Create, Path: znode.Join(p.base.root.Line(), p.base.cfg.GUID+"-"), Ephemeral: true, Sequential: true}
 }
 
-// stand makes a place. One that stands is made anew, at the end.
+// stand makes a place, at the end of the line. An old one is deleted in the same transaction.
 func (p *place) stand() {
 	ops := []machine.Op{p.join()}
 	if p.path != "" {
@@ -84,14 +85,14 @@ func (p *place) onJoined(ev machine.Transacted) {
 	}
 }
 
-// listed takes in who stands in line.
+// listed takes in a listing of the line.
 func (p *place) listed(names []string) {
 	path, before := "", -1
 	if n := slices.IndexFunc(names, func(name string) bool { return strings.Contains(name, p.base.cfg.GUID+"-") }); n >= 0 {
 		path = znode.Join(p.base.root.Line(), names[n])
 	}
 	if path != p.path {
-		p.left() // somebody has deleted it: perhaps the second, who took this consumer for hung
+		p.left() // another client has deleted it: perhaps the second, which took this consumer for hung
 		p.path = path
 	}
 	if p.known {
@@ -118,7 +119,7 @@ func (p *place) listed(names []string) {
 
 func (p *place) armed() bool { return p.bellArmed && p.consumersArmed }
 
-// arm arms what has fired.
+// arm arms the watches that have fired.
 func (p *place) arm() {
 	if !p.bellArmed {
 		p.base.once(machine.Read{Path: p.base.root.Bell(), Watch: true}, key{purpose: watchingBell})
@@ -129,19 +130,19 @@ func (p *place) arm() {
 }
 
 func (p *place) onBell(ev machine.Seen) {
-	if p.bellArmed = p.base.ok(ev.Code, ev.Path, ev.Err) && ev.Exists; !p.bellArmed && ev.Code == machine.Done { // then nothing is armed
+	if p.bellArmed = p.base.ok(ev.Code, ev.Path, ev.Err) && ev.Exists; !p.bellArmed && ev.Code == machine.Done { // a missing bell is not watched
 		p.base.prepare()
 	}
 }
 
-// onConsumers takes in who lives. The own name tells whether the others would hear of this one's end.
+// onConsumers takes in the consumers that live. If the own name is missing, the others would not
+// hear of the end of this one.
 func (p *place) onConsumers(ev machine.Listed) {
 	if p.consumersArmed = p.base.ok(ev.Code, ev.Path, ev.Err); p.consumersArmed {
 		p.base.registered = slices.Contains(ev.Names, p.base.cfg.GUID)
 	}
 }
 
-// onFired takes in that a watch has fired.
 func (p *place) onFired(path string) {
 	bell := path == p.base.root.Bell()
 	switch {
@@ -149,7 +150,7 @@ func (p *place) onFired(path string) {
 		p.bellArmed = false
 	case path == p.base.root.Consumers():
 		p.consumersArmed = false
-	default: // somebody ahead
+	default: // a place ahead
 		if n := slices.Index(p.ahead, path); n >= 0 {
 			p.ahead = slices.Delete(p.ahead, n, n+1)
 			delete(p.watched, path)
@@ -173,7 +174,7 @@ func (p *place) advanced() {
 	p.base.Requests.Cancel(key{purpose: lingering})
 }
 
-// follow watches those ahead, and tells whether all of them are watched.
+// follow watches the places ahead, and tells whether all of them are watched.
 func (p *place) follow() bool {
 	for _, path := range p.ahead {
 		if !p.watched[path] {
@@ -191,15 +192,15 @@ func (p *place) onAhead(ev machine.Seen) {
 		}
 		p.watched[ev.Path] = true
 		return
-	case ev.Code != machine.Done: // it stands there with other ACLs
+	case ev.Code != machine.Done: // a place with other ACLs
 		p.base.skip(ev.Path, ev.Err)
-	case ev.Exists: // it was made by hand: nobody stands there
+	case ev.Exists: // made by hand: no consumer's place
 		p.base.skip(ev.Path, errForeign)
 	}
 	p.known = false
 }
 
-// asksForListing tells whether the place asks for a listing. It arms what is to be armed before.
+// asksForListing tells whether the place calls for a listing, and arms what has to be armed before.
 func (p *place) asksForListing() bool {
 	switch {
 	case !p.known:

@@ -22,13 +22,13 @@ func (r Root) Items() string { return r.at("items") }
 // Claims is the path of the parent of the buckets with claims.
 func (r Root) Claims() string { return r.at("claims") }
 
-// Later is the path of the parent of the buckets of what is not due.
+// Later is the path of the parent of the buckets with items that are not due.
 func (r Root) Later() string { return r.at("later") }
 
 // Line is the path below which idle consumers stand in line.
 func (r Root) Line() string { return r.at("line") }
 
-// Bell is the path of the znode that is set with whatever makes something available.
+// Bell is the path of the znode that is set with each change that makes an item available.
 func (r Root) Bell() string { return r.at("bell") }
 
 // Consumers is the path below which each consumer that lives has an ephemeral znode.
@@ -49,7 +49,7 @@ func (r Root) Size() string { return r.at("size") }
 // Dead is the path of the dead letters, unless another was chosen.
 func (r Root) Dead() string { return r.at("dead") }
 
-// Bucket is the path of a bucket of items, or of what is not due.
+// Bucket is the path of a bucket, of items or of items that are not due.
 func (r Root) Bucket(b Bucket) string {
 	if b.Lane.Later {
 		return znode.Join(r.Later(), b.Name())
@@ -61,15 +61,13 @@ func (r Root) Bucket(b Bucket) string {
 func (r Root) ClaimsOf(b Bucket) string { return znode.Join(r.Claims(), b.Name()) }
 
 // Claim is the path of the claim on the item with a number in a bucket.
-func (r Root) Claim(b Bucket, seq int32) string {
-	return znode.Join(r.ClaimsOf(b), ClaimName(seq))
-}
+func (r Root) Claim(b Bucket, seq int32) string { return znode.Join(r.ClaimsOf(b), ClaimName(seq)) }
 
-// IDs is the path of the parent of what stands for ids.
+// IDs is the path of the parent of the parents of ids.
 func (r Root) IDs() string { return r.at("ids") }
 
-// ID is the path of the znode that stands for an item's id, and its parent: ids are spread over
-// 256 parents, so that each can be listed.
+// ID is the path of the znode of an item's id, and its parent: ids are spread over 256 parents, so
+// that each can be listed.
 func (r Root) ID(id string) (path, parent string) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id)) // never fails
@@ -77,13 +75,13 @@ func (r Root) ID(id string) (path, parent string) {
 	return znode.Join(parent, id), parent
 }
 
-// Bounds of priorities: each has a bucket at least, and all of them are listed together.
+// Bounds of priorities: each priority has a bucket at least, and all of them are listed together.
 const (
 	MaxPriority = 9_999
 	MinPriority = -MaxPriority
 )
 
-// Lane is a sequence of buckets: the items of one priority, or those that are due at about the same
+// Lane is a sequence of buckets: the items of one priority, or items that are due at about the same
 // time.
 type Lane struct {
 	Later    bool
@@ -120,14 +118,14 @@ func (b Bucket) Compare(c Bucket) int {
 // Next is the bucket behind it in its lane.
 func (b Bucket) Next() Bucket { return Bucket{b.Lane, b.Number + 1} }
 
-// ParseBucket takes the name of a bucket of items apart; false if no queue gives such a name.
+// ParseBucket parses the name of a bucket of items; false if no queue gives such a name.
 func ParseBucket(name string) (Bucket, bool) {
 	return parseBucket(name, func(n int64) (Lane, bool) {
 		return Lane{Priority: int(n)}, n >= MinPriority && n <= MaxPriority
 	})
 }
 
-// ParseLater takes the name of a bucket of what is not due apart; false if no queue gives such a
+// ParseLater parses the name of a bucket of items that are not due; false if no queue gives such a
 // name.
 func ParseLater(name string) (Bucket, bool) {
 	return parseBucket(name, func(n int64) (Lane, bool) { return Lane{Later: true, Slot: n}, n >= 0 })
@@ -145,7 +143,8 @@ func parseBucket(name string, lane func(n int64) (Lane, bool)) (Bucket, bool) {
 }
 
 // SlotOf is the later lane of an item with a delay. The longer the delay, the wider the slot, up to
-// a quarter of it: so a few hundred serve delays from a second to centuries, and can be listed.
+// a quarter of the delay: so a few hundred slots serve delays from a second to centuries, and can
+// be listed.
 func SlotOf(now, delay int64) Lane {
 	width := int64(1024)
 	for width < delay/8 {
@@ -154,7 +153,7 @@ func SlotOf(now, delay int64) Lane {
 	return Lane{Later: true, Slot: Due(now, delay) / width * width}
 }
 
-// Due is when a delay is over. One that would not end in the age of milliseconds ends with it.
+// Due is when a delay is over. A delay that would not end in the age of milliseconds ends with it.
 func Due(now, delay int64) int64 {
 	if delay > math.MaxInt64-now {
 		return math.MaxInt64
@@ -199,7 +198,7 @@ func DueOf(name string) (due int64, ok bool) {
 	return due, err == nil
 }
 
-// ParseItem takes the name of an item in this bucket apart; false if no queue gives such a name.
+// ParseItem parses the name of an item in a bucket; false if no queue gives such a name.
 func ParseItem(b Bucket, name string) (Item, bool) {
 	head, seq, ok := znode.Sequence(name)
 	if !ok || seq < 0 {
