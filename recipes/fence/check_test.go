@@ -22,6 +22,12 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
+func inBubble(t *testing.T, test func(t *bubble.World), opts ...zktest.Option) {
+	t.Helper()
+	t.Parallel()
+	bubble.Run(t, test, opts...)
+}
+
 func connected(t testing.TB, servers []string) *session.Session {
 	t.Helper()
 	s, err := session.Open(bubble.Minute(t), servers)
@@ -37,8 +43,7 @@ func take(t testing.TB, s *session.Session) fence.Sequencer {
 }
 
 func TestCheckAndFollow(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		checkAndFollow(t, t.Session(), t.Session())
 	})
 }
@@ -80,8 +85,7 @@ func TestCheckIsNotFooledByALaggingServer(t *testing.T) {
 	t.Parallel()
 	for lagging, name := range []string{"a follower", "the leader"} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
+			inBubble(t, func(t *bubble.World) {
 				holder, checker := t.SessionOn(1-lagging), t.SessionOn(lagging)
 				q := take(t, holder)
 				require.NoError(t, fence.Check(bubble.Minute(t), checker, q))
@@ -108,8 +112,7 @@ func TestCheckIsNotFooledByALaggingServer(t *testing.T) {
 }
 
 func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		holder, checker := t.Session(), t.Session()
 		q := take(t, holder)
 		why := errors.New("enough")
@@ -143,8 +146,7 @@ func TestAPossessionThatIsOverIsNotConfirmedByTheNextOfTheSameName(t *testing.T)
 	t.Parallel()
 	for name, mode := range map[string]fence.Mode{"a": fence.Exclusive, "x-72057594037927936-0000000000": fence.Shared, "n_0000000000": fence.Exclusive} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
+			inBubble(t, func(t *bubble.World) {
 				holder, checker := t.Session(), t.Session()
 				first := at(t, holder, "/locks/"+name, mode, "")
 				require.NoError(t, fence.Check(bubble.Minute(t), checker, first))
@@ -164,8 +166,7 @@ func TestAPossessionThatIsOverIsNotConfirmedByTheNextOfTheSameName(t *testing.T)
 
 // A writer that goes on as a reader has another znode, which notes the token.
 func TestAReaderThatTookItsOwnPlaceAsAWriterKeepsItsToken(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		holder, checker := t.Session(), t.Session()
 		writer := at(t, holder, "/locks/a/w", fence.Exclusive, "")
 		reader := at(t, holder, "/locks/a/r", fence.Shared, fmt.Sprintf("placed %d\nmine", writer.Token))
@@ -192,8 +193,7 @@ func TestCheckWhatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
 		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
+			inBubble(t, func(t *bubble.World) {
 				holder, reader := t.Session(), t.Session()
 				hide := func(path string) {
 					_, err := holder.SetACL(bubble.Minute(t), path, session.AnyoneACL(session.PermDelete), -1)

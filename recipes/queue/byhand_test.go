@@ -68,8 +68,7 @@ func TestABoundedQueueOutlivesDeleteAll(t *testing.T) {
 // What a queue always has is made again. Who has lost an item to a deleteall leaves the claim alone
 // that another one has on the item which has its number now.
 func TestALateAckLeavesARivalsClaim(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s, rival := t.Session(), newQueue(t, t.Session())
 		q := newQueue(t, s)
 		put(t, q, "old")
@@ -89,8 +88,7 @@ func TestALateAckLeavesARivalsClaim(t *testing.T) {
 // Sealed buckets that are empty go, one after the other, but for number 0. After a deleteall that
 // is another one.
 func TestEmptyBucketsGo(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q, late := newQueue(t, s), newQueue(t, t.Session())
 		put(t, late, "x")
@@ -119,8 +117,7 @@ func TestEmptyBucketsGo(t *testing.T) {
 // a consumer that moves what is due, and that knows of the former bucket 0. With another number,
 // producers that have seen no bucket would make 0 beside it.
 func TestTheQueueBeginsAgainAtItsFirstBucket(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		c := consumer(t, newQueue(t, t.Session()))
 		for range 2 {
@@ -174,8 +171,7 @@ func child(t *bubble.World, s *session.Session, bucket, data string) {
 // What cannot be settled, or cannot become a dead letter when it has had its attempts, does not
 // keep the others from it.
 func TestARefusedSettlementKeepsNoOther(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s, x := t.Session(), t.Session()
 		q := newQueue(t, s)
 		put(t, q, "tried")
@@ -202,8 +198,7 @@ func TestARefusedSettlementKeepsNoOther(t *testing.T) {
 
 // What cannot be moved when it is due is passed over, and nobody asks for it again and again.
 func TestADelayedItemWithAChildIsPassedOver(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		putAll(t, newQueue(t, s), 0, 2, queue.WithDelay(10*time.Second))
 		child(t, s, path+"/later/"+below(t, s, path+"/later")[0], "0")
@@ -254,8 +249,9 @@ func TestWhatMayNotBeReadIsSkipped(t *testing.T) {
 	}
 }
 
-// Items that have had their attempts, more than a look shows or fewer, and dead letters that may
-// not be written: those items stay, which is reported, and what is behind them is delivered.
+// Items that have had their attempts, more than a listing shows or fewer, and dead letters that may
+// not be written: those items stay, which is reported, and the items behind them are delivered.
+// Once the dead letters may be written, they are moved there.
 func TestItemsThatCannotBeBuriedHideNothing(t *testing.T) {
 	t.Parallel()
 	for _, tried := range []int{1, 20, 200} {
@@ -280,6 +276,10 @@ func TestItemsThatCannotBeBuriedHideNothing(t *testing.T) {
 			require.ErrorIs(t, bubble.Get(t, once.Errors(), "the failure"), session.ErrNoAuth)
 			require.NoError(t, once.Err())
 			require.Equal(t, tried, length(t, q), "what could not be buried is there")
+			_, err = s.SetACL(bubble.Minute(t), path+"/dead", session.AnyoneACL(session.PermAll), -1)
+			require.NoError(t, err)
+			time.Sleep(5 * time.Minute)
+			require.Equal(t, []int{0, tried}, []int{length(t, q), length(t, deadLetters(t, s))})
 		})
 	}
 }
@@ -317,8 +317,7 @@ func TestConsumerOutlivesRefusals(t *testing.T) {
 // A dead letter that cannot be written, since a stranger has made a znode below the item, does not
 // keep what is due from being moved.
 func TestWhatCannotBeBuriedHoldsUpNothingThatIsDue(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s, x := t.Session(), t.Session()
 		q := newQueue(t, s)
 		put(t, q, "tried")
@@ -334,8 +333,7 @@ func TestWhatCannotBeBuriedHoldsUpNothingThatIsDue(t *testing.T) {
 
 // A plain get of a consumer's znode shows whose it is.
 func TestAConsumersZnodeSaysWhoseItIs(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		for name, opt := range map[string]session.Option{`"name":"orders-7"`: session.WithIdentity("orders-7"), "": session.WithoutIdentity()} {
 			s := t.Session(opt)
 			c, err := newQueue(t, s).Consume()

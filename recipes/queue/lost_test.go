@@ -37,8 +37,7 @@ func life(t *bubble.World, s *session.Session) {
 	put(t, q, "0")
 	ids := putAll(t, q, 1, 5)
 	put(t, q, "6", queue.WithID("red"))
-	i := take(t, q)
-	require.Equal(t, "0", string(i.Data()))
+	i := takeOne(t, q, "0")
 	back(t, i)
 	require.NoError(t, q.Remove(bubble.Minute(t), ids[2]))
 	c := consumer(t, q, queue.WithPrefetch(6))
@@ -211,8 +210,7 @@ func TestADeletedClaimIsNoticedAtTheNextRequest(t *testing.T) {
 // A claim is deleted by hand while its consumer stands in line for another item: the consumer that
 // learns of it looks at once, since nothing has rung.
 func TestAnItemWhoseClaimWasDeletedIsSoonReceivedAgain(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
@@ -243,8 +241,7 @@ func meets(t *bubble.World, below string, fate zktest.Verdict) *atomic.Int32 {
 
 // The answer to a claim is lost: the item's token is the claim's all the same.
 func TestAClaimThatIsLookedForHasItsToken(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
@@ -260,8 +257,7 @@ func TestAClaimThatIsLookedForHasItsToken(t *testing.T) {
 
 // The session ends while an item is being put where it pauses: that may be done.
 func TestAPauseThatIsLostWithTheSessionIsOfUnknownOutcome(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
@@ -280,8 +276,7 @@ func TestAPauseThatIsLostWithTheSessionIsOfUnknownOutcome(t *testing.T) {
 // The request of an Ack is lost, and its claim is deleted by hand before it is asked what became of
 // it: the item is there, so the Ack is not confirmed.
 func TestAnAckIsNotConfirmedWhileTheItemIsThere(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s, o := t.Session(), t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
@@ -298,8 +293,7 @@ func TestAnAckIsNotConfirmedWhileTheItemIsThere(t *testing.T) {
 
 // An item is overdue at an exact instant, which Extend sets anew, and not after it was settled.
 func TestVisibility(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s, queue.WithVisibility(3*time.Second))
 		put(t, q, "a")
@@ -328,8 +322,7 @@ func TestVisibility(t *testing.T) {
 
 // An Ack that is refused when the time is over leaves the item with its receiver for as long again.
 func TestARefusedAckLeavesTheItemAsLongAgain(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s, queue.WithVisibility(3*time.Second))
 		put(t, q, "a")
@@ -353,8 +346,7 @@ func TestARefusedAckLeavesTheItemAsLongAgain(t *testing.T) {
 
 // Bugs in an actor: what was wished is done all the same, once.
 func TestPanics(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())
 		put(t, q, "a")
 		i := take(t, q)

@@ -17,12 +17,10 @@ import (
 // What comes back at once comes in its place: what was returned, and what a consumer had that died.
 // (For one that closes see the suite, for a session that does TestB56_Close.)
 func TestWhatComesBackComesInItsPlace(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q, h := newQueue(t, t.Session()), t.Host("worker")
 		putAll(t, q, 0, 4)
-		i := take(t, q)
-		require.Equal(t, "0", string(i.Data()))
+		i := takeOne(t, q, "0")
 		back(t, i)
 		require.Equal(t, numbered(0, 4), takes(t, q, 4)) // 1 2 3 0
 		putAll(t, q, 0, 6)
@@ -37,8 +35,7 @@ func TestWhatComesBackComesInItsPlace(t *testing.T) {
 
 // A delay is over at an exact instant of the servers' clock, whatever the clients believe.
 func TestDelayIsExact(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q, c := newQueue(t, t.Session()), consumer(t, newQueue(t, t.Session()))
 		began := time.Now()
 		for _, d := range []time.Duration{time.Hour, time.Second, 90 * time.Second, 5 * time.Hour} {
@@ -63,8 +60,7 @@ func TestDelayIsExact(t *testing.T) {
 // By default the pause doubles with each attempt, from a second to an hour, and is drawn: two that
 // failed together do not come back together. After twenty-five attempts an item is a dead letter.
 func TestDefaultBackoffAndAttempts(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s)
 		c := consumer(t, q)
@@ -83,8 +79,7 @@ func TestDefaultBackoffAndAttempts(t *testing.T) {
 		require.Greater(t, len(pauses), 14, "the last twelve are of an hour, more or less")
 		time.Sleep(6 * time.Hour)
 		bubble.Never(t, c.Items(), "it was delivered again")
-		i := take(t, deadLetters(t, s))
-		require.Equal(t, "a", string(i.Data()))
+		i := takeOne(t, deadLetters(t, s), "a")
 		require.Equal(t, "red", i.ID())
 		require.InEpsilon(t, time.Minute, queue.Exponential(time.Second, time.Minute)(1000), 0.26)
 	})
@@ -94,8 +89,7 @@ func TestDefaultBackoffAndAttempts(t *testing.T) {
 // before it is over, and then at once, with its headers, and with others in between; whoever had it
 // may be gone by then.
 func TestTheApplicationSaysThePause(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		var asked []int
 		backoff := queue.WithBackoff(func(attempt int) time.Duration {
 			asked = append(asked, attempt)
@@ -131,8 +125,7 @@ func TestTheApplicationSaysThePause(t *testing.T) {
 
 // B75: one whose server lags behind is told what was settled before it asked.
 func TestB75_LooksAreUpToDate(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q, watcher := newQueue(t, t.SessionOn(1)), newQueue(t, t.SessionOn(0))
 		t.Server.Lag(0, 50)
 		put(t, q, "a", queue.WithID("red"))
@@ -205,8 +198,7 @@ func dies(t testing.TB, q *queue.Queue, ids ...string) {
 
 // A dead letter is removed by its id, from its own queue and from that of the dead letters.
 func TestRemoveADeadLetter(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q, dead := newQueue(t, s, queue.WithMaxAttempts(1)), deadLetters(t, s)
 		dies(t, q, "nightly", "daily")
@@ -224,8 +216,7 @@ func TestRemoveADeadLetter(t *testing.T) {
 
 // Requeue puts dead letters back with what they had, and their attempts begin anew.
 func TestRequeue(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q, dead := newQueue(t, s, queue.WithMaxAttempts(1), queue.WithCapacity(3)), deadLetters(t, s)
 		dies(t, q, "a", "b", "c")
@@ -308,8 +299,7 @@ func TestTheCapacityIsAHardLimit(t *testing.T) {
 // What is put back was in the queue before: a queue that has been filled meanwhile has more than
 // its capacity until as many are taken.
 func TestPutBackIntoFullQueue(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session(), queue.WithCapacity(2))
 		putAll(t, q, 0, 2)
 		c := consumer(t, q, queue.WithAutoAck(), queue.WithPrefetch(2))
@@ -362,8 +352,7 @@ func TestWhatNobodyHasReceivedIsPutBack(t *testing.T) {
 // A consumer at most once holds no claim of what it has taken, received or not: its session has
 // nothing to prove, and its end is the loss of nothing.
 func TestAtMostOnceHoldsNothing(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		var log bubble.Log
 		s := t.Session(log.Option())
 		putAll(t, newQueue(t, t.Session()), 0, 40)
@@ -389,8 +378,7 @@ func TestAtMostOnceHoldsNothing(t *testing.T) {
 // An ephemeral item does not outlive its producer: neither when a consumer at most once closes that
 // had taken it, nor as a dead letter. Others are put back as what they were.
 func TestAnEphemeralItemDoesNotOutliveItsProducer(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		producer := t.Session()
 		p, q := newQueue(t, producer), newQueue(t, t.Session(), queue.WithMaxAttempts(1))
 		put(t, p, "fails", queue.WithEphemeral(), queue.WithID("red"))
@@ -404,8 +392,7 @@ func TestAnEphemeralItemDoesNotOutliveItsProducer(t *testing.T) {
 		require.NoError(t, producer.Close(bubble.Minute(t)))
 		require.Equal(t, 1, length(t, q))
 		require.Equal(t, 0, length(t, deadLetters(t, t.Session())))
-		i := take(t, q)
-		require.Equal(t, "stays", string(i.Data()))
+		i := takeOne(t, q, "stays")
 		require.Equal(t, id, i.ID())
 	})
 }

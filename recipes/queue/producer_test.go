@@ -90,8 +90,7 @@ func putsByThree(t *bubble.World, s *session.Session) {
 // if it was not sent, and says so; what was sent may be in the queue. None is held up by the
 // others. Close puts first what waits, and puts that come later are refused.
 func TestContextsAndClose(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q, taker := newQueue(t, s), newQueue(t, t.Session())
 		mine := errors.New("mine")
@@ -139,8 +138,7 @@ func TestContextsAndClose(t *testing.T) {
 
 // The queue is deleted while the answer to a put is lost: nobody knows any more.
 func TestTheReceiptIsDeleted(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s, o := t.Session(), t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
@@ -161,8 +159,7 @@ func TestTheReceiptIsDeleted(t *testing.T) {
 
 // Netflix#135: a put that fails says so, to the one who put, and the next is not held up.
 func TestB54_FailedPut(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		_, err := s.Create(bubble.Minute(t), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
 		require.NoError(t, err)
@@ -197,8 +194,7 @@ func TestPutUnderAHold(t *testing.T) {
 			each(t, fmt.Sprint(name, ", known: ", known), func(t *bubble.World) {
 				s := t.Session()
 				q := newQueue(t, s)
-				jobs, err := queue.New(s, "/queues/jobs")
-				require.NoError(t, err)
+				jobs := queueAt(t, s, "/queues/jobs")
 				put(t, jobs, "job")
 				job := take(t, jobs)
 				put(t, q, "before", append(opts("red"), queue.Under(job))...)
@@ -223,8 +219,7 @@ func TestPutUnderAHold(t *testing.T) {
 // An item that was received and never settled is logged, with the place where it was asked for; one
 // that is settled is not.
 func TestAnItemThatIsNeverSettledIsLogged(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		var log bubble.Log
 		s := t.Session(log.Option())
 		q := newQueue(t, s, queue.WithWarnAfter(time.Minute))

@@ -57,8 +57,7 @@ func b52InOrder(t *bubble.Cluster) {
 	require.Equal(t, numbered(0, 16), takes(t, newQueue(t, t.Session()), 16))
 	var items []*queue.Item
 	for n := range 4 {
-		i := take(t, newQueue(t, t.Session()))
-		require.Equal(t, fmt.Sprint(16+n), string(i.Data()))
+		i := takeOne(t, newQueue(t, t.Session()), fmt.Sprint(16+n))
 		items = append(items, i)
 	}
 	slices.Reverse(items)
@@ -158,17 +157,13 @@ func bounded(t *bubble.Cluster) {
 	refuses(t, q, queue.ErrFull)
 	refuses(t, newQueue(t, t.Session()), queue.ErrFull) // who names no capacity is bound all the same
 	refuses(t, newQueue(t, s, queue.WithCapacity(4)), queue.ErrCapacity)
-	unbounded, err := queue.New(s, "/queues/unbounded")
-	require.NoError(t, err)
-	put(t, unbounded, "x")
-	late, err := queue.New(s, "/queues/unbounded", queue.WithCapacity(2))
-	require.NoError(t, err)
-	refuses(t, late, queue.ErrCapacity) // there is something in it
+	put(t, queueAt(t, s, "/queues/unbounded"), "x")
+	refuses(t, queueAt(t, s, "/queues/unbounded", queue.WithCapacity(2)), queue.ErrCapacity) // it is not empty
 	i := take(t, q)
 	refuses(t, q, queue.ErrFull) // one that is being processed counts
 	require.NoError(t, i.Ack(bubble.Minute(t)))
 	put(t, q, "3")
-	_, err = q.PutAll(bubble.Minute(t), data(0, 2))
+	_, err := q.PutAll(bubble.Minute(t), data(0, 2))
 	require.ErrorIs(t, err, queue.ErrFull)
 	require.NoError(t, q.Remove(bubble.Minute(t), mustPeek(t, q).ID))
 	put(t, q, "4")
@@ -186,26 +181,23 @@ func bounded(t *bubble.Cluster) {
 func poisoned(t *bubble.Cluster) {
 	s := t.Session()
 	q := newQueue(t, s, queue.WithMaxAttempts(2), queue.WithDeadLetters("/queues/graveyard"))
-	dead, err := queue.New(s, "/queues/graveyard")
-	require.NoError(t, err)
+	dead := queueAt(t, s, "/queues/graveyard")
 	put(t, q, "a", queue.WithPriority(4), queue.WithID("red"))
 	put(t, q, "b", queue.WithPriority(5))
 	for range 2 {
-		i := take(t, q)
-		require.Equal(t, "a", string(i.Data()))
+		i := takeOne(t, q, "a")
 		back(t, i)
 	}
 	require.Equal(t, []string{"b"}, takes(t, q, 1))
 	require.Equal(t, 0, length(t, q))
 	put(t, q, "c", queue.WithID("red"))
-	i := take(t, dead)
-	require.Equal(t, "a", string(i.Data()))
+	i := takeOne(t, dead, "a")
 	require.Equal(t, "red", i.ID())
 	require.Equal(t, 4, i.Priority())
 	require.NoError(t, i.Ack(bubble.Minute(t)))
 	for range 2 {
 		dying := t.Session()
-		require.Equal(t, "c", string(take(t, newQueue(t, dying)).Data()))
+		takeOne(t, newQueue(t, dying), "c")
 		require.NoError(t, dying.Close(bubble.Minute(t)))
 	}
 	put(t, q, "d")
@@ -340,8 +332,7 @@ func filled(t *bubble.World) (*queue.Queue, *queue.Item) {
 }
 
 func TestListShowsEveryItemWithItsState(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q, i := filled(t)
 		due := time.Now().Add(time.Hour)
 		all, err := q.List(bubble.Minute(t), 100)
@@ -370,8 +361,7 @@ func TestListShowsEveryItemWithItsState(t *testing.T) {
 }
 
 func TestListShowsWhatItMayNotRead(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q, _ := filled(t)
 		t.Cleanup(t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpGetData {

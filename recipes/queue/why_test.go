@@ -32,8 +32,7 @@ func finds(t testing.TB, q *queue.Queue, id string) queue.Entry {
 // The last error is kept wherever an item goes, with its time and who has had it, and an item that
 // comes back from the dead has none.
 func TestTheLastErrorIsKept(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session(session.WithIdentity("orders-7"))
 		q := newQueue(t, s, queue.WithMaxAttempts(5))
 		put(t, q, "x", queue.WithID("x"))
@@ -104,9 +103,7 @@ func TestADeadLetterSaysWhy(t *testing.T) {
 			synctest.Wait() // lines are handed over a little later
 			require.Contains(t, log.String(), `msg="an item has become a dead letter" recipe=queue path=`+path+" item=x attempts=2 error=")
 			require.Contains(t, log.String(), why)
-			letters, err := queue.New(s, path+"/dead", queue.WithMaxAttempts(2))
-			require.NoError(t, err)
-			again := take(t, letters)
+			again := take(t, queueAt(t, s, path+"/dead", queue.WithMaxAttempts(2)))
 			require.Equal(t, 1, again.Attempt(), "the dead letters are a queue, too")
 			require.NoError(t, again.Nack(bubble.Minute(t), queue.After(0)))
 			require.Equal(t, 3, finds(t, q, "x").Attempts)
@@ -195,8 +192,7 @@ func TestItemsOfOtherVersions(t *testing.T) {
 			require.NoError(t, t.Server.Create(head+"/g-queue-0000000009", []byte("0000000001 "+about+"\nbody")))
 			e := finds(t, q, "g")
 			require.Equal(t, []any{want, 1, false, "body"}, []any{e.LastError.Error, e.Attempts, e.Unread, string(e.Data)})
-			i := take(t, q)
-			require.Equal(t, "body", string(i.Data()))
+			i := takeOne(t, q, "body")
 			data, _, err := t.Session().Get(bubble.Minute(t), head+"/g-queue-0000000009")
 			require.NoError(t, err)
 			require.Equal(t, "0000000002 "+about+"\nbody", string(data))
@@ -208,8 +204,7 @@ func TestItemsOfOtherVersions(t *testing.T) {
 
 // Consumers tells whose each is, what it has in hand and may have; an item tells whose it is.
 func TestConsumersTellWhoHasWhat(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s, nobody := t.Session(session.WithIdentity("orders-7")), t.Session(session.WithoutIdentity())
 		q := newQueue(t, s)
 		all, err := q.Consumers(bubble.Minute(t))
@@ -243,8 +238,7 @@ func TestConsumersTellWhoHasWhat(t *testing.T) {
 
 // What consumers of other versions have told is read as far as it is understood.
 func TestConsumersOfOtherVersions(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())
 		put(t, q, "x")
 		for data, want := range map[string]int{"": 0, "by {\"pid\":1}\n": 0, "by {\"pid\":1}\nprefetch 7\nnewer\n": 7, "prefetch x\n": 0} {
@@ -260,8 +254,7 @@ func TestConsumersOfOtherVersions(t *testing.T) {
 
 // An item whose pause is over while no consumer has room is overdue, until one has.
 func TestAnItemIsOverdueWhileNoConsumerHasRoom(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())
 		put(t, q, "later", queue.WithID("x"), queue.WithDelay(time.Minute))
 		put(t, q, "now")
@@ -281,8 +274,7 @@ func TestAnItemIsOverdueWhileNoConsumerHasRoom(t *testing.T) {
 
 // Times that somebody else has written may be any: those of an entry can be told as JSON.
 func TestTimesOfAnEntryAreThoseOfJSON(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		const guid, far = "11111111-2222-4333-8444-555555555555-", "9223372036854775807"
 		require.NoError(t, t.Server.Create(path+"/items/0-0000000000/"+guid+"queue-0000000000", []byte(`0000000001 {"failure":{"error":"x","time":`+far+"}}\n")))
 		require.NoError(t, t.Server.Create(path+"/later/"+far+"-0000000000/"+far+"-"+guid+"0000000000", []byte("0000000001 {}\n")))

@@ -24,13 +24,17 @@ const (
 	head = path + "/items/0-0000000000" // the bucket in which most tests have all items
 )
 
-// each is a subtest in a bubble of its own.
+// inBubble runs a test in virtual time.
+func inBubble(t *testing.T, test func(t *bubble.World), opts ...zktest.Option) {
+	t.Helper()
+	t.Parallel()
+	bubble.Run(t, test, opts...)
+}
+
+// each runs a subtest in a bubble of its own.
 func each(t *testing.T, name any, test func(t *bubble.World), opts ...zktest.Option) {
 	t.Helper()
-	t.Run(fmt.Sprint(name), func(t *testing.T) {
-		t.Parallel()
-		bubble.Run(t, test, opts...)
-	})
+	t.Run(fmt.Sprint(name), func(t *testing.T) { inBubble(t, test, opts...) })
 }
 
 // atEach runs a test in bubbles again and again, until something has happened at each request that
@@ -54,17 +58,19 @@ func atEach(t *testing.T, happens func(t *bubble.World, s *session.Session) zkte
 
 func newQueue(t testing.TB, s *session.Session, opts ...queue.Option) *queue.Queue {
 	t.Helper()
+	return queueAt(t, s, path, opts...)
+}
+
+func queueAt(t testing.TB, s *session.Session, path string, opts ...queue.Option) *queue.Queue {
+	t.Helper()
 	q, err := queue.New(s, path, opts...)
 	require.NoError(t, err)
 	return q
 }
 
-// deadLetters is the queue of them.
 func deadLetters(t testing.TB, s *session.Session) *queue.Queue {
 	t.Helper()
-	dead, err := queue.New(s, path+"/dead")
-	require.NoError(t, err)
-	return dead
+	return queueAt(t, s, path+"/dead")
 }
 
 func put(t testing.TB, q *queue.Queue, data string, opts ...queue.PutOption) string {
@@ -119,6 +125,14 @@ func take(t testing.TB, q *queue.Queue) *queue.Item {
 	t.Helper()
 	i, err := q.Take(bubble.Minute(t))
 	require.NoError(t, err)
+	return i
+}
+
+// takeOne takes an item that has these data.
+func takeOne(t testing.TB, q *queue.Queue, want string) *queue.Item {
+	t.Helper()
+	i := take(t, q)
+	require.Equal(t, want, string(i.Data()))
 	return i
 }
 

@@ -23,10 +23,9 @@ type model struct {
 	*recipetest.World
 	recipetest.Chance
 	items      map[string]*item // by body
-	producers  []*recipetest.Actor
 	consumers  []*consumer
-	back, dead *recipetest.Actor // producers: of what consumers take out
-	limit      int               // of buckets
+	puts       *recipetest.Actor // the producer of new items
+	back, dead *recipetest.Actor // the producers of items that consumers take out
 	attempts   int               // after which items are dead letters
 	deaths     int               // of consumers, and sessions: what they had claimed and not received counts
 	hurries    bool              // items that are not settled in time are lost
@@ -59,7 +58,7 @@ type consumer struct {
 	calls    int // without a stream
 	held     map[uint64]*grip
 	closed   bool
-	meter    *meter
+	hangs    bool // its machine does nothing any more
 }
 
 // grip is an item that was handed out.
@@ -67,6 +66,19 @@ type grip struct {
 	item     *item
 	received bool
 	how      consume.Kind
+}
+
+// mayHang is the machine of a consumer that may hang.
+type mayHang struct {
+	c *consumer
+	machine.Machine
+}
+
+func (h mayHang) Step(ev machine.Event) []machine.Effect {
+	if h.c.hangs {
+		return nil
+	}
+	return h.Machine.Step(ev)
 }
 
 func (m *model) newItem(p put) *item {
@@ -85,12 +97,11 @@ func (m *model) addConsumer(n int, stream bool) *consumer {
 		Machine: func() machine.Machine {
 			c.lives++
 			clear(c.held)
-			c.calls = 2
-			c.meter = &meter{Machine: consume.New(consume.Config{
+			c.calls, c.hangs = 2, false
+			return mayHang{c, consume.New(consume.Config{
 				Root: root, GUID: fmt.Sprintf("%s.%d", c.name, c.lives), First: c.lives << 20,
 				Takes: !stream, Prefetch: 1 + n, Attempts: m.attempts, Dead: dead, Seed: uint64(n),
 			})}
-			return c.meter
 		},
 		Standing: func() []machine.Event {
 			if c.closed {
@@ -241,7 +252,7 @@ var ends = []error{session.ErrLost, session.ErrDeleted, session.ErrClosed}
 
 // lapse ends all possessions.
 func (c *consumer) lapse() {
-	for _, no := range c.nos(func(*grip) bool { return true }) {
+	for _, no := range c.open() {
 		c.lose(no)
 	}
 	for _, g := range c.held {
@@ -256,6 +267,9 @@ func (c *consumer) lose(no uint64) {
 	c.actor.Tell(consume.Command{No: no, Kind: consume.Ended})
 	c.want(1)
 }
+
+// open are the numbers of the items about which there was no command.
+func (c *consumer) open() []uint64 { return c.nos(func(*grip) bool { return true }) }
 
 func (c *consumer) nos(which func(g *grip) bool) (nos []uint64) {
 	for no, g := range c.held {

@@ -24,21 +24,24 @@ func idOf(body string) string {
 	}
 }
 
-// put is a wish to a producer.
+// bucketLimit is small, so that buckets are sealed.
+const bucketLimit = 3
+
+// put asks a producer for new items.
 type put struct {
 	count    int
 	priority int
 	delay    int64
 }
 
-// back is another: what a consumer asked for.
+// back asks a producer for what a consumer takes out.
 type back struct {
 	consume.Put
 	by *consumer
 }
 
-// producer puts items, one transaction at a time. It does not ask whether a put was carried out of
-// which the answer is lost.
+// producer puts items, one transaction at a time. After a lost answer it does not ask whether the
+// put was carried out.
 type producer struct {
 	machine.Requests[string]
 	model *model
@@ -161,17 +164,13 @@ func (p *producer) over(b back, err error) {
 	}
 }
 
-func (m *model) addProducer(n int) *recipetest.Actor {
+// addProducers adds the producer of new items, and those of items that consumers take out.
+func (m *model) addProducers() {
 	add := func(name string, root layout.Root) *recipetest.Actor {
 		return m.Add(recipetest.Player{
 			Name:    name,
-			Machine: func() machine.Machine { return &producer{model: m, root: root, end: tail.New(root, m.limit)} },
+			Machine: func() machine.Machine { return &producer{model: m, root: root, end: tail.New(root, bucketLimit)} },
 		})
 	}
-	a := add(fmt.Sprint("p", n), root)
-	m.producers = append(m.producers, a)
-	if m.back == nil {
-		m.back, m.dead = add("back", root), add("dead", dead)
-	}
-	return a
+	m.puts, m.back, m.dead = add("p0", root), add("back", root), add("dead", dead)
 }

@@ -24,13 +24,19 @@ const root = layout.Root("/q")
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
+func inBubble(t *testing.T, test func(t *bubble.World)) {
+	t.Helper()
+	t.Parallel()
+	bubble.Run(t, test)
+}
+
+// of is a put of one item.
 func of(body string) produce.Put { return produce.Put{Items: []layout.Record{{Body: []byte(body)}}} }
 
 // A bug ends neither the process nor the producer: what was put is in the queue once, and what
 // waits is told.
 func TestABug(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		p := produce.New(s, root, 0)
 		_, err := p.Begin(of("a")).Wait(bubble.Minute(t))
@@ -61,8 +67,7 @@ func TestABug(t *testing.T) {
 // The receipt of a producer has a child as long as its session lives, in each session: the first
 // put may have been made for the former one.
 func TestTheReceiptIsKept(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s, o := t.Session(), t.Session()
 		p := produce.New(s, root, 0)
 		for n := range 3 {
@@ -84,8 +89,7 @@ func TestTheReceiptIsKept(t *testing.T) {
 // Each put finds the bell gone, and somebody deletes it again while it is made: that happens to one
 // put after the other, and to none of them too often.
 func TestRacesAreCountedForEachPut(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		var gone, again atomic.Bool
 		t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			switch {
@@ -116,8 +120,7 @@ func TestRacesAreCountedForEachPut(t *testing.T) {
 // Somebody deletes a queue again and again while something is moved into it: that is not the
 // answer that what was to be moved is gone.
 func TestAQueueThatIsDeletedAgainAndAgainIsNotTheItemThatMoves(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		require.NoError(t, s.EnsurePath(bubble.Minute(t), "/item"))
 		p, move := produce.NewMover(s, root), of("a")
