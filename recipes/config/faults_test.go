@@ -28,8 +28,7 @@ func TestLostReplies(t *testing.T) {
 		c := open(w, s, config.JSON[limits]())
 		strike(s)
 		for i := range 3 { // the first one creates
-			s, err := c.Update(w.Context(), increment)
-			require.NoError(w, err, "at %d", k)
+			s := must(c.Update(w.Context(), increment))
 			require.Equal(w, i+1, s.Value.Rate, "at %d", k)
 			require.EqualValues(w, i, s.Version, "at %d", k)
 		}

@@ -30,8 +30,7 @@ func inBubble(t *testing.T, test func(t *bubble.World), opts ...zktest.Option) {
 
 func connected(t testing.TB, servers []string) *session.Session {
 	t.Helper()
-	s, err := session.Open(bubble.Minute(t), servers)
-	require.NoError(t, err)
+	s := must(session.Open(bubble.Minute(t), servers))
 	t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
 	return s
 }
@@ -61,21 +60,18 @@ func TestCheckAndFollowOnRealZooKeeper(t *testing.T) {
 func checkAndFollow(t testing.TB, holder, checker *session.Session) {
 	q := take(t, holder)
 	require.NoError(t, fence.Check(bubble.Minute(t), checker, q))
-	followed, err := fence.Follow(bubble.Minute(t), checker, q)
-	require.NoError(t, err)
+	followed := must(fence.Follow(bubble.Minute(t), checker, q))
 	require.NoError(t, followed.Err())
 
 	path, _ := holder.Relative(q.Path)
-	_, err = holder.Set(bubble.Minute(t), path, []byte("changed"), -1)
-	require.NoError(t, err)
+	must(holder.Set(bubble.Minute(t), path, []byte("changed"), -1))
 	require.NoError(t, fence.Check(bubble.Minute(t), checker, q), "data say nothing about the possession")
 
 	require.NoError(t, holder.Delete(bubble.Minute(t), path, -1))
 	require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, q), fence.ErrFenced)
 	bubble.Closes(t, followed.Done(), "what followed the possession")
 	require.ErrorIs(t, context.Cause(followed), fence.ErrFenced)
-	_, err = fence.Follow(bubble.Minute(t), checker, q)
-	require.ErrorIs(t, err, fence.ErrFenced)
+	require.ErrorIs(t, errOf(fence.Follow(bubble.Minute(t), checker, q)), fence.ErrFenced)
 }
 
 // A server that lags behind still shows a possession that is over, and not yet one that has begun.
@@ -102,8 +98,7 @@ func TestCheckIsNotFooledByALaggingServer(t *testing.T) {
 				require.NoError(t, fence.Check(bubble.Minute(t), checker, next), "nor does it deny one that has just begun")
 				t.Server.Lag(lagging, 100)
 				next = take(t, holder)
-				followed, err := fence.Follow(bubble.Minute(t), checker, next)
-				require.NoError(t, err)
+				followed := must(fence.Follow(bubble.Minute(t), checker, next))
 				synctest.Wait()
 				require.NoError(t, followed.Err())
 			}, zktest.WithServers(2))
@@ -117,10 +112,8 @@ func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
 		q := take(t, holder)
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(bubble.Minute(t))
-		first, err := fence.Follow(ctx, checker, q)
-		require.NoError(t, err)
-		second, err := fence.Follow(bubble.Minute(t), checker, q)
-		require.NoError(t, err)
+		first := must(fence.Follow(ctx, checker, q))
+		second := must(fence.Follow(bubble.Minute(t), checker, q))
 		cancel(why)
 		<-first.Done()
 		require.ErrorIs(t, context.Cause(first), why)
@@ -133,8 +126,7 @@ func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
 // at makes an ephemeral znode, and its sequencer: fence knows no recipes.
 func at(t testing.TB, s *session.Session, path string, mode fence.Mode, data string, opts ...session.CreateOption) fence.Sequencer {
 	t.Helper()
-	path, err := s.Create(bubble.Minute(t), path, []byte(data), append(opts, session.Ephemeral(), session.Parents())...)
-	require.NoError(t, err)
+	path = must(s.Create(bubble.Minute(t), path, []byte(data), append(opts, session.Ephemeral(), session.Parents())...))
 	stat, _, err := s.Exists(bubble.Minute(t), path)
 	require.NoError(t, err)
 	return fence.Sequencer{Path: s.Path(path), Mode: mode, Token: stat.Czxid, SessionID: stat.EphemeralOwner}
@@ -150,15 +142,12 @@ func TestAPossessionThatIsOverIsNotConfirmedByTheNextOfTheSameName(t *testing.T)
 				holder, checker := t.Session(), t.Session()
 				first := at(t, holder, "/locks/"+name, mode, "")
 				require.NoError(t, fence.Check(bubble.Minute(t), checker, first))
-				followed, err := fence.Follow(bubble.Minute(t), checker, first)
-				require.NoError(t, err)
-				_, err = holder.Multi(bubble.Minute(t), session.DeleteOp("/locks/"+name, -1), session.CreateOp("/locks/"+name, nil, session.Ephemeral()))
-				require.NoError(t, err)
+				followed := must(fence.Follow(bubble.Minute(t), checker, first))
+				must(holder.Multi(bubble.Minute(t), session.DeleteOp("/locks/"+name, -1), session.CreateOp("/locks/"+name, nil, session.Ephemeral())))
 				require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, first), fence.ErrFenced)
 				<-followed.Done()
 				require.ErrorIs(t, context.Cause(followed), fence.ErrFenced)
-				_, err = fence.Follow(bubble.Minute(t), checker, first)
-				require.ErrorIs(t, err, fence.ErrFenced)
+				require.ErrorIs(t, errOf(fence.Follow(bubble.Minute(t), checker, first)), fence.ErrFenced)
 			})
 		})
 	}
@@ -172,14 +161,11 @@ func TestAReaderThatTookItsOwnPlaceAsAWriterKeepsItsToken(t *testing.T) {
 		reader := at(t, holder, "/locks/a/r", fence.Shared, fmt.Sprintf("placed %d\nmine", writer.Token))
 		reader.Token = writer.Token
 		require.NoError(t, fence.Check(bubble.Minute(t), checker, reader))
-		followed, err := fence.Follow(bubble.Minute(t), checker, reader)
-		require.NoError(t, err)
-		_, err = holder.Set(bubble.Minute(t), "/locks/a/r", fmt.Appendf(nil, "unlock\nplaced %d\nmine", writer.Token), -1)
-		require.NoError(t, err)
+		followed := must(fence.Follow(bubble.Minute(t), checker, reader))
+		must(holder.Set(bubble.Minute(t), "/locks/a/r", fmt.Appendf(nil, "unlock\nplaced %d\nmine", writer.Token), -1))
 		require.NoError(t, fence.Check(bubble.Minute(t), checker, reader), "it is asked to give up, and has not")
 		require.NoError(t, followed.Err())
-		_, err = holder.Set(bubble.Minute(t), "/locks/a/r", nil, -1)
-		require.NoError(t, err)
+		must(holder.Set(bubble.Minute(t), "/locks/a/r", nil, -1))
 		require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, reader), fence.ErrFenced)
 		<-followed.Done()
 		reader.Mode = fence.Exclusive
@@ -196,8 +182,7 @@ func TestCheckWhatMayNotBeRead(t *testing.T) {
 			inBubble(t, func(t *bubble.World) {
 				holder, reader := t.Session(), t.Session()
 				hide := func(path string) {
-					_, err := holder.SetACL(bubble.Minute(t), path, session.AnyoneACL(session.PermDelete), -1)
-					require.NoError(t, err)
+					must(holder.SetACL(bubble.Minute(t), path, session.AnyoneACL(session.PermDelete), -1))
 				}
 				q := take(t, holder)
 				hide(q.Path)
@@ -213,8 +198,7 @@ func TestCheckWhatMayNotBeRead(t *testing.T) {
 					}
 					return zktest.Pass
 				})
-				followed, err := fence.Follow(bubble.Minute(t), reader, q)
-				require.NoError(t, err)
+				followed := must(fence.Follow(bubble.Minute(t), reader, q))
 				hide(q.Path)
 				<-followed.Done()
 				heal()
@@ -256,3 +240,12 @@ func TestCheckAtTheLeaderIsNotStale(t *testing.T) {
 	require.Zero(t, denied, "of %d possessions were denied though they are held", rounds)
 	require.Zero(t, confirmed, "of %d possessions were confirmed though their end had been answered", rounds)
 }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func errOf[T any](_ T, err error) error { return err }

@@ -13,9 +13,12 @@ import (
 	"github.com/troupe-go/troupe/recipes/fence"
 )
 
-func holder(token int64) fence.Sequencer {
-	return fence.Sequencer{Path: "/locks/a/_c_x-lock-0000000001", Mode: fence.Exclusive, Token: token, SessionID: token}
+// of is an exclusive holder of a path.
+func of(path string, token int64) fence.Sequencer {
+	return fence.Sequencer{Path: path, Mode: fence.Exclusive, Token: token, SessionID: token}
 }
+
+func holder(token int64) fence.Sequencer { return of("/locks/a/_c_x-lock-0000000001", token) }
 
 func TestGateAdmitsInOrderOfTokens(t *testing.T) {
 	t.Parallel()
@@ -51,9 +54,6 @@ func TestGateIsSafeForConcurrentUse(t *testing.T) {
 
 func TestAGateForOneSimpleLockDoesNotAdmitItsSibling(t *testing.T) {
 	t.Parallel()
-	of := func(path string, token int64) fence.Sequencer {
-		return fence.Sequencer{Path: path, Mode: fence.Exclusive, Token: token, SessionID: 1}
-	}
 	var gate fence.Gate
 	require.NoError(t, gate.Admit(of("/locks/order-0000000007", 5)))
 	require.ErrorIs(t, gate.Admit(of("/locks/order-0000000008", 6)), fence.ErrFenced)
@@ -78,8 +78,7 @@ func TestAGateForOneSimpleLockDoesNotAdmitItsSibling(t *testing.T) {
 func TestAGateThatIsResetAdmitsSmallerTokens(t *testing.T) {
 	t.Parallel()
 	var g fence.Gate
-	before := fence.Sequencer{Path: "/locks/a/lock-0000000005", Mode: fence.Exclusive, Token: 500, SessionID: 1}
-	after := fence.Sequencer{Path: "/locks/a/lock-0000000000", Mode: fence.Exclusive, Token: 5, SessionID: 2}
+	before, after := of("/locks/a/lock-0000000005", 500), of("/locks/a/lock-0000000000", 5)
 	require.NoError(t, g.Admit(before))
 	err := g.Admit(after)
 	require.ErrorIs(t, err, fence.ErrFenced)
@@ -100,8 +99,7 @@ func TestSequencerIsReadAsItIsWritten(t *testing.T) {
 		"exclusive:9223372036854775807:0xffffffffffffffff:/ü/n_-000000001": {Path: "/ü/n_-000000001", Mode: fence.Exclusive, Token: math.MaxInt64, SessionID: -1}, // of a server with a high number
 	} {
 		require.Equal(t, text, want.String())
-		q, err := fence.Parse(text)
-		require.NoError(t, err)
+		q := must(fence.Parse(text))
 		require.Equal(t, want, q)
 	}
 }

@@ -133,8 +133,7 @@ func TestAThousandMembersThatCameAndWentLeaveNoWatch(t *testing.T) {
 		require.Equal(w, 1, w.Watches(h.Session), "of the children")
 		for round := range 10 {
 			for i := range 100 {
-				_, err := members.Create(w.Context(), fmt.Sprintf("%s/%d-%d", path, round, i), nil, session.Ephemeral())
-				require.NoError(w, err)
+				must(members.Create(w.Context(), fmt.Sprintf("%s/%d-%d", path, round, i), nil, session.Ephemeral()))
 			}
 			time.Sleep(time.Second)
 			view := bubble.Now(w, views)
@@ -180,15 +179,13 @@ func inBubble(t *testing.T, f func(w *bubble.World), opts ...zktest.Option) {
 
 func groupOn(w *bubble.World, h *bubble.Host) *group.Group {
 	w.Helper()
-	g, err := group.New(h.Session, path)
-	require.NoError(w, err)
+	g := must(group.New(h.Session, path))
 	return g
 }
 
 func join(w *bubble.World, h *bubble.Host, id, data string) *group.Membership {
 	w.Helper()
-	m, err := groupOn(w, h).Join(group.Member{ID: id, Data: []byte(data)})
-	require.NoError(w, err)
+	m := must(groupOn(w, h).Join(group.Member{ID: id, Data: []byte(data)}))
 	return m
 }
 
@@ -203,7 +200,15 @@ func ids(v group.View) string {
 
 func members(w *bubble.World, h *bubble.Host) string {
 	w.Helper()
-	v, err := groupOn(w, h).Members(w.Context())
-	require.NoError(w, err)
+	v := must(groupOn(w, h).Members(w.Context()))
 	return ids(v)
 }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func errOf[T any](_ T, err error) error { return err }

@@ -47,8 +47,7 @@ func TestANameMeansWhatItWasBoundTo(t *testing.T) {
 func TestList(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		n, _ := names(w)
-		all, err := n.List(w.Context(), "")
-		require.NoError(w, err)
+		all := must(n.List(w.Context(), ""))
 		require.Empty(w, all)
 		for _, name := range []string{"db", "db/b", "db/a/x", "dbx", "web"} {
 			require.NoError(w, n.Bind(w.Context(), name, []byte(name)))
@@ -56,8 +55,7 @@ func TestList(t *testing.T) {
 		for prefix, want := range map[string]string{
 			"": "db db/a/x db/b dbx web", "db": "db db/a/x db/b", "db/a": "db/a/x", "web": "web", "none": "", "db/none/x": "",
 		} {
-			all, err := n.List(w.Context(), prefix)
-			require.NoError(w, err)
+			all := must(n.List(w.Context(), prefix))
 			var got []string
 			for _, b := range all {
 				require.Equal(w, b.Name, string(b.Value))
@@ -121,8 +119,7 @@ func TestB75_NamesAreUpToDate(t *testing.T) {
 			t.Parallel()
 			bubble.Run(t, func(w *bubble.World) {
 				on := func(i int) *naming.Names {
-					n, err := naming.New(w.SessionOn(i), root)
-					require.NoError(w, err)
+					n := must(naming.New(w.SessionOn(i), root))
 					return n
 				}
 				near, far := on(1-lagging), on(lagging)
@@ -133,8 +130,7 @@ func TestB75_NamesAreUpToDate(t *testing.T) {
 				bind("a")
 				require.Equal(w, "a", means(w, far, "db"))
 				bind("b")
-				all, err := far.List(w.Context(), "")
-				require.NoError(w, err)
+				all := must(far.List(w.Context(), ""))
 				require.Len(w, all, 1)
 				require.Equal(w, "b", string(all[0].Value))
 				bind("c")
@@ -199,8 +195,7 @@ func TestCosts(t *testing.T) {
 		requests, _ = cost(func() { require.Equal(w, "b", means(w, n, "db/primary")) })
 		require.Equal(w, 2, requests, "Lookup")
 		requests, _ = cost(func() {
-			all, err := n.List(w.Context(), "")
-			require.NoError(w, err)
+			all := must(n.List(w.Context(), ""))
 			require.Len(w, all, 1)
 		})
 		require.Equal(w, 1+2*3, requests, "List: of /names, db and db/primary")
@@ -223,8 +218,7 @@ func inBubble(t *testing.T, f func(w *bubble.World)) {
 func names(w *bubble.World) (*naming.Names, *session.Session) {
 	w.Helper()
 	s := w.Session(session.WithTimeout(6 * time.Second))
-	n, err := naming.New(s, root)
-	require.NoError(w, err)
+	n := must(naming.New(s, root))
 	return n, s
 }
 
@@ -239,4 +233,11 @@ func means(w *bubble.World, n *naming.Names, name string) string {
 	require.Equal(w, name, b.Name)
 	require.True(w, b.Bound)
 	return string(b.Value)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

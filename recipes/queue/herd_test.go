@@ -166,8 +166,7 @@ func TestB57_TwoHundredThousandItems(t *testing.T) {
 		largest := 0
 		var walk func(p string)
 		walk = func(p string) {
-			names, err := t.Server.Children(p)
-			require.NoError(t, err)
+			names := must(t.Server.Children(p))
 			largest = max(largest, len(names))
 			for _, name := range names {
 				walk(p + "/" + name)
@@ -175,7 +174,7 @@ func TestB57_TwoHundredThousandItems(t *testing.T) {
 		}
 		walk(path)
 		require.LessOrEqual(t, largest, 1000, "names in a listing")
-		require.Equal(t, "1200", string(mustPeek(t, q).Data))
+		require.Equal(t, "1200", string(must(q.Peek(bubble.Minute(t))).Data))
 		require.NoError(t, c.Close(bubble.Minute(t)))
 
 		m := metered(t)
@@ -364,13 +363,11 @@ func TestASlowLinkSlowsNobodyElse(t *testing.T) {
 }
 
 // A consumer that hangs at any place in line holds up the others for a second at most, and only
-// once: the second takes the first's place away. So it is for an item that has to be moved when it
-// is due.
+// once: the second takes the first's place away.
 func TestAConsumerThatHangsHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	for n := range 6 {
-		hangs, delay := n%3, time.Duration(n/3)*5*time.Second
-		each(t, fmt.Sprint("place ", hangs, ", delay ", delay), func(t *bubble.World) {
+	for _, hangs := range []int{0, 1, 2} {
+		each(t, fmt.Sprint("place ", hangs), func(t *bubble.World) {
 			c := crowded(t, 0)
 			var hung int64
 			for n := range 4 {
@@ -382,12 +379,10 @@ func TestAConsumerThatHangsHoldsUpNobody(t *testing.T) {
 			}
 			heal := t.Server.Partition(hung)
 			began := time.Now()
-			put(t, c.q, "first", queue.WithDelay(delay))
-			bubble.Within(t, delay+time.Second, c.got, "the first item")
-			for range 7 {
+			for range 8 {
 				c.next()
 			}
-			require.Less(t, time.Since(began), delay+time.Second, "eight items")
+			require.Less(t, time.Since(began), time.Second, "eight items")
 			heal()
 			closed(t, c.all, c.group)
 			require.Equal(t, 0, length(t, c.q))

@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,15 +15,11 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// What comes back at once comes in its place: what was returned, and what a consumer had that died.
-// (For one that closes see the suite, for a session that does TestB56_Close.)
-func TestWhatComesBackComesInItsPlace(t *testing.T) {
+// The items of a consumer that has died come back in their places. (For items that are returned, and
+// for a consumer that closes, see the suite; for a session that is closed, TestB56_Close.)
+func TestTheItemsOfADeadConsumerComeBackInTheirPlaces(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q, h := newQueue(t, t.Session()), t.Host("worker")
-		putAll(t, q, 0, 4)
-		i := takeOne(t, q, "0")
-		back(t, i)
-		require.Equal(t, numbered(0, 4), takes(t, q, 4)) // 1 2 3 0
 		putAll(t, q, 0, 6)
 		c := consumer(t, newQueue(t, h.Session), queue.WithPrefetch(2))
 		gets(t, c, "0")
@@ -123,15 +120,15 @@ func TestTheApplicationSaysThePause(t *testing.T) {
 	})
 }
 
-// B75: one whose server lags behind is told what was settled before it asked.
-func TestB75_LooksAreUpToDate(t *testing.T) {
+// B75: a handle whose server lags behind sees all that was settled before it asks.
+func TestB75_ReadsAreUpToDate(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q, watcher := newQueue(t, t.SessionOn(1)), newQueue(t, t.SessionOn(0))
 		t.Server.Lag(0, 50)
 		put(t, q, "a", queue.WithID("red"))
 		require.Equal(t, 1, length(t, watcher))
 		put(t, q, "b", queue.WithPriority(-1))
-		require.Equal(t, "b", string(mustPeek(t, watcher).Data))
+		require.Equal(t, "b", string(must(watcher.Peek(bubble.Minute(t))).Data))
 		put(t, q, "c", queue.WithID("blue"))
 		require.NoError(t, watcher.Remove(bubble.Minute(t), "blue"))
 		require.Equal(t, []string{"b", "a"}, takes(t, q, 2))
@@ -169,20 +166,17 @@ func TestRemoveOfAMovingItem(t *testing.T) {
 			return func() { _ = i.Nack(bubble.Minute(t)) }
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var move func()
-			atEach(t, func(*bubble.World, *session.Session) zktest.Verdict {
-				move()
-				return zktest.Pass
-			}, func(t *bubble.World, s *session.Session) {
-				q, remover := newQueue(t, t.Session()), newQueue(t, s)
-				put(t, q, "other", queue.WithDelay(time.Hour))
-				move = begin(t, q)
-				require.NoError(t, remover.Remove(bubble.Minute(t), "red"), "it lives")
-				require.Equal(t, 1, length(t, q), "it is removed")
-				require.ErrorIs(t, remover.Remove(bubble.Minute(t), "red"), session.ErrNoNode)
-			})
+		var move func()
+		atEach(t, name, func(*bubble.World, *session.Session) zktest.Verdict {
+			move()
+			return zktest.Pass
+		}, func(t *bubble.World, s *session.Session) {
+			q, remover := newQueue(t, t.Session()), newQueue(t, s)
+			put(t, q, "other", queue.WithDelay(time.Hour))
+			move = begin(t, q)
+			require.NoError(t, remover.Remove(bubble.Minute(t), "red"), "it lives")
+			require.Equal(t, 1, length(t, q), "it is removed")
+			require.ErrorIs(t, remover.Remove(bubble.Minute(t), "red"), session.ErrNoNode)
 		})
 	}
 }
@@ -263,35 +257,31 @@ func TestTheCapacityIsAHardLimit(t *testing.T) {
 		"one comes back":      func(t *bubble.World, held *queue.Item) bool { back(t, held); return false },
 		"one is acknowledged": func(t *bubble.World, held *queue.Item) bool { return held.Ack(bubble.Minute(t)) == nil },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var happen func()
-			atEach(t, func(*bubble.World, *session.Session) zktest.Verdict {
-				happen()
-				return zktest.Pass
-			}, func(t *bubble.World, s *session.Session) {
-				const capacity = 4
-				q, rival, taker := newQueue(t, s), newQueue(t, t.Session(), queue.WithCapacity(capacity)), newQueue(t, t.Session())
-				put(t, rival, "held")
-				held, room := take(t, taker), 0
-				consumer(t, newQueue(t, t.Session())) // it moves what is due
-				putAll(t, rival, 0, 2)
-				put(t, rival, "delayed", queue.WithDelay(30*time.Second))
-				happen = func() {
-					if happens(t, held) {
-						room = 1
-						_, _ = rival.Put(bubble.Minute(t), nil)
-					}
+		var happen func()
+		atEach(t, name, func(*bubble.World, *session.Session) zktest.Verdict {
+			happen()
+			return zktest.Pass
+		}, func(t *bubble.World, s *session.Session) {
+			const capacity = 4
+			q, rival, taker := newQueue(t, s), newQueue(t, t.Session(), queue.WithCapacity(capacity)), newQueue(t, t.Session())
+			put(t, rival, "held")
+			held, room := take(t, taker), 0
+			consumer(t, newQueue(t, t.Session())) // it moves what is due
+			putAll(t, rival, 0, 2)
+			put(t, rival, "delayed", queue.WithDelay(30*time.Second))
+			happen = func() {
+				if happens(t, held) {
+					room = 1
+					_, _ = rival.Put(bubble.Minute(t), nil)
 				}
-				for range 2 {
-					if _, err := q.Put(bubble.Minute(t), nil); err != nil || room == 0 {
-						require.ErrorIs(t, err, queue.ErrFull)
-					}
-					_, err := q.PutAll(bubble.Minute(t), data(0, 2))
+			}
+			for range 2 {
+				if _, err := q.Put(bubble.Minute(t), nil); err != nil || room == 0 {
 					require.ErrorIs(t, err, queue.ErrFull)
-					require.Equal(t, capacity, length(t, rival))
 				}
-			})
+				require.ErrorIs(t, errOf(q.PutAll(bubble.Minute(t), data(0, 2))), queue.ErrFull)
+				require.Equal(t, capacity, length(t, rival))
+			}
 		})
 	}
 }
@@ -397,56 +387,47 @@ func TestAnEphemeralItemDoesNotOutliveItsProducer(t *testing.T) {
 	})
 }
 
-// The receiver may change an item's data. What pauses, and a dead letter, is what was put.
+// The receiver may change an item's data. An item that pauses, and a dead letter, has those that
+// were put.
 func TestTheReceiverMayChangeTheData(t *testing.T) {
 	t.Parallel()
-	for name, from := range map[string]func(t *bubble.World, q *queue.Queue) *queue.Queue{
-		"it pauses":     func(_ *bubble.World, q *queue.Queue) *queue.Queue { return q },
-		"a dead letter": func(t *bubble.World, _ *queue.Queue) *queue.Queue { return deadLetters(t, t.Session()) },
-	} {
-		each(t, name, func(t *bubble.World) {
-			s, opts := t.Session(), []queue.Option(nil)
-			if name == "a dead letter" {
-				opts = append(opts, queue.WithMaxAttempts(1))
-			}
-			q := newQueue(t, s, opts...)
+	for attempts, from := range map[int]string{2: path, 1: path + "/dead"} {
+		each(t, from, func(t *bubble.World) {
+			q := newQueue(t, t.Session(), queue.WithMaxAttempts(attempts))
 			put(t, q, "secret")
 			i := take(t, q)
 			clear(i.Data())
 			require.NoError(t, i.Nack(bubble.Minute(t), queue.After(time.Second)))
-			require.Equal(t, []string{"secret"}, takes(t, from(t, q), 1))
+			takeOne(t, queueAt(t, t.Session(), from), "secret")
 		})
 	}
 }
 
-// Whatever request or reply is lost: an item pauses once, keeps what it is, and is a dead letter
-// once. Its id is taken as long as it pauses, and free then. Close waits for what is under way.
+// At any lost request or reply: an item pauses once, with its error, and is a dead letter once. Its
+// id is taken as long as it pauses, and free then. Close waits for a Nack that is under way.
 func TestAPauseAtAnyLostRequestOrReply(t *testing.T) {
 	t.Parallel()
 	for lost, fate := range bubble.Fates {
-		t.Run(lost, func(t *testing.T) {
-			t.Parallel()
-			atEach(t, func(*bubble.World, *session.Session) zktest.Verdict { return fate }, func(t *bubble.World, s *session.Session) {
-				o, q := newQueue(t, t.Session()), newQueue(t, s, queue.WithMaxAttempts(2))
-				put(t, o, "a", queue.WithID("red"), queue.WithPriority(5), queue.WithHeader("k", "v"))
-				require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.After(time.Minute)))
-				refuses(t, o, queue.ErrDuplicate, queue.WithID("red"))
-				i, err := q.Take(t.Context())
-				require.NoError(t, err)
-				require.Equal(t, 2, i.Attempt())
-				nacked := bubble.Begin(func() error { return i.Nack(bubble.Minute(t)) })
-				synctest.Wait() // it is under way: Done closes before that
-				bubble.Closed(t, i.Done(), "the possession")
-				require.NoError(t, q.Close(bubble.Minute(t)))
-				require.NoError(t, bubble.Now(t, nacked, "the answer"))
-				put(t, o, "b", queue.WithID("red"))
-				require.Equal(t, []string{"b"}, takes(t, o, 1))
-				require.Equal(t, 0, length(t, o))
-				dead := take(t, deadLetters(t, t.Session()))
-				require.Equal(t, []any{"red", 5, "v", 1}, []any{dead.ID(), dead.Priority(), dead.Header("k"), dead.Attempt()})
-				require.NoError(t, dead.Ack(bubble.Minute(t)))
-				require.Equal(t, 0, length(t, deadLetters(t, t.Session())))
-			})
+		atEach(t, lost, func(*bubble.World, *session.Session) zktest.Verdict { return fate }, func(t *bubble.World, s *session.Session) {
+			o, q := newQueue(t, t.Session()), newQueue(t, s, queue.WithMaxAttempts(2))
+			put(t, o, "a", queue.WithID("red"), queue.WithPriority(5), queue.WithHeader("k", "v"))
+			require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.After(time.Minute), queue.WithError(errors.New("no paper"))))
+			refuses(t, o, queue.ErrDuplicate, queue.WithID("red"))
+			require.Equal(t, "no paper", finds(t, o, "red").LastError.Error)
+			i := must(q.Take(t.Context()))
+			require.Equal(t, 2, i.Attempt())
+			nacked := bubble.Begin(func() error { return i.Nack(bubble.Minute(t)) })
+			synctest.Wait() // it is under way: Done closes before that
+			bubble.Closed(t, i.Done(), "the possession")
+			require.NoError(t, q.Close(bubble.Minute(t)))
+			require.NoError(t, bubble.Now(t, nacked, "the answer"))
+			put(t, o, "b", queue.WithID("red"))
+			require.Equal(t, []string{"b"}, takes(t, o, 1))
+			require.Equal(t, 0, length(t, o))
+			dead := take(t, deadLetters(t, t.Session()))
+			require.Equal(t, []any{"red", 5, "v", 1}, []any{dead.ID(), dead.Priority(), dead.Header("k"), dead.Attempt()})
+			require.NoError(t, dead.Ack(bubble.Minute(t)))
+			require.Equal(t, 0, length(t, deadLetters(t, t.Session())))
 		})
 	}
 }

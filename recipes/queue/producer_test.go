@@ -55,10 +55,7 @@ func TestPutsWhateverHappens(t *testing.T) {
 			func(t *bubble.World, s *session.Session) { put(t, newQueue(t, s, queue.WithCapacity(5)), "a") },
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			atEach(t, row.happens, row.test)
-		})
+		atEach(t, name, row.happens, row.test)
 	}
 }
 
@@ -117,12 +114,9 @@ func TestContextsAndClose(t *testing.T) {
 		require.NoError(t, i.Ack(bubble.Minute(t)), "it goes on in the background")
 		require.NoError(t, bubble.Within(t, time.Minute, patient, "the patient one"))
 
-		_, err := q.Put(ctx, []byte("x"))
-		require.ErrorIs(t, err, mine)
-		_, err = q.Take(ctx)
-		require.ErrorIs(t, err, mine)
-		_, err = q.Peek(ctx)
-		require.ErrorIs(t, err, mine)
+		require.ErrorIs(t, errOf(q.Put(ctx, []byte("x"))), mine)
+		require.ErrorIs(t, errOf(q.Take(ctx)), mine)
+		require.ErrorIs(t, errOf(q.Peek(ctx)), mine)
 		heal = t.Server.Partition(s.Status().SessionID)
 		waiting := begin(context.Background(), "waits")
 		second, cancelSecond = context.WithTimeout(context.Background(), time.Second)
@@ -161,8 +155,7 @@ func TestTheReceiptIsDeleted(t *testing.T) {
 func TestB54_FailedPut(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
-		_, err := s.Create(bubble.Minute(t), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
-		require.NoError(t, err)
+		must(s.Create(bubble.Minute(t), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...)))
 		q := newQueue(t, s)
 		refuses(t, q, session.ErrNoAuth) // not even the receipt can be made
 		require.NoError(t, s.Delete(bubble.Minute(t), path, -1))
@@ -226,11 +219,9 @@ func TestAnItemThatIsNeverSettledIsLogged(t *testing.T) {
 		putAll(t, q, 0, 3)
 		require.NoError(t, take(t, q).Ack(bubble.Minute(t)))
 		at := bubble.After(1)
-		_, err := q.Take(bubble.Minute(t))
-		require.NoError(t, err)
+		must(q.Take(bubble.Minute(t)))
 		consumed := bubble.After(1)
-		c, err := q.Consume()
-		require.NoError(t, err)
+		c := must(q.Consume())
 		time.Sleep(5 * time.Minute)
 		require.Len(t, log.Warnings(path), 1, "what waits to be received is not forgotten")
 		require.Contains(t, log.Warnings(path)[0], "an item was received and is not settled")
@@ -241,8 +232,7 @@ func TestAnItemThatIsNeverSettledIsLogged(t *testing.T) {
 		require.Contains(t, log.Warnings(path)[1], consumed)
 		require.NoError(t, c.Close(bubble.Minute(t)))
 		put(t, q, "x")
-		_, err = newQueue(t, s, queue.WithWarnAfter(0)).Take(bubble.Minute(t))
-		require.NoError(t, err)
+		must(newQueue(t, s, queue.WithWarnAfter(0)).Take(bubble.Minute(t)))
 		time.Sleep(2 * time.Minute)
 		require.Len(t, log.Warnings(path), 2)
 	})

@@ -136,6 +136,17 @@ func TestBarred(t *testing.T) {
 	require.Empty(t, m.left())
 }
 
+// Items with a delay come soon after they are due, though the first in line hangs.
+func TestDelayedItemsBesideAFirstThatHangs(t *testing.T) {
+	t.Parallel()
+	m := waiting(t, 3)
+	m.inLine(0).hangs, m.ending = true, true
+	due := m.Now() + 5_000
+	m.put(t, put{count: 2, delay: 5_000})
+	require.Empty(t, m.left())
+	require.Less(t, m.Now(), due+3_000)
+}
+
 // Many items have a long delay, and the slot that they share has begun: they do not hide one behind
 // them that is due before.
 func TestManyThatAreNotDueHideNothing(t *testing.T) {

@@ -30,6 +30,13 @@ func inBubble(t *testing.T, test func(t *bubble.World)) {
 	bubble.Run(t, test)
 }
 
+// puts waits until a call has put its items.
+func puts(t testing.TB, c *produce.Call) {
+	t.Helper()
+	_, err := c.Wait(bubble.Minute(t))
+	require.NoError(t, err)
+}
+
 // of is a put of one item.
 func of(body string) produce.Put { return produce.Put{Items: []layout.Record{{Body: []byte(body)}}} }
 
@@ -39,24 +46,20 @@ func TestABug(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		p := produce.New(s, root, 0)
-		_, err := p.Begin(of("a")).Wait(bubble.Minute(t))
-		require.NoError(t, err)
+		puts(t, p.Begin(of("a")))
 		heal := t.Server.Intercept(func(*zktest.Request) zktest.Verdict { return zktest.Delay(time.Millisecond) })
 		first := p.Begin(of("b"))
 		synctest.Wait()
 		second := p.Begin(of("c"))
 		p.Panic(of("bug"))
 		third := p.Begin(of("d"))
-		_, err = first.Wait(bubble.Minute(t))
-		require.NoError(t, err)
-		_, err = second.Wait(bubble.Minute(t))
-		require.NoError(t, err)
-		_, err = third.Wait(bubble.Minute(t))
+		puts(t, first)
+		puts(t, second)
+		_, err := third.Wait(bubble.Minute(t))
 		require.ErrorIs(t, err, session.ErrRestarted)
 		require.ErrorIs(t, err, session.ErrUnknownOutcome)
 		heal()
-		_, err = p.Begin(of("e")).Wait(bubble.Minute(t))
-		require.NoError(t, err)
+		puts(t, p.Begin(of("e")))
 		n, err := browse.Queue{Session: s, Root: root}.Len(context.Background())
 		require.NoError(t, err)
 		require.Equal(t, 6, n, "with that of the bug")
@@ -72,8 +75,7 @@ func TestTheReceiptIsKept(t *testing.T) {
 		p := produce.New(s, root, 0)
 		for n := range 3 {
 			for k := range 2 {
-				_, err := p.Begin(of(fmt.Sprint(n, k))).Wait(bubble.Minute(t))
-				require.NoError(t, err)
+				puts(t, p.Begin(of(fmt.Sprint(n, k))))
 			}
 			receipts, _, err := o.Children(bubble.Minute(t), root.Receipts())
 			require.NoError(t, err)
@@ -111,8 +113,7 @@ func TestRacesAreCountedForEachPut(t *testing.T) {
 			calls = append(calls, p.Begin(large))
 		}
 		for _, c := range calls {
-			_, err := c.Wait(bubble.Minute(t))
-			require.NoError(t, err)
+			puts(t, c)
 		}
 	})
 }
@@ -135,8 +136,7 @@ func TestAQueueThatIsDeletedAgainAndAgainIsNotTheItemThatMoves(t *testing.T) {
 		require.ErrorIs(t, err, session.ErrUnknownOutcome)
 		require.NotErrorIs(t, err, session.ErrNoNode)
 		heal()
-		_, err = p.Begin(move).Wait(bubble.Minute(t))
-		require.NoError(t, err)
+		puts(t, p.Begin(move))
 		_, err = p.Begin(move).Wait(bubble.Minute(t))
 		require.ErrorIs(t, err, session.ErrNoNode)
 	})
