@@ -1,6 +1,6 @@
 package config_test
 
-// What a cell has, what an update does to it, and how it ends.
+// A cell's value, its updates and its end.
 
 import (
 	"context"
@@ -157,7 +157,7 @@ func TestUpdateSeesWhatItReplaces(t *testing.T) {
 		c := open(w, s, config.JSON[limits]())
 		calls := 0
 		_, err := c.Update(w.Context(), func(l limits) (limits, error) {
-			if calls++; calls < 4 { // somebody is quicker: creates, changes, deletes
+			if calls++; calls < 4 { // another client is quicker: it creates, changes, deletes
 				if calls == 3 {
 					require.NoError(w, admin.Delete(w.Context(), path, -1))
 				} else {
@@ -257,7 +257,7 @@ func TestCellsThatWereClosedLeaveNoWatch(t *testing.T) {
 	})
 }
 
-// What docs/recipes/config.md says about costs.
+// The costs are those of docs/recipes/config.md.
 func TestCosts(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		writer, reader := w.Host("writer").Session, w.Host("reader").Session
@@ -319,7 +319,7 @@ func open[T any](w *bubble.World, s *session.Session, codec config.Codec[T]) *co
 	return c
 }
 
-// put writes raw data, as somebody without this package.
+// put writes raw data, as a client without this package.
 func put(w *bubble.World, s *session.Session, data string) {
 	w.Helper()
 	_, err := s.Set(w.Context(), path, []byte(data), -1)

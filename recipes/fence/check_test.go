@@ -132,8 +132,8 @@ func at(t testing.TB, s *session.Session, path string, mode fence.Mode, data str
 	return fence.Sequencer{Path: s.Path(path), Mode: mode, Token: stat.Czxid, SessionID: stat.EphemeralOwner}
 }
 
-// Names come again in the layout Simple, and in lines whose parent was removed while nobody stood
-// in them.
+// Names come again in the layout Simple, and below a parent that was removed while it had no
+// contenders.
 func TestAPossessionThatIsOverIsNotConfirmedByTheNextOfTheSameName(t *testing.T) {
 	t.Parallel()
 	for name, mode := range map[string]fence.Mode{"a": fence.Exclusive, "x-72057594037927936-0000000000": fence.Shared, "n_0000000000": fence.Exclusive} {
@@ -173,8 +173,8 @@ func TestAReaderThatTookItsOwnPlaceAsAWriterKeepsItsToken(t *testing.T) {
 	})
 }
 
-// Who may not read a holder's znode can check its possession all the same, on each version: until
-// it is over, and unless its name may come again.
+// A process that may not read a holder's znode can check its possession all the same, on each
+// version: until it is over, and unless its name may come again.
 func TestCheckWhatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {

@@ -1,6 +1,6 @@
 package group_test
 
-// A member's life: it joins, is updated and leaves, is registered again after whatever befalls it,
+// A member's life: it joins, is updated and leaves, is registered again after each loss,
 // and shares its id with no other.
 
 import (
@@ -263,8 +263,8 @@ func TestARefusalIsReported(t *testing.T) {
 }
 
 // The member is created, and the connection goes before the answer comes. The only server to be had
-// is a leader that was deposed, and that wakes now: it answers a sync, and shows a group in which
-// the member does not stand yet. Who leaves now has not left by that.
+// is a leader that was deposed, and that wakes now: it answers a sync, and shows a group without
+// the member. That does not confirm that the member has left.
 func TestADeposedLeaderDoesNotConfirmThatAMemberHasLeft(t *testing.T) {
 	t.Parallel()
 	for round := range uint64(16) {

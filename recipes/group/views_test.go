@@ -41,8 +41,8 @@ func TestAViewIsStaleWhileTheConnectionIsDown(t *testing.T) {
 	})
 }
 
-// The first view has all who were there, also one whose data come late. Afterwards a new member
-// whose data are on the way holds back no view of the others.
+// The first view has all members that were there, also one whose data come late. Afterwards a new
+// member whose data are still being read holds back no view of the others.
 func TestAViewWaitsForTheDataOfTheFirstMembersAlone(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		here, there := w.Host("here"), w.Host("there")

@@ -106,7 +106,7 @@ var register = porcupine.Model{
 	},
 }
 
-// What several clients do with one name, and see, while connections break and sessions expire, is a
+// The operations of several clients on one name, while connections break and sessions expire, are a
 // history that one register could have had.
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()

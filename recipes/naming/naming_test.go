@@ -1,6 +1,6 @@
 package naming_test
 
-// What a name means to those who look, list and observe, and what that costs.
+// The meaning of a name to Lookup, List and Observe, and the costs.
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func TestANameMeansWhatItWasBoundTo(t *testing.T) {
 		require.Equal(w, "a", means(w, other, "db/orders/primary"))
 		require.NoError(w, other.Bind(w.Context(), "db/orders/primary", []byte("b")))
 		require.Equal(w, "b", means(w, n, "db/orders/primary"))
-		require.Empty(w, means(w, n, "db"), "it is only on the way")
+		require.Empty(w, means(w, n, "db"), "it is only a parent")
 		require.ErrorIs(w, n.Bind(w.Context(), "db/orders/primary", []byte("c"), naming.IfFree()), naming.ErrDuplicate)
 		require.NoError(w, n.Bind(w.Context(), "db", []byte("all"), naming.IfFree()))
 		require.Equal(w, "all", means(w, n, "db"))
@@ -39,7 +39,7 @@ func TestANameMeansWhatItWasBoundTo(t *testing.T) {
 		require.NoError(w, n.Unbind(w.Context(), "db/orders/primary"))
 		children, _, err := s.Children(w.Context(), root)
 		require.NoError(w, err)
-		require.Empty(w, children, "nobody needs what was on the way any more")
+		require.Empty(w, children, "the parents are not needed any more")
 		require.NoError(w, n.Bind(w.Context(), "db/orders/primary", []byte("d"), naming.IfFree()))
 	})
 }
@@ -110,8 +110,8 @@ func TestObserve(t *testing.T) {
 	})
 }
 
-// B75: whatever is asked for sees each change that somebody was told of before, also where the
-// server lags behind. A leader, which is the second of two here, does not catch up at a sync.
+// B75: each call sees all changes that any client was told of before, also where the server lags
+// behind. A leader, which is the second of two here, does not catch up at a sync.
 func TestB75_NamesAreUpToDate(t *testing.T) {
 	t.Parallel()
 	for lagging, name := range []string{"a follower", "the leader"} {
@@ -167,7 +167,7 @@ func TestObservationsThatEndedLeaveNoWatch(t *testing.T) {
 	})
 }
 
-// What docs/recipes/naming.md says about costs.
+// The costs are those of docs/recipes/naming.md.
 func TestCosts(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		n, s := names(w)
@@ -200,7 +200,7 @@ func TestCosts(t *testing.T) {
 		})
 		require.Equal(w, 1+2*3, requests, "List: of /names, db and db/primary")
 		requests, _ = cost(func() { require.NoError(w, n.Unbind(w.Context(), "db/primary")) })
-		require.Equal(w, 5+2, requests, "Unbind, and db, which nobody needs any more")
+		require.Equal(w, 5+2, requests, "Unbind, and db, which is not needed any more")
 	})
 }
 

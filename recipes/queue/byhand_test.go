@@ -15,9 +15,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// At any request of a producer, or of a consumer, somebody deletes a bounded queue, and goes on
-// while that request is on its way: all go on with an empty queue, into which as much goes as
-// before.
+// At any request of a producer, or of a consumer, another client deletes a bounded queue, and goes
+// on while that request is on its way. All go on with an empty queue, with room for as many items
+// as before.
 func TestABoundedQueueOutlivesDeleteAll(t *testing.T) {
 	t.Parallel()
 	const capacity = 5
@@ -61,8 +61,8 @@ func TestABoundedQueueOutlivesDeleteAll(t *testing.T) {
 	}
 }
 
-// What a queue always has is made again. Who has lost an item to a deleteall leaves the claim alone
-// that another one has on the item which has its number now.
+// The znodes that a queue always has are made again. A consumer that has lost an item to a
+// deleteall leaves another consumer's claim alone, on the item that has its number now.
 func TestALateAckLeavesARivalsClaim(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s, rival := t.Session(), newQueue(t, t.Session())
@@ -81,8 +81,8 @@ func TestALateAckLeavesARivalsClaim(t *testing.T) {
 	})
 }
 
-// Sealed buckets that are empty go, one after the other, but for number 0. After a deleteall that
-// is another one.
+// Sealed buckets that are empty go, one after the other, but for number 0. After a deleteall the
+// queue's buckets begin again.
 func TestEmptyBucketsGo(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
@@ -109,9 +109,9 @@ func TestEmptyBucketsGo(t *testing.T) {
 	})
 }
 
-// After a deleteall the queue begins at bucket 0 again, whoever puts something into it first: here
-// a consumer that moves what is due, and that knows of the former bucket 0. With another number,
-// producers that have seen no bucket would make 0 beside it.
+// After a deleteall the queue begins at bucket 0 again, also if a consumer puts the first item: it
+// moves one that is due, and knows of the former bucket 0. With another number, producers that have
+// seen no bucket would make 0 beside it.
 func TestTheQueueBeginsAgainAtItsFirstBucket(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
@@ -152,7 +152,7 @@ func TestAPlaceThatIsNoConsumers(t *testing.T) {
 	}
 }
 
-// child makes a znode below an item, which nobody but a stranger does: the item cannot be deleted.
+// child makes a znode below an item, as only a stranger does: then the item cannot be deleted.
 func child(t *bubble.World, s *session.Session, bucket, data string) {
 	t.Helper()
 	for _, name := range below(t, s, bucket) {
@@ -191,7 +191,7 @@ func TestARefusedSettlementKeepsNoOther(t *testing.T) {
 	})
 }
 
-// What cannot be moved when it is due is passed over, and nobody asks for it again and again.
+// An item that cannot be moved when it is due is passed over, and is not asked for again and again.
 func TestADelayedItemWithAChildIsPassedOver(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
@@ -273,9 +273,9 @@ func TestItemsThatCannotBeBuriedHideNothing(t *testing.T) {
 	}
 }
 
-// What a server refuses once, for its quota, for an error of its own or because it is overloaded,
-// ends no consumer, whichever request it is: it is tried again. An Ack that was refused has changed
-// nothing, and can be called again.
+// No refusal of a single request, for a quota, for an error of the server's own or because it is
+// overloaded, ends a consumer: it tries again. An Ack that was refused has changed nothing, and can
+// be called again.
 func TestConsumerOutlivesRefusals(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]zktest.Code{"quota": zktest.ErrQuotaExceeded, "system": zktest.ErrSystem, "throttled": zktest.ErrThrottled} {

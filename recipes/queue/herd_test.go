@@ -54,7 +54,7 @@ func (c *crowd) join() *session.Session {
 	return s
 }
 
-// costs is how many requests and watch events something causes until all wait again.
+// costs is how many requests and watch events f causes until all wait again.
 func (c *crowd) costs(f func()) (requests, events int) {
 	time.Sleep(2 * time.Second) // what is armed is armed
 	c.Server.ClearJournal()
@@ -100,8 +100,8 @@ func TestHerdOfOnePut(t *testing.T) {
 	}
 }
 
-// What becomes available otherwise wakes a few, too: a delayed item, that rings when it is put and
-// when it is due; what is returned; what a dead consumer had.
+// Items that become available otherwise wake a few consumers, too: a delayed item, which rings when
+// it is put and when it is due; a returned one; one of a consumer that has died.
 func TestHerdOfWhatComesBack(t *testing.T) {
 	t.Parallel()
 	for name, comes := range map[string]func(c *crowd, i *queue.Item){

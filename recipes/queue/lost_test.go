@@ -18,8 +18,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B47 and B48: whatever request or reply of the whole life is lost, and however it is: every item
-// is delivered, none twice, and all in order.
+// B47 and B48: any request or reply of the whole life is lost, in any way: every item is delivered,
+// none twice, and all in order.
 func TestB47_B48_AnyLostRequestOrReply(t *testing.T) {
 	t.Parallel()
 	for lost, fate := range bubble.Fates {
@@ -91,11 +91,12 @@ func lifeBounded(t *bubble.World, s *session.Session) {
 	}
 }
 
-// However an item is lost: what is done with it then changes nothing, and it is delivered again.
-// What was not received yet is not received afterwards: it comes again as a new value. And
-// consumption goes on. B49 is CURATOR-605. B51, CURATOR-623, is a partition of twelve minutes: the
-// item is lost here, at the end of trust, before anybody else has it, and by B55, CURATOR-336, the
-// session says what becomes of the connection.
+// A consumer loses its items in different ways. An Ack or Nack after that changes nothing, and the
+// item is delivered again. An item that was not received before its loss is not received
+// afterwards: it comes again as a new value. And consumption goes on. B49 is CURATOR-605. B51,
+// CURATOR-623, is a partition of twelve minutes: the item is lost here, at the end of trust, before
+// another consumer has it, and by B55, CURATOR-336, the session says what becomes of the
+// connection.
 func TestWhatIsLostIsNotReceived(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -138,7 +139,7 @@ func TestWhatIsLostIsNotReceived(t *testing.T) {
 				default:
 				}
 			}
-			again := map[string]*queue.Item{} // what is overdue is the next one's, or comes back
+			again := map[string]*queue.Item{} // an overdue item is the next one's, or comes back
 			second := bubble.Get(t, next, "an item")
 			again[string(second.Data())] = second
 			for range 2 {
@@ -165,8 +166,7 @@ func TestWhatIsLostIsNotReceived(t *testing.T) {
 	}
 }
 
-// So it is with a claim that is deleted by hand, as soon as its consumer notices: with its next
-// request about the item.
+// A claim is deleted by hand. Its consumer notices that with its next request about the item.
 func TestADeletedClaimIsNoticedAtTheNextRequest(t *testing.T) {
 	t.Parallel()
 	for name, next := range map[string]func(t *bubble.World, i *queue.Item) error{
@@ -206,7 +206,7 @@ func TestADeletedClaimIsNoticedAtTheNextRequest(t *testing.T) {
 }
 
 // A claim is deleted by hand while its consumer stands in line for another item: the consumer that
-// learns of it looks at once, since nothing has rung.
+// learns of it lists at once, since nothing has rung.
 func TestAnItemWhoseClaimWasDeletedIsSoonReceivedAgain(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
@@ -222,7 +222,7 @@ func TestAnItemWhoseClaimWasDeletedIsSoonReceivedAgain(t *testing.T) {
 	})
 }
 
-// meets lets the transactions that write below a path of the queue meet a fate, and counts them.
+// meets gives the transactions that write below a path of the queue a verdict, and counts them.
 func meets(t *bubble.World, below string, fate zktest.Verdict) *atomic.Int32 {
 	n := new(atomic.Int32)
 	t.Cleanup(t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
@@ -271,8 +271,8 @@ func TestAPauseThatIsLostWithTheSessionIsOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-// The request of an Ack is lost, and its claim is deleted by hand before it is asked what became of
-// it: the item is there, so the Ack is not confirmed.
+// The request of an Ack is lost, and its claim is deleted by hand before its outcome is read: the
+// item is there, so the Ack is not confirmed.
 func TestAnAckIsNotConfirmedWhileTheItemIsThere(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s, o := t.Session(), t.Session()
@@ -342,7 +342,7 @@ func TestARefusedAckLeavesTheItemAsLongAgain(t *testing.T) {
 	})
 }
 
-// Bugs in an actor: what was wished is done all the same, once.
+// An actor panics: all that was asked for is done all the same, once.
 func TestPanics(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())
@@ -393,7 +393,7 @@ func TestB56_Close(t *testing.T) {
 			waiting := bubble.Begin(func() error { _, err := q.Take(bubble.Minute(t)); return err })
 			synctest.Wait()
 			require.NoError(t, q.Err())
-			bubble.Never(t, q.Done(), "nobody has closed it")
+			bubble.Never(t, q.Done(), "it was not closed")
 
 			var answers []<-chan error
 			for range 8 {

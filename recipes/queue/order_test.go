@@ -30,7 +30,7 @@ func TestTheItemsOfADeadConsumerComeBackInTheirPlaces(t *testing.T) {
 	})
 }
 
-// A delay is over at an exact instant of the servers' clock, whatever the clients believe.
+// A delay is over at an exact instant of the servers' clock.
 func TestDelayIsExact(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q, c := newQueue(t, t.Session()), consumer(t, newQueue(t, t.Session()))
@@ -82,9 +82,8 @@ func TestDefaultBackoffAndAttempts(t *testing.T) {
 	})
 }
 
-// The pause is the application's to say, for the queue, and for one attempt: the item comes not
-// before it is over, and then at once, with its headers, and with others in between; whoever had it
-// may be gone by then.
+// The application sets the pause, for the queue and for one attempt: the item comes when it is
+// over, with its headers, and with others in between. Its consumer may be gone by then.
 func TestTheApplicationSaysThePause(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		var asked []int
@@ -136,7 +135,7 @@ func TestB75_ReadsAreUpToDate(t *testing.T) {
 	}, zktest.WithServers(2))
 }
 
-// Remove finds an item that lives, whatever it moves to at any of its requests: into line, to a
+// Remove finds an item that lives, though it moves at any of its requests: into line, to a
 // consumer, back, or to a pause.
 func TestRemoveOfAMovingItem(t *testing.T) {
 	t.Parallel()
@@ -241,14 +240,14 @@ func TestRequeue(t *testing.T) {
 		}
 		synctest.Wait()
 		require.NoError(t, q.Requeue(bubble.Minute(t), "b"))
-		receives(t, c, "poison b") // whoever waits is woken
+		receives(t, c, "poison b") // a consumer that waits is woken
 		require.Equal(t, 0, length(t, q))
 		require.Equal(t, 0, length(t, dead))
 	})
 }
 
-// A full queue has room for nothing, whatever becomes of its items at any request of a put. When
-// one goes, either producer may have its place, and one of them has.
+// A full queue has no room, though its items move at any request of a put. When one goes, either
+// producer may have its place, and one of them has.
 func TestTheCapacityIsAHardLimit(t *testing.T) {
 	t.Parallel()
 	for name, happens := range map[string]func(t *bubble.World, held *queue.Item) (gone bool){
@@ -286,8 +285,8 @@ func TestTheCapacityIsAHardLimit(t *testing.T) {
 	}
 }
 
-// What is put back was in the queue before: a queue that has been filled meanwhile has more than
-// its capacity until as many are taken.
+// Items that are put back were in the queue before: a queue that has been filled meanwhile has more
+// than its capacity until as many are taken.
 func TestPutBackIntoFullQueue(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session(), queue.WithCapacity(2))
@@ -309,8 +308,8 @@ func TestPutBackIntoFullQueue(t *testing.T) {
 	})
 }
 
-// However a consumer at most once ends, beside its queue or by itself: what it had taken and nobody
-// has received is in the queue again when that is closed.
+// A consumer at most once ends beside its queue or by itself: items that it had taken and that were
+// not received are in the queue again when that is closed.
 func TestWhatNobodyHasReceivedIsPutBack(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(t *bubble.World, c *queue.Consumer){

@@ -17,7 +17,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Whatever happens at whichever request of a producer.
+// A fault, or a rival, at any request of a producer.
 func TestPutsWhateverHappens(t *testing.T) {
 	t.Parallel()
 	expire := func(fate zktest.Verdict) func(t *bubble.World, s *session.Session) zktest.Verdict {
@@ -130,7 +130,7 @@ func TestContextsAndClose(t *testing.T) {
 	})
 }
 
-// The queue is deleted while the answer to a put is lost: nobody knows any more.
+// The queue is deleted while the answer to a put is lost: the outcome stays unknown.
 func TestTheReceiptIsDeleted(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s, o := t.Session(), t.Session()
@@ -151,7 +151,7 @@ func TestTheReceiptIsDeleted(t *testing.T) {
 	})
 }
 
-// Netflix#135: a put that fails says so, to the one who put, and the next is not held up.
+// Netflix#135: a put that fails tells its caller, and the next is not held up.
 func TestB54_FailedPut(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()

@@ -78,8 +78,8 @@ func priorities(t *bubble.Cluster) {
 	require.Equal(t, []string{"urgent", "3", "5"}, takes(t, newQueue(t, t.Session()), 3))
 }
 
-// CURATOR-56, CURATOR-224: what is given back keeps its id, its priority and its place; attempts
-// are counted.
+// CURATOR-56, CURATOR-224: an item that is given back keeps its id, its priority and its place;
+// attempts are counted.
 func b50GivenBack(t *bubble.Cluster) {
 	q := newQueue(t, t.Session())
 	id := put(t, q, "a", queue.WithPriority(3), queue.WithID("red"))
@@ -121,8 +121,8 @@ func together(t *bubble.Cluster) {
 	require.Equal(t, 0, length(t, q), "nothing was put")
 }
 
-// The context of an item ends with it, and does not end the wait for what came of its settlement. A
-// commit is done with the claim, and not after it.
+// The context of an item ends with it, and does not end the wait for the outcome of its settlement.
+// A commit is done with the claim, and not after it.
 func settledInside(t *bubble.Cluster) {
 	s := t.Session()
 	q := newQueue(t, s)
@@ -151,7 +151,7 @@ func bounded(t *bubble.Cluster) {
 		put(t, q, d)
 	}
 	refuses(t, q, queue.ErrFull)
-	refuses(t, newQueue(t, t.Session()), queue.ErrFull) // who names no capacity is bound all the same
+	refuses(t, newQueue(t, t.Session()), queue.ErrFull) // a producer without a capacity is bound all the same
 	refuses(t, newQueue(t, s, queue.WithCapacity(4)), queue.ErrCapacity)
 	put(t, queueAt(t, s, "/queues/unbounded"), "x")
 	refuses(t, queueAt(t, s, "/queues/unbounded", queue.WithCapacity(2)), queue.ErrCapacity) // it is not empty
@@ -171,8 +171,8 @@ func bounded(t *bubble.Cluster) {
 	putAll(t, q, 0, 3)
 }
 
-// What has had its attempts goes where the dead letters go, with its id, which is free again: an
-// item that was returned, and one whose consumers died.
+// An item that has had its attempts goes to the dead letters, with its id, which is free again: one
+// that was returned, and one whose consumers died.
 func poisoned(t *bubble.Cluster) {
 	s := t.Session()
 	q := newQueue(t, s, queue.WithMaxAttempts(2), queue.WithDeadLetters("/queues/graveyard"))
@@ -237,8 +237,8 @@ func autoAck(t *bubble.Cluster) {
 	put(t, q, "again", queue.WithID("red"))
 }
 
-// What was received and not settled has had an attempt; what nobody received is as if it had never
-// been claimed.
+// An item that was received and not settled has had an attempt; one that was not received is as if
+// it had never been claimed.
 func closing(t *bubble.Cluster) {
 	q := newQueue(t, t.Session())
 	putMany(t, q, 10)
@@ -360,7 +360,7 @@ func TestListShowsEveryItemWithItsState(t *testing.T) {
 	})
 }
 
-// Purge deletes the first ones, with their claims and ids, whatever happens at a request of it.
+// Purge deletes the first ones, with their claims and ids, after any fault at any of its requests.
 func TestPurgeDeletesWhatever(t *testing.T) {
 	t.Parallel()
 	bubble.EachFate(t, func(t *bubble.World, _ int, strike func(s *session.Session)) {

@@ -1,4 +1,4 @@
-// Why a queue stands: what Entry, Find and Consumers say of who has an item, and of what failed.
+// Why a queue does not go on: Entry, Find and Consumers tell who has an item, and its last error.
 
 package queue_test
 
@@ -18,7 +18,6 @@ import (
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 // finds is the item with that id.
@@ -28,8 +27,8 @@ func finds(t testing.TB, q *queue.Queue, id string) queue.Entry {
 	return e
 }
 
-// The last error is kept wherever an item goes, with its time and who has had it, and an item that
-// comes back from the dead has none.
+// The last error is kept wherever an item goes, with its time and the process that has recorded it.
+// An item that comes back from the dead letters has none.
 func TestTheLastErrorIsKept(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session(session.WithIdentity("orders-7"))
@@ -69,7 +68,7 @@ func TestTheLastErrorIsKept(t *testing.T) {
 	})
 }
 
-// A dead letter says why, also if nobody has said it, and how often it was tried; so does the log.
+// A dead letter has an error, also if none was given, and its number of attempts; so does the log.
 func TestADeadLetterSaysWhy(t *testing.T) {
 	t.Parallel()
 	for why, last := range map[string]func(t *bubble.World, s *session.Session, i *queue.Item){
@@ -112,7 +111,7 @@ func TestADeadLetterSaysWhy(t *testing.T) {
 // panics is an error that can't be told.
 type panics struct{ error }
 
-// A Nack does not fail for its error, whatever that is, and however full the item's znode is.
+// A Nack does not fail for its error, of any kind, nor when the item's znode is full.
 func TestANackDoesNotFailForItsError(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ä\x00", 1000)
@@ -153,8 +152,8 @@ func TestANackDoesNotFailForItsError(t *testing.T) {
 	}
 }
 
-// What a version before or after this one has written is read as far as it is understood: the item
-// is delivered, and a claim leaves it as it is.
+// Data of an older or newer version are read as far as they are understood: the item is delivered,
+// and a claim leaves them as they are.
 func TestItemsOfOtherVersions(t *testing.T) {
 	t.Parallel()
 	for about, want := range map[string]string{
@@ -178,7 +177,8 @@ func TestItemsOfOtherVersions(t *testing.T) {
 	}
 }
 
-// Consumers tells whose each is, what it has in hand and may have; an item tells whose it is.
+// Consumers tells each consumer's process, its items in hand and how many it may have; an entry
+// tells the process that has it.
 func TestConsumersTellWhoHasWhat(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s, nobody := t.Session(session.WithIdentity("orders-7")), t.Session(session.WithoutIdentity())
@@ -215,7 +215,7 @@ func TestConsumersTellWhoHasWhat(t *testing.T) {
 	})
 }
 
-// What consumers of other versions have told is read as far as it is understood.
+// Data of consumers of other versions are read as far as they are understood.
 func TestConsumersOfOtherVersions(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())
@@ -250,7 +250,7 @@ func TestAnItemIsOverdueWhileNoConsumerHasRoom(t *testing.T) {
 	})
 }
 
-// Times that somebody else has written may be any: those of an entry can be told as JSON.
+// Another client may have written any time: those of an entry can be told as JSON.
 func TestTimesOfAnEntryAreThoseOfJSON(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		const guid, far = "11111111-2222-4333-8444-555555555555-", "9223372036854775807"

@@ -281,8 +281,8 @@ func (c *consumer) nos(which func(g *grip) bool) (nos []uint64) {
 	return nos
 }
 
-// inspect fails unless each item is in one place, until somebody wants it gone, and each claim is
-// on an item.
+// inspect fails unless each item is in one place, until it is acknowledged, and each claim is on an
+// item.
 func (m *model) inspect() {
 	if m.zxid == m.Zxid() {
 		return

@@ -13,9 +13,9 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// Everything that may happen happens, in an order that is drawn. Nobody has what somebody else has,
-// nothing is delivered when it was acknowledged, an attempt counts, each item is in one place. In
-// the end nothing is left.
+// All kinds of events and faults happen, in an order that is drawn. No item is had by two
+// consumers, or delivered when it was acknowledged; an attempt counts; each item is in one place.
+// In the end nothing is left.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	recipetest.Schedules(t, tier.Count(80, 20_000), func(c recipetest.Chance) {
@@ -45,7 +45,7 @@ func TestSchedules(t *testing.T) {
 }
 
 // happen lets one thing happen: a fault, though in a calm schedule mostly a step in its place, or
-// what is no fault.
+// another event.
 func (m *model) happen(calm int) {
 	a := m.Actors()[m.Pick(len(m.Actors()))]
 	c := m.consumers[m.Pick(len(m.consumers))]

@@ -40,8 +40,8 @@ func puts(t testing.TB, c *produce.Call) {
 // of is a put of one item.
 func of(body string) produce.Put { return produce.Put{Items: []layout.Record{{Body: []byte(body)}}} }
 
-// A bug ends neither the process nor the producer: what was put is in the queue once, and what
-// waits is told.
+// A bug ends neither the process nor the producer: items that were put are in the queue once, and
+// the callers that wait are told.
 func TestABug(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
@@ -88,8 +88,8 @@ func TestTheReceiptIsKept(t *testing.T) {
 	})
 }
 
-// Each put finds the bell gone, and somebody deletes it again while it is made: that happens to one
-// put after the other, and to none of them too often.
+// Each put finds the bell gone, and another client deletes it again while it is made: that happens
+// to one put after the other, and to none of them too often.
 func TestRacesAreCountedForEachPut(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		var gone, again atomic.Bool
@@ -100,7 +100,7 @@ func TestRacesAreCountedForEachPut(t *testing.T) {
 				again.Store(true)
 			case r.Path == root.Bell() && (r.Op == zktest.OpCreate || r.Op == zktest.OpCreate2) && again.Load():
 				return zktest.Fail(zktest.ErrNoNode)
-			case r.Op == zktest.OpGetChildren2: // it looks again
+			case r.Op == zktest.OpGetChildren2: // it lists again
 				again.Store(false)
 			}
 			return zktest.Pass
@@ -118,8 +118,8 @@ func TestRacesAreCountedForEachPut(t *testing.T) {
 	})
 }
 
-// Somebody deletes a queue again and again while something is moved into it: that is not the
-// answer that what was to be moved is gone.
+// A queue is deleted again and again while an item is moved into it. The error does not say that
+// the item is gone.
 func TestAQueueThatIsDeletedAgainAndAgainIsNotTheItemThatMoves(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
