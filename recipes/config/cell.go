@@ -24,13 +24,13 @@ type Cell[T any] struct {
 	acl     []session.ACL
 
 	now      atomic.Pointer[Snapshot[T]]
-	data     []byte // of that; the actor's
+	data     []byte // the data of now; used by the actor alone
 	topic    *notify.Topic[Snapshot[T]]
 	life     context.Context // of the cell
 	cancel   context.CancelFunc
-	seen     notify.Latch   // the value was, for the first time
-	ended    notify.Latch   // its actor has
-	begin    sync.Once      // to follow the value, or to end without
+	seen     notify.Latch   // closes with the first read of the value
+	ended    notify.Latch   // closes when the actor has ended
+	begin    sync.Once      // of the actor; or of the end, if it never began
 	sweeping sync.WaitGroup // goroutines that delete markers
 	end      notify.End
 }
@@ -176,8 +176,8 @@ type Option func(*options) error
 
 type options struct{ acl []session.ACL } // nil: the session's
 
-// WithACL sets the ACL of the znodes that the cell creates,
-// those above them included. Without it they get the session's. A znode that exists keeps its own.
+// WithACL sets the ACL of the znodes that the cell creates, those above them included. Without it
+// they get the session's. A znode that exists keeps its own.
 func WithACL(acl ...session.ACL) Option {
 	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
 }
@@ -211,8 +211,8 @@ type Snapshot[T any] struct {
 // Good tells whether Value is the value in ZooKeeper, or was when last seen.
 func (s Snapshot[T]) Good() bool { return s.Present && s.Err == nil }
 
-// follow is the state after a read, and whether it differs. was: the data of this one. If servers
-// have lost theirs, the same numbers may come with others.
+// follow is the state after a read, and whether it differs. was are the data of this state: if
+// servers have lost theirs, the same numbers may come with other data.
 func (s Snapshot[T]) follow(d session.Data, was []byte, c Codec[T]) (next Snapshot[T], changed bool) {
 	next = s
 	same := bytes.Equal(d.Bytes, was)

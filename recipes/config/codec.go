@@ -66,7 +66,7 @@ func Text() Codec[string] {
 // decode is Decode, with a panic as an error.
 func decode[T any](c Codec[T], data []byte) (v T, err error) {
 	defer func() {
-		if r := recover(); r != nil { // the application's own methods may run in there
+		if r := recover(); r != nil { // Decode may run methods of the application
 			err = fmt.Errorf("%w: panic: %v", ErrBadData, r)
 		}
 	}()

@@ -17,7 +17,7 @@
 //     valid one, and [Snapshot.Err] says what is wrong.
 //   - [Cell.Update] never overwrites a value that its function has not seen. It writes the result
 //     of the function for the value that it replaces.
-//   - A value that was deleted and created again counts as a different one, whatever its version:
+//   - A value that was deleted and created again counts as a different one, even at the same version:
 //     the Czxid and the Mzxid tell.
 //
 // A process that is cut off keeps the last value it saw, and reports it as stale

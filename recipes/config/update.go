@@ -83,8 +83,9 @@ func (c *Cell[T]) prepare(ctx context.Context, f func(T) (T, error)) (*update[T]
 	return u, nil
 }
 
-// write writes the new value if nothing has changed since the read; again if something has, or what
-// is above the value was made, which made counts.
+// write writes the new value if nothing has changed since the read. It tells whether the update has
+// to try again: the value has changed, or the znodes above it were missing, and were made. made
+// counts how often that was.
 //
 // A set leaves no trace of its author. To be able to resolve a lost reply, the same transaction
 // creates a marker, which is deleted afterwards.
@@ -144,10 +145,10 @@ func (u *update[T]) swept(ctx context.Context) bool {
 	}
 }
 
-// abandon deletes the marker of an attempt for which the caller did not wait, behind whatever is
-// still in flight on the connection.
+// abandon deletes the marker of an attempt for which the caller did not wait. The delete goes
+// behind all that is still in flight on the connection.
 func (u *update[T]) abandon(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx) // it has ended; the session's end ends the wait, or the cell's
+	ctx = context.WithoutCancel(ctx) // ctx has ended; now the end of the session or of the cell ends the wait
 	u.sweeping.Go(func() {           // owned by the cell
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -166,8 +167,8 @@ func (u *update[T]) written(stat session.Stat) (Snapshot[T], error) {
 	return s, nil
 }
 
-// readCreated reads what the reply to a create does not contain. If the value was changed or
-// deleted since, the update was carried out all the same.
+// readCreated reads the znode's state, which the reply to a create does not contain. If the value
+// was changed or deleted since, the update was carried out all the same.
 func (u *update[T]) readCreated(ctx context.Context) (Snapshot[T], error) {
 	data, stat, err := u.session.Get(ctx, u.path)
 	if err == nil && stat.Version == 0 && bytes.Equal(data, u.data) {
@@ -200,13 +201,13 @@ func (u *update[T]) resolve(ctx context.Context, epoch uint64) (s Snapshot[T], a
 			s, err = u.written(stat)
 			return s, false, err
 		}
-		return Snapshot[T]{Value: u.value, Present: true}, false, nil // and others have written since
+		return Snapshot[T]{Value: u.value, Present: true}, false, nil // carried out, and others have written since
 	case u.session.Status().Epoch == epoch:
-		return s, true, nil // it was not
+		return s, true, nil // not carried out: the marker would exist
 	case there == u.exists && (!there || stat.Mzxid == u.seen.Mzxid):
 		return s, true, nil // the marker is gone with its session, but nothing has changed
 	case same && stat.Version == want && !bytes.Equal(data, u.data):
-		return s, true, nil // it is another client's
+		return s, true, nil // the value is another client's
 	}
 	return s, false, session.ErrUnknownOutcome
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // Check asks ZooKeeper whether a possession is valid: its znode exists, belongs to its session, and
-// has its token. nil means that it did, at an instant between call and return. [ErrFenced] means
-// that it has ended, for good. Every other error says nothing about it: ctx's, the session's,
-// [ErrInvalid], session.ErrInvalidPath for a path outside the namespace of s.
+// has its token. nil means that this was so at an instant between call and return. [ErrFenced]
+// means that the possession has ended, for good. Every other error says nothing about it: ctx's,
+// the session's, [ErrInvalid], session.ErrInvalidPath for a path outside the namespace of s.
 //
 // A possession that its holder has released passes until its znode is deleted, for which Release
 // waits. By then the next one may hold, if it is of the same session. [Gate] and [Follow] refuse
@@ -70,8 +70,9 @@ func locate(s *session.Session, q Sequencer) (string, error) {
 	return path, nil
 }
 
-// moved tells that a shared possession's znode is newer than its token. It may be a downgraded
-// writer, whose znode has the token in its data, or another possession of the same name.
+// moved tells whether a shared possession's znode is newer than its token. The holder may be a
+// downgraded writer, whose znode has the token in its data; or the znode is another possession's,
+// with the same name.
 func moved(q Sequencer, stat session.Stat) bool { return q.Mode == Shared && stat.Czxid > q.Token }
 
 // compare tells whether the znode is the possession's. Names can be reused, in some layouts within

@@ -92,12 +92,12 @@ func (f *follower) ended(givenUp error) {
 	f.cancel(err)
 }
 
-// decide tells whether a reply ends the following. The end of the epoch does not: the next one
+// decide tells whether a reply ends the following. The end of the epoch does not: the next epoch
 // brings events.
 func decide(q Sequencer, a seam.Seen) error {
 	switch {
 	case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
-		return nil // word of that is on its way
+		return nil // an event will say so
 	case a.Err != nil:
 		return a.Err
 	}

@@ -16,7 +16,7 @@ import (
 // the write.
 type Gate struct {
 	mu      sync.Mutex
-	highest Sequencer // of the newest holder admitted; zero: nobody yet
+	highest Sequencer // of the newest holder admitted; zero: none yet
 }
 
 // Admit admits a holder, and remembers its token as the largest. The same holder may be admitted
@@ -35,8 +35,8 @@ func (g *Gate) Admit(q Sequencer) error {
 	h := g.highest
 	switch {
 	case h == Sequencer{} || h == q:
-	case q.line() != h.line():
-		return fenced(q, "this gate is for "+h.line())
+	case q.contenders() != h.contenders():
+		return fenced(q, "this gate is for "+h.contenders())
 	case q.Token < h.Token:
 		return fenced(q, fmt.Sprintf("token %d was admitted before%s", h.Token, unlessLost))
 	case q.Token == h.Token:
@@ -48,9 +48,10 @@ func (g *Gate) Admit(q Sequencer) error {
 
 const unlessLost = " (if ZooKeeper has lost its data, or they were restored, tokens begin anew: see Gate.Reset)"
 
-// Reset forgets who was admitted. It is for when ZooKeeper has lost its data (session.ErrDataLoss),
-// or got back an older copy: tokens may then be smaller, or repeat. Call it only when all who were
-// admitted have stopped: otherwise the next one to be admitted may be one of them.
+// Reset forgets all holders that were admitted. It is for when ZooKeeper has lost its data
+// (session.ErrDataLoss), or got back an older copy: tokens may then be smaller, or repeat. Call it
+// only when all holders that were admitted have stopped: otherwise the next one to be admitted may
+// be one of them.
 func (g *Gate) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

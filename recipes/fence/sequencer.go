@@ -89,11 +89,10 @@ func unprintable(r rune) bool {
 	return r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
 }
 
-// line identifies what exclusive holders hold one after the other: the parent of a contender's
-// znode, or the znode itself if there is only one, as in the layout Simple of package lock.
-// Contenders are recognized by their names, which end in a number behind the prefix of a layout or
-// a GUID.
-func (q Sequencer) line() string {
+// contenders is the path that tells one lock or election from another: the parent of its
+// contenders' znodes, or the znode itself if there is only one, as in the layout Simple of package
+// lock. A contender's name ends in a number behind the prefix of a layout or a GUID.
+func (q Sequencer) contenders() string {
 	parent, name := znode.Split(q.Path)
 	if _, known := znode.ParseContender(name); known {
 		return parent

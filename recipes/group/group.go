@@ -1,6 +1,7 @@
 package group
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ type Group struct {
 	acl     []session.ACL
 
 	mu     sync.Mutex
-	joined map[*Membership]struct{} // that were joined by this handle, and are not over
+	joined map[*Membership]struct{} // by this handle, and not over
 }
 
 // Member is a member of a group, or the argument of Join.
@@ -135,7 +136,43 @@ func (v *View) sort() {
 	slices.SortFunc(v.Members, func(a, b Member) int { return strings.Compare(a.ID, b.ID) })
 }
 
-// checkID says what is wrong with a member's id.
+// Change is the difference between two views, each part sorted by id.
+type Change struct {
+	Joined  []Member // only in the new view; or registered again since
+	Left    []Member // only in the old view; or registered again since: as they were
+	Updated []Member // the same registration, with other data; or Unread in one of the views
+}
+
+// Diff returns the changes from one view to another. A member that has registered again in between
+// has left and joined.
+func Diff(old, next View) Change {
+	var c Change
+	before := make(map[string]Member, len(old.Members))
+	for _, m := range old.Members {
+		before[m.ID] = m
+	}
+	now := make(map[string]Member, len(next.Members))
+	for _, m := range next.Members {
+		now[m.ID] = m
+		was, there := before[m.ID]
+		switch {
+		case !there || rejoined(was, m):
+			c.Joined = append(c.Joined, m)
+		case was.Unread != m.Unread || !bytes.Equal(was.Data, m.Data):
+			c.Updated = append(c.Updated, m)
+		}
+	}
+	for _, m := range old.Members {
+		if is, there := now[m.ID]; !there || rejoined(m, is) {
+			c.Left = append(c.Left, m)
+		}
+	}
+	return c
+}
+
+// rejoined tells whether a member has registered again, as far as that is known.
+func rejoined(was, is Member) bool { return !was.Unread && !is.Unread && was.Token != is.Token }
+
 func checkID(id string) error {
 	if id == "" {
 		return errors.New("member: id: empty")
@@ -154,8 +191,8 @@ type Option func(*options) error
 
 type options struct{ acl []session.ACL } // nil: the session's
 
-// WithACL sets the ACL of the znodes that the group creates,
-// those above them included. Without it they get the session's. A znode that exists keeps its own.
+// WithACL sets the ACL of the znodes that the group creates, those above them included. Without it
+// they get the session's. A znode that exists keeps its own.
 func WithACL(acl ...session.ACL) Option {
 	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
 }

@@ -92,7 +92,7 @@ func (g *Group) Join(m Member) (*Membership, error) {
 	}
 	s.host = h
 	g.joined[s] = struct{}{}
-	h.Tell(member.Updated{}) // nothing but a reason to connect
+	h.Tell(member.Updated{}) // changes nothing, but has the session connect
 	return s, nil
 }
 
@@ -124,8 +124,8 @@ func (s *Membership) perform(e machine.Effect) {
 		s.written.Publish(told.Written)
 	case member.Barred:
 		now.Phase = Barred
-	case member.Looking, member.Asking:
-		return // unchanged until the read tells
+	case member.Reading, member.Asking:
+		return // the phase stays until the read is answered
 	case member.Over:
 		return // reported by Ended
 	}
@@ -173,7 +173,7 @@ func (s *Membership) Update(ctx context.Context, data []byte) error {
 	if err := context.Cause(ctx); err != nil {
 		return recipe.Failed(s.group.session, op, s.group.path, err)
 	}
-	<-s.Done() // at once: the subscription has ended with it
+	<-s.Done() // at once: the subscription has ended with the membership
 	return recipe.Failed(s.group.session, op, s.group.path, s.Err())
 }
 

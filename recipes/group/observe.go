@@ -50,7 +50,7 @@ type observer struct {
 // watched is a child whose data are watched.
 type watched struct {
 	cancel  context.CancelFunc
-	listing int // in which it was found
+	listing int // in which the child was found
 	known   bool
 	gone    bool
 	data    contenders.Observation
@@ -94,8 +94,8 @@ func (o *observer) watch(name string) {
 	})
 }
 
-// onGone: a member is gone, and a listing will follow; or a listing has already reported another
-// member of the same name.
+// onGone handles the end of a member. A listing will follow, or has already reported another member
+// of the same name.
 func (o *observer) onGone(name string, w *watched) {
 	w.cancel()
 	w.gone = true
@@ -110,7 +110,7 @@ func (o *observer) publish() {
 	for name, w := range o.members {
 		switch {
 		case w.known:
-		case w.listing == 1: // its data are on their way, and the first view is whole
+		case w.listing == 1: // its data are still being read, and the first view has all members
 			return
 		default:
 			continue

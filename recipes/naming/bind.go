@@ -60,8 +60,9 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 	}
 }
 
-// write binds a name with the state that was read; again if the state has changed, so that it must
-// be read again, or what is above the name was made, which made counts.
+// write binds a name with the state that was read. It tells whether Bind has to read again: the
+// state has changed, or the znodes above the name were missing, and were made. made counts how
+// often that was.
 func (n *Names) write(ctx context.Context, seen Binding, path string, value []byte, made *int) (again bool, err error) {
 	exists := seen.Czxid != 0
 	op := session.CreateOp(path, value)
@@ -77,7 +78,7 @@ func (n *Names) write(ctx context.Context, seen Binding, path string, value []by
 		err = recipe.EnsureAbove(ctx, n.session, path, *made)
 		return err == nil, err
 	case changed(err):
-		return true, nil // the answer to a transaction came behind whatever it met: the next read is not stale
+		return true, nil // the next read is not stale: the failed transaction's answer came after the change
 	case errors.Is(err, session.ErrTooLarge):
 		err = fmt.Errorf("value: %w", err)
 	}
@@ -125,9 +126,10 @@ func (n *Names) erase(ctx context.Context, seen Binding, path string) error {
 	return err
 }
 
-// prune deletes the znode at a path and its parents that are not bound and have no children any
-// more. ZooKeeper refuses to delete one with children, and the version protects one that has been
-// bound meanwhile. A failure is ignored: the znode does no harm, and the next Unbind tries again.
+// prune deletes the znode at a path, and its parents, as long as they are not bound and have no
+// children. ZooKeeper refuses to delete a znode with children, and the version protects one that
+// has been bound meanwhile. A failure is ignored: the znode does no harm, and the next Unbind tries
+// again.
 func (n *Names) prune(ctx context.Context, path string) {
 	for _, at := range append([]string{path}, n.parents(path)...) {
 		data, stat, err := n.session.Get(ctx, at)

@@ -96,7 +96,7 @@ func (n *Names) Lookup(ctx context.Context, name string) (Binding, error) {
 	return b, nil
 }
 
-// read reads a name's znode. It is no error if there is none.
+// read reads a name's znode. A missing znode is no error.
 func (n *Names) read(ctx context.Context, name, path string) (Binding, error) {
 	data, stat, err := n.session.Get(ctx, path)
 	if errors.Is(err, session.ErrNoNode) {
@@ -133,8 +133,8 @@ type Option func(*options) error
 
 type options struct{ acl []session.ACL } // nil: the session's
 
-// WithACL sets the ACL of the znodes that the name service creates,
-// those above them included. Without it they get the session's. A znode that exists keeps its own.
+// WithACL sets the ACL of the znodes that the name service creates, those above them included.
+// Without it they get the session's. A znode that exists keeps its own.
 func WithACL(acl ...session.ACL) Option {
 	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
 }
@@ -196,7 +196,7 @@ func (n *Names) visit(ctx context.Context, name string) (b Binding, below []stri
 	}
 	for _, child := range children {
 		if _, _, marker := znode.Protection(child); marker && name == "" {
-			continue // it is being changed
+			continue // the marker of a change under way: see once
 		}
 		if name != "" {
 			child = name + "/" + child

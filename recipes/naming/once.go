@@ -9,7 +9,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// errAgain: it was not carried out, and is to be tried again.
+// errAgain says that a change was not carried out, and is to be tried again.
 var errAgain = errors.New("not carried out")
 
 // changed tells whether an operation failed because the name has changed since it was read.
@@ -17,7 +17,7 @@ func changed(err error) bool {
 	return errors.Is(err, errAgain) || errors.Is(err, session.ErrBadVersion) || errors.Is(err, session.ErrNodeExists) || errors.Is(err, session.ErrNoNode)
 }
 
-// once changes a name that has the state that was read, exactly once.
+// once changes a name on condition of the state that was read, exactly once.
 //
 // A write leaves no trace of its author. To be able to resolve a lost reply, the same transaction
 // creates a marker below the root, which is deleted afterwards. To repeat the write would be wrong:
@@ -57,8 +57,8 @@ func (n *Names) once(ctx context.Context, seen Binding, path string, op session.
 // sweep deletes a marker; in the background if the caller does not wait for it.
 func (n *Names) sweep(ctx context.Context, marker string) {
 	if !n.swept(ctx, marker) {
-		ctx = context.WithoutCancel(ctx) // it has ended
-		go n.swept(ctx, marker)          // owned by the session: ends with the answer, or with it
+		ctx = context.WithoutCancel(ctx) // ctx has ended
+		go n.swept(ctx, marker)          // owned by the session: ends with the answer, or with the session
 	}
 }
 

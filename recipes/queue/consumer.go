@@ -27,7 +27,7 @@ type Consumer struct {
 	from    *intake // where it has its items from
 	end     notify.End
 	skipped chan error
-	back    []*produce.Call // of what WithAutoAck had taken and nobody has received, once end is set
+	back    []*produce.Call // puts of items that WithAutoAck had taken and that were not received, once end is set
 }
 
 // Consume starts to take items, and returns at once. After Close, or for a closed session, the
@@ -61,9 +61,9 @@ func (q *Queue) consume(by recipe.Asked, opts []ConsumeOption) (*Consumer, error
 func (c *Consumer) Items() <-chan *Item { return c.from.stream.C() }
 
 // Errors reports what the consumer has skipped, and goes on without: an item that it cannot read,
-// one that it cannot move to the dead letters, a request that the servers refused. What was skipped
-// is tried again later. The channel holds the last sixteen, drops the oldest for the next, and
-// closes when the consumer has ended. Nobody needs to receive from it.
+// one that it cannot move to the dead letters, a request that the servers refused. It is tried
+// again later. The channel holds the last sixteen, drops the oldest for the next, and closes when
+// the consumer has ended. It need not be received from.
 func (c *Consumer) Errors() <-chan error { return c.skipped }
 
 // report reports an error, in the place of the oldest one if there are too many. For the actor.
@@ -77,7 +77,7 @@ func (c *Consumer) report(err error) {
 		select {
 		case oldest := <-c.skipped:
 			_ = oldest // makes room
-		default: // somebody has received it meanwhile
+		default: // the oldest one was received meanwhile
 		}
 	}
 }
@@ -105,11 +105,11 @@ func (c *Consumer) Close(ctx context.Context) error {
 	return recipe.Failed(c.queue.session, "close", c.queue.path, errors.Join(errs...))
 }
 
-// over notes that the consumer has ended. What WithAutoAck had taken and nobody has received is put
-// again, before the queue forgets the consumer and may close its producer.
+// over handles the end of the consumer. Items that WithAutoAck had taken and that were not received
+// are put again, before the queue forgets the consumer and may close its producer.
 func (c *Consumer) over(err error) {
 	for _, i := range c.from.stream.Close() {
-		if i.Hold == nil && !i.from.Owned { // such an item would outlive its producer
+		if i.Hold == nil && !i.from.Owned { // one that was Owned would outlive its producer
 			record := layout.Record{About: i.from.Record.About, Body: i.from.Record.Body}
 			c.back = append(c.back, c.queue.puts.Begin(produce.Put{Back: true, GUIDs: []string{i.from.GUID}, Items: []layout.Record{record}}))
 		}

@@ -28,7 +28,7 @@ func (in *intake) perform(e machine.Effect) {
 	}
 }
 
-// put has a producer put what the machine takes out.
+// put has a producer put items that the machine takes out.
 func (in *intake) put(e consume.Put) {
 	by := in.queue.back
 	if e.Dead {
@@ -49,8 +49,8 @@ func (in *intake) put(e consume.Put) {
 	})
 }
 
-// skipped reports what is in the way. If nothing can be claimed as long as it is, calls of Take
-// return it.
+// skipped reports an error that is in the way. If it keeps everything from being claimed, calls of
+// Take return it.
 func (in *intake) skipped(e consume.Skipped) {
 	err := recipe.Failed(in.queue.session, "consume", e.Path, e.Err)
 	if in.consumer != nil {
@@ -65,7 +65,7 @@ func (in *intake) skipped(e consume.Skipped) {
 	in.refuse(err)
 }
 
-// deliver creates an Item for what was claimed, and hands it over.
+// deliver makes an Item of one that was claimed, and hands it over.
 func (in *intake) deliver(e consume.Deliver) {
 	i := &Item{queue: in.queue, by: in, from: e, answer: new(notify.End)}
 	in.mu.Lock()
@@ -75,27 +75,27 @@ func (in *intake) deliver(e consume.Deliver) {
 	hold, err := h.Hold(e.Epoch, e.Path, e.Token, func(cause error) { in.lost(i, cause) })
 	if err != nil {
 		in.remove(e.No)
-		h.Tell(consume.Command{No: e.No, What: consume.Unheld})
+		h.Tell(consume.Command{No: e.No, Kind: consume.Unheld})
 		return
 	}
 	i.Hold = hold
 	if !in.opts.auto {
 		i.expire(in.queue.cfg.visibility)
 		in.offer(i)
-	} else if _, first, _ := i.begin(consume.Ack); first { // at most once: before anybody receives it
+	} else if _, first, _ := i.begin(consume.Ack); first { // at most once: the Ack goes before the item is received
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		in.tell(in.demand())
-		in.tell(consume.Command{No: i.from.No, What: consume.Ack})
+		in.tell(consume.Command{No: i.from.No, Kind: consume.Ack})
 	}
 }
 
-// offer has somebody receive an item.
+// offer sends an item to the receivers.
 func (in *intake) offer(i *Item) {
 	switch {
-	case i.Err() == nil && !in.stream.Send(i): // it is closed
+	case i.Err() == nil && !in.stream.Send(i): // the stream is closed
 		in.giveBack(i)
-	case i.Err() != nil: // before it could be withdrawn
+	case i.Err() != nil: // the item was lost before it could be withdrawn
 		in.withdraw(i)
 	case in.consumer == nil:
 		in.trim()
@@ -107,14 +107,14 @@ func (in *intake) withdraw(i *Item) {
 	in.stream.Withdraw(func(j *Item) bool { return j == i })
 }
 
-// received notes that an item of a Consumer was received. A call of Take notes that itself.
+// received handles that an item of a Consumer was received. A call of Take does that itself.
 func (in *intake) received(i *Item) {
 	switch {
 	case in.opts.auto:
 		in.remove(i.from.No)
 	case in.consumer != nil:
 		i.warn(in.by)
-		in.notify(consume.Command{No: i.from.No, What: consume.Received})
+		in.notify(consume.Command{No: i.from.No, Kind: consume.Received})
 	}
 }
 
@@ -122,7 +122,7 @@ func (in *intake) received(i *Item) {
 func (in *intake) giveBack(i *Item) {
 	if _, first, _ := i.begin(consume.Return); first {
 		in.letGo(i, session.ErrReleased)
-		in.notify(consume.Command{No: i.from.No, What: consume.Return})
+		in.notify(consume.Command{No: i.from.No, Kind: consume.Return})
 	}
 }
 
@@ -136,7 +136,7 @@ func (in *intake) letGo(i *Item, cause error) {
 	}
 }
 
-// remove forgets an item. nil: it was forgotten before.
+// remove forgets an item; nil if it was forgotten before.
 func (in *intake) remove(no uint64) *Item {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -155,15 +155,14 @@ func (in *intake) lost(i *Item, cause error) {
 	if errors.Is(cause, session.ErrReleased) {
 		return
 	}
-	in.withdraw(i) // nobody receives it any more
+	in.withdraw(i)
 	if i.settling() || in.remove(i.from.No) == nil {
-		return // the answer to it is in flight, or it was dropped
+		return // an answer to its settlement will come, or it was dropped
 	}
-	in.notify(consume.Command{No: i.from.No, What: consume.Ended})
+	in.notify(consume.Command{No: i.from.No, Kind: consume.Ended})
 }
 
-// settled handles what has become of an item. An Ack or Nack that crosses with its loss comes too
-// late.
+// settled handles the end of an item. An Ack or Nack at the same time as a loss comes too late.
 func (in *intake) settled(e consume.Settled) {
 	in.mu.Lock()
 	i := in.items[e.No]
@@ -174,7 +173,7 @@ func (in *intake) settled(e consume.Settled) {
 	case e.Stays:
 		in.refused(i, e.Err)
 		return
-	case e.Err == nil && in.opts.auto: // without a claim it is the receiver's for good
+	case e.Err == nil && in.opts.auto: // the item is deleted, and the receiver's for good
 		in.letGo(i, session.ErrReleased)
 		from := i.from
 		from.Path, from.Token = "", 0
@@ -197,6 +196,6 @@ func (in *intake) refused(i *Item, err error) {
 	i.expire(in.queue.cfg.visibility)
 	if (i.Err() != nil || in.opts.auto) && in.remove(i.from.No) != nil {
 		in.letGo(i, session.ErrReleased)
-		in.notify(consume.Command{No: i.from.No, What: consume.Ended})
+		in.notify(consume.Command{No: i.from.No, Kind: consume.Ended})
 	}
 }

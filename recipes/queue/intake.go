@@ -26,12 +26,12 @@ type intake struct {
 	stream   *notify.Stream[*Item]
 
 	mu          sync.Mutex
-	host        *recipe.Host // nil: nobody has asked for anything yet
+	host        *recipe.Host // nil: there was no call yet
 	closing     bool
 	incarnation uint64           // of the machines, counted over all actors
 	items       map[uint64]*Item // neither acknowledged, returned nor lost; with WithAutoAck: not received
 	waiting     int              // calls of Take
-	refusal     *notify.End      // of those
+	refusal     *notify.End      // ends these calls
 }
 
 func newIntake(q *Queue, kind string) *intake {
@@ -57,7 +57,6 @@ func (in *intake) start() (err error) {
 	return err
 }
 
-// ended handles the end of the actor.
 func (in *intake) ended(err error) {
 	in.mu.Lock()
 	in.host = nil
@@ -69,7 +68,7 @@ func (in *intake) ended(err error) {
 	}
 }
 
-// tell tells the actor something. With mu.
+// tell sends the actor an event. With mu.
 func (in *intake) tell(ev machine.Event) {
 	if in.host != nil {
 		in.host.Tell(ev)
@@ -83,7 +82,7 @@ func (in *intake) notify(ev machine.Event) {
 	in.tell(ev)
 }
 
-// take waits for one item, which an actor takes: a new one if there is none.
+// take waits for one item from the actor, and starts an actor if there is none.
 func (in *intake) take(ctx context.Context, by recipe.Asked) (*Item, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -94,7 +93,7 @@ func (in *intake) take(ctx context.Context, by recipe.Asked) (*Item, error) {
 	}
 	var i *Item
 	select {
-	case i = <-in.stream.C(): // nil: it was closed
+	case i = <-in.stream.C(): // nil: the stream was closed
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-refusal.Done():
@@ -127,20 +126,20 @@ func (in *intake) wait() (refusal *notify.End, err error) {
 	return in.refusal, nil
 }
 
-// leave ends a wait, and gives back what nobody waits for. The machine hears of the smaller demand
-// first: with an item less to count, and the demand as before, it would claim another one.
+// leave ends a wait, and gives back items that no call waits for. The machine gets the smaller
+// demand first: with an item less to count, and the demand as before, it would claim another one.
 func (in *intake) leave(received *Item) {
 	in.mu.Lock()
 	in.waiting--
 	in.tell(in.demand())
 	if received != nil {
-		in.tell(consume.Command{No: received.from.No, What: consume.Received})
+		in.tell(consume.Command{No: received.from.No, Kind: consume.Received})
 	}
 	in.mu.Unlock()
 	in.trim()
 }
 
-// trim gives back what no call of Take waits for.
+// trim gives back items that no call of Take waits for.
 func (in *intake) trim() {
 	in.mu.Lock()
 	keep := in.waiting
@@ -150,12 +149,12 @@ func (in *intake) trim() {
 	}
 }
 
-// machine makes a new incarnation. What the former one had delivered is lost.
+// machine makes a new incarnation. The items that the former one had delivered are lost.
 func (in *intake) machine() machine.Machine {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.forget(session.ErrRestarted)
-	in.incarnation++ // the upper bits of the items' numbers: what is told of those of a former machine is ignored
+	in.incarnation++ // the upper bits of the items' numbers: commands about items of a former machine are ignored
 	q := in.queue
 	return consume.New(consume.Config{
 		Root: q.root(), Identity: fmt.Appendf(nil, "%sprefetch %d\n", recipe.Identity(q.session).Note(), cmp.Or(in.opts.prefetch, in.opts.workers)), GUID: string(znode.NewGUID()), First: in.incarnation << 40, Seed: rand.Uint64(),
@@ -191,8 +190,8 @@ func (in *intake) refuse(err error) {
 	in.refusal = new(notify.End)
 }
 
-// close ends the intake, and gives back what was not received. Of what WithAutoAck has taken the
-// end of the consumer takes care.
+// close ends the intake, and gives back items that were not received. Those that WithAutoAck has
+// taken are put back at the end of the consumer.
 func (in *intake) close(ctx context.Context) error {
 	in.mu.Lock()
 	in.closing = true

@@ -30,13 +30,13 @@ type Item struct {
 	*session.Hold
 
 	queue   *Queue
-	by      *intake // which has handed it out
+	by      *intake // that has handed the item out
 	from    consume.Deliver
 	warning atomic.Pointer[time.Timer] // that it is never settled
 	limit   atomic.Pointer[time.Timer] // of WithVisibility
 
 	mu     sync.Mutex
-	how    consume.What // Ack, Nack or Return, in progress or done
+	how    consume.Kind // Ack, Nack or Return, in progress or done
 	answer *notify.End
 }
 
@@ -108,7 +108,7 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 // is replaced by one that lasts for the session's timeout. Further calls return the same. Any other
 // error is ZooKeeper's refusal: the item stays claimed, and Ack can be called again.
 func (i *Item) Ack(ctx context.Context) error {
-	return recipe.Failed(i.queue.session, "ack", i.queue.path, i.settle(ctx, consume.Command{What: consume.Ack}))
+	return recipe.Failed(i.queue.session, "ack", i.queue.path, i.settle(ctx, consume.Command{Kind: consume.Ack}))
 }
 
 // Nack returns the item to the queue, and Done closes. The item keeps its id and its priority, and
@@ -124,9 +124,9 @@ func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
 	if cfg := &i.queue.cfg; !o.given && i.Attempt() < cfg.maxAttempts {
 		o.after = max(cfg.backoff(i.Attempt()), 0)
 	}
-	c := consume.Command{What: consume.Nack, After: milliseconds(o.after)}
+	c := consume.Command{Kind: consume.Nack, After: milliseconds(o.after)}
 	if o.err != nil {
-		c.Failure = i.queue.failure(fmt.Sprint(o.err)) // which contains a panic in it
+		c.Failure = i.queue.failure(fmt.Sprint(o.err)) // Sprint survives a panic of Error
 	}
 	return recipe.Failed(i.queue.session, "nack", i.queue.path, i.settle(ctx, c))
 }
@@ -150,7 +150,7 @@ func (i *Item) Extend(ctx context.Context, d time.Duration) (err error) {
 	return recipe.Failed(i.queue.session, "extend", i.queue.path, err)
 }
 
-// expire has the item be lost if nobody has begun to settle it within d; 0: any time.
+// expire has the item be lost if its settlement has not begun within d; 0: no limit.
 func (i *Item) expire(d time.Duration) {
 	if d > 0 {
 		stop(i.limit.Swap(time.AfterFunc(d, func() {
@@ -161,7 +161,7 @@ func (i *Item) expire(d time.Duration) {
 	}
 }
 
-// settling tells whether somebody has begun to settle it.
+// settling tells whether the item's settlement has begun.
 func (i *Item) settling() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -173,16 +173,16 @@ func (i *Item) settle(ctx context.Context, c consume.Command) error {
 	if i.Hold == nil {
 		return nil
 	}
-	if slices.Contains(slices.Collect(session.HoldsFrom(ctx)), i.Hold) { // it ends with the item, and would end the wait
+	if slices.Contains(slices.Collect(session.HoldsFrom(ctx)), i.Hold) { // such a ctx ends with the item, and would end the wait
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), i.queue.session.Status().Timeout)
 		defer cancel()
 	}
-	answer, first, err := i.begin(c.What)
+	answer, first, err := i.begin(c.Kind)
 	switch {
 	case err != nil:
 		return err
-	case first && c.What != consume.Ack: // the possession ends before another consumer can have the item
+	case first && c.Kind != consume.Ack: // the possession ends before another consumer can have the item
 		i.by.letGo(i, session.ErrReleased)
 	}
 	if first {
@@ -200,9 +200,9 @@ func (i *Item) settle(ctx context.Context, c consume.Command) error {
 	}
 }
 
-// begin decides how an item is settled: by whoever comes first. first tells whether that was this
+// begin decides how an item is settled: as the first caller says. first tells whether that was this
 // call. The error says why the item is not settled this way.
-func (i *Item) begin(how consume.What) (answer *notify.End, first bool, err error) {
+func (i *Item) begin(how consume.Kind) (answer *notify.End, first bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch {
@@ -226,8 +226,7 @@ func (i *Item) refused(err error) {
 	i.how, i.answer = 0, new(notify.End)
 }
 
-// warn arranges for a log message if the item, which was received now, is not settled for long. It
-// stops when the possession ends.
+// warn arranges for a log message if the item, which was received now, is not settled for long.
 func (i *Item) warn(by recipe.Asked) {
 	if i.Hold == nil {
 		return
@@ -236,7 +235,7 @@ func (i *Item) warn(by recipe.Asked) {
 		Log: recipe.Logger(i.queue.session).With("item", i.ID(), "attempt", i.Attempt()), Kind: "queue", Path: i.queue.session.Path(i.queue.path), After: i.queue.cfg.warnAfter, Asked: by, Held: "an item was received and is not settled",
 		Over: func() bool { return i.Err() != nil },
 	}.Set())
-	if i.Err() != nil { // it ended meanwhile
+	if i.Err() != nil { // the possession has ended meanwhile
 		stop(i.warning.Load())
 	}
 }

@@ -43,7 +43,7 @@ func optionsOf(s *session.Session, path string, opts []Option) (options, error) 
 	return o, err
 }
 
-// when is an option that sets something, or the error that its argument is wrong.
+// when is an option that sets a value, or fails if its argument is wrong.
 func when[O any](right bool, set func(*O), format string, args ...any) func(*O) error {
 	return func(o *O) error {
 		if !right {
@@ -55,7 +55,7 @@ func when[O any](right bool, set func(*O), format string, args ...any) func(*O) 
 }
 
 // WithCapacity limits the queue to n items, including those that are being processed or wait for
-// their delay; a Put beyond that is ErrFull. Not held up by it are dead letters, and items that a
+// their delay; a Put beyond that is ErrFull. It does not hold up dead letters, nor items that a
 // Consumer WithAutoAck puts back. The capacity is stored in ZooKeeper: the first Put with this
 // option sets it, when the queue is empty; otherwise the error is ErrCapacity. From then on it
 // binds every producer, also one without this option; one with another capacity gets ErrCapacity.
@@ -64,8 +64,8 @@ func WithCapacity(n int) Option {
 }
 
 // WithMaxAttempts moves an item to the dead letters instead of delivering it for the (n+1)th time.
-// The default is 25; math.MaxInt keeps items for ever. What a session had claimed when it ended has
-// had an attempt, received or not: mind that with a large prefetch.
+// The default is 25; math.MaxInt keeps items for ever. An item that a session had claimed when it
+// ended has had an attempt, received or not: mind that with a large prefetch.
 func WithMaxAttempts(n int) Option {
 	return when(n >= 1, func(o *options) { o.maxAttempts = n }, "WithMaxAttempts: %d is less than 1", n)
 }
@@ -123,7 +123,7 @@ type putOptions struct {
 	ephemeral bool
 	headers   []string // names and values by turns
 	under     *session.Hold
-	guard     []session.Op // of under
+	guard     []session.Op // checks that under stands
 }
 
 // WithPriority puts an item before all those with a higher number, and behind those with the same
@@ -133,7 +133,7 @@ func WithPriority(n int) PutOption {
 }
 
 // WithDelay makes an item available only after d, by the servers' clocks: a client only measures
-// how long it waits until it looks again. The resolution is a millisecond; nothing is early.
+// how long it waits before it lists again. The resolution is a millisecond; nothing is early.
 func WithDelay(d time.Duration) PutOption {
 	return when(d >= 0, func(o *putOptions) { o.delay = d }, "WithDelay: %v is negative", d)
 }
@@ -169,13 +169,11 @@ func WithID(id string) PutOption {
 // cannot pause: Nack returns it at once. After WithMaxAttempts it is deleted, and a Consumer
 // WithAutoAck that had taken it does not put it back. Without this option an item outlives its
 // producer.
-func WithEphemeral() PutOption {
-	return when(true, func(o *putOptions) { o.ephemeral = true }, "")
-}
+func WithEphemeral() PutOption { return when(true, func(o *putOptions) { o.ephemeral = true }, "") }
 
 // WithHeader gives an item a header: a trace's context, the type of its data. Headers travel with
-// the item, also to the dead letters, and are read by [Item.Header]. They are UTF-8. Of two with
-// the same key the last one counts.
+// the item, also to the dead letters, and are read by [Item.Header]. They are UTF-8. A second value
+// for a key replaces the first.
 func WithHeader(key, value string) PutOption {
 	return func(o *putOptions) error {
 		switch {
@@ -196,8 +194,9 @@ func WithHeader(key, value string) PutOption {
 }
 
 // Under puts the items only if the possession stands, in one transaction with the checks that guard
-// it: otherwise the error is session.ErrLost, and nothing is put. So it is for none, as Term of a
-// candidate that does not lead; one of another session is session.ErrUnsupported.
+// it. Otherwise nothing is put, and the error is session.ErrLost. That is also the error if there
+// is no possession, as for the Term of a candidate that does not lead. A possession of another
+// session is session.ErrUnsupported.
 func Under(p session.Possession) PutOption {
 	hold := recipe.HoldOf(p)
 	return when(hold != nil, func(o *putOptions) { o.under = hold }, "Under: p: %w: no possession", session.ErrLost)
@@ -251,9 +250,7 @@ func WithWorkers(n int) ConsumeOption {
 // WithAutoAck deletes items when it takes them: each is delivered at most once, and items that a
 // process had taken are lost if it dies, up to the prefetch. It is the queue of ZooKeeper's recipe
 // page.
-func WithAutoAck() ConsumeOption {
-	return when(true, func(o *consumeOptions) { o.auto = true }, "")
-}
+func WithAutoAck() ConsumeOption { return when(true, func(o *consumeOptions) { o.auto = true }, "") }
 
 // NackOption configures how an item is returned.
 type NackOption func(*nackOptions) error
@@ -271,15 +268,15 @@ func After(d time.Duration) NackOption {
 }
 
 // WithError records why the item is returned: [Entry.LastError] shows it, also of a dead letter,
-// with the time and this process. All of that has at most 1 kB, for which the text is cut; what is
-// no UTF-8 is replaced. Nack does not fail for it: if ZooKeeper refuses the larger item, the error
-// is left out. nil is no error.
+// with the time and this process. All of that has at most 1 kB, for which the text is cut; bytes
+// that are no UTF-8 are replaced. Nack does not fail for it: if ZooKeeper refuses the larger item,
+// the error is left out. nil is no error.
 func WithError(err error) NackOption {
 	return when(true, func(o *nackOptions) { o.err = err }, "")
 }
 
-// WithACL sets the ACL of the znodes that the queue creates,
-// those above them included. Without it they get the session's. A znode that exists keeps its own.
+// WithACL sets the ACL of the znodes that the queue creates, those above them included. Without it
+// they get the session's. A znode that exists keeps its own.
 func WithACL(acl ...session.ACL) Option {
 	return func(o *options) error { return recipe.SetACL(&o.acl, acl) }
 }

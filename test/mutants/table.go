@@ -86,8 +86,8 @@ var mutants = []mutant{
 	{
 		name:     "an Ack is confirmed while its item goes back",
 		file:     "recipes/queue/item.go",
-		snippet:  "	case err != nil:\n		return err\n	case first && c.What != consume.Ack:",
-		instead:  "	case err != nil && c.What == consume.Ack:\n		return nil\n	case err != nil:\n		return err\n	case first && c.What != consume.Ack:",
+		snippet:  "	case err != nil:\n		return err\n	case first && c.Kind != consume.Ack:",
+		instead:  "	case err != nil && c.Kind == consume.Ack:\n		return nil\n	case err != nil:\n		return err\n	case first && c.Kind != consume.Ack:",
 		packages: []string{"./recipes/queue"},
 	},
 	{

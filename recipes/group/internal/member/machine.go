@@ -17,34 +17,30 @@ type Config struct {
 	Path   string // of the group
 	ID     string
 	Data   []byte // at first
-	Number uint64 // of those
+	Number uint64 // of Data
 }
 
-// question is what is written behind the data of a member to ask whether it lives. One that does
+// question is written behind the data of a member to ask whether it lives. A member that lives
 // writes its data again.
 const question = "\x00who?"
 
-// Data are a member's own, without a question that may have been written behind them.
+// Data are a member's own data, without a question that may have been written behind them.
 func Data(data []byte) []byte { return bytes.TrimSuffix(data, []byte(question)) }
 
 func asked(data []byte) bool { return bytes.HasSuffix(data, []byte(question)) }
 
-// Updated asks for other data: a wish. Numbers grow; one that is not greater than the last is
-// ignored.
+// Updated asks for other data. Numbers grow; one that is not greater than the last is ignored.
 type Updated struct {
 	Number uint64
 	Data   []byte
 }
 
-// What the machine gives its face.
-type (
-	// Standing is how far it has come, whenever that changes. Written are the data with that
-	// number, or later ones, once they stand in ZooKeeper.
-	Standing struct {
-		State   State
-		Written uint64
-	}
-)
+// Standing tells how far the member has come, with each change. Written is the number of the data
+// that are in ZooKeeper.
+type Standing struct {
+	State   State
+	Written uint64
+}
 
 // State is how far a member has come.
 type State int
@@ -53,16 +49,16 @@ type State int
 const (
 	Out      State = iota // no epoch
 	Joining               // its znode is being created
-	Looking               // reads the one that has its name, and watches it
-	Asking                // somebody else's: whether its owner lives is being asked
-	Barred                // the owner has not answered yet: waits for that, or for the znode's end
+	Reading               // reads the znode of its name, and watches it
+	Asking                // the znode is another member's: a question to it is being written
+	Barred                // waits for the owner's answer, or for the znode's end
 	Present               // registered
 	Updating              // its data are being written
 	Leaving               // its znode is being deleted
 	Over                  // for good
 )
 
-var states = [...]string{"Out", "Joining", "Looking", "Asking", "Barred", "Present", "Updating", "Leaving", "Over"}
+var states = [...]string{"Out", "Joining", "Reading", "Asking", "Barred", "Present", "Updating", "Leaving", "Over"}
 
 // String is the state's name.
 func (s State) String() string { return states[s] }
@@ -78,12 +74,12 @@ type Machine struct {
 
 	number  uint64 // of the data that are wanted
 	data    []byte
-	sent    uint64 // of those under way
-	written uint64 // of those that stand
-	payload []byte // those under way
+	sent    uint64 // the number of the data under way
+	written uint64 // the number of the data in ZooKeeper
+	payload []byte // the data under way
 	version int32
 
-	suspect bool // something happened to it while a request was under way
+	suspect bool // the watch has fired while a request was under way
 	inquiry *owner.Inquiry
 	told    Standing
 }
@@ -142,7 +138,7 @@ func (m *Machine) onAnswer(ev machine.Event) {
 	}
 }
 
-// ask asks for something, whose answer the state waits for.
+// ask makes a request, and waits for its answer in a state.
 func (m *Machine) ask(wait State, r machine.Request) {
 	m.state = wait
 	m.requests.Ask(r, wait)
@@ -152,7 +148,6 @@ func (m *Machine) transact(wait State, op machine.Op) {
 	m.ask(wait, machine.Transact{Ops: []machine.Op{op}})
 }
 
-// stop ends it.
 func (m *Machine) stop(err error) {
 	m.state = Over
 	m.requests.Emit(machine.Stop{Err: err})
@@ -184,7 +179,7 @@ func (m *Machine) onMade(ev machine.Transacted) {
 		m.ask(Joining, machine.Ensure{Path: m.cfg.Path, Container: true})
 	case machine.NodeExists:
 		m.readOwn()
-	case machine.Unknown: // only a write tells: a leader that was deposed and does not know it yet shows what was
+	case machine.Unknown: // only a write tells: a deposed leader that does not know it yet shows an older state to reads
 		m.join()
 	default:
 		m.stop(ev.Err)
@@ -199,7 +194,7 @@ func (m *Machine) onEnsured(ev machine.Ensured) {
 	m.again()
 }
 
-// again joins, unless it is to leave.
+// again joins, unless the member is to leave.
 func (m *Machine) again() {
 	if m.closing {
 		m.stop(nil)
@@ -208,7 +203,7 @@ func (m *Machine) again() {
 	m.join()
 }
 
-// settle: what is under way stands. It writes what is wanted since, or rests.
+// settle takes in that the data under way are in ZooKeeper. The member writes newer ones, or rests.
 func (m *Machine) settle() {
 	m.written = max(m.written, m.sent)
 	switch {
@@ -235,22 +230,22 @@ func (m *Machine) onWritten(ev machine.Transacted) {
 		m.settle()
 	case machine.NoNode:
 		m.again()
-	case machine.BadVersion, machine.Unknown: // it may have been carried out; or somebody wrote to it by hand; or it is another's by now
+	case machine.BadVersion, machine.Unknown: // carried out, perhaps; or written to by another client; or another member's by now
 		m.readOwn()
 	default:
 		m.stop(ev.Err)
 	}
 }
 
-// readOwn reads the znode that has the name, and watches it: it may go, and somebody may write to
-// it, be it a request of this member's own that was under way when its actor crashed.
+// readOwn reads the znode of the member's name, and watches it. It may go, and other clients may
+// write to it, as may a request of this member that was under way when its actor crashed.
 func (m *Machine) readOwn() {
 	m.suspect = false
-	m.ask(Looking, machine.Read{Path: m.path(), Watch: true})
+	m.ask(Reading, machine.Read{Path: m.path(), Watch: true})
 }
 
 func (m *Machine) onOwnSeen(ev machine.Seen) {
-	mine := ev.Stat.Owner == m.session // the face sees to it that nobody else in the process has the id
+	mine := ev.Stat.Owner == m.session // package group sees to it that no other member of this session has the id
 	switch {
 	case ev.Code != machine.Done:
 		m.stop(ev.Err)
@@ -270,8 +265,8 @@ func (m *Machine) onOwnSeen(ev machine.Seen) {
 	}
 }
 
-// inquire finds out whether somebody else's znode is that of a member that lives. One that no
-// session owns is no member's, and is waited for.
+// inquire finds out whether the znode is that of another member that lives. A znode that no session
+// owns is no member's, and is waited for.
 func (m *Machine) inquire(ev machine.Seen) {
 	found := owner.Wait
 	if ev.Stat.Owner != 0 {
@@ -296,7 +291,7 @@ func (m *Machine) onFired() {
 	switch m.state {
 	case Barred, Present:
 		m.readOwn()
-	case Updating, Looking:
+	case Updating, Reading:
 		m.suspect = true
 	}
 }
@@ -311,7 +306,7 @@ func (m *Machine) onUpdated(ev Updated) {
 	}
 }
 
-// onEpochEnded: the own znode is gone, or about to be.
+// onEpochEnded handles the end of the epoch, with which the member's znode goes.
 func (m *Machine) onEpochEnded() {
 	m.requests.End()
 	if m.closing {

@@ -7,7 +7,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// key tells what a request was for.
+// key says for what a request was made. It comes back with the answer.
 type key struct {
 	purpose purpose
 	at      string // a path
@@ -19,28 +19,29 @@ type purpose int
 const (
 	preparing   purpose = iota + 1 // a znode that a queue always has
 	registering                    // consumers/<guid>
-	looking
+	listing
 	reading
 	claiming
 	mending // claims/<bucket>
 	settling
-	releasing // the claim on what is gone
+	releasing // a claim whose item is gone
 	resolving // whether a claim was carried out
-	telling   // the time
-	fetching  // what is to be moved
+	askingTime
+	fetching // items that are to be moved
 	tidying
 	joining
 	leaving
-	following // somebody ahead
-	hearing   // the bell
-	counting  // consumers/
-	lingering // half a second, as second
-	waiting   // for something to be due
-	avoiding  // for a minute
+	watchingAhead // a consumer ahead in line
+	watchingBell
+	watchingConsumers
+	lingering // for half a second, as the second in line
+	waiting   // for an item to be due
+	avoiding  // of paths, for a minute
 	pausing
 )
 
-// avoids is how long something is passed over that was refused or makes no sense, in milliseconds.
+// avoids is how long a path is passed over that was refused, or has data that no queue has written,
+// in milliseconds.
 const avoids = 60_000
 
 var errForeign = errors.New("no queue has written this")
@@ -50,16 +51,16 @@ type base struct {
 	machine.Requests[key]
 	cfg        Config
 	root       layout.Root
-	registered bool // consumers/<guid> stands
+	registered bool // consumers/<guid> exists
 	closing    bool
 	avoided    map[string]bool // paths that are passed over
-	yields     bool            // something was passed over: it goes to the end of the line, since the next may be allowed to take that
-	force      bool            // another listing is wanted
+	yields     bool            // a path was passed over: this consumer goes to the end of the line, since the next may have the right to it
+	relist     bool            // another listing is wanted
 	ensuring   int             // how many znodes are being made
-	tries      int             // of what was refused
+	tries      int             // pauses in a row, after refusals
 }
 
-// once asks unless that is being asked.
+// once makes a request, unless the same one is under way.
 func (b *base) once(r machine.Request, k key) {
 	if !b.Pending(k) {
 		b.Ask(r, k)
@@ -75,7 +76,7 @@ func (b *base) busy(all ...purpose) bool {
 	return false
 }
 
-// skip reports what is passed over for a minute.
+// skip passes a path over for a minute, and reports that.
 func (b *base) skip(path string, err error) {
 	if b.avoided[path] {
 		return
@@ -85,21 +86,21 @@ func (b *base) skip(path string, err error) {
 	b.once(machine.Wake{After: avoids}, key{purpose: avoiding})
 }
 
-// refused reports what is in the way of everything, and waits before it is tried again: a right
-// that was taken away may come back.
+// refused reports a refusal that is in the way of every claim. Behind a pause everything is tried
+// again: a right that was taken away may come back.
 func (b *base) refused(path string, err error) {
 	b.Emit(Skipped{Path: path, Err: err, Blocks: true})
 	b.yields = true
 	b.pause()
 }
 
-// tidy deletes what is empty for good, a bucket at a time.
+// tidy deletes what is empty for good. One such transaction is under way at a time.
 func (b *base) tidy(ops ...machine.Op) {
 	b.once(machine.Transact{Ops: ops}, key{purpose: tidying})
 }
 
-// ok tells whether a request for something that a queue always has was carried out. One of unknown
-// outcome is sent again.
+// ok tells whether a request was carried out for a znode that a queue always has. A request of
+// unknown outcome is made again.
 func (b *base) ok(code machine.Code, path string, err error) bool {
 	switch code {
 	case machine.Done, machine.Unknown:
@@ -111,13 +112,13 @@ func (b *base) ok(code machine.Code, path string, err error) bool {
 	return code == machine.Done
 }
 
-// pause waits a while before anything else is asked.
+// pause has everything else wait a while.
 func (b *base) pause() {
 	b.tries++
 	b.Ask(machine.Wake{Try: b.tries}, key{purpose: pausing})
 }
 
-// prepare makes what is missing of the znodes that a queue always has.
+// prepare makes the znodes that a queue always has, where they are missing.
 func (b *base) prepare() {
 	r := b.root
 	for _, path := range []string{r.Items(), r.Claims(), r.Later(), r.Line(), r.Bell(), r.Consumers()} {
@@ -134,14 +135,16 @@ func (b *base) onPrepared(path string, ev machine.Ensured) {
 	}
 }
 
-// register makes the znode whose end tells the others that this consumer's claims have ended, too.
+// register makes the consumer's own znode. Its end tells the other consumers that the claims of
+// this one have ended, too.
 func (b *base) register() {
 	op := machine.Op{Do: machine.Create, Path: b.root.Consumer(b.cfg.GUID), Data: b.cfg.Identity, Ephemeral: true}
 	b.once(machine.Transact{Ops: []machine.Op{op}}, key{purpose: registering})
 }
 
 func (b *base) onRegistered(ev machine.Transacted) {
-	// Nobody else makes it. While it closes an unknown one counts as made: finish deletes it.
+	// No other process makes this znode. While the machine closes, one of unknown outcome counts as
+	// made: finish deletes it.
 	there := ev.Code == machine.NodeExists || b.closing && ev.Code == machine.Unknown
 	if there || b.ok(ev.Code, b.root.Consumers(), ev.Err) {
 		b.registered, b.tries = true, 0

@@ -7,65 +7,66 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// mostLosses is how many items are lost to others before the buckets are listed again: by then the
+// mostLosses is how many items are lost to rivals before the buckets are listed again: by then the
 // listing is some trips old.
 const mostLosses = 4
 
 // seeking tells whether a claim, or what precedes one, is under way.
 func (m *Machine) seeking() bool {
-	return m.under[claiming] != nil || m.base.busy(looking, reading, mending, joining, leaving)
+	return m.under[claiming] != nil || m.base.busy(listing, reading, mending, joining, leaving)
 }
 
 // seek looks for items and claims them, or stands in line if there are none. The cases are in the
-// order of what is to be known or done first, and some of them arm what they wait for.
+// order of what must be known or done first. The last ones arm watches or a timer and then wait for
+// these.
 func (m *Machine) seek() {
 	if t := m.under[settling]; m.seeking() || t != nil && t.joins {
 		return
 	}
-	l, s := &m.line, &m.search
+	p, f := &m.place, &m.finder
 	switch room := m.holdings.wants(); {
-	case l.doubt:
+	case p.doubt:
 		m.list(true)
 	case room == 0:
 		m.dropFound()
-		m.vain = m.vain && !m.base.cfg.Takes // how it is when the next is wanted is not known
-		if l.path != "" {
-			m.base.Requests.Ask(machine.Remove{Path: l.path}, key{purpose: leaving})
-			l.left()
+		m.noneFree = m.noneFree && !m.base.cfg.Takes // a call of Take may come much later, when that is not true any more
+		if p.path != "" {
+			m.base.Requests.Ask(machine.Remove{Path: p.path}, key{purpose: leaving})
+			p.left()
 		}
-	case len(m.candidates) > 0 && s.losses < mostLosses:
+	case len(m.candidates) > 0 && f.losses < mostLosses:
 		m.claim(room)
-	case len(s.free) > 0 && s.losses < mostLosses: // who contends reads what it tries next in the same trip
-		m.read(min(max(room, s.window), readTogether))
-	case s.unended:
+	case len(f.free) > 0 && f.losses < mostLosses: // against rivals several are read in one trip, to be tried in turn
+		m.read(min(max(room, f.window), readTogether))
+	case f.unended:
 		m.list(false)
-	case s.losses > 0 || m.base.force || l.path == "" && !m.vain:
+	case f.losses > 0 || m.base.relist || p.path == "" && !m.noneFree:
 		m.list(true)
-	case l.path == "" || m.base.yields && l.known && len(l.ahead) < 2:
+	case p.path == "" || m.base.yields && p.known && len(p.ahead) < 2:
 		m.base.yields = false
-		l.stand()
-	case l.asksForListing():
+		p.stand()
+	case p.asksForListing():
 		m.list(true)
-	case m.later.await(l.known && len(l.ahead) < 2, int64(len(l.ahead))*half):
+	case m.later.await(p.known && len(p.ahead) < 2, int64(len(p.ahead))*half):
 		m.list(true)
 	}
 }
 
-// list looks for items: it begins a search, or goes on with one. The first in line sleeps after a
-// search that found nothing only if the bell was armed when it began. A search that the second
-// begins, when it has waited, takes the first's place away with its claim; one that begins since
-// items were lost to others is still that one.
+// list begins a search, or goes on with one. The first in line sleeps after a search that found
+// nothing only if the bell was armed when the search began. A search that the second begins after
+// its wait takes the first's place away with its claim. If the search begins anew because items
+// were lost to rivals, that holds for the new one, too.
 func (m *Machine) list(begins bool) {
 	if begins {
-		m.search.begin()
-		m.armed = m.line.armed()
-		if m.asSecond = m.line.turn == late || m.asSecond && m.search.losses > 0; m.line.turn == late {
-			m.line.turn = quiet
+		m.finder.begin()
+		m.armed = m.place.armed()
+		if m.asSecond = m.place.turn == waited || m.asSecond && m.finder.losses > 0; m.place.turn == waited {
+			m.place.turn = quiet
 		}
 	}
-	m.base.force, m.candidates = false, nil
-	m.delayed = m.later.toList(m.search.delayed)
-	m.base.Requests.Ask(machine.MultiRead{Queries: m.search.queries(m.delayed)}, key{purpose: looking})
+	m.base.relist, m.candidates = false, nil
+	m.delayed = m.later.toList(m.finder.delayed)
+	m.base.Requests.Ask(machine.MultiRead{Queries: m.finder.queries(m.delayed)}, key{purpose: listing})
 }
 
 func (m *Machine) onListed(ev machine.MultiSeen) {
@@ -73,60 +74,60 @@ func (m *Machine) onListed(ev machine.MultiSeen) {
 	for n := range names {
 		l, _ := ev.Answers[n].(machine.Listed)
 		if !m.base.ok(l.Code, l.Path, l.Err) {
-			m.base.force = true
+			m.base.relist = true
 			return
 		}
 		names[n] = l.Names
 	}
 	m.base.tries = 0
 	rest := ev.Answers[3:]
-	m.search.name([2][]string(names[1:]))
-	m.later.listed(m.search.delayed, m.delayed, rest[:len(m.delayed)])
-	m.line.listed(names[0])
-	for _, b := range m.search.listed(rest[len(m.delayed):]) {
+	m.finder.name([2][]string(names[1:]))
+	m.later.listed(m.finder.delayed, m.delayed, rest[:len(m.delayed)])
+	m.place.listed(names[0])
+	for _, b := range m.finder.listed(rest[len(m.delayed):]) {
 		m.base.tidy(machine.Op{Do: machine.Delete, Path: m.base.root.ClaimsOf(b), Version: machine.Any},
 			machine.Op{Do: machine.Delete, Path: m.base.root.Bucket(b), Version: 1})
 	}
 	m.endSearch()
 }
 
-// endSearch ends a search that has found nothing, and does nothing if it goes on.
+// endSearch ends the search if there is nothing left to be listed or tried, so that it has found
+// nothing.
 func (m *Machine) endSearch() {
-	s, l := &m.search, &m.line
-	if len(s.free) > 0 || len(m.candidates) > 0 || s.unended || s.losses > 0 {
+	f, p := &m.finder, &m.place
+	if len(f.free) > 0 || len(m.candidates) > 0 || f.unended || f.losses > 0 {
 		return
 	}
-	m.vain = true
-	if m.armed && l.armed() && l.known && len(l.ahead) == 0 {
-		l.turn = quiet
+	m.noneFree = true
+	if m.armed && p.armed() && p.known && len(p.ahead) == 0 {
+		p.turn = quiet
 	}
 }
 
-// dropFound forgets what was found: a listing is for one claim.
 func (m *Machine) dropFound() {
-	m.search.drop()
+	m.finder.drop()
 	m.candidates = nil
 }
 
-// read reads the next of what was found.
+// read reads the next free items.
 func (m *Machine) read(n int) {
-	if m.search.large {
+	if m.finder.large {
 		n = 1
 	}
-	if m.picked = m.search.pick(n); len(m.picked) == 0 {
+	if m.picked = m.finder.pick(n); len(m.picked) == 0 {
 		m.endSearch()
 		m.seek()
 		return
 	}
-	m.base.Requests.Ask(machine.MultiRead{Queries: m.search.queriesOf(m.picked)}, key{purpose: reading})
+	m.base.Requests.Ask(machine.MultiRead{Queries: m.finder.queriesOf(m.picked)}, key{purpose: reading})
 }
 
 func (m *Machine) onRead(ev machine.MultiSeen) {
-	items, gone := m.search.opened(m.picked, ev.Answers)
-	m.search.losses += gone
+	items, gone := m.finder.opened(m.picked, ev.Answers)
+	m.finder.losses += gone
 	for _, i := range items {
 		if m.holdings.exhausted(i.record.Attempts) && m.base.avoided[string(m.base.cfg.Dead)] {
-			m.base.avoided[i.at.Path(m.base.root)], m.base.force = true, true // a listing has shown only so many of those behind it
+			m.base.avoided[i.at.Path(m.base.root)], m.base.relist = true, true // only a new listing shows enough of the items behind it
 		} else {
 			m.candidates = append(m.candidates, i)
 		}
@@ -134,10 +135,11 @@ func (m *Machine) onRead(ev machine.MultiSeen) {
 	m.endSearch()
 }
 
-// claim claims what was read, in one transaction. If a rival has claimed an item since it was read,
-// it has another version; if the rival's claim was there already, this one cannot be made.
+// claim claims items that were read, in one transaction. An item that a rival has claimed since the
+// read has another version. If the rival's claim was there before the read, the claim's znode
+// exists.
 func (m *Machine) claim(room int) {
-	t, l := &txn{}, &m.line
+	t, p := &txn{}, &m.place
 	for _, i := range m.candidates[:min(room, len(m.candidates))] {
 		if !t.fits(i) {
 			break
@@ -145,20 +147,20 @@ func (m *Machine) claim(room int) {
 		t.items = append(t.items, i)
 		m.claimItem(t, i)
 	}
-	leaves := l.path != ""
-	if m.asSecond && len(l.ahead) == 1 { // the first hangs, or it is slow, and joins again
-		op := machine.Op{Do: machine.Delete, Path: l.ahead[0], Version: machine.Any}
+	leaves := p.path != ""
+	if m.asSecond && len(p.ahead) == 1 { // the first hangs, or it is slow and then joins again
+		op := machine.Op{Do: machine.Delete, Path: p.ahead[0], Version: machine.Any}
 		t.add(op, part{failed: func(machine.Code) { m.asSecond = false }})
 	}
 	if leaves {
-		t.add(machine.Op{Do: machine.Delete, Path: l.path, Version: machine.Any}, part{failed: func(machine.Code) { l.left() }})
+		t.add(machine.Op{Do: machine.Delete, Path: p.path, Version: machine.Any}, part{failed: func(machine.Code) { p.left() }})
 	}
-	// Without it nobody would hear that the claims have ended with this consumer.
+	// Without its znode, no other consumer would hear that this one's claims have ended with it.
 	self := machine.Op{Do: machine.Check, Path: m.base.root.Consumer(m.base.cfg.GUID), Version: machine.Any}
 	t.add(self, part{failed: func(machine.Code) { m.base.registered = false }})
 	t.done = func([]machine.Result) {
 		if leaves {
-			l.left()
+			p.left()
 		}
 		m.claimed(t.items)
 	}
@@ -172,13 +174,13 @@ func (m *Machine) claim(room int) {
 
 func (m *Machine) claimItem(t *txn, i *item) {
 	rival := func(machine.Code) {
-		m.search.lost()
+		m.finder.lost()
 		m.uncandidate(i)
 	}
 	data := layout.WithAttempts(i.data, i.record.Attempts+1)
 	t.add(machine.Op{Do: machine.Set, Path: i.at.Path(m.base.root), Data: data, Version: i.version}, part{
 		item: i, failed: rival,
-		done: func(r machine.Result) { i.token = r.Stat.Mzxid }, // that of its claim: it is the same transaction
+		done: func(r machine.Result) { i.token = r.Stat.Mzxid }, // and its claim's Czxid: it is the same transaction
 	})
 	claim := machine.Op{Do: machine.Create, Path: m.base.root.Claim(i.at.Bucket, i.at.Seq), Data: []byte(m.base.cfg.GUID), Ephemeral: true}
 	t.add(claim, part{
@@ -196,12 +198,11 @@ func (m *Machine) claimItem(t *txn, i *item) {
 		refused: func(err error) {
 			m.base.skip(m.base.root.Bucket(i.at.Bucket), err)
 			m.dropFound()
-			m.base.force = true
+			m.base.relist = true
 		},
 	})
 }
 
-// claimed takes in that a claim was carried out.
 func (m *Machine) claimed(items []*item) {
 	for _, i := range items {
 		i.record.Attempts++
@@ -209,9 +210,9 @@ func (m *Machine) claimed(items []*item) {
 		i.data = layout.WithAttempts(i.data, i.record.Attempts)
 		m.holdings.hold(i)
 	}
-	m.vain = len(m.candidates) == len(items) && len(m.search.free) == 0 && !m.search.unended
+	m.noneFree = len(m.candidates) == len(items) && len(m.finder.free) == 0 && !m.finder.unended
 	m.candidates = nil
-	m.search.won()
+	m.finder.won()
 }
 
 func (m *Machine) uncandidate(i *item) {

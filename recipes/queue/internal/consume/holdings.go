@@ -7,28 +7,28 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// item is one that is free and was read, or that is claimed.
+// item is an item that is free and was read, or that is claimed.
 type item struct {
 	at      layout.Item
 	data    []byte
-	record  layout.Record // what the data say, with the attempts as they are in ZooKeeper
+	record  layout.Record // the meaning of data, with the attempts as they are in ZooKeeper
 	version int32
-	owned   bool // by its producer's session: it cannot be moved
+	owned   bool // by its producer's session: such an item cannot be moved
 	token   int64
 
 	no       uint64 // 0: not handed out
-	received bool   // it has found its receiver
-	how      What   // Ack, Nack or Return, if that is asked for
+	received bool   // by a consumer of the application
+	how      Kind   // Ack, Nack or Return, if there was a command; 0: none
 	after    int64  // of Nack: the pause
-	failure  []byte // of Nack; empty and not nil: it was refused, perhaps for its size
-	put      bool   // a Put is under way that settles it
+	failure  []byte // of Nack; empty and not nil: writing it was refused, perhaps for its size
+	put      bool   // a Put is under way that settles the item
 	doubt    bool   // the answer to a settlement was lost
-	noID     bool   // no id has to be freed: it has none, or its znode is gone or cannot be deleted
-	alone    bool   // a settlement was refused, perhaps for it: it is settled behind the others, and alone
+	noID     bool   // no id has to be freed: the item has none, or the id's znode is gone or cannot be deleted
+	alone    bool   // a settlement was refused, perhaps for this item: it is settled behind the others, and alone
 }
 
-// next is what is written of it when it goes back. The body of that which was handed out is the
-// receiver's.
+// next is the record that is written when the item goes back. Its body is parsed from data: the
+// receiver may have changed the body that was handed out.
 func (i *item) next() layout.Record {
 	record, _ := layout.ParseRecord(i.data)
 	if len(i.failure) > 0 {
@@ -37,24 +37,25 @@ func (i *item) next() layout.Record {
 	return record
 }
 
-// doubts: the answer to a settlement was lost. A server for which it is too large hangs up.
+// doubts takes in that the answer to a settlement was lost. A server hangs up when a request is too
+// large for it: the next try is without the failure.
 func (i *item) doubts() {
 	if i.doubt = true; len(i.data) > tooLarge {
 		i.failure = []byte{}
 	}
 }
 
-// holdings are what the consumer has: items that it has claimed and not settled.
+// holdings are the items that the consumer has claimed and not settled.
 type holdings struct {
 	base   *base
 	held   []*item
-	items  map[uint64]*item // that are handed out, by number
+	items  map[uint64]*item // those that are handed out, by number
 	last   uint64           // the number given last
-	wanted int              // how many it may have
+	wanted int              // how many the consumer may have
 }
 
-// wants is how many more items can be claimed. One that is being settled takes none: so the listing
-// for the next goes in the same trip.
+// wants is how many more items can be claimed. An item that is being settled takes no room: so the
+// listing for the next goes in the same trip.
 func (h *holdings) wants() int {
 	n := 0
 	for _, i := range h.held {
@@ -68,13 +69,13 @@ func (h *holdings) wants() int {
 	return max(h.wanted-n, 0)
 }
 
-// hold takes in what was claimed.
+// hold takes in an item that was claimed.
 func (h *holdings) hold(i *item) {
 	h.held = append(h.held, i)
 	switch {
 	case h.base.closing:
 		i.how = Return
-	case h.exhausted(i.record.Attempts - 1): // so it becomes a dead letter
+	case h.exhausted(i.record.Attempts - 1): // Nack makes it a dead letter
 		i.how = Nack
 	default:
 		h.handOut(i)
@@ -91,7 +92,6 @@ func (h *holdings) handOut(i *item) {
 	})
 }
 
-// onCommand takes in what is said of an item.
 func (h *holdings) onCommand(w Command) {
 	if w.No <= h.base.cfg.First {
 		return
@@ -99,23 +99,23 @@ func (h *holdings) onCommand(w Command) {
 	i := h.items[w.No]
 	open := i != nil && i.how == 0
 	switch {
-	case w.What <= Return && open:
-		i.how, i.after, i.failure = w.What, w.After, w.Failure
-	case w.What <= Return: // given up before
+	case w.Kind <= Return && open:
+		i.how, i.after, i.failure = w.Kind, w.After, w.Failure
+	case w.Kind <= Return: // given up before
 		h.base.Requests.Emit(Settled{No: w.No, Err: session.ErrLost})
-	case i != nil && w.What == Received:
+	case i != nil && w.Kind == Received:
 		i.received = true
 	case !open:
-	case w.What == Unheld:
+	case w.Kind == Unheld:
 		h.goBack(i)
 		h.base.pause() // until it is trusted, or tries again
-	case w.What == Ended:
+	case w.Kind == Ended:
 		h.goBack(i)
 	}
 }
 
-// goBack has an item go back that nobody settles any more: it was an attempt if somebody has
-// received it.
+// goBack has an item go back for which no command will come. If it was received, this was an
+// attempt.
 func (h *holdings) goBack(i *item) {
 	if i.how = Return; i.received {
 		i.how = Nack
@@ -123,7 +123,8 @@ func (h *holdings) goBack(i *item) {
 	delete(h.items, i.no)
 }
 
-// end tells what has become of an item that is not this consumer's any more; nil: what was asked.
+// end tells that an item is not this consumer's any more: nil if a command was carried out, or why
+// not.
 func (h *holdings) end(i *item, cause error) {
 	if h.items[i.no] == i {
 		h.base.Requests.Emit(Settled{No: i.no, Err: cause})
@@ -132,9 +133,9 @@ func (h *holdings) end(i *item, cause error) {
 	h.held = slices.DeleteFunc(h.held, func(j *item) bool { return i == j })
 }
 
-// unsettle answers a settlement that was refused. The item can be settled again.
+// unsettle answers a command that was refused. The item can be settled again.
 func (h *holdings) unsettle(i *item, err error) {
-	if h.items[i.no] != i { // nobody waits: it is tried again
+	if h.items[i.no] != i { // no answer is awaited: the machine tries again
 		return
 	}
 	i.how, i.after = 0, 0
@@ -144,7 +145,7 @@ func (h *holdings) unsettle(i *item, err error) {
 	}
 }
 
-// dismiss has an item go back because the consumer is closing.
+// dismiss has an item go back because the consumer is closing, unless a command has come.
 func (h *holdings) dismiss(i *item) {
 	if i.how == 0 {
 		if h.items[i.no] != nil {

@@ -10,19 +10,19 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// later is what listings show of the items with a delay. Whoever lists moves those that are due. A
-// timer of the first in line, and of the second, goes off when the next will be.
+// later is what listings show of the items with a delay. A consumer that lists moves those that are
+// due. A timer of the first in line, and of the second, goes off when the next is due.
 type later struct {
 	base  *base
-	now   int64 // the servers' clock has passed this
-	fresh bool  // it shows this, in this step
+	now   int64 // the servers' clock has passed this time
+	fresh bool  // the servers' clock was read in this step
 	due   []layout.Item
-	first map[layout.Bucket]int64 // when the first item of a sealed bucket is due: it gets no more of them
-	next  int64                   // when there may be more; 0: never
-	alarm int64                   // for which a timer runs; 0: none does
+	first map[layout.Bucket]int64 // when the first item of a sealed bucket is due, which gets no more items
+	next  int64                   // when the next item may be due; 0: never
+	alarm int64                   // the time at which the timer goes off; 0: no timer
 }
 
-// toList are the buckets in which something may be due, and the next.
+// toList are the buckets in which items may be due, and the next one.
 func (l *later) toList(all []layout.Bucket) (some []layout.Bucket) {
 	for _, b := range all {
 		if l.first[b] > l.now {
@@ -35,10 +35,11 @@ func (l *later) toList(all []layout.Bucket) (some []layout.Bucket) {
 	return some
 }
 
-// delayedTogether is how many of them a listing names.
+// delayedTogether is how many of these buckets a listing reads, at the most.
 const delayedTogether = 64
 
-// listed takes in what is in some of the buckets. In the others nothing is due before their time.
+// listed takes in the contents of some of the buckets. In the others nothing is due before their
+// time.
 func (l *later) listed(all, asked []layout.Bucket, answers []machine.Event) {
 	first := l.first
 	l.due, l.next, l.first = nil, 0, make(map[layout.Bucket]int64)
@@ -77,12 +78,12 @@ func (l *later) listed(all, asked []layout.Bucket, answers []machine.Event) {
 	})
 }
 
-// sort takes in the items of a bucket. It returns when the first of them is due.
+// sort takes in the items of a bucket, and returns when the first of them is due.
 func (l *later) sort(b layout.Bucket, names []string) (first int64) {
 	first = math.MaxInt64
 	for _, name := range names {
 		due, ok := layout.DueOf(name)
-		if first = min(first, due); ok && due > l.now { // most are not taken apart
+		if first = min(first, due); ok && due > l.now { // most names need not be parsed
 			l.awaits(due)
 			continue
 		}
@@ -104,14 +105,13 @@ func (l *later) awaits(due int64) {
 	}
 }
 
-// longest is how long a timer runs at the most, in milliseconds.
 const longest = 24 * 60 * 60 * 1000
 
-// saw takes in the servers' clock, as a transaction in this step has shown it.
+// saw takes in the servers' clock, from the answer to a transaction.
 func (l *later) saw(now int64) { l.now, l.fresh = max(l.now, now), true }
 
-// await has a timer run for what is next, if this consumer is to list then: the second so much
-// later. True: it is to list now.
+// await tells whether it is time to list. Otherwise a timer runs until the next item is due, plus
+// the wait of the second in line, if this consumer is one of those that list then.
 func (l *later) await(wanted bool, behind int64) bool {
 	k := key{purpose: waiting}
 	switch {
@@ -125,14 +125,14 @@ func (l *later) await(wanted bool, behind int64) bool {
 		after := min(l.next-l.now, longest)
 		l.alarm = l.now + after
 		l.base.Requests.Ask(machine.Wake{After: after + behind}, k)
-	default: // the answer tells the time, and nobody watches the data of line/
+	default: // the answer tells the time; line/ is not watched for its data
 		op := machine.Op{Do: machine.Set, Path: l.base.root.Line(), Version: machine.Any}
-		l.base.once(machine.Transact{Ops: []machine.Op{op}}, key{purpose: telling})
+		l.base.once(machine.Transact{Ops: []machine.Op{op}}, key{purpose: askingTime})
 	}
 	return false
 }
 
 // onAlarm: what was waited for is due.
 func (l *later) onAlarm() {
-	l.now, l.alarm, l.base.force = max(l.now, l.alarm), 0, true
+	l.now, l.alarm, l.base.relist = max(l.now, l.alarm), 0, true
 }

@@ -12,28 +12,28 @@ import (
 
 // Machine claims and settles the items of one consumer. The zero value is not usable: see [New].
 //
-// After each event it asks for whatever is missing: see proceed. One claim, one settlement and one
+// After each event it asks for what is missing: see proceed. One claim, one settlement and one
 // move are under way at a time.
 type Machine struct {
 	base     *base
 	holdings holdings
-	line     line
-	search   search
+	place    place
+	finder   finder
 	later    later
 
-	candidates []*item         // that were read, and are to be claimed
-	picked     []layout.Item   // that are being read
-	fetched    []layout.Item   // that are due, and are read or moved now
-	moving     bool            // a producer has been asked to move them
-	singly     int             // the next so many are moved one at a time: one of them was refused, and others with it
+	candidates []*item         // items that were read, and are to be claimed
+	picked     []layout.Item   // items that are being read
+	fetched    []layout.Item   // items that are due, and are being read or moved
+	moving     bool            // a producer has been asked to move these
+	singly     int             // so many items are moved one at a time: a move of several was refused, for one of them
 	puts       map[uint64]put  // under way, by number
 	lastPut    uint64          // the number given last
-	delayed    []layout.Bucket // of later/, that the listing under way reads
+	delayed    []layout.Bucket // those in later/ that the listing under way reads
 	armed      bool            // when the search began, the bell and consumers/ were watched
-	asSecond   bool            // the search began because the second in line had waited: a claim takes the first's place away
-	vain       bool            // by the last listing nothing is free that this consumer has not claimed: an Ack joins the line, too
+	asSecond   bool            // this consumer searches as the second in line, which has waited: its claim takes the first's place away
+	noneFree   bool            // by the last listing this consumer has claimed all that was free: its next Ack joins the line
 
-	under   map[purpose]*txn // under way, or it is not known whether it was carried out
+	under   map[purpose]*txn // under way, or of unknown outcome
 	stopped bool
 }
 
@@ -43,8 +43,8 @@ func New(cfg Config) machine.Machine {
 	return &Machine{
 		base:     b,
 		holdings: holdings{base: b, items: make(map[uint64]*item), last: cfg.First, wanted: cfg.Prefetch},
-		line:     line{base: b},
-		search:   search{base: b, rng: rand.New(rand.NewPCG(cfg.Seed, 0)), window: 1, width: 1},
+		place:    place{base: b},
+		finder:   finder{base: b, rng: rand.New(rand.NewPCG(cfg.Seed, 0)), window: 1, width: 1},
 		later:    later{base: b}, under: make(map[purpose]*txn), puts: make(map[uint64]put),
 	}
 }
@@ -54,9 +54,9 @@ func (m *Machine) Phase() string {
 	switch {
 	case !m.base.registered:
 		return "offline"
-	case m.line.path == "":
+	case m.place.path == "":
 		return "busy"
-	case len(m.line.ahead) == 0:
+	case len(m.place.ahead) == 0:
 		return "first in line"
 	}
 	return "in line"
@@ -80,7 +80,7 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	case machine.Closing:
 		m.close()
 	case machine.Fired:
-		m.line.onFired(ev.Path)
+		m.place.onFired(ev.Path)
 	case machine.Woke:
 		m.onWoke(k)
 	case Demand:
@@ -102,12 +102,12 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 func (m *Machine) onWoke(k key) {
 	switch k.purpose {
 	case lingering:
-		m.line.turn = late
+		m.place.turn = waited
 	case waiting:
 		m.later.onAlarm()
 	case avoiding:
 		clear(m.base.avoided)
-		m.base.force = true
+		m.base.relist = true
 	}
 }
 
@@ -116,19 +116,19 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 	case machine.Ensured:
 		m.base.onPrepared(k.at, ev)
 	case machine.Listed:
-		m.line.onCounted(ev)
+		m.place.onConsumers(ev)
 	case machine.Seen:
 		switch k.purpose {
-		case hearing:
-			m.line.onHeard(ev)
+		case watchingBell:
+			m.place.onBell(ev)
 		case releasing:
 			m.onClaim(k.token, ev)
-		case following:
-			m.line.onFollowed(ev)
+		case watchingAhead:
+			m.place.onAhead(ev)
 		}
 	case machine.MultiSeen:
 		switch k.purpose {
-		case looking:
+		case listing:
 			m.onListed(ev)
 		case reading:
 			m.onRead(ev)
@@ -143,14 +143,14 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 			m.onTransacted(k.purpose, ev)
 		case registering:
 			m.base.onRegistered(ev)
-			m.base.force = m.search.buckets != nil
+			m.base.relist = m.finder.buckets != nil
 		case mending:
 			if ev.Failed == 1 && ev.Code != machine.NodeExists || ev.Code == machine.Refused {
 				m.base.ok(ev.Code, m.base.root.Claims(), ev.Err)
 			}
 		case joining:
-			m.line.onStood(ev)
-		case telling:
+			m.place.onJoined(ev)
+		case askingTime:
 			if m.base.ok(ev.Code, m.base.root.Line(), ev.Err) {
 				m.later.saw(ev.Results[0].Stat.Mtime)
 			}
@@ -158,19 +158,20 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 	}
 }
 
-// renew begins with nothing but what the application knows.
+// renew begins an epoch: the machine knows nothing but the application's commands.
 func (m *Machine) renew() {
-	m.base.registered, m.candidates, m.vain, m.moving, m.base.ensuring = false, nil, false, false, 0
+	m.base.registered, m.candidates, m.noneFree, m.moving, m.base.ensuring = false, nil, false, false, 0
 	clear(m.under)
-	m.line.bellArmed, m.line.consumersArmed = false, false
+	m.place.bellArmed, m.place.consumersArmed = false, false
 	m.later = later{base: m.base, now: m.later.now}
-	m.line.left()
-	m.search.drop()
-	m.search.begin()
+	m.place.left()
+	m.finder.drop()
+	m.finder.begin()
 	clear(m.puts)
 }
 
-// lose gives up all claims: they have ended with the session. What was being settled may be.
+// lose gives up all items: their claims have ended with the session. A settlement under way may
+// have been carried out.
 func (m *Machine) lose() {
 	for _, i := range slices.Clone(m.holdings.held) {
 		if t := m.under[settling]; i.doubt || i.put || t != nil && slices.Contains(t.items, i) {
@@ -182,7 +183,7 @@ func (m *Machine) lose() {
 	m.renew()
 }
 
-// close has everything go back that nobody settles any more, and then the machine end.
+// close has all items go back that are not being settled. The machine ends when none is left.
 func (m *Machine) close() {
 	m.base.closing = true
 	for _, i := range m.holdings.held {
@@ -216,15 +217,15 @@ func (m *Machine) proceed() {
 	}
 }
 
-// finish takes back what else there is of this consumer, and ends.
+// finish deletes the place in line and the consumer's znode, and ends the machine.
 func (m *Machine) finish() {
 	switch {
-	case m.under[claiming] != nil || m.under[settling] != nil || m.base.busy(looking, joining, leaving):
-	case m.line.doubt:
+	case m.under[claiming] != nil || m.under[settling] != nil || m.base.busy(listing, joining, leaving):
+	case m.place.doubt:
 		m.list(true)
-	case m.line.path != "":
-		m.base.Requests.Ask(machine.Remove{Path: m.line.path}, key{purpose: leaving})
-		m.line.left()
+	case m.place.path != "":
+		m.base.Requests.Ask(machine.Remove{Path: m.place.path}, key{purpose: leaving})
+		m.place.left()
 	case m.base.registered:
 		m.base.registered = false
 		m.base.Requests.Ask(machine.Remove{Path: m.base.root.Consumer(m.base.cfg.GUID)}, key{purpose: leaving})

@@ -8,18 +8,17 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// put is a Put under way.
 type put struct {
 	Put
-	item *item // nil: it moves what was due
+	item *item // nil: it moves items that were due
 }
 
-// begin has a producer put something, which is void with the epoch: what it deletes has a version,
-// or is a claim.
+// begin has a producer carry out a put. It is void if the epoch ends: each item that it deletes has
+// its version, or its claim, on condition.
 func (m *Machine) begin(p put) {
 	m.lastPut++
 	if p.No = m.base.cfg.First + m.lastPut; !p.Dead {
-		p.Names = m.search.names
+		p.Names = m.finder.names
 	}
 	m.puts[p.No] = p
 	m.base.Requests.Emit(p.Put)
@@ -30,9 +29,9 @@ func (m *Machine) isDead(i *item) bool {
 	return m.holdings.exhausted(i.record.Attempts) && !m.base.avoided[string(m.base.cfg.Dead)] && !m.base.avoided[i.at.Path(m.base.root)]
 }
 
-// putAway has items that are held put elsewhere: dead letters, and what pauses. One that its
-// producer owns cannot be moved: it would outlive the producer. So it does not pause, and is
-// deleted in the place of becoming a dead letter.
+// putAway has items that are claimed put elsewhere: dead letters, and items that pause. An item
+// that its producer's session owns is not put elsewhere: it would outlive the producer. So it does
+// not pause, and is deleted in the place of becoming a dead letter.
 func (m *Machine) putAway() {
 	for _, i := range m.holdings.held {
 		dead := m.isDead(i)
@@ -48,7 +47,7 @@ func (m *Machine) putAway() {
 		}}}
 		if dead {
 			p.Delay, p.Items[0].Attempts, p.Silent = 0, 0, i.failure == nil
-			p.Items[0].Tried = min(i.record.Attempts, m.base.cfg.Attempts) // less the claim that only buries it
+			p.Items[0].Tried = min(i.record.Attempts, m.base.cfg.Attempts) // without the claim that was made only for this move
 		}
 		if path, _ := m.base.root.ID(i.record.ID); dead && !i.noID {
 			p.With = append(p.With, machine.Op{Do: machine.Delete, Path: path, Version: machine.Any})
@@ -58,17 +57,17 @@ func (m *Machine) putAway() {
 	}
 }
 
-// gone tells whether nothing was put because what was to be deleted is not what it was.
+// gone tells whether nothing was put because an item to be deleted was gone, or was changed.
 func gone(err error) bool {
 	return errors.Is(err, session.ErrNoNode) || errors.Is(err, session.ErrBadVersion)
 }
 
-// onPut takes in what has become of an item that was put elsewhere. One that cannot pause goes back
-// at once, and somebody else may have it first.
+// onPut takes in the outcome of a put. An item that cannot pause goes back at once, and another
+// consumer may have it first.
 func (m *Machine) onPut(ev Answer) {
 	p, ok := m.puts[ev.No]
 	delete(m.puts, ev.No)
-	i, stays := p.item, errors.Is(ev.Err, session.ErrNotEmpty) // a stranger has made a child of it
+	i, stays := p.item, errors.Is(ev.Err, session.ErrNotEmpty) // the item, or its id, has got a child by hand
 	switch {
 	case !ok:
 		return
@@ -79,9 +78,9 @@ func (m *Machine) onPut(ev Answer) {
 	switch i.put = false; {
 	case ev.Err == nil:
 		m.holdings.end(i, nil)
-	case errors.Is(ev.Err, session.ErrUnknownOutcome): // it is put again: see unclaimed
+	case errors.Is(ev.Err, session.ErrUnknownOutcome): // the put is made again: see unclaimed
 		i.doubts()
-	case (gone(ev.Err) || stays) && p.Dead && !i.noID: // perhaps it was for its id
+	case (gone(ev.Err) || stays) && p.Dead && !i.noID: // perhaps that was the id's znode
 		i.noID = true
 	case gone(ev.Err):
 		m.unclaimed(i, false)
@@ -97,37 +96,37 @@ func (m *Machine) onPut(ev Answer) {
 	}
 }
 
-// onMoved takes in whether what is due was moved. What is left the next listing shows.
+// onMoved takes in whether items that are due were moved. The next listing shows what is left.
 func (m *Machine) onMoved(err error) {
-	switch m.moving, m.base.force = false, true; {
+	switch m.moving, m.base.relist = false, true; {
 	case err == nil || gone(err) || errors.Is(err, session.ErrUnknownOutcome):
-	case len(m.fetched) > 1: // nobody says for which of them it was
+	case len(m.fetched) > 1: // the error does not say for which of them it was
 		m.singly = len(m.fetched)
 	default:
 		m.base.skip(m.fetched[0].Path(m.base.root), err)
 	}
 }
 
-// move moves what is due: whoever has listed does, since nobody stands in line while there is a
-// backlog.
+// move moves items that are due. Each consumer that lists does that, since none stands in line
+// while there is a backlog.
 func (m *Machine) move() {
 	if m.base.closing || len(m.later.due) == 0 || m.moving || m.base.busy(fetching) {
 		return
 	}
 	n := min(len(m.later.due), mostItems)
-	if m.search.large || m.singly > 0 {
+	if m.finder.large || m.singly > 0 {
 		n = 1
 	}
 	m.singly = max(m.singly-1, 0)
 	m.fetched, m.later.due = m.later.due[:n], nil // the next listing shows the rest
-	m.base.Requests.Ask(machine.MultiRead{Queries: m.search.queriesOf(m.fetched)}, key{purpose: fetching})
+	m.base.Requests.Ask(machine.MultiRead{Queries: m.finder.queriesOf(m.fetched)}, key{purpose: fetching})
 }
 
-// onFetched has items put, in one transaction.
+// onFetched has the items that were read put, in one transaction.
 func (m *Machine) onFetched(ev machine.MultiSeen) {
-	items, _ := m.search.opened(m.fetched, ev.Answers)
+	items, _ := m.finder.opened(m.fetched, ev.Answers)
 	if len(items) == 0 {
-		m.base.force = true
+		m.base.relist = true
 		return
 	}
 	size := 0

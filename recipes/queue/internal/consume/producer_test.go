@@ -24,24 +24,27 @@ func idOf(body string) string {
 	}
 }
 
-// put is a wish to a producer.
+// bucketLimit is small, so that buckets are sealed.
+const bucketLimit = 3
+
+// put asks a producer for new items.
 type put struct {
 	count    int
 	priority int
 	delay    int64
 }
 
-// back is another: what a consumer asked for.
+// back asks a producer for what a consumer takes out.
 type back struct {
 	consume.Put
 	by *consumer
 }
 
-// producer puts items, one transaction at a time. It does not ask whether a put was carried out of
-// which the answer is lost.
+// producer puts items, one transaction at a time. After a lost answer it does not ask whether the
+// put was carried out.
 type producer struct {
 	machine.Requests[string]
-	world *world
+	model *model
 	root  layout.Root
 	end   *tail.Tail
 	puts  []machine.Event
@@ -77,11 +80,11 @@ func (p *producer) Step(ev machine.Event) []machine.Effect {
 }
 
 func (p *producer) proceed() {
-	if p.Epoch() == 0 || len(p.puts) == 0 || p.Pending("put") || p.Pending("look") || p.Pending("bell") {
+	if p.Epoch() == 0 || len(p.puts) == 0 || p.Pending("put") || p.Pending("list") || p.Pending("bell") {
 		return
 	}
 	if !p.end.Known() {
-		p.Ask(machine.MultiRead{Queries: []machine.Query{{Path: p.root.Items(), Children: true}, {Path: p.root.Later(), Children: true}}}, "look")
+		p.Ask(machine.MultiRead{Queries: []machine.Query{{Path: p.root.Items(), Children: true}, {Path: p.root.Later(), Children: true}}}, "list")
 		return
 	}
 	p.sent = nil
@@ -100,7 +103,7 @@ func (p *producer) proceed() {
 func (p *producer) addition(r layout.Record, guid string, delay int64) tail.Addition {
 	at := layout.Item{Bucket: layout.Bucket{Lane: layout.Lane{Priority: r.Priority}}, GUID: guid}
 	if delay > 0 {
-		at.Bucket.Lane, at.Due = layout.SlotOf(p.world.Now(), delay), p.world.Now()+delay
+		at.Bucket.Lane, at.Due = layout.SlotOf(p.model.Now(), delay), p.model.Now()+delay
 	}
 	return tail.Addition{Lane: at.Bucket.Lane, Prefix: at.Prefix(), Data: r.Encode()}
 }
@@ -115,10 +118,10 @@ func (p *producer) put(w put) {
 	var all []tail.Addition
 	var with []machine.Op
 	for range w.count {
-		i := p.world.newItem(w)
+		i := p.model.newItem(w)
 		p.sent = append(p.sent, i)
 		if w.delay > 0 {
-			i.due = p.world.Now() + w.delay
+			i.due = p.model.Now() + w.delay
 		}
 		all = append(all, p.addition(layout.Record{About: layout.About{ID: i.id, Priority: w.priority}, Body: []byte(i.body)}, i.body, w.delay))
 		if i.id != "" {
@@ -161,17 +164,13 @@ func (p *producer) over(b back, err error) {
 	}
 }
 
-func (w *world) addProducer(n int) *recipetest.Actor {
+// addProducers adds the producer of new items, and those of items that consumers take out.
+func (m *model) addProducers() {
 	add := func(name string, root layout.Root) *recipetest.Actor {
-		return w.Add(recipetest.Player{
+		return m.Add(recipetest.Player{
 			Name:    name,
-			Machine: func() machine.Machine { return &producer{world: w, root: root, end: tail.New(root, w.limit)} },
+			Machine: func() machine.Machine { return &producer{model: m, root: root, end: tail.New(root, bucketLimit)} },
 		})
 	}
-	a := add(fmt.Sprint("p", n), root)
-	w.producers = append(w.producers, a)
-	if w.back == nil {
-		w.back, w.dead = add("back", root), add("dead", dead)
-	}
-	return a
+	m.puts, m.back, m.dead = add("p0", root), add("back", root), add("dead", dead)
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// settle settles what is asked for, in one transaction: what comes meanwhile shares the next. The
-// operations of each item name the version that it has under this claim, so that none of them
-// touches what somebody else has claimed since.
+// settle settles items in one transaction. Commands that come meanwhile share the next one. The
+// operations of each item name the version that it has under this claim, so that they do not touch
+// what another consumer has claimed since.
 func (m *Machine) settle() {
 	if m.under[settling] != nil {
 		return
 	}
 	t, acks := &txn{}, true
-	// One that was refused may be refused for good: it must not keep the others.
+	// An item whose settlement was refused may be refused for good: it goes alone, behind the others.
 	for _, alone := range []bool{false, true} {
 		for _, i := range m.holdings.held {
 			fits := len(t.items) == 0 || !alone && t.fits(i)
@@ -34,26 +34,26 @@ func (m *Machine) settle() {
 	if !acks {
 		t.add(machine.Op{Do: machine.Set, Path: m.base.root.Bell(), Version: machine.Any}, part{failed: func(machine.Code) { m.base.prepare() }})
 	}
-	// Nothing was left at the last listing: the place in line is made in the same trip, and the
-	// look behind it finds what has come meanwhile.
-	if acks && m.vain && m.line.path == "" && !m.line.doubt && m.holdings.wants() > 0 && !m.seeking() && len(m.candidates)+len(m.search.free) == 0 {
+	// Nothing was left at the last listing: the place in line is made in the same trip. The listing
+	// behind that finds what has come meanwhile.
+	if acks && m.noneFree && m.place.path == "" && !m.place.doubt && m.holdings.wants() > 0 && !m.seeking() && len(m.candidates)+len(m.finder.free) == 0 {
 		t.joins = true
-		t.add(m.line.join(), part{failed: func(machine.Code) { m.base.prepare() }})
+		t.add(m.place.join(), part{failed: func(machine.Code) { m.base.prepare() }})
 	}
 	t.done = func(results []machine.Result) {
 		for _, i := range t.items {
-			m.base.force = m.base.force || i.how != Ack // a listing under way may have been before it went back
+			m.base.relist = m.base.relist || i.how != Ack // a listing under way may be older than the item's return
 			m.holdings.end(i, nil)
 		}
 		if t.joins {
-			m.line.joined(results[len(results)-1].Path)
+			m.place.joined(results[len(results)-1].Path)
 		}
 	}
-	t.unknown = func() { // it is sent again: see unclaimed
+	t.unknown = func() { // the settlement is sent again: see unclaimed
 		for _, i := range t.items {
 			i.doubts()
 		}
-		m.line.doubt = m.line.doubt || t.joins
+		m.place.doubt = m.place.doubt || t.joins
 	}
 	t.refused = func(i *item, err error) {
 		m.holdings.unsettle(i, err)
@@ -62,7 +62,7 @@ func (m *Machine) settle() {
 	m.send(t, settling)
 }
 
-// settleItem adds what settles an item that stays where it is, or goes.
+// settleItem adds the operations that settle an item where it is.
 func (m *Machine) settleItem(t *txn, i *item) {
 	op := machine.Op{Do: machine.Check, Path: i.at.Path(m.base.root), Version: i.version}
 	switch i.how {
@@ -83,13 +83,14 @@ func (m *Machine) settleItem(t *txn, i *item) {
 	}
 }
 
-// unclaimed takes in that an item is not what this consumer has claimed any more. Its claim may
-// stand all the same, and would keep the others from the next item with its number.
+// unclaimed takes in that an item is not as this consumer has claimed it. The claim may exist all
+// the same, and would keep others from the next item with its number.
 //
 // A settlement whose answer was lost is sent again, and fails here if the first was carried out.
-// After an Ack the item must be gone then: if it is there, somebody has deleted the claim before.
+// After an Ack the item must be gone then: if it is there, another client had deleted the claim
+// before.
 func (m *Machine) unclaimed(i *item, gone bool) {
-	m.base.force = true // a listing under way may have been before it went back; for a claim deleted by hand nothing rings
+	m.base.relist = true // a listing under way may be older than the item's return; and for a claim deleted by hand nothing rings
 	m.base.once(machine.Read{Path: m.base.root.Claim(i.at.Bucket, i.at.Seq)}, key{purpose: releasing, token: i.token})
 	if i.doubt && (gone || i.how != Ack) {
 		m.holdings.end(i, nil)
@@ -98,8 +99,8 @@ func (m *Machine) unclaimed(i *item, gone bool) {
 	}
 }
 
-// onClaim deletes a claim if it is the one that a transaction of this consumer made. After a
-// deleteall there may be another of the same name.
+// onClaim deletes a claim if a transaction of this consumer made it. After a deleteall there may be
+// another claim of the same name.
 func (m *Machine) onClaim(token int64, ev machine.Seen) {
 	if ev.Exists && ev.Stat.Czxid == token {
 		m.base.Requests.Ask(machine.Remove{Path: ev.Path}, key{purpose: releasing, at: ev.Path})

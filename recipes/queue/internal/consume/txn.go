@@ -10,24 +10,24 @@ import (
 // txn is a transaction, and what follows from its answer.
 type txn struct {
 	ops     []machine.Op
-	parts   []part // of the same
+	parts   []part // for each of ops
 	items   []*item
 	size    int
-	joins   bool                     // it makes a place in line
-	done    func([]machine.Result)   // it was carried out
-	unknown func()                   // its answer was lost
+	joins   bool                     // a place in line is made
+	done    func([]machine.Result)   // the transaction was carried out
+	unknown func()                   // the answer was lost
 	refused func(i *item, err error) // ZooKeeper refuses this for an item
 }
 
 // part is what follows from the result of an operation.
 type part struct {
-	item    *item // that it is about; nil: none, or several
+	item    *item // the item of the operation; nil: none, or several
 	done    func(machine.Result)
-	failed  func(machine.Code) // nothing was done since something is there or is not, or has another version
-	refused func(err error)    // nothing was done for any other reason: a right, a quota; nil: the item's transaction says
+	failed  func(machine.Code) // nothing was done since a znode exists or does not, or has another version
+	refused func(err error)    // nothing was done for another reason, such as a right or a quota; nil: refused of the transaction
 }
 
-// mostItems and mostBytes bound a transaction; one item is always in it. So a consumer with a large
+// mostItems and mostBytes bound a transaction, but for its first item. So a consumer with a large
 // prefetch holds up neither the servers nor its own other requests.
 const (
 	mostItems = 50
@@ -39,21 +39,18 @@ func (t *txn) add(op machine.Op, p part) {
 	t.size += len(op.Data) + len(op.Path)
 }
 
-// fits tells whether there is room for one more item.
 func (t *txn) fits(i *item) bool {
 	return len(t.items) == 0 || len(t.items) < mostItems && t.size+len(i.data) < mostBytes
 }
 
-// freeID frees an item's id.
 func (t *txn) freeID(root layout.Root, i *item) {
 	if !i.noID {
 		path, _ := root.ID(i.record.ID)
-		// It was deleted by hand, or a stranger has made a child of it, and it stays.
+		// If that fails, the id was deleted by hand, or has got a child by hand, and stays.
 		t.add(machine.Op{Do: machine.Delete, Path: path, Version: machine.Any}, part{failed: func(machine.Code) { i.noID = true }})
 	}
 }
 
-// send sends a transaction.
 func (m *Machine) send(t *txn, p purpose) {
 	m.under[p] = t
 	m.base.Requests.Ask(machine.Transact{Ops: t.ops}, key{purpose: p})
@@ -68,7 +65,7 @@ func (m *Machine) onTransacted(p purpose, ev machine.Transacted) {
 	}
 	if ev.Code == machine.Done {
 		for n, r := range ev.Results {
-			if r.Stat.Mtime > 0 { // it was set
+			if r.Stat.Mtime > 0 { // the operation was a Set
 				m.later.saw(r.Stat.Mtime)
 			}
 			if done := t.parts[n].done; done != nil {
@@ -78,11 +75,11 @@ func (m *Machine) onTransacted(p purpose, ev machine.Transacted) {
 		t.done(ev.Results)
 		return
 	}
-	var w part // it is not always told
+	var w part // stays empty if the answer does not say which operation failed
 	if ev.Failed >= 0 && ev.Failed < len(t.parts) {
 		w = t.parts[ev.Failed]
 	}
-	// NotEmpty: a stranger has made a child of the item. To try again is of no use.
+	// NotEmpty: the item has got a child by hand. To try again is of no use.
 	switch refused := ev.Code == machine.Refused || ev.Code == machine.NotEmpty && w.item != nil; {
 	case refused && w.refused != nil:
 		w.refused(ev.Err)
@@ -96,8 +93,8 @@ func (m *Machine) onTransacted(p purpose, ev machine.Transacted) {
 	m.endSearch()
 }
 
-// refuse takes in that ZooKeeper refuses what was to be done with an item. Of several it is not
-// always told with which: then each is settled alone.
+// refuse takes in that ZooKeeper refuses an operation on an item. If the answer does not say which
+// of several items it was, each is settled alone.
 func (m *Machine) refuse(p purpose, t *txn, which *item, err error) {
 	for _, i := range t.items {
 		if which != nil && which != i {
@@ -123,7 +120,8 @@ func (m *Machine) resolve() {
 	m.base.once(machine.MultiRead{Queries: queries}, key{purpose: resolving})
 }
 
-// onResolved: it was if claims are this consumer's now, of items with the next version.
+// onResolved takes in the claims and the items: an item is claimed if its claim is this consumer's,
+// and its version is the next one.
 func (m *Machine) onResolved(ev machine.MultiSeen) {
 	t := m.under[claiming]
 	var mine []*item
@@ -132,7 +130,7 @@ func (m *Machine) onResolved(ev machine.MultiSeen) {
 		seen, _ := ev.Answers[2*n+1].(machine.Seen)
 		if claim.Code != machine.Done || seen.Code != machine.Done {
 			m.base.refused(seen.Path, cmp.Or(claim.Err, seen.Err))
-			return // and again behind the pause
+			return // resolve is called again behind the pause
 		}
 		if string(claim.Data) == m.base.cfg.GUID && seen.Exists && seen.Stat.Version == i.version+1 {
 			i.token = claim.Stat.Czxid
@@ -144,6 +142,6 @@ func (m *Machine) onResolved(ev machine.MultiSeen) {
 		t.done(nil)
 	} else {
 		m.dropFound()
-		m.base.force = true
+		m.base.relist = true
 	}
 }

@@ -4,8 +4,8 @@
 //	claims/<priority>-<bucket>/<seq>              ephemeral: that item is claimed; data: the consumer's GUID
 //	later/<slot>-<bucket>/<due>-<guid>-<seq>      an item with a delay, or that pauses
 //	line/<guid>-<seq>                             ephemeral: a consumer that has room and found nothing
-//	bell                                          set with whatever makes an item available
-//	consumers/<guid>                              ephemeral: a consumer that lives, and whose; its claims end with it
+//	bell                                          set with each change that makes an item available
+//	consumers/<guid>                              ephemeral: a consumer that lives, and its process; its claims end with it
 //	receipts/<guid>                               the last puts of a producer
 //	ids/<hash>/<id>                               an id that an item has; data: the item's GUID
 //	size                                          of a queue with a capacity: see [Size]

@@ -7,10 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/troupe-go/troupe/internal/sentinel"
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Record is what is written of an item: a line, and the body behind it.
+// Record is the data of an item's znode: a line, and the body behind it.
 //
 //	0000000002 {"id":"order-17","headers":["content-type","text/plain"],"priority":5}
 //	the body
@@ -20,12 +21,12 @@ type Record struct {
 	Body []byte
 }
 
-// About is what is known of an item beside its body. A version that does not know a field keeps it
-// with a claim, and leaves it out when it puts the item elsewhere.
+// About is an item but for its body. A version that does not know a field keeps it with a claim,
+// and leaves it out when it puts the item elsewhere.
 type About struct {
 	ID       string   `json:"id,omitempty"`       // as given by the application; "" if the GUID is the id
 	Headers  []string `json:"headers,omitempty"`  // names and values by turns
-	Priority int      `json:"priority,omitempty"` // that it has when it is due, and keeps among the dead letters
+	Priority int      `json:"priority,omitempty"` // also while the item is delayed, and among the dead letters
 
 	Failure json.RawMessage `json:"failure,omitempty"` // see [Failure]
 	Tried   int             `json:"tried,omitempty"`   // how often it was claimed before it became a dead letter
@@ -35,14 +36,14 @@ type About struct {
 type Failure struct {
 	Error string         `json:"error"`
 	Time  int64          `json:"time"` // in milliseconds since 1970
-	By    znode.Identity `json:"by"`   // of the process that has written it
+	By    znode.Identity `json:"by"`   // the process that has written it
 }
 
 // Encode is JSON of at most 1 kB, for which the text is cut.
 func (f Failure) Encode() json.RawMessage {
 	const most = 1 << 10
 	text := strings.ToValidUTF8(f.Error, "\uFFFD")
-	for n := most; n > 0; n -= 64 { // what is escaped is six times as long
+	for n := most; n > 0; n -= 64 { // an escaped character is six times as long
 		f.Error = strings.ToValidUTF8(text[:min(n, len(text))], "")
 		if all, err := json.Marshal(f); err == nil && len(all) <= most {
 			return all
@@ -51,7 +52,7 @@ func (f Failure) Encode() json.RawMessage {
 	return nil
 }
 
-// ParseFailure reads it; the zero value if there is none, or a malformed one.
+// ParseFailure parses a failure; the zero value if there is none, or a malformed one.
 func ParseFailure(text json.RawMessage) (f Failure) {
 	if json.Unmarshal(text, &f) != nil {
 		return Failure{}
@@ -69,7 +70,7 @@ func (r Record) Encode() []byte {
 	return append(b, r.Body...)
 }
 
-// ParseRecord reads the data of an item's znode; false if no queue writes such data.
+// ParseRecord parses the data of an item's znode; false if no queue writes such data.
 func ParseRecord(data []byte) (Record, bool) {
 	line, body, ok := bytes.Cut(data, []byte("\n"))
 	if !ok || len(line) < width+1 || line[width] != ' ' {
@@ -101,10 +102,10 @@ func (r Record) Header(name string) string {
 	return ""
 }
 
-// Size is what is written about a queue with a capacity: never less than the items that there are,
-// but for dead letters that have arrived since they were counted last. Each put changes it on
-// condition of its version. An Ack leaves it as it is: a put that finds the queue full counts what
-// is there, and writes that.
+// Size is the size of a queue with a capacity. Its number of items is never too small, but for dead
+// letters that have arrived since they were counted last. Each put changes it on condition of its
+// version. An Ack leaves it as it is: a put that finds the queue full counts the items, and writes
+// that number.
 type Size struct {
 	Capacity int
 	Items    int
@@ -113,10 +114,18 @@ type Size struct {
 // Encode makes the data of [Root.Size].
 func (s Size) Encode() []byte { return fmt.Appendf(nil, "%d of %d", s.Items, s.Capacity) }
 
-// ParseSize reads them; false if no queue writes such data.
+// ParseSize parses the data of [Root.Size]; false if no queue writes such data.
 func ParseSize(data []byte) (Size, bool) {
 	items, capacity, _ := strings.Cut(string(data), " of ")
 	n, err := strconv.Atoi(items)
 	c, errC := strconv.Atoi(capacity)
 	return Size{Capacity: c, Items: n}, err == nil && errC == nil && n >= 0 && c > 0
 }
+
+// Errors that users see: package queue has the same ones.
+const (
+	ErrEmpty     = sentinel.ConstError("queue: empty")
+	ErrFull      = sentinel.ConstError("queue: full")
+	ErrDuplicate = sentinel.ConstError("queue: an item with this id is in the queue")
+	ErrCapacity  = sentinel.ConstError("queue: the queue has another capacity")
+)

@@ -25,7 +25,7 @@ type batch struct {
 	data   []byte // of the receipt
 	alive  int64  // the session that has a child below it then
 	ops    []session.Op
-	failed []func(machine.Transacted) // what follows if it was for this operation that nothing was done
+	failed []func(machine.Transacted) // for each of ops: what follows if the transaction failed for it
 }
 
 func (b *batch) add(failed func(machine.Transacted), ops ...session.Op) {
@@ -34,17 +34,17 @@ func (b *batch) add(failed func(machine.Transacted), ops ...session.Op) {
 	}
 }
 
-// receipt is what is believed of the producer's receipt.
+// receipt is the producer's receipt as far as it is known.
 type receipt struct {
 	path    string
-	alive   int64 // the session that has an ephemeral child below it, or had, when it has just expired
-	known   bool  // what follows, as long as nothing shows the contrary
+	alive   int64 // the session that has an ephemeral child below it, or had one until it expired
+	known   bool  // version and data are right, as no answer has contradicted them
 	version int32
 	data    []byte
 }
 
-// readReceipt reads it, and makes it if it is gone. One that is gone, or was made again by hand,
-// tells nothing.
+// readReceipt reads the receipt, and makes it if it is gone. A receipt that is gone, or was made
+// again by hand, does not tell the outcome of the calls that were sent.
 func (p *Producer) readReceipt(calls []*Call) error {
 	ctx, r := znode.Making(context.Background(), p.ACL), &p.receipt
 	data, stat, err := p.session.Get(ctx, r.path)
@@ -65,13 +65,13 @@ func (p *Producer) readReceipt(calls []*Call) error {
 		_, err = p.session.Create(ctx, r.path, nil, session.Parents())
 	}
 	if r.known = err == nil; errors.Is(err, session.ErrUnknownOutcome) || errors.Is(err, session.ErrNodeExists) {
-		return nil // it is read again
+		return nil // the next step reads it again
 	}
 	return err
 }
 
-// newBatch begins a transaction. One that moves items sets later/: to those that count meanwhile
-// the items may seem to be in two places, or in none.
+// newBatch begins a transaction. One that moves items sets later/: to a client that counts
+// meanwhile the items may seem to be in two places, or in none.
 func (p *Producer) newBatch(data []byte, calls ...*Call) *batch {
 	r, b := &p.receipt, &batch{calls: calls, data: data, alive: p.session.Status().SessionID}
 	if p.moves {
@@ -86,7 +86,7 @@ func (p *Producer) newBatch(data []byte, calls ...*Call) *batch {
 	return b
 }
 
-// send makes one transaction of what waits.
+// send puts the items of the first calls in one transaction.
 func (p *Producer) send(calls []*Call) error {
 	calls, items := p.choose(calls)
 	if len(calls) == 0 {
@@ -97,7 +97,7 @@ func (p *Producer) send(calls []*Call) error {
 		data = fmt.Appendf(data, "%d ", c.no)
 	}
 	if calls[0].size > mostBytes { // and is alone
-		data = append(data, bytes.Repeat([]byte(" "), ballast)...) // whoever reads it takes no notice
+		data = append(data, bytes.Repeat([]byte(" "), ballast)...) // spaces, which a reader of the receipt ignores
 	}
 	b := p.newBatch(data, calls...)
 	if items > 0 {
@@ -120,8 +120,8 @@ func (p *Producer) send(calls []*Call) error {
 	return err
 }
 
-// choose takes what fits together, in order. Two of one id do not: whether the second is a
-// duplicate is known when the first is put.
+// choose takes the calls that fit together, in order. Two calls with one id do not fit: whether the
+// second is a duplicate is known when the first is put.
 func (p *Producer) choose(calls []*Call) (chosen []*Call, items int) {
 	size, ids := 0, make(map[string]bool)
 	for _, c := range calls {
@@ -161,7 +161,7 @@ func (p *Producer) fill(b *batch) (first int, parts []tail.Part) {
 			b.add(func(t machine.Transacted) {
 				if t.Code == machine.NodeExists {
 					c.end(layout.ErrDuplicate)
-				} else { // where one parent is missing, others may be
+				} else { // where one parent is missing, others may be, too
 					p.missing = slices.Sorted(maps.Keys(parents))
 				}
 			}, session.CreateOp(path, []byte(c.GUIDs[n]), opts...))
@@ -179,7 +179,8 @@ func (p *Producer) fill(b *batch) (first int, parts []tail.Part) {
 	return first, parts
 }
 
-// transact carries something else out, before the next put. If that fails, somebody was faster.
+// transact carries something else out, before the next put. If that fails, another producer was
+// faster.
 func (p *Producer) transact(ops ...session.Op) (done bool, err error) {
 	b := p.newBatch(p.receipt.data)
 	b.add(func(machine.Transacted) { p.tail.Forget() }, ops...)
@@ -187,8 +188,8 @@ func (p *Producer) transact(ops ...session.Op) (done bool, err error) {
 	return results != nil, err
 }
 
-// sync writes the receipt again as it is. That tells which of the calls were carried out, and the
-// servers' time, which is the beginning of their delays.
+// sync writes the receipt again as it is. The answer tells which of the calls were carried out, and
+// the servers' time, at which their delays begin.
 func (p *Producer) sync(calls []*Call) error {
 	results, err := p.write(p.newBatch(p.receipt.data))
 	if results == nil {
@@ -205,7 +206,8 @@ func (p *Producer) sync(calls []*Call) error {
 	return nil
 }
 
-// write has a transaction carried out. There are no results if it was not, or if nobody knows.
+// write has a transaction carried out. There are no results if it was not carried out, or if its
+// outcome is unknown.
 func (p *Producer) write(b *batch) ([]machine.Result, error) {
 	t := recipe.Transact(znode.Making(context.Background(), p.ACL), p.session, b.ops)
 	switch t.Code {
@@ -233,7 +235,7 @@ func (p *Producer) write(b *batch) ([]machine.Result, error) {
 		return nil, t.Err
 	case len(b.calls) == 1:
 		b.calls[0].end(t.Err)
-	default: // nobody says for which of them it was
+	default: // the error does not say for which of them it was
 		p.singly = len(b.calls)
 	}
 	return nil, nil

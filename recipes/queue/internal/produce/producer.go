@@ -19,9 +19,9 @@ import (
 )
 
 // Producer puts items into one queue, for any number of callers. While calls wait it has one
-// goroutine, which alone uses what is not under the mutex.
+// goroutine, which alone uses the fields that are not under the mutex.
 type Producer struct {
-	ACL      []session.ACL // of what it makes; nil: the session's. Set before the first put.
+	ACL      []session.ACL // of the znodes that it makes; nil: the session's. Set before the first put.
 	session  *session.Session
 	root     layout.Root
 	capacity int  // 0: none is given
@@ -30,15 +30,15 @@ type Producer struct {
 	mu     sync.Mutex
 	calls  []*Call       // that wait, in order
 	last   uint64        // the number of the last one
-	idle   chan struct{} // closes when none waits; nil: none does
+	idle   chan struct{} // closes when no call waits; nil: none waits
 	closed bool
 
 	receipt receipt
 	tail    *tail.Tail
 	size    size
-	listed  bool     // a call's Names were used: they are older than what the producer has found out since
+	listed  bool     // a call's Names were used: from now on the producer's own listings are newer
 	missing []string // paths to be made
-	singly  int      // the next so many calls are sent one at a time: one of them was refused, and others with it
+	singly  int      // so many calls are sent one at a time: a transaction of several was refused, for one of them
 }
 
 // New makes a producer that knows nothing yet. A capacity of 0 is none.
@@ -50,8 +50,8 @@ func New(s *session.Session, r layout.Root, capacity int) *Producer {
 }
 
 // NewMover makes a producer of items that each put deletes elsewhere in its transaction: so none is
-// put twice, and it needs no receipt. A call of which the answer is lost ends with
-// session.ErrUnknownOutcome. What stands for an id is left as it is.
+// put twice, and no receipt is needed. A call whose answer is lost ends with
+// session.ErrUnknownOutcome. The znodes of ids are left as they are.
 func NewMover(s *session.Session, r layout.Root) *Producer {
 	p := New(s, r, 0)
 	p.moves = true
@@ -76,7 +76,7 @@ func (p *Producer) Begin(put Put) *Call {
 	return c
 }
 
-// Close waits until no call waits. Nothing can be begun any more.
+// Close waits until no call waits. No call can be begun any more.
 func (p *Producer) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
@@ -93,14 +93,14 @@ func (p *Producer) work(idle chan struct{}) {
 	races := 0
 	for calls := p.waiting(); calls != nil; calls = p.waiting() {
 		switch err := p.contained(calls); {
-		case err == nil, errors.Is(err, session.ErrSuspended): // with that, the next step waits for a connection
+		case err == nil, errors.Is(err, session.ErrSuspended): // if suspended, the next step waits for a connection
 		case errors.Is(err, session.ErrThrottled):
 			p.pause()
-		case errors.Is(err, session.ErrNoNode) && races < mostRaces: // what was just made is being deleted
+		case errors.Is(err, session.ErrNoNode) && races < mostRaces: // another client deletes what was just made
 			races++
 			p.forget()
 			p.pause()
-		case errors.Is(err, session.ErrNoNode) && p.moves: // which would say that what is to be deleted is gone
+		case errors.Is(err, session.ErrNoNode) && p.moves: // to a mover's callers ErrNoNode means that the item to be moved is gone
 			p.forget()
 			end(calls, session.ErrUnknownOutcome)
 		default:
@@ -113,10 +113,10 @@ func (p *Producer) work(idle chan struct{}) {
 	}
 }
 
-// mostRaces is how often what is missing is made again for a put before the callers are told.
+// mostRaces is how often missing znodes are made again for a put before the callers are told.
 const mostRaces = 10
 
-// pause lets a server that is overloaded, or somebody who deletes the queue, get on.
+// pause lets a server that is overloaded get on, or a client that deletes the queue.
 func (p *Producer) pause() {
 	select {
 	case <-time.After(100 * time.Millisecond):
@@ -141,7 +141,7 @@ func (p *Producer) prune() {
 	p.calls = slices.DeleteFunc(p.calls, func(c *Call) bool { return c.state.Load() == over })
 }
 
-// contained takes a step. If that panics, the calls end with session.ErrRestarted.
+// contained takes a step. If the step panics, the calls end with session.ErrRestarted.
 func (p *Producer) contained(calls []*Call) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -179,25 +179,26 @@ func (p *Producer) step(calls []*Call) error {
 	return p.send(calls)
 }
 
-// makeBase has that made what a put needs, whoever has deleted it.
+// makeBase has the next steps make the znodes that a put needs, after another client has deleted
+// them.
 func (p *Producer) makeBase() {
 	r := p.root
 	p.missing = []string{r.Items(), r.Claims(), r.Later(), r.Line(), r.Bell(), r.Consumers()}
 }
 
-// forget forgets everything of the queue: it may have been another one's.
+// forget forgets everything of the queue: it may have been another queue's.
 func (p *Producer) forget() { p.tail, p.size = tail.New(p.root, tail.Usual), size{} }
 
-// Put says what is to be in the queue: all of its items or none.
+// Put is a set of items to be put: all of them or none.
 type Put struct {
 	GUIDs     []string // of the items; nil: new ones
 	Items     []layout.Record
 	Delay     int64 // of each, in milliseconds
 	Ephemeral bool
 	With      []session.Op    // in the same transaction: if one of them fails, that is the call's error
-	Back      bool            // its items were in a queue before: they are put even if this one is full
+	Back      bool            // the items were in a queue before: they are put even if this one is full
 	Names     [2][]string     // of the buckets in items/ and in later/, as they were of late; nil: not known
-	Then      func(err error) // if not nil, it is called at the end, by the producer's goroutine
+	Then      func(err error) // if not nil, called at the end, by the producer's goroutine
 }
 
 // Call is a put that was begun.
@@ -205,9 +206,9 @@ type Call struct {
 	Put
 	by    *Producer
 	no    uint64
-	data  [][]byte // what is written of each
+	data  [][]byte // of the items' znodes
 	size  int
-	clock int64 // a time of the servers' at which it waited: its delay begins there; 0: not known
+	clock int64 // by the servers, after Begin: the delay begins then; 0: not known
 	state atomic.Int32
 	done  chan struct{}
 	err   error // once done is closed
@@ -215,8 +216,8 @@ type Call struct {
 
 // The states of a call.
 const (
-	waits = iota // it is not in the queue
-	sent         // it may be, or may still come to be
+	waits = iota // its items are not in the queue
+	sent         // its items may be in the queue, or may come to be
 	over
 )
 
@@ -224,8 +225,8 @@ const (
 	mostBytes = 256 << 10 // bytes of a transaction, far below the 1 MB that a server accepts; one put alone may be larger
 	overhead  = 512       // of an item: paths, there and back, and ACLs
 
-	// ballast is left free beside a large item: whoever claims it, or has it become a dead letter,
-	// writes its data again, beside other things. What nobody could write must not be put.
+	// ballast is left free beside a large item: a claim and a move to the dead letters write the
+	// item's data again, beside other things. An item that no consumer could write must not be put.
 	ballast = 4 << 10
 )
 
@@ -262,8 +263,8 @@ func (c *Call) Wait(ctx context.Context) ([]string, error) {
 	return c.GUIDs, nil
 }
 
-// Ended waits for what becomes of the call, and returns its error. If ctx ends first the error is
-// its cause, and the call goes on.
+// Ended waits for the end of the call, and returns its error. If ctx ends first the error is its
+// cause, and the call goes on.
 func (c *Call) Ended(ctx context.Context) error {
 	if err := notify.Wait(ctx, c.done); err != nil {
 		return err
@@ -293,7 +294,7 @@ func end(calls []*Call, err error) {
 	}
 }
 
-// adds is how many items it adds to those that the capacity limits.
+// adds is how many items the call adds to those that the capacity limits.
 func (c *Call) adds() int {
 	if c.Back {
 		return 0
@@ -301,10 +302,11 @@ func (c *Call) adds() int {
 	return len(c.Items)
 }
 
-// asks tells whether a sync has to come first: to tell what became of it, or what time it is.
+// asks tells whether a sync has to come first: for the outcome of the call, or for the servers'
+// time.
 func (c *Call) asks() bool { return c.state.Load() == sent || c.Delay > 0 && c.clock == 0 }
 
-// addition is the znode of its nth item.
+// addition is the znode of the call's nth item.
 func (c *Call) addition(n int) tail.Addition {
 	at := layout.Item{Bucket: layout.Bucket{Lane: layout.Lane{Priority: c.Items[n].Priority}}, GUID: c.GUIDs[n]}
 	if c.Delay > 0 {

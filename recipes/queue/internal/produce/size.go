@@ -5,16 +5,16 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/queue/internal/browse"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/look"
 	"github.com/troupe-go/troupe/session"
 )
 
-// size is what the producer believes of the size of the queue.
+// size is the size of the queue as far as the producer knows.
 type size struct {
 	layout.Size // with a capacity of 0 the queue has none
 
-	known        bool  // it was read, and nothing has shown the contrary
+	known        bool  // the size was read, and no answer has contradicted it
 	version      int32 // of the znode
 	itemsVersion int32 // of items/, which was read before
 }
@@ -23,7 +23,7 @@ func (s *size) fits(c *Call, beside int) bool {
 	return s.Capacity == 0 || c.Back || s.Items+beside+c.adds() <= s.Capacity
 }
 
-// reserve adds the operation that counts the items, or checks that there is no capacity.
+// reserve adds the operation that counts the items in, or checks that there is no capacity.
 func (p *Producer) reserve(b *batch, items int) {
 	r, s := p.root, &p.size
 	op := session.CheckOp(r.Items(), s.itemsVersion)
@@ -38,8 +38,8 @@ func (p *Producer) reserve(b *batch, items int) {
 	}, op)
 }
 
-// list asks for the buckets, and for the version of items/: as long as that stands, nobody gives
-// the queue a capacity.
+// list reads the names of the buckets, and the version of items/: as long as that stays, no
+// producer gives the queue a capacity.
 func (p *Producer) list() error {
 	var names [2][]string
 	for n, path := range []string{p.root.Items(), p.root.Later()} {
@@ -72,16 +72,16 @@ func (p *Producer) readSize() error {
 	return nil
 }
 
-// count counts what lies in the queue, for calls that do not fit by its size, or to give it a
-// capacity. Those that do not fit then are refused.
+// count counts the items in the queue, for calls that do not fit by its size, or to give the queue
+// a capacity. Calls that do not fit then are refused.
 //
-// Size is an upper bound: each put adds to it, and what is taken out leaves it alone. What is
-// counted is one, too, though buckets are listed one after another, if neither size (puts) nor
+// Size is an upper bound: each put adds to it, and the end of an item leaves it alone. The count is
+// an upper bound, too, though buckets are listed one after another, if neither size (puts) nor
 // later/ (moves) was set meanwhile.
 //
-// A queue gets its capacity while nothing lies in it, and is full by what is written then: the
-// first put counts. Giving sets items/, whose version a put without a capacity checks: a producer
-// is bound that had looked before. What is put between count and gift stays, and counts.
+// A queue gets its capacity while it is empty, and its first size is its capacity: so the first put
+// counts. The gift sets items/, whose version a put without a capacity checks: so it binds a
+// producer that had read before. Items that are put between count and gift stay, and are counted.
 func (p *Producer) count(calls []*Call) error {
 	r, s := p.root, &p.size
 	if s.Capacity > 0 && p.capacity > 0 && p.capacity != s.Capacity {
@@ -91,14 +91,14 @@ func (p *Producer) count(calls []*Call) error {
 	if err != nil {
 		return err
 	}
-	n, err := look.Queue{Session: p.session, Root: r}.Count(context.Background())
+	n, err := browse.Queue{Session: p.session, Root: r}.Count(context.Background())
 	if err != nil {
 		return err
 	}
 	if s.Capacity == 0 {
 		if n > 0 {
 			_, given, err := p.session.Exists(context.Background(), r.Size())
-			if s.known = !given; given || err != nil { // meanwhile, by a rival, who has put what was counted
+			if s.known = !given; given || err != nil { // meanwhile by a rival, which has put the items that were counted
 				return err
 			}
 			return layout.ErrCapacity
@@ -109,7 +109,7 @@ func (p *Producer) count(calls []*Call) error {
 		return err
 	}
 	op := session.CheckOp(r.Size(), s.version)
-	if n != s.Items { // what is right already stays: others may be counting
+	if n != s.Items { // a right one stays as it is: others may be counting
 		op = session.SetOp(r.Size(), layout.Size{Capacity: s.Capacity, Items: n}.Encode(), s.version)
 	}
 	if done, err := p.transact(op, session.CheckOp(r.Later(), later.Version)); !done {

@@ -1,6 +1,6 @@
-// Package tail appends items to the lanes of a queue: pure. It has what is believed of each lane's
-// open bucket, the highest that there is. ZooKeeper checks that with each transaction; a belief
-// that was wrong costs a listing.
+// Package tail appends items to the lanes of a queue: pure. A Tail has each lane's open bucket, the
+// highest that there is, as far as that is known. ZooKeeper checks it with each transaction; if it
+// was wrong, the buckets are listed again.
 package tail
 
 import (
@@ -15,8 +15,8 @@ import (
 // 200 buckets.
 const Usual = 500
 
-// Tail is what is believed of a queue's open buckets. One transaction that appends is under way at
-// a time.
+// Tail is what is known of a queue's open buckets. One transaction that appends is under way at a
+// time.
 type Tail struct {
 	root  layout.Root
 	limit int
@@ -24,25 +24,25 @@ type Tail struct {
 	lanes map[layout.Lane]*lane
 }
 
-// lane is what is believed of a lane's open bucket.
+// lane is what is known of a lane's open bucket.
 type lane struct {
 	bucket    layout.Bucket
-	missing   bool // it is to be created
-	hasClaims bool // the parent of its claims is there all the same: somebody has deleted the bucket alone
-	fill      int  // how many children it has had, as far as is known
+	missing   bool // the bucket is to be created
+	hasClaims bool // the parent of its claims exists: the bucket alone was deleted by hand
+	fill      int  // how many children the bucket has had, as far as is known
 	sealed    int  // the highest number that is known to be sealed; -1: none is
 }
 
-// New knows nothing yet. A bucket is sealed when it has had limit znodes.
+// New makes a Tail that knows nothing yet. A bucket is sealed when it has had limit znodes.
 func New(root layout.Root, limit int) *Tail {
 	return &Tail{root: root, limit: limit, lanes: make(map[layout.Lane]*lane)}
 }
 
-// Known tells whether something can be appended. Otherwise [layout.Root.Items] and
-// [layout.Root.Later] have to be listed.
+// Known tells whether items can be appended. Otherwise [layout.Root.Items] and [layout.Root.Later]
+// have to be listed.
 func (t *Tail) Known() bool { return t.ends != nil }
 
-// Forget has them listed before anything else is appended.
+// Forget has them listed before the next items are appended.
 func (t *Tail) Forget() { t.ends = nil }
 
 // Listed takes in the names below [layout.Root.Items] and [layout.Root.Later].
@@ -65,8 +65,9 @@ func (t *Tail) saw(b layout.Bucket, ok bool) {
 	}
 }
 
-// listed takes in the numbers of a listing. A bucket of items goes only when there is a higher one:
-// if the listing ends at or below one that there was, the queue is another one, and begins again.
+// listed takes in the numbers of a listing. A bucket of items is deleted only when there is a
+// higher one. So if the listing ends at or below a bucket that there was, the queue is another one,
+// and its buckets begin again.
 func (n *lane) listed(ends map[layout.Lane]int) {
 	was, end := n.bucket.Number, ends[n.bucket.Lane]
 	if end <= n.sealed || end <= was && !n.missing {
@@ -95,7 +96,7 @@ type Addition struct {
 	Ephemeral bool
 }
 
-// Part says what an operation is for.
+// Part says for what an operation is.
 type Part struct {
 	kind  kind
 	lane  *lane
@@ -112,8 +113,9 @@ const (
 	addition
 )
 
-// Append are the operations that append all of them, with what each is for. They check each lane's
-// open bucket, make it if it is missing, and seal it if it is full then, which makes the next.
+// Append are the operations that append all of these znodes, and what each operation is for. They
+// check each lane's open bucket, make it if it is missing, and seal it if it is full then, which
+// makes the next one.
 func (t *Tail) Append(all []Addition) (ops []machine.Op, parts []Part) {
 	add := func(n *lane, k kind, op machine.Op) {
 		ops = append(ops, op)
@@ -125,7 +127,7 @@ func (t *Tail) Append(all []Addition) (ops []machine.Op, parts []Part) {
 			add(n, newClaims, machine.Op{Do: machine.Create, Path: t.root.ClaimsOf(b)})
 		}
 	}
-	if len(t.lanes) > 1000 { // each second has a slot: the time of most is over
+	if len(t.lanes) > 1000 { // each second has a slot: most of them are in the past
 		maps.DeleteFunc(t.lanes, func(l layout.Lane, _ *lane) bool { return l.Later })
 	}
 	znodes := make(map[*lane]int)
@@ -162,7 +164,7 @@ func (t *Tail) Append(all []Addition) (ops []machine.Op, parts []Part) {
 func (t *Tail) Done(p Part, r machine.Result) {
 	n := p.lane
 	switch {
-	case p.at != n.bucket.Number: // the same transaction has sealed it, or a listing has shown another one
+	case p.at != n.bucket.Number: // the same transaction has sealed the bucket, or a listing has shown a higher one
 	case p.seals:
 		n.sealed, n.fill, n.bucket, n.missing, n.hasClaims = p.at, 0, n.bucket.Next(), false, false
 	case p.kind == newBucket:
@@ -174,8 +176,8 @@ func (t *Tail) Done(p Part, r machine.Result) {
 	}
 }
 
-// Failed takes in for which operation a transaction failed. It tells whether a parent is missing:
-// [layout.Root.Items], [layout.Root.Claims] or [layout.Root.Later], which have to be made.
+// Failed takes in the operation for which a transaction failed. It tells whether a parent is
+// missing: [layout.Root.Items], [layout.Root.Claims] or [layout.Root.Later], which have to be made.
 func (t *Tail) Failed(p Part, code machine.Code) (missing bool) {
 	switch {
 	case p.kind == newClaims && code == machine.NodeExists:

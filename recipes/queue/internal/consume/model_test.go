@@ -18,15 +18,14 @@ const (
 	dead = layout.Root("/q/dead")
 )
 
-// world is the queue as a judge sees it.
-type world struct {
+// model is the queue with all that take part, and what the test knows of its items.
+type model struct {
 	*recipetest.World
 	recipetest.Chance
 	items      map[string]*item // by body
-	producers  []*recipetest.Actor
 	consumers  []*consumer
-	back, dead *recipetest.Actor // producers: of what consumers take out
-	limit      int               // of buckets
+	puts       *recipetest.Actor // the producer of new items
+	back, dead *recipetest.Actor // the producers of items that consumers take out
 	attempts   int               // after which items are dead letters
 	deaths     int               // of consumers, and sessions: what they had claimed and not received counts
 	hurries    bool              // items that are not settled in time are lost
@@ -37,7 +36,7 @@ type world struct {
 	ending     bool
 }
 
-// item is what the judge knows of one.
+// item is what the test knows of one.
 type item struct {
 	body, id string
 	put      bool // for certain
@@ -50,7 +49,7 @@ type item struct {
 
 // consumer is a face that takes.
 type consumer struct {
-	world    *world
+	model    *model
 	actor    *recipetest.Actor
 	name     string
 	stream   bool
@@ -59,38 +58,50 @@ type consumer struct {
 	calls    int // without a stream
 	held     map[uint64]*grip
 	closed   bool
-	meter    *meter
+	hangs    bool // its machine does nothing any more
 }
 
 // grip is an item that was handed out.
 type grip struct {
 	item     *item
 	received bool
-	how      consume.What
+	how      consume.Kind
 }
 
-func (w *world) newItem(p put) *item {
-	i := &item{body: fmt.Sprintf("%04d", len(w.items)), due: 0}
-	if w.Pick(3) == 0 {
+// mayHang is the machine of a consumer that may hang.
+type mayHang struct {
+	c *consumer
+	machine.Machine
+}
+
+func (h mayHang) Step(ev machine.Event) []machine.Effect {
+	if h.c.hangs {
+		return nil
+	}
+	return h.Machine.Step(ev)
+}
+
+func (m *model) newItem(p put) *item {
+	i := &item{body: fmt.Sprintf("%04d", len(m.items)), due: 0}
+	if m.Pick(3) == 0 {
 		i.id = idOf(i.body)
 	}
-	w.items[i.body] = i
+	m.items[i.body] = i
 	return i
 }
 
-func (w *world) addConsumer(n int, stream bool) *consumer {
-	c := &consumer{world: w, name: fmt.Sprint("c", len(w.consumers)), stream: stream, prefetch: 1 + n, held: make(map[uint64]*grip)}
-	c.actor = w.Add(recipetest.Player{
+func (m *model) addConsumer(n int, stream bool) *consumer {
+	c := &consumer{model: m, name: fmt.Sprint("c", len(m.consumers)), stream: stream, prefetch: 1 + n, held: make(map[uint64]*grip)}
+	c.actor = m.Add(recipetest.Player{
 		Name: c.name,
 		Machine: func() machine.Machine {
 			c.lives++
 			clear(c.held)
-			c.calls = 2
-			c.meter = &meter{Machine: consume.New(consume.Config{
+			c.calls, c.hangs = 2, false
+			return mayHang{c, consume.New(consume.Config{
 				Root: root, GUID: fmt.Sprintf("%s.%d", c.name, c.lives), First: c.lives << 20,
-				Takes: !stream, Prefetch: 1 + n, Attempts: w.attempts, Dead: dead, Seed: uint64(n),
+				Takes: !stream, Prefetch: 1 + n, Attempts: m.attempts, Dead: dead, Seed: uint64(n),
 			})}
-			return c.meter
 		},
 		Standing: func() []machine.Event {
 			if c.closed {
@@ -101,7 +112,7 @@ func (w *world) addConsumer(n int, stream bool) *consumer {
 		Perform: func(_ *recipetest.Actor, e machine.Effect) { c.perform(e) },
 		Lapse:   func(*recipetest.Actor) { c.lapse() },
 	})
-	w.consumers = append(w.consumers, c)
+	m.consumers = append(m.consumers, c)
 	c.actor.Tell(c.demand())
 	return c
 }
@@ -121,50 +132,50 @@ func (c *consumer) want(n int) {
 }
 
 func (c *consumer) perform(e machine.Effect) {
-	w := c.world
+	m := c.model
 	switch e := e.(type) {
 	case consume.Deliver:
 		c.deliver(e)
 	case consume.Settled:
 		c.settled(e)
 	case consume.Put:
-		by := w.back
+		by := m.back
 		if e.Dead {
-			by = w.dead
+			by = m.dead
 		}
 		by.Tell(back{e, c})
 	case consume.Skipped:
-		if !w.refuses {
-			w.Failf("%s skips %s: %v", c.name, e.Path, e.Err)
+		if !m.refuses {
+			m.Failf("%s skips %s: %v", c.name, e.Path, e.Err)
 		}
 	default:
-		w.Failf("%s: %T", c.name, e)
+		m.Failf("%s: %T", c.name, e)
 	}
 }
 
 func (c *consumer) deliver(e consume.Deliver) {
-	w, i := c.world, c.world.items[string(e.Record.Body)]
+	m, i := c.model, c.model.items[string(e.Record.Body)]
 	if !c.actor.Trusted(e.Epoch) { // no possession comes of it, and another consumer may have the item
-		w.deaths++ // it counts if it is overdue meanwhile
-		c.actor.Tell(consume.Command{No: e.No, What: consume.Unheld})
+		m.deaths++ // it counts if it is overdue meanwhile
+		c.actor.Tell(consume.Command{No: e.No, Kind: consume.Unheld})
 		return
 	}
 	switch {
 	case i == nil:
-		w.Failf("%s: nobody put %q", c.name, e.Record.Body)
-	case i.due > w.Now():
-		w.Failf("%s is delivered %d too early", i.body, i.due-w.Now())
+		m.Failf("%s: nobody put %q", c.name, e.Record.Body)
+	case i.due > m.Now():
+		m.Failf("%s is delivered %d too early", i.body, i.due-m.Now())
 	case i.acked:
-		w.Failf("%s is delivered to %s when it was done", i.body, c.name)
+		m.Failf("%s is delivered to %s when it was done", i.body, c.name)
 	case i.holder != nil:
-		w.Failf("%s is had by %s and by %s", i.body, i.holder.name, c.name)
-	case w.attempts > 0 && i.attempts >= w.attempts:
-		w.Failf("%s is delivered after %d attempts", i.body, i.attempts)
-	case e.Attempt <= i.attempts, e.Attempt > i.attempts+1+w.deaths:
-		w.Failf("%s is delivered as attempt %d, and was received %d times", i.body, e.Attempt, i.attempts)
+		m.Failf("%s is had by %s and by %s", i.body, i.holder.name, c.name)
+	case m.attempts > 0 && i.attempts >= m.attempts:
+		m.Failf("%s is delivered after %d attempts", i.body, i.attempts)
+	case e.Attempt <= i.attempts, e.Attempt > i.attempts+1+m.deaths:
+		m.Failf("%s is delivered as attempt %d, and was received %d times", i.body, e.Attempt, i.attempts)
 	}
-	if string(w.Data(e.Path)) != fmt.Sprintf("%s.%d", c.name, c.lives) {
-		w.Failf("%s has no claim on %s", c.name, i.body)
+	if string(m.Data(e.Path)) != fmt.Sprintf("%s.%d", c.name, c.lives) {
+		m.Failf("%s has no claim on %s", c.name, i.body)
 	}
 	i.holder = c
 	c.held[e.No] = &grip{item: i}
@@ -174,7 +185,7 @@ func (c *consumer) deliver(e consume.Deliver) {
 	case !c.stream:
 		c.receive(e.No)
 	}
-	if w.ending && c.held[e.No].how == 0 {
+	if m.ending && c.held[e.No].how == 0 {
 		c.finish(e.No)
 	}
 }
@@ -184,10 +195,10 @@ func (c *consumer) receive(no uint64) {
 	g.received = true
 	g.item.attempts++
 	c.want(-1)
-	c.actor.Tell(consume.Command{No: no, What: consume.Received})
+	c.actor.Tell(consume.Command{No: no, Kind: consume.Received})
 }
 
-func (c *consumer) settle(no uint64, how consume.What, after int64) {
+func (c *consumer) settle(no uint64, how consume.Kind, after int64) {
 	g := c.held[no]
 	g.how = how
 	if how == consume.Ack {
@@ -195,7 +206,7 @@ func (c *consumer) settle(no uint64, how consume.What, after int64) {
 	} else {
 		c.release(g.item)
 	}
-	c.actor.Tell(consume.Command{No: no, What: how, After: after})
+	c.actor.Tell(consume.Command{No: no, Kind: how, After: after})
 }
 
 func (c *consumer) finish(no uint64) {
@@ -218,19 +229,19 @@ func (c *consumer) settled(e consume.Settled) {
 		return
 	case e.Stays:
 		g.how = 0
-		if c.world.deaths++; g.item.holder != c { // it counts as received
-			c.actor.Tell(consume.Command{No: e.No, What: consume.Ended})
+		if c.model.deaths++; g.item.holder != c { // it counts as received
+			c.actor.Tell(consume.Command{No: e.No, Kind: consume.Ended})
 			break
-		} else if c.world.ending {
+		} else if c.model.ending {
 			c.finish(e.No)
 		}
 		return
 	case e.Err == nil && g.how == consume.Ack && g.item.acked:
-		c.world.Failf("%s is acknowledged twice", g.item.body)
+		c.model.Failf("%s is acknowledged twice", g.item.body)
 	case e.Err == nil && g.how == consume.Ack:
 		g.item.acked = true
 	case e.Err != nil && g.how != 0 && !slices.ContainsFunc(ends, func(err error) bool { return errors.Is(e.Err, err) }):
-		c.world.Failf("%s: %v", c.name, e.Err)
+		c.model.Failf("%s: %v", c.name, e.Err)
 	}
 	c.release(g.item)
 	delete(c.held, e.No)
@@ -241,7 +252,7 @@ var ends = []error{session.ErrLost, session.ErrDeleted, session.ErrClosed}
 
 // lapse ends all possessions.
 func (c *consumer) lapse() {
-	for _, no := range c.nos(func(*grip) bool { return true }) {
+	for _, no := range c.open() {
 		c.lose(no)
 	}
 	for _, g := range c.held {
@@ -253,9 +264,12 @@ func (c *consumer) lapse() {
 func (c *consumer) lose(no uint64) {
 	c.release(c.held[no].item)
 	delete(c.held, no)
-	c.actor.Tell(consume.Command{No: no, What: consume.Ended})
+	c.actor.Tell(consume.Command{No: no, Kind: consume.Ended})
 	c.want(1)
 }
+
+// open are the numbers of the items about which there was no command.
+func (c *consumer) open() []uint64 { return c.nos(func(*grip) bool { return true }) }
 
 func (c *consumer) nos(which func(g *grip) bool) (nos []uint64) {
 	for no, g := range c.held {
@@ -267,45 +281,45 @@ func (c *consumer) nos(which func(g *grip) bool) (nos []uint64) {
 	return nos
 }
 
-// inspect fails unless each item is in one place, until somebody wants it gone, and each claim is
-// on an item.
-func (w *world) inspect() {
-	if w.zxid == w.Zxid() {
+// inspect fails unless each item is in one place, until it is acknowledged, and each claim is on an
+// item.
+func (m *model) inspect() {
+	if m.zxid == m.Zxid() {
 		return
 	}
-	w.zxid = w.Zxid()
+	m.zxid = m.Zxid()
 	at := make(map[string]string)
 	for _, dir := range []string{root.Items(), root.Later(), dead.Items()} {
-		for _, bucket := range w.Children(dir) {
-			for _, name := range w.Children(path.Join(dir, bucket)) {
-				w.place(path.Join(dir, bucket, name), at)
+		for _, bucket := range m.Children(dir) {
+			for _, name := range m.Children(path.Join(dir, bucket)) {
+				m.place(path.Join(dir, bucket, name), at)
 			}
 		}
 	}
-	for _, i := range w.items {
+	for _, i := range m.items {
 		if i.put && !i.acking && at[i.body] == "" {
-			w.Failf("%s is nowhere", i.body)
+			m.Failf("%s is nowhere", i.body)
 		}
 	}
-	for _, bucket := range w.Children(root.Claims()) {
-		for _, claim := range w.Children(path.Join(root.Claims(), bucket)) {
-			if !slices.ContainsFunc(w.Children(path.Join(root.Items(), bucket)), func(name string) bool { return name[len(name)-10:] == claim }) {
-				w.Failf("the claim %s/%s is on nothing", bucket, claim)
+	for _, bucket := range m.Children(root.Claims()) {
+		for _, claim := range m.Children(path.Join(root.Claims(), bucket)) {
+			if !slices.ContainsFunc(m.Children(path.Join(root.Items(), bucket)), func(name string) bool { return name[len(name)-10:] == claim }) {
+				m.Failf("the claim %s/%s is on nothing", bucket, claim)
 			}
 		}
 	}
 }
 
-func (w *world) place(znode string, at map[string]string) {
-	r, ok := layout.ParseRecord(w.Data(znode))
-	i := w.items[string(r.Body)]
+func (m *model) place(znode string, at map[string]string) {
+	r, ok := layout.ParseRecord(m.Data(znode))
+	i := m.items[string(r.Body)]
 	switch {
 	case !ok || i == nil:
-		w.Failf("%s makes no sense", znode)
+		m.Failf("%s makes no sense", znode)
 	case at[i.body] != "":
-		w.Failf("%s is at %s and at %s", i.body, at[i.body], znode)
+		m.Failf("%s is at %s and at %s", i.body, at[i.body], znode)
 	case i.acked:
-		w.Failf("%s was done, and is at %s", i.body, znode)
+		m.Failf("%s was done, and is at %s", i.body, znode)
 	}
 	at[i.body] = znode
 	i.put = true

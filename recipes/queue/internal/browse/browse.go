@@ -1,6 +1,6 @@
-// Package look is for those who do not claim anything, with blocking calls: it counts, shows the
-// head, and removes.
-package look
+// Package browse reads a queue, counts and removes its items, without claiming them. Its calls
+// block.
+package browse
 
 import (
 	"cmp"
@@ -16,7 +16,6 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Queue is one in ZooKeeper.
 type Queue struct {
 	Session *session.Session
 	Root    layout.Root
@@ -24,19 +23,19 @@ type Queue struct {
 
 // Entry is an item as it was read.
 type Entry struct {
-	ID string // that the application gave, or the GUID
+	ID string // from the application, or the GUID
 	layout.Item
 	layout.Record
 	Claimed bool
-	Owner   znode.Identity // of who has claimed it, as far as that can be read
-	Session int64          // of who has claimed it
-	Since   time.Time      // its claim is there, or its znode
+	Owner   znode.Identity // the process whose consumer has claimed the item, as far as that can be read
+	Session int64          // the ZooKeeper session of that consumer
+	Since   time.Time      // the creation of its claim, or of its znode
 	Unread  bool           // this session may not read it, or no queue has written its data
 	path    string
 	version int32
 }
 
-// buckets are those of what is delayed, or of what is not, in their order.
+// buckets are those of delayed items, or those of all others, in their order.
 func (q Queue) buckets(ctx context.Context, later bool, failed *error) []layout.Bucket {
 	if later {
 		return list(ctx, q, q.Root.Later(), layout.ParseLater, layout.Bucket.Compare, failed)
@@ -44,8 +43,8 @@ func (q Queue) buckets(ctx context.Context, later bool, failed *error) []layout.
 	return list(ctx, q, q.Root.Items(), layout.ParseBucket, layout.Bucket.Compare, failed)
 }
 
-// items are those that are delayed, or those that are not, bucket by bucket in their order; as
-// often as it is told. It syncs first.
+// items are those that are delayed, or the others, bucket by bucket in their order: one pass for
+// each value of later. It syncs first.
 func (q Queue) items(ctx context.Context, later ...bool) iter.Seq2[layout.Item, error] {
 	return func(yield func(layout.Item, error) bool) {
 		err := q.Session.Sync(ctx, string(q.Root))
@@ -65,8 +64,8 @@ func (q Queue) items(ctx context.Context, later ...bool) iter.Seq2[layout.Item, 
 	}
 }
 
-// list are a znode's children, in order, but for those with strange names; one that does not exist
-// has none. After an error it does nothing.
+// list is the list of a znode's children, in order, without those whose names do not parse; a
+// missing znode has none. After an error it does nothing.
 func list[T any](ctx context.Context, q Queue, path string, parse func(string) (T, bool), compare func(a, b T) int, failed *error) (all []T) {
 	if *failed != nil {
 		return nil
@@ -97,8 +96,8 @@ func (q Queue) read(ctx context.Context, i layout.Item) (e Entry, ok bool, err e
 	return e, ok && err == nil, err
 }
 
-// claim takes in who has an item. It is claimed, too, if that can't be read.
-func (q Queue) claim(ctx context.Context, e *Entry) {
+// readClaim reads the claim on an item. One that may not be read is a claim, too.
+func (q Queue) readClaim(ctx context.Context, e *Entry) {
 	guid, stat, err := q.Session.Get(ctx, q.Root.Claim(e.Bucket, e.Seq))
 	if e.Claimed = !errors.Is(err, session.ErrNoNode); err == nil {
 		who, _, _ := q.Session.Get(ctx, q.Root.Consumer(string(guid)))
@@ -107,7 +106,7 @@ func (q Queue) claim(ctx context.Context, e *Entry) {
 	}
 }
 
-// Names are a znode's children, in order; one that does not exist has none.
+// Names are a znode's children, in order; a missing znode has none.
 func (q Queue) Names(ctx context.Context, path string, failed *error) []string {
 	return list(ctx, q, path, func(name string) (string, bool) { return name, true }, cmp.Compare, failed)
 }
@@ -124,7 +123,7 @@ func (q Queue) Len(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Count counts what a capacity limits: whatever lies in the buckets, without listing them.
+// Count counts the items that a capacity limits: all children of the buckets, without listing them.
 func (q Queue) Count(ctx context.Context) (n int, err error) {
 	err = q.Session.Sync(ctx, string(q.Root))
 	for _, b := range append(q.buckets(ctx, true, &err), q.buckets(ctx, false, &err)...) {
@@ -143,7 +142,7 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 	if free {
 		later, err = later[:1], layout.ErrEmpty
 	}
-	var claims []string // in the item's bucket: none if it is of what is delayed
+	var claims []string // in the item's bucket: none for delayed items
 	at := layout.Bucket{Number: -1}
 	for i, failed := range q.items(ctx, later...) {
 		if failed == nil && i.Bucket != at {
@@ -162,7 +161,7 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 			return all, failed
 		}
 		if claimed {
-			q.claim(ctx, &e)
+			q.readClaim(ctx, &e)
 		}
 		if ok || e.Unread && !free {
 			all, err = append(all, e), nil
@@ -174,10 +173,10 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 	return all, err
 }
 
-// Find searches for an item by its name: in what is delayed, in what is not, and again, since it
-// may move from the one to the other. A dead letter has the id that the application gave in its
-// data alone: if no name is right, these are read. The error is session.ErrNoNode if there is none,
-// and also session.ErrNoAuth if some of these may not be read.
+// Find searches for an item by its id: among delayed items, among the others, and among delayed
+// ones again, since the item may move meanwhile. A dead letter has its id in its data alone: if no
+// znode's name is right, the items are read. The error is session.ErrNoNode if there is none, and
+// also session.ErrNoAuth if some of the items may not be read.
 func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	path, _ := q.Root.ID(id)
 	guid, _, err := q.Session.Get(ctx, path)
@@ -198,7 +197,7 @@ func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 			}
 			e, ok, err := q.read(ctx, i)
 			if ok = (ok || e.Unread && err == nil) && (!all || e.ID == id); ok && !i.Bucket.Lane.Later {
-				q.claim(ctx, &e)
+				q.readClaim(ctx, &e)
 			}
 			if ok || err != nil && !(all && errors.Is(err, session.ErrNoAuth)) {
 				return e, err
@@ -213,7 +212,6 @@ func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	return Entry{}, cmp.Or(ignoring(session.ErrNoNode, err), none)
 }
 
-// ignoring is the error, unless it is that one.
 func ignoring(is, err error) error {
 	if errors.Is(err, is) {
 		return nil
@@ -230,8 +228,8 @@ func (q Queue) Remove(ctx context.Context, id string) error {
 	})
 }
 
-// RemoveWith deletes an item in a transaction that the caller sends. One that moves meanwhile is
-// searched for again, and so is one of which the answer was lost.
+// RemoveWith deletes an item in a transaction that the caller sends. If the item moves meanwhile,
+// or the answer is lost, the item is searched for again.
 func (q Queue) RemoveWith(ctx context.Context, id string, transact func(e Entry, removal []session.Op) error) error {
 	for lost := ""; ; {
 		e, err := q.Find(ctx, id)
@@ -255,7 +253,7 @@ func (q Queue) RemoveWith(ctx context.Context, id string, transact func(e Entry,
 	}
 }
 
-// Purge deletes the first n items, but for what changes meanwhile, and counts them.
+// Purge deletes the first n items, but for those that change meanwhile, and counts them.
 func (q Queue) Purge(ctx context.Context, n int) (purged int, err error) {
 	all, err := q.List(ctx, n, false)
 	for _, e := range all {
@@ -272,13 +270,13 @@ func (q Queue) Purge(ctx context.Context, n int) (purged int, err error) {
 	return purged, err
 }
 
-// moved tells whether somebody was, or may have been, faster.
+// moved tells whether another client has, or may have, changed the item before.
 func moved(err error) bool {
 	is := func(e error) bool { return errors.Is(err, e) }
 	return is(session.ErrBadVersion) || is(session.ErrNoNode) || is(session.ErrNodeExists) || is(session.ErrUnknownOutcome)
 }
 
-// removal deletes an item as it was read, its claim, and what stands for its id.
+// removal is the operations that delete an item as it was read, its claim, and the znode of its id.
 func (q Queue) removal(ctx context.Context, e Entry, err error) ([]session.Op, error) {
 	if err != nil {
 		return nil, err
