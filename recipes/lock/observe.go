@@ -6,8 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/enum"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/recipes/internal/observe"
 	"github.com/troupe-go/troupe/session"
@@ -48,7 +50,7 @@ func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 	if err := l.session.Sync(ctx, l.path); err != nil {
 		return nil, failed(l.session, "contenders", l.path, err)
 	}
-	entries, err := l.line(ctx)
+	entries, err := l.list(ctx)
 	if err != nil {
 		return nil, failed(l.session, "contenders", l.path, err)
 	}
@@ -61,7 +63,7 @@ func (l *Lock) waiting(ctx context.Context) (n int, err error) {
 	if l.kind.of == znode.Lock {
 		return contenders.Waiting(ctx, l.session, l.path)
 	}
-	entries, err := l.line(ctx)
+	entries, err := l.list(ctx)
 	for _, c := range contendersOf(entries, contenders.Record{}) {
 		if !c.Holding {
 			n++
@@ -94,7 +96,7 @@ func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 		out.Publish(contendersOf(holders.on(entries), record))
 	}
 	observe.Each(t.Context(), t, l.Done(), func(struct{}, bool) { t.End() })
-	observe.Each(t.Context(), t, l.lines(t.Context()), func(v contenders.View, open bool) {
+	observe.Each(t.Context(), t, l.views(t.Context()), func(v contenders.View, open bool) {
 		if !open {
 			t.End()
 			return
@@ -177,4 +179,92 @@ func (l *Lock) records(t *observe.Turn, f func(contenders.Record)) {
 			f(contenders.Record{Unread: true})
 		}
 	})
+}
+
+// list reads the holder and the waiters. For a simple lock only the holder is visible.
+func (l *Lock) list(ctx context.Context) ([]contenders.Entry, error) {
+	if !l.simple() {
+		return contenders.Read(ctx, l.session, l.path)
+	}
+	var s session.Data
+	var err error
+	if s.Bytes, s.Stat, err = l.session.Get(ctx, l.path); err == nil {
+		s.Exists = true
+	} else if err = gone(err); err != nil {
+		return nil, err
+	}
+	return l.holder(s), nil
+}
+
+// views is a subscription to the result of list. It closes when ctx or the session ends.
+func (l *Lock) views(ctx context.Context) <-chan contenders.View {
+	if !l.simple() {
+		return contenders.Observe(ctx, l.session, l.path)
+	}
+	out := notify.NewLatest[contenders.View]()
+	type of struct{ czxid, session int64 } // of a session too: servers that have lost their data give numbers again
+	last := of{-1, 0}                      // over all incarnations
+	observe.Run(ctx, observe.Spec{Session: l.session, Kind: "line view", Path: l.path, Ended: func(error) { out.Close() }, Begin: func(t *observe.Turn) {
+		observe.Each(t.Context(), t, l.session.WatchData(t.Context(), l.path), func(s session.Data, open bool) {
+			switch {
+			case !open:
+				t.End()
+				return
+			case s.Stale || last == of{s.Stat.Czxid, s.Stat.EphemeralOwner}:
+				return // nothing new, or a change of data
+			}
+			last = of{s.Stat.Czxid, s.Stat.EphemeralOwner} // 0 if it does not exist
+			out.Publish(contenders.View{Entries: l.holder(s)})
+		})
+	}})
+	return out.C()
+}
+
+// holder is the queue of a simple lock.
+func (l *Lock) holder(s session.Data) []contenders.Entry {
+	if !s.Exists {
+		return nil
+	}
+	return []contenders.Entry{{
+		Path: l.path, Contender: znode.Contender{Kind: znode.Lock},
+		Token: s.Stat.Czxid, Data: s.Bytes, SessionID: s.Stat.EphemeralOwner, Since: s.Stat.Ctime,
+	}}
+}
+
+// Phase is the state of an instance.
+type Phase int
+
+// The phases of an instance.
+const (
+	Idle   Phase = iota // no intent and no caller
+	Queued              // in the queue, or about to be
+	Held                // granted to the standing intent or to a caller
+)
+
+// String returns the phase's name.
+func (p Phase) String() string {
+	return enum.Name("Phase", p, "idle", "queued", "held")
+}
+
+// Standing is an instance's own position in the queue.
+type Standing struct {
+	Phase Phase
+	Ahead int  // contenders that it waits for, at the last listing; not every release is followed, so there may be fewer
+	Stale bool // the connection is down or the session is not trusted: this is the last known state
+}
+
+// Standing subscribes to this instance's position: the current one first, then each change; the
+// newest replaces one that was not received. The channel closes when ctx ends or the lock is done.
+func (l *Lock) Standing(ctx context.Context) <-chan Standing { return l.standing.Subscribe(ctx) }
+
+func standingOf(m machine.Standing) Standing {
+	s := Standing{Ahead: m.Ahead, Stale: m.Stale}
+	switch m.Phase {
+	case machine.Idle:
+	case machine.Holding:
+		s.Phase = Held
+	default:
+		s.Phase = Queued
+	}
+	return s
 }
