@@ -47,7 +47,7 @@ func (e *Election) Current(ctx context.Context) (Leadership, error) {
 		}
 		raw, stat, err := e.session.Get(ctx, head)
 		if errors.Is(err, session.ErrNoNode) {
-			continue // it left meanwhile: look again
+			continue // it has left since the listing
 		}
 		if errors.Is(err, session.ErrNoAuth) {
 			return Leadership{Present: true, Unread: true}, nil
@@ -140,16 +140,16 @@ func (e *Election) Observe(ctx context.Context) <-chan Leadership {
 	return out.C()
 }
 
-// published is what a subscription has delivered, over all incarnations of its actor.
+// published is the part of an observation that outlasts the incarnations of its actor.
 type published struct {
 	out  *notify.Latest[Leadership]
 	last Leadership
-	told bool
+	told bool // last was delivered
 }
 
 // observer follows the first candidate: it lists the candidates and watches the znode of the first,
-// or waits for one to come. What it sees never goes back, since the reads of its session don't:
-// within an epoch the servers ensure that, and an epoch begins with a sync.
+// or waits for one to come. It never sees an older state after a newer one, since no read of its
+// session does: within an epoch the servers ensure that, and an epoch begins with a sync.
 type observer struct {
 	*published
 	election *Election
@@ -215,7 +215,7 @@ func (o *observer) onHead(h head) {
 	}
 }
 
-// failed looks again after a pause.
+// failed lists the candidates again after a pause.
 func (o *observer) failed() {
 	o.failures++
 	observe.After(o.stage(), o.turn, observe.Backoff(o.failures), func() { o.readLeader(nil) })

@@ -23,7 +23,7 @@ type options struct {
 	by     json.RawMessage
 	layout Layout
 
-	claims recipe.ClaimsConfig // as far as options say something about it
+	claims recipe.ClaimsConfig // the fields that options set
 }
 
 // warnAfter is the default of WithWarnAfter.
@@ -72,7 +72,7 @@ func WithData(data []byte) Option {
 
 // WithWarnAfter sets the time after which a term that waits to be received from [Election.Leader]
 // is logged if other candidates wait, as a warning in the session's log, with the call site of
-// Campaign: no process leads meanwhile. The default is 10 seconds; then it is looked at after a
+// Campaign: no process leads meanwhile. The default is 10 seconds; the warning is repeated after a
 // minute and every ten minutes. 0 turns it off.
 func WithWarnAfter(d time.Duration) Option {
 	return func(o *options) error {
@@ -93,8 +93,8 @@ func defaultID() string {
 }
 
 // WithACL sets the ACL of the znodes that the election creates: its candidates' znodes, the path
-// itself, and what is missing above it. Without it they get the session's: see session.WithACL. The
-// ACL of a znode that exists stays as it is.
+// itself, and its missing parents. Without this option they get the session's: see session.WithACL.
+// The ACL of a znode that exists stays as it is.
 //
 // In ZooKeeper the right to delete a znode is given by its parent's ACL. So it is the ACL of the
 // path that keeps others from deposing the leader. The candidates' sessions need the rights to
@@ -105,8 +105,8 @@ func WithACL(acl ...session.ACL) Option {
 }
 
 // Layout determines the name of a candidate's znode, and its contents. Troupe respects the
-// candidates of other libraries on its path whatever the layout, so the other layouts are needed
-// only for libraries that do not respect Troupe's names.
+// candidates of other libraries on its path in any layout, so the other layouts are needed only for
+// libraries that do not respect Troupe's names.
 //
 // In the layouts of other libraries a znode contains only the ID (see [WithID]), as theirs do, so
 // that they can identify the leader. So [WithData], [Term.Ready] and [Term.Proclaim] are
@@ -163,7 +163,7 @@ func WithLayout(l Layout) Option {
 	}
 }
 
-// content is the initial data of a candidate's znode.
+// content encodes the initial data of a candidate's znode.
 func (o options) content() ([]byte, error) {
 	switch {
 	case o.layout == Troupe:
@@ -174,7 +174,7 @@ func (o options) content() ([]byte, error) {
 	return []byte(o.id), nil
 }
 
-// expressible refuses what the layout cannot represent.
+// expressible is an error in a layout that has only the ID in the znode.
 func (e *Election) expressible() error {
 	if e.layout == Troupe {
 		return nil

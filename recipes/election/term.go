@@ -122,7 +122,8 @@ func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool
 	}
 }
 
-// over is why amend should not go on: the term, or the wait, has ended.
+// over is the reason why a read and a write should not be repeated: the term, or the wait, has
+// ended.
 func (t *Term) over(ctx context.Context) error {
 	if err := t.Err(); err != nil {
 		return err
@@ -176,7 +177,7 @@ func (t *Term) checkTarget(path string) error {
 	return nil
 }
 
-// clearance returns the transaction that removes all candidates between this term and the
+// clearance makes the transaction that removes all candidates between this term and the
 // candidate.
 func (t *Term) clearance(ctx context.Context, candidatePath string) ([]session.Op, error) {
 	if err := t.over(ctx); err != nil {
@@ -197,7 +198,7 @@ func (t *Term) clearance(ctx context.Context, candidatePath string) ([]session.O
 	for i := current + 1; current >= 0 && i < target; i++ {
 		ops = append(ops, session.DeleteOp(entries[i].Path, -1))
 	}
-	return ops, nil // without an own znode the guard fails
+	return ops, nil // if the own znode is gone, the check in Commit fails
 }
 
 // envelope is the contents of a candidate's znode, as JSON, so that any client can read it.
@@ -206,7 +207,7 @@ type envelope struct {
 	Data  []byte `json:"data,omitempty"`
 	Ready bool   `json:"ready"`
 
-	By json.RawMessage `json:"by,omitempty"` // whose it is: see znode.Identity
+	By json.RawMessage `json:"by,omitempty"` // the owner: see znode.Identity
 
 	revoked bool // another client wrote the marker of a revocation in front; it stays
 }
@@ -225,8 +226,8 @@ func decode(raw []byte) (envelope, bool) {
 	return e.envelope, true
 }
 
-// interpret decodes whatever a candidate may have written: data that are no envelope are the ID, as
-// in Curator's latch.
+// interpret decodes any data of a candidate's znode: those that are no envelope are the ID, as in
+// Curator's latch.
 func interpret(raw []byte) envelope {
 	if e, ok := decode(raw); ok {
 		return e

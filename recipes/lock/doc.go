@@ -28,12 +28,12 @@
 //
 // # The states of an instance
 //
-//	          Acquire, Lock                    somebody is ahead
+//	          Acquire, Lock                    another is ahead
 //	┌──────┐ ────────────▶ ┌────────┐ ───────────────────────────▶ ┌────────┐
 //	│ Idle │               │ Queued │ ◀─────────────────────────── │ Queued │
 //	└──────┘ ◀──────────── └────────┘   own znode gone, expiry     │ behind │
 //	    ▲    ctx, Release      │                                   └────────┘
-//	    │                      │ nobody is ahead ◀─────────────────────┘
+//	    │                      │ none is ahead ◀───────────────────────┘
 //	    │                      ▼                    the one ahead released, or died
 //	    │  Release         ┌──────┐
 //	    └───────────────── │ Held │ ── trust ran out, expiry, deleted ──▶ Done closes; a standing intent queues again

@@ -23,7 +23,7 @@ type Grant struct {
 	lock *Lock
 	of   *recipe.Possession
 
-	became atomic.Pointer[Grant] // by Downgrade
+	became atomic.Pointer[Grant] // the read grant that replaced this one, by Downgrade
 }
 
 func (l *Lock) wrap(p *recipe.Possession) *Grant {
@@ -56,7 +56,7 @@ func (g *Grant) Sequencer() fence.Sequencer {
 	}
 }
 
-// mode tells whether other contenders may hold at the same time.
+// mode is shared if other contenders may hold at the same time.
 func (g *Grant) mode() fence.Mode {
 	switch kindOf(g.Path()) {
 	case znode.Read, znode.Lease:
@@ -177,8 +177,8 @@ func Break(ctx context.Context, s *session.Session, contenderPath string, grace 
 	}
 }
 
-// remove deletes a znode reliably: its name is unique, so a deletion whose reply was lost can be
-// repeated.
+// remove deletes a contender's znode, and repeats that if a reply was lost. No other znode can have
+// got its name meanwhile.
 func remove(ctx context.Context, s *session.Session, path string) error {
 	for {
 		err := s.Delete(ctx, path, -1)
@@ -198,8 +198,8 @@ func gone(err error) error {
 	return err
 }
 
-// errNotInLine refuses a path that is not that of a contender in a queue. A lock of the layout
-// Simple has no queue.
+// errNotInLine is for a path that is not that of a contender in a queue. A lock of the layout Simple
+// has no queue.
 var errNotInLine = fmt.Errorf("contenderPath: not the path of a contender (a lock with the layout Simple has none): %w", session.ErrUnsupported)
 
 // checkContender refuses a path that is not that of a contender, so that a mistyped path cannot

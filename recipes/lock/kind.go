@@ -13,10 +13,10 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// kind is what distinguishes the locks of one constructor from those of another.
+// kind has the differences between the locks of the constructors.
 type kind struct {
 	of   znode.Kind
-	name string // what the own znode's name begins with, the protection aside
+	name string // how the own znode's name begins, behind the protection's GUID
 	form znode.Form
 	rule contend.Rule
 
@@ -24,7 +24,7 @@ type kind struct {
 	delay   time.Duration
 }
 
-// with is the kind with the options applied.
+// with applies the options to the kind.
 func (k kind) with(o options) (kind, error) {
 	k, err := k.in(o.layout)
 	if err != nil {
@@ -143,7 +143,7 @@ func WithLayout(l Layout) Option {
 	}
 }
 
-// shape is the form of a kind of contender in a layout.
+// shape is how a layout names the znodes of a kind.
 type shape struct {
 	name string
 	form znode.Form
@@ -157,7 +157,7 @@ var shapes = map[Layout]map[znode.Kind]shape{
 	GoZooKeeper:   {znode.Lock: {"lock-", znode.Undashed}},
 }
 
-// in is the kind in a layout.
+// in translates the kind into a layout.
 func (k kind) in(l Layout) (kind, error) {
 	if l == Troupe {
 		return k, nil
@@ -170,5 +170,5 @@ func (k kind) in(l Layout) (kind, error) {
 	return k, nil
 }
 
-// simple tells whether the lock is one znode, at its own path.
+// simple is true if the lock is one znode, at its own path.
 func (l *Lock) simple() bool { return l.kind.form == znode.Alone }

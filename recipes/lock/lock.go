@@ -91,10 +91,10 @@ func (l *Lock) Close(ctx context.Context) error {
 // Calling it again has no effect.
 func (l *Lock) Acquire() { l.instance.Stand(recipe.Asked{At: recipe.Caller(), Lasts: !l.warns}) }
 
-// Grant is the grant that is held now, by whichever call of this Lock; nil if none is, or as long
-// as the one that was won has not been received. Of several, as a
-// semaphore may have, it is the one that was asked for first. It never blocks, and is a reading
-// only: the possession stays with whoever received it.
+// Grant is the grant that this Lock holds now, from any of its calls; nil if it holds none, or as
+// long as the one that was won has not been received. Of several, as a semaphore may have, it is
+// the one that was asked for first. Grant never blocks, and only reads: the possession stays with
+// its receiver.
 func (l *Lock) Grant() *Grant {
 	g, _ := l.instance.Held()
 	return g
@@ -123,9 +123,9 @@ func (l *Lock) Lock(ctx context.Context) (*Grant, error) {
 	return l.claim(ctx, "lock", false, recipe.Asked{At: recipe.Caller()})
 }
 
-// TryLock acquires the lock if nobody is ahead and returns [ErrHeld] otherwise. ZooKeeper's order
-// decides that, not a timer. ctx bounds the round trips, and the wait for a connection if there is
-// none.
+// TryLock acquires the lock if no contender is ahead and returns [ErrHeld] otherwise. ZooKeeper's
+// order decides that, not a timer. ctx bounds the round trips, and the wait for a connection if
+// there is none.
 func (l *Lock) TryLock(ctx context.Context) (*Grant, error) {
 	return l.claim(ctx, "try lock", true, recipe.Asked{At: recipe.Caller()})
 }

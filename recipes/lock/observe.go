@@ -58,7 +58,7 @@ func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 	return contendersOf(entries, r), failed(l.session, "contenders", l.path, err)
 }
 
-// waiting is how many contenders hold nothing.
+// waiting counts the contenders that hold nothing.
 func (l *Lock) waiting(ctx context.Context) (n int, err error) {
 	if l.kind.of == znode.Lock {
 		return contenders.Waiting(ctx, l.session, l.path)
@@ -86,11 +86,11 @@ func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 	return out.C()
 }
 
-// observe starts one incarnation of an observation.
+// observe starts one incarnation of the observation's actor.
 func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 	var entries []contenders.Entry
 	holders, record := marks{session: l.session, turn: t}, contenders.Record{}
-	noting, noted := false, false // the record
+	reading, read := false, false // the record
 	holders.changed = func() {
 		holders.follow(entries)
 		out.Publish(contendersOf(holders.on(entries), record))
@@ -104,18 +104,18 @@ func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 		entries = v.Entries
 		unread := slices.ContainsFunc(entries, func(e contenders.Entry) bool { return e.Unread }) // nor can the record be read
 		switch {
-		case !v.Delays || unread || noted:
+		case !v.Delays || unread || read:
 			holders.changed()
-		case !noting:
-			noting = true
-			l.records(t, func(r contenders.Record) { record, noted = r, true; holders.changed() })
+		case !reading:
+			reading = true
+			l.records(t, func(r contenders.Record) { record, read = r, true; holders.changed() })
 		}
 	})
 }
 
 func contendersOf(entries []contenders.Entry, r contenders.Record) []Contender {
 	all := make([]Contender, len(entries))
-	readers := true // all so far are
+	readers := true // all contenders so far are readers
 	for i, e := range entries {
 		readers = readers && e.Contender.Kind == znode.Read
 		all[i] = Contender{
@@ -135,17 +135,17 @@ func contendersOf(entries []contenders.Entry, r contenders.Record) []Contender {
 	return all
 }
 
-// Delay is what a holder leaves that dies or loses a lock with a delay ([WithDelay]): the next
-// contender waits before it holds.
+// Delay is left by a holder that dies or loses a lock with a delay ([WithDelay]): the next contender
+// waits before it holds.
 type Delay struct {
 	Token int64            // of the grant of that holder; 0: there is no delay
 	Owner session.Identity // whose it was, as it said itself, if it did
 	Until time.Time        // the end of the wait, by the server's clock; zero while no contender waits: then it has not begun
 }
 
-// Delay reads whether the lock has lost its holder, and a delay is waited for, or will be by who
-// comes next. It syncs first, as [Lock.Contenders] does. While somebody holds the lock there is
-// none. Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
+// Delay reads whether the lock has lost its holder, so that the first contender waits for a delay,
+// or the next one to come will. It syncs first, as [Lock.Contenders] does. While the lock is held
+// there is no delay. Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
 func (l *Lock) Delay(ctx context.Context) (d Delay, err error) {
 	all, err := l.Contenders(ctx)
 	r, failure := l.record(ctx)
@@ -155,7 +155,7 @@ func (l *Lock) Delay(ctx context.Context) (d Delay, err error) {
 	case failure != nil:
 		return d, failed(l.session, "delay", l.path, failure)
 	case len(all) == 0:
-		return Delay{Token: r.Token, Owner: r.By}, nil // whoever noted that it waits has gone
+		return Delay{Token: r.Token, Owner: r.By}, nil // the contender that began to wait has gone
 	}
 	return all[0].Delayed, nil
 }
@@ -168,8 +168,8 @@ func (l *Lock) record(ctx context.Context) (r contenders.Record, err error) {
 	return r, err
 }
 
-// records calls f with the record, at first and after each change. Of one that may not be read the
-// watch does not tell.
+// records calls f with the record, at first and after each change. The watch reports no record that
+// the session may not read, so a read beside it finds that out.
 func (l *Lock) records(t *observe.Turn, f func(contenders.Record)) {
 	observe.Each(t.Context(), t, l.session.WatchData(t.Context(), znode.Join(l.path, znode.HeldRecord)), func(d session.Data, _ bool) {
 		f(contenders.Record{Record: znode.ParseRecord(d.Bytes), At: d.Stat.Mtime})
@@ -196,14 +196,14 @@ func (l *Lock) list(ctx context.Context) ([]contenders.Entry, error) {
 	return l.holder(s), nil
 }
 
-// views is a subscription to the result of list. It closes when ctx or the session ends.
+// views subscribes to the result of list. The channel closes when ctx or the session ends.
 func (l *Lock) views(ctx context.Context) <-chan contenders.View {
 	if !l.simple() {
 		return contenders.Observe(ctx, l.session, l.path)
 	}
 	out := notify.NewLatest[contenders.View]()
-	type of struct{ czxid, session int64 } // of a session too: servers that have lost their data give numbers again
-	last := of{-1, 0}                      // over all incarnations
+	type of struct{ czxid, session int64 } // the session too: servers that have lost their data give the same zxids again
+	last := of{-1, 0}                      // over all incarnations of the actor
 	observe.Run(ctx, observe.Spec{Session: l.session, Kind: "line view", Path: l.path, Ended: func(error) { out.Close() }, Begin: func(t *observe.Turn) {
 		observe.Each(t.Context(), t, l.session.WatchData(t.Context(), l.path), func(s session.Data, open bool) {
 			switch {
@@ -220,7 +220,7 @@ func (l *Lock) views(ctx context.Context) <-chan contenders.View {
 	return out.C()
 }
 
-// holder is the queue of a simple lock.
+// holder is the queue of a simple lock: its only contender holds.
 func (l *Lock) holder(s session.Data) []contenders.Entry {
 	if !s.Exists {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// Suite is what a recipe does, on whatever ZooKeeper.
+// Suite has the tests of a recipe that run on any ZooKeeper, embedded or real.
 type Suite []struct {
 	Name string
 	Test func(t *Cluster)
 }
 
-// Cluster is a test of a suite on ZooKeeper, embedded or real.
+// Cluster is one test of a suite, and the ZooKeeper that it runs on.
 type Cluster struct {
 	testing.TB
 	Root string // below which the test has everything to itself
