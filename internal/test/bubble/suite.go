@@ -70,6 +70,7 @@ func (s Suite) Real(t *testing.T, onThree ...string) {
 					continue
 				}
 				t.Run(test.Name, func(t *testing.T) {
+					defer unexpected(t)
 					test.Test(&Cluster{TB: t, Real: true, Root: "/" + strings.ReplaceAll(test.Name, " ", "-"), open: func(opts ...session.Option) *session.Session {
 						s, err := session.Open(Minute(t), zk.Servers(), opts...)
 						require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -51,8 +52,34 @@ func Run(t *testing.T, test func(w *World), opts ...zktest.Option) {
 			panic(fmt.Sprintf("%s has not ended within %v\n%s\n%s", t.Name(), limit, w.Server.Dump(), stacks))
 		})
 		t.Cleanup(func() { endless.Stop() })
+		defer unexpected(w)
 		test(w)
 	})
+}
+
+// unexpected fails the test for an error that it panicked with. A test may do that for a call that
+// has to succeed, as must functions do.
+func unexpected(t testing.TB) {
+	switch p := recover().(type) {
+	case nil:
+	case runtime.Error:
+		panic(p)
+	case error:
+		t.Fatalf("%v\n%s", p, debug.Stack())
+	default:
+		panic(p)
+	}
+}
+
+// EachRow runs a test for each row of a table, in a bubble of its own.
+func EachRow[R any](t *testing.T, rows map[string]R, test func(w *World, row R), opts ...zktest.Option) {
+	t.Helper()
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			Run(t, func(w *World) { test(w, row) }, opts...)
+		})
+	}
 }
 
 // Brisk are options of a server that expires sessions of a few seconds soon after their time, with
