@@ -116,9 +116,9 @@ var (
 // Calling it again has no effect.
 func (e *Election) Campaign() { e.instance.Stand(recipe.Asked{At: recipe.Caller(), Lasts: true}) }
 
-// Term is the term that this candidate leads in now, from any of its calls; nil if it does not lead,
-// or as long as the term that was won has not been received. Term never blocks, and only reads: the
-// possession stays with its receiver.
+// Term is the term that this candidate leads in now, from any of its calls; nil if it does not
+// lead, or as long as the term that was won has not been received. Term never blocks, and only
+// reads: the possession stays with its receiver.
 func (e *Election) Term() *Term {
 	t, _ := e.instance.Held()
 	return t

@@ -198,8 +198,8 @@ func gone(err error) error {
 	return err
 }
 
-// errNotInLine is for a path that is not that of a contender in a queue. A lock of the layout Simple
-// has no queue.
+// errNotInLine is for a path that is not that of a contender in a queue. A lock of the layout
+// Simple has no queue.
 var errNotInLine = fmt.Errorf("contenderPath: not the path of a contender (a lock with the layout Simple has none): %w", session.ErrUnsupported)
 
 // checkContender refuses a path that is not that of a contender, so that a mistyped path cannot

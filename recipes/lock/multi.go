@@ -17,9 +17,9 @@ import (
 // Multi acquires several locks together, all or none. It only combines its locks: it has no znode
 // and no goroutine of its own. It is safe for concurrent use.
 //
-// The locks are acquired one after the other in the order of their absolute paths, which need not be
-// that of the arguments. So two callers that both use a Multi never wait for each other in a circle.
-// Nested calls of [Lock.Lock] have to follow the same order themselves.
+// The locks are acquired one after the other in the order of their absolute paths, which need not
+// be that of the arguments. So two callers that both use a Multi never wait for each other in a
+// circle. Nested calls of [Lock.Lock] have to follow the same order themselves.
 //
 // While a Multi waits for one lock it holds those before it, and others wait for them.
 type Multi struct {
@@ -114,9 +114,9 @@ func (m *Multi) lock(ctx context.Context, by recipe.Asked) (*MultiGrant, error) 
 }
 
 // TryLock acquires all locks if no contender is ahead in any of them; otherwise it returns
-// [ErrHeld], once ZooKeeper has confirmed that nothing of this attempt is left, or ctx has ended. It
-// does not wait for other contenders, but others may find a lock held that this call has acquired
-// and is about to release.
+// [ErrHeld], once ZooKeeper has confirmed that nothing of this attempt is left, or ctx has ended.
+// It does not wait for other contenders, but others may find a lock held that this call has
+// acquired and is about to release.
 func (m *Multi) TryLock(ctx context.Context) (*MultiGrant, error) {
 	by := recipe.Asked{At: recipe.Caller()}
 	next := func(ctx context.Context, l *Lock) (*Grant, error) { return l.claim(ctx, "try lock", true, by) }

@@ -135,8 +135,8 @@ func contendersOf(entries []contenders.Entry, r contenders.Record) []Contender {
 	return all
 }
 
-// Delay is left by a holder that dies or loses a lock with a delay ([WithDelay]): the next contender
-// waits before it holds.
+// Delay is left by a holder that dies or loses a lock with a delay ([WithDelay]): the next
+// contender waits before it holds.
 type Delay struct {
 	Token int64            // of the grant of that holder; 0: there is no delay
 	Owner session.Identity // whose it was, as it said itself, if it did

@@ -89,8 +89,8 @@ func setLimit(ctx context.Context, s *session.Session, path string, limit []byte
 	return err
 }
 
-// marks follows which contenders of a semaphore hold. They are granted one after the other, and each
-// writes a mark into its own data then. So it is enough to watch the first one without a mark.
+// marks follows which contenders of a semaphore hold. They are granted one after the other, and
+// each writes a mark into its own data then. So it is enough to watch the first one without a mark.
 type marks struct {
 	session *session.Session
 	turn    *observe.Turn

@@ -42,8 +42,8 @@ func (w *World) Kth(s *session.Session, k int, fate zktest.Verdict, aside ...zkt
 	return w.AtKth(s, k, func(*zktest.Request) zktest.Verdict { return fate }, aside...)
 }
 
-// AtKth is Kth with a function that decides on the fate when the k-th request arrives. met waits for
-// a decision under way: that may need something that ends with the test.
+// AtKth is Kth with a function that decides on the fate when the k-th request arrives. met waits
+// for a decision under way: that may need something that ends with the test.
 func (w *World) AtKth(s *session.Session, k int, decide func(*zktest.Request) zktest.Verdict, aside ...zktest.Op) (met func() bool) {
 	var mu sync.Mutex
 	var deciding sync.WaitGroup

@@ -149,8 +149,8 @@ func Main(m goleak.TestingM) {
 
 // Fix sets the seeds of other packages by [Seed]: of zktest's servers, of recipetest's schedules,
 // and of pgregory.net/rapid, which makes a hundred checks. TestMain calls it before flags are
-// parsed, so that ZKTEST_SEED and flags on the command line prevail. The program's log is discarded:
-// tests make faults by the hundred.
+// parsed, so that ZKTEST_SEED and flags on the command line prevail. The program's log is
+// discarded: tests make faults by the hundred.
 func Fix() {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	if os.Getenv(serversVariable) == "" {
