@@ -43,12 +43,12 @@
 //	│ Idle │                       │ Offering │                   │ Determining │
 //	└──────┘ ◀──────────────────── └──────────┘                   └─────────────┘
 //	    ▲        Resign, ctx          ▲    ▲                        │        │
-//	    │                             │    │ own znode gone,        │        │ nobody
+//	    │                             │    │ own znode gone,        │        │ none
 //	    │                             │    │ expiry                 │        │ is ahead
-//	    │                             │    │   ┌─────────┐ somebody │        │
+//	    │                             │    │   ┌─────────┐ another  │        │
 //	    │                             │    └── │ Waiting │ ◀────────┘        │
 //	    │                             │        └─────────┘ is ahead          │
-//	    │                    the term │             │ nobody is ahead        │
+//	    │                    the term │             │ none is ahead          │
 //	    │                    was lost │             ▼ any more               │
 //	    │  Resign                  ┌─────────┐ ◀────┘                        │
 //	    └───────────────────────── │ Leading │ ◀─────────────────────────────┘

@@ -80,7 +80,7 @@ func (e *Election) Err() error { return e.instance.Err() }
 // Run calls Close with its own context, and is not waited for then; with another one, it would
 // wait for itself until ctx or the session ends. Better, it returns an error.
 func (e *Election) Close(ctx context.Context) error {
-	within := e.instance.HeldIn(ctx) // then a function is the caller, and cannot end before
+	within := e.instance.HeldIn(ctx) // then a function of Run is the caller: it cannot return before
 	ended := e.runs.close(recipe.Failed(e.session, "run", e.path, session.ErrClosed))
 	if !within {
 		select {
@@ -92,7 +92,7 @@ func (e *Election) Close(ctx context.Context) error {
 	return recipe.Failed(e.session, "close", e.path, e.instance.Close(ctx))
 }
 
-// ended publishes how it ended, as the last standing.
+// ended publishes how the candidate ended, as its last standing.
 func (e *Election) ended(err error) {
 	last := Standing{Phase: Failed}
 	if errors.Is(err, session.ErrClosed) {
@@ -116,9 +116,9 @@ var (
 // Calling it again has no effect.
 func (e *Election) Campaign() { e.instance.Stand(recipe.Asked{At: recipe.Caller(), Lasts: true}) }
 
-// Term is the term that this candidate leads in now, by whichever call; nil if it does not lead, or
-// as long as the term that was won has not been received. It never
-// blocks, and is a reading only: the possession stays with whoever received it.
+// Term is the term that this candidate leads in now, from any of its calls; nil if it does not
+// lead, or as long as the term that was won has not been received. Term never blocks, and only
+// reads: the possession stays with its receiver.
 func (e *Election) Term() *Term {
 	t, _ := e.instance.Held()
 	return t

@@ -1,6 +1,6 @@
 package election_test
 
-// What an election does, on the embedded and on real servers.
+// An election on the embedded and on real servers.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// suite is what an election does, on whatever ZooKeeper.
+// suite has the tests that run on any ZooKeeper.
 var suite = bubble.Suite{
 	{"the first leads, the next takes over, the first stands again", succession},
 	{"observers see every state", observation},
@@ -77,7 +77,7 @@ func observation(t *bubble.Cluster) {
 	ctx, cancel := context.WithCancel(bubble.Minute(t))
 	seen := watcher.Observe(ctx)
 	mine := a.Observe(ctx)
-	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "nobody leads"))
+	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "no leader"))
 
 	term := leads(t, a)
 	l := bubble.Get(t, seen, "a leads")
@@ -93,12 +93,11 @@ func observation(t *bubble.Cluster) {
 	require.Equal(t, election.Leadership{Present: true, ID: "a", Token: term.Token(), Data: []byte("10.0.0.7"), Ready: true}, l)
 	require.NoError(t, term.Ready(bubble.Minute(t)), "it is idempotent")
 
-	current, err := watcher.Current(bubble.Minute(t))
-	require.NoError(t, err)
+	current := must(watcher.Current(bubble.Minute(t)))
 	require.Equal(t, l, current)
 
 	require.NoError(t, a.Resign(bubble.Minute(t)))
-	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "nobody leads again"))
+	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "no leader again"))
 	cancel()
 	bubble.Closes(t, seen, "the observation")
 }
@@ -106,11 +105,8 @@ func observation(t *bubble.Cluster) {
 func transfer(t *bubble.Cluster) {
 	a, b, target, d := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b"), candidate(t, t.Session(), "target"), candidate(t, t.Session(), "d")
 	term := leads(t, a)
-	for _, e := range []*election.Election{b, target, d} {
-		waits(t, e)
-	}
-	candidates, err := a.Candidates(bubble.Minute(t))
-	require.NoError(t, err)
+	waits(t, b, target, d)
+	candidates := must(a.Candidates(bubble.Minute(t)))
 	require.Equal(t, "target", candidates[2].ID)
 	require.True(t, candidates[0].Leading && candidates[0].Self)
 	require.False(t, candidates[2].Leading || candidates[2].Self)
@@ -119,12 +115,12 @@ func transfer(t *bubble.Cluster) {
 	require.ErrorIs(t, term.Err(), session.ErrReleased)
 	next := bubble.Get(t, target.Leader(), "target leads")
 	require.Greater(t, next.Token(), term.Token())
-	bubble.Await(t, d.Standing(bubble.Minute(t)), "d is second", func(s election.Standing) bool { return s.Phase == election.Waiting })
+	stands(t, d, election.Waiting)
 	require.NoError(t, target.Resign(bubble.Minute(t)))
 	after := bubble.Get(t, d.Leader(), "d is next")
 	require.Greater(t, after.Token(), next.Token())
 	require.NoError(t, d.Resign(bubble.Minute(t)))
-	last := bubble.Get(t, merge(t, a.Leader(), b.Leader()), "those passed over have stood again")
+	last := firstOf(t, a, b) // which were passed over, and have queued again
 	require.Greater(t, last.Token(), after.Token())
 }
 
@@ -132,8 +128,7 @@ func transferToNobody(t *bubble.Cluster) {
 	a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 	term := leads(t, a)
 	waits(t, b)
-	candidates, err := a.Candidates(bubble.Minute(t))
-	require.NoError(t, err)
+	candidates := must(a.Candidates(bubble.Minute(t)))
 	require.NoError(t, b.Resign(bubble.Minute(t)))
 	require.ErrorIs(t, term.TransferTo(bubble.Minute(t), candidates[1].Path), session.ErrNoNode)
 	require.True(t, term.Valid())
@@ -144,12 +139,10 @@ func fencing(t *bubble.Cluster) {
 	a := candidate(t, t.Session(), "a")
 	checker := t.Session()
 	term := leads(t, a)
-	q, err := fence.Parse(term.Sequencer().String())
-	require.NoError(t, err)
+	q := must(fence.Parse(term.Sequencer().String()))
 	require.Equal(t, t.Root+term.Path(), q.Path)
 	require.NoError(t, fence.Check(bubble.Minute(t), checker, q))
-	followed, err := fence.Follow(bubble.Minute(t), checker, q)
-	require.NoError(t, err)
+	followed := must(fence.Follow(bubble.Minute(t), checker, q))
 
 	require.NoError(t, checker.Delete(bubble.Minute(t), term.Path(), -1))
 	require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, q), fence.ErrFenced)
@@ -161,11 +154,9 @@ func strangers(t *bubble.Cluster) {
 	admin := t.Session()
 	require.NoError(t, admin.EnsurePath(bubble.Minute(t), path))
 	for _, name := range []string{"config", "_c_x", "n_", "_c_3e6c7d0e-0b1f-4c56-9d6e-0a8c5a3e1b2f-", "ready-0000000009x"} {
-		_, err := admin.Create(bubble.Minute(t), path+"/"+name, nil)
-		require.NoError(t, err)
+		must(admin.Create(bubble.Minute(t), path+"/"+name, nil))
 	}
-	curator, err := admin.Create(bubble.Minute(t), path+"/_c_3e6c7d0e-0b1f-4c56-9d6e-0a8c5a3e1b2f-latch-", []byte("host-9"), session.Ephemeral(), session.Sequential())
-	require.NoError(t, err)
+	curator := must(admin.Create(bubble.Minute(t), path+"/_c_3e6c7d0e-0b1f-4c56-9d6e-0a8c5a3e1b2f-latch-", []byte("host-9"), session.Ephemeral(), session.Sequential()))
 	a := candidate(t, t.Session(), "a")
 	seen := a.Observe(bubble.Minute(t))
 	waits(t, a)
@@ -200,22 +191,17 @@ func vacancy(t *bubble.Cluster) {
 
 func impatience(t *bubble.Cluster) {
 	a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
-	term, err := a.Lead(bubble.Minute(t))
-	require.NoError(t, err)
+	term := must(a.Lead(bubble.Minute(t)))
 	ctx, cancel := context.WithCancelCause(bubble.Minute(t))
 	why := errors.New("never mind")
 	standing := b.Standing(ctx)
-	waiting := make(chan error, 1)
-	go func() { // owned by this test, which receives its result
-		_, err := b.Lead(ctx)
-		waiting <- err
-	}()
+	waiting := bubble.Begin(func() error { _, err := b.Lead(ctx); return err })
 	bubble.Await(t, standing, "b waits", func(s election.Standing) bool { return s.Phase == election.Waiting && s.Ahead == 1 })
 	cancel(why)
 	require.ErrorIs(t, bubble.Get(t, waiting, "b gives up"), why)
-	bubble.Await(t, b.Standing(bubble.Minute(t)), "b is gone", func(s election.Standing) bool { return s.Phase == election.Idle })
-	eventually(t, "b's znode is gone", func() bool { return len(line(t, a)) == 1 })
-	_, err = b.Lead(ctx)
+	stands(t, b, election.Idle)
+	require.Eventually(t, func() bool { return len(line(t, a)) == 1 }, time.Minute, tick, "b's znode is gone")
+	_, err := b.Lead(ctx)
 	require.ErrorIs(t, err, why, "at once")
 
 	_, err = a.Lead(term.Context())
@@ -235,45 +221,40 @@ func protected(t *bubble.Cluster) {
 	require.ErrorIs(t, mallory.Delete(bubble.Minute(t), term.Path(), -1), session.ErrNoAuth)
 	_, err := candidate(t, mallory, "m").Lead(bubble.Minute(t))
 	require.ErrorIs(t, err, session.ErrNoAuth)
-	now, err := candidate(t, mallory, "observer").Current(bubble.Minute(t))
-	require.NoError(t, err)
-	require.Equal(t, "a", now.ID, "anybody may look")
+	now := must(candidate(t, mallory, "observer").Current(bubble.Minute(t)))
+	require.Equal(t, "a", now.ID, "all may read")
 	require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("data")))
 	waits(t, b)
 	require.NoError(t, term.Resign(bubble.Minute(t)))
 	require.Greater(t, bubble.Get(t, b.Leader(), "b leads").Token(), term.Token())
 }
 
-// B32 on a real server: it is down for longer than the sessions last, and brings the old znodes
-// with it when it comes back.
+// B32 on a real server: it is down for longer than the sessions last, and has the old znodes when
+// it is back.
 func TestB32_OnRealZooKeeper(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	zk := ensemble.Start(t, 1)
-	a, b := candidate(t, onServers(t, zk.Servers()...), "a"), candidate(t, onServers(t, zk.Servers()...), "b")
+	open := func() *session.Session {
+		return bubble.Open(t, zk.Servers(), session.WithTimeout(realTimeout), session.WithTick(200*time.Millisecond))
+	}
+	a, b := candidate(t, open(), "a"), candidate(t, open(), "b")
 	first := leads(t, a)
 	waits(t, b)
 	seen := b.Observe(t.Context())
 	zk.Kill(0)
 	bubble.Closes(t, first.Done(), "a's term")
-	bubble.Await(t, seen, "nobody knows", func(l election.Leadership) bool { return l.Stale })
+	bubble.Await(t, seen, "a stale state", func(l election.Leadership) bool { return l.Stale })
 	<-time.After(realTimeout + time.Second)
 	require.NoError(t, zk.Restart(0))
-	second := bubble.Get(t, merge(t, a.Leader(), b.Leader()), "somebody leads")
+	second := firstOf(t, a, b)
 	require.Greater(t, second.Token(), first.Token())
 	require.True(t, second.Valid())
-	bubble.Await(t, seen, "everybody knows", func(l election.Leadership) bool { return l.Token == second.Token() && !l.Stale })
-	eventually(t, "both stand, and no znode is left over", func() bool { return len(line(t, a)) == 2 })
+	bubble.Await(t, seen, "the new leader", func(l election.Leadership) bool { return l.Token == second.Token() && !l.Stale })
+	require.Eventually(t, func() bool { return len(line(t, a)) == 2 }, time.Minute, tick, "both stand, and no znode is left over")
 }
 
-func onServers(t testing.TB, servers ...string) *session.Session {
-	t.Helper()
-	s, err := session.Open(bubble.Minute(t), servers, session.WithTimeout(realTimeout), session.WithTick(200*time.Millisecond))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
-	return s
-}
-
-// realTimeout leaves a margin, a good quarter of it, that bears servers on a machine so busy that
-// they pass on late what they hear.
+// realTimeout leaves a margin, a good quarter of it, for servers that are late on a busy machine.
 const realTimeout = 6 * time.Second
+
+const tick = 5 * time.Millisecond // of conditions that are polled

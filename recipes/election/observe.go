@@ -1,14 +1,128 @@
 package election
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/recipes/internal/observe"
 	"github.com/troupe-go/troupe/session"
 )
+
+// Leadership describes the leader as ZooKeeper sees it: the first candidate in the queue.
+type Leadership struct {
+	Present bool   // there is a leader; otherwise the rest is empty
+	ID      string // of the candidate
+	Data    []byte // of [WithData], or of a later Proclaim
+	Token   int64  // of its term
+	Self    bool   // it is this candidate. Only a [Term] entitles it to lead
+	Ready   bool   // it has finished taking over: see [Term.Ready]
+	Stale   bool   // the connection is down: this is the last known state
+
+	// Unread: there is a leader, but this session may not read its znode. Then there are no ID,
+	// Data, Token and Ready, and Self is false.
+	Unread bool
+}
+
+// Current asks ZooKeeper for the leader. It syncs first (session.Session.Sync), so it sees
+// everything that was decided before the call, or up to some milliseconds before it if the session
+// is connected to the leader among ZooKeeper's servers. Errors: [ErrNoLeader] if there is no
+// candidate; session.ErrNoAuth if the candidates may not be listed, session.ErrClosed, ctx's cause.
+func (e *Election) Current(ctx context.Context) (Leadership, error) {
+	if err := e.session.Sync(ctx, e.path); err != nil {
+		return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
+	}
+	for {
+		head, err := contenders.Head(ctx, e.session, e.path)
+		if err != nil {
+			return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
+		}
+		if head == "" {
+			return Leadership{}, recipe.Failed(e.session, "current", e.path, ErrNoLeader)
+		}
+		raw, stat, err := e.session.Get(ctx, head)
+		if errors.Is(err, session.ErrNoNode) {
+			continue // it has left since the listing
+		}
+		if errors.Is(err, session.ErrNoAuth) {
+			return Leadership{Present: true, Unread: true}, nil
+		}
+		if err != nil {
+			return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
+		}
+		return e.leadership(raw, stat), nil
+	}
+}
+
+func (e *Election) leadership(raw []byte, stat session.Stat) Leadership {
+	content := interpret(raw)
+	return Leadership{
+		Present: true, ID: content.ID, Data: content.Data, Token: stat.Czxid, Ready: content.Ready,
+		Self: e.self(content.ID, stat.EphemeralOwner),
+	}
+}
+
+func (l Leadership) equal(o Leadership) bool {
+	return bytes.Equal(l.Data, o.Data) && l.Present == o.Present && l.ID == o.ID && l.Token == o.Token && l.Self == o.Self && l.Ready == o.Ready && l.Stale == o.Stale && l.Unread == o.Unread
+}
+
+// Candidate is one participant in the election, of this process or of any other. For candidates of
+// other libraries, the data of the znode are the ID.
+type Candidate struct {
+	Path      string           // of the znode, for [Term.TransferTo]
+	ID        string           // see [WithID]; see Unread
+	Data      []byte           // of [WithData], or of a later Proclaim
+	Owner     session.Identity // whose it is, as it says itself; zero if it does not; see Unread
+	Token     int64            // of its term, once it leads; see Unread
+	SessionID int64            // the ZooKeeper session that owns it; see Unread
+	Since     time.Time        // when it queued, by the server's clock; see Unread
+	Leading   bool             // first in the queue
+	Ready     bool             // it has called [Term.Ready]
+	Self      bool             // it is this candidate
+
+	// Unread: this session may not read the znode. Then there are no ID, Data, Owner, and servers
+	// since 3.8.4 do not report Token, SessionID and Since either: these are 0. Leadership can't be
+	// transferred to it: see [Term.TransferTo].
+	Unread bool
+}
+
+// Candidates lists the leader and the waiting candidates, in order. It syncs first, as
+// [Election.Current] does. A path that does not exist has no candidates. Errors: session.ErrNoAuth,
+// session.ErrClosed, ctx's cause.
+func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
+	if err := e.session.Sync(ctx, e.path); err != nil {
+		return nil, recipe.Failed(e.session, "candidates", e.path, err)
+	}
+	entries, err := contenders.Read(ctx, e.session, e.path)
+	if err != nil {
+		return nil, recipe.Failed(e.session, "candidates", e.path, err)
+	}
+	candidates := make([]Candidate, len(entries))
+	for i, entry := range entries {
+		content := interpret(entry.Data)
+		candidates[i] = Candidate{
+			Path: entry.Path, ID: content.ID, Data: content.Data, Owner: content.owner(), Token: entry.Token, SessionID: entry.SessionID, Since: entry.Since,
+			Unread: entry.Unread, Leading: i == 0, Ready: content.Ready, Self: e.self(content.ID, entry.SessionID),
+		}
+	}
+	return candidates, nil
+}
+
+// self tells whether a znode is this candidate's: it has this ID and belongs to the current
+// session. A znode that an earlier epoch left does not count.
+func (e *Election) self(id string, owner int64) bool {
+	return id == e.id && owner == e.session.Status().SessionID
+}
+
+// waiting is how many candidates do not lead.
+func (e *Election) waiting(ctx context.Context) (int, error) {
+	return contenders.Waiting(ctx, e.session, e.path)
+}
 
 // Observe subscribes to the leader: whole states, including "no leader", never one older than the
 // one before; the newest replaces one that was not received. The first comes once ZooKeeper has
@@ -26,16 +140,16 @@ func (e *Election) Observe(ctx context.Context) <-chan Leadership {
 	return out.C()
 }
 
-// published is what a subscription has delivered, over all incarnations of its actor.
+// published is the part of an observation that outlasts the incarnations of its actor.
 type published struct {
 	out  *notify.Latest[Leadership]
 	last Leadership
-	told bool
+	told bool // last was delivered
 }
 
 // observer follows the first candidate: it lists the candidates and watches the znode of the first,
-// or waits for one to come. What it sees never goes back, since the reads of its session don't:
-// within an epoch the servers ensure that, and an epoch begins with a sync.
+// or waits for one to come. It never sees an older state after a newer one, since no read of its
+// session does: within an epoch the servers ensure that, and an epoch begins with a sync.
 type observer struct {
 	*published
 	election *Election
@@ -101,7 +215,7 @@ func (o *observer) onHead(h head) {
 	}
 }
 
-// failed looks again after a pause.
+// failed lists the candidates again after a pause.
 func (o *observer) failed() {
 	o.failures++
 	observe.After(o.stage(), o.turn, observe.Backoff(o.failures), func() { o.readLeader(nil) })

@@ -1,6 +1,6 @@
 package election_test
 
-// What observers see of leaders and candidates, and what that costs.
+// Observers of leaders and candidates, and the costs.
 
 import (
 	"context"
@@ -25,8 +25,7 @@ func TestB45_ObserversNeverGoBack(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) { neverBack(t, rand.New(rand.NewPCG(seed, 45))) }, zktest.WithServers(3))
+			inBubble(t, func(t *bubble.World) { neverBack(t, rand.New(rand.NewPCG(seed, 45))) }, zktest.WithServers(3))
 		})
 	}
 }
@@ -40,16 +39,14 @@ func neverBack(t *bubble.World, r *rand.Rand) {
 		all[i].Campaign()
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	seen := make(chan []election.Leadership, 1)
 	watcher := candidate(t, watching, "watcher")
 	states := watcher.Observe(ctx)
-	go func() { // owned by the test, which receives what it collected
-		var all []election.Leadership
+	seen := bubble.Begin(func() (all []election.Leadership) {
 		for l := range states {
 			all = append(all, l)
 		}
-		seen <- all
-	}()
+		return all
+	})
 	for i := range 40 {
 		who := r.IntN(len(all))
 		select {
@@ -75,8 +72,7 @@ func neverBack(t *bubble.World, r *rand.Rand) {
 		t.Server.Lag(i, 0)
 	}
 	<-time.After(time.Minute)
-	truth, err := watcher.Current(bubble.Minute(t))
-	require.NoError(t, err)
+	truth := must(watcher.Current(bubble.Minute(t)))
 	cancel()
 	history := bubble.Get(t, seen, "what was observed")
 	last := election.Leadership{}
@@ -92,97 +88,71 @@ func neverBack(t *bubble.World, r *rand.Rand) {
 	require.Equal(t, truth, history[len(history)-1])
 }
 
-// An observer watches the leader, and while there is none the parent. Nothing is left of leaders
-// that are gone, however many there have been, and nothing is asked while nothing happens.
+// An observer watches the leader, and the parent while there is none. It leaves no watches on
+// former leaders, and asks for nothing while nothing happens.
 func TestObserversLeaveNoWatchesBehind(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
-		watcher := candidate(t, s, "watcher")
-		seen := watcher.Observe(t.Context())
-		var term *election.Term
-		for i := range 5 {
-			if i > 0 {
-				require.NoError(t, b.Resign(bubble.Minute(t)))
-				bubble.Await(t, seen, "nobody leads", func(l election.Leadership) bool { return !l.Present })
-			}
-			term = leads(t, a)
+		seen := candidate(t, s, "watcher").Observe(t.Context())
+		for range 5 {
+			term := leads(t, a)
 			waits(t, b)
-			bubble.Await(t, seen, "a leads", func(l election.Leadership) bool { return l.Token == term.Token() })
+			sees(t, seen, term.Token())
 			require.NoError(t, a.Resign(bubble.Minute(t)))
-			term = bubble.Get(t, b.Leader(), "b leads")
-			bubble.Await(t, seen, "b leads", func(l election.Leadership) bool { return l.Token == term.Token() })
+			sees(t, seen, bubble.Get(t, b.Leader(), "b leads").Token())
+			require.LessOrEqual(t, t.Watches(s), 3, "the leader; the parent's birth and its children")
+			require.NoError(t, b.Resign(bubble.Minute(t)))
+			sees(t, seen, 0)
 		}
-		t.Server.ClearJournal()
+		leads(t, a)
 		t.Server.Disconnect(s.Status().SessionID)
-		<-time.After(time.Minute)
-		var armed []string
-		for _, q := range t.Server.Journal() {
-			if q.Op == zktest.OpSetWatches { // with every reconnection the client says what it watches
-				armed = append(armed, q.Paths...)
-			}
-		}
-		require.Contains(t, armed, term.Path())
-		require.LessOrEqual(t, len(armed), 3, "the parent's birth and its children: %v", armed)
+		time.Sleep(time.Minute)
+		require.Contains(t, []int{1, 2, 3}, t.Watches(s))
 		t.Server.ClearJournal()
-		<-time.After(5 * time.Minute)
+		time.Sleep(5 * time.Minute)
 		for _, q := range t.Server.Journal() {
 			require.False(t, q.SessionID == s.Status().SessionID && strings.HasPrefix(q.Path, path), "%+v", q)
 		}
 	})
 }
 
-// B75: one whose server lags behind is told what was settled before it asked.
+// B75: a session whose server lags behind reads the state from before its call.
 func TestB75_CandidatesAreUpToDate(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		on := func(i int) *session.Session {
-			s, err := session.Open(bubble.Minute(t), t.Server.Hosts()[i:i+1], session.WithDialer(t.Server.Dialer()))
-			require.NoError(t, err)
-			t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
-			return s
-		}
-		a, watcher := candidate(t, on(1), "a"), candidate(t, on(0), "watcher")
+	inBubble(t, func(t *bubble.World) {
+		a, watcher := candidate(t, t.SessionOn(1), "a"), candidate(t, t.SessionOn(0), "watcher")
 		t.Server.Lag(0, 5)
-		term := leads(t, a)
+		leads(t, a)
 		require.Equal(t, []string{"a"}, line(t, watcher))
-		require.NoError(t, term.Resign(bubble.Minute(t)))
 		require.NoError(t, a.Resign(bubble.Minute(t)))
 		require.Empty(t, line(t, watcher))
 	}, zktest.WithServers(2))
 }
 
-// A leader whose znode this session may not read is there all the same, on each version: somebody
-// leads, and it is not known who. The next one is seen as ever.
+// A leader whose znode this session may not read is reported as one, without an ID, on each
+// version. The next leader is reported as usual.
 func TestALeaderThatMayNotBeReadIsObserved(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
 		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
+			inBubble(t, func(t *bubble.World) {
 				bob := session.WithAuth("digest", []byte("bob:hunter2"))
-				err := t.Session().EnsurePath(bubble.Minute(t), path)
-				require.NoError(t, err)
+				require.NoError(t, t.Session().EnsurePath(bubble.Minute(t), path))
 				hidden := candidate(t, t.Session(bob, session.WithACL(session.AuthACL(session.PermAll)...)), "hidden")
-				term, err := hidden.Lead(bubble.Minute(t))
-				require.NoError(t, err)
+				term := must(hidden.Lead(bubble.Minute(t)))
 				watching := t.Session()
 				watcher := candidate(t, watching, "watcher")
 				states := watcher.Observe(bubble.Minute(t))
 				seen := bubble.Get(t, states, "a leader that may not be read")
-				require.True(t, seen.Present && seen.Unread && !seen.Self && !seen.Stale && seen.ID == "" && seen.Token == 0, "%+v", seen)
-				now, err := watcher.Current(bubble.Minute(t))
-				require.NoError(t, err)
-				require.Equal(t, seen, now)
-				other := bubble.Get(t, candidate(t, t.Session(bob), "another").Observe(bubble.Minute(t)), "one that may be read")
-				require.Equal(t, term.Token(), other.Token)
+				require.Equal(t, election.Leadership{Present: true, Unread: true}, seen)
+				require.Equal(t, seen, must(watcher.Current(bubble.Minute(t))))
+				sees(t, candidate(t, t.Session(bob), "another").Observe(bubble.Minute(t)), term.Token())
 
 				t.Server.Disconnect(watching.Status().SessionID)
-				require.True(t, bubble.Await(t, states, "a state", func(l election.Leadership) bool { return l.Stale }).Unread)
-				require.True(t, bubble.Await(t, states, "a state", func(l election.Leadership) bool { return !l.Stale }).Unread)
-
-				next := candidate(t, t.Session(bob), "next") // it has to read whom it waits for
+				for _, stale := range []bool{true, false} {
+					require.True(t, bubble.Await(t, states, "a state", func(l election.Leadership) bool { return l.Stale == stale }).Unread)
+				}
+				next := candidate(t, t.Session(bob), "next") // it has to read the candidate ahead
 				next.Campaign()
 				synctest.Wait()
 				require.NoError(t, hidden.Close(bubble.Minute(t)))
@@ -194,12 +164,10 @@ func TestALeaderThatMayNotBeReadIsObserved(t *testing.T) {
 	}
 }
 
-// What was seen in an epoch is stale in the next until it was read there.
+// A leader that was read in one epoch is stale in the next until it is read there.
 func TestALeaderIsStaleUntilItIsReadInTheNewEpoch(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		term, err := candidate(t, t.Session(), "leader").Lead(bubble.Minute(t))
-		require.NoError(t, err)
+	inBubble(t, func(t *bubble.World) {
+		term := must(candidate(t, t.Session(), "leader").Lead(bubble.Minute(t)))
 		watching := t.Session()
 		states := candidate(t, watching, "watcher").Observe(bubble.Minute(t))
 		require.False(t, bubble.Get(t, states, "the leader").Stale)
@@ -218,26 +186,23 @@ func TestALeaderIsStaleUntilItIsReadInTheNewEpoch(t *testing.T) {
 	})
 }
 
-// A candidate whose znode may not be read is one without ID and data, on each version. The lead
-// can't be handed over to it, since nothing tells that it still stands, but past it.
+// A candidate whose znode may not be read is listed without ID and data, on each version.
+// Leadership cannot be transferred to it, since nothing shows that it still exists, but past it.
 func TestCandidatesThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
 		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
+			inBubble(t, func(t *bubble.World) {
 				a := candidate(t, t.Session(), "a")
-				term, err := a.Lead(bubble.Minute(t))
-				require.NoError(t, err)
+				term := must(a.Lead(bubble.Minute(t)))
 				bob := session.WithAuth("digest", []byte("bob:hunter2"))
 				b := candidate(t, t.Session(bob, session.WithACL(session.AuthACL(session.PermAll)...)), "b")
 				c := candidate(t, t.Session(bob), "c")
-				b.Campaign()
-				synctest.Wait()
-				c.Campaign()
-				synctest.Wait()
-				all, err := a.Candidates(bubble.Minute(t))
-				require.NoError(t, err)
+				for _, e := range []*election.Election{b, c} {
+					e.Campaign()
+					synctest.Wait()
+				}
+				all := must(a.Candidates(bubble.Minute(t)))
 				require.Len(t, all, 3)
 				require.True(t, all[0].Self && all[0].Leading && !all[0].Unread)
 				require.True(t, all[1].Unread && !all[1].Self && !all[1].Leading && all[1].ID == "")
@@ -251,10 +216,9 @@ func TestCandidatesThatMayNotBeRead(t *testing.T) {
 	}
 }
 
-// What docs/recipes/election.md says about costs.
+// The costs that docs/recipes/election.md states.
 func TestCosts(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		sa, sb, sw := t.Session(), t.Session(), t.Session()
 		require.NoError(t, sw.EnsurePath(bubble.Minute(t), path))
 		a, b, watcher := candidate(t, sa, "a"), candidate(t, sb, "b"), candidate(t, sw, "watcher")
@@ -275,7 +239,7 @@ func TestCosts(t *testing.T) {
 		t.Server.ClearJournal()
 		require.NoError(t, a.Resign(bubble.Minute(t)))
 		term := bubble.Get(t, b.Leader(), "b leads")
-		bubble.Await(t, seen, "b leads", func(l election.Leadership) bool { return l.Token == term.Token() })
+		sees(t, seen, term.Token())
 		synctest.Wait()
 		requests, _ = asked(t.Server, sa)
 		require.Equal(t, 1, requests, "resigning")
@@ -286,7 +250,7 @@ func TestCosts(t *testing.T) {
 	})
 }
 
-// asked counts a session's requests, signs of life aside, and the watch events that all requests
+// asked counts a session's requests, pings and syncs aside, and the watch events that all requests
 // caused.
 func asked(z *zktest.Server, s *session.Session) (requests, fired int) {
 	synctest.Wait()

@@ -56,7 +56,7 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term)
 }
 
 // A term is too quick if its function returns nil within this time. The next one waits, longer each
-// time: otherwise a function that has nothing to do has candidates take turns as fast as ZooKeeper
+// time: with a function that has nothing to do, candidates would take turns as fast as ZooKeeper
 // can.
 const (
 	tooQuick      = time.Second
@@ -64,7 +64,7 @@ const (
 	longestPause  = 5 * time.Second
 )
 
-// pause waits after so many quick terms in a row, or until ctx or the candidate ends.
+// pause waits after a number of quick terms in a row, or until ctx or the candidate ends.
 func (e *Election) pause(ctx context.Context, quick int) {
 	d := min(shortestPause<<min(quick-1, 10), longestPause)
 	timer := time.NewTimer(d - d/4 + rand.N(d/2)) // so that candidates do not go on together

@@ -1,6 +1,6 @@
 package election_test
 
-// Run: a function that leads, however it ends; terms that end at once; the reading of a term.
+// Run: the ends of the leader's function, and terms that end at once; and Term.
 
 import (
 	"context"
@@ -16,65 +16,54 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// start runs f as a leader, and returns what Run returns.
+// start calls Run beside the test.
 func start(ctx context.Context, e *election.Election, f func(ctx context.Context, t *election.Term) error) <-chan error {
-	result := make(chan error, 1)
-	go func() { result <- e.Run(ctx, f) }() // owned by the test, which waits for its result
-	return result
+	return bubble.Begin(func() error { return e.Run(ctx, f) })
 }
 
 // idle is a leader's function that is never called.
 func idle(context.Context, *election.Term) error { panic("called") }
 
-// B42: whatever ends a run, the leader's function is told by its context, and its znode goes only
+// ends are the ways to end a run from outside.
+var ends = map[string]func(cancel context.CancelFunc, e *election.Election) error{
+	"the caller's context ends": func(cancel context.CancelFunc, _ *election.Election) error { cancel(); return nil },
+	"the candidate is closed":   func(_ context.CancelFunc, e *election.Election) error { return e.Close(context.Background()) },
+}
+
+// B42: if a run is ended, the context of the leader's function ends, and its znode is deleted only
 // when it has returned.
 func TestB42_TheZnodeGoesAfterTheFunction(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(ctx context.Context, cancel context.CancelFunc, e *election.Election){
-		"the caller's context ends": func(_ context.Context, cancel context.CancelFunc, _ *election.Election) { cancel() },
-		"the candidate is closed":   func(ctx context.Context, _ context.CancelFunc, e *election.Election) { _ = e.Close(ctx) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
-				a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
-				ctx, cancel := context.WithCancel(bubble.Minute(t))
-				began, told, cleanedUp := make(chan struct{}), make(chan struct{}), make(chan struct{})
-				result := start(ctx, a, func(ctx context.Context, _ *election.Term) error {
-					close(began)
-					<-ctx.Done()
-					close(told)
-					<-cleanedUp
-					return nil
-				})
-				bubble.Closes(t, began, "the function") // a leads a moment before
-				waits(t, b)
-				ended := make(chan struct{})
-				go func() { // owned by the test, which waits for it
-					defer close(ended)
-					end(bubble.Minute(t), cancel, a)
-				}()
-				bubble.Closes(t, told, "the function's context")
-				<-time.After(30 * time.Second)
-				bubble.Never(t, b.Leader(), "a's function still runs")
-				require.Equal(t, []string{"a", "b"}, line(t, b))
-				close(cleanedUp)
-				require.Error(t, bubble.Get(t, result, "run"))
-				bubble.Closes(t, ended, "the end")
-				bubble.Get(t, b.Leader(), "b leads")
-				require.Equal(t, []string{"b"}, line(t, b))
-			})
+	eachRow(t, ends, func(t *bubble.World, end func(cancel context.CancelFunc, e *election.Election) error) {
+		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
+		ctx, cancel := context.WithCancel(bubble.Minute(t))
+		began, told, cleanedUp := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		result := start(ctx, a, func(ctx context.Context, _ *election.Term) error {
+			close(began)
+			<-ctx.Done()
+			close(told)
+			<-cleanedUp
+			return nil
 		})
-	}
+		bubble.Closes(t, began, "the function")
+		waits(t, b)
+		ended := bubble.Begin(func() error { return end(cancel, a) })
+		bubble.Closes(t, told, "the function's context")
+		time.Sleep(30 * time.Second)
+		bubble.Never(t, b.Leader(), "a's function still runs")
+		require.Equal(t, []string{"a", "b"}, line(t, b))
+		close(cleanedUp)
+		require.Error(t, bubble.Get(t, result, "run"))
+		require.NoError(t, bubble.Get(t, ended, "the end"))
+		bubble.Get(t, b.Leader(), "b leads")
+		require.Equal(t, []string{"b"}, line(t, b))
+	})
 }
 
 // B42: waiting for the function is bounded by Close's context.
 func TestB42_CloseDoesNotWaitForEver(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
-		stubborn := make(chan struct{})
-		terms := make(chan *election.Term, 1)
+		stubborn, terms := make(chan struct{}), make(chan *election.Term, 1)
 		result := start(bubble.Minute(t), a, func(_ context.Context, term *election.Term) error {
 			terms <- term
 			<-stubborn
@@ -94,11 +83,10 @@ func TestB42_CloseDoesNotWaitForEver(t *testing.T) {
 	})
 }
 
-// A lost term is no end of a run, and neither is an error by which the function says that it has
-// heard of it. Another error is.
+// Neither a lost term ends a run, nor an error of the function that follows from the loss. Any
+// other error does.
 func TestRunTellsALossFromAFailure(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		a := candidate(t, s, "a")
 		broken := errors.New("broken")
@@ -125,8 +113,7 @@ func TestRunTellsALossFromAFailure(t *testing.T) {
 
 // The function may resign by itself.
 func TestRunGoesOnAfterAResignationInside(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		enough := errors.New("enough")
 		waited := false
@@ -149,8 +136,7 @@ func TestRunGoesOnAfterAResignationInside(t *testing.T) {
 
 // A function that panics, or ends its goroutine, resigns all the same.
 func TestRunResignsWhateverTheFunctionDoes(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		require.PanicsWithValue(t, "boom", func() {
 			_ = a.Run(bubble.Minute(t), func(context.Context, *election.Term) error { panic("boom") })
@@ -161,10 +147,9 @@ func TestRunResignsWhateverTheFunctionDoes(t *testing.T) {
 	})
 }
 
-// B43: who never led is never told to stop.
+// B43: a candidate that never led is never told to stop.
 func TestB43_NoEndWithoutABeginning(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		leads(t, a)
 		result := start(bubble.Minute(t), b, func(context.Context, *election.Term) error {
@@ -172,7 +157,7 @@ func TestB43_NoEndWithoutABeginning(t *testing.T) {
 			return nil
 		})
 		standing := b.Standing(bubble.Minute(t))
-		bubble.Await(t, standing, "b waits", func(s election.Standing) bool { return s.Phase == election.Waiting })
+		stands(t, b, election.Waiting)
 		synctest.Wait()
 		require.NoError(t, b.Close(bubble.Minute(t)))
 		require.ErrorIs(t, bubble.Get(t, result, "run"), session.ErrClosed)
@@ -190,8 +175,7 @@ func TestB43_NoEndWithoutABeginning(t *testing.T) {
 // A leader's function that returns nil at once is called less and less often, up to every five
 // seconds, and the log says so once. After a longer term that begins again.
 func TestTermsThatEndAtOncePauseLongerEachTime(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		var log bubble.Log
 		e := candidate(t, t.Session(log.Option()), "a")
 		opened := time.Now()
@@ -218,46 +202,35 @@ func TestTermsThatEndAtOncePauseLongerEachTime(t *testing.T) {
 	})
 }
 
-// A term that is short since its run ends says nothing of its function.
+// A term that is short because its run ends is not too quick.
 func TestATermThatItsRunCutsShortIsNotTooQuick(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(e *election.Election, cancel context.CancelFunc){
-		"the caller's context ends": func(_ *election.Election, cancel context.CancelFunc) { cancel() },
-		"the candidate is closed":   func(e *election.Election, _ context.CancelFunc) { go e.Close(context.Background()) }, // ends with the run
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
-				var log bubble.Log
-				e := candidate(t, t.Session(log.Option()), "a")
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				require.Error(t, <-start(ctx, e, func(ctx context.Context, _ *election.Term) error {
-					end(e, cancel)
-					<-ctx.Done()
-					return nil
-				}))
-				require.Empty(t, log.Warnings(path))
-			})
-		})
-	}
+	eachRow(t, ends, func(t *bubble.World, end func(cancel context.CancelFunc, e *election.Election) error) {
+		var log bubble.Log
+		e := candidate(t, t.Session(log.Option()), "a")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		require.Error(t, <-start(ctx, e, func(ctx context.Context, _ *election.Term) error {
+			bubble.Begin(func() error { return end(cancel, e) })
+			<-ctx.Done()
+			return nil
+		}))
+		require.Empty(t, log.Warnings(path))
+	})
 }
 
-// Term is the term that is held, by whichever call; nil before it is received, and when it is over.
+// Term is the term that is held, from any call; nil before it is received, and after its end.
 func TestTheTermCanBeRead(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		e := candidate(t, t.Session(), "a")
 		require.Nil(t, e.Term())
 		e.Campaign()
 		time.Sleep(time.Second)
-		require.Nil(t, e.Term(), "nobody has received it")
+		require.Nil(t, e.Term(), "it was not received")
 		term := bubble.Get(t, e.Leader(), "the term")
 		require.Same(t, term, e.Term())
 		require.NoError(t, e.Resign(bubble.Minute(t)))
 		require.Nil(t, e.Term())
-		term, err := e.Lead(bubble.Minute(t))
-		require.NoError(t, err)
+		term = must(e.Lead(bubble.Minute(t)))
 		require.Same(t, term, e.Term())
 		require.NoError(t, term.Resign(bubble.Minute(t)))
 		require.Nil(t, e.Term())

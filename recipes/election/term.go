@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -53,63 +55,6 @@ func (t *Term) Sequencer() fence.Sequencer {
 	return fence.Sequencer{
 		Path: t.election.session.Path(t.Path()), Mode: fence.Exclusive, Token: t.Token(), SessionID: t.of.SessionID(),
 	}
-}
-
-// Leadership describes the leader as ZooKeeper sees it: the first candidate in the queue.
-type Leadership struct {
-	Present bool   // there is a leader; otherwise the rest is empty
-	ID      string // of the candidate
-	Data    []byte // of [WithData], or of a later Proclaim
-	Token   int64  // of its term
-	Self    bool   // it is this candidate. Only a [Term] entitles it to lead
-	Ready   bool   // it has finished taking over: see [Term.Ready]
-	Stale   bool   // the connection is down: this is the last known state
-
-	// Unread: there is a leader, but this session may not read its znode. Then there are no ID,
-	// Data, Token and Ready, and Self is false.
-	Unread bool
-}
-
-// Current asks ZooKeeper for the leader. It syncs first (session.Session.Sync), so it sees
-// everything that was decided before the call, or up to some milliseconds before it if the session
-// is connected to the leader among ZooKeeper's servers. Errors: [ErrNoLeader] if there is no
-// candidate; session.ErrNoAuth if the candidates may not be listed, session.ErrClosed, ctx's cause.
-func (e *Election) Current(ctx context.Context) (Leadership, error) {
-	if err := e.session.Sync(ctx, e.path); err != nil {
-		return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
-	}
-	for {
-		head, err := contenders.Head(ctx, e.session, e.path)
-		if err != nil {
-			return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
-		}
-		if head == "" {
-			return Leadership{}, recipe.Failed(e.session, "current", e.path, ErrNoLeader)
-		}
-		raw, stat, err := e.session.Get(ctx, head)
-		if errors.Is(err, session.ErrNoNode) {
-			continue // it left meanwhile: look again
-		}
-		if errors.Is(err, session.ErrNoAuth) {
-			return Leadership{Present: true, Unread: true}, nil
-		}
-		if err != nil {
-			return Leadership{}, recipe.Failed(e.session, "current", e.path, err)
-		}
-		return e.leadership(raw, stat), nil
-	}
-}
-
-func (e *Election) leadership(raw []byte, stat session.Stat) Leadership {
-	content := interpret(raw)
-	return Leadership{
-		Present: true, ID: content.ID, Data: content.Data, Token: stat.Czxid, Ready: content.Ready,
-		Self: e.self(content.ID, stat.EphemeralOwner),
-	}
-}
-
-func (l Leadership) equal(o Leadership) bool {
-	return bytes.Equal(l.Data, o.Data) && l.Present == o.Present && l.ID == o.ID && l.Token == o.Token && l.Self == o.Self && l.Ready == o.Ready && l.Stale == o.Stale && l.Unread == o.Unread
 }
 
 // Ready tells the observers that the leader has finished taking over: the first candidate in the
@@ -177,12 +122,83 @@ func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool
 	}
 }
 
-// over is why amend should not go on: the term, or the wait, has ended.
+// over is the reason why a read and a write should not be repeated: the term, or the wait, has
+// ended.
 func (t *Term) over(ctx context.Context) error {
 	if err := t.Err(); err != nil {
 		return err
 	}
 	return context.Cause(ctx)
+}
+
+// TransferTo hands leadership over to another candidate (see [Election.Candidates]). One
+// transaction moves the candidates between it and this term to the end of the queue; it happens
+// only while the term is valid and the other candidate exists. Then the term is resigned as by
+// [Term.Resign], and the other candidate is next. So tokens keep growing. Stop leading before you
+// call it.
+//
+// If it fails before the term is resigned, the term stays valid, and the candidates that were moved
+// have only lost their position. Errors: session.ErrNoNode if the candidate is gone,
+// session.ErrNoAuth if this session may not read its znode, session.ErrLost if the term has ended.
+// In the layouts of other libraries: session.ErrUnsupported.
+func (t *Term) TransferTo(ctx context.Context, candidatePath string) error {
+	if err := errors.Join(t.checkTarget(candidatePath), t.election.expressible()); err != nil {
+		return recipe.Failed(t.election.session, "transfer", candidatePath, err)
+	}
+	for {
+		ops, err := t.clearance(ctx, candidatePath)
+		if err != nil {
+			return recipe.Failed(t.election.session, "transfer", candidatePath, err)
+		}
+		_, err = t.Commit(ctx, ops...)
+		switch {
+		case err == nil:
+			return t.Resign(ctx)
+		case errors.Is(err, session.ErrLost), !errors.Is(err, session.ErrNoNode) && !errors.Is(err, session.ErrUnknownOutcome):
+			return recipe.Failed(t.election.session, "transfer", candidatePath, err)
+		}
+		// A candidate in between, or the target itself, left before the transaction, or the
+		// transaction was carried out and its reply lost. The next read tells.
+	}
+}
+
+func (t *Term) checkTarget(path string) error {
+	if err := znode.Validate(path); err != nil {
+		return fmt.Errorf("%w: candidatePath: %w", session.ErrInvalidPath, err)
+	}
+	parent, name := znode.Split(path)
+	_, ok := znode.ParseContender(name)
+	switch {
+	case parent != t.election.path || !ok:
+		return fmt.Errorf("%w: candidatePath: not the path of a candidate in this election", session.ErrInvalidPath)
+	case path == t.Path():
+		return fmt.Errorf("%w: candidatePath: the path of this term's own candidate", session.ErrInvalidPath)
+	}
+	return nil
+}
+
+// clearance makes the transaction that removes all candidates between this term and the
+// candidate.
+func (t *Term) clearance(ctx context.Context, candidatePath string) ([]session.Op, error) {
+	if err := t.over(ctx); err != nil {
+		return nil, err
+	}
+	entries, err := contenders.Read(ctx, t.election.session, t.election.path)
+	if err != nil {
+		return nil, err
+	}
+	at := func(path string) int {
+		return slices.IndexFunc(entries, func(e contenders.Entry) bool { return e.Path == path })
+	}
+	current, target := at(t.Path()), at(candidatePath)
+	if target < 0 {
+		return nil, session.ErrNoNode
+	}
+	ops := []session.Op{session.CheckOp(candidatePath, -1)}
+	for i := current + 1; current >= 0 && i < target; i++ {
+		ops = append(ops, session.DeleteOp(entries[i].Path, -1))
+	}
+	return ops, nil // if the own znode is gone, the check in Commit fails
 }
 
 // envelope is the contents of a candidate's znode, as JSON, so that any client can read it.
@@ -191,7 +207,7 @@ type envelope struct {
 	Data  []byte `json:"data,omitempty"`
 	Ready bool   `json:"ready"`
 
-	By json.RawMessage `json:"by,omitempty"` // whose it is: see znode.Identity
+	By json.RawMessage `json:"by,omitempty"` // the owner: see znode.Identity
 
 	revoked bool // another client wrote the marker of a revocation in front; it stays
 }
@@ -210,8 +226,8 @@ func decode(raw []byte) (envelope, bool) {
 	return e.envelope, true
 }
 
-// interpret decodes whatever a candidate may have written: data that are no envelope are the ID, as
-// in Curator's latch.
+// interpret decodes any data of a candidate's znode: those that are no envelope are the ID, as in
+// Curator's latch.
 func interpret(raw []byte) envelope {
 	if e, ok := decode(raw); ok {
 		return e

@@ -1,11 +1,10 @@
 package election_test
 
-// What a term can do: proclaim, be ready, hand over, also past candidates of the leader's own
-// session; and what is left when the candidate has ended.
+// The calls of a term: Proclaim, Ready and TransferTo, also past candidates of its own session; and
+// all calls after the end.
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -23,148 +22,106 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Ready and any number of Proclaims at the same time lose nothing of one another, in whatever order
-// they read what each of them changes.
+// Concurrent calls of Ready and Proclaim do not undo each other, in any order of their reads.
 func TestConcurrentProclamationsAndReady(t *testing.T) {
-	t.Parallel()
-	for name, turn := range map[string]int{"Ready reads first": 0, "Ready reads in between": 5, "Ready reads last": 9} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
-				s := t.Session()
-				a := candidate(t, s, "a")
-				term := leads(t, a)
-				t.Cleanup(t.Server.Slow(s.Status().SessionID, 10*time.Millisecond)) // all have read before the first writes
-				var writers []<-chan error
-				for i := range 10 {
-					writers = append(writers, bubble.Begin(func() error {
-						if i == turn {
-							return term.Ready(bubble.Minute(t))
-						}
-						return term.Proclaim(bubble.Minute(t), []byte(fmt.Sprint(i)))
-					}))
-					time.Sleep(time.Millisecond)
-				}
-				for _, w := range writers {
-					require.NoError(t, bubble.Get(t, w, "the answer"))
-				}
-				l, err := a.Current(bubble.Minute(t))
-				require.NoError(t, err)
-				require.True(t, l.Ready)
-				require.Len(t, l.Data, 1)
-			})
-		})
-	}
-}
-
-// What a candidate writes is for everybody to read, and data given in advance are there from the
-// start, in each candidacy.
-func TestEnvelope(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session(session.WithoutIdentity())
-		a := candidate(t, s, "a", election.WithData([]byte("here")))
+	eachRow(t, map[string]int{"Ready reads first": 0, "in between": 5, "last": 9}, func(t *bubble.World, turn int) {
+		s := t.Session()
+		a := candidate(t, s, "a")
 		term := leads(t, a)
-		content := func(path string) string {
-			data, _, err := s.Get(bubble.Minute(t), path)
-			require.NoError(t, err)
-			return string(data)
+		t.Cleanup(t.Server.Slow(s.Status().SessionID, 10*time.Millisecond)) // all have read before the first writes
+		var writers []<-chan error
+		for i := range 10 {
+			writers = append(writers, bubble.Begin(func() error {
+				if i == turn {
+					return term.Ready(bubble.Minute(t))
+				}
+				return term.Proclaim(bubble.Minute(t), []byte(fmt.Sprint(i)))
+			}))
+			time.Sleep(time.Millisecond)
 		}
-		require.JSONEq(t, `{"id":"a","data":"aGVyZQ==","ready":false}`, content(term.Path()))
-		require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("there")))
-		require.NoError(t, term.Ready(bubble.Minute(t)))
-		require.JSONEq(t, `{"id":"a","data":"dGhlcmU=","ready":true}`, content(term.Path()))
-		require.NoError(t, term.Proclaim(bubble.Minute(t), nil))
-		require.JSONEq(t, `{"id":"a","ready":true}`, content(term.Path()))
-		require.NoError(t, term.Resign(bubble.Minute(t)))
-		again := bubble.Get(t, a.Leader(), "a leads again")
-		require.JSONEq(t, `{"id":"a","data":"aGVyZQ==","ready":false}`, content(again.Path()))
+		for _, w := range writers {
+			require.NoError(t, bubble.Get(t, w, "the answer"))
+		}
+		l := must(a.Current(bubble.Minute(t)))
+		require.True(t, l.Ready)
+		require.Len(t, l.Data, 1)
 	})
 }
 
-// A candidate's znode says whose it is, also after it was changed, and a wait in vain whose the
-// leader's is. What others write there in place of it is not read.
+// A candidate's znode has its ID and data as JSON, and begins with the same data in each candidacy.
+func TestEnvelope(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
+		a := candidate(t, t.Session(session.WithoutIdentity()), "a", election.WithData([]byte("here")))
+		term := leads(t, a)
+		require.JSONEq(t, `{"id":"a","data":"aGVyZQ==","ready":false}`, content(t, term.Path()))
+		require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("there")))
+		require.NoError(t, term.Ready(bubble.Minute(t)))
+		require.JSONEq(t, `{"id":"a","data":"dGhlcmU=","ready":true}`, content(t, term.Path()))
+		require.NoError(t, term.Proclaim(bubble.Minute(t), nil))
+		require.JSONEq(t, `{"id":"a","ready":true}`, content(t, term.Path()))
+		require.NoError(t, term.Resign(bubble.Minute(t)))
+		again := bubble.Get(t, a.Leader(), "a leads again")
+		require.JSONEq(t, `{"id":"a","data":"aGVyZQ==","ready":false}`, content(t, again.Path()))
+	})
+}
+
+// A candidate's znode names its owner, also after it was changed, and so does the error of a wait
+// for the leader. Owners that others write are read only if they are valid.
 func TestCandidatesSayWhoseTheyAre(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		elsewhere := actors.New() // another process
 		t.Cleanup(func() { _ = elsewhere.Close(bubble.Minute(t)) })
-		s := t.Session(session.WithIdentity("orders-7"), session.WithSystem(elsewhere))
-		term := leads(t, candidate(t, s, "a"))
+		term := leads(t, candidate(t, t.Session(session.WithIdentity("orders-7"), session.WithSystem(elsewhere)), "a"))
 		require.NoError(t, term.Ready(bubble.Minute(t)))
 		b := candidate(t, t.Session(), "b", election.WithWarnAfter(0))
-		owner := func() session.Identity {
-			all, err := b.Candidates(bubble.Minute(t))
-			require.NoError(t, err)
-			return all[0].Owner
-		}
-		lead := func(d time.Duration) error {
+		owner := func() session.Identity { return must(b.Candidates(bubble.Minute(t)))[0].Owner }
+		lead := func(d time.Duration) string {
 			ctx, cancel := context.WithTimeout(bubble.Minute(t), d)
 			defer cancel()
 			_, err := b.Lead(ctx)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
-			return err
+			return err.Error()
 		}
 		require.Equal(t, "orders-7", owner().Name)
 		require.Equal(t, os.Getpid(), owner().PID)
-		require.NotContains(t, lead(900*time.Millisecond).Error(), "held")
-		require.ErrorContains(t, lead(5*time.Second), ": held by "+owner().String()+", queued 5 s ago")
+		require.NotContains(t, lead(900*time.Millisecond), "held")
+		require.Contains(t, lead(5*time.Second), ": held by "+owner().String()+", queued 5 s ago")
 		for _, by := range []string{`5`, `null`, `{}`, `{"pid":-1}`, `{"name":"\u0007"}`, `{"name":5}`} {
-			_, err := s.Set(bubble.Minute(t), term.Path(), []byte(`{"id":"a","by":`+by+`}`), -1)
-			require.NoError(t, err)
+			require.NoError(t, t.Server.Set(term.Path(), []byte(`{"id":"a","by":`+by+`}`)))
 			require.Zero(t, owner(), by)
-			require.Regexp(t, `held by session 0x[0-9a-f]+, queued`, lead(5*time.Second).Error())
+			require.Regexp(t, `held by session 0x[0-9a-f]+, queued`, lead(5*time.Second))
 		}
 	})
 }
 
-// Whatever others write into a candidate's znode harms nobody, and is not lost if it is addressed
-// to it.
+// A request to release stays in the candidate's znode. Other data that others write there are taken
+// for the ID, and replaced by the next Ready or Proclaim.
 func TestDataOfOthers(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session(session.WithoutIdentity())
-		a := candidate(t, s, "a", election.WithData([]byte("here")))
+	inBubble(t, func(t *bubble.World) {
+		a := candidate(t, t.Session(session.WithoutIdentity()), "a", election.WithData([]byte("here")))
 		term := leads(t, a)
-		data, _, err := s.Get(bubble.Minute(t), term.Path())
-		require.NoError(t, err)
-		_, err = s.Set(bubble.Minute(t), term.Path(), append([]byte("unlock\n"), data...), -1)
-		require.NoError(t, err)
-		l, err := a.Current(bubble.Minute(t))
-		require.NoError(t, err)
-		require.Equal(t, "a", l.ID)
+		require.NoError(t, t.Server.Set(term.Path(), []byte("unlock\n"+content(t, term.Path()))))
+		require.Equal(t, "a", must(a.Current(bubble.Minute(t))).ID)
 		require.NoError(t, term.Ready(bubble.Minute(t)))
-		data, _, err = s.Get(bubble.Minute(t), term.Path())
-		require.NoError(t, err)
-		require.True(t, strings.HasPrefix(string(data), "unlock\n{"))
+		require.True(t, strings.HasPrefix(content(t, term.Path()), "unlock\n{"))
 
 		for _, raw := range []string{"", "null", "[]", `{"name":"x"}`, `{"id":5}`, `{"id":"x","data":5}`, "\xff\xfe", "unlock"} {
-			_, err = s.Set(bubble.Minute(t), term.Path(), []byte(raw), -1)
-			require.NoError(t, err)
-			l, err = a.Current(bubble.Minute(t))
-			require.NoError(t, err)
-			require.Equal(t, election.Leadership{Present: true, ID: raw, Token: term.Token()}, l)
+			require.NoError(t, t.Server.Set(term.Path(), []byte(raw)))
+			require.Equal(t, election.Leadership{Present: true, ID: raw, Token: term.Token()}, must(a.Current(bubble.Minute(t))))
 		}
-		require.NoError(t, term.Ready(bubble.Minute(t)), "it is mended with the next word")
-		data, _, err = s.Get(bubble.Minute(t), term.Path())
-		require.NoError(t, err)
-		require.True(t, json.Valid(data))
-		require.JSONEq(t, `{"id":"a","data":"aGVyZQ==","ready":true}`, string(data))
+		require.NoError(t, term.Ready(bubble.Minute(t)))
+		require.JSONEq(t, `{"id":"a","data":"aGVyZQ==","ready":true}`, content(t, term.Path()))
 	})
 }
 
-// A transfer that finds somebody gone in between looks again.
-func TestTransferLooksAgain(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+// A transfer lists the candidates again if one in between has gone.
+func TestTransferListsAgain(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
 		sb := t.Session()
 		a, b, c, d := candidate(t, t.Session(), "a"), candidate(t, sb, "b"), candidate(t, t.Session(), "c"), candidate(t, t.Session(), "d")
 		term := leads(t, a)
-		for _, e := range []*election.Election{b, c, d} {
-			waits(t, e)
-		}
-		candidates, err := d.Candidates(bubble.Minute(t))
-		require.NoError(t, err)
+		waits(t, b, c, d)
+		candidates := must(d.Candidates(bubble.Minute(t)))
 		remove := t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 			if q.Op == zktest.OpMulti {
 				t.Server.Expire(sb.Status().SessionID) // again and again: only the first time there is something to expire in between
@@ -177,116 +134,51 @@ func TestTransferLooksAgain(t *testing.T) {
 	})
 }
 
-// The candidates in between, whose session follows them one after the other, stand again at the end
-// of the line, and none of them leads beside the one that was chosen.
-func TestTransferPastCandidatesOfOneSession(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session()
-		a, b, c, d := candidate(t, s, "a"), candidate(t, s, "b"), candidate(t, s, "c"), candidate(t, t.Session(), "d")
-		term := leads(t, a)
-		for _, e := range []*election.Election{b, c, d} {
-			waits(t, e)
-		}
-		candidates, err := d.Candidates(bubble.Minute(t))
-		require.NoError(t, err)
-		require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[3].Path))
-		last := bubble.Get(t, d.Leader(), "d leads")
-		for _, e := range []*election.Election{a, b, c} {
-			bubble.Never(t, e.Leader())
-		}
-		require.NoError(t, d.Resign(bubble.Minute(t)))
-		for range 3 { // in whichever order they stand now
-			var led *election.Term
-			of := a
-			select {
-			case led = <-a.Leader():
-			case led = <-b.Leader():
-				of = b
-			case led = <-c.Leader():
-				of = c
-			case <-time.After(time.Minute):
-				require.Fail(t, "nobody leads", t.Server.Dump())
-			}
-			require.Greater(t, led.Token(), last.Token())
-			require.NoError(t, of.Resign(bubble.Minute(t)))
-			last = led
-		}
-	})
-}
-
-// After Close, and after the end of the session, everything says so, at once.
+// After Close, or the end of the session, all calls say so at once.
 func TestAfterTheEnd(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(t testing.TB, s *session.Session, e *election.Election){
-		"of the candidate": func(t testing.TB, _ *session.Session, e *election.Election) {
-			require.NoError(t, e.Close(bubble.Minute(t)))
-		},
-		"of the session": func(t testing.TB, s *session.Session, _ *election.Election) {
+	eachRow(t, map[string]bool{"of the candidate": false, "of the session": true}, func(t *bubble.World, ofSession bool) {
+		s := t.Session()
+		a := candidate(t, s, "a")
+		term := leads(t, a)
+		seen := a.Observe(bubble.Minute(t))
+		waiting := bubble.Begin(func() error { _, err := a.Lead(bubble.Minute(t)); return err })
+		synctest.Wait()
+		require.NoError(t, a.Err())
+		if ofSession {
 			require.NoError(t, s.Close(bubble.Minute(t)))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
-				s := t.Session()
-				a := candidate(t, s, "a")
-				term := leads(t, a)
-				seen := a.Observe(bubble.Minute(t))
-				require.NoError(t, a.Err())
-				end(t, s, a)
-				bubble.Closes(t, term.Done(), "the term")
-				bubble.Closes(t, a.Done(), "the candidate")
-				require.ErrorIs(t, a.Err(), session.ErrClosed)
-				bubble.Closes(t, seen, "the observation")
-				bubble.Closes(t, a.Observe(bubble.Minute(t)), "a new observation")
-				bubble.Closes(t, a.Standing(bubble.Minute(t)), "the standing")
-				a.Campaign()
-				_, err := a.Lead(bubble.Minute(t))
-				require.ErrorIs(t, err, session.ErrClosed)
-				require.ErrorIs(t, a.Run(bubble.Minute(t), idle), session.ErrClosed)
-				require.NoError(t, a.Resign(bubble.Minute(t)))
-				require.NoError(t, a.Close(bubble.Minute(t)), "it is idempotent")
-				require.ErrorIs(t, term.Proclaim(bubble.Minute(t), nil), session.ErrLost)
-				bubble.Never(t, a.Leader(), "no term")
-			})
-		})
-	}
-}
-
-// Who leads again after a loss says for how long it did not.
-func TestATermAfterALossSaysHowLongThereWasNone(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		var log bubble.Log
-		h := t.Host("a", log.Option())
-		a := candidate(t, h.Session, "a")
-		require.NoError(t, t.Server.Delete(leads(t, a).Path()))
-		again := leads(t, a)
-		require.NoError(t, again.Resign(bubble.Minute(t)))
-		leads(t, a)
-		require.Len(t, log.Warnings(path), 1)
-		require.Contains(t, log.Warnings(path)[0], "a possession is lost")
-		require.Equal(t, 3, log.Count(`level=INFO msg="leadership is won"`))
-		require.Equal(t, 1, log.Count(fmt.Sprintf(`"leadership is won" recipe=election path=%s id=a token=%d after=`, path, again.Token())))
+		} else {
+			require.NoError(t, a.Close(bubble.Minute(t)))
+		}
+		bubble.Closes(t, term.Done(), "the term")
+		bubble.Closes(t, a.Done(), "the candidate")
+		require.ErrorIs(t, a.Err(), session.ErrClosed)
+		require.ErrorIs(t, bubble.Get(t, waiting, "the wait"), session.ErrClosed)
+		bubble.Closes(t, seen, "the observation")
+		bubble.Closes(t, a.Observe(bubble.Minute(t)), "a new observation")
+		bubble.Closes(t, a.Standing(bubble.Minute(t)), "the standing")
+		a.Campaign()
+		_, err := a.Lead(bubble.Minute(t))
+		require.ErrorIs(t, err, session.ErrClosed)
+		require.ErrorIs(t, a.Run(bubble.Minute(t), idle), session.ErrClosed)
+		require.NoError(t, a.Resign(bubble.Minute(t)))
+		require.NoError(t, a.Close(bubble.Minute(t)), "it is idempotent")
+		require.ErrorIs(t, term.Proclaim(bubble.Minute(t), nil), session.ErrLost)
+		bubble.Never(t, a.Leader(), "no term")
 	})
 }
 
-// stand has one of three lead, and the others wait for it. It returns the path of the last.
-func stand(t *bubble.World, a, b, c *election.Election) (*election.Term, string) {
-	term := leads(t, a)
-	waits(t, b)
-	waits(t, c)
-	candidates, err := c.Candidates(bubble.Minute(t))
-	require.NoError(t, err)
-	return term, candidates[2].Path
+// stand has the first of three lead, and the others wait. last is the path of the third.
+func stand(t *bubble.World, a, b, c *election.Election) (term *election.Term, last string) {
+	t.Helper()
+	term = leads(t, a)
+	waits(t, b, c)
+	return term, must(c.Candidates(bubble.Minute(t)))[2].Path
 }
 
-// A and B share a session, in which B is told at once that A has resigned; that TransferTo has
-// deleted its own znode waits behind the answer of somebody else, who is slow. B does not lead.
+// A and B share a session, which tells B at once that A has resigned. The news that TransferTo has
+// deleted B's znode waits behind an answer to another client, which is slow. B does not lead.
 func TestATransferPassesACandidateOfTheSameSession(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		a, b, c := candidate(t, s, "a"), candidate(t, s, "b"), candidate(t, t.Session(), "c")
 		term, last := stand(t, a, b, c)
@@ -305,11 +197,10 @@ func TestATransferPassesACandidateOfTheSameSession(t *testing.T) {
 	})
 }
 
-// occupy keeps a session from telling anybody of events, until it is let go: who reads is told the
-// answer, and takes its time.
+// occupy keeps a session from delivering events until letGo: it waits for a client that takes its
+// time over an answer.
 func occupy(t *bubble.World, s *session.Session) (letGo func()) {
-	client, err := seam.NewClient(s, "slow", func(seam.Event) {}, nil)
-	require.NoError(t, err)
+	client := must(seam.NewClient(s, "slow", func(seam.Event) {}, nil))
 	t.Cleanup(client.Leave)
 	occupied := make(chan struct{})
 	synctest.Wait() // who is next watches its own znode by then
@@ -318,11 +209,10 @@ func occupy(t *bubble.World, s *session.Session) (letGo func()) {
 	return func() { close(occupied) }
 }
 
-// Nor does it lead for the time that TransferTo's transaction takes, if the term is resigned
-// meanwhile, since the context has ended, say.
+// Nor does B lead while TransferTo's transaction is under way, if A resigns meanwhile, since its
+// context has ended.
 func TestATransferThatIsUnderWayPassesACandidateOfTheSameSession(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		a, b, c := candidate(t, s, "a"), candidate(t, s, "b"), candidate(t, t.Session(), "c")
 		term, last := stand(t, a, b, c)

@@ -1,10 +1,11 @@
-// The delay after a loss: who keeps it, for how long, what of it is left, and what others are
-// shown.
+// The delay after a loss: where it applies, and how it is shown. That each loss leaves one, and
+// that the next holder waits for it, is in test/losses.
 
 package lock_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,133 +19,82 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// One who comes later, when nobody was there to see the end, waits for as long from when it finds
-// the record. A try, or a wait that is given up, leaves no znode, and the record as it is.
-func TestDelayForOneWhoComesLater(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		ha := w.Host("a")
-		w.held(w.delayed(ha))
-		ha.Machine.Partition()
-		time.Sleep(time.Hour)
-		require.Contains(w, w.Server.Dump(), path+"/held")
-		require.Zero(w, w.nodes())
-		b := w.delayed(w.Host("b"))
-		_, err := b.TryLock(w.Context())
-		require.ErrorIs(w, err, lock.ErrHeld)
-		ctx, cancel := context.WithTimeout(w.Context(), lockDelay/2)
-		defer cancel()
-		_, err = b.Lock(ctx)
-		require.ErrorIs(w, err, context.DeadlineExceeded)
-		synctest.Wait()
-		require.Zero(w, w.nodes())
-		for _, delay := range []time.Duration{lockDelay, 0} {
-			began := time.Now()
-			require.NoError(w, w.held(b).Release(w.Context()))
-			require.Equal(w, delay, time.Since(began))
-		}
-		require.NoError(w, b.Close(w.Context()))
-		require.NotContains(w, w.Server.Dump(), "/held")
-	})
-}
-
-// Who uses no delay neither waits nor writes, and is waited for.
+// A lock without a delay neither waits for one nor leaves a record, and others wait for it.
 func TestDelayBesideNone(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		without, with := w.lock(h), w.delayed(w.Host("b"))
-		g := w.held(without)
+		without, with := newLock(h), delayed(w.Host("b"))
+		g := held(w, without)
 		require.NotContains(w, w.Server.Dump(), "/held")
-		var second *lock.Grant // not of a standing intent: that would stand again, and perhaps before the next one
-		got := bubble.Begin(func() (err error) { second, err = with.Lock(w.Context()); return err })
+		got := bubble.Begin(func() *lock.Grant { return held(w, with) }) // a standing intent would queue again, perhaps before the next
 		time.Sleep(unwatched)
 		require.NoError(w, h.Delete(w.Context(), g.Path(), -1))
 		began := time.Now()
-		require.NoError(w, bubble.Within(w, time.Minute, got))
+		second := bubble.Within(w, time.Minute, got)
 		require.Zero(w, time.Since(began), "it left no record")
 		require.NoError(w, h.Delete(w.Context(), second.Path(), -1))
-		w.held(without)
+		held(w, without)
 		require.Zero(w, time.Since(began))
 	})
 }
 
-// Whoever loses one part has not given up the others, though these end with it: their delays apply.
-// If a part was released, or the Multi was closed, there is none.
+// If one part of a Multi is lost, the others end with it but were not released: their delays apply,
+// also if the Multi is released at that moment. If a part was released, or the Multi was closed,
+// they do not.
 func TestDelayOfTheOtherPartsOfAMulti(t *testing.T) {
-	t.Parallel()
-	for end, delay := range map[string]time.Duration{"lost": lockDelay, "released": 0, "closed": 0} {
-		inBubble(t, func(w *world) {
-			ha, hb := w.Host("a"), w.Host("b")
-			m, err := lock.NewMulti(w.at(hb, "/before"), w.delayed(ha), w.at(hb, "/m/behind"))
-			require.NoError(w, err)
-			g, err := m.Lock(w.Context())
-			require.NoError(w, err)
-			b := w.queued(w.delayed(hb))
-			began := time.Now()
-			switch end {
-			case "released":
-				require.NoError(w, g.Grants()[0].Release(w.Context()))
-			case "closed":
-				require.NoError(w, m.Close(w.Context()))
-			case "lost":
-				time.Sleep(unwatched)
-				began = time.Now()
-				require.NoError(w, hb.Delete(w.Context(), g.Grants()[0].Path(), -1))
+	type row struct {
+		end   func(w *bubble.World, m *lock.Multi, g *lock.MultiGrant)
+		delay time.Duration
+	}
+	lose := func(w *bubble.World, _ *lock.Multi, g *lock.MultiGrant) {
+		require.NoError(w, w.Server.Delete(g.Path()))
+	}
+	rows := map[string]row{
+		"lost": {lose, lockDelay},
+		"released": {func(w *bubble.World, _ *lock.Multi, g *lock.MultiGrant) {
+			require.NoError(w, g.Grants()[0].Release(w.Context()))
+		}, 0},
+		"closed": {func(w *bubble.World, m *lock.Multi, _ *lock.MultiGrant) { require.NoError(w, m.Close(w.Context())) }, 0},
+	}
+	for i := range 10 { // mostly, some release comes before the end of the whole has reached its parts
+		rows[fmt.Sprint("released when it is lost ", i)] = row{func(w *bubble.World, m *lock.Multi, g *lock.MultiGrant) {
+			for range 1000 {
+				context.AfterFunc(g.Context(), func() { _ = g.Release(w.Context()) })
 			}
-			next := bubble.Within(w, time.Minute, b.Acquired())
-			require.Equal(w, delay, time.Since(began), end)
-			require.NoError(w, next.Release(w.Context()))
-		})
+			lose(w, m, g)
+		}, lockDelay}
 	}
+	eachRow(t, rows, func(w *bubble.World, row row) {
+		ha, hb := w.Host("a"), w.Host("b")
+		m := must(lock.NewMulti(lockAt(hb, "/before"), delayed(ha), lockAt(hb, "/m/behind")))
+		g := must(m.Lock(w.Context()))
+		b := queued(delayed(hb))
+		time.Sleep(unwatched)
+		began := time.Now()
+		row.end(w, m, g)
+		next := bubble.Within(w, time.Minute, b.Acquired())
+		require.Equal(w, row.delay, time.Since(began))
+		require.NoError(w, next.Release(w.Context()))
+	})
 }
 
-// Whoever releases a Multi in the moment of its loss does not give up the other parts either.
-func TestDelayBesideAReleaseAtTheMomentOfTheLoss(t *testing.T) {
-	t.Parallel()
-	for range 10 { // some release comes before the end of the whole has reached its parts, mostly
-		inBubble(t, releasesWhatIsLost)
-	}
-}
-
-func releasesWhatIsLost(w *world) {
-	ha, hb := w.Host("a"), w.Host("b")
-	m, err := lock.NewMulti(w.at(hb, "/before"), w.delayed(ha))
-	require.NoError(w, err)
-	g, err := m.Lock(w.Context())
-	require.NoError(w, err)
-	b := w.queued(w.delayed(hb))
-	time.Sleep(unwatched)
-	for range 1000 {
-		context.AfterFunc(g.Context(), func() { _ = g.Release(w.Context()) })
-	}
-	began := time.Now()
-	require.NoError(w, hb.Delete(w.Context(), g.Grants()[0].Path(), -1))
-	next := bubble.Within(w, time.Minute, b.Acquired())
-	require.Equal(w, lockDelay, time.Since(began))
-	require.NoError(w, next.Release(w.Context()))
-}
-
-// A place that nothing has come of yet is given back with the record when the actor crashes, and
-// the request has not been carried out so far: it was lost, or the server put it off. The place is
-// deleted before the instance queues again, so what comes late deletes nothing: not the new znode,
-// and not its record, or the next in line would be granted without any delay after a loss. What was
-// lost the crashed incarnation does not ask for again.
+// A znode that no grant has come of is deleted together with the record. The actor crashes while
+// that transaction is not carried out, since it was lost or the server has put it off. The znode is
+// deleted before the instance queues again. If the transaction came late it would delete the record
+// of the next possession, and the one behind would not wait for the delay of that. A transaction
+// that was lost is not repeated.
 func TestADepartureUnderWayBehindACrash(t *testing.T) {
-	t.Parallel()
-	for name, fate := range map[string]zktest.Verdict{"lost": zktest.CutBefore, "put off": zktest.Fail(zktest.ErrThrottled)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for range 20 { // the recovery and what it must not meet run side by side
-				inBubble(t, func(w *world) { departs(w, fate) })
-			}
-		})
+	rows := map[string]zktest.Verdict{}
+	for i := range 20 { // the recovery and the transaction run side by side
+		rows[fmt.Sprint("lost ", i)], rows[fmt.Sprint("put off ", i)] = zktest.CutBefore, zktest.Fail(zktest.ErrThrottled)
 	}
+	eachRow(t, rows, departs)
 }
 
-func departs(w *world, fate zktest.Verdict) {
+func departs(w *bubble.World, fate zktest.Verdict) {
 	h := w.Host("a", session.WithTrustMargin(4500*time.Millisecond))
-	l, rival, id := w.delayed(h), w.delayed(w.Host("b")), h.Status().SessionID
+	l, rival, id := delayed(h), delayed(w.Host("b")), h.Status().SessionID
+	const tooSlow = 1600 * time.Millisecond // of the timeout of 6 s, less the margin, nothing is left to grant anything
 	var slow, wrote, refused, granted atomic.Bool
 	var repeated atomic.Int64
 	lost := make(chan struct{}, 1)
@@ -164,11 +114,11 @@ func departs(w *world, fate zktest.Verdict) {
 			return zktest.Pass
 		case r.Op == zktest.OpMulti && !wrote.Swap(true): // the token
 			slow.Store(true)
-		case r.Op == zktest.OpGetData && !refused.Swap(true): // that it cannot be seen to is why the place is given back; it may come before the token
+		case r.Op == zktest.OpGetData && !refused.Swap(true): // so the znode cannot be watched, and is given back; this may come before the token
 			return zktest.Fail(zktest.ErrNoAuth)
 		}
 		if slow.Load() {
-			return zktest.Delay(1600 * time.Millisecond) // too late to prove that the session lives, so nothing is granted
+			return zktest.Delay(tooSlow)
 		}
 		return zktest.Pass
 	}))
@@ -188,127 +138,91 @@ func departs(w *world, fate zktest.Verdict) {
 	require.NoError(w, l.Release(w.Context()))
 	require.NoError(w, bubble.Within(w, time.Second, rival.Acquired()).Release(w.Context()))
 	require.NoError(w, rival.Close(w.Context()))
-	require.Zero(w, w.nodes(), w.Server.Dump())
+	require.Zero(w, nodes(w, path), w.Server.Dump())
 	require.NotContains(w, w.Server.Dump(), path+"/held")
 }
 
-// Who waits for a delay is not shown as the holder, to nobody and by nothing. It is said after whom
-// it waits, and until when; each observation tells it without a change of the line.
-func TestWhoWaitsForADelayDoesNotHold(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.process("a", session.WithIdentity("orders-7"))
-		g := w.held(w.delayed(h))
+// A contender that waits for a delay is shown with the dead holder and the end of the wait, and not
+// as a holder. Before one waits, the record alone shows the delay, which begins when one comes. A
+// try does not wait, and neither a try nor a wait that is given up leaves a znode.
+func TestAContenderThatWaitsForADelayDoesNotHold(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		h := process(w, "a", session.WithIdentity("orders-7"))
+		g := held(w, delayed(h))
 		began := time.Now()
-		b := w.lock(w.Host("b"))
+		b := newLock(w.Host("b"))
 		observed := b.Observe(w.Context())
 		all := bubble.Get(w, observed)
 		require.Len(w, all, 1)
 		require.Equal(w, began.UTC(), all[0].Held.UTC())
 		require.True(w, all[0].Holding)
-		d, err := b.Delay(w.Context())
-		require.NoError(w, err)
-		require.Zero(w, d)
+		require.Zero(w, must(b.Delay(w.Context())))
+
 		h.Die()
-		time.Sleep(time.Minute)
+		time.Sleep(time.Hour)
 		require.Empty(w, bubble.Get(w, observed))
-		d, err = b.Delay(w.Context())
-		require.NoError(w, err)
+		d := must(b.Delay(w.Context()))
 		require.Equal(w, g.Token(), d.Token)
 		require.Equal(w, "orders-7", d.Owner.Name)
-		require.Zero(w, d.Until, "nobody waits")
-		record, err := w.Server.Get(path + "/held")
-		require.NoError(w, err)
-		_, err = w.delayed(w.Host("e")).TryLock(w.Context())
+		require.Zero(w, d.Until, "no contender waits")
+		record := content(w, path+"/held")
+		other := delayed(w.Host("e"))
+		_, err := other.TryLock(w.Context())
 		require.ErrorIs(w, err, lock.ErrHeld)
-		same, err := w.Server.Get(path + "/held")
-		require.NoError(w, err)
-		require.Equal(w, string(record), string(same), "a try does not wait")
-		require.Error(w, w.gaveUp(w.delayed(w.Host("e")), time.Second))
+		require.Equal(w, record, content(w, path+"/held"), "a try does not wait")
+		require.NotContains(w, gaveUp(w, other, lockDelay/2).Error(), "held", "by itself")
 		synctest.Wait()
-		again, err := b.Delay(w.Context())
-		require.NoError(w, err)
-		require.Equal(w, d, again, "who waited has gone")
-		waits := w.delayed(w.Host("c"))
-		waits.Acquire()
-		synctest.Wait()
+		require.Zero(w, nodes(w, path))
+		require.Equal(w, d, must(b.Delay(w.Context())), "the contender that waited has gone")
+
+		waits := queued(delayed(w.Host("c")))
 		d.Until = time.Now().Add(lockDelay)
 		check := func(all []lock.Contender, holding bool) {
 			require.Len(w, all, 1)
-			require.Equal(w, holding, all[0].Holding)
-			require.Equal(w, holding, all[0].Delayed.Token == 0)
-			require.Equal(w, holding, !all[0].Held.IsZero())
+			require.Equal(w, []bool{holding, holding, holding}, []bool{all[0].Holding, all[0].Delayed.Token == 0, !all[0].Held.IsZero()})
 			if !holding {
 				require.Equal(w, d.Until.UTC(), all[0].Delayed.Until.UTC())
 				require.Equal(w, d.Owner, all[0].Delayed.Owner)
 			}
 		}
 		check(bubble.Get(w, observed), false)
-		all, err = b.Contenders(w.Context())
-		require.NoError(w, err)
-		check(all, false)
-		for _, l := range []*lock.Lock{b, w.lock(w.Host("d"))} {
-			require.Regexp(w, `: delayed until 20\S+, after orders-7 on host \S+ \(pid \d+\); 1 wait`, w.gaveUp(l, 2*time.Second).Error())
+		check(must(b.Contenders(w.Context())), false)
+		for _, l := range []*lock.Lock{b, newLock(w.Host("d"))} {
+			require.Regexp(w, `: delayed until 20\S+, after orders-7 on host \S+ \(pid \d+\); 1 wait`, gaveUp(w, l, 2*time.Second).Error())
 		}
-		time.Sleep(lockDelay)
+		require.NoError(w, bubble.Within(w, lockDelay, waits.Acquired()).Err())
+		require.Equal(w, d.Until, time.Now())
 		synctest.Wait()
 		check(bubble.Get(w, observed), true)
-		all, err = b.Contenders(w.Context())
-		require.NoError(w, err)
-		check(all, true)
+		check(must(b.Contenders(w.Context())), true)
+
+		require.NoError(w, waits.Close(w.Context()))
+		held(w, other)
+		require.Equal(w, d.Until, time.Now(), "after a release there is no delay")
+		require.NoError(w, other.Close(w.Context()))
+		require.NotContains(w, w.Server.Dump(), "/held")
 	})
 }
 
-// Who may read the contenders and not the record beside them is shown the line at once, and not
-// that the first holds: it may wait for a delay.
+// A session that may read the contenders but not the record sees the queue at once. The first is
+// not shown as a holder, since it may wait for a delay.
 func TestADelayThatMayNotBeRead(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.process("a")
-		w.held(w.delayed(h))
+	inBubble(t, func(w *bubble.World) {
+		h := process(w, "a")
+		held(w, delayed(h))
 		h.Die()
 		time.Sleep(time.Minute)
-		w.delayed(w.Host("b")).Acquire()
-		synctest.Wait()
-		_, err := w.Host("c").Session.SetACL(w.Context(), path+"/held", []session.ACL{{Perms: session.PermAll, Scheme: "digest", ID: "a:b"}}, -1)
-		require.NoError(w, err)
-		observed := w.lock(w.Host("d")).Observe(w.Context())
+		queued(delayed(w.Host("b")))
+		must(w.Host("c").SetACL(w.Context(), path+"/held", []session.ACL{{Perms: session.PermAll, Scheme: "digest", ID: "a:b"}}, -1))
+		observed := newLock(w.Host("d")).Observe(w.Context())
 		for n := range 2 {
 			synctest.Wait()
 			all := bubble.Get(w, observed)
 			require.Len(w, all, n+1)
 			require.Equal(w, []bool{true, false}, []bool{all[0].Unread, all[0].Holding})
-			w.lock(w.Host("e")).Acquire()
+			newLock(w.Host("e")).Acquire()
 		}
-		_, err = w.lock(w.Host("d")).Contenders(w.Context())
+		_, err := newLock(w.Host("d")).Contenders(w.Context())
 		require.ErrorIs(w, err, session.ErrNoAuth)
-	})
-}
-
-// The marks of a semaphore tell when each was granted, to an observer too.
-func TestHeldOfASemaphore(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		first := w.held(w.semaphore(w.Host("a"), 1))
-		began := time.Now()
-		second := w.queued(w.semaphore(w.Host("b"), 1))
-		seer := w.semaphore(w.Host("c"), 1)
-		ctx, cancel := context.WithCancel(w.Context())
-		defer cancel()
-		observed := seer.Observe(ctx)
-		all := bubble.Get(w, observed)
-		require.Equal(w, began.UTC(), all[0].Held.UTC())
-		require.Zero(w, all[1].Held)
-		time.Sleep(time.Minute)
-		require.NoError(w, first.Release(w.Context()))
-		bubble.Get(w, second.Acquired())
-		synctest.Wait()
-		all = bubble.Get(w, observed)
-		require.Len(w, all, 1)
-		require.Equal(w, began.Add(time.Minute).UTC(), all[0].Held.UTC())
-		require.NoError(w, lock.Revoke(w.Context(), w.Host("d").Session, all[0].Path))
-		all, err := seer.Contenders(w.Context())
-		require.NoError(w, err)
-		require.Zero(w, all[0].Held, "what was written last is not the grant")
 	})
 }

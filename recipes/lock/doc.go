@@ -28,12 +28,12 @@
 //
 // # The states of an instance
 //
-//	          Acquire, Lock                    somebody is ahead
+//	          Acquire, Lock                    another is ahead
 //	┌──────┐ ────────────▶ ┌────────┐ ───────────────────────────▶ ┌────────┐
 //	│ Idle │               │ Queued │ ◀─────────────────────────── │ Queued │
 //	└──────┘ ◀──────────── └────────┘   own znode gone, expiry     │ behind │
 //	    ▲    ctx, Release      │                                   └────────┘
-//	    │                      │ nobody is ahead ◀─────────────────────┘
+//	    │                      │ none is ahead ◀───────────────────────┘
 //	    │                      ▼                    the one ahead released, or died
 //	    │  Release         ┌──────┐
 //	    └───────────────── │ Held │ ── trust ran out, expiry, deleted ──▶ Done closes; a standing intent queues again
@@ -54,4 +54,14 @@
 // [NewMulti] combines several locks, all or none. [WithDelay] makes the next holder wait after one
 // that died. [WithLayout] uses the znode names of other libraries that do not respect Troupe's
 // names; [Simple] is the single plain znode with which some systems guard a path.
+//
+// # Which file for which task
+//
+//	lock.go       a Lock and its calls: New, Acquire, Lock, TryLock, Do, Close; the errors
+//	grant.go      the end of a possession: Release and Downgrade; Revoke and Break by others
+//	kind.go       exclusive, read and write locks, and their znodes' names in each layout
+//	semaphore.go  limits and weights; which contenders of a semaphore hold
+//	multi.go      several locks at once
+//	observe.go    who holds and who waits: Contenders, Observe, Delay, Standing
+//	option.go     the options
 package lock

@@ -1,4 +1,4 @@
-// What is logged of a grant that was forgotten, and what a waiter in this process is told of it.
+// Forgotten grants: the warnings in the log, and the errors of waits in the same process.
 
 package lock_test
 
@@ -16,20 +16,18 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue"
 )
 
-// A grant that is held for long is logged if others wait for it, with their number and the place
-// where it was asked for: after ten seconds, a minute, and every ten minutes. Whoever waits for
-// it in this process is told.
+// A grant that is held for long is logged if others wait for it, with their number and the call
+// site: after ten seconds, a minute, and every ten minutes. The error of a wait in this process has
+// that too.
 func TestAForgottenGrantIsLoggedAndNamed(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		var log bubble.Log
-		l := w.lock(w.Host("a", log.Option()))
+		l := newLock(w.Host("a", log.Option()))
 		at := bubble.After(1)
-		_, err := l.Lock(w.Context())
-		require.NoError(w, err)
+		must(l.Lock(w.Context()))
 		time.Sleep(5 * time.Minute)
 		require.Empty(w, log.Warnings(path), "nobody waits")
-		w.queued(w.lock(w.Host("b")))
+		queued(newLock(w.Host("b")))
 		time.Sleep(5*time.Minute - time.Second)
 		require.Empty(w, log.Warnings(path), "it is not looked at yet")
 		time.Sleep(2 * time.Second)
@@ -37,50 +35,33 @@ func TestAForgottenGrantIsLoggedAndNamed(t *testing.T) {
 		for _, part := range []string{"held for long, and others wait", "recipe=lock", "waiting=1", "for=10m0s", at} {
 			require.Contains(w, log.Warnings(path)[0], part)
 		}
-		for name, other := range map[string]*lock.Lock{"another lock": w.lock(w.Host("c")), "the same": l} {
-			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
-			_, err = other.Lock(ctx)
-			cancel()
-			require.ErrorIs(w, err, context.DeadlineExceeded, name)
-			require.Regexp(w, `held in this process for 10m\S*, asked for at \S*`+regexp.QuoteMeta(at)+`$`, err.Error(), name)
+		for name, other := range map[string]*lock.Lock{"another lock": newLock(w.Host("c")), "the same": l} {
+			require.Regexp(w, `held in this process for 10m\S*, asked for at \S*`+regexp.QuoteMeta(at)+`$`, gaveUp(w, other, time.Second).Error(), name)
 		}
 	})
 }
 
-// A grant of a standing intent is meant to last: that it is held for long is logged only where
-// WithWarnAfter says how long that is.
+// A grant of a standing intent is meant to last: it is logged only with WithWarnAfter.
 func TestAStandingGrantIsLoggedOnlyWhereThatWasAskedFor(t *testing.T) {
-	t.Parallel()
-	for name, opts := range map[string][]lock.Option{"as usual": nil, "with WithWarnAfter": {lock.WithWarnAfter(10 * time.Second)}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(w *world) {
-				var log bubble.Log
-				l := w.lock(w.Host("a", log.Option()), opts...)
-				l.Acquire()
-				<-l.Acquired()
-				w.queued(w.lock(w.Host("b")))
-				time.Sleep(time.Hour)
-				if opts == nil {
-					require.Empty(w, log.Warnings(path))
-					return
-				}
-				require.Contains(w, log.Warnings(path)[0], "held for long, and others wait")
-			})
-		})
-	}
+	eachRow(t, map[string][]lock.Option{"without": nil, "with": {lock.WithWarnAfter(10 * time.Second)}}, func(w *bubble.World, opts []lock.Option) {
+		var log bubble.Log
+		granted(w, newLock(w.Host("a", log.Option()), opts...))
+		queued(newLock(w.Host("b")))
+		time.Sleep(time.Hour)
+		require.Equal(w, opts != nil, log.Count("held for long, and others wait") > 0)
+		require.Equal(w, opts != nil, len(log.Warnings(path)) > 0)
+	})
 }
 
-// So is one that waits to be received. WithWarnAfter sets the first time.
+// So is a grant that waits to be received. WithWarnAfter sets the first time.
 func TestAGrantThatNobodyReceivesIsLoggedAndNamed(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		var log bubble.Log
-		l := w.lock(w.Host("a", log.Option()), lock.WithWarnAfter(3*time.Second))
+		l := newLock(w.Host("a", log.Option()), lock.WithWarnAfter(3*time.Second))
 		at := bubble.After(1)
 		l.Acquire()
 		synctest.Wait() // it is the first in line
-		w.queued(w.lock(w.Host("b")))
+		queued(newLock(w.Host("b")))
 		began := time.Now()
 		for n, next := range []time.Duration{3 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, 20 * time.Minute, 30 * time.Minute} {
 			time.Sleep(time.Until(began.Add(next - time.Second)))
@@ -90,100 +71,87 @@ func TestAGrantThatNobodyReceivesIsLoggedAndNamed(t *testing.T) {
 		}
 		require.Contains(w, log.Warnings(path)[0], "not received")
 		require.Contains(w, log.Warnings(path)[0], at)
-		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
-		defer cancel()
-		_, err := w.lock(w.Host("c")).Lock(ctx)
+		err := gaveUp(w, newLock(w.Host("c")), time.Second)
 		require.ErrorContains(w, err, "not received")
 		require.ErrorContains(w, err, at)
 		<-l.Acquired()
 	})
 }
 
-// What was given up, or ends with a function, or is meant to be held, is not logged; and whose wait
-// ends when nobody here holds is told nothing.
+// Grants that were released, end with a function, or have no WithWarnAfter are not logged. The
+// error of a wait says nothing of grants in this process if there are none.
 func TestNothingIsLoggedOfWhatIsNotForgotten(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		var log bubble.Log
 		h := w.Host("a", log.Option())
-		g := w.held(w.lock(h))
+		g := held(w, newLock(h))
 		time.Sleep(9 * time.Second)
 		require.NoError(w, g.Release(w.Context()))
-		require.NoError(w, w.lock(h).Do(w.Context(), func(context.Context, *lock.Grant) error {
+		require.NoError(w, newLock(h).Do(w.Context(), func(context.Context, *lock.Grant) error {
 			time.Sleep(time.Minute)
-			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
-			defer cancel()
-			_, err := w.lock(w.Host("b")).Lock(ctx)
-			require.ErrorContains(w, err, "forgotten_test.go")
+			require.ErrorContains(w, gaveUp(w, newLock(w.Host("b")), time.Second), "forgotten_test.go")
 			return nil
 		}))
-		g = w.held(w.lock(h, lock.WithWarnAfter(0)))
+		g = held(w, newLock(h, lock.WithWarnAfter(0)))
 		time.Sleep(time.Minute)
 		require.NoError(w, g.Release(w.Context()))
 		time.Sleep(time.Minute)
 		require.Empty(w, log.Warnings(path))
 
 		w.Server.Stop(0)
-		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
-		defer cancel()
-		_, err := w.lock(h).Lock(ctx)
-		require.ErrorIs(w, err, context.DeadlineExceeded)
-		require.NotContains(w, err.Error(), "in this process")
+		require.NotContains(w, gaveUp(w, newLock(h), time.Second).Error(), "in this process")
 	})
 }
 
-// What is won again after a loss ends the warning of that, at Info; what is won after a release is
-// not worth that.
+// A grant after a loss is logged at Info, as the end of that warning. A grant after a release is
+// not.
 func TestAGrantAfterALossIsLogged(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		var log bubble.Log
-		const granted = `level=INFO msg="a lock is granted" after=`
-		l := w.lock(w.Host("a", log.Option()))
-		g := w.granted(l)
+		const said = `level=INFO msg="a lock is granted" after=`
+		l := newLock(w.Host("a", log.Option()))
+		g := granted(w, l)
 		require.NoError(w, g.Release(w.Context()))
-		g = w.granted(l)
+		g = granted(w, l)
 		require.Zero(w, log.Count("a lock is granted"))
 		require.NoError(w, w.Server.Delete(g.Path()))
-		g = w.granted(l)
+		g = granted(w, l)
 		require.Len(w, log.Warnings(path), 1)
 		require.Contains(w, log.Warnings(path)[0], "a possession is lost")
-		require.Equal(w, 1, log.Count(granted))
+		require.Equal(w, 1, log.Count(said))
 		require.NoError(w, g.Release(w.Context()))
-		g = w.granted(l)
+		g = granted(w, l)
 		require.Equal(w, 1, log.Count("a lock is granted"))
 
 		time.Sleep(2 * time.Second) // the same warning is logged once a second
-		other := w.queued(w.lock(w.Host("b")))
+		other := queued(newLock(w.Host("b")))
 		require.NoError(w, w.Server.Delete(g.Path()))
 		<-other.Acquired()
 		<-g.Done()
 		require.NoError(w, l.Release(w.Context()), "the intent goes, and with it the loss")
 		require.NoError(w, other.Release(w.Context()))
-		w.granted(l)
+		granted(w, l)
 		require.Len(w, log.Warnings(path), 2)
 		require.Equal(w, 1, log.Count("a lock is granted"))
 	})
 }
 
-// A lock at the path of a queue warns of it, once. The like of a queue below it is none.
+// A lock at the path of a queue warns of that, once. Znodes with the names of a queue's are no
+// queue.
 func TestAQueueAtThePathOfALockIsAWarning(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		var log bubble.Log
 		h := w.Host("a", log.Option())
 		for _, name := range []string{"items", "claims"} {
 			require.NoError(w, w.Server.Create(path+"/"+name, nil))
 		}
-		l := w.lock(h)
-		require.NoError(w, w.held(l).Release(w.Context()))
+		l := newLock(h)
+		require.NoError(w, held(w, l).Release(w.Context()))
 		require.Empty(w, log.Warnings(path))
-		q, err := queue.New(h.Session, path)
-		require.NoError(w, err)
-		_, err = q.Put(w.Context(), nil)
-		require.NoError(w, err)
+		q := must(queue.New(h.Session, path))
+		must(q.Put(w.Context(), nil))
 		for range 2 {
-			require.NoError(w, w.held(l).Release(w.Context()))
+			require.NoError(w, held(w, l).Release(w.Context()))
 		}
 		require.Len(w, log.Warnings(path), 1)
 		require.Contains(w, log.Warnings(path)[0], `"a queue has the same path" recipe=lock`)

@@ -1,11 +1,10 @@
-// The whole life of a lock, of shared ones and of a semaphore, embedded and on real servers, and
-// that of locks whose znodes nobody else may touch. The other kinds meet real servers in the
-// histories of test/losses.
+// The whole life of a lock, of shared ones and of a semaphore, and of locks with an ACL of their
+// own: embedded and on real servers. The other kinds meet real servers in the histories of
+// test/losses.
 
 package lock_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,8 +30,19 @@ func TestB09_B10_B28_B29_WholeLivesOnRealServers(t *testing.T) {
 	lives.Real(t, "exclusive")
 }
 
-// waits fails if the lock is granted although everything has settled or, on real servers, the
-// server has answered all that was asked before.
+// patience bounds waits on real servers, on a busy machine.
+const patience = time.Minute
+
+// inLine states the intent and waits until the lock is in the queue, or held.
+func inLine(c *bubble.Cluster, l *lock.Lock) *lock.Lock {
+	c.Helper()
+	l.Acquire()
+	bubble.Await(c, l.Standing(bubble.Minute(c)), "in line", func(s lock.Standing) bool { return s.Phase == lock.Held || s.Ahead > 0 })
+	return l
+}
+
+// waits fails if the lock is granted although everything has settled or, on real servers, although
+// the server has answered all earlier requests.
 func waits(c *bubble.Cluster, s *session.Session, l *lock.Lock, why string) {
 	c.Helper()
 	require.NoError(c, s.Sync(bubble.Minute(c), "/"))
@@ -50,27 +60,23 @@ func exclusiveLife(c *bubble.Cluster) {
 	var locks []*lock.Lock
 	var last int64
 	for range 4 {
-		l, err := lock.New(c.Session(), path)
-		locks = append(locks, inLine(c, l, err))
+		locks = append(locks, inLine(c, must(lock.New(c.Session(), path))))
 	}
 	for _, l := range locks {
 		g := bubble.Within(c, patience, l.Acquired(), "order of arrival")
 		require.Greater(c, g.Token(), last)
 		last = g.Token()
-		_, err := g.Commit(bubble.Minute(c), session.SetOp(path, []byte("x"), -1))
-		require.NoError(c, err)
-		_, err = locks[0].TryLock(bubble.Minute(c))
+		must(g.Commit(bubble.Minute(c), session.SetOp(path, []byte("x"), -1)))
+		_, err := locks[0].TryLock(bubble.Minute(c))
 		require.ErrorIs(c, err, lock.ErrHeld)
-		line, err := l.Contenders(bubble.Minute(c))
-		require.NoError(c, err)
+		line := must(l.Contenders(bubble.Minute(c)))
 		require.Equal(c, g.Path(), line[0].Path)
 		require.NoError(c, l.Release(bubble.Minute(c)))
 	}
 }
 
 func holding(c *bubble.Cluster, l *lock.Lock) (all []bool) {
-	line, err := l.Contenders(bubble.Minute(c))
-	require.NoError(c, err)
+	line := must(l.Contenders(bubble.Minute(c)))
 	for _, contender := range line {
 		all = append(all, contender.Holding)
 	}
@@ -83,33 +89,30 @@ func holding(c *bubble.Cluster, l *lock.Lock) (all []bool) {
 func sharedLife(c *bubble.Cluster) {
 	ctx := bubble.Minute(c)
 	s, admin := c.Session(), c.Session()
-	read := func(s *session.Session) *lock.Lock { l, err := lock.NewRead(s, path); return inLine(c, l, err) }
-	write := func(s *session.Session) *lock.Lock { l, err := lock.NewWrite(s, path); return inLine(c, l, err) }
+	read := func(s *session.Session) *lock.Lock { return inLine(c, must(lock.NewRead(s, path))) }
+	write := func(s *session.Session) *lock.Lock { return inLine(c, must(lock.NewWrite(s, path))) }
 	w1 := write(s)
 	g := bubble.Within(c, patience, w1.Acquired(), "the first writer")
 	require.Equal(c, fence.Exclusive, g.Sequencer().Mode)
 	r1, w2, r2 := read(c.Session()), write(c.Session()), read(c.Session())
 	waits(c, s, r1, "a reader beside a writer")
 
-	down, err := g.Downgrade(ctx)
-	require.NoError(c, err)
+	down := must(g.Downgrade(ctx))
 	require.Equal(c, g.Token(), down.Token())
 	require.NotEqual(c, g.Path(), down.Path())
 	require.ErrorIs(c, g.Err(), session.ErrReleased)
 	require.Equal(c, fence.Shared, down.Sequencer().Mode)
 	require.NoError(c, fence.Check(ctx, admin, down.Sequencer()))
 	require.ErrorIs(c, fence.Check(ctx, admin, g.Sequencer()), fence.ErrFenced)
-	_, err = down.Commit(ctx, session.SetOp(path, []byte("x"), -1))
-	require.NoError(c, err)
-	_, err = g.Commit(ctx, session.SetOp(path, []byte("x"), -1))
+	must(down.Commit(ctx, session.SetOp(path, []byte("x"), -1)))
+	_, err := g.Commit(ctx, session.SetOp(path, []byte("x"), -1))
 	require.ErrorIs(c, err, session.ErrLost)
 	bubble.Within(c, patience, r1.Acquired(), "the reader beside the downgraded")
 	waits(c, s, w2, "a writer beside readers")
 	waits(c, s, r2, "a reader before the writer who came first")
 	_, err = w1.TryLock(down.Context())
 	require.ErrorIs(c, err, lock.ErrUpgrade, "now it would have to wait for itself")
-	line, err := w1.Contenders(ctx)
-	require.NoError(c, err)
+	line := must(w1.Contenders(ctx))
 	require.Equal(c, down.Path(), line[0].Path)
 	require.Equal(c, down.Token(), line[0].Token, "the token is the writer's")
 	require.Equal(c, []bool{true, true, false, false}, holding(c, w1)[:4])
@@ -130,8 +133,7 @@ func sharedLife(c *bubble.Cluster) {
 	require.NoError(c, w2.Release(ctx), "it does not stand again")
 	third := bubble.Within(c, patience, r2.Acquired(), "the reader behind")
 	require.Greater(c, third.Token(), second.Token())
-	_, err = third.Commit(ctx, session.SetOp(path, []byte("x"), -1))
-	require.NoError(c, err)
+	must(third.Commit(ctx, session.SetOp(path, []byte("x"), -1)))
 	w3, began := write(s), time.Now()
 	require.NoError(c, r2.Close(ctx))
 	require.ErrorIs(c, third.Err(), session.ErrClosed)
@@ -139,14 +141,13 @@ func sharedLife(c *bubble.Cluster) {
 	require.Less(c, time.Since(began), 5*time.Second, "not after a session timeout")
 }
 
-// Who wants three of four has them at once or none (B29). Raising the limit wakes those who fit
-// then; lowering it takes nothing from those who hold (B28, CURATOR-75).
+// Three permits of four are granted at once or not at all (B29). Raising the limit wakes contenders
+// that then fit; lowering it takes nothing from holders (B28, CURATOR-75).
 func semaphoreLife(c *bubble.Cluster) {
 	ctx := bubble.Minute(c)
 	s, admin := c.Session(), c.Session()
 	weighing := func(weight int) *lock.Lock {
-		l, err := lock.NewSemaphore(c.Session(), path, 4, lock.WithWeight(weight), lock.WithData([]byte("me")))
-		return inLine(c, l, err)
+		return inLine(c, must(lock.NewSemaphore(c.Session(), path, 4, lock.WithWeight(weight))))
 	}
 	a := weighing(3)
 	g := bubble.Within(c, patience, a.Acquired(), "three of four")
@@ -164,15 +165,13 @@ func semaphoreLife(c *bubble.Cluster) {
 	second := bubble.Within(c, patience, b.Acquired(), "six of six")
 	require.Greater(c, second.Token(), g.Token())
 	waits(c, s, behind, "seven of six")
-	five, err := lock.NewSemaphore(s, path, 5)
-	require.NoError(c, err)
+	five := must(lock.NewSemaphore(s, path, 5))
 	_, err = five.Lock(ctx)
 	require.ErrorIs(c, err, lock.ErrLimit)
 	require.NoError(c, lock.SetLimit(ctx, admin, path, 4))
 	require.Equal(c, []bool{true, true, false}, holding(c, a))
-	require.NoError(c, g.Err(), "nobody loses what he has")
-	_, err = g.Commit(ctx, session.SetOp("/", nil, -1))
-	require.NoError(c, err)
+	require.NoError(c, g.Err(), "no holder loses")
+	must(g.Commit(ctx, session.SetOp("/", nil, -1)))
 
 	waits(c, s, behind, "seven of four")
 	require.NoError(c, a.Close(ctx))
@@ -192,7 +191,7 @@ func as(c *bubble.Cluster, name string) *session.Session {
 
 var onlyOurs = lock.WithACL(zk.AuthACL(zk.PermAll)...)
 
-// everybodys are the znodes at a path and below, and above it, that are not alice's alone.
+// everybodys are the znodes at a path and below that are not alice's alone.
 func everybodys(c *bubble.Cluster, s *session.Session, at string) (all []string) {
 	c.Helper()
 	var look func(at string)
@@ -216,10 +215,8 @@ var acls = bubble.Suite{
 	{Name: "nobody else deletes what is held", Test: func(c *bubble.Cluster) {
 		ctx := bubble.Minute(c)
 		alice, mallory := as(c, "alice"), as(c, "mallory")
-		l, err := lock.New(alice, "/locks/orders", onlyOurs)
-		require.NoError(c, err)
-		g, err := l.Lock(ctx)
-		require.NoError(c, err)
+		l := must(lock.New(alice, "/locks/orders", onlyOurs))
+		g := must(l.Lock(ctx))
 		require.Empty(c, everybodys(c, alice, "/locks"))
 		acl, _, err := mallory.ACL(ctx, "/")
 		require.NoError(c, err)
@@ -235,19 +232,13 @@ var acls = bubble.Suite{
 				return err
 			},
 			"queue up": func() error { _, err := mallory.Create(ctx, "/locks/orders/x", nil); return err },
-			"acquire": func() error {
-				intruder, err := lock.New(mallory, "/locks/orders")
-				require.NoError(c, err)
-				_, err = intruder.Lock(ctx)
-				return err
-			},
+			"acquire":  func() error { _, err := must(lock.New(mallory, "/locks/orders")).Lock(ctx); return err },
 		} {
 			require.ErrorIs(c, attempt(), session.ErrNoAuth, what)
 		}
 		require.True(c, g.Valid())
 
-		next, err := lock.New(as(c, "alice"), "/locks/orders", onlyOurs)
-		require.NoError(c, err)
+		next := must(lock.New(as(c, "alice"), "/locks/orders", onlyOurs))
 		next.Acquire()
 		require.NoError(c, g.Release(ctx))
 		second := bubble.Within(c, time.Minute, next.Acquired())
@@ -258,29 +249,20 @@ var acls = bubble.Suite{
 		require.NoError(c, next.Close(ctx))
 	}},
 	{Name: "each kind", Test: func(c *bubble.Cluster) {
-		ctx := bubble.Minute(c)
-		alice := as(c, "alice")
-		for name, build := range map[string]func(at string) (*lock.Lock, error){
-			"semaphore":  func(at string) (*lock.Lock, error) { return lock.NewSemaphore(alice, at, 2, onlyOurs) },
-			"read side":  func(at string) (*lock.Lock, error) { return lock.NewRead(alice, at, onlyOurs) },
-			"write side": func(at string) (*lock.Lock, error) { return lock.NewWrite(alice, at, onlyOurs) },
-			"delay":      func(at string) (*lock.Lock, error) { return lock.New(alice, at, onlyOurs, lock.WithDelay(time.Second)) },
-			"simple": func(at string) (*lock.Lock, error) {
-				return lock.New(alice, at, onlyOurs, lock.WithLayout(lock.Simple))
-			},
-			"kazoo": func(at string) (*lock.Lock, error) { return lock.New(alice, at, onlyOurs, lock.WithLayout(lock.Kazoo)) },
+		ctx, alice := bubble.Minute(c), as(c, "alice")
+		for name, l := range map[string]*lock.Lock{
+			"semaphore":  must(lock.NewSemaphore(alice, "/kinds/semaphore", 2, onlyOurs)),
+			"read side":  must(lock.NewRead(alice, "/kinds/read", onlyOurs)),
+			"write side": must(lock.NewWrite(alice, "/kinds/write", onlyOurs)),
+			"delay":      must(lock.New(alice, "/kinds/delay", onlyOurs, lock.WithDelay(time.Second))),
+			"simple":     must(lock.New(alice, "/kinds/simple", onlyOurs, lock.WithLayout(lock.Simple))),
+			"kazoo":      must(lock.New(alice, "/kinds/kazoo", onlyOurs, lock.WithLayout(lock.Kazoo))),
 		} {
-			at := "/kinds/" + strings.ReplaceAll(name, " ", "-")
-			l, err := build(at)
-			require.NoError(c, err, name)
-			g, err := l.Lock(ctx)
-			require.NoError(c, err, name)
+			g := must(l.Lock(ctx))
 			require.Empty(c, everybodys(c, alice, "/kinds"), name)
 			if name == "write side" {
-				if g, err = g.Downgrade(ctx); !errors.Is(err, session.ErrUnsupported) {
-					require.NoError(c, err)
-					require.Empty(c, everybodys(c, alice, "/kinds"), "the reader's znode")
-				}
+				g = must(g.Downgrade(ctx))
+				require.Empty(c, everybodys(c, alice, "/kinds"), "the reader's znode")
 			}
 			require.NoError(c, g.Release(ctx), name)
 			require.NoError(c, l.Close(ctx), name)
@@ -290,10 +272,8 @@ var acls = bubble.Suite{
 		ctx := bubble.Minute(c)
 		alice, mallory := as(c, "alice"), as(c, "mallory")
 		require.NoError(c, mallory.EnsurePath(ctx, "/locks/open"))
-		l, err := lock.New(alice, "/locks/open", onlyOurs)
-		require.NoError(c, err)
-		g, err := l.Lock(ctx)
-		require.NoError(c, err)
+		l := must(lock.New(alice, "/locks/open", onlyOurs))
+		g := must(l.Lock(ctx))
 		require.Equal(c, []string{"/locks", "/locks/open"}, everybodys(c, alice, "/locks"))
 		require.NoError(c, mallory.Delete(ctx, g.Path(), -1), "the parent's ACL says who may delete")
 		bubble.Within(c, time.Minute, g.Done())

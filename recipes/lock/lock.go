@@ -9,6 +9,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/internal/contend"
 	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
@@ -90,10 +91,10 @@ func (l *Lock) Close(ctx context.Context) error {
 // Calling it again has no effect.
 func (l *Lock) Acquire() { l.instance.Stand(recipe.Asked{At: recipe.Caller(), Lasts: !l.warns}) }
 
-// Grant is the grant that is held now, by whichever call of this Lock; nil if none is, or as long
-// as the one that was won has not been received. Of several, as a
-// semaphore may have, it is the one that was asked for first. It never blocks, and is a reading
-// only: the possession stays with whoever received it.
+// Grant is the grant that this Lock holds now, from any of its calls; nil if it holds none, or as
+// long as the one that was won has not been received. Of several, as a semaphore may have, it is
+// the one that was asked for first. Grant never blocks, and only reads: the possession stays with
+// its receiver.
 func (l *Lock) Grant() *Grant {
 	g, _ := l.instance.Held()
 	return g
@@ -122,9 +123,9 @@ func (l *Lock) Lock(ctx context.Context) (*Grant, error) {
 	return l.claim(ctx, "lock", false, recipe.Asked{At: recipe.Caller()})
 }
 
-// TryLock acquires the lock if nobody is ahead and returns [ErrHeld] otherwise. ZooKeeper's order
-// decides that, not a timer. ctx bounds the round trips, and the wait for a connection if there is
-// none.
+// TryLock acquires the lock if no contender is ahead and returns [ErrHeld] otherwise. ZooKeeper's
+// order decides that, not a timer. ctx bounds the round trips, and the wait for a connection if
+// there is none.
 func (l *Lock) TryLock(ctx context.Context) (*Grant, error) {
 	return l.claim(ctx, "try lock", true, recipe.Asked{At: recipe.Caller()})
 }
@@ -191,4 +192,32 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 		return errors.Join(err, failed(l.session, "do", l.path, lost))
 	}
 	return errors.Join(err, release())
+}
+
+var (
+	// ErrHeld is returned by TryLock: another contender is ahead in ZooKeeper's order, or another
+	// goroutine on the same instance.
+	ErrHeld = errors.New("lock: held by another")
+
+	// ErrDeadlock refuses a wait that could never end: the context descends from the context of a
+	// grant on the same path.
+	ErrDeadlock = errors.New("lock: already held by the caller's own context")
+
+	// ErrUpgrade refuses to turn a read grant into a write grant: the context of a wait for the
+	// write side descends from the context of a grant of the read side. Two readers that both did
+	// that would wait for each other forever. Release the read grant, then acquire the write side.
+	ErrUpgrade = errors.New("lock: a read grant cannot be upgraded")
+
+	// ErrLimit is returned by semaphores: the limit in ZooKeeper differs from the number of permits
+	// that an instance was created with, when it first reads it; or the limit has become less than
+	// the instance's weight; or the path's data are not a limit.
+	ErrLimit = contend.ErrLimit
+)
+
+// failed wraps an error with the operation and the path. Errors of the session are wrapped already.
+func failed(s *session.Session, op, path string, err error) error {
+	if errors.Is(err, machine.ErrHeld) {
+		err = ErrHeld
+	}
+	return recipe.Failed(s, op, path, err)
 }

@@ -17,9 +17,9 @@ import (
 // Multi acquires several locks together, all or none. It only combines its locks: it has no znode
 // and no goroutine of its own. It is safe for concurrent use.
 //
-// The locks are acquired one after the other in the order of their absolute paths, whatever order
-// they were named in. So two callers that both use a Multi never wait for each other in a circle.
-// Nested calls of [Lock.Lock] have to follow the same order themselves.
+// The locks are acquired one after the other in the order of their absolute paths, which need not
+// be that of the arguments. So two callers that both use a Multi never wait for each other in a
+// circle. Nested calls of [Lock.Lock] have to follow the same order themselves.
 //
 // While a Multi waits for one lock it holds those before it, and others wait for them.
 type Multi struct {
@@ -27,7 +27,7 @@ type Multi struct {
 	life  *recipe.Handle
 
 	mu     sync.Mutex
-	grants map[*MultiGrant]struct{} // that stand
+	grants map[*MultiGrant]struct{} // those that have not ended
 }
 
 // NewMulti combines locks of any kind, of one session or of several. It does no I/O. The order of
@@ -80,7 +80,7 @@ func (m *Multi) Done() <-chan struct{} { return m.life.Done() }
 // Err is nil exactly while Done is open. Afterwards it is session.ErrClosed.
 func (m *Multi) Err() error { return m.life.Err() }
 
-// record keeps a grant until it ends; false if it comes too late.
+// record keeps a grant until it ends, so that Close ends it; false if the Multi is closed already.
 func (m *Multi) record(g *MultiGrant) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,17 +113,18 @@ func (m *Multi) lock(ctx context.Context, by recipe.Asked) (*MultiGrant, error) 
 	return m.take(ctx, next, func(held []*Grant) { giveUp(held) })
 }
 
-// TryLock acquires all locks if nobody is ahead in any of them, and returns [ErrHeld] otherwise. By
-// then ZooKeeper has confirmed that nothing of this attempt is left, unless ctx ended first. It
-// does not wait for other contenders, but others may find a lock held that this call has acquired
-// and is about to release.
+// TryLock acquires all locks if no contender is ahead in any of them; otherwise it returns
+// [ErrHeld], once ZooKeeper has confirmed that nothing of this attempt is left, or ctx has ended.
+// It does not wait for other contenders, but others may find a lock held that this call has
+// acquired and is about to release.
 func (m *Multi) TryLock(ctx context.Context) (*MultiGrant, error) {
 	by := recipe.Asked{At: recipe.Caller()}
 	next := func(ctx context.Context, l *Lock) (*Grant, error) { return l.claim(ctx, "try lock", true, by) }
 	return m.take(ctx, next, func(held []*Grant) { _ = release(ctx, held) })
 }
 
-// take acquires the locks one by one with next. If that fails, leave gets the grants that are held.
+// take acquires the locks one by one with next. If one cannot be acquired, leave gets the grants
+// that are held.
 func (m *Multi) take(ctx context.Context, next func(context.Context, *Lock) (*Grant, error), leave func([]*Grant)) (*MultiGrant, error) {
 	if err := m.refusal(ctx); err != nil {
 		return nil, err
@@ -155,7 +156,7 @@ func (m *Multi) take(ctx context.Context, next func(context.Context, *Lock) (*Gr
 	}
 }
 
-// refusal finds a wait that could never end, before anything is requested.
+// refusal is an error for a wait that could never end, before anything is requested.
 func (m *Multi) refusal(ctx context.Context) error {
 	for _, l := range m.locks {
 		if err := l.endless(ctx); err != nil {
@@ -272,8 +273,8 @@ func (g *MultiGrant) Release(ctx context.Context) error {
 	return err
 }
 
-// leave ends the parts without waiting, for the reason that the whole has ended for. If that was
-// lost, the parts that were not are not given up either: their delays apply.
+// leave ends the parts without waiting. If the whole was lost, its other parts count as lost too,
+// not as released: their delays apply.
 func (g *MultiGrant) leave(reason error) {
 	if errors.Is(reason, session.ErrReleased) || g.closed.Load() {
 		giveUp(g.grants)

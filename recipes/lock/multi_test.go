@@ -1,5 +1,4 @@
-// Several locks as one: the order in which they are taken, all or none, and what the loss of one
-// does to the others.
+// Several locks as one: their order, all or none, and the effect of a lost part on the others.
 
 package lock_test
 
@@ -18,16 +17,14 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// The order is the canonical one of the whole paths, whatever order the caller names.
+// Locks of two sessions are taken in the order of their whole paths. The loss of one ends the
+// whole, and releases the others.
 func TestMultiTakesAllInOneOrder(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		a, b := w.Host("a"), w.Host("b", session.WithNamespace("/m"))
-		locks := []*lock.Lock{w.at(b, "/b"), w.at(a, "/m/c"), w.at(a, "/m/a")}
-		m, err := lock.NewMulti(locks...)
-		require.NoError(w, err)
-		g, err := m.Lock(w.Context())
-		require.NoError(w, err)
+		locks := []*lock.Lock{lockAt(b, "/b"), lockAt(a, "/m/c"), lockAt(a, "/m/a")}
+		m := must(lock.NewMulti(locks...))
+		g := must(m.Lock(w.Context()))
 		require.True(w, g.Valid())
 		require.Len(w, g.Grants(), 3)
 		var last int64
@@ -39,7 +36,7 @@ func TestMultiTakesAllInOneOrder(t *testing.T) {
 		}
 		require.Equal(w, g.Grants()[0].Path(), g.Path())
 		require.Equal(w, g.Grants()[0].Token(), g.Token())
-		_, err = g.Commit(w.Context(), session.CreateOp("/done", nil))
+		_, err := g.Commit(w.Context(), session.CreateOp("/done", nil))
 		require.ErrorIs(w, err, session.ErrUnsupported, "two sessions")
 		for _, l := range locks {
 			_, err := l.TryLock(w.Context())
@@ -49,25 +46,34 @@ func TestMultiTakesAllInOneOrder(t *testing.T) {
 		require.NoError(w, g.Release(w.Context()))
 		require.Zero(w, time.Since(began))
 		require.ErrorIs(w, g.Err(), session.ErrReleased)
-		require.Zero(w, w.standing())
+		require.Zero(w, nodes(w, "/m"))
 		for _, part := range g.Grants() {
 			require.ErrorIs(w, part.Err(), session.ErrReleased)
 		}
 		require.NoError(w, g.Release(w.Context()), "it is idempotent")
+
+		g = must(m.Lock(w.Context()))
+		require.NoError(w, w.Server.Delete(g.Grants()[1].Sequencer().Path))
+		bubble.Within(w, time.Second, g.Done())
+		synctest.Wait()
+		for i, cause := range []error{session.ErrReleased, session.ErrDeleted, session.ErrReleased} {
+			require.ErrorIs(w, g.Grants()[i].Err(), cause)
+		}
+		for _, err := range []error{g.Err(), context.Cause(g.Context()), g.Release(w.Context())} {
+			require.ErrorIs(w, err, session.ErrDeleted)
+		}
+		require.Zero(w, nodes(w, "/m"))
 	})
 }
 
 func TestMultiIsAllOrNone(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		ha, hb := w.Host("a"), w.Host("b")
-		m, locks := w.multi(ha, "/m/a", "/m/b", "/m/c")
-		other := w.at(hb, "/m/c")
-		held := w.held(other)
-
+	inBubble(t, func(w *bubble.World) {
+		ha := w.Host("a")
+		m, locks := multi(ha, "/m/a", "/m/b", "/m/c")
+		g := held(w, lockAt(w.Host("b"), "/m/c"))
 		_, err := m.TryLock(w.Context())
 		require.ErrorIs(w, err, lock.ErrHeld)
-		require.Equal(w, 1, w.standing(), "a refused try leaves nothing")
+		require.Equal(w, 1, nodes(w, "/m"), "a refused try leaves nothing")
 
 		ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
 		defer cancel()
@@ -76,111 +82,64 @@ func TestMultiIsAllOrNone(t *testing.T) {
 		require.ErrorIs(w, err, context.DeadlineExceeded)
 		require.Equal(w, 3*time.Second, time.Since(began))
 		synctest.Wait()
-		require.Equal(w, 1, w.standing(), "nor does one that has given up")
+		require.Equal(w, 1, nodes(w, "/m"), "nor does a call that gave up")
 
 		result := bubble.Begin(func() error { _, err := m.Lock(w.Context()); return err })
 		synctest.Wait()
 		require.NoError(w, locks[2].Close(w.Context()))
 		require.ErrorIs(w, bubble.Within(w, time.Second, result), session.ErrClosed)
 		synctest.Wait()
-		require.Equal(w, 1, w.standing(), "nor one that cannot succeed")
+		require.Equal(w, 1, nodes(w, "/m"), "nor one that cannot succeed")
 
-		m, _ = w.multi(ha, "/m/a", "/m/b", "/m/c")
-		require.NoError(w, held.Release(w.Context()))
-		g, err := m.TryLock(w.Context())
-		require.NoError(w, err)
-		require.Equal(w, 3, w.standing())
+		m, _ = multi(ha, "/m/a", "/m/b", "/m/c")
 		require.NoError(w, g.Release(w.Context()))
+		all := must(m.TryLock(w.Context()))
+		require.Equal(w, 3, nodes(w, "/m"))
+		require.NoError(w, all.Release(w.Context()))
 	})
 }
 
-// Locks of every kind and layout, together.
+// Locks of all kinds, and of several layouts, together.
 func TestMultiOfEveryKind(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		of := func(h *bubble.Host) *lock.Multi {
-			var locks []*lock.Lock
-			for _, construct := range []func() (*lock.Lock, error){
-				func() (*lock.Lock, error) { return lock.NewSemaphore(h.Session, "/m/lease", 4, lock.WithWeight(3)) },
-				func() (*lock.Lock, error) { return lock.NewRead(h.Session, "/m/read") },
-				func() (*lock.Lock, error) { return lock.NewWrite(h.Session, "/m/write") },
-				func() (*lock.Lock, error) { return lock.New(h.Session, "/m/simple", lock.WithLayout(lock.Simple)) },
-				func() (*lock.Lock, error) { return lock.New(h.Session, "/m/kazoo", lock.WithLayout(lock.Kazoo)) },
-				func() (*lock.Lock, error) { return lock.New(h.Session, "/m/delay", lock.WithDelay(time.Second)) },
-			} {
-				l, err := construct()
-				require.NoError(w, err)
-				locks = append(locks, l)
-			}
-			m, err := lock.NewMulti(locks...)
-			require.NoError(w, err)
-			return m
+			return must(lock.NewMulti(
+				must(lock.NewSemaphore(h.Session, "/m/lease", 4, lock.WithWeight(3))), must(lock.NewRead(h.Session, "/m/read")), must(lock.NewWrite(h.Session, "/m/write")),
+				lockAt(h, "/m/simple", lock.WithLayout(lock.Simple)), lockAt(h, "/m/kazoo", lock.WithLayout(lock.Kazoo)), lockAt(h, "/m/delay", lock.WithDelay(time.Second))))
 		}
 		ha, hb := w.Host("a"), w.Host("b")
 		a, b := of(ha), of(hb)
-		g, err := a.Lock(w.Context())
-		require.NoError(w, err)
+		g := must(a.Lock(w.Context()))
 		require.Len(w, g.Grants(), 6)
-		_, err = b.TryLock(w.Context())
+		_, err := b.TryLock(w.Context())
 		require.ErrorIs(w, err, lock.ErrHeld)
-		_, err = g.Commit(w.Context(), session.CreateOp("/done", nil))
-		require.NoError(w, err, "all of them are checked")
-		writer, err := lock.NewWrite(ha.Session, "/m/read")
-		require.NoError(w, err)
-		m, err := lock.NewMulti(w.at(ha, "/m/other"), writer)
-		require.NoError(w, err)
+		must(g.Commit(w.Context(), session.CreateOp("/done", nil))) // checks all of them
+		m := must(lock.NewMulti(lockAt(ha, "/m/other"), must(lock.NewWrite(ha.Session, "/m/read"))))
 		_, err = m.Lock(g.Context())
 		require.ErrorIs(w, err, lock.ErrUpgrade)
 		require.NotContains(w, w.Server.Dump(), "/m/other", "before anything is asked for")
 		require.NoError(w, g.Release(w.Context()))
-		g, err = b.Lock(w.Context())
-		require.NoError(w, err)
 
+		g = must(b.Lock(w.Context()))
 		part := g.Grants()[5]
 		require.Contains(w, part.Path(), "/m/write/")
-		read, err := part.Downgrade(w.Context())
-		require.NoError(w, err)
+		read := must(part.Downgrade(w.Context()))
 		bubble.Within(w, time.Second, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrReleased, "a part that is exchanged ends the whole")
 		synctest.Wait()
 		require.True(w, read.Valid())
-		require.Equal(w, []string{read.Path()}, w.kept(hb).Ephemeral)
+		require.Equal(w, []string{read.Path()}, kept(w, hb).Ephemeral)
 	})
 }
 
-// The loss of one ends the whole, and the others are given up by themselves. How one is lost: see
-// test/losses.
-func TestLossOfOneEndsTheMulti(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		m, err := lock.NewMulti(w.at(h, "/m/c"), w.at(w.Host("b"), "/m/b"), w.at(h, "/m/a"))
-		require.NoError(w, err)
-		g, err := m.Lock(w.Context())
-		require.NoError(w, err)
-		require.NoError(w, h.Delete(w.Context(), g.Grants()[1].Path(), -1))
-		bubble.Within(w, time.Second, g.Done())
-		synctest.Wait()
-		for i, cause := range []error{session.ErrReleased, session.ErrDeleted, session.ErrReleased} {
-			require.ErrorIs(w, g.Grants()[i].Err(), cause)
-		}
-		require.ErrorIs(w, g.Err(), session.ErrDeleted)
-		require.ErrorIs(w, context.Cause(g.Context()), session.ErrDeleted)
-		require.ErrorIs(w, g.Release(w.Context()), session.ErrDeleted)
-		require.Zero(w, w.standing(), "the others are given up")
-	})
-}
-
-// A part that ended with another is to be replaced by a znode for whoever waits in this process,
-// and that is refused. A release waits until the part's own is deleted all the same.
+// A part that ended with another is to be replaced by a znode for the instance's next request, and
+// that is refused. A release still waits until the part's own znode is deleted.
 func TestAReleaseWaitsForWhatCouldNotBeReplaced(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h, admin := w.Host("a"), w.Host("admin")
-		m, locks := w.multi(h, "/m/a", "/m/b")
-		g, err := m.Lock(w.Context())
-		require.NoError(w, err)
-		w.queued(locks[0])
+		m, locks := multi(h, "/m/a", "/m/b")
+		g := must(m.Lock(w.Context()))
+		queued(locks[0])
 		time.Sleep(unwatched)
 		first, refused := g.Grants()[0].Path(), 0
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
@@ -201,39 +160,34 @@ func TestAReleaseWaitsForWhatCouldNotBeReplaced(t *testing.T) {
 	})
 }
 
-// A part lost while it waits for the next is taken again, and the caller waits on.
+// If a part is lost while Lock waits for the next one, it is taken again.
 func TestMultiTakesALostPartAgain(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		ha, hb, hc := w.Host("a"), w.Host("b"), w.Host("c")
-		m, err := lock.NewMulti(w.at(ha, "/m/a"), w.at(hc, "/m/b"), w.at(ha, "/m/c"))
-		require.NoError(w, err)
-		held := w.held(w.at(hb, "/m/c"))
+		m := must(lock.NewMulti(lockAt(ha, "/m/a"), lockAt(hc, "/m/b"), lockAt(ha, "/m/c")))
+		last := held(w, lockAt(hb, "/m/c"))
 		var g *lock.MultiGrant
 		got := bubble.Begin(func() (err error) { g, err = m.Lock(w.Context()); return err })
 		synctest.Wait()
-		require.Equal(w, 4, w.standing())
-		before := w.Server.Dump()
+		require.Equal(w, 4, nodes(w, "/m"))
+		before := append(kept(w, ha).Ephemeral, kept(w, hc).Ephemeral...)
 		w.Server.Expire(hc.Status().SessionID)
 		time.Sleep(10 * time.Second)
-		require.Equal(w, 4, w.standing(), "in line again")
-		require.NotEqual(w, before, w.Server.Dump())
-		require.NoError(w, held.Release(w.Context()))
+		require.Equal(w, 4, nodes(w, "/m"), "queued again")
+		require.NoError(w, last.Release(w.Context()))
 		require.NoError(w, bubble.Within(w, time.Minute, got))
 		require.True(w, g.Valid())
-		require.Greater(w, g.Grants()[1].Token(), held.Token(), "taken anew")
-		require.Less(w, g.Grants()[0].Token(), g.Grants()[1].Token(), "kept from before")
+		require.Contains(w, before, g.Grants()[0].Path(), "kept")
+		require.NotContains(w, before, g.Grants()[1].Path(), "taken again")
 		require.NoError(w, g.Release(w.Context()))
-		require.Zero(w, w.standing())
+		require.Zero(w, nodes(w, "/m"))
 	})
 }
 
-// Close ends the grant of a Do whose function runs: that is told so, and Do reports it.
-func TestCloseOfAMultiEndsWhatDoHolds(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		m, _ := w.multi(w.Host("a"), "/m/a", "/m/b")
-		other, _ := w.multi(w.Host("b"), "/m/a", "/m/b")
+// Close ends the grant under which a function of Do runs, and Do reports that.
+func TestCloseOfAMultiEndsItsDo(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		m, locks := multi(w.Host("a"), "/m/a", "/m/b")
 		done := bubble.Begin(func() error {
 			return m.Do(w.Context(), func(ctx context.Context, _ *lock.MultiGrant) error {
 				<-ctx.Done()
@@ -243,9 +197,9 @@ func TestCloseOfAMultiEndsWhatDoHolds(t *testing.T) {
 		time.Sleep(time.Second)
 		require.NoError(w, m.Close(w.Context()))
 		require.ErrorIs(w, bubble.Now(w, done), session.ErrLost)
-		_, err := other.Lock(w.Context())
-		require.NoError(w, err)
-		_, err = m.Lock(w.Context())
+		require.Zero(w, nodes(w, "/m"))
+		held(w, locks[0]) // its locks stay open
+		_, err := m.Lock(w.Context())
 		require.ErrorIs(w, err, session.ErrClosed)
 	})
 }

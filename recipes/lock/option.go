@@ -21,7 +21,7 @@ type options struct {
 	delay  time.Duration
 	warns  bool // WithWarnAfter was given
 
-	claims recipe.ClaimsConfig // as far as options say something about it
+	claims recipe.ClaimsConfig // the fields that options set
 }
 
 // warnAfter is the default of WithWarnAfter.
@@ -41,9 +41,9 @@ func optionsOf(opts []Option) (options, error) {
 }
 
 // WithData sets the data of the contender's znode, which other clients see in [Lock.Contenders]:
-// what it is needed for, say. They must not begin with "unlock", the marker of a revocation, nor
-// with "by {", as the line does that says whose the znode is. In a semaphore or a shared lock they
-// must not begin with a line "held" or "placed <number>" either, which these write themselves.
+// the purpose of the lock, say. The data must not begin with "unlock", the marker of a revocation,
+// nor with "by {", as the line does that names the znode's owner. In a semaphore or a shared lock
+// they must not begin with a line "held" or "placed <number>" either, which these write themselves.
 func WithData(data []byte) Option {
 	return func(o *options) error {
 		if znode.Revoked(data) {
@@ -61,8 +61,8 @@ func WithData(data []byte) Option {
 // the session's log, with their number and the call site that requested it. That is a grant that
 // waits to be received from [Lock.Acquired], or one that is held. Grants of [Lock.Do] are not
 // logged, since they end with a function. The default is 10 seconds, but held grants of
-// [Lock.Acquire], which is meant to last, are logged only where this option was given. Then it is
-// looked at after a minute and every ten minutes. 0 turns it off.
+// [Lock.Acquire], which is meant to last, are logged only where this option was given. The warning
+// is repeated after a minute and every ten minutes. 0 turns it off.
 func WithWarnAfter(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {
@@ -92,9 +92,9 @@ func WithDelay(d time.Duration) Option {
 }
 
 // WithACL sets the ACL of the znodes that the lock creates: its contenders' znodes, the path itself
-// and what is missing above it, the limit of a semaphore, and the record of [WithDelay]. Without
-// it they get the session's: see session.WithACL. So does what [SetLimit] creates. The ACL of a
-// znode that exists stays as it is.
+// and its missing parents, the limit of a semaphore, and the record of [WithDelay]. Without this
+// option they get the session's: see session.WithACL. [SetLimit] always creates with that one. The
+// ACL of a znode that exists stays as it is.
 //
 // In ZooKeeper the right to delete a znode is given by its parent's ACL. So it is the ACL of the
 // path that keeps others from deleting the holder's znode. If the path may exist already, create it
@@ -102,8 +102,8 @@ func WithDelay(d time.Duration) Option {
 //
 // The sessions that use the lock need these rights, all of them under one ACL: to read, since they
 // list the path and watch contenders; to create and delete, at the path; and to write, if they
-// revoke grants, and for semaphores and the two sides of a shared lock, which note in their znodes
-// what they hold. A session without the right to read its own znode loses the grant, with
+// revoke grants, and for semaphores and the two sides of a shared lock, which mark their znodes
+// when they hold. A session without the right to read its own znode loses the grant, with
 // session.ErrNoAuth.
 func WithACL(acl ...session.ACL) Option {
 	return func(o *options) error { return recipe.SetACL(&o.claims.ACL, acl) }

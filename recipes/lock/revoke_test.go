@@ -1,4 +1,4 @@
-// Revoke and Break, for each kind and wherever the one who asks is connected.
+// Revoke and Break, of each kind, and by a session whose server lags behind.
 
 package lock_test
 
@@ -15,97 +15,82 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B76: a revocation is told once, whatever the kind, also when it was written before the grant or
-// after a release. It is written in front of the znode's data, where the mark of a semaphore's
+// B76: a contender of any kind is asked once, also if that was before its grant, or after a
+// release. The request is written in front of the znode's data, and the mark of a semaphore's
 // holder stays.
 func TestB76_Revoke(t *testing.T) {
-	t.Parallel()
 	data := lock.WithData([]byte("mine"))
-	for name, kind := range map[string]struct {
+	type row struct {
 		one, rival builder
 		data       string // of a holder that is asked
-	}{
-		"exclusive": {(*world).lock, (*world).lock, "unlock\nmine"},
-		"read":      {(*world).reader, (*world).writer, "unlock\nmine"},
-		"write":     {(*world).writer, (*world).reader, "unlock\nmine"},
-		"lease":     {permits(2), permits(3), "unlock\nheld\nmine"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(w *world) {
-				admin := w.Host("admin").Session
-				a, b := kind.one(w, w.Host("a"), data), kind.rival(w, w.Host("b"))
-				for range 3 {
-					g := w.held(b)
-					w.queued(a)
-					line, err := b.Contenders(w.Context())
-					require.NoError(w, err)
-					require.NoError(w, lock.Revoke(w.Context(), admin, line[1].Path), "before the grant")
-					require.NoError(w, g.Release(w.Context()))
-					won := bubble.Within(w, time.Second, a.Acquired())
-					require.Equal(w, line[1].Path, won.Path())
-					bubble.Within(w, time.Second, won.Revoked())
-					require.NoError(w, a.Release(w.Context()))
-					require.ErrorIs(w, lock.Revoke(w.Context(), admin, won.Path()), session.ErrNoNode)
-
-					again := w.held(a)
-					bubble.Never(w, again.Revoked(), "nobody asked this one")
-					require.NoError(w, lock.Revoke(w.Context(), admin, again.Path()))
-					bubble.Within(w, time.Second, again.Revoked())
-					require.True(w, again.Valid(), "it is a request")
-					data, stat, err := admin.Get(w.Context(), again.Path())
-					require.NoError(w, err)
-					marks, body, _ := strings.Cut(string(data), "by {")
-					_, body, _ = strings.Cut(body, "}\n")
-					require.Equal(w, kind.data, marks+body)
-					require.NotEqual(w, kind.data, string(data), "whose it is stays between them")
-					require.NoError(w, lock.Revoke(w.Context(), admin, again.Path()))
-					after, _, err := admin.Exists(w.Context(), again.Path())
-					require.NoError(w, err)
-					require.Equal(w, stat.Version, after.Version, "it is asked once")
-					began := time.Now()
-					require.NoError(w, lock.Break(w.Context(), admin, again.Path(), 2*time.Second))
-					require.Equal(w, 2*time.Second, time.Since(began))
-					bubble.Within(w, time.Second, again.Done())
-					require.ErrorIs(w, again.Err(), session.ErrDeleted)
-				}
-			})
-		})
 	}
+	eachRow(t, map[string]row{
+		"exclusive": {newLock, newLock, "unlock\nmine"},
+		"read":      {reader, writer, "unlock\nmine"},
+		"write":     {writer, reader, "unlock\nmine"},
+		"lease":     {permits(2), permits(3), "unlock\nheld\nmine"},
+	}, func(w *bubble.World, kind row) {
+		admin := w.Host("admin").Session
+		a, b := kind.one(w.Host("a"), data), kind.rival(w.Host("b"))
+		for range 3 {
+			g := held(w, b)
+			queued(a)
+			at := must(b.Contenders(w.Context()))[1].Path
+			require.NoError(w, lock.Revoke(w.Context(), admin, at), "before the grant")
+			require.NoError(w, g.Release(w.Context()))
+			won := bubble.Within(w, time.Second, a.Acquired())
+			require.Equal(w, at, won.Path())
+			bubble.Within(w, time.Second, won.Revoked())
+			require.NoError(w, a.Release(w.Context()))
+			require.ErrorIs(w, lock.Revoke(w.Context(), admin, won.Path()), session.ErrNoNode)
+
+			again := held(w, a)
+			bubble.Never(w, again.Revoked(), "nobody asked this one")
+			require.NoError(w, lock.Revoke(w.Context(), admin, again.Path()))
+			bubble.Within(w, time.Second, again.Revoked())
+			require.True(w, again.Valid(), "it is a request")
+			data, stat, err := admin.Get(w.Context(), again.Path())
+			require.NoError(w, err)
+			marks, body, _ := strings.Cut(string(data), "by {")
+			_, body, _ = strings.Cut(body, "}\n")
+			require.Equal(w, kind.data, marks+body)
+			require.NotEqual(w, kind.data, string(data), "whose it is stays between them")
+			require.NoError(w, lock.Revoke(w.Context(), admin, again.Path()))
+			after, _, err := admin.Exists(w.Context(), again.Path())
+			require.NoError(w, err)
+			require.Equal(w, stat.Version, after.Version, "it is asked once")
+			began := time.Now()
+			require.NoError(w, lock.Break(w.Context(), admin, again.Path(), 2*time.Second))
+			require.Equal(w, 2*time.Second, time.Since(began))
+			bubble.Within(w, time.Second, again.Done())
+			require.ErrorIs(w, again.Err(), session.ErrDeleted)
+		}
+	})
 }
 
-// What is written between the read and the write of Revoke stays.
+// Data that are written between the read and the write of Revoke stay.
 func TestRevokeKeepsWhatIsWrittenMeanwhile(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		admin, other, l := w.Host("admin"), w.Host("b"), w.lock(w.Host("a"), lock.WithData([]byte("mine")))
-		g := w.held(l)
+	inBubble(t, func(w *bubble.World) {
+		admin, other, l := w.Host("admin"), w.Host("b"), newLock(w.Host("a"), lock.WithData([]byte("mine")))
+		g := held(w, l)
 		w.Kth(admin.Session, 2, zktest.Delay(time.Second)) // its write
 		asked := bubble.Begin(func() error { return lock.Revoke(w.Context(), admin.Session, g.Path()) })
 		time.Sleep(time.Second / 2)
-		data := w.content(other.Session, g.Path())
+		data := content(w, g.Path())
 		require.True(w, strings.HasSuffix(data, "mine"), "it is not asked yet")
-		_, err := other.Set(w.Context(), g.Path(), []byte(data+" anew"), -1)
-		require.NoError(w, err)
+		must(other.Set(w.Context(), g.Path(), []byte(data+" anew"), -1))
 		require.NoError(w, bubble.Within(w, time.Minute, asked))
-		require.Equal(w, "unlock\n"+data+" anew", w.content(other.Session, g.Path()))
+		require.Equal(w, "unlock\n"+data+" anew", content(w, g.Path()))
 		bubble.Within(w, time.Second, g.Revoked())
 	})
 }
 
-func permits(weight int) builder {
-	return func(w *world, h *bubble.Host, opts ...lock.Option) *lock.Lock {
-		return w.semaphore(h, 3, append(opts, lock.WithWeight(weight))...)
-	}
-}
-
-// Break waits for the holder, as long as it is told, and is no error where the znode is gone, or
-// the reply is lost.
+// Break waits for the holder until the grace period ends. It is no error if the znode is gone, or
+// if the reply is lost.
 func TestBreak(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		admin, l := w.Host("admin"), w.lock(w.Host("a"))
-		polite := w.held(l)
+	inBubble(t, func(w *bubble.World) {
+		admin, l := w.Host("admin"), newLock(w.Host("a"))
+		polite := held(w, l)
 		released := bubble.Begin(func() error {
 			<-polite.Revoked()
 			time.Sleep(time.Second)
@@ -115,45 +100,38 @@ func TestBreak(t *testing.T) {
 		require.NoError(w, lock.Break(w.Context(), admin.Session, polite.Path(), 5*time.Second))
 		require.Equal(w, unwatched+time.Second, time.Since(began))
 		require.NoError(w, lock.Break(w.Context(), admin.Session, polite.Path(), 5*time.Second), "gone is no error")
-		require.NoError(w, bubble.Within(w, time.Second, released)) // who breaks may know of the end before the holder does
+		require.NoError(w, bubble.Within(w, time.Second, released)) // Break may hear of the end before the holder does
 
-		g := w.held(l)
-		defer w.deaf(admin, zktest.CutAfter)()
+		g := held(w, l)
+		defer fate(w, admin, zktest.CutAfter, deletes)()
 		require.NoError(w, lock.Break(w.Context(), admin.Session, g.Path(), time.Second))
 		bubble.Within(w, time.Second, g.Done())
 	})
 }
 
-// B75: one whose server lags behind can name a contender that its server has not heard of. A
-// leader, which is the second of two here, does not catch up at a sync.
+// B75: a session whose server lags behind can revoke a contender that its server has not heard of.
+// The leader, the second of two servers here, does not catch up at a sync.
 func TestB75_WhatIsAskedOfALaggingServerIsUpToDate(t *testing.T) {
-	t.Parallel()
-	for lagging, name := range []string{"a follower", "the leader"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(w *world) {
-				server := func(i int) []string { return w.Server.Hosts()[i : i+1] }
-				l, admin := w.lock(w.HostOn("a", server(1-lagging))), w.HostOn("b", server(lagging))
-				w.Server.Lag(lagging, 5)
-				watcher := w.lock(admin)
-				stand := func(n int) {
-					line, err := watcher.Contenders(w.Context())
-					require.NoError(w, err)
-					require.True(w, len(line) == n || name == "the leader") // who only looks is told what the leader knows
-				}
-				g := w.held(l)
-				stand(1)
-				require.NoError(w, lock.Revoke(w.Context(), admin.Session, g.Path()))
-				bubble.Within(w, time.Second, g.Revoked())
-				require.NoError(w, g.Release(w.Context()))
-				stand(0)
+	eachRow(t, map[string]int{"a follower": 0, "the leader": 1}, func(w *bubble.World, lagging int) {
+		server := func(i int) []string { return w.Server.Hosts()[i : i+1] }
+		l, admin := newLock(w.HostOn("a", server(1-lagging))), w.HostOn("b", server(lagging))
+		w.Server.Lag(lagging, 5)
+		watcher := newLock(admin)
+		stand := func(n int) {
+			line := must(watcher.Contenders(w.Context()))
+			require.True(w, len(line) == n || lagging == 1) // a reader is told what the leader knows
+		}
+		g := held(w, l)
+		stand(1)
+		require.NoError(w, lock.Revoke(w.Context(), admin.Session, g.Path()))
+		bubble.Within(w, time.Second, g.Revoked())
+		require.NoError(w, g.Release(w.Context()))
+		stand(0)
 
-				g = w.held(l)
-				require.NoError(w, lock.Break(w.Context(), admin.Session, g.Path(), 0))
-				bubble.Within(w, time.Second, g.Done())
-				require.ErrorIs(w, g.Err(), session.ErrDeleted)
-				require.ErrorIs(w, lock.Revoke(w.Context(), admin.Session, g.Path()), session.ErrNoNode)
-			}, zktest.WithServers(2))
-		})
-	}
+		g = held(w, l)
+		require.NoError(w, lock.Break(w.Context(), admin.Session, g.Path(), 0))
+		bubble.Within(w, time.Second, g.Done())
+		require.ErrorIs(w, g.Err(), session.ErrDeleted)
+		require.ErrorIs(w, lock.Revoke(w.Context(), admin.Session, g.Path()), session.ErrNoNode)
+	}, zktest.WithServers(2))
 }

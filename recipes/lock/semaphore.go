@@ -89,8 +89,8 @@ func setLimit(ctx context.Context, s *session.Session, path string, limit []byte
 	return err
 }
 
-// marks follows which contenders of a semaphore hold. Each writes a mark into its own data when it
-// is granted, one after the other, so it is enough to watch the first one without a mark.
+// marks follows which contenders of a semaphore hold. They are granted one after the other, and
+// each writes a mark into its own data then. So it is enough to watch the first one without a mark.
 type marks struct {
 	session *session.Session
 	turn    *observe.Turn
@@ -133,7 +133,7 @@ func (m *marks) leave() {
 	m.path, m.stop = "", nil
 }
 
-// saw takes the data of the contender that is watched. Its deletion is reported by the queue.
+// saw takes the data of the watched contender. The listing of the queue reports its deletion.
 func (m *marks) saw(d contenders.Observation, open bool) {
 	if notes, _ := znode.ParseNotes(d.Bytes); open && d.Exists && notes.Held {
 		m.held[m.path] = contenders.Granted(d.Stat)
@@ -141,7 +141,7 @@ func (m *marks) saw(d contenders.Observation, open bool) {
 	}
 }
 
-// on is the queue with the marks known so far.
+// on adds the marks known so far to the entries of the queue.
 func (m *marks) on(entries []contenders.Entry) []contenders.Entry {
 	entries = slices.Clone(entries)
 	for i := range entries {

@@ -1,12 +1,13 @@
-// Readers, writers and semaphores: what a reader may not ask for, who of other libraries is waited
-// for as what, a writer that goes on as a reader; the limit that all agree on, and how it changes.
-// The forms of other libraries are in layout_test.go.
+// Readers, writers and semaphores: upgrades and downgrades; a semaphore's limit, and how it
+// changes. Whole lives are in life_test.go. Names of other libraries are in internal/znode, and who
+// waits for which kind in recipes/internal/contend.
 
 package lock_test
 
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -22,10 +23,9 @@ import (
 )
 
 func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		r, r2, wr, other := w.reader(h), w.reader(h), w.writer(h), w.writer(w.Host("b"))
+		r, r2, wr, other := reader(h), reader(h), writer(h), writer(w.Host("b"))
 		w.Server.ClearJournal()
 		require.NoError(w, r.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
 			began := time.Now()
@@ -36,7 +36,7 @@ func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
 				require.ErrorIs(w, err, lock.ErrUpgrade)
 				require.ErrorIs(w, l.Do(ctx, func(context.Context, *lock.Grant) error { panic("never") }), lock.ErrUpgrade)
 			}
-			for _, l := range []*lock.Lock{r, r2, w.lock(h)} {
+			for _, l := range []*lock.Lock{r, r2, newLock(h)} {
 				_, err := l.Lock(ctx)
 				require.ErrorIs(w, err, lock.ErrDeadlock, "that is no upgrade, and would wait for itself all the same once a writer is between")
 			}
@@ -50,101 +50,64 @@ func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
 			}
 			return nil
 		}))
-		require.Zero(w, w.nodes())
+		require.Zero(w, nodes(w, path))
 	})
 }
 
-// B20, B21, B22: contenders of Curator, kazoo and others are waited for as what they are, also
-// where an older server has wrapped the numbers. What is no contender is waited for by nobody.
-func TestB20_B21_B22_ForeignChildren(t *testing.T) {
-	t.Parallel()
-	const guid = "0123456789abcdef0123456789abcdef"
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		all := map[string]*lock.Lock{"reader": w.reader(h), "writer": w.writer(h)}
-		everybody, writers, nobody := []string{"reader", "writer"}, []string{"writer"}, []string(nil)
-		for _, layout := range []lock.Layout{lock.Troupe, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper} {
-			all[layout.String()] = w.lock(h, lock.WithLayout(layout))
-			everybody, writers = append(everybody, layout.String()), append(writers, layout.String())
+// A standing writer that goes on as a reader has not released: the next writer waits, of its own
+// session too, though the first writer's znode is gone. A request to release is for the writer or
+// for the reader. When the reader has released, the intent stands as a writer again.
+func TestADowngradeOfAStandingIntent(t *testing.T) {
+	eachRow(t, map[string]bool{"the next in another session": false, "in the same": true}, func(w *bubble.World, same bool) {
+		h, admin := w.Host("a"), w.Host("b")
+		l, next := writer(h, lock.WithData([]byte("mine"))), writer(admin)
+		if same {
+			next = writer(h)
 		}
-		for wait, names := range map[*[]string][]string{
-			&nobody: {"foo", "_c_x", "_c_", "lock-", "lock-12", "lock-0000000000x", "-", "0000000000", "lock-99999999999"},
-			&writers: {
-				"_c_5f0c17e2-7dec-4d0b-a765-00a0c91e6bf6-__READ__0000000000", "__READ__0000000000", guid + "__rlock__0000000000", "read-0000000000",
-			},
-			&everybody: {
-				"_c_5f0c17e2-7dec-4d0b-a765-00a0c91e6bf6-__WRIT__0000000000", "__WRIT__0000000000", guid + "__lock__0000000000", "write-0000000000",
-				"lock-0000000000", "x-72057594037927936-0000000000", "n_0000000000", "lease-2-0000000000",
-				"lock-2147483647", "lock--2147483648", "lock--000000001",
-			},
-		} {
-			for _, name := range names {
-				_, err := h.Create(w.Context(), path+"/"+name, nil, session.Parents())
-				require.NoError(w, err)
-				for kind, l := range all {
-					g, err := l.TryLock(w.Context())
-					if slices.Contains(*wait, kind) {
-						require.ErrorIs(w, err, lock.ErrHeld, "%s: %s", name, kind)
-						continue
-					}
-					require.NoError(w, err, "%s: %s", name, kind)
-					require.NoError(w, g.Release(w.Context()))
-				}
-				require.NoError(w, h.Delete(w.Context(), path+"/"+name, -1))
-			}
-		}
-	})
-}
-
-// The standing intent of the write side stands again as a writer once the downgraded grant is over.
-func TestADowngradedStandingIntentStandsAgainAsAWriter(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		l := w.writer(w.Host("a"), lock.WithData([]byte("mine")))
-		g := w.granted(l)
-		read, err := g.Downgrade(w.Context())
-		require.NoError(w, err)
+		wrote := granted(w, l)
+		queued(next)
+		require.NoError(w, lock.Revoke(w.Context(), admin.Session, wrote.Path()))
+		bubble.Within(w, time.Second, wrote.Revoked())
+		read := must(wrote.Downgrade(w.Context()))
 		bubble.Never(w, l.Acquired(), "a second grant")
-		line, err := l.Contenders(w.Context())
-		require.NoError(w, err)
-		require.Equal(w, "mine", string(line[0].Data))
+		require.Equal(w, "mine", string(must(l.Contenders(w.Context()))[0].Data))
+		time.Sleep(time.Second)
+		bubble.Never(w, next.Acquired(), "granted beside a reader")
+		bubble.Never(w, read.Revoked(), "the reader was not asked")
+		require.NoError(w, lock.Revoke(w.Context(), admin.Session, read.Path()))
+		bubble.Within(w, time.Second, read.Revoked())
 		require.NoError(w, read.Release(w.Context()))
+		g := bubble.Within(w, time.Second, next.Acquired())
+		require.Greater(w, g.Token(), read.Token())
+		require.NoError(w, next.Release(w.Context()))
+
 		again := bubble.Within(w, time.Second, l.Acquired())
 		require.Equal(w, fence.Exclusive, again.Sequencer().Mode)
-		read, err = again.Downgrade(w.Context())
-		require.NoError(w, err)
+		read = must(again.Downgrade(w.Context()))
 		require.NoError(w, l.Release(w.Context()))
 		require.ErrorIs(w, read.Err(), session.ErrReleased)
-		require.Zero(w, w.nodes())
+		require.Zero(w, nodes(w, path))
 	})
 }
 
 func TestDowngradeWithinDo(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		h := w.Host("a")
-		l, waiting := w.writer(h), w.writer(w.Host("b"))
+	inBubble(t, func(w *bubble.World) {
+		l := writer(w.Host("a"))
 		boom := errors.New("boom")
 		err := l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
-			w.queued(waiting)
-			read, err := g.Downgrade(ctx) // whose own end this very call is
-			require.NoError(w, err)
+			read := must(g.Downgrade(ctx)) // which ends ctx, too
 			bubble.Within(w, time.Second, ctx.Done())
 			require.ErrorIs(w, context.Cause(ctx), session.ErrReleased)
-			bubble.Never(w, waiting.Acquired(), "a writer beside a reader")
 			require.True(w, read.Valid())
 			return boom
 		})
 		require.ErrorIs(w, err, boom)
 		require.NotErrorIs(w, err, session.ErrLost)
-		bubble.Within(w, time.Second, waiting.Acquired())
-		require.NoError(w, waiting.Release(w.Context()))
-		require.Zero(w, w.nodes(), "what came of the grant is released with it")
+		require.Zero(w, nodes(w, path), "the read grant is released, too")
 
 		err = l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
-			read, err := g.Downgrade(ctx)
-			require.NoError(w, err)
-			require.NoError(w, h.Delete(w.Context(), read.Path(), -1))
+			read := must(g.Downgrade(ctx))
+			require.NoError(w, w.Server.Delete(read.Path()))
 			bubble.Within(w, time.Second, read.Done())
 			return nil
 		})
@@ -153,32 +116,36 @@ func TestDowngradeWithinDo(t *testing.T) {
 }
 
 func TestADowngradeThatCannotBe(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		for _, l := range []*lock.Lock{w.lock(h), w.reader(h), w.lock(h, lock.WithLayout(lock.Kazoo))} { // whose exclusive lock and write lock are one
-			g := w.held(l)
+		for _, l := range []*lock.Lock{newLock(h), reader(h), newLock(h, lock.WithLayout(lock.Kazoo))} { // whose exclusive lock and write lock are one
+			g := held(w, l)
 			_, err := g.Downgrade(w.Context())
 			require.ErrorIs(w, err, session.ErrUnsupported)
 			require.True(w, g.Valid(), "nothing has changed")
 			require.NoError(w, g.Release(w.Context()))
 		}
-		l := w.writer(h)
-		g := w.held(l)
-		_, err := g.Downgrade(w.ended())
+		l := writer(h)
+		g := held(w, l)
+		_, err := g.Downgrade(ended())
 		require.ErrorIs(w, err, context.Canceled)
 		require.True(w, g.Valid(), "nothing has changed")
 		require.NoError(w, g.Release(w.Context()))
 		_, err = g.Downgrade(w.Context())
 		require.ErrorIs(w, err, session.ErrLost, "it was released")
 
-		g = w.held(l)
-		require.NoError(w, h.Delete(w.Context(), g.Path(), -1))
-		_, err = g.Downgrade(w.Context())
-		require.ErrorIs(w, err, session.ErrLost)
-		require.ErrorIs(w, err, session.ErrDeleted)
+		for _, deleted := range []func(at string) error{w.Server.Delete, func(at string) error { return h.Delete(w.Context(), at, -1) }} {
+			g = held(w, l)
+			next := queued(writer(h))
+			require.NoError(w, deleted(g.Path()))
+			_, err = g.Downgrade(w.Context())
+			require.ErrorIs(w, err, session.ErrLost)
+			require.ErrorIs(w, err, session.ErrDeleted)
+			bubble.Within(w, time.Minute, next.Acquired(), "no contender is ahead")
+			require.NoError(w, next.Close(w.Context()))
+		}
 
-		g = w.held(l)
+		g = held(w, l)
 		lift := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpMulti && changes(r) {
 				w.Server.Expire(r.SessionID)
@@ -190,8 +157,8 @@ func TestADowngradeThatCannotBe(t *testing.T) {
 		require.ErrorIs(w, err, session.ErrLost)
 		require.ErrorIs(w, err, session.ErrExpired, "meanwhile")
 
-		for range 100 { // the two come in whatever order
-			g = w.held(l)
+		for range 100 { // two at a time, in any order
+			g = held(w, l)
 			var reads [2]*lock.Grant
 			downgrade := func(i int) <-chan error {
 				return bubble.Begin(func() (err error) { reads[i], err = g.Downgrade(w.Context()); return err })
@@ -204,206 +171,198 @@ func TestADowngradeThatCannotBe(t *testing.T) {
 			require.NoError(w, reads[1-lost].Release(w.Context()))
 		}
 		require.NoError(w, l.Close(w.Context()))
-		require.Zero(w, w.nodes())
+		require.Zero(w, nodes(w, path))
 	})
 }
 
-// A caller who leaves gets nothing, and nothing is left.
+// A caller that leaves gets no grant, and nothing is left.
 func TestADowngradeWhoseCallerLeaves(t *testing.T) {
-	t.Parallel()
-	for _, fate := range []zktest.Verdict{zktest.Delay(2 * time.Second), zktest.CutAfter, zktest.CutBefore, zktest.DropReply} {
-		inBubble(t, func(w *world) {
-			h := w.Host("a")
-			l, waiting := w.writer(h), w.writer(w.Host("b"))
-			g := w.held(l)
-			w.queued(waiting)
-			hear := w.deaf(h, fate)
-			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
-			defer cancel()
-			read, err := g.Downgrade(ctx)
-			hear()
-			if err == nil { // the reconnection was quick
-				require.NoError(w, read.Release(w.Context()))
-			} else {
-				require.ErrorIs(w, err, context.DeadlineExceeded)
-			}
-			bubble.Within(w, 20*time.Second, waiting.Acquired())
-			time.Sleep(time.Minute)
-			require.Equal(w, 1, w.nodes())
-		})
-	}
-}
-
-// A revocation of the writer is none of the reader.
-func TestRevocationBesideADowngrade(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		admin := w.Host("admin").Session
-		g := w.held(w.writer(w.Host("a")))
-		require.NoError(w, lock.Revoke(w.Context(), admin, g.Path()))
-		bubble.Within(w, time.Second, g.Revoked())
-		read, err := g.Downgrade(w.Context())
-		require.NoError(w, err)
-		bubble.Never(w, read.Revoked(), "nobody asked the reader")
-		require.NoError(w, lock.Revoke(w.Context(), admin, read.Path()))
-		bubble.Within(w, time.Second, read.Revoked())
+	rows := maps.Clone(bubble.Fates)
+	rows["slow"] = zktest.Delay(2 * time.Second)
+	eachRow(t, rows, func(w *bubble.World, verdict zktest.Verdict) {
+		h := w.Host("a")
+		l, waiting := writer(h), writer(w.Host("b"))
+		g := held(w, l)
+		queued(waiting)
+		stop := fate(w, h, verdict, deletes)
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		read, err := g.Downgrade(ctx)
+		stop()
+		if err == nil { // the reconnection was quick
+			require.NoError(w, read.Release(w.Context()))
+		} else {
+			require.ErrorIs(w, err, context.DeadlineExceeded)
+		}
+		bubble.Within(w, 20*time.Second, waiting.Acquired())
+		time.Sleep(time.Minute)
+		require.Equal(w, 1, nodes(w, path))
 	})
 }
 
-// Whoever observes sees who holds, also where nobody comes or goes by it.
+// An observer of a semaphore sees which contenders hold, since when, and follows changes of the
+// limit too. Contenders has the same, but does not know a grant's time once the holder was asked to
+// release.
 func TestObservingASemaphore(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		admin := w.Host("admin").Session
-		a, b, c := w.semaphore(w.Host("a"), 1), w.semaphore(w.Host("b"), 1), w.semaphore(w.Host("c"), 1)
+		a, b, c := semaphore(w.Host("a"), 1), semaphore(w.Host("b"), 1), semaphore(w.Host("c"), 1)
 		states := c.Observe(w.Context())
 		require.Empty(w, bubble.Within(w, time.Second, states))
-		holding := func() (all []bool) {
+		holding := func() (all []bool, since []time.Time) {
 			synctest.Wait()
 			for _, c := range bubble.Within(w, time.Second, states) {
-				all = append(all, c.Holding)
+				all, since = append(all, c.Holding), append(since, c.Held.UTC())
 			}
-			return all
+			return all, since
 		}
-		ga := w.held(a)
-		require.Equal(w, []bool{true}, holding())
-		w.queued(b)
-		w.queued(c)
-		require.Equal(w, []bool{true, false, false}, holding())
+		shows := func(want ...bool) {
+			w.Helper()
+			all, _ := holding()
+			require.Equal(w, want, all)
+		}
+		first := time.Now().UTC()
+		ga := held(w, a)
+		shows(true)
+		queued(b)
+		queued(c)
+		all, since := holding()
+		require.Equal(w, []bool{true, false, false}, all)
+		require.Equal(w, []time.Time{first, {}, {}}, since)
+		time.Sleep(time.Minute)
+		second := time.Now().UTC()
 		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 2))
-		require.Equal(w, []bool{true, true, false}, holding())
+		all, since = holding()
+		require.Equal(w, []bool{true, true, false}, all)
+		require.Equal(w, []time.Time{first, second, {}}, since)
 		require.NoError(w, lock.Revoke(w.Context(), admin, bubble.Within(w, time.Second, b.Acquired()).Path()))
-		bubble.Never(w, states, "what is written to a holder says nothing of the next")
+		bubble.Never(w, states, "a request to a holder says nothing of the next")
+		require.Zero(w, must(c.Contenders(w.Context()))[1].Held, "the last write is not the grant")
 		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 3))
-		require.Equal(w, []bool{true, true, true}, holding())
+		shows(true, true, true)
 		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 1))
 		require.NoError(w, ga.Release(w.Context()))
-		require.Equal(w, []bool{true, true}, holding(), "who holds does so beyond a lowered limit")
+		shows(true, true) // beyond a lowered limit
 		require.NoError(w, c.Close(w.Context()))
 		bubble.Closes(w, states)
 	})
 }
 
-// B30 [kazoo#429]: a try finds what is free, whoever else is being granted at the same moment.
-func TestB30_ATryFindsWhatIsFree(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+// B30 [kazoo#429]: a try gets a free permit, also while others are being granted.
+func TestB30_ATryGetsAFreePermit(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
 		const permits = 8
 		defer w.Server.Intercept(bubble.Slowly(30))()
 		won := make(chan error, permits)
 		for i := range permits {
-			l := w.semaphore(w.Host(string(rune('a'+i))), permits)
+			l := semaphore(w.Host(string(rune('a'+i))), permits)
 			go func() { _, err := l.TryLock(w.Context()); won <- err }()
 		}
 		for range permits {
 			require.NoError(w, bubble.Within(w, time.Minute, won))
 		}
-		_, err := w.semaphore(w.Host("last"), permits).TryLock(w.Context())
+		_, err := semaphore(w.Host("last"), permits).TryLock(w.Context())
 		require.ErrorIs(w, err, lock.ErrHeld)
 		time.Sleep(time.Second)
-		require.Equal(w, permits, w.nodes())
+		require.Equal(w, permits, nodes(w, path))
 	})
 }
 
-func TestExclusiveAndSharedLocksBesideASemaphore(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		s, l := w.semaphore(w.Host("a"), 3), w.lock(w.Host("b"))
-		g := w.held(s)
-		w.queued(l)
+// An exclusive lock waits for all holders of a semaphore, also if the last of them is of its own
+// session and leaves first; and a semaphore waits for an exclusive lock.
+func TestAnExclusiveLockBesideASemaphore(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		h, other := w.Host("a"), w.Host("b")
+		first, second := held(w, semaphore(other, 3)), held(w, semaphore(h, 3))
+		l := queued(newLock(h))
+		next := semaphore(w.Host("c"), 3)
+		queued(next)
+		bubble.Never(w, next.Acquired(), "a permit behind an exclusive lock")
+		require.NoError(w, second.Release(w.Context()))
+		time.Sleep(time.Second)
 		bubble.Never(w, l.Acquired(), "an exclusive lock beside a permit")
-		other := w.queued(w.semaphore(w.Host("c"), 3))
-		bubble.Never(w, other.Acquired(), "a permit behind an exclusive lock")
-		require.NoError(w, g.Release(w.Context()))
+		require.NoError(w, first.Release(w.Context()))
 		bubble.Within(w, time.Second, l.Acquired())
-		bubble.Never(w, other.Acquired(), "a permit beside an exclusive lock")
+		bubble.Never(w, next.Acquired(), "a permit beside an exclusive lock")
 		require.NoError(w, l.Release(w.Context()))
-		bubble.Within(w, time.Second, other.Acquired())
-		_, err := s.Lock(w.held(s).Context())
+		g := bubble.Within(w, time.Second, next.Acquired())
+		_, err := next.Lock(g.Context())
 		require.ErrorIs(w, err, lock.ErrDeadlock)
 	})
 }
 
+// The first instance sets the limit, and others have to agree with it once. From then on an
+// instance follows changes.
 func TestTheLimitIsAgreed(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		three := w.semaphore(h, 3)
-		require.NoError(w, w.held(three).Release(w.Context()))
-		five := w.semaphore(h, 5)
-		_, err := five.Lock(w.Context())
-		require.ErrorIs(w, err, lock.ErrLimit)
-		_, err = five.TryLock(w.Context())
-		require.ErrorIs(w, err, lock.ErrLimit)
-		require.ErrorContains(w, err, "lock: the semaphore's limit is another: it is 3, not 5")
+		limit := func(n int) { require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, n)) }
+		refused := func(l *lock.Lock, call func(*lock.Lock, context.Context) (*lock.Grant, error)) string {
+			_, err := call(l, w.Context())
+			require.ErrorIs(w, err, lock.ErrLimit)
+			return err.Error()
+		}
+		three := semaphore(h, 3)
+		require.NoError(w, held(w, three).Release(w.Context()))
+		five := semaphore(h, 5)
+		refused(five, (*lock.Lock).Lock)
+		require.Contains(w, refused(five, (*lock.Lock).TryLock), "lock: the semaphore's limit is another: it is 3, not 5")
 		require.NoError(w, five.Err(), "a caller was refused; the instance goes on")
 		five.Acquire()
 		bubble.Within(w, time.Second, five.Done())
 		require.ErrorIs(w, five.Err(), lock.ErrLimit)
-		require.Zero(w, w.nodes())
+		require.Zero(w, nodes(w, path))
 
-		require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 5))
+		limit(5)
 		three.Crash("a bug")
-		require.NoError(w, w.held(three).Release(w.Context()), "who has agreed follows the change, whatever becomes of its actor")
-		_, err = w.semaphore(h, 3).Lock(w.Context())
-		require.ErrorIs(w, err, lock.ErrLimit, "who comes anew has to know it")
-		require.NoError(w, w.held(w.semaphore(h, 5, lock.WithWeight(5))).Release(w.Context()))
+		require.NoError(w, held(w, three).Release(w.Context()), "it has agreed, and follows the change; a crash changes nothing")
+		refused(semaphore(h, 3), (*lock.Lock).Lock)
+		require.NoError(w, held(w, semaphore(h, 5, lock.WithWeight(5))).Release(w.Context()))
+	})
+}
+
+// A limit that was read before refuses no request: it may have been raised since.
+func TestALimitThatWasRaisedAgain(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		admin, l := w.Host("admin").Session, semaphore(w.Host("a"), 4, lock.WithWeight(3))
+		require.NoError(w, held(w, l).Release(w.Context()))
+		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 2))
+		_, err := l.Lock(w.Context())
+		require.ErrorIs(w, err, lock.ErrLimit)
+		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 4))
+		require.NoError(w, held(w, l).Release(w.Context()))
 	})
 }
 
 func TestALimitBelowTheWeight(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		heavy, light := w.semaphore(h, 3, lock.WithWeight(3)), w.semaphore(w.Host("b"), 3)
-		g := w.held(w.semaphore(w.Host("c"), 3))
+		heavy, light := semaphore(h, 3, lock.WithWeight(3)), semaphore(w.Host("b"), 3)
+		g := held(w, semaphore(w.Host("c"), 3))
 		failed := bubble.Begin(func() error { _, err := heavy.Lock(w.Context()); return err })
 		synctest.Wait()
-		w.queued(light)
+		queued(light)
 		require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 2))
 		require.ErrorIs(w, bubble.Within(w, time.Second, failed), lock.ErrLimit, "it could never be granted, and would hold up the line")
 		bubble.Within(w, time.Second, light.Acquired())
 		require.NoError(w, g.Release(w.Context()))
 		require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 3))
 		require.NoError(w, light.Release(w.Context()))
-		require.NoError(w, w.held(heavy).Release(w.Context()))
-	})
-}
-
-// What was read of the limit before does not refuse anybody: it may have been raised since.
-func TestALimitThatWasRaisedAgain(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		admin, l := w.Host("admin").Session, w.semaphore(w.Host("a"), 4, lock.WithWeight(3))
-		require.NoError(w, w.held(l).Release(w.Context()))
-		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 2))
-		_, err := l.Lock(w.Context())
-		require.ErrorIs(w, err, lock.ErrLimit)
-		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 4))
-		require.NoError(w, w.held(l).Release(w.Context()))
+		require.NoError(w, held(w, heavy).Release(w.Context()))
 	})
 }
 
 func TestSetLimit(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
 		require.NoError(w, lock.SetLimit(w.Context(), h.Session, "/a/new/one", 4), "it may come before the first instance")
-		data, _, err := h.Get(w.Context(), "/a/new/one")
-		require.NoError(w, err)
-		require.Equal(w, "4", string(data))
-		_, err = h.Create(w.Context(), "/empty", nil)
-		require.NoError(w, err)
+		require.Equal(w, "4", content(w, "/a/new/one"))
+		must(h.Create(w.Context(), "/empty", nil))
 		require.NoError(w, lock.SetLimit(w.Context(), h.Session, "/empty", 4))
-		_, err = h.Create(w.Context(), "/config", []byte("some: thing"))
-		require.NoError(w, err)
-		require.ErrorIs(w, lock.SetLimit(w.Context(), h.Session, "/config", 4), lock.ErrLimit, "a slip of the pen overwrites nothing")
-		l, err := lock.NewSemaphore(h.Session, "/config", 4)
-		require.NoError(w, err)
-		_, err = l.Lock(w.Context())
+		must(h.Create(w.Context(), "/config", []byte("some: thing")))
+		require.ErrorIs(w, lock.SetLimit(w.Context(), h.Session, "/config", 4), lock.ErrLimit, "other data are not overwritten")
+		_, err := must(lock.NewSemaphore(h.Session, "/config", 4)).Lock(w.Context())
 		require.ErrorIs(w, err, lock.ErrLimit)
-		data, _, err = h.Get(w.Context(), "/config")
-		require.NoError(w, err)
-		require.Equal(w, "some: thing", string(data))
+		require.Equal(w, "some: thing", content(w, "/config"))
 	})
 }

@@ -7,6 +7,8 @@
 //	keeps_test.go    faults that end nothing, or befall one who waits; news after a loss of data
 //	cycle_test.go    lost requests, replies and actors at any moment; a leader that was deposed
 //	history_test.go  histories under random faults, checked by porcupine
+//	random_test.go   many locks of few sessions under random faults
+//	real_test.go     three real servers: cut off, deposed, with late writes
 package losses_test
 
 import (

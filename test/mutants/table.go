@@ -250,7 +250,7 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	},
 	{
 		name:     "Revoke overwrites what was written meanwhile",
-		file:     "recipes/lock/revoke.go",
+		file:     "recipes/lock/grant.go",
 		snippet:  "znode.WithUnlock(data), stat.Version)",
 		instead:  "znode.WithUnlock(data), stat.Version-stat.Version-1)",
 		packages: []string{"./recipes/lock"},

@@ -6,8 +6,8 @@ import (
 	cmap "github.com/orcaman/concurrent-map"
 )
 
-// A bubble lives for milliseconds, and thousands of them make up a package's tests. What a process
-// spends once costs them most of their time.
+// A bubble lives for milliseconds, and a package's tests are thousands of them. Costs of a process
+// that arise once, or for each system and connection, would be most of their time.
 func init() {
 	// The actor library allocates 1,024 of these maps for every actor system, each of 32 shards:
 	// about three megabytes. One shard is the same map with one mutex. It is set before there is

@@ -1,6 +1,6 @@
-// Package bubble is what the tests of several packages share: a bubble of virtual time with a
-// server in memory and the sessions on it, waits that have a bound, and the faults that more than
-// one package draws. Only tests import it.
+// Package bubble has the helpers that the tests of several packages share: a bubble of virtual time
+// with a server in memory and the sessions on it, waits that have a bound, and the faults that more
+// than one package draws. Only tests import it.
 //
 //	bubble.Run(t, func(w *bubble.World) {
 //		h := w.Host("a")
@@ -12,9 +12,10 @@
 //		bubble.Within(w, 6*time.Second, g.Done())
 //	})
 //
-// A package whose tests need more embeds a World in a type of its own.
+// World is the harness of the recipes' tests. A package adds functions that take one; only tests
+// with a state of their own embed it.
 //
 // At the end of a bubble its sessions and its server are closed, and every goroutine that was
-// started in it has to be over: otherwise package synctest fails the test. What a test leaves
-// outside of bubbles is found by goleak.VerifyTestMain, in the package's TestMain.
+// started in it has to be over: otherwise package synctest fails the test. Goroutines that a test
+// leaves outside of bubbles are found by goleak.VerifyTestMain, in the package's TestMain.
 package bubble

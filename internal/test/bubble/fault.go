@@ -11,14 +11,14 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Fates are what can become of a request and its reply.
+// Fates are the ways in which a request or its reply can be lost.
 var Fates = map[string]zktest.Verdict{
 	"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
 	"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
 }
 
-// EachFate runs a test in bubbles again and again, until each request that a session makes once the
-// test has called strike has met each fate.
+// EachFate runs a test in bubbles, again and again, until each request of a session has met each
+// fate. Requests count from the moment when the test calls strike with that session.
 func EachFate(t *testing.T, test func(w *World, k int, strike func(s *session.Session)), opts ...zktest.Option) {
 	t.Helper()
 	for name, fate := range Fates {
@@ -36,15 +36,15 @@ func EachFate(t *testing.T, test func(w *World, k int, strike func(s *session.Se
 }
 
 // Kth lets the k-th request of a session meet a fate, from now on. Neither pings nor handshakes are
-// counted, nor the operations aside. It tells whether it came to that; after that it does not any
-// more.
+// counted, nor the operations aside. met reports whether there were k requests; from then on the
+// fate can no longer strike.
 func (w *World) Kth(s *session.Session, k int, fate zktest.Verdict, aside ...zktest.Op) (met func() bool) {
 	return w.AtKth(s, k, func(*zktest.Request) zktest.Verdict { return fate }, aside...)
 }
 
-// AtKth is Kth for a fate that is decided on when it comes to it. What tells whether it came to
-// that waits for a decision under way: it may need what ends with the test.
-func (w *World) AtKth(s *session.Session, k int, judge func(*zktest.Request) zktest.Verdict, aside ...zktest.Op) (met func() bool) {
+// AtKth is Kth with a function that decides on the fate when the k-th request arrives. met waits
+// for a decision under way: that may need something that ends with the test.
+func (w *World) AtKth(s *session.Session, k int, decide func(*zktest.Request) zktest.Verdict, aside ...zktest.Op) (met func() bool) {
 	var mu sync.Mutex
 	var deciding sync.WaitGroup
 	id, n, asked := s.Status().SessionID, 0, false
@@ -65,7 +65,7 @@ func (w *World) AtKth(s *session.Session, k int, judge func(*zktest.Request) zkt
 			return zktest.Pass
 		}
 		defer deciding.Done()
-		return judge(r)
+		return decide(r)
 	}))
 	return func() bool {
 		mu.Lock()
@@ -90,5 +90,5 @@ func Slowly(seed uint64) func(*zktest.Request) zktest.Verdict {
 	}
 }
 
-// keepsAlive tells the operations that keep a session from those that use it.
+// keepsAlive is true for operations that only keep a session.
 func keepsAlive(op zktest.Op) bool { return op == zktest.OpPing || op == zktest.OpConnect }

@@ -19,12 +19,12 @@ type Log struct {
 	text bytes.Buffer
 }
 
-// Option has a session write it.
+// Option makes a session write this log.
 func (l *Log) Option() session.Option {
 	return session.WithLogger(slog.New(slog.NewTextHandler(l, nil)))
 }
 
-// Debug is Option for one that says everything.
+// Debug is Option with the level Debug.
 func (l *Log) Debug() session.Option {
 	return session.WithLogger(slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug})))
 }
@@ -36,7 +36,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// Warnings are those that name the path.
+// Warnings are the log's warnings with this path.
 func (l *Log) Warnings(path string) (all []string) {
 	synctest.Wait() // lines are handed over a little later
 	l.mu.Lock()
@@ -49,7 +49,7 @@ func (l *Log) Warnings(path string) (all []string) {
 	return all
 }
 
-// Count is how often it says something.
+// Count is how often the log contains a text.
 func (l *Log) Count(text string) int {
 	synctest.Wait() // likewise
 	l.mu.Lock()

@@ -9,8 +9,8 @@ import (
 )
 
 // Pauses measures, until the test ends, for how long a goroutine that does nothing else is not run:
-// on a busy machine an instant that is noted by a goroutine is late by that much. What it returns
-// is the longest pause up to now.
+// on a busy machine an instant that a goroutine notes is late by that much. longest returns the
+// longest pause up to now.
 func Pauses(t testing.TB) (longest func() time.Duration) {
 	t.Helper()
 	const every = time.Millisecond
@@ -42,9 +42,9 @@ func Pauses(t testing.TB) (longest func() time.Duration) {
 	}
 }
 
-// InTime logs by how much possessions ended before somebody else could have them, by a real clock,
-// and fails if one ended later by more than the longest pause: then no lateness of whoever noted
-// the two instants explains it.
+// InTime logs by how much, by a real clock, possessions ended before their rivals were granted. It
+// fails if one ended later than that by more than the longest pause: then the two instants can't
+// merely have been noted late.
 func InTime(t testing.TB, what string, leads []time.Duration, pause time.Duration) {
 	t.Helper()
 	leads = slices.Sorted(slices.Values(leads))

@@ -12,13 +12,13 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// Suite is what a recipe does, on whatever ZooKeeper.
+// Suite has the tests of a recipe that run on any ZooKeeper, embedded or real.
 type Suite []struct {
 	Name string
 	Test func(t *Cluster)
 }
 
-// Cluster is a test of a suite on ZooKeeper, embedded or real.
+// Cluster is one test of a suite, and the ZooKeeper that it runs on.
 type Cluster struct {
 	testing.TB
 	Root string // below which the test has everything to itself
@@ -70,6 +70,7 @@ func (s Suite) Real(t *testing.T, onThree ...string) {
 					continue
 				}
 				t.Run(test.Name, func(t *testing.T) {
+					defer unexpected(t)
 					test.Test(&Cluster{TB: t, Real: true, Root: "/" + strings.ReplaceAll(test.Name, " ", "-"), open: func(opts ...session.Option) *session.Session {
 						s, err := session.Open(Minute(t), zk.Servers(), opts...)
 						require.NoError(t, err)

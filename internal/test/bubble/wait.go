@@ -8,22 +8,23 @@ import (
 	"time"
 )
 
-// Minute is a context for what should take no time at all. It outlives the test, for cleaning up.
+// Minute is a context for calls that should take no time at all. It outlives the test, for cleaning
+// up.
 func Minute(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// Begin carries something out beside the test, which waits for what comes of it.
+// Begin calls a function beside the test, which receives its result.
 func Begin[T any](f func() T) <-chan T {
 	done := make(chan T, 1)
 	go func() { done <- f() }() // ends with f
 	return done
 }
 
-// Within receives in at most d, or learns that the channel has closed. As in package require, what
-// comes last is a message for the case that it fails; here and below.
+// Within receives in at most d, or learns that the channel has closed. As in package require, the
+// last arguments, here and below, are a message for the case of a failure.
 func Within[T any](t testing.TB, d time.Duration, c <-chan T, what ...any) T {
 	t.Helper()
 	select {
@@ -60,7 +61,7 @@ func Await[T any](t testing.TB, c <-chan T, what string, ok func(T) bool) T {
 	}
 }
 
-// First receives from whichever of two delivers first, in at most d, and tells whether that was the
+// First receives from the channel that delivers first, in at most d, and tells whether that was the
 // second.
 func First[T, U any](t testing.TB, d time.Duration, a <-chan T, b <-chan U) (second bool) {
 	t.Helper()
@@ -75,7 +76,7 @@ func First[T, U any](t testing.TB, d time.Duration, a <-chan T, b <-chan U) (sec
 	}
 }
 
-// Now receives what is there when everything has settled, without any time passing.
+// Now receives a value that has to be there when everything has settled, without any time passing.
 func Now[T any](t testing.TB, c <-chan T, what ...any) T {
 	t.Helper()
 	synctest.Wait()
@@ -114,7 +115,7 @@ func Closed[T any](t testing.TB, c <-chan T, what ...any) {
 	}
 }
 
-// Closes receives whatever comes until the channel closes, which it has to in a minute.
+// Closes receives until the channel closes, which has to be within a minute.
 func Closes[T any](t testing.TB, c <-chan T, what ...any) {
 	t.Helper()
 	late := time.After(time.Minute)
@@ -130,7 +131,7 @@ func Closes[T any](t testing.TB, c <-chan T, what ...any) {
 	}
 }
 
-// fail ends the test, with what the server shows if the test runs on a World.
+// fail ends the test. If that runs on a World, the message has the server's state.
 func fail(t testing.TB, what []any, format string, args ...any) {
 	t.Helper()
 	message := fmt.Sprintf(format, args...)

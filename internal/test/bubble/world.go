@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,8 +17,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// limit is the virtual time after which a test is taken to wait for what never comes. Sessions ping
-// meanwhile, so that it isn't the runtime that would notice.
+// limit is the virtual time after which a test counts as hung. The runtime would not notice that,
+// since sessions go on pinging.
 const limit = 7 * 24 * time.Hour
 
 // World is a test in virtual time: a server in memory, and the clients on it.
@@ -25,13 +26,13 @@ type World struct {
 	*testing.T
 	Server *zktest.Server
 
-	// System is made when the first session needs it, and shared by all: one each would be half the
-	// work of most tests.
+	// System is made when the first session needs it, and shared by all: with one for each session,
+	// half the work of most tests would be to make them.
 	System func() *actors.System
 }
 
-// Run runs a test in virtual time, on a server with these options. What is left when it ends is
-// closed, and fails the test if it doesn't end then.
+// Run runs a test in virtual time, on a server with these options. Sessions and the server are
+// closed when it ends, and the test fails if they do not end then.
 func Run(t *testing.T, test func(w *World), opts ...zktest.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -51,8 +52,34 @@ func Run(t *testing.T, test func(w *World), opts ...zktest.Option) {
 			panic(fmt.Sprintf("%s has not ended within %v\n%s\n%s", t.Name(), limit, w.Server.Dump(), stacks))
 		})
 		t.Cleanup(func() { endless.Stop() })
+		defer unexpected(w)
 		test(w)
 	})
+}
+
+// unexpected fails the test for an error that it panicked with. A test may do that for a call that
+// has to succeed, as must functions do.
+func unexpected(t testing.TB) {
+	switch p := recover().(type) {
+	case nil:
+	case runtime.Error:
+		panic(p)
+	case error:
+		t.Fatalf("%v\n%s", p, debug.Stack())
+	default:
+		panic(p)
+	}
+}
+
+// EachRow runs a test for each row of a table, in a bubble of its own.
+func EachRow[R any](t *testing.T, rows map[string]R, test func(w *World, row R), opts ...zktest.Option) {
+	t.Helper()
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			Run(t, func(w *World) { test(w, row) }, opts...)
+		})
+	}
 }
 
 // Brisk are options of a server that expires sessions of a few seconds soon after their time, with
@@ -90,7 +117,7 @@ func (w *World) new(servers []string, opts []session.Option) *session.Session {
 	w.Helper()
 	s, err := session.New(servers, append([]session.Option{session.WithDialer(w.Server.Dialer()), session.WithSystem(w.System())}, opts...)...)
 	require.NoError(w, err)
-	w.Cleanup(func() { _ = s.Close(Minute(w)) }) // after a fault it may not be able to say goodbye
+	w.Cleanup(func() { _ = s.Close(Minute(w)) }) // after a fault it may be unable to end its session
 	return s
 }
 
@@ -122,7 +149,7 @@ func (h *Host) Die() {
 	_ = h.Close(ctx)
 }
 
-// state is what the server shows, for the message of a test that fails.
+// state is the server's state, for the message of a test that fails.
 func (w *World) state() string { return w.Server.Dump() }
 
 // Watches is how many watches a session has on the server when everything has settled.

@@ -72,8 +72,8 @@ func Count(few, many int) int {
 	return few
 }
 
-// Servers are the sizes of the ensembles that a test runs on, if one server shows all that there is
-// to see: only soak repeats it on three.
+// Servers are the sizes of the ensembles for a test that needs only one server: soak repeats it on
+// three.
 func Servers() []int {
 	if Soaking() {
 		return []int{1, 3}
@@ -81,8 +81,8 @@ func Servers() []int {
 	return []int{1}
 }
 
-// Seed is where a test of that name begins to draw: the same in every run, unless TROUPE_SEED is
-// random, or a number, which then is it. Tests add to it without overflow. [Again] names it.
+// Seed is the first seed of a test of that name. It is the same in every run, unless TROUPE_SEED is
+// a number, which then is the seed, or random. Tests add to it without overflow. [Again] prints it.
 func Seed(name string) uint64 { return seed(os.Getenv(seedVariable), name) }
 
 func seed(is, name string) uint64 {
@@ -124,7 +124,7 @@ func Seeds[T Nested[T]](t T, count int, test func(t T, seed uint64)) {
 }
 
 // Again has a test that fails print the command that repeats it. All that it draws is drawn again;
-// which of several goroutines is first at an instant in a bubble is the scheduler's.
+// the order of goroutines at one instant of a bubble is the scheduler's.
 func Again(t Named, seed uint64) {
 	t.Cleanup(func() {
 		if !t.Failed() {
@@ -141,16 +141,16 @@ func Again(t Named, seed uint64) {
 	})
 }
 
-// Main runs a package's tests, what is random fixed, and fails if goroutines are left.
+// Main runs a package's tests, with fixed seeds, and fails if goroutines are left.
 func Main(m goleak.TestingM) {
 	Fix()
 	goleak.VerifyTestMain(m)
 }
 
-// Fix fixes what others draw at random, by [Seed]: zktest's servers, recipetest's schedules, and
-// pgregory.net/rapid, which makes a hundred checks. It is called by TestMain before flags are
-// parsed, so that ZKTEST_SEED and flags on the command line count all the same. The program's log
-// is discarded: tests make faults by the hundred.
+// Fix sets the seeds of other packages by [Seed]: of zktest's servers, of recipetest's schedules,
+// and of pgregory.net/rapid, which makes a hundred checks. TestMain calls it before flags are
+// parsed, so that ZKTEST_SEED and flags on the command line prevail. The program's log is
+// discarded: tests make faults by the hundred.
 func Fix() {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	if os.Getenv(serversVariable) == "" {

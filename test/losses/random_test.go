@@ -1,6 +1,7 @@
-// Many locks on few paths, and everything that can go wrong on the way: for `make soak`.
+package losses_test
 
-package lock_test
+// Many locks on few paths, while requests and replies are lost and contenders are deleted: for
+// `make soak`.
 
 import (
 	"context"
@@ -32,8 +33,8 @@ func (d *dice) n(n int) int {
 	return d.r.IntN(n)
 }
 
-// TestRandomLocks: one at a time holds, tokens grow, everybody gets the lock in time, and nothing
-// is left. The seed decides what is tried, the scheduler in which order.
+// One contender at a time holds, tokens grow, each contender gets the lock in time, and nothing is
+// left. The seed decides what is tried, the scheduler in which order.
 func TestRandomLocks(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
@@ -41,7 +42,7 @@ func TestRandomLocks(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(w *world) {
-				r := &random{world: w, dice: &dice{r: rand.New(rand.NewPCG(seed, 1))}}
+				r := &random{World: w.World, dice: &dice{r: rand.New(rand.NewPCG(seed, 1))}}
 				r.run()
 			})
 		})
@@ -49,18 +50,18 @@ func TestRandomLocks(t *testing.T) {
 }
 
 type random struct {
-	*world
+	*bubble.World
 	*dice
 	hosts  []*bubble.Host
 	byHand bool
 	calm   chan struct{} // closed when nothing more goes wrong
 
-	mu    sync.Mutex
-	lines map[string]*history
+	mu   sync.Mutex
+	last map[string]*granted
 }
 
-// history is of the locks on one path.
-type history struct {
+// granted is the last grant on a path.
+type granted struct {
 	holds *lock.Grant
 	token int64
 }
@@ -72,7 +73,7 @@ func (r *random) run() {
 		r.Cleanup(r.Server.Host(name).Slow(latency))
 		r.hosts = append(r.hosts, r.Host(name))
 	}
-	r.calm, r.lines, r.byHand = make(chan struct{}), map[string]*history{}, r.n(3) == 0
+	r.calm, r.last, r.byHand = make(chan struct{}), map[string]*granted{}, r.n(3) == 0
 	if rate := []int{0, 20, 100, 400}[r.n(4)]; rate > 0 {
 		r.Cleanup(r.Server.Intercept(func(q *zktest.Request) zktest.Verdict { return r.verdict(q, rate) }))
 	}
@@ -83,7 +84,7 @@ func (r *random) run() {
 	paths := 1 + r.n(8)
 	for range 20 + r.n(40) {
 		at := fmt.Sprint("/r/", r.n(paths))
-		l := r.at(r.hosts[r.n(len(r.hosts))], at)
+		l := must(lock.New(r.hosts[r.n(len(r.hosts))].Session, at))
 		lockers.Go(func() {
 			for range 3 {
 				time.Sleep(time.Duration(r.n(1500)) * time.Microsecond)
@@ -96,7 +97,7 @@ func (r *random) run() {
 	others.Wait()
 	time.Sleep(5 * time.Minute)
 	synctest.Wait()
-	require.Zero(r, r.contenders("/r/"), "left behind")
+	require.Empty(r, r.contenders(), "left behind")
 }
 
 // verdict lets some requests go wrong, more of those that do several things.
@@ -129,16 +130,20 @@ func (r *random) deletes() {
 			return
 		case <-time.After(time.Duration(300+r.n(20_000)) * time.Microsecond):
 		}
-		var all []string
-		for line := range strings.Lines(r.Server.Dump()) {
-			if strings.HasPrefix(line, "/r/") && strings.Contains(line, "/_c_") {
-				all = append(all, strings.Fields(line)[0])
-			}
-		}
-		if len(all) > 0 {
-			_ = r.Server.Delete(all[r.n(len(all))]) // somebody may have been faster
+		if all := r.contenders(); len(all) > 0 {
+			_ = r.Server.Delete(all[r.n(len(all))]) // it may be gone already
 		}
 	}
+}
+
+// contenders are the paths of all contenders.
+func (r *random) contenders() (all []string) {
+	for line := range strings.Lines(r.Server.Dump()) {
+		if strings.HasPrefix(line, "/r/") && strings.Contains(line, "/_c_") {
+			all = append(all, strings.Fields(line)[0])
+		}
+	}
+	return all
 }
 
 func (r *random) cycle(l *lock.Lock, at string) {
@@ -172,10 +177,10 @@ func (r *random) cycle(l *lock.Lock, at string) {
 func (r *random) holds(g *lock.Grant, at string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h := r.lines[at]
+	h := r.last[at]
 	if h == nil {
-		h = &history{}
-		r.lines[at] = h
+		h = &granted{}
+		r.last[at] = h
 	}
 	if g.Err() != nil {
 		return

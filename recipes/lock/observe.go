@@ -6,8 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/enum"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/recipes/internal/observe"
 	"github.com/troupe-go/troupe/session"
@@ -48,7 +50,7 @@ func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 	if err := l.session.Sync(ctx, l.path); err != nil {
 		return nil, failed(l.session, "contenders", l.path, err)
 	}
-	entries, err := l.line(ctx)
+	entries, err := l.list(ctx)
 	if err != nil {
 		return nil, failed(l.session, "contenders", l.path, err)
 	}
@@ -56,12 +58,12 @@ func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 	return contendersOf(entries, r), failed(l.session, "contenders", l.path, err)
 }
 
-// waiting is how many contenders hold nothing.
+// waiting counts the contenders that hold nothing.
 func (l *Lock) waiting(ctx context.Context) (n int, err error) {
 	if l.kind.of == znode.Lock {
 		return contenders.Waiting(ctx, l.session, l.path)
 	}
-	entries, err := l.line(ctx)
+	entries, err := l.list(ctx)
 	for _, c := range contendersOf(entries, contenders.Record{}) {
 		if !c.Holding {
 			n++
@@ -84,17 +86,17 @@ func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 	return out.C()
 }
 
-// observe starts one incarnation of an observation.
+// observe starts one incarnation of the observation's actor.
 func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 	var entries []contenders.Entry
 	holders, record := marks{session: l.session, turn: t}, contenders.Record{}
-	noting, noted := false, false // the record
+	reading, read := false, false // the record
 	holders.changed = func() {
 		holders.follow(entries)
 		out.Publish(contendersOf(holders.on(entries), record))
 	}
 	observe.Each(t.Context(), t, l.Done(), func(struct{}, bool) { t.End() })
-	observe.Each(t.Context(), t, l.lines(t.Context()), func(v contenders.View, open bool) {
+	observe.Each(t.Context(), t, l.views(t.Context()), func(v contenders.View, open bool) {
 		if !open {
 			t.End()
 			return
@@ -102,18 +104,18 @@ func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 		entries = v.Entries
 		unread := slices.ContainsFunc(entries, func(e contenders.Entry) bool { return e.Unread }) // nor can the record be read
 		switch {
-		case !v.Delays || unread || noted:
+		case !v.Delays || unread || read:
 			holders.changed()
-		case !noting:
-			noting = true
-			l.records(t, func(r contenders.Record) { record, noted = r, true; holders.changed() })
+		case !reading:
+			reading = true
+			l.records(t, func(r contenders.Record) { record, read = r, true; holders.changed() })
 		}
 	})
 }
 
 func contendersOf(entries []contenders.Entry, r contenders.Record) []Contender {
 	all := make([]Contender, len(entries))
-	readers := true // all so far are
+	readers := true // all contenders so far are readers
 	for i, e := range entries {
 		readers = readers && e.Contender.Kind == znode.Read
 		all[i] = Contender{
@@ -133,7 +135,7 @@ func contendersOf(entries []contenders.Entry, r contenders.Record) []Contender {
 	return all
 }
 
-// Delay is what a holder leaves that dies or loses a lock with a delay ([WithDelay]): the next
+// Delay is left by a holder that dies or loses a lock with a delay ([WithDelay]): the next
 // contender waits before it holds.
 type Delay struct {
 	Token int64            // of the grant of that holder; 0: there is no delay
@@ -141,9 +143,9 @@ type Delay struct {
 	Until time.Time        // the end of the wait, by the server's clock; zero while no contender waits: then it has not begun
 }
 
-// Delay reads whether the lock has lost its holder, and a delay is waited for, or will be by who
-// comes next. It syncs first, as [Lock.Contenders] does. While somebody holds the lock there is
-// none. Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
+// Delay reads whether the lock has lost its holder, so that the first contender waits for a delay,
+// or the next one to come will. It syncs first, as [Lock.Contenders] does. While the lock is held
+// there is no delay. Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
 func (l *Lock) Delay(ctx context.Context) (d Delay, err error) {
 	all, err := l.Contenders(ctx)
 	r, failure := l.record(ctx)
@@ -153,7 +155,7 @@ func (l *Lock) Delay(ctx context.Context) (d Delay, err error) {
 	case failure != nil:
 		return d, failed(l.session, "delay", l.path, failure)
 	case len(all) == 0:
-		return Delay{Token: r.Token, Owner: r.By}, nil // whoever noted that it waits has gone
+		return Delay{Token: r.Token, Owner: r.By}, nil // the contender that began to wait has gone
 	}
 	return all[0].Delayed, nil
 }
@@ -166,8 +168,8 @@ func (l *Lock) record(ctx context.Context) (r contenders.Record, err error) {
 	return r, err
 }
 
-// records calls f with the record, at first and after each change. Of one that may not be read the
-// watch does not tell.
+// records calls f with the record, at first and after each change. The watch reports no record that
+// the session may not read, so a read beside it finds that out.
 func (l *Lock) records(t *observe.Turn, f func(contenders.Record)) {
 	observe.Each(t.Context(), t, l.session.WatchData(t.Context(), znode.Join(l.path, znode.HeldRecord)), func(d session.Data, _ bool) {
 		f(contenders.Record{Record: znode.ParseRecord(d.Bytes), At: d.Stat.Mtime})
@@ -177,4 +179,92 @@ func (l *Lock) records(t *observe.Turn, f func(contenders.Record)) {
 			f(contenders.Record{Unread: true})
 		}
 	})
+}
+
+// list reads the holder and the waiters. For a simple lock only the holder is visible.
+func (l *Lock) list(ctx context.Context) ([]contenders.Entry, error) {
+	if !l.simple() {
+		return contenders.Read(ctx, l.session, l.path)
+	}
+	var s session.Data
+	var err error
+	if s.Bytes, s.Stat, err = l.session.Get(ctx, l.path); err == nil {
+		s.Exists = true
+	} else if err = gone(err); err != nil {
+		return nil, err
+	}
+	return l.holder(s), nil
+}
+
+// views subscribes to the result of list. The channel closes when ctx or the session ends.
+func (l *Lock) views(ctx context.Context) <-chan contenders.View {
+	if !l.simple() {
+		return contenders.Observe(ctx, l.session, l.path)
+	}
+	out := notify.NewLatest[contenders.View]()
+	type of struct{ czxid, session int64 } // the session too: servers that have lost their data give the same zxids again
+	last := of{-1, 0}                      // over all incarnations of the actor
+	observe.Run(ctx, observe.Spec{Session: l.session, Kind: "line view", Path: l.path, Ended: func(error) { out.Close() }, Begin: func(t *observe.Turn) {
+		observe.Each(t.Context(), t, l.session.WatchData(t.Context(), l.path), func(s session.Data, open bool) {
+			switch {
+			case !open:
+				t.End()
+				return
+			case s.Stale || last == of{s.Stat.Czxid, s.Stat.EphemeralOwner}:
+				return // nothing new, or a change of data
+			}
+			last = of{s.Stat.Czxid, s.Stat.EphemeralOwner} // 0 if it does not exist
+			out.Publish(contenders.View{Entries: l.holder(s)})
+		})
+	}})
+	return out.C()
+}
+
+// holder is the queue of a simple lock: its only contender holds.
+func (l *Lock) holder(s session.Data) []contenders.Entry {
+	if !s.Exists {
+		return nil
+	}
+	return []contenders.Entry{{
+		Path: l.path, Contender: znode.Contender{Kind: znode.Lock},
+		Token: s.Stat.Czxid, Data: s.Bytes, SessionID: s.Stat.EphemeralOwner, Since: s.Stat.Ctime,
+	}}
+}
+
+// Phase is the state of an instance.
+type Phase int
+
+// The phases of an instance.
+const (
+	Idle   Phase = iota // no intent and no caller
+	Queued              // in the queue, or about to be
+	Held                // granted to the standing intent or to a caller
+)
+
+// String returns the phase's name.
+func (p Phase) String() string {
+	return enum.Name("Phase", p, "idle", "queued", "held")
+}
+
+// Standing is an instance's own position in the queue.
+type Standing struct {
+	Phase Phase
+	Ahead int  // contenders that it waits for, at the last listing; not every release is followed, so there may be fewer
+	Stale bool // the connection is down or the session is not trusted: this is the last known state
+}
+
+// Standing subscribes to this instance's position: the current one first, then each change; the
+// newest replaces one that was not received. The channel closes when ctx ends or the lock is done.
+func (l *Lock) Standing(ctx context.Context) <-chan Standing { return l.standing.Subscribe(ctx) }
+
+func standingOf(m machine.Standing) Standing {
+	s := Standing{Ahead: m.Ahead, Stale: m.Stale}
+	switch m.Phase {
+	case machine.Idle:
+	case machine.Holding:
+		s.Phase = Held
+	default:
+		s.Phase = Queued
+	}
+	return s
 }

@@ -1,8 +1,7 @@
-// What package losses has in virtual time, on three real servers: holders that are cut off, a
-// leader that is frozen, deposed and woken, and writes that a server keeps while its link to the
-// leader is down.
+package losses_test
 
-package lock_test
+// Losses on three real servers: holders that are cut off, a leader that is frozen, deposed and
+// woken, and writes that a server keeps while its link to the leader is down.
 
 import (
 	"context"
@@ -31,7 +30,7 @@ import (
 // B05, B06, B44: seventeen holders are cut off at once, three times. Packets vanish between them
 // and all servers, or their server loses its leader and goes on answering them. The Done of each
 // closes before its rival is granted.
-func TestB05_B06_B44_NoOverlapOfThoseWhoAreCutOff(t *testing.T) {
+func TestB05_B06_B44_HoldersThatAreCutOff(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
 	timeout := session.WithTimeout(4 * time.Second) // half of it is the margin, which has to bear a machine so busy that servers pass on late what they hear
@@ -58,14 +57,15 @@ func TestB05_B06_B44_NoOverlapOfThoseWhoAreCutOff(t *testing.T) {
 			var pairs [][2]*lock.Lock
 			for i := range 17 {
 				path := fmt.Sprint("/overlap/", i)
-				pairs = append(pairs, [2]*lock.Lock{newLock(t, bubble.Open(t, holdersOn[i%len(holdersOn):][:1], timeout), path), newLock(t, rivals, path)})
+				holder := bubble.Open(t, holdersOn[i%len(holdersOn):][:1], timeout)
+				pairs = append(pairs, [2]*lock.Lock{must(lock.New(holder, path)), must(lock.New(rivals, path))})
 			}
 			var leads []time.Duration
 			for range 3 {
 				var each []<-chan time.Duration
 				for _, p := range pairs {
-					g := bubble.Within(t, patience, inLine(t, p[0], nil).Acquired(), "the holder")
-					each = append(each, lead(t, g, inLine(t, p[1], nil)))
+					g := bubble.Within(t, patience, inLine(t, p[0]).Acquired(), "the holder")
+					each = append(each, lead(t, g, inLine(t, p[1])))
 				}
 				heal := cut()
 				for _, l := range each {
@@ -83,8 +83,23 @@ func TestB05_B06_B44_NoOverlapOfThoseWhoAreCutOff(t *testing.T) {
 	}
 }
 
-// lead is by how much a grant's Done comes before the rival's grant; below zero both hold. Either
-// instant is noted by somebody who does nothing else.
+// inLine states the intent and waits until the lock is in the queue, or held.
+func inLine(t *testing.T, l *lock.Lock) *lock.Lock {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	l.Acquire()
+	for s := range l.Standing(ctx) {
+		if s.Phase == lock.Held || s.Ahead > 0 {
+			return l
+		}
+	}
+	t.Fatal("never in the queue")
+	return nil
+}
+
+// lead is the time from a grant's Done to the rival's grant; below zero both hold. Each instant is
+// noted by a goroutine that does nothing else.
 func lead(t *testing.T, g *lock.Grant, rival *lock.Lock) <-chan time.Duration {
 	ended := bubble.Begin(func() time.Time { <-g.Done(); return time.Now() })
 	return bubble.Begin(func() time.Duration {
@@ -100,11 +115,10 @@ func lead(t *testing.T, g *lock.Grant, rival *lock.Lock) <-chan time.Duration {
 
 var deposedRounds = flag.Int("deposed-rounds", 3, "how often a real leader is frozen, deposed and woken")
 
-// The leader of three is stopped when it has carried out
-// a release of which the waiter does not hear; the others elect another, which ends the waiter's
-// session; a rival is granted; the old leader goes on, and takes itself for the leader for up to a
-// tick. Where there is a C compiler its clock stands still meanwhile, as that of a machine does
-// that is suspended.
+// The leader of three is stopped when it has carried out a release that the waiter does not hear
+// of. The others elect another leader, which ends the waiter's session, and a rival is granted. The
+// old leader goes on, and takes itself for the leader for up to a tick. With a C compiler, its
+// clock stands still meanwhile, like that of a suspended machine.
 func TestADeposedRealLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
 	tier.Soak(t)
 	if so := frozenClock(t); so != "" {
@@ -118,8 +132,8 @@ func TestADeposedRealLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
 	}
 }
 
-// frozenClock compiles what lets the clock of a process stand still with it; "" where that can't
-// be.
+// frozenClock compiles a library with which the clock of a stopped process stands still; "" where
+// that is impossible.
 func frozenClock(t *testing.T) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
@@ -141,17 +155,16 @@ func deposedRound(t *testing.T, e *ensemble.Ensemble, path string) (overlap time
 	defer cancel()
 	require.NoError(t, e.Await(ctx))
 	leader := bubble.Leader(t, e)
-	others := append(append([]string(nil), e.Servers()[:leader]...), e.Servers()[leader+1:]...)
-	proxy, err := ensemble.NewProxy(e.Servers()[leader])
-	require.NoError(t, err)
+	others := slices.Delete(slices.Clone(e.Servers()), leader, leader+1)
+	proxy := must(ensemble.NewProxy(e.Servers()[leader]))
 	defer proxy.Close()
-	holder := newLock(t, bubble.Open(t, others, session.WithTimeout(timeout)), path)
 	waiters := bubble.Open(t, []string{proxy.Addr()}, session.WithTimeout(timeout))
-	waiter := newLock(t, waiters, path)
-	rival := newLock(t, bubble.Open(t, others, session.WithTimeout(timeout)), path)
-	bubble.Within(t, patience, inLine(t, holder, nil).Acquired(), "the holder")
-	inLine(t, waiter, nil)
-	inLine(t, rival, nil)
+	holder := must(lock.New(bubble.Open(t, others, session.WithTimeout(timeout)), path))
+	waiter := must(lock.New(waiters, path))
+	rival := must(lock.New(bubble.Open(t, others, session.WithTimeout(timeout)), path))
+	bubble.Within(t, patience, inLine(t, holder).Acquired(), "the holder")
+	inLine(t, waiter)
+	inLine(t, rival)
 	before := waiters.Status().Epoch
 
 	proxy.Blackhole(ensemble.ToClient)
@@ -183,12 +196,12 @@ func deposedRound(t *testing.T, e *ensemble.Ensemble, path string) (overlap time
 	return overlap
 }
 
-// ways are a client's ways to the servers: only the one that is open can be dialed.
+// ways is a client's dialer: one server at a time can be reached.
 type ways struct {
 	mu    sync.Mutex
 	open  string
 	conns []net.Conn
-	asked chan struct{} // there is one in it after a write to an open way
+	asked chan struct{} // has an element after a write
 }
 
 func (w *ways) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -205,7 +218,7 @@ func (w *ways) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	return conn, err
 }
 
-// lead cuts all connections, and opens the way to one server.
+// lead cuts all connections, and lets one server be reached.
 func (w *ways) lead(addr string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -220,7 +233,7 @@ func (w *ways) lead(addr string) {
 	}
 }
 
-// told tells of what is written.
+// told is a connection that reports writes.
 type told struct {
 	net.Conn
 	wrote chan<- struct{}
@@ -252,7 +265,7 @@ func TestNoContenderStandsTwiceInALineBehindAStall(t *testing.T) {
 	id := s.Status().SessionID
 	var locks []*lock.Lock
 	for i := range 40 {
-		locks = append(locks, inLine(t, newLock(t, s, fmt.Sprint("/stall/", i)), nil))
+		locks = append(locks, inLine(t, must(lock.New(s, fmt.Sprint("/stall/", i)))))
 	}
 	for _, l := range locks {
 		bubble.Within(t, patience, l.Acquired(), "the first time")
