@@ -88,7 +88,7 @@ func (r *Report) Line() string {
 }
 
 // Head is the table's head.
-const Head = "| seed | time | faults | operations | looks at possessions | worst recovery | violations |\n|---:|---:|---:|---:|---:|---:|---:|"
+const Head = "| seed | time | faults | operations | acts of holders | worst recovery | violations |\n|---:|---:|---:|---:|---:|---:|---:|"
 
 // Print shows the run.
 func (r *Report) Print(out io.Writer) {
