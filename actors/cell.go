@@ -7,12 +7,11 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// cell is an actor over all its incarnations. To the library it is one actor that is restarted now
-// and then. The incarnations are created here, so that a panic of Spec.New has the same backoff as
-// any other.
+// cell is an actor over all its incarnations. To the library it is one actor. The incarnations are
+// created here, so that a panic of Spec.New has the same backoff as any other.
 type cell struct {
 	node  *node
-	pid   *actor.PID // written before anybody has a Ref
+	pid   *actor.PID // written before the first Ref is given out
 	make  maker
 	ended func(cause error)
 
@@ -52,7 +51,7 @@ func (c *cell) Receive(ctx actor.Context) {
 	case *actor.Stopped:
 		c.gone()
 	case *envelope:
-		if c.now != nil { // else it fell between a panic and a stop, and goes with the rest of the mailbox
+		if c.now != nil { // else it came between a panic and a stop, and is dropped with the rest of the mailbox
 			inject()
 			c.now.receive(m.message)
 			c.show()
@@ -99,14 +98,14 @@ func (c *cell) finish(cause error) {
 func (c *cell) halt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.halting = true // no restart is sent from here on, so that none reaches an actor that the library has let go of
+	c.halting = true // no restart is sent from here on: the library may have removed the actor
 	if c.restart != nil {
 		c.restart.Stop()
 	}
 	library().Stop(c.pid)
 }
 
-// gone: the library has removed the actor.
+// gone is called when the library has removed the actor.
 func (c *cell) gone() {
 	c.mu.Lock()
 	cause := c.cause

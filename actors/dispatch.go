@@ -2,7 +2,7 @@ package actors
 
 import "github.com/troupe-go/troupe/internal/stack"
 
-// dispatcher starts a goroutine when there are messages for its actor and that has none, like the
+// dispatcher starts a goroutine when there are messages for an actor that has none, like the
 // library's own, but with a stack that is large enough for actors.
 type dispatcher struct{ run func() }
 
@@ -23,7 +23,7 @@ func (d *dispatcher) dispatch(process func()) {
 	ended := false
 	defer func() {
 		if !ended {
-			go d.run() // runtime.Goexit took this goroutine; the mailbox goes on with another
+			go d.run() // runtime.Goexit has ended this goroutine; another one goes on with the mailbox
 		}
 	}()
 	process()

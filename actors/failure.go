@@ -13,16 +13,16 @@ type failure struct {
 	reason any
 }
 
-// String is for the library, which logs what it recovered.
+// String is for the library, which logs the recovered value.
 func (f failure) String() string { return fmt.Sprint(f.reason) }
 
 // errGoexit is the end of an incarnation that called runtime.Goexit, as a failed assertion of
 // package testing does.
 var errGoexit = errors.New("runtime.Goexit was called")
 
-// escalate is deferred around everything an actor does. A function that neither panics nor returns
-// has called runtime.Goexit. escalate panics in its place; the Goexit continues once that panic is
-// recovered, and dispatch handles the rest.
+// escalate is deferred around each call of an actor's code. A function that neither panics nor
+// returns has called runtime.Goexit. escalate panics in its place; the Goexit continues once that
+// panic is recovered, and dispatch handles the rest.
 func (c *cell) escalate(returned *bool) {
 	reason := recover()
 	if reason == nil {

@@ -15,13 +15,13 @@ type node struct {
 	kind   string
 	cell   *cell // the actor; nil for a group
 	done   chan struct{}
-	halted atomic.Bool // its end has begun: nothing is below it any more, and nobody is listened to
+	halted atomic.Bool // its end has begun: nothing is below it, and no message is received any more
 
 	mu          sync.Mutex
 	stopping    bool
 	barred      bool   // between two incarnations: nothing may be put below it
 	emptied     func() // called once when nothing is below it, unless it is stopped first
-	first, last *node  // below it, in the order in which they came
+	first, last *node  // its children, in the order in which they were added
 
 	before, after *node // its siblings, guarded by the parent's mutex
 }
@@ -108,7 +108,7 @@ func (n *node) open() {
 	n.barred = false
 }
 
-// settle does what was waiting for the last child to end.
+// settle goes on with an end or a restart that waited for the last child to end.
 func (n *node) settle() {
 	n.mu.Lock()
 	var next func()
@@ -136,7 +136,7 @@ func (n *node) end() {
 	n.gone()
 }
 
-// gone: this node has ended.
+// gone is called when this node has ended.
 func (n *node) gone() {
 	if n.parent != nil {
 		n.parent.disown(n)

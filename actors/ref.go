@@ -10,11 +10,11 @@ type Ref[M any] struct{ at *node }
 // which some types have a special meaning.
 type envelope struct{ message any }
 
-// IgnoreDeadLetterLogging asks the library not to make a fuss, with a goroutine and a ticker, about
-// one that comes too late.
+// IgnoreDeadLetterLogging keeps the library from starting a goroutine and a ticker to log a message
+// that comes too late.
 func (*envelope) IgnoreDeadLetterLogging() {}
 
-// envelopes are those whose messages were received.
+// envelopes are free: their messages were received.
 var envelopes = sync.Pool{New: func() any { return new(envelope) }}
 
 // Tell puts a message into the actor's mailbox. It never blocks. False means that the actor has

@@ -35,7 +35,7 @@ func (r Restarts) orDefaults() Restarts {
 // history are the times of an actor's panics, as far back as they matter.
 type history []time.Time
 
-// next notes a panic and returns the pause before the restart; false if there is none.
+// next adds a panic and returns the pause before the restart; false if there is none.
 func (h *history) next(r Restarts, now time.Time) (time.Duration, bool) {
 	*h = slices.DeleteFunc(*h, func(t time.Time) bool { return now.Sub(t) >= r.Within })
 	*h = append(*h, now)
@@ -50,5 +50,5 @@ func (h *history) next(r Restarts, now time.Time) (time.Duration, bool) {
 		}
 		pause *= 2
 	}
-	return pause/2 + rand.N(pause-pause/2+1), true // half of it is jitter, so that those that fell together do not rise together
+	return pause/2 + rand.N(pause-pause/2+1), true // half of it is jitter, so that actors that panicked together do not restart together
 }

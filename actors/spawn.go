@@ -35,7 +35,7 @@ type Receiver[M any] interface {
 // Self is what an incarnation knows of itself.
 type Self[M any] interface {
 	Ref() Ref[M]       // how to reach this actor, over all its incarnations
-	Scope() Scope      // what is spawned below it stops with this incarnation; have a Group beside it for what must live on
+	Scope() Scope      // actors below it stop with this incarnation; put those that must live on into a Group beside it
 	Incarnation() int  // 1, 2, 3…
 	Log() *slog.Logger // the system's logger with the actor's name and kind
 }
@@ -68,7 +68,7 @@ func (p plan[M]) incarnate(n *node, number int) incarnation {
 type typed[M any] struct{ receiver Receiver[M] }
 
 func (t typed[M]) receive(m any) {
-	message, _ := m.(M) // a Ref tells none of another type; nil is the zero M
+	message, _ := m.(M) // a Ref sends no other type; nil is the zero M
 	t.receiver.Receive(message)
 }
 

@@ -20,11 +20,11 @@ type System struct {
 	root     *node
 }
 
-// library is the actor library's system, of all actors of the process. It is never closed. Nothing
-// of it belongs to one of them: those that have ended leave nothing behind.
+// library is the actor library's system, of all actors of the process. It is never closed. An actor
+// that has ended leaves nothing behind in it.
 var library = sync.OnceValue(func() *actor.RootContext {
 	proto := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
-		return slog.New(slog.DiscardHandler) // the library's default writes to stderr; what a user needs to know this package logs
+		return slog.New(slog.DiscardHandler) // the library's default writes to stderr; this package logs the facts that a user needs
 	}))
 	return proto.Root.WithGuardian(new(supervisor))
 })
@@ -73,7 +73,7 @@ func (s *System) Close(ctx context.Context) error {
 // start adds an actor to the tree and starts it; false if the scope is stopped.
 func (s *System) start(parent, n *node) bool {
 	c := n.cell
-	c.mu.Lock() // until the library's name for it is known: it runs, and can be stopped, before that
+	c.mu.Lock() // until the actor's pid is known: it runs, and can be stopped, before that
 	defer c.mu.Unlock()
 	if !parent.adopt(n) {
 		return false

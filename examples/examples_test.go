@@ -64,10 +64,8 @@ var stories = map[string]string{
 
 func TestEveryExampleHasAStoryAndALine(t *testing.T) {
 	t.Parallel()
-	mains, err := filepath.Glob("*/main.go")
-	require.NoError(t, err)
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
+	mains := must(filepath.Glob("*/main.go"))
+	readme := must(os.ReadFile("README.md"))
 	for _, file := range mains {
 		name := filepath.Dir(file)
 		require.Regexp(t, "(?m)^\\| \\["+name+"\\]\\("+name+"\\) \\| .+ \\|$", string(readme), "examples/README.md has no line for %s", name)
@@ -99,8 +97,7 @@ func TestExamplesOnARealServer(t *testing.T) {
 			tell(t, filepath.Join(scratch, name), story, "-zk", strings.Join(real.Servers(), ","))
 		})
 	}
-	s, err := session.Open(t.Context(), real.Servers())
-	require.NoError(t, err)
+	s := must(session.Open(t.Context(), real.Servers()))
 	names, _, err := s.Children(t.Context(), "/")
 	require.NoError(t, err)
 	require.Equal(t, []string{"zookeeper"}, names, "something is left of a run")
@@ -113,8 +110,7 @@ func TestTheService(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, programs())
 	cmd := exec.CommandContext(t.Context(), filepath.Join(scratch, "service"), "-http", "127.0.0.1:0")
-	log, err := cmd.StderrPipe()
-	require.NoError(t, err)
+	log := must(cmd.StderrPipe())
 	require.NoError(t, cmd.Start())
 	address := ""
 	for lines := bufio.NewScanner(log); address == "" && lines.Scan(); {
@@ -145,8 +141,7 @@ func tell(t *testing.T, program, story string, args ...string) {
 func TestEveryExampleCanBeCopied(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
-	mains, err := filepath.Glob("*/main.go")
-	require.NoError(t, err)
+	mains := must(filepath.Glob("*/main.go"))
 	for _, file := range mains {
 		name := filepath.Dir(file)
 		t.Run(name, func(t *testing.T) {
@@ -169,16 +164,21 @@ func TestEveryExampleCanBeCopied(t *testing.T) {
 func elsewhere(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	root, err := filepath.Abs("..")
-	require.NoError(t, err)
-	text, err := os.ReadFile("../go.mod")
-	require.NoError(t, err)
+	root := must(filepath.Abs(".."))
+	text := must(os.ReadFile("../go.mod"))
 	const ours = "github.com/troupe-go/troupe"
 	mod := strings.Replace(string(text), "module "+ours+"\n", "module example.org/copied\n", 1)
 	mod += fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %[1]s => %q\n", ours, root)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o600))
-	sums, err := os.ReadFile("../go.sum")
-	require.NoError(t, err)
+	sums := must(os.ReadFile("../go.sum"))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o600))
 	return dir
+}
+
+// must returns v. An error while a test is arranged is a panic.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

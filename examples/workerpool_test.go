@@ -89,8 +89,7 @@ func TestWhoeverInterruptsOrKillsTheParentEndsAll(t *testing.T) {
 	for _, end := range []os.Signal{os.Interrupt, os.Kill} {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		cmd := exec.CommandContext(ctx, binary, "-dir", dir, "-zk", strings.Join(servers, ","))
-		out, err := cmd.StdoutPipe()
-		require.NoError(t, err)
+		out := must(cmd.StdoutPipe())
 		require.NoError(t, cmd.Start())
 		for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), "pause "); {
 		}
@@ -106,8 +105,7 @@ func TestWhoeverInterruptsOrKillsTheParentEndsAll(t *testing.T) {
 			return all == 0
 		}, time.Minute, 50*time.Millisecond)
 		if end == os.Interrupt {
-			s, err := session.Open(t.Context(), servers)
-			require.NoError(t, err)
+			s := must(session.Open(t.Context(), servers))
 			names, _, err := s.Children(t.Context(), "/")
 			require.NoError(t, err)
 			require.Equal(t, []string{"zookeeper"}, names, "znodes are left")

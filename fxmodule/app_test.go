@@ -50,11 +50,9 @@ func servers(t *testing.T) (*zktest.Server, fx.Option) {
 // put puts items into a queue.
 func put(t *testing.T, s *session.Session, path string, items ...string) *queue.Queue {
 	t.Helper()
-	q, err := queue.New(s, path)
-	require.NoError(t, err)
+	q := must(queue.New(s, path))
 	for _, item := range items {
-		_, err := q.Put(bubble.Minute(t), []byte(item))
-		require.NoError(t, err)
+		must(q.Put(bubble.Minute(t), []byte(item)))
 	}
 	return q
 }
@@ -62,9 +60,7 @@ func put(t *testing.T, s *session.Session, path string, items ...string) *queue.
 // length is how many items a queue has.
 func length(t *testing.T, q *queue.Queue) int {
 	t.Helper()
-	n, err := q.Len(bubble.Minute(t))
-	require.NoError(t, err)
-	return n
+	return must(q.Len(bubble.Minute(t)))
 }
 
 // metered is a part of an application that counts, and what it has counted.
@@ -130,8 +126,7 @@ func each(t *testing.T, reader sdkmetric.Reader, f func(m metricdata.Metrics)) {
 
 // unused is an address at which nobody listens.
 func unused(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -152,4 +147,12 @@ func (b *buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.String()
+}
+
+// must returns v. An error while a test is arranged is a panic.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

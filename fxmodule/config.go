@@ -2,8 +2,8 @@ package fxmodule
 
 import "time"
 
-// Config configures the module. Put one into the graph: your own or that of [Default], filled by
-// whatever reads your configuration. The fields have yaml, json and env tags.
+// Config configures the module. Put one into the graph: your own or that of [Default], filled from
+// your configuration. The fields have yaml, json and env tags.
 //
 //	fx.Supply(fxmodule.Config{Servers: []string{"zk1:2181", "zk2:2181", "zk3:2181"}})
 //
@@ -54,7 +54,7 @@ type Config struct {
 	EmbeddedListen string `env:"TROUPE_EMBEDDED_LISTEN" json:"embeddedListen,omitempty" yaml:"embeddedListen"`
 }
 
-// Startup says what the start of the application waits for.
+// Startup says whether the start of the application waits for ZooKeeper.
 type Startup string
 
 // The ways to start.

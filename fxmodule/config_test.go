@@ -49,8 +49,7 @@ func TestConfigurationIsRead(t *testing.T) {
 
 	var anything map[string]any
 	require.NoError(t, yaml.Unmarshal([]byte(written), &anything))
-	text, err := json.Marshal(anything)
-	require.NoError(t, err)
+	text := must(json.Marshal(anything))
 	var fromJSON fxmodule.Config
 	require.NoError(t, json.Unmarshal(text, &fromJSON))
 	require.Equal(t, want, fromJSON)
@@ -61,8 +60,7 @@ func TestConfigurationIsRead(t *testing.T) {
 // TestTheDocumentedConfigurationIsRead: docs/fx.md names no field that there isn't.
 func TestTheDocumentedConfigurationIsRead(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/fx.md")
-	require.NoError(t, err)
+	page := must(os.ReadFile("../docs/fx.md"))
 	_, block, found := strings.Cut(string(page), "```yaml\n")
 	require.True(t, found)
 	block, _, found = strings.Cut(block, "```")
@@ -103,10 +101,8 @@ func TestASecretIsNotWritten(t *testing.T) {
 	cfg.AuthScheme, cfg.AuthSecret = "digest", "bob:hunter2"
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "config", cfg, "secret", cfg.AuthSecret)
-	asJSON, err := json.Marshal(cfg)
-	require.NoError(t, err)
-	asYAML, err := yaml.Marshal(cfg)
-	require.NoError(t, err)
+	asJSON := must(json.Marshal(cfg))
+	asYAML := must(yaml.Marshal(cfg))
 	for _, out := range []string{log.String(), string(asJSON), string(asYAML), fmt.Sprintf("%v %+v %#v %s", cfg, cfg, cfg, cfg.AuthSecret)} {
 		require.NotContains(t, out, "hunter2")
 		require.Contains(t, out, "redacted")

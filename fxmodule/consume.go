@@ -28,9 +28,9 @@ import (
 // contexts end too. If fn returns nil, the item is acknowledged; an error returns it to the queue,
 // with that error (queue.WithError), to be delivered again after the pause that queue.WithBackoff
 // sets, and so does a panic, which is logged with its stack. Under queue.WithAutoAck nothing is
-// acknowledged or returned: an error is logged and counted, and the item is gone. What the consumer
-// skips is logged: see queue.Consumer.Errors. If the consumer ends by itself, the application is
-// shut down with exit code 1.
+// acknowledged or returned: an error is logged and counted, and the item is gone. Items that the
+// consumer skips are logged: see queue.Consumer.Errors. If the consumer ends by itself, the
+// application is shut down with exit code 1.
 //
 // Each item is a span "troupe.consume" in the graph's trace.TracerProvider. The
 // metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged, returned, lost (the claim
@@ -98,7 +98,7 @@ func (c *crew) run(stopping context.Context) error {
 	ctx, cancel := c.in.Budget.within(context.Background(), workDone)
 	defer cancel()
 	states := c.in.Session.Observe(ctx)
-	for inTime := true; inTime; { // an acknowledgement may wait for a connection, until it would come too late
+	for inTime := true; inTime; { // an acknowledgement may wait for a connection while the session is trusted
 		select {
 		case <-done:
 			inTime = false
@@ -108,9 +108,9 @@ func (c *crew) run(stopping context.Context) error {
 	}
 	ctx, cancel = c.in.Budget.within(context.Background(), consumersDone)
 	defer cancel()
-	err := letGo(ctx, c.in.Session, c.consumer.Close) // which ends the contexts of items that are still worked on
+	err := letGo(ctx, c.in.Session, c.consumer.Close) // which ends the contexts of items in hand
 	if err == nil {
-		err = unlessClosed(c.consumer.Close(ctx)) // waits only for what WithAutoAck puts back, which no end of a session does
+		err = unlessClosed(c.consumer.Close(ctx)) // waits only for the items that WithAutoAck puts back: the end of the session does not
 	}
 	<-done
 	if err != nil {
@@ -119,7 +119,7 @@ func (c *crew) run(stopping context.Context) error {
 	return nil
 }
 
-// report logs what the consumer skips.
+// report logs the items that the consumer skips.
 func (c *crew) report() {
 	for err := range c.consumer.Errors() {
 		c.log.Warn("skipped by a consumer", "queue", c.name, "error", err)

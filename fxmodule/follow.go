@@ -35,7 +35,7 @@ func Follow[T any](name string, fn any) fx.Option {
 // start, and does not wait for that; a stop waits until it has left. If the membership ends
 // otherwise, such as with group.ErrDuplicate, the application is shut down with exit code 1.
 func Join(name string, member group.Member) fx.Option {
-	none := func(context.Context, struct{}) error { return nil } // Join has no function of the application's
+	none := func(context.Context, struct{}) error { return nil } // Join calls no function of the application
 	return running("Join", name, none, func(g *group.Group, _ func(context.Context, struct{}) error, in worker) error {
 		var m *group.Membership
 		join := func() (err error) {
@@ -58,8 +58,8 @@ func Join(name string, member group.Member) fx.Option {
 
 // RunSite calls fn with each proposal of the named [Site] while the application runs, each in a
 // goroutine of its own: at most 256 at once. fn is a func(context.Context, *twopc.Proposal) error,
-// or has further parameters, which fx provides, as for [RunLeader]. It votes, waits for the
-// decision, acts on it, and acknowledges; it looks at Voted first, since a proposal is delivered
+// or has further parameters, which fx provides, as for [RunLeader]. fn votes, waits for the
+// decision, acts on it, and acknowledges. It checks Voted first, since a proposal is delivered
 // again to a process that is started again. Its context ends when the application stops. An error
 // or a panic is logged; if fn has not voted, it aborts the transaction. If the site ends otherwise
 // than by a stop, the application is shut down with exit code 1.
@@ -85,7 +85,7 @@ func RunSite(name string, fn any) fx.Option {
 	})
 }
 
-// decide has a proposal decided by the application.
+// decide calls the application's function with a proposal.
 func decide(ctx context.Context, name string, p *twopc.Proposal, call func(context.Context, *twopc.Proposal) error, log *slog.Logger) {
 	err := recovered(func() error { return call(ctx, p) })
 	if err == nil {

@@ -44,8 +44,7 @@ func TestFollow(t *testing.T) {
 				return nil
 			}))
 		for n := range 3 {
-			_, err := cell.Update(bubble.Minute(t), func(int) (int, error) { return n + 1, nil })
-			require.NoError(t, err)
+			must(cell.Update(bubble.Minute(t), func(int) (int, error) { return n + 1, nil }))
 			synctest.Wait()
 		}
 		require.Equal(t, 3, <-seen)
@@ -125,8 +124,7 @@ func TestRunSite(t *testing.T) {
 			payload string
 			outcome twopc.Outcome
 		}{{"fails", twopc.Aborted}, {"works", twopc.Committed}, {"panics", twopc.Aborted}} {
-			tx, err := c.Begin(bubble.Minute(t), what.payload, []byte(what.payload), "books")
-			require.NoError(t, err)
+			tx := must(c.Begin(bubble.Minute(t), what.payload, []byte(what.payload), "books"))
 			bubble.Within(t, time.Minute, tx.Decided())
 			require.Equal(t, what.outcome, tx.Outcome(), what.payload)
 		}

@@ -11,17 +11,16 @@ import (
 	"go.uber.org/fx"
 )
 
-// arguments are what fx provides for one function of the application: a struct with a field for
-// each, of which the second is the named instance.
+// arguments are a struct that fx fills for one function of the application. Its second field is the
+// named instance.
 type arguments struct{ reflect.Value }
 
-// running has begin called when the graph is built, with the named instance and with a function of
-// the application, whose parameters after the first two fx provides. They are resolved once, before
-// that.
+// running calls begin when the graph is built, with the named instance and with a function of the
+// application. fx provides the function's parameters after the first two, once, before that.
 //
-// A constructor that reflect makes has no name of its own in fx's errors. So it is provided to a
-// module of its own only, where functions with names depend on it. What is missing fx says of all
-// that such a function needs together: so each is asked for alone first, in a module of its own.
+// A constructor that reflect makes has no name in fx's errors. So it is provided to a module of its
+// own, where functions with names depend on it. fx does not say which of several dependencies is
+// missing: so each is asked for alone first, in a module of its own.
 func running[I, A any](kind, name string, fn any, begin func(instance I, call func(context.Context, A) error, in worker) error) fx.Option {
 	title, err := titled(kind, name)
 	if err != nil {
@@ -33,7 +32,7 @@ func running[I, A any](kind, name string, fn any, begin func(instance I, call fu
 	}
 	needed := fields[I](name, f.Type())
 	resolve := fx.Provide(made(f, needed...), fx.Private)
-	if err := fx.New(fx.NopLogger, resolve).Err(); err != nil { // what fx never provides: *fx.In, fx.Out
+	if err := fx.New(fx.NopLogger, resolve).Err(); err != nil { // types that fx never provides: *fx.In, fx.Out
 		return fx.Error(fmt.Errorf("%s: %w", title, root(err)))
 	}
 	var all []fx.Option
@@ -80,7 +79,7 @@ func running[I, A any](kind, name string, fn any, begin func(instance I, call fu
 	)...)
 }
 
-// fits says what is wrong with a function that is to be called with a context and an a.
+// fits is the error of a function that can't be called with a context and an a.
 func fits(f reflect.Value, a reflect.Type) error {
 	if !f.IsValid() || f.Kind() == reflect.Func && f.IsNil() {
 		return errors.New("fn is nil")
@@ -93,7 +92,7 @@ func fits(f reflect.Value, a reflect.Type) error {
 	return nil
 }
 
-// fields are those of a struct that fx fills for a function.
+// fields are the fields of the struct that fx fills for a function.
 func fields[I any](name string, f reflect.Type) []reflect.StructField {
 	all := []reflect.StructField{{Name: "Instance", Type: reflect.TypeFor[I](), Tag: reflect.StructTag(tag(name))}}
 	for i := 2; i < f.NumIn(); i++ {
@@ -144,7 +143,7 @@ func made(f reflect.Value, from ...reflect.StructField) any {
 	return named.Interface()
 }
 
-// root is the error that others wrap.
+// root is the innermost wrapped error.
 func root(err error) error {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		err = inner

@@ -144,8 +144,7 @@ func (r *replica) restart() {
 // In soak it is a week of such days.
 func TestALogIsQuietWhileAllIsWell(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/operations.md")
-	require.NoError(t, err)
+	page := must(os.ReadFile("../docs/operations.md"))
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.Start(t, zktest.WithServers(3), zktest.WithSeed(1), zktest.WithJournal(0))
 		first, second := &replica{t: t, srv: srv, log: tally{lines: make(map[string]int)}}, &replica{t: t, srv: srv, log: tally{lines: make(map[string]int)}}

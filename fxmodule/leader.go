@@ -96,8 +96,8 @@ func (r *reign) lead(ctx context.Context, t *election.Term) error {
 	if ctx.Err() == nil && t.Err() == nil {
 		return err
 	}
-	// A failure at the end of the term may be caused by that end, whatever the error says: no
-	// reason to stop the application.
+	// Any failure at the end of the term may be caused by that end: no reason to stop the
+	// application.
 	r.log.Warn("the leader's function failed at the end of its term", "election", r.name, "token", t.Token(), "error", err)
 	return nil
 }

@@ -38,8 +38,7 @@ func TestRunLeader(t *testing.T) {
 	first := bubble.Within(t, time.Minute, leads)
 	require.True(t, first.Valid())
 
-	rival, err := election.New(bubble.Open(t, srv.Servers()), "/e", election.WithID("b"))
-	require.NoError(t, err)
+	rival := must(election.New(bubble.Open(t, srv.Servers()), "/e", election.WithID("b")))
 	rival.Campaign()
 	require.NoError(t, a.Stop(bubble.Minute(t)))
 	bubble.Within(t, time.Minute, ended)
@@ -140,32 +139,6 @@ func TestALeaderIsNamedByItsOption(t *testing.T) {
 		require.Regexp(t, `returns at once.*path=/e asked=\S*/`+option, log.String())
 		require.Regexp(t, `returns at once.*path=/other asked=\S*/`+inner, log.String())
 		require.NoError(t, a.Stop(bubble.Minute(t)))
-	})
-}
-
-// TestALeaderThatDoesNotStop is named when the stop has no more time for it, and leaves enough of
-// that for the session to be closed.
-func TestALeaderThatDoesNotStop(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var s *session.Session
-		leads, forget := make(chan struct{}), make(chan struct{})
-		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}), fx.Populate(&s), fxmodule.Election("reports", "/e"),
-			fxmodule.RunLeader("reports", func(context.Context, *election.Term) error {
-				close(leads)
-				<-forget
-				return nil
-			}))
-		defer close(forget)
-		bubble.Within(t, time.Minute, leads)
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		begun := time.Now()
-		err := a.Stop(ctx)
-		require.ErrorContains(t, err, `RunLeader("reports"): the function did not return in time`)
-		require.Less(t, time.Since(begun), 10*time.Second)
-		require.ErrorIs(t, s.Err(), session.ErrClosed)
-		require.NotContains(t, err.Error(), "close: ", "the session is closed, not left to expire")
 	})
 }
 

@@ -26,7 +26,7 @@ import (
 // nothing depends, lets that run down to 0.
 var Module = fx.Module("troupe", fx.Provide(newSystem, newBudget), opened("", "fxmodule.Module", "fxmodule.Options"), needed(""))
 
-// newSystem makes the application's system, which is closed after everything that lives in it.
+// newSystem makes the application's system, which is closed after all actors in it.
 func newSystem(lc fx.Lifecycle, b *budget, in struct {
 	fx.In
 	Log *slog.Logger `optional:"true"`
@@ -41,7 +41,7 @@ func newSystem(lc fx.Lifecycle, b *budget, in struct {
 	return system
 }
 
-// given is what a session is made with: each has the session's name in the graph.
+// given are the inputs of a session: each has the session's name in the graph.
 type given struct {
 	config  Config
 	options *options           // optional
@@ -94,9 +94,9 @@ func opened(name, title, theirs string) fx.Option {
 }
 
 // Options has [Module] make its session with options, besides those of the [Config], before which
-// they go: session.WithSessionFile, session.WithDialer, and what else is no text of a
-// configuration. At most one Options in an application. The session's system and its start are the
-// application's: session.WithSystem and session.WithDeferredStart change nothing.
+// they go: session.WithSessionFile, session.WithDialer, and others that are not in a Config. At
+// most one Options in an application. The session's system and its start are the application's:
+// session.WithSystem and session.WithDeferredStart change nothing.
 func Options(opts ...session.Option) fx.Option {
 	if err := noNil("fxmodule.Options", opts); err != nil {
 		return fx.Error(err)
@@ -114,10 +114,10 @@ func logger(log *slog.Logger) *slog.Logger {
 	return log
 }
 
-// SessionOptions are the options of a session by this configuration, for a program without fx;
-// its servers are Config.Servers. Startup and what speaks of the embedded server count for nothing.
-// The logger hears of TLS files that can't be read later. Errors: of files that can't be read now.
-// A Config from outside goes through [Config.Validate] first.
+// SessionOptions are the options of a session by this configuration, for a program without fx; its
+// servers are Config.Servers. Startup and the fields of the embedded server are ignored. A file of
+// TLS that can't be read now is an error; one that can't be read later is logged. A Config from
+// outside goes through [Config.Validate] first.
 func (c Config) SessionOptions(log *slog.Logger) ([]session.Option, error) {
 	c = c.withDefaults()
 	opts := []session.Option{session.WithTimeout(time.Duration(c.Timeout)), session.WithMaxPacket(c.MaxPacket)}

@@ -112,14 +112,14 @@ func named[T comparable](kind, name string, build func(*session.Session) (T, err
 		if c, ok := any(v).(interface {
 			Close(ctx context.Context) error
 		}); ok {
-			b.closing(lc, s, title, v, c.Close) // that of an election waits for the functions of its terms
+			b.closing(lc, s, title, v, c.Close) // Close of an election waits for the functions of its terms
 		}
 		return v, nil
 	}
 	return fx.Provide(fx.Annotated{Name: name, Target: provide})
 }
 
-// titled is an option as the user wrote it, or what is wrong with its name.
+// titled is an option as the user wrote it, or the error of its name.
 func titled(kind, name string) (string, error) {
 	title := fmt.Sprintf("fxmodule.%s(%q)", kind, name)
 	if name == "" || strings.ContainsAny(name, "\"`\\") {
@@ -128,8 +128,8 @@ func titled(kind, name string) (string, error) {
 	return title, nil
 }
 
-// noNil refuses a nil option, by its place among those of the user: fx panics over one, and Troupe
-// has put others before it.
+// noNil is the error of a nil option, with its index among the user's options: fx would panic, with
+// an index that counts Troupe's options too.
 func noNil[O any](title string, opts []O) error {
 	for i, opt := range opts {
 		if v := reflect.ValueOf(opt); !v.IsValid() || v.Kind() == reflect.Func && v.IsNil() {
@@ -139,7 +139,7 @@ func noNil[O any](title string, opts []O) error {
 	return nil
 }
 
-// tag has fx look for a name, if there is one.
+// tag is the tag with which fx finds a name, if there is one.
 func tag(name string) string {
 	if name == "" {
 		return ""

@@ -31,7 +31,7 @@ func tracer(tp trace.TracerProvider) trace.Tracer {
 	return tp.Tracer(scope)
 }
 
-// observe has the session's state read whenever metrics are collected:
+// observe reads the session's state whenever metrics are collected:
 //
 //	troupe.session.connected   1 while there is a connection
 //	troupe.session.epoch       the number of the current epoch: each step is an expired session

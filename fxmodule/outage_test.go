@@ -47,8 +47,7 @@ func newBusy(t *testing.T) *busy {
 		fx.Invoke(fx.Annotate(func(l *lock.Lock) { printer = l }, fx.ParamTags(`name:"printer"`))),
 		fxmodule.RunLeader("e", func(ctx context.Context, _ *election.Term) error { <-ctx.Done(); return nil }),
 		fxmodule.Join("g", group.Member{ID: "me"}), fxmodule.Consume("q", 2, b.work), fxmodule.Consume("p", 1, b.work))
-	_, err := printer.Lock(bubble.Minute(t))
-	require.NoError(t, err)
+	must(printer.Lock(bubble.Minute(t)))
 	time.Sleep(time.Minute) // everything is in hand
 	return b
 }
@@ -114,8 +113,7 @@ func TestAStopInAShortOutageLosesNothing(t *testing.T) {
 
 		s := bubble.Open(t, b.server.Hosts(), session.WithDialer(b.server.Dialer()))
 		require.Zero(t, length(t, put(t, s, "/p")))
-		left, err := put(t, s, "/q").List(bubble.Minute(t), 10)
-		require.NoError(t, err)
+		left := must(put(t, s, "/q").List(bubble.Minute(t), 10))
 		require.Len(t, left, 2, "one was not received")
 		require.Equal(t, []int{0, 1}, []int{left[0].Attempts, left[1].Attempts})
 		require.Equal(t, "no paper", left[1].LastError.Error)

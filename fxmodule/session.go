@@ -11,8 +11,8 @@ import (
 
 // Session provides a further *session.Session, under a name, besides that of [Module], which it
 // needs: with the [Config] of that name, and with options, as [Options] gives them to the module's.
-// It is connected and closed as that is, and its metrics have the attribute "session". [On] puts
-// instances on it.
+// It is connected and closed like the module's, and its metrics have the attribute "session". [On]
+// puts instances on it.
 //
 //	fx.Supply(fx.Annotate(europe, fx.ResultTags(`name:"eu"`))), // a Config
 //	fxmodule.Session("eu"),
@@ -27,8 +27,8 @@ func Session(name string, opts ...session.Option) fx.Option {
 }
 
 // On has the instances and functions of this package among opts use the [Session] of that name. So
-// does whatever else in opts depends on a *session.Session. The names of instances are the
-// application's, whichever session they are on.
+// does everything else in opts that depends on a *session.Session. The names of instances are
+// unique in the application, over all sessions.
 func On(name string, opts ...fx.Option) fx.Option {
 	title, err := titled("On", name)
 	if err = cmp.Or(err, noNil(title, opts)); err != nil {
@@ -41,12 +41,12 @@ func On(name string, opts ...fx.Option) fx.Option {
 		return nil
 	}
 	use := fx.Decorate(fx.Annotate(func(s *session.Session) *session.Session { return s }, fx.ParamTags(tag(name))))
-	return fx.Options( // modules are invoked in their order: without its session none of opts is to find the module's
+	return fx.Options( // modules are invoked in their order: if the session fails, none of opts uses the module's instead
 		fx.Module(title, fx.Invoke(fx.Annotate(check, fx.ParamTags(tag(name)+` optional:"true"`))), needed(name)),
 		fx.Module(title, append([]fx.Option{use}, opts...)...))
 }
 
-// needed has the graph make the session of a name.
+// needed makes the graph build the session of a name.
 func needed(name string) fx.Option {
 	return fx.Invoke(fx.Annotate(func(*session.Session) {}, fx.ParamTags(tag(name))))
 }

@@ -74,11 +74,12 @@ func TestAStopWithStuckFunctions(t *testing.T) {
 				err := a.Stop(ctx)
 				require.NoError(t, ctx.Err())
 				for _, name := range c.leaders {
-					require.ErrorContains(t, err, fmt.Sprintf("fxmodule.RunLeader(%q): ", name))
+					require.ErrorContains(t, err, fmt.Sprintf("fxmodule.RunLeader(%q): the function did not return in time", name))
 				}
 				for _, name := range c.queues {
 					require.ErrorContains(t, err, fmt.Sprintf("fxmodule.Consume(%q): ", name))
 				}
+				require.NotContains(t, err.Error(), "close: ", "the session is closed, not left to expire")
 				require.Equal(t, len(c.leaders)+len(c.queues), strings.Count(err.Error(), "fxmodule."), "one error a cause: %v", err)
 				require.NotContains(t, err.Error(), "late")
 				require.NotContains(t, err.Error(), "slow")

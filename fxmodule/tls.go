@@ -12,8 +12,8 @@ import (
 
 // TLS configures the encryption of connections, if Enabled is set. The server's certificate is
 // verified against the name that is dialled, unless ServerName is set. The files are read again for
-// each connection: they may be renewed while the application runs. Those that can't be used, since
-// they are broken or written only in part, are logged, and the former ones used.
+// each connection: they may be renewed while the application runs. If a file can't be used, since
+// it is broken or written only in part, that is logged, and its former contents are used.
 type TLS struct {
 	Enabled    bool   `env:"ENABLED"     json:"enabled,omitempty"    yaml:"enabled"`
 	CAFile     string `env:"CA_FILE"     json:"caFile,omitempty"     yaml:"caFile"`   // PEM; default the system's authorities
@@ -64,14 +64,14 @@ func (t TLS) pair() (*tls.Certificate, error) {
 }
 
 // Client is the configuration of a client's connections. It reads the files, and reads them again
-// at each handshake; log has the errors from then on. The error names a file that can't be used.
+// at each handshake. Its error names a file that can't be used; later errors are logged.
 func (t TLS) Client(log *slog.Logger) (*tls.Config, error) {
 	authorities, wrong := latest(log, t.authorities)
 	pair, wrong2 := latest(log, t.pair)
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair(), nil }
 	if t.CAFile != "" {
-		c.InsecureSkipVerify = true // VerifyConnection does it instead, with the authorities of now
+		c.InsecureSkipVerify = true // VerifyConnection does it instead, with the present authorities
 		c.VerifyConnection = func(s tls.ConnectionState) error {
 			opts := x509.VerifyOptions{Roots: authorities(), DNSName: s.ServerName, Intermediates: x509.NewCertPool()}
 			for _, cert := range s.PeerCertificates[1:] {
@@ -84,7 +84,7 @@ func (t TLS) Client(log *slog.Logger) (*tls.Config, error) {
 	return c, errors.Join(wrong, wrong2)
 }
 
-// latest returns what read gives, or, if that fails, what it gave before.
+// latest returns the result of read, or, if that fails, the result before.
 func latest[T any](log *slog.Logger, read func() (T, error)) (func() T, error) {
 	var mu sync.Mutex
 	last, err := read()

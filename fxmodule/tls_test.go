@@ -36,31 +36,25 @@ type authority struct {
 }
 
 func newAuthority(t *testing.T, name string) authority {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	tmpl := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
-	require.NoError(t, err)
-	cert, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
+	der := must(x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key))
+	cert := must(x509.ParseCertificate(der))
 	return authority{cert, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
 // issue makes a certificate for an address, valid until then.
 func (a authority) issue(t *testing.T, ip net.IP, until time.Time) (cert, key []byte) {
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
+	k := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	tmpl := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "x"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: until, IPAddresses: []net.IP{ip},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, KeyUsage: x509.KeyUsageDigitalSignature,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.cert, &k.PublicKey, a.key)
-	require.NoError(t, err)
-	pkcs, err := x509.MarshalECPrivateKey(k)
-	require.NoError(t, err)
+	der := must(x509.CreateCertificate(rand.Reader, tmpl, a.cert, &k.PublicKey, a.key))
+	pkcs := must(x509.MarshalECPrivateKey(k))
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: pkcs})
 }
 
@@ -75,8 +69,7 @@ type front struct {
 }
 
 func newFront(t *testing.T, server *zktest.Server) *front {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	f := &front{Listener: l, refused: make(chan error, 100)}
 	var serving sync.WaitGroup
 	t.Cleanup(func() { _ = l.Close(); f.cut(); serving.Wait() })
@@ -95,8 +88,7 @@ func newFront(t *testing.T, server *zktest.Server) *front {
 // use has new connections secured by a certificate of the first authority, for the address; clients
 // need one of the second.
 func (f *front) use(t *testing.T, own, clients authority, ip net.IP, until time.Time) {
-	pair, err := tls.X509KeyPair(own.issue(t, ip, until))
-	require.NoError(t, err)
+	pair := must(tls.X509KeyPair(own.issue(t, ip, until)))
 	pool := x509.NewCertPool()
 	pool.AddCert(clients.cert)
 	f.mu.Lock()

@@ -31,7 +31,7 @@ func (c Config) Validate() error {
 // faults are the invalid fields, each with its name.
 type faults []error
 
-// add notes an invalid field, unless err is nil.
+// add records an invalid field, unless err is nil.
 func (f *faults) add(field string, err error) {
 	if err != nil {
 		*f = append(*f, fmt.Errorf("fxmodule: Config.%s: %w", field, err))
@@ -71,7 +71,7 @@ func (c Config) validateTimes(f *faults) {
 	f.add("Timeout", wrong)
 	switch {
 	case c.Tick == 0:
-	case wrong != nil: // whether the two go together can't be told
+	case wrong != nil: // the tick alone can be checked
 		f.add("Tick", refused(session.WithTimeout(time.Hour), session.WithTick(time.Duration(c.Tick))))
 	default:
 		f.add("Tick", refused(timeout, session.WithTick(time.Duration(c.Tick))))

@@ -80,7 +80,7 @@ func (b *budget) until(ctx context.Context, part float64) (context.Context, cont
 	return b.within(ctx, part)
 }
 
-// within is until for whoever knows that the stop has begun.
+// within is until for a caller that knows that the stop has begun.
 func (b *budget) within(ctx context.Context, part float64) (context.Context, context.CancelFunc) {
 	if b.whole == 0 {
 		return context.WithCancel(ctx)

@@ -50,8 +50,7 @@ func (m maker) open(t *testing.T, address string) *foreign {
 	t.Cleanup(func() { _ = f.end() }) // it may have ended already
 	r := d.call(f.mine, "id")
 	require.Empty(t, r.err)
-	id, err := strconv.ParseUint(r.values[0], 0, 64)
-	require.NoError(t, err)
+	id := must(strconv.ParseUint(r.values[0], 0, 64))
 	f.sessionID = int64(id)
 	return f
 }
@@ -137,8 +136,7 @@ type newLock func(s *session.Session, path string, opts ...lock.Option) (*lock.L
 func ourLock(t *testing.T, wants side, kind newLock, address, path string, layout lock.Layout, opts ...session.Option) *ours {
 	t.Helper()
 	o := newOurs(t, "lock", wants, address, opts...)
-	l, err := kind(o.session, path, lock.WithLayout(layout))
-	require.NoError(t, err)
+	l := must(kind(o.session, path, lock.WithLayout(layout)))
 	o.lock, o.call = l, func(ctx context.Context) (possession, func(ctx context.Context) error, error) {
 		g, err := l.Lock(ctx)
 		return g, g.Release, err
@@ -149,8 +147,7 @@ func ourLock(t *testing.T, wants side, kind newLock, address, path string, layou
 func ourCandidate(t *testing.T, layout election.Layout, address, path string, opts ...session.Option) *ours {
 	t.Helper()
 	o := newOurs(t, "candidate", alone, address, opts...)
-	e, err := election.New(o.session, path, election.WithID(o.label), election.WithLayout(layout))
-	require.NoError(t, err)
+	e := must(election.New(o.session, path, election.WithID(o.label), election.WithLayout(layout)))
 	o.election, o.call = e, func(ctx context.Context) (possession, func(ctx context.Context) error, error) {
 		term, err := e.Lead(ctx)
 		return term, term.Resign, err

@@ -1,9 +1,9 @@
-// Package interop shows that Troupe and its in-process server live with the clients of others: its
+// Package interop shows that Troupe and its in-process server work with the clients of others: its
 // tests drive ZooKeeper's own Java client and recipes, Curator, kazoo and the C client, from
 // Debian's packages, on a real server and, in soak, on zktest's.
 //
-// They show that Troupe's recipes hold together with theirs on the same path: never two holders,
-// never a line that is stuck. docs/interop.md has the table of what can stand beside what.
+// They show that Troupe's recipes share a path with theirs: never two holders, never a queue that
+// is stuck. docs/interop.md has the table of the combinations.
 //
 // The package itself only finds the clients. `make deps` installs them.
 package interop

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// howToGet ends every complaint: one line, because tests are skipped with it.
+// howToGet ends every error: one line, because tests are skipped with it.
 const howToGet = "; `make deps` installs it (Debian's package "
 
-// machine is where clients are looked for.
+// machine is the machine on which clients are searched.
 type machine struct {
 	root string                               // in front of every file's path
 	find func(program string) (string, error) // in PATH
@@ -19,18 +19,18 @@ type machine struct {
 
 var here = machine{find: exec.LookPath}
 
-// Java is what compiles and runs programs against the Java client, Curator and the recipes of both.
+// Java has the commands that compile and run programs against the Java client, Curator and the
+// recipes of both.
 type Java struct{ Javac, Java, ClassPath string }
 
-// FindJava finds a JDK and the jars. The error says in one line what is missing and how to get it.
+// FindJava finds a JDK and the jars. The error names in one line the missing program, and how to
+// get it.
 func FindJava() (Java, error) { return here.java() }
 
-// FindKazoo finds a Python that has kazoo. The error says in one line what is missing and how to
-// get it.
+// FindKazoo finds a Python that has kazoo. The error is like that of FindJava.
 func FindKazoo() (python string, err error) { return here.kazoo() }
 
-// FindC finds a C compiler that can link ZooKeeper's client. The error says in one line what is
-// missing and how to get it.
+// FindC finds a C compiler that can link ZooKeeper's client. The error is like that of FindJava.
 func FindC() (cc string, err error) { return here.c() }
 
 // Missing says in one line each which clients are not here, and how to get them.

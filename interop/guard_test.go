@@ -221,3 +221,11 @@ func inLine(t *testing.T, s *session.Session, path string, n int) {
 	}
 	require.Fail(t, "not in time", "%d in %v", n, standing(t, s, path))
 }
+
+// must returns v. An error while a test is arranged is a panic.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

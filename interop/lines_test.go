@@ -267,8 +267,7 @@ func TestTheWholeLineIsSeen(t *testing.T) {
 			inLine(t, s, path, i+2)
 			want = append(want, c.id())
 		}
-		seen, err := first.lock.Contenders(t.Context())
-		require.NoError(t, err)
+		seen := must(first.lock.Contenders(t.Context()))
 		var got []int64
 		for i, c := range seen {
 			got = append(got, c.SessionID)
@@ -291,8 +290,7 @@ func TestWhoLeadsIsKnownToBoth(t *testing.T) {
 	onEach(t, candidacies, func(t *testing.T, s *session.Session, address, path string, c candidacy) {
 		us, them, asker := ourCandidate(t, c.layout, address, path), c.theirs.make(t, address, path), c.theirs.make(t, address, path)
 		holds(t, them)
-		leader, err := us.election.Current(t.Context())
-		require.NoError(t, err)
+		leader := must(us.election.Current(t.Context()))
 		require.Equal(t, theirID, leader.ID)
 		waiting := begin(us)
 		inLine(t, s, path, 2)
@@ -300,8 +298,7 @@ func TestWhoLeadsIsKnownToBoth(t *testing.T) {
 		require.NoError(t, <-waiting)
 		theirs := begin(them)
 		inLine(t, s, path, 2)
-		candidates, err := us.election.Candidates(t.Context())
-		require.NoError(t, err)
+		candidates := must(us.election.Candidates(t.Context()))
 		require.Equal(t, []string{us.label, theirID}, []string{candidates[0].ID, candidates[1].ID})
 		answer := asker.d.call(asker.rec, c.who)
 		require.Empty(t, answer.err)

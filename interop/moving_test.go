@@ -135,35 +135,28 @@ var movings = map[string]moving{
 // listed in their order.
 func (m moving) write(t *bubble.World, s *session.Session, path string) {
 	t.Helper()
-	_, err := s.Create(bubble.Minute(t), path+"/gone", nil, session.Parents())
-	require.NoError(t, err)
+	must(s.Create(bubble.Minute(t), path+"/gone", nil, session.Parents()))
 	for _, w := range m.written {
-		_, err := s.Create(bubble.Minute(t), path+"/"+w.name, []byte(w.znode), session.Sequential())
-		require.NoError(t, err)
+		must(s.Create(bubble.Minute(t), path+"/"+w.name, []byte(w.znode), session.Sequential()))
 	}
 	require.NoError(t, s.Delete(bubble.Minute(t), path+"/gone", 0)) // whose place in the listing the last one takes
 	names, _, err := s.Children(bubble.Minute(t), path)
 	require.NoError(t, err)
 	require.False(t, slices.IsSorted(names))
 	for _, name := range m.strange {
-		_, err := s.Create(bubble.Minute(t), path+"/"+name, []byte("strange"))
-		require.NoError(t, err)
+		must(s.Create(bubble.Minute(t), path+"/"+name, []byte("strange")))
 	}
 }
 
 // arrived takes what was moved, and looks that nothing else came and that the rest has stayed.
 func (m moving) arrived(t *bubble.World, s *session.Session, theirs, ours string) {
 	t.Helper()
-	q, err := queue.New(s, ours)
-	require.NoError(t, err)
-	n, err := q.Len(bubble.Minute(t))
-	require.NoError(t, err)
-	require.Equal(t, len(m.written), n)
+	q := must(queue.New(s, ours))
+	require.Equal(t, len(m.written), must(q.Len(bubble.Minute(t))))
 	want := slices.Clone(m.written)
 	slices.SortStableFunc(want, func(a, b written) int { return cmp.Compare(a.priority, b.priority) })
 	for _, w := range want {
-		i, err := q.Take(bubble.Minute(t))
-		require.NoError(t, err)
+		i := must(q.Take(bubble.Minute(t)))
 		require.Equal(t, w.data, string(i.Data()))
 		require.Equal(t, w.priority, i.Priority())
 		require.NoError(t, i.Ack(bubble.Minute(t)))
@@ -181,8 +174,7 @@ func TestAQueueIsMovedOnce(t *testing.T) {
 		test := func(t *bubble.World, strike func(*session.Session)) {
 			s, other := t.Session(), t.Session()
 			m.write(t, other, "/theirs")
-			q, err := queue.New(s, "/ours")
-			require.NoError(t, err)
+			q := must(queue.New(s, "/ours"))
 			strike(s)
 			if m.move(bubble.Minute(t), s, "/theirs", q) != nil {
 				require.NoError(t, m.move(bubble.Minute(t), s, "/theirs", q))
@@ -210,10 +202,8 @@ func TestWhatIsNoSingleItemStays(t *testing.T) {
 		bubble.Run(t, func(t *bubble.World) {
 			s, m := t.Session(), movings["curator"]
 			m.write(t, s, "/theirs")
-			last, err := s.Create(bubble.Minute(t), "/theirs/queue-", []byte(data), session.Sequential())
-			require.NoError(t, err)
-			q, err := queue.New(s, "/ours")
-			require.NoError(t, err)
+			last := must(s.Create(bubble.Minute(t), "/theirs/queue-", []byte(data), session.Sequential()))
+			q := must(queue.New(s, "/ours"))
 			require.ErrorContains(t, m.move(bubble.Minute(t), s, "/theirs", q), last)
 			require.NoError(t, s.Delete(bubble.Minute(t), last, 0))
 			m.arrived(t, s, "/theirs", "/ours")
@@ -242,8 +232,7 @@ func TestQueuesOfOthersAreMoved(t *testing.T) {
 		"Curator's DistributedQueue": {maker{driver: javaDriver, client: "curator", recipe: "distributed-queue"}, curatorQueue, "", nil},
 	}, func(t *testing.T, s *session.Session, address, path string, c put) {
 		them := c.make(t, address, path)
-		q, err := queue.New(s, path+"-ours")
-		require.NoError(t, err)
+		q := must(queue.New(s, path+"-ours"))
 		want := strings.Split("a b c d e f g h i j k l", " ")
 		for _, data := range want {
 			require.NoError(t, them.ask(them.rec, "put", data))
@@ -254,8 +243,7 @@ func TestQueuesOfOthersAreMoved(t *testing.T) {
 		}
 		require.NoError(t, c.move(t.Context(), s, path+c.below, q))
 		for _, data := range want {
-			i, err := q.Take(t.Context())
-			require.NoError(t, err)
+			i := must(q.Take(t.Context()))
 			require.Equal(t, data, string(i.Data()))
 			require.NoError(t, i.Ack(t.Context()))
 		}

@@ -32,8 +32,7 @@ func onBoth(t *testing.T, f func(t *testing.T, address string)) {
 	})
 	t.Run("real", func(t *testing.T) {
 		t.Parallel()
-		e, err := realServer()
-		require.NoError(t, err)
+		e := must(realServer())
 		f(t, e.Servers()[0])
 	})
 }
@@ -56,8 +55,7 @@ func open(t *testing.T, address string, opts ...session.Option) *session.Session
 // through is a proxy in front of the server.
 func through(t *testing.T, address string) *ensemble.Proxy {
 	t.Helper()
-	proxy, err := ensemble.NewProxy(address)
-	require.NoError(t, err)
+	proxy := must(ensemble.NewProxy(address))
 	t.Cleanup(proxy.Close)
 	return proxy
 }

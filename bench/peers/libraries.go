@@ -45,7 +45,7 @@ func (b bare) close() error {
 var acl = zk.WorldACL(zk.PermAll)
 
 func (b bare) contender(_ context.Context, r *row, i int, dir string) (contender, error) {
-	connected := func() bool { return b.State() == zk.StateHasSession } // it knows no more of its holds
+	connected := func() bool { return b.State() == zk.StateHasSession } // it knows nothing else about its holds
 	if !b.raw {
 		l := zk.NewLock(b.Conn, dir, acl)
 		return contender{l.Lock, l.Unlock, connected}, nil
@@ -65,29 +65,29 @@ func (b bare) contender(_ context.Context, r *row, i int, dir string) (contender
 	return contender{p.lock, p.unlock, connected}, nil
 }
 
-// place is a contender of raw requests: the fewest that keep the order as long as nobody dies or
-// gives up.
+// place is a contender of raw requests: the fewest that keep the order as long as no process dies
+// or gives up.
 type place struct {
 	bare
-	dir, name, behind string // behind is in the names of those in the way
+	dir, name, behind string // behind is a part of the names of contenders that it waits for
 	parties           int
 	mine              string
 }
 
-// guid makes names as long as those of the others, which costs in every listing.
+// guid makes names as long as those of the other libraries, which matters in every listing.
 const guid = "_c_0123456789abcdef0123456789abcdef-"
 
-// lock creates, lists, and watches the last one in the way.
+// lock creates, lists, and waits for the contender before its own.
 func (p *place) lock() (err error) {
 	p.mine, err = p.Create(p.dir+"/"+guid+p.name, nil, zk.FlagEphemeral|zk.FlagSequence, acl)
 	for more := true; more && err == nil; more = more && p.name == "write-" { // several readers may be in its way
-		more, err = p.look()
+		more, err = p.wait()
 	}
 	return err
 }
 
-// look reports whether there was one in the way, which then is gone.
-func (p *place) look() (waited bool, err error) {
+// wait waits for the deletion of the contender before its own, and reports whether there was one.
+func (p *place) wait() (waited bool, err error) {
 	names, _, err := p.Children(p.dir)
 	ahead := last(names, path.Base(p.mine), p.behind)
 	if err != nil || ahead == "" {
@@ -102,7 +102,7 @@ func (p *place) look() (waited bool, err error) {
 	return true, err
 }
 
-// last is the last one before mine.
+// last is the last name before mine that contains behind.
 func last(names []string, mine, behind string) (ahead string) {
 	sequence := func(name string) string { return name[len(name)-10:] }
 	for _, name := range names {
@@ -115,7 +115,7 @@ func last(names []string, mine, behind string) (ahead string) {
 
 func (p *place) unlock() error { return p.Delete(p.mine, -1) }
 
-// enter is a party's of a double barrier. The last one to come makes the ready znode.
+// enter enters a double barrier as a party. The last party creates the ready znode.
 func (p *place) enter() (err error) {
 	_, _, ready, unseen := p.ExistsW(p.dir + "-ready")
 	p.mine, err = p.Create(p.dir+"/p-", nil, zk.FlagEphemeral|zk.FlagSequence, acl)
@@ -130,7 +130,7 @@ func (p *place) enter() (err error) {
 	return err
 }
 
-// leave counts in the version of the ready znode, and the last one to go deletes it.
+// leave counts in the version of the ready znode. The last party deletes it.
 func (p *place) leave() error {
 	_, _, gone, unseen := p.ChildrenW(p.dir + "-ready")
 	done, err := p.Multi(&zk.DeleteRequest{Path: p.mine, Version: -1}, &zk.SetDataRequest{Path: p.dir + "-ready", Version: -1})
@@ -183,9 +183,9 @@ var crowds = map[string]int{"close": 40_000, "waiting": 100_000}
 
 const onPath = 100
 
-// measureCrowd lines them up, and returns a line of their table.
+// measureCrowd lets locks wait, and returns their row of the table.
 func measureCrowd(locks int) (line string, err error) {
-	debug.FreeOSMemory() // of what was measured before
+	debug.FreeOSMemory() // of earlier measurements
 	e, err := ensemble.New(1, ensemble.WithJVM("-Xmx2g"))
 	if err != nil {
 		return "", err

@@ -2,13 +2,13 @@
 
 // Program peers measures Troupe beside go-zookeeper's lock, Curator's and kazoo's recipes and the
 // bare requests that all of them make, on real servers that it starts: `make bench-peers`. It needs
-// a Unix, whose kernel tells what CPU a process has used; of the servers and of processes in other
-// languages it is told on Linux only.
+// a Unix, for the CPU time of its own process. The CPU time of the servers and of processes in
+// other languages needs Linux.
 //
 // The participants take turns, a slice each in a round, in another order in each round, so that the
 // noise of the machine falls on all of them alike. Figures that are compared are of the same round.
-// A run fails if raw made other requests than are written down, or if raw or Troupe made a fault;
-// faults of the others are only in the table.
+// A run fails if the requests of raw differ from those in the source, or if raw or Troupe made a
+// fault; faults of the others are only in the table.
 package main
 
 import (
@@ -25,13 +25,13 @@ import (
 	"github.com/troupe-go/troupe/internal/tempdir"
 )
 
-// patience is a unit for what bounds all waiting.
+// patience is the unit of all limits of waiting.
 const patience = 15 * time.Second
 
 // mark is a line of docs/performance.md.
 const mark = "<!-- What follows is written by make bench-peers. -->"
 
-// options are what the command line asks for.
+// options are those of the command line.
 type options struct {
 	rows, write             string
 	servers, rounds, divide int
@@ -57,7 +57,7 @@ func (o *options) wants(row string) bool {
 	return o.rows == "" || slices.Contains(strings.Split(o.rows, ","), row)
 }
 
-// run measures what is wanted and writes the report. Its error also says what judge found.
+// run measures the chosen rows and writes the report. Its error includes those of decide.
 func (o *options) run() error {
 	wanted := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return !o.wants(r.name) })
 	if o.rounds < 1 || o.divide < 1 || !slices.Contains([]int{0, 1, 3}, o.servers) || len(wanted) == 0 && !o.huge {
@@ -100,35 +100,35 @@ func (o *options) run() error {
 	return errors.Join(wrong, o.tell(report))
 }
 
-// tell writes the report to standard output, or in the place of what follows the mark in a file.
+// tell writes the report to standard output, or to a file, in place of the text behind the mark.
 func (o *options) tell(report string) error {
 	if o.write == "" {
 		_, err := fmt.Print(report)
 		return err
 	}
-	text, _ := os.ReadFile(o.write) // there may be none yet
+	text, _ := os.ReadFile(o.write) // it may not exist yet
 	before, _, _ := strings.Cut(string(text), mark)
 	return os.WriteFile(o.write, []byte(before+mark+"\n\n"+report), 0o600)
 }
 
-// row is one comparison: who contends for what, and how long it lasts.
+// row is one comparison: the contenders, their paths, and how many cycles they make.
 type row struct {
 	name, kind, title     string // kind: lock, election, crash, shared, barrier, queue
-	sessions, each, paths int    // each: contenders of a session; paths: that they are spread over
+	sessions, each, paths int    // each: contenders of a session; paths: over which they are spread
 	cycles                int    // of each contender in a slice; zero if the first on each path holds, and a cycle is a waiter's
 
-	// What raw makes in a cycle, frozen: a run that counts others fails. They differ where chance
-	// decides, because who finds nobody ahead makes one less, and a writer looks once more for
-	// each that it has waited for: about 4.2 in the row "shared". Not written down for "crash",
-	// whose requests are nearly all pings.
+	// The requests of raw in a cycle: a run with others fails. They differ by chance where a
+	// contender that is first makes one less, and a writer lists once more for each reader that it
+	// has waited for: about 4.2 in the row "shared". There are none for "crash", whose requests are
+	// nearly all pings.
 	least, most float64
 
 	work time.Duration
 	who  string
 }
 
-// Who takes part: all; those in this process, which alone can be lined up; and those that have such
-// a recipe, of which kazoo's are not known not to get stuck.
+// The participants of a row: all; those in this process, whose contenders can be made to wait in an
+// order; and those with such a recipe, without kazoo's, which can get stuck.
 const (
 	all  = "raw go-zookeeper Curator kazoo Troupe"
 	here = "raw go-zookeeper Troupe"
@@ -151,10 +151,11 @@ var rows = []row{
 	{"queue44", "queue", "queue, 4 producers and 4 consumers", 8, 1, 1, 200, 0, 0, 0, jobs},
 }
 
-// takeover: its time is that from a release or a crash to the next possession.
+// takeover reports whether a row's time is that from a release or a crash to the next possession.
 func (r *row) takeover() bool { return r.kind == "election" || r.kind == "crash" }
 
-// timeout of the sessions: long, so that few pings are counted, unless a session is to expire.
+// timeout is that of the sessions: long, so that few pings are counted, unless a session is to
+// expire.
 func (r *row) timeout() time.Duration {
 	if r.kind == "crash" {
 		return 800 * time.Millisecond
@@ -178,7 +179,7 @@ func (r *row) units() float64 {
 // shared reports whether a contender is a reader of a shared lock: all but two are.
 func (r *row) shared(i int) bool { return r.kind == "shared" && i >= 2 }
 
-// moment is what a contender did, and when: by the participant's clock.
+// moment is an act of a contender, with its time by the participant's clock.
 type moment struct {
 	what byte
 	i    int
@@ -195,9 +196,8 @@ const (
 	failed = '!'
 )
 
-// stats is what is found in the moments. There is a violation if two hold at once and believe it,
-// a party passes a barrier without the others, or an item of a
-// queue is not delivered once.
+// stats are derived from the moments. There is a violation if two hold at once and believe it, a
+// party passes a barrier without the others, or an item of a queue is not delivered once.
 type stats struct {
 	gap                time.Duration // the mean, from a release or a crash to the next possession
 	errors, violations int

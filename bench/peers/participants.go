@@ -23,26 +23,26 @@ import (
 // participant is a library in this process, a fleet, or in a process of its own, a child.
 type participant interface {
 	open(r *row, servers []string, path string) error // a session with each server, and all contenders
-	run(n int) ([]moment, error)                      // all contenders work so often
+	run(n int) ([]moment, error)                      // all contenders make n cycles
 	cpu() float64                                     // µs that the process has used
 	close() error                                     // the sessions
-	kill()                                            // ends what is stuck; close follows
+	kill()                                            // ends contenders that are stuck; close follows
 }
 
-// contender is one that wants a lock, or a party of a barrier. Holds tells whether what it was
-// given is still its own, as far as its library knows.
+// contender is a lock's contender, or a party of a barrier. Holds reports whether it still holds,
+// as far as its library knows.
 type contender struct {
 	lock, unlock func() error
 	holds        func() bool
 }
 
-// session is one of a library.
+// session is a session of a library.
 type session interface {
 	contender(ctx context.Context, r *row, i int, path string) (contender, error)
 	close() error
 }
 
-// fleet is the contenders of a library in this process.
+// fleet has the contenders of a library in this process.
 type fleet struct {
 	connect func(ctx context.Context, server string, timeout time.Duration) (session, error)
 
@@ -50,7 +50,7 @@ type fleet struct {
 	sessions   []session
 	contenders []contender
 	works      []work // of a queue, instead of contenders
-	line       *line
+	remaining  *remaining
 	cancel     context.CancelFunc
 	working    sync.WaitGroup
 	gate       <-chan struct{} // closed by letGo: until then a holder holds
@@ -64,7 +64,7 @@ type fleet struct {
 func (f *fleet) open(r *row, servers []string, path string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	gate, letGo := context.WithCancel(ctx)
-	*f = fleet{connect: f.connect, r: r, line: new(line), cancel: cancel, gate: gate.Done(), letGo: letGo, opened: time.Now()}
+	*f = fleet{connect: f.connect, r: r, remaining: new(remaining), cancel: cancel, gate: gate.Done(), letGo: letGo, opened: time.Now()}
 	for _, server := range servers {
 		s, err := f.connect(ctx, server, r.timeout())
 		if err != nil {
@@ -91,12 +91,12 @@ func (f *fleet) open(r *row, servers []string, path string) error {
 }
 
 func (f *fleet) run(n int) ([]moment, error) {
-	f.line.left.Store(int64(f.r.contenders() / 2 * n))
+	f.remaining.left.Store(int64(f.r.contenders() / 2 * n))
 	f.begin(0, f.r.contenders(), n)
 	return f.wait(), nil
 }
 
-// begin lets contenders work. Until the first wait they keep what they get.
+// begin lets contenders work. Until the first wait holders keep their locks.
 func (f *fleet) begin(from, to, n int) {
 	for i := from; i < to; i++ {
 		f.working.Go(func() { // ends with its cycles, at the latest when kill closes its session
@@ -109,13 +109,13 @@ func (f *fleet) begin(from, to, n int) {
 			}
 			if err != nil {
 				fmt.Fprintln(os.Stderr, err)
-				f.note(failed, i)
+				f.record(failed, i)
 			}
 		})
 	}
 }
 
-// wait returns, when all are through, what has happened since the last wait.
+// wait returns, when all contenders have ended, the moments since the last wait.
 func (f *fleet) wait() (log []moment) {
 	f.letGo()
 	f.working.Wait()
@@ -123,36 +123,36 @@ func (f *fleet) wait() (log []moment) {
 	return log
 }
 
-func (f *fleet) note(what byte, i int) {
+func (f *fleet) record(what byte, i int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.log = append(f.log, moment{what, i, time.Since(f.opened)})
 }
 
 func (f *fleet) cycle(i int) error {
-	f.note(comes, i)
+	f.record(comes, i)
 	if err := f.contenders[i].lock(); err != nil {
 		return err
 	}
 	crash, before := f.r.kind == "crash", i%f.r.paths
 	if crash && i != before && !f.contenders[before].holds() {
-		f.note(lost, before)
+		f.record(lost, before)
 	}
-	f.note(enters, i)
+	f.record(enters, i)
 	<-f.gate
 	time.Sleep(f.r.work)
-	if crash { // nobody gives back what it had
+	if crash { // no contender releases
 		return nil
 	}
-	f.note(leaves, i)
+	f.record(leaves, i)
 	err := f.contenders[i].unlock()
-	f.note(gone, i)
+	f.record(gone, i)
 	return err
 }
 
 func (*fleet) cpu() float64 { return cpu() }
 
-// kill makes those that wait let go, with the context or with their session.
+// kill ends the waits of contenders, with the context or with their session.
 func (f *fleet) kill() { _ = f.close() }
 
 func (f *fleet) close() (err error) {
@@ -171,7 +171,7 @@ var (
 	pythonSource []byte
 )
 
-// child is a library in a process of its own: Curator or kazoo. It does what fleet does. A request
+// child is a library in a process of its own, Curator or kazoo, in the place of a fleet. A request
 // is a line "verb arguments", its answer "ok values" or "error text".
 type child struct {
 	words   []string // of its command line
@@ -248,7 +248,7 @@ func (c *child) kill() { _ = c.command.Process.Kill() } // unless it has ended
 func (c *child) end() {
 	if c.command != nil {
 		c.kill()
-		_ = c.command.Wait() // how it ended says nothing: its answers did
+		_ = c.command.Wait() // the answers had its errors
 		c.command = nil
 	}
 }

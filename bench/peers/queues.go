@@ -17,7 +17,7 @@ import (
 )
 
 // work is an end of a queue: a producer has put, a consumer the others. Take returns an item, ack
-// is done with it, and end gives back what was claimed ahead.
+// acknowledges it, and end returns the items that were claimed ahead.
 type work struct {
 	put  func(item []byte) error
 	take func() ([]byte, error)
@@ -36,11 +36,11 @@ func (r *row) produces(i int) bool { return i < r.contenders()/2 }
 // itemOf is the data of an item with a number: a hundred bytes.
 func itemOf(number int) []byte { return fmt.Appendf(nil, "%0100d", number) }
 
-// line is what the consumers of a run have still to take.
-type line struct{ left atomic.Int64 }
+// remaining is the number of items that the consumers of a run have still to take.
+type remaining struct{ left atomic.Int64 }
 
-// queue has one end of a queue work: a producer puts n items, consumers take all that are put. In
-// the log, the moments have the items' numbers.
+// queue runs one end of a queue: a producer puts n items, consumers take all that are put. In the
+// log, the moments have the items' numbers.
 func (f *fleet) queue(i, n int) error {
 	w := f.works[i]
 	for k := range n {
@@ -48,18 +48,18 @@ func (f *fleet) queue(i, n int) error {
 			break
 		}
 		number := i*n + k
-		f.note(comes, number)
+		f.record(comes, number)
 		if err := w.put(itemOf(number)); err != nil {
 			return err
 		}
 	}
-	for !f.r.produces(i) && f.line.left.Add(-1) >= 0 {
+	for !f.r.produces(i) && f.remaining.left.Add(-1) >= 0 {
 		item, err := w.take()
 		number, strange := strconv.Atoi(string(item))
 		if err = errors.Join(err, strange); err != nil {
 			return err
 		}
-		f.note(enters, number)
+		f.record(enters, number)
 		if err := w.ack(); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (f *fleet) queue(i, n int) error {
 	return nil
 }
 
-// delivered examines what a queue has done: each item that was put is delivered once.
+// delivered checks a queue: each item that was put is delivered once.
 func delivered(log []moment) (s stats) {
 	put, got := 0, map[int]bool{}
 	for _, m := range log {
@@ -98,7 +98,7 @@ type pile struct {
 	bare
 	dir, mine string
 	contended bool     // there are other consumers
-	seen      []string // that were listed and not tried
+	seen      []string // listed and not tried
 }
 
 func (b bare) worker(_ context.Context, r *row, i int, dir string) (work, error) {
@@ -119,7 +119,7 @@ func (p *pile) put(item []byte) error {
 	return err
 }
 
-// take claims the first that is free of those listed last; consumers that contend begin at random.
+// take claims the first free item of the last listing; consumers that contend begin at random.
 func (p *pile) take() ([]byte, error) {
 	for {
 		for len(p.seen) > 0 {
@@ -134,7 +134,7 @@ func (p *pile) take() ([]byte, error) {
 				continue
 			}
 			item, _, unread := p.Get(p.dir + "/items/" + p.mine)
-			if err == nil && errors.Is(unread, zk.ErrNoNode) { // it was done with since it was listed
+			if err == nil && errors.Is(unread, zk.ErrNoNode) { // it was acknowledged since it was listed
 				unread = p.Delete(p.dir+"/claims/"+p.mine, -1)
 				if unread == nil {
 					continue
@@ -148,7 +148,7 @@ func (p *pile) take() ([]byte, error) {
 	}
 }
 
-// list lists the items, and waits if there is none that nobody has claimed.
+// list lists the items, and waits for one that is not claimed.
 func (p *pile) list() error {
 	names, _, changed, err := p.ChildrenW(p.dir + "/items")
 	if err != nil {
@@ -161,7 +161,7 @@ func (p *pile) list() error {
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(claimed, name) })
 	}
-	slices.Sort(names) // they differ in their numbers alone
+	slices.Sort(names) // the names differ in their numbers alone
 	if p.seen = names; len(names) == 0 {
 		return (<-changed).Err
 	}
@@ -198,7 +198,7 @@ func (o ours) worker(ctx context.Context, r *row, i int, path string) (work, err
 			}
 		},
 		ack: func() error { return item.Ack(ctx) },
-		end: func() error { // what it has claimed ahead is another one's
+		end: func() error { // the items that it has claimed ahead go to another one
 			was := c
 			if c = nil; was == nil {
 				return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// table is the rows on so many servers.
+// table has the rows for a number of servers.
 type table struct {
 	*options
 	rows         []row
@@ -30,9 +30,9 @@ type table struct {
 	pids         []string
 	first        int               // the server of a first session
 	costs        map[string][]cost // by row and participant, of each round
-	wrong        error             // what makes the run fail
+	wrong        error             // why the run fails
 	version      string
-	load         []byte // of the machine, at the end; there is no such file elsewhere
+	load         []byte // of the machine, at the end; on Linux
 }
 
 func (t *table) measure() (err error) {
@@ -42,7 +42,7 @@ func (t *table) measure() (err error) {
 	defer t.e.Close()
 	t.version, _ = t.e.Version()
 	t.first = t.e.Leader() + 1
-	// Without pgrep the CPU of the servers is not told.
+	// Without pgrep the CPU of the servers is not known.
 	pids, _ := exec.Command("pgrep", "-P", strconv.Itoa(os.Getpid()), "-f", "QuorumPeerMain").Output()
 	t.pids = strings.Fields(string(pids))
 	if _, err := t.slice(&rows[0], t.participants["raw"], "/warm"); err != nil { // servers that have just started are slow
@@ -71,7 +71,7 @@ func (t *table) round(r *row, round int) {
 			c.errors++
 		}
 		fmt.Fprintf(os.Stderr, "%d servers, %s, round %d, %s: %+v %v\n", t.servers, r.name, round+1, name, c, err)
-		if wrong := r.judge(name, c); wrong != nil {
+		if wrong := r.decide(name, c); wrong != nil {
 			t.wrong = errors.Join(t.wrong, fmt.Errorf("%d servers, %s, round %d, %s: %w: %+v", t.servers, r.name, round+1, name, errors.Join(wrong, err), c))
 		}
 		of[name] = c
@@ -82,9 +82,9 @@ func (t *table) round(r *row, round int) {
 	}
 }
 
-// judge tells what makes the run fail: a fault of raw or Troupe, or other requests of raw than are
-// written down, but for the pings of its sessions, one in ten seconds.
-func (r *row) judge(name string, c cost) error {
+// decide returns the reason for which the run fails: a fault of raw or Troupe, or other requests of
+// raw than the row has, without the pings of its sessions, one in ten seconds.
+func (r *row) decide(name string, c cost) error {
 	if (name == "raw" || name == "Troupe") && c.errors+c.violations > 0 {
 		return errors.New("errors or violations")
 	}
@@ -95,7 +95,7 @@ func (r *row) judge(name string, c cost) error {
 	return nil
 }
 
-// addresses are where the sessions of a row connect, beginning with a follower.
+// addresses are those that the sessions of a row connect to, beginning with a follower.
 func (t *table) addresses(r *row) (addresses []string) {
 	for i := range r.sessions {
 		from := t.e.Servers()
@@ -164,17 +164,17 @@ const (
 	started            // goroutines
 	woken              // goroutines, the new ones included: see own
 	waiter             // KiB of memory
-	figures            // how many there are
+	figures            // the number of figures
 )
 
-// cost is what a cycle cost.
+// cost is the cost of a cycle.
 type cost struct {
 	of   [figures]float64
 	took time.Duration // the slice
 	stats
 }
 
-// slice is a participant's turn: what each cycle cost.
+// slice is a participant's turn. It returns the cost of a cycle.
 func (t *table) slice(r *row, p participant, path string) (c cost, err error) {
 	defer func() { err = errors.Join(err, p.close()) }()
 	if err := p.open(r, t.addresses(r), path); err != nil {
@@ -193,7 +193,7 @@ func (t *table) slice(r *row, p participant, path string) (c cost, err error) {
 			x.Cut()
 			defer x.Heal() // before the sessions are closed
 		}
-		p.(*fleet).note(cut, 0)
+		p.(*fleet).record(cut, 0)
 	}
 	own(&before, p)
 	began := time.Now()
@@ -217,7 +217,7 @@ func (t *table) slice(r *row, p participant, path string) (c cost, err error) {
 	return c, err
 }
 
-// prepare makes parents and buffers by some cycles, or lines the contenders up.
+// prepare makes parents and buffers by some cycles, or lets the contenders wait in an order.
 func (t *table) prepare(r *row, p participant) error {
 	if r.cycles > 0 {
 		s, err := cycles(r, p, r.cycles/4+1)
@@ -226,17 +226,17 @@ func (t *table) prepare(r *row, p participant) error {
 		}
 		return err
 	}
-	line := p.(*fleet)
-	line.begin(0, r.paths, 1)
+	f := p.(*fleet)
+	f.begin(0, r.paths, 1)
 	if err := settle(t.e, r.paths, r.sessions, patience); err != nil {
 		return err
 	}
-	line.begin(r.paths, r.contenders(), 1)
+	f.begin(r.paths, r.contenders(), 1)
 	return settle(t.e, r.contenders(), r.sessions, 3*patience)
 }
 
-// cycles lets all contenders work so often, or those in line once. Parties of a barrier meet before
-// each round, so that no recipe has to tell rounds apart.
+// cycles lets all contenders make n cycles, or those that wait in an order one. Parties of a
+// barrier meet before each round, so that no recipe has to tell rounds apart.
 func cycles(r *row, p participant, n int) (sum stats, err error) {
 	if r.cycles == 0 {
 		return r.examine(p.(*fleet).wait()), nil
@@ -254,7 +254,7 @@ func cycles(r *row, p participant, n int) (sum stats, err error) {
 	return sum, err
 }
 
-// settle waits until so many ephemeral znodes stand and the sessions ask next to nothing.
+// settle waits until there are so many ephemeral znodes and the sessions make almost no requests.
 func settle(e *ensemble.Ensemble, ephemerals, sessions int, limit time.Duration) error {
 	var last int64
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
@@ -267,7 +267,7 @@ func settle(e *ensemble.Ensemble, ephemerals, sessions int, limit time.Duration)
 	return fmt.Errorf("no line of %d within %v", ephemerals, limit)
 }
 
-// total is what all servers have counted so far.
+// total is the sum of all servers' counters.
 func total(e *ensemble.Ensemble) (sum ensemble.Stats, err error) {
 	for i := range e.Servers() {
 		s, unread := e.Stats(i)
@@ -280,7 +280,7 @@ func total(e *ensemble.Ensemble) (sum ensemble.Stats, err error) {
 	return sum, err
 }
 
-// read sets what the servers have counted, and what their processes have used.
+// read sets the figures of the servers: their counters, and the CPU of their processes.
 func (t *table) read(of *[figures]float64) error {
 	sum, err := total(t.e)
 	of[requests], of[writes], of[events] = float64(sum.Requests), float64(sum.Writes), float64(sum.WatchEvents)
@@ -290,9 +290,9 @@ func (t *table) read(of *[figures]float64) error {
 	return err
 }
 
-// own sets what this process has allocated, the goroutines that it has started and woken, and what
-// the participant's has used. The runtime counts every eighth wake-up, and the end of a time slice
-// as one.
+// own sets the figures of this process: allocations, and goroutines started and woken; and the CPU
+// of the participant's process. The runtime counts every eighth wake-up, and the end of a time
+// slice as one.
 func own(of *[figures]float64, p participant) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -305,7 +305,7 @@ func own(of *[figures]float64, p participant) {
 	}
 }
 
-// memory is that of what lives, with the stacks of goroutines, in KiB.
+// memory is the live heap with the stacks of goroutines, in KiB.
 func memory() float64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -313,14 +313,14 @@ func memory() float64 {
 	return float64(m.HeapAlloc+m.StackInuse) / 1024
 }
 
-// cpu is what this process has used, in µs.
+// cpu is the CPU time of this process, in µs.
 func cpu() float64 {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for bad arguments only
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e3
 }
 
-// used is what another process has used, in µs, as the kernel tells it: in hundredths of a second.
+// used is the CPU time of another process in µs, with the kernel's resolution of 10 ms.
 func used(pid string) float64 { return (status(pid, 14) + status(pid, 15)) * 1e4 }
 
 // status is a field of /proc/PID/stat, counted as in its manual from 1 on; zero if there is none.

@@ -4,23 +4,16 @@ package main
 
 import (
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/test/bubble"
-	"github.com/troupe-go/troupe/recipes/barrier"
 )
 
 func TestBarrierCommands(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		for _, id := range []string{"ann", "bob"} {
-			d, err := barrier.NewDouble(t.Session(), "/rounds", 2, barrier.WithID(id))
-			require.NoError(t, err)
-			d.Arrive()
-			synctest.Wait()
-		}
+		waiting(t, "/rounds", 2, "ann", "bob")
 		require.NoError(t, t.Server.Create("/other/x", nil))
 		golden(t, "barrier",
 			[]string{"barrier", "show", "/rounds"}, []string{"barrier", "lower", "/rounds", "-y"},

@@ -14,4 +14,4 @@ func attributes(bool) *syscall.SysProcAttr { return nil }
 // signal ends the command: there are no signals here.
 func (c *child) signal(syscall.Signal) { _ = c.cmd.Process.Kill() }
 
-func (c *child) pass(syscall.Signal) {} // it has come to the command as well
+func (c *child) pass(syscall.Signal) {} // the command has got it as well

@@ -19,8 +19,7 @@ import (
 func TestCLIPage(t *testing.T) {
 	t.Parallel()
 	const name, begin = "../../docs/cli.md", "## Flags of the connection\n"
-	is, err := os.ReadFile(name)
-	require.NoError(t, err)
+	is := must(os.ReadFile(name))
 	head, _, found := strings.Cut(string(is), begin) // written by hand
 	require.True(t, found)
 	var common pflag.FlagSet

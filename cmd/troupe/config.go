@@ -43,7 +43,7 @@ func (c content) MarshalJSON() ([]byte, error) {
 
 func (c content) String() string { return string(c) }
 
-// printable is what a terminal may show of data: lines, tabs and backslashes stay as they are.
+// printable returns data for a terminal, escaped: newlines, tabs and backslashes stay as they are.
 func printable(data []byte) string {
 	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t").Replace(escaped(string(data)))
 }
@@ -90,7 +90,7 @@ func setter(a *app, use, short string, creates bool) *cobra.Command {
 	return cmd
 }
 
-// isNew is the error of a command that could create a path, but was not told to.
+// isNew is the error for a path that a command would create only with --create.
 func isNew(err error) error { return fmt.Errorf("%w; --create makes it, with its parents", err) }
 
 func editor(a *app) *cobra.Command {
@@ -118,7 +118,7 @@ func editor(a *app) *cobra.Command {
 		switch err = errors.Join(err, unread, unseen); {
 		case bytes.Equal(text, old):
 			fmt.Fprintln(a.log, "not changed")
-		case err == nil && now.Mzxid != stat.Mzxid: // its version may be the same, if it was created again
+		case err == nil && now.Mzxid != stat.Mzxid: // the version may be the same, if the znode was created again
 			err = session.ErrBadVersion
 		case err == nil:
 			_, err = s.Set(ctx, args[0], text, stat.Version)

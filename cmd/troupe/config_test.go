@@ -35,18 +35,14 @@ func TestConfigEditWritesByVersionAndKeepsATextThatItDoesNotWrite(t *testing.T) 
 			return out
 		}
 		is := func(want string) {
-			data, err := t.Server.Get("/rate")
-			require.NoError(t, err)
-			require.Equal(t, want, string(data))
+			require.Equal(t, want, string(must(t.Server.Get("/rate"))))
 		}
 		require.NoError(t, t.Server.Create("/rate", []byte("5")))
 		require.Equal(t, "not changed\n", edit("echo 5 >"))
 		require.Empty(t, edit("test $(ls -l $TMPDIR | tail -n1 | cut -c1-10) = -rw------- && echo 6 >"))
 		is("6")
 		require.Equal(t, "not changed\ntroupe: exit status 1\n", edit("false"))
-		left, err := os.ReadDir(folder)
-		require.NoError(t, err)
-		require.Empty(t, left)
+		require.Empty(t, must(os.ReadDir(folder)))
 		require.Contains(t, edit("false >"), "troupe: edit /rate: exit status 1; the text is kept in "+folder+"/troupe-")
 		for _, op := range []zktest.Op{zktest.OpSetData, zktest.OpExists} { // the first time its version is another, the second time 0 again
 			remove := t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
@@ -59,9 +55,7 @@ func TestConfigEditWritesByVersionAndKeepsATextThatItDoesNotWrite(t *testing.T) 
 			_, name, kept := strings.Cut(edit("echo mine >"), "the znode has another version; the text is kept in ")
 			remove()
 			require.True(t, kept)
-			text, err := os.ReadFile(strings.Fields(name)[0])
-			require.NoError(t, err)
-			require.Equal(t, "mine\n", string(text))
+			require.Equal(t, "mine\n", string(must(os.ReadFile(strings.Fields(name)[0]))))
 			is("theirs")
 		}
 	})

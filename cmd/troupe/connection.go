@@ -138,7 +138,7 @@ func (c *connection) close(s *session.Session) error {
 	return err
 }
 
-// fault is what a version of ZooKeeper is known for, "" if for nothing: see docs/operations.md.
+// fault is the known defect of a version of ZooKeeper, or "": see docs/operations.md.
 func fault(version string) string {
 	v := make([]int, 3)
 	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &v[0], &v[1], &v[2]); n < len(v) {
@@ -155,20 +155,20 @@ func fault(version string) string {
 	return ""
 }
 
-// holding is how many of a line may hold at a time: one, all readers before a writer, or as many as
-// a semaphore has permits for, which is read; all if that can't be told.
-func holding(line []znode.Contender, read func() ([]byte, session.Stat, error)) int {
+// holding is how many contenders of a queue may hold at a time: one, all readers before a writer,
+// or as many as a semaphore has permits for, which read returns; all if that fails.
+func holding(all []znode.Contender, read func() ([]byte, session.Stat, error)) int {
 	permits := math.MaxInt
-	if len(line) > 1 && line[0].Kind == znode.Lease {
+	if len(all) > 1 && all[0].Kind == znode.Lease {
 		data, _, _ := read()
 		permits, _ = strconv.Atoi(string(data))
 		permits = cmp.Or(permits, math.MaxInt)
 	}
-	for i, c := range line {
+	for i, c := range all {
 		permits -= c.Weight
-		if permits < 0 || i > 0 && c.Kind != znode.Lease && (c.Kind != znode.Read || line[0].Kind != znode.Read) {
+		if permits < 0 || i > 0 && c.Kind != znode.Lease && (c.Kind != znode.Read || all[0].Kind != znode.Read) {
 			return i
 		}
 	}
-	return len(line)
+	return len(all)
 }

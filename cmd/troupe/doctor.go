@@ -22,13 +22,13 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// finding is what the doctor says of one thing.
+// finding is one result of the doctor.
 type finding struct {
 	Severity string `json:"severity"` // one of those below
 	Subject  string `json:"subject"`
 	What     string `json:"what"`
 	Advice   string `json:"advice"`
-	told            // of a finding that is a server that serves
+	told            // of a server that serves
 }
 
 const (
@@ -36,7 +36,7 @@ const (
 	warning  = "warning"
 	problem  = "problem"
 	allow    = "4lw.commands.whitelist=srvr,conf,dump,wchp in zoo.cfg"
-	patience = 3 * time.Second // with a server that is asked a word
+	patience = 3 * time.Second // with a server's answer to a word
 )
 
 // examination is one run of the doctor.
@@ -46,7 +46,7 @@ type examination struct {
 	watches  bool
 	findings []finding
 	serving  []string      // addresses
-	tick     time.Duration // the longest that a server tells
+	tick     time.Duration // the longest of all servers
 }
 
 func doctor(a *app) *cobra.Command {
@@ -137,7 +137,7 @@ func trust(timeout, tick time.Duration) time.Duration {
 	return (timeout - max(timeout/4+cmp.Or(tick, timeout/2)/2, timeout/3, tick*3/2)).Truncate(time.Millisecond)
 }
 
-// ask says a four-letter word to a server, and returns the answer.
+// ask sends a four-letter word to a server, and returns the answer.
 func (c *connection) ask(ctx context.Context, addr, word string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("nothing within %v", patience))
 	defer cancel()
@@ -149,7 +149,7 @@ func (c *connection) ask(ctx context.Context, addr, word string) (string, error)
 	defer func() { stop(); _ = conn.Close() }()
 	secured, text := conn, []byte(nil)
 	if c.TLS.Enabled {
-		cfg, err := c.TLS.Client(slog.New(slog.DiscardHandler)) // the session logs what is wrong
+		cfg, err := c.TLS.Client(slog.New(slog.DiscardHandler)) // the session logs its errors
 		if err != nil {
 			return "", err
 		}
@@ -161,7 +161,7 @@ func (c *connection) ask(ctx context.Context, addr, word string) (string, error)
 		text, err = io.ReadAll(io.LimitReader(secured, 16<<20)) // a list of 600,000 sessions
 	}
 	if len(text) > 0 && ctx.Err() == nil {
-		return string(text), nil // whatever became of the connection then
+		return string(text), nil // an error of the connection after the answer does not matter
 	}
 	return "", cmp.Or(context.Cause(ctx), err, errors.New("it closed the connection without a word"))
 }
@@ -181,7 +181,7 @@ func addresses(servers []string) (addrs []string, chroot string) {
 	return addrs, chroot
 }
 
-// examineServers asks each server, and looks at them together.
+// examineServers asks each server, and compares their answers.
 func (x *examination) examineServers(ctx context.Context, addrs []string) {
 	modes, versions, settings := map[string]int{}, map[string][]string{}, map[string][]string{}
 	for _, addr := range addrs {
@@ -205,7 +205,7 @@ func (x *examination) examineServers(ctx context.Context, addrs []string) {
 	}
 	x.add(severity, "ensemble", what, advice)
 	for _, told := range []map[string][]string{versions, settings} {
-		delete(told, "") // of servers that do not tell
+		delete(told, "") // of servers that do not say
 		var each []string
 		for _, what := range slices.Sorted(maps.Keys(told)) {
 			each = append(each, what+" on "+strings.Join(told[what], ", "))
@@ -216,7 +216,7 @@ func (x *examination) examineServers(ctx context.Context, addrs []string) {
 	}
 }
 
-// examineServer asks a server. What it does not tell is "".
+// examineServer asks a server. Strings that it does not answer with are "".
 func (x *examination) examineServer(ctx context.Context, addr string) (mode, version, settings string, serves bool) {
 	says, untold := map[string]string{}, ""
 	ask := func(word, separator string) (string, error) {
@@ -234,7 +234,7 @@ func (x *examination) examineServer(ctx context.Context, addr string) (mode, ver
 	switch {
 	case err != nil:
 		if op, ok := errors.AsType[*net.OpError](err); ok {
-			err = op.Err // addr is told beside it
+			err = op.Err // the finding has addr
 		}
 		x.add(problem, addr, "no answer: "+err.Error(), "is it up, and the address right? --tls-enabled is for a secureClientPort, and only for that")
 		return "", "", "", false
@@ -242,8 +242,8 @@ func (x *examination) examineServer(ctx context.Context, addr string) (mode, ver
 		x.add(problem, addr, "up, but in no quorum", "are more than half of the servers up, and do they reach one another (server.N in zoo.cfg)? If the others serve: its log, its disk")
 		return "", "", "", false
 	}
-	_, _ = ask("conf", "=")                                                                   // what is not told is reported below
-	version, _, _ = strings.Cut(strings.ReplaceAll(says["Zookeeper version"], ",", "-"), "-") // without its build, and when that was
+	_, _ = ask("conf", "=")                                                                   // missing answers are reported below
+	version, _, _ = strings.Cut(strings.ReplaceAll(says["Zookeeper version"], ",", "-"), "-") // without its build and date
 	what := cmp.Or(says["Mode"], "of unknown mode") + ", version " + cmp.Or(version, "unknown")
 	if ms, err := strconv.ParseInt(says["tickTime"], 10, 32); err == nil {
 		x.tick = max(x.tick, time.Duration(ms)*time.Millisecond)
@@ -267,14 +267,14 @@ func (x *examination) examineServer(ctx context.Context, addr string) (mode, ver
 }
 
 var (
-	// ours are ephemeral znodes of queues, two-phase commits and double barriers.
+	// ours matches ephemeral znodes of queues, two-phase commits and double barriers.
 	ours = regexp.MustCompile(`/(?:line/[0-9a-f-]{36}-\d{10}|claims/-?\d+-\d{10}/-?\d+|coordinators/[0-9a-f-]{36}|` +
 		`round-\d{10}/_c_[0-9a-f-]{36}-party-[^/]+)$`)
 	openMark   = regexp.MustCompile(`^(.*)/tx/[^/]+/_c_[0-9a-f-]{36}-open$`)
 	sessionHex = regexp.MustCompile(`\b0x[0-9a-f]{1,16}\b`)
 )
 
-// examineTree looks twice at the znodes from each of the paths on, which are below root.
+// examineTree reads twice the znodes at and below paths, which are below root.
 func (x *examination) examineTree(ctx context.Context, s *session.Session, root string, paths []string) error {
 	before, _, err := x.walk(ctx, s, root, paths)
 	if err != nil {
@@ -298,12 +298,12 @@ func (x *examination) examineTree(ctx context.Context, s *session.Session, root 
 	}
 	what := fmt.Sprintf("stale or orphans: %d; znodes looked at: %d; not looked at: at least %d", found, len(seen), missed)
 	x.add(severity, strings.Join(paths, " "), what, advice)
-	x.examineLines(ctx, s, root, before, seen, alive)
+	x.examineContenders(ctx, s, root, before, seen, alive)
 	return nil
 }
 
-// examineLines looks for contenders of living sessions, of which their processes may know nothing.
-func (x *examination) examineLines(ctx context.Context, s *session.Session, root string, before, seen map[string]session.Stat, alive map[int64]bool) {
+// examineContenders searches for contenders of living sessions that their processes may not know of.
+func (x *examination) examineContenders(ctx context.Context, s *session.Session, root string, before, seen map[string]session.Stat, alive map[int64]bool) {
 	names := map[string][]string{}
 	for path, stat := range seen {
 		if parent, name := znode.Split(path); before[path].Czxid == stat.Czxid && !strings.Contains(path, "/inbox/") {
@@ -311,18 +311,18 @@ func (x *examination) examineLines(ctx context.Context, s *session.Session, root
 		}
 	}
 	for _, parent := range slices.Sorted(maps.Keys(names)) {
-		line := znode.NewContenders(names[parent]).Contenders
-		first := holding(line, func() ([]byte, session.Stat, error) { return s.Get(ctx, cmp.Or(root+parent, "/")) })
-		for i, c := range line {
+		all := znode.NewContenders(names[parent]).Contenders
+		first := holding(all, func() ([]byte, session.Stat, error) { return s.Get(ctx, cmp.Or(root+parent, "/")) })
+		for i, c := range all {
 			path, severity, command := znode.Join(parent, c.Name), warning, "lock"
 			if c.Kind == znode.Candidate {
-				severity, command = healthy, "election" // who leads may do so for years
+				severity, command = healthy, "election" // a leader may lead for years
 			}
 			advice := "does its process know of it (docs/operations.md)? If not: troupe " + command + " break " + quoted(path)
-			stat, behind := seen[path], line[i+1:]
+			stat, behind := seen[path], all[i+1:]
 			if twin := slices.IndexFunc(behind, func(o znode.Contender) bool { return c.GUID != "" && o.GUID == c.GUID }); twin >= 0 {
 				x.add(problem, path, "its GUID stands in this line twice, here and in "+behind[twin].Name, advice)
-			} else if i < first && first < len(line) && alive[stat.EphemeralOwner] && time.Since(stat.Ctime) > time.Hour {
+			} else if i < first && first < len(all) && alive[stat.EphemeralOwner] && time.Since(stat.Ctime) > time.Hour {
 				x.add(severity, path, fmt.Sprintf("queued %s, first in the line, and others wait; its session %v lives", moment(stat.Ctime), sessionID(stat.EphemeralOwner)), advice)
 			}
 		}
@@ -352,7 +352,7 @@ func (x *examination) walk(ctx context.Context, s *session.Session, root string,
 	return seen, unread + len(next) - i, nil
 }
 
-// sessions are those that the servers list; nil without the list of one that counts their time.
+// sessions are those that the servers list; nil without the list of a server that expires sessions.
 func (x *examination) sessions(ctx context.Context, here int64) map[int64]bool {
 	listed, whole := map[int64]bool{}, false
 	for _, addr := range x.serving {
@@ -371,7 +371,7 @@ func (x *examination) sessions(ctx context.Context, here int64) map[int64]bool {
 	return nil
 }
 
-// decide says what is wrong with a znode, if anything.
+// decide returns the problem of a znode, if there is one.
 func decide(path string, seen map[string]session.Stat, alive map[int64]bool) (f finding) {
 	f = finding{Severity: problem, Subject: path, Advice: "to delete it: troupe rm " + quoted(path)}
 	parent, name := znode.Split(path)

@@ -34,9 +34,7 @@ const held = "/locks/a/_c_00000000-0000-4000-8000-000000000000-lock-0000000000"
 func TestDoctorFindsNothingWrongWithHealthyServers(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		l, err := lock.New(t.SessionOn(2), "/locks/a")
-		require.NoError(t, err)
-		l.Acquire()
+		locked(t, t.SessionOn(2), "/locks/a")
 		time.Sleep(time.Second) // it watches its znode by then
 		golden(t, "doctor-healthy", []string{"doctor"}, []string{"doctor", "/locks", "--tick", "2s", "--watches"})
 		out, _ := troupe(t, "doctor", "--limit", "1")
@@ -65,8 +63,7 @@ func TestDoctorSaysWhichServersAreDown(t *testing.T) {
 func TestDoctorNamesTheSettingForWhatAServerDoesNotTell(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		_, err := t.Session().Create(bubble.Minute(t), "/e", nil, session.Ephemeral())
-		require.NoError(t, err)
+		must(t.Session().Create(bubble.Minute(t), "/e", nil, session.Ephemeral()))
 		golden(t, "doctor-untold", []string{"doctor", "--watches"})
 	}, words("ruok"))
 }
@@ -86,14 +83,11 @@ func TestDoctorFindsStaleContendersAndOrphans(t *testing.T) {
 			`{"path":"/pay/tx/t-1/_c_` + guid + `-open"}`,
 			`{"path":"/q/line/` + guid + `-0000000003"}`,
 		}, "\n")))
-		before, err := t.Server.Tree()
-		require.NoError(t, err)
+		before := must(t.Server.Tree())
 		golden(t, "doctor-stale", each("doctor\ndoctor /other -o json\ndoctor locks\ndoctor /no")...)
 		_, code := troupe(t, "doctor", "--namespace", "/none")
 		require.Equal(t, 5, code)
-		after, err := t.Server.Tree()
-		require.NoError(t, err)
-		require.Equal(t, before, after, "nothing is changed, and no namespace made")
+		require.Equal(t, before, must(t.Server.Tree()), "nothing is changed, and no namespace made")
 	})
 }
 
@@ -132,8 +126,7 @@ func TestDoctorDoubtsAContenderWhoseSessionIsNotListed(t *testing.T) {
 			t.Parallel()
 			bubble.Run(t, func(t *bubble.World) {
 				s := t.Session()
-				l, err := lock.New(s, "/locks/a")
-				require.NoError(t, err)
+				l := must(lock.New(s, "/locks/a"))
 				l.Acquire()
 				synctest.Wait()
 				out, code := forged(t, func(word, answer string) string {
@@ -267,8 +260,7 @@ func TestDoctorKnowsForHowLongASessionTrusts(t *testing.T) {
 				opts = append(opts, session.WithTick(tick))
 			}
 			s := t.Session(opts...)
-			l, err := lock.New(s, "/locks/a")
-			require.NoError(t, err)
+			l := must(lock.New(s, "/locks/a"))
 			l.Acquire()
 			longest := time.Duration(0)
 			for range 1000 {
@@ -288,8 +280,7 @@ func TestDoctorListsContendersThatNobodyMayMind(t *testing.T) {
 		s := t.Session()
 		stand := func(names ...string) {
 			for _, name := range names {
-				_, err := s.Create(bubble.Minute(t), name, nil, session.Ephemeral(), session.Sequential(), session.Parents())
-				require.NoError(t, err)
+				must(s.Create(bubble.Minute(t), name, nil, session.Ephemeral(), session.Sequential(), session.Parents()))
 			}
 		}
 		const a, b = "/_c_5f0c1a2b-0000-4000-8000-00000000000a-", "/_c_5f0c1a2b-0000-4000-8000-00000000000b-"

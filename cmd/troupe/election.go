@@ -73,7 +73,7 @@ CMD has the candidate's id in TROUPE_ELECTION_ID.`,
 	return cmd
 }
 
-// tryLead leads if nobody else does; otherwise the error is errLed.
+// tryLead leads if there is no leader; otherwise the error is errLed.
 func tryLead(e *election.Election) func(context.Context) (*election.Term, error) {
 	return func(ctx context.Context) (*election.Term, error) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -118,7 +118,7 @@ type electionHere = here[*election.Election, []election.Candidate]
 // electionAt is the election at a path that exists.
 func electionAt(ctx context.Context, s *session.Session, path string) (e electionHere, err error) {
 	if e.recipe, err = election.New(s, path); err == nil {
-		_, err = lineAt("election")(ctx, s, path)
+		_, err = contendersAt("election")(ctx, s, path)
 	}
 	if err == nil {
 		e.now, err = e.recipe.Candidates(ctx)

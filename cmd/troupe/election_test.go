@@ -24,8 +24,7 @@ func campaigning(t *bubble.World, path string) (term *election.Term, second *ele
 	first.Campaign()
 	term = bubble.Get(t, first.Leader())
 	require.NoError(t, term.Ready(bubble.Minute(t)))
-	second, err = election.New(s, path, election.WithID("b"))
-	require.NoError(t, err)
+	second = must(election.New(s, path, election.WithID("b")))
 	second.Campaign()
 	synctest.Wait()
 	return term, second

@@ -22,14 +22,10 @@ import (
 // said returns the answer to a four-letter word.
 func said(t *testing.T, address, word string) string {
 	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	require.NoError(t, err)
+	conn := must(net.Dial("tcp", address))
 	defer conn.Close()
-	_, err = conn.Write([]byte(word))
-	require.NoError(t, err)
-	text, err := io.ReadAll(conn)
-	require.NoError(t, err)
-	return string(text)
+	must(conn.Write([]byte(word)))
+	return string(must(io.ReadAll(conn)))
 }
 
 // Three servers share one tree, at addresses of their own on both loopbacks, as the flags say.
@@ -58,8 +54,7 @@ func TestTheFlagsAreHeard(t *testing.T) {
 	require.NoError(t, err, "super may")
 	_, err = c.Create(ctx, "/ttl", nil, session.TTL(time.Second))
 	require.ErrorIs(t, err, session.ErrUnsupported)
-	_, err = c.Create(ctx, "/shared", nil)
-	require.NoError(t, err)
+	must(c.Create(ctx, "/shared", nil))
 	require.NoError(t, other.Sync(ctx, "/shared"))
 	_, found, err := other.Exists(ctx, "/shared")
 	require.NoError(t, err)

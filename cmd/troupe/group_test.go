@@ -8,25 +8,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	members "github.com/troupe-go/troupe/recipes/group"
-	"github.com/troupe-go/troupe/recipes/lock"
 )
 
 func TestGroupLsAndWatch(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		g, err := members.New(t.Session(), "/workers")
-		require.NoError(t, err)
-		a, err := g.Join(members.Member{ID: "a", Data: []byte("host-a:80\a")})
-		require.NoError(t, err)
+		g := must(members.New(t.Session(), "/workers"))
+		a := must(g.Join(members.Member{ID: "a", Data: []byte("host-a:80\a")}))
 		synctest.Wait()
-		l, err := lock.New(t.Session(), "/lock")
-		require.NoError(t, err)
-		_, err = l.Lock(bubble.Minute(t))
-		require.NoError(t, err)
+		locked(t, t.Session(), "/lock")
 		golden(t, "group-ls", []string{"group", "ls", "/workers"}, []string{"group", "ls", "/workers", "-o", "json"},
 			[]string{"group", "ls", "/no"}, []string{"group", "ls", "/lock"}, []string{"group", "watch", "/"}, []string{"group", "watch", "/zookeeper"})
 		time.AfterFunc(time.Second, func() { _, _ = g.Join(members.Member{ID: "b"}) })

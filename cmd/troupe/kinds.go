@@ -16,7 +16,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// use is a row of ls --kinds: what a path is used for.
+// use is a row of ls --kinds: the use of a path.
 type use struct {
 	Path    string `json:"path"`
 	Kind    string `json:"kind"`
@@ -25,19 +25,19 @@ type use struct {
 	Depth   int    `json:"depth"`
 }
 
-// survey looks for recipes below a path. It only reads.
+// survey searches for recipes below a path. It only reads.
 type survey struct {
 	s      *session.Session
-	left   int // znodes that may be looked at still
-	unseen int // paths that were not looked at
+	left   int // how many znodes may still be read
+	unseen int // paths that were not read
 	uses   []use
 }
 
-// kinds prints what the paths from top on are used for, and on standard error what was not looked
-// at. What goes meanwhile is left out.
+// kinds prints the uses of the paths from top on, and on standard error how many were not read.
+// Paths that vanish meanwhile are left out.
 func (a *app) kinds(ctx context.Context, s *session.Session, top string, limit int) error {
 	v := &survey{s: s, left: limit}
-	if _, _, err := s.Children(ctx, top); err != nil { // of another path that would be no error
+	if _, _, err := s.Children(ctx, top); err != nil { // of a path below it that is no error
 		return err
 	}
 	if _, err := v.visit(ctx, top); err != nil {
@@ -50,8 +50,8 @@ func (a *app) kinds(ctx context.Context, s *session.Session, top string, limit i
 	return list(a, v.uses)
 }
 
-// visit looks at a path and what is below it, and tells whether the path is ephemeral. What a
-// recipe has below its path is the recipe's, and is not visited.
+// visit reads a path and the paths below it, and returns whether the path is ephemeral. The znodes
+// below a recipe's path belong to the recipe, and are not visited.
 func (v *survey) visit(ctx context.Context, path string) (ephemeral bool, err error) {
 	if v.left--; v.left < 0 {
 		v.unseen++
@@ -61,7 +61,7 @@ func (v *survey) visit(ctx context.Context, path string) (ephemeral bool, err er
 	if err != nil {
 		return false, v.pass(err)
 	}
-	line := znode.NewContenders(names).Contenders
+	all := znode.NewContenders(names).Contenders
 	has := func(name string) bool { return slices.Contains(names, name) }
 	switch {
 	case has("claims") && has("items"):
@@ -70,17 +70,17 @@ func (v *survey) visit(ctx context.Context, path string) (ephemeral bool, err er
 		return false, v.pass(v.transactions(ctx, path))
 	case slices.ContainsFunc(names, isRound.MatchString):
 		return false, v.pass(v.rounds(ctx, path))
-	case len(line) > v.left:
-		v.unseen += len(line)
-	case len(line) > 0 && line[0].Kind == znode.Candidate:
+	case len(all) > v.left:
+		v.unseen += len(all)
+	case len(all) > 0 && all[0].Kind == znode.Candidate:
 		err = v.election(ctx, path)
-	case len(line) > 0:
-		err = v.lock(ctx, path, line[0].Kind)
+	case len(all) > 0:
+		err = v.lock(ctx, path, all[0].Kind)
 	}
 	if err = v.pass(err); err != nil {
 		return false, err
 	}
-	v.left -= len(line)
+	v.left -= len(all)
 	members := 0
 	slices.Sort(names)
 	for _, name := range names {
@@ -132,7 +132,7 @@ func (v *survey) lock(ctx context.Context, path string, kind znode.Kind) error {
 	return err
 }
 
-// several is the first of holders, and how many more there are.
+// several is the first of holders, and the number of the others.
 func several(holders []string) string {
 	if len(holders) > 1 {
 		return fmt.Sprintf("%s and %d more", holders[0], len(holders)-1)

@@ -20,11 +20,11 @@ import (
 
 func locks(a *app) *cobra.Command {
 	return group("lock", "Locks, shared locks and semaphores",
-		on(a, "ls PATH", "List the holders and who waits, in order", free(a, lineAt("lock")), func(_ context.Context, l lockHere, args []string) error {
+		on(a, "ls PATH", "List the holders and who waits, in order", free(a, contendersAt("lock")), func(_ context.Context, l lockHere, args []string) error {
 			return list(a, append(l.delayed(args[0]), rowsOf(l.now)...))
 		}),
 		lockShow(a),
-		on(a, "watch PATH", "Follow the holders and who waits", free(a, lineAt("lock")), func(ctx context.Context, l lockHere, _ []string) error {
+		on(a, "watch PATH", "Follow the holders and who waits", free(a, contendersAt("lock")), func(ctx context.Context, l lockHere, _ []string) error {
 			return follow(ctx, a, l.recipe.Observe(ctx), witnessed(rowsOf, func(c *contender) (string, *time.Time) {
 				return map[bool]string{true: c.Path}[c.State.word == "holds"], &c.Held
 			}))
@@ -43,7 +43,7 @@ func locks(a *app) *cobra.Command {
 
 func lockShow(a *app) *cobra.Command {
 	check := false
-	cmd := on(a, "show PATH", "Show the holders, or a contender by its path", free(a, lineOf("lock")), func(_ context.Context, l lockHere, args []string) error {
+	cmd := on(a, "show PATH", "Show the holders, or a contender by its path", free(a, contendersOf("lock")), func(_ context.Context, l lockHere, args []string) error {
 		shown := slices.DeleteFunc(l.now, func(c lock.Contender) bool {
 			return c.Path != args[0] && (path.Dir(c.Path) != args[0] || !c.Holding && !unknown(c) && c.Delayed.Token == 0)
 		})
@@ -54,13 +54,13 @@ func lockShow(a *app) *cobra.Command {
 	return cmd
 }
 
-// unknown tells that a contender may hold: of a semaphore, and not to be read.
+// unknown reports whether a contender may hold: it is of a semaphore, and can't be read.
 func unknown(c lock.Contender) bool {
 	name, _ := znode.ParseContender(path.Base(c.Path))
 	return c.Unread && name.Marks()
 }
 
-// nobody is an error if it is true that nobody is known to hold what is at a path.
+// nobody is an error if is is set: no contender at a path is known to hold.
 func nobody(path string, all []lock.Contender, is bool) error {
 	switch {
 	case !is:
@@ -73,8 +73,8 @@ func nobody(path string, all []lock.Contender, is bool) error {
 
 const deletes = "Delete the holder's znode, or a contender's: it may be at work still, see its token"
 
-// takes is a command that takes a lock, or a place in its queue, away from a contender, and prints
-// what do says it has done to whom.
+// takes is a command that takes a lock, or a place in its queue, away from a contender. It prints
+// what do returns: the deed and the contender.
 func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *session.Session, contender string) (done string, err error)) *cobra.Command {
 	return a.destroys(a.command(name+" PATH", short, func(ctx context.Context, s *session.Session, args []string) error {
 		all, at, err := find(ctx, s, args[0], recipe)
@@ -193,9 +193,9 @@ type contender struct {
 	Delay   *delay    `json:"delay,omitempty" table:"-"` // in a table the state says it
 }
 
-// delay is what a contender waits for after a holder that died.
+// delay is the time that a contender waits after a holder that died.
 type delay struct {
-	Until time.Time `json:"until,omitzero"` // unknown while nobody waits
+	Until time.Time `json:"until,omitzero"` // unknown while no contender waits
 	After owner     `json:"after"`
 	Token int64     `json:"token"`
 }
@@ -229,10 +229,10 @@ func (s state) MarshalText() ([]byte, error) { return []byte(s.word), nil } //no
 
 type lockHere struct {
 	here[*lock.Lock, []lock.Contender]
-	delay lock.Delay // if there is nobody
+	delay lock.Delay // if there is no contender
 }
 
-// delayed is the row of a delay that nobody waits for yet.
+// delayed is the row of a delay that no contender waits for yet.
 func (l lockHere) delayed(at string) (rows []contender) {
 	if d := delayOf(l.delay); d != nil {
 		rows = append(rows, contender{Path: znode.Join(at, znode.HeldRecord), State: state{"delayed", d}, Owner: d.After, Token: d.Token, Delay: d})
@@ -240,8 +240,8 @@ func (l lockHere) delayed(at string) (rows []contender) {
 	return rows
 }
 
-// lineAt is the line at a path that exists, for a lock or an election.
-func lineAt(recipe string) func(context.Context, *session.Session, string) (lockHere, error) {
+// contendersAt is the queue at a path that exists, for a lock or an election.
+func contendersAt(recipe string) func(context.Context, *session.Session, string) (lockHere, error) {
 	return func(ctx context.Context, s *session.Session, at string) (l lockHere, err error) {
 		if l.recipe, err = lock.New(s, at); err == nil {
 			l.now, err = l.recipe.Contenders(ctx)
@@ -261,13 +261,13 @@ func lineAt(recipe string) func(context.Context, *session.Session, string) (lock
 	}
 }
 
-// lineOf is the line at a path that exists, or that of the contender at it.
-func lineOf(recipe string) func(context.Context, *session.Session, string) (lockHere, error) {
+// contendersOf is the queue at a path that exists, or that of the contender at it.
+func contendersOf(recipe string) func(context.Context, *session.Session, string) (lockHere, error) {
 	return func(ctx context.Context, s *session.Session, at string) (lockHere, error) {
 		if _, one := znode.ParseContender(path.Base(at)); !one {
-			return lineAt(recipe)(ctx, s, at)
+			return contendersAt(recipe)(ctx, s, at)
 		}
-		l, err := lineAt(recipe)(ctx, s, path.Dir(at))
+		l, err := contendersAt(recipe)(ctx, s, path.Dir(at))
 		if err == nil && !slices.ContainsFunc(l.now, func(c lock.Contender) bool { return c.Path == at }) {
 			err = &session.OpError{Op: "find", Path: at, Err: session.ErrNoNode}
 		}
@@ -277,7 +277,7 @@ func lineOf(recipe string) func(context.Context, *session.Session, string) (lock
 
 // find is the contender at a path, or the first holder of what is at that path, among all.
 func find(ctx context.Context, s *session.Session, at, recipe string) ([]lock.Contender, int, error) {
-	l, err := lineOf(recipe)(ctx, s, at)
+	l, err := contendersOf(recipe)(ctx, s, at)
 	i := slices.IndexFunc(l.now, func(c lock.Contender) bool { return c.Path == at || c.Holding && path.Dir(c.Path) == at })
 	return l.now, i, cmp.Or(err, nobody(at, l.now, i < 0))
 }
@@ -300,7 +300,7 @@ func rowsOf(all []lock.Contender) (rows []contender) {
 	return rows
 }
 
-// mustBe is an error if a path does not exist, or has children, but none of a recipe's names.
+// mustBe is an error if a path does not exist, or has children of which none is of a recipe.
 func mustBe(ctx context.Context, s *session.Session, path, recipe string, names ...string) error {
 	children, _, err := s.Children(ctx, path)
 	if err == nil && len(children) > 0 && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(children, name) }) {

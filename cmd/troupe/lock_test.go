@@ -21,8 +21,7 @@ func queued(t *bubble.World, path string) (holder, waiter *lock.Lock) {
 	t.Helper()
 	s := t.Session(session.WithoutIdentity()) // which differs from machine to machine
 	for _, data := range []string{"a", "b"} {
-		l, err := lock.New(s, path, lock.WithData([]byte(data)))
-		require.NoError(t, err)
+		l := must(lock.New(s, path, lock.WithData([]byte(data))))
 		l.Acquire()
 		synctest.Wait()
 		holder, waiter = waiter, l
@@ -33,10 +32,7 @@ func queued(t *bubble.World, path string) (holder, waiter *lock.Lock) {
 func TestLockLsSaysWhoseAContenderIs(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		l, err := lock.New(t.Session(session.WithIdentity("orders-7")), "/a", lock.WithData([]byte("\xff")))
-		require.NoError(t, err)
-		_, err = l.Lock(t.Context())
-		require.NoError(t, err)
+		locked(t, t.Session(session.WithIdentity("orders-7")), "/a", lock.WithData([]byte("\xff")))
 		out, code := troupe(t, "lock", "ls", "/a", "-o", "json")
 		require.Zero(t, code)
 		require.Regexp(t, `"owner": \{\s+"text": "orders-7 on host \S+ \(pid \d+\)",\s+"program": "\S+",\s+"name": "orders-7",\s+"host": "\S+",\s+"pid": \d+\s+\}`, out)
@@ -50,8 +46,7 @@ func TestLockLsListsAllAndShowTheHoldersOrAContender(t *testing.T) {
 		_, waiter := queued(t, "/locks/a")
 		golden(t, "lock-ls", each("lock ls /locks/a\nlock ls /locks/a -o json")...)
 		readers(t)
-		all, err := waiter.Contenders(bubble.Minute(t))
-		require.NoError(t, err)
+		all := must(waiter.Contenders(bubble.Minute(t)))
 		golden(t, "lock-show", []string{"lock", "show", "/locks/a"}, []string{"lock", "show", all[1].Path, "-o", "json"}, []string{"lock", "show", "/shared"})
 	})
 }
@@ -104,11 +99,7 @@ func readers(t *bubble.World) (first, second *lock.Grant) {
 	t.Helper()
 	s := t.Session(session.WithoutIdentity())
 	for range 2 {
-		l, err := lock.NewRead(s, "/shared")
-		require.NoError(t, err)
-		g, err := l.Lock(bubble.Minute(t))
-		require.NoError(t, err)
-		first, second = second, g
+		first, second = second, must(must(lock.NewRead(s, "/shared")).Lock(bubble.Minute(t)))
 	}
 	return first, second
 }
@@ -120,10 +111,7 @@ func TestWhatIsRefusedTakesNothingAway(t *testing.T) {
 		readers(t)
 		campaigning(t, "/elections/a")
 		all := append(session.AuthACL(session.PermAll), session.AnyoneACL(session.PermRead)...)
-		l, err := lock.New(t.Session(session.WithoutIdentity(), session.WithAuth("digest", []byte("a:b"))), "/private", lock.WithACL(all...))
-		require.NoError(t, err)
-		_, err = l.Lock(bubble.Minute(t))
-		require.NoError(t, err)
+		locked(t, t.Session(session.WithoutIdentity(), session.WithAuth("digest", []byte("a:b"))), "/private", lock.WithACL(all...))
 		require.NoError(t, t.Server.Create("/idle", nil))
 		_, before, _ := strings.Cut(t.Server.Dump(), "\n")
 		golden(t, "refused", each("lock break /locks/a\nlock revoke /locks/a\nelection break /elections/a")...)
@@ -168,13 +156,10 @@ func TestAHolderThatMayNotBeReadIsNotNobody(t *testing.T) {
 		for _, path := range []string{"/a", "/s"} {
 			require.NoError(t, t.Server.Create(path, nil))
 		}
-		a, err := lock.New(alice, "/a", only)
-		require.NoError(t, err)
-		s, err := lock.NewSemaphore(alice, "/s", 1, only)
-		require.NoError(t, err)
+		a := must(lock.New(alice, "/a", only))
+		s := must(lock.NewSemaphore(alice, "/s", 1, only))
 		for _, l := range []*lock.Lock{a, s} {
-			_, err = l.Lock(bubble.Minute(t))
-			require.NoError(t, err)
+			must(l.Lock(bubble.Minute(t)))
 		}
 		out, code := troupe(t, "lock", "show", "/a", "--check", "-o", "json")
 		require.Zero(t, code, out)
@@ -185,8 +170,7 @@ func TestAHolderThatMayNotBeReadIsNotNobody(t *testing.T) {
 			require.Equal(t, 4, code, command)
 			require.Contains(t, out, "troupe: who holds /s is not known: not permitted by the znode's ACL", command)
 		}
-		all, err := a.Contenders(bubble.Minute(t))
-		require.NoError(t, err)
+		all := must(a.Contenders(bubble.Minute(t)))
 		out, code = troupe(t, "lock", "break", all[0].Path+"0", "-y")
 		require.Equal(t, 5, code, out)
 		out, _ = troupe(t, "ls", "--kinds", "/")

@@ -34,7 +34,7 @@ func run() int {
 	return a.execute(ctx, root(a))
 }
 
-// execute runs the program, says what went wrong, and returns the exit status.
+// execute runs the program, prints its error, and returns the exit status.
 func (a *app) execute(ctx context.Context, cmd *cobra.Command) int {
 	a.to.log = logs.Warnings(slog.NewTextHandler(a.log, nil))
 	err := cmd.ExecuteContext(ctx)
@@ -45,13 +45,13 @@ func (a *app) execute(ctx context.Context, cmd *cobra.Command) int {
 	if err = cmp.Or(err, a.out.failed); err == nil {
 		return 0
 	}
-	if text := explain(err); text != "" { // else a command that was run has said it
+	if text := explain(err); text != "" { // else the command has printed it
 		fmt.Fprintln(a.log, "troupe:", text)
 	}
 	return status(err)
 }
 
-// errUnreachable is why a context ended in which a server was to answer.
+// errUnreachable is the cause of a context that ended before a server answered.
 var errUnreachable = errors.New("no server has answered")
 
 // failure is an error with an exit status of its own.
@@ -62,7 +62,7 @@ type failure struct {
 
 func (f failure) Unwrap() error { return f.error }
 
-// usage is an error of who has written the command line.
+// usage is an error in the command line.
 type usage struct{ error }
 
 func (u usage) Unwrap() error { return u.error }
@@ -70,7 +70,7 @@ func (u usage) Unwrap() error { return u.error }
 // The exit statuses of all commands but run: see docs/cli.md.
 const statusNo, statusUsage, statusDown, statusForbidden, statusMissing, statusTimeout = 1, 2, 3, 4, 5, 124
 
-// statuses are those of errors: the first that it is counts.
+// statuses are those of errors: the first that errors.Is finds counts.
 var statuses = []struct {
 	is     error
 	status int
@@ -88,7 +88,7 @@ var statuses = []struct {
 	{context.DeadlineExceeded, statusTimeout},
 }
 
-// status is the exit status that an error stands for.
+// status is the exit status for an error.
 func status(err error) int {
 	if f, ok := errors.AsType[failure](err); ok {
 		return f.status
@@ -104,7 +104,7 @@ func status(err error) int {
 	return statusNo
 }
 
-// advice is what to try after an error.
+// advice has a next step for an error.
 var advice = []struct {
 	is  error
 	try string
@@ -121,7 +121,7 @@ var advice = []struct {
 	{session.ErrNotEmpty, "something was created below it meanwhile: rm -R deletes that too"},
 }
 
-// explain is what the program says at its end, with what to try.
+// explain is the text of an error at the program's end, with advice.
 func explain(err error) string {
 	text := printable([]byte(err.Error()))
 	for _, a := range advice {
@@ -132,7 +132,7 @@ func explain(err error) string {
 	return text
 }
 
-// origin is what this program was built from.
+// origin is the version that this program was built from.
 type origin struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision"`

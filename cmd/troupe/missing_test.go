@@ -17,19 +17,14 @@ func TestAValueThatIsMissingIsNotAnEmptyOne(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		require.NoError(t, t.Server.Create("/rate", []byte("5")))
-		q, err := queue.New(t.Session(), "/jobs")
-		require.NoError(t, err)
-		_, err = q.Put(bubble.Minute(t), []byte("5"))
-		require.NoError(t, err)
+		q := must(queue.New(t.Session(), "/jobs"))
+		must(q.Put(bubble.Minute(t), []byte("5")))
 		// written is the value of the znode, or of the queue's first item, which it takes.
 		written := func(args []string) string {
 			if args[0] != "queue" {
-				data, err := t.Server.Get("/rate")
-				require.NoError(t, err)
-				return string(data)
+				return string(must(t.Server.Get("/rate")))
 			}
-			e, err := q.Peek(bubble.Minute(t))
-			require.NoError(t, err)
+			e := must(q.Peek(bubble.Minute(t)))
 			require.NoError(t, q.Remove(bubble.Minute(t), e.ID))
 			return string(e.Data)
 		}
@@ -69,8 +64,7 @@ func TestAPathThatIsNewIsMadeIfThatIsAskedFor(t *testing.T) {
 				out, code = troupe(t, append(args, "--create")...)
 				require.Zero(t, code, out)
 			}
-			_, err = t.Server.Get(path)
-			require.NoError(t, err)
+			must(t.Server.Get(path))
 		}
 		_, code := troupe(t, "config", "set", "/other", "5", "--create", "--version", "0")
 		require.NotZero(t, code)

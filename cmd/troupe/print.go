@@ -22,7 +22,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// printer is the standard output. It keeps an error, so that no command has to look at each line.
+// printer is the standard output. It keeps an error, so that no command has to check each line.
 type printer struct {
 	io.Writer
 	failed error
@@ -45,7 +45,7 @@ func (a *app) output(flags *pflag.FlagSet) {
 }
 
 // list prints rows, which are structs: as a table with a column for each field, or as a JSON array.
-// The fields' JSON names are stable, and the columns' titles.
+// JSON names and columns' titles are stable.
 func list[T any](a *app, rows []T) error {
 	if a.json {
 		return asJSON(a.out, append([]T{}, rows...), "  ") // never null
@@ -116,9 +116,9 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 	return nil
 }
 
-// witnessed adds to the rows since when each holds, by what a watch has seen: of those that held
-// when it began that is not known. of returns who holds by a row, "" for nobody, and the row's
-// time, which is kept where it is told.
+// witnessed adds to the rows since when each holds, as far as a watch has seen it: not of those
+// that held when it began. of returns the holder of a row, or "", and the row's time, which stays
+// if it is set.
 func witnessed[S, T any](rows func(S) []T, of func(*T) (string, *time.Time)) func(S) []T {
 	var since map[string]time.Time // nil before the first state
 	return func(state S) []T {
@@ -140,7 +140,7 @@ func witnessed[S, T any](rows func(S) []T, of func(*T) (string, *time.Time)) fun
 	}
 }
 
-// unsafe is what a terminal may obey, of what JSON need not escape.
+// unsafe matches characters that a terminal may obey and JSON need not escape.
 var unsafe = regexp.MustCompile(`[^\P{C}\n\x7f\x{10000}-\x{10ffff}]`)
 
 // asJSON prints a value as JSON, on one line without an indent.
@@ -174,7 +174,7 @@ func cells(row any, at func(time.Time) string) (titles, texts []string) {
 
 func cell(v any) string {
 	switch v := v.(type) {
-	case time.Time: // of none
+	case time.Time: // a zero time
 	case bool:
 		if v {
 			return "yes"
@@ -191,8 +191,8 @@ func cell(v any) string {
 	return "-"
 }
 
-// times are how a command prints a time, by its name; all others print an age. What is printed
-// again and again, or later than it was found, has no age.
+// times are how commands print a time, by their names; all others print an age. A row that is
+// printed again and again, or later than it was read, has no age.
 var times = map[string]func(time.Time) string{"show": moment, "peek": moment, "watch": stamp}
 
 // stamp is a time with its zone, which is this machine's.
@@ -207,12 +207,11 @@ func moment(t time.Time) string {
 	return stamp(t) + " (" + text + ")"
 }
 
-// age is how long ago a time was by this machine's clock, such as "4m12s", or "in 4m12s" of one to
-// come.
+// age is the time since t by this machine's clock, such as "4m12s", or "in 4m12s" for a later t.
 func age(t time.Time) string {
 	d := time.Since(t)
 	if d <= -time.Second {
-		return "in " + span(-max(d, -math.MaxInt64)) // of centuries it is the least there is
+		return "in " + span(-max(d, -math.MaxInt64)) // the difference of centuries is the least Duration
 	}
 	return span(d)
 }
@@ -253,13 +252,13 @@ type sessionID int64
 
 func (s sessionID) String() string { return "0x" + strconv.FormatUint(uint64(s), 16) }
 
-// MarshalText implements [encoding.TextMarshaler]: as a number a session would not survive a reader
+// MarshalText implements [encoding.TextMarshaler]: as a number an id would be wrong in a reader
 // that has floating-point numbers alone.
 func (s sessionID) MarshalText() ([]byte, error) { //nolint:unparam // the interface has it
 	return []byte(s.String()), nil
 }
 
-// plain is a text as a terminal may show it: what is not printable is escaped, a long one is cut.
+// plain is a text for a terminal: unprintable characters are escaped, a long text is cut.
 func plain(text string) string {
 	if all := []rune(text); len(all) > 80 {
 		return escaped(string(all[:80])) + "…"
@@ -273,5 +272,5 @@ func escaped(text string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// quoted is a word for a shell.
+// quoted is a text as one word of a shell.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'"'"'`) + "'" }

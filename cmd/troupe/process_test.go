@@ -46,8 +46,7 @@ type process struct {
 func started(t *testing.T, program string, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(program, append([]string{"server"}, args...)...)}
-	stdout, err := p.cmd.StdoutPipe()
-	require.NoError(t, err)
+	stdout := must(p.cmd.StdoutPipe())
 	p.cmd.Stderr = &p.log
 	require.NoError(t, p.cmd.Start())
 	t.Cleanup(func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() })
@@ -103,25 +102,18 @@ func TestAClientFindsItsZnodesWhenTheServerIsStartedAgainFromItsDump(t *testing.
 	require.True(t, strings.HasPrefix(first.address, "127.0.0.1:"), "loopback")
 	ctx := bubble.Minute(t)
 	c := client(t, first.address)
-	_, err := c.Create(ctx, "/app", []byte("1"))
-	require.NoError(t, err)
+	must(c.Create(ctx, "/app", []byte("1")))
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGHUP))
 	first.line(t, "wrote "+file)
-	written, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Contains(t, string(written), `"/app"`)
-	_, err = c.Set(ctx, "/app", []byte("2"), 0)
-	require.NoError(t, err)
-	_, err = c.Create(ctx, "/app/e-", nil, session.Ephemeral(), session.Sequential())
-	require.NoError(t, err)
+	require.Contains(t, string(must(os.ReadFile(file))), `"/app"`)
+	must(c.Set(ctx, "/app", []byte("2"), 0))
+	must(c.Create(ctx, "/app/e-", nil, session.Ephemeral(), session.Sequential()))
 	_, before, err := c.Get(ctx, "/app")
 	require.NoError(t, err)
 	first.end(t, syscall.SIGTERM) // although clients are connected
 	require.Equal(t, []string{"wrote " + file, "stopped"}, first.last)
 	require.Contains(t, first.log.String(), "session opened")
-	left, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Len(t, left, 1, "no other file is left")
+	require.Len(t, must(os.ReadDir(dir)), 1, "no other file is left")
 	second := started(t, server, "--listen", first.address, "--load", file, "--dump", file)
 	for status := range c.Observe(ctx) {
 		if status.Epoch == 2 && status.State == session.Connected {
@@ -135,9 +127,7 @@ func TestAClientFindsItsZnodesWhenTheServerIsStartedAgainFromItsDump(t *testing.
 	_, exists, err := c.Exists(ctx, "/app/e-0000000000")
 	require.NoError(t, err)
 	require.False(t, exists)
-	path, err := c.Create(ctx, "/app/e-", nil, session.Ephemeral(), session.Sequential())
-	require.NoError(t, err)
-	require.Equal(t, "/app/e-0000000001", path)
+	require.Equal(t, "/app/e-0000000001", must(c.Create(ctx, "/app/e-", nil, session.Ephemeral(), session.Sequential())))
 	require.NoError(t, c.Close(ctx))
 	second.end(t, syscall.SIGTERM)
 }
@@ -151,8 +141,7 @@ func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *
 	first := started(t, server, "--listen", "127.0.0.1:0")
 	ctx, c := bubble.Minute(t), client(t, first.address)
 	for _, path := range []string{"/a", "/b", "/c"} {
-		_, err := c.Create(ctx, path, nil)
-		require.NoError(t, err)
+		must(c.Create(ctx, path, nil))
 	}
 	id := c.Status().SessionID
 	first.end(t, syscall.SIGKILL)
@@ -163,8 +152,7 @@ func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *
 		}
 	}
 	require.NoError(t, ctx.Err(), "the next session began")
-	_, err := c.Create(ctx, "/a", nil)
-	require.NoError(t, err)
+	must(c.Create(ctx, "/a", nil))
 	require.NotEqual(t, id, c.Status().SessionID)
 	require.NoError(t, c.Close(ctx)) // while there is a server
 }
@@ -177,11 +165,9 @@ func TestSIGTERMEndsALoad(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "tree")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	cmd := exec.Command(server, "server", "--listen", "127.0.0.1:0", "--load", pipe)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
+	out := must(cmd.StdoutPipe())
 	require.NoError(t, cmd.Start())
-	in, err := os.OpenFile(pipe, os.O_WRONLY, 0)
-	require.NoError(t, err)
+	in := must(os.OpenFile(pipe, os.O_WRONLY, 0))
 	const enough = 50_000 // lines: the load has begun when so many were written
 	for i := 0; ; i++ {
 		if i == enough {
@@ -192,8 +178,7 @@ func TestSIGTERMEndsALoad(t *testing.T) {
 		}
 	}
 	in.Close()
-	said, err := io.ReadAll(out)
-	require.NoError(t, err)
+	said := must(io.ReadAll(out))
 	require.NoError(t, cmd.Wait())
 	require.Empty(t, string(said), "it never listened")
 }

@@ -57,8 +57,8 @@ func queues(a *app) *cobra.Command {
 		queueLs(a, "dead", "dead letters"), queueRequeue(a), a.destroys(remove), queuePurge(a))
 }
 
-// byID is the error of a request for an item by its id. The queue exists, so it is the id that is
-// wrong, and not the path.
+// byID is the error of a request for an item by its id. The queue exists, so the id is wrong, not
+// the path.
 func byID(err error) error {
 	if errors.Is(err, session.ErrNoNode) {
 		return idError{err}
@@ -97,7 +97,7 @@ type queueRow struct {
 	Data      content   `json:"data"`
 }
 
-// queueRowOf is a row of a table, or all that is known of one item.
+// queueRowOf is a row of a table, or, if full, everything about one item.
 func queueRowOf(a *app, e queue.Entry, full bool) queueRow {
 	f := e.LastError
 	row := queueRow{e.ID, "waits", owner(e.Owner), e.Since, e.Priority, e.Attempts, e.Due, f.Error, f.Time, owner(f.By), e.Data}
@@ -134,7 +134,7 @@ func deadLetters(s *session.Session, path string) *queue.Queue {
 	return dead
 }
 
-// olderThan are the first items that have been there for so long.
+// olderThan are the first items that are of this age or older.
 func olderThan(ctx context.Context, q *queue.Queue, age time.Duration, limit int) ([]queue.Entry, error) {
 	if age == 0 {
 		return q.List(ctx, limit)
@@ -190,7 +190,7 @@ func queueRequeue(a *app) *cobra.Command {
 			}
 		}
 		errs := []error{err}
-		for n := 0; n < len(ids) && (err == nil || errors.Is(err, queue.ErrDuplicate) || errors.Is(err, session.ErrNoNode) || errors.Is(err, session.ErrUnsupported)); n++ { // those stay, or have gone
+		for n := 0; n < len(ids) && (err == nil || errors.Is(err, queue.ErrDuplicate) || errors.Is(err, session.ErrNoNode) || errors.Is(err, session.ErrUnsupported)); n++ { // these items stay, or have gone
 			if err = q.Requeue(ctx, ids[n]); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", escaped(ids[n]), byID(err)))
 			}
@@ -251,7 +251,7 @@ func queuePurge(a *app) *cobra.Command {
 	limit, dry := uint32(0), false
 	cmd := on(a, "purge PATH", "Delete items, claimed ones too, but no dead letters", queueAt, func(ctx context.Context, q *queue.Queue, args []string) error {
 		total, err := q.Len(ctx)
-		n := min(total, int(limit)) // what is put meanwhile stays
+		n := min(total, int(limit)) // items that are put meanwhile stay
 		switch {
 		case err != nil:
 		case dry && a.json:

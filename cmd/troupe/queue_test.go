@@ -19,21 +19,17 @@ import (
 // not to be read, and a dead letter.
 func jobs(t *bubble.World) {
 	t.Helper()
-	q, err := queue.New(t.Session(session.WithoutIdentity()), "/jobs", queue.WithMaxAttempts(1))
-	require.NoError(t, err)
+	q := must(queue.New(t.Session(session.WithoutIdentity()), "/jobs", queue.WithMaxAttempts(1)))
 	put := func(data string, opts ...queue.PutOption) {
-		_, err := q.Put(bubble.Minute(t), []byte(data), opts...)
-		require.NoError(t, err)
+		must(q.Put(bubble.Minute(t), []byte(data), opts...))
 	}
 	put("dead", queue.WithID("d"))
-	item, err := q.Take(bubble.Minute(t))
-	require.NoError(t, err)
+	item := must(q.Take(bubble.Minute(t)))
 	require.NoError(t, item.Nack(bubble.Minute(t), queue.WithError(errors.New("the printer\x1b[2J has no paper"))))
 	put("one")
 	put("two\x1b[2J", queue.WithPriority(3), queue.WithID("b"))
 	put("three", queue.WithDelay(time.Hour), queue.WithID("c"))
-	_, err = q.Take(bubble.Minute(t))
-	require.NoError(t, err)
+	must(q.Take(bubble.Minute(t)))
 	require.NoError(t, t.Server.Create("/jobs/items/3-0000000000/11111111-2222-4333-8444-555555555555-queue-0000000099", []byte("foreign")))
 	time.Sleep(4*time.Minute + 12*time.Second)
 }
@@ -42,19 +38,14 @@ func jobs(t *bubble.World) {
 func TestQueueLsSaysWhyItStands(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		q, err := queue.New(t.Session(session.WithIdentity("orders-7")), "/jobs")
-		require.NoError(t, err)
+		q := must(queue.New(t.Session(session.WithIdentity("orders-7")), "/jobs"))
 		for id, delay := range map[string]time.Duration{"failed": 0, "late": time.Minute} {
-			_, err = q.Put(bubble.Minute(t), nil, queue.WithID(id), queue.WithDelay(delay))
-			require.NoError(t, err)
+			must(q.Put(bubble.Minute(t), nil, queue.WithID(id), queue.WithDelay(delay)))
 		}
-		item, err := q.Take(bubble.Minute(t))
-		require.NoError(t, err)
+		item := must(q.Take(bubble.Minute(t)))
 		require.NoError(t, item.Nack(bubble.Minute(t), queue.WithError(errors.New("no paper "+strings.Repeat("!", 200))), queue.After(100*time.Hour)))
-		_, err = q.Put(bubble.Minute(t), nil, queue.WithID("held"))
-		require.NoError(t, err)
-		_, err = q.Take(bubble.Minute(t))
-		require.NoError(t, err)
+		must(q.Put(bubble.Minute(t), nil, queue.WithID("held")))
+		must(q.Take(bubble.Minute(t)))
 		time.Sleep(5*time.Minute + 12*time.Second)
 		out, _ := troupe(t, "queue", "ls", "/jobs")
 		who := `orders-7 on host \S+ \(pid \d+\)`
@@ -129,15 +120,12 @@ func TestQueueOfThousands(t *testing.T) {
 		out, code := typed("of two\nlines\n").run(bubble.Minute(t), t, "queue", "put", "/many", "-", "--id", "a", "--create")
 		require.Equal(t, "a\n", out)
 		require.Zero(t, code)
-		q, err := queue.New(t.Session(), "/many")
-		require.NoError(t, err)
-		e, err := q.Peek(bubble.Minute(t))
-		require.NoError(t, err)
+		q := must(queue.New(t.Session(), "/many"))
+		e := must(q.Peek(bubble.Minute(t)))
 		require.Equal(t, "of two\nlines\n", string(e.Data))
 		for n := range 11 {
 			items := make([][]byte, 100)
-			_, err = q.PutAll(bubble.Minute(t), items, queue.WithPriority(n))
-			require.NoError(t, err)
+			must(q.PutAll(bubble.Minute(t), items, queue.WithPriority(n)))
 		}
 		out, _ = troupe(t, "queue", "purge", "/many", "--yes")
 		require.Equal(t, "deleted 1000\ndeleted 1101\n", out)
@@ -170,8 +158,7 @@ func TestQueueShowOfWhatCannotBeRead(t *testing.T) {
 		const letters = "/jobs/dead/items/-1-0000000000/"
 		require.NoError(t, t.Server.Create(letters+"11111111-2222-4333-8444-666666666666-queue-0000000000", []byte("foreign")))
 		const hidden = "22222222-2222-4333-8444-555555555555"
-		_, err := t.Session(session.WithAuth("digest", []byte("alice:secret"))).Create(bubble.Minute(t), letters+hidden+"-queue-0000000001", nil, session.NodeACL(session.AuthACL(session.PermAll)...))
-		require.NoError(t, err)
+		must(t.Session(session.WithAuth("digest", []byte("alice:secret"))).Create(bubble.Minute(t), letters+hidden+"-queue-0000000001", nil, session.NodeACL(session.AuthACL(session.PermAll)...)))
 		for _, id := range []string{"11111111-2222-4333-8444-555555555555", "11111111-2222-4333-8444-666666666666"} {
 			out, code := troupe(t, "queue", "show", "/jobs", id)
 			require.Zero(t, code, out)

@@ -119,7 +119,7 @@ type transactionRow struct {
 	Sites   []vote    `json:"sites"`
 }
 
-// vote is what a site has done.
+// vote is the state of a site.
 type vote struct {
 	Site string `json:"site"`
 	Vote string `json:"vote"`

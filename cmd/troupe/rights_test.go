@@ -8,7 +8,6 @@ import (
 
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
-	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -18,17 +17,11 @@ func TestALackOfRightsIsNotNobody(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		alice := t.Session(session.WithAuth("digest", []byte("alice:secret")))
 		for _, path := range []string{"/l", "/e"} {
-			_, err := alice.Create(bubble.Minute(t), path, nil, session.NodeACL(session.AuthACL(session.PermAll)...))
-			require.NoError(t, err)
+			must(alice.Create(bubble.Minute(t), path, nil, session.NodeACL(session.AuthACL(session.PermAll)...)))
 		}
-		l, err := lock.New(alice, "/l")
-		require.NoError(t, err)
-		g, err := l.Lock(bubble.Minute(t))
-		require.NoError(t, err)
-		e, err := election.New(alice, "/e")
-		require.NoError(t, err)
-		term, err := e.Lead(bubble.Minute(t))
-		require.NoError(t, err)
+		g := locked(t, alice, "/l")
+		e := must(election.New(alice, "/e"))
+		term := must(e.Lead(bubble.Minute(t)))
 		for _, command := range each(strings.NewReplacer("GRANT", g.Path(), "TERM", term.Path(), "ID", e.ID()).Replace(`lock break /l -y
 lock break GRANT -y
 lock revoke /l -y

@@ -20,13 +20,13 @@ type app struct {
 	in       io.Reader
 	out      *printer
 	log      io.Writer
-	terminal bool   // in and out are a person's
+	terminal bool   // in and out are terminals
 	pid      int    // the program's own
 	release  func() // lets the next signal end the program at once
 	to       connection
 	json     bool
-	begun    bool                   // the command line is one that there is
-	yes      bool                   // what destroys does not ask
+	begun    bool                   // the command line is valid
+	yes      bool                   // commands of destroys do not ask
 	at       func(time.Time) string // prints times in a table
 }
 
@@ -59,8 +59,8 @@ A credential is read from --auth-file, a line "digest user:password", or from TR
 	return cmd
 }
 
-// foresee lets boolean flags stand before the command. Where cobra looks for that, it takes the
-// word behind a flag that it does not know for the flag's value.
+// foresee lets boolean flags stand before the command. Cobra searches for the command, and takes
+// the word behind an unknown flag for the flag's value.
 func foresee(cmd *cobra.Command) {
 	know := func(f *pflag.Flag) {
 		if known := *f; f.NoOptDefVal != "" && cmd.Flag(f.Name) == nil {
@@ -97,7 +97,7 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// command is one that connects, and takes as many arguments as its usage names, the path first.
+// command connects, and takes as many arguments as its usage names, the path first.
 func (a *app) command(use, short string, do func(ctx context.Context, s *session.Session, args []string) error) *cobra.Command {
 	n := strings.Count(use, " ")
 	return &cobra.Command{
@@ -126,13 +126,13 @@ func pathIn(args []string) error {
 	return nil
 }
 
-// here is what open finds at a path: a recipe, and how it is now.
+// here is the result of open for a path: a recipe, and its present state.
 type here[R, S any] struct {
 	recipe R
 	now    S
 }
 
-// on is a command that does something with what open finds at its path.
+// on is a command that calls do with the result of open for its path.
 func on[T any](
 	a *app, use, short string, open func(context.Context, *session.Session, string) (T, error), do func(context.Context, T, []string) error,
 ) *cobra.Command {
@@ -145,8 +145,8 @@ func on[T any](
 	})
 }
 
-// free is open for a command that only shows: a path that nobody has used yet, or whose container
-// has gone, is empty. A note tells that it does not exist.
+// free is open for a command that only shows: a path that has not been used yet, or whose container
+// has gone, is empty. A message says that it does not exist.
 func free[T any](a *app, open func(context.Context, *session.Session, string) (T, error)) func(context.Context, *session.Session, string) (T, error) {
 	return func(ctx context.Context, s *session.Session, path string) (T, error) {
 		at, err := open(ctx, s, path)
@@ -158,7 +158,7 @@ func free[T any](a *app, open func(context.Context, *session.Session, string) (T
 	}
 }
 
-// arguments are so many; else the error is how the command is used.
+// arguments checks the number of arguments; the error is the usage of the command.
 func arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
@@ -168,14 +168,14 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// destroys makes the command one that asks before it does something, or needs --yes.
+// destroys makes the command ask before it does something, or need --yes.
 func (a *app) destroys(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask")
 	return cmd
 }
 
-// data are what an argument stands for: for "-" all of the standard input, or a byte more than a
-// znode may have. Input that is empty may be missing, so it is no value.
+// data are those of an argument: for "-" all of the standard input, or a byte more than a znode may
+// have. Empty input may be missing input, so it is an error.
 func (a *app) data(arg string) ([]byte, error) {
 	if arg != "-" {
 		return []byte(arg), nil

@@ -24,7 +24,7 @@ type round struct {
 	Present  []string `json:"present"`
 	Departed []string `json:"departed"`
 	Absent   int      `json:"absent"`
-	Missing  []string `json:"missing"` // who of the absent that is, as far as it is known
+	Missing  []string `json:"missing"` // the ids of absent parties, as far as they are known
 }
 
 var (
@@ -32,7 +32,7 @@ var (
 	isParty = regexp.MustCompile(`^_c_[0-9a-f-]{36}-party-\d+-(.+)$`)
 )
 
-// parties are the ids of those among names that are parties' znodes.
+// parties are the ids in names of parties' znodes; other names are skipped.
 func parties(names []string) []string {
 	ids := []string{}
 	for _, name := range names {
@@ -45,7 +45,7 @@ func parties(names []string) []string {
 }
 
 // roundsAt are the rounds at a path, in order: usually the next one, and before it one that is not
-// over. There are none at what is no double barrier.
+// over. A path that is no double barrier has none.
 func roundsAt(ctx context.Context, s *session.Session, path string) (rounds []round, err error) {
 	if err := s.Sync(ctx, path); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func barrierBreak(a *app) *cobra.Command {
 		if err := a.confirm("break %s", what); err != nil {
 			return err
 		}
-		if now, err := waitedIn(ctx, s, args[0]); err != nil || now.Name != last.Name { // Break takes the round that there is
+		if now, err := waitedIn(ctx, s, args[0]); err != nil || now.Name != last.Name { // Break takes the present round
 			return cmp.Or(err, fmt.Errorf("%s is over: %w", last.Name, session.ErrBadVersion))
 		}
 		d, err := barrier.NewDouble(s, args[0], last.Parties)

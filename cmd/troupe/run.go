@@ -23,13 +23,13 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// The statuses of a run that are not the command's.
+// The exit statuses of run that are not the command's.
 const statusLost, statusNotGot, statusOurs = 123, 124, 125
 
-// errNone is of a failure about which there is nothing to say.
+// errNone is a failure without a message.
 var errNone = errors.New("")
 
-// runHelp is what holds for every run.
+// runHelp is the help that all runs share.
 const runHelp = `Flags stand before "--". CMD is started without a shell. It has this program's input, output and environment, with TROUPE_PATH and
 TROUPE_TOKEN. Unless its input is a terminal it has a process group of its own, which gets SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and
 SIGUSR2 in this program's place; on a terminal signals to CMD do not reach its children. One that comes before CMD runs ends the wait.
@@ -47,7 +47,7 @@ it does not reap orphans: use an init, as with docker run --init.
 The exit status is CMD's own, 128+n if signal n ended it or the wait for it; 126: CMD cannot be started, 127: not found, 123: lost, 124: not
 got, with --try or --timeout, 125: anything else, as no server.`
 
-// runner runs a command under what it wins.
+// runner runs a command under a possession.
 type runner struct {
 	*app
 	argv    []string
@@ -61,7 +61,7 @@ type runner struct {
 	data    string
 }
 
-// runs is a command that runs another.
+// runs is a command of troupe that runs another program.
 func (a *app) runs(short, long string, do func(ctx context.Context, s *session.Session, r *runner, path string) error) *cobra.Command {
 	r := &runner{app: a, signals: make(chan os.Signal, len(passed))}
 	cmd := &cobra.Command{
@@ -116,7 +116,7 @@ func (r *runner) run(cmd *cobra.Command, args []string, do func(ctx context.Cont
 	r.argv = args[1:]
 	signal.Notify(r.signals, slices.DeleteFunc(slices.Clone(passed), signal.Ignored)...) // as by nohup
 	defer signal.Stop(r.signals)
-	ctx := context.WithoutCancel(cmd.Context()) // signals come another way
+	ctx := context.WithoutCancel(cmd.Context()) // signals come by r.signals
 	s, err := await(ctx, r, func(ctx context.Context) (*session.Session, error) {
 		cmd.SetContext(ctx)
 		return r.to.connect(cmd)
@@ -124,7 +124,7 @@ func (r *runner) run(cmd *cobra.Command, args []string, do func(ctx context.Cont
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.to.close(s) }() // what was held has been released, or its end is on its way
+	defer func() { _ = r.to.close(s) }() // the possession has been released, or its release has been sent
 	timeout := s.Status().Timeout
 	if !flags.Changed("grace") {
 		r.grace = timeout / 12
@@ -160,7 +160,7 @@ func await[T any](ctx context.Context, r *runner, f func(ctx context.Context) (T
 	return won, err
 }
 
-// win is await for what --try and --timeout end, with an exit status of its own.
+// win is await with the limits of --try and --timeout, which have an exit status of their own.
 func win[T any](ctx context.Context, r *runner, status int, get func(ctx context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(r.timeout, math.MaxInt64), errNotGot)
 	defer cancel()
@@ -174,8 +174,7 @@ func win[T any](ctx context.Context, r *runner, status int, get func(ctx context
 // Why a wait ended.
 var errNotGot, errLed error = timeoutError{errors.New("not got in the time of --timeout")}, errors.New("another leads")
 
-// timeoutError is the end of a limited wait: of such an error it is told if there was no
-// connection.
+// timeoutError is the end of a limited wait. Its text says so if there was no connection.
 type timeoutError struct{ error }
 
 func (timeoutError) Is(err error) bool { return err == context.DeadlineExceeded }
@@ -184,7 +183,7 @@ func (r *runner) givenUp() error {
 	return failure{128 + int(r.told), fmt.Errorf("given up: %v", r.told)}
 }
 
-// possession is what a command runs under.
+// possession is a grant or a term that a command runs under.
 type possession struct {
 	*session.Hold
 	path    string
@@ -228,7 +227,7 @@ func (r *runner) under(p possession, env ...string) error {
 
 var errUntrusted = fmt.Errorf("%w: %w", session.ErrLost, session.ErrUntrusted)
 
-// spare is when the command must be told to end, if the servers are not heard of again.
+// spare is the time until the command must be ended, if no server answers any more.
 func (r *runner) spare(p possession) time.Duration {
 	return time.Until(p.Session().Status().TrustedUntil) - r.grace
 }
@@ -253,7 +252,7 @@ func (r *runner) attend(c *child, p possession) error {
 		select {
 		case how := <-c.ended:
 			if lost != nil {
-				c.signal(syscall.SIGKILL) // what is left of its group
+				c.signal(syscall.SIGKILL) // the rest of its group
 				return failure{statusLost, lost}
 			}
 			return exited(how)
@@ -289,7 +288,7 @@ func (r *runner) attend(c *child, p possession) error {
 type child struct {
 	cmd   *exec.Cmd
 	group bool       // it is the leader of a process group of its own
-	ended chan error // receives what its Wait returns
+	ended chan error // receives the result of Wait
 }
 
 // spawn starts a command with the program's own input and output. On a terminal it stays in the
@@ -313,12 +312,12 @@ func (a *app) spawn(argv []string, env ...string) (*child, error) {
 	return c, <-started
 }
 
-// notStarted is why a command cannot be started, with the status that a shell has for it.
+// notStarted is the error of a command that cannot be started, with a shell's status for it.
 func notStarted(err error) error {
 	return failure{map[bool]int{true: 127, false: 126}[errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)], err}
 }
 
-// exited is how a command has ended, nil if with success.
+// exited is the error of a command that has ended, nil after success.
 func exited(err error) error {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {

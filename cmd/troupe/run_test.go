@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/test/bubble"
+	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -80,8 +81,7 @@ func (p *running) signal(sig syscall.Signal) {
 // standing waits until so many stand in line for a lock, and returns them.
 func standing(t *testing.T, s *session.Session, path string, n int) []lock.Contender {
 	t.Helper()
-	l, err := lock.New(s, path)
-	require.NoError(t, err)
+	l := must(lock.New(s, path))
 	return bubble.Await(t, l.Observe(bubble.Minute(t)), "contenders", func(all []lock.Contender) bool { return len(all) == n })
 }
 
@@ -89,17 +89,14 @@ func standing(t *testing.T, s *session.Session, path string, n int) []lock.Conte
 func taken(t *testing.T, server *zktest.Server, path string) (*session.Session, *lock.Grant) {
 	t.Helper()
 	s := client(t, server.Servers()[0])
-	l, err := lock.New(s, path)
-	require.NoError(t, err)
-	g, err := l.Lock(bubble.Minute(t))
-	require.NoError(t, err)
-	return s, g
+	return s, locked(t, s, path)
 }
 
 func TestTheStatusIsTheCommandsOrSaysWhyThereIsNone(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)
-	taken(t, server, "/taken")
+	s, _ := taken(t, server, "/taken")
+	must(must(election.New(s, "/led")).Lead(bubble.Minute(t)))
 	dir := t.TempDir()
 	plainFile := filepath.Join(dir, "plain")
 	require.NoError(t, os.WriteFile(plainFile, nil, 0o600))
@@ -135,6 +132,19 @@ func TestTheStatusIsTheCommandsOrSaysWhyThereIsNone(t *testing.T) {
 		"grace overlaps":       {[]string{"lock", "run", "/i", at, "--grace", "1m", "--allow-overlap", "--", "true"}, 0, ""},
 		"leads, and a status":  {[]string{"election", "run", "/j", at, "--", "sh", "-c", "exit 4"}, 4, ""},
 		"leads, without a cmd": {[]string{"election", "run", "/j", at}, 125, "usage: troupe election run"},
+		"leads at once":        {[]string{"election", "run", "/k", at, "--try", "--", "true"}, 0, ""},
+		"leads in time":        {[]string{"election", "run", "/l", at, "--timeout", "1m", "--", "true"}, 0, ""},
+		"led":                  {[]string{"election", "run", "/led", at, "--try", "--", "true"}, 124, "another leads"},
+		"led for long":         {[]string{"election", "run", "/led", at, "--timeout", "10ms", "--", "true"}, 124, "not got in the time of --timeout"},
+		"led, two limits":      {[]string{"election", "run", "/led", "--try", "--timeout", "1s", "--", "true"}, 125, "--try and --timeout: only one"},
+		"led, no time":         {[]string{"election", "run", "/led", "--timeout", "0s", "--", "true"}, 125, "--timeout: must be positive"},
+		"led, quiet":           {[]string{"election", "run", "/led", at, "--try", "--quiet", "--", "true"}, 124, ""},
+		"held, quiet":          {[]string{"lock", "run", "/taken", at, "--try", "--quiet", "--", "true"}, 124, ""},
+		"held, quiet, -E":      {[]string{"lock", "run", "/taken", at, "--timeout", "10ms", "--quiet", "-E", "7", "--", "true"}, 7, ""},
+		"an error, quiet":      {[]string{"lock", "run", "g", at, "--quiet", "--", "true"}, 125, "not absolute"},
+		"no server, quiet":     {[]string{"lock", "run", "/g", "--servers", "127.0.0.1:1", "--connect-timeout", "50ms", "--quiet", "--", "true"}, 125, "no connection to ZooKeeper for "},
+		"a bad name":           {[]string{"lock", "run", "/g", at, "--name", "a\x1b", "--", "true"}, 125, "not printable"},
+		"bad data":             {[]string{"lock", "run", "/g", at, "--data", "unlock", "--", "true"}, 125, "must not begin with"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,6 +158,9 @@ func TestTheStatusIsTheCommandsOrSaysWhyThereIsNone(t *testing.T) {
 			}
 			require.Contains(t, p.log.String(), c.says)
 			require.Equal(t, 1, strings.Count(p.log.String(), "troupe: "), "one line, the session's log aside")
+			if name != "no server" { // the only one whose session has something to log
+				require.NotContains(t, p.log.String(), "level=")
+			}
 		})
 	}
 }
@@ -265,12 +278,9 @@ func TestALossIsReportedWhileNobodyElseCanHold(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
-		l, err := lock.New(s, "/a")
-		require.NoError(t, err)
-		g, err := l.Lock(bubble.Minute(t))
-		require.NoError(t, err)
+		g := locked(t, s, "/a")
 		r := &runner{app: &app{}, grace: time.Hour} // so there is no time left to run the command
-		err = r.under(possession{g.Hold, "/a", g.Revoked(), func(ctx context.Context) error {
+		err := r.under(possession{g.Hold, "/a", g.Revoked(), func(ctx context.Context) error {
 			t.Server.Partition(s.Status().SessionID)
 			return g.Release(ctx)
 		}})
@@ -284,14 +294,10 @@ func TestWhatCannotBeReleasedGoesWithTheSession(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
-		_, err := s.Create(bubble.Minute(t), "/a", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermDelete)...))
-		require.NoError(t, err)
-		l, err := lock.New(s, "/a")
-		require.NoError(t, err)
-		g, err := l.Lock(bubble.Minute(t))
-		require.NoError(t, err)
+		must(s.Create(bubble.Minute(t), "/a", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermDelete)...)))
+		g := locked(t, s, "/a")
 		r := &runner{app: &app{out: &printer{Writer: io.Discard}, log: io.Discard}, argv: []string{"sh", "-c", "exit 7"}}
-		err = r.under(possession{g.Hold, "/a", g.Revoked(), g.Release})
+		err := r.under(possession{g.Hold, "/a", g.Revoked(), g.Release})
 		require.Equal(t, 7, status(err), "the command's")
 		require.EqualError(t, err, "not released: it is free when this session has ended: release /a: context deadline exceeded")
 		require.NoError(t, s.Close(bubble.Minute(t)))

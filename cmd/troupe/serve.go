@@ -91,8 +91,9 @@ func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Se
 	return s, err
 }
 
-// zxidOf is a process's first zxid, larger than all of an earlier process, so that no client has
-// seen a later one: its epoch is the time in seconds, its counter the fraction in steps of 1/256.
+// zxidOf is a process's first zxid. It is larger than all zxids of an earlier process, so no client
+// has seen a larger one. Its epoch is the time in seconds, its counter the fraction in steps of
+// 1/256.
 func zxidOf(now time.Time) int64 {
 	past := now.Sub(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
 	return int64(past/time.Second)<<32 | int64(past%time.Second)*256/int64(time.Second)<<24
@@ -141,7 +142,7 @@ func listen(ctx context.Context, s *zkserver.Server, out io.Writer, address stri
 	return nil
 }
 
-// writable checks at the start, and not only at the end, that a file can be written.
+// writable checks at the start that a file can be written at the end.
 func writable(name string) error {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return errors.New("is a directory")

@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-// serverFlags are the configuration, and what becomes part of it.
+// serverFlags are the server's configuration, and flags that become part of it.
 type serverFlags struct {
 	zkserver.Config
 	listen, load, dump, super, as string
@@ -43,7 +43,7 @@ clients are told that theirs have expired. A line is a znode, such as {"path": "
 			}
 			err := serve(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
-				return nil // it was told to stop while it loaded
+				return nil // it was stopped while it loaded
 			}
 			return err
 		},

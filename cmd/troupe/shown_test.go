@@ -67,8 +67,7 @@ func shown(t *testing.T, command string) (text string) {
 	all, known := runs[command]
 	require.True(t, known, "%s: what does docs/cli.md show of it?", command)
 	for _, run := range all {
-		file, err := os.ReadFile(filepath.Join("testdata", run[0]+".txt"))
-		require.NoError(t, err)
+		file := must(os.ReadFile(filepath.Join("testdata", run[0]+".txt")))
 		parts := strings.Split("\n"+string(file), "\n$ troupe ")
 		at := slices.IndexFunc(parts, func(part string) bool { return strings.HasPrefix(part+"\n", run[1]+"\n") })
 		require.Positive(t, at, "testdata/%s.txt has no %q", run[0], run[1])
@@ -102,8 +101,7 @@ func parses(line string) error {
 
 func TestEachLineOfThePageCanBeTyped(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/cli.md")
-	require.NoError(t, err)
+	page := must(os.ReadFile("../../docs/cli.md"))
 	lines := typable.FindAllStringSubmatch(string(page), -1)
 	require.Greater(t, len(lines), 2*len(runs))
 	for _, line := range lines {

@@ -42,8 +42,7 @@ func TestExitStatuses(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		queued(t, "/held")
-		_, err := t.Session(session.WithAuth("digest", []byte("a:b"))).Create(bubble.Minute(t), "/private", nil, session.NodeACL(session.AuthACL(session.PermAll)...))
-		require.NoError(t, err)
+		must(t.Session(session.WithAuth("digest", []byte("a:b"))).Create(bubble.Minute(t), "/private", nil, session.NodeACL(session.AuthACL(session.PermAll)...)))
 		seen := map[string]bool{}
 		var visit func(cmd *cobra.Command)
 		visit = func(cmd *cobra.Command) {
@@ -220,7 +219,6 @@ func TestADelayIsShown(t *testing.T) {
 }
 
 func lockOf(t *bubble.World, s *session.Session) *lock.Lock {
-	l, err := lock.New(s, "/a", lock.WithDelay(15*time.Second))
-	require.NoError(t, err)
+	l := must(lock.New(s, "/a", lock.WithDelay(15*time.Second)))
 	return l
 }

@@ -20,10 +20,7 @@ import (
 func TestBreakAndRevokePrintWhatTheyBroke(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		l, err := lock.New(t.Session(session.WithIdentity("orders-7")), "/a", lock.WithData([]byte("nightly")))
-		require.NoError(t, err)
-		g, err := l.Lock(t.Context())
-		require.NoError(t, err)
+		g := locked(t, t.Session(session.WithIdentity("orders-7")), "/a", lock.WithData([]byte("nightly")))
 		what := `: ` + g.Path() + `, owner orders-7 on host .* \(pid \d+\), session 0x\w+, queued 2000-01-01T01:00:00\+01:00, token \d+, data nightly\n$`
 		out, _ := troupe(t, "lock", "revoke", "/a", "-y")
 		require.Regexp(t, `^revoked`+what, out)
@@ -40,10 +37,7 @@ func TestBreakAndRevokePrintWhatTheyBroke(t *testing.T) {
 func TestRevokeWaitsUntilTheHolderHasLetGoOrItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		l, err := lock.New(t.Session(session.WithoutIdentity()), "/a")
-		require.NoError(t, err)
-		g, err := l.Lock(t.Context())
-		require.NoError(t, err)
+		g := locked(t, t.Session(session.WithoutIdentity()), "/a")
 		golden(t, "lock-revoke", each("lock revoke /a -y --timeout 20s")...)
 		require.NoError(t, g.Err(), "it is not broken")
 		began := time.Now()

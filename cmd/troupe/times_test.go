@@ -4,11 +4,8 @@ package main
 // tells.
 
 import (
-	"context"
 	"math"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -46,48 +43,17 @@ func TestHeldIsShownWhereItIsWritten(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session(session.WithoutIdentity())
-		var grants [2]*lock.Grant
-		begun := make(chan error, 1)
-		for i := range grants {
-			l, err := lock.NewSemaphore(s, "/permits", 1)
-			require.NoError(t, err)
-			if i == 0 {
-				grants[i], err = l.Lock(bubble.Minute(t))
-				require.NoError(t, err)
-				continue
-			}
-			go func() { grants[i], err = l.Lock(t.Context()); begun <- err }() // ends with the grant
-			synctest.Wait()
-		}
+		first := must(must(lock.NewSemaphore(s, "/permits", 1)).Lock(bubble.Minute(t)))
+		waiter := must(lock.NewSemaphore(s, "/permits", 1))
+		waiter.Acquire()
 		time.Sleep(time.Hour)
-		require.NoError(t, grants[0].Release(bubble.Minute(t)))
-		require.NoError(t, <-begun)
+		require.NoError(t, first.Release(bubble.Minute(t)))
+		second := bubble.Get(t, waiter.Acquired())
 		time.Sleep(time.Minute)
 		out, _ := troupe(t, "lock", "ls", "/permits")
 		require.Regexp(t, `QUEUED  HELD  .*\n\S+  holds  .*  1h1m    1m0s  `, out)
-		require.NoError(t, lock.Revoke(bubble.Minute(t), s, grants[1].Path()))
+		require.NoError(t, lock.Revoke(bubble.Minute(t), s, second.Path()))
 		out, _ = troupe(t, "lock", "ls", "/permits")
 		require.Regexp(t, `\n\S+  holds  .*  1h1m    -     yes`, out)
-	})
-}
-
-// A watch knows since when somebody holds whom it has seen begin.
-func TestAWatchTellsWhatItSaw(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		holder, _ := queued(t, "/a")
-		term, _ := campaigning(t, "/e")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		saw := func(command string) <-chan string {
-			return bubble.Begin(func() string { out, _ := typed("").run(ctx, t, strings.Fields(command)...); return out })
-		}
-		locks, elections := saw("lock watch /a"), saw("election watch /e")
-		time.Sleep(time.Minute)
-		require.NoError(t, holder.Release(t.Context()))
-		require.NoError(t, term.Resign(t.Context()))
-		const zero, one = `2000-01-01T01:00:00\+01:00`, `2000-01-01T01:01:00\+01:00`
-		require.Regexp(t, `(?s)holds .* `+zero+`  -  .*\n`+one+` ~ \S+  holds .* `+zero+`  `+one+`  `, <-locks)
-		require.Regexp(t, `(?s)\+ a  \d+  -  .*\n`+one+` \+ b  \d+  `+one+`  `, <-elections)
 	})
 }

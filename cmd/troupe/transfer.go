@@ -43,7 +43,7 @@ The leader may be at work still while the next one is: see its token. Term.Trans
 	return a.destroys(cmd)
 }
 
-// candidatesTo are the candidates of an election, and the place of the one with an id or a path.
+// candidatesTo are the candidates of an election, and the index of the one with an id or a path.
 func candidatesTo(ctx context.Context, s *session.Session, path, to string) ([]election.Candidate, int, error) {
 	e, err := electionAt(ctx, s, path)
 	i := slices.IndexFunc(e.now, func(c election.Candidate) bool { return c.Path == to || c.ID == to && !c.Unread })
@@ -53,7 +53,7 @@ func candidatesTo(ctx context.Context, s *session.Session, path, to string) ([]e
 	return e.now, i, err
 }
 
-// transfer deletes a leader and those between it and a candidate, as long as both stand.
+// transfer deletes a leader and the candidates between it and another, as long as both exist.
 func transfer(ctx context.Context, s *session.Session, path, from, to string) error {
 	for {
 		all, at, err := candidatesTo(ctx, s, path, to)

@@ -23,8 +23,7 @@ func four(t *bubble.World) (*election.Term, *election.Election) {
 	t.Helper()
 	term, b := campaigning(t, "/e")
 	for _, id := range []string{"c", "d"} {
-		e, err := election.New(t.Session(), "/e", election.WithID(id))
-		require.NoError(t, err)
+		e := must(election.New(t.Session(), "/e", election.WithID(id)))
 		e.Campaign()
 		synctest.Wait()
 	}
@@ -35,8 +34,7 @@ func four(t *bubble.World) (*election.Term, *election.Election) {
 func order(t *bubble.World, e *election.Election) (ids string) {
 	t.Helper()
 	synctest.Wait()
-	all, err := e.Candidates(bubble.Minute(t))
-	require.NoError(t, err)
+	all := must(e.Candidates(bubble.Minute(t)))
 	for _, c := range all {
 		ids += c.ID
 	}
@@ -55,8 +53,7 @@ func TestTransferMakesACandidateTheLeaderAndThoseBeforeItQueueAgain(t *testing.T
 		bubble.Within(t, time.Minute, term.Done(), "the leader is told")
 		require.ErrorIs(t, term.Err(), session.ErrDeleted)
 		require.Equal(t, "cdba", order(t, b), "those before it queue again")
-		all, err := b.Candidates(bubble.Minute(t))
-		require.NoError(t, err)
+		all := must(b.Candidates(bubble.Minute(t)))
 		_, code = troupe(t, "election", "transfer", "/e", all[1].Path, "-y")
 		require.Zero(t, code, "a candidate's path")
 		require.Equal(t, "d", order(t, b)[:1])
@@ -89,8 +86,7 @@ func TestTransferTakesNoOtherLeadersLeadAway(t *testing.T) {
 	for gone, want := range map[int]string{0: "bcd", 1: "cd", 2: "abd"} { // the leader, one between, the one named
 		bubble.Run(t, func(t *bubble.World) {
 			_, b := four(t)
-			all, err := b.Candidates(bubble.Minute(t))
-			require.NoError(t, err)
+			all := must(b.Candidates(bubble.Minute(t)))
 			deleted := false
 			t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 				if q.Op == zktest.OpMulti && !deleted {
@@ -133,8 +129,7 @@ func TestTransferOnRealServers(t *testing.T) {
 	s := bubble.Open(t, zk.Servers())
 	var terms []<-chan *election.Term
 	for _, id := range []string{"a", "b", "c"} {
-		e, err := election.New(s, "/e", election.WithID(id))
-		require.NoError(t, err)
+		e := must(election.New(s, "/e", election.WithID(id)))
 		e.Campaign()
 		bubble.Await(t, e.Standing(bubble.Minute(t)), "queued", func(now election.Standing) bool {
 			return now.Phase == election.Leading || now.Phase == election.Waiting

@@ -14,18 +14,15 @@ import (
 func TestTxCommands(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
-		c, err := twopc.NewCoordinator(t.Session(), "/pay")
-		require.NoError(t, err)
+		c := must(twopc.NewCoordinator(t.Session(), "/pay"))
 		proposals := map[string]<-chan *twopc.Proposal{}
 		for _, name := range []string{"ledger", "stock"} {
-			s, err := twopc.NewSite(t.Session(), "/pay", name)
-			require.NoError(t, err)
+			s := must(twopc.NewSite(t.Session(), "/pay", name))
 			proposals[name] = s.Proposals()
 		}
 		var voted [3]*twopc.Proposal
 		for i, id := range []string{"t-1", "t-2", "t-3"} {
-			_, err := c.Begin(bubble.Minute(t), id, nil, "ledger", "stock")
-			require.NoError(t, err)
+			must(c.Begin(bubble.Minute(t), id, nil, "ledger", "stock"))
 			voted[i] = bubble.Get(t, proposals["ledger"])
 			require.NoError(t, voted[i].Commit(bubble.Minute(t)))
 		}

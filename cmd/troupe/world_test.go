@@ -21,6 +21,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/internal/test/tier"
+	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -132,7 +133,20 @@ func same(t *bubble.World, name, seen string) {
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(seen), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
+	want := must(os.ReadFile(file))
 	require.Equal(t, string(want), seen)
+}
+
+// must returns v. An error while a test is arranged is a panic.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// locked is a lock's grant. The lock is a new instance.
+func locked(t testing.TB, s *session.Session, path string, opts ...lock.Option) *lock.Grant {
+	t.Helper()
+	return must(must(lock.New(s, path, opts...)).Lock(bubble.Minute(t)))
 }

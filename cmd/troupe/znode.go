@@ -55,9 +55,9 @@ type found struct {
 	line     string
 }
 
-// below are a znode and so many levels below it, each before its children, as a tree if these are
-// limited. What goes meanwhile is left out. A lack of rights is an error beside what was found,
-// unless it is the first's.
+// below are a znode and a number of levels below it, parents before children, as a tree if the
+// levels are limited. Znodes that vanish meanwhile are left out. A lack of rights is an error
+// beside the result, unless it is at the first znode.
 func (a *app) below(ctx context.Context, s *session.Session, top string, depth, width int) (all []found, refused error) {
 	var visit func(path, line, indent string, depth int) error
 	visit = func(path, line, indent string, depth int) error {
@@ -96,7 +96,7 @@ func (a *app) below(ctx context.Context, s *session.Session, top string, depth, 
 	return all, refused
 }
 
-// found prints a line for each, or a JSON array.
+// found prints a line for each znode, or a JSON array.
 func (a *app) found(all []found, err error) error {
 	if a.json && (err == nil || len(all) > 0) {
 		return errors.Join(asJSON(a.out, all, "  "), err)
@@ -144,7 +144,7 @@ func znodeRm(a *app) *cobra.Command {
 			for _, f := range doomed[done:min(done+100, len(doomed))] {
 				ops = append(ops, session.DeleteOp(f.Path, -1))
 			}
-			if _, err := s.Multi(ctx, ops...); err != nil { // others may be at work here: the rest as it is now
+			if _, err := s.Multi(ctx, ops...); err != nil { // others may be at work here: the rest is listed anew
 				if err = s.DeleteAll(ctx, top); err != nil {
 					err = failure{1, fmt.Errorf("of %d at least %d are deleted: %w", len(doomed), done, err)}
 				}
@@ -159,7 +159,7 @@ func znodeRm(a *app) *cobra.Command {
 	return cmd
 }
 
-// facts are what ZooKeeper keeps about a znode.
+// facts are a znode's Stat and ACL.
 type facts struct {
 	Owner           sessionID `json:"ephemeral_owner"`
 	Created         time.Time `json:"created"`

@@ -31,8 +31,7 @@ func garden(t *bubble.World) {
 {"path":"/app/hidden/below"}
 {"path":"/app/hidden","acl":[{"perms":"cdrwa","scheme":"digest","id":"bob:WHD3ZrB3+FlTpTJfHDRkF0wYJdA="},{"perms":"a","scheme":"world","id":"anyone"}]}
 {"path":"/app/deep/a/b"}`))
-	_, err := t.Session().Create(t.Context(), "/app/deep/mine", nil, session.Ephemeral())
-	require.NoError(t, err)
+	must(t.Session().Create(t.Context(), "/app/deep/mine", nil, session.Ephemeral()))
 }
 
 func TestZnodesAreListedDrawnAndDescribed(t *testing.T) {
@@ -84,21 +83,18 @@ func TestRmAsksAndRefusesWhatItWasNotAskedFor(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		garden(t)
-		before, err := t.Server.Tree()
-		require.NoError(t, err)
+		before := must(t.Server.Tree())
 		golden(t, "znode-rm", each("rm / -R --yes\nrm / --yes --namespace /zookeeper\nrm /no\nrm /app/deep --yes\n"+
 			"rm /app/hidden/below\nrm /app -R --yes\n-R rm /app/deep --dry-run")...)
 		out, code := typed("n\n").run(bubble.Minute(t), t, "rm", "/app/deep/mine")
 		require.Equal(t, 1, code)
 		require.Equal(t, "delete /app/deep/mine (ephemeral) and 0 below it? [y/N] troupe: nothing was changed\n", out)
-		after, err := t.Server.Tree()
-		require.NoError(t, err)
-		require.Equal(t, before, after)
+		require.Equal(t, before, must(t.Server.Tree()))
 		for _, args := range each("rm /app/deep/mine\nrm -R /app/deep") {
 			out, code = typed("y\n").run(bubble.Minute(t), t, args...)
 			require.Zero(t, code, out)
 		}
-		_, err = t.Server.Get("/app/deep")
+		_, err := t.Server.Get("/app/deep")
 		require.ErrorIs(t, err, zktest.ErrNoNode)
 	})
 }

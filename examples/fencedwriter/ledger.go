@@ -6,8 +6,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/fence"
 )
 
-// ledger is a resource outside ZooKeeper. In life it is a service of its own, and what it is called
-// with comes over a network.
+// ledger is a resource outside ZooKeeper. In practice it is a service of its own, which is called
+// over a network.
 type ledger struct {
 	mu    sync.Mutex // held over the gate's check and the write
 	gate  fence.Gate

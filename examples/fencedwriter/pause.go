@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// pause stops what a session sends while it is locked, as if its process were stopped: no
+// pause stops a session's messages while it is locked, as if its process were stopped: no
 // connection is refused or closed.
 type pause struct{ sync.RWMutex }
 

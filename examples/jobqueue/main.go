@@ -9,7 +9,7 @@
 // worker, with its attempt counted. The jobs that fail come back after longer and longer pauses;
 // the one that always fails becomes a dead letter after three attempts.
 //
-// What is not ordinary is printed as it happens. The last line is "every job was done once". The
+// Extraordinary events are printed as they happen. The last line is "every job was done once". The
 // program exits with status 0 only if that is so, the job that always fails is the only dead
 // letter, and nothing is left in the queue.
 package main
@@ -113,8 +113,8 @@ func putAll(ctx context.Context, jobs *queue.Queue) error {
 	return err
 }
 
-// check waits until every job that can be done is done, and the other one is a dead letter. That
-// stays where it is: for an operator, who may put it back.
+// check waits until every job that can be done is done, and the other one is a dead letter. The
+// dead letter stays, for an operator who may put it back.
 func check(ctx context.Context, jobs, dead *queue.Queue, done <-chan string) error {
 	times := make(map[string]int)
 	for len(times) < ordinary+4 {

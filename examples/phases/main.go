@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// rod is the points in every round. Each piece of a round is written once, by one worker, and read
+// rod has the points of every round. Each piece of a round is written once, by one worker, and read
 // only by the workers of the next round.
 type rod [rounds + 1][points]float64
 

@@ -6,7 +6,7 @@
 // Five servers (server.go) run with a configuration that they all watch. When it changes, each has
 // to reload, and can't serve meanwhile; a semaphore ensures that at most two reload at once. An
 // operator doubles the rate, then writes an invalid value, which no server loads, and then a valid
-// one again. What each server runs with is printed. The program exits with status 0 only if in the
+// one again. Each server's configuration is printed. The program exits with status 0 only if in the
 // end all servers run with the last valid configuration, and never more than two were reloading.
 package main
 
@@ -76,7 +76,7 @@ func run(ctx context.Context, zk string) error {
 	return nil
 }
 
-// operate is what the operator does: a step when all servers have reported about the last one.
+// operate is the operator's part: a step when all servers have reported the last one.
 func operate(ctx context.Context, s *session.Session, reports <-chan report) error {
 	steps := []string{`{"rate": 200}`, `rate=300`, `{"rate": 250}`}
 	for i, want := range []report{{rate: 100}, {rate: 200}, {rate: 200, invalid: true}, {rate: 250}} {
@@ -93,7 +93,7 @@ func operate(ctx context.Context, s *session.Session, reports <-chan report) err
 	return nil
 }
 
-// await waits until each server has reported this.
+// await waits until each server has reported want.
 func await(ctx context.Context, reports <-chan report, want report) error {
 	for range servers {
 		select {

@@ -12,7 +12,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// report is what a server runs with, and whether it has found the present configuration invalid.
+// report is a server's configuration, and whether it has found the present one invalid.
 type report struct {
 	rate    int
 	invalid bool
@@ -24,7 +24,7 @@ func serve(ctx context.Context, zk string, number int, reports chan<- report) er
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second) // and what is made with it
+	defer s.CloseWithin(5 * time.Second) // and its locks
 	slots, err1 := lock.NewSemaphore(s, slotsPath, atOnce)
 	cell, err2 := config.Open(ctx, s, configPath, config.JSON[limits]())
 	if err := errors.Join(err1, err2); err != nil {
@@ -51,7 +51,7 @@ func serve(ctx context.Context, zk string, number int, reports chan<- report) er
 	return s.Err()
 }
 
-// reloading is the number of servers that are. Only the check of this example needs it.
+// reloading is the number of servers that reload. Only the check of this example needs it.
 var reloading atomic.Int32
 
 // reload holds a slot while it reloads. If the slot is lost with the session, it gets another slot

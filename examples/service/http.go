@@ -42,7 +42,7 @@ func handler(p Parts) http.Handler {
 	return mux
 }
 
-// answer is a handler that has f do what a request's body says.
+// answer is a handler that calls f with a request's body.
 func answer(f func(ctx context.Context, body []byte) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
@@ -62,11 +62,11 @@ func answer(f func(ctx context.Context, body []byte) (any, error)) http.HandlerF
 			return
 		}
 		w.WriteHeader(http.StatusAccepted)
-		_, _ = fmt.Fprintln(w, result) // if the client has gone, there is nobody to tell
+		_, _ = fmt.Fprintln(w, result) // the client may have hung up
 	}
 }
 
-// serving has the handler listen while the application runs. It comes last among the options: so
+// serving serves the handler while the application runs. It comes last among the options: so
 // requests end before the workers do.
 func serving(address string) fx.Option {
 	return fx.Invoke(func(lc fx.Lifecycle, h http.Handler, sd fx.Shutdowner, log *slog.Logger) {

@@ -11,8 +11,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue"
 )
 
-// mail sends a letter. It may be called twice with the same: if a process dies while it sends one,
-// another process gets that letter again.
+// mail sends a letter. It may be called twice with the same text: if a process dies while it sends
+// one, another process gets that letter again.
 type mail func(ctx context.Context, text string) error
 
 func printed(_ context.Context, text string) error {
@@ -42,15 +42,15 @@ func (s Settings) greeting() string {
 // reload is called with the settings as they are, and with each change.
 func reload(_ context.Context, now config.Snapshot[Settings], level *slog.LevelVar, log *slog.Logger) error {
 	if now.Err != nil {
-		return now.Err // somebody has written what is no JSON: it is logged, and the last good value stands
+		return now.Err // the znode is no JSON: that is logged, and the last good value stays
 	}
 	level.Set(now.Value.Level)
 	log.Debug("new settings", "version", now.Version)
 	return nil
 }
 
-// remind puts a reminder into the queue each minute, while this process leads. Under has ZooKeeper
-// refuse it if the term is over, whatever this process believes.
+// remind puts a reminder into the queue each minute, while this process leads. With Under,
+// ZooKeeper refuses it if the term is over, even if this process does not know yet.
 func remind(ctx context.Context, term *election.Term, p Parts, log *slog.Logger) error {
 	log.Info("this process reminds", "token", term.Token())
 	for {

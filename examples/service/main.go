@@ -1,6 +1,6 @@
 // Service is an HTTP service that runs as any number of processes: letters are put into a queue and
-// sent by workers, whichever process has room; one process at a time, the leader, adds a reminder
-// each minute; the settings of all are changed while they run.
+// sent by the workers of all processes; one process at a time, the leader, adds a reminder each
+// minute; the settings of all are changed while they run.
 //
 //	go run ./examples/service                  # on a ZooKeeper server inside this program
 //	go run ./examples/service -zk zk1:2181     # as many processes as you like, each with its own -http
@@ -9,8 +9,8 @@
 //	curl -T - localhost:8080/settings <<< '{"greeting": "Hello", "level": "DEBUG"}'
 //	curl localhost:8080/ready
 //
-// It runs until it is interrupted, and then finishes what it has in hand. service.go has the parts,
-// letters.go what they do, http.go the server; service_test.go shows it under faults.
+// It runs until it is interrupted, and then finishes the work in hand. service.go has the parts,
+// letters.go their functions, http.go the server; service_test.go shows it under faults.
 package main
 
 import (

@@ -29,8 +29,8 @@ func service(cfg fxmodule.Config) fx.Option {
 	)
 }
 
-// Parts are what the service's functions work with. Named instances are asked for as fx has it, by
-// a tag.
+// Parts are the means of the service's functions. Named instances are asked for as fx has it, by a
+// tag.
 type Parts struct {
 	fx.In
 
@@ -45,7 +45,7 @@ func logger() (*slog.Logger, *slog.LevelVar) {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})), level
 }
 
-// quieter has fx log its constructors and hooks at Debug, and its errors.
+// quieter is a logger of fx that logs constructors and hooks at Debug, and errors as such.
 func quieter(log *slog.Logger) fxevent.Logger {
 	l := &fxevent.SlogLogger{Logger: log}
 	l.UseLogLevel(slog.LevelDebug)

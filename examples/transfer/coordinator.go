@@ -11,8 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// coordinate makes the transfers, and prints the id of each that was made. It keeps no state: what
-// the previous coordinator has left unfinished is in ZooKeeper, and a transfer that was made
+// coordinate makes the transfers, and prints the id of each that was made. It keeps no state:
+// ZooKeeper has the unfinished transfers of the previous coordinator, and a transfer that was made
 // already changes nothing when it is repeated.
 func coordinate(ctx context.Context, s *session.Session) error {
 	c, err := twopc.NewCoordinator(s, txPath)
@@ -48,7 +48,7 @@ func carryOut(ctx context.Context, c *twopc.Coordinator, t transfer) error {
 		return err
 	}
 	tx, err := c.Begin(ctx, t.ID, order, north, south)
-	for errors.Is(err, twopc.ErrDuplicate) { // a site has not acknowledged what the previous coordinator began
+	for errors.Is(err, twopc.ErrDuplicate) { // a site has not acknowledged a transfer of the previous coordinator
 		time.Sleep(50 * time.Millisecond)
 		tx, err = c.Begin(ctx, t.ID, order, north, south)
 	}

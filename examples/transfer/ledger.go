@@ -18,7 +18,7 @@ type ledger struct {
 
 	mu       sync.Mutex
 	Free     int64           `json:"free"`
-	Promised map[string]bool `json:"promised"` // transfers that are not decided; what this site is to pay is set aside
+	Promised map[string]bool `json:"promised"` // undecided transfers; this site's payments are set aside
 	Paid     map[string]bool `json:"paid"`     // transfers that were made; kept for ever, so that a repeated one is recognized
 }
 
@@ -43,7 +43,7 @@ func (l *ledger) save() error {
 	return os.Rename(l.file+".new", l.file)
 }
 
-// promise sets aside what a transfer needs from this site. It returns nil to vote for a commit. A
+// promise sets this site's payment of a transfer aside. It returns nil to vote for a commit. A
 // repeated call has the same result.
 func (l *ledger) promise(t transfer) error {
 	l.mu.Lock()

@@ -9,9 +9,9 @@
 // money set aside, before it votes to commit, so that it can keep its promise after a crash. A
 // site that can't pay votes to abort; one that dies before it votes has the transfer aborted, too.
 //
-// This process kills the three at random, whatever they are doing, and restarts them; each kill is
-// printed. In the end it opens the ledgers. Its last line is "all 60 transfers are in both ledgers
-// or in none, and no money was lost". It exits with status 0 only if that is so.
+// This process kills the three at random moments, and restarts them; each kill is printed. In the
+// end it opens the ledgers. Its last line is "all 60 transfers are in both ledgers or in none, and
+// no money was lost". It exits with status 0 only if that is so.
 package main
 
 import (
@@ -87,19 +87,19 @@ func process(ctx context.Context, zk, dir, name string) error {
 	if err != nil {
 		return err
 	}
-	defer s.CloseWithin(5 * time.Second) // and what is made with it
+	defer s.CloseWithin(5 * time.Second) // and its recipes
 	if name == coordinator {
 		return coordinate(ctx, s)
 	}
 	return serve(ctx, s, name, dir)
 }
 
-// run is what this process knows of the others.
+// run is the state of this process about the others.
 type run struct {
 	zk   string
 	dir  string          // the ledgers are here
-	made map[string]bool // transfers, by what the coordinator prints
-	kill chan struct{}   // whoever receives kills its process
+	made map[string]bool // transfers that the coordinator has printed
+	kill chan struct{}   // a receiver kills its process
 	done chan struct{}   // closed when the coordinator has ended
 }
 
@@ -180,8 +180,8 @@ func (r *run) keep(ctx context.Context, name string) error {
 	}
 }
 
-// heard hears from the coordinator, which alone prints, that a transfer was made, perhaps again.
-// After some, a process is killed: in the midst of the work, on machines of any speed.
+// heard takes a transfer that the coordinator has printed, perhaps again. After some transfers a
+// process is killed: in the midst of the work, on machines of any speed.
 func (r *run) heard(id string) {
 	if !r.made[id] && mathrand.IntN(8) == 0 {
 		r.kill <- struct{}{}

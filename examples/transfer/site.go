@@ -23,7 +23,7 @@ func serve(ctx context.Context, s *session.Session, name, dir string) error {
 		return err
 	}
 	all, ctx := errgroup.WithContext(ctx)
-	context.AfterFunc(ctx, func() { _ = site.Close(ctx) }) // nothing is offered, or waited for, any more
+	context.AfterFunc(ctx, func() { _ = site.Close(ctx) }) // no proposal is offered any more, and no wait goes on
 	for p := range site.Proposals() {
 		all.Go(func() error { return handle(ctx, l, p) })
 	}

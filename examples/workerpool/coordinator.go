@@ -14,7 +14,7 @@ import (
 const window = 16
 
 // coordinate puts the numbers of batches into the queue for as long as the term lasts, the next
-// ones as results arrive. It keeps no state of its own: the results and the queue in ZooKeeper say
+// ones as results arrive. It keeps no state of its own: the results and the queue in ZooKeeper show
 // where to continue. A number that is in the queue is not put twice, and ZooKeeper refuses to put
 // one under a term that is over. A batch that is done meanwhile may be put again: the worker that
 // gets it finds the result.

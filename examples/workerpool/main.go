@@ -7,15 +7,15 @@
 //
 //	/leader     the candidates: every worker campaigns, one coordinates
 //	/batches    a queue of batches: the worker that has claimed one works on it
-//	/results/…  what was done, by which worker, with which token
+//	/results/…  the digests of a batch, with the worker and its token
 //
 // The coordinator (coordinator.go) puts batches into the queue, on condition that its term is
 // valid: once it is deposed, ZooKeeper refuses them. A worker (worker.go) takes a batch, hashes its
 // files (tree.go), and writes the result, on condition that its claim is valid. If it lost the
 // claim while it was paused, ZooKeeper refuses the result, and another worker gets the batch.
 //
-// This process does none of the work. It watches results arrive, kills, pauses and partitions
-// workers and coordinators at random (pool.go), each of which is printed, and replaces those that
+// This process does none of the work. It watches results arrive, and kills, pauses and partitions
+// workers and coordinators at random (pool.go). It prints each fault, and replaces the workers that
 // it killed. In the end it hashes everything by itself, and compares. Its last line is "every file
 // once, same digests, no result by a stale holder", and it exits with status 0 only if that is so.
 package main
@@ -66,7 +66,7 @@ func main() {
 	}
 }
 
-// tell is what this process does, on these servers, or on one of its own.
+// tell is the main function of this process, on these servers, or on one of its own.
 func tell(ctx context.Context, zk, dir, _ string) error {
 	t, err := list(dir)
 	if err != nil {
@@ -87,7 +87,7 @@ func tell(ctx context.Context, zk, dir, _ string) error {
 	defer s.CloseWithin(5 * time.Second)
 	defer s.DeleteAll(context.WithoutCancel(ctx), "/") //nolint:errcheck // it is only tidier
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // whatever happens, no process is left
+	defer cancel() // in any case no process is left
 	if _, err := s.Create(ctx, resultsPath, nil); err != nil {
 		return err
 	}
@@ -160,8 +160,8 @@ func follow(ctx context.Context, s *session.Session, t tree, p *pool) error {
 	return nil
 }
 
-// check hashes all files in this process, and returns what is different in the results. That each
-// batch has one result, ZooKeeper has ensured; that they are all, this does.
+// check hashes all files in this process, and returns the differences in the results. ZooKeeper has
+// ensured that each batch has one result; this function checks that none is missing.
 func check(ctx context.Context, s *session.Session, t tree, refused []refusal) (wrong []string, err error) {
 	for n := range t.batches() {
 		text, _, err := s.Get(ctx, resultPath(n))

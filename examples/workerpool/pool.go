@@ -15,9 +15,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// pool is the worker processes, one per slot.
+// pool has the worker processes, one per slot.
 type pool struct {
-	server *zktest.Server // inside this program; nil: zk is of others
+	server *zktest.Server // inside this program; nil: zk is outside
 	zk     string         // the servers, and the namespace
 	dir    string
 
@@ -72,7 +72,7 @@ func (p *pool) launch(ctx context.Context, slot int) error {
 	return nil
 }
 
-// heard records what a worker prints. Nothing is coordinated with that.
+// heard records a worker's output. Nothing is coordinated with that.
 func (p *pool) heard(m *member, line string) {
 	var what string
 	var batch int
@@ -114,7 +114,7 @@ func (p *pool) stop() error {
 	return errors.Join(errs...)
 }
 
-// fault is what is done, and to whom.
+// fault is a blow, and its victim.
 type fault struct{ blow, victim string }
 
 const (

@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// tree is the files of a directory, in batches. Every process lists the same: the directory must
+// tree has the files of a directory, in batches. Every process lists the same: the directory must
 // not change during the run.
 type tree struct {
 	dir   string
 	files []string
 }
 
-// list lists a directory, without what cannot be listed. "" is the source tree of the Go
+// list lists a directory, without folders that cannot be listed. "" is the source tree of the Go
 // installation, some ten thousand files that every machine with Go has.
 func list(dir string) (tree, error) {
 	if dir == "" {

@@ -26,7 +26,7 @@ type worker struct {
 	queue   *queue.Queue
 }
 
-// result is what a worker writes when a batch is done.
+// result is the znode that a worker writes when a batch is done.
 type result struct {
 	Worker string   `json:"worker"`
 	Token  int64    `json:"token"` // of its claim, which was valid when this was written
@@ -50,7 +50,7 @@ func serve(ctx context.Context, zk, dir, name string) error {
 		return err
 	}
 	defer s.CloseWithin(5 * time.Second)
-	q, err1 := queue.New(s, queuePath, queue.WithMaxAttempts(math.MaxInt)) // however many workers die of a batch
+	q, err1 := queue.New(s, queuePath, queue.WithMaxAttempts(math.MaxInt)) // for any number of workers that die of a batch
 	candidate, err2 := election.New(s, leaderPath, election.WithID(name))
 	if err := errors.Join(err1, err2); err != nil {
 		return err
@@ -88,8 +88,8 @@ func (w *worker) work(ctx context.Context) error {
 }
 
 // do works on a batch. One transaction writes the result, and ZooKeeper carries it out only while
-// the claim is valid, and only if there is no result. So nothing has to be undone, whatever happens
-// here: either the batch is done, or its number is delivered to another worker.
+// the claim is valid, and only if there is no result. So nothing has to be undone after any
+// failure: either the batch is done, or its number is delivered to another worker.
 func (w *worker) do(ctx context.Context, item *queue.Item) error {
 	n, err := strconv.Atoi(item.ID())
 	if err != nil {
@@ -107,7 +107,7 @@ func (w *worker) do(ctx context.Context, item *queue.Item) error {
 		fmt.Println("refused", n, item.Token())
 		return err
 	case err != nil && !errors.Is(err, session.ErrNodeExists): // exists: a coordinator put it again, and did not know
-		return errors.Join(err, item.Nack(ctx)) // the worker that gets it next sees whether it is done
+		return errors.Join(err, item.Nack(ctx)) // the next worker finds out whether it is done
 	}
 	return item.Ack(ctx) // if that fails, a worker that gets it again finds the result
 }

@@ -24,17 +24,14 @@ func employ(t *testing.T) (*worker, *zktest.Server) {
 	t.Helper()
 	srv := zktest.Start(t)
 	s := zksession.Open(t, srv)
-	_, err := s.Create(t.Context(), resultsPath, nil)
-	require.NoError(t, err)
+	must(s.Create(t.Context(), resultsPath, nil))
 	dir := t.TempDir()
 	for i := range 10 {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint("file", i)), []byte{byte(i)}, 0o600))
 	}
-	files, err := list(dir)
-	require.NoError(t, err)
+	files := must(list(dir))
 	require.Equal(t, 10, files.batches())
-	q, err := queue.New(s, queuePath)
-	require.NoError(t, err)
+	q := must(queue.New(s, queuePath))
 	return &worker{"w1", files, s, q}, srv
 }
 
@@ -42,10 +39,8 @@ func TestWorkerThatLostItsClaimIsRefused(t *testing.T) {
 	t.Parallel()
 	w, srv := employ(t)
 	ctx := t.Context()
-	_, err := w.queue.Put(ctx, nil, queue.WithID(batchName(0)))
-	require.NoError(t, err)
-	first, err := w.queue.Take(ctx)
-	require.NoError(t, err)
+	must(w.queue.Put(ctx, nil, queue.WithID(batchName(0))))
+	first := must(w.queue.Take(ctx))
 	srv.Expire(w.session.Status().SessionID)
 	<-first.Done()
 	require.ErrorIs(t, w.do(ctx, first), session.ErrLost)
@@ -53,8 +48,7 @@ func TestWorkerThatLostItsClaimIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, exists, "there is no result")
 
-	second, err := w.queue.Take(ctx)
-	require.NoError(t, err)
+	second := must(w.queue.Take(ctx))
 	require.NoError(t, w.do(ctx, second))
 	text, _, err := w.session.Get(ctx, resultPath(0))
 	require.NoError(t, err)
@@ -65,24 +59,19 @@ func TestWorkerThatLostItsClaimIsRefused(t *testing.T) {
 
 	_, err = w.queue.Put(ctx, nil, queue.WithID(batchName(0)))
 	require.NoError(t, err, "by a coordinator who did not know")
-	third, err := w.queue.Take(ctx)
-	require.NoError(t, err)
+	third := must(w.queue.Take(ctx))
 	require.NoError(t, w.do(ctx, third), "a batch that is done is not done again")
 }
 
 func TestTheNextCoordinatorGoesOn(t *testing.T) {
 	t.Parallel()
 	w, srv := employ(t)
-	candidate, err := election.New(w.session, leaderPath)
-	require.NoError(t, err)
-	first, err := candidate.Lead(t.Context())
-	require.NoError(t, err)
+	candidate := must(election.New(w.session, leaderPath))
+	first := must(candidate.Lead(t.Context()))
 	srv.Expire(w.session.Status().SessionID)
 	<-first.Done()
 	require.NoError(t, w.coordinate(t.Context(), first), "it puts nothing")
-	left, err := w.queue.Len(t.Context())
-	require.NoError(t, err)
-	require.Zero(t, left)
+	require.Zero(t, must(w.queue.Len(t.Context())))
 
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
@@ -93,9 +82,7 @@ func TestTheNextCoordinatorGoesOn(t *testing.T) {
 			break
 		}
 	}
-	wrong, err := check(ctx, w.session, w.tree, nil)
-	require.NoError(t, err)
-	require.Empty(t, wrong)
+	require.Empty(t, must(check(ctx, w.session, w.tree, nil)))
 	stop()
 	<-ended
 	<-ended
@@ -109,17 +96,20 @@ func TestTheComparisonFindsWhatIsWrong(t *testing.T) {
 		if n == 3 {
 			r.Sums[0] = "other"
 		}
-		text, err := json.Marshal(r)
-		require.NoError(t, err)
-		_, err = w.session.Create(t.Context(), resultPath(n), text)
-		require.NoError(t, err)
+		must(w.session.Create(t.Context(), resultPath(n), must(json.Marshal(r))))
 	}
-	_, err := w.session.Create(t.Context(), resultPath(10), nil)
-	require.NoError(t, err)
-	wrong, err := check(t.Context(), w.session, w.tree, []refusal{{5, 5}, {6, 5}, {7, 100}})
-	require.NoError(t, err)
+	must(w.session.Create(t.Context(), resultPath(10), nil))
+	wrong := must(check(t.Context(), w.session, w.tree, []refusal{{5, 5}, {6, 5}, {7, 100}}))
 	require.Len(t, wrong, 3)
 	require.Contains(t, wrong[0], "batch 3 of w1")
 	require.Contains(t, wrong[1], "batch 5: written with token 5")
 	require.Contains(t, wrong[2], "11 results of 10 batches")
+}
+
+// must returns v. An error while a test is arranged is a panic.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -16,7 +16,7 @@ import (
 //
 //	app := fx.New(service(), fxtest.Server(srv))
 //
-// s stays the test's, which closes it.
+// The test closes s.
 func Server(s *zktest.Server) fx.Option { return connected(s, ``) }
 
 // ServerOf is Server for the fxmodule.Session of a name.

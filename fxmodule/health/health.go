@@ -45,5 +45,5 @@ func answer(w http.ResponseWriter, well bool, text any) {
 	if !well {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_, _ = fmt.Fprintln(w, text) // if the probe has gone, there is nobody to tell
+	_, _ = fmt.Fprintln(w, text) // the probe may have hung up
 }

@@ -1,12 +1,12 @@
-// Command chaos tries Troupe on a real ensemble of ZooKeeper servers under random faults, and
-// checks what came of it.
+// Command chaos runs Troupe on a real ensemble of ZooKeeper servers under random faults, and checks
+// the workers' histories.
 //
 //	go run ./test/chaos -duration 2m -seed 7 -work lock,election
 //
 // It starts three servers, a proxy on each way from a worker to a server, and worker processes,
 // which are this program again. Faults are drawn from the seed: the same seed makes the same
-// schedule. Workers write histories; when all is over they are checked. The exit code is 1 if
-// anything was violated.
+// schedule. Workers write histories, which are checked at the end. The exit code is 1 after a
+// violation.
 //
-// What counts as a possession, and when two of them overlap, is said in internal/check.
+// Package internal/check defines possessions, and when two of them overlap.
 package main

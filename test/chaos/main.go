@@ -51,7 +51,7 @@ func serve(ctx context.Context, text string) error {
 	return work.Run(ctx, cfg, os.Stdin, os.Stderr)
 }
 
-// chaos does a run; true: nothing was violated.
+// chaos does a run. It returns true if there was no violation.
 func chaos(ctx context.Context, args []string, out io.Writer) (bool, error) {
 	s := run.Settings{Servers: 3, Tick: 200 * time.Millisecond, Out: out}
 	flags := flag.NewFlagSet("chaos", flag.ContinueOnError)

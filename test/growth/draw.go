@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// told is a figure of all points, and what theory says there; not a number where it is noise. What
-// theory does not know is taken from the points but for the first one, which has nobody else, and
+// figures are a figure at all points, and theory there; not a number where it is noise. Parameters
+// that theory does not know are fitted to the points, without the first one, which is alone, and
 // those that are noise.
-func (s *sweep) told(i int) (ys, ts list) {
+func (s *sweep) figures(i int) (ys, ts list) {
 	if i >= len(s.theory) || s.theory[i] == [2]float64{} {
 		return nil, nil
 	}
@@ -33,7 +33,7 @@ func (s *sweep) told(i int) (ys, ts list) {
 		a = ys[middle] - b*s.points[middle].x
 	}
 	for k, r := range s.points {
-		ts = append(ts, max(a+b*r.x, .01)) // so may what is taken from it
+		ts = append(ts, max(a+b*r.x, .01)) // so may a fitted value
 		if noise(k) {
 			ys[k], ts[k] = math.NaN(), math.NaN()
 		}
@@ -41,7 +41,7 @@ func (s *sweep) told(i int) (ys, ts list) {
 	return ys, ts
 }
 
-// number has three digits that count.
+// number has three significant digits.
 func number(y float64) string {
 	switch {
 	case y >= 999500:
@@ -54,25 +54,25 @@ func number(y float64) string {
 	return fmt.Sprintf("%.3g", y)
 }
 
-// parse reads what number wrote.
+// parse is the inverse of number.
 func parse(text string) (float64, error) {
 	digits := strings.TrimRight(text, "kM")
 	y, err := strconv.ParseFloat(digits, 64)
 	return y * map[string]float64{"": 1, "k": 1e3, "M": 1e6}[text[len(digits):]], err
 }
 
-// rounded is what the table has of a figure, so that a chart can be drawn again from its table.
+// rounded is a figure as the table has it, so that a chart can be drawn again from its table.
 func rounded(y float64) float64 { return must(parse(number(y))) }
 
-// table has a line for each size, with what theory says in parentheses, and a dash where a figure
-// would be noise.
+// table has a line for each size, with theory in parentheses, and a dash where a figure would be
+// noise.
 func (s *sweep) table() string {
 	rows := []string{"| " + s.x + " |", "|---|"}
 	for _, r := range s.points {
 		rows = append(rows, "| "+number(r.x)+" |")
 	}
 	for i := range s.theory {
-		if ys, ts := s.told(i); ys != nil {
+		if ys, ts := s.figures(i); ys != nil {
 			rows[0], rows[1] = rows[0]+" "+panels[i%3]+", "+s.series[i/3]+" |", rows[1]+"---|"
 			for k := range ys {
 				cell := number(ys[k]) + " (" + number(ts[k]) + ")"
@@ -106,11 +106,11 @@ func stroke(colour, dashes string, points ...float64) string {
 
 const theory = "2 4" // the dashes
 
-// draw has the panels side by side, on a white ground, with the title and one legend above them.
+// draw draws the panels side by side, on a white ground, with the title and one legend above them.
 func (s *sweep) draw() string {
 	var drawn []string
 	for p := range panels {
-		if ys, _ := s.told(p); slices.ContainsFunc(ys, known) {
+		if ys, _ := s.figures(p); slices.ContainsFunc(ys, known) {
 			drawn = append(drawn, s.panel(p, left+float64(len(drawn))*wide))
 		}
 	}
@@ -119,7 +119,7 @@ func (s *sweep) draw() string {
 		`<g font-size="15">` + text("title", left, 22, "start", s.title) + "</g>\n" + s.legend() + strings.Join(drawn, "") + "</svg>\n"
 }
 
-// legend tells once what the lines of all panels are.
+// legend explains the lines of all panels, once.
 func (s *sweep) legend() (svg string) {
 	x := left
 	entry := func(colour, dashes, what string) {
@@ -140,15 +140,15 @@ func known(y float64) bool { return !math.IsNaN(y) }
 // decades are the powers of ten around numbers: one at least from the first to the last.
 func decades(ys ...float64) (first, last float64) {
 	ys = slices.DeleteFunc(ys, math.IsNaN)
-	const little = 1e-9 // by which a logarithm may be wrong
+	const little = 1e-9 // the error of a logarithm
 	first = math.Floor(math.Log10(slices.Min(ys)) + little)
 	return first, max(math.Ceil(math.Log10(slices.Max(ys))-little), first+1)
 }
 
 // panel has logarithmic axes with whole decades, and a line at each.
 func (s *sweep) panel(p int, from float64) (svg string) {
-	a, at := s.told(p)
-	b, bt := s.told(p + 3)
+	a, at := s.figures(p)
+	b, bt := s.figures(p + 3)
 	low, high := decades(slices.Concat(a, at, b, bt)...)
 	first, last := decades(s.points[0].x, s.points[len(s.points)-1].x)
 	x := func(v float64) float64 { return from + plotWide*(math.Log10(v)-first)/(last-first) }

@@ -1,7 +1,7 @@
 //go:build unix
 
 // Program growth measures what an operation costs as the work grows, on a real server that it
-// starts, and draws it beside the line that theory gives: `make growth`. What fails ends it.
+// starts, and draws it beside the line of the theory: `make growth`. Any error ends it.
 package main
 
 import (
@@ -40,13 +40,13 @@ var panels = []string{"requests", "ms", "KiB of live memory"}
 
 const (
 	memory = 2  // the panel
-	enough = 10 // of less than that, the memory of each is noise
+	enough = 10 // below that, the memory of each is noise
 )
 
 type (
 	list  = []float64
 	two   = [2]string
-	lines = [5][2]float64 // theory: a and b in a + b·x, of each figure; what it does not know is not a number
+	lines = [5][2]float64 // theory: a and b in a + b·x, of each figure; not a number if theory does not know it
 	sweep struct {
 		name, x string
 		title   string
@@ -69,15 +69,15 @@ var sweeps = []sweep{
 	{"roundtrip", "ms of a round trip", "Round trip of the network: what it costs to lock and release once", list{.2, .5, 1, 2, 5, 10, 20}, two{"lock and release"}, lines{{3, 0}, {math.NaN(), 2}}, roundtrip, nil},
 }
 
-// run measures, and writes what comes out between the sweep's marks in the file.
+// run measures, and writes the results between the sweep's marks in the file.
 func (s *sweep) run(file string, divide float64) {
 	began, e := time.Now(), must(ensemble.New(1, ensemble.WithJVM("-Xmx2g"), ensemble.WithConfig("maxClientCnxns", "0")))
 	defer e.Close()
-	for i, size := range append(s.sizes[1:2:2], s.sizes...) { // the first in vain: a server that has just started is slow
+	for i, size := range append(s.sizes[1:2:2], s.sizes...) { // the first does not count: a server that has just started is slow
 		size = rounded(s.sizes[0] * math.Pow(size/s.sizes[0], 1/divide))
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 		r := rig{Ensemble: e, ctx: ctx, path: fmt.Sprintf("/%s-%d/", s.name, i), x: size, n: int(size + .5), second: time.Duration(1e9 / divide / divide)}
-		r.weigh(1)
+		r.memoryOf(1)
 		s.measure(&r)
 		each(len(r.sessions), func(i int) { must(0, r.sessions[i].Close(ctx)) })
 		cancel()
@@ -94,7 +94,7 @@ func (s *sweep) run(file string, divide float64) {
 		s.title, s.name, s.name, time.Since(began).Seconds(), runtime.Version(), runtime.NumCPU(), must(e.Version()), load, s.table())
 	fmt.Fprintln(os.Stderr, block)
 	if file != "" {
-		text, _ := os.ReadFile(file) // there may be none yet
+		text, _ := os.ReadFile(file) // it may not exist yet
 		begin, end := "<!-- make growth: "+s.name+" -->\n", "<!-- end of "+s.name+" -->\n"
 		before, rest, _ := strings.Cut(string(text), begin)
 		_, after, _ := strings.Cut(rest, end)
@@ -103,12 +103,12 @@ func (s *sweep) run(file string, divide float64) {
 	}
 }
 
-// rig is a server, and what one size is measured with.
+// rig is a server with the state of one measurement.
 type rig struct {
 	*ensemble.Ensemble
 	ctx      context.Context
 	path     string
-	x, empty float64 // the size; memory, when it was weighed last
+	x, empty float64 // the size; the memory at the last call of memoryOf
 	n        int
 	second   time.Duration // of the sessions that are idle
 	sessions []*session.Session
@@ -134,8 +134,8 @@ func (r *rig) cost(series, n int, do func(i int)) {
 	r.of[3*series] = float64(must(r.Stats(0)).Requests-before.Requests) / float64(n)
 }
 
-// weigh sets what each of n has of the memory that has come since: what lives, and the stacks.
-func (r *rig) weigh(n float64) {
+// memoryOf sets the memory of each of n: the growth of live heap and stacks since the last call.
+func (r *rig) memoryOf(n float64) {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
@@ -143,10 +143,10 @@ func (r *rig) weigh(n float64) {
 	r.of[2], r.empty = (all-r.empty)/n, all
 }
 
-// lineUp has locks come, so many to a path, one after another or all at one time.
+// lineUp lets locks queue, onPath of them on a path, one after another or all at one time.
 func (r *rig) lineUp(sessions, onPath int, together bool) (locks []*lock.Lock) {
 	r.open(min(r.n, sessions), r.Servers())
-	r.weigh(1)
+	r.memoryOf(1)
 	r.cost(0, r.n, func(i int) {
 		locks = append(locks, must(lock.New(r.sessions[i%len(r.sessions)], fmt.Sprint(r.path, i%max(r.n/onPath, 1)), lock.WithWarnAfter(0))))
 		locks[i].Acquire()
@@ -160,7 +160,7 @@ func (r *rig) lineUp(sessions, onPath int, together bool) (locks []*lock.Lock) {
 			cancel()
 		}
 	})
-	r.weigh(r.x)
+	r.memoryOf(r.x)
 	return locks
 }
 
@@ -170,7 +170,7 @@ func contenders(r *rig) {
 	r.cost(1, r.n, func(i int) { <-locks[i].Acquired(); must(0, locks[i].Release(r.ctx)) })
 }
 
-// instances are a hundred to each path, where one holds.
+// instances are a hundred locks on each path, of which one holds.
 func instances(r *rig) { runtime.KeepAlive(r.lineUp(1, 100, true)) }
 
 // sessions are opened one after another, and then left alone for two of their pings.
@@ -178,7 +178,7 @@ func sessions(r *rig) {
 	r.cost(0, r.n, func(int) {
 		r.sessions = append(r.sessions, must(session.Open(r.ctx, r.Servers(), session.WithTimeout(30*r.second))))
 	})
-	r.weigh(r.x)
+	r.memoryOf(r.x)
 	r.cost(1, 20, func(int) { <-time.After(r.second) })
 	r.of[4] = 0 // its time is known
 }
@@ -186,7 +186,7 @@ func sessions(r *rig) {
 // parties meet three times, after a first round that is not counted.
 func parties(r *rig) {
 	r.open(min(r.n, 10), r.Servers())
-	r.weigh(1)
+	r.memoryOf(1)
 	doubles, passages := make([]*barrier.Double, r.n), make([]*barrier.Passage, r.n)
 	for i := range doubles {
 		doubles[i] = must(barrier.NewDouble(r.sessions[i%len(r.sessions)], r.path+"0", r.n, barrier.WithID(fmt.Sprint("p", i))))
@@ -196,7 +196,7 @@ func parties(r *rig) {
 		each(r.n, func(i int) { must(0, passages[i].Leave(r.ctx)) })
 	}
 	round(0)
-	r.weigh(r.x)
+	r.memoryOf(r.x)
 	r.cost(0, 3, round)
 	r.of[0], r.of[1] = r.of[0]/r.x, r.of[1]/r.x
 }
@@ -209,9 +209,9 @@ func length(r *rig) {
 	}
 	take := func(int) { must(0, must(q.Take(r.ctx)).Ack(r.ctx)) }
 	r.cost(0, 100, func(int) { must(q.Put(r.ctx, []byte("an item"))) })
-	take(0) // finds the way
+	take(0) // makes the first requests of the consumer
 	r.cost(1, 100, take)
-	r.weigh(1) // in all: what is noise, for standard error alone
+	r.memoryOf(1) // in all: it is noise, for standard error alone
 }
 
 // roundtrip: a lock is acquired and released, behind a network of that round trip.
@@ -222,7 +222,7 @@ func roundtrip(r *rig) {
 	r.Proxies()[0].Heal()
 }
 
-// each does it for all at one time.
+// each calls do for all at one time.
 func each(n int, do func(i int)) {
 	var working sync.WaitGroup
 	for i := range n {

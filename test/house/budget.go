@@ -43,7 +43,7 @@ var larger = map[string]int{
 }
 
 // faceTypes and faceNames are how many types package session may export, and how many names in all.
-// What only recipes need is not among them: see internal/seam.
+// Identifiers that only recipes need are in internal/seam.
 const faceTypes, faceNames = 16, 163
 
 // layers are the folders of the root, from the ground up. A folder imports those before it.

@@ -1,13 +1,13 @@
-// Command house holds the source to its budgets: the lines of each part of the product, and of what
-// a user's program links; the types on the way of a lock; the methods of a type, imports that run
-// upwards, and names that are not to come back. It fails above one of them. A budget is lowered
-// with what becomes smaller, and raised only by a decision record (docs/decisions). Lines of tests
-// and comments are told beside.
+// Command house holds the source to its budgets: the lines of each part of the product, and of a
+// user's program; the types on the way of a lock; the methods of a type, imports that run upwards,
+// and names that are not to come back. It fails above one of them. A budget is lowered when its
+// part becomes smaller, and raised only by a decision record (docs/decisions). Lines of tests and
+// comments are printed beside.
 //
 //	make house
 //
-// It also prints the way of an operation, which test/way carries out: the functions that run from
-// each request, reply and event to the next.
+// It also prints the way of an operation, which test/way runs: the functions from each request,
+// reply and event to the next.
 //
 //	make way OP=lock
 package main

@@ -56,7 +56,7 @@ func countFace(out io.Writer, files []*file) (over []string) {
 	return over
 }
 
-// members are the fields of a struct, or the methods of an interface, without what is embedded.
+// members are the fields of a struct, or the methods of an interface, without embedded types.
 func members(t ast.Expr) (names []*ast.Ident) {
 	var list *ast.FieldList
 	switch t := t.(type) {

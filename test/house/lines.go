@@ -52,7 +52,7 @@ func countLines(out io.Writer, files []*file) (over []string) {
 	return over
 }
 
-// countSums prints the lines of what is linked, and of what is not, beside their limits.
+// countSums prints the lines of each sum beside its limit.
 func countSums(out io.Writer, files []*file, linked []string) []string {
 	lines := make([]int, len(sums))
 	for _, f := range files {
@@ -79,7 +79,7 @@ func compare(out io.Writer, parts []part, lines []int) (over []string) {
 	return over
 }
 
-// partOf is the part that names the longest beginning of a folder; −1: none does.
+// partOf is the index of the part with the longest prefix of a folder, or −1.
 func partOf(parts []part, folder string) int {
 	found, longest := -1, 0
 	for i, p := range parts {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// countNames prints how often a name is declared that is not to come back.
+// countNames prints how often each name of gone is declared.
 func countNames(out io.Writer, files []*file) (over []string) {
 	spelled := make(map[string]string) // without capitals, as in gone
 	for name := range gone {

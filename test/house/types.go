@@ -37,7 +37,7 @@ func countMethods(out io.Writer, files []*file) (over []string) {
 	return over
 }
 
-// receiver is the name of the type that a method is of.
+// receiver is the name of a method's type.
 func receiver(f *ast.FuncDecl) string {
 	t := f.Recv.List[0].Type
 	for {

@@ -15,13 +15,13 @@ import (
 	"strings"
 )
 
-// stage is what an operation runs from one event to the next: see test/way.
+// stage has the functions that run from one event to the next: see test/way.
 type stage struct {
 	title     string
 	functions []function // by file and line
 }
 
-// function is one that is declared in a file of the module.
+// function is a function that is declared in a file of the module.
 type function struct {
 	*file
 	line     int
@@ -33,8 +33,8 @@ func (f function) String() string {
 	return strings.TrimPrefix(f.receiver+"."+f.name, ".")
 }
 
-// way carries an operation out, and returns its stages. Left out is what the server in the same
-// program runs as well: the codec.
+// way runs an operation, and returns its stages. The codec is left out: the server in the same
+// program runs it as well.
 func way(root, op string, files []*file, linked []string) ([]stage, error) {
 	dir, err := os.MkdirTemp("", "way")
 	if err != nil {
@@ -80,11 +80,11 @@ func run(root, coverage, name string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// functions are those of which a profile says that they have run, by file and line. A line of it is
+// functions are those that have run according to a profile, by file and line. A line of it is
 // "module/folder/file.go:12.3,14.5 2 7": from 12.3 to 14.5 there are two statements, which ran
 // seven times.
 func functions(files []*file, profile []byte) []function {
-	ran := make(map[string][]int) // the first lines of what ran in a file
+	ran := make(map[string][]int) // the first lines of the statements that ran in a file
 	for lines := bufio.NewScanner(bytes.NewReader(profile)); lines.Scan(); {
 		name, rest, _ := strings.Cut(lines.Text(), ":")
 		first, _, _ := strings.Cut(rest, ".")
@@ -98,8 +98,8 @@ func functions(files []*file, profile []byte) []function {
 	})
 }
 
-// all are the functions of the product of which a condition is true: of their file, first line and
-// last line. They come by file and line.
+// all are the functions of the product for which is returns true: for their file, first line and
+// last line. They are sorted by file and line.
 func all(files []*file, is func(f *file, first, last int) bool) (found []function) {
 	for _, f := range files {
 		if !f.product() {
@@ -125,7 +125,7 @@ func all(files []*file, is func(f *file, first, last int) bool) (found []functio
 	return found
 }
 
-// printWay prints a way, and counts what is on it.
+// printWay prints a way, and the numbers of its functions and types.
 func printWay(out io.Writer, stages []stage) {
 	on, in, types := make(map[string]struct{}), make(map[string]struct{}), typesOf(stages)
 	for _, s := range stages {
@@ -162,7 +162,7 @@ func typesOf(stages []stage) map[string]struct{} {
 	return types
 }
 
-// link names the folders of the module that a program with all recipes links.
+// link returns the folders of the module that a program with all recipes links.
 func link(root string) ([]string, error) {
 	text, err := run(root, "", "go", "list", "-deps", "./recipes/...")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command mutants proves that the tests catch what they are there for. It breaks the code on
-// purpose, in one place at a time, and runs the gate's tests of the packages that must notice. A
-// mutant that lives is a failure; so is one that does not compile, or whose place in the code is
+// Command mutants proves that the tests catch the defects that they are there for. It breaks the
+// code on purpose, in one place at a time, and runs the gate's tests of the packages that must
+// notice. A mutant that survives is a failure; so is one that does not compile, or whose snippet is
 // not found exactly once. Arguments choose mutants by a part of their names. With -overlay FILE it
 // only writes the overlay of the first one chosen, for another build: `go build -overlay FILE`.
 package main
@@ -94,8 +94,8 @@ func (m mutant) caught(dir string) ([]string, error) {
 	return caught, nil
 }
 
-// overlay writes the file that has the go command take the broken source in place of the proper
-// one, and the broken source beside it.
+// overlay writes the broken source, and the file by which the go command takes it in place of the
+// proper one.
 func (m mutant) overlay(to string) error {
 	source, err := os.ReadFile(m.file)
 	if err != nil {
@@ -124,8 +124,7 @@ func (m mutant) overlay(to string) error {
 
 var fails = regexp.MustCompile(`(?m)^--- FAIL: (\S+)|^(panic: test timed out)`)
 
-// test runs a package's tests, and returns the names of those that failed, or that a mutant kept
-// from ending.
+// test runs a package's tests, and returns the names of those that failed or did not end.
 func test(overlay, folder string) (caught []string, err error) {
 	cmd := exec.Command("go", "test", "-trimpath", "-count=1", "-timeout=3m", "-overlay", overlay, folder)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "TROUPE_TIER=", "TROUPE_SEED=")

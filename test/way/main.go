@@ -1,5 +1,5 @@
-// Command way carries out a common operation, and writes what ran in each of its stages into
-// directories of coverage data, from which test/house prints the map:
+// Command way runs a common operation, and writes coverage data of each of its stages into
+// directories. test/house prints the map from them:
 //
 //	make way OP=lock
 package main
@@ -23,7 +23,7 @@ import (
 	"github.com/troupe-go/troupe/zktest/zksession"
 )
 
-// latency is how long requests and replies take, each way.
+// latency is the time of requests and replies, each way.
 const latency = 300 * time.Microsecond
 
 // A bubble needs a test. This one is in a program, since the counters of a test binary can't be
@@ -37,8 +37,7 @@ func main() {
 	}}}, nil, nil)
 }
 
-// follow carries the operation out twice. What it costs to be the first one is not on its way, so
-// that the second time counts.
+// follow runs the operation twice. The second time counts, without the work of a first time.
 func follow(t *testing.T, op, into string) {
 	t.Helper()
 	prepare := operations[op]
@@ -51,15 +50,15 @@ func follow(t *testing.T, op, into string) {
 	machine.Slow(latency)
 	run := prepare(w)
 	run()
-	<-time.After(time.Second) // what comes after an operation, as an answer that nobody waits for
+	<-time.After(time.Second) // for requests behind the operation, such as those without a waiter
 	w.recording = true
 	defer server.Intercept(w.asked)()
 	run()
 	w.stage("")
 }
 
-// way is the way of one operation. Frames take some time of the bubble's clock. So whenever a stage
-// begins, all that came of the one before has run, and nothing else runs.
+// way is the way of one operation. Frames take some time of the bubble's clock. So when a stage
+// begins, the functions of the one before have run, and no other goroutine runs.
 type way struct {
 	*testing.T
 	into    string

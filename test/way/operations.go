@@ -9,10 +9,10 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue"
 )
 
-// work is how long something is held: until its znode is watched.
+// work is how long a possession lasts: until its znode is watched.
 const work = 12 * time.Millisecond
 
-// operations prepare an operation, and return what carries it out.
+// operations prepare an operation, and return the function that runs it.
 var operations = map[string]func(*way) func(){
 	"lock": func(w *way) func() {
 		l, err := lock.New(w.session, "/locks/orders")

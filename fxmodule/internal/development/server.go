@@ -1,6 +1,6 @@
 // Package development is between fxmodule, which uses a server in this process, and
-// fxmodule/embedded and fxmodule/fxtest, which have one: so that programs are linked with a server
-// only if they say so.
+// fxmodule/embedded and fxmodule/fxtest, which have one. So only programs that import one of these
+// are linked with a server.
 package development
 
 import (

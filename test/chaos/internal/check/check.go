@@ -9,13 +9,13 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// Violation is something that must not have been.
+// Violation is a breach of a promise.
 type Violation struct {
-	Check string // which one found it
+	Check string // the check that found it
 	Thing string
 	Text  string
 	At    int64    // by the histories' clock
-	More  []string // what helps to understand it, a line each
+	More  []string // explanations, a line each
 }
 
 func (v Violation) String() string {
@@ -23,18 +23,18 @@ func (v Violation) String() string {
 	return strings.Join(append([]string{head}, v.More...), "\n    ")
 }
 
-// Settings are what checks have to know of a run.
+// Settings are the settings of a run that checks need.
 type Settings struct {
 	Timeout time.Duration    // of the sessions
 	Permits map[string]int64 // of semaphores, by thing
 	// Capacity is that of bounded queues, by thing.
 	Capacity map[string]int
 	Delay    map[string]time.Duration // how long locks rest after a holder that died, by thing
-	// Lots is how many others may go before one that waits, where who is next is drawn by lot.
+	// Lots is how many others may go before a candidate, where the next one is drawn by lot.
 	Lots    map[string]int
 	Works   []string
 	Workers int // how many run at the end
-	// Settle is how long it may take, after the last fault, until everything moves.
+	// Settle is the time, after the last fault, until all workloads must make progress.
 	Settle time.Duration
 }
 
@@ -44,10 +44,10 @@ type Run struct {
 	Events []history.Event // in the order of their times
 }
 
-// Judged are the events that can be judged: those before the storm in which the servers came to
-// disagree, if they did. Items and transactions that were under way then are left out as well,
-// since what became of them cannot be known.
-func Judged(events []history.Event) []history.Event {
+// Checked are the events to check: those before the storm in which the servers came to disagree, if
+// they did. Items and transactions that were under way then are left out as well, since their
+// outcome cannot be known.
+func Checked(events []history.Event) []history.Event {
 	diverged := slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.Diverged })
 	if !diverged {
 		return events
@@ -76,7 +76,7 @@ func All(r Run) []Violation {
 	return all
 }
 
-// failures are the errors that no user has to expect.
+// failures are the errors that are not documented for users.
 func failures(r Run) []Violation {
 	var all []Violation
 	for _, e := range r.Events {

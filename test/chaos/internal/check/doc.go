@@ -1,4 +1,4 @@
-// Package check reads the histories of a chaos run and says what must not have been.
+// Package check finds violations in the histories of a chaos run.
 //
 // # What a possession is
 //
@@ -7,13 +7,13 @@
 // between the two readings it was the holder, by its own account. The instants of one possession
 // lie in [first.From, first.At] and [last.From, last.At], and in between it never lost it.
 //
-// Two possessions of the same thing overlap if this is certain whatever those instants were: each
-// had acted, at the latest, before the other one acted for the last time, at the earliest:
+// Two possessions of the same thing overlap if each had acted, at the latest, before the other one
+// acted for the last time, at the earliest. That is certain for all possible instants:
 //
 //	A  ├from─at┤ · · · · · · · ├from─at┤
 //	B             ├from─at┤ · · · · · · · · · ├from─at┤      overlap: A's last From is after B's first At, and B's last From after A's first At
 //
-// That includes the earlier token that acts after a later token has acted. What is reported is
+// That includes an earlier token that acts after a later token has acted. A reported overlap is
 // therefore real, and never an effect of clocks or of a stop between two lines of a program. An
 // overlap that is shorter than the distance between two acts is not seen.
 package check

@@ -10,12 +10,12 @@ import (
 
 // Writes that are carried out late, and what is seen of them.
 
-// rivalry is how long after a rival has ended a session, or tried to, writes of its late owner may
-// come: the rival, which asks any server for the session, has them carried out.
+// rivalry is how long after a rival has ended a session, or tried to, late writes of its owner may
+// be carried out: the rival asks any server for the session, also one with such writes.
 const rivalry = 10 * time.Second
 
-// expiredBy tells whether a rival has been at the session of a worker, or of any if the worker is
-// "", between two times.
+// expiredBy reports whether a rival has tried to end a worker's session, or any session if the
+// worker is "", between two times.
 func expiredBy(r Run, worker string, from, until int64) bool {
 	for _, e := range r.Events {
 		if e.Kind == history.Expired && (worker == "" || e.Party == worker) && e.From <= until && e.At >= from {
@@ -25,10 +25,10 @@ func expiredBy(r Run, worker string, from, until int64) bool {
 	return false
 }
 
-// twice finds contenders that stood twice in a line.
+// twice finds contenders that were twice in a queue.
 func twice(r Run) []Violation {
 	var all []Violation
-	found := make(map[[2]string]bool) // each server shows it
+	found := make(map[[2]string]bool) // each server may show it
 	for _, e := range r.Events {
 		if key := [2]string{e.Thing, e.Value}; e.Kind == history.Twice && !found[key] && !expiredBy(r, "", e.At-int64(rivalry), e.At) {
 			found[key] = true
@@ -38,7 +38,7 @@ func twice(r Run) []Violation {
 	return all
 }
 
-// lateCommits finds commits of unknown outcome that a read has denied, and that are there later.
+// lateCommits finds commits of unknown outcome that a read did not find, and a later read did.
 func lateCommits(r Run) []Violation {
 	missing := make(map[string]history.Event)
 	var all []Violation
@@ -62,7 +62,7 @@ func lateCommits(r Run) []Violation {
 	return all
 }
 
-// decidedTwice finds transactions of which a site was told again after it had acknowledged the
+// decidedTwice finds transactions that were delivered to a site again after it had acknowledged the
 // outcome.
 func decidedTwice(r Run) []Violation {
 	acked := make(map[[2]string]history.Event) // by transaction and site

@@ -9,8 +9,7 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// Recovery is how long it took after the last fault of a storm until a workload had moved: its
-// worst.
+// Recovery is the longest time from the last fault of a storm until a workload made progress.
 type Recovery struct {
 	Work  string
 	Worst float64 // seconds
@@ -19,7 +18,7 @@ type Recovery struct {
 // calm is the time in which there were no faults.
 type calm struct{ from, until int64 }
 
-// meets tells whether two overlap.
+// meets reports whether two overlap.
 func (c calm) meets(o calm) bool { return o.from < c.until && o.until > c.from }
 
 func calms(r Run) []calm {
@@ -88,15 +87,15 @@ func liveness(r Run) []Violation {
 }
 
 // instances finds those that don't move in a whole calm, though their process lives all the time: a
-// workload moves on if one of its instances waits in vain. Where somebody held for long in the calm
-// the others may have waited for that. Where who is next is drawn by lot, one that draws none in a
-// calm may just be unlucky: so many others must have gone before it since it last moved that it
-// can't be chance.
+// workload makes progress even if one of its instances waits in vain. An instance that waited for a
+// long possession is left out. Where the next holder is drawn by lot, an instance may just be
+// unlucky: it counts only if so many others went before it since it last moved that it can't be
+// chance.
 func instances(r Run) []Violation {
 	var slots []history.Event
 	type key struct{ work, party, slot string }
 	moves := make(map[key][]int64)
-	alive := make(map[string][]int64) // when a process has told its level
+	alive := make(map[string][]int64) // when a process wrote its level
 	for _, e := range r.Events {
 		switch {
 		case e.Kind == history.Slot:
@@ -143,8 +142,7 @@ func instances(r Run) []Violation {
 	return all
 }
 
-// holds are the possessions of each workload's line that lasted for half a session's timeout, or
-// longer.
+// holds are the possessions of each workload that lasted for half a session's timeout, or longer.
 func holds(r Run) map[string][]calm {
 	type key struct {
 		work, party string
@@ -169,7 +167,7 @@ func holds(r Run) map[string][]calm {
 	return all
 }
 
-// workers tells how all of them were at a calm's end.
+// workers describes all workers at a calm's end.
 func workers(r Run, c calm) []string {
 	var lines []string
 	for _, e := range r.Events {
@@ -180,9 +178,10 @@ func workers(r Run, c calm) []string {
 	return lines
 }
 
-// standstill tells where the workers stood in a workload at a calm's end, and what znodes it had.
+// standstill describes the workers' last steps in a workload before a calm's end, and its znodes
+// then.
 func standstill(r Run, work string, c calm) []string {
-	steps := make(map[string]history.Event) // by worker, whatever its incarnation
+	steps := make(map[string]history.Event) // by worker, over all its incarnations
 	var stands []string
 	for _, e := range r.Events {
 		switch {

@@ -16,10 +16,10 @@ type grab struct {
 	release bool
 }
 
-// lockState is who holds, and the largest token that was given.
+// lockState is the holder, and the largest token so far.
 type lockState struct{ holder, newest int64 }
 
-// lockModel: it is given to one at a time, with growing tokens, and given back by its holder.
+// lockModel is a lock: one holder at a time, with growing tokens, which gives it back.
 var lockModel = porcupine.Model{
 	Init: func() any { return lockState{} },
 	Step: func(state, input, _ any) (bool, any) {
@@ -42,7 +42,7 @@ func lockHistory(r Run) []Violation {
 		}
 		var ops []porcupine.Operation
 		for i, p := range held {
-			if p.last.From < p.first.At { // it acted once: it had it, and no more is known
+			if p.last.From < p.first.At { // it acted once: more is not known of it
 				p.last.From = p.first.At
 			}
 			ops = append(

@@ -43,8 +43,8 @@ func barriers(r Run) []Violation {
 	return all
 }
 
-// rounds finds members of a round who were told different things, and those who were told that it
-// is over while somebody acted inside.
+// rounds finds members of a round that got different results, and those that left it while another
+// one acted inside.
 func rounds(r Run) []Violation {
 	verdicts := make(map[string]history.Event)
 	last := make(map[string][]history.Event) // acts by round
@@ -53,7 +53,7 @@ func rounds(r Run) []Violation {
 		if e.Kind != history.Act || e.Work != "double" {
 			continue
 		}
-		if counts, late := others.judge(e); counts && late == 0 {
+		if counts, late := others.decide(e); counts && late == 0 {
 			last[e.Thing] = append(last[e.Thing], e)
 		}
 	}
@@ -87,8 +87,8 @@ func rounds(r Run) []Violation {
 	return all
 }
 
-// outcomes finds transactions of which different outcomes were told, or that were committed against
-// a vote.
+// outcomes finds transactions with different outcomes, and those that were committed against a
+// vote.
 func outcomes(r Run) []Violation {
 	told := make(map[string]history.Event)
 	against := make(map[string]history.Event)

@@ -9,7 +9,7 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// possession is what one party had of one thing: see the package's documentation.
+// possession is a party's possession of a thing: see the package's documentation.
 type possession struct {
 	work, thing, party, mode string
 	token, weight            int64
@@ -30,13 +30,13 @@ func mode(m string) string {
 
 func seconds(at int64) float64 { return float64(at) / 1e9 }
 
-// overlap: both were held at one instant, for certain.
+// overlap reports whether both were held at one instant, for certain.
 func overlap(a, b *possession) bool { return a.first.At <= b.last.From && b.first.At <= a.last.From }
 
-// outsiders are what was done to possessions behind their holders' backs, which no holder can know
-// at once: a znode was deleted by somebody else, a session was ended by a rival that knows its
-// password. ZooKeeper gives the thing to others then; the holder hears of it at once or, if it is
-// cut off or stopped, when its own clock says so. That is a session timeout later at most.
+// outsiders are the events that end a possession without its holder: another client deletes its
+// znode, or a rival that knows its password ends its session. Then ZooKeeper gives the thing to
+// others. The holder hears of it at once or, if it is cut off or stopped, when its own clock says
+// so: a session timeout later at most.
 type outsiders struct {
 	struck  map[int64]history.Event    // by token
 	expired map[string][]history.Event // by worker
@@ -56,9 +56,9 @@ func outside(r Run) outsiders {
 	return o
 }
 
-// judge tells whether an act counts, and how often its holder had, before that, been given the time
-// to hear of its end.
-func (o outsiders) judge(e history.Event) (counts bool, late int) {
+// decide reports whether an act counts, and how many ends before it its holder has had the time to
+// hear of.
+func (o outsiders) decide(e history.Event) (counts bool, late int) {
 	worker, _, _ := strings.Cut(e.Party, ".")
 	ends := o.expired[worker]
 	if s, ok := o.struck[e.Token]; ok {
@@ -75,9 +75,9 @@ func (o outsiders) judge(e history.Event) (counts bool, late int) {
 	return true, late
 }
 
-// possessions are those of a run by their things, each in the order of their first acts. Acts that
-// a holder did before it could hear what an outsider had done are left out; what comes later counts
-// again, as a possession of its own.
+// possessions are those of a run by their things, each in the order of their first acts. Acts of a
+// holder before it could hear of an outsider's deed are left out; later ones count again, as a
+// possession of its own.
 func possessions(r Run) map[string][]*possession {
 	type key struct {
 		thing, party string
@@ -95,7 +95,7 @@ func possessions(r Run) map[string][]*possession {
 		if e.Kind != history.Act {
 			continue
 		}
-		counts, late := others.judge(e)
+		counts, late := others.decide(e)
 		if !counts {
 			continue
 		}
@@ -144,7 +144,7 @@ func overlaps(r Run) []Violation {
 	return all
 }
 
-// crowds finds the moments at which more was held of a semaphore than there is.
+// crowds finds the moments at which more permits of a semaphore were held than there are.
 func crowds(thing string, held []*possession, permits int64) []Violation {
 	var all []Violation
 	var open []*possession

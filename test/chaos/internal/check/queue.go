@@ -10,9 +10,9 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// item is what is known of one item of a queue.
+// item is the history of one item of a queue.
 type item struct {
-	put     *history.Event // what was last heard of it
+	put     *history.Event // its last event of a put
 	got     []history.Event
 	acked   []history.Event // confirmed
 	tried   []int64         // when acknowledgements were asked for
@@ -73,7 +73,7 @@ func queues(r Run) []Violation {
 	return all
 }
 
-// early: a delayed item was delivered before its time.
+// early finds deliveries of a delayed item before its time.
 func (it *item) early() []string {
 	if it.put == nil || it.put.Weight == 0 {
 		return nil
@@ -88,7 +88,7 @@ func (it *item) early() []string {
 }
 
 // full finds moments at which a bounded queue had more items than it may. An item is in it, for
-// certain, from the confirmation of its put until somebody asks for its end.
+// certain, from the confirmation of its put until its acknowledgement is asked for.
 func full(thing string, items map[string]*item, most int) []Violation {
 	type change struct {
 		at int64
@@ -124,8 +124,8 @@ func (it *item) at() int64 {
 	return it.got[0].At
 }
 
-// wrong is what is wrong with an item. A consumer that cannot know yet that its session was ended
-// behind its back may receive what it had claimed, as if it held it: see outsiders.
+// wrong finds the violations of an item. A consumer that cannot know yet that a rival has ended its
+// session may receive items that it had claimed, as if it held them: see outsiders.
 func (it *item) wrong(others outsiders) []string {
 	var all []string
 	if it.put == nil {
@@ -149,7 +149,7 @@ func (it *item) wrong(others outsiders) []string {
 	}
 	for _, a := range it.acked {
 		for _, g := range it.got {
-			if knows, _ := others.judge(g); knows && g.From > a.At {
+			if knows, _ := others.decide(g); knows && g.From > a.At {
 				all = append(all, fmt.Sprintf("was delivered to %s at %.6f (attempt %d), and its acknowledgement by %s confirmed at %.6f",
 					g.Party, seconds(g.From), g.Token, a.Party, seconds(a.At)))
 			}

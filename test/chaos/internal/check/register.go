@@ -9,7 +9,7 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// stored is what a register holds, and the fencing token of its writer.
+// stored is the value of a register, and the fencing token of its writer.
 type stored struct {
 	value string
 	token int64
@@ -19,7 +19,7 @@ type stored struct {
 type cellOp struct {
 	write bool
 	value string
-	token int64  // of a write: the writer's fencing token, 0: it has none
+	token int64  // of a write: the writer's fencing token, or 0
 	cas   bool   // it is a compare-and-set of
 	old   string // this
 }

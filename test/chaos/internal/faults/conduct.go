@@ -12,7 +12,7 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// World is what a schedule is carried out on.
+// World has the targets of a schedule.
 type World interface {
 	Leader() int // -1: none at the moment
 	KillServer(i int)
@@ -28,26 +28,26 @@ type World interface {
 	ContinueWorker(i int)
 	PanicWorker(i int)
 	ExpireWorker(i int)
-	Strike(ctx context.Context) error // delete some contender's znode
-	Raze(ctx context.Context) error   // delete some line, with all contenders
+	Strike(ctx context.Context) error // delete a contender's znode
+	Raze(ctx context.Context) error   // delete a recipe's path with all contenders
 
 	Link(worker, server int) *ensemble.Proxy
 }
 
-// Conductor carries schedules out and counts what it did.
+// Conductor carries schedules out and counts the faults.
 type Conductor struct {
 	World   World
 	Servers int
 	Workers int
-	Log     io.Writer // what was done when, a line each
+	Log     io.Writer // faults and their times, a line each
 
 	mu      sync.Mutex
-	busy    map[string]bool // servers and workers that something is being done to
+	busy    map[string]bool // servers and workers that are in a fault
 	counts  map[Kind]int
 	skipped int
 }
 
-// Counts tells how many faults of each kind there were, and how many could not be made, because
+// Counts returns how many faults of each kind there were, and how many could not be made, because
 // their target was in another one already.
 func (c *Conductor) Counts() (counts map[Kind]int, skipped int) {
 	c.mu.Lock()
@@ -55,8 +55,8 @@ func (c *Conductor) Counts() (counts map[Kind]int, skipped int) {
 	return c.counts, c.skipped
 }
 
-// Storm carries a storm out, and returns when it is over and everything is healed. It is cut short
-// when ctx ends.
+// Storm carries a storm out, and returns when all its faults are healed. It is cut short when ctx
+// ends.
 func (c *Conductor) Storm(ctx context.Context, s Storm) {
 	begin := time.Now()
 	var wg sync.WaitGroup
@@ -171,8 +171,8 @@ func (c *Conductor) do(ctx context.Context, f Fault) error {
 
 var errNoLink = errors.New("there is no leader, or it is the server itself")
 
-// sever cuts a follower off from its leader, and resets its clients' connections: what they asked
-// waits there, and they go elsewhere, and come back.
+// sever cuts a follower off from its leader, and resets its clients' connections. Their requests
+// wait at the follower, while the clients go to another server and come back.
 func (c *Conductor) sever(ctx context.Context, f Fault) error {
 	leader := c.World.Leader()
 	if leader < 0 || leader == f.Server {
@@ -190,7 +190,7 @@ func (c *Conductor) sever(ctx context.Context, f Fault) error {
 	return nil
 }
 
-// herd kills all servers that nothing else is being done to, and restarts them.
+// herd kills all servers that are in no other fault, and restarts them.
 func (c *Conductor) herd() error {
 	var mine []int
 	for i := range c.Servers {
@@ -257,7 +257,7 @@ func (c *Conductor) trouble(ctx context.Context, f Fault) {
 	}
 }
 
-// sleep is false if ctx ended before.
+// sleep returns false if ctx ends before.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is one way in which things go wrong.
+// Kind is a kind of fault.
 type Kind string
 
 // The kinds of faults.
@@ -15,7 +15,7 @@ const (
 	StopServer  Kind = "stop-server"  // SIGSTOP and SIGCONT of a server, the leader above all
 	Isolate     Kind = "isolate"      // a server is cut off from the others, and answers its clients
 	Sever       Kind = "sever"        // a follower lacks its leader for a while, and its clients are disconnected meanwhile
-	Raze        Kind = "raze"         // an outsider deletes a line with all contenders
+	Raze        Kind = "raze"         // an outsider deletes a recipe's path with all contenders
 	Herd        Kind = "herd"         // all servers are killed and restarted, and all clients come back at once
 	KillWorker  Kind = "kill-worker"  // kill -9 of a worker, and its restart
 	StopWorker  Kind = "stop-worker"  // SIGSTOP and SIGCONT of a worker
@@ -84,12 +84,12 @@ func ParseKinds(list string) ([]Kind, error) {
 	return kinds, nil
 }
 
-// onServers: it hits a server, and no worker.
+// onServers reports whether a fault hits a server, and no worker.
 func (k Kind) onServers() bool {
 	return k == KillServer || k == StopServer || k == Isolate || k == Sever || k == Herd
 }
 
-// lasts: it goes on until it is healed.
+// lasts reports whether a fault goes on until it is healed.
 func (k Kind) lasts() bool {
 	switch k {
 	case PanicWorker, Expire, Strike, Raze, Reset, Herd:

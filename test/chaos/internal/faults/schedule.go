@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Plan says what a schedule is to be like.
+// Plan has the parameters of a schedule.
 type Plan struct {
 	Duration time.Duration
 	Timeout  time.Duration // of the workers' sessions: faults last for parts and multiples of it
@@ -14,23 +14,23 @@ type Plan struct {
 	Workers  int
 	Kinds    []Kind        // to draw from
 	Every    time.Duration // from one fault to the next, on average
-	Storm    time.Duration // how long faults are made
-	Calm     time.Duration // and how long there are none then
+	Storm    time.Duration // how long there are faults
+	Calm     time.Duration // and how long there are none after that
 }
 
-// Fault is one thing that goes wrong.
+// Fault is one fault.
 type Fault struct {
 	At     time.Duration // since the beginning of its storm
 	For    time.Duration // how long it lasts
 	Kind   Kind
-	Leader bool // it hits the leader, whoever that is then, rather than Server
+	Leader bool // it hits the server that leads then, rather than Server
 	Server int
 	Worker int // -1: all workers, on their links to Server
 	Way    int // of OneWay: an ensemble.Direction
 	Late   time.Duration
 }
 
-// Storm is what happens between two calms.
+// Storm are the faults between two calms.
 type Storm struct {
 	Length time.Duration
 	Faults []Fault
@@ -78,13 +78,13 @@ func (p Plan) fault(r *rand.Rand) Fault {
 	if !f.Kind.lasts() {
 		f.For = 0
 	}
-	if f.Kind == Lose { // long enough for some requests, too short for a session to miss anything else
+	if f.Kind == Lose { // long enough for some requests, too short for a lost session
 		f.For = 50 * time.Millisecond
 	}
-	if f.Kind == Isolate && f.For < p.Timeout { // what is interesting of it begins when the others give up its sessions
+	if f.Kind == Isolate && f.For < p.Timeout { // the others must have the time to end its sessions
 		f.For += p.Timeout
 	}
-	if f.Kind == Sever { // long enough to be noticed, too short for the follower to give its leader up
+	if f.Kind == Sever { // long enough for clients to notice, too short for the follower to give its leader up
 		f.For = p.Timeout/6 + time.Duration(r.Float64()*float64(p.Timeout))
 		f.Leader = false
 	}

@@ -1,18 +1,17 @@
 package history
 
-// Kind says what happened. What the other fields mean depends on it.
+// Kind says what happened. The meaning of the other fields depends on it.
 type Kind string
 
 // The kinds of events.
 const (
-	// Ask: a thing was asked for. It is what a worker calls before a grant, a round, an enqueued
-	// item.
+	// Ask: a thing was asked for: a worker calls for a grant, a round, an enqueued item.
 	Ask Kind = "ask"
-	// Act: the holder of Thing looked at the clock, found its possession valid, and looked at the
-	// clock again. It was the holder at some moment between From and At. Token is the possession's,
-	// Party who has it, Mode and Weight how.
+	// Act: the holder of Thing read the clock, found its possession valid, and read the clock
+	// again. It was the holder at some moment between From and At. Token, Mode and Weight are the
+	// possession's, Party is the holder.
 	Act Kind = "act"
-	// Over: the possession of Token ended, with Value saying how.
+	// Over: the possession of Token ended, for the reason Value.
 	Over Kind = "over"
 	// Struck: the znode of the possession Token was deleted by an outsider, between From and At.
 	Struck Kind = "struck"
@@ -21,44 +20,44 @@ const (
 	Expired Kind = "expired"
 	// Epoch: an epoch of a session of the process Party has ended, and the epoch Token has begun.
 	Epoch Kind = "epoch"
-	// Moved: a call of Work has come to its end: the workload makes progress.
+	// Moved: a call of Work has ended: the workload makes progress.
 	Moved Kind = "moved"
 	// Slot: the process Party has an instance Thing of Work, which has to move by itself: its Moved
 	// events have the same Thing.
 	Slot Kind = "slot"
-	// Twice: in the line Thing two contenders with the GUID Value stood at one time.
+	// Twice: the queue Thing had two contenders with the GUID Value at one time.
 	Twice Kind = "twice"
-	// Step: what the worker Party does in Work from now on. A standstill is told with the last of
-	// each worker.
+	// Step: the present step of the worker Party in Work. A report of a standstill has the last one
+	// of each worker.
 	Step Kind = "step"
-	// Stands: Work had not moved at the end of a calm, and below its znode Thing stood, as Value
-	// describes it. Without Work it is the worker Thing, its session and actors.
+	// Stands: Work had not moved at the end of a calm, and had the znode Thing, as Value describes
+	// it. Without Work, Value describes the worker Thing, its session and actors.
 	Stands Kind = "stands"
-	// Failed: a call of Work ended with an error that is none that a user has to expect. It is a
+	// Failed: a call of Work ended with an error that is not documented for users. It is a
 	// violation by itself.
 	Failed Kind = "failed"
 	// Put, Got, Acked: a queue's item Value was put, delivered with attempt Token, acknowledged.
-	// From is when that was asked for, and Done tells whether it was confirmed; of Put not done
-	// nothing is known.
+	// From is the time of the request, and Done tells whether it was confirmed. The outcome of a
+	// Put that is not Done is not known.
 	Put   Kind = "put"
 	Got   Kind = "got"
 	Acked Kind = "acked"
-	// Wrote, Read: Thing was set to Value between From and At, or read. Old is what the writer
-	// replaced, Token the writer's fencing token or the version that was read; a write that is not
-	// Done may have been carried out, or may be later.
+	// Wrote, Read: Thing was set to Value between From and At, or read. Old is the replaced value,
+	// Token the writer's fencing token or the version that was read; a write that is not Done may
+	// have been carried out, or may be later.
 	Wrote Kind = "wrote"
 	Read  Kind = "read"
-	// Outcome: Party learned the outcome Value of transaction Thing, of which it heard at From.
+	// Outcome: Party learned the outcome Value of transaction Thing, which it got to know at From.
 	Outcome Kind = "outcome"
 	// Round: Party got the verdict Value on round Token of the double barrier Thing.
 	Round Kind = "round"
-	// Left: Party was told that round Thing is over for all.
+	// Left: Party's Leave returned: round Thing is over for all.
 	Left Kind = "left"
 	// Level: the process has Token goroutines and Weight bytes of memory in use. Value is "end"
 	// when its sessions are closed.
 	Level Kind = "level"
-	// Diverged: the servers disagree about the tree, or have forgotten what they had confirmed, as
-	// Value says. From the last storm on nothing can be judged.
+	// Diverged: the servers disagree about the tree, or have lost confirmed writes, as Value says.
+	// Events from the last storm on are not checked.
 	Diverged Kind = "diverged"
 	// StormBegan, CalmBegan, CalmEnded: faults begin; the last one has been healed; the next ones
 	// begin, or the end of the run.
@@ -75,13 +74,13 @@ const GivenUp = "given up"
 // Shared is the mode of possessions that are held together; others are held alone.
 const Shared = "shared"
 
-// AtMostOnce is what the producer of items that are delivered once, or never, notes in Old.
+// AtMostOnce is the Old of Put for items that are delivered once, or never.
 const AtMostOnce = "at-most-once"
 
 // Confirmed is the mode of Outcome where the acknowledgement of the outcome was confirmed.
 const Confirmed = "confirmed"
 
-// Values of Read where a znode was looked for whose creation has an unknown outcome.
+// Values of Read for a znode whose creation has an unknown outcome.
 const (
 	There   = "there"
 	Missing = "missing"
@@ -93,10 +92,10 @@ const (
 	Down = "down"
 )
 
-// Modes of what is asked for: of Put, Acked and Wrote.
+// Modes of Put, Acked and Wrote.
 const (
-	Trying  = "trying"  // noted before it is asked for: a worker that is killed then can't tell what came of it
-	Refused = "refused" // it is known not to have been carried out
+	Trying  = "trying"  // written before the request: a worker that is killed then can't write the outcome
+	Refused = "refused" // it was not carried out, for certain
 )
 
 // Event is one line of a history.
@@ -105,8 +104,8 @@ type Event struct {
 	From   int64  `json:"b,omitempty"` // when it began
 	Kind   Kind   `json:"k"`
 	Work   string `json:"w,omitempty"` // the workload
-	Thing  string `json:"x,omitempty"` // which lock, register, transaction, …
-	Party  string `json:"p,omitempty"` // which process or session: unique in the run
+	Thing  string `json:"x,omitempty"` // the lock, register, transaction, …
+	Party  string `json:"p,omitempty"` // the process or session: unique in the run
 	Token  int64  `json:"n,omitempty"`
 	Mode   string `json:"m,omitempty"`
 	Weight int64  `json:"g,omitempty"`
@@ -114,5 +113,5 @@ type Event struct {
 	Old    string `json:"o,omitempty"`
 	Done   bool   `json:"d,omitempty"`
 
-	Worker string `json:"-"` // whose file it is from
+	Worker string `json:"-"` // the worker whose file it is from
 }

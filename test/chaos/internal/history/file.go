@@ -33,8 +33,8 @@ func Create(path string) (*Writer, error) {
 	return &Writer{file: f}, nil
 }
 
-// Write notes an event, now if it has no time of its own. A file that can't be written shows itself
-// in Close.
+// Write adds an event, with the present time if it has none. Close returns the error of a file that
+// can't be written.
 func (w *Writer) Write(e Event) {
 	if e.At == 0 {
 		e.At = Now()
@@ -48,7 +48,7 @@ func (w *Writer) Write(e Event) {
 	w.err = errors.Join(w.err, err)
 }
 
-// Close ends the history, and says what of it could not be written.
+// Close ends the history, and returns the errors of its writes.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,7 +75,7 @@ func Ends(folder string) (map[string]int64, error) {
 	return ends, nil
 }
 
-// LoadFrom reads what has been written since those were the ends.
+// LoadFrom reads the events behind those ends.
 func LoadFrom(folder string, ends map[string]int64) ([]Event, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*"+Suffix))
 	if err != nil {

@@ -9,29 +9,30 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// deleted is what servers have shown and then no longer: by path, the how many-th. A deletion that
-// one server has not logged is forgotten when that server is killed, comes back, and leads
+// deleted has the paths of deleted contenders, each with its number among them. A deletion that one
+// server has not logged is forgotten when that server is killed, comes back, and leads
 // (ZOOKEEPER-4785); the writes of the memory's own znodes may all survive that. So the memory lists
-// the lines of contenders, too. Their names hold a GUID and never come again.
+// the contenders, too. Their names contain a GUID and are never used again.
 type deleted map[string]int
 
-// follow lists the lines at one server over and over. What is gone from a listing has been deleted
-// by a majority. If it stands at a server that has carried out a later write, it was forgotten.
+// follow lists the contenders at one server over and over. One that has vanished from a listing has
+// been deleted by a majority. If a server that has carried out a later write has it, the deletion
+// was forgotten.
 func (m *Memory) follow(ctx context.Context, conn *zk.Conn, i int) {
-	stood := make(map[string][]string) // by line, in the last listing
+	stood := make(map[string][]string) // by parent, in the last listing
 	pairs := make(pairs)
 	for ctx.Err() == nil {
-		for _, line := range m.lines {
+		for _, parent := range m.parents {
 			m.mu.Lock()
 			known := m.caughtUp[i]
 			m.mu.Unlock()
-			names, _, err := conn.Children(line)
+			names, _, err := conn.Children(parent)
 			if err != nil {
-				continue // what is missing from no listing may be there
+				continue // without an older listing, no contender is missing from it
 			}
-			m.compare(i, line, stood[line], names, known)
-			pairs.look(m, line, names)
-			stood[line] = names
+			m.compare(i, parent, stood[parent], names, known)
+			pairs.add(m, parent, names)
+			stood[parent] = names
 		}
 		select {
 		case <-time.After(2 * remembering):
@@ -40,20 +41,20 @@ func (m *Memory) follow(ctx context.Context, conn *zk.Conn, i int) {
 	}
 }
 
-// compare looks at two listings of a line, one after the other, by server i, which knows so many
-// of the deletions for certain.
-func (m *Memory) compare(i int, line string, before, now []string, known int) {
+// compare compares two listings of a parent, one after the other, by server i, which has carried
+// out known of the deletions for certain.
+func (m *Memory) compare(i int, parent string, before, now []string, known int) {
 	stands := make(map[string]bool, len(now))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, name := range now {
 		stands[name] = true
-		if n := m.deleted[line+"/"+name]; n != 0 && n <= known {
-			m.forgetLocked(fmt.Sprintf("server %d has %s/%s again, which had been deleted", i, line, name))
+		if n := m.deleted[parent+"/"+name]; n != 0 && n <= known {
+			m.forgetLocked(fmt.Sprintf("server %d has %s/%s again, which had been deleted", i, parent, name))
 		}
 	}
 	for _, name := range before {
-		if path := line + "/" + name; !stands[name] && strings.HasPrefix(name, "_c_") && m.deleted[path] == 0 {
+		if path := parent + "/" + name; !stands[name] && strings.HasPrefix(name, "_c_") && m.deleted[path] == 0 {
 			m.deleted[path] = len(m.deleted) + 1
 		}
 	}

@@ -1,11 +1,11 @@
-// Package memory finds out whether ZooKeeper forgets what it has confirmed. Servers of 3.8.0 do
-// when they are killed at the wrong moment (ZOOKEEPER-4643, ZOOKEEPER-4646): one that has taken
+// Package memory finds out whether ZooKeeper forgets writes that it has confirmed. Servers of 3.8.0
+// do when they are killed at the wrong moment (ZOOKEEPER-4643, ZOOKEEPER-4646): one that has taken
 // over a new leader's epoch, but has not logged its history yet, wins the next election over one
-// that has it. Nothing that rests on ZooKeeper can be right then, so the run is judged up to the
-// storm in which that happened.
+// that has it. Nothing that rests on ZooKeeper can be right then, so only the events before the
+// storm in which that happened are checked.
 //
-// It uses nothing of what is being tested: at each server it writes a znode of its own over and
-// over through go-zookeeper, each time on condition that the version is the one confirmed last.
+// It uses no tested code: at each server it writes a znode of its own over and over through
+// go-zookeeper, each time on condition that the version is the one confirmed last.
 package memory
 
 import (
@@ -20,31 +20,31 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// Memory watches over what a set of servers has confirmed.
+// Memory watches over the confirmed writes of a set of servers.
 type Memory struct {
 	stop    context.CancelFunc
 	writers sync.WaitGroup
-	lines   []string // absolute paths, see deleted
+	parents []string // absolute paths, see deleted
 
 	mu        sync.Mutex
 	deleted   deleted
 	caughtUp  []int  // by server: how many of the deletions it has carried out for certain
-	forgotten string // what was forgotten, "" if nothing is known to be
+	forgotten string // a forgotten write, or ""
 	twice     []history.Event
-	confirmed []uint64 // by server: how many writes were confirmed, or found to have been carried out
+	confirmed []uint64 // by server: how many writes were confirmed, or found later
 }
 
 const (
 	remembering = 50 * time.Millisecond // from one write to the next
-	none        = -1                    // the version of a znode that there is not
+	none        = -1                    // the version of a znode that does not exist
 )
 
-// Start begins to write at each of the servers, and to look at the lines of contenders at these
-// paths. The memory has to be closed.
-func Start(servers []string, lines ...string) *Memory {
+// Start begins to write at each of the servers, and to list the contenders below parents. The
+// memory has to be closed.
+func Start(servers []string, parents ...string) *Memory {
 	ctx, stop := context.WithCancel(context.Background()) // ends with close
 	m := &Memory{
-		stop: stop, lines: lines, deleted: make(deleted), caughtUp: make([]int, len(servers)), confirmed: make([]uint64, len(servers)),
+		stop: stop, parents: parents, deleted: make(deleted), caughtUp: make([]int, len(servers)), confirmed: make([]uint64, len(servers)),
 	}
 	for i, addr := range servers {
 		m.writers.Go(func() { m.write(ctx, i, addr) }) // owner: the memory; ends with close
@@ -93,8 +93,8 @@ func (m *Memory) write(ctx context.Context, i int, addr string) {
 	}
 }
 
-// remember makes the next write, or finds out what came of an earlier one, and returns the version
-// that the znode has.
+// remember makes the next write, or finds out the outcome of an earlier one, and returns the
+// version of the znode.
 func remember(conn *zk.Conn, path string, version int32) (now int32, wrote bool, err error) {
 	if version != none {
 		stat, err := conn.Set(path, nil, version)
@@ -129,8 +129,8 @@ func (m *Memory) forgetLocked(what string) {
 	}
 }
 
-// Lost waits until each server has confirmed another write, or ctx ends, and tells what was
-// forgotten, "" if nothing was.
+// Lost waits until each server has confirmed another write, or ctx ends, and returns a forgotten
+// write, or "".
 func (m *Memory) Lost(ctx context.Context) string {
 	m.mu.Lock()
 	before := append([]uint64(nil), m.confirmed...)
@@ -152,7 +152,7 @@ func (m *Memory) Lost(ctx context.Context) string {
 	}
 }
 
-// silent is a log that keeps nothing.
+// silent is a log that drops everything.
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}

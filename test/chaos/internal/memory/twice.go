@@ -7,8 +7,8 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// pairs are contenders of which two with one GUID stand in a line, by line and GUID: since when
-// they have been seen, by one server.
+// pairs are two contenders with one GUID below one parent, by parent and GUID, as one server shows
+// them.
 type pairs map[string]pair
 
 type pair struct {
@@ -16,11 +16,11 @@ type pair struct {
 	told  bool
 }
 
-// lasting is how long two have to stand to be told of.
+// lasting is how long a pair has to exist to be reported.
 const lasting = 300 * time.Millisecond
 
-// look takes a listing of a line.
-func (p pairs) look(m *Memory, line string, names []string) {
+// add adds a listing of a parent.
+func (p pairs) add(m *Memory, parent string, names []string) {
 	count := make(map[string]int)
 	for _, name := range names {
 		if guid, ok := guidOf(name); ok {
@@ -28,12 +28,12 @@ func (p pairs) look(m *Memory, line string, names []string) {
 		}
 	}
 	for key := range p {
-		if l, guid, _ := strings.Cut(key, " "); l == line && count[guid] < 2 {
+		if l, guid, _ := strings.Cut(key, " "); l == parent && count[guid] < 2 {
 			delete(p, key)
 		}
 	}
 	for guid, n := range count {
-		key := line + " " + guid
+		key := parent + " " + guid
 		one := p[key]
 		switch {
 		case n < 2 || one.told:
@@ -43,7 +43,7 @@ func (p pairs) look(m *Memory, line string, names []string) {
 		case time.Since(one.since) >= lasting:
 			one.told = true
 			m.mu.Lock()
-			m.twice = append(m.twice, history.Event{Kind: history.Twice, At: history.Now(), Thing: line, Value: guid})
+			m.twice = append(m.twice, history.Event{Kind: history.Twice, At: history.Now(), Thing: parent, Value: guid})
 			m.mu.Unlock()
 		}
 		p[key] = one
@@ -60,7 +60,7 @@ func guidOf(name string) (string, bool) {
 	return rest[:length], true
 }
 
-// Twice returns what has been seen twice since the last call.
+// Twice returns the pairs since the last call.
 func (m *Memory) Twice() []history.Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()

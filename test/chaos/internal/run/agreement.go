@@ -28,17 +28,17 @@ func newWitnesses(servers []string) (ws witnesses, err error) {
 
 func (ws witnesses) close() {
 	for _, s := range ws {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // nothing of it matters any more
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // its result does not matter any more
 		_ = s.Close(ctx)
 		cancel()
 	}
 }
 
 // disagreement finds a znode that one server has while another, behind a sync, does not have it, or
-// with other data, and that the first has still when it is asked again, behind a sync of its own.
-// Servers that are in order can't do that: they have lost their common history, and nothing that
-// rests on it can be judged any more. It is called in a calm. "" if there is none, or nothing could
-// be found out in time.
+// has other data, and that the first still has when it is asked again, behind a sync of its own.
+// Healthy servers can't do that. These have lost their common history, and nothing that rests on it
+// can be checked any more. It is called in a calm. It returns "" if there is no such znode, or the
+// time was too short.
 func (ws witnesses) disagreement(ctx context.Context) string {
 	for i, one := range ws {
 		paths, err := (&world{watcher: one}).tree(ctx, "/")
@@ -54,8 +54,8 @@ func (ws witnesses) disagreement(ctx context.Context) string {
 	return ""
 }
 
-// differ is the number of a server that does not have a znode which server i has, before and after;
-// -1 if there is none.
+// differ is the index of a server that lacks a znode, or has other data, while server i has it
+// before and after; -1 if there is none.
 func (ws witnesses) differ(ctx context.Context, i int, path string) int {
 	before, err := ws.version(ctx, i, path, false)
 	if err != nil || before == (version{}) {
@@ -75,8 +75,8 @@ func (ws witnesses) differ(ctx context.Context, i int, path string) int {
 	return -1
 }
 
-// version is a znode's: the transactions that created it and that last set its data; none if there
-// is no znode.
+// version is that of a znode: the transactions that created it and that last set its data; zero
+// without a znode.
 type version struct{ created, set int64 }
 
 // version is that of a znode as one server has it.
@@ -98,7 +98,7 @@ var (
 	errForgot   = errors.New("the servers have forgotten what they had confirmed")
 )
 
-// agree notes if the servers have come to differ, or have forgotten something.
+// agree records it if the servers have come to differ, or have forgotten a write.
 func (w *world) agree(ctx context.Context, out io.Writer, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

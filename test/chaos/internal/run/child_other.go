@@ -4,5 +4,5 @@ package run
 
 import "syscall"
 
-// dieWithParent can't be had here: workers end when their input does, but for stopped ones.
+// dieWithParent is not possible here: workers end when their input does, except stopped ones.
 func dieWithParent() *syscall.SysProcAttr { return nil }

@@ -11,8 +11,8 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/work"
 )
 
-// leftovers notes what znodes there are when all workers have ended. Containers that have become
-// empty go by themselves, so it looks for a while.
+// leftovers records the znodes that are left when all workers have ended. Servers delete empty
+// containers after a while, so it waits for that.
 func (w *world) leftovers(ctx context.Context, s Settings) {
 	within, cancel := context.WithTimeout(ctx, 6*s.Timeout+10*time.Second)
 	defer cancel()

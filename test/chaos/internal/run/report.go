@@ -18,14 +18,14 @@ import (
 // shown is how many violations are shown in full.
 const shown = 20
 
-// Report is what came of a run.
+// Report is the result of a run.
 type Report struct {
 	Settings   Settings            `json:"-"`
 	Seed       uint64              `json:"seed"`
 	Seconds    float64             `json:"seconds"`
 	Faults     map[faults.Kind]int `json:"faults"`
 	Skipped    int                 `json:"skipped"`
-	Operations map[string]int      `json:"operations"` // by workload: calls that came to their end
+	Operations map[string]int      `json:"operations"` // by workload: calls that ended
 	Calms      int                 `json:"calms"`
 	Acts       int                 `json:"acts"`
 	Epochs     int                 `json:"epochs"`   // of workers' sessions that have ended, but for each session's last
@@ -88,7 +88,7 @@ func (r *Report) Line() string {
 }
 
 // Head is the table's head.
-const Head = "| seed | time | faults | operations | looks at possessions | worst recovery | violations |\n|---:|---:|---:|---:|---:|---:|---:|"
+const Head = "| seed | time | faults | operations | acts of holders | worst recovery | violations |\n|---:|---:|---:|---:|---:|---:|---:|"
 
 // Print shows the run.
 func (r *Report) Print(out io.Writer) {

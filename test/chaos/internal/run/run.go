@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/work"
 )
 
-// Settings say what a run is to be.
+// Settings are the settings of a run.
 type Settings struct {
 	Seed     uint64
 	Duration time.Duration
@@ -54,7 +54,7 @@ func Run(ctx context.Context, s Settings) (rep Report, err error) {
 	}
 	r := check.Run{Settings: check.Settings{
 		Timeout: s.Timeout, Permits: work.Permits(), Capacity: map[string]int{"queue-capacity/items": work.Capacity}, Delay: map[string]time.Duration{"delay/line": work.Delay}, Lots: work.Lots(), Works: s.Works, Workers: s.Workers, Settle: 3 * s.Timeout,
-	}, Events: check.Judged(events)}
+	}, Events: check.Checked(events)}
 	rep = Report{Settings: s, Faults: counts.faults, Skipped: counts.skipped, Deaths: counts.deaths, Diverged: counts.diverged}
 	rep.fill(r)
 	return rep, nil
@@ -68,9 +68,9 @@ type performed struct {
 	diverged string
 }
 
-// perform lets everything happen. When it returns all processes have ended.
+// perform runs servers, workers and faults. When it returns all processes have ended.
 func (s Settings) perform(ctx context.Context, folder string) (done performed, err error) {
-	w := &world{lines: work.Lines(s.Works)}
+	w := &world{parents: work.Parents(s.Works)}
 	defer w.close()
 	if err := w.open(s, folder); err != nil {
 		return done, err
@@ -92,7 +92,7 @@ func (s Settings) perform(ctx context.Context, folder string) (done performed, e
 	if err := w.Await(ctx); err != nil {
 		return done, err
 	}
-	w.pause(ctx, s.Timeout) // everybody has begun
+	w.pause(ctx, s.Timeout) // all workers have begun
 	for _, storm := range storms {
 		w.notes.Write(history.Event{Kind: history.StormBegan})
 		c.Storm(ctx, storm)
@@ -126,7 +126,7 @@ func (s Settings) perform(ctx context.Context, folder string) (done performed, e
 	return done, ctx.Err()
 }
 
-// finish lets the workers come to an end in order.
+// finish lets the workers end in order.
 func (w *world) finish(ctx context.Context, s Settings) {
 	for _, worker := range w.workers {
 		worker.tell(work.Drain)
@@ -143,7 +143,7 @@ func (w *world) finish(ctx context.Context, s Settings) {
 	collecting, cancel := context.WithTimeout(ctx, 10*s.Timeout)
 	work.Collect(collecting, w.watcher, w.notes, work.Config{Name: "main", Timeout: s.Timeout, Works: s.Works})
 	cancel()
-	w.pause(ctx, 2*time.Second) // the servers take empty containers away
+	w.pause(ctx, 2*time.Second) // the servers delete empty containers
 	w.leftovers(ctx, s)
 }
 

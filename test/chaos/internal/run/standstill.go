@@ -11,13 +11,13 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/work"
 )
 
-// most is how many znodes of a workload are noted.
+// most is how many znodes of a workload are recorded.
 const most = 60
 
-// standstill looks, at the end of a calm, for workloads that have not moved in it, notes what
-// stands below their znodes, and has the workers tell how they are: afterwards it is gone. What
-// cannot be read is left out, since it is only told with a violation that is found without it. ends
-// are where the histories ended when the calm began.
+// standstill finds, at the end of a calm, workloads that have not moved in it. It records the
+// znodes below theirs, and lets the workers record their states, which are gone later. Znodes that
+// cannot be read are left out: the violation is found without them. ends are the ends of the
+// histories when the calm began.
 func (w *world) standstill(ctx context.Context, s Settings, folder string, ends map[string]int64) {
 	events, err := history.LoadFrom(folder, ends)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/work"
 )
 
-// WorkerEnv is the variable by which a process learns that it is a worker, and what it is to do.
+// WorkerEnv is the environment variable of a worker process, with its Config.
 const WorkerEnv = "TROUPE_CHAOS_WORKER"
 
 // worker is one worker: a process, and after each kill another one.
@@ -28,7 +28,7 @@ type worker struct {
 	stdin   io.WriteCloser
 	exited  chan struct{} // closed when the present process is dead and reaped
 	life    int           // how many processes there have been
-	deaths  []string      // of processes that nobody had killed
+	deaths  []string      // of processes that were not killed
 	killed  bool
 }
 
@@ -114,7 +114,7 @@ func (w *worker) signal(send func(*os.Process) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.process != nil {
-		_ = send(w.process) // a dead one stays dead
+		_ = send(w.process) // a dead process stays dead
 	}
 }
 
@@ -122,10 +122,10 @@ func (w *worker) signal(send func(*os.Process) error) {
 func (w *worker) tell(word string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, _ = io.WriteString(w.stdin, word+"\n") // a dead one does not listen
+	_, _ = io.WriteString(w.stdin, word+"\n") // a dead process does not read
 }
 
-// await is true if the process ended within d.
+// await returns true if the process ends within d.
 func (w *worker) await(d time.Duration) bool {
 	w.mu.Lock()
 	exited := w.exited
@@ -138,7 +138,7 @@ func (w *worker) await(d time.Duration) bool {
 	}
 }
 
-// dead lists the processes that ended in disorder without being killed.
+// dead are the processes that ended with an error without being killed.
 func (w *worker) dead() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// world is everything that faults are done to.
+// world has the targets of faults, and implements faults.World.
 type world struct {
 	*ensemble.Ensemble
 	links   [][]*ensemble.Proxy // by worker and server
@@ -25,8 +25,8 @@ type world struct {
 	notes   *history.Writer  // of this process
 	watcher *session.Session // through no proxy
 	witnesses
-	memory *memory.Memory
-	lines  []string // the parents of contenders that an outsider strikes
+	memory  *memory.Memory
+	parents []string // of contenders that an outsider strikes
 }
 
 func (w *world) KillServer(i int)                   { w.Kill(i) }
@@ -43,29 +43,29 @@ func (w *world) PanicWorker(i int)                  { w.workers[i].tell(work.Pan
 func (w *world) ExpireWorker(i int)                 { w.workers[i].tell(work.Expire) }
 func (w *world) Link(i, server int) *ensemble.Proxy { return w.links[i][server] }
 
-// Strike deletes the first znode of some line.
+// Strike deletes the first contender below one of the parents.
 func (w *world) Strike(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	line := w.lines[rand.IntN(len(w.lines))]
-	names, _, err := w.watcher.Children(ctx, line)
+	parent := w.parents[rand.IntN(len(w.parents))]
+	names, _, err := w.watcher.Children(ctx, parent)
 	if err != nil {
 		return err
 	}
 	if len(names) == 0 {
-		return errors.New("nobody stands in " + line)
+		return errors.New("nobody stands in " + parent)
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(a[max(len(a)-10, 0):], b[max(len(b)-10, 0):]) })
 	name := names[0] // the holder, mostly
 	if rand.IntN(3) == 0 {
 		name = names[rand.IntN(len(names))]
 	}
-	return w.strike(ctx, line, line+"/"+name)
+	return w.strike(ctx, parent, parent+"/"+name)
 }
 
-// strike deletes a contender, and notes the token of the possession that came of it. A downgraded
-// writer's is that of the znode before, which the data say.
-func (w *world) strike(ctx context.Context, line, path string) error {
+// strike deletes a contender, and records the token of its possession. A downgraded writer's token
+// is that of the znode before, which is in the data.
+func (w *world) strike(ctx context.Context, parent, path string) error {
 	data, stat, err := w.watcher.Get(ctx, path)
 	if err != nil {
 		return err
@@ -78,25 +78,25 @@ func (w *world) strike(ctx context.Context, line, path string) error {
 	if err := w.watcher.Delete(ctx, path, -1); err != nil && !errors.Is(err, session.ErrUnknownOutcome) {
 		return err
 	}
-	w.notes.Write(history.Event{Kind: history.Struck, From: from, Thing: line, Token: token})
+	w.notes.Write(history.Event{Kind: history.Struck, From: from, Thing: parent, Token: token})
 	return nil
 }
 
-// Raze deletes a line: all znodes in it and, if nobody has come meanwhile, the line itself.
+// Raze deletes all contenders below a parent and, if no other has come meanwhile, the parent.
 func (w *world) Raze(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	lines := work.Bare(w.lines)
-	line := lines[rand.IntN(len(lines))]
+	bare := work.Bare(w.parents)
+	parent := bare[rand.IntN(len(bare))]
 	for range 3 {
-		names, _, err := w.watcher.Children(ctx, line)
+		names, _, err := w.watcher.Children(ctx, parent)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			_ = w.strike(ctx, line, line+"/"+name) // it may be gone
+			_ = w.strike(ctx, parent, parent+"/"+name) // it may be gone
 		}
-		if err := w.watcher.Delete(ctx, line, -1); !errors.Is(err, session.ErrNotEmpty) {
+		if err := w.watcher.Delete(ctx, parent, -1); !errors.Is(err, session.ErrNotEmpty) {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (w *world) open(s Settings, folder string) (err error) {
 	}
 	w.Ensemble, err = ensemble.New(s.Servers, ensemble.WithTick(s.Tick), ensemble.WithJVM(
 		"-Dznode.container.checkIntervalMs=1000",
-		// Else a parent whose maker is killed before it makes a child stays for ever.
+		// Otherwise a parent stays for ever whose creator is killed before it creates a child.
 		"-Dznode.container.maxNeverUsedIntervalMs=5000",
 	))
 	if err != nil {
@@ -144,13 +144,13 @@ func (w *world) open(s Settings, folder string) (err error) {
 	return err
 }
 
-// close ends everything, whatever state it is in.
+// close ends everything, in any state.
 func (w *world) close() {
 	for _, worker := range w.workers {
 		worker.kill()
 	}
 	if w.watcher != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // nothing of it matters any more
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // its result does not matter any more
 		_ = w.watcher.Close(ctx)
 		cancel()
 	}
@@ -167,6 +167,6 @@ func (w *world) close() {
 		w.Ensemble.Close()
 	}
 	if w.notes != nil {
-		_ = w.notes.Close() // what could not be written is missed by the checks
+		_ = w.notes.Close() // the checks find missing events
 	}
 }

@@ -50,7 +50,7 @@ func (e *env) raiseAndLower(ctx context.Context, b *barrier.Barrier) {
 		err := do(bounded)
 		ev.Done, ev.Mode = err == nil, ""
 		e.Write(ev)
-		e.note(bounded, value, err)
+		e.check(bounded, value, err)
 		if err == nil {
 			e.moved()
 		}
@@ -76,7 +76,7 @@ func doubleLoad(ctx context.Context, e *env) {
 	for e.busy.Err() == nil {
 		if e.rand.IntN(40) == 0 {
 			e.step("breaks the round")
-			e.note(e.busy, "break", d.Break(e.busy))
+			e.check(e.busy, "break", d.Break(e.busy))
 		}
 		e.step("enters")
 		p, err := d.Enter(e.busy)
@@ -86,7 +86,7 @@ func doubleLoad(ctx context.Context, e *env) {
 		case errors.Is(err, barrier.ErrBroken):
 			e.moved()
 		case e.busy.Err() != nil, ended(ctx, err):
-		case errors.Is(err, barrier.ErrReplaced) && !replaced: // an arrival that this worker's former life had sent was carried out behind its own
+		case errors.Is(err, barrier.ErrReplaced) && !replaced: // an arrival of this worker's previous process was carried out behind its own
 			replaced = true
 		default:
 			e.failed("enter", err)
@@ -109,7 +109,7 @@ func (e *env) within(ctx context.Context, p *barrier.Passage) {
 	defer cancel()
 	e.step("leaves " + thing)
 	err := p.Leave(bounded)
-	e.note(bounded, "leave", err)
+	e.check(bounded, "leave", err)
 	if err == nil {
 		e.Write(history.Event{Kind: history.Left, Work: e.work, Thing: thing, Party: e.Name})
 	}

@@ -13,11 +13,11 @@ import (
 
 func init() { loads["commit"] = commitLoad }
 
-// denied is how many commits a worker looks for again and again, of those that a read has denied.
+// denied is how many commits a worker reads again and again after a read has not found them.
 const denied = 200
 
-// commitLoad: whoever holds a lock creates a znode by Commit. If the outcome is not known it looks,
-// behind a transaction, whether the znode is there. One that is not must never be there later.
+// commitLoad: the holder of a lock creates a znode by Commit. If the outcome is not known it reads,
+// behind a transaction, whether the znode exists. If it does not, it must never exist later.
 func commitLoad(ctx context.Context, e *env) {
 	l, err := lock.New(e.sess, "/commit/line", lock.WithLayout(lock.Troupe))
 	if err != nil {
@@ -55,8 +55,8 @@ func commitLoad(ctx context.Context, e *env) {
 	}
 }
 
-// mark commits the creation of a znode. It is true if the outcome was not known, and the znode is
-// not there.
+// mark commits the creation of a znode. It returns true if the outcome was not known, and the znode
+// does not exist.
 func (e *env) mark(ctx context.Context, g *lock.Grant, path string) bool {
 	bounded, cancel := context.WithTimeout(ctx, 3*e.Timeout)
 	defer cancel()
@@ -67,14 +67,14 @@ func (e *env) mark(ctx context.Context, g *lock.Grant, path string) bool {
 		_ = e.sess.Delete(bounded, path, -1) // else it stays
 		return false
 	case !errors.Is(err, session.ErrUnknownOutcome):
-		e.note(bounded, "commit", err)
+		e.check(bounded, "commit", err)
 		return false
 	}
 	there, known := e.seen(ctx, path)
 	return known && !there
 }
 
-// seen looks for a znode, and notes what is known then.
+// seen reads whether a znode exists, and records the answer.
 func (e *env) seen(ctx context.Context, path string) (there, known bool) {
 	bounded, cancel := context.WithTimeout(ctx, 3*e.Timeout)
 	defer cancel()

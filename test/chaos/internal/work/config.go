@@ -20,7 +20,7 @@ func init() {
 
 const configPath = "/config/value"
 
-// configLoad: everybody updates one value, and reads it.
+// configLoad: all workers update one value, and read it.
 func configLoad(ctx context.Context, e *env) {
 	cell, err := config.New(e.sess, configPath, config.Text())
 	if err != nil {
@@ -53,7 +53,7 @@ func configLoad(ctx context.Context, e *env) {
 
 var errOlder = errors.New("what is observed is older than what was before it")
 
-// newer checks that an observation goes forward.
+// newer checks that an observation does not go back.
 func (e *env) newer(before, mzxid int64) int64 {
 	if mzxid != 0 && mzxid < before {
 		e.failed("observe", fmt.Errorf("%w: %d after %d", errOlder, mzxid, before))
@@ -97,7 +97,7 @@ func (e *env) readCell(ctx context.Context) {
 	}
 }
 
-// namingLoad: each worker binds a name of its own, and looks the others' up.
+// namingLoad: each worker binds a name of its own, and reads those of the others.
 func namingLoad(ctx context.Context, e *env) {
 	names, err := naming.New(e.sess, "/naming")
 	if err != nil {
@@ -131,7 +131,7 @@ func namingLoad(ctx context.Context, e *env) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*e.Timeout)
 	defer cancel()
 	if err := names.Unbind(bounded, mine); err != nil && !errors.Is(err, naming.ErrNotBound) {
-		e.note(bounded, "unbind", err)
+		e.check(bounded, "unbind", err)
 	}
 }
 
@@ -143,7 +143,7 @@ func (e *env) bind(ctx context.Context, names *naming.Names, name, value string)
 	if err == nil {
 		e.moved()
 	} else if ctx.Err() == nil {
-		e.note(ctx, "bind", err)
+		e.check(ctx, "bind", err)
 	}
 	e.Write(w)
 }
@@ -155,12 +155,12 @@ func (e *env) lookup(ctx context.Context, names *naming.Names, name string) {
 	}
 	b, err := names.Lookup(ctx, name)
 	switch {
-	case e.busy.Err() != nil: // names go
+	case e.busy.Err() != nil: // names may vanish
 	case err == nil:
 		e.Write(history.Event{Kind: history.Read, Work: e.work, Thing: name, Party: e.Name, From: from, Value: string(b.Value)})
 	case errors.Is(err, naming.ErrNotBound):
 		e.Write(history.Event{Kind: history.Read, Work: e.work, Thing: name, Party: e.Name, From: from})
 	default:
-		e.note(ctx, "lookup", err)
+		e.check(ctx, "lookup", err)
 	}
 }

@@ -18,10 +18,10 @@ func init() {
 	loads["transfer"] = transferLoad
 }
 
-// crowd is how many locks of one session stand in one line.
+// crowd is how many locks of one session wait in one queue.
 const crowd = 6
 
-// crowdLoad: many contenders of one session in one line.
+// crowdLoad: many contenders of one session in one queue.
 func crowdLoad(ctx context.Context, e *env) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -31,7 +31,7 @@ func crowdLoad(ctx context.Context, e *env) {
 	}
 }
 
-// sessionsLoad: contenders of two sessions of one process in one line.
+// sessionsLoad: contenders of two sessions of one process in one queue.
 func sessionsLoad(ctx context.Context, e *env) {
 	second, err := e.open()
 	if err != nil {
@@ -48,7 +48,8 @@ func sessionsLoad(ctx context.Context, e *env) {
 	}
 }
 
-// contend wants a lock of its own in the workload's line over and over, each time for a moment.
+// contend takes the workload's lock over and over, by an instance of its own, each time for a
+// moment.
 func (e *env) contend(ctx context.Context, s *session.Session) {
 	l, err := lock.New(s, "/"+e.work+"/line")
 	if err != nil {
@@ -82,8 +83,8 @@ func Lots() map[string]int { return map[string]int{"transfer": 100} }
 // noise is how many znodes each worker watches and writes beside an election.
 const noise = 20
 
-// transferLoad: two candidates of each session, who hand their terms over to others while events of
-// many other watches come.
+// transferLoad: two candidates of each session, which hand their terms over to others while events
+// of many other watches arrive.
 func transferLoad(ctx context.Context, e *env) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -94,7 +95,7 @@ func transferLoad(ctx context.Context, e *env) {
 	}
 }
 
-// handOver leads, and hands over to whoever stands anywhere in the line.
+// handOver leads, and hands over to a random candidate.
 func (e *env) handOver(ctx context.Context, id string) {
 	el, err := election.New(e.sess, "/transfer/line", election.WithID(id))
 	if err != nil {
@@ -115,7 +116,7 @@ func (e *env) handOver(ctx context.Context, id string) {
 			if err == nil && len(all) > 1 {
 				err = t.TransferTo(bounded, all[1+e.rand.IntN(len(all)-1)].Path)
 			}
-			e.note(bounded, "transfer", err)
+			e.check(bounded, "transfer", err)
 			cancel()
 			e.possess(ctx, c, t, 2*look)
 			e.release(ctx, "resign the term", t.Resign)
@@ -142,14 +143,14 @@ func (e *env) noise(ctx context.Context) {
 		}
 		ops = append(ops, session.SetOp(path, nil, -1))
 		wg.Go(func() { // owner: noise; ends with watching
-			for range e.sess.WatchData(watching, path) { // what counts is that it is watched
+			for range e.sess.WatchData(watching, path) { // only the watch is needed
 			}
 		})
 	}
 	for pause(e.busy, 50*time.Millisecond) {
 		bounded, done := context.WithTimeout(ctx, e.Timeout)
 		if _, err := e.sess.Multi(bounded, ops...); err != nil && !errors.Is(err, session.ErrNoNode) {
-			e.note(bounded, "noise", err)
+			e.check(bounded, "noise", err)
 		}
 		done()
 	}

@@ -1,3 +1,3 @@
-// Package work is what a worker process of a chaos run does: it uses Troupe's recipes as an
-// application would, and writes down what it could truthfully claim.
+// Package work has the workloads of a chaos run's worker processes. They use Troupe's recipes as an
+// application would, and record only facts that they can be certain of.
 package work

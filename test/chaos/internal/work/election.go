@@ -12,8 +12,8 @@ import (
 
 func init() { loads["election"] = electionLoad }
 
-// electionLoad: each worker stands for election, by Run or by a standing intent, and observes who
-// leads.
+// electionLoad: each worker is a candidate, by Run or by a standing intent, and observes the
+// leader.
 func electionLoad(ctx context.Context, e *env) {
 	el, err := election.New(e.sess, "/election/line", election.WithID(e.Name))
 	if err != nil {
@@ -78,24 +78,23 @@ func (e *env) lead(ctx context.Context, el *election.Election, t *election.Term,
 	}
 	switch e.rand.IntN(8) {
 	case 0:
-		e.note(bounded, "ready", t.Ready(bounded))
+		e.check(bounded, "ready", t.Ready(bounded))
 	case 1:
-		e.note(bounded, "proclaim", t.Proclaim(bounded, []byte(c.party)))
+		e.check(bounded, "proclaim", t.Proclaim(bounded, []byte(c.party)))
 	case 2:
 		all, err := el.Candidates(bounded)
 		if err == nil && len(all) > 1 {
 			err = t.TransferTo(bounded, all[len(all)-1].Path)
 		}
-		e.note(bounded, "transfer", err)
+		e.check(bounded, "transfer", err)
 	default:
 		return
 	}
 	e.possess(ctx, c, t, e.hold())
 }
 
-// note takes the error of a call within a possession: that it was lost, and that time is up, has to
-// be expected.
-func (e *env) note(ctx context.Context, what string, err error) {
+// check takes the error of a call within a possession: a loss and a timeout have to be expected.
+func (e *env) check(ctx context.Context, what string, err error) {
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, session.ErrLost), errors.Is(err, session.ErrReleased), errors.Is(err, session.ErrClosed),
 		errors.Is(err, session.ErrUnknownOutcome), errors.Is(err, session.ErrSuspended), errors.Is(err, session.ErrNoNode):

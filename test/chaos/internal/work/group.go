@@ -56,11 +56,11 @@ func (e *env) member(ctx context.Context, g *group.Group, id string, n int) {
 	bounded, cancel := context.WithTimeout(ctx, 2*e.Timeout)
 	defer cancel()
 	if e.rand.IntN(3) == 0 {
-		e.note(bounded, "update", m.Update(bounded, []byte("updated")))
+		e.check(bounded, "update", m.Update(bounded, []byte("updated")))
 	}
 	pause(e.busy, e.span(time.Second))
 	if err := m.Leave(bounded); err != nil {
-		e.note(bounded, "leave", err)
+		e.check(bounded, "leave", err)
 		return
 	}
 	// A transaction first: a sync alone is answered by a leader that has been deposed and does not
@@ -70,7 +70,7 @@ func (e *env) member(ctx context.Context, g *group.Group, id string, n int) {
 	}
 	view, err := g.Members(bounded)
 	if err != nil {
-		e.note(bounded, "members", err)
+		e.check(bounded, "members", err)
 		return
 	}
 	for _, other := range view.Members {

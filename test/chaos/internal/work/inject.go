@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Root is the znode below which everything is done.
+// Root is the parent of all znodes of a run.
 const Root = "/chaos"
 
 // panicAnActor is set in a build with -tags chaos. Without it, that fault does nothing.
@@ -18,30 +18,29 @@ func Permits() map[string]int64 { return map[string]int64{"semaphore/line": perm
 
 const permits = 3
 
-// Lines are the parents of the contenders of these workloads, that an outsider may strike.
-func Lines(works []string) []string {
-	var lines []string
+// Parents are the parents of these workloads' contenders. An outsider may delete the contenders.
+func Parents(works []string) []string {
+	var parents []string
 	for _, w := range works {
 		switch w {
 		case "lock", "election", "shared", "semaphore", "crowd", "sessions", "transfer", "commit":
-			lines = append(lines, "/"+w+"/line")
+			parents = append(parents, "/"+w+"/line")
 		}
 	}
-	if len(lines) == 0 {
-		lines = []string{"/lock/line"}
+	if len(parents) == 0 {
+		parents = []string{"/lock/line"}
 	}
-	return lines
+	return parents
 }
 
-// Bare are those of the lines that an outsider may delete as a whole: nothing is kept in their
-// parents.
-func Bare(lines []string) []string {
-	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
-		return strings.HasPrefix(line, "/semaphore/") || strings.HasPrefix(line, "/shared/")
+// Bare are those parents that an outsider may delete too: they have no data.
+func Bare(parents []string) []string {
+	return slices.DeleteFunc(slices.Clone(parents), func(path string) bool {
+		return strings.HasPrefix(path, "/semaphore/") || strings.HasPrefix(path, "/shared/")
 	})
 }
 
-// Contended are the absolute paths of the lines of these workloads.
+// Contended are the absolute paths of the parents of these workloads' contenders.
 func Contended(works []string) []string {
 	var paths []string
 	for _, w := range works {
@@ -55,20 +54,20 @@ func Contended(works []string) []string {
 	return paths
 }
 
-// markPath is where commits leave what they create, noisePath where nobody has anything but
-// watches.
+// markPath is the parent of the znodes that commits create, noisePath that of znodes that are only
+// watched.
 const (
 	markPath  = "/commit/marks"
 	noisePath = "/transfer/noise"
 )
 
-// stay are the znodes that workloads leave by their nature: values, limits, what a queue is.
+// stay are the znodes that workloads leave: values, limits, the parts of a queue.
 var stay = []string{"/zookeeper", registerPath, configPath, "/semaphore/line", "/lock/line"}
 
-// empty are the places in which nothing is left of transactions, and of the round that is open.
+// empty matches the parents of transactions, and the round that is open.
 var empty = regexp.MustCompile(`^/twopc/all(/tx|/inbox(/site\d+)?)?$|^/double/rounds(/round-\d+(/in|/out)?)?$`)
 
-// Stays tells whether a znode is one of those, or the container of a workload.
+// Stays reports whether a znode is one of those, or the container of a workload.
 func Stays(path string) bool {
 	if strings.Count(path, "/") == 1 {
 		return true

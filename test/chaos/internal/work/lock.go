@@ -15,8 +15,8 @@ func init() {
 	loads["lock"] = lockLoad
 }
 
-// lockLoad: two parties of each worker want one lock, one by calls, of which some give up, and one
-// by a standing intent.
+// lockLoad: two parties of each worker want one lock. One makes calls, some of which give up; one
+// has a standing intent.
 func lockLoad(ctx context.Context, e *env) {
 	calls, err := lock.New(e.sess, "/lock/line")
 	if err != nil {
@@ -88,7 +88,7 @@ func (e *env) lockStanding(ctx context.Context, l *lock.Lock, c claim) {
 	}
 }
 
-// hold is how long something is held: mostly for a moment, rarely for longer than a session lasts.
+// hold is how long a possession lasts: mostly a moment, rarely longer than a session's timeout.
 func (e *env) hold() time.Duration {
 	if e.rand.Float64() < e.Long {
 		return e.Timeout/2 + time.Duration(2*e.rand.Float64()*float64(e.Timeout))
@@ -96,9 +96,8 @@ func (e *env) hold() time.Duration {
 	return e.span(150 * time.Millisecond)
 }
 
-// release gives something up. That it was lost before, and that the run ends, is nothing
-// unexpected; that it takes more than three timeouts is no error by itself: whether everything
-// moves is seen by others.
+// release gives a possession up. A loss before, and the end of the run, are expected. More than
+// three timeouts are no error by themselves: progress is checked elsewhere.
 func (e *env) release(ctx context.Context, what string, release func(context.Context) error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*e.Timeout)
 	defer cancel()

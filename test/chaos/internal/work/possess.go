@@ -10,7 +10,7 @@ import (
 
 const (
 	look = 2 * time.Millisecond  // a holder acts so often,
-	keep = 20 * time.Millisecond // and writes it down so often, and the last time
+	keep = 20 * time.Millisecond // and records it so often, and at its end
 )
 
 var errRevived = errors.New("a possession that was not valid any more is valid again")
@@ -23,7 +23,7 @@ type holding interface {
 	Token() int64
 }
 
-// claim says what is held by whom.
+// claim names a thing and its holder.
 type claim struct {
 	thing  string
 	party  string
@@ -31,9 +31,9 @@ type claim struct {
 	weight int64
 }
 
-// possess acts as a holder for d, until the possession ends or ctx does: it reads the clock, asks
-// whether the possession is valid, and reads the clock again. It is true if the possession was
-// valid at the last look.
+// possess acts as a holder for d, until the possession ends or ctx does: it reads the clock, checks
+// that the possession is valid, and reads the clock again. It returns true if the possession was
+// valid at the last act.
 func (e *env) possess(ctx context.Context, c claim, h holding, d time.Duration) bool {
 	ev := history.Event{Kind: history.Act, Work: e.work, Thing: c.thing, Party: c.party, Mode: c.mode, Weight: c.weight, Token: h.Token()}
 	until := time.Now().Add(d)
@@ -67,7 +67,7 @@ func (e *env) possess(ctx context.Context, c claim, h holding, d time.Duration) 
 	}
 }
 
-// ended notes how a possession ended, and that it stays so.
+// ended records the end of a possession, and checks that it stays invalid.
 func (e *env) ended(c claim, h holding) {
 	how := "not valid"
 	select {
@@ -81,7 +81,7 @@ func (e *env) ended(c claim, h holding) {
 	e.Write(history.Event{Kind: history.Over, Work: e.work, Thing: c.thing, Party: c.party, Token: h.Token(), Value: how})
 }
 
-// ask notes that a party asks for a thing.
+// ask records that a party asks for a thing.
 func (e *env) ask(thing, party string) {
 	e.Write(history.Event{Kind: history.Ask, Work: e.work, Thing: thing, Party: party})
 }

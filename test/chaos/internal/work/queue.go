@@ -15,14 +15,14 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// line is one queue of a workload.
-type line struct {
+// workQueue is one queue of a workload.
+type workQueue struct {
 	*queue.Queue
 	thing   string
 	options func(e *env) []queue.Option
 	put     func(e *env) (time.Duration, []queue.PutOption) // the delay among them
 	mode    string                                          // "" at least once
-	dead    string                                          // where items go after too many attempts
+	dead    string                                          // the queue of dead letters
 	extend  bool                                            // possessions are prolonged now and then
 }
 
@@ -31,7 +31,7 @@ func plain(*env) []queue.Option { return nil }
 func plainly(*env) (time.Duration, []queue.PutOption) { return 0, nil }
 
 // queues are the workloads that are queues.
-var queues = map[string]line{
+var queues = map[string]workQueue{
 	"queue": {thing: "queue/plain", options: plain, put: plainly},
 	"queue-visibility": {thing: "queue-visibility/items", put: plainly, extend: true, options: func(e *env) []queue.Option {
 		return []queue.Option{queue.WithVisibility(e.Timeout / 2)}
@@ -71,7 +71,7 @@ func queueLoad(ctx context.Context, e *env) {
 }
 
 // queueWith runs a producer and a consumer.
-func (e *env) queueWith(ctx context.Context, q line) {
+func (e *env) queueWith(ctx context.Context, q workQueue) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	p, c := e.instance("producer"), e.instance("consumer")
@@ -80,7 +80,7 @@ func (e *env) queueWith(ctx context.Context, q line) {
 }
 
 // produce puts items that are named after the producer and numbered.
-func (e *env) produce(ctx context.Context, q line) {
+func (e *env) produce(ctx context.Context, q workQueue) {
 	for n := 0; e.busy.Err() == nil; n++ {
 		id := fmt.Sprintf("%s.%d", e.Name, n)
 		bounded, cancel := context.WithTimeout(ctx, 2*e.Timeout)
@@ -107,7 +107,8 @@ func (e *env) produce(ctx context.Context, q line) {
 	}
 }
 
-// Collect takes what is left in the queues of these workloads, when all workers have ended.
+// Collect takes the items that are left in the queues of these workloads, when all workers have
+// ended.
 func Collect(ctx context.Context, s *session.Session, w *history.Writer, cfg Config) {
 	over, cancel := context.WithCancel(ctx)
 	cancel()
@@ -137,7 +138,7 @@ func Collect(ctx context.Context, s *session.Session, w *history.Writer, cfg Con
 }
 
 // collect takes items until a queue is empty, several at once.
-func (e *env) collect(ctx context.Context, q line) error {
+func (e *env) collect(ctx context.Context, q workQueue) error {
 	const most = 8
 	c, err := q.Consume(q.consuming(most)...)
 	if err != nil {
@@ -166,7 +167,7 @@ func (e *env) collect(ctx context.Context, q line) error {
 	}
 }
 
-func (l line) consuming(prefetch int) []queue.ConsumeOption {
+func (l workQueue) consuming(prefetch int) []queue.ConsumeOption {
 	options := []queue.ConsumeOption{queue.WithPrefetch(prefetch)}
 	if l.mode == history.AtMostOnce {
 		options = append(options, queue.WithAutoAck())
@@ -175,7 +176,7 @@ func (l line) consuming(prefetch int) []queue.ConsumeOption {
 }
 
 // consume takes items until the end, with one consumer after the other.
-func (e *env) consume(ctx context.Context, q line) {
+func (e *env) consume(ctx context.Context, q workQueue) {
 	for ctx.Err() == nil {
 		c, err := q.Consume(q.consuming(1 + e.rand.IntN(8))...)
 		if err != nil {
@@ -190,11 +191,11 @@ func (e *env) consume(ctx context.Context, q line) {
 	}
 }
 
-// receive deals with items, a few at a time, until there were enough. The last ones go on until
-// wait returns.
-func (e *env) receive(ctx context.Context, q line, c *queue.Consumer, most int) (wait func()) {
+// receive works on items, a few at a time, until there were enough. The last ones end before wait
+// returns.
+func (e *env) receive(ctx context.Context, q workQueue, c *queue.Consumer, most int) (wait func()) {
 	var wg sync.WaitGroup
-	room := make(chan struct{}, 4) // bound: items that are dealt with at once
+	room := make(chan struct{}, 4) // bound: items at one time
 	for range most {
 		select {
 		case room <- struct{}{}:
@@ -219,12 +220,12 @@ func (e *env) receive(ctx context.Context, q line, c *queue.Consumer, most int) 
 }
 
 // deal works on one item and settles it.
-func (e *env) deal(ctx context.Context, q line, i *queue.Item) {
+func (e *env) deal(ctx context.Context, q workQueue, i *queue.Item) {
 	id := string(i.Data())
 	got := history.Event{Kind: history.Got, Work: e.work, Thing: q.thing, Party: e.Name, Value: id, Old: q.mode, Token: int64(i.Attempt())}
 	got.From = history.Now()
 	if !i.Valid() {
-		return // it was lost on the way here: this process has not had it
+		return // it was lost before this process had it
 	}
 	e.Write(got)
 	e.moved()
@@ -238,12 +239,12 @@ func (e *env) deal(ctx context.Context, q line, i *queue.Item) {
 	}
 	edge := false
 	switch {
-	case q.extend && !draining && e.rand.IntN(12) == 0: // settled in the moment in which its time is over
+	case q.extend && !draining && e.rand.IntN(12) == 0: // settled at the instant at which its time is over
 		edge = true
 		d = e.Timeout/2 - 40*time.Millisecond + time.Duration(e.rand.Int64N(int64(50*time.Millisecond)))
 	case q.extend && e.rand.IntN(4) == 0:
 		bounded, cancel := context.WithTimeout(ctx, e.Timeout)
-		e.note(bounded, "extend", i.Extend(bounded, e.Timeout))
+		e.check(bounded, "extend", i.Extend(bounded, e.Timeout))
 		cancel()
 	}
 	if !e.possess(ctx, claim{thing: q.thing + "/" + id, party: fmt.Sprintf("%s#%d", e.Name, i.Attempt())}, i, d) && ctx.Err() == nil && !edge && e.rand.IntN(2) == 0 {
@@ -262,6 +263,6 @@ func (e *env) deal(ctx context.Context, q line, i *queue.Item) {
 	if errors.Is(err, session.ErrLost) && !errors.Is(err, session.ErrUnknownOutcome) {
 		ack.Mode = history.Refused
 	}
-	e.note(bounded, "ack", err)
+	e.check(bounded, "ack", err)
 	e.Write(ack)
 }

@@ -15,7 +15,7 @@ func init() { loads["register"] = registerLoad }
 
 const registerPath = "/register/value"
 
-// registerLoad: whoever holds a lock writes a register by Commit, and everybody reads it.
+// registerLoad: the holder of a lock writes a register by Commit, and all workers read it.
 func registerLoad(ctx context.Context, e *env) {
 	l, err := lock.New(e.sess, "/register/line")
 	if err != nil {
@@ -45,7 +45,7 @@ func registerLoad(ctx context.Context, e *env) {
 		for i := range 1 + e.rand.IntN(3) {
 			e.writeRegister(ctx, g, fmt.Sprintf("%s.%d.%d", e.Name, n, i))
 		}
-		if e.rand.IntN(8) == 0 { // long enough to be stopped in
+		if e.rand.IntN(8) == 0 { // long enough for a SIGSTOP within it
 			pause(e.busy, e.span(e.Timeout))
 			e.writeRegister(ctx, g, fmt.Sprintf("%s.%d.late", e.Name, n))
 		}
@@ -54,8 +54,8 @@ func registerLoad(ctx context.Context, e *env) {
 	}
 }
 
-// writeRegister writes a value that nobody else writes. Mode "refused" says that ZooKeeper, or
-// Troupe, has refused it.
+// writeRegister writes a unique value. Mode "refused" says that ZooKeeper, or Troupe, has refused
+// it.
 func (e *env) writeRegister(ctx context.Context, g *lock.Grant, value string) {
 	bounded, cancel := context.WithTimeout(ctx, 2*e.Timeout)
 	defer cancel()

@@ -57,9 +57,9 @@ func (r *rival) hear(frame []byte) {
 	}
 }
 
-// expire ends the session, whose owner is told that it has expired. False: it is not known to be
-// over in time. A server closes a connection, answered or not, when another one comes with the same
-// id, as the owner's may just then, so the rival tries again until the session is gone.
+// expire ends the session, so that its owner learns of an expiry; false if the end is not confirmed
+// in time. A server closes a connection, answered or not, when another one comes with the same id,
+// as the owner's may just then, so the rival tries again until the session is gone.
 func (r *rival) expire(within time.Duration) bool {
 	r.mu.Lock()
 	s := r.knows
@@ -73,13 +73,13 @@ func (r *rival) expire(within time.Duration) bool {
 	return false
 }
 
-// gone asks a server for the end of a session. True: there is no such session any more.
+// gone asks a server to end a session; true if it does not exist any more.
 func gone(s jute.ConnectResponse, server string) bool {
 	conn, err := net.DialTimeout("tcp", server, time.Second)
 	if err != nil {
 		return false
 	}
-	defer conn.Close() // what there was to read has been read
+	defer conn.Close() // the rest has been read
 	if conn.SetDeadline(time.Now().Add(time.Second)) != nil {
 		return false
 	}
@@ -93,11 +93,11 @@ func gone(s jute.ConnectResponse, server string) bool {
 		return true
 	}
 	say(conn, &jute.Request{Xid: 1, Op: jute.OpCloseSession})
-	_, _ = io.Copy(io.Discard, conn) // until the server closes it: what came of that, the next try tells
+	_, _ = io.Copy(io.Discard, conn) // until the server closes it: the next try finds the result
 	return false
 }
 
-// say sends a message. That it could not is seen by the next read.
+// say sends a message. The next read returns the error, if there is one.
 func say(conn net.Conn, message interface{ Encode(to *jute.Writer) }) {
 	w := jute.NewWriter(nil)
 	w.Begin()

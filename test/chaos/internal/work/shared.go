@@ -41,7 +41,7 @@ func (e *env) sharedGrant(ctx context.Context, g *lock.Grant, c claim) {
 		bounded, cancel := context.WithTimeout(ctx, e.Timeout)
 		defer cancel()
 		down, err := g.Downgrade(bounded)
-		e.note(bounded, "downgrade", err)
+		e.check(bounded, "downgrade", err)
 		if err != nil {
 			return
 		}

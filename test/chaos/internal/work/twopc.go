@@ -67,9 +67,9 @@ func (e *env) coordinate(ctx context.Context, c *twopc.Coordinator) {
 		bounded, cancel := context.WithTimeout(ctx, 3*e.Timeout)
 		tx, err := c.Begin(bounded, id, []byte(id), sites...)
 		if err != nil {
-			e.noteBegin(bounded, err)
+			e.checkBegin(bounded, err)
 		}
-		if tx != nil { // also if it is not known whether it has begun
+		if tx != nil { // even if its begin has an unknown outcome
 			e.conclusion(ctx, &wg, tx)
 		}
 		cancel()
@@ -77,7 +77,7 @@ func (e *env) coordinate(ctx context.Context, c *twopc.Coordinator) {
 	}
 }
 
-func (e *env) noteBegin(ctx context.Context, err error) {
+func (e *env) checkBegin(ctx context.Context, err error) {
 	if ctx.Err() == nil && !errors.Is(err, session.ErrClosed) && !errors.Is(err, session.ErrUnknownOutcome) {
 		e.failed("begin", err)
 	}
@@ -114,7 +114,7 @@ func (e *env) conclude(ctx context.Context, tx *twopc.Tx) {
 	e.moved()
 	e.Write(history.Event{Kind: history.Outcome, Work: e.work, Thing: tx.ID(), Party: "coordinator " + e.Name, Value: tx.Outcome().String()})
 	if err := tx.Ack(ctx); err != nil {
-		e.note(ctx, "acknowledge", err)
+		e.check(ctx, "acknowledge", err)
 	}
 }
 
@@ -123,7 +123,7 @@ func (e *env) recover(ctx context.Context, c *twopc.Coordinator, wg *sync.WaitGr
 	defer cancel()
 	all, err := c.Recover(bounded)
 	if err != nil && bounded.Err() == nil {
-		e.note(bounded, "recover", err)
+		e.check(bounded, "recover", err)
 	}
 	for _, tx := range all {
 		e.conclusion(ctx, wg, tx)
@@ -163,7 +163,7 @@ func (e *env) propose(ctx context.Context, p *twopc.Proposal) {
 		if err == nil {
 			e.Write(history.Event{Kind: history.Outcome, Work: e.work, Thing: p.ID(), Party: party, Mode: "vote", Value: vote})
 		} else if !errors.Is(err, twopc.ErrDecided) && !errors.Is(err, twopc.ErrGone) {
-			e.note(ctx, "vote", err)
+			e.check(ctx, "vote", err)
 		}
 	}
 	select {
@@ -181,6 +181,6 @@ func (e *env) propose(ctx context.Context, p *twopc.Proposal) {
 	case err == nil:
 		e.Write(history.Event{Kind: history.Outcome, Work: e.work, Thing: p.ID(), Party: party, Mode: history.Confirmed, Value: p.Outcome().String()})
 	case !errors.Is(err, twopc.ErrGone):
-		e.note(ctx, "ack", err)
+		e.check(ctx, "ack", err)
 	}
 }

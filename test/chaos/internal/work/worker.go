@@ -21,11 +21,11 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// Config is what a worker is told.
+// Config is the configuration of a worker.
 type Config struct {
 	Name    string        `json:"name"`    // of this incarnation: unique in the run
 	Index   int           `json:"index"`   // of the worker
-	Workers int           `json:"workers"` // how many there are
+	Workers int           `json:"workers"` // of the run
 	Servers []string      `json:"servers"` // the addresses of its own proxies
 	Direct  []string      `json:"direct"`  // those of the servers themselves
 	Timeout time.Duration `json:"timeout"` // of its session
@@ -37,14 +37,14 @@ type Config struct {
 	Log     string        `json:"log"`  // level of the session's log: "" for none
 }
 
-// The words that a worker is told on its standard input, a line each. The end of the input stands
-// for Stop.
+// The words that a worker reads on its standard input, a line each. The end of the input stands for
+// Stop.
 const (
-	Drain  = "drain"  // begin nothing new, but finish what there is
+	Drain  = "drain"  // begin nothing new, but finish the work in hand
 	Stop   = "stop"   // close everything and end
 	Panic  = "panic"  // let an actor panic
 	Expire = "expire" // let a rival end the session
-	Tell   = "tell"   // note how the session and its actors are
+	Tell   = "tell"   // record the states of the session and its actors
 )
 
 // load is one workload. It begins new things until e.busy ends, and returns soon after ctx has
@@ -63,7 +63,7 @@ func Names() []string {
 	return names
 }
 
-// env is what a workload has.
+// env has the means of a workload.
 type env struct {
 	Config
 	*history.Writer
@@ -82,8 +82,7 @@ func (e *env) fork() *env {
 	return &f
 }
 
-// instance is a fork for a part of the workload with a slot of progress: if it waits in vain, that
-// is seen among many that don't.
+// instance is a fork for a part of the workload whose progress is checked by itself.
 func (e *env) instance(slot string) *env {
 	f := e.fork()
 	f.slot = slot
@@ -91,8 +90,7 @@ func (e *env) instance(slot string) *env {
 	return f
 }
 
-// Run does the work of one worker process, until told to stop by a line or the end of in, or ctx
-// ends.
+// Run does the work of one worker process, until a line or the end of in stops it, or ctx ends.
 func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err error) {
 	w, err := history.Create(cfg.Path)
 	if err != nil {
@@ -142,7 +140,7 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	return nil
 }
 
-// obey does what it is told to, until that is Stop, or the input ends.
+// obey carries out the words that it reads, until Stop or the end of the input.
 func obey(in io.Reader, words map[string]func(), stop func()) {
 	defer stop()
 	for lines := bufio.NewScanner(in); lines.Scan() && lines.Text() != Stop; {
@@ -150,7 +148,7 @@ func obey(in io.Reader, words map[string]func(), stop func()) {
 	}
 }
 
-// expire lets a rival end the session. It is noted whatever is known of it: the session may have
+// expire lets a rival end the session. It records the attempt in any case: the session may have
 // ended then.
 func (e *env) expire(r *rival) {
 	from := history.Now()
@@ -158,7 +156,7 @@ func (e *env) expire(r *rival) {
 	e.Write(history.Event{Kind: history.Expired, From: from, Party: fmt.Sprintf("w%d", e.Index)})
 }
 
-// epochs notes each epoch of a session that has ended, but for the last.
+// epochs records each epoch of a session that has ended, but for the last.
 func (e *env) epochs(ctx context.Context, s *session.Session) {
 	last := uint64(1)
 	for status := range s.Observe(ctx) {
@@ -168,7 +166,7 @@ func (e *env) epochs(ctx context.Context, s *session.Session) {
 	}
 }
 
-// tell notes how the session is, and where each of its actors stands.
+// tell records the states of the session and of its actors.
 func (e *env) tell(system *actors.System) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%+v", e.sess.Status())
@@ -237,33 +235,33 @@ func (e *env) level(when string) {
 	})
 }
 
-// moved: the workload has come a step further, and so has its instance.
+// moved records progress of the workload and of its instance.
 func (e *env) moved() {
 	e.Write(history.Event{Kind: history.Moved, Work: e.work, Party: e.Name, Thing: e.slot})
 }
 
-// step notes what the workload does from now on.
+// step records the workload's present step.
 func (e *env) step(what string) {
 	e.Write(history.Event{Kind: history.Step, Work: e.work, Party: e.Name, Value: what})
 }
 
-// failed notes an error that no user has to expect.
+// failed records an error that is not documented for users.
 func (e *env) failed(what string, err error) {
 	e.Write(history.Event{Kind: history.Failed, Work: e.work, Party: e.Name, Thing: what, Value: err.Error()})
 }
 
-// ended: the error is no more than that the caller's context or the session has ended.
+// ended reports whether an error is only the end of the caller's context or of the session.
 func ended(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())) || errors.Is(err, session.ErrClosed)
 }
 
-// span draws a time between nothing and max, mostly a short one.
+// span draws a time up to most, mostly a short one.
 func (e *env) span(most time.Duration) time.Duration {
 	x := e.rand.Float64()
 	return time.Duration(x * x * x * float64(most))
 }
 
-// pause is false if ctx ended before.
+// pause returns false if ctx ends before.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
