@@ -3,7 +3,9 @@ package session
 import (
 	"context"
 	"errors"
-	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -296,5 +298,47 @@ func (q *requests) deleteBatch(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// parentOf is the path above an absolute one; "" above the root.
-func parentOf(path string) string { return path[:strings.LastIndexByte(path, '/')] }
+// ACL is go-zookeeper's: one entry of a znode's ACL, which permits what Perms says, [PermRead] and
+// its like or-ed together, to those that ID stands for in the Scheme ("world", "auth", "digest",
+// "ip", "x509", …). zk.WorldACL and zk.DigestACL make some.
+type ACL = zk.ACL
+
+// Stat is what ZooKeeper keeps about a znode beside its data: go-zookeeper's Stat, with times.
+type Stat struct {
+	Czxid          int64     // the transaction that created it
+	Mzxid          int64     // the transaction that last changed its data
+	Ctime          time.Time // when it was created, by the server's clock
+	Mtime          time.Time // when its data was last changed, by the server's clock
+	Version        int32     // changes of its data
+	Cversion       int32     // changes of its children
+	Aversion       int32     // changes of its ACL
+	EphemeralOwner int64     // the session that it ends with; 0 for a persistent one; containers and TTL znodes have special numbers
+	DataLength     int32     // bytes of data
+	NumChildren    int32     // children
+	Pzxid          int64     // the transaction that last added or removed a child
+}
+
+// Permissions of an [ACL]: go-zookeeper's constants.
+const (
+	PermRead   = zk.PermRead   // read its data, list its children
+	PermWrite  = zk.PermWrite  // set its data
+	PermCreate = zk.PermCreate // create children
+	PermDelete = zk.PermDelete // delete children
+	PermAdmin  = zk.PermAdmin  // set its ACL
+	PermAll    = zk.PermAll    // all of these
+)
+
+// AnyoneACL permits this to everybody.
+func AnyoneACL(perms int32) []ACL { return zk.WorldACL(perms) }
+
+// AuthACL permits this to whoever [WithAuth] says the session is; without one, it is refused.
+func AuthACL(perms int32) []ACL { return zk.AuthACL(perms) }
+
+// convert makes an ACL of an application's that of a request, or back. It is not nil.
+func convert[To, From ACL | jute.ACL](acl []From) []To {
+	all := make([]To, len(acl))
+	for i, a := range acl {
+		all[i] = To(a)
+	}
+	return all
+}

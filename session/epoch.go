@@ -1,7 +1,7 @@
 package session
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -181,35 +181,6 @@ func endOfHolds(cause error) error {
 	return fmt.Errorf("%w: %w", ErrClosed, cause)
 }
 
-// retire closes the connection of an epoch that is over, in the background. If ZooKeeper has not
-// said that its session is over, it is told so, as soon as it can be reached, so that the znodes go
-// at once.
-func (e *epoch) retire() {
-	s := e.session
-	g := s.state.lock()
-	conn := e.conn
-	g.unlock()
-	if conn == nil {
-		e.saidOver()
-		return
-	}
-	if !s.tasks.run(e.closeSession) {
-		conn.Abandon()
-	}
-}
-
-// closeSession closes the connection for good, and ends its ZooKeeper session. That takes as long
-// as it takes, or as the session lives: nothing else may begin before (see sessionActor.takeOver),
-// and nobody else would ever know when its znodes are gone.
-func (e *epoch) closeSession() {
-	s := e.session
-	if err := e.conn.Close(s.tasks.life); err != nil {
-		s.log.Warn("a ZooKeeper session could not be closed", e.about("error", err)...)
-		return
-	}
-	e.saidOver()
-}
-
 // atStake tells whether anything rests on the epoch's being heard of, and for how long that stands
 // if it is not.
 func (e *epoch) atStake() (left time.Duration, some bool) {
@@ -225,26 +196,79 @@ func (e *epoch) atStake() (left time.Duration, some bool) {
 	return left, true
 }
 
-// lastTry is the share of the timeout that is left for the closing of a ZooKeeper session which may
-// have ended already.
-const lastTry = 3
+// That a ZooKeeper session has expired may be said by a leader that stood still for long and was
+// deposed: by its own clock it has, and the others keep it, with every znode, until it expires
+// there. So the next epoch confirms it with a quorum, before it begins.
 
-// whileItLives bounds the wait for a connection over which to close the ZooKeeper session by how
-// long that lives without one: for its timeout, from the loss of the last one on.
-func (e *epoch) whileItLives() (context.Context, context.CancelFunc) {
-	g := e.session.state.lock()
-	timeout, lost := e.timeout, e.lost
-	g.unlock()
-	if timeout == 0 {
-		timeout = e.session.cfg.timeout
+// enough is how many znodes are looked at that stand for certain. They end with their session
+// alone, but one of them might be deleted by somebody else.
+const enough = 3
+
+// saidOver notes that a server has said that the ZooKeeper session of an epoch that is over is over
+// too: that it has expired, or was closed. If it is said to have expired, and something was left in
+// it, it is not known to be gone before a quorum has confirmed that.
+func (e *epoch) saidOver() {
+	if e.left == nil {
+		e.gone.Close()
 	}
-	now := time.Now()
-	until := now.Add(timeout)
-	if !lost.IsZero() {
-		until = lost.Add(timeout)
+}
+
+// unconfirmed is the epoch, this one or the one before, that is said to have expired and not known
+// to be gone; nil if there is none. With the mutex.
+func (e *epoch) unconfirmed() *epoch {
+	if e.before != nil {
+		return e.before
 	}
-	if least := now.Add(timeout / lastTry); until.Before(least) {
-		until = least
+	if e.left != nil && !e.gone.Closed() {
+		return e
 	}
-	return context.WithDeadlineCause(e.session.tasks.life, until, fmt.Errorf("%w, for as long as the session lives without (%v)", ErrSuspended, timeout))
+	return nil
+}
+
+var (
+	errStands   = errors.New("it has znodes, so other servers keep it")
+	errMayStand = errors.New("something was under way in it, and the leader has changed")
+)
+
+// confirm asks a quorum of the servers whether the epoch before is gone: nil if it is, [errStands]
+// or [errMayStand] if not. What only may stand while the leader changed, or can't be read, is taken
+// for gone when twice the timeout and two ticks have passed: ZooKeeper ends a session at the first
+// tick after its timeout, and one new leader counts anew. It has ended then, unless there were
+// more, or none for long.
+func (e *epoch) confirm(before *epoch) error {
+	if err := caughtUp(e.conn, "/"); err != nil { // from now on reads are not older than this
+		return err
+	}
+	tick := cmp.Or(e.session.cfg.tick, before.timeout/2) // a timeout is at least two ticks
+	longAgo := time.Since(before.lost) > 2*(before.timeout+tick)
+	// The upper half of a transaction's number counts leaders. If it has not grown, the one that
+	// said so leads: it has ended the session, and refuses what comes late.
+	sameLeader := e.conn.LastZxid()>>32 == before.conn.LastZxid()>>32
+	if len(before.left) == 0 && !longAgo && !sameLeader {
+		return errMayStand
+	}
+	for _, path := range before.left {
+		stat, exists, err := e.conn.Exists(path, false)
+		switch {
+		case err == nil && exists && stat.EphemeralOwner == before.sessionID: // names come again
+			return errStands
+		case err != nil && (!longAgo || !definite(err) || errors.Is(err, zkconn.ErrThrottled)):
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitGone waits until ZooKeeper is known to have ended an epoch that is over: nil, or [ErrClosed]
+// if the session is closed before that is known.
+func (e *epoch) awaitGone() error {
+	s := e.session
+	select {
+	case <-e.gone.C():
+	case <-s.lifetime.end.Done():
+		if !e.gone.Closed() {
+			return s.lifetime.closedErr()
+		}
+	}
+	return nil
 }

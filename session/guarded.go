@@ -1,12 +1,14 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/stack"
 	"github.com/troupe-go/troupe/session/internal/lease"
 )
 
@@ -207,4 +209,65 @@ func (h *holds) endAll(cause error) (lost []string) {
 	}
 	slices.Sort(lost)
 	return lost
+}
+
+// tasks are the goroutines of a session. Each is a request on its way, or the reaction to a timer;
+// each ends with the connection that it waits for or with the session, and the session's end waits
+// for all of them.
+type tasks struct {
+	life    context.Context // ends with the session
+	cut     context.CancelFunc
+	crashed func(reason any) // told of a panic
+
+	mu      sync.Mutex
+	over    bool
+	running sync.WaitGroup
+}
+
+// guard is deferred by what runs on the session's behalf and is no actor: a panic in it goes no
+// further. Nobody knows what it left undone, so what rests on it ends, as with a panic of the
+// session's own actor: the epoch, and every hold in it, with [ErrRestarted].
+func (t *tasks) guard() {
+	if reason := recover(); reason != nil {
+		t.crashed(reason)
+	}
+}
+
+// guarded calls what others have passed in.
+func (t *tasks) guarded(f func()) {
+	defer t.guard()
+	f()
+}
+
+// run starts a task; false if the session has ended.
+func (t *tasks) run(f func()) bool {
+	if !t.begin() {
+		return false
+	}
+	go func() { // owned by the session; see tasks
+		defer t.running.Done()
+		defer t.guard()
+		stack.Widen()
+		f()
+	}()
+	return true
+}
+
+// begin reserves a task.
+func (t *tasks) begin() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return false
+	}
+	t.running.Add(1)
+	return true
+}
+
+// end refuses further tasks and waits for those that run.
+func (t *tasks) end() {
+	t.mu.Lock()
+	t.over = true
+	t.mu.Unlock()
+	t.running.Wait()
 }

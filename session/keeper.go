@@ -273,3 +273,47 @@ func (c *clock) at(t time.Time) lease.Instant {
 		Wall: t.Round(0).Add(time.Duration(c.wallSlip.Load())),
 	}
 }
+
+// alarm is a timer whose reaction is a task that has the session's mutex. Its methods need the
+// mutex too.
+type alarm struct {
+	tasks *tasks
+	state *state
+	react func()
+
+	timer *time.Timer // nil: not set
+	at    lease.Instant
+	round int // counts how often it was set, so that a reaction that comes too late is known
+}
+
+// set lets the alarm go off at a moment, unless it does so before anyway.
+func (a *alarm) set(now, at lease.Instant) {
+	if a.timer != nil && a.at.Mono <= at.Mono {
+		return
+	}
+	a.stop()
+	if !a.tasks.begin() {
+		return
+	}
+	a.at = at
+	a.round++
+	round := a.round
+	a.timer = time.AfterFunc(max(now.Left(at), 0), func() {
+		defer a.tasks.running.Done()
+		defer a.tasks.guard()
+		g := a.state.lock()
+		defer g.unlock()
+		if a.timer != nil && a.round == round {
+			a.timer = nil
+			a.react()
+		}
+	})
+}
+
+// stop takes it back.
+func (a *alarm) stop() {
+	if a.timer != nil && a.timer.Stop() {
+		a.tasks.running.Done()
+	}
+	a.timer = nil
+}

@@ -221,26 +221,3 @@ func (s *Session) failed(op, path string, err error) error {
 	}
 	return s.space.failed(op, path, err)
 }
-
-// waits logs at once that the close of the ZooKeeper session has to wait for a connection, and for
-// how long at most, if that is long; ctx is that of the caller. It returns the epoch; nil if there
-// is no such wait.
-func (s *Session) waits(ctx context.Context) *epoch {
-	g := s.state.lock()
-	e, down := g.cur, g.outage(nil)
-	none := down == nil || e.sessionID == 0 || errors.Is(down, ErrAuthRequired) // of which nothing is awaited
-	g.unlock()
-	if none {
-		return nil
-	}
-	inTime, cancel := e.whileItLives()
-	defer cancel()
-	until, _ := inTime.Deadline()
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
-		until = deadline
-	}
-	if left := time.Until(until); left >= time.Second {
-		s.log.Warn("waiting for a connection, to close the ZooKeeper session", "up_to", round(left), "cause", down)
-	}
-	return e
-}

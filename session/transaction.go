@@ -17,6 +17,13 @@ type transaction struct {
 	guards []guard
 }
 
+// Result is what came of one operation of a transaction.
+type Result struct {
+	Path string // of CreateOp: the path of the new znode, sequence number included
+	Stat Stat   // of SetOp: the znode's, with its new version
+	Err  error  // nil if the transaction was carried out; if not, the cause at the operation that failed, nil before it, ErrRolledBack behind it
+}
+
 // guard is an operation under a hold: see [Op.Under].
 type guard struct {
 	op   int
@@ -188,27 +195,6 @@ func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 		op.err = fmt.Errorf("%w: in a transaction only Ephemeral, Sequential and NodeACL", ErrUnsupported)
 	}
 	return op
-}
-
-// validate says what is wrong with a path.
-func validate(path string) error {
-	if err := znode.Validate(path); err != nil {
-		return fmt.Errorf("%w: path: %w", ErrInvalidPath, err)
-	}
-	return nil
-}
-
-// validateACL says what can be seen to be wrong with an ACL before it is sent: [ErrInvalidACL] if
-// it is empty, or an entry has no scheme or no permissions.
-func validateACL(acl []jute.ACL) error {
-	if len(acl) == 0 {
-		return fmt.Errorf("%w: it is empty", ErrInvalidACL)
-	}
-	bad := slices.IndexFunc(acl, func(a jute.ACL) bool { return a.Scheme == "" || a.Perms&^PermAll != 0 || a.Perms == 0 })
-	if bad >= 0 {
-		return fmt.Errorf("%w: entry %d has no scheme, or no permissions that exist", ErrInvalidACL, bad)
-	}
-	return nil
 }
 
 // Commit carries out all operations, or none of them, like [Session.Multi], but only while the

@@ -264,14 +264,14 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	},
 	{
 		name:     "what may not be read is fresh when the connection is back",
-		file:     "session/watcher.go",
+		file:     "session/subscription.go",
 		snippet:  "		if w.known && !w.busy && w.tries == 0 {",
 		instead:  "		if w.known && !w.busy {",
 		packages: []string{"./session"},
 	},
 	{
 		name:     "followers are told while the holder's write is under way",
-		file:     "session/follow.go",
+		file:     "session/read.go",
 		snippet:  "!c.hold.over.Load() || c.hold.writes.Load() > 0 {",
 		instead:  "!c.hold.over.Load() {",
 		packages: []string{"./session", "./recipes/election"},
