@@ -32,14 +32,19 @@ type client struct {
 	space   namespace // the session's, with the ACL of the client's znodes
 	lasting bool      // see UntilExpiry
 
-	inbox inbox
+	left    atomic.Bool // it wants no event any more
+	telling sync.Mutex  // held while an event is delivered
+	deliver func(seam.Event)
+	told    uint64 // the epoch that it was told of, 0: none
+	down    bool   // it was told that the connection is down
+
 	again atomic.Int32 // creations in a row at one place, each soon after the one before, and none deleted by the client
 
 	// With the session's mutex: those of the session's that are this client's.
-	standing map[*contender]struct{}
-	last     *contender // that again counts
-	holds    map[*Hold]struct{}
-	line     string // the parent of what it put into a line last
+	ephemerals map[*ephemeral]struct{}
+	last       *ephemeral // that again counts
+	holds      map[*Hold]struct{}
+	line       string // the parent of what it put into a line last
 
 	writing sync.Mutex
 	writes  map[*notify.Latch]struct{} // its transactions that are under way
@@ -49,16 +54,16 @@ type client struct {
 // ZooKeeper is deleted in the background, until the epoch ends; its holds end with [ErrReleased].
 // It is idempotent.
 func (t *client) Leave() {
-	if !t.inbox.leave() {
+	if !t.endEvents() {
 		return
 	}
 	s := t.session
 	orphans, e := s.state.removeClient(t)
 	if e != nil {
-		e.watched.change(func(table *watches.Table) { table.Leave(&t.inbox) })
+		e.watched.change(func(table *watches.Table) { table.Leave(t) })
 	}
-	for _, c := range orphans {
-		s.znodes.sweep(c)
+	for _, n := range orphans {
+		s.znodes.sweep(n)
 	}
 }
 
@@ -131,7 +136,7 @@ func (t *client) Ensure(number uint64, path string, container bool, data []byte,
 	}
 	t.within(number, func(e *epoch) {
 		at := s.space.path(path)
-		done(s.requests.insist(e, bounded(func(c *zkconn.Conn) error {
+		done(s.sender.insist(e, bounded(func(c *zkconn.Conn) error {
 			err := t.space.create(c, at, container, data)
 			if !errors.Is(err, ErrNoNode) {
 				return err
@@ -144,27 +149,15 @@ func (t *client) Ensure(number uint64, path string, container bool, data []byte,
 	}, done)
 }
 
-// inbox passes events to one client, one at a time: those of watches from wherever they come, all
-// others from the session's actor, and the end of the session from where that actor ends.
-type inbox struct {
-	session *Session
-	left    atomic.Bool // the client wants no event any more
-
-	mu      sync.Mutex // held while an event is delivered
-	deliver func(seam.Event)
-	told    uint64 // the epoch that the client was told of, 0: none
-	down    bool   // it was told that the connection is down
-}
-
-// leave ends the events: none is under way when it returns. False: they had ended before.
-func (b *inbox) leave() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return !b.left.Swap(true)
+// endEvents ends the events: none is under way when it returns. False: they had ended before.
+func (t *client) endEvents() bool {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	return !t.left.Swap(true)
 }
 
 // Left implements [watches.Client].
-func (b *inbox) Left() bool { return b.left.Load() }
+func (t *client) Left() bool { return t.left.Load() }
 
 var changes = map[watches.EventType]machine.Change{
 	watches.Created: machine.DataChanged, watches.DataChanged: machine.DataChanged,
@@ -172,69 +165,69 @@ var changes = map[watches.EventType]machine.Change{
 }
 
 // fired tells of an event of a watch that was armed in an epoch, if the client is in that epoch.
-func (b *inbox) fired(e machine.Fired) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.Left() && b.told == e.Epoch {
-		b.deliver(e)
+func (t *client) fired(e machine.Fired) {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	if !t.Left() && t.told == e.Epoch {
+		t.deliver(e)
 	}
 }
 
 // tell tells of an event of the epoch that the client was told of. That the connection is down is
 // told once.
-func (b *inbox) tell(n seam.Event) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.Left() || b.told == 0 {
+func (t *client) tell(n seam.Event) {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	if t.Left() || t.told == 0 {
 		return
 	}
 	switch n.(type) {
 	case machine.Suspended:
-		if b.down {
+		if t.down {
 			return
 		}
-		b.down = true
+		t.down = true
 	case machine.Resumed:
-		b.down = false
+		t.down = false
 	}
-	b.deliver(n)
+	t.deliver(n)
 }
 
 // beginEpoch tells of a new epoch, once; false if the client was told of it before.
-func (b *inbox) beginEpoch(n machine.EpochBegan) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.Left() || b.told == n.Epoch {
+func (t *client) beginEpoch(n machine.EpochBegan) bool {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	if t.Left() || t.told == n.Epoch {
 		return false
 	}
-	b.told, b.down = n.Epoch, false
-	b.deliver(n)
+	t.told, t.down = n.Epoch, false
+	t.deliver(n)
 	return true
 }
 
 // endEpoch tells of the end of the epoch that the client was told of, and whether ZooKeeper has
 // confirmed that end.
-func (b *inbox) endEpoch(cause error, gone bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.endEpochLocked(cause, gone)
+func (t *client) endEpoch(cause error, gone bool) {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	t.endEpochLocked(cause, gone)
 }
 
-func (b *inbox) endEpochLocked(cause error, gone bool) {
-	if b.Left() || b.told == 0 {
+func (t *client) endEpochLocked(cause error, gone bool) {
+	if t.Left() || t.told == 0 {
 		return
 	}
-	n := seam.EpochEnded{Epoch: b.told, Cause: cause, Gone: gone}
-	b.told = 0
-	b.deliver(n)
+	n := seam.EpochEnded{Epoch: t.told, Cause: cause, Gone: gone}
+	t.told = 0
+	t.deliver(n)
 }
 
 // endSession tells of the end of the epoch, and of the session.
-func (b *inbox) endSession(cause error, gone bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.endEpochLocked(cause, gone)
-	if !b.Left() {
-		b.deliver(seam.SessionEnded{Cause: cause})
+func (t *client) endSession(cause error, gone bool) {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	t.endEpochLocked(cause, gone)
+	if !t.Left() {
+		t.deliver(seam.SessionEnded{Cause: cause})
 	}
 }

@@ -141,7 +141,7 @@ func (s *Session) finish(cause error, alone bool) bool {
 	s.topic.Close()
 	go func() { // owned by the session, which closes gone at its end; bounded by the session's timeout
 		defer s.lifetime.gone.Close()
-		defer s.tasks.guard()
+		defer s.tasks.catch()
 		err := s.tearDown()
 		s.lifetime.unconfirmed = err
 		if err != nil && (alone || s.lifetime.unheard.Load()) {
@@ -203,7 +203,7 @@ func (s *Session) actorEnded(cause error) {
 	clients, gone := g.inOrder(), g.cur != nil && g.cur.gone.Closed() && g.cur.unconfirmed() == nil
 	g.unlock()
 	for _, t := range clients {
-		t.inbox.endSession(s.Err(), gone)
+		t.endSession(s.Err(), gone)
 	}
 }
 

@@ -34,12 +34,12 @@ type epoch struct {
 	left    []string     // of an epoch that is said to have expired: see evidence
 	before  *epoch       // said to have expired, and not known to be gone: this one begins when it is
 
-	watched *watched // has a mutex of its own
+	watched *epochWatches // has a mutex of its own
 }
 
 func newEpoch(s *Session, number uint64) *epoch {
 	e := &epoch{session: s, number: number}
-	e.watched = newWatched(e)
+	e.watched = newEpochWatches(e)
 	return e
 }
 
@@ -56,7 +56,7 @@ func (e *epoch) connect(slow bool, seen int64) (*zkconn.Conn, error) {
 // passes what becomes of the connection on to the session's actor.
 func (e *epoch) hear(ev zkconn.Event) {
 	s := e.session
-	defer s.tasks.guard()
+	defer s.tasks.catch()
 	switch ev := ev.(type) {
 	case zkconn.Up:
 		e.watched.connHears(true) // before requests go over it
@@ -98,16 +98,16 @@ func (e *epoch) connected(ev zkconn.Up) (spoilt bool, margin time.Duration) {
 	if e.over {
 		return false, 0
 	}
-	now := s.clock.now()
+	now := s.now()
 	spoilt = g.keeper.retime(e, ev.Timeout, now)
-	g.keeper.lease.Connected(s.clock.at(ev.Asked), ev.Created, now)
+	g.keeper.lease.Connected(s.instant(ev.Asked), ev.Created, now)
 	e.timeout, e.server, e.address = ev.Timeout, ev.Server, ev.Address
 	if e.sessionID != ev.SessionID { // once: requests of the epoch, which begin after it, read it without the mutex
 		e.sessionID = ev.SessionID
 	}
 	e.up, e.lost = true, time.Time{}
 	g.connectionBack(e)
-	g.hears(s.clock.at(ev.Asked))
+	g.hears(s.instant(ev.Asked))
 	e.ups++
 	if g.keeper.dependents() > 0 || g.keeper.suspected {
 		g.keeper.ask(e, now)
@@ -126,10 +126,10 @@ func (e *epoch) disconnected() {
 	e.up, e.server, e.address, e.lost = false, "", "", time.Now()
 	var lost []string
 	if s.cfg.strict {
-		lost = g.holds.endAll(ErrSuspended)
+		lost = g.endHolds(ErrSuspended)
 	}
 	g.connectionLost(e, lost)
-	g.keeper.watchEnd(s.clock.now())
+	g.keeper.watchEnd(s.now())
 	g.changed()
 }
 
@@ -157,7 +157,7 @@ func (e *epoch) endGuarded(cause, holds error) (first bool) {
 		e.left = g.record.evidence(&e.session.space)
 		e.saidOver()
 	}
-	g.epochOver(e, g.holds.endAll(holds), cause)
+	g.epochOver(e, g.endHolds(holds), cause)
 	g.keeper.end()
 	g.record.clear()
 	g.changed()
@@ -191,7 +191,7 @@ func (e *epoch) atStake() (left time.Duration, some bool) {
 		return 0, false
 	}
 	if k.lease.Stands() {
-		left = max(e.session.clock.now().Left(k.lease.Until()), 0)
+		left = max(e.session.now().Left(k.lease.Until()), 0)
 	}
 	return left, true
 }
@@ -226,8 +226,8 @@ func (e *epoch) unconfirmed() *epoch {
 }
 
 var (
-	errStands   = errors.New("it has znodes, so other servers keep it")
-	errMayStand = errors.New("something was under way in it, and the leader has changed")
+	errAlive   = errors.New("it has znodes, so other servers keep it")
+	errMayLive = errors.New("something was under way in it, and the leader has changed")
 )
 
 // confirm asks a quorum of the servers whether the epoch before is gone: nil if it is, [errStands]
@@ -245,13 +245,13 @@ func (e *epoch) confirm(before *epoch) error {
 	// said so leads: it has ended the session, and refuses what comes late.
 	sameLeader := e.conn.LastZxid()>>32 == before.conn.LastZxid()>>32
 	if len(before.left) == 0 && !longAgo && !sameLeader {
-		return errMayStand
+		return errMayLive
 	}
 	for _, path := range before.left {
 		stat, exists, err := e.conn.Exists(path, false)
 		switch {
 		case err == nil && exists && stat.EphemeralOwner == before.sessionID: // names come again
-			return errStands
+			return errAlive
 		case err != nil && (!longAgo || !definite(err) || errors.Is(err, zkconn.ErrThrottled)):
 			return err
 		}

@@ -129,7 +129,7 @@ func definite(err error) bool {
 }
 
 // ready checks what a request of the application names.
-func (q *requests) ready(path string) error {
+func (q *sender) ready(path string) error {
 	if err := validate(path); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (q *requests) ready(path string) error {
 }
 
 // open tells that the session is not closed.
-func (q *requests) open() error {
+func (q *sender) open() error {
 	g := q.state.lock()
 	defer g.unlock()
 	if g.closing {
@@ -147,7 +147,7 @@ func (q *requests) open() error {
 }
 
 // fits checks a request's size.
-func (q *requests) fits(size int) error {
+func (q *sender) fits(size int) error {
 	if size > q.most {
 		return fmt.Errorf("%w: %d bytes of %d", ErrTooLarge, size, q.most)
 	}

@@ -63,7 +63,7 @@ func (n *namespace) rootMissing(c *zkconn.Conn, err error) (bool, error) {
 	if !errors.Is(err, ErrNoNode) || n.root == "" {
 		return false, err
 	}
-	exists, failure := stands(c, n.root)
+	exists, failure := znodeExists(c, n.root)
 	if failure == nil && !exists {
 		failure = n.ensure(c, n.root, jute.FlagPersistent)
 	}
@@ -111,7 +111,7 @@ func (n *namespace) make(c *zkconn.Conn, path string, mode int32) error {
 		n.log.Warn("the namespace did not exist, and was created", "namespace", path)
 	}
 	if errors.Is(err, ErrNoAuth) { // the right to create is looked at before whether there is anything to create
-		if exists, look := stands(c, path); look != nil || exists {
+		if exists, look := znodeExists(c, path); look != nil || exists {
 			return look
 		}
 	}

@@ -57,7 +57,7 @@ func (t *client) MultiRead(number uint64, queries []seam.Query, done func(found 
 	}
 	t.within(number, func(e *epoch) {
 		var found []seam.Found
-		err := s.requests.insist(e, bounded(func(c *zkconn.Conn) (err error) {
+		err := s.sender.insist(e, bounded(func(c *zkconn.Conn) (err error) {
 			found, err = c.MultiRead(asks)
 			return err
 		}))
@@ -92,7 +92,7 @@ func (t *client) readZnode(number uint64, r *watchRead, watch bool) {
 	if !watch {
 		t.within(number, func(e *epoch) {
 			var answer func()
-			err := s.requests.insist(e, bounded(func(c *zkconn.Conn) error {
+			err := s.sender.insist(e, bounded(func(c *zkconn.Conn) error {
 				read, err := r.read(c, false)
 				if answer = nil; err == nil || definite(err) {
 					answer = read
@@ -127,13 +127,13 @@ func (t *client) readZnode(number uint64, r *watchRead, watch bool) {
 func (t *client) Unwatch(number uint64, path string) {
 	g := t.session.state.lock()
 	e := g.current(number)
-	if c := g.record.byPath[path]; c != nil {
-		c.next = slices.DeleteFunc(c.next, func(o *client) bool { return o == t })
+	if n := g.record.byPath[path]; n != nil {
+		n.next = slices.DeleteFunc(n.next, func(o *client) bool { return o == t })
 	}
 	g.unlock()
 	if e != nil {
 		e.watched.change(func(table *watches.Table) {
-			table.Forget(&t.inbox, watches.Key{Path: t.session.space.path(path), Kind: watches.Data})
+			table.Forget(t, watches.Key{Path: t.session.space.path(path), Kind: watches.Data})
 		})
 	}
 }
@@ -146,12 +146,12 @@ func (t *client) Unwatch(number uint64, path string) {
 func (t *client) Follow(number uint64, path string) (held, ok bool) {
 	g := t.session.state.lock()
 	defer g.unlock()
-	c := g.record.byPath[path]
-	if c == nil || c.client == t || c.leaving || !c.form.Named() || g.closing || g.current(number) != c.epoch {
+	n := g.record.byPath[path]
+	if n == nil || n.client == t || n.leaving || !n.form.Named() || g.closing || g.current(number) != n.epoch {
 		return false, false
 	}
-	c.next, c.stretch = append(slices.DeleteFunc(c.next, func(o *client) bool { return o == t }), t), 0
-	return c.hold != nil, true
+	n.next, n.stretch = append(slices.DeleteFunc(n.next, func(o *client) bool { return o == t }), t), 0
+	return n.hold != nil, true
 }
 
 // longest is the length of the longest stretch: so many may read their znodes at the same time, and
@@ -165,18 +165,18 @@ const longest = 64
 // longest.
 func (t *client) tellHeld(h *Hold) {
 	g := t.session.state.lock()
-	c := g.record.byPath[h.path]
-	if c == nil || c.client != t {
+	n := g.record.byPath[h.path]
+	if n == nil || n.client != t {
 		g.unlock()
 		return
 	}
-	c.hold = h
+	n.hold = h
 	var tell []func()
-	if second := c.behind(); second != nil && (c.stretch == 0 || second.stretch == 0) {
-		stretch := min(max(2*c.stretch, 2), longest)
-		for o, n := c, stretch; o != nil && n > 0; o, n = o.behind(), n-1 {
+	if second := g.record.behind(n); second != nil && (n.stretch == 0 || second.stretch == 0) {
+		stretch := min(max(2*n.stretch, 2), longest)
+		for o, left := n, stretch; o != nil && left > 0; o, left = g.record.behind(o), left-1 {
 			if o.stretch == 0 {
-				tell = append(tell, o.telling(machine.Held))
+				tell = append(tell, g.record.telling(o, machine.Held))
 			}
 			o.stretch = stretch
 		}
@@ -189,9 +189,9 @@ func (t *client) tellHeld(h *Hold) {
 
 // behind is a contender of a client that follows this one; nil: nobody does. Of several any will
 // do: it decides who reads early, not who is granted. With the session's mutex.
-func (c *contender) behind() *contender {
-	for _, t := range c.next {
-		for o := range t.standing {
+func (*record) behind(n *ephemeral) *ephemeral {
+	for _, t := range n.next {
+		for o := range t.ephemerals {
 			return o
 		}
 	}
@@ -203,27 +203,27 @@ func (c *contender) behind() *contender {
 // nobody was ahead of it, and none of its followers need wait for the deletion.
 func (t *client) vacate(path string) {
 	g := t.session.state.lock()
-	c := g.record.byPath[path]
-	if c == nil || c.client != t || c.hold == nil || !c.hold.over.Load() || c.hold.writes.Load() > 0 {
+	n := g.record.byPath[path]
+	if n == nil || n.client != t || n.hold == nil || !n.hold.over.Load() || n.hold.writes.Load() > 0 {
 		g.unlock()
 		return
 	}
-	c.leaving = true
-	tell := c.telling(machine.HolderReleased)
+	n.leaving = true
+	tell := g.record.telling(n, machine.HolderReleased)
 	g.unlock()
 	tell()
 }
 
 // telling returns a function that tells the present followers of a change. It is to be called with
 // the session's mutex, the function without it. After a change that is the end nobody follows.
-func (c *contender) telling(change machine.Change) func() {
-	next := slices.Clone(c.next)
+func (*record) telling(n *ephemeral, change machine.Change) func() {
+	next := slices.Clone(n.next)
 	if change != machine.Held {
-		c.next = nil
+		n.next = nil
 	}
 	return func() {
 		for _, t := range next {
-			t.inbox.fired(machine.Fired{Epoch: c.epoch.number, Path: c.path, Change: change})
+			t.fired(machine.Fired{Epoch: n.epoch.number, Path: n.path, Change: change})
 		}
 	}
 }

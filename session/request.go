@@ -11,9 +11,9 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// requests sends what is asked of ZooKeeper, over whichever connection there is, and repeats what
+// sender sends what is asked of ZooKeeper, over whichever connection there is, and repeats what
 // may be repeated.
-type requests struct {
+type sender struct {
 	state    *state
 	tasks    *tasks
 	lifetime *lifetime
@@ -32,7 +32,7 @@ type connRef struct {
 // conn waits for a connection that is newer than one that failed: in a certain epoch, or in
 // whichever comes if that is nil. A session that was not connected yet is started. Errors: ctx's
 // cause, with why there is no connection; [ErrClosed], [ErrExpired] if that epoch is over.
-func (q *requests) conn(ctx context.Context, only *epoch, failed connRef) (connRef, error) {
+func (q *sender) conn(ctx context.Context, only *epoch, failed connRef) (connRef, error) {
 	for {
 		g := q.state.lock()
 		e, gate, started := g.cur, g.gate, g.started
@@ -83,7 +83,7 @@ func retried(err error) error {
 // insist asks, in one epoch, until there is an answer; what it asks must be harmless to repeat.
 // Pauses grow, also between losses of the connection, since it may be this at which the server
 // hangs up. The error is the server's, [ErrExpired] or [ErrClosed].
-func (q *requests) insist(e *epoch, call func(c *zkconn.Conn) error) error {
+func (q *sender) insist(e *epoch, call func(c *zkconn.Conn) error) error {
 	var at connRef
 	lost := 0
 	for try := 1; ; try++ {
@@ -110,7 +110,7 @@ func (q *requests) insist(e *epoch, call func(c *zkconn.Conn) error) error {
 
 // pauseAfterLoss is the pause after that many connections were lost with one request on them. The
 // first is nobody's fault.
-func (q *requests) pauseAfterLoss(ctx context.Context, lost int) {
+func (q *sender) pauseAfterLoss(ctx context.Context, lost int) {
 	if lost > 1 {
 		q.pause(ctx, backoff(min(lost, mostLosses)))
 	}
@@ -141,7 +141,7 @@ func (p *proof) ask(c *zkconn.Conn) error {
 }
 
 // unlessClosed makes the end of the session's own context an error that says so.
-func (q *requests) unlessClosed(err error) error {
+func (q *sender) unlessClosed(err error) error {
 	if q.tasks.life.Err() != nil {
 		return q.lifetime.closedErr()
 	}
@@ -149,7 +149,7 @@ func (q *requests) unlessClosed(err error) error {
 }
 
 // pause waits, or less if ctx ends, or the session, whose end is not to wait for it.
-func (q *requests) pause(ctx context.Context, d time.Duration) {
+func (q *sender) pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
@@ -159,7 +159,7 @@ func (q *requests) pause(ctx context.Context, d time.Duration) {
 
 // send carries out one request beside the caller, so that the caller can leave when its context
 // ends; the request itself cannot be taken back.
-func send[T any](ctx context.Context, q *requests, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)) (T, error) {
+func send[T any](ctx context.Context, q *sender, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	if ctx.Done() == nil {
 		return call(c)
 	}
@@ -185,7 +185,7 @@ func send[T any](ctx context.Context, q *requests, c *zkconn.Conn, call func(c *
 var errLeft = errors.New("the context ended")
 
 // readOut asks what may be asked again: by the session's [RetryPolicy] when the answer was lost.
-func readOut[T any](ctx context.Context, q *requests, call func(c *zkconn.Conn) (T, error)) (T, error) {
+func readOut[T any](ctx context.Context, q *sender, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	var none T
 	var at connRef
 	var gone losses
@@ -229,7 +229,7 @@ func readOut[T any](ctx context.Context, q *requests, call func(c *zkconn.Conn) 
 // writeOut sends what may have an effect, of that size, once. When its answer is lost it returns
 // [ErrUnknownOutcome], when a read tells the truth. What goes ahead of it is asked again, until
 // that was lost too often.
-func writeOut[T any](ctx context.Context, q *requests, size int, call func(c *zkconn.Conn) (T, error)) (T, error) {
+func writeOut[T any](ctx context.Context, q *sender, size int, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	var none T
 	var at connRef
 	var above losses
@@ -240,7 +240,7 @@ func writeOut[T any](ctx context.Context, q *requests, size int, call func(c *zk
 		}
 		v, err := send(ctx, q, at.epoch.conn, func(c *zkconn.Conn) (T, error) {
 			if err := above.verdict(c); err != nil {
-				return none, goesAhead(err)
+				return none, inPreparation(err)
 			}
 			return once(&above, c, call)
 		})
@@ -259,7 +259,7 @@ func writeOut[T any](ctx context.Context, q *requests, size int, call func(c *zk
 
 // settle waits until the outcome of what was lost can be seen by reading: the lost request, of that
 // size, is not under way any more, and the server is up to date.
-func (q *requests) settle(ctx context.Context, at connRef, size int, err error) error {
+func (q *sender) settle(ctx context.Context, at connRef, size int, err error) error {
 	if errors.Is(err, zkconn.ErrCutOff) {
 		at.epoch.conn.Suspect(size, at.up)
 	}
@@ -344,22 +344,21 @@ func bounded(call func(c *zkconn.Conn) error) func(c *zkconn.Conn) error {
 	return func(c *zkconn.Conn) error { return lost.try(c, call) }
 }
 
-// ahead is the loss of something that goes ahead of a request, as the making of a parent does:
-// nothing of the request itself is under way. It counts as a loss, since servers may hang up at
-// that.
-type ahead struct{ loss error }
+// preparationError is the loss of a request that prepares another, as the create of a parent does:
+// nothing of the other one is under way. It counts as a loss, since servers may hang up at it.
+type preparationError struct{ loss error }
 
-func (a *ahead) Error() string { return a.loss.Error() }
+func (e *preparationError) Error() string { return e.loss.Error() }
 
 // Is tells that the request was not sent, and the kind of the loss.
-func (a *ahead) Is(target error) bool {
-	return target == zkconn.ErrNotSent || target != zkconn.ErrNoReply && errors.Is(a.loss, target)
+func (e *preparationError) Is(target error) bool {
+	return target == zkconn.ErrNotSent || target != zkconn.ErrNoReply && errors.Is(e.loss, target)
 }
 
-// goesAhead is the error of what goes ahead of a request.
-func goesAhead(err error) error {
+// inPreparation is the error of a request that prepares another.
+func inPreparation(err error) error {
 	if errors.Is(err, zkconn.ErrNoReply) {
-		return &ahead{err}
+		return &preparationError{err}
 	}
 	return err
 }

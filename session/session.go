@@ -35,7 +35,7 @@ type Session struct {
 	state    state
 	space    namespace
 	file     *sessionFile // nil: there is none
-	requests requests
+	sender   sender
 	znodes   znodes
 }
 
@@ -88,8 +88,8 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	}
 	s.tasks.crashed = s.crashed
 	s.tasks.life, s.tasks.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
-	s.requests = requests{state: &s.state, tasks: &s.tasks, lifetime: &s.lifetime, start: s.Start, retry: cfg.retry, most: cfg.maxPacket}
-	s.znodes = znodes{requests: &s.requests, space: &s.space, log: s.log}
+	s.sender = sender{state: &s.state, tasks: &s.tasks, lifetime: &s.lifetime, start: s.Start, retry: cfg.retry, most: cfg.maxPacket}
+	s.znodes = znodes{sender: &s.sender, space: &s.space, log: s.log}
 	s.state.in = newGuarded(s)
 	if s.file, err = openSessionFile(&cfg); err != nil {
 		s.tasks.cut()
@@ -165,7 +165,7 @@ func (s *Session) spawn() (err error) {
 // ends. ctx bounds the wait only: the session goes on connecting. Errors: ctx's cause, with the
 // servers and why the last attempt failed; [ErrClosed], [ErrAuthFailed].
 func (s *Session) Connect(ctx context.Context) error {
-	_, err := s.requests.conn(ctx, nil, connRef{})
+	_, err := s.sender.conn(ctx, nil, connRef{})
 	return s.space.failed("connect", "", err)
 }
 
@@ -197,15 +197,15 @@ func (s *Session) Relative(path string) (string, bool) { return s.space.lookup(p
 
 // reaches tells whether two sessions are on the same ensemble, as far as their servers' addresses
 // tell: they have one in common.
-func (s *Session) reaches(other *Session) bool {
+func reaches(s, other *Session) bool {
 	return s == other || slices.ContainsFunc(s.cfg.servers, func(addr string) bool { return slices.Contains(other.cfg.servers, addr) })
 }
 
 // beside is reaches for those who must not be wrong: where addresses are dialled in a way of the
 // caller's own ([WithDialer]), the same ones may lead elsewhere, unless the sessions share a system
 // of actors.
-func (s *Session) beside(other *Session) bool {
-	return s == other || s.reaches(other) && (s.system == other.system || s.cfg.dial == nil && other.cfg.dial == nil)
+func beside(s, other *Session) bool {
+	return s == other || reaches(s, other) && (s.system == other.system || s.cfg.dial == nil && other.cfg.dial == nil)
 }
 
 // Start begins to connect, if that has not begun, and does not wait. The first operation, watch or
@@ -248,7 +248,7 @@ func (s *Session) runDeferred() {
 
 // newClient is seam.NewClient.
 func (s *Session) newClient(name string, on func(seam.Event), acl ...ACL) (*client, error) {
-	t := &client{session: s, name: name, space: s.space, inbox: inbox{session: s, deliver: on}}
+	t := &client{session: s, name: name, space: s.space, deliver: on}
 	if len(acl) > 0 {
 		t.space.acl = convert[jute.ACL](acl)
 	}
@@ -283,7 +283,7 @@ func init() {
 		return t, nil
 	}
 	seam.AfterStart = (*Session).afterStart
-	seam.Beside = (*Session).beside
+	seam.Beside = beside
 	seam.EnsureAbove = func(ctx context.Context, s *Session, path string, times int) error {
 		s.znodes.again(ctx, times, "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(path))
 		return s.EnsurePath(ctx, parentOf(path))
@@ -293,7 +293,7 @@ func init() {
 	seam.Identity = func(s any) Identity { return s.(*Session).cfg.identity }
 	seam.JoinHolds = joinHolds
 	seam.Logger = func(s *Session) *slog.Logger { return s.log }
-	seam.Reaches = (*Session).reaches
+	seam.Reaches = reaches
 	seam.Scope = func(s *Session) actors.Scope { return s.scope }
 	seam.CheckACL = func(acl []ACL) error { return validateACL(convert[jute.ACL](acl)) }
 }

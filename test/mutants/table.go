@@ -132,14 +132,14 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	{
 		name:     "Done closes after the deadline",
 		file:     "session/keeper.go",
-		snippet:  "		k.expiryTimer.set(now, k.lease.Until())\n	case k.suspected || ",
-		instead:  "		k.expiryTimer.set(now, k.lease.Until().Add(time.Millisecond))\n	case k.suspected || ",
+		snippet:  "		k.set(&k.expiryTimer, now, k.lease.Until())\n	case k.suspected || ",
+		instead:  "		k.set(&k.expiryTimer, now, k.lease.Until().Add(time.Millisecond))\n	case k.suspected || ",
 		packages: []string{"./session"},
 	},
 	{
 		name:     "a protected create is not looked up after a lost reply",
 		file:     "session/create.go",
-		snippet:  "	if path, stat, err = p.find(c, &p.proof); err != nil {",
+		snippet:  "	if path, stat, err = p.search(c, &p.proof); err != nil {",
 		instead:  "	if p.lost = false; err != nil {",
 		packages: []string{"./session"},
 	},
@@ -272,8 +272,8 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	{
 		name:     "followers are told while the holder's write is under way",
 		file:     "session/read.go",
-		snippet:  "!c.hold.over.Load() || c.hold.writes.Load() > 0 {",
-		instead:  "!c.hold.over.Load() {",
+		snippet:  "!n.hold.over.Load() || n.hold.writes.Load() > 0 {",
+		instead:  "!n.hold.over.Load() {",
 		packages: []string{"./session", "./recipes/election"},
 	},
 	{
