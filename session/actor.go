@@ -102,7 +102,7 @@ func (a *sessionActor) endEpoch(cause error) {
 	g.unlock()
 	for _, t := range clients {
 		t.again.Store(0)
-		t.inbox.endEpoch(cause, true)
+		t.endEpoch(cause, true)
 	}
 }
 
@@ -194,9 +194,9 @@ func (a *sessionActor) syncFirst(try int) {
 	g.unlock()
 	a.s.tasks.run(func() {
 		if try > 0 {
-			a.s.requests.pause(a.s.tasks.life, backoff(try))
+			a.s.sender.pause(a.s.tasks.life, backoff(try))
 		}
-		a.s.file.saw(e)
+		a.s.file.note(e)
 		if before != nil {
 			a.s.ref.Tell(synced{e, round, e.confirm(before)})
 			return
@@ -212,7 +212,7 @@ func (a *sessionActor) onSynced(err error) {
 		a.onConfirmed()
 		a.onBegun()
 	case definite(err):
-		if (err == errStands || err == errMayStand) && a.barren == 0 {
+		if (err == errAlive || err == errMayLive) && a.barren == 0 {
 			a.s.log.Warn("a ZooKeeper session was said to have expired, and may live on: its end is awaited", "cause", err)
 		}
 		a.barren++
@@ -257,8 +257,8 @@ func (a *sessionActor) present(t *client) {
 	}
 	began := a.began
 	began.Trusted = a.trusted
-	if t.inbox.beginEpoch(began) && !a.up {
-		t.inbox.tell(machine.Suspended{Epoch: began.Epoch})
+	if t.beginEpoch(began) && !a.up {
+		t.tell(machine.Suspended{Epoch: began.Epoch})
 	}
 }
 
@@ -268,7 +268,7 @@ func (a *sessionActor) tell(n seam.Event) {
 	clients := g.inOrder()
 	g.unlock()
 	for _, t := range clients {
-		t.inbox.tell(n)
+		t.tell(n)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session/internal/watches"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -30,14 +32,19 @@ type client struct {
 	space   namespace // the session's, with the ACL of the client's znodes
 	lasting bool      // see UntilExpiry
 
-	inbox inbox
+	left    atomic.Bool // it wants no event any more
+	telling sync.Mutex  // held while an event is delivered
+	deliver func(seam.Event)
+	told    uint64 // the epoch that it was told of, 0: none
+	down    bool   // it was told that the connection is down
+
 	again atomic.Int32 // creations in a row at one place, each soon after the one before, and none deleted by the client
 
 	// With the session's mutex: those of the session's that are this client's.
-	standing map[*contender]struct{}
-	last     *contender // that again counts
-	holds    map[*Hold]struct{}
-	line     string // the parent of what it put into a line last
+	ephemerals map[*ephemeral]struct{}
+	last       *ephemeral // that again counts
+	holds      map[*Hold]struct{}
+	line       string // the parent of what it put into a line last
 
 	writing sync.Mutex
 	writes  map[*notify.Latch]struct{} // its transactions that are under way
@@ -47,16 +54,16 @@ type client struct {
 // ZooKeeper is deleted in the background, until the epoch ends; its holds end with [ErrReleased].
 // It is idempotent.
 func (t *client) Leave() {
-	if !t.inbox.leave() {
+	if !t.endEvents() {
 		return
 	}
 	s := t.session
 	orphans, e := s.state.removeClient(t)
 	if e != nil {
-		e.watched.change(func(table *watches.Table) { table.Leave(&t.inbox) })
+		e.watched.change(func(table *watches.Table) { table.Leave(t) })
 	}
-	for _, c := range orphans {
-		s.znodes.sweep(c)
+	for _, n := range orphans {
+		s.znodes.sweep(n)
 	}
 }
 
@@ -129,7 +136,7 @@ func (t *client) Ensure(number uint64, path string, container bool, data []byte,
 	}
 	t.within(number, func(e *epoch) {
 		at := s.space.path(path)
-		done(s.requests.insist(e, bounded(func(c *zkconn.Conn) error {
+		done(s.sender.insist(e, bounded(func(c *zkconn.Conn) error {
 			err := t.space.create(c, at, container, data)
 			if !errors.Is(err, ErrNoNode) {
 				return err
@@ -140,4 +147,87 @@ func (t *client) Ensure(number uint64, path string, container bool, data []byte,
 			return t.space.create(c, at, container, data)
 		})))
 	}, done)
+}
+
+// endEvents ends the events: none is under way when it returns. False: they had ended before.
+func (t *client) endEvents() bool {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	return !t.left.Swap(true)
+}
+
+// Left implements [watches.Client].
+func (t *client) Left() bool { return t.left.Load() }
+
+var changes = map[watches.EventType]machine.Change{
+	watches.Created: machine.DataChanged, watches.DataChanged: machine.DataChanged,
+	watches.ChildrenChanged: machine.ChildrenChanged, watches.Deleted: machine.Deleted,
+}
+
+// fired tells of an event of a watch that was armed in an epoch, if the client is in that epoch.
+func (t *client) fired(e machine.Fired) {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	if !t.Left() && t.told == e.Epoch {
+		t.deliver(e)
+	}
+}
+
+// tell tells of an event of the epoch that the client was told of. That the connection is down is
+// told once.
+func (t *client) tell(n seam.Event) {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	if t.Left() || t.told == 0 {
+		return
+	}
+	switch n.(type) {
+	case machine.Suspended:
+		if t.down {
+			return
+		}
+		t.down = true
+	case machine.Resumed:
+		t.down = false
+	}
+	t.deliver(n)
+}
+
+// beginEpoch tells of a new epoch, once; false if the client was told of it before.
+func (t *client) beginEpoch(n machine.EpochBegan) bool {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	if t.Left() || t.told == n.Epoch {
+		return false
+	}
+	t.told, t.down = n.Epoch, false
+	t.deliver(n)
+	return true
+}
+
+// endEpoch tells of the end of the epoch that the client was told of, and whether ZooKeeper has
+// confirmed that end.
+func (t *client) endEpoch(cause error, gone bool) {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	t.endEpochLocked(cause, gone)
+}
+
+func (t *client) endEpochLocked(cause error, gone bool) {
+	if t.Left() || t.told == 0 {
+		return
+	}
+	n := seam.EpochEnded{Epoch: t.told, Cause: cause, Gone: gone}
+	t.told = 0
+	t.deliver(n)
+}
+
+// endSession tells of the end of the epoch, and of the session.
+func (t *client) endSession(cause error, gone bool) {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	t.endEpochLocked(cause, gone)
+	if !t.Left() {
+		t.deliver(seam.SessionEnded{Cause: cause})
+	}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // lifetime is how a session ends, step by step.
@@ -81,6 +83,29 @@ func (s *Session) CloseWithin(d time.Duration) error {
 	return s.Close(ctx)
 }
 
+// waits logs at once that the close of the ZooKeeper session has to wait for a connection, and for
+// how long at most, if that is long; ctx is that of the caller. It returns the epoch; nil if there
+// is no such wait.
+func (s *Session) waits(ctx context.Context) *epoch {
+	g := s.state.lock()
+	e, down := g.cur, g.outage(nil)
+	none := down == nil || e.sessionID == 0 || errors.Is(down, ErrAuthRequired) // of which nothing is awaited
+	g.unlock()
+	if none {
+		return nil
+	}
+	inTime, cancel := e.whileItLives()
+	defer cancel()
+	until, _ := inTime.Deadline()
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
+		until = deadline
+	}
+	if left := time.Until(until); left >= time.Second {
+		s.log.Warn("waiting for a connection, to close the ZooKeeper session", "up_to", round(left), "cause", down)
+	}
+	return e
+}
+
 // sending is how long a frame may take to be written when whoever closes has no time left.
 const sending = 100 * time.Millisecond
 
@@ -116,7 +141,7 @@ func (s *Session) finish(cause error, alone bool) bool {
 	s.topic.Close()
 	go func() { // owned by the session, which closes gone at its end; bounded by the session's timeout
 		defer s.lifetime.gone.Close()
-		defer s.tasks.guard()
+		defer s.tasks.catch()
 		err := s.tearDown()
 		s.lifetime.unconfirmed = err
 		if err != nil && (alone || s.lifetime.unheard.Load()) {
@@ -178,6 +203,98 @@ func (s *Session) actorEnded(cause error) {
 	clients, gone := g.inOrder(), g.cur != nil && g.cur.gone.Closed() && g.cur.unconfirmed() == nil
 	g.unlock()
 	for _, t := range clients {
-		t.inbox.endSession(s.Err(), gone)
+		t.endSession(s.Err(), gone)
 	}
+}
+
+// retire closes the connection of an epoch that is over, in the background. If ZooKeeper has not
+// said that its session is over, it is told so, as soon as it can be reached, so that the znodes go
+// at once.
+func (e *epoch) retire() {
+	s := e.session
+	g := s.state.lock()
+	conn := e.conn
+	g.unlock()
+	if conn == nil {
+		e.saidOver()
+		return
+	}
+	if !s.tasks.run(e.closeSession) {
+		conn.Abandon()
+	}
+}
+
+// closeSession closes the connection for good, and ends its ZooKeeper session. That takes as long
+// as it takes, or as the session lives: nothing else may begin before (see sessionActor.takeOver),
+// and nobody else would ever know when its znodes are gone.
+func (e *epoch) closeSession() {
+	s := e.session
+	if err := e.conn.Close(s.tasks.life); err != nil {
+		s.log.Warn("a ZooKeeper session could not be closed", e.about("error", err)...)
+		return
+	}
+	e.saidOver()
+}
+
+// lastTry is the share of the timeout that is left for the closing of a ZooKeeper session which may
+// have ended already.
+const lastTry = 3
+
+// whileItLives bounds the wait for a connection over which to close the ZooKeeper session by how
+// long that lives without one: for its timeout, from the loss of the last one on.
+func (e *epoch) whileItLives() (context.Context, context.CancelFunc) {
+	g := e.session.state.lock()
+	timeout, lost := e.timeout, e.lost
+	g.unlock()
+	if timeout == 0 {
+		timeout = e.session.cfg.timeout
+	}
+	now := time.Now()
+	until := now.Add(timeout)
+	if !lost.IsZero() {
+		until = lost.Add(timeout)
+	}
+	if least := now.Add(timeout / lastTry); until.Before(least) {
+		until = least
+	}
+	return context.WithDeadlineCause(e.session.tasks.life, until, fmt.Errorf("%w, for as long as the session lives without (%v)", ErrSuspended, timeout))
+}
+
+// mostConfirmPauses lets the pauses grow up to a third of a second: whoever closes has little time.
+const mostConfirmPauses = 6
+
+// confirmInTime waits until it is confirmed that the epoch is gone, or the one before, of which a
+// server has said that it has expired; but no longer than ZooKeeper keeps its session. It has a
+// connection of its own for that: the actor that would open the next epoch's has ended, so that
+// nothing is granted any more.
+func (e *epoch) confirmInTime() error {
+	s := e.session
+	g := s.state.lock()
+	before := e.unconfirmed()
+	g.unlock()
+	if before == nil {
+		return nil
+	}
+	inTime, cancel := before.whileItLives()
+	defer cancel()
+	asking := newEpoch(s, e.number)
+	asking.over = true // nobody else asks anything in it
+	conn, err := asking.connect(false, 0)
+	if err != nil {
+		return err
+	}
+	asking.conn = conn
+	defer func() { _ = conn.Close(inTime) }()       // if that is not confirmed, nothing is left
+	defer context.AfterFunc(inTime, conn.Abandon)() // which ends what waits for an answer
+	for try := 1; inTime.Err() == nil && !errors.Is(err, zkconn.ErrEnded); try++ {
+		if err = asking.confirm(before); err == nil {
+			before.gone.Close()
+			return nil
+		}
+		select {
+		case <-time.After(backoff(min(try, mostConfirmPauses))):
+		case <-inTime.Done():
+		}
+	}
+	return fmt.Errorf("a ZooKeeper session that was said to have expired may have been left to expire: %w", cmp.Or(context.Cause(inTime), ErrSuspended))
 }

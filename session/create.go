@@ -37,17 +37,17 @@ func (s *Session) create(ctx context.Context, path string, data []byte, opts []C
 	if spec.acl == nil {
 		spec.acl = space.acl
 	}
-	if err := s.requests.ready(path); err != nil {
+	if err := s.sender.ready(path); err != nil {
 		return "", err
 	}
 	size := spec.size(at, data)
-	if err := s.requests.fits(size); err != nil {
+	if err := s.sender.fits(size); err != nil {
 		return "", err
 	}
 	if spec.protected {
 		return s.znodes.createProtected(ctx, at, data, &spec)
 	}
-	made, err := writeOut(ctx, &s.requests, size, func(c *zkconn.Conn) (string, error) { return spec.create(c, space, at, data) })
+	made, err := writeOut(ctx, &s.sender, size, func(c *zkconn.Conn) (string, error) { return spec.create(c, space, at, data) })
 	return s.space.relative(made), err
 }
 
@@ -161,12 +161,12 @@ func (c *creation) create(conn *zkconn.Conn, space *namespace, path string, data
 				err = fmt.Errorf("%w: that is its parent, which Parents() makes", err)
 			}
 			if !again {
-				return "", goesAhead(err)
+				return "", inPreparation(err)
 			}
 			continue
 		}
 		if err := space.ensure(conn, parentOf(path), jute.FlagContainer); err != nil {
-			return "", goesAhead(err)
+			return "", inPreparation(err)
 		}
 	}
 }
@@ -175,16 +175,16 @@ func (c *creation) create(conn *zkconn.Conn, space *namespace, path string, data
 // it is created again.
 type protectedCreate struct {
 	create func(c *zkconn.Conn) (path string, stat zkconn.Stat, err error)           // tries once
-	find   func(c *zkconn.Conn, p *proof) (path string, stat zkconn.Stat, err error) // "" if it is not there
+	search func(c *zkconn.Conn, p *proof) (path string, stat zkconn.Stat, err error) // "" if it is not there
 
 	lost  bool   // the answer was, so that it may exist
 	gone  losses // of the create
 	proof proof  // that what is looked for, if it was created, can be seen
 }
 
-// look looks for the znode after the answer was lost. "": it is not there, and may be created.
-func (p *protectedCreate) look(c *zkconn.Conn) (path string, stat zkconn.Stat, err error) {
-	if path, stat, err = p.find(c, &p.proof); err != nil {
+// find looks for the znode after the answer was lost. "": it is not there, and may be created.
+func (p *protectedCreate) find(c *zkconn.Conn) (path string, stat zkconn.Stat, err error) {
+	if path, stat, err = p.search(c, &p.proof); err != nil {
 		return "", zkconn.Stat{}, err
 	}
 	p.lost = false
@@ -206,8 +206,8 @@ func (p *protectedCreate) try(c *zkconn.Conn) (path string, stat zkconn.Stat, er
 	return path, stat, err
 }
 
-// find looks for a znode by what its name begins with, which has a GUID in it.
-func find(c *zkconn.Conn, p *proof, parent, head string) (string, error) {
+// findByHead looks for a znode by what its name begins with, which has a GUID in it.
+func findByHead(c *zkconn.Conn, p *proof, parent, head string) (string, error) {
 	if err := p.ask(c); err != nil {
 		return "", err
 	}
@@ -223,14 +223,14 @@ func find(c *zkconn.Conn, p *proof, parent, head string) (string, error) {
 	return "", nil
 }
 
-// findOwn is find for a znode that the application may have created in an earlier epoch. An
+// findOwn is findByHead for a znode that the application may have created in an earlier epoch. An
 // ephemeral one that belongs to another ZooKeeper session is no longer its own: it is about to end.
 func findOwn(c *zkconn.Conn, p *proof, parent, head string, ephemeral bool) (string, error) {
-	path, err := find(c, p, parent, head)
+	path, err := findByHead(c, p, parent, head)
 	if err != nil || path == "" || !ephemeral {
 		return path, err
 	}
-	stat, exists, err := lookOwn(c, path)
+	stat, exists, err := existsOwn(c, path)
 	switch {
 	case err != nil:
 		return "", err
@@ -251,7 +251,7 @@ func (z *znodes) createProtected(ctx context.Context, at string, data []byte, sp
 	var made string
 	var err error
 	var answered notify.Latch
-	if !z.requests.tasks.run(func() {
+	if !z.sender.tasks.run(func() {
 		path, epoch, failure := z.createForCertain(ctx, at, data, spec)
 		if decided.Swap(true) {
 			if failure == nil {
@@ -262,13 +262,13 @@ func (z *znodes) createProtected(ctx context.Context, at string, data []byte, sp
 		made, err = z.space.relative(path), failure
 		answered.Close()
 	}) {
-		return "", z.requests.lifetime.closedErr()
+		return "", z.sender.lifetime.closedErr()
 	}
 	select {
 	case <-answered.C():
 	case <-ctx.Done():
 		if !decided.Swap(true) {
-			return "", z.requests.state.because(context.Cause(ctx))
+			return "", z.sender.state.because(context.Cause(ctx))
 		}
 		<-answered.C() // the answer was first
 	}
@@ -285,7 +285,7 @@ func (z *znodes) createForCertain(ctx context.Context, at string, data []byte, s
 			path, err := spec.create(c, z.space, znode.Join(parent, znode.Protect(guid, name)), data)
 			return path, zkconn.Stat{}, err
 		},
-		find: func(c *zkconn.Conn, p *proof) (string, zkconn.Stat, error) {
+		search: func(c *zkconn.Conn, p *proof) (string, zkconn.Stat, error) {
 			path, err := findOwn(c, p, parent, znode.Protect(guid, ""), spec.ephemeral)
 			return path, zkconn.Stat{}, err
 		},
@@ -294,10 +294,10 @@ func (z *znodes) createForCertain(ctx context.Context, at string, data []byte, s
 	for try := 1; ; try++ {
 		waiting := ctx
 		if p.lost {
-			waiting = z.requests.tasks.life
+			waiting = z.sender.tasks.life
 		}
-		if ref, err = z.requests.conn(waiting, nil, ref); err != nil {
-			return "", ref.epoch, unlessLost(p.lost, z.requests.unlessClosed(err))
+		if ref, err = z.sender.conn(waiting, nil, ref); err != nil {
+			return "", ref.epoch, unlessLost(p.lost, z.sender.unlessClosed(err))
 		}
 		if ref.epoch != in { // the proof held on the connections of that one
 			p.proof, in = proof{}, ref.epoch
@@ -305,19 +305,19 @@ func (z *znodes) createForCertain(ctx context.Context, at string, data []byte, s
 		path = ""
 		switch {
 		case p.lost:
-			path, _, err = p.look(in.conn)
+			path, _, err = p.find(in.conn)
 		case p.gone.tooMany(): // at what goes ahead of it
 			err = p.gone.verdict(in.conn)
 		}
 		if err == nil && path == "" {
 			path, _, err = p.try(in.conn)
 			if p.lost || errors.Is(err, zkconn.ErrCutOff) {
-				z.requests.pauseAfterLoss(z.requests.tasks.life, p.gone.times)
+				z.sender.pauseAfterLoss(z.sender.tasks.life, p.gone.times)
 			}
 		}
 		switch {
 		case p.lost && errors.Is(err, zkconn.ErrThrottled):
-			z.requests.pause(z.requests.tasks.life, backoff(try))
+			z.sender.pause(z.sender.tasks.life, backoff(try))
 			ref = connRef{}
 		case err == nil || definite(err):
 			return path, in, unlessLost(p.lost, err)
@@ -340,13 +340,13 @@ func unlessLost(lost bool, err error) error {
 // epoch, so neither does this.
 func (z *znodes) deleteOrphan(e *epoch, absolute string) {
 	_ = z.remove(e, z.space.relative(absolute), nil) // an error is the end of the epoch, or of the session: see below
-	g := z.requests.state.lock()
+	g := z.sender.state.lock()
 	again := e.over && !g.closing
 	g.unlock()
 	if !again {
 		return
 	}
-	_, err := readOut(z.requests.tasks.life, z.requests, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, c.Delete(absolute, -1) })
+	_, err := readOut(z.sender.tasks.life, z.sender, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, c.Delete(absolute, -1) })
 	if err != nil && !errors.Is(err, ErrNoNode) {
 		z.log.Warn("a znode that was given up could not be deleted", "path", absolute, "error", err)
 	}

@@ -3,7 +3,9 @@ package session
 import (
 	"context"
 	"errors"
-	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -91,11 +93,11 @@ func (s *Session) SyncQuorum(ctx context.Context, path string) error {
 // readAt reads at a path. The namespace's own znode exists as far as the application can see, so it
 // is made if it is what is read and is missing.
 func readAt[T any](ctx context.Context, s *Session, path string, call func(c *zkconn.Conn, at string) (read[T], error)) (read[T], error) {
-	if err := s.requests.ready(path); err != nil {
+	if err := s.sender.ready(path); err != nil {
 		return read[T]{}, err
 	}
 	at := s.space.path(path)
-	return readOut(ctx, &s.requests, func(c *zkconn.Conn) (read[T], error) {
+	return readOut(ctx, &s.sender, func(c *zkconn.Conn) (read[T], error) {
 		r, err := call(c, at)
 		if path == "/" {
 			var made bool
@@ -156,15 +158,15 @@ func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version in
 func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 	t, err := s.transaction(s.space.making(ctx), ops)
 	if err == nil {
-		err = s.requests.open()
+		err = s.sender.open()
 	}
 	if err == nil {
-		err = s.requests.fits(t.size())
+		err = s.sender.fits(t.size())
 	}
 	if err != nil {
 		return nil, s.space.failed("multi", "", err)
 	}
-	results, err := writeOut(ctx, &s.requests, t.size(), func(c *zkconn.Conn) ([]zkconn.Result, error) {
+	results, err := writeOut(ctx, &s.sender, t.size(), func(c *zkconn.Conn) ([]zkconn.Result, error) {
 		results, err := t.send(c)
 		if !errors.Is(err, ErrNoNode) {
 			return results, err
@@ -173,7 +175,7 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 		if made {
 			return t.send(c)
 		}
-		return results, goesAhead(err)
+		return results, inPreparation(err)
 	})
 	if g := t.lost(results, err); g != nil {
 		results, err = nil, asLost(g.hold.Err())
@@ -184,22 +186,22 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 // writeAt writes at a path, once.
 func writeAt[T any](ctx context.Context, s *Session, path string, size int, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	var none T
-	if err := s.requests.ready(path); err != nil {
+	if err := s.sender.ready(path); err != nil {
 		return none, err
 	}
-	if err := s.requests.fits(size); err != nil {
+	if err := s.sender.fits(size); err != nil {
 		return none, err
 	}
-	return writeOut(ctx, &s.requests, size, call)
+	return writeOut(ctx, &s.sender, size, call)
 }
 
 // EnsurePath creates what is missing of a path, as persistent znodes without data. It may be
 // repeated without harm, so lost answers are no error. Errors are those of [Session.Create],
 // without ErrNodeExists and ErrUnknownOutcome; [ErrSuspended] when the retries are used up.
 func (s *Session) EnsurePath(ctx context.Context, path string) error {
-	err := s.requests.ready(path)
+	err := s.sender.ready(path)
 	if err == nil {
-		_, err = readOut(ctx, &s.requests, func(c *zkconn.Conn) (struct{}, error) {
+		_, err = readOut(ctx, &s.sender, func(c *zkconn.Conn) (struct{}, error) {
 			return struct{}{}, s.space.making(ctx).ensure(c, s.space.path(path), jute.FlagPersistent)
 		})
 	}
@@ -213,17 +215,17 @@ func (s *Session) EnsurePath(ctx context.Context, path string) error {
 // [ErrNoAuth]; [ErrTooLarge], if the names below a znode are more than one answer holds;
 // [ErrSuspended] when the retries are used up; [ErrClosed]; ctx's cause.
 func (s *Session) DeleteAll(ctx context.Context, path string) error {
-	err := s.requests.ready(path)
+	err := s.sender.ready(path)
 	if err == nil && s.space.path(path) == "/" {
 		err = errors.Join(ErrInvalidPath, errors.New("path: the root can't be deleted"))
 	}
 	if err == nil {
-		err = s.requests.deleteAll(ctx, s.space.path(path))
+		err = s.sender.deleteAll(ctx, s.space.path(path))
 	}
 	return s.space.failed("delete all", path, err)
 }
 
-func (q *requests) deleteAll(ctx context.Context, root string) error {
+func (q *sender) deleteAll(ctx context.Context, root string) error {
 	for try := 1; ; try++ {
 		doomed, err := q.below(ctx, root)
 		if err != nil {
@@ -243,7 +245,7 @@ func (q *requests) deleteAll(ctx context.Context, root string) error {
 
 // below lists a znode and everything below it, children before their parents; nothing if it does
 // not exist.
-func (q *requests) below(ctx context.Context, path string) ([]string, error) {
+func (q *sender) below(ctx context.Context, path string) ([]string, error) {
 	names, err := readOut(ctx, q, func(c *zkconn.Conn) ([]string, error) {
 		names, _, err := c.Children(path, false)
 		return names, err
@@ -266,7 +268,7 @@ func (q *requests) below(ctx context.Context, path string) ([]string, error) {
 }
 
 // batch is how many of the paths go into one transaction: a hundred, if they fit.
-func (q *requests) batch(paths []string) int {
+func (q *sender) batch(paths []string) int {
 	size := zkconn.SizeOf()
 	for i, path := range paths {
 		size += zkconn.SizeOf(jute.Request{Op: jute.OpDelete, Path: path}) - zkconn.SizeOf()
@@ -278,7 +280,7 @@ func (q *requests) batch(paths []string) int {
 }
 
 // deleteBatch deletes in one transaction, or one by one where somebody was quicker.
-func (q *requests) deleteBatch(ctx context.Context, paths []string) error {
+func (q *sender) deleteBatch(ctx context.Context, paths []string) error {
 	ops := make([]jute.Request, len(paths))
 	for i, path := range paths {
 		ops[i] = jute.Request{Op: jute.OpDelete, Path: path, Version: -1}
@@ -296,5 +298,47 @@ func (q *requests) deleteBatch(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// parentOf is the path above an absolute one; "" above the root.
-func parentOf(path string) string { return path[:strings.LastIndexByte(path, '/')] }
+// ACL is go-zookeeper's: one entry of a znode's ACL, which permits what Perms says, [PermRead] and
+// its like or-ed together, to those that ID stands for in the Scheme ("world", "auth", "digest",
+// "ip", "x509", …). zk.WorldACL and zk.DigestACL make some.
+type ACL = zk.ACL
+
+// Stat is what ZooKeeper keeps about a znode beside its data: go-zookeeper's Stat, with times.
+type Stat struct {
+	Czxid          int64     // the transaction that created it
+	Mzxid          int64     // the transaction that last changed its data
+	Ctime          time.Time // when it was created, by the server's clock
+	Mtime          time.Time // when its data was last changed, by the server's clock
+	Version        int32     // changes of its data
+	Cversion       int32     // changes of its children
+	Aversion       int32     // changes of its ACL
+	EphemeralOwner int64     // the session that it ends with; 0 for a persistent one; containers and TTL znodes have special numbers
+	DataLength     int32     // bytes of data
+	NumChildren    int32     // children
+	Pzxid          int64     // the transaction that last added or removed a child
+}
+
+// Permissions of an [ACL]: go-zookeeper's constants.
+const (
+	PermRead   = zk.PermRead   // read its data, list its children
+	PermWrite  = zk.PermWrite  // set its data
+	PermCreate = zk.PermCreate // create children
+	PermDelete = zk.PermDelete // delete children
+	PermAdmin  = zk.PermAdmin  // set its ACL
+	PermAll    = zk.PermAll    // all of these
+)
+
+// AnyoneACL permits this to everybody.
+func AnyoneACL(perms int32) []ACL { return zk.WorldACL(perms) }
+
+// AuthACL permits this to whoever [WithAuth] says the session is; without one, it is refused.
+func AuthACL(perms int32) []ACL { return zk.AuthACL(perms) }
+
+// convert makes an ACL of an application's that of a request, or back. It is not nil.
+func convert[To, From ACL | jute.ACL](acl []From) []To {
+	all := make([]To, len(acl))
+	for i, a := range acl {
+		all[i] = To(a)
+	}
+	return all
+}

@@ -69,4 +69,17 @@
 // with the cause in [Session.Err]. A panic in the dialer or in its connections costs a connection;
 // one in the application's log handler costs what was to be logged. A panic in the actor of a
 // shared watch makes it look again; too many close the channels of its readers.
+//
+// # Which file for which task
+//
+//	session, option, errors         a Session and its states, what it can be told, what can go wrong
+//	data, create, transaction       requests of applications: reads and writes, Create, Multi and Commit
+//	subscription                    WatchData and WatchChildren, one shared watch a path
+//	hold                            a possession, and several of them as one
+//	request, namespace              how a request is sent and repeated; paths, ACLs, parents, servers
+//	actor, epoch, close             the beginning and the end of epochs, and the end of the session
+//	guarded, keeper, story          what the mutex guards; trust and its timers; the log of losses
+//	client, read, epochwatches      what recipes have: events, reads, watches, followers
+//	record, join, doubt, remove     znodes of clients: which may exist, how they come, are found, and go
+//	file, file_unix, file_other     WithSessionFile
 package session

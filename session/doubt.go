@@ -26,7 +26,7 @@ func readZnode(conn *zkconn.Conn, path string) (s observed, err error) {
 		return s, nil
 	case errors.Is(err, ErrNoAuth), errors.Is(err, ErrTooLarge):
 		s.unread = true
-		s.stat, s.exists, err = lookOwn(conn, path)
+		s.stat, s.exists, err = existsOwn(conn, path)
 		return s, err
 	}
 	s.exists = err == nil
@@ -37,74 +37,74 @@ func readZnode(conn *zkconn.Conn, path string) (s observed, err error) {
 // strikes it if not: another transaction may have deleted it whose answer was lost, and names come
 // again; Czxids do not. One that may not be read is told by its owner and by the record. The error
 // is [ErrExpired] or [ErrClosed].
-func (z *znodes) owned(c *contender) (bool, error) {
-	l := z.requests.state.lock()
-	path, certain := c.path, !c.doubtful && !c.transacted
+func (z *znodes) owned(n *ephemeral) (bool, error) {
+	l := z.sender.state.lock()
+	path, certain := n.path, !n.doubtful && !n.transacted
 	l.unlock()
 	switch {
 	case certain:
 		return true, nil
 	case path == "":
-		return z.search(c)
+		return z.findCreated(n)
 	}
 	var s observed
-	err := z.requests.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
+	err := z.sender.insist(n.epoch, func(conn *zkconn.Conn) (err error) {
 		s, err = readZnode(conn, z.space.path(path))
 		return retried(err)
 	})
 	if err != nil {
 		return false, err
 	}
-	l = z.requests.state.lock()
+	l = z.sender.state.lock()
 	defer l.unlock()
-	same := bytes.Equal(s.data, c.data)
+	same := bytes.Equal(s.data, n.data)
 	if s.unread {
-		same = l.record.byPath[c.path] == c
+		same = l.record.byPath[n.path] == n
 	}
-	same = same || !c.doubtful && !s.unread
-	if s.exists && s.stat.EphemeralOwner == c.epoch.sessionID && c.sent.covers(s.stat.Czxid) && same {
-		c.doubtful, c.suspect, c.czxid = false, false, s.stat.Czxid
+	same = same || !n.doubtful && !s.unread
+	if s.exists && s.stat.EphemeralOwner == n.epoch.sessionID && n.sent.covers(s.stat.Czxid) && same {
+		n.doubtful, n.suspect, n.czxid = false, false, s.stat.Czxid
 		return true, nil
 	}
-	l.record.strike(c)
+	l.record.strike(n)
 	return false, nil
 }
 
-// search looks for a sequential znode whose answer was lost, enters its path, and strikes it if it
-// is not there. Its name has a GUID: see protect. The error is [ErrExpired] or [ErrClosed].
-func (z *znodes) search(c *contender) (bool, error) {
+// findCreated looks for a sequential znode whose answer was lost, enters its path, and strikes it
+// if it is not there. Its name has a GUID: see protect. The error is [ErrExpired] or [ErrClosed].
+func (z *znodes) findCreated(n *ephemeral) (bool, error) {
 	var path string
 	var seen proof
 	try := 0
-	err := z.requests.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
-		path, err = find(conn, &seen, z.space.path(c.parent), c.head)
+	err := z.sender.insist(n.epoch, func(conn *zkconn.Conn) (err error) {
+		path, err = findByHead(conn, &seen, z.space.path(n.parent), n.head)
 		if try++; try == 1 && err != nil && definite(err) {
-			z.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", z.space.path(c.parent), "error", err)
+			z.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", z.space.path(n.parent), "error", err)
 		}
 		return retried(err)
 	})
 	if err != nil {
 		return false, err
 	}
-	l := z.requests.state.lock()
+	l := z.sender.state.lock()
 	defer l.unlock()
-	if _, entered := l.record.all[c]; !entered || !c.doubtful {
+	if _, entered := l.record.all[n]; !entered || !n.doubtful {
 		return entered, nil // somebody else has looked meanwhile
 	}
 	if path == "" {
-		l.record.strike(c)
+		l.record.strike(n)
 		return false, nil
 	}
-	l.record.standsAt(c, z.space.relative(path))
-	c.doubtful = false
+	l.record.created(n, z.space.relative(path))
+	n.doubtful = false
 	return true, nil
 }
 
-// lookOwn is Exists for what this session has created itself, and perhaps may not read: since 3.8.4
-// a server then refuses to tell its Stat (ZOOKEEPER-2590). That it refuses says that the znode
-// stands; whether it is this session's own, its list of these says. The Stat then has an owner, 0
-// for somebody else, and nothing more.
-func lookOwn(c *zkconn.Conn, path string) (zkconn.Stat, bool, error) {
+// existsOwn is Exists for what this session has created itself, and perhaps may not read: since
+// 3.8.4 a server then refuses to tell its Stat (ZOOKEEPER-2590). That it refuses says that the
+// znode stands; whether it is this session's own, its list of these says. The Stat then has an
+// owner, 0 for somebody else, and nothing more.
+func existsOwn(c *zkconn.Conn, path string) (zkconn.Stat, bool, error) {
 	stat, exists, err := c.Exists(path, false)
 	if !errors.Is(err, ErrNoAuth) {
 		return stat, exists, err
@@ -119,8 +119,8 @@ func lookOwn(c *zkconn.Conn, path string) (zkconn.Stat, bool, error) {
 	return zkconn.Stat{}, true, nil
 }
 
-// stands is Exists for what needs no Stat: a znode that may not be read stands.
-func stands(c *zkconn.Conn, path string) (bool, error) {
+// znodeExists is Exists for what needs no Stat: a znode that may not be read stands.
+func znodeExists(c *zkconn.Conn, path string) (bool, error) {
 	_, exists, err := c.Exists(path, false)
 	if errors.Is(err, ErrNoAuth) {
 		return true, nil
@@ -133,9 +133,9 @@ func (t *client) leftovers() []string {
 	g := t.session.state.lock()
 	defer g.unlock()
 	var paths []string
-	for _, c := range g.record.of(t) {
-		if c.path != "" {
-			paths = append(paths, c.path)
+	for _, n := range g.record.of(t) {
+		if n.path != "" {
+			paths = append(paths, n.path)
 		}
 	}
 	return paths
@@ -150,21 +150,21 @@ func (t *client) Recover(number uint64, done func(left []string, err error)) {
 	underway := t.underway()
 	t.within(number, func(e *epoch) {
 		z := &t.session.znodes
-		g := z.requests.state.lock()
+		g := z.sender.state.lock()
 		leftovers := g.record.of(t)
 		g.unlock()
-		for _, c := range leftovers {
-			<-c.settled.C()
+		for _, n := range leftovers {
+			<-n.settled.C()
 		}
 		for _, write := range underway {
 			<-write.C() // with the epoch at the latest
 		}
-		if err := z.requests.insist(e, func(c *zkconn.Conn) error { return retried(caughtUp(c, "/")) }); err != nil {
+		if err := z.sender.insist(e, func(c *zkconn.Conn) error { return retried(caughtUp(c, "/")) }); err != nil {
 			done(nil, err)
 			return
 		}
-		for _, c := range leftovers {
-			if _, err := z.owned(c); err != nil {
+		for _, n := range leftovers {
+			if _, err := z.owned(n); err != nil {
 				done(nil, err)
 				return
 			}
@@ -192,9 +192,9 @@ func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, zkconn.Stat,
 	if err := p.ask(conn); err != nil {
 		return "", zkconn.Stat{}, err
 	}
-	c, parent := g.contender, g.z.space.path(g.join.Parent)
-	names := []string{c.head}
-	if c.form != znode.Alone {
+	n, parent := g.node, g.z.space.path(g.join.Parent)
+	names := []string{n.head}
+	if n.form != znode.Alone {
 		var err error
 		if names, _, err = conn.Children(parent, false); err != nil && !errors.Is(err, ErrNoNode) {
 			return "", zkconn.Stat{}, err
@@ -203,14 +203,14 @@ func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, zkconn.Stat,
 	for _, name := range names {
 		path := znode.Join(parent, name)
 		czxid, other := known[g.z.space.relative(path)]
-		if !c.form.Fits(c.head, name) || other && c.form != znode.Alone {
+		if !n.form.Fits(n.head, name) || other && n.form != znode.Alone {
 			continue
 		}
-		stat, mine, err := c.recognise(conn, path)
+		stat, mine, err := n.recognise(conn, path)
 		if err != nil {
 			return "", zkconn.Stat{}, err
 		}
-		if mine && !(other && isIt(czxid, stat)) && g.z.reserve(c, path, stat) {
+		if mine && !(other && isIt(czxid, stat)) && g.z.reserve(n, path, stat) {
 			return path, stat, nil
 		}
 	}
@@ -219,20 +219,20 @@ func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, zkconn.Stat,
 
 // recognise tells whether a znode is one that this session made with the contender's data. One that
 // it may not read is told by its owner alone.
-func (c *contender) recognise(conn *zkconn.Conn, path string) (stat zkconn.Stat, mine bool, err error) {
+func (n *ephemeral) recognise(conn *zkconn.Conn, path string) (stat zkconn.Stat, mine bool, err error) {
 	data, stat, err := conn.Get(path, false)
-	same := znode.Same(c.data, data)
+	same := znode.Same(n.data, data)
 	if errors.Is(err, ErrNoAuth) {
 		same = true
 		var exists bool
-		if stat, exists, err = lookOwn(conn, path); err == nil && !exists {
+		if stat, exists, err = existsOwn(conn, path); err == nil && !exists {
 			return zkconn.Stat{}, false, nil
 		}
 	}
 	if errors.Is(err, ErrNoNode) {
 		return zkconn.Stat{}, false, nil
 	}
-	return stat, same && stat.EphemeralOwner == c.epoch.sessionID, err
+	return stat, same && stat.EphemeralOwner == n.epoch.sessionID, err
 }
 
 // isIt: the znode of which this is known, if anything is, is the one with that Stat, as far as that
@@ -243,25 +243,25 @@ func isIt(czxid int64, stat zkconn.Stat) bool {
 
 // recorded are the paths of all znodes in the record, and their Czxids as far as they are known.
 func (z *znodes) recorded() map[string]int64 {
-	l := z.requests.state.lock()
+	l := z.sender.state.lock()
 	defer l.unlock()
 	known := make(map[string]int64, len(l.record.byPath))
-	for path, c := range l.record.byPath {
-		known[path] = c.czxid
+	for path, n := range l.record.byPath {
+		known[path] = n.czxid
 	}
 	return known
 }
 
 // reserve takes a path for a contender that was found there; false if another was quicker.
-func (z *znodes) reserve(c *contender, path string, stat zkconn.Stat) bool {
-	l := z.requests.state.lock()
+func (z *znodes) reserve(n *ephemeral, path string, stat zkconn.Stat) bool {
+	l := z.sender.state.lock()
 	defer l.unlock()
 	path = z.space.relative(path)
 	if other := l.record.byPath[path]; other != nil && isIt(other.czxid, stat) {
 		return false
 	}
-	c.czxid = stat.Czxid
-	return l.record.standsAt(c, path)
+	n.czxid = stat.Czxid
+	return l.record.created(n, path)
 }
 
 // createKey is what contenders have in common that only the record can tell apart.
@@ -274,16 +274,16 @@ type createKey struct {
 // turn waits until no contender that is like this one is being created. Otherwise one whose answer
 // was lost could take the other's znode for its own before the other's answer is in the record. The
 // function ends the turn. It is not waited for longer than for that epoch, with which creates end.
-func (z *znodes) turn(c *contender) (done func()) {
-	if c.form.Named() {
+func (z *znodes) turn(n *ephemeral) (done func()) {
+	if n.form.Named() {
 		return func() {}
 	}
-	key := createKey{c.parent, c.form, string(c.data)}
-	l := z.requests.state.lock()
+	key := createKey{n.parent, n.form, string(n.data)}
+	l := z.sender.state.lock()
 	for before := l.record.turns[key]; before != nil; before = l.record.turns[key] {
 		l.unlock()
 		<-before.C()
-		l = z.requests.state.lock()
+		l = z.sender.state.lock()
 	}
 	defer l.unlock()
 	if l.record.turns == nil {
@@ -292,7 +292,7 @@ func (z *znodes) turn(c *contender) (done func()) {
 	latch := new(notify.Latch)
 	l.record.turns[key] = latch
 	return func() {
-		l := z.requests.state.lock()
+		l := z.sender.state.lock()
 		delete(l.record.turns, key)
 		l.unlock()
 		latch.Close()

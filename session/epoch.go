@@ -1,7 +1,7 @@
 package session
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -34,12 +34,12 @@ type epoch struct {
 	left    []string     // of an epoch that is said to have expired: see evidence
 	before  *epoch       // said to have expired, and not known to be gone: this one begins when it is
 
-	watched *watched // has a mutex of its own
+	watched *epochWatches // has a mutex of its own
 }
 
 func newEpoch(s *Session, number uint64) *epoch {
 	e := &epoch{session: s, number: number}
-	e.watched = newWatched(e)
+	e.watched = newEpochWatches(e)
 	return e
 }
 
@@ -56,7 +56,7 @@ func (e *epoch) connect(slow bool, seen int64) (*zkconn.Conn, error) {
 // passes what becomes of the connection on to the session's actor.
 func (e *epoch) hear(ev zkconn.Event) {
 	s := e.session
-	defer s.tasks.guard()
+	defer s.tasks.catch()
 	switch ev := ev.(type) {
 	case zkconn.Up:
 		e.watched.connHears(true) // before requests go over it
@@ -98,16 +98,16 @@ func (e *epoch) connected(ev zkconn.Up) (spoilt bool, margin time.Duration) {
 	if e.over {
 		return false, 0
 	}
-	now := s.clock.now()
+	now := s.now()
 	spoilt = g.keeper.retime(e, ev.Timeout, now)
-	g.keeper.lease.Connected(s.clock.at(ev.Asked), ev.Created, now)
+	g.keeper.lease.Connected(s.instant(ev.Asked), ev.Created, now)
 	e.timeout, e.server, e.address = ev.Timeout, ev.Server, ev.Address
 	if e.sessionID != ev.SessionID { // once: requests of the epoch, which begin after it, read it without the mutex
 		e.sessionID = ev.SessionID
 	}
 	e.up, e.lost = true, time.Time{}
 	g.connectionBack(e)
-	g.hears(s.clock.at(ev.Asked))
+	g.hears(s.instant(ev.Asked))
 	e.ups++
 	if g.keeper.dependents() > 0 || g.keeper.suspected {
 		g.keeper.ask(e, now)
@@ -126,10 +126,10 @@ func (e *epoch) disconnected() {
 	e.up, e.server, e.address, e.lost = false, "", "", time.Now()
 	var lost []string
 	if s.cfg.strict {
-		lost = g.holds.endAll(ErrSuspended)
+		lost = g.endHolds(ErrSuspended)
 	}
 	g.connectionLost(e, lost)
-	g.keeper.watchEnd(s.clock.now())
+	g.keeper.watchEnd(s.now())
 	g.changed()
 }
 
@@ -157,7 +157,7 @@ func (e *epoch) endGuarded(cause, holds error) (first bool) {
 		e.left = g.record.evidence(&e.session.space)
 		e.saidOver()
 	}
-	g.epochOver(e, g.holds.endAll(holds), cause)
+	g.epochOver(e, g.endHolds(holds), cause)
 	g.keeper.end()
 	g.record.clear()
 	g.changed()
@@ -181,35 +181,6 @@ func endOfHolds(cause error) error {
 	return fmt.Errorf("%w: %w", ErrClosed, cause)
 }
 
-// retire closes the connection of an epoch that is over, in the background. If ZooKeeper has not
-// said that its session is over, it is told so, as soon as it can be reached, so that the znodes go
-// at once.
-func (e *epoch) retire() {
-	s := e.session
-	g := s.state.lock()
-	conn := e.conn
-	g.unlock()
-	if conn == nil {
-		e.saidOver()
-		return
-	}
-	if !s.tasks.run(e.closeSession) {
-		conn.Abandon()
-	}
-}
-
-// closeSession closes the connection for good, and ends its ZooKeeper session. That takes as long
-// as it takes, or as the session lives: nothing else may begin before (see sessionActor.takeOver),
-// and nobody else would ever know when its znodes are gone.
-func (e *epoch) closeSession() {
-	s := e.session
-	if err := e.conn.Close(s.tasks.life); err != nil {
-		s.log.Warn("a ZooKeeper session could not be closed", e.about("error", err)...)
-		return
-	}
-	e.saidOver()
-}
-
 // atStake tells whether anything rests on the epoch's being heard of, and for how long that stands
 // if it is not.
 func (e *epoch) atStake() (left time.Duration, some bool) {
@@ -220,31 +191,84 @@ func (e *epoch) atStake() (left time.Duration, some bool) {
 		return 0, false
 	}
 	if k.lease.Stands() {
-		left = max(e.session.clock.now().Left(k.lease.Until()), 0)
+		left = max(e.session.now().Left(k.lease.Until()), 0)
 	}
 	return left, true
 }
 
-// lastTry is the share of the timeout that is left for the closing of a ZooKeeper session which may
-// have ended already.
-const lastTry = 3
+// That a ZooKeeper session has expired may be said by a leader that stood still for long and was
+// deposed: by its own clock it has, and the others keep it, with every znode, until it expires
+// there. So the next epoch confirms it with a quorum, before it begins.
 
-// whileItLives bounds the wait for a connection over which to close the ZooKeeper session by how
-// long that lives without one: for its timeout, from the loss of the last one on.
-func (e *epoch) whileItLives() (context.Context, context.CancelFunc) {
-	g := e.session.state.lock()
-	timeout, lost := e.timeout, e.lost
-	g.unlock()
-	if timeout == 0 {
-		timeout = e.session.cfg.timeout
+// enough is how many znodes are looked at that stand for certain. They end with their session
+// alone, but one of them might be deleted by somebody else.
+const enough = 3
+
+// saidOver notes that a server has said that the ZooKeeper session of an epoch that is over is over
+// too: that it has expired, or was closed. If it is said to have expired, and something was left in
+// it, it is not known to be gone before a quorum has confirmed that.
+func (e *epoch) saidOver() {
+	if e.left == nil {
+		e.gone.Close()
 	}
-	now := time.Now()
-	until := now.Add(timeout)
-	if !lost.IsZero() {
-		until = lost.Add(timeout)
+}
+
+// unconfirmed is the epoch, this one or the one before, that is said to have expired and not known
+// to be gone; nil if there is none. With the mutex.
+func (e *epoch) unconfirmed() *epoch {
+	if e.before != nil {
+		return e.before
 	}
-	if least := now.Add(timeout / lastTry); until.Before(least) {
-		until = least
+	if e.left != nil && !e.gone.Closed() {
+		return e
 	}
-	return context.WithDeadlineCause(e.session.tasks.life, until, fmt.Errorf("%w, for as long as the session lives without (%v)", ErrSuspended, timeout))
+	return nil
+}
+
+var (
+	errAlive   = errors.New("it has znodes, so other servers keep it")
+	errMayLive = errors.New("something was under way in it, and the leader has changed")
+)
+
+// confirm asks a quorum of the servers whether the epoch before is gone: nil if it is, [errStands]
+// or [errMayStand] if not. What only may stand while the leader changed, or can't be read, is taken
+// for gone when twice the timeout and two ticks have passed: ZooKeeper ends a session at the first
+// tick after its timeout, and one new leader counts anew. It has ended then, unless there were
+// more, or none for long.
+func (e *epoch) confirm(before *epoch) error {
+	if err := caughtUp(e.conn, "/"); err != nil { // from now on reads are not older than this
+		return err
+	}
+	tick := cmp.Or(e.session.cfg.tick, before.timeout/2) // a timeout is at least two ticks
+	longAgo := time.Since(before.lost) > 2*(before.timeout+tick)
+	// The upper half of a transaction's number counts leaders. If it has not grown, the one that
+	// said so leads: it has ended the session, and refuses what comes late.
+	sameLeader := e.conn.LastZxid()>>32 == before.conn.LastZxid()>>32
+	if len(before.left) == 0 && !longAgo && !sameLeader {
+		return errMayLive
+	}
+	for _, path := range before.left {
+		stat, exists, err := e.conn.Exists(path, false)
+		switch {
+		case err == nil && exists && stat.EphemeralOwner == before.sessionID: // names come again
+			return errAlive
+		case err != nil && (!longAgo || !definite(err) || errors.Is(err, zkconn.ErrThrottled)):
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitGone waits until ZooKeeper is known to have ended an epoch that is over: nil, or [ErrClosed]
+// if the session is closed before that is known.
+func (e *epoch) awaitGone() error {
+	s := e.session
+	select {
+	case <-e.gone.C():
+	case <-s.lifetime.end.Done():
+		if !e.gone.Closed() {
+			return s.lifetime.closedErr()
+		}
+	}
+	return nil
 }

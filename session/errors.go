@@ -2,9 +2,13 @@ package session
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
@@ -122,4 +126,51 @@ func (n *namespace) failed(op, path string, err error) error {
 // definite: ZooKeeper, or a look at the request, has decided it.
 func definite(err error) bool {
 	return !errors.Is(err, zkconn.ErrNotSent) && !errors.Is(err, zkconn.ErrNoReply) && !errors.Is(err, zkconn.ErrEnded)
+}
+
+// ready checks what a request of the application names.
+func (q *sender) ready(path string) error {
+	if err := validate(path); err != nil {
+		return err
+	}
+	return q.open()
+}
+
+// open tells that the session is not closed.
+func (q *sender) open() error {
+	g := q.state.lock()
+	defer g.unlock()
+	if g.closing {
+		return q.lifetime.closedErr()
+	}
+	return nil
+}
+
+// fits checks a request's size.
+func (q *sender) fits(size int) error {
+	if size > q.most {
+		return fmt.Errorf("%w: %d bytes of %d", ErrTooLarge, size, q.most)
+	}
+	return nil
+}
+
+// validate says what is wrong with a path.
+func validate(path string) error {
+	if err := znode.Validate(path); err != nil {
+		return fmt.Errorf("%w: path: %w", ErrInvalidPath, err)
+	}
+	return nil
+}
+
+// validateACL says what can be seen to be wrong with an ACL before it is sent: [ErrInvalidACL] if
+// it is empty, or an entry has no scheme or no permissions.
+func validateACL(acl []jute.ACL) error {
+	if len(acl) == 0 {
+		return fmt.Errorf("%w: it is empty", ErrInvalidACL)
+	}
+	bad := slices.IndexFunc(acl, func(a jute.ACL) bool { return a.Scheme == "" || a.Perms&^PermAll != 0 || a.Perms == 0 })
+	if bad >= 0 {
+		return fmt.Errorf("%w: entry %d has no scheme, or no permissions that exist", ErrInvalidACL, bad)
+	}
+	return nil
 }

@@ -14,9 +14,9 @@ type do func(a *sessionActor)
 func (f do) deliver(a *sessionActor) { f(a) }
 
 // doWatch is a message that lets the actor of a shared watch do something.
-type doWatch[T any] func(w *watcher[T])
+type doWatch[T any] func(w *sharedWatchActor[T])
 
-func (f doWatch[T]) deliver(w *watcher[T]) { f(w) }
+func (f doWatch[T]) deliver(w *sharedWatchActor[T]) { f(w) }
 
 // PanicSession makes the session's own actor panic.
 func PanicSession(s *Session, value any) { s.ref.Tell(do(func(*sessionActor) { panic(value) })) }
@@ -38,7 +38,7 @@ func PanicWatchData(s *Session, path string, value any) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.ref.Tell(doWatch[Data](func(*watcher[Data]) { panic(value) }))
+	return w.ref.Tell(doWatch[Data](func(*sharedWatchActor[Data]) { panic(value) }))
 }
 
 // ShiftWall lets the session see the wall clock jump.

@@ -208,9 +208,9 @@ func (s *sessionFile) endPredecessor(of *Session) {
 // that is not over, the file tells of it.
 const patience = time.Second
 
-// saw writes down an epoch, before anything is asked in it. It is written in place, in one go: a
+// note writes down an epoch, before anything is asked in it. It is written in place, in one go: a
 // new file would not be locked.
-func (s *sessionFile) saw(e *epoch) {
+func (s *sessionFile) note(e *epoch) {
 	if s == nil {
 		return
 	}

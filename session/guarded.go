@@ -1,12 +1,14 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/stack"
 	"github.com/troupe-go/troupe/session/internal/lease"
 )
 
@@ -39,28 +41,29 @@ type guarded struct {
 	gate   *notify.Latch // closed and replaced when requests may have become possible, or impossible for good
 
 	keeper      keeper
-	holds       holds
+	holds       map[*Hold]struct{} // the possessions that stand
+	ended       []*Hold            // over, and to be finished: see unlock
 	clients     map[*client]struct{}
 	clientCount uint64
 	record      record
 	story       story
 
-	dataWatches  map[string]*shared[Data]
-	childWatches map[string]*shared[Children]
+	dataWatches  map[string]*sharedWatch[Data]
+	childWatches map[string]*sharedWatch[Children]
 }
 
 func newGuarded(s *Session) guarded {
 	return guarded{
-		session: s, gate: new(notify.Latch), keeper: newKeeper(s), holds: holds{all: make(map[*Hold]struct{})}, clients: make(map[*client]struct{}),
-		dataWatches: make(map[string]*shared[Data]), childWatches: make(map[string]*shared[Children]),
+		session: s, gate: new(notify.Latch), keeper: newKeeper(s), holds: make(map[*Hold]struct{}), clients: make(map[*client]struct{}),
+		dataWatches: make(map[string]*sharedWatch[Data]), childWatches: make(map[string]*sharedWatch[Children]),
 	}
 }
 
 // unlock lets go of the mutex, finishes the holds that are over since it was taken, and logs what
 // is to be said.
 func (g *guarded) unlock() {
-	ended, lines := g.holds.over, g.story.lines
-	g.holds.over, g.story.lines = nil, nil
+	ended, lines := g.ended, g.story.lines
+	g.ended, g.story.lines = nil, nil
 	g.session.state.mu.Unlock()
 	if len(ended) > 0 {
 		finish(ended)
@@ -133,7 +136,7 @@ func (s *state) close(cause error) (first bool) {
 	}
 	g.closing = true
 	g.session.lifetime.refuse.Set(cause) // before the waiters wake, who ask for it
-	g.holds.endAll(ErrClosed)
+	g.endHolds(ErrClosed)
 	g.tellDeleted()
 	g.keeper.stop()
 	g.changed()
@@ -153,7 +156,7 @@ func (g *guarded) has(t *client) bool {
 
 // removeClient ends what a client holds, and returns what of it is left in the record, and the
 // present epoch.
-func (s *state) removeClient(t *client) ([]*contender, *epoch) {
+func (s *state) removeClient(t *client) ([]*ephemeral, *epoch) {
 	g := s.lock()
 	defer g.unlock()
 	delete(g.clients, t)
@@ -164,47 +167,103 @@ func (s *state) removeClient(t *client) ([]*contender, *epoch) {
 	return g.record.of(t), g.cur
 }
 
+// stands tells whether a hold is not over.
+func (g *guarded) stands(h *Hold) bool {
+	_, stands := g.holds[h]
+	return stands
+}
+
 // endHold ends a hold; false if it was over. One that has outlived trust is neither released nor
 // closed: it was lost before.
 func (g *guarded) endHold(h *Hold, cause error) (stood bool) {
 	g.keeper.doubt(h)
-	if stood = g.holds.has(h); stood {
-		g.holds.end(h, cause)
+	if stood = g.stands(h); stood {
+		g.makeOver(h, cause)
 		g.holdLost(h, cause)
 	}
 	return stood
 }
 
-// holds are the possessions that stand.
-type holds struct {
-	all  map[*Hold]struct{}
-	over []*Hold // and to be finished: see unlock
+// makeOver makes a hold over, which unlock finishes.
+func (g *guarded) makeOver(h *Hold, cause error) {
+	delete(g.holds, h)
+	delete(h.client.holds, h)
+	h.reason = ending(cause)
+	h.over.Store(true)
+	g.ended = append(g.ended, h)
 }
 
-func (h *holds) has(hold *Hold) bool {
-	_, has := h.all[hold]
-	return has
-}
-
-// end makes a hold over, which unlock finishes.
-func (h *holds) end(hold *Hold, cause error) {
-	delete(h.all, hold)
-	delete(hold.client.holds, hold)
-	hold.reason = ending(cause)
-	hold.over.Store(true)
-	h.over = append(h.over, hold)
-}
-
-// endAll makes all holds over, but for those that outlive that cause, and returns their absolute
+// endHolds makes all holds over, except those that outlive that cause, and returns their absolute
 // paths.
-func (h *holds) endAll(cause error) (lost []string) {
-	for hold := range h.all {
-		if hold != nil && hold.client.lasting && (cause == ErrUntrusted || cause == ErrSuspended) {
+func (g *guarded) endHolds(cause error) (lost []string) {
+	for h := range g.holds {
+		if h != nil && h.client.lasting && (cause == ErrUntrusted || cause == ErrSuspended) {
 			continue
 		}
-		h.end(hold, cause)
-		lost = append(lost, hold.session.Path(hold.path))
+		g.makeOver(h, cause)
+		lost = append(lost, h.session.Path(h.path))
 	}
 	slices.Sort(lost)
 	return lost
+}
+
+// tasks are the goroutines of a session. Each is a request on its way, or the reaction to a timer;
+// each ends with the connection that it waits for or with the session, and the session's end waits
+// for all of them.
+type tasks struct {
+	life    context.Context // ends with the session
+	cut     context.CancelFunc
+	crashed func(reason any) // told of a panic
+
+	mu      sync.Mutex
+	over    bool
+	running sync.WaitGroup
+}
+
+// catch is deferred by what runs on the session's behalf and is no actor: a panic in it goes no
+// further. Nobody knows what it left undone, so what rests on it ends, as with a panic of the
+// session's own actor: the epoch, and every hold in it, with [ErrRestarted].
+func (t *tasks) catch() {
+	if reason := recover(); reason != nil {
+		t.crashed(reason)
+	}
+}
+
+// call calls what others have passed in.
+func (t *tasks) call(f func()) {
+	defer t.catch()
+	f()
+}
+
+// run starts a task; false if the session has ended.
+func (t *tasks) run(f func()) bool {
+	if !t.begin() {
+		return false
+	}
+	go func() { // owned by the session; see tasks
+		defer t.running.Done()
+		defer t.catch()
+		stack.Widen()
+		f()
+	}()
+	return true
+}
+
+// begin reserves a task.
+func (t *tasks) begin() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return false
+	}
+	t.running.Add(1)
+	return true
+}
+
+// end refuses further tasks and waits for those that run.
+func (t *tasks) end() {
+	t.mu.Lock()
+	t.over = true
+	t.mu.Unlock()
+	t.running.Wait()
 }

@@ -67,9 +67,9 @@ func (h *Hold) Valid() bool {
 		return false
 	}
 	if h.client.lasting { // the end of trust is not its own
-		return r.Good(h.session.clock.now()) && !h.over.Load()
+		return r.Good(h.session.now()) && !h.over.Load()
 	}
-	if !r.Good(h.session.clock.now()) {
+	if !r.Good(h.session.now()) {
 		if h.session.view.Read() == r && h.void.CompareAndSwap(false, true) {
 			h.session.tasks.run(func() { _ = h.lost() }) // beside: Valid asks nobody, and waits for nobody
 		}
@@ -121,7 +121,7 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 	case g.record.lacks(path):
 		return nil, ErrDeleted
 	}
-	now := s.clock.now()
+	now := s.now()
 	k.expire(e, now)
 	if !k.lease.Stands() {
 		if k.refused == 0 {
@@ -136,7 +136,7 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 	// A possession is bounded by what ZooKeeper knows of this process, not by the context of
 	// whoever asked for it.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, &held{hold: h}))
-	g.holds.all[h] = struct{}{}
+	g.holds[h] = struct{}{}
 	if t.holds == nil {
 		t.holds = make(map[*Hold]struct{})
 	}
@@ -155,14 +155,14 @@ func (t *client) StandBy(number uint64, on bool) {
 	s := t.session
 	g := s.state.lock()
 	defer g.unlock()
-	_, stands := g.keeper.standby[t]
+	_, already := g.keeper.standby[t]
 	switch {
-	case g.closing || !g.has(t) || g.current(number) == nil || on == stands:
+	case g.closing || !g.has(t) || g.current(number) == nil || on == already:
 	case !on:
 		delete(g.keeper.standby, t)
 	default:
 		g.keeper.standby[t] = struct{}{}
-		g.keeper.added(s.clock.now())
+		g.keeper.added(s.now())
 	}
 }
 
@@ -206,10 +206,10 @@ func finish(ended []*Hold) {
 		}
 	}
 	for _, h := range ended {
-		h.client.session.tasks.guarded(func() { h.ended(h.reason) })
+		h.client.session.tasks.call(func() { h.ended(h.reason) })
 	}
 	for _, w := range wholes {
-		w.session.tasks.guarded(w.fallen)
+		w.session.tasks.call(w.fallen)
 	}
 }
 

@@ -28,12 +28,12 @@ func (t *client) JoinList(number uint64, j seam.Join, joined func(seam.Joined), 
 	}
 	t.entered(number, func(e *epoch) (func(), error) {
 		z := &t.session.znodes
-		c := z.enroll(t, e, j)
-		if c == nil {
+		n := z.enroll(t, e, j)
+		if n == nil {
 			return nil, ErrExpired
 		}
 		return func() {
-			attempt := &joining{z: z, contender: c, join: j}
+			attempt := &joining{z: z, node: n, join: j}
 			if listed != nil {
 				key := joinKey{e, j.Parent}
 				attempt.listing = z.join(key)
@@ -53,49 +53,49 @@ func (t *client) JoinList(number uint64, j seam.Join, joined func(seam.Joined), 
 }
 
 // enroll enters a contender that is about to be created; nil if the epoch is over.
-func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *contender {
-	c := &contender{client: t, epoch: e, parent: j.Parent, guid: znode.NewGUID(), form: j.Form}
-	c.head = j.Form.Head(c.guid, e.sessionID, j.Name)
-	c.data = j.Form.Data(c.guid, j.Data)
-	l := z.requests.state.lock()
+func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *ephemeral {
+	n := &ephemeral{client: t, epoch: e, parent: j.Parent, guid: znode.NewGUID(), form: j.Form}
+	n.head = j.Form.Head(n.guid, e.sessionID, j.Name)
+	n.data = j.Form.Data(n.guid, j.Data)
+	l := z.sender.state.lock()
 	defer l.unlock()
 	if e.over || l.closing {
 		return nil
 	}
-	l.record.enter(c)
+	l.record.enter(n)
 	l.record.suspect(j.Replace)
 	t.line = j.Parent
-	return c
+	return n
 }
 
 // enrolled notes what came of it. A client that has left meanwhile wants it no more.
-func (z *znodes) enrolled(c *contender, path string, czxid int64, err error) error {
-	defer c.settled.Close()
-	gone := c.client.inbox.Left()
-	l := z.requests.state.lock()
-	c.czxid = czxid
-	if err == nil && c.form == znode.Alone {
-		l.record.forget(c, path)
+func (z *znodes) enrolled(n *ephemeral, path string, czxid int64, err error) error {
+	defer n.settled.Close()
+	gone := n.client.Left()
+	l := z.sender.state.lock()
+	n.czxid = czxid
+	if err == nil && n.form == znode.Alone {
+		l.record.forget(n, path)
 	}
 	switch {
 	case err != nil:
-		l.record.strike(c)
-	case !l.record.standsAt(c, path):
+		l.record.strike(n)
+	case !l.record.created(n, path):
 		err = ErrExpired
 	}
 	l.unlock()
 	if err == nil && gone {
-		z.sweep(c)
+		z.sweep(n)
 	}
 	return err
 }
 
 // joining is one contender on its way into the line.
 type joining struct {
-	z         *znodes
-	contender *contender
-	join      seam.Join
-	listing   bool // right behind the create
+	z       *znodes
+	node    *ephemeral
+	join    seam.Join
+	listing bool // right behind the create
 
 	create     protectedCreate
 	replaced   bool // what was to be replaced is gone
@@ -105,33 +105,33 @@ type joining struct {
 
 // inTurn is run when it is the contender's turn, and notes in the record what came of it.
 func (g *joining) inTurn() (string, zkconn.Stat, error) {
-	done := g.z.turn(g.contender)
+	done := g.z.turn(g.node)
 	defer done() // also if it panics: others wait for it, also in later epochs
 	path, stat, err := g.run()
-	return path, stat, g.z.enrolled(g.contender, path, stat.Czxid, err)
+	return path, stat, g.z.enrolled(g.node, path, stat.Czxid, err)
 }
 
 // run creates the znode for certain, and returns its path, and its Stat if the answer to the create
 // told it.
 func (g *joining) run() (string, zkconn.Stat, error) {
-	c := g.contender
+	n := g.node
 	parent := g.z.space.path(g.join.Parent)
-	want := znode.Join(parent, c.head)
+	want := znode.Join(parent, n.head)
 	g.replaced = g.join.Replace == ""
 	g.create.create = func(conn *zkconn.Conn) (string, zkconn.Stat, error) { return g.enter(conn, want) }
-	g.create.find = func(conn *zkconn.Conn, p *proof) (string, zkconn.Stat, error) {
-		path, err := find(conn, p, parent, c.head)
+	g.create.search = func(conn *zkconn.Conn, p *proof) (string, zkconn.Stat, error) {
+		path, err := findByHead(conn, p, parent, n.head)
 		return path, zkconn.Stat{}, err
 	}
 	if !g.join.Form.Named() {
-		g.create.find = g.findUnnamed
+		g.create.search = g.findUnnamed
 	}
 	var above losses // of the creates of the parents
 	var path string
 	var stat zkconn.Stat
-	err := g.z.requests.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
+	err := g.z.sender.insist(n.epoch, func(conn *zkconn.Conn) (err error) {
 		if g.create.lost {
-			path, stat, err = g.create.look(conn)
+			path, stat, err = g.create.find(conn)
 			switch {
 			case err != nil && g.create.lost:
 				return g.notFound(err)
@@ -143,12 +143,12 @@ func (g *joining) run() (string, zkconn.Stat, error) {
 			}
 		}
 		for try := 0; ; try++ {
-			g.z.again(g.z.requests.tasks.life, min(max(try, int(c.client.again.Load())), 8), "what was created is gone at once, again and again; pausing between attempts", "path", g.z.space.path(g.join.Parent))
+			g.z.again(g.z.sender.tasks.life, min(max(try, int(n.client.again.Load())), 8), "what was created is gone at once, again and again; pausing between attempts", "path", g.z.space.path(g.join.Parent))
 			path, stat, err = g.create.try(conn)
 			if !errors.Is(err, ErrNoNode) {
 				return err
 			}
-			if err = above.try(conn, func(conn *zkconn.Conn) error { return c.client.space.ensure(conn, parent, jute.FlagContainer) }); err != nil {
+			if err = above.try(conn, func(conn *zkconn.Conn) error { return n.client.space.ensure(conn, parent, jute.FlagContainer) }); err != nil {
 				return err
 			}
 		}
@@ -172,7 +172,7 @@ func (g *joining) notFound(err error) error {
 // enter creates once, in the place of the one to be replaced if that stands.
 func (g *joining) enter(c *zkconn.Conn, path string) (string, zkconn.Stat, error) {
 	entry := zkconn.Entry{
-		Path: path, Data: g.contender.data, Flags: jute.FlagEphemeralSequential, ACL: g.contender.client.space.acl,
+		Path: path, Data: g.node.data, Flags: jute.FlagEphemeralSequential, ACL: g.node.client.space.acl,
 	}
 	if g.join.Form == znode.Alone {
 		entry.Flags = jute.FlagEphemeral
@@ -198,14 +198,14 @@ func (g *joining) enter(c *zkconn.Conn, path string) (string, zkconn.Stat, error
 func (g *joining) displaced() {
 	if !g.replaced {
 		g.replaced = true
-		g.contender.client.again.Store(0)
+		g.node.client.again.Store(0)
 		g.z.missing(g.join.Replace)
 	}
 }
 
 // list returns the listing behind the create that succeeded, or a later one.
 func (g *joining) list() seam.Listed {
-	e := g.contender.epoch
+	e := g.node.epoch
 	if made := &g.entered; made.Path != "" && made.Err == nil && g.listing {
 		return seam.Listed{Epoch: e.number, Path: g.join.Parent, Names: made.Names}
 	}
@@ -233,7 +233,7 @@ type listing struct {
 
 // join counts one that is under way; true if it is the only one.
 func (z *znodes) join(key joinKey) (alone bool) {
-	l := z.requests.state.lock()
+	l := z.sender.state.lock()
 	defer l.unlock()
 	if l.record.joins == nil {
 		l.record.joins = make(map[joinKey]*joins)
@@ -248,7 +248,7 @@ func (z *znodes) join(key joinKey) (alone bool) {
 }
 
 func (z *znodes) joined(key joinKey) {
-	l := z.requests.state.lock()
+	l := z.sender.state.lock()
 	defer l.unlock()
 	if q := l.record.joins[key]; q.under > 1 {
 		q.under--
@@ -260,7 +260,7 @@ func (z *znodes) joined(key joinKey) {
 // gather returns a listing that was sent after the call. Whoever wants one first sends it, and
 // takes it apart for all.
 func (z *znodes) gather(key joinKey) seam.Listed {
-	l := z.requests.state.lock()
+	l := z.sender.state.lock()
 	q := l.record.joins[key]
 	mine, before := q.next, q.current
 	if mine != nil {
@@ -277,10 +277,10 @@ func (z *znodes) gather(key joinKey) seam.Listed {
 	if before != nil {
 		<-before.over.C()
 	}
-	l = z.requests.state.lock()
+	l = z.sender.state.lock()
 	q.current, q.next = mine, nil
 	l.unlock()
-	a.Err = z.requests.insist(key.epoch, bounded(func(c *zkconn.Conn) (err error) {
+	a.Err = z.sender.insist(key.epoch, bounded(func(c *zkconn.Conn) (err error) {
 		a.Names, a.Stat, err = c.Children(z.space.path(key.parent), false)
 		return err
 	}))

@@ -29,16 +29,57 @@ type keeper struct {
 
 func newKeeper(s *Session) keeper {
 	k := &s.state.in.keeper
-	timer := func(react func()) alarm { return alarm{tasks: &s.tasks, state: &s.state, react: react} }
 	return keeper{
 		in: &s.state.in, lease: lease.New(lease.Config{Tick: s.cfg.tick, Margin: s.cfg.margin}, &s.view), standby: make(map[*client]struct{}),
-		syncTimer: timer(func() { k.syncDue() }), expiryTimer: timer(func() { k.expiryDue() }), clockTimer: timer(func() { k.clockDue() }), lossTimer: timer(func() { k.in.tellDeleted() }),
+		syncTimer: alarm{react: func() { k.syncDue() }}, expiryTimer: alarm{react: func() { k.expiryDue() }},
+		clockTimer: alarm{react: func() { k.clockDue() }}, lossTimer: alarm{react: func() { k.in.tellDeleted() }},
 	}
+}
+
+// alarm is a timer of the keeper. Its reaction is a task that has the session's mutex.
+type alarm struct {
+	react func()
+	timer *time.Timer // nil: not set
+	at    lease.Instant
+	round int // counts how often it was set, so that a reaction that comes too late is known
+}
+
+// set lets an alarm go off at a moment, unless it does so before anyway.
+func (k *keeper) set(a *alarm, now, at lease.Instant) {
+	if a.timer != nil && a.at.Mono <= at.Mono {
+		return
+	}
+	k.unset(a)
+	s := k.in.session
+	if !s.tasks.begin() {
+		return
+	}
+	a.at = at
+	a.round++
+	round := a.round
+	a.timer = time.AfterFunc(max(now.Left(at), 0), func() {
+		defer s.tasks.running.Done()
+		defer s.tasks.catch()
+		g := s.state.lock()
+		defer g.unlock()
+		if a.timer != nil && a.round == round {
+			a.timer = nil
+			a.react()
+		}
+	})
+}
+
+// unset takes an alarm back.
+func (k *keeper) unset(a *alarm) {
+	if a.timer != nil && a.timer.Stop() {
+		k.in.session.tasks.running.Done()
+	}
+	a.timer = nil
 }
 
 // dependents is how much depends on the lease: possessions, clients that stand by, and clients that
 // were refused a hold because there was no lease.
-func (k *keeper) dependents() int { return len(k.in.holds.all) + len(k.standby) + k.refused }
+func (k *keeper) dependents() int { return len(k.in.holds) + len(k.standby) + k.refused }
 
 // added is called when something was added to what depends on the lease.
 func (k *keeper) added(now lease.Instant) {
@@ -49,7 +90,7 @@ func (k *keeper) added(now lease.Instant) {
 	if !k.lease.Stands() || k.lease.Due(now) {
 		k.ask(e, now)
 	}
-	k.syncTimer.set(now, k.lease.NextSync(now))
+	k.set(&k.syncTimer, now, k.lease.NextSync(now))
 	k.watchEnd(now)
 }
 
@@ -88,11 +129,11 @@ func (k *keeper) syncDue() {
 	if e == nil || e.over || k.dependents() == 0 && !k.suspected {
 		return
 	}
-	now := e.session.clock.now()
+	now := e.session.now()
 	if k.expire(e, now) || k.lease.Due(now) {
 		k.ask(e, now)
 	}
-	k.syncTimer.set(now, k.lease.NextSync(now))
+	k.set(&k.syncTimer, now, k.lease.NextSync(now))
 }
 
 // watchEnd sees to it that the end of the lease is noticed when it comes, and that its absence is
@@ -103,10 +144,10 @@ func (k *keeper) watchEnd(now lease.Instant) {
 	}
 	switch {
 	case k.lease.Stands():
-		k.expiryTimer.set(now, k.lease.Until())
+		k.set(&k.expiryTimer, now, k.lease.Until())
 	case !k.suspected:
 		k.suspectAt = now.Add(k.lease.Longest())
-		k.expiryTimer.set(now, k.suspectAt)
+		k.set(&k.expiryTimer, now, k.suspectAt)
 	}
 }
 
@@ -117,16 +158,16 @@ func (k *keeper) expiryDue() {
 	if e == nil || e.over || !e.begun {
 		return
 	}
-	now := e.session.clock.now()
+	now := e.session.now()
 	k.expire(e, now)
 	switch {
 	case k.lease.Stands():
-		k.expiryTimer.set(now, k.lease.Until())
+		k.set(&k.expiryTimer, now, k.lease.Until())
 	case k.suspected || k.dependents() == 0 && e.up:
 	case now.Reached(k.suspectAt):
 		k.suspect(e)
 	default:
-		k.expiryTimer.set(now, k.suspectAt)
+		k.set(&k.expiryTimer, now, k.suspectAt)
 	}
 }
 
@@ -152,8 +193,8 @@ func (k *keeper) expire(e *epoch, now lease.Instant) (expired bool) {
 func (k *keeper) suspect(e *epoch) {
 	s := e.session
 	k.suspected = true
-	now := s.clock.now()
-	k.syncTimer.set(now, now.Add(k.lease.SyncEvery())) // until there is a proof, also if nothing depends on it any more
+	now := s.now()
+	k.set(&k.syncTimer, now, now.Add(k.lease.SyncEvery())) // until there is a proof, also if nothing depends on it any more
 	s.ref.Tell(trusted{e, false})
 	k.in.changed()
 }
@@ -161,7 +202,7 @@ func (k *keeper) suspect(e *epoch) {
 // proved takes an answer that may be a proof.
 func (k *keeper) proved(e *epoch, ev zkconn.Proved) {
 	s := e.session
-	sent, now := s.clock.at(ev.Sent), s.clock.now()
+	sent, now := s.instant(ev.Sent), s.now()
 	k.lease.Sent(sent)
 	expired := k.expire(e, now) // a lease that ran out unnoticed ends first, with all that depended on it
 	k.in.hears(sent)
@@ -171,7 +212,7 @@ func (k *keeper) proved(e *epoch, ev zkconn.Proved) {
 	case gained:
 		k.refused = 0
 		s.ref.Tell(trusted{e, true})
-		k.expiryTimer.set(now, k.lease.Until())
+		k.set(&k.expiryTimer, now, k.lease.Until())
 		if k.suspected {
 			k.suspected = false
 			k.in.changed()
@@ -184,36 +225,38 @@ func (k *keeper) proved(e *epoch, ev zkconn.Proved) {
 
 // pinged takes the answer to a ping.
 func (k *keeper) pinged(e *epoch, sent time.Time) {
-	clock := &e.session.clock
-	now := clock.now()
+	s := e.session
+	now := s.now()
 	k.expire(e, now)
-	k.in.hears(clock.at(sent))
-	k.lease.Pinged(clock.at(sent), now)
+	k.in.hears(s.instant(sent))
+	k.lease.Pinged(s.instant(sent), now)
 }
 
 // clockDue is the reaction of the timer of the clocks: while anything is held they are compared,
 // since no timer tells of one that jumps.
 func (k *keeper) clockDue() {
 	e := k.in.cur
-	if e == nil || e.over || len(k.in.holds.all) == 0 {
+	if e == nil || e.over || len(k.in.holds) == 0 {
 		return
 	}
-	now := e.session.clock.now()
+	now := e.session.now()
 	k.expire(e, now)
 	k.checkSoon(now)
 }
 
-func (k *keeper) checkSoon(now lease.Instant) { k.clockTimer.set(now, now.Add(k.lease.CheckEvery())) }
+func (k *keeper) checkSoon(now lease.Instant) {
+	k.set(&k.clockTimer, now, now.Add(k.lease.CheckEvery()))
+}
 
 // doubt ends the lease if the clocks say so, or said so when the possession was looked at: once
 // Valid has returned false it must not return true again, even if the clocks have been set back
 // since.
 func (k *keeper) doubt(h *Hold) {
 	e := k.in.cur
-	if !k.in.holds.has(h) || e == nil || e.over {
+	if !k.in.stands(h) || e == nil || e.over {
 		return
 	}
-	now := e.session.clock.now()
+	now := e.session.now()
 	if !k.expire(e, now) {
 		if !h.void.Load() {
 			return
@@ -251,10 +294,10 @@ func (k *keeper) end() {
 }
 
 func (k *keeper) stop() {
-	k.syncTimer.stop()
-	k.expiryTimer.stop()
-	k.clockTimer.stop()
-	k.lossTimer.stop()
+	k.unset(&k.syncTimer)
+	k.unset(&k.expiryTimer)
+	k.unset(&k.clockTimer)
+	k.unset(&k.lossTimer)
 }
 
 // clock reads both clocks.
@@ -264,12 +307,12 @@ type clock struct {
 	monoSlip atomic.Int64
 }
 
-func (c *clock) now() lease.Instant { return c.at(time.Now()) }
+func (s *Session) now() lease.Instant { return s.instant(time.Now()) }
 
-// at is the moment of a time that was taken with [time.Now].
-func (c *clock) at(t time.Time) lease.Instant {
+// instant is the moment of a time that was taken with [time.Now].
+func (s *Session) instant(t time.Time) lease.Instant {
 	return lease.Instant{
-		Mono: t.Sub(c.base) + time.Duration(c.monoSlip.Load()),
-		Wall: t.Round(0).Add(time.Duration(c.wallSlip.Load())),
+		Mono: t.Sub(s.clock.base) + time.Duration(s.clock.monoSlip.Load()),
+		Wall: t.Round(0).Add(time.Duration(s.clock.wallSlip.Load())),
 	}
 }

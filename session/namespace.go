@@ -17,26 +17,6 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// Path is the absolute path in ZooKeeper: with the chroot and the namespace in front.
-func (s *Session) Path(path string) string { return s.space.path(path) }
-
-// Relative is the path in this session of an absolute one in ZooKeeper; false if that is outside
-// the namespace.
-func (s *Session) Relative(path string) (string, bool) { return s.space.lookup(path) }
-
-// reaches tells whether two sessions are on the same ensemble, as far as their servers' addresses
-// tell: they have one in common.
-func (s *Session) reaches(other *Session) bool {
-	return s == other || slices.ContainsFunc(s.cfg.servers, func(addr string) bool { return slices.Contains(other.cfg.servers, addr) })
-}
-
-// beside is reaches for those who must not be wrong: where addresses are dialled in a way of the
-// caller's own ([WithDialer]), the same ones may lead elsewhere, unless the sessions share a system
-// of actors.
-func (s *Session) beside(other *Session) bool {
-	return s == other || s.reaches(other) && (s.system == other.system || s.cfg.dial == nil && other.cfg.dial == nil)
-}
-
 // namespace is the part of ZooKeeper's tree that a session sees.
 type namespace struct {
 	root    string     // what every path is below: chroot and namespace; "" if there is neither
@@ -74,13 +54,16 @@ func (n *namespace) relative(path string) string {
 	return path
 }
 
+// parentOf is the path above an absolute one; "" above the root.
+func parentOf(path string) string { return path[:strings.LastIndexByte(path, '/')] }
+
 // rootMissing looks whether it was the namespace's own znode that a request missed, and makes it.
 // True: it did, so the request may be made again. Otherwise it returns the error to go on with.
 func (n *namespace) rootMissing(c *zkconn.Conn, err error) (bool, error) {
 	if !errors.Is(err, ErrNoNode) || n.root == "" {
 		return false, err
 	}
-	exists, failure := stands(c, n.root)
+	exists, failure := znodeExists(c, n.root)
 	if failure == nil && !exists {
 		failure = n.ensure(c, n.root, jute.FlagPersistent)
 	}
@@ -128,7 +111,7 @@ func (n *namespace) make(c *zkconn.Conn, path string, mode int32) error {
 		n.log.Warn("the namespace did not exist, and was created", "namespace", path)
 	}
 	if errors.Is(err, ErrNoAuth) { // the right to create is looked at before whether there is anything to create
-		if exists, look := stands(c, path); look != nil || exists {
+		if exists, look := znodeExists(c, path); look != nil || exists {
 			return look
 		}
 	}

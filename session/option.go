@@ -226,6 +226,12 @@ func WithoutIdentity() Option {
 	}
 }
 
+// Identity is whose a contender's znode is, as its creator says itself: Host, PID, Program, and the
+// Name of [WithIdentity]. Nobody has checked that: it is for people who look, not for decisions.
+// The strings are printable. It is zero if nothing valid was said. String is "orders-7 on host a
+// (pid 812)".
+type Identity = znode.Identity
+
 // identify adds what need not be told.
 func (c *config) identify() error {
 	switch {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/seam"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session/internal/watches"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -56,7 +57,7 @@ func (t *client) MultiRead(number uint64, queries []seam.Query, done func(found 
 	}
 	t.within(number, func(e *epoch) {
 		var found []seam.Found
-		err := s.requests.insist(e, bounded(func(c *zkconn.Conn) (err error) {
+		err := s.sender.insist(e, bounded(func(c *zkconn.Conn) (err error) {
 			found, err = c.MultiRead(asks)
 			return err
 		}))
@@ -91,7 +92,7 @@ func (t *client) readZnode(number uint64, r *watchRead, watch bool) {
 	if !watch {
 		t.within(number, func(e *epoch) {
 			var answer func()
-			err := s.requests.insist(e, bounded(func(c *zkconn.Conn) error {
+			err := s.sender.insist(e, bounded(func(c *zkconn.Conn) error {
 				read, err := r.read(c, false)
 				if answer = nil; err == nil || definite(err) {
 					answer = read
@@ -126,13 +127,103 @@ func (t *client) readZnode(number uint64, r *watchRead, watch bool) {
 func (t *client) Unwatch(number uint64, path string) {
 	g := t.session.state.lock()
 	e := g.current(number)
-	if c := g.record.byPath[path]; c != nil {
-		c.next = slices.DeleteFunc(c.next, func(o *client) bool { return o == t })
+	if n := g.record.byPath[path]; n != nil {
+		n.next = slices.DeleteFunc(n.next, func(o *client) bool { return o == t })
 	}
 	g.unlock()
 	if e != nil {
 		e.watched.change(func(table *watches.Table) {
-			table.Forget(&t.inbox, watches.Key{Path: t.session.space.path(path), Kind: watches.Data})
+			table.Forget(t, watches.Key{Path: t.session.space.path(path), Kind: watches.Data})
 		})
+	}
+}
+
+// Follow follows a contender of another client of this session, so that nothing has to be asked of
+// ZooKeeper: [machine.Fired] tells when a possession comes of it (held: one has) or of one that
+// stands before it, and then of its end: when that possession is over and the deletion is about to
+// be sent, or when it is gone otherwise. Not ok: there is none at that path, it is being deleted,
+// or its name has no GUID, so that another's znode may come to have it.
+func (t *client) Follow(number uint64, path string) (held, ok bool) {
+	g := t.session.state.lock()
+	defer g.unlock()
+	n := g.record.byPath[path]
+	if n == nil || n.client == t || n.leaving || !n.form.Named() || g.closing || g.current(number) != n.epoch {
+		return false, false
+	}
+	n.next, n.stretch = append(slices.DeleteFunc(n.next, func(o *client) bool { return o == t }), t), 0
+	return n.hold != nil, true
+}
+
+// longest is the length of the longest stretch: so many may read their znodes at the same time, and
+// so many watches may turn out not to have been needed.
+const longest = 64
+
+// tellHeld tells a stretch of the line behind a contender of the client that a possession came of
+// it: where possessions are short, what they then read is answered before their turn. It does so
+// when the followers of the contender, or of the one behind it, were not told yet. So the first
+// stretch has the followers of two contenders, and each that continues it of twice as many, up to
+// longest.
+func (t *client) tellHeld(h *Hold) {
+	g := t.session.state.lock()
+	n := g.record.byPath[h.path]
+	if n == nil || n.client != t {
+		g.unlock()
+		return
+	}
+	n.hold = h
+	var tell []func()
+	if second := g.record.behind(n); second != nil && (n.stretch == 0 || second.stretch == 0) {
+		stretch := min(max(2*n.stretch, 2), longest)
+		for o, left := n, stretch; o != nil && left > 0; o, left = g.record.behind(o), left-1 {
+			if o.stretch == 0 {
+				tell = append(tell, g.record.telling(o, machine.Held))
+			}
+			o.stretch = stretch
+		}
+	}
+	g.unlock()
+	for _, followers := range tell {
+		followers()
+	}
+}
+
+// behind is a contender of a client that follows this one; nil: nobody does. Of several any will
+// do: it decides who reads early, not who is granted. With the session's mutex.
+func (*record) behind(n *ephemeral) *ephemeral {
+	for _, t := range n.next {
+		for o := range t.ephemerals {
+			return o
+		}
+	}
+	return nil
+}
+
+// vacate tells those who follow a contender that it is about to be deleted, if a possession came of
+// it and is over, and no write under it is under way. Only what would hold alone is followed: so
+// nobody was ahead of it, and none of its followers need wait for the deletion.
+func (t *client) vacate(path string) {
+	g := t.session.state.lock()
+	n := g.record.byPath[path]
+	if n == nil || n.client != t || n.hold == nil || !n.hold.over.Load() || n.hold.writes.Load() > 0 {
+		g.unlock()
+		return
+	}
+	n.leaving = true
+	tell := g.record.telling(n, machine.HolderReleased)
+	g.unlock()
+	tell()
+}
+
+// telling returns a function that tells the present followers of a change. It is to be called with
+// the session's mutex, the function without it. After a change that is the end nobody follows.
+func (*record) telling(n *ephemeral, change machine.Change) func() {
+	next := slices.Clone(n.next)
+	if change != machine.Held {
+		n.next = nil
+	}
+	return func() {
+		for _, t := range next {
+			t.fired(machine.Fired{Epoch: n.epoch.number, Path: n.path, Change: change})
+		}
 	}
 }

@@ -16,12 +16,12 @@ func (t *client) Remove(number uint64, path string, done func(error)) {
 	t.vacate(path)
 	t.within(number, func(e *epoch) {
 		g := s.state.lock()
-		c := g.record.at(t, path)
-		another := c == nil && g.record.byPath[path] != nil
+		n := g.record.at(t, path)
+		another := n == nil && g.record.byPath[path] != nil
 		g.unlock()
 		var err error
 		if !another {
-			err = s.znodes.remove(e, path, c)
+			err = s.znodes.remove(e, path, n)
 		}
 		done(unlessGone(e, err))
 	}, func(err error) {
@@ -56,21 +56,21 @@ type removal struct {
 // remove deletes a znode until it is gone. c is what the record has of it, nil for nothing. A
 // contender is deleted once, however many want it: where names come again, a second deletion,
 // behind the first, would find another's znode. The error is [ErrExpired] or [ErrClosed].
-func (z *znodes) remove(e *epoch, path string, c *contender) error {
-	if c == nil {
+func (z *znodes) remove(e *epoch, path string, n *ephemeral) error {
+	if n == nil {
 		return z.erase(e, path, nil)
 	}
-	l := z.requests.state.lock()
-	r, first := c.removal, c.removal == nil
+	l := z.sender.state.lock()
+	r, first := n.removal, n.removal == nil
 	if first {
 		r = new(removal)
-		c.removal, c.leaving = r, true
+		n.removal, n.leaving = r, true
 	}
 	l.unlock()
 	if first {
 		defer r.over.Close()
 		r.err = ErrExpired // if it panics, which ends the epoch
-		r.err = z.erase(e, path, c)
+		r.err = z.erase(e, path, n)
 		return r.err
 	}
 	<-r.over.C() // with the epoch at the latest
@@ -79,16 +79,16 @@ func (z *znodes) remove(e *epoch, path string, c *contender) error {
 
 // erase deletes until it is gone. What stands in its way (a right that was taken away) may be put
 // right by somebody, so it is tried again.
-func (z *znodes) erase(e *epoch, path string, c *contender) error {
-	l := z.requests.state.lock()
-	alone := c != nil && c.form == znode.Alone
-	doubt := alone && c.suspect
+func (z *znodes) erase(e *epoch, path string, n *ephemeral) error {
+	l := z.sender.state.lock()
+	alone := n != nil && n.form == znode.Alone
+	doubt := alone && n.suspect
 	l.unlock()
 	for try := 1; ; try++ {
 		var seen proof
-		err := z.requests.insist(e, func(conn *zkconn.Conn) error {
+		err := z.sender.insist(e, func(conn *zkconn.Conn) error {
 			if doubt {
-				if mine, err := z.stands(conn, &seen, c); err != nil || !mine {
+				if mine, err := z.stillThere(conn, &seen, n); err != nil || !mine {
 					return err
 				}
 			}
@@ -99,7 +99,7 @@ func (z *znodes) erase(e *epoch, path string, c *contender) error {
 		})
 		switch {
 		case err == nil, errors.Is(err, ErrNoNode):
-			z.removed(c, path, err == nil)
+			z.removed(n, path, err == nil)
 			return nil
 		case errors.Is(err, ErrExpired), errors.Is(err, ErrClosed):
 			return err
@@ -107,50 +107,50 @@ func (z *znodes) erase(e *epoch, path string, c *contender) error {
 		if try == 1 {
 			z.log.Warn("a znode can't be deleted; trying again until the epoch ends", "path", z.space.path(path), "error", err)
 		}
-		z.requests.pause(z.requests.tasks.life, backoff(try))
+		z.sender.pause(z.sender.tasks.life, backoff(try))
 	}
 }
 
 // removed notes that a contender is gone for certain; by this deletion, or not.
-func (z *znodes) removed(c *contender, path string, deleted bool) {
-	l := z.requests.state.lock()
+func (z *znodes) removed(n *ephemeral, path string, deleted bool) {
+	l := z.sender.state.lock()
 	defer l.unlock()
-	if c != nil && deleted {
-		c.client.again.Store(0)
+	if n != nil && deleted {
+		n.client.again.Store(0)
 	}
-	if c != nil && c.form == znode.Alone {
-		l.record.strike(c)
+	if n != nil && n.form == znode.Alone {
+		l.record.strike(n)
 		return
 	}
 	l.record.gone(path)
 }
 
-// stands looks whether what is at the path of a contender that is alone there is still that
+// stillThere looks whether what is at the path of a contender that is alone there is still that
 // contender. Names come again, Czxids do not.
-func (z *znodes) stands(conn *zkconn.Conn, p *proof, c *contender) (bool, error) {
-	l := z.requests.state.lock()
-	path, czxid := c.path, c.czxid
+func (z *znodes) stillThere(conn *zkconn.Conn, p *proof, n *ephemeral) (bool, error) {
+	l := z.sender.state.lock()
+	path, czxid := n.path, n.czxid
 	l.unlock()
 	if err := p.ask(conn); err != nil {
 		return false, err
 	}
-	stat, exists, err := lookOwn(conn, z.space.path(path))
-	return exists && stat.EphemeralOwner == c.epoch.sessionID && isIt(czxid, stat), err
+	stat, exists, err := existsOwn(conn, z.space.path(path))
+	return exists && stat.EphemeralOwner == n.epoch.sessionID && isIt(czxid, stat), err
 }
 
 // sweep deletes, in the background, a contender that nobody wants any more. One that is still being
 // created is swept when that is done.
-func (z *znodes) sweep(c *contender) {
-	z.requests.tasks.run(func() {
-		<-c.settled.C()
-		if mine, err := z.owned(c); err != nil || !mine {
+func (z *znodes) sweep(n *ephemeral) {
+	z.sender.tasks.run(func() {
+		<-n.settled.C()
+		if mine, err := z.owned(n); err != nil || !mine {
 			return // it is not there, or the epoch is over
 		}
-		l := z.requests.state.lock()
-		path := c.path
+		l := z.sender.state.lock()
+		path := n.path
 		l.unlock()
 		if path != "" {
-			_ = z.remove(c.epoch, path, c) // an error is the end of the epoch
+			_ = z.remove(n.epoch, path, n) // an error is the end of the epoch
 		}
 	})
 }

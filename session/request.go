@@ -11,9 +11,9 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// requests sends what is asked of ZooKeeper, over whichever connection there is, and repeats what
+// sender sends what is asked of ZooKeeper, over whichever connection there is, and repeats what
 // may be repeated.
-type requests struct {
+type sender struct {
 	state    *state
 	tasks    *tasks
 	lifetime *lifetime
@@ -32,7 +32,7 @@ type connRef struct {
 // conn waits for a connection that is newer than one that failed: in a certain epoch, or in
 // whichever comes if that is nil. A session that was not connected yet is started. Errors: ctx's
 // cause, with why there is no connection; [ErrClosed], [ErrExpired] if that epoch is over.
-func (q *requests) conn(ctx context.Context, only *epoch, failed connRef) (connRef, error) {
+func (q *sender) conn(ctx context.Context, only *epoch, failed connRef) (connRef, error) {
 	for {
 		g := q.state.lock()
 		e, gate, started := g.cur, g.gate, g.started
@@ -83,7 +83,7 @@ func retried(err error) error {
 // insist asks, in one epoch, until there is an answer; what it asks must be harmless to repeat.
 // Pauses grow, also between losses of the connection, since it may be this at which the server
 // hangs up. The error is the server's, [ErrExpired] or [ErrClosed].
-func (q *requests) insist(e *epoch, call func(c *zkconn.Conn) error) error {
+func (q *sender) insist(e *epoch, call func(c *zkconn.Conn) error) error {
 	var at connRef
 	lost := 0
 	for try := 1; ; try++ {
@@ -110,7 +110,7 @@ func (q *requests) insist(e *epoch, call func(c *zkconn.Conn) error) error {
 
 // pauseAfterLoss is the pause after that many connections were lost with one request on them. The
 // first is nobody's fault.
-func (q *requests) pauseAfterLoss(ctx context.Context, lost int) {
+func (q *sender) pauseAfterLoss(ctx context.Context, lost int) {
 	if lost > 1 {
 		q.pause(ctx, backoff(min(lost, mostLosses)))
 	}
@@ -141,7 +141,7 @@ func (p *proof) ask(c *zkconn.Conn) error {
 }
 
 // unlessClosed makes the end of the session's own context an error that says so.
-func (q *requests) unlessClosed(err error) error {
+func (q *sender) unlessClosed(err error) error {
 	if q.tasks.life.Err() != nil {
 		return q.lifetime.closedErr()
 	}
@@ -149,7 +149,7 @@ func (q *requests) unlessClosed(err error) error {
 }
 
 // pause waits, or less if ctx ends, or the session, whose end is not to wait for it.
-func (q *requests) pause(ctx context.Context, d time.Duration) {
+func (q *sender) pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
@@ -157,20 +157,9 @@ func (q *requests) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// again pauses before what was soon over, so many times in a row, is tried again: from the third
-// on.
-func (z *znodes) again(ctx context.Context, times int, warning, key, value string) {
-	if try := times - 2; try > 0 {
-		if try == 1 {
-			z.log.Warn(warning, key, value)
-		}
-		z.requests.pause(ctx, backoff(try))
-	}
-}
-
 // send carries out one request beside the caller, so that the caller can leave when its context
 // ends; the request itself cannot be taken back.
-func send[T any](ctx context.Context, q *requests, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)) (T, error) {
+func send[T any](ctx context.Context, q *sender, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	if ctx.Done() == nil {
 		return call(c)
 	}
@@ -196,7 +185,7 @@ func send[T any](ctx context.Context, q *requests, c *zkconn.Conn, call func(c *
 var errLeft = errors.New("the context ended")
 
 // readOut asks what may be asked again: by the session's [RetryPolicy] when the answer was lost.
-func readOut[T any](ctx context.Context, q *requests, call func(c *zkconn.Conn) (T, error)) (T, error) {
+func readOut[T any](ctx context.Context, q *sender, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	var none T
 	var at connRef
 	var gone losses
@@ -240,7 +229,7 @@ func readOut[T any](ctx context.Context, q *requests, call func(c *zkconn.Conn) 
 // writeOut sends what may have an effect, of that size, once. When its answer is lost it returns
 // [ErrUnknownOutcome], when a read tells the truth. What goes ahead of it is asked again, until
 // that was lost too often.
-func writeOut[T any](ctx context.Context, q *requests, size int, call func(c *zkconn.Conn) (T, error)) (T, error) {
+func writeOut[T any](ctx context.Context, q *sender, size int, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	var none T
 	var at connRef
 	var above losses
@@ -251,7 +240,7 @@ func writeOut[T any](ctx context.Context, q *requests, size int, call func(c *zk
 		}
 		v, err := send(ctx, q, at.epoch.conn, func(c *zkconn.Conn) (T, error) {
 			if err := above.verdict(c); err != nil {
-				return none, goesAhead(err)
+				return none, inPreparation(err)
 			}
 			return once(&above, c, call)
 		})
@@ -270,7 +259,7 @@ func writeOut[T any](ctx context.Context, q *requests, size int, call func(c *zk
 
 // settle waits until the outcome of what was lost can be seen by reading: the lost request, of that
 // size, is not under way any more, and the server is up to date.
-func (q *requests) settle(ctx context.Context, at connRef, size int, err error) error {
+func (q *sender) settle(ctx context.Context, at connRef, size int, err error) error {
 	if errors.Is(err, zkconn.ErrCutOff) {
 		at.epoch.conn.Suspect(size, at.up)
 	}
@@ -295,28 +284,92 @@ func (q *requests) settle(ctx context.Context, at connRef, size int, err error) 
 	}
 }
 
-// ready checks what a request of the application names.
-func (q *requests) ready(path string) error {
-	if err := validate(path); err != nil {
+const mostLosses = 8 // with pauses that grow up to 1.28 s
+
+// losses counts the connections that went while one request was on them, each of which had answered
+// another one before. Servers hang up at what they don't know and what is too large for them. Such
+// a request must not take the connection from everybody else for ever. Others that are under way at
+// the time must not be taken for it: so the last try is alone on its connection.
+type losses struct{ times int }
+
+// once makes a request, and counts the loss if the error is one at which the request may be to
+// blame.
+func once[T any](n *losses, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)) (T, error) {
+	if n.times >= mostLosses-1 {
+		c = c.Alone()
+	}
+	value, err := call(c)
+	if errors.Is(err, zkconn.ErrCutOff) {
+		n.times++
+	}
+	return value, err
+}
+
+// tooMany: it is the request at which servers hang up.
+func (n *losses) tooMany() bool { return n.times >= mostLosses }
+
+// verdict is nil if the request may be sent. One that has lost connections is sent only when
+// another one was answered on this connection; and not if it was lost too often.
+func (n *losses) verdict(c *zkconn.Conn) error {
+	if n.times == 0 {
+		return nil
+	}
+	if err := others(c); err != nil || !n.tooMany() {
 		return err
 	}
-	return q.open()
+	return ErrHungUp
 }
 
-// open tells that the session is not closed.
-func (q *requests) open() error {
-	g := q.state.lock()
-	defer g.unlock()
-	if g.closing {
-		return q.lifetime.closedErr()
+// others sees that another request is answered, where one was lost. The error is never one of the
+// server's.
+func others(c *zkconn.Conn) error {
+	if err := c.Sync("/"); err != nil && !definite(err) {
+		return err
 	}
 	return nil
 }
 
-// fits checks a request's size.
-func (q *requests) fits(size int) error {
-	if size > q.most {
-		return fmt.Errorf("%w: %d bytes of %d", ErrTooLarge, size, q.most)
+// try makes a request once more, unless it was lost too often.
+func (n *losses) try(c *zkconn.Conn, call func(c *zkconn.Conn) error) error {
+	if err := n.verdict(c); err != nil {
+		return err
 	}
-	return nil
+	_, err := once(n, c, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, call(c) })
+	return err
+}
+
+// bounded is a request that is given up when it was lost too often, as losses has it.
+func bounded(call func(c *zkconn.Conn) error) func(c *zkconn.Conn) error {
+	var lost losses
+	return func(c *zkconn.Conn) error { return lost.try(c, call) }
+}
+
+// preparationError is the loss of a request that prepares another, as the create of a parent does:
+// nothing of the other one is under way. It counts as a loss, since servers may hang up at it.
+type preparationError struct{ loss error }
+
+func (e *preparationError) Error() string { return e.loss.Error() }
+
+// Is tells that the request was not sent, and the kind of the loss.
+func (e *preparationError) Is(target error) bool {
+	return target == zkconn.ErrNotSent || target != zkconn.ErrNoReply && errors.Is(e.loss, target)
+}
+
+// inPreparation is the error of a request that prepares another.
+func inPreparation(err error) error {
+	if errors.Is(err, zkconn.ErrNoReply) {
+		return &preparationError{err}
+	}
+	return err
+}
+
+// givenUp is the error of a read that is not repeated any more.
+func (n *losses) givenUp(err error) error {
+	if !errors.Is(err, zkconn.ErrNoReply) {
+		return err
+	}
+	if n.tooMany() {
+		err = ErrHungUp
+	}
+	return fmt.Errorf("%w: %w", ErrSuspended, err)
 }

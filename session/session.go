@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/enum"
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/internal/notify"
@@ -33,8 +35,42 @@ type Session struct {
 	state    state
 	space    namespace
 	file     *sessionFile // nil: there is none
-	requests requests
+	sender   sender
 	znodes   znodes
+}
+
+// State is how a session stands with ZooKeeper.
+type State int
+
+// The states of a session: see the package's documentation for what leads from one to another.
+const (
+	Connecting State = iota // there is no epoch yet, or a new one begins
+	Connected               // connected, and trusted as far as anything depends on it
+	Suspended               // the connection is down; the ZooKeeper session lives, and reconnection is under way
+	Untrusted               // no word from the leader for so long that the ZooKeeper session may have ended
+	Lost                    // the epoch is over, since the server said so or this process failed; the next begins when ZooKeeper is known to have ended the old one
+	Closed                  // for good
+)
+
+// String is the state's name, in small letters.
+func (s State) String() string {
+	return enum.Name("State", s, "connecting", "connected", "suspended", "untrusted", "lost", "closed")
+}
+
+// Status is how a session stands at an instant.
+type Status struct {
+	State        State
+	Epoch        uint64        // which ZooKeeper session, counted from 1; 0 before the first
+	SessionID    int64         // the number that ZooKeeper gave it; 0 before it did
+	Timeout      time.Duration // as negotiated; as asked for before that
+	TrustedUntil time.Time     // until when possessions may be held without a further word from the leader; zero if never yet in this epoch
+	Server       string        // host:port of the present connection, "" if there is none
+	Address      string        // that it goes to: as Server, or, if that is a name, the address that it stands for
+
+	// Cause is why the latest epoch to end has ended: [ErrExpired], which [ErrDataLoss] may come
+	// with, [ErrRestarted] or [ErrClosed]; nil if none has. While a connection is looked for, it
+	// says so first: for how long there has been none, and what the last attempt has seen.
+	Cause error
 }
 
 // New makes a session. It does no I/O, but for [WithSessionFile]: the session connects when it is
@@ -52,8 +88,8 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	}
 	s.tasks.crashed = s.crashed
 	s.tasks.life, s.tasks.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
-	s.requests = requests{state: &s.state, tasks: &s.tasks, lifetime: &s.lifetime, start: s.Start, retry: cfg.retry, most: cfg.maxPacket}
-	s.znodes = znodes{requests: &s.requests, space: &s.space, log: s.log}
+	s.sender = sender{state: &s.state, tasks: &s.tasks, lifetime: &s.lifetime, start: s.Start, retry: cfg.retry, most: cfg.maxPacket}
+	s.znodes = znodes{sender: &s.sender, space: &s.space, log: s.log}
 	s.state.in = newGuarded(s)
 	if s.file, err = openSessionFile(&cfg); err != nil {
 		s.tasks.cut()
@@ -129,7 +165,7 @@ func (s *Session) spawn() (err error) {
 // ends. ctx bounds the wait only: the session goes on connecting. Errors: ctx's cause, with the
 // servers and why the last attempt failed; [ErrClosed], [ErrAuthFailed].
 func (s *Session) Connect(ctx context.Context) error {
-	_, err := s.requests.conn(ctx, nil, connRef{})
+	_, err := s.sender.conn(ctx, nil, connRef{})
 	return s.space.failed("connect", "", err)
 }
 
@@ -151,6 +187,26 @@ func (s *Session) Done() <-chan struct{} { return s.lifetime.end.Done() }
 
 // Err is nil exactly while Done is open: [ErrClosed] after Close, else the cause.
 func (s *Session) Err() error { return s.lifetime.end.Err() }
+
+// Path is the absolute path in ZooKeeper: with the chroot and the namespace in front.
+func (s *Session) Path(path string) string { return s.space.path(path) }
+
+// Relative is the path in this session of an absolute one in ZooKeeper; false if that is outside
+// the namespace.
+func (s *Session) Relative(path string) (string, bool) { return s.space.lookup(path) }
+
+// reaches tells whether two sessions are on the same ensemble, as far as their servers' addresses
+// tell: they have one in common.
+func reaches(s, other *Session) bool {
+	return s == other || slices.ContainsFunc(s.cfg.servers, func(addr string) bool { return slices.Contains(other.cfg.servers, addr) })
+}
+
+// beside is reaches for those who must not be wrong: where addresses are dialled in a way of the
+// caller's own ([WithDialer]), the same ones may lead elsewhere, unless the sessions share a system
+// of actors.
+func beside(s, other *Session) bool {
+	return s == other || reaches(s, other) && (s.system == other.system || s.cfg.dial == nil && other.cfg.dial == nil)
+}
 
 // Start begins to connect, if that has not begun, and does not wait. The first operation, watch or
 // wish of a recipe does so too.
@@ -192,7 +248,7 @@ func (s *Session) runDeferred() {
 
 // newClient is seam.NewClient.
 func (s *Session) newClient(name string, on func(seam.Event), acl ...ACL) (*client, error) {
-	t := &client{session: s, name: name, space: s.space, inbox: inbox{session: s, deliver: on}}
+	t := &client{session: s, name: name, space: s.space, deliver: on}
 	if len(acl) > 0 {
 		t.space.acl = convert[jute.ACL](acl)
 	}
@@ -227,7 +283,7 @@ func init() {
 		return t, nil
 	}
 	seam.AfterStart = (*Session).afterStart
-	seam.Beside = (*Session).beside
+	seam.Beside = beside
 	seam.EnsureAbove = func(ctx context.Context, s *Session, path string, times int) error {
 		s.znodes.again(ctx, times, "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(path))
 		return s.EnsurePath(ctx, parentOf(path))
@@ -237,7 +293,7 @@ func init() {
 	seam.Identity = func(s any) Identity { return s.(*Session).cfg.identity }
 	seam.JoinHolds = joinHolds
 	seam.Logger = func(s *Session) *slog.Logger { return s.log }
-	seam.Reaches = (*Session).reaches
+	seam.Reaches = reaches
 	seam.Scope = func(s *Session) actors.Scope { return s.scope }
 	seam.CheckACL = func(acl []ACL) error { return validateACL(convert[jute.ACL](acl)) }
 }

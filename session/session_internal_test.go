@@ -59,10 +59,10 @@ func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 					holds = append(holds, h)
 				}
 				g := s.state.lock()
-				g.holds.all[nil] = struct{}{} // to end it is a panic
+				g.holds[nil] = struct{}{} // to end it is a panic
 				g.unlock()
 				ShiftWall(s, time.Hour) // trust has ended, unnoticed
-				s.tasks.guarded(func() { react(s, client, holds[0]) })
+				s.tasks.call(func() { react(s, client, holds[0]) })
 				require.True(t, s.state.mu.TryLock(), "the mutex is free")
 				s.state.mu.Unlock()
 				for _, h := range holds {
@@ -90,9 +90,9 @@ func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 				quicker := func() (finished func()) {
 					g := s.state.lock()
 					defer g.unlock()
-					g.holds.endAll(ErrUntrusted)
-					ended := g.holds.over
-					g.holds.over = nil
+					g.endHolds(ErrUntrusted)
+					ended := g.ended
+					g.ended = nil
 					return func() { finish(ended) }
 				}
 				if joint {
@@ -162,9 +162,9 @@ func TestATurnThatPanicsIsOver(t *testing.T) {
 	t.Parallel()
 	s, err := New([]string{"a:1"})
 	require.NoError(t, err)
-	c := &contender{parent: "/line", form: znode.Plain}
-	broken := &znodes{requests: &s.requests} // without a namespace, which is a panic
-	require.Panics(t, func() { _, _, _ = (&joining{z: broken, contender: c}).inTurn() })
+	c := &ephemeral{parent: "/line", form: znode.Plain}
+	broken := &znodes{sender: &s.sender} // without a namespace, which is a panic
+	require.Panics(t, func() { _, _, _ = (&joining{z: broken, node: c}).inTurn() })
 	require.Empty(t, s.state.in.record.turns)
 	require.NoError(t, s.Close(t.Context()))
 }

@@ -56,11 +56,11 @@ func (e *epoch) possessed(lost []string) []any {
 // hexID is a session's id as ZooKeeper prints it.
 func hexID(id int64) string { return fmt.Sprintf("0x%x", uint64(id)) }
 
-// sawClock notes for how long this process has not run, when it sawClock at the clocks. It sawClock
-// often while anything is held; less than a second may be anything.
+// sawClock notes for how long this process has not run, each time that the clocks are read. While
+// anything is held they are read often; a gap of less than a second may be anything.
 func (k *keeper) sawClock(now lease.Instant) {
 	s := &k.in.story
-	if d := now.Since(s.ran); s.ran != (lease.Instant{}) && len(k.in.holds.all) > 0 && d >= time.Second {
+	if d := now.Since(s.ran); s.ran != (lease.Instant{}) && len(k.in.holds) > 0 && d >= time.Second {
 		s.stood = max(s.stood, d)
 	}
 	s.ran = now
@@ -83,7 +83,7 @@ func (s *story) silent(now lease.Instant) time.Duration {
 
 // lose ends what is held since there is no trust any more.
 func (k *keeper) lose(e *epoch, now lease.Instant) {
-	lost, s := k.in.holds.endAll(ErrUntrusted), &k.in.story
+	lost, s := k.in.endHolds(ErrUntrusted), &k.in.story
 	if len(lost) == 0 {
 		return
 	}
@@ -126,7 +126,7 @@ func (g *guarded) connectionBack(e *epoch) {
 
 // epochOver tells that a ZooKeeper session has ended, and what was lost with it.
 func (g *guarded) epochOver(e *epoch, lost []string, cause error) {
-	s, silent := &g.story, g.story.silent(g.session.clock.now())
+	s, silent := &g.story, g.story.silent(g.session.now())
 	for _, h := range s.deleted { // that was it
 		lost = append(lost, g.session.Path(h.path))
 	}
@@ -155,11 +155,11 @@ func (g *guarded) epochBegun(e *epoch) {
 // holdLost tells that one possession was lost, and the session stands. A deletion may come of the
 // session's end, not heard of yet: it is told when something sent since is answered, or in T/6.
 func (g *guarded) holdLost(h *Hold, cause error) {
-	switch now := g.session.clock.now(); {
+	switch now := g.session.now(); {
 	case errors.Is(cause, ErrReleased), errors.Is(cause, ErrClosed):
 	case errors.Is(cause, ErrDeleted):
 		g.story.deleted, g.story.deletedAt = append(g.story.deleted, h), now
-		g.keeper.lossTimer.set(now, now.Add(g.keeper.lease.SyncEvery()))
+		g.keeper.set(&g.keeper.lossTimer, now, now.Add(g.keeper.lease.SyncEvery()))
 	default:
 		g.sayLost(h, cause)
 	}
@@ -220,27 +220,4 @@ func (s *Session) failed(op, path string, err error) error {
 		err = s.state.because(err)
 	}
 	return s.space.failed(op, path, err)
-}
-
-// waits logs at once that the close of the ZooKeeper session has to wait for a connection, and for
-// how long at most, if that is long; ctx is that of the caller. It returns the epoch; nil if there
-// is no such wait.
-func (s *Session) waits(ctx context.Context) *epoch {
-	g := s.state.lock()
-	e, down := g.cur, g.outage(nil)
-	none := down == nil || e.sessionID == 0 || errors.Is(down, ErrAuthRequired) // of which nothing is awaited
-	g.unlock()
-	if none {
-		return nil
-	}
-	inTime, cancel := e.whileItLives()
-	defer cancel()
-	until, _ := inTime.Deadline()
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
-		until = deadline
-	}
-	if left := time.Until(until); left >= time.Second {
-		s.log.Warn("waiting for a connection, to close the ZooKeeper session", "up_to", round(left), "cause", down)
-	}
-	return e
 }

@@ -14,11 +14,18 @@ import (
 // transaction is one that is ready to be sent.
 type transaction struct {
 	asks   []jute.Request
-	guards []guard
+	guards []checked
 }
 
-// guard is an operation under a hold: see [Op.Under].
-type guard struct {
+// Result is what came of one operation of a transaction.
+type Result struct {
+	Path string // of CreateOp: the path of the new znode, sequence number included
+	Stat Stat   // of SetOp: the znode's, with its new version
+	Err  error  // nil if the transaction was carried out; if not, the cause at the operation that failed, nil before it, ErrRolledBack behind it
+}
+
+// checked is an operation under a hold: see [Op.Under].
+type checked struct {
 	op   int
 	hold *Hold
 }
@@ -36,7 +43,7 @@ func (s *Session) transaction(space *namespace, ops []Op) (transaction, error) {
 		case op.hold.session != s, op.hold.scattered():
 			return t, fmt.Errorf("ops[%d]: %w: the possession belongs to another session", i, ErrUnsupported)
 		default:
-			t.guards = append(t.guards, guard{i, op.hold})
+			t.guards = append(t.guards, checked{i, op.hold})
 		}
 	}
 	return t, nil
@@ -59,13 +66,13 @@ func (t *transaction) size() int { return zkconn.SizeOf(t.asks...) }
 // guardedBy puts the checks of a hold in front, one for each part, and returns how many they are.
 func (t *transaction) guardedBy(h *Hold) int {
 	var asks []jute.Request
-	var guards []guard
+	var guards []checked
 	for p := range HoldsFrom(h.ctx) {
-		guards = append(guards, guard{len(asks), h})
+		guards = append(guards, checked{len(asks), h})
 		asks = append(asks, jute.Request{Op: jute.OpCheck, Path: h.session.space.path(p.path), Version: -1})
 	}
 	for _, g := range t.guards {
-		guards = append(guards, guard{len(asks) + g.op, g.hold})
+		guards = append(guards, checked{len(asks) + g.op, g.hold})
 	}
 	t.asks, t.guards = append(asks, t.asks...), guards
 	return len(asks)
@@ -81,11 +88,11 @@ func (t *transaction) send(c *zkconn.Conn) ([]zkconn.Result, error) {
 			defer p.writes.Add(-1)
 		}
 	}
-	return c.MultiWhile(t.stands, t.asks)
+	return c.MultiWhile(t.permitted, t.asks)
 }
 
-func (t *transaction) stands() bool {
-	return !slices.ContainsFunc(t.guards, func(g guard) bool { return g.hold.isOver() })
+func (t *transaction) permitted() bool {
+	return !slices.ContainsFunc(t.guards, func(g checked) bool { return g.hold.isOver() })
 }
 
 // isOver tells whether the hold is over, without a look at the clocks. It takes no locks.
@@ -96,7 +103,7 @@ func (h *Hold) isOver() bool {
 // lost returns the guard for which the transaction was not carried out, whose hold is over then;
 // nil if there is none. A check of the hold's znode that fails is how the hold learns that its
 // znode is gone.
-func (t *transaction) lost(results []zkconn.Result, err error) *guard {
+func (t *transaction) lost(results []zkconn.Result, err error) *checked {
 	for i := range t.guards {
 		g := &t.guards[i]
 		switch {
@@ -128,7 +135,7 @@ func (h *Hold) part(ask *jute.Request) *Hold {
 
 // unguarded are the results of a transaction that was called off for a guard, as if its check had
 // failed.
-func (t *transaction) unguarded(g *guard) []zkconn.Result {
+func (t *transaction) unguarded(g *checked) []zkconn.Result {
 	results := make([]zkconn.Result, len(t.asks))
 	for i := range results[g.op:] {
 		results[g.op+i].Err = ErrRolledBack
@@ -190,27 +197,6 @@ func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 	return op
 }
 
-// validate says what is wrong with a path.
-func validate(path string) error {
-	if err := znode.Validate(path); err != nil {
-		return fmt.Errorf("%w: path: %w", ErrInvalidPath, err)
-	}
-	return nil
-}
-
-// validateACL says what can be seen to be wrong with an ACL before it is sent: [ErrInvalidACL] if
-// it is empty, or an entry has no scheme or no permissions.
-func validateACL(acl []jute.ACL) error {
-	if len(acl) == 0 {
-		return fmt.Errorf("%w: it is empty", ErrInvalidACL)
-	}
-	bad := slices.IndexFunc(acl, func(a jute.ACL) bool { return a.Scheme == "" || a.Perms&^PermAll != 0 || a.Perms == 0 })
-	if bad >= 0 {
-		return fmt.Errorf("%w: entry %d has no scheme, or no permissions that exist", ErrInvalidACL, bad)
-	}
-	return nil
-}
-
 // Commit carries out all operations, or none of them, like [Session.Multi], but only while the
 // possession stands: ZooKeeper itself checks, in the same transaction, that its znode is there. If
 // it is not, or the possession was over before, the error is [ErrLost] and nothing was done. It is
@@ -241,25 +227,25 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 		return nil, fmt.Errorf("%w: the parts of the possession belong to several sessions", ErrUnsupported)
 	}
 	checks := t.guardedBy(h)
-	if err := s.requests.fits(t.size()); err != nil {
+	if err := s.sender.fits(t.size()); err != nil {
 		return nil, err
 	}
 	scope, cancel := Within(ctx, h)
 	defer cancel()
 	var at connRef
 	for {
-		if at, err = s.requests.conn(scope, h.epoch, at); err != nil {
+		if at, err = s.sender.conn(scope, h.epoch, at); err != nil {
 			return nil, h.why(ctx, err)
 		}
 		if err := h.untrusted(); err != nil {
 			return nil, err
 		}
-		results, err := send(ctx, &s.requests, h.epoch.conn, t.send)
+		results, err := send(ctx, &s.sender, h.epoch.conn, t.send)
 		switch {
 		case err == errLeft:
 			return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
 		case errors.Is(err, zkconn.ErrNoReply):
-			return nil, s.requests.settle(ctx, at, t.size(), err)
+			return nil, s.sender.settle(ctx, at, t.size(), err)
 		case err == nil, definite(err):
 			if g := t.lost(results, err); g != nil {
 				return nil, asLost(g.hold.Err())
@@ -312,7 +298,7 @@ func (t *client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	written, err := s.transaction(&t.space, ops)
 	if err == nil {
 		written.protect()
-		err = s.requests.fits(written.size())
+		err = s.sender.fits(written.size())
 	}
 	if err != nil {
 		refuse := func() { done(nil, err) }
@@ -346,14 +332,14 @@ func (t *client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 // takesDown reports whether a transaction deletes a znode of the client. It cannot come late: once
 // that is deleted otherwise, the whole transaction fails.
 func (z *znodes) takesDown(t *client, asks []jute.Request) bool {
-	g := z.requests.state.lock()
+	g := z.sender.state.lock()
 	defer g.unlock()
 	return slices.ContainsFunc(asks, func(o jute.Request) bool {
 		if o.Op != jute.OpDelete {
 			return false
 		}
-		c := g.record.at(t, z.space.relative(o.Path))
-		return c != nil && c.client == t
+		n := g.record.at(t, z.space.relative(o.Path))
+		return n != nil && n.client == t
 	})
 }
 
@@ -361,7 +347,7 @@ func (z *znodes) takesDown(t *client, asks []jute.Request) bool {
 // the span, or not at all.
 func (z *znodes) commitOnce(e *epoch, t *transaction) (results []zkconn.Result, sent span, err error) {
 	lost := false
-	err = z.requests.insist(e, func(c *zkconn.Conn) (err error) {
+	err = z.sender.insist(e, func(c *zkconn.Conn) (err error) {
 		if lost {
 			if err := caughtUp(c, "/"); err != nil {
 				return retried(err) // what a server says against that says nothing of the transaction

@@ -132,14 +132,14 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	{
 		name:     "Done closes after the deadline",
 		file:     "session/keeper.go",
-		snippet:  "		k.expiryTimer.set(now, k.lease.Until())\n	case k.suspected || ",
-		instead:  "		k.expiryTimer.set(now, k.lease.Until().Add(time.Millisecond))\n	case k.suspected || ",
+		snippet:  "		k.set(&k.expiryTimer, now, k.lease.Until())\n	case k.suspected || ",
+		instead:  "		k.set(&k.expiryTimer, now, k.lease.Until().Add(time.Millisecond))\n	case k.suspected || ",
 		packages: []string{"./session"},
 	},
 	{
 		name:     "a protected create is not looked up after a lost reply",
 		file:     "session/create.go",
-		snippet:  "	if path, stat, err = p.find(c, &p.proof); err != nil {",
+		snippet:  "	if path, stat, err = p.search(c, &p.proof); err != nil {",
 		instead:  "	if p.lost = false; err != nil {",
 		packages: []string{"./session"},
 	},
@@ -264,16 +264,16 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	},
 	{
 		name:     "what may not be read is fresh when the connection is back",
-		file:     "session/watcher.go",
+		file:     "session/subscription.go",
 		snippet:  "		if w.known && !w.busy && w.tries == 0 {",
 		instead:  "		if w.known && !w.busy {",
 		packages: []string{"./session"},
 	},
 	{
 		name:     "followers are told while the holder's write is under way",
-		file:     "session/follow.go",
-		snippet:  "!c.hold.over.Load() || c.hold.writes.Load() > 0 {",
-		instead:  "!c.hold.over.Load() {",
+		file:     "session/read.go",
+		snippet:  "!n.hold.over.Load() || n.hold.writes.Load() > 0 {",
+		instead:  "!n.hold.over.Load() {",
 		packages: []string{"./session", "./recipes/election"},
 	},
 	{

@@ -14,59 +14,59 @@ import (
 )
 
 // watchMessage is what the actor of a shared watch receives: it knows what the actor does with it.
-type watchMessage[T any] interface{ deliver(w *watcher[T]) }
+type watchMessage[T any] interface{ deliver(w *sharedWatchActor[T]) }
 
 type (
 	happened[T any] struct{ event seam.Event }
-	looked[T any]   struct { // what came of looking
-		of     *watcher[T]
+	wasRead[T any]  struct { // a read was answered
+		of     *sharedWatchActor[T]
 		epoch  uint64
 		state  T
 		exists bool
 		err    error
 	}
 	awaited[T any] struct { // what came of waiting for a znode that was missing
-		of     *watcher[T]
+		of     *sharedWatchActor[T]
 		epoch  uint64
 		exists bool
 		err    error
 	}
-	lookAgain[T any] struct{ of *watcher[T] } // after a pause
+	readAgain[T any] struct{ of *sharedWatchActor[T] } // after a pause
 )
 
-func (m happened[T]) deliver(w *watcher[T]) { w.onEvent(m.event) }
+func (m happened[T]) deliver(w *sharedWatchActor[T]) { w.onEvent(m.event) }
 
-func (m looked[T]) deliver(w *watcher[T]) {
+func (m wasRead[T]) deliver(w *sharedWatchActor[T]) {
 	if m.of == w && m.epoch == w.epoch {
-		w.onLooked(m)
+		w.onRead(m)
 	}
 }
 
-func (m awaited[T]) deliver(w *watcher[T]) {
+func (m awaited[T]) deliver(w *sharedWatchActor[T]) {
 	if m.of == w && m.epoch == w.epoch {
 		w.onAwaited(m)
 	}
 }
 
-func (m lookAgain[T]) deliver(w *watcher[T]) {
+func (m readAgain[T]) deliver(w *sharedWatchActor[T]) {
 	if m.of == w {
 		w.read()
 	}
 }
 
-// watcher is one incarnation of a shared watch's actor. It looks and watches in one request,
-// publishes what it sees, and looks again when the watch fires, and in each epoch. When the
-// connection is back, what was seen is no longer stale: the servers tell at once what has
+// sharedWatchActor is one incarnation of a shared watch's actor. It reads and watches in one
+// request, publishes what it sees, and reads again when the watch fires, and in each epoch. When
+// the connection is back, what was seen is no longer stale: the servers tell at once what has
 // changed. What it sees never goes back: within an epoch servers see to that, and an epoch begins
 // with a sync.
-type watcher[T any] struct {
-	*shared[T]
+type sharedWatchActor[T any] struct {
+	watch  *sharedWatch[T]
 	self   actors.Self[watchMessage[T]]
 	client *client
 
 	epoch uint64
 	up    bool
-	busy  bool // looking
+	busy  bool // a read is under way
 	again bool // something happened meanwhile
 	tries int  // failures in a row
 	turns int  // in which it was missing when it was read, and there when that was to be watched
@@ -77,8 +77,8 @@ type watcher[T any] struct {
 	stale bool
 }
 
-func newWatcher[T any](of *shared[T], self actors.Self[watchMessage[T]]) *watcher[T] {
-	w := &watcher[T]{shared: of, self: self}
+func newSharedWatchActor[T any](of *sharedWatch[T], self actors.Self[watchMessage[T]]) *sharedWatchActor[T] {
+	w := &sharedWatchActor[T]{watch: of, self: self}
 	ref := self.Ref()
 	// Each incarnation has a client of its own, so that it hears how things stand. A session that
 	// is closed has none, and stops this actor.
@@ -88,10 +88,10 @@ func newWatcher[T any](of *shared[T], self actors.Self[watchMessage[T]]) *watche
 }
 
 // Receive implements [actors.Receiver].
-func (w *watcher[T]) Receive(m watchMessage[T]) { m.deliver(w) }
+func (w *sharedWatchActor[T]) Receive(m watchMessage[T]) { m.deliver(w) }
 
 // Phase shows in the live tree.
-func (w *watcher[T]) Phase() string {
+func (w *sharedWatchActor[T]) Phase() string {
 	switch {
 	case !w.known:
 		return "looking"
@@ -102,13 +102,13 @@ func (w *watcher[T]) Phase() string {
 }
 
 // Stopping gives up the incarnation's client.
-func (w *watcher[T]) Stopping(error) {
+func (w *sharedWatchActor[T]) Stopping(error) {
 	if w.client != nil {
 		w.client.Leave()
 	}
 }
 
-func (w *watcher[T]) onEvent(n seam.Event) {
+func (w *sharedWatchActor[T]) onEvent(n seam.Event) {
 	switch n := n.(type) {
 	case machine.EpochBegan:
 		w.epoch, w.up, w.busy, w.again = n.Epoch, true, false, false
@@ -132,7 +132,7 @@ func (w *watcher[T]) onEvent(n seam.Event) {
 }
 
 // read reads with a watch; one at a time.
-func (w *watcher[T]) read() {
+func (w *sharedWatchActor[T]) read() {
 	switch {
 	case w.epoch == 0:
 	case w.busy:
@@ -140,13 +140,13 @@ func (w *watcher[T]) read() {
 	default:
 		w.busy, w.again = true, false
 		epoch, ref := w.epoch, w.self.Ref()
-		w.spec.look(w.client, epoch, w.path, func(state T, exists bool, err error) {
-			ref.Tell(looked[T]{w, epoch, state, exists, err})
+		w.watch.spec.read(w.client, epoch, w.watch.path, func(state T, exists bool, err error) {
+			ref.Tell(wasRead[T]{w, epoch, state, exists, err})
 		})
 	}
 }
 
-func (w *watcher[T]) onLooked(m looked[T]) {
+func (w *sharedWatchActor[T]) onRead(m wasRead[T]) {
 	switch {
 	case m.err != nil:
 		w.fail(m.err)
@@ -155,12 +155,12 @@ func (w *watcher[T]) onLooked(m looked[T]) {
 		w.publish(m.state)
 	default:
 		epoch, ref := w.epoch, w.self.Ref()
-		w.client.await(epoch, w.path, func(exists bool, err error) { ref.Tell(awaited[T]{w, epoch, exists, err}) })
+		w.client.await(epoch, w.watch.path, func(exists bool, err error) { ref.Tell(awaited[T]{w, epoch, exists, err}) })
 	}
 }
 
 // onAwaited: the creation of a missing znode is watched, unless it was created meanwhile.
-func (w *watcher[T]) onAwaited(m awaited[T]) {
+func (w *sharedWatchActor[T]) onAwaited(m awaited[T]) {
 	w.busy = false
 	switch {
 	case m.err != nil:
@@ -178,33 +178,33 @@ func (w *watcher[T]) onAwaited(m awaited[T]) {
 
 // fail looks again after a pause: whatever it is (a right that was taken away, say), somebody may
 // put it right. Until then what was seen is stale.
-func (w *watcher[T]) fail(err error) {
+func (w *sharedWatchActor[T]) fail(err error) {
 	w.busy = false
 	if errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed) {
 		return // word of that is on its way
 	}
 	w.tries++
 	if w.tries == 1 {
-		w.session.log.Warn("can't watch; trying again", "path", w.session.Path(w.path), "error", err)
+		w.watch.session.log.Warn("can't watch; trying again", "path", w.watch.session.Path(w.watch.path), "error", err)
 	}
 	w.grow()
-	s, ref, pause := w.session, w.self.Ref(), backoff(w.tries)
+	s, ref, pause := w.watch.session, w.self.Ref(), backoff(w.tries)
 	s.tasks.run(func() {
-		s.requests.pause(s.tasks.life, pause)
-		ref.Tell(lookAgain[T]{w})
+		s.sender.pause(s.tasks.life, pause)
+		ref.Tell(readAgain[T]{w})
 	})
 }
 
 // publish takes what was seen, and looks again if something happened since it was asked for.
-func (w *watcher[T]) publish(state T) {
+func (w *sharedWatchActor[T]) publish(state T) {
 	w.tries, w.turns, w.seen = 0, 0, state
 	stale := !w.up
 	if stale {
-		state = w.spec.stale(state)
+		state = w.watch.spec.stale(state)
 	}
-	if !w.known || w.stale != stale || !w.spec.same(w.last, state) {
+	if !w.known || w.stale != stale || !w.watch.spec.same(w.last, state) {
 		w.known, w.stale, w.last = true, stale, state
-		w.topic.Publish(state)
+		w.watch.topic.Publish(state)
 	}
 	if w.again {
 		w.read()
@@ -212,10 +212,10 @@ func (w *watcher[T]) publish(state T) {
 }
 
 // grow lets what was seen grow stale.
-func (w *watcher[T]) grow() {
+func (w *sharedWatchActor[T]) grow() {
 	if w.known && !w.stale {
-		w.stale, w.last = true, w.spec.stale(w.last)
-		w.topic.Publish(w.last)
+		w.stale, w.last = true, w.watch.spec.stale(w.last)
+		w.watch.topic.Publish(w.last)
 	}
 }
 
@@ -248,9 +248,9 @@ type Children struct {
 // not valid, and early if the actor behind it failed too often, which the log says. What can't be
 // read, for want of a right, is Stale if it was seen before, and tried again.
 func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
-	return subscribe(ctx, s, func(g *guarded) map[string]*shared[Data] { return g.dataWatches }, path, watchSpec[Data]{
+	return subscribe(ctx, s, func(g *guarded) map[string]*sharedWatch[Data] { return g.dataWatches }, path, watchSpec[Data]{
 		name: "data",
-		look: func(t *client, epoch uint64, path string, done func(Data, bool, error)) {
+		read: func(t *client, epoch uint64, path string, done func(Data, bool, error)) {
 			t.Read(epoch, path, true, func(a seam.Seen) { done(Data{Exists: a.Exists, Bytes: a.Data, Stat: Stat(a.Stat)}, a.Exists, a.Err) })
 		},
 		stale: func(d Data) Data {
@@ -268,9 +268,9 @@ func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 // WatchChildren is a subscription to the names of a znode's children, its birth and its end, in
 // everything else like [Session.WatchData].
 func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Children {
-	return subscribe(ctx, s, func(g *guarded) map[string]*shared[Children] { return g.childWatches }, path, watchSpec[Children]{
+	return subscribe(ctx, s, func(g *guarded) map[string]*sharedWatch[Children] { return g.childWatches }, path, watchSpec[Children]{
 		name: "children",
-		look: func(t *client, epoch uint64, path string, done func(Children, bool, error)) {
+		read: func(t *client, epoch uint64, path string, done func(Children, bool, error)) {
 			t.List(epoch, path, true, func(a seam.Listed) {
 				missing := errors.Is(a.Err, ErrNoNode)
 				if missing {
@@ -289,11 +289,11 @@ func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Childre
 	})
 }
 
-// shared is a watch that any number of readers share: one actor, and one watch in ZooKeeper. It
-// lives as long as anybody reads it.
-type shared[T any] struct {
+// sharedWatch is a watch that any number of readers share: one actor, and one watch in ZooKeeper.
+// It lives as long as anybody reads it.
+type sharedWatch[T any] struct {
 	session *Session
-	all     func(g *guarded) map[string]*shared[T] // of this kind, by path
+	all     func(g *guarded) map[string]*sharedWatch[T] // of this kind, by path
 	path    string
 	spec    watchSpec[T]
 	topic   *notify.Topic[T]
@@ -306,14 +306,14 @@ type shared[T any] struct {
 // watchSpec is how a thing is looked at.
 type watchSpec[T any] struct {
 	name  string
-	look  func(t *client, epoch uint64, path string, done func(state T, exists bool, err error)) // with a watch, if it exists
+	read  func(t *client, epoch uint64, path string, done func(state T, exists bool, err error)) // with a watch, if it exists
 	stale func(state T) T
 	same  func(a, b T) bool // nothing has happened between the two
 }
 
 // subscribe gives a reader its channel, and starts the watch if it is the first.
-func subscribe[T any](ctx context.Context, s *Session, all func(g *guarded) map[string]*shared[T], path string, spec watchSpec[T]) <-chan T {
-	if err := s.requests.ready(path); err != nil {
+func subscribe[T any](ctx context.Context, s *Session, all func(g *guarded) map[string]*sharedWatch[T], path string, spec watchSpec[T]) <-chan T {
+	if err := s.sender.ready(path); err != nil {
 		s.log.Warn("nothing to watch", "path", s.Path(path), "error", err)
 		nothing := notify.NewLatest[T]()
 		nothing.Close()
@@ -323,7 +323,7 @@ func subscribe[T any](ctx context.Context, s *Session, all func(g *guarded) map[
 	w := all(g)[path]
 	first := w == nil
 	if first {
-		w = &shared[T]{session: s, all: all, path: path, spec: spec, topic: notify.NewTopic[T]()}
+		w = &sharedWatch[T]{session: s, all: all, path: path, spec: spec, topic: notify.NewTopic[T]()}
 		all(g)[path] = w
 	}
 	w.readers++
@@ -335,12 +335,14 @@ func subscribe[T any](ctx context.Context, s *Session, all func(g *guarded) map[
 	return states
 }
 
-func (w *shared[T]) spawn() {
+func (w *sharedWatch[T]) spawn() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ref, err := actors.Spawn(w.session.scope, actors.Spec[watchMessage[T]]{
 		Name: w.spec.name + ":" + w.path, Kind: "watch",
-		New:   func(self actors.Self[watchMessage[T]]) actors.Receiver[watchMessage[T]] { return newWatcher(w, self) },
+		New: func(self actors.Self[watchMessage[T]]) actors.Receiver[watchMessage[T]] {
+			return newSharedWatchActor(w, self)
+		},
 		Ended: w.ended,
 	})
 	if err != nil {
@@ -351,7 +353,7 @@ func (w *shared[T]) spawn() {
 }
 
 // leave takes a reader off. With the last one the watch ends.
-func (w *shared[T]) leave() {
+func (w *sharedWatch[T]) leave() {
 	g := w.session.state.lock()
 	w.readers--
 	last := w.readers == 0
@@ -367,7 +369,7 @@ func (w *shared[T]) leave() {
 }
 
 // ended closes what the readers have: the session is over, or the actor was given up.
-func (w *shared[T]) ended(cause error) {
+func (w *sharedWatch[T]) ended(cause error) {
 	s := w.session
 	if errors.Is(cause, actors.ErrGivenUp) {
 		s.log.Error("a watch is given up", "path", s.Path(w.path), "cause", cause)

@@ -10,12 +10,12 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// watched is what is watched in an epoch: the table of watches, and what is to be passed on to
+// epochWatches is what is watched in an epoch: the table of watches, and what is to be passed on to
 // clients, in order. It has a mutex of its own, so that an event goes from the connection's
 // goroutine straight to those who depend on it. No client is called under that mutex: what the
 // table says goes into the outbox, which whoever comes first empties. The session's mutex may be
 // taken under it, not the other way around.
-type watched struct {
+type epochWatches struct {
 	epoch *epoch
 
 	mu       sync.Mutex
@@ -36,21 +36,21 @@ type watched struct {
 type outgoing struct {
 	behind int // so many changes of the connection
 	read   *watchRead
-	answer func() // of the read
-	to     *inbox // of the event; nil: it is an answer
+	answer func()  // of the read
+	to     *client // of the event; nil: it is an answer
 	event  watches.Event
 }
 
-func newWatched(e *epoch) *watched {
-	w := &watched{epoch: e, reads: make(map[*watchRead]struct{}), heard: 1}
+func newEpochWatches(e *epoch) *epochWatches {
+	w := &epochWatches{epoch: e, reads: make(map[*watchRead]struct{}), heard: 1}
 	w.table = watches.New(w)
 	return w
 }
 
 // change changes the table, unless the epoch is over, and passes on what follows. A panic in either
 // ends the epoch.
-func (w *watched) change(do func(t *watches.Table)) {
-	defer w.epoch.session.tasks.guard()
+func (w *epochWatches) change(do func(t *watches.Table)) {
+	defer w.epoch.session.tasks.catch()
 	if !w.step(do) {
 		return
 	}
@@ -65,7 +65,7 @@ func (w *watched) change(do func(t *watches.Table)) {
 }
 
 // step is the part of change under the mutex. True: the caller has to empty the outbox.
-func (w *watched) step(do func(t *watches.Table)) bool {
+func (w *epochWatches) step(do func(t *watches.Table)) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.reads == nil {
@@ -80,7 +80,7 @@ func (w *watched) step(do func(t *watches.Table)) bool {
 }
 
 // next takes the next thing to pass on out of the outbox. False: there is none for now.
-func (w *watched) next() (out outgoing, some bool) {
+func (w *epochWatches) next() (out outgoing, some bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.outbox) == 0 || w.outbox[0].behind > w.told {
@@ -95,7 +95,7 @@ func (w *watched) next() (out outgoing, some bool) {
 }
 
 // answer answers a read, unless that was done, by the end of the epoch perhaps.
-func (w *watched) answer(r *watchRead, answer func()) {
+func (w *epochWatches) answer(r *watchRead, answer func()) {
 	w.mu.Lock()
 	_, open := w.reads[r]
 	delete(w.reads, r)
@@ -106,18 +106,18 @@ func (w *watched) answer(r *watchRead, answer func()) {
 }
 
 // ask takes a read with a watch; false if the epoch is over.
-func (w *watched) ask(r *watchRead) (taken bool) {
+func (w *epochWatches) ask(r *watchRead) (taken bool) {
 	w.change(func(t *watches.Table) {
 		taken = true
 		w.reads[r] = struct{}{}
-		t.Ask(&watches.Read{Client: &r.client.inbox, Key: r.key, Request: r})
+		t.Ask(&watches.Read{Client: r.client, Key: r.key, Request: r})
 	})
 	return taken
 }
 
 // done takes what came of a try of a read: answer passes it on, and is nil if the answer was lost.
 // armed: there is something to watch.
-func (w *watched) done(r *watchRead, try *watches.Read, answer func(), armed bool) {
+func (w *epochWatches) done(r *watchRead, try *watches.Read, answer func(), armed bool) {
 	w.change(func(t *watches.Table) {
 		pass := func() { w.outbox = append(w.outbox, outgoing{behind: w.heard, read: r, answer: answer}) }
 		if answer == nil {
@@ -128,7 +128,7 @@ func (w *watched) done(r *watchRead, try *watches.Read, answer func(), armed boo
 }
 
 // fire takes an event of the connection.
-func (w *watched) fire(ev zkconn.Fired) {
+func (w *epochWatches) fire(ev zkconn.Fired) {
 	w.change(func(t *watches.Table) {
 		if s := w.epoch.session; ev.Type == jute.NodeDeleted {
 			s.znodes.missing(s.space.relative(ev.Path))
@@ -138,7 +138,7 @@ func (w *watched) fire(ev zkconn.Fired) {
 }
 
 // connHears notes that the connection has changed, before clients are told of that.
-func (w *watched) connHears(up bool) {
+func (w *epochWatches) connHears(up bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.heard++
@@ -149,7 +149,7 @@ func (w *watched) connHears(up bool) {
 
 // clientsKnow notes that clients were told of a change of the connection, or of the beginning of
 // the epoch. What had to wait for a connection is done now.
-func (w *watched) clientsKnow(up bool) {
+func (w *epochWatches) clientsKnow(up bool) {
 	w.change(func(t *watches.Table) {
 		w.told++
 		if w.up = up; up {
@@ -159,7 +159,7 @@ func (w *watched) clientsKnow(up bool) {
 }
 
 // end is the end of the epoch; the reads that are returned have no answer.
-func (w *watched) end() map[*watchRead]struct{} {
+func (w *epochWatches) end() map[*watchRead]struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	reads := w.reads
@@ -168,17 +168,17 @@ func (w *watched) end() map[*watchRead]struct{} {
 }
 
 // Tell implements [watches.Server].
-func (w *watched) Tell(c watches.Client, e watches.Event) {
-	w.outbox = append(w.outbox, outgoing{behind: w.heard, to: c.(*inbox), event: e}) //nolint:forcetypeassert // the table has no others
+func (w *epochWatches) Tell(c watches.Client, e watches.Event) {
+	w.outbox = append(w.outbox, outgoing{behind: w.heard, to: c.(*client), event: e}) //nolint:forcetypeassert // the table has no others
 }
 
 // Watched implements [watches.Server].
-func (w *watched) Watched(key watches.Key) bool { return w.epoch.conn.Watches(onWire(key)) }
+func (w *epochWatches) Watched(key watches.Key) bool { return w.epoch.conn.Watches(onWire(key)) }
 
 // Remove implements [watches.Server].
-func (w *watched) Remove(keys []watches.Key) {
+func (w *epochWatches) Remove(keys []watches.Key) {
 	s, conn, ups := w.epoch.session, w.epoch.conn, w.ups
-	if s.requests.open() != nil {
+	if s.sender.open() != nil {
 		return // they go with the ZooKeeper session
 	}
 	all := make([]zkconn.Watch, len(keys))
@@ -225,7 +225,7 @@ func (r *watchRead) Send(of *watches.Read, watch bool) {
 	s := r.client.session
 	s.tasks.run(func() { // false: the session has ended, and the epoch before it, which refuses the read
 		for try := 1; r.send(of, watch); try++ {
-			s.requests.pause(s.tasks.life, backoff(try))
+			s.sender.pause(s.tasks.life, backoff(try))
 			r.at = connRef{}
 		}
 	})
@@ -235,12 +235,12 @@ func (r *watchRead) Send(of *watches.Read, watch bool) {
 // carried it out, so that it is to be sent again.
 func (r *watchRead) send(of *watches.Read, watch bool) (again bool) {
 	s := r.client.session
-	at, err := s.requests.conn(s.tasks.life, r.epoch, r.at)
+	at, err := s.sender.conn(s.tasks.life, r.epoch, r.at)
 	if err != nil {
-		r.epoch.watched.answer(r, func() { r.refuse(s.requests.unlessClosed(err)) })
+		r.epoch.watched.answer(r, func() { r.refuse(s.sender.unlessClosed(err)) })
 		return false
 	}
-	s.requests.pauseAfterLoss(s.tasks.life, r.lost.times)
+	s.sender.pauseAfterLoss(s.tasks.life, r.lost.times)
 	answer, err := r.attempt(watch)
 	switch {
 	case errors.Is(err, zkconn.ErrThrottled):
