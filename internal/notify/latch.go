@@ -1,6 +1,9 @@
 package notify
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // Latch is a fact that comes true once. The zero value is open, and costs no channel until somebody
 // waits.
@@ -43,4 +46,47 @@ func (l *Latch) Closed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.closed
+}
+
+// End is how something ended: once, with a reason that is there before the channel closes. The zero
+// value has not ended, and costs no channel until somebody wants it.
+type End struct {
+	latch Latch
+	err   error // under its mutex, so that nobody sees the reason without the close or the close without the reason
+}
+
+// Done closes when it has ended; Err is set by then. It is the same channel every time.
+func (e *End) Done() <-chan struct{} { return e.latch.C() }
+
+// Err is nil exactly while Done is open.
+func (e *End) Err() error {
+	e.latch.mu.Lock()
+	defer e.latch.mu.Unlock()
+	return e.err
+}
+
+// Set ends it with a reason, which must not be nil, and tells whether this call did.
+func (e *End) Set(err error) bool {
+	e.latch.mu.Lock()
+	defer e.latch.mu.Unlock()
+	if e.err == nil {
+		e.err = err
+	}
+	return e.latch.closeLocked()
+}
+
+// Wait waits for something to be done, or ctx, whose cause it returns then. What is done is done,
+// whatever has become of ctx.
+func Wait(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+		return nil
+	default:
+		return context.Cause(ctx)
+	}
 }

@@ -25,6 +25,28 @@ type Client interface {
 	Unwatch(number uint64, path string)
 }
 
+// Event is what a [Client] is told: EpochBegan, Suspended, Resumed, TrustEnded, TrustGained and
+// Fired of package machine, and those below. Those of one epoch come between its EpochBegan and its
+// EpochEnded.
+type Event any
+
+type (
+	// EpochEnded: the ZooKeeper session is over. Gone tells whether ZooKeeper has confirmed that,
+	// so that every ephemeral znode of it is gone: it has expired (session.ErrExpired), or was
+	// closed after a failure in this process (session.ErrRestarted; it comes only when that is
+	// confirmed). Not Gone is an epoch that ends with the session, of which SessionEnded says next
+	// why: its znodes may stand until ZooKeeper lets it expire, and whatever was to be deleted is
+	// not known to be.
+	EpochEnded struct {
+		Epoch uint64
+		Cause error
+		Gone  bool
+	}
+
+	// SessionEnded: there will be no further epoch and no further event.
+	SessionEnded struct{ Cause error }
+)
+
 // Join asks for a place in a queue: an ephemeral sequential znode. Of the form Alone it is an
 // ephemeral znode with just that name, which is refused while there is one.
 type Join struct {
@@ -48,12 +70,12 @@ type Joined struct {
 
 // Listed answers List, and the listing of JoinList.
 type Listed struct {
-	Epoch uint64
-	Path  string   // that was listed
-	Names []string // of the children, in no order
-	Line  any      // a *znode.Line; nil: it is to be made of Names
-	Stat  Stat
-	Err   error
+	Epoch      uint64
+	Path       string   // that was listed
+	Names      []string // of the children, in no order
+	Contenders any      // a *znode.Contenders; nil: it is to be made of Names
+	Stat       Stat
+	Err        error
 }
 
 // Seen answers Read.
@@ -66,7 +88,7 @@ type Seen struct {
 	Err    error
 }
 
-// Query is one of the reads of Look: of a znode, or of the names of its children.
+// Query is one of the reads of MultiRead: of a znode, or of the names of its children.
 type Query struct {
 	Path     string
 	Children bool

@@ -29,7 +29,7 @@ type conn struct {
 	busy    bool        // its own goroutine is inside the server: it flushes by itself
 	mute    bool        // answer nothing
 	rq      *Request    // what is being served, if somebody wants to know
-	late    int         // how many of its requests are held up
+	waiting int         // how many of its requests are held up
 
 	number      int64 // in the order in which connections came
 	established time.Time

@@ -61,7 +61,7 @@ func (f *Front) resume() {
 // resign: the front knows that it does not lead any more. It drops its clients, and what it has
 // heard of them.
 func (f *Front) resign() {
-	f.deposed, f.term, f.late = nil, 0, nil
+	f.deposed, f.term, f.waiting = nil, 0, nil
 	clear(f.touched)
 	for c := range f.conns {
 		c.abort()

@@ -41,9 +41,9 @@ type Front struct {
 	lag      int // how many transactions it stays behind
 	isolated *gate
 	frozen   *gate
-	held     *gate    // what goes to the leader waits: see HoldUp
-	late     []late   // and this is what waits
-	deposed  *deposed // it takes itself for the leader, and is not
+	held     *gate      // what goes to the leader waits: see HoldUp
+	waiting  []heldBack // the requests that wait meanwhile
+	deposed  *deposed   // it takes itself for the leader, and is not
 
 	busyUntil time.Time // with handshakes: see SlowHandshakes
 

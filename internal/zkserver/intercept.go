@@ -68,12 +68,12 @@ func Delay(d time.Duration) Verdict { return Verdict{delay: d} }
 // the session had expired.
 func Fail(code jute.Code) Verdict { return Verdict{action: failWith, code: code} }
 
-type rule struct{ judge func(*Request) Verdict }
+type rule struct{ decide func(*Request) Verdict }
 
-// Intercept has every request judged, on its connection's goroutine and with no lock held, before
+// Intercept has every request decided on, on its connection's goroutine and with no lock held, before
 // it is served. Of several interceptors the first that doesn't pass a request decides.
-func (s *Server) Intercept(judge func(*Request) Verdict) (remove func()) {
-	r := &rule{judge}
+func (s *Server) Intercept(decide func(*Request) Verdict) (remove func()) {
+	r := &rule{decide}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rules = append(slices.Clone(s.rules), r)
@@ -93,7 +93,7 @@ func (s *Server) decide(rq *Request) Verdict {
 	s.mu.Unlock()
 	defer s.mu.Lock()
 	for _, r := range rules {
-		if v := r.judge(rq); v != Pass {
+		if v := r.decide(rq); v != Pass {
 			return v
 		}
 	}

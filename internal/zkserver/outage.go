@@ -48,7 +48,7 @@ func (f *Front) giveUp(g *gate) {
 	if f.isolated != g || f.s.closed {
 		return
 	}
-	f.lost, f.late = true, nil
+	f.lost, f.waiting = true, nil
 	for c := range f.conns {
 		c.abort()
 	}
@@ -119,7 +119,7 @@ func (f *Front) Kill() {
 
 func (f *Front) kill() {
 	f.down, f.term, f.deposed, f.busyUntil = true, 0, nil, time.Time{}
-	f.held, f.late = nil, nil
+	f.held, f.waiting = nil, nil
 	f.s.elect()
 	if f.isolated != nil {
 		f.rejoin()

@@ -115,7 +115,7 @@ func (s *Server) suspend() {
 		if !f.inTouch() {
 			continue
 		}
-		f.term, f.late = 0, nil
+		f.term, f.waiting = 0, nil
 		clear(f.touched)
 		for c := range f.conns {
 			c.finish()

@@ -37,5 +37,15 @@
 //	link        the network connection: frames in and out
 //
 // A socket is read by the goroutine of keep. Another one pings, each third of the session's
-// timeout. Requests are written by whoever makes them.
+// timeout. A request is written by the goroutine that makes it.
+//
+// # Which file for which task
+//
+//	conn.go         open, close, states and events      request.go   one request and its outcome
+//	op.go           an operation of ZooKeeper           socket.go    requests on a connection, in order
+//	group.go        several creates and deletes in one  receive.go   replies and events
+//	watches.go      watches, armed again                loss.go      stalls, losses, and which request is to blame
+//	connector.go    attempts to connect                 scout.go     late writes, a loss of data
+//	targets.go      which server next, and when         outage.go    why there is no connection
+//	handshake.go    from the connect reply to Up        errors.go    errors and codes
 package zkconn

@@ -3,6 +3,7 @@ package zkconn
 import (
 	"context"
 	"errors"
+	"path"
 	"runtime"
 	"slices"
 	"sync"
@@ -15,18 +16,118 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// group makes one transaction of the creates and deletes that are asked for at the same time. The
-// first few are sent at once, each by itself. One that comes while those are under way waits until
-// one is answered, a moment at most, and takes along what has come by then. Where a round trip is
-// long, it does not wait, but only yields once.
+// Entry describes the znode of a contender, for Enter.
+type Entry struct {
+	Path  string
+	Data  []byte
+	Flags int32 // without a time to live
+	ACL   []jute.ACL
+
+	Replace string // a znode to delete in the same transaction; "": none
+	List    string // the znode whose children to list right after that, in the same round trip; "": none
+}
+
+// Entered is the result of Enter.
+type Entered struct {
+	Path string
+	Stat Stat // of the new znode; zero if the server has no create2, or one was replaced; in a group, Czxid and owner
+
+	Names []string // of the listing
+	Err   error    // of the listing: the znode is created nevertheless
+
+	Missing bool // with ErrNoNode: the znode to replace does not exist
+}
+
+// Enter creates a znode, in one transaction with the deletion of the one to replace, if any, and
+// lists its siblings.
+func (c *Conn) Enter(e Entry) (Entered, error) {
+	if e.Replace != "" {
+		return c.enter(&e, e.request(jute.OpMulti)) // in which the Stat of a create2 is empty, at least in 3.8
+	}
+	if e.Flags == jute.FlagEphemeralSequential {
+		return c.together(&member{request: e.request(jute.OpCreate), entry: e, parent: path.Dir(e.Path)})
+	}
+	return c.enterAlone(&e, e.request(jute.OpCreate))
+}
+
+func (c *Conn) enterAlone(e *Entry, r *request) (Entered, error) {
+	if !c.lacks(jute.OpCreate2) { // which replies with the new znode's Stat; ZooKeeper has it since 3.5
+		r.ask.Op = jute.OpCreate2
+		if made, err := c.enter(e, r); !errors.Is(err, ErrUnsupported) {
+			return made, err
+		}
+	}
+	return c.enter(e, e.request(jute.OpCreate)) // r may have been sent
+}
+
+func (c *Conn) enter(e *Entry, r *request) (Entered, error) {
+	rs := []*request{r}
+	if e.List != "" {
+		rs = append(rs, reading(jute.OpGetChildren2, e.List, false))
+	}
+	if err := c.do(rs...); err != nil {
+		return Entered{}, err
+	}
+	made, err := rs[0].entered()
+	if err == nil && e.List != "" {
+		if made.Err = rs[1].outcome(); made.Err == nil {
+			made.Names = rs[1].reply.Names
+		}
+	}
+	return made, err
+}
+
+func (e *Entry) request(op jute.Op) *request {
+	r := new(request) // no literal: copies of it on the stack would make that grow
+	create := &r.ask
+	if op == jute.OpMulti {
+		r.ask.Op, r.ask.Ops = op, []jute.Request{{Op: jute.OpDelete, Path: e.Replace, Version: -1}, {}}
+		create, op = &r.ask.Ops[1], jute.OpCreate
+	}
+	create.Op, create.Path, create.Data, create.Flags, create.ACL = op, e.Path, e.Data, e.Flags, e.ACL
+	notNull(create)
+	return r
+}
+
+// entered is the result of a create or a transaction.
+func (r *request) entered() (Entered, error) {
+	if r.ask.Op != jute.OpMulti {
+		if err := r.outcome(); err != nil {
+			return Entered{}, err
+		}
+		return Entered{Path: r.reply.Path, Stat: fromWire(&r.reply.Stat)}, nil
+	}
+	results, err := r.results()
+	if err != nil {
+		return Entered{Missing: len(results) > 0 && results[0].Err == jute.NoNode}, err
+	}
+	return Entered{Path: results[1].Path}, nil
+}
+
+// group makes one transaction of the creates and deletes that goroutines ask for at the same time.
+// Each of them is a member, in [Conn.together]:
+//
+//	the first of a transaction      another one         one that may not be in it
+//	     │ join                        │ join              │ join
+//	     │ turn: a moment at most      │                   │
+//	     │ carryOut                    │                   │
+//	     ▼                             │                   │
+//	  transact: a transaction of all, and in the same write the listings
+//	     ├─ it has its place among the requests: placed ───┴─▶ is sent by itself, behind it
+//	     ├─ a member is refused and has its error: transact without that one, once
+//	     └─ decided ───────────────────┴─▶ is done and has its outcome, or is sent by itself
+//
+// The first few are sent at once, each by itself. A member that comes while those are under way waits
+// until one of them is answered, a moment at most, and takes along the members that have come by then.
+// Where a round trip is long, it does not wait, but only yields once.
 type group struct {
-	turns *semaphore.Weighted // of those that are under way
+	turns *semaphore.Weighted // of the members that are sent by themselves, or first
 
 	near    atomic.Bool // a request on this connection was answered within a few moments
 	mu      sync.Mutex
-	lost    int             // size of the last one that was lost
+	lost    int             // size of the last transaction that was lost
 	pause   time.Duration   // after the last loss
-	until   time.Time       // there are no transactions
+	until   time.Time       // until then there are no transactions
 	parents map[string]bool // below which something was created, so that they are not missing
 	members []*member       // of the next transaction
 	placed  *notify.Latch   // the members are sent, or will be one by one; nil: there is one at most
@@ -164,7 +265,7 @@ func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *membe
 		return nil
 	}
 	r, listings := &request{ask: jute.Request{Op: jute.OpMulti}}, &request{ask: jute.Request{Op: jute.OpMultiRead}}
-	r.stands = func() bool { placed.Close(); return true }
+	r.holds = func() bool { placed.Close(); return true }
 	rs := []*request{r}
 	var listed []*member
 	for _, m := range members {

@@ -145,7 +145,7 @@ func (h *handshake) present(cred Credential) error {
 func (h *handshake) rearm() error {
 	c := h.socket.conn
 	c.mu.Lock()
-	asks := c.watches.requests(c.session.zxid, c.cfg.MaxPacket)
+	asks := c.setWatches()
 	c.mu.Unlock()
 	for i := range asks {
 		if err := h.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {
@@ -173,15 +173,15 @@ func (h *handshake) goUp() (slow bool, after time.Duration, err error) {
 		if err != nil {
 			return
 		}
-		if !errors.Is(c.trouble, ErrAuthRequired) { // only the reply to a request shows that this is over
-			after = c.ended()
+		if !errors.Is(c.outage.trouble, ErrAuthRequired) { // only the reply to a request shows that this is over
+			after = c.outageOver()
 			for _, s := range c.servers {
 				s.trouble = nil
 			}
 		}
 		h.socket.taking, h.socket.refuse = context.WithCancel(c.taking)
 		h.socket.since, h.socket.link.patience = time.Now(), c.session.timeout*2/3
-		slow = h.socket.stall.slowest >= c.session.timeout/hasteShare
+		slow = h.socket.slowest >= c.session.timeout/hasteShare
 		c.group.near.Store(false) // this server may be far away
 		h.socket.watch()
 		c.events = append(c.events, Up{

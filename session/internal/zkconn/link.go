@@ -30,7 +30,7 @@ type link struct {
 	// After this time a read or a write fails; 0 during the handshake, whose steps have limits.
 	// It is for each read, not for each frame: a large reply may take long on a slow network.
 	patience time.Duration
-	late     atomic.Bool  // it was closed at a limit
+	expired  atomic.Bool  // it was closed at a limit
 	left     notify.Latch // soon after it was closed: what has not returned is left alone
 }
 
@@ -117,7 +117,7 @@ func (l *link) failed(doing string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case l.late.Load():
+	case l.expired.Load():
 		err = os.ErrDeadlineExceeded
 	}
 	return &networkError{doing, bare(err)}
@@ -135,7 +135,7 @@ func bare(err error) error {
 // through SSH does.
 func (l *link) within(limit time.Duration) *time.Timer {
 	return time.AfterFunc(limit, func() {
-		l.late.Store(true)
+		l.expired.Store(true)
 		l.drop()
 	})
 }
@@ -249,8 +249,8 @@ func guard(log *slog.Logger, doing string, err *error) {
 }
 
 // apart calls a function of the application's in a goroutine of its own. If it has not returned
-// when left closes, that goroutine is left alone, and late gets what is returned after all.
-func apart[T any](log *slog.Logger, doing string, left *notify.Latch, f func() (T, error), late func(T)) (T, error) {
+// when left closes, that goroutine is left alone, and after gets the value that is returned at last.
+func apart[T any](log *slog.Logger, doing string, left *notify.Latch, f func() (T, error), after func(T)) (T, error) {
 	var made, none T
 	err, returned := errGoexit, make(chan struct{})
 	go func() { // ends with f, if that ever returns
@@ -259,7 +259,7 @@ func apart[T any](log *slog.Logger, doing string, left *notify.Latch, f func() (
 			select {
 			case returned <- struct{}{}:
 			case <-left.C():
-				late(made)
+				after(made)
 			}
 		}()
 		defer guard(log, doing, &err)

@@ -12,7 +12,7 @@ import (
 type (
 	// Stat is what ZooKeeper keeps about a znode beside its data.
 	Stat = seam.Stat
-	// Query is one of the reads of [Conn.Look].
+	// Query is one of the reads of [Conn.MultiRead].
 	Query = seam.Query
 	// Found is what came of a [Query].
 	Found = seam.Found
@@ -167,11 +167,11 @@ func (c *Conn) SetACL(path string, acl []jute.ACL, version int32) (Stat, error) 
 // failed, and there is a result for each.
 func (c *Conn) Multi(ops []jute.Request) ([]Result, error) { return c.MultiWhile(nil, ops) }
 
-// MultiWhile is Multi for operations that are to be sent only while something stands: else it
-// returns ErrCalledOff. stands is asked in the moment in which the place of the transaction among
-// the requests of the session is fixed: whatever is sent after stands has become false comes behind
-// it, or it is not sent. stands must not block; nil: always.
-func (c *Conn) MultiWhile(stands func() bool, ops []jute.Request) ([]Result, error) {
+// MultiWhile is Multi for operations that are to be sent only while a condition holds: else it
+// returns ErrCalledOff. holds is called in the moment in which the place of the transaction among
+// the requests of the session is fixed. So a request that is sent after holds has become false comes
+// behind the transaction, or the transaction is not sent. holds must not block; nil: always.
+func (c *Conn) MultiWhile(holds func() bool, ops []jute.Request) ([]Result, error) {
 	if len(ops) == 0 {
 		return nil, nil
 	}
@@ -179,7 +179,7 @@ func (c *Conn) MultiWhile(stands func() bool, ops []jute.Request) ([]Result, err
 	if err != nil {
 		return nil, err
 	}
-	r.stands = stands
+	r.holds = holds
 	if err := c.do(r); err != nil {
 		return nil, err
 	}

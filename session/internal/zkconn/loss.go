@@ -25,35 +25,18 @@ const (
 // worse. So a connection allows twice the time that replies have taken on it. A server is left only
 // if there is another one that is not known to be bad, so that all of them are left no more often
 // than that permits.
-// Under the Conn's mu.
-type stall struct {
-	timer   *time.Timer // nil: not started
-	set     bool
-	slowest time.Duration // time that recent replies took, at most
-}
-
 // watch starts the detection, on a connection that came up. Under mu.
 func (w *socket) watch() {
-	w.stall.set = true
-	w.stall.timer = time.AfterFunc(w.conn.session.timeout/hasteShare, w.checkStall) // does not block; lose stops the timer
+	w.checking = true
+	w.check = time.AfterFunc(w.conn.session.timeout/hasteShare, w.checkStall) // does not block; lose stops the timer
 }
 
-// await queues a request that is about to be written. Under mu.
-func (w *socket) await(r *request) {
-	r.sentAt = time.Now()
-	w.order = append(w.order, r)
-	if s := &w.stall; !s.set && s.timer != nil && w.dead == nil {
-		s.set = true
-		s.timer.Reset(w.conn.session.timeout / hasteShare)
+// took takes in how long a reply took. Under mu.
+func (w *socket) took(d time.Duration) {
+	if d < w.slowest {
+		d = w.slowest - (w.slowest-d)/8
 	}
-}
-
-// took notes how long a reply took.
-func (s *stall) took(d time.Duration) {
-	if d < s.slowest {
-		d = s.slowest - (s.slowest-d)/8
-	}
-	s.slowest = d
+	w.slowest = d
 }
 
 // checkStall leaves the server if it must.
@@ -83,7 +66,7 @@ func (w *socket) shouldLeave(left time.Duration, some bool) bool {
 	case w.dead != nil:
 		return false
 	case len(w.order) == 0:
-		w.stall.set = false
+		w.checking = false
 		return false
 	}
 	now := time.Now()
@@ -91,16 +74,16 @@ func (w *socket) shouldLeave(left time.Duration, some bool) bool {
 	if some && !now.Before(due) && !c.over() && slices.ContainsFunc(c.servers, func(s *server) bool { return c.another(s, w.at, now) }) {
 		return true
 	}
-	w.stall.timer.Reset(max(due.Sub(now), c.session.timeout/checkShare))
+	w.check.Reset(max(due.Sub(now), c.session.timeout/checkShare))
 	return false
 }
 
 // due is when the oldest request has been without a reply for too long. Under mu.
 func (w *socket) due(now time.Time, left time.Duration) time.Time {
 	timeout, oldest := w.conn.session.timeout, w.order[0].sentAt
-	bearable := max(timeout/stallShare, 2*w.stall.slowest)
+	bearable := max(timeout/stallShare, 2*w.slowest)
 	if left > 0 && left-oldest.Add(bearable).Sub(now) < timeout/marginShare {
-		bearable = max(timeout/hasteShare, 2*w.stall.slowest)
+		bearable = max(timeout/hasteShare, 2*w.slowest)
 	}
 	return oldest.Add(bearable)
 }
@@ -126,7 +109,7 @@ func (w *socket) blame(cause error) {
 		return
 	}
 	missing, overtaken := errors.AsType[*overtakenError](cause)
-	prompt := max(2*w.stall.slowest, w.conn.session.timeout/hasteShare)
+	prompt := max(2*w.slowest, w.conn.session.timeout/hasteShare)
 	for _, r := range w.order {
 		r.cutOff = overtaken && r == missing.r || hungUp(cause) && time.Since(r.sentAt) <= prompt
 	}
@@ -191,4 +174,93 @@ func (s *sizes) refuses(size int) error {
 	}
 	return fmt.Errorf("%w: %d bytes; the server hung up three times at requests of %d to %d bytes, and answered others: "+
 		"compare its jute.maxbuffer with WithMaxPacket", ErrTooLarge, size, s.suspects[0].size, s.suspects[suspicions-1].size)
+}
+
+// lose gives the connection up, once. What it still receives is ignored, so that no event of it
+// follows the Down.
+func (w *socket) lose(cause error) {
+	c := w.conn
+	var first, nothing, down, left bool
+	var brief int
+	c.update(func() {
+		if first = w.dead == nil; !first {
+			return
+		}
+		w.blame(cause)
+		left = w.leaves() && c.life.Err() == nil
+		w.dead, w.order = cause, nil
+		if w.check != nil {
+			w.check.Stop()
+		}
+		c.socket = nil
+		w.rate(cause)
+		if w.up() {
+			w.refuse()
+			c.tries = w.triesAfter(c.tries)
+			brief = c.brief
+			if c.outage.since.IsZero() {
+				c.outage.since = time.Now()
+			}
+			down = c.life.Err() == nil
+			c.events = append(c.events, Down{Cause: cause})
+		}
+		nothing = c.nothing()
+	})
+	if !first {
+		return
+	}
+	w.lost.Close()
+	if left {
+		w.link.drop()
+	} else {
+		w.link.hangUp()
+	}
+	switch {
+	case !down || errors.Is(cause, ErrAuthRequired):
+		c.warnDown(w.at, cause)
+	case brief < 2 && errors.Is(cause, errMalformed):
+		w.link.log.Warn("what answers is no ZooKeeper server, or a wrong one", "cause", cause)
+	case brief == 3:
+		w.link.log.Warn("connections to ZooKeeper are lost soon after they are made; pausing between attempts", "cause", cause)
+	default:
+		w.link.log.Debug("connection to ZooKeeper lost", "cause", cause)
+	}
+	if nothing {
+		c.end(errClosed)
+	}
+}
+
+// up tells whether it came up. Under mu.
+func (w *socket) up() bool { return !w.since.IsZero() }
+
+// lasted tells whether it was up for as long as a server has for a step of the handshake. Under mu.
+func (w *socket) lasted() bool { return w.up() && time.Since(w.since) >= w.limit }
+
+// rate notes what the loss of a connection says about its server: the others are tried first, since
+// it may have been stopped. One that accepts sessions and drops them at once, or does not answer,
+// is as one that refuses them. Under mu.
+func (w *socket) rate(cause error) {
+	w.conn.lost = w.at
+	if !w.replied && !w.lasted() || w.up() && (errors.Is(cause, errStalled) || timedOut(cause)) {
+		w.at.failed(time.Now(), w.conn.session.timeout)
+	}
+}
+
+// triesAfter is the count of tries, on which the pause before the next one depends, after a
+// connection that was up. One that lasted is replaced at once. One on which a request was answered
+// is replaced after the shortest pause, and from the third in a row on pauses grow: a request at
+// which servers hang up must not cause a storm of connections. Any other counts as a failure.
+func (w *socket) triesAfter(tries int) int {
+	w.conn.brief++
+	switch all := w.conn.addresses(); {
+	case errors.Is(w.dead, ErrAuthRequired):
+		return tries
+	case w.lasted():
+		w.conn.brief = 0
+		return 0
+	case w.replied:
+		return max(min(tries, all), min(w.conn.brief-2, 4)*all)
+	default:
+		return tries
+	}
 }
