@@ -80,7 +80,7 @@ type identity struct {
 }
 
 // Open begins to connect and returns at once. The sink is called with each event, by one goroutine
-// at a time and in wire order. It must not block, and must not call Close or Abandon. The first
+// at a time and in wire order; it must not block, and must not call Close or Abandon. The first
 // event may come before Open has returned.
 func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	if err := cfg.complete(); err != nil {
@@ -106,8 +106,8 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	return &Conn{core: c}, nil
 }
 
-// LastZxid is the newest transaction that a server has told of. What is sent from now on comes
-// behind it.
+// LastZxid is the newest transaction that a server has told of. Requests that are sent from now on
+// come behind it.
 func (c *Conn) LastZxid() int64 { return c.core.lastZxid() }
 
 func (c *core) lastZxid() int64 {
@@ -118,12 +118,12 @@ func (c *core) lastZxid() int64 {
 
 // Alone returns the same Conn for a request at which servers may hang up. Each request made with it
 // has the connection to itself: it is sent when all others are answered, and the next ones when it
-// is; but signs of life do not wait for it, nor it for them. If the connection is then lost, it is
-// known which request was the reason. The others wait for one round trip.
+// is answered. So if the connection is lost, it is known which request was the reason. The others
+// wait for one round trip. Signs of life do not wait for it, nor does it wait for them.
 func (c *Conn) Alone() *Conn { return &Conn{core: c.core, alone: true} }
 
-// Slow tells whether servers were slow to answer the last connect request: for the Config.Slow of
-// the next session.
+// Slow tells whether servers were slow to answer the last connect request. It is meant for the
+// Config.Slow of the next session.
 func (c *Conn) Slow() bool {
 	c.core.mu.Lock()
 	defer c.core.mu.Unlock()
@@ -137,7 +137,7 @@ func (c *Conn) lacks(op jute.Op) bool {
 	return c.core.lacking[op]
 }
 
-// Identity is the session's.
+// Identity is the id and the password of the session.
 func (c *Conn) Identity() Identity { return c.core.identity() }
 
 func (c *core) identity() Identity {
@@ -155,7 +155,7 @@ func (c *core) timeout() time.Duration {
 	return c.session.timeout
 }
 
-// keep keeps a connection, one after the other, until the session is over.
+// keep has one connection after the other, until the session is over.
 func (c *core) keep() {
 	defer c.kept.Close()
 	defer c.dials.Wait()
@@ -199,7 +199,8 @@ func (c *core) deliver(ev Event) {
 	c.sink(ev)
 }
 
-// end ends the session for this Conn, once. The sink is told what the application did not ask for.
+// end ends the session for this Conn, once. The sink is told of an end that the application did not
+// ask for.
 func (c *core) end(cause error) {
 	var first bool
 	var open *socket
@@ -230,57 +231,6 @@ func (c *core) isClosing() bool {
 	defer c.mu.Unlock()
 	return c.over() && c.life.Err() == nil
 }
-
-// Event is what the sink of a [Conn] is called with: Up, Down, Ended, Fired, Proved or Heard.
-type Event interface{ event() }
-
-// Up: there is a connection with the session. Every credential was accepted, and every watch is
-// armed again. Requests are taken from now on.
-type Up struct {
-	SessionID int64
-	Timeout   time.Duration // as the server replied
-	Server    string        // host:port, as configured
-	Address   string        // the same, or one of the addresses of the host's name
-	Asked     time.Time     // when the connect request was sent: the leader has heard of the session since
-	Created   bool          // the connect request created the session, which takes a quorum
-}
-
-// Down: the connection is lost. The session may live on, and the Conn reconnects. Requests that
-// were sent and not answered return [ErrNoReply]; new ones return [ErrNotSent].
-type Down struct{ Cause error }
-
-// Ended: the session is over, by [ErrExpired], [ErrReplaced], [ErrDataLoss] or [ErrAuthFailed]. It
-// is the last event of a Conn, which does not connect again except, after ErrAuthFailed, to close
-// the session. Close has to be called all the same. Close and Abandon cause no event.
-type Ended struct{ Cause error }
-
-// Fired: a watch fired, and is disarmed. What happened while there was no connection follows right
-// after the Up. The read that armed the watch may return later than this, and very rarely a watch
-// fires once more than it was armed.
-type Fired struct {
-	Type jute.EventType
-	Path string
-}
-
-// Proved: a sync or a write, sent right after the instant Sent (monotonic and wall clock), was
-// answered without an error. So the session was alive for the leader at some instant after Sent. A
-// write was agreed to by a quorum. A sync is answered by the leader alone, also by one that was
-// deposed and has not noticed.
-type Proved struct {
-	Sent  time.Time
-	Write bool
-}
-
-// Heard: a ping, or a request that proves nothing, sent right after the instant Sent, was answered
-// promptly. So the server has heard of the session since; the leader may not have.
-type Heard struct{ Sent time.Time }
-
-func (Up) event()     {}
-func (Down) event()   {}
-func (Ended) event()  {}
-func (Fired) event()  {}
-func (Proved) event() {}
-func (Heard) event()  {}
 
 // Close closes the session at the servers, which delete its ephemeral znodes at once, and frees
 // everything. No event comes from then on, and no goroutine is left when it returns. If the
@@ -348,9 +298,9 @@ func (c *core) beginClosing() (up *socket) {
 	return up
 }
 
-// refused ends a session of which a server refused a credential: the application can do nothing
-// with it. At the servers it still exists. It is closed over the next connection, on which no
-// credential is presented, so that its ephemeral znodes go at once.
+// refused ends a session after a server has refused a credential: the application can do nothing
+// with it. At the servers the session still exists. It is closed over the next connection, on which
+// no credential is presented, so that its ephemeral znodes go at once.
 func (c *core) refused() {
 	c.update(func() {
 		c.refuse()
@@ -358,8 +308,8 @@ func (c *core) refused() {
 	})
 }
 
-// loseUnlessClosed gives the closing of the session as long as a handshake. Then another connection
-// is tried.
+// loseUnlessClosed waits for the end of the session for as long as a step of the handshake may
+// take. Then it gives the connection up, and another one is tried.
 func (w *socket) loseUnlessClosed() {
 	select {
 	case <-w.lost.C():
@@ -368,11 +318,62 @@ func (w *socket) loseUnlessClosed() {
 	}
 }
 
-// unauthenticated is the error of a server that insists on an authentication. It does nothing for
-// this session, not even close it, so Close does not wait for that.
+// unauthenticated returns the error of a server that insists on an authentication. Such a server
+// does nothing for this session, not even close it, so Close does not wait for that.
 func (w *socket) unauthenticated() error {
 	if w.conn.isClosing() {
 		w.conn.end(errNotClosed)
 	}
 	return ErrAuthRequired
 }
+
+// Event is what the sink of a [Conn] is called with: Up, Down, Ended, Fired, Proved or Heard.
+type Event interface{ event() }
+
+// Up: there is a connection with the session. Every credential was accepted, and every watch is
+// armed again. Requests are taken from now on.
+type Up struct {
+	SessionID int64
+	Timeout   time.Duration // as the server replied
+	Server    string        // host:port, as configured
+	Address   string        // the same, or one of the addresses of the host's name
+	Asked     time.Time     // when the connect request was sent: the leader has heard of the session since
+	Created   bool          // the connect request created the session, which takes a quorum
+}
+
+// Down: the connection is lost. The session may live on, and the Conn reconnects. Requests that
+// were sent and not answered return [ErrNoReply]; new ones return [ErrNotSent].
+type Down struct{ Cause error }
+
+// Ended: the session is over, by [ErrExpired], [ErrReplaced], [ErrDataLoss] or [ErrAuthFailed]. It
+// is the last event of a Conn, which does not connect again except, after ErrAuthFailed, to close
+// the session. Close has to be called all the same. Close and Abandon cause no event.
+type Ended struct{ Cause error }
+
+// Fired: a watch fired, and is disarmed. Watches that fired while there was no connection follow
+// right after the Up. The read that armed the watch may return later than this, and very rarely a
+// watch fires once more than it was armed.
+type Fired struct {
+	Type jute.EventType
+	Path string
+}
+
+// Proved: a sync or a write, sent right after the instant Sent (monotonic and wall clock), was
+// answered without an error. So the session was alive for the leader at some instant after Sent. A
+// write was agreed to by a quorum. A sync is answered by the leader alone, also by one that was
+// deposed and has not noticed.
+type Proved struct {
+	Sent  time.Time
+	Write bool
+}
+
+// Heard: a ping, or a request that proves nothing, sent right after the instant Sent, was answered
+// promptly. So the server has heard of the session after Sent; the leader may not have.
+type Heard struct{ Sent time.Time }
+
+func (Up) event()     {}
+func (Down) event()   {}
+func (Ended) event()  {}
+func (Fired) event()  {}
+func (Proved) event() {}
+func (Heard) event()  {}

@@ -77,9 +77,9 @@ func (k *connector) wait(d time.Duration, early <-chan struct{}) (done bool) {
 	return k.done.Closed() || k.core.life.Err() != nil
 }
 
-// lookUp resolves a server's name while attempts go on. It may take longer than is waited for it: a
-// resolver whose first nameserver is down answers after seconds. It goes on beside a connection
-// that is made meanwhile, for the next one.
+// lookUp resolves a server's name while attempts go on, and waits for that for a share. A lookup
+// may take longer: a resolver whose first nameserver is down answers after seconds. It goes on
+// beside a connection that is made meanwhile, for the next one.
 func (k *connector) lookUp(s *server) (done bool) {
 	var looked notify.Latch
 	k.core.dials.Go(func() { // the Conn's end waits for it; ends with its limit
@@ -158,7 +158,8 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 }
 
 // dialled calls the application's dialer. If that has not returned a second after ctx has ended,
-// the next one at that address has twice the time, until one returns in time or fails after all.
+// the next call at that address has twice the time, until a call returns in time or fails after
+// all.
 func (k *connector) dialled(ctx context.Context, t *target) (net.Conn, error) {
 	left := new(notify.Latch)
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, func() { left.Close() }) })()
@@ -185,7 +186,7 @@ func (k *connector) dialled(ctx context.Context, t *target) (net.Conn, error) {
 	return raw, err
 }
 
-// finish notes the result of an attempt. The first that succeeds makes the connection.
+// finish takes in the result of an attempt. The first attempt that succeeds makes the connection.
 func (k *connector) finish(t *target, h *handshake, err error) {
 	won, needed, nothing := k.noted(t, h, err)
 	if h != nil && !won {

@@ -38,8 +38,8 @@ type Entered struct {
 	Missing bool // with ErrNoNode: the znode to replace does not exist
 }
 
-// Enter creates a znode, in one transaction with the deletion of the one to replace, if any, and
-// lists its siblings.
+// Enter creates a znode, in one transaction with the deletion of the znode to replace if there is
+// one, and lists its siblings.
 func (c *Conn) Enter(e Entry) (Entered, error) {
 	if e.Replace != "" {
 		return c.enter(&e, e.request(jute.OpMulti)) // in which the Stat of a create2 is empty, at least in 3.8
@@ -134,7 +134,8 @@ type group struct {
 	decided *notify.Latch   // every member has its outcome, or is to be sent by itself
 }
 
-// So few are sent at once, and fewer make no transaction; so long one waits.
+// few members are sent at once, each by itself; fewer than that make no transaction. A member waits
+// for a moment at most.
 const few, moment = 4, 500 * time.Microsecond
 
 // mostParents is how many parents are remembered.
@@ -144,9 +145,9 @@ const mostParents = 10_000
 type member struct {
 	*request
 	entry  Entry  // what is created
-	parent string // of that
+	parent string // of the znode
 
-	done    bool // else it is to be sent by itself
+	done    bool // false: it is to be sent by itself
 	entered Entered
 	err     error
 }
@@ -178,10 +179,11 @@ func (c *Conn) together(m *member) (Entered, error) {
 	return Entered{}, err
 }
 
-// join makes it one of the next transaction, of which the first sees to everything, and returns
-// what to wait for; nil if there is none. Two contenders in one line that one transaction creates
-// would have the same Czxid, which is their token: the second is sent by itself, after the first if
-// that is part of one. So is a second delete of a znode.
+// join adds a member to the next transaction, which its first member carries out. It returns the
+// latch to wait for; nil: the member is to be sent by itself now. Two contenders of one parent must
+// not share a transaction: they would have the same Czxid, which is their token. So the second
+// waits until the first is placed, and is then sent by itself. So does a second delete of one
+// znode.
 func (g *group) join(m *member) (over *notify.Latch, first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -199,9 +201,10 @@ func (g *group) join(m *member) (over *notify.Latch, first bool) {
 	return g.decided, first
 }
 
-// carried notes a transaction of that size. After a loss, at whose size the server may have hung
-// up, there are none for a minute, and after the next for twice as long, up to an hour, until one
-// as large is answered, or none was lost for an hour.
+// carried takes in the outcome of a transaction of that size. After a loss there are no
+// transactions for a minute, since the server may have hung up at the size; after the next loss for
+// twice as long, up to an hour. A transaction as large that is answered ends that, and so does an
+// hour without a loss.
 func (g *group) carried(size int, lost bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -227,7 +230,7 @@ func (g *group) knows(parent string) {
 	g.parents[parent] = true
 }
 
-// turn waits for one, for a moment.
+// turn waits for a turn, a moment at most.
 func (g *group) turn() (taken bool) {
 	switch taken = g.turns.TryAcquire(1); {
 	case taken:
@@ -241,7 +244,7 @@ func (g *group) turn() (taken bool) {
 	return g.turns.Acquire(ctx, 1) == nil
 }
 
-// carryOut sends those that have come. If one is refused, the others are sent once more.
+// carryOut sends the members that have come. If one is refused, the others are sent once more.
 func (c *Conn) carryOut() {
 	c.core.group.mu.Lock()
 	members, placed, decided := c.core.group.members, c.core.group.placed, c.core.group.decided
@@ -257,9 +260,9 @@ func (c *Conn) carryOut() {
 	}
 }
 
-// transact sends a transaction, and in the same write the listings. If it comes to nothing for one
-// of the members, that one has its error and is returned. Without such a one it was carried out, or
-// nobody knows, or it was not sent.
+// transact sends a transaction, and in the same write the listings. If the servers refuse it
+// because of one member, that member has its error and is returned. Otherwise the transaction was
+// carried out, or its outcome is unknown, or it was not sent.
 func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *member) {
 	if len(members) < few {
 		return nil

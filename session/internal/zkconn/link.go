@@ -46,8 +46,8 @@ func newLink(raw net.Conn, largest int, log *slog.Logger) *link {
 	return l
 }
 
-// method is Read or Write of a connection, and what is known of the call under way. If the
-// connection may be the application's, each call has a goroutine of its own.
+// method is Read or Write of a connection, with the state of the call under way. If the connection
+// may be the application's, each call has a goroutine of its own.
 type method struct {
 	doing    string
 	bound    func(time.Time) error
@@ -84,7 +84,7 @@ func (l *link) write(frames []byte) error {
 	return err
 }
 
-// call reads or writes. If that has not returned soon after the connection was closed, it is left
+// call reads or writes. A call that has not returned soon after the connection was closed is left
 // alone with its goroutine, and may still use p.
 func (l *link) call(m *method, p []byte) (int, error) {
 	m.turn <- struct{}{}
@@ -131,8 +131,8 @@ func bare(err error) error {
 	return err
 }
 
-// within closes the connection after a time, unless it is stopped: some refuse deadlines, as one
-// through SSH does.
+// within closes the connection after a time, unless the timer is stopped. Deadlines would not do: a
+// connection through SSH, for one, refuses them.
 func (l *link) within(limit time.Duration) *time.Timer {
 	return time.AfterFunc(limit, func() {
 		l.expired.Store(true)
@@ -143,7 +143,7 @@ func (l *link) within(limit time.Duration) *time.Timer {
 // hangUp closes the connection. It skips the close_notify of TLS, whose write could block.
 func (l *link) hangUp() { l.close(-1) }
 
-// drop is hangUp, but the system does not send again what has not arrived.
+// drop is hangUp, but the system does not send data again that have not arrived.
 func (l *link) drop() { l.close(0) }
 
 func (l *link) close(linger int) {
@@ -229,7 +229,7 @@ func timedOut(cause error) bool {
 	return ok && timeout.Timeout()
 }
 
-// What goes wrong in code of the application that runs here: its dialer, its connections, its TLS.
+// Failures in code of the application that runs here: its dialer, its connections, its TLS.
 var (
 	errPanic       = errors.New("panic")
 	errGoexit      = errors.New("runtime.Goexit was called")

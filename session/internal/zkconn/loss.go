@@ -20,13 +20,103 @@ const (
 	grainShare  = 64 // of replies that follow each other so closely, one is reported as Heard
 )
 
-// stall detects that the server does not answer, and leaves it for another one while there is time
-// before the session expires. The network or all servers may just be slow; then leaving makes it
-// worse. So a connection allows twice the time that replies have taken on it. A server is left only
-// if there is another one that is not known to be bad, so that all of them are left no more often
-// than that permits.
-// watch starts the detection, on a connection that came up. Under mu.
-func (w *socket) watch() {
+// lose gives the connection up, once. Frames that it still receives are ignored, so that no event
+// of it follows the Down.
+func (w *socket) lose(cause error) {
+	c := w.conn
+	var first, nothing, down, left bool
+	var brief int
+	c.update(func() {
+		if first = w.dead == nil; !first {
+			return
+		}
+		w.blame(cause)
+		left = w.leaves() && c.life.Err() == nil
+		w.dead, w.order = cause, nil
+		if w.check != nil {
+			w.check.Stop()
+		}
+		c.socket = nil
+		w.rate(cause)
+		if w.up() {
+			w.refuse()
+			c.tries = w.triesAfter(c.tries)
+			brief = c.brief
+			if c.outage.since.IsZero() {
+				c.outage.since = time.Now()
+			}
+			down = c.life.Err() == nil
+			c.events = append(c.events, Down{Cause: cause})
+		}
+		nothing = c.nothing()
+	})
+	if !first {
+		return
+	}
+	w.lost.Close()
+	if left {
+		w.link.drop()
+	} else {
+		w.link.hangUp()
+	}
+	switch {
+	case !down || errors.Is(cause, ErrAuthRequired):
+		c.warnDown(w.at, cause)
+	case brief < 2 && errors.Is(cause, errMalformed):
+		w.link.log.Warn("what answers is no ZooKeeper server, or a wrong one", "cause", cause)
+	case brief == 3:
+		w.link.log.Warn("connections to ZooKeeper are lost soon after they are made; pausing between attempts", "cause", cause)
+	default:
+		w.link.log.Debug("connection to ZooKeeper lost", "cause", cause)
+	}
+	if nothing {
+		c.end(errClosed)
+	}
+}
+
+// up tells whether the connection came up. Under mu.
+func (w *socket) up() bool { return !w.since.IsZero() }
+
+// lasted tells whether the connection was up for as long as a server has for a step of the
+// handshake. Under mu.
+func (w *socket) lasted() bool { return w.up() && time.Since(w.since) >= w.limit }
+
+// rate records what the loss of a connection says about its server. The other servers are tried
+// first, since this one may have been stopped. A server that accepts sessions and drops them at
+// once, or does not answer, counts as one that refuses them. Under mu.
+func (w *socket) rate(cause error) {
+	w.conn.lost = w.at
+	if !w.replied && !w.lasted() || w.up() && (errors.Is(cause, errStalled) || timedOut(cause)) {
+		w.at.failed(time.Now(), w.conn.session.timeout)
+	}
+}
+
+// triesAfter is the count of tries after a connection that was up; the pause before the next try
+// depends on it. A connection that lasted is replaced at once. One on which a request was answered
+// is replaced after the shortest pause, and pauses grow from the third in a row on: a request at
+// which servers hang up must not cause a storm of connections. Any other connection counts as a
+// failure.
+func (w *socket) triesAfter(tries int) int {
+	w.conn.brief++
+	switch all := w.conn.addresses(); {
+	case errors.Is(w.dead, ErrAuthRequired):
+		return tries
+	case w.lasted():
+		w.conn.brief = 0
+		return 0
+	case w.replied:
+		return max(min(tries, all), min(w.conn.brief-2, 4)*all)
+	default:
+		return tries
+	}
+}
+
+// detectStalls starts the detection of stalls, on a connection that came up. A server that does not
+// answer is left for another one while there is time before the session expires. The network or all
+// servers may just be slow; then leaving makes it worse. So a connection allows twice the time that
+// replies have taken on it, and a server is left only if there is another one that is not known to
+// be bad: that bounds how often they are left. Under mu.
+func (w *socket) detectStalls() {
 	w.checking = true
 	w.check = time.AfterFunc(w.conn.session.timeout/hasteShare, w.checkStall) // does not block; lose stops the timer
 }
@@ -98,11 +188,11 @@ func (w *socket) tellsOfLife(sent time.Time) bool {
 	return true
 }
 
-// blame marks the requests that are under way when a connection is lost on which others were
-// answered, and that may be the reason: those that the server has just read, if it hung up; or the
-// one whose reply is missing. Which of them it is, is not known here: who repeats a request counts
-// how often it was marked. A server hangs up at a request when it reads it. One that has waited for
-// longer than replies take was lost for another reason, as with a server that has lost its leader.
+// blame marks the requests that may be the reason for the loss of a connection on which others were
+// answered: those that the server has just read, if it hung up, or the one whose reply is missing.
+// It is not known which of them was the reason; the caller that repeats a request counts how often
+// it was marked. A server hangs up at a request when it reads it. So a request that has waited for
+// longer than replies take was lost for another reason, such as a server that has lost its leader.
 // Under mu.
 func (w *socket) blame(cause error) {
 	if !w.replied || w.conn.over() {
@@ -115,10 +205,10 @@ func (w *socket) blame(cause error) {
 	}
 }
 
-// sizes is what is known of the size of requests at which servers hang up: ZooKeeper does so,
-// without a reply, at a request above its jute.maxbuffer. The smallest size that lost three
-// connections in ten minutes is refused for a minute: then the limit may have been raised, or the
-// network may have been the reason. Under the Conn's mu.
+// sizes records the sizes of requests at which servers hang up: ZooKeeper does so, without a reply,
+// at a request above its jute.maxbuffer. The smallest size that lost three connections in ten
+// minutes is refused for a minute; by then the limit may have been raised, or the network may have
+// been the reason. Under the Conn's mu.
 type sizes struct {
 	answered int         // size of the largest request that was
 	suspects []suspicion // of the smallest requests, the smallest first; three at most
@@ -139,14 +229,14 @@ const (
 	faded       = 10 * refusal
 )
 
-// took notes a request that was answered.
+// took takes in the size of a request that was answered.
 func (s *sizes) took(size int) {
 	s.answered = max(s.answered, size)
 	s.suspects = slices.DeleteFunc(s.suspects, func(o suspicion) bool { return o.size <= size })
 }
 
-// Suspect notes that a request of this size, which is not repeated, failed with [ErrCutOff]. Of
-// those that were lost with one connection only the largest counts.
+// Suspect records that a request of this size, which is not repeated, failed with [ErrCutOff]. Of
+// the requests that were lost with one connection only the largest counts.
 func (c *Conn) Suspect(size int, connection uint64) {
 	c.core.mu.Lock()
 	defer c.core.mu.Unlock()
@@ -174,93 +264,4 @@ func (s *sizes) refuses(size int) error {
 	}
 	return fmt.Errorf("%w: %d bytes; the server hung up three times at requests of %d to %d bytes, and answered others: "+
 		"compare its jute.maxbuffer with WithMaxPacket", ErrTooLarge, size, s.suspects[0].size, s.suspects[suspicions-1].size)
-}
-
-// lose gives the connection up, once. What it still receives is ignored, so that no event of it
-// follows the Down.
-func (w *socket) lose(cause error) {
-	c := w.conn
-	var first, nothing, down, left bool
-	var brief int
-	c.update(func() {
-		if first = w.dead == nil; !first {
-			return
-		}
-		w.blame(cause)
-		left = w.leaves() && c.life.Err() == nil
-		w.dead, w.order = cause, nil
-		if w.check != nil {
-			w.check.Stop()
-		}
-		c.socket = nil
-		w.rate(cause)
-		if w.up() {
-			w.refuse()
-			c.tries = w.triesAfter(c.tries)
-			brief = c.brief
-			if c.outage.since.IsZero() {
-				c.outage.since = time.Now()
-			}
-			down = c.life.Err() == nil
-			c.events = append(c.events, Down{Cause: cause})
-		}
-		nothing = c.nothing()
-	})
-	if !first {
-		return
-	}
-	w.lost.Close()
-	if left {
-		w.link.drop()
-	} else {
-		w.link.hangUp()
-	}
-	switch {
-	case !down || errors.Is(cause, ErrAuthRequired):
-		c.warnDown(w.at, cause)
-	case brief < 2 && errors.Is(cause, errMalformed):
-		w.link.log.Warn("what answers is no ZooKeeper server, or a wrong one", "cause", cause)
-	case brief == 3:
-		w.link.log.Warn("connections to ZooKeeper are lost soon after they are made; pausing between attempts", "cause", cause)
-	default:
-		w.link.log.Debug("connection to ZooKeeper lost", "cause", cause)
-	}
-	if nothing {
-		c.end(errClosed)
-	}
-}
-
-// up tells whether it came up. Under mu.
-func (w *socket) up() bool { return !w.since.IsZero() }
-
-// lasted tells whether it was up for as long as a server has for a step of the handshake. Under mu.
-func (w *socket) lasted() bool { return w.up() && time.Since(w.since) >= w.limit }
-
-// rate notes what the loss of a connection says about its server: the others are tried first, since
-// it may have been stopped. One that accepts sessions and drops them at once, or does not answer,
-// is as one that refuses them. Under mu.
-func (w *socket) rate(cause error) {
-	w.conn.lost = w.at
-	if !w.replied && !w.lasted() || w.up() && (errors.Is(cause, errStalled) || timedOut(cause)) {
-		w.at.failed(time.Now(), w.conn.session.timeout)
-	}
-}
-
-// triesAfter is the count of tries, on which the pause before the next one depends, after a
-// connection that was up. One that lasted is replaced at once. One on which a request was answered
-// is replaced after the shortest pause, and from the third in a row on pauses grow: a request at
-// which servers hang up must not cause a storm of connections. Any other counts as a failure.
-func (w *socket) triesAfter(tries int) int {
-	w.conn.brief++
-	switch all := w.conn.addresses(); {
-	case errors.Is(w.dead, ErrAuthRequired):
-		return tries
-	case w.lasted():
-		w.conn.brief = 0
-		return 0
-	case w.replied:
-		return max(min(tries, all), min(w.conn.brief-2, 4)*all)
-	default:
-		return tries
-	}
 }

@@ -19,15 +19,17 @@ import (
 // sayAgain is how often it is logged that there still is no connection.
 const sayAgain = 30 * time.Second
 
-// outage is the present lack of a connection, and what was logged of it. Under the Conn's mu.
+// outage is the present time without a connection, and what was logged about it. Under the Conn's
+// mu.
 type outage struct {
 	since   time.Time   // when the last connection was lost, or the first one was asked for
 	again   *time.Timer // logs that there still is none; nil: nothing was logged yet
 	trouble error       // why the last attempt failed
 }
 
-// Outage is nil while there is a connection. Else it is [ErrDown] with for how long, and what is
-// wrong with each server; it wraps the last of that, without its text, but no error of a context.
+// Outage is nil while there is a connection. Else it is [ErrDown], with how long there was none and
+// what is wrong with each server. It wraps the latest of these causes, without its text, but no
+// error of a context.
 func (c *Conn) Outage() error {
 	c.core.mu.Lock()
 	defer c.core.mu.Unlock()
@@ -37,8 +39,8 @@ func (c *Conn) Outage() error {
 	return fmt.Errorf("%w for %v: %s%.0w", ErrDown, time.Since(c.core.outage.since).Round(100*time.Millisecond), c.core.troubles(error.Error), cmp.Or(c.core.outage.trouble, ErrDown))
 }
 
-// warnDown notes why there is no connection, and logs the first reason; nil is what the attempt
-// that is under way has seen.
+// warnDown records why there is no connection, and logs the first cause of an outage. A cause of
+// nil stands for the state of the attempt that is under way.
 func (c *core) warnDown(at *target, cause error) {
 	c.mu.Lock()
 	if cause == nil {
@@ -110,7 +112,7 @@ func (t *target) unanswered(timeout time.Duration) bool {
 	return t.busy > 0 && !t.asked.IsZero() && time.Since(t.asked) >= limitOf(timeout)
 }
 
-// seen is what the attempt that is under way has seen so far. Under mu.
+// seen describes the attempt that is under way. Under mu.
 func (t *target) seen() error {
 	if t.asked.IsZero() {
 		return errConnecting
@@ -118,7 +120,7 @@ func (t *target) seen() error {
 	return noAnswer(t.asked)
 }
 
-// noAnswer is what an attempt has seen that has asked then.
+// noAnswer describes an attempt whose connect request was sent at that instant.
 func noAnswer(asked time.Time) error {
 	return fmt.Errorf("%w for %v since the connect request", errNoAnswer, time.Since(asked).Round(100*time.Millisecond))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// receive receives everything that the server sends, until the connection is lost.
+// receive handles one frame of the server after the other, until the connection is lost.
 func (w *socket) receive() (err error) {
 	defer guard(w.link.log, "receive", &err)
 	for err == nil {
@@ -155,7 +155,7 @@ func (w *socket) decode(r *request, length int) error {
 	return nil
 }
 
-// settle notes what a reply says about the server and the session, and adds the event for that.
+// settle takes in what a reply says about the server and the session, and adds the event for that.
 func (w *socket) settle(r *request) (err error) {
 	c := w.conn
 	var after time.Duration

@@ -13,7 +13,7 @@ import (
 // request is one request and its outcome. It is sent once: to repeat it, make a new one.
 type request struct {
 	ask   jute.Request
-	probe bool // trust depends on its reply: it waits for none that is alone
+	probe bool // trust depends on its reply: it does not wait for a request that is alone
 	alone bool // no other request may be under way
 	size  int  // of its frame, without the length
 	as    []Credential
@@ -29,7 +29,7 @@ type request struct {
 }
 
 // do sends requests in one write, and waits until the last one is answered or the connection is
-// lost. Then each has its outcome. With an error, none was sent.
+// lost; then each has its outcome. An error means that none was sent.
 func (c *Conn) do(rs ...*request) error {
 	frames := encoder()
 	for _, r := range rs {
@@ -145,7 +145,7 @@ func validPath(ask *jute.Request) bool {
 	return znode.Validate(path) == nil
 }
 
-// misnamed tells whether what was created has another name than was asked for.
+// misnamed tells whether a new znode has another name than was asked for.
 func misnamed(ask *jute.Request, path string) bool {
 	switch ask.Op {
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:

@@ -23,7 +23,7 @@ type lateWrites struct {
 	settled map[string]int // how many of them an address has nothing of any more
 }
 
-// leaves notes that the server may have writes of a connection that is lost, and returns false if
+// leaves records that the server may have writes of a connection that is lost, and returns false if
 // it has none. All addresses of the server's name may be the same server. Under mu.
 func (w *socket) leaves() bool {
 	if !slices.ContainsFunc(w.order, func(r *request) bool { return r.ask.Op.Writes() && !r.probe }) {
@@ -111,8 +111,8 @@ func (k *connector) scout(t *target, as Identity, ask *jute.Request) (zxid int64
 // are not above what was seen. That is also so at one emptied server that runs alone, while others
 // have everything: so more than half of the addresses have to show it, and none may be above.
 
-// hangs notes that a target has hung up on the session. When one has done so for the timeout, all
-// that have are examined for a loss of data, once in each timeout. Under mu.
+// hangs records that a target has hung up on the session. When a target has done so for the
+// timeout, all targets that have are checked for a loss of data, once in each timeout. Under mu.
 func (k *connector) hangs(t *target, now time.Time) {
 	if !t.hangs.After(k.core.sound) {
 		t.hangs, t.next = now, 0
@@ -134,8 +134,8 @@ func (k *connector) hangs(t *target, now time.Time) {
 	k.core.dials.Go(func() { k.checkForLoss(targets, all) }) // the Conn's end waits for it; ends with its limits, or with the connector
 }
 
-// checkForLoss scouts the first target, and the others if that one's transaction is not above what
-// was seen. A sync would not do: a leader that was deposed answers it alone.
+// checkForLoss scouts the first target, and the others if the transaction of the first is not above
+// what the session has seen. A sync would not do: a leader that was deposed answers it alone.
 func (k *connector) checkForLoss(targets []*target, all int) {
 	var logged error
 	defer guard(k.core.log, "check for a loss of data", &logged)

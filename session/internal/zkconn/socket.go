@@ -39,9 +39,9 @@ type socket struct {
 	taking context.Context // from when it comes up until requests are not sent any more
 	refuse context.CancelFunc
 
-	// A semaphore, held while frames are written. It is no mutex: those that wait can give up,
-	// and with virtual time (testing/synctest) they don't stop the clock while a write to a
-	// network that takes nothing waits for its deadline.
+	// A semaphore, held while frames are written. It is no mutex, since goroutines that wait for it
+	// can give up, and in virtual time (testing/synctest) they must not stop the clock while a
+	// write to a network that takes nothing waits for its deadline.
 	writing chan struct{}
 
 	// Under conn.mu.
@@ -97,9 +97,9 @@ func (w *socket) ping() (err error) {
 	return w.transmit(encode(&r.ask))
 }
 
-// put sends requests, or refuses them, when those are answered that go before. Their frames are
-// complete but for the xids. If the write fails the connection is lost, and the requests get no
-// reply.
+// put sends requests, or refuses them, as soon as the requests that go before are answered. Their
+// frames are complete but for the xids. If the write fails, the connection is lost and the requests
+// get no reply.
 func (w *socket) put(rs []*request, frames []byte) error {
 	for {
 		select {
@@ -122,10 +122,10 @@ func (w *socket) put(rs []*request, frames []byte) error {
 	}
 }
 
-// before returns a request whose answer has to come before these are sent; nil if they may be. One
-// that is to be alone waits for all others, and they for it from then on: they do not overtake it.
-// But nothing that trust depends on waits for one that is alone; nor does that for those, which may
-// come without end. Under mu.
+// before returns a request that has to be answered before these are sent; nil: they may be sent. A
+// request that is to be alone waits for all others, and later ones wait for it: they do not
+// overtake it. The requests that trust depends on are an exception. They do not wait for one that
+// is alone, and it does not wait for them, since they may come without end. Under mu.
 func (w *socket) before(rs []*request) *request {
 	last := rs[len(rs)-1]
 	switch waits := last.alone || !last.probe; {
@@ -144,13 +144,14 @@ func (w *socket) before(rs []*request) *request {
 	return nil
 }
 
-// number gives each request the next xid, also in its frame, and queues it for its reply; or
-// returns one that goes before. It fails if the connection takes no requests any more, or one of
-// them is called off. With the semaphore, so that the queue has the order of the frames.
+// number gives each request the next xid, also in its frame, and queues it for its reply; or it
+// returns a request that goes before. It fails if the connection takes no requests any more, or one
+// of them is called off. It is called with the semaphore, so that the queue has the order of the
+// frames.
 //
 // The numbers go on from connection to connection. A server tells its own clients' transactions
-// from others' by session and xid: one that was sent on the connection before, through another
-// server, would be taken for a later one of the same number.
+// from others' by session and xid. If numbers began anew, it would take a transaction that was sent
+// on the connection before, through another server, for a later one of the same number.
 func (w *socket) number(rs []*request, frames []byte) (before *request, err error) {
 	c := w.conn
 	c.mu.Lock()
@@ -163,7 +164,7 @@ func (w *socket) number(rs []*request, frames []byte) (before *request, err erro
 	}
 	if slices.ContainsFunc(rs, func(r *request) bool { return r.holds != nil && !r.holds() }) {
 		if w.alone == rs[len(rs)-1] {
-			w.alone.answered.Close() // nobody waits for it any more
+			w.alone.answered.Close() // no request waits for it any more
 		}
 		return nil, ErrCalledOff
 	}
@@ -175,24 +176,24 @@ func (w *socket) number(rs []*request, frames []byte) (before *request, err erro
 		frames = frames[4+r.size:]
 		w.await(r)
 		if r.ask.Op == jute.OpRemoveWatches {
-			delete(c.watches, Watch{r.ask.Path, r.ask.Kind == childWatches}) // whatever the outcome, it is not armed again
+			delete(c.watches, Watch{r.ask.Path, r.ask.Kind == childWatches}) // it is not armed again, also if this fails
 		}
 	}
 	return nil, nil
 }
 
-// send sends a frame that gets no reply that is waited for.
+// send sends a frame without waiting for a reply.
 func (w *socket) send(frame []byte) error {
 	w.writing <- struct{}{}
 	defer w.written()
 	return w.transmit(frame)
 }
 
-// written lets the next one write.
+// written lets the next goroutine write.
 func (w *socket) written() { <-w.writing }
 
-// transmit writes to the network. If that fails, the connection is lost before the semaphore is
-// released: those that wait for it then know that they have sent nothing. With the semaphore.
+// transmit writes to the network, with the semaphore. If that fails, the connection is lost before
+// the semaphore is released, so that the requests that wait for it are known not to be sent.
 func (w *socket) transmit(frames []byte) error {
 	err := w.link.write(frames)
 	if err != nil {

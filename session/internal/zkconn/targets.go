@@ -41,7 +41,7 @@ type target struct {
 // failedFor is for how many timeouts a target that failed is tried after the others.
 const failedFor = 6
 
-// about is a log that names it: the server, and its address if that is another.
+// about is a log that names the target: the server, and its address if that is another.
 func (t *target) about(log *slog.Logger) *slog.Logger {
 	if log = log.With("server", t.server); t.address == t.server {
 		return log
@@ -49,12 +49,12 @@ func (t *target) about(log *slog.Logger) *slog.Logger {
 	return log.With("address", t.address)
 }
 
-// failed notes that an attempt failed, or that it does not answer.
+// failed records that an attempt failed, or that the target does not answer.
 func (t *target) failed(now time.Time, timeout time.Duration) {
 	t.badUntil = now.Add(failedFor * timeout)
 }
 
-// good tells whether a target has not failed of late, owes no answers, and is not being tried.
+// good tells whether a target has not failed recently, has no late writes, and is not being tried.
 // Under mu.
 func (c *core) good(t *target, now time.Time) bool {
 	return !now.Before(t.badUntil) && t.busy == 0 && c.owed(t) == 0
@@ -67,8 +67,8 @@ func (c *core) another(s *server, than *target, now time.Time) bool {
 }
 
 // pick returns the server to try next: at random one of those that have a good target, or may have
-// one, beside that of the last connection; or else that one, if it is good; or else the one that
-// was not tried for the longest time.
+// one, beside the target of the last connection; or else the server of that target, if it is good;
+// or else the server that was not tried for the longest time.
 func (k *connector) pick() *server {
 	k.core.mu.Lock()
 	defer k.core.mu.Unlock()
@@ -81,9 +81,9 @@ func (k *connector) pick() *server {
 	return slices.MinFunc(k.core.servers, func(a, b *server) int { return a.tried.Compare(b.tried) })
 }
 
-// next returns the target of a server to try, likewise; nil if attempts at all of them are under
-// way. Where one has waited for its answer for long there may be another: its connection may be
-// dead.
+// next returns the target of a server to try, by the same rule; nil if attempts at all of them are
+// under way. Where an attempt has waited for its answer for long there may be another, since its
+// connection may be dead.
 func (k *connector) next(s *server) (best *target) {
 	k.core.mu.Lock()
 	defer k.core.mu.Unlock()
@@ -132,7 +132,7 @@ func (k *connector) resolve(ctx context.Context, s *server) error {
 	return nil
 }
 
-// found sets the addresses of a server. Those that it had keep their history.
+// found sets the addresses of a server. Addresses that it had before keep their history.
 func (k *connector) found(s *server, addresses []string) {
 	k.core.mu.Lock()
 	defer k.core.mu.Unlock()

@@ -86,7 +86,7 @@ func (c *Conn) Unwatch(watches []Watch) error {
 	for i, w := range watches {
 		rs[i] = &request{ask: jute.Request{Op: jute.OpRemoveWatches, Path: w.Path, Kind: w.kind()}}
 	}
-	return c.do(rs...) // whatever the outcome, the watches are removed, have fired, or end with the connection
+	return c.do(rs...) // also if one fails, the watches are removed, have fired, or end with the connection
 }
 
 // unwatchLocally handles what needs no request. Without a connection no watch is armed; it suffices
