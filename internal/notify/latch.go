@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// Latch is a fact that comes true once. The zero value is open, and costs no channel until somebody
-// waits.
+// Latch is a fact that comes true once. The zero value is open, and costs no channel until C is
+// called.
 type Latch struct {
 	mu     sync.Mutex
 	closed bool
-	c      chan struct{} // nil until somebody wants it
+	c      chan struct{} // nil until C is called
 }
 
 // C closes when the fact comes true. It is the same channel every time.
@@ -49,10 +49,10 @@ func (l *Latch) Closed() bool {
 }
 
 // End is how something ended: once, with a reason that is there before the channel closes. The zero
-// value has not ended, and costs no channel until somebody wants it.
+// value has not ended, and costs no channel until Done is called.
 type End struct {
 	latch Latch
-	err   error // under its mutex, so that nobody sees the reason without the close or the close without the reason
+	err   error // under its mutex, so that the reason and the close are seen together
 }
 
 // Done closes when it has ended; Err is set by then. It is the same channel every time.
@@ -75,8 +75,8 @@ func (e *End) Set(err error) bool {
 	return e.latch.closeLocked()
 }
 
-// Wait waits for something to be done, or ctx, whose cause it returns then. What is done is done,
-// whatever has become of ctx.
+// Wait waits until done closes, or until ctx ends, whose cause it returns then. If both have
+// happened, done counts.
 func Wait(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:

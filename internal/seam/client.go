@@ -6,9 +6,9 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Client is what a recipe has of a session: it is told in order what happens, and its requests are
-// each bound to an epoch. Package session describes them. Package recipe knows those, too, that are
-// of types above this package.
+// Client is the part of a session that a recipe uses. It is told events in order, and each of its
+// requests is bound to an epoch. Package session describes the requests. It has more of them, with
+// types above this package, which package recipe knows.
 type Client interface {
 	Ensure(number uint64, path string, container bool, data []byte, done func(error))
 	Follow(number uint64, path string) (held, ok bool)
@@ -25,18 +25,17 @@ type Client interface {
 	Unwatch(number uint64, path string)
 }
 
-// Event is what a [Client] is told: EpochBegan, Suspended, Resumed, TrustEnded, TrustGained and
-// Fired of package machine, and those below. Those of one epoch come between its EpochBegan and its
-// EpochEnded.
+// Event is an event that a [Client] is told: EpochBegan, Suspended, Resumed, TrustEnded,
+// TrustGained and Fired of package machine, and those below. The events of one epoch come between
+// its EpochBegan and its EpochEnded.
 type Event any
 
 type (
 	// EpochEnded: the ZooKeeper session is over. Gone tells whether ZooKeeper has confirmed that,
 	// so that every ephemeral znode of it is gone: it has expired (session.ErrExpired), or was
 	// closed after a failure in this process (session.ErrRestarted; it comes only when that is
-	// confirmed). Not Gone is an epoch that ends with the session, of which SessionEnded says next
-	// why: its znodes may stand until ZooKeeper lets it expire, and whatever was to be deleted is
-	// not known to be.
+	// confirmed). Gone is false for an epoch that ends with the session, and SessionEnded says next
+	// why: its znodes may exist until ZooKeeper lets it expire, also those that were to be deleted.
 	EpochEnded struct {
 		Epoch uint64
 		Cause error
@@ -51,7 +50,7 @@ type (
 // ephemeral znode with just that name, which is refused while there is one.
 type Join struct {
 	Parent string // of the queue; made, as a container, with all above it, if it is missing
-	Name   string // what the znode's name begins with, behind the GUID that protects it: "lock-"
+	Name   string // the beginning of the znode's name, behind the GUID that protects it: "lock-"
 	Form   znode.Form
 	Data   []byte // if there are none, and the form has no GUID in the name, they are a GUID
 
@@ -94,15 +93,15 @@ type Query struct {
 	Children bool
 }
 
-// Found is what came of a Query.
+// Found is the result of a Query.
 type Found struct {
 	Data  []byte
 	Names []string // of the children, in no order
-	Stat  Stat     // of the znode; zero with Children, of which a multiRead has none
+	Stat  Stat     // of the znode; zero with Children, since a multiRead has none for them
 	Err   error    // definite
 }
 
-// Stat is what ZooKeeper keeps about a znode beside its data.
+// Stat describes a znode: what ZooKeeper keeps beside its data.
 type Stat struct {
 	Czxid          int64     // the transaction that created it
 	Mzxid          int64     // the transaction that last changed its data

@@ -42,7 +42,7 @@ func (f *Front) HoldUp() (heal func()) {
 	}
 }
 
-// letGo carries out what was held up, if nothing holds it up any more.
+// letGo carries out the requests that were held up, if no gate holds them any more.
 func (f *Front) letGo() {
 	if f.held != nil || !f.inTouch() {
 		return
@@ -54,7 +54,7 @@ func (f *Front) letGo() {
 	}
 }
 
-// carryOut serves a request. Of a connection that is over only writes count.
+// carryOut serves a request. If its connection is over it is carried out only if it writes.
 func (w *heldBack) carryOut() {
 	c := w.c
 	c.waiting--
@@ -79,7 +79,8 @@ func (c *conn) holdsUp(q *jute.Request, v Verdict) bool {
 	return true
 }
 
-// full is what a request waits for that finds too many others waiting.
+// full returns the gate for a request that finds too many others waiting; nil: there are not too
+// many.
 func (f *Front) full() *gate {
 	if len(f.waiting) < mostHeldBack {
 		return nil

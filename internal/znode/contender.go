@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kind is what a contender stands in line for.
+// Kind is the kind of a contender, by what it waits for.
 type Kind int
 
 // The kinds of contenders.
@@ -29,20 +29,20 @@ func (k Kind) String() string {
 	return names[k]
 }
 
-// Contender is a name in a line, taken apart.
+// Contender is the name of a contender, taken apart.
 type Contender struct {
 	Name   string
 	GUID   GUID // "" if the name has none
 	Kind   Kind
-	Prefix string // the layout: what stands in front of the number, but for GUID, weight and session
+	Prefix string // the layout: the part in front of the number, without GUID, weight and session
 	Seq    int32
 	Weight int // of a lease; 1 where the layout has none
 
 	marks bool
 }
 
-// ParseContender takes a child's name apart. False: it is none of a contender that Troupe knows,
-// and is to be ignored.
+// ParseContender takes a child's name apart. False: it is not the name of a contender that Troupe
+// knows, and is to be ignored.
 func ParseContender(name string) (Contender, bool) {
 	head, seq, ok := Sequence(name)
 	if !ok {
@@ -75,7 +75,7 @@ func ParseContender(name string) (Contender, bool) {
 
 // Downgrades tells whether the holder of this contender's znode may give it up and hold on with
 // another in its place, as a writer that becomes a reader does. Then the end of the znode does not
-// mean that whoever comes next is first.
+// mean that the next contender is first.
 func (c Contender) Downgrades() bool {
 	_, ok := readers[c.Prefix]
 	return ok
@@ -84,12 +84,11 @@ func (c Contender) Downgrades() bool {
 // Marks tells whether the contender, once granted, says so in its own data ([Notes]).
 func (c Contender) Marks() bool { return c.marks }
 
-// readers are what becomes of a writer that goes on as a reader, by what stands in front of the
-// number.
+// readers maps the layout of a writer to that of the reader that it may become.
 var readers = map[string]string{"write-": "read-", "__WRIT__": "__READ__", "__lock__": "__rlock__"}
 
-// Downgraded is the name, with a GUID of its own, of the reader that takes this writer's place in
-// the line: it has its number. False: it is no writer that can.
+// Downgraded is the name, with a GUID of its own, of the reader that takes this writer's place: it
+// has the same number. False: this is no writer that can become a reader.
 func (c Contender) Downgraded(g GUID) (string, bool) {
 	prefix, ok := readers[c.Prefix]
 	if !ok {
@@ -102,8 +101,8 @@ func (c Contender) Downgraded(g GUID) (string, bool) {
 	return Protect(g, name), true
 }
 
-// Contenders is the contenders among the names of a listing. Several machines may have the same
-// one, so nobody changes it.
+// Contenders is the contenders among the names of a listing. It is never changed, since several
+// machines may share one.
 type Contenders struct {
 	Contenders []Contender // by their sequence numbers
 	Ambiguous  bool        // which leave the order of creation open: they may have wrapped around, stuck or repeated
@@ -129,7 +128,7 @@ const (
 	java  = "x-"
 )
 
-// layouts is what may stand in front of the sequence number.
+// layouts lists the parts that may be in front of the sequence number.
 var layouts = [...]struct {
 	prefix string
 	kind   Kind
@@ -178,7 +177,7 @@ func isJava(head string) bool {
 	return err == nil
 }
 
-// enclosed returns what stands between a prefix and a dash at the end, if anything does.
+// enclosed returns the text between a prefix and a dash at the end; false if there is none.
 func enclosed(head, prefix string) (string, bool) {
 	s, ok := strings.CutPrefix(head, prefix)
 	if !ok {

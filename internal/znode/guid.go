@@ -77,11 +77,11 @@ var hexDigit = func() (is [256]bool) {
 	return is
 }()
 
-// Form is how it can be told, from a contender's name, who made it.
+// Form is the form of a contender's name, which tells how its creator recognises it.
 type Form int
 
-// The forms that are written. Those up to Bare have a GUID in the name; the others are recognised
-// by who owns them and by their data.
+// The forms that are written. Forms up to Bare have a GUID in the name; the others are recognised
+// by their owner and their data.
 const (
 	Dashed    Form = iota // _c_<guid>-<name>: Troupe, Curator
 	Undashed              // _c_<guid without dashes>-<name>: go-zookeeper
@@ -94,7 +94,7 @@ const (
 // Named tells whether a contender of this form is recognised by its name.
 func (f Form) Named() bool { return f <= Bare }
 
-// Head is what the contender's name is, but for its number.
+// Head is the contender's name without its number.
 func (f Form) Head(g GUID, session int64, name string) string {
 	switch f {
 	case Undashed:
@@ -109,7 +109,8 @@ func (f Form) Head(g GUID, session int64, name string) string {
 	return Protect(g, name)
 }
 
-// Data are what a contender that was given none contains: a GUID, where the name has none.
+// Data returns the data of a contender. If none are given and its name has no GUID, they are a
+// GUID.
 func (f Form) Data(g GUID, given []byte) []byte {
 	if f.Named() || len(given) > 0 {
 		return given
@@ -131,8 +132,8 @@ func (f Form) Fits(head, child string) bool {
 	return ok && number == head
 }
 
-// Same tells whether a contender that was created with these data contains them still, whether or
-// not somebody asked it to give up since.
+// Same tells whether a contender that was created with these data contains them still, also if it
+// was asked to give up since.
 func Same(created, found []byte) bool {
 	return bytes.Equal(created, bytes.TrimPrefix(found, []byte(Unlock+"\n"))) || bytes.Equal(created, found)
 }

@@ -117,9 +117,9 @@ func (r *request) entered() (Entered, error) {
 //	     ├─ a member is refused and has its error: transact without that one, once
 //	     └─ decided ───────────────────┴─▶ is done and has its outcome, or is sent by itself
 //
-// The first few are sent at once, each by itself. A member that comes while those are under way waits
-// until one of them is answered, a moment at most, and takes along the members that have come by then.
-// Where a round trip is long, it does not wait, but only yields once.
+// The first few are sent at once, each by itself. A member that comes while those are under way
+// waits until one of them is answered, a moment at most, and takes along the members that have come
+// by then. Where a round trip is long, it does not wait, but only yields once.
 type group struct {
 	turns *semaphore.Weighted // of the members that are sent by themselves, or first
 
@@ -134,12 +134,11 @@ type group struct {
 	decided *notify.Latch   // every member has its outcome, or is to be sent by itself
 }
 
-// few members are sent at once, each by itself; fewer than that make no transaction. A member waits
-// for a moment at most.
-const few, moment = 4, 500 * time.Microsecond
-
-// mostParents is how many parents are remembered.
-const mostParents = 10_000
+const (
+	few         = 4                      // members are sent at once, each by itself; fewer make no transaction
+	moment      = 500 * time.Microsecond // is how long a member waits at most
+	mostParents = 10_000                 // are remembered
+)
 
 // member is a create or a delete.
 type member struct {

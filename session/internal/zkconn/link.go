@@ -249,7 +249,8 @@ func guard(log *slog.Logger, doing string, err *error) {
 }
 
 // apart calls a function of the application's in a goroutine of its own. If it has not returned
-// when left closes, that goroutine is left alone, and after gets the value that is returned at last.
+// when left closes, that goroutine is left alone, and after gets the value that is returned at
+// last.
 func apart[T any](log *slog.Logger, doing string, left *notify.Latch, f func() (T, error), after func(T)) (T, error) {
 	var made, none T
 	err, returned := errGoexit, make(chan struct{})

@@ -169,8 +169,8 @@ func (c *Conn) Multi(ops []jute.Request) ([]Result, error) { return c.MultiWhile
 
 // MultiWhile is Multi for operations that are to be sent only while a condition holds: else it
 // returns ErrCalledOff. holds is called in the moment in which the place of the transaction among
-// the requests of the session is fixed. So a request that is sent after holds has become false comes
-// behind the transaction, or the transaction is not sent. holds must not block; nil: always.
+// the requests of the session is fixed. So a request that is sent after holds has become false
+// comes behind the transaction, or the transaction is not sent. holds must not block; nil: always.
 func (c *Conn) MultiWhile(holds func() bool, ops []jute.Request) ([]Result, error) {
 	if len(ops) == 0 {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// lateWrites tells which servers may still have writes of connections that were lost. Under the Conn's
-// mu.
+// lateWrites tells which servers may still have writes of connections that were lost. Under the
+// Conn's mu.
 //
 // A server sends requests to the leader in their order. But a connect request overtakes them, and
 // makes the server the session's owner at once. So a server whose link to the leader was down, and

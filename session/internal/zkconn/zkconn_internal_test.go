@@ -177,7 +177,7 @@ func TestAPanicInTheCheckForAStallLosesTheConnection(t *testing.T) {
 	c := &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}, life: t.Context(), taking: t.Context()}
 	c.session.timeout = time.Second
 	w := &socket{conn: c, link: newLink(near, 0, c.log), at: &target{server: "a", address: "a"}}
-	w.order = []*request{&request{sentAt: time.Now()}} // and no timer, which it can't do without
+	w.order = []*request{{sentAt: time.Now()}} // and no timer, which it can't do without
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
