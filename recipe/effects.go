@@ -135,7 +135,7 @@ func seen(e machine.Read, s seam.Seen) machine.Seen {
 }
 
 func listed(ask uint64, path string, l seam.Listed) machine.Listed {
-	return machine.Listed{Epoch: l.Epoch, Ask: ask, Path: path, Names: l.Names, Contenders: l.Line, Stat: stat(l.Stat), Code: code(l.Err), Err: l.Err}
+	return machine.Listed{Epoch: l.Epoch, Ask: ask, Path: path, Names: l.Names, Contenders: l.Contenders, Stat: stat(l.Stat), Code: code(l.Err), Err: l.Err}
 }
 
 func queries(e machine.MultiRead) []seam.Query {

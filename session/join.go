@@ -284,6 +284,6 @@ func (z *znodes) gather(key joinKey) seam.Listed {
 		a.Names, a.Stat, err = c.Children(z.space.path(key.parent), false)
 		return err
 	}))
-	a.Line = znode.NewContenders(a.Names)
+	a.Contenders = znode.NewContenders(a.Names)
 	return *a
 }

@@ -37,7 +37,7 @@ const (
 // off as a whole). The server continues: the session expires in time, and other clients see its
 // ephemeral znodes deleted.
 //
-// heal ends it. What was sent meanwhile then arrives, late, as with TCP's retransmission, on
+// heal ends it. Packets that were sent meanwhile then arrive, as with TCP's retransmission, on
 // connections that both sides still have open.
 func (s *Server) Partition(sessionID int64) (heal func()) {
 	return s.inner.Partition(sessionID, Both)

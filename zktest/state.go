@@ -41,8 +41,8 @@ func (s *Server) SetSequence(parent string, next int32) error {
 //	{"path":"/app/cache","kind":"ttl","ttl":"5m0s"}
 //
 // Every field but the path is optional. sequence is the number of the next sequential child.
-// Missing parents are created. The data and ACLs of existing znodes are replaced, whatever their
-// ACLs allow; their kinds cannot be changed.
+// Missing parents are created. The data and ACLs of existing znodes are replaced, against their
+// ACLs if need be; their kinds cannot be changed.
 func (s *Server) Load(text string) error { return s.inner.Load(strings.NewReader(text)) }
 
 // Tree returns the tree as JSON Lines, in the form that [Server.Load] reads: all znodes except
@@ -54,14 +54,14 @@ func (s *Server) Tree() (string, error) { return s.inner.Tree() }
 // fail with the codes [ErrNoNode], [ErrNodeExists] and [ErrBadArguments] (an invalid path, or one
 // of ZooKeeper's own znodes, which cannot be deleted), wrapped with the path.
 
-// Create creates a persistent znode that everybody can access, and its missing parents, in one
+// Create creates a persistent znode that every client can access, and its missing parents, in one
 // transaction. Clients that watch get events.
 func (s *Server) Create(path string, data []byte) error { return s.inner.CreateZnode(path, data) }
 
-// Get returns the data of a znode, whatever its ACL allows; nil if it has none.
+// Get returns the data of a znode, also if its ACL allows no reading; nil if it has none.
 func (s *Server) Get(path string) ([]byte, error) { return s.inner.Data(path) }
 
-// Set replaces the data of a znode, whatever its version and ACL. Clients that watch get events.
+// Set replaces the data of a znode of any version and ACL. Clients that watch get events.
 func (s *Server) Set(path string, data []byte) error { return s.inner.SetZnode(path, data) }
 
 // Delete deletes a znode, ephemeral or not, and everything below it, in one transaction. Clients

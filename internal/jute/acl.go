@@ -19,13 +19,13 @@ type ACL struct {
 	ID     string
 }
 
-// Identity is who somebody is under a scheme.
+// Identity is the identity of a client under a scheme.
 type Identity struct {
 	Scheme string
 	ID     string
 }
 
-// OpenACL lets everybody do everything.
+// OpenACL lets every client do everything.
 func OpenACL() []ACL { return []ACL{{Perms: PermAll, Scheme: "world", ID: "anyone"}} }
 
 func readACLs(r *Reader) []ACL {

@@ -2,8 +2,8 @@
 // name operations and errors.
 //
 // It is pure: bytes in, values out, and back. [Reader] never panics, never reads past its frame and
-// never allocates more than the frame could hold, whatever the frame claims; its first error sticks
-// and everything after it reads as zero. [Writer] appends and cannot fail.
+// never allocates more than the frame could hold, also if the frame claims to be longer; its first
+// error sticks and everything after it reads as zero. [Writer] appends and cannot fail.
 //
 // A frame is a length (four bytes, big endian, not counting itself) and a body. The first frame of
 // a connection is a [ConnectRequest], answered by a [ConnectResponse]. After that each frame from

@@ -3,7 +3,7 @@ package jute
 // EventType says what happened to a watched znode.
 type EventType int32
 
-// What can happen to a watched znode.
+// The events of a watched znode.
 const (
 	NodeCreated         EventType = 1 // it did not exist and was watched by exists
 	NodeDeleted         EventType = 2

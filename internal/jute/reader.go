@@ -20,7 +20,7 @@ type Reader struct {
 	err  error
 }
 
-// Null stands for a string that is null on the wire. It isn't UTF-8, so nothing else reads as it.
+// Null is the string that is null on the wire. It isn't UTF-8, so nothing else reads as it.
 const Null = "\xff"
 
 // NewReader reads the body of one frame. Strings and buffers that it returns are copies: the frame
@@ -193,7 +193,7 @@ func (r *Reader) Texts() []string {
 	for range n {
 		_, _ = rest.bytes()
 	}
-	whole := string(r.rest[:len(r.rest)-len(rest.rest)]) // one copy, of which the strings are parts
+	whole := string(r.rest[:len(r.rest)-len(rest.rest)]) // one copy that the strings are parts of
 	size := len(r.rest)
 	all := make([]string, 0, n)
 	for range n {

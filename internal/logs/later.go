@@ -11,14 +11,14 @@ import (
 const most = 1000
 
 // later hands records over to a handler of the application's, in the order and with the time of
-// their logging, in a goroutine of its own: if that panics, calls runtime.Goexit or never returns,
-// it keeps nobody from anything. What it was to handle is lost then.
+// their logging, in a goroutine of its own: if the handler panics, calls runtime.Goexit or never
+// returns, only the lines that it was to handle are lost, and no other goroutine waits.
 type later struct {
 	*outlet
 	with []func(slog.Handler) slog.Handler // attributes and groups, in their order
 }
 
-// outlet has the lines that wait, and the goroutine that hands them over, while there are any.
+// outlet has the lines that wait, and the goroutine that hands them over while there are any.
 type outlet struct {
 	to       slog.Handler // nil: that of [slog.Default], asked at each line
 	warnings bool         // nothing below those, as without a handler
@@ -52,8 +52,8 @@ func Wait(log *slog.Logger) {
 	}
 }
 
-// Enabled implements [slog.Handler]. The handler is asked when lines are handed over. That it takes
-// none of a level below warnings counts for a second.
+// Enabled implements [slog.Handler]. The application's handler is asked only when lines are handed
+// over. If it says then that it takes none of a level below warnings, that counts for a second.
 func (h later) Enabled(_ context.Context, level slog.Level) bool {
 	if h.to == nil || h.warnings || level >= slog.LevelWarn {
 		return level >= slog.LevelWarn
@@ -90,7 +90,7 @@ func (o *outlet) tellDropped() {
 	}
 }
 
-// handOver hands over what waits.
+// handOver hands over the lines that wait.
 func (o *outlet) handOver() {
 	done := false
 	defer func() {

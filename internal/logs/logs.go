@@ -1,5 +1,5 @@
-// Package logs makes the logger of a session, and of what belongs to it: out of a handler of the
-// application's, or of the program's log.
+// Package logs makes the logger of a session and of its parts, out of a handler of the
+// application's or of the program's log.
 package logs
 
 import (
@@ -19,7 +19,8 @@ func New(to slog.Handler) *slog.Logger {
 	return slog.New(sparing{Handler: later{outlet: &outlet{to: to, refused: make(map[slog.Level]time.Time)}}, seen: &seen{lines: make(map[string]*repeated), kinds: make(map[string]int)}})
 }
 
-// Warnings is New for a handler that gets what the program's log would: warnings and their ends.
+// Warnings is New for a handler that gets the lines that the program's log would: warnings and
+// their ends.
 func Warnings(to slog.Handler) *slog.Logger {
 	log := New(to)
 	log.Handler().(sparing).Handler.(later).outlet.warnings = true
@@ -30,7 +31,7 @@ func Warnings(to slog.Handler) *slog.Logger {
 // were. Errors are passed on as they are.
 type sparing struct {
 	slog.Handler
-	about string // what the attributes say it is about
+	about string // the subject, by the attributes
 	seen  *seen
 	ends  bool // see Ends
 }

@@ -5,19 +5,19 @@
 //   - [Handoff]: a value that belongs to its one receiver, or is withdrawn. It never closes.
 //   - [Latest] and [Topic]: the present state, the new replacing the old; for one reader and for
 //     many. They close at their end.
-//   - [Finite]: a stream of a known number of values. What was sent before its end can be received
-//     after it.
-//   - [Stream]: every value once, in order, to whoever of the receivers comes first. It closes at
-//     its end and hands back what is left.
+//   - [Finite]: a stream of a known number of values. Values that were sent before its end can be
+//     received after it.
+//   - [Stream]: every value once, in order, to the receiver that comes first. It closes at its end
+//     and hands back the values that are left.
 //
 // None of them ever makes a sender wait for a receiver, so that a slow receiver holds up no actor.
-// Where somebody must wait, it is a goroutine of the Handoff or the Stream; it lives only while a
-// value is on offer, and withdrawing the value or closing the stream ends it.
+// Where a goroutine must wait, it is one of the Handoff or the Stream. It lives only while a value
+// is on offer; withdrawing the value or closing the stream ends it.
 //
 // A value is received or withdrawn, never both and never neither, however the two race: the
 // decision is the channel's own.
 //
 //	Offer ──▶ standing ──── a receiver took it ───▶ received: taken is called
 //	              │
-//	              └─────────── Withdraw ──────────▶ withdrawn: nobody receives it
+//	              └─────────── Withdraw ──────────▶ withdrawn: no receiver gets it
 package notify

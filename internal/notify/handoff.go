@@ -8,7 +8,7 @@ type Handoff[T any] struct{ c chan T }
 // NewHandoff makes one with nothing on offer.
 func NewHandoff[T any]() *Handoff[T] { return &Handoff[T]{c: make(chan T)} }
 
-// C is the channel, the same every time. It never closes, so that nobody receives a value that was
+// C is the channel, the same every time. It never closes, so that no receiver gets a value that was
 // never offered.
 func (h *Handoff[T]) C() <-chan T { return h.c }
 
@@ -23,7 +23,7 @@ type Offer[T any] struct {
 
 // Offer puts a value on offer until it is received or withdrawn. taken, if not nil, is called once
 // after a receive, from the offer's own goroutine: perhaps only after a Withdraw that came too late
-// has returned. Several offers may stand; which of them a receiver gets is not said.
+// has returned. There may be several offers; a receiver gets any of them.
 func (h *Handoff[T]) Offer(v T, taken func()) *Offer[T] {
 	o := &Offer[T]{withdraw: make(chan struct{}), asked: make(chan struct{}), decided: make(chan struct{})}
 	go func() { // owned by the offer; ends with the receive or the withdrawal
@@ -48,16 +48,15 @@ func (h *Handoff[T]) Offer(v T, taken func()) *Offer[T] {
 	return o
 }
 
-// Withdraw takes the value back. True means that nobody has received it and nobody will; false that
-// somebody has. It may be called again, and says the same.
+// Withdraw takes the value back. True means that no receiver has got it or ever will; false that
+// one has. It may be called again, and says the same.
 func (o *Offer[T]) Withdraw() bool {
 	o.once.Do(func() { close(o.withdraw) })
 	<-o.decided // prompt: one of the two is possible from here on
 	return !o.received
 }
 
-// Received tells whether somebody has received the value: also before the offer's own goroutine has
-// heard of it.
+// Received tells whether a receiver has got the value, also before the offer's own goroutine knows.
 func (o *Offer[T]) Received() bool {
 	select {
 	case o.asked <- struct{}{}:

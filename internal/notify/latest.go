@@ -43,8 +43,8 @@ func (l *Latest[T]) Close() {
 	}
 }
 
-// Finite is a stream of at most a known number of values, each received once by whoever of the
-// receivers comes first. It has room for all of them, so that it needs no goroutine, and what was
+// Finite is a stream of at most a known number of values, each received once, by the receiver that
+// comes first. It has room for all of them, so that it needs no goroutine, and values that were
 // sent before its end can still be received after it.
 type Finite[T any] struct {
 	mu     sync.Mutex

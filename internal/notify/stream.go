@@ -3,14 +3,14 @@ package notify
 import "sync"
 
 // Stream gives each value to exactly one of the receivers that compete for it, in order, and loses
-// none: what is not received is handed back at the end.
+// none: values that are not received are handed back at the end.
 type Stream[T any] struct {
 	c        chan T
 	bound    int
 	received func(T)
 
 	mu     sync.Mutex
-	queue  []T   // what was sent and not received, the value on offer first
+	queue  []T   // values that were sent and not received, the one on offer first
 	pump   *pump // nil while there is nothing to offer
 	held   int   // how many are about to change the queue: no pump starts
 	closed bool
@@ -35,8 +35,8 @@ func NewTracedStream[T any](bound int, received func(T)) *Stream[T] {
 // C is the channel, the same every time. It closes with [Stream.Close].
 func (s *Stream[T]) C() <-chan T { return s.c }
 
-// Send puts a value behind those that wait. It never blocks; false means that there is no room, or
-// that the stream is closed.
+// Send puts a value behind the others. It never blocks; false means that there is no room, or that
+// the stream is closed.
 func (s *Stream[T]) Send(v T) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,8 @@ func (s *Stream[T]) hold() {
 	}
 }
 
-// Withdraw takes back and returns what matches and was not received yet: nobody will receive it.
+// Withdraw takes back and returns the values that match and were not received yet: no receiver will
+// get them.
 func (s *Stream[T]) Withdraw(match func(T) bool) []T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,8 +133,8 @@ func (s *Stream[T]) Withdraw(match func(T) bool) []T {
 	return back
 }
 
-// Close ends the stream and returns what was not received and never will be. The second call
-// returns nothing.
+// Close ends the stream and returns the values that were not received and never will be. The second
+// call returns nothing.
 func (s *Stream[T]) Close() []T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +143,7 @@ func (s *Stream[T]) Close() []T {
 	}
 	s.closed = true
 	s.hold()
-	close(s.c) // nobody sends any more
+	close(s.c) // no goroutine sends any more
 	rest := s.queue
 	s.queue = nil
 	return rest

@@ -6,9 +6,9 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Client is what a recipe has of a session: it is told in order what happens, and its requests are
-// each bound to an epoch. Package session describes them. Package recipe knows those, too, that are
-// of types above this package.
+// Client is the part of a session that a recipe uses. It is told events in order, and each of its
+// requests is bound to an epoch. Package session describes the requests. It has more of them, with
+// types above this package, which package recipe knows.
 type Client interface {
 	Ensure(number uint64, path string, container bool, data []byte, done func(error))
 	Follow(number uint64, path string) (held, ok bool)
@@ -25,11 +25,32 @@ type Client interface {
 	Unwatch(number uint64, path string)
 }
 
+// Event is an event that a [Client] is told: EpochBegan, Suspended, Resumed, TrustEnded,
+// TrustGained and Fired of package machine, and those below. The events of one epoch come between
+// its EpochBegan and its EpochEnded.
+type Event any
+
+type (
+	// EpochEnded: the ZooKeeper session is over. Gone tells whether ZooKeeper has confirmed that,
+	// so that every ephemeral znode of it is gone: it has expired (session.ErrExpired), or was
+	// closed after a failure in this process (session.ErrRestarted; it comes only when that is
+	// confirmed). Gone is false for an epoch that ends with the session, and SessionEnded says next
+	// why: its znodes may exist until ZooKeeper lets it expire, also those that were to be deleted.
+	EpochEnded struct {
+		Epoch uint64
+		Cause error
+		Gone  bool
+	}
+
+	// SessionEnded: there will be no further epoch and no further event.
+	SessionEnded struct{ Cause error }
+)
+
 // Join asks for a place in a queue: an ephemeral sequential znode. Of the form Alone it is an
 // ephemeral znode with just that name, which is refused while there is one.
 type Join struct {
 	Parent string // of the queue; made, as a container, with all above it, if it is missing
-	Name   string // what the znode's name begins with, behind the GUID that protects it: "lock-"
+	Name   string // the beginning of the znode's name, behind the GUID that protects it: "lock-"
 	Form   znode.Form
 	Data   []byte // if there are none, and the form has no GUID in the name, they are a GUID
 
@@ -48,12 +69,12 @@ type Joined struct {
 
 // Listed answers List, and the listing of JoinList.
 type Listed struct {
-	Epoch uint64
-	Path  string   // that was listed
-	Names []string // of the children, in no order
-	Line  any      // a *znode.Line; nil: it is to be made of Names
-	Stat  Stat
-	Err   error
+	Epoch      uint64
+	Path       string   // that was listed
+	Names      []string // of the children, in no order
+	Contenders any      // a *znode.Contenders; nil: it is to be made of Names
+	Stat       Stat
+	Err        error
 }
 
 // Seen answers Read.
@@ -66,21 +87,21 @@ type Seen struct {
 	Err    error
 }
 
-// Query is one of the reads of Look: of a znode, or of the names of its children.
+// Query is one of the reads of MultiRead: of a znode, or of the names of its children.
 type Query struct {
 	Path     string
 	Children bool
 }
 
-// Found is what came of a Query.
+// Found is the result of a Query.
 type Found struct {
 	Data  []byte
 	Names []string // of the children, in no order
-	Stat  Stat     // of the znode; zero with Children, of which a multiRead has none
+	Stat  Stat     // of the znode; zero with Children, since a multiRead has none for them
 	Err   error    // definite
 }
 
-// Stat is what ZooKeeper keeps about a znode beside its data.
+// Stat describes a znode: what ZooKeeper keeps beside its data.
 type Stat struct {
 	Czxid          int64     // the transaction that created it
 	Mzxid          int64     // the transaction that last changed its data

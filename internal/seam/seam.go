@@ -1,6 +1,6 @@
-// Package seam is what recipes have of a session and applications do not see: the client of a
-// session, what it is told and what it is answered. Package session sets the functions when it is
-// linked. Those with types above this package are given their types by package recipe.
+// Package seam is the part of a session that recipes use and applications do not see: its client,
+// and the client's events and answers. Package session sets the functions when it is linked. Those
+// with types above this package are given their types by package recipe.
 package seam
 
 import (
@@ -14,10 +14,11 @@ import (
 // creates, parents included; nil: the session's. Error: session.ErrClosed.
 var NewClient func(session any, name string, on func(Event), acl any) (Client, error)
 
-// Identity is what contenders of a session, which is a *session.Session, say about themselves.
+// Identity is the identity that contenders of a session, which is a *session.Session, write into
+// their data.
 var Identity func(session any) znode.Identity
 
-// The others: package recipe describes those that it shows, package session the rest.
+// Package recipe describes the ones that it shows, package session the rest.
 var (
 	AfterStart  any // func(*session.Session, func())
 	Beside      any // func(a, b *session.Session) bool

@@ -4,12 +4,12 @@ package stack
 // Room is how deep a goroutine may go after [Widen] without its stack being moved.
 const Room = 5 << 10
 
-// Widen lets the stack of a goroutine that has just begun grow once, while there is hardly anything
+// Widen lets the stack of a goroutine grow once, at its beginning, while there is hardly anything
 // on it.
 //
 // Here a goroutine lives for one message or one request, and goes deeper than the stack that it
-// begins with. Left alone, that grows on the way, by doubling, each time with everything on it
-// copied and every frame looked up: a fifth of all that an uncontended lock cost.
+// begins with. Without this, the stack grows on the way, by doubling, each time with all frames
+// looked up and copied: a fifth of the CPU time of an uncontended lock.
 //
 //go:noinline
 func Widen() {

@@ -4,8 +4,8 @@ package tempdir
 
 import "os"
 
-// canLock is false where nobody can tell whether a folder is in use: it stays, as temporary files
-// do there.
+// canLock is false on systems on which it can't be told whether a folder is in use: it stays, as
+// temporary files do there.
 const canLock = false
 
 func tryLock(*os.File) (bool, error) { return true, nil }

@@ -1,9 +1,9 @@
 // Package tempdir makes temporary folders that do not stay for ever if the process that made them
 // is killed: the next one that makes a folder of the same kind removes those whose process is gone.
 //
-// A lock on a file in the folder tells others that it is in use. The system lets go of it when the
-// process ends, however that happens, so that there is no process id that could be somebody else's
-// by then.
+// A lock on a file in the folder tells others that it is in use. The system releases the lock when
+// the process ends, in whatever way. There is no process id that could be another process's by
+// then.
 package tempdir
 
 import (
@@ -26,7 +26,7 @@ const (
 )
 
 // New makes a folder whose name begins with kind, in the system's folder for temporary files, and
-// removes those of the kind that nobody uses any more.
+// removes the folders of that kind that no process uses any more.
 func New(kind string) (*Folder, error) {
 	Sweep(os.TempDir(), kind)
 	path, err := os.MkdirTemp("", kind+"-*")
@@ -55,24 +55,24 @@ func (f *Folder) occupy() (err error) {
 // Path is where it is.
 func (f *Folder) Path() string { return f.path }
 
-// Remove deletes the folder with all that is in it. What can't be deleted is left to the next New.
-// It may be called on nil, and more than once.
+// Remove deletes the folder with all that is in it. Files that can't be deleted are left to the
+// next New. It may be called on nil, and more than once.
 func (f *Folder) Remove() {
 	if f == nil {
 		return
 	}
 	_ = os.RemoveAll(f.path)
 	if f.lock != nil {
-		_ = f.lock.Close() // only now, lest somebody else begins to delete too
+		_ = f.lock.Close() // only now, or another process would begin to delete too
 	}
 }
 
-// Sweep removes the folders of a kind in a directory that nobody uses.
+// Sweep removes the folders of a kind in a directory that no process uses.
 func Sweep(dir, kind string) {
 	paths, _ := filepath.Glob(filepath.Join(dir, kind+"-*")) // a pattern that is well-formed, if kind is plain
 	for _, path := range paths {
 		if abandoned(path) {
-			_ = os.RemoveAll(path) // somebody else's files: no reason to fail
+			_ = os.RemoveAll(path) // another user's files: no reason to fail
 		}
 	}
 }

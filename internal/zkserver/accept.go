@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// The pauses of a front that cannot accept, as when the process has no file descriptor left: as
-// net/http makes them.
+// The pauses of a front that cannot accept, as when the process has no file descriptor left. They
+// are those of net/http.
 const (
 	firstPause   = 5 * time.Millisecond
 	longestPause = time.Second
 )
 
-// accept serves whoever connects, until the listener is closed. Any other error is taken to pass.
+// accept serves every client that connects, until the listener is closed. Any other error is taken
+// to pass.
 func (f *Front) accept(l net.Listener) {
 	pause := time.Duration(0)
 	for {
@@ -54,7 +55,7 @@ func (f *Front) take(transport net.Conn) {
 	if tcp, ok := transport.(*net.TCPConn); ok && errors.Is(err, errTooMany) {
 		_ = tcp.SetLinger(0) // a reset, as the real server has it
 	}
-	_ = transport.Close() // nobody is served here any more
+	_ = transport.Close() // no client is served here any more
 }
 
 // admits reports whether a client may have one more connection to this front (maxClientCnxns). The
@@ -90,8 +91,8 @@ func (c *conn) origin() string {
 // connection has up to twice as long.
 const sessionless = 10 * time.Second
 
-// expect has the connection closed if it doesn't get as far as a session in time, counted anew from
-// each call. The caller holds the lock.
+// expect has the connection closed if it has no session in time, counted anew from each call. The
+// caller holds the lock.
 func (c *conn) expect() {
 	past := time.Since(c.s.started)
 	left := (past + sessionless).Truncate(sessionless) + sessionless - past

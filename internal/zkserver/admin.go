@@ -10,11 +10,11 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
-// What a server's owner does to its tree without a session: ACLs don't stop it, those who watch are
-// told, and each call is one transaction, or none if it fails. Errors are ZooKeeper's codes,
-// wrapped.
+// Here the owner of a server changes its tree without a session: ACLs do not matter, clients that
+// watch are told, and each call is one transaction, or none if it fails. Errors are ZooKeeper's
+// codes, wrapped.
 
-// CreateZnode makes a persistent znode that is open to everybody, with the parents that are
+// CreateZnode makes a persistent znode that every client may use, with the parents that are
 // missing.
 func (s *Server) CreateZnode(path string, data []byte) error {
 	return s.administer("create", path, func(plan *tree.Plan) error {

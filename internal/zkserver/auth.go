@@ -32,8 +32,8 @@ func (s *Server) setAuth(c *conn, q *jute.Request) bool {
 	return p.Err == jute.OK
 }
 
-// sasl answers like a server on which no SASL is set up: without a token, and nobody is anybody by
-// it.
+// sasl answers like a server on which no SASL is set up: without a token, and it gives no client an
+// identity.
 func (s *Server) sasl(c *conn, q *jute.Request) bool {
 	if q.Malformed() || q.Data == nil {
 		return false

@@ -36,8 +36,8 @@ func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) {
 	s.armReaper()
 }
 
-// news is what watchers are told: what became of which znode, in which transaction, and whom its
-// ACL lets read it.
+// news is a change that watchers are told of: the event, the znode, the transaction, and the ACL
+// that says which clients may read it.
 type news struct {
 	kind jute.EventType
 	path string
@@ -62,7 +62,7 @@ func (f *Front) fire(c *tree.Change, n *tree.Node, zxid int64) {
 	}
 }
 
-// deleted fires both kinds of watches of a path; who had both is told once.
+// deleted fires both kinds of watches of a path; a client that had both is told once.
 func (f *Front) deleted(it news) {
 	var told map[*conn]struct{}
 	if f.child.Len() > 0 && f.data.Len() > 0 {
@@ -85,8 +85,8 @@ func (f *Front) trigger(t *watchTable, it news) {
 	t.Fire(it.path, it.kind == jute.NodeChildrenChanged, func(c *conn) { c.tell(it) })
 }
 
-// tell sends an event to a client that may read the znode. For others the watch is spent and
-// nothing is said, as in servers with the correction of CVE-2024-23944.
+// tell sends an event to a client that may read the znode. For another client the watch is used up
+// and nothing is said, as in servers with the correction of CVE-2024-23944.
 func (c *conn) tell(it news) {
 	if tree.Allowed(it.acl, jute.PermRead, c.who) {
 		c.notify(it.kind, it.path, it.zxid)

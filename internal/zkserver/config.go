@@ -25,12 +25,12 @@ type Config struct {
 	MaxPacket      int           // jute.maxbuffer; default 1 MB
 	Fronts         int           // servers that share the tree; default 1
 	Addresses      []string      // where the servers listen from the beginning, by number; those without one listen when Listen is called
-	Election       time.Duration // how long the fronts take to elect a leader; 0: nobody notices that they do
+	Election       time.Duration // how long the fronts take to elect a leader; 0: no time at all
 	ContainerCheck time.Duration // how often empty containers and expired TTL znodes are looked for; default 1m
 	NoTTL          bool          // refuse TTL znodes, as a server without zookeeper.extendedTypesEnabled does
 	Words          []string      // four-letter words that are answered (4lw.commands.whitelist); nil: all
 	Super          string        // digest ("super:" and 27 more characters) of the user who may do everything; none by default
-	Tree           io.Reader     // what to begin with, in the form of package treefile
+	Tree           io.Reader     // the znodes to begin with, in the form of package treefile
 	FirstZxid      int64         // the zxid that the first transaction follows, at least
 	Journal        int           // how many requests the journal keeps; 0: none
 	JournalBytes   int           // how much memory they may take; default 64 MB
@@ -39,7 +39,7 @@ type Config struct {
 	Logger         *slog.Logger  // default: discards
 
 	Listen func(ctx context.Context, network, address string) (net.Listener, error) // opens sockets; default the network's
-	Seed   uint64                                                                   // of the moments that a client can't know, as when in its tick a front passes on; 0: drawn at random
+	Seed   uint64                                                                   // of the moments that a client can't know, such as when in its tick a front passes on; 0: drawn at random
 }
 
 // longestTimeout is the longest session timeout that a client can be told.

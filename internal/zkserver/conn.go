@@ -28,8 +28,8 @@ type conn struct {
 	over    bool        // done is closed
 	busy    bool        // its own goroutine is inside the server: it flushes by itself
 	mute    bool        // answer nothing
-	rq      *Request    // what is being served, if somebody wants to know
-	late    int         // how many of its requests are held up
+	rq      *Request    // the request that is being served, if an interceptor or the journal wants it
+	waiting int         // how many of its requests are held up
 
 	number      int64 // in the order in which connections came
 	established time.Time
@@ -40,7 +40,7 @@ type conn struct {
 	lastXid     int32
 	lastZxid    int64
 
-	deaf    bool // its handshake was dropped: nothing that it sends is looked at. Of its own goroutine alone
+	deaf    bool // its handshake was dropped: frames that it sends are ignored. Of its own goroutine alone
 	request jute.Request
 	reader  jute.Reader
 }
@@ -101,10 +101,10 @@ func (c *conn) gone() {
 		c.out.abort()
 	}
 	c.s.mu.Unlock()
-	c.out.flush() // whoever writes last closes the transport
+	c.out.flush() // the last goroutine to write closes the transport
 }
 
-// heldUp is what keeps answers from the client.
+// heldUp returns the gate that keeps answers from the client; nil: there is none.
 func (c *conn) heldUp() *gate {
 	switch {
 	case c.front.frozen != nil:
@@ -161,7 +161,7 @@ func (c *conn) notify(kind jute.EventType, path string, zxid int64) {
 	c.kick()
 }
 
-// kick has somebody write what waits. The caller holds the server's lock.
+// kick has a goroutine write the answers that wait. The caller holds the server's lock.
 func (c *conn) kick() {
 	if c.busy || c.s.closed || c.out.idle() {
 		return

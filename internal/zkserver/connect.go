@@ -92,8 +92,8 @@ func (c *conn) connectHeldOnTheWay(session int64) *gate {
 	return c.heldOnTheWay()
 }
 
-// connectHeldHere: sessions are opened and resumed by the leader alone, or by who takes itself for
-// it.
+// connectHeldHere returns the gate that a handshake waits for: sessions are opened and resumed by
+// the leader alone, or by a front that takes itself for the leader.
 func (c *conn) connectHeldHere(session int64) *gate {
 	switch {
 	case c.front.frozen != nil:

@@ -15,8 +15,8 @@ type Direction int
 // The directions.
 const (
 	Both       Direction = iota
-	ToServer             // what the client sends vanishes
-	FromServer           // what the server sends vanishes
+	ToServer             // packets of the client vanish
+	FromServer           // packets of the server vanish
 )
 
 // cut is a partition between a client and all servers. It is silent: packets wait, as TCP
@@ -29,7 +29,7 @@ type cut struct {
 
 // Partition cuts a session off from all servers: nothing sent on its connections arrives, nothing
 // is reset, and a new connection that asks for this session hangs too. A connection that asks for a
-// new session is somebody else's and works; to cut off a whole client use PartitionHost.
+// new session is taken for another client's and works; PartitionHost cuts off a whole client.
 func (s *Server) Partition(id int64, d Direction) (heal func()) {
 	return s.partition(d, func(_ string, session int64) bool { return session == id && id != 0 })
 }

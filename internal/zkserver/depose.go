@@ -11,10 +11,10 @@ import (
 // A leader that stands still for too long is deposed: the others elect another. When it goes on, it
 // does not know that yet. Until its next tick it takes itself for the leader, shows the tree as it
 // was, answers syncs alone (ZooKeeper asks no quorum for them), and resumes sessions by its own
-// table, in which they live, whatever has become of them since. Only a write, which needs the
-// others, gets no answer.
+// table, in which they live even if they have ended since. Only a write, which needs the others,
+// gets no answer.
 
-// deposed is what a front goes by that was deposed and does not know it.
+// deposed is the state of a front that was deposed and does not know it.
 type deposed struct {
 	sessions map[int64]*session // as they were when it stood still
 	expired  map[int64]bool     // of these, by its own clock
@@ -38,7 +38,7 @@ func (f *Front) Depose() {
 	f.s.elect()
 }
 
-// resume is what becomes of a deposed front that goes on. The caller holds the lock.
+// resume lets a deposed front go on. The caller holds the lock.
 func (f *Front) resume() {
 	d := f.deposed
 	d.resumed = true
@@ -58,10 +58,10 @@ func (f *Front) resume() {
 	})
 }
 
-// resign: the front knows that it does not lead any more. It drops its clients, and what it has
-// heard of them.
+// resign makes the front a follower, once it knows that it does not lead any more. It drops its
+// clients, and forgets which sessions it has heard of.
 func (f *Front) resign() {
-	f.deposed, f.term, f.late = nil, 0, nil
+	f.deposed, f.term, f.waiting = nil, 0, nil
 	clear(f.touched)
 	for c := range f.conns {
 		c.abort()
@@ -73,7 +73,7 @@ func (f *Front) believes(session int64) bool {
 	return f.deposed != nil && f.deposed.sessions[session] != nil
 }
 
-// ExpireAlone has a deposed front take a session for expired, whatever the others say.
+// ExpireAlone has a deposed front take a session for expired, also if the others do not.
 func (f *Front) ExpireAlone(id int64) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()

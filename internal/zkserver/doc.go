@@ -16,36 +16,49 @@
 //
 // One lock, Server.mu, owns all state. A connection's goroutine decodes a request without it, takes
 // it, lets dispatch carry the request out and append the answer to the connection's outbox, lets it
-// go, and writes. Whoever causes an event appends it to the outboxes of those who watch, under the
-// same lock: so every client sees events and answers in the order of the transactions, and an event
-// before the answer that shows its cause. Nothing is called back and nothing is waited for while
-// the lock is held; where a request has to wait (for the leader, for a partition to heal, for an
-// interceptor's delay) its goroutine lets the lock go, and what stands behind it on the connection
-// waits too. Only what is held up waits in a queue of its front, since it outlives its connection.
+// go, and writes. The goroutine that causes an event appends it to the outboxes of the clients that
+// watch, under the same lock. So every client sees events and answers in the order of the
+// transactions, and an event before the answer that shows its cause. Nothing is called back and
+// nothing is waited for while the lock is held; where a request has to wait (for the leader, for a
+// partition to heal, for an interceptor's delay) its goroutine lets the lock go, and the requests
+// behind it on the connection wait too. Only requests that are held up wait in a queue of their
+// front, since they outlive their connections.
 //
-// Protocol and semantics are apart: package jute has the wire format, package tree what the
-// operations do, package watch who is told, package memnet connections without sockets, and package
-// treefile has files of znodes. Here, each family of operations has its file: write.go, read.go,
-// watches.go, auth.go, connect.go, session.go, words.go. cut.go,
-// outage.go and holdup.go make the faults, intercept.go and journal.go look on.
+// Protocol and semantics are apart: package jute has the wire format, package tree carries out the
+// operations, package watch knows which clients are told, package memnet has connections without
+// sockets, and package treefile has files of znodes.
+//
+// # Which file for which task
+//
+//	server.go, config.go, front.go     the server and its addresses
+//	accept.go, conn.go, outbox.go      a connection, its frames (frames.go, slow.go), its answers
+//	connect.go, session.go, expiry.go  sessions: open, resume, end
+//	handle.go                          which function serves a request, and what it waits for
+//	read.go, write.go, commit.go       operations (watches.go, auth.go), transactions
+//	cut.go, outage.go, holdup.go       faults: partitions, servers that fail, late writes
+//	quorum.go, depose.go               a majority, elections, a leader that was deposed
+//	intercept.go                       requests as a test sees them, and the journal
+//	admin.go, load.go                  the tree without a client (dump.go)
+//	words.go                           four-letter words (traffic.go counts for them)
+//	version.go                         what differs between versions of ZooKeeper
 //
 // # Time
 //
 // Time is that of package time: inside testing/synctest it is virtual. Sessions end at ticks,
-// counted from the server's start: one that was heard of last at t ends at the first tick later
-// than t plus its timeout. Where several fronts share the tree, each tells the leader twice a tick
-// of whom it has heard, as followers do in their answers to the leader's pings; what it didn't tell
-// doesn't count. There are no goroutines for the clock, for containers or for TTLs: timers that
-// exist only while there is something to wait for.
+// counted from the server's start: a session that was heard of last at t ends at the first tick
+// later than t plus its timeout. Where several fronts share the tree, each tells the leader twice a
+// tick which sessions it has heard of, as followers do in their answers to the leader's pings; a
+// session that it did not name does not count as heard of. There are no goroutines for the clock,
+// for containers or for TTLs: timers that exist only while there is something to wait for.
 //
 // # What it guarantees
 //
 //   - The same sequence of requests gives the same answers, events, stats and zxids (times aside);
 //     failed writes use up a zxid too.
 //   - A frame's memory grows with what has really arrived; a frame over the limit, or one that
-//     can't be read, ends its connection. What can be read but makes no sense is answered as the
-//     real server does. Nothing panics.
-//   - A client that asks and doesn't read is not read from any more, and dropped when what waits
-//     for it exceeds a limit.
+//     can't be read, ends its connection. A frame that can be read but makes no sense is answered
+//     as the real server answers it. Nothing panics.
+//   - A client that asks and does not read is not read from any more, and is dropped when the
+//     answers that wait for it exceed a limit.
 //   - After Close no goroutine, socket or timer is left.
 package zkserver

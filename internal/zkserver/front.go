@@ -29,8 +29,8 @@ type Front struct {
 	bySession   map[int64]*conn
 	listeners   []net.Listener
 	address     string // of the first one, also while it is down
-	down        bool   // killed: nobody listens
-	lost        bool   // isolated for too long: serves nobody
+	down        bool   // killed: it does not listen
+	lost        bool   // isolated for too long: it serves no client
 	term        int    // in which it leads; 0: it follows
 	elected     time.Time
 
@@ -41,9 +41,9 @@ type Front struct {
 	lag      int // how many transactions it stays behind
 	isolated *gate
 	frozen   *gate
-	held     *gate    // what goes to the leader waits: see HoldUp
-	late     []late   // and this is what waits
-	deposed  *deposed // it takes itself for the leader, and is not
+	held     *gate      // requests that go to the leader wait: see HoldUp
+	waiting  []heldBack // the requests that wait meanwhile
+	deposed  *deposed   // it takes itself for the leader, and is not
 
 	busyUntil time.Time // with handshakes: see SlowHandshakes
 
@@ -54,14 +54,14 @@ type Front struct {
 	phase   time.Duration // by how much it passes on later than at the half ticks
 }
 
-// gate holds up those who meet it until it opens.
+// gate holds up the goroutines that wait at it until it opens.
 type gate struct{ opened chan struct{} }
 
 func newGate() *gate { return &gate{opened: make(chan struct{})} }
 
 func newFront(s *Server, index int) *Front {
 	return &Front{
-		s: s, index: index, phase: time.Duration(s.rng.Int64N(int64(s.cfg.Tick / 2))), name: fmt.Sprintf("192.0.2.%d:2181", index+1), // of the range for documentation: nobody looks it up or reaches it by mistake
+		s: s, index: index, phase: time.Duration(s.rng.Int64N(int64(s.cfg.Tick / 2))), name: fmt.Sprintf("192.0.2.%d:2181", index+1), // of the range for documentation: no name lookup and no client reaches it by mistake
 		data: watch.NewTable[*conn](s.as.watchModes), child: watch.NewTable[*conn](s.as.watchModes),
 		conns: make(map[*conn]struct{}), bySession: make(map[int64]*conn),
 		tree: s.tree, applied: s.zxid,
@@ -170,8 +170,8 @@ func (s *Server) dial(ctx context.Context, host, address string) (net.Conn, erro
 	return client, nil
 }
 
-// find is the front at an address, and a port for the client: unlike a socket's it says who came
-// when.
+// find is the front at an address, and a port for the client: unlike a socket's port it says in
+// which order clients came.
 func (s *Server) find(address string) (f *Front, port int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,7 @@ func (s *Server) find(address string) (f *Front, port int64) {
 // caller holds the lock.
 func (f *Front) shut() {
 	for _, l := range f.listeners {
-		_ = l.Close() // it is not listened on from here on, whatever it says
+		_ = l.Close() // it is closed, also if this fails
 	}
 	f.listeners = nil
 	if f.passing != nil && f.passing.Stop() {

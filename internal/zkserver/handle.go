@@ -53,8 +53,8 @@ func (c *conn) note() {
 	c.rq = nil
 }
 
-// await lets a connection wait for whatever holds it. The caller holds the server's lock, which is
-// let go meanwhile. It is false if the connection is over.
+// await lets a connection wait for the gate that holds it. The caller holds the server's lock,
+// which is let go meanwhile. It is false if the connection is over.
 func (c *conn) await(held func(*conn) *gate) bool {
 	for !c.over {
 		g := held(c)
@@ -86,9 +86,9 @@ func (c *conn) pause(d time.Duration) bool {
 	return !c.over
 }
 
-// heldOnTheWay is what keeps a request from arriving, heldHere what keeps one that has arrived from
-// being served: what needs the leader waits for it, and everything behind it on the connection
-// waits too.
+// heldOnTheWay returns the gate that keeps a request from arriving, heldHere the gate that keeps
+// one that has arrived from being served: a request that needs the leader waits for it, and the
+// requests behind it on the connection wait too.
 func (c *conn) heldOnTheWay() *gate {
 	if c.cut != nil && c.cut.in {
 		return c.cut.gate
@@ -106,7 +106,7 @@ func (c *conn) heldHere(op jute.Op) *gate {
 	return c.front.full()
 }
 
-// heard is called for whatever a client sends: it keeps its session alive.
+// heard is called for every frame of a client, which keeps its session alive.
 func (s *Server) heard(c *conn, now time.Time) {
 	if len(s.fronts) > 1 || c.front.isolated != nil {
 		c.front.note(c.session, c.timeout)
@@ -153,7 +153,8 @@ func (s *Server) dispatch(c *conn, q *jute.Request) bool {
 	return true
 }
 
-// operations are all but those of the connection itself. Each fills in the reply; the lock is held.
+// operations are all but the ones of the connection itself. Each fills in the reply; the lock is
+// held.
 var operations = map[jute.Op]func(*Server, *conn, *jute.Request, *jute.Reply){
 	jute.OpCreate:          (*Server).write,
 	jute.OpCreate2:         (*Server).write,

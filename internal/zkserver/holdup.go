@@ -11,16 +11,16 @@ import (
 // with the owner only then. So a write of a connection that was lost may be carried out late,
 // behind others of its session, or be refused because the session is elsewhere.
 
-// late is a request that waits at a front that is held up. It outlives its connection.
-type late struct {
+// heldBack is a request that waits at a front that is held up. It outlives its connection.
+type heldBack struct {
 	c  *conn
 	q  jute.Request
 	rq *Request
 	v  Verdict
 }
 
-// mostLate is how many requests wait before no more are read, as globalOutstandingLimit has it.
-const mostLate = 1000
+// mostHeldBack is how many requests wait before no more are read, as globalOutstandingLimit has it.
+const mostHeldBack = 1000
 
 // HoldUp holds back requests that need the leader, and those behind them on a connection; sessions
 // are resumed all the same. heal carries out the requests that waited, in order.
@@ -42,22 +42,22 @@ func (f *Front) HoldUp() (heal func()) {
 	}
 }
 
-// letGo carries out what was held up, if nothing holds it up any more.
+// letGo carries out the requests that were held up, if no gate holds them any more.
 func (f *Front) letGo() {
 	if f.held != nil || !f.inTouch() {
 		return
 	}
-	waiting := f.late
-	f.late = nil
+	waiting := f.waiting
+	f.waiting = nil
 	for i := range waiting {
 		waiting[i].carryOut()
 	}
 }
 
-// carryOut serves a request. Of a connection that is over only writes count.
-func (w *late) carryOut() {
+// carryOut serves a request. If its connection is over it is carried out only if it writes.
+func (w *heldBack) carryOut() {
 	c := w.c
-	c.late--
+	c.waiting--
 	if c.over && !w.q.Op.Writes() {
 		return
 	}
@@ -70,18 +70,19 @@ func (w *late) carryOut() {
 
 // holdsUp keeps a request for later, if the front is held up; false: it is to be served now.
 func (c *conn) holdsUp(q *jute.Request, v Verdict) bool {
-	if c.late == 0 && (c.front.held == nil || !goesToLeader(q.Op)) {
+	if c.waiting == 0 && (c.front.held == nil || !goesToLeader(q.Op)) {
 		return false
 	}
-	c.front.late = append(c.front.late, late{c, *q, c.rq, v})
-	c.late++
+	c.front.waiting = append(c.front.waiting, heldBack{c, *q, c.rq, v})
+	c.waiting++
 	c.rq, c.waited = nil, true
 	return true
 }
 
-// full is what a request waits for that finds too many others waiting.
+// full returns the gate for a request that finds too many others waiting; nil: there are not too
+// many.
 func (f *Front) full() *gate {
-	if len(f.late) < mostLate {
+	if len(f.waiting) < mostHeldBack {
 		return nil
 	}
 	return cmp.Or(f.held, f.isolated)

@@ -25,7 +25,7 @@ type Request struct {
 	Ops       []jute.Request // the parts of a multi
 	Paths     []string       // setWatches: all paths
 
-	// What came of it; only in the journal.
+	// The outcome; only in the journal.
 	Served  bool      // it was carried out
 	Replied bool      // an answer was given
 	Err     jute.Code // of the answer
@@ -34,7 +34,7 @@ type Request struct {
 	Fired   int       // how many watch events it caused, among all clients
 }
 
-// Verdict is what an interceptor wants to happen to a request.
+// Verdict is the decision of an interceptor on a request.
 type Verdict struct {
 	action action
 	delay  time.Duration
@@ -68,12 +68,12 @@ func Delay(d time.Duration) Verdict { return Verdict{delay: d} }
 // the session had expired.
 func Fail(code jute.Code) Verdict { return Verdict{action: failWith, code: code} }
 
-type rule struct{ judge func(*Request) Verdict }
+type rule struct{ decide func(*Request) Verdict }
 
-// Intercept has every request judged, on its connection's goroutine and with no lock held, before
-// it is served. Of several interceptors the first that doesn't pass a request decides.
-func (s *Server) Intercept(judge func(*Request) Verdict) (remove func()) {
-	r := &rule{judge}
+// Intercept has every request decided on, on its connection's goroutine and with no lock held,
+// before it is served. Of several interceptors the first that doesn't pass a request decides.
+func (s *Server) Intercept(decide func(*Request) Verdict) (remove func()) {
+	r := &rule{decide}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rules = append(slices.Clone(s.rules), r)
@@ -93,14 +93,14 @@ func (s *Server) decide(rq *Request) Verdict {
 	s.mu.Unlock()
 	defer s.mu.Lock()
 	for _, r := range rules {
-		if v := r.judge(rq); v != Pass {
+		if v := r.decide(rq); v != Pass {
 			return v
 		}
 	}
 	return Pass
 }
 
-// receive counts a request, and describes it if somebody wants to know.
+// receive counts a request, and describes it if there is an interceptor or a journal.
 func (s *Server) receive(c *conn, session int64, q *jute.Request) *Request {
 	s.requests++
 	if len(s.rules) == 0 && s.journal.limit == 0 {
@@ -115,4 +115,72 @@ func (s *Server) receive(c *conn, session int64, q *jute.Request) *Request {
 		rq.TTL = time.Duration(q.TTL) * time.Millisecond
 	}
 	return rq
+}
+
+// journal keeps the last requests: so many of them at most, and so many bytes.
+type journal struct {
+	limit    int
+	maxBytes int
+	kept     []*Request // from first on, oldest first
+	first    int
+	bytes    int
+}
+
+// add keeps a request, at the expense of the oldest. One alone is kept however large it is.
+func (j *journal) add(rq *Request) {
+	if j.limit == 0 || rq == nil {
+		return
+	}
+	j.kept = append(j.kept, rq)
+	j.bytes += rq.size()
+	for n := len(j.kept) - j.first; n > j.limit || n > 1 && j.bytes > j.maxBytes; n-- {
+		j.bytes -= j.kept[j.first].size()
+		j.kept[j.first] = nil
+		j.first++
+	}
+	if j.first > len(j.kept)/2 {
+		j.kept = append(j.kept[:0], j.kept[j.first:]...)
+		clear(j.kept[len(j.kept):cap(j.kept)])
+		j.first = 0
+	}
+}
+
+// size is about how much memory a request takes.
+func (rq *Request) size() int {
+	const fixed = 400 // the struct, and what the parts of a multi and the entries of an ACL take beside their contents
+	n := fixed + len(rq.Path) + len(rq.Created) + len(rq.Data)
+	for _, path := range rq.Paths {
+		n += fixed/20 + len(path)
+	}
+	for i := range rq.Ops {
+		n += fixed + len(rq.Ops[i].Path) + len(rq.Ops[i].Data) + aclSize(rq.Ops[i].ACL)
+	}
+	return n + aclSize(rq.ACL)
+}
+
+func aclSize(acl []jute.ACL) (n int) {
+	const fixed = 40
+	for i := range acl {
+		n += fixed + len(acl[i].Scheme) + len(acl[i].ID)
+	}
+	return n
+}
+
+// Journal returns the requests that were received, in the order in which they were served: the last
+// [Config.Journal] of them, or fewer if they would take more than [Config.JournalBytes].
+func (s *Server) Journal() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Request, 0, len(s.journal.kept)-s.journal.first)
+	for _, rq := range s.journal.kept[s.journal.first:] {
+		all = append(all, *rq)
+	}
+	return all
+}
+
+// ClearJournal forgets the requests so far. The numbering of requests goes on.
+func (s *Server) ClearJournal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.journal.kept, s.journal.first, s.journal.bytes = nil, 0, 0
 }

@@ -3,6 +3,8 @@ package zkserver
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
@@ -36,7 +38,8 @@ func (s *Server) Load(text io.Reader) error {
 	return nil
 }
 
-// plant adds to a transaction what makes a znode as it is described, its parents included.
+// plant adds to a transaction the changes that make a znode as it is described, its parents
+// included.
 func (s *Server) plant(plan *tree.Plan, z *treefile.Znode) error {
 	if plan.Exists(z.Path) {
 		if z.Owner != 0 {
@@ -77,7 +80,7 @@ func add(plan *tree.Plan, qs ...*jute.Request) error {
 	return nil
 }
 
-// super is who may do everything.
+// super is the caller that may do everything.
 var super = tree.NewWho(jute.Identity{Scheme: tree.SuperScheme})
 
 // SetSequence sets how many children a znode is taken to have had: the sequence number of the next
@@ -101,4 +104,50 @@ func (s *Server) each(visit func(*tree.Tree)) {
 			visit(f.tree)
 		}
 	}
+}
+
+// Save writes the tree in the form that Load reads. Nobody waits for the writing: the data are
+// shared, and never altered.
+func (s *Server) Save(out io.Writer) error { return treefile.Write(out, s.znodes()) }
+
+// Tree is the text that Save writes.
+func (s *Server) Tree() (string, error) {
+	var b strings.Builder
+	err := s.Save(&b)
+	return b.String(), err
+}
+
+// znodes are those that Load would bring back: all but ephemerals and what every new server has.
+func (s *Server) znodes() []treefile.Znode {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []treefile.Znode
+	fresh := tree.New()
+	s.tree.Walk(func(n *tree.Node) {
+		z := treefile.Znode{Path: n.Path(), Data: n.Data(), ACL: n.ACL(), Owner: n.Owner(), Sequence: n.Creations()}
+		if n.Parent() == nil {
+			z.Path = "/"
+		}
+		if tree.Ephemeral(z.Owner) {
+			return
+		}
+		if z.Sequence == made(n, fresh) {
+			z.Sequence = -1
+		}
+		if old := fresh.Get(z.Path); old != nil && z.Sequence < 0 && string(old.Data()) == string(z.Data) && slices.Equal(old.ACL(), z.ACL) {
+			return
+		}
+		all = append(all, z)
+	})
+	return all
+}
+
+// made is how many children a node will be taken to have had when it has been loaded.
+func made(n *tree.Node, fresh *tree.Tree) (count int32) {
+	n.Children(func(c *tree.Node) {
+		if !tree.Ephemeral(c.Owner()) && fresh.Get(c.Path()) == nil {
+			count++
+		}
+	})
+	return count
 }

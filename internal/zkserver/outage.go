@@ -6,10 +6,11 @@ import (
 )
 
 // Isolate cuts a front off from its leader: it goes on answering pings and reads, from the tree as
-// it was, but syncs, writes and new connections wait, and what it hears of its sessions doesn't
-// reach the leader: they expire on the leader's clock, and clients of other fronts see that.
-// Healed, the front catches up and what waited is carried out. With a limit, it gives up after that
-// time as a real follower does: it drops its clients and serves nobody until it is healed.
+// it was, but syncs, writes and new connections wait. The leader does not learn which sessions the
+// front hears of: they expire on the leader's clock, and clients of other fronts see that. When it
+// is healed, the front catches up and carries out the requests that waited. With a limit, it gives
+// up after that time as a real follower does: it drops its clients and serves none until it is
+// healed.
 func (f *Front) Isolate(limit time.Duration) (heal func()) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -48,7 +49,7 @@ func (f *Front) giveUp(g *gate) {
 	if f.isolated != g || f.s.closed {
 		return
 	}
-	f.lost, f.late = true, nil
+	f.lost, f.waiting = true, nil
 	for c := range f.conns {
 		c.abort()
 	}
@@ -110,7 +111,8 @@ func (f *Front) thaw() {
 }
 
 // Kill ends a front as SIGKILL ends a process: its connections are reset and new ones refused. If
-// those that are left are no majority they serve nobody, and time stands still for the sessions.
+// the fronts that are left are no majority they serve no client, and time stands still for the
+// sessions.
 func (f *Front) Kill() {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -119,7 +121,7 @@ func (f *Front) Kill() {
 
 func (f *Front) kill() {
 	f.down, f.term, f.deposed, f.busyUntil = true, 0, nil, time.Time{}
-	f.held, f.late = nil, nil
+	f.held, f.waiting = nil, nil
 	f.s.elect()
 	if f.isolated != nil {
 		f.rejoin()
@@ -161,8 +163,8 @@ func (f *Front) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Lag keeps a front n transactions behind: its clients read what was, until they sync or write; at
-// the one that leads, until they write: see hear. 0 ends it.
+// Lag keeps a front n transactions behind: its clients read an old state until they sync or write;
+// at the front that leads, until they write: see hear. 0 ends it.
 func (f *Front) Lag(n int) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()

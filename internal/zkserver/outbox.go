@@ -8,20 +8,20 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// outbox is what waits to be written to a client. Whoever has something to say appends; one
-// goroutine at a time writes: the connection's own after it has served a batch of requests, or else
-// one that lives only as long as there is something to write.
+// outbox holds the frames that wait to be written to a client. Any goroutine may append; one at a
+// time writes: the connection's own after it has served a batch of requests, or else one that lives
+// only as long as there is something to write.
 type outbox struct {
 	mu        sync.Mutex
 	transport net.Conn
 	limit     int
 	pending   jute.Writer
 	spare     []byte
-	writing   bool      // somebody is inside transport.Write
+	writing   bool      // a goroutine is inside transport.Write
 	held      int       // reasons to write nothing now
 	finishing bool      // close the transport when all is written
 	broken    bool      // the transport is closed
-	moved     sync.Cond // signalled when a waiter in drain has to look again
+	moved     sync.Cond // signalled when a waiter in drain has to check again
 }
 
 // keepBuffer is how large a buffer may be to be kept for the next batch.
@@ -77,7 +77,7 @@ func (o *outbox) fail() {
 	_ = o.transport.Close() // it is given up
 }
 
-// flush writes until nothing is left, unless somebody else does already.
+// flush writes until nothing is left, unless another goroutine does already.
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

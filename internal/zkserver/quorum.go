@@ -2,11 +2,12 @@ package zkserver
 
 import "time"
 
-// quorum says whether enough of several fronts are in touch to serve. Without a majority nobody is
-// served and time stands still for the sessions; nor while an election lasts. Under the new leader
-// every session has its whole timeout, as in the real server, whose leader starts counting anew.
+// quorum tells whether enough of several fronts are in touch to serve. Without a majority no client
+// is served, and time stands still for the sessions; so it is while an election lasts. Under the
+// new leader every session has its whole timeout, as in the real server, whose leader starts
+// counting anew.
 type quorum struct {
-	away     bool        // nobody serves: there is no majority, or an election is under way
+	away     bool        // no front serves: there is no majority, or an election is under way
 	election *time.Timer // set while one is under way
 	number   int         // of elections that were begun or broken off
 }
@@ -115,7 +116,7 @@ func (s *Server) suspend() {
 		if !f.inTouch() {
 			continue
 		}
-		f.term, f.late = 0, nil
+		f.term, f.waiting = 0, nil
 		clear(f.touched)
 		for c := range f.conns {
 			c.finish()

@@ -37,7 +37,7 @@ type Server struct {
 	journal  journal
 	rules    []*rule // interceptors
 	accepted int64   // connections that were ever made
-	dialed   int64   // those of them that somebody tried to make in memory
+	dialed   int64   // of these, the attempts in memory
 	requests int64   // that were ever received
 	fired    int64   // watch events that were ever sent
 	replaced map[int64]bool
@@ -52,7 +52,7 @@ type Server struct {
 	work    sync.WaitGroup // every goroutine of the server
 }
 
-// New makes a server. It uses no goroutine and no socket until somebody connects.
+// New makes a server. It uses no goroutine and no socket until a client connects.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Front is one of the servers that share the tree, from 0 on; nil if there is none of that number.
+// Front is one of the servers that share the tree, numbered from 0; nil if there is no such front.
 func (s *Server) Front(i int) *Front {
 	if i < 0 || i >= len(s.fronts) {
 		return nil

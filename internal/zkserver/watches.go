@@ -48,8 +48,7 @@ func (c *conn) stay(path string, mode watch.Mode) {
 	}
 }
 
-// checkWatches answers whether a watch is set. 3.8 doesn't look whose it is, and this is as it
-// does.
+// checkWatches answers whether a watch is set. As in 3.8, a watch of any client counts.
 func (s *Server) checkWatches(c *conn, q *jute.Request, p *jute.Reply) {
 	data, children, code := s.watchKinds(q)
 	if code != jute.OK {
@@ -71,7 +70,7 @@ func (s *Server) checkWatches(c *conn, q *jute.Request, p *jute.Reply) {
 	}
 }
 
-// watched looks at one table. The real server takes the path apart, and climbs up to the root while
+// watched checks one table. The real server takes the path apart, and climbs up to the root while
 // any recursive watch is set; it stumbles over what isn't a path.
 func watched(t *watchTable, path string) jute.Code {
 	climbs := t.Recursive() && !strings.HasPrefix(path, "/")
@@ -161,8 +160,8 @@ func (c *conn) missed(kind jute.EventType, path string, n *tree.Node) {
 	}
 }
 
-// persist sets watches that stay, also on null, which never fire. What the client missed nobody
-// knows.
+// persist sets watches that stay, also on null, which never fire. The server does not know which
+// events the client missed.
 func (c *conn) persist(paths []string, mode watch.Mode) bool {
 	for _, path := range paths {
 		c.stay(path, mode)

@@ -11,7 +11,7 @@ func (s *Server) caller(c *conn) tree.Caller {
 	return tree.Caller{Session: c.session.id, Who: c.who, IPv6: s.as.ipv6ACL, MaxACL: s.cfg.MaxPacket}
 }
 
-// write serves every single write: judged against the tree, numbered whether it fails or not, and
+// write serves every single write: checked against the tree, numbered whether it fails or not, and
 // seen by the client's own front before the answer.
 func (s *Server) write(c *conn, q *jute.Request, p *jute.Reply) {
 	if q.Malformed() && s.as.readsFirst {
@@ -102,7 +102,7 @@ func (s *Server) multi(c *conn, q *jute.Request, p *jute.Reply) {
 }
 
 // unreadable reports whether a part keeps the whole from being read, which comes before any part is
-// judged.
+// checked.
 func (s *Server) unreadable(ops []jute.Request) bool {
 	return slices.ContainsFunc(ops, func(q jute.Request) bool { _, code := s.part(q); return code != jute.OK })
 }

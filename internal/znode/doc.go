@@ -1,6 +1,6 @@
-// Package znode knows ZooKeeper's names: what a path may look like, how a name is protected with a
+// Package znode knows ZooKeeper's names: which paths are valid, how a name is protected with a
 // GUID, and how the contenders of Troupe and of the other libraries are named and numbered. It is
-// pure: values in, values out. Nothing in it panics, whatever others may have created.
+// pure: values in, values out. Nothing in it panics, whatever names other clients have created.
 //
 // A contender's name, taken apart:
 //
@@ -8,6 +8,6 @@
 //	   └──────────────── GUID ────────────┘ └───┘ │ └──────┘ Seq, an int32
 //	                                      Prefix  Weight
 //
-// The order in a line is that of the numbers, and nothing else in a name counts. Where the numbers
-// come near the end of int32, [NeedsCzxid] says that they tell no order any more.
+// The order of contenders is that of the numbers, and nothing else in a name counts. Where the
+// numbers come near the end of int32, [NeedsCzxid] says that they tell no order any more.
 package znode

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Identity is whose znode it is, as its creator says itself. The zero value is nobody's.
+// Identity names the creator of a znode, in its own words. The zero value is the unknown one.
 // session.Identity describes the fields.
 type Identity struct {
 	Host    string `json:"host,omitempty"`
@@ -19,12 +19,12 @@ type Identity struct {
 	Name    string `json:"name,omitempty"`
 }
 
-// By is what the line begins with that [Notes] have of an identity.
+// By is the beginning of the line that [Notes] have of an identity.
 const By = "by {"
 
 const mostIdentity = 256 - len("by \n") // bytes of the JSON, so that the line has 256 at most
 
-// String is "orders-7 on host a (pid 812)", as far as that is known; "" of nobody.
+// String is "orders-7 on host a (pid 812)", as far as that is known; "" of the zero value.
 func (i Identity) String() string {
 	if i == (Identity{}) {
 		return ""
@@ -39,7 +39,7 @@ func (i Identity) String() string {
 	return who
 }
 
-// Note is the line of [Notes], "" of nobody.
+// Note is the line of [Notes]; "" of the zero value.
 func (i Identity) Note() string {
 	if text := i.JSON(); text != nil {
 		return "by " + string(text) + "\n"
@@ -47,8 +47,8 @@ func (i Identity) Note() string {
 	return ""
 }
 
-// JSON is what the line says, for what is JSON itself; nil of nobody. A host or a program that is
-// too long is cut, one that can't be shown is left out.
+// JSON is the JSON of the line, for data that are JSON themselves; nil of the zero value. A host or
+// a program that is too long is cut, one that can't be shown is left out.
 func (i Identity) JSON() json.RawMessage {
 	i.Host, i.Program = shown(i.Host), shown(i.Program)
 	for i != (Identity{}) {
@@ -66,7 +66,7 @@ func (i Identity) JSON() json.RawMessage {
 	return nil
 }
 
-// shown is the text if all of it is printable: nothing moves a cursor, or hides what follows.
+// shown is the text if all of it is printable, so that it cannot move a cursor or hide other text.
 func shown(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) {
 		return ""
@@ -74,8 +74,8 @@ func shown(text string) string {
 	return text
 }
 
-// ParseIdentity reads what JSON has written. What is too long, malformed or not printable is
-// nobody's.
+// ParseIdentity reads what JSON has written. A text that is too long, malformed or not printable
+// gives the zero value.
 func ParseIdentity(text []byte) (i Identity) {
 	read := len(text) <= mostIdentity && json.Unmarshal(text, &i) == nil
 	if all := i.Host + i.Program + i.Name; !read || i.PID < 0 || shown(all) != all {
@@ -84,8 +84,8 @@ func ParseIdentity(text []byte) (i Identity) {
 	return i
 }
 
-// CutIdentity takes the line of an identity out of data that have no other note before it than an
-// unlock. Data without one, or with one that can't be read, are returned as they are.
+// CutIdentity takes the line of an identity out of data. No other note than an unlock may be before
+// it. Data without one, or with one that can't be read, are returned as they are.
 func CutIdentity(data []byte) (Identity, []byte) {
 	head := 0
 	if bytes.HasPrefix(data, []byte(Unlock+"\n")) {

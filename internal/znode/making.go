@@ -13,7 +13,7 @@ func Making[ACL any](ctx context.Context, acl []ACL) context.Context {
 	return context.WithValue(ctx, makingKey{}, acl)
 }
 
-// MadeWith is that ACL; nil if there is none.
+// MadeWith is the ACL of [Making]; nil if there is none.
 func MadeWith[ACL any](ctx context.Context) []ACL {
 	acl, _ := ctx.Value(makingKey{}).([]ACL)
 	return acl

@@ -6,20 +6,20 @@ import (
 	"strconv"
 )
 
-// Notes are what contenders, and those who want something of them, write in front of a contender's
-// own data: a line each, in this order.
+// Notes are lines in front of a contender's own data, written by itself and by processes that want
+// something of it: a line each, in this order.
 //
 //	unlock       its holder is asked to give up
 //	held         it is a semaphore's, and was granted
-//	placed 4711  it took the place, in the middle of the line, of the one with that Czxid
-//	by {…}       whose it is, as JSON: see [Identity]
+//	placed 4711  it took the place, among the others, of the one with that Czxid
+//	by {…}       its creator, as JSON: see [Identity]
 //
 // The last is written once, with the data, and stays with them: [ParseNotes] leaves it in the body,
 // and [CutIdentity] takes it off.
 type Notes struct {
 	Unlock bool
 	Held   bool
-	Placed int64 // 0: it stands where it was created
+	Placed int64 // 0: it has the place at which it was created
 }
 
 const (
@@ -27,8 +27,8 @@ const (
 	placed = "placed "
 )
 
-// ParseNotes takes a contender's data apart. Data that begin with "unlock" count as such whatever
-// follows.
+// ParseNotes takes a contender's data apart. Data that begin with "unlock" count as such, also if
+// more follows.
 func ParseNotes(data []byte) (n Notes, body []byte) {
 	if n.Unlock = Revoked(data); n.Unlock {
 		rest, ok := bytes.CutPrefix(data, []byte(Unlock+"\n"))
@@ -63,24 +63,25 @@ func (n Notes) Write(body []byte) []byte {
 	return append(data, body...)
 }
 
-// Unlock is what the data of a contender that is asked to give up begin with.
+// Unlock is the beginning of the data of a contender that is asked to give up.
 const Unlock = "unlock"
 
-// Revoked tells whether these are the data of such a contender.
+// Revoked tells whether a contender with these data is asked to give up.
 func Revoked(data []byte) bool { return bytes.HasPrefix(data, []byte(Unlock)) }
 
-// WithUnlock returns the data that ask for it, with the old data behind, in a slice of its own.
+// WithUnlock returns the data that ask a contender to give up, with the old data behind, in a slice
+// of its own.
 func WithUnlock(data []byte) []byte { return append([]byte(Unlock+"\n"), data...) }
 
 // HeldRecord is the name of a [Record]: beside the contenders, and no contender's.
 const HeldRecord = "held"
 
-// Record is what a holder with a delay writes beside the contenders when it is granted. If it does
-// not give up what it held the record stays, and whoever waits for the delay then adds that it
-// does.
+// Record is what a holder with a delay writes beside the contenders when it is granted. If the
+// holder ends without a release the record stays, and the contender that waits for the delay then
+// adds that it waits.
 type Record struct {
-	Token int64    `json:"token"`           // of the holder; 0: the data make no sense
-	By    Identity `json:"by,omitzero"`     // whose it is
+	Token int64    `json:"token"`           // of the holder; 0: the data can't be read
+	By    Identity `json:"by,omitzero"`     // its identity
 	Waits int64    `json:"waits,omitempty"` // Czxid of the contender that waits, since the record was changed last
 	Delay int64    `json:"delay,omitempty"` // for how long it does, in milliseconds
 }

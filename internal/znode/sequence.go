@@ -14,8 +14,7 @@ const (
 )
 
 // Sequence cuts the number off the end of a sequential znode's name, which is then head + "%010d".
-// False if there is none behind a mark, which is what every layout puts there: a dash or an
-// underscore.
+// False if there is none behind a mark, a dash or an underscore, which every layout has there.
 //
 // A dash in front of ten digits is a sign only if the name without it still ends with a mark:
 // "lock-1000000000" and "lock--1000000000" both have the head "lock-".
@@ -59,8 +58,8 @@ func tail(name string, n int) (head string, seq int32, ok bool) {
 func marked(head string) bool { return strings.HasSuffix(head, "-") || strings.HasSuffix(head, "_") }
 
 // CompareSeq orders two sequence numbers that may have wrapped around: by their difference, so that
-// 2147483647 comes before -2147483648. It is an order only among numbers less than 2³¹ apart, which
-// those of one line are.
+// 2147483647 comes before -2147483648. It is an order only among numbers less than 2³¹ apart, as
+// those of one parent's contenders are.
 func CompareSeq(a, b int32) int { return cmp.Compare(a-b, 0) } // overflow is the point
 
 // sticking is where numbers become doubtful: ZooKeeper 3.8 sticks at the end of int32 rather than
@@ -68,7 +67,7 @@ func CompareSeq(a, b int32) int { return cmp.Compare(a-b, 0) } // overflow is th
 const sticking = 2_147_000_000
 
 // NeedsCzxid tells whether any number is so near the end of int32, or beyond it, that only the
-// order of creation tells who came first.
+// order of creation tells which came first.
 func NeedsCzxid(seqs ...int32) bool {
 	for _, s := range seqs {
 		if s > sticking || s < 0 {

@@ -166,7 +166,7 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	},
 	{
 		name:     "a server that may have late writes is asked for the session",
-		file:     "session/internal/zkconn/late.go",
+		file:     "session/internal/zkconn/scout.go",
 		snippet:  "	if losses == 0 {",
 		instead:  "	if losses >= 0 {",
 		packages: []string{"./session", "./session/internal/zkconn"},

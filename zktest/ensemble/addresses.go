@@ -55,11 +55,11 @@ func newPlan(n int, portsOnly bool) (*plan, error) {
 	return planPorts(n)
 }
 
-// planNetwork gives the ensemble a /24 of its own within 127.0.0.0/8, all of which is loopback on
-// Linux: server i has an address of its own with ZooKeeper's usual ports, and for each pair (k, i)
-// there is one more address at which a proxy stands in for i, at the same ports. Each server's
-// virtual machine has a hosts file of its own that leads the others' names to its own proxies, so
-// that all have the same configuration: they send it to one another. Nil if the system has no such
+// planNetwork gives the ensemble a /24 of its own within 127.0.0.0/8, which is loopback on Linux:
+// server i has an address of its own with ZooKeeper's usual ports, and for each pair (k, i) there
+// is one more address at which a proxy stands in for i, at the same ports. Each server's virtual
+// machine has a hosts file of its own that leads the others' names to its own proxies, so that all
+// have the same configuration: they send it to one another. Nil if the system has no such
 // addresses.
 func planNetwork(n int) *plan {
 	for range 20 {

@@ -45,8 +45,8 @@ func javaArgs(dir string, ownNames bool, s settings, install installation) []str
 	return append(args, "-cp", classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, "zoo.cfg"))
 }
 
-// Releases of ZooKeeper bring logback or, older ones, log4j, both of which want a file; Debian's
-// package uses slf4j-simple, which doesn't.
+// Releases of ZooKeeper bring logback or, older ones, log4j, and both want a file; Debian's package
+// uses slf4j-simple, which doesn't.
 const (
 	logback = `<configuration><appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
 <encoder><pattern>%d{HH:mm:ss.SSS} [%thread] %level %logger{0} - %msg%n%ex</pattern></encoder></appender>

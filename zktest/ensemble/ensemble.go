@@ -247,8 +247,8 @@ func (e *Ensemble) Isolate(i int) (heal func()) {
 	return e.peers.isolate(i)
 }
 
-// Sever cuts the link between two servers, silently and both ways; their links to others stay. What
-// they send each other arrives when heal is called, unless that takes longer than syncLimit (five
+// Sever cuts the link between two servers, silently and both ways; their links to others stay.
+// Messages between them arrive when heal is called, unless that takes longer than syncLimit (five
 // seconds): then a follower gives up its leader, drops its clients, and finds no leader until heal.
 // heal may be called more than once. On other systems than Linux, election traffic passes.
 func (e *Ensemble) Sever(i, j int) (heal func()) {

@@ -75,7 +75,7 @@ func (r *relay) end(how func(*net.TCPConn)) {
 
 func resetConn(conn *net.TCPConn) {
 	_ = conn.SetLinger(0) // close with a reset, not an orderly end
-	_ = conn.Close()      // nobody is interested in what was under way
+	_ = conn.Close()      // data that were under way are dropped
 }
 
 func (p *pipe) read() {

@@ -22,8 +22,8 @@ type TB interface {
 	Context() context.Context
 }
 
-// Open connects a session to srv. What is wrong with an option, or keeps the session from
-// connecting until the context of the test ends, fails the test.
+// Open connects a session to srv. The test fails if an option is wrong, or if the session cannot
+// connect before the context of the test ends.
 //
 // The session is closed at the end of the test, before a server that was started before it. If it
 // is cut off then, that takes up to five seconds: it ends on the server when it expires.

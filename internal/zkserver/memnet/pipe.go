@@ -53,7 +53,7 @@ func (c *Conn) Read(b []byte) (int, error) { return c.in.read(b, &c.read) }
 // Write sends; it waits while the buffer is full.
 func (c *Conn) Write(b []byte) (int, error) { return c.out.write(b, &c.write) }
 
-// Close ends both directions. What was written before can still be read by the other end.
+// Close ends both directions. The other end can still read data that were written before.
 func (c *Conn) Close() error {
 	c.closing.Do(func() {
 		c.out.endWrite()
@@ -95,9 +95,9 @@ type stream struct {
 	eof     bool          // the writing end is closed
 	gone    bool          // the reading end is closed
 	latency time.Duration // of what is written from now on
-	flight  []parcel      // what has not arrived yet: the end of buf
+	flight  []parcel      // data that have not arrived yet: the end of buf
 	flying  int           // its bytes
-	changed chan struct{} // closed and replaced whenever something above changes while somebody waits
+	changed chan struct{} // closed and replaced whenever something above changes while a goroutine waits
 	waiting bool
 }
 

@@ -10,7 +10,7 @@ import (
 const SuperScheme = "super"
 
 // Allowed reports whether an ACL gives one of the identities a permission. An empty ACL gives
-// everything to everybody.
+// everything to every client.
 func Allowed(acl []jute.ACL, perm int32, who *Who) bool {
 	if len(acl) == 0 || who.mayAll() {
 		return true

@@ -19,7 +19,7 @@ const (
 	Count               // the number of children that ever were is set
 )
 
-// Change is one step of a transaction, judged and ready to be applied.
+// Change is one step of a transaction, checked and ready to be applied.
 type Change struct {
 	Kind      Kind
 	Path      string
@@ -31,8 +31,8 @@ type Change struct {
 }
 
 // Apply carries out a change as part of the transaction zxid at time now (ms). It returns the node
-// concerned, the one that is gone after a deletion, nil for a check. What was judged by Prepare on
-// the same state always applies; anything else is ignored where it makes no sense.
+// concerned, also after its deletion; nil for a check. A change that Prepare has checked on the
+// same state always applies; any other is ignored where it makes no sense.
 func (t *Tree) Apply(c *Change, zxid, now int64) *Node {
 	switch c.Kind {
 	case Create:

@@ -74,9 +74,9 @@ func (p *Plan) flagged(q *jute.Request) int64 {
 	return 0
 }
 
-// owner is decided by the operation first and by the flags only within a plain create:
-// createContainer makes a container whatever its flags are, and create with the container flag a
-// plain znode, as in the real server.
+// owner is decided by the operation first and by the flags only within a plain create. As in the
+// real server, createContainer makes a container with any flags, and a create with the container
+// flag makes a plain znode.
 func (p *Plan) owner(q *jute.Request) int64 {
 	switch q.Op {
 	case jute.OpCreateContainer:

@@ -1,8 +1,8 @@
 // Package tree is ZooKeeper's data tree as a pure value: no clock, no lock, no I/O.
 //
-// A write happens in two steps, as in the real server. [Tree.Prepare] judges a request against the
+// A write happens in two steps, as in the real server. [Tree.Prepare] checks a request against the
 // tree and turns it into changes, or into an error code; nothing is altered. [Tree.Apply] carries
-// out a change that was judged and cannot fail. So changes can be queued, replayed on a copy that
+// out a change that was checked and cannot fail. So changes can be queued, replayed on a copy that
 // lags behind, and journaled.
 //
 //	request ── Prepare ──▶ []Change ── Apply ──▶ tree

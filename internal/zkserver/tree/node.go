@@ -21,7 +21,7 @@ const (
 func OwnerTTL(ms int64) int64 { return ttlMask | ms&ttlLow }
 
 // TTL reads the time out of an EphemeralOwner; false if it is none of a TTL znode. Server ids stop
-// short of 255, so no session looks like one.
+// short of 255, so no session id is taken for one.
 func TTL(owner int64) (ms int64, ok bool) {
 	if owner&ttlMask != ttlMask {
 		return 0, false

@@ -6,17 +6,17 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Caller is on whose behalf a request is judged.
+// Caller is the client on whose behalf a request is checked.
 type Caller struct {
 	Session int64
-	Who     *Who // nil: nobody
+	Who     *Who // nil: there is none
 
 	IPv6 bool // an ACL may name IPv6 addresses
 
 	MaxACL int // how many bytes the ACLs of a transaction may have, written out; 0: any number
 }
 
-// record is what the judgement of a write needs to know about a node: of the tree, or as the parts
+// record has the facts about a node that the check of a write needs: of the tree, or as the parts
 // of the same multi before it leave it.
 type record struct {
 	exists    bool
@@ -28,7 +28,7 @@ type record struct {
 	acl       []jute.ACL
 }
 
-// Plan judges the writes of one transaction, each on top of those before it.
+// Plan checks the writes of one transaction, each on top of the ones before it.
 type Plan struct {
 	tree    *Tree
 	who     Caller
@@ -40,13 +40,13 @@ type Plan struct {
 // Plan begins a transaction of one or more writes.
 func (t *Tree) Plan(who Caller) *Plan { return &Plan{tree: t, who: who} }
 
-// Prepare judges a single write.
+// Prepare checks a single write.
 func (t *Tree) Prepare(who Caller, q *jute.Request) (Change, jute.Code) {
 	p := Plan{tree: t, who: who}
 	return p.decide(q)
 }
 
-// Add judges one more write of the transaction.
+// Add checks one more write of the transaction.
 func (p *Plan) Add(q *jute.Request) jute.Code {
 	if p.overlay == nil {
 		p.overlay = make(map[string]record)

@@ -27,7 +27,7 @@ type Table[W comparable] struct {
 	paths     map[string]*watch[W] // a ring with a sentinel
 	watchers  map[W]map[string]*watch[W]
 	count     int
-	recursive int // how many watches are recursive: without any, nobody looks at the paths above
+	recursive int // how many watches are recursive: without any, the paths above are not searched
 }
 
 type watch[W comparable] struct {
@@ -90,15 +90,15 @@ func (t *Table[W]) HasMode(path string, w W, mode Mode) bool {
 	return a != nil && a.mode&mode != 0
 }
 
-// Watches reports whether anybody watches a path.
+// Watches reports whether a path is watched.
 func (t *Table[W]) Watches(path string) bool { return t.paths[path] != nil }
 
 // Recursive reports whether any watch in the table is recursive.
 func (t *Table[W]) Recursive() bool { return t.recursive > 0 }
 
-// Fire calls tell for everybody who is to be told of something at a path, once, and removes the
+// Fire calls tell once for each client that is to be told of an event at a path, and removes the
 // watches that fire once. Recursive watches, on the path or above it, are told only if children is
-// false: if it isn't the children of the path that changed.
+// false: of no event that is about the children of the path.
 func (t *Table[W]) Fire(path string, children bool, tell func(W)) {
 	if t.recursive == 0 {
 		t.fire(path, func(a *watch[W]) { tell(a.watcher) })

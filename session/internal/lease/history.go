@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// history is what is known to have been heard by the server at the other end of a connection: when
-// each request was sent, and when its answer came. Moments are monotonic.
+// history records what the server at the other end of a connection has heard: when each request was
+// sent, and when its answer came. Moments are monotonic.
 type history struct {
 	sent     []time.Duration // in order
 	answers  []time.Duration // when those were answered
 	shortest time.Duration   // trip from a request to its answer
-	earliest time.Duration   // when the one before all of them was sent: the one for the session, of which the leader itself has heard
+	earliest time.Duration   // when the request before all of them was sent: the connect request, which reached the leader itself
 }
 
-// most is how many requests are remembered: those of one and a half T, with grains of T/64. One has
-// to look back by two standstills and half a tick, and a connection is given up when it has been
+// most is how many requests are remembered: those of one and a half T, with grains of T/64. The
+// rules look back by two standstills and half a tick, and a connection is given up when it has been
 // silent for two thirds of T.
 const most = 96
 
@@ -26,8 +26,8 @@ func (h *history) restart(earliest time.Duration) {
 	h.sent, h.answers, h.shortest, h.earliest = h.sent[:0], h.answers[:0], math.MaxInt64/2, earliest
 }
 
-// add notes a request that was answered; one that was sent less than a grain after another that is
-// remembered is left out.
+// add records a request that was answered. One that was sent less than a grain after another that
+// is remembered is left out.
 func (h *history) add(sent, answer, grain time.Duration) {
 	h.shortest = min(h.shortest, answer-sent)
 	if n := len(h.sent); n > 0 && sent < h.sent[n-1]+grain {

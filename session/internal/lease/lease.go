@@ -21,7 +21,7 @@ const (
 	sleepLimit = 3  // a machine that slept for 3T finds its session expired: if the session is alive, the wall clock was set
 )
 
-// Config is what is known beside the timeout.
+// Config has what is known beside the timeout.
 type Config struct {
 	Tick   time.Duration // of the servers; 0: unknown
 	Margin time.Duration // in place of the one that is computed; 0: none is given
@@ -39,14 +39,14 @@ type Config struct {
 // on a connection, and after each gap in the answers in which another leader can have been elected,
 // is a write.
 //
-// How much less than T an answer is good for is what the leader may not know of this session. It
-// learns of it from the server that the session is connected to: it pings the server twice a tick,
-// and the server answers with the sessions that it has heard of. Messages between the two stay in
-// order. So when a proof is answered, the server has answered every ping that the leader sent
-// before it took part in that proof, and those answers reach the leader ahead of the next proof.
-// Therefore the leader knows, when it takes part in a proof, what the server had heard half a tick
-// before the previous proof was sent, even if either of them has stalled meanwhile. The margin
-// covers proofs every T/6.
+// An answer is good for less than T, by as much as the leader may lag behind in its knowledge of
+// this session. The leader learns of the session from the server that it is connected to: it pings
+// the server twice a tick, and the server answers with the sessions that it has heard of. Messages
+// between the two stay in order. So when a proof is answered, the server has answered every ping
+// that the leader sent before it took part in that proof, and those answers reach the leader ahead
+// of the next proof. Therefore the leader knows, when it takes part in a proof, what the server had
+// heard half a tick before the previous proof was sent, even if either of them has stalled
+// meanwhile. The margin covers proofs every T/6.
 //
 // A session that was idle has no recent proof, only pings, which the server answers alone. If the
 // server passes on in time, the leader knows of what the server had heard half a tick before. If
@@ -66,7 +66,7 @@ type Lease struct {
 	stands    bool
 	until     Instant
 	proof     Instant       // when the request was sent that until comes from
-	skew      time.Duration // when last looked at
+	skew      time.Duration // when last checked
 	notBefore time.Duration // proofs sent earlier than this are ignored: a clock has jumped since (monotonic)
 	lastSent  Instant       // when the last request went out whose answer may be a proof
 	acks      history       // what was answered on this connection
@@ -79,7 +79,7 @@ type Lease struct {
 	view *View
 }
 
-// New makes a lease that does not stand, and that everybody may read by the view.
+// New makes a lease that does not stand yet. Any goroutine may read it by the view.
 func New(cfg Config, view *View) Lease { return Lease{cfg: cfg, view: view} }
 
 // View is the lease as it may be read from any goroutine, without a lock.
@@ -88,7 +88,7 @@ type View struct{ now atomic.Pointer[Reading] }
 // Read is the lease as it stands now; nil if it does not.
 func (v *View) Read() *Reading { return v.now.Load() }
 
-// Reading is what is needed to tell whether the lease stands; it is never changed.
+// Reading has all that tells whether the lease stands; it is never changed.
 type Reading struct {
 	epoch uint64
 	until Instant
@@ -127,10 +127,10 @@ func (l *Lease) CheckEvery() time.Duration {
 	return min(max(l.timeout/checkShare, least), most)
 }
 
-// Asked notes that a proof is being asked for.
+// Asked records that a proof is being asked for.
 func (l *Lease) Asked(now Instant) { l.lastSent = now }
 
-// Sent notes that a request went out whose answer may be a proof.
+// Sent records that a request went out whose answer may be a proof.
 func (l *Lease) Sent(at Instant) {
 	if at.Mono > l.lastSent.Mono {
 		l.lastSent = at
@@ -193,7 +193,7 @@ func (l *Lease) Retime(timeout time.Duration) {
 }
 
 // Connected takes in that there is a connection, on which the session was asked for at that moment.
-// The leader knows that, whoever it is. If that created the session, a quorum does.
+// The present leader has heard of that. If the connect request created the session, a quorum has.
 func (l *Lease) Connected(asked Instant, created bool, now Instant) {
 	l.acks.restart(asked.Mono)
 	l.proofs.restart(asked.Mono)
@@ -213,7 +213,7 @@ func (l *Lease) credit(sent Instant) time.Duration {
 	if l.margin >= l.least {
 		return l.timeout - max(l.margin, needed)
 	}
-	return l.timeout - l.margin - (needed - l.least) // whoever gave the margin knows better, but not of this
+	return l.timeout - l.margin - (needed - l.least) // the margin that was given is right for the rest, but does not know of this
 }
 
 // unknown is for how long before a proof was sent the leader may have heard nothing of the session.
@@ -228,7 +228,7 @@ func (l *Lease) unknown(sent time.Duration) time.Duration {
 }
 
 // agreed tells whether a quorum stands behind an answer: to a write, or to a sync that follows on
-// another proof before another leader could do anything.
+// another proof so soon that no other leader can have been elected between them.
 func (l *Lease) agreed(sent, now Instant, write bool) bool {
 	gap := l.timeout / gapShare
 	following := l.quorum && now.Mono-l.anchor <= gap
@@ -245,8 +245,8 @@ func (l *Lease) SyncProves(now Instant) bool {
 	return l.quorum && now.Mono-l.anchor <= l.timeout/freshShare
 }
 
-// Proved takes the answer to a request, and tells whether the lease came with it; or that it proves
-// nothing, and a write would.
+// Proved takes the answer to a request. gained: the lease stands by it, and did not before.
+// refused: the answer proves nothing, but that of a write would.
 func (l *Lease) Proved(epoch uint64, sent, now Instant, write bool) (gained, refused bool) {
 	if sent.Mono < l.notBefore {
 		return false, false
@@ -271,7 +271,7 @@ func (l *Lease) Proved(epoch uint64, sent, now Instant, write bool) (gained, ref
 	return gained, false
 }
 
-// Check looks at the clocks and tells whether the lease ended by that.
+// Check compares the clocks and tells whether the lease has ended.
 func (l *Lease) Check(now Instant) (expired bool) {
 	skew := now.skew()
 	by := skew - l.skew
@@ -291,8 +291,8 @@ func (l *Lease) Check(now Instant) (expired bool) {
 	return stood && !l.stands
 }
 
-// Jumped ends the lease since one of the clocks has jumped: the machine may have slept. Nothing
-// that was sent before proves anything, nor does a leader's word alone.
+// Jumped ends the lease since one of the clocks has jumped: the machine may have slept. No request
+// that was sent before proves anything, nor does the answer of a leader alone.
 func (l *Lease) Jumped(now Instant) {
 	l.notBefore, l.quorum = now.Mono, false
 	if l.stands {
@@ -326,5 +326,5 @@ func (i Instant) Left(o Instant) time.Duration { return min(o.Mono-i.Mono, o.Wal
 // Since is how long ago the other moment was, by the clock that has gone further.
 func (i Instant) Since(o Instant) time.Duration { return max(i.Mono-o.Mono, i.Wall.Sub(o.Wall)) }
 
-// skew is what the clocks differ by. It changes when one of them jumps.
+// skew is the difference between the clocks. It changes when one of them jumps.
 func (i Instant) skew() time.Duration { return time.Duration(i.Wall.UnixNano()) - i.Mono }

@@ -1,10 +1,10 @@
 package watches
 
-// mostRemoved is how many watches are given back at a time: as many as a server deals with between
-// two requests that somebody waits for.
+// mostRemoved is how many watches are given back at a time: so few that the requests behind them
+// hardly wait.
 const mostRemoved = 128
 
-// Outcome is what became of a removal.
+// Outcome is the outcome of a removal.
 type Outcome int
 
 // The outcomes of a removal.
@@ -14,7 +14,7 @@ const (
 	Unsupported                // the server can't remove watches
 )
 
-// Forget takes back what a client depends on by one watch: no event comes of its reads before this.
+// Forget ends what a client depends on by one watch: its reads before this cause no event any more.
 func (t *Table) Forget(c Client, key Key) {
 	n := t.entries[key]
 	if n == nil {
@@ -36,8 +36,8 @@ func (t *Table) Forget(c Client, key Key) {
 	t.spare(key)
 }
 
-// Leave takes back all that a client that has left depends on. What its reads under way would arm
-// is given back when they are answered.
+// Leave ends all that a client that has left depends on. Watches that its reads under way arm are
+// given back when the reads are answered.
 func (t *Table) Leave(c Client) {
 	delete(t.held, c)
 	for r := t.clients[c]; r != nil; r = t.clients[c] {
@@ -46,7 +46,7 @@ func (t *Table) Leave(c Client) {
 	}
 }
 
-// spare gives a watch back if nobody depends on it any more.
+// spare gives a watch back if no client depends on it any more.
 func (t *Table) spare(key Key) {
 	n := t.entries[key]
 	if n == nil || n.arming != nil || n.need != needed || len(n.subs) > 0 || t.keeping {
@@ -57,8 +57,8 @@ func (t *Table) spare(key Key) {
 	t.GiveBack()
 }
 
-// GiveBack asks the server to remove the watches that are due, one batch at a time. Those that come
-// meanwhile are in the next.
+// GiveBack asks the server to remove the watches that are due, one batch at a time. Watches that
+// become due meanwhile are in the next.
 func (t *Table) GiveBack() {
 	if t.removing {
 		return
@@ -67,7 +67,7 @@ func (t *Table) GiveBack() {
 	for len(t.due) > 0 && len(batch) < mostRemoved {
 		key := t.due[0]
 		t.due = t.due[1:]
-		if n := t.entries[key]; n != nil && n.need == due { // else somebody has asked for it again, or it has fired
+		if n := t.entries[key]; n != nil && n.need == due { // else a client has asked for it again, or it has fired
 			n.need = removing
 			batch = append(batch, key)
 		}
@@ -80,7 +80,7 @@ func (t *Table) GiveBack() {
 	t.server.Remove(batch)
 }
 
-// Removed takes what became of a removal. What was not sent is asked for again when there is a
+// Removed takes the outcome of a removal. A removal that was not sent is repeated when there is a
 // connection: now, if there is one that is newer than the removal, or by [Table.GiveBack].
 func (t *Table) Removed(keys []Key, outcome Outcome, newer bool) {
 	t.removing = false

@@ -2,8 +2,8 @@ package watches
 
 import "slices"
 
-// Table is what a session watches in an epoch. Clients hear of an event once, in ZooKeeper's order,
-// and never before the answer to the read that asked for it.
+// Table has the watches of a session in an epoch. Clients hear of an event once, in ZooKeeper's
+// order, and never before the answer to the read that asked for it.
 type Table struct {
 	server   Server
 	entries  map[Key]*entry
@@ -19,7 +19,7 @@ type entry struct {
 	need    need
 	fired   bool    // it fired before the read or the removal was answered
 	waiting []*Read // until it is
-	subs    []*Read // whom to tell, one for each client; also the one that arms
+	subs    []*Read // the reads to tell, one for each client; also the one that arms
 }
 
 // need says whether an armed watch is needed, and if not, how far it is given back.
@@ -39,8 +39,8 @@ type heldBack struct {
 	due   bool    // also if none of them is: another read of the client's asked for it
 }
 
-// without takes reads off those that an event waits for, and tells whether nobody is left who asked
-// for it.
+// without takes reads off the ones that an event waits for, and tells whether no read is left that
+// asked for it.
 func (h *heldBack) without(reads []*Read) bool {
 	h.until = slices.DeleteFunc(h.until, func(r *Read) bool { return slices.Contains(reads, r) })
 	return len(h.until) == 0 && !h.due
@@ -75,8 +75,8 @@ func (t *Table) Ask(r *Read) {
 	}
 }
 
-// Done takes what came of a read: answer passes it on, and is nil if the answer was lost. armed:
-// the znode is there, so that there is something to watch.
+// Done takes the outcome of a read: answer passes it on, and is nil if the answer was lost. armed:
+// the znode exists, so that there is something to watch.
 func (t *Table) Done(r *Read, answer func(), armed bool) {
 	n := t.entries[r.Key]
 	arming := n != nil && n.arming == r
@@ -85,7 +85,7 @@ func (t *Table) Done(r *Read, answer func(), armed bool) {
 	case arming && armed && !n.fired:
 		n.arming, waiting, n.waiting = nil, n.waiting, nil
 		t.subscribe(n, r)
-	case arming && armed && t.server.Watched(r.Key): // what fired was an older watch of the znode's other kind, and r was told of it
+	case arming && armed && t.server.Watched(r.Key): // an older watch of the znode's other kind has fired, and r was told of it
 		n.arming, n.fired, waiting, n.waiting = nil, false, n.waiting, nil
 	case arming:
 		waiting = n.waiting
@@ -101,10 +101,10 @@ func (t *Table) Done(r *Read, answer func(), armed bool) {
 		}
 	case armed:
 		answer()
-		r.answered, r.Request = true, nil // from here on it only says whom to tell
+		r.answered, r.Request = true, nil // from here on it only says which client to tell
 	default:
 		answer()
-		r.void = true // there is nothing to watch, so nothing to tell
+		r.void = true // there is nothing to watch, so there are no events
 	}
 	t.release(r.Client)
 	for _, o := range waiting {
@@ -113,7 +113,7 @@ func (t *Table) Done(r *Read, answer func(), armed bool) {
 	t.spare(r.Key)
 }
 
-// Fire takes an event: everyone who asked for it is told.
+// Fire takes an event: every client that asked for it is told.
 func (t *Table) Fire(e Event) {
 	var clients []Client
 	reads := make(map[Client][]*Read)
@@ -130,8 +130,8 @@ func (t *Table) Fire(e Event) {
 	}
 }
 
-// fire takes an entry's event: everyone who asked is to be told. An entry that was not answered yet
-// stays, so that those who wait for it know when.
+// fire takes an entry's event and returns the reads to tell. An entry that was not answered yet
+// stays, so that the reads that wait for it know when it is.
 func (t *Table) fire(key Key) []*Read {
 	n := t.entries[key]
 	switch {
@@ -151,7 +151,7 @@ func (t *Table) fire(key Key) []*Read {
 	return n.subs
 }
 
-// pass tells a client of an event, now or when what it waits for is answered.
+// pass tells a client of an event, now or when the reads that it waits for are answered.
 func (t *Table) pass(c Client, e Event, reads []*Read) {
 	all := len(reads)
 	until := slices.DeleteFunc(reads, func(r *Read) bool { return r.answered })
@@ -160,7 +160,7 @@ func (t *Table) pass(c Client, e Event, reads []*Read) {
 		return
 	}
 	// A read is followed by one event at most. If one was held back for it before, that stems from
-	// an older watch, and the read has seen what it is about.
+	// an older watch, and the read has seen the change.
 	var held []heldBack
 	for _, h := range t.held[c] {
 		if !h.without(until) {
@@ -170,7 +170,7 @@ func (t *Table) pass(c Client, e Event, reads []*Read) {
 	t.held[c] = append(held, heldBack{e, until, len(until) < all})
 }
 
-// release tells a client the events that nothing holds back any more.
+// release tells a client the events that no read holds back any more.
 func (t *Table) release(c Client) {
 	held := t.held[c]
 	for len(held) > 0 {

@@ -1,9 +1,9 @@
 package watches
 
-// Kind is what of a znode is watched.
+// Kind tells the two watches of a znode apart.
 type Kind int
 
-// What ZooKeeper watches of a znode.
+// The kinds of watches.
 const (
 	Data     Kind = iota // its data and its end, or its birth
 	Children             // its children and its end
@@ -15,7 +15,7 @@ type Key struct {
 	Kind Kind
 }
 
-// EventType is what happened to a znode, by ZooKeeper's numbers.
+// EventType is the kind of an event, by ZooKeeper's numbers.
 type EventType int32
 
 // The events of watches.
@@ -46,23 +46,23 @@ func (e Event) keys() []Key {
 
 // Client depends on watches. Clients are compared: each is a pointer.
 type Client interface {
-	Left() bool // it wants to be told nothing any more
+	Left() bool // it wants no events any more
 }
 
-// Request is what a read asks of ZooKeeper.
+// Request is the request of a read to ZooKeeper.
 type Request interface {
-	Send(r *Read, watch bool) // once; what comes of it is passed to [Table.Done]
+	Send(r *Read, watch bool) // once; its outcome is passed to [Table.Done]
 	Pending() bool            // it still waits for an answer, as far as the table's owner knows
 }
 
-// Server is what a table needs of the session beside its reads.
+// Server does for a table what is not a read.
 type Server interface {
 	// Tell passes an event to a client, behind the answers and the events that were passed before.
 	Tell(c Client, e Event)
 	// Watched tells whether the server was asked for a watch that has not fired since, as far as is
 	// known on the wire: the table hears of answers later than of the events behind them.
 	Watched(key Key) bool
-	// Remove asks the server to forget watches; what comes of it is passed to [Table.Removed].
+	// Remove asks the server to forget watches; the outcome is passed to [Table.Removed].
 	Remove(keys []Key)
 }
 

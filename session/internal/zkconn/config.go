@@ -112,7 +112,7 @@ func (cfg *Config) complete() error {
 }
 
 // maxReply is the size of the largest reply that is decoded.
-func (cfg *Config) maxReply() int { return replyFactor * cfg.MaxPacket }
+func (c *core) maxReply() int { return replyFactor * c.cfg.MaxPacket }
 
 func withPort(addr string) string {
 	if _, _, err := net.SplitHostPort(addr); err == nil {

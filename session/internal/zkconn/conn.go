@@ -1,6 +1,7 @@
 package zkconn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,12 +48,26 @@ type core struct {
 	mu      sync.Mutex
 	events  []Event // of the current update, for the sink
 	session identity
-	socket  *socket // the latest connection, until it is lost
-	search          // of the next one
-	watches watchTable
+	socket  *socket          // the latest connection, until it is lost
+	watches map[Watch]bool   // that are armed; true: the znode was missing, which a server has to know to arm it again
 	lacking map[jute.Op]bool // operations that servers have said they lack
 	sizes   sizes
-	group   group // not under mu
+
+	// For the next connection; under mu too.
+	servers    []*server
+	lost       *target       // the one of the last connection, which may have been stopped; nil: there was none
+	asking     int           // attempts that have sent a connect request and may still get the session
+	tries      int           // servers tried since a connection was last good
+	brief      int           // connections in a row that came up and did not last
+	slow       bool          // see Slow
+	took       time.Duration // by the last server, to answer the connect request
+	lateWrites lateWrites
+	checking   sync.Mutex // for a loss of data: see hangs
+	checked    time.Time  // when that began last
+	sound      time.Time  // when a server took the session
+	outage     outage
+
+	group group // has a mutex of its own
 }
 
 // identity is the session, as the server replied to the connect request, and how far it got.
@@ -65,7 +80,7 @@ type identity struct {
 }
 
 // Open begins to connect and returns at once. The sink is called with each event, by one goroutine
-// at a time and in wire order. It must not block, and must not call Close or Abandon. The first
+// at a time and in wire order; it must not block, and must not call Close or Abandon. The first
 // event may come before Open has returned.
 func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	if err := cfg.complete(); err != nil {
@@ -75,24 +90,24 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	taking, refuse := context.WithCancel(life)
 	c := &core{
 		cfg: cfg, log: cfg.Logger, sink: sink,
-		life: life, stop: stop, taking: taking, refuse: refuse, watches: watchTable{}, lacking: map[jute.Op]bool{},
+		life: life, stop: stop, taking: taking, refuse: refuse, watches: map[Watch]bool{}, lacking: map[jute.Op]bool{},
 		group: group{turns: semaphore.NewWeighted(few), parents: map[string]bool{}},
 	}
-	c.session.timeout, c.since = cfg.Timeout, time.Now()
-	c.late.left, c.late.settled = map[string]int{}, map[string]int{}
+	c.session.timeout, c.outage.since = cfg.Timeout, time.Now()
+	c.lateWrites.left, c.lateWrites.settled = map[string]int{}, map[string]int{}
 	c.session.id, c.session.password, c.session.zxid = cfg.Resume.ID, cfg.Resume.Password, cfg.Seen
 	for _, addr := range cfg.Servers {
 		c.servers = append(c.servers, &server{name: addr})
 		if cfg.Resume.ID != 0 {
-			c.late.losses, c.late.left[addr] = 1, 1 // the process before may have left writes anywhere
+			c.lateWrites.losses, c.lateWrites.left[addr] = 1, 1 // the process before may have left writes anywhere
 		}
 	}
 	go c.keep() // owned by the Conn: Close and Abandon wait for it; ends when the session is over
 	return &Conn{core: c}, nil
 }
 
-// LastZxid is the newest transaction that a server has told of. What is sent from now on comes
-// behind it.
+// LastZxid is the newest transaction that a server has told of. Requests that are sent from now on
+// come behind it.
 func (c *Conn) LastZxid() int64 { return c.core.lastZxid() }
 
 func (c *core) lastZxid() int64 {
@@ -103,16 +118,16 @@ func (c *core) lastZxid() int64 {
 
 // Alone returns the same Conn for a request at which servers may hang up. Each request made with it
 // has the connection to itself: it is sent when all others are answered, and the next ones when it
-// is; but signs of life do not wait for it, nor it for them. If the connection is then lost, it is
-// known which request was the reason. The others wait for one round trip.
+// is answered. So if the connection is lost, it is known which request was the reason. The others
+// wait for one round trip. Signs of life do not wait for it, nor does it wait for them.
 func (c *Conn) Alone() *Conn { return &Conn{core: c.core, alone: true} }
 
-// Slow tells whether servers were slow to answer the last connect request: for the Config.Slow of
-// the next session.
+// Slow tells whether servers were slow to answer the last connect request. It is meant for the
+// Config.Slow of the next session.
 func (c *Conn) Slow() bool {
 	c.core.mu.Lock()
 	defer c.core.mu.Unlock()
-	return c.core.search.slow
+	return c.core.slow
 }
 
 // lacks tells whether servers have said that they lack an operation.
@@ -122,7 +137,7 @@ func (c *Conn) lacks(op jute.Op) bool {
 	return c.core.lacking[op]
 }
 
-// Identity is the session's.
+// Identity is the id and the password of the session.
 func (c *Conn) Identity() Identity { return c.core.identity() }
 
 func (c *core) identity() Identity {
@@ -140,7 +155,7 @@ func (c *core) timeout() time.Duration {
 	return c.session.timeout
 }
 
-// keep keeps a connection, one after the other, until the session is over.
+// keep has one connection after the other, until the session is over.
 func (c *core) keep() {
 	defer c.kept.Close()
 	defer c.dials.Wait()
@@ -151,29 +166,6 @@ func (c *core) keep() {
 		}
 		h.socket.lose(err)
 	}
-}
-
-// converse receives what the server sends, and pings, until the connection is lost.
-func (w *socket) converse(every time.Duration) error {
-	var pings sync.WaitGroup
-	pings.Go(func() { // ends when the connection is lost
-		ticker := time.NewTicker(every)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				if err := w.ping(); err != nil {
-					w.lose(err)
-				}
-			case <-w.lost.C():
-				return
-			}
-		}
-	})
-	defer pings.Wait()
-	err := w.receive()
-	w.lose(err)
-	return err
 }
 
 // update changes the state, then calls the sink with the events of that change. Every change that
@@ -207,7 +199,8 @@ func (c *core) deliver(ev Event) {
 	c.sink(ev)
 }
 
-// end ends the session for this Conn, once. The sink is told what the application did not ask for.
+// end ends the session for this Conn, once. The sink is told of an end that the application did not
+// ask for.
 func (c *core) end(cause error) {
 	var first bool
 	var open *socket
@@ -239,6 +232,101 @@ func (c *core) isClosing() bool {
 	return c.over() && c.life.Err() == nil
 }
 
+// Close closes the session at the servers, which delete its ephemeral znodes at once, and frees
+// everything. No event comes from then on, and no goroutine is left when it returns. If the
+// connection is down, Close waits for the next one until ctx ends; the session is then left to
+// expire, which the error says. Close returns nil if the session is known to be gone. It may be
+// called more than once; the first ctx that ends counts.
+func (c *Conn) Close(ctx context.Context) error {
+	var tasks sync.WaitGroup
+	if w := c.core.beginClosing(); w != nil {
+		tasks.Go(func() { // both end at the latest with the socket, which end loses
+			_ = w.send(closeFrame())
+			c.core.asked.Close()
+		})
+		tasks.Go(w.loseUnlessClosed)
+	}
+	select {
+	case <-c.core.life.Done():
+	case <-ctx.Done():
+	}
+	c.core.end(errAbandoned)
+	c.core.asked.Close()
+	tasks.Wait()
+	<-c.core.kept.C()
+	cause := context.Cause(c.core.life)
+	if cause == errClosed || cause == ErrExpired || cause == ErrReplaced || cause == ErrDataLoss || c.SessionID() == 0 {
+		return nil
+	}
+	return fmt.Errorf("the ZooKeeper session was left to expire: %w", cmp.Or(context.Cause(ctx), cause))
+}
+
+// Asked closes when Close has sent its request, or has found no connection to send it over, or no
+// session.
+func (c *Conn) Asked() <-chan struct{} { return c.core.asked.C() }
+
+// Abandon frees everything at once and leaves the session to expire. No event comes from then on,
+// and no goroutine is left when it returns.
+func (c *Conn) Abandon() {
+	c.core.end(errAbandoned)
+	<-c.core.kept.C()
+}
+
+// beginClosing refuses requests from now on, and returns the connection over which to close the
+// session, if there is one.
+func (c *core) beginClosing() (up *socket) {
+	var nothing, refused bool
+	c.update(func() {
+		if c.over() {
+			return
+		}
+		c.refuse()
+		if c.socket != nil && c.socket.up() {
+			up = c.socket
+		} else {
+			c.asked.Close()
+		}
+		nothing = c.nothing()
+		refused = up == nil && errors.Is(c.outage.trouble, ErrAuthRequired)
+	})
+	switch {
+	case nothing:
+		c.end(errClosed)
+	case refused:
+		c.end(errNotClosed)
+	}
+	return up
+}
+
+// refused ends a session after a server has refused a credential: the application can do nothing
+// with it. At the servers the session still exists. It is closed over the next connection, on which
+// no credential is presented, so that its ephemeral znodes go at once.
+func (c *core) refused() {
+	c.update(func() {
+		c.refuse()
+		c.events = append(c.events, Ended{Cause: ErrAuthFailed})
+	})
+}
+
+// loseUnlessClosed waits for the end of the session for as long as a step of the handshake may
+// take. Then it gives the connection up, and another one is tried.
+func (w *socket) loseUnlessClosed() {
+	select {
+	case <-w.lost.C():
+	case <-time.After(w.limit):
+		w.lose(errCloseTimeout)
+	}
+}
+
+// unauthenticated returns the error of a server that insists on an authentication. Such a server
+// does nothing for this session, not even close it, so Close does not wait for that.
+func (w *socket) unauthenticated() error {
+	if w.conn.isClosing() {
+		w.conn.end(errNotClosed)
+	}
+	return ErrAuthRequired
+}
+
 // Event is what the sink of a [Conn] is called with: Up, Down, Ended, Fired, Proved or Heard.
 type Event interface{ event() }
 
@@ -262,9 +350,9 @@ type Down struct{ Cause error }
 // the session. Close has to be called all the same. Close and Abandon cause no event.
 type Ended struct{ Cause error }
 
-// Fired: a watch fired, and is disarmed. What happened while there was no connection follows right
-// after the Up. The read that armed the watch may return later than this, and very rarely a watch
-// fires once more than it was armed.
+// Fired: a watch fired, and is disarmed. Watches that fired while there was no connection follow
+// right after the Up. The read that armed the watch may return later than this, and very rarely a
+// watch fires once more than it was armed.
 type Fired struct {
 	Type jute.EventType
 	Path string
@@ -280,7 +368,7 @@ type Proved struct {
 }
 
 // Heard: a ping, or a request that proves nothing, sent right after the instant Sent, was answered
-// promptly. So the server has heard of the session since; the leader may not have.
+// promptly. So the server has heard of the session after Sent; the leader may not have.
 type Heard struct{ Sent time.Time }
 
 func (Up) event()     {}

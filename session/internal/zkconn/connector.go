@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -25,22 +24,6 @@ type connector struct {
 	ctx  context.Context // of the attempts; ends when one has succeeded
 	done notify.Latch    // one has succeeded
 	won  *handshake      // that one. Under mu until done
-}
-
-// search is what is known for connecting. Under the Conn's mu.
-type search struct {
-	servers servers
-	lost    *target       // the one of the last connection, which may have been stopped; nil: there was none
-	asking  int           // attempts that have sent a connect request and may still get the session
-	tries   int           // servers tried since a connection was last good
-	brief   int           // connections in a row that came up and did not last
-	slow    bool          // see Slow
-	took    time.Duration // by the last server, to answer the connect request
-	late    late
-	looking sync.Mutex // for a loss of data: see hangs
-	looked  time.Time  // when that began last
-	sound   time.Time  // when a server took the session
-	outage
 }
 
 var (
@@ -94,9 +77,9 @@ func (k *connector) wait(d time.Duration, early <-chan struct{}) (done bool) {
 	return k.done.Closed() || k.core.life.Err() != nil
 }
 
-// lookUp resolves a server's name while attempts go on. It may take longer than is waited for it: a
-// resolver whose first nameserver is down answers after seconds. It goes on beside a connection
-// that is made meanwhile, for the next one.
+// lookUp resolves a server's name while attempts go on, and waits for that for a share. A lookup
+// may take longer: a resolver whose first nameserver is down answers after seconds. It goes on
+// beside a connection that is made meanwhile, for the next one.
 func (k *connector) lookUp(s *server) (done bool) {
 	var looked notify.Latch
 	k.core.dials.Go(func() { // the Conn's end waits for it; ends with its limit
@@ -154,7 +137,7 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 		}
 		return nil, err
 	}
-	h = &handshake{socket: newWire(k.core, raw, t)}
+	h = &handshake{socket: newSocket(k.core, raw, t)}
 	stop := context.AfterFunc(k.ctx, h.socket.link.drop)
 	defer stop()
 	ask, err := begin(h)
@@ -170,12 +153,13 @@ func (k *connector) open(t *target, begin func(*handshake) (jute.ConnectRequest,
 	}
 	took := time.Since(begun)
 	h.socket.limit = max(h.socket.limit, min(took, k.core.timeout()/2)) // on a slow server, the next steps may take as long; no longer than the session
-	h.socket.stall.took(took)
+	h.socket.took(took)
 	return h, nil
 }
 
 // dialled calls the application's dialer. If that has not returned a second after ctx has ended,
-// the next one at that address has twice the time, until one returns in time or fails after all.
+// the next call at that address has twice the time, until a call returns in time or fails after
+// all.
 func (k *connector) dialled(ctx context.Context, t *target) (net.Conn, error) {
 	left := new(notify.Latch)
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, func() { left.Close() }) })()
@@ -202,7 +186,7 @@ func (k *connector) dialled(ctx context.Context, t *target) (net.Conn, error) {
 	return raw, err
 }
 
-// finish notes the result of an attempt. The first that succeeds makes the connection.
+// finish takes in the result of an attempt. The first attempt that succeeds makes the connection.
 func (k *connector) finish(t *target, h *handshake, err error) {
 	won, needed, nothing := k.noted(t, h, err)
 	if h != nil && !won {
@@ -222,17 +206,17 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 	k.core.mu.Lock()
 	defer k.core.mu.Unlock()
 	if h != nil && !h.askedAt.IsZero() {
-		k.core.search.asking--
+		k.core.asking--
 	}
 	t.busy--
 	timeout := k.core.session.timeout
 	needed = k.won == nil && k.core.life.Err() == nil
 	switch now := time.Now(); {
 	case needed && err == nil:
-		k.core.search.slow, k.core.search.took = t.silent, h.socket.stall.slowest
+		k.core.slow, k.core.took = t.silent, h.socket.slowest
 		t.badUntil, t.silent = time.Time{}, false
 		k.core.socket, k.won = h.socket, h
-		k.core.search.sound = now
+		k.core.sound = now
 		k.done.Close()
 		return true, true, false
 	case needed:

@@ -12,7 +12,7 @@ import (
 
 // Errors of a request without a reply.
 var (
-	// ErrDown: there is no connection, for longer or shorter: see [Conn.Outage].
+	// ErrDown: there is no connection. [Conn.Outage] says for how long.
 	ErrDown = errors.New("no connection to ZooKeeper")
 	// ErrNotSent: there is no connection. Nothing was sent: the request can be repeated freely.
 	ErrNotSent = errors.New("not connected to ZooKeeper")
@@ -33,7 +33,7 @@ var (
 	// ErrExpired: the server said that the session has expired. All its ephemeral znodes are gone.
 	ErrExpired = &SharedError{text: "the ZooKeeper session has expired"}
 	// ErrReplaced: the server gave another session instead of this one, without saying that this
-	// one has expired. It must be taken for expired.
+	// one has expired. This session must be taken for expired.
 	ErrReplaced = errors.New("the server replaced the ZooKeeper session with another")
 	// ErrDataLoss: the servers have lost what the session, or one before it, has seen.
 	ErrDataLoss = errors.New("the ZooKeeper ensemble has lost data that the session has seen")
@@ -60,7 +60,7 @@ var (
 	ErrThrottled               = errors.New("the server is overloaded and has not carried out the request")
 	ErrRolledBack              = errors.New("not done, since another operation of the transaction failed")
 
-	// ErrCalledOff: what a request rested on was over when it was about to be sent.
+	// ErrCalledOff: the condition of a request did not hold when it was about to be sent.
 	ErrCalledOff = errors.New("called off before it was sent")
 
 	// ErrLocalSession: the server gave a local session, which can have no ephemeral znodes, and is
@@ -166,8 +166,8 @@ var rights = map[jute.Op][2]string{
 	jute.OpSetData: {"write", "WRITE"}, jute.OpGetACL: {"read the ACL of", "READ or ADMIN"}, jute.OpSetACL: {"set the ACL of", "ADMIN"},
 }
 
-// verdict is that of a code on an operation: the request, or a part of it. A refusal names the
-// znode, the right, and as whom the session has asked.
+// verdict is the error of a code as the answer to an operation: the request, or a part of it. A
+// refusal names the znode, the right, and the identities of the session.
 func (r *request) verdict(ask *jute.Request, code jute.Code) error {
 	right, known := rights[ask.Op]
 	if code != jute.NoAuth || !known {

@@ -3,6 +3,7 @@ package zkconn
 import (
 	"context"
 	"errors"
+	"path"
 	"runtime"
 	"slices"
 	"sync"
@@ -15,37 +16,137 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// group makes one transaction of the creates and deletes that are asked for at the same time. The
-// first few are sent at once, each by itself. One that comes while those are under way waits until
-// one is answered, a moment at most, and takes along what has come by then. Where a round trip is
-// long, it does not wait, but only yields once.
+// Entry describes the znode of a contender, for Enter.
+type Entry struct {
+	Path  string
+	Data  []byte
+	Flags int32 // without a time to live
+	ACL   []jute.ACL
+
+	Replace string // a znode to delete in the same transaction; "": none
+	List    string // the znode whose children to list right after that, in the same round trip; "": none
+}
+
+// Entered is the result of Enter.
+type Entered struct {
+	Path string
+	Stat Stat // of the new znode; zero if the server has no create2, or one was replaced; in a group, Czxid and owner
+
+	Names []string // of the listing
+	Err   error    // of the listing: the znode is created nevertheless
+
+	Missing bool // with ErrNoNode: the znode to replace does not exist
+}
+
+// Enter creates a znode, in one transaction with the deletion of the znode to replace if there is
+// one, and lists its siblings.
+func (c *Conn) Enter(e Entry) (Entered, error) {
+	if e.Replace != "" {
+		return c.enter(&e, e.request(jute.OpMulti)) // in which the Stat of a create2 is empty, at least in 3.8
+	}
+	if e.Flags == jute.FlagEphemeralSequential {
+		return c.together(&member{request: e.request(jute.OpCreate), entry: e, parent: path.Dir(e.Path)})
+	}
+	return c.enterAlone(&e, e.request(jute.OpCreate))
+}
+
+func (c *Conn) enterAlone(e *Entry, r *request) (Entered, error) {
+	if !c.lacks(jute.OpCreate2) { // which replies with the new znode's Stat; ZooKeeper has it since 3.5
+		r.ask.Op = jute.OpCreate2
+		if made, err := c.enter(e, r); !errors.Is(err, ErrUnsupported) {
+			return made, err
+		}
+	}
+	return c.enter(e, e.request(jute.OpCreate)) // r may have been sent
+}
+
+func (c *Conn) enter(e *Entry, r *request) (Entered, error) {
+	rs := []*request{r}
+	if e.List != "" {
+		rs = append(rs, reading(jute.OpGetChildren2, e.List, false))
+	}
+	if err := c.do(rs...); err != nil {
+		return Entered{}, err
+	}
+	made, err := rs[0].entered()
+	if err == nil && e.List != "" {
+		if made.Err = rs[1].outcome(); made.Err == nil {
+			made.Names = rs[1].reply.Names
+		}
+	}
+	return made, err
+}
+
+func (e *Entry) request(op jute.Op) *request {
+	r := new(request) // no literal: copies of it on the stack would make that grow
+	create := &r.ask
+	if op == jute.OpMulti {
+		r.ask.Op, r.ask.Ops = op, []jute.Request{{Op: jute.OpDelete, Path: e.Replace, Version: -1}, {}}
+		create, op = &r.ask.Ops[1], jute.OpCreate
+	}
+	create.Op, create.Path, create.Data, create.Flags, create.ACL = op, e.Path, e.Data, e.Flags, e.ACL
+	notNull(create)
+	return r
+}
+
+// entered is the result of a create or a transaction.
+func (r *request) entered() (Entered, error) {
+	if r.ask.Op != jute.OpMulti {
+		if err := r.outcome(); err != nil {
+			return Entered{}, err
+		}
+		return Entered{Path: r.reply.Path, Stat: fromWire(&r.reply.Stat)}, nil
+	}
+	results, err := r.results()
+	if err != nil {
+		return Entered{Missing: len(results) > 0 && results[0].Err == jute.NoNode}, err
+	}
+	return Entered{Path: results[1].Path}, nil
+}
+
+// group makes one transaction of the creates and deletes that goroutines ask for at the same time.
+// Each of them is a member, in [Conn.together]:
+//
+//	the first of a transaction      another one         one that may not be in it
+//	     │ join                        │ join              │ join
+//	     │ turn: a moment at most      │                   │
+//	     │ carryOut                    │                   │
+//	     ▼                             │                   │
+//	  transact: a transaction of all, and in the same write the listings
+//	     ├─ it has its place among the requests: placed ───┴─▶ is sent by itself, behind it
+//	     ├─ a member is refused and has its error: transact without that one, once
+//	     └─ decided ───────────────────┴─▶ is done and has its outcome, or is sent by itself
+//
+// The first few are sent at once, each by itself. A member that comes while those are under way
+// waits until one of them is answered, a moment at most, and takes along the members that have come
+// by then. Where a round trip is long, it does not wait, but only yields once.
 type group struct {
-	turns *semaphore.Weighted // of those that are under way
+	turns *semaphore.Weighted // of the members that are sent by themselves, or first
 
 	near    atomic.Bool // a request on this connection was answered within a few moments
 	mu      sync.Mutex
-	lost    int             // size of the last one that was lost
+	lost    int             // size of the last transaction that was lost
 	pause   time.Duration   // after the last loss
-	until   time.Time       // there are no transactions
+	until   time.Time       // until then there are no transactions
 	parents map[string]bool // below which something was created, so that they are not missing
 	members []*member       // of the next transaction
 	placed  *notify.Latch   // the members are sent, or will be one by one; nil: there is one at most
 	decided *notify.Latch   // every member has its outcome, or is to be sent by itself
 }
 
-// So few are sent at once, and fewer make no transaction; so long one waits.
-const few, moment = 4, 500 * time.Microsecond
-
-// mostParents is how many parents are remembered.
-const mostParents = 10_000
+const (
+	few         = 4                      // members are sent at once, each by itself; fewer make no transaction
+	moment      = 500 * time.Microsecond // is how long a member waits at most
+	mostParents = 10_000                 // are remembered
+)
 
 // member is a create or a delete.
 type member struct {
 	*request
 	entry  Entry  // what is created
-	parent string // of that
+	parent string // of the znode
 
-	done    bool // else it is to be sent by itself
+	done    bool // false: it is to be sent by itself
 	entered Entered
 	err     error
 }
@@ -77,10 +178,11 @@ func (c *Conn) together(m *member) (Entered, error) {
 	return Entered{}, err
 }
 
-// join makes it one of the next transaction, of which the first sees to everything, and returns
-// what to wait for; nil if there is none. Two contenders in one line that one transaction creates
-// would have the same Czxid, which is their token: the second is sent by itself, after the first if
-// that is part of one. So is a second delete of a znode.
+// join adds a member to the next transaction, which its first member carries out. It returns the
+// latch to wait for; nil: the member is to be sent by itself now. Two contenders of one parent must
+// not share a transaction: they would have the same Czxid, which is their token. So the second
+// waits until the first is placed, and is then sent by itself. So does a second delete of one
+// znode.
 func (g *group) join(m *member) (over *notify.Latch, first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -98,9 +200,10 @@ func (g *group) join(m *member) (over *notify.Latch, first bool) {
 	return g.decided, first
 }
 
-// carried notes a transaction of that size. After a loss, at whose size the server may have hung
-// up, there are none for a minute, and after the next for twice as long, up to an hour, until one
-// as large is answered, or none was lost for an hour.
+// carried takes in the outcome of a transaction of that size. After a loss there are no
+// transactions for a minute, since the server may have hung up at the size; after the next loss for
+// twice as long, up to an hour. A transaction as large that is answered ends that, and so does an
+// hour without a loss.
 func (g *group) carried(size int, lost bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -126,7 +229,7 @@ func (g *group) knows(parent string) {
 	g.parents[parent] = true
 }
 
-// turn waits for one, for a moment.
+// turn waits for a turn, a moment at most.
 func (g *group) turn() (taken bool) {
 	switch taken = g.turns.TryAcquire(1); {
 	case taken:
@@ -140,7 +243,7 @@ func (g *group) turn() (taken bool) {
 	return g.turns.Acquire(ctx, 1) == nil
 }
 
-// carryOut sends those that have come. If one is refused, the others are sent once more.
+// carryOut sends the members that have come. If one is refused, the others are sent once more.
 func (c *Conn) carryOut() {
 	c.core.group.mu.Lock()
 	members, placed, decided := c.core.group.members, c.core.group.placed, c.core.group.decided
@@ -156,15 +259,15 @@ func (c *Conn) carryOut() {
 	}
 }
 
-// transact sends a transaction, and in the same write the listings. If it comes to nothing for one
-// of the members, that one has its error and is returned. Without such a one it was carried out, or
-// nobody knows, or it was not sent.
+// transact sends a transaction, and in the same write the listings. If the servers refuse it
+// because of one member, that member has its error and is returned. Otherwise the transaction was
+// carried out, or its outcome is unknown, or it was not sent.
 func (c *Conn) transact(members []*member, placed *notify.Latch) (refused *member) {
 	if len(members) < few {
 		return nil
 	}
 	r, listings := &request{ask: jute.Request{Op: jute.OpMulti}}, &request{ask: jute.Request{Op: jute.OpMultiRead}}
-	r.stands = func() bool { placed.Close(); return true }
+	r.holds = func() bool { placed.Close(); return true }
 	rs := []*request{r}
 	var listed []*member
 	for _, m := range members {

@@ -9,8 +9,8 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// handshake takes a connection from the connect request to Up. Until then nobody else uses the
-// connection.
+// handshake takes a connection from the connect request to Up. Until then no other goroutine uses
+// the connection.
 type handshake struct {
 	socket   *socket
 	askedAt  time.Time // when the connect request was sent. Under mu
@@ -20,7 +20,7 @@ type handshake struct {
 	zxid     int64        // of the last reply to an exchange
 }
 
-// mostQuoted is how much is quoted of what is no reply of a ZooKeeper server.
+// mostQuoted is how many bytes are quoted of an answer that no ZooKeeper server gives.
 const mostQuoted = 40
 
 // requestSession sends a connect request and reads the reply.
@@ -47,8 +47,8 @@ func (h *handshake) requestSession(ask *jute.ConnectRequest, limit time.Duration
 	return nil
 }
 
-// begin asks for the session that the Conn has, or for a new one, which may exist from then on. It
-// fails if none is wanted any more, or another attempt has it.
+// begin returns the request for the session that the Conn has, or for a new one, which may exist
+// from then on. It fails if no session is wanted any more, or another attempt has it.
 func (k *connector) begin(h *handshake) (ask jute.ConnectRequest, err error) {
 	c := k.core
 	c.mu.Lock()
@@ -145,7 +145,7 @@ func (h *handshake) present(cred Credential) error {
 func (h *handshake) rearm() error {
 	c := h.socket.conn
 	c.mu.Lock()
-	asks := c.watches.requests(c.session.zxid, c.cfg.MaxPacket)
+	asks := c.setWatches()
 	c.mu.Unlock()
 	for i := range asks {
 		if err := h.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {
@@ -156,9 +156,9 @@ func (h *handshake) rearm() error {
 	return nil
 }
 
-// goUp begins to take requests. The error is errClosed if the session is to be closed instead. The
-// connection is slow if it would be left unless it is pinged soon. after is how long there was
-// none, if that was logged.
+// goUp begins to take requests. The error is errClosed if the session is to be closed instead.
+// slow: the connection would be taken for stalled unless it is pinged soon. after is how long there
+// was no connection, if that was logged.
 func (h *handshake) goUp() (slow bool, after time.Duration, err error) {
 	c := h.socket.conn
 	c.update(func() {
@@ -173,17 +173,17 @@ func (h *handshake) goUp() (slow bool, after time.Duration, err error) {
 		if err != nil {
 			return
 		}
-		if !errors.Is(c.trouble, ErrAuthRequired) { // only the reply to a request shows that this is over
-			after = c.ended()
+		if !errors.Is(c.outage.trouble, ErrAuthRequired) { // only the reply to a request shows that this is over
+			after = c.outageOver()
 			for _, s := range c.servers {
 				s.trouble = nil
 			}
 		}
 		h.socket.taking, h.socket.refuse = context.WithCancel(c.taking)
 		h.socket.since, h.socket.link.patience = time.Now(), c.session.timeout*2/3
-		slow = h.socket.stall.slowest >= c.session.timeout/hasteShare
+		slow = h.socket.slowest >= c.session.timeout/hasteShare
 		c.group.near.Store(false) // this server may be far away
-		h.socket.watch()
+		h.socket.detectStalls()
 		c.events = append(c.events, Up{
 			SessionID: c.session.id, Timeout: c.session.timeout, Server: h.socket.at.server, Address: h.socket.at.address, Asked: h.askedAt, Created: h.created,
 		})
@@ -205,8 +205,8 @@ func (h *handshake) closeSession() error {
 
 func closeFrame() []byte { return encode(&jute.Request{Xid: xidClose, Op: jute.OpCloseSession}) }
 
-// exchange sends a frame and waits for its reply, of which an error is a jute.Code. Events that
-// come before it are kept.
+// exchange sends a frame and waits for its reply. The error code of the reply is returned as a
+// jute.Code. Events that come before the reply are kept.
 func (h *handshake) exchange(frame []byte, xid int32) error {
 	defer h.socket.link.within(2 * h.socket.limit).Stop()
 	if err := h.socket.link.write(frame); err != nil {

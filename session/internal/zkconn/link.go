@@ -30,7 +30,7 @@ type link struct {
 	// After this time a read or a write fails; 0 during the handshake, whose steps have limits.
 	// It is for each read, not for each frame: a large reply may take long on a slow network.
 	patience time.Duration
-	late     atomic.Bool  // it was closed at a limit
+	expired  atomic.Bool  // it was closed at a limit
 	left     notify.Latch // soon after it was closed: what has not returned is left alone
 }
 
@@ -46,8 +46,8 @@ func newLink(raw net.Conn, largest int, log *slog.Logger) *link {
 	return l
 }
 
-// method is Read or Write of a connection, and what is known of the call under way. If the
-// connection may be the application's, each call has a goroutine of its own.
+// method is Read or Write of a connection, with the state of the call under way. If the connection
+// may be the application's, each call has a goroutine of its own.
 type method struct {
 	doing    string
 	bound    func(time.Time) error
@@ -84,7 +84,7 @@ func (l *link) write(frames []byte) error {
 	return err
 }
 
-// call reads or writes. If that has not returned soon after the connection was closed, it is left
+// call reads or writes. A call that has not returned soon after the connection was closed is left
 // alone with its goroutine, and may still use p.
 func (l *link) call(m *method, p []byte) (int, error) {
 	m.turn <- struct{}{}
@@ -117,7 +117,7 @@ func (l *link) failed(doing string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case l.late.Load():
+	case l.expired.Load():
 		err = os.ErrDeadlineExceeded
 	}
 	return &networkError{doing, bare(err)}
@@ -131,11 +131,11 @@ func bare(err error) error {
 	return err
 }
 
-// within closes the connection after a time, unless it is stopped: some refuse deadlines, as one
-// through SSH does.
+// within closes the connection after a time, unless the timer is stopped. Deadlines would not do: a
+// connection through SSH, for one, refuses them.
 func (l *link) within(limit time.Duration) *time.Timer {
 	return time.AfterFunc(limit, func() {
-		l.late.Store(true)
+		l.expired.Store(true)
 		l.drop()
 	})
 }
@@ -143,7 +143,7 @@ func (l *link) within(limit time.Duration) *time.Timer {
 // hangUp closes the connection. It skips the close_notify of TLS, whose write could block.
 func (l *link) hangUp() { l.close(-1) }
 
-// drop is hangUp, but the system does not send again what has not arrived.
+// drop is hangUp, but the system does not send data again that have not arrived.
 func (l *link) drop() { l.close(0) }
 
 func (l *link) close(linger int) {
@@ -229,7 +229,7 @@ func timedOut(cause error) bool {
 	return ok && timeout.Timeout()
 }
 
-// What goes wrong in code of the application that runs here: its dialer, its connections, its TLS.
+// Failures in code of the application that runs here: its dialer, its connections, its TLS.
 var (
 	errPanic       = errors.New("panic")
 	errGoexit      = errors.New("runtime.Goexit was called")
@@ -249,8 +249,9 @@ func guard(log *slog.Logger, doing string, err *error) {
 }
 
 // apart calls a function of the application's in a goroutine of its own. If it has not returned
-// when left closes, that goroutine is left alone, and late gets what is returned after all.
-func apart[T any](log *slog.Logger, doing string, left *notify.Latch, f func() (T, error), late func(T)) (T, error) {
+// when left closes, that goroutine is left alone, and after gets the value that is returned at
+// last.
+func apart[T any](log *slog.Logger, doing string, left *notify.Latch, f func() (T, error), after func(T)) (T, error) {
 	var made, none T
 	err, returned := errGoexit, make(chan struct{})
 	go func() { // ends with f, if that ever returns
@@ -259,7 +260,7 @@ func apart[T any](log *slog.Logger, doing string, left *notify.Latch, f func() (
 			select {
 			case returned <- struct{}{}:
 			case <-left.C():
-				late(made)
+				after(made)
 			}
 		}()
 		defer guard(log, doing, &err)

@@ -10,11 +10,11 @@ import (
 )
 
 type (
-	// Stat is what ZooKeeper keeps about a znode beside its data.
+	// Stat describes a znode: what ZooKeeper keeps beside its data.
 	Stat = seam.Stat
-	// Query is one of the reads of [Conn.Look].
+	// Query is one of the reads of [Conn.MultiRead].
 	Query = seam.Query
-	// Found is what came of a [Query].
+	// Found is the result of a [Query].
 	Found = seam.Found
 )
 
@@ -29,14 +29,14 @@ func fromWire(s *jute.Stat) Stat {
 	}
 }
 
-// Result is what came of one operation of a transaction.
+// Result is the result of one operation of a transaction.
 type Result struct {
 	Path string // of a create: the path of the new znode, sequence number included
 	Stat Stat   // of a set
 	Err  error  // nil for all, or the cause for the one that failed, nil for those before it and [ErrRolledBack] for those behind it
 }
 
-// NewCreate asks for a znode, with the operation that its flags need.
+// NewCreate returns the request for a znode, with the operation that its flags need.
 func NewCreate(path string, data []byte, flags int32, ttl time.Duration, acl []jute.ACL) jute.Request {
 	op := jute.OpCreate
 	switch flags {
@@ -79,7 +79,7 @@ func (c *Conn) Get(path string, watch bool) ([]byte, Stat, error) {
 	return reply.Data, fromWire(&reply.Stat), err
 }
 
-// Exists looks whether a znode exists and, with watch, arms a watch: on an existing one as Get
+// Exists tells whether a znode exists and, with watch, arms a watch: on an existing one as Get
 // does, on a missing one it fires at NodeCreated.
 func (c *Conn) Exists(path string, watch bool) (stat Stat, exists bool, err error) {
 	reply, err := c.one(reading(jute.OpExists, path, watch))
@@ -167,11 +167,11 @@ func (c *Conn) SetACL(path string, acl []jute.ACL, version int32) (Stat, error) 
 // failed, and there is a result for each.
 func (c *Conn) Multi(ops []jute.Request) ([]Result, error) { return c.MultiWhile(nil, ops) }
 
-// MultiWhile is Multi for operations that are to be sent only while something stands: else it
-// returns ErrCalledOff. stands is asked in the moment in which the place of the transaction among
-// the requests of the session is fixed: whatever is sent after stands has become false comes behind
-// it, or it is not sent. stands must not block; nil: always.
-func (c *Conn) MultiWhile(stands func() bool, ops []jute.Request) ([]Result, error) {
+// MultiWhile is Multi for operations that are to be sent only while a condition holds: else it
+// returns ErrCalledOff. holds is called in the moment in which the place of the transaction among
+// the requests of the session is fixed. So a request that is sent after holds has become false
+// comes behind the transaction, or the transaction is not sent. holds must not block; nil: always.
+func (c *Conn) MultiWhile(holds func() bool, ops []jute.Request) ([]Result, error) {
 	if len(ops) == 0 {
 		return nil, nil
 	}
@@ -179,7 +179,7 @@ func (c *Conn) MultiWhile(stands func() bool, ops []jute.Request) ([]Result, err
 	if err != nil {
 		return nil, err
 	}
-	r.stands = stands
+	r.holds = holds
 	if err := c.do(r); err != nil {
 		return nil, err
 	}
@@ -214,8 +214,8 @@ func transaction(ops []jute.Request) (*request, error) {
 }
 
 // Prove has a quorum of the servers agree to a transaction that changes nothing: the check of a
-// znode. A leader that was deposed can't answer it, as it can a sync. What the check finds is of no
-// interest: one that fails takes a quorum too.
+// znode. A leader that was deposed can't answer it, as it can a sync. The result of the check does
+// not matter: a check that fails takes a quorum too.
 func (c *Conn) Prove(path string) error {
 	check := jute.Request{Op: jute.OpCheck, Path: path, Version: -1}
 	_, err := c.one(&request{ask: jute.Request{Op: jute.OpMulti, Ops: []jute.Request{check}}, probe: true})
@@ -226,8 +226,8 @@ func (c *Conn) Prove(path string) error {
 const mostReads = 64
 
 // MultiRead does several reads, in this order, in one trip: as multiReads, or, if the servers lack
-// that (ZooKeeper has it since 3.6) or refuse it, as single requests. An error leaves open what
-// came of any of them.
+// that (ZooKeeper has it since 3.6) or refuse it, as single requests. With an error, the result of
+// each of them is unknown.
 func (c *Conn) MultiRead(queries []Query) ([]Found, error) {
 	found := make([]Found, len(queries))
 	var asks []jute.Request
@@ -285,7 +285,7 @@ func (c *Conn) multiRead(asks []jute.Request) ([]jute.Result, error) {
 		results = append(results, r.reply.Results...)
 	}
 	if len(results) != len(asks) {
-		return nil, ErrUnsupported // whatever that server takes the operation for
+		return nil, ErrUnsupported // that server takes the operation for another one
 	}
 	return results, nil
 }

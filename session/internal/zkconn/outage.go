@@ -19,26 +19,28 @@ import (
 // sayAgain is how often it is logged that there still is no connection.
 const sayAgain = 30 * time.Second
 
-// outage is the present lack of a connection, and what was logged of it. Under the Conn's mu.
+// outage is the present time without a connection, and what was logged about it. Under the Conn's
+// mu.
 type outage struct {
 	since   time.Time   // when the last connection was lost, or the first one was asked for
 	again   *time.Timer // logs that there still is none; nil: nothing was logged yet
 	trouble error       // why the last attempt failed
 }
 
-// Outage is nil while there is a connection. Else it is [ErrDown] with for how long, and what is
-// wrong with each server; it wraps the last of that, without its text, but no error of a context.
+// Outage is nil while there is a connection. Else it is [ErrDown], with how long there was none and
+// what is wrong with each server. It wraps the latest of these causes, without its text, but no
+// error of a context.
 func (c *Conn) Outage() error {
 	c.core.mu.Lock()
 	defer c.core.mu.Unlock()
-	if c.core.search.outage.since.IsZero() {
+	if c.core.outage.since.IsZero() {
 		return nil
 	}
-	return fmt.Errorf("%w for %v: %s%.0w", ErrDown, time.Since(c.core.search.outage.since).Round(100*time.Millisecond), c.core.troubles(error.Error), cmp.Or(c.core.search.outage.trouble, ErrDown))
+	return fmt.Errorf("%w for %v: %s%.0w", ErrDown, time.Since(c.core.outage.since).Round(100*time.Millisecond), c.core.troubles(error.Error), cmp.Or(c.core.outage.trouble, ErrDown))
 }
 
-// warnDown notes why there is no connection, and logs the first reason; nil is what the attempt
-// that is under way has seen.
+// warnDown records why there is no connection, and logs the first cause of an outage. A cause of
+// nil stands for the state of the attempt that is under way.
 func (c *core) warnDown(at *target, cause error) {
 	c.mu.Lock()
 	if cause == nil {
@@ -47,17 +49,17 @@ func (c *core) warnDown(at *target, cause error) {
 	if at.next != 0 && hungUp(cause) {
 		cause = fmt.Errorf("it hangs up: its next transaction is 0x%x, and the session has seen 0x%x", at.next, c.session.zxid)
 	}
-	if c.trouble = cause; errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) { // of a limit; the caller has contexts too
-		c.trouble = errors.New(cause.Error())
+	if c.outage.trouble = cause; errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) { // of a limit; the caller has contexts too
+		c.outage.trouble = errors.New(cause.Error())
 	}
 	for _, s := range c.servers {
 		if s.name == at.server {
 			s.trouble = cause
 		}
 	}
-	first := c.again == nil && !c.over()
+	first := c.outage.again == nil && !c.over()
 	if first {
-		c.again = time.AfterFunc(sayAgain, c.warnStill) // again and again, until there is a connection or the session is over
+		c.outage.again = time.AfterFunc(sayAgain, c.warnStill) // again and again, until there is a connection or the session is over
 	}
 	log := c.logOf()
 	c.mu.Unlock()
@@ -70,12 +72,12 @@ func (c *core) warnDown(at *target, cause error) {
 func (c *core) warnStill() {
 	defer guard(c.log, "log an outage", new(error))
 	c.mu.Lock()
-	if c.again == nil || c.since.IsZero() || c.over() {
+	if c.outage.again == nil || c.outage.since.IsZero() || c.over() {
 		c.mu.Unlock()
 		return
 	}
-	c.again.Reset(sayAgain)
-	lasts, log, servers := time.Since(c.since), c.logOf(), c.troubles(reason)
+	c.outage.again.Reset(sayAgain)
+	lasts, log, servers := time.Since(c.outage.since), c.logOf(), c.troubles(reason)
 	c.mu.Unlock()
 	log.Warn("still no connection to ZooKeeper", "for", lasts.Round(time.Millisecond), "servers", servers)
 }
@@ -110,7 +112,7 @@ func (t *target) unanswered(timeout time.Duration) bool {
 	return t.busy > 0 && !t.asked.IsZero() && time.Since(t.asked) >= limitOf(timeout)
 }
 
-// seen is what the attempt that is under way has seen so far. Under mu.
+// seen describes the attempt that is under way. Under mu.
 func (t *target) seen() error {
 	if t.asked.IsZero() {
 		return errConnecting
@@ -118,19 +120,19 @@ func (t *target) seen() error {
 	return noAnswer(t.asked)
 }
 
-// noAnswer is what an attempt has seen that has asked then.
+// noAnswer describes an attempt whose connect request was sent at that instant.
 func noAnswer(asked time.Time) error {
 	return fmt.Errorf("%w for %v since the connect request", errNoAnswer, time.Since(asked).Round(100*time.Millisecond))
 }
 
-// ended takes in that there is a connection again, and returns how long there was none, if that was
-// logged. Under mu.
-func (o *outage) ended() (lasted time.Duration) {
-	if o.again != nil {
-		o.again.Stop()
-		lasted = time.Since(o.since)
+// outageOver takes in that there is a connection again, and returns how long there was none, if
+// that was logged. Under mu.
+func (c *core) outageOver() (lasted time.Duration) {
+	if c.outage.again != nil {
+		c.outage.again.Stop()
+		lasted = time.Since(c.outage.since)
 	}
-	*o = outage{}
+	c.outage = outage{}
 	return lasted
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// receive receives everything that the server sends, until the connection is lost.
+// receive handles one frame of the server after the other, until the connection is lost.
 func (w *socket) receive() (err error) {
 	defer guard(w.link.log, "receive", &err)
 	for err == nil {
@@ -60,7 +60,7 @@ func (w *socket) receiveEvent(frame []byte) error {
 // fire adds the event of a watch, which is disarmed by that. Under mu.
 func (w *socket) fire(ev jute.Event) {
 	c := w.conn
-	c.watches.fired(ev)
+	c.disarm(ev)
 	switch ev.Type {
 	case jute.NodeCreated, jute.NodeDeleted, jute.NodeDataChanged, jute.NodeChildrenChanged:
 		c.events = append(c.events, Fired{Type: ev.Type, Path: ev.Path})
@@ -71,10 +71,10 @@ func (w *socket) fire(ev jute.Event) {
 func (w *socket) receivePong() (err error) {
 	w.conn.update(func() {
 		if len(w.order) > 0 {
-			w.stall.took(time.Since(w.order[0].sentAt))
+			w.took(time.Since(w.order[0].sentAt))
 		}
 		var sent time.Time
-		if sent, err = w.order.ponged(); err == nil && w.dead == nil && !sent.IsZero() {
+		if sent, err = w.ponged(); err == nil && w.dead == nil && !sent.IsZero() {
 			w.conn.events = append(w.conn.events, Heard{Sent: sent})
 		}
 	})
@@ -112,10 +112,10 @@ func (w *socket) receiveReply(reply jute.Reply, length int) error {
 func (w *socket) next(xid int32) (*request, error) {
 	w.conn.mu.Lock()
 	defer w.conn.mu.Unlock()
-	r, err := w.order.answered(xid)
+	r, err := w.answered(xid)
 	if err == nil {
 		took := time.Since(r.sentAt)
-		w.stall.took(took)
+		w.took(took)
 		w.conn.group.near.CompareAndSwap(false, took < 4*moment)
 	}
 	return r, err
@@ -123,7 +123,7 @@ func (w *socket) next(xid int32) (*request, error) {
 
 // decode reads a reply. One that is too large is skipped, and only its request fails.
 func (w *socket) decode(r *request, length int) error {
-	if length > w.conn.cfg.maxReply() {
+	if length > w.conn.maxReply() {
 		if _, err := w.link.in.Discard(4 + length); err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (w *socket) decode(r *request, length int) error {
 	return nil
 }
 
-// settle notes what a reply says about the server and the session, and adds the event for that.
+// settle takes in what a reply says about the server and the session, and adds the event for that.
 func (w *socket) settle(r *request) (err error) {
 	c := w.conn
 	var after time.Duration
@@ -163,14 +163,14 @@ func (w *socket) settle(r *request) (err error) {
 		if err = w.dead; err != nil {
 			return
 		}
-		w.replied, after = true, c.ended()
+		w.replied, after = true, c.outageOver()
 		c.sizes.took(r.size)
 		if r.reply.Err == jute.Unimplemented {
 			c.lacking[r.ask.Op] = true
 		}
 		c.session.zxid = max(c.session.zxid, r.reply.Zxid)
 		if r.ask.Watch {
-			c.watches.arm(r)
+			c.arm(r)
 		}
 		if r.reply.Err == jute.OK && proves(r.ask.Op) {
 			c.events = append(c.events, Proved{Sent: r.sentAt, Write: r.ask.Op.Writes()})

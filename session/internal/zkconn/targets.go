@@ -20,9 +20,6 @@ type server struct {
 	trouble error     // what was wrong with it when it was tried last
 }
 
-// servers are those of the configuration. Under the Conn's mu.
-type servers []*server
-
 // target is one address of a server, with its history. Under the Conn's mu.
 type target struct {
 	server  string // host:port as configured
@@ -35,7 +32,7 @@ type target struct {
 	badUntil time.Time // it failed
 	silent   bool      // a connect request was not answered, since one was
 
-	hangs   time.Time    // since when it hangs up on the session, if that is after search.sound
+	hangs   time.Time    // since when it hangs up on the session, if that is after core.sound
 	scouted time.Time    // for a loss of data
 	next    int64        // the transaction of that scout, if it was not above what was seen
 	stuck   atomic.Int32 // attempts whose dialer did not return
@@ -44,7 +41,7 @@ type target struct {
 // failedFor is for how many timeouts a target that failed is tried after the others.
 const failedFor = 6
 
-// about is a log that names it: the server, and its address if that is another.
+// about is a log that names the target: the server, and its address if that is another.
 func (t *target) about(log *slog.Logger) *slog.Logger {
 	if log = log.With("server", t.server); t.address == t.server {
 		return log
@@ -52,12 +49,12 @@ func (t *target) about(log *slog.Logger) *slog.Logger {
 	return log.With("address", t.address)
 }
 
-// failed notes that an attempt failed, or that it does not answer.
+// failed records that an attempt failed, or that the target does not answer.
 func (t *target) failed(now time.Time, timeout time.Duration) {
 	t.badUntil = now.Add(failedFor * timeout)
 }
 
-// good tells whether a target has not failed of late, owes no answers, and is not being tried.
+// good tells whether a target has not failed recently, has no late writes, and is not being tried.
 // Under mu.
 func (c *core) good(t *target, now time.Time) bool {
 	return !now.Before(t.badUntil) && t.busy == 0 && c.owed(t) == 0
@@ -70,23 +67,23 @@ func (c *core) another(s *server, than *target, now time.Time) bool {
 }
 
 // pick returns the server to try next: at random one of those that have a good target, or may have
-// one, beside that of the last connection; or else that one, if it is good; or else the one that
-// was not tried for the longest time.
+// one, beside the target of the last connection; or else the server of that target, if it is good;
+// or else the server that was not tried for the longest time.
 func (k *connector) pick() *server {
 	k.core.mu.Lock()
 	defer k.core.mu.Unlock()
 	now := time.Now()
-	for _, than := range []*target{k.core.search.lost, nil} {
-		if good := slices.DeleteFunc(slices.Clone(k.core.search.servers), func(s *server) bool { return !k.core.another(s, than, now) }); len(good) > 0 {
+	for _, than := range []*target{k.core.lost, nil} {
+		if good := slices.DeleteFunc(slices.Clone(k.core.servers), func(s *server) bool { return !k.core.another(s, than, now) }); len(good) > 0 {
 			return good[rand.IntN(len(good))]
 		}
 	}
-	return slices.MinFunc(k.core.search.servers, func(a, b *server) int { return a.tried.Compare(b.tried) })
+	return slices.MinFunc(k.core.servers, func(a, b *server) int { return a.tried.Compare(b.tried) })
 }
 
-// next returns the target of a server to try, likewise; nil if attempts at all of them are under
-// way. Where one has waited for its answer for long there may be another: its connection may be
-// dead.
+// next returns the target of a server to try, by the same rule; nil if attempts at all of them are
+// under way. Where an attempt has waited for its answer for long there may be another, since its
+// connection may be dead.
 func (k *connector) next(s *server) (best *target) {
 	k.core.mu.Lock()
 	defer k.core.mu.Unlock()
@@ -97,7 +94,7 @@ func (k *connector) next(s *server) (best *target) {
 	last := false // best is good, and was lost
 	for _, t := range s.targets {
 		switch good := k.core.good(t, s.tried); {
-		case good && t != k.core.search.lost:
+		case good && t != k.core.lost:
 			return t // they were shuffled
 		case good:
 			best, last = t, true
@@ -135,7 +132,7 @@ func (k *connector) resolve(ctx context.Context, s *server) error {
 	return nil
 }
 
-// found sets the addresses of a server. Those that it had keep their history.
+// found sets the addresses of a server. Addresses that it had before keep their history.
 func (k *connector) found(s *server, addresses []string) {
 	k.core.mu.Lock()
 	defer k.core.mu.Unlock()
@@ -155,16 +152,16 @@ func (k *connector) found(s *server, addresses []string) {
 	s.most = max(s.most, len(s.targets))
 }
 
-// addresses are how many are known. Under mu.
-func (all servers) addresses() (n int) {
-	for _, s := range all {
+// addresses is how many addresses of servers are known. Under mu.
+func (c *core) addresses() (n int) {
+	for _, s := range c.servers {
 		n += max(len(s.targets), 1)
 	}
 	return n
 }
 
 // single tells whether there is one address only. Under mu.
-func (all servers) single() bool { return len(all) == 1 && len(all[0].targets) <= 1 }
+func (c *core) single() bool { return len(c.servers) == 1 && len(c.servers[0].targets) <= 1 }
 
 const (
 	handshakeShare = 6 // a server has this part of the timeout for a step, before another one is tried as well
@@ -187,7 +184,7 @@ func limitOf(timeout time.Duration) time.Duration {
 // would needlessly take the session over from the first.
 func (k *connector) share() time.Duration {
 	k.core.mu.Lock()
-	share, usual := limitOf(k.core.session.timeout), min(2*k.core.search.took, k.core.session.timeout)
+	share, usual := limitOf(k.core.session.timeout), min(2*k.core.took, k.core.session.timeout)
 	k.core.mu.Unlock()
 	if left, _ := k.core.cfg.Stake(); left > 0 {
 		share = max(min(share, left/2), share/shareDivisor)
@@ -203,13 +200,13 @@ func (k *connector) limits(t *target) (dial, reply time.Duration) {
 	timeout := k.core.session.timeout
 	share := limitOf(timeout)
 	dial = timeout << min(t.stuck.Load(), 16)
-	if k.core.search.servers.single() && !time.Now().Before(t.badUntil) {
+	if k.core.single() && !time.Now().Before(t.badUntil) {
 		dial = share
 	}
 	switch {
 	case t.silent && t.busy < 2:
 		reply = max(min(longestPatience*timeout, longestWait), timeout)
-	case k.core.session.id != 0 && k.core.search.servers.single():
+	case k.core.session.id != 0 && k.core.single():
 		reply = share
 	default:
 		reply = timeout
@@ -224,9 +221,9 @@ func (k *connector) pause() time.Duration {
 	left, _ := k.core.cfg.Stake()
 	k.core.mu.Lock()
 	defer k.core.mu.Unlock()
-	all := k.core.search.servers.addresses()
-	round, within := k.core.search.tries/all, k.core.search.tries%all != 0
-	k.core.search.tries++
+	all := k.core.addresses()
+	round, within := k.core.tries/all, k.core.tries%all != 0
+	k.core.tries++
 	if round == 0 || within {
 		return 0
 	}

@@ -22,48 +22,43 @@ func (w Watch) kind() int32 {
 	return dataWatches
 }
 
-// watchTable is the set of armed watches, which have to be armed again on the next connection. The
-// value tells whether the znode was missing: the server has to know, so that it can tell what has
-// changed since.
-type watchTable map[Watch]bool
-
 // arm adds the watch that a read has armed. A read of the data or the children of a missing znode
-// arms none.
-func (t watchTable) arm(r *request) {
+// arms none. Under mu.
+func (c *core) arm(r *request) {
 	switch {
 	case r.reply.Err == jute.OK:
-		t[Watch{r.ask.Path, r.ask.Op == jute.OpGetChildren2}] = false
+		c.watches[Watch{r.ask.Path, r.ask.Op == jute.OpGetChildren2}] = false
 	case r.reply.Err == jute.NoNode && r.ask.Op == jute.OpExists:
-		t[Watch{Path: r.ask.Path}] = true
+		c.watches[Watch{Path: r.ask.Path}] = true
 	}
 }
 
-// fired removes the watches that an event disarms.
-func (t watchTable) fired(ev jute.Event) {
+// disarm removes the watches that an event disarms. Under mu.
+func (c *core) disarm(ev jute.Event) {
 	data, children := Watch{Path: ev.Path}, Watch{Path: ev.Path, Children: true}
 	switch ev.Type {
 	case jute.NodeCreated, jute.NodeDataChanged:
-		delete(t, data)
+		delete(c.watches, data)
 	case jute.NodeChildrenChanged:
-		delete(t, children)
+		delete(c.watches, children)
 	case jute.NodeDeleted:
-		delete(t, data)
-		delete(t, children)
+		delete(c.watches, data)
+		delete(c.watches, children)
 	}
 }
 
 // watchBatch is the largest size of a setWatches request. The server handles one between two pings.
 const watchBatch = 128 << 10
 
-// requests are the setWatches requests that arm everything again. The server fires at once what has
-// changed since the zxid.
-func (t watchTable) requests(zxid int64, maxPacket int) []jute.Request {
+// setWatches returns the requests that arm every watch again. The server at once fires those whose
+// znodes have changed since the session's zxid. Under mu.
+func (c *core) setWatches() []jute.Request {
 	var asks []jute.Request
-	batch := min(watchBatch, maxPacket/2)
+	batch := min(watchBatch, c.cfg.MaxPacket/2)
 	size := batch
-	for w, missing := range t {
+	for w, missing := range c.watches {
 		if size+4+len(w.Path) > batch {
-			asks = append(asks, jute.Request{Xid: jute.XidSetWatches, Op: jute.OpSetWatches, Zxid: zxid})
+			asks = append(asks, jute.Request{Xid: jute.XidSetWatches, Op: jute.OpSetWatches, Zxid: c.session.zxid})
 			size = 0
 		}
 		size += 4 + len(w.Path)
@@ -91,7 +86,7 @@ func (c *Conn) Unwatch(watches []Watch) error {
 	for i, w := range watches {
 		rs[i] = &request{ask: jute.Request{Op: jute.OpRemoveWatches, Path: w.Path, Kind: w.kind()}}
 	}
-	return c.do(rs...) // whatever the outcome, the watches are removed, have fired, or end with the connection
+	return c.do(rs...) // also if one fails, the watches are removed, have fired, or end with the connection
 }
 
 // unwatchLocally handles what needs no request. Without a connection no watch is armed; it suffices

@@ -101,51 +101,51 @@ func TestNumbersOfRequestsGoOnAcrossConnections(t *testing.T) {
 // all.
 func TestAnAnswerIsThatOfTheOldestRequest(t *testing.T) {
 	t.Parallel()
-	var q queue
+	w := new(socket)
 	begun := time.Now()
 	ask := func(xid int32) *request {
 		r := &request{ask: jute.Request{Xid: xid}, sentAt: begun}
-		q = append(q, r)
+		w.order = append(w.order, r)
 		return r
 	}
 	ping := func() {
 		r := newPing()
 		r.sentAt = begun
-		q = append(q, r)
+		w.order = append(w.order, r)
 	}
 	for xid := range int32(100) {
 		ask(xid)
 		ping()
 		ask(1000 + xid)
 		for _, x := range []int32{xid, 1000 + xid} {
-			r, err := q.answered(x)
+			r, err := w.answered(x)
 			require.NoError(t, err)
 			require.Equal(t, x, r.ask.Xid)
 		}
 	}
-	require.Empty(t, q)
-	require.LessOrEqual(t, cap(q), 8, "the memory is used again")
+	require.Empty(t, w.order)
+	require.LessOrEqual(t, cap(w.order), 8, "the memory is used again")
 
-	_, err := q.answered(1)
+	_, err := w.answered(1)
 	require.ErrorIs(t, err, errMalformed, "an answer to nothing")
 	first := ask(1)
 	ask(2)
-	_, err = q.answered(2)
+	_, err = w.answered(2)
 	over, ok := errors.AsType[*overtakenError](err)
 	require.True(t, ok)
 	require.Same(t, first, over.r)
 
-	sent, err := q.ponged()
+	sent, err := w.ponged()
 	require.NoError(t, err)
 	require.Zero(t, sent, "it answers no ping")
 	for i := range maxOvertaken {
 		ping()
-		sent, err = q.ponged()
+		sent, err = w.ponged()
 		require.Equal(t, begun, sent)
 		_, over := errors.AsType[*overtakenError](err)
 		require.Equal(t, i == maxOvertaken-1, over)
 	}
-	require.Len(t, q, 2)
+	require.Len(t, w.order, 2)
 }
 
 // Every code of ZooKeeper's KeeperException has an error value of its own, or a text that says more
@@ -177,7 +177,7 @@ func TestAPanicInTheCheckForAStallLosesTheConnection(t *testing.T) {
 	c := &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}, life: t.Context(), taking: t.Context()}
 	c.session.timeout = time.Second
 	w := &socket{conn: c, link: newLink(near, 0, c.log), at: &target{server: "a", address: "a"}}
-	w.order = queue{&request{sentAt: time.Now()}} // and no timer, which it can't do without
+	w.order = []*request{{sentAt: time.Now()}} // and no timer, which it can't do without
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -197,15 +197,15 @@ func TestAPanicInTheCheckForAStallLosesTheConnection(t *testing.T) {
 func TestAnEventDisarmsWhatItIsAbout(t *testing.T) {
 	t.Parallel()
 	data, children := Watch{Path: "/p"}, Watch{Path: "/p", Children: true}
-	for event, left := range map[jute.EventType]watchTable{
+	for event, left := range map[jute.EventType]map[Watch]bool{
 		jute.NodeCreated:         {children: false},
 		jute.NodeDataChanged:     {children: false},
 		jute.NodeChildrenChanged: {data: false},
 		jute.NodeDeleted:         {},
 	} {
-		table := watchTable{data: false, children: false}
-		table.fired(jute.Event{Type: event, Path: "/p"})
-		require.Equal(t, left, table, "%v", event)
+		c := &core{watches: map[Watch]bool{data: false, children: false}}
+		c.disarm(jute.Event{Type: event, Path: "/p"})
+		require.Equal(t, left, c.watches, "%v", event)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestWhoIsToBeAloneIs(t *testing.T) {
 				if r == nil {
 					r = &request{ask: jute.Request{Path: who}, alone: strings.Contains(who, "!"), probe: strings.Contains(who, "?")}
 					if strings.Contains(who, "x") {
-						r.stands = func() bool {
+						r.holds = func() bool {
 							asked++
 							return !off
 						}
@@ -261,7 +261,7 @@ func TestWhoIsToBeAloneIs(t *testing.T) {
 				}
 				off = step[1] == "called off"
 				if answered {
-					_, err := w.order.answered(r.ask.Xid)
+					_, err := w.answered(r.ask.Xid)
 					require.NoError(t, err)
 					r.answered.Close()
 					continue

@@ -10,26 +10,26 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// late tells which servers may still have writes of connections that were lost. Under the Conn's
-// mu.
+// lateWrites tells which servers may still have writes of connections that were lost. Under the
+// Conn's mu.
 //
 // A server sends requests to the leader in their order. But a connect request overtakes them, and
 // makes the server the session's owner at once. So a server whose link to the leader was down, and
 // that is asked for the session again, may have old writes carried out after what was done through
 // another server meanwhile. It is asked for the session only when it is known to have none.
-type late struct {
+type lateWrites struct {
 	losses  int            // of connections with a write that was not answered
 	left    map[string]int // the last of them, by the server's name, and by its address
 	settled map[string]int // how many of them an address has nothing of any more
 }
 
-// leaves notes that the server may have writes of a connection that is lost, and returns false if
+// leaves records that the server may have writes of a connection that is lost, and returns false if
 // it has none. All addresses of the server's name may be the same server. Under mu.
 func (w *socket) leaves() bool {
 	if !slices.ContainsFunc(w.order, func(r *request) bool { return r.ask.Op.Writes() && !r.probe }) {
 		return false
 	}
-	l := &w.conn.late
+	l := &w.conn.lateWrites
 	l.losses++
 	l.left[w.at.server], l.left[w.at.address] = l.losses, l.losses
 	return true
@@ -45,7 +45,7 @@ func (k *connector) owes(t *target) (losses int) {
 
 // owed is owes, under mu.
 func (c *core) owed(t *target) (losses int) {
-	l := &c.late
+	l := &c.lateWrites
 	fixed := len(c.servers) == 1 && t.address == t.server && c.cfg.Resume.ID == 0 // a name may get other addresses
 	if fixed || max(l.left[t.server], l.left[t.address]) <= l.settled[t.address] {
 		return 0
@@ -65,7 +65,7 @@ func (k *connector) clear(t *target) error {
 	}
 	k.core.mu.Lock()
 	defer k.core.mu.Unlock()
-	k.core.search.late.settled[t.address] = losses
+	k.core.lateWrites.settled[t.address] = losses
 	return nil
 }
 
@@ -111,35 +111,35 @@ func (k *connector) scout(t *target, as Identity, ask *jute.Request) (zxid int64
 // are not above what was seen. That is also so at one emptied server that runs alone, while others
 // have everything: so more than half of the addresses have to show it, and none may be above.
 
-// hangs notes that a target has hung up on the session. When one has done so for the timeout, all
-// that have are examined for a loss of data, once in each timeout. Under mu.
+// hangs records that a target has hung up on the session. When a target has done so for the
+// timeout, all targets that have are checked for a loss of data, once in each timeout. Under mu.
 func (k *connector) hangs(t *target, now time.Time) {
-	if !t.hangs.After(k.core.search.sound) {
+	if !t.hangs.After(k.core.sound) {
 		t.hangs, t.next = now, 0
 	}
-	if k.core.session.zxid == 0 || k.core.over() || min(now.Sub(t.hangs), now.Sub(k.core.search.looked)) < k.core.session.timeout || !k.core.search.looking.TryLock() {
+	if k.core.session.zxid == 0 || k.core.over() || min(now.Sub(t.hangs), now.Sub(k.core.checked)) < k.core.session.timeout || !k.core.checking.TryLock() {
 		return
 	}
 	targets, all := []*target(nil), 0
-	for _, s := range k.core.search.servers {
+	for _, s := range k.core.servers {
 		all += max(s.most, 1) // a name loses the addresses of servers that are down
 		for _, t := range s.targets {
-			if t.hangs.After(k.core.search.sound) && now.Sub(t.hangs) >= k.core.session.timeout {
+			if t.hangs.After(k.core.sound) && now.Sub(t.hangs) >= k.core.session.timeout {
 				targets = append(targets, t)
 			}
 		}
 	}
 	slices.SortStableFunc(targets, func(a, b *target) int { return a.scouted.Compare(b.scouted) })
-	k.core.search.looked = now
-	k.core.dials.Go(func() { k.lookForLoss(targets, all) }) // the Conn's end waits for it; ends with its limits, or with the connector
+	k.core.checked = now
+	k.core.dials.Go(func() { k.checkForLoss(targets, all) }) // the Conn's end waits for it; ends with its limits, or with the connector
 }
 
-// lookForLoss scouts the first target, and the others if that one's transaction is not above what
-// was seen. A sync would not do: a leader that was deposed answers it alone.
-func (k *connector) lookForLoss(targets []*target, all int) {
+// checkForLoss scouts the first target, and the others if the transaction of the first is not above
+// what the session has seen. A sync would not do: a leader that was deposed answers it alone.
+func (k *connector) checkForLoss(targets []*target, all int) {
 	var logged error
-	defer guard(k.core.log, "look for a loss of data", &logged)
-	defer k.core.search.looking.Unlock()
+	defer guard(k.core.log, "check for a loss of data", &logged)
+	defer k.core.checking.Unlock()
 	below, next := []*target(nil), int64(0)
 	for _, t := range targets {
 		zxid, err := k.scout(t, Identity{}, &jute.Request{Xid: 1, Op: jute.OpMulti, Ops: []jute.Request{{Op: jute.OpCheck, Path: "/", Version: -1}}})
