@@ -47,4 +47,11 @@
 //   - The host puts a GUID in front of the name of an ephemeral sequential znode, so that it is found
 //     again if the answer to its [Enter] or [Transact] is lost: "_c_<guid>-<name><number>", or what
 //     the layout of an Enter has instead. The answer has the whole name, and so has a listing.
+//
+// # Which file for which task
+//
+//   - machine.go: what a machine is
+//   - event.go, effect.go: the events and effects of all machines
+//   - claims.go: those of contenders
+//   - requests.go: numbers, keys and epochs of a machine's requests
 package machine

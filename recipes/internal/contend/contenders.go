@@ -130,7 +130,7 @@ func (c *contenders) isSecond(path string) bool {
 	return (c.m.state == Checking || c.m.state == Waiting) && path == c.listing.second
 }
 
-func (c *contenders) isOwn(path string) bool { return c.m.state.placed() && path == c.m.entry.path }
+func (c *contenders) isOwn(path string) bool { return placed(c.m.state) && path == c.m.entry.path }
 
 func (c *contenders) isPred(path string) bool {
 	return (c.m.state == Checking || c.m.state == Waiting) && path == c.listing.pred
@@ -188,7 +188,7 @@ func (c *contenders) onOwnSeen(e machine.Seen, first bool) {
 		c.m.fail(e.Err)
 		return
 	case !e.Exists || e.Stat.Owner != c.m.session.id:
-		c.m.lost()
+		c.m.ownGone()
 		return
 	case c.listing.failed != nil:
 		c.m.fail(c.listing.failed)
@@ -243,7 +243,7 @@ func (c *contenders) onFired(e machine.Fired) {
 	reading := c.m.watches.fired(e.Path)
 	switch {
 	case isOwn && e.Change == machine.Deleted:
-		c.m.lost()
+		c.m.ownGone()
 	case isPred && e.Change == machine.Deleted:
 		c.predGone()
 	case c.isSecond(e.Path) && e.Change == machine.Deleted && !reading:

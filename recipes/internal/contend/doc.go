@@ -178,4 +178,15 @@
 //     it does not tell the machine.
 //   - Answers and Woke go to the incarnation that asked; each incarnation numbers from 1.
 //   - Suspended comes before the events of watches that fired after it.
+//
+// # Which file for which task
+//
+//   - decide.go: whether it may hold, and whether it may wait
+//   - contenders.go, listing.go: one of several contenders: its events, its listings, their order
+//   - single.go: the one znode at a path
+//   - entry.go: the own znode, from its create over its grant and its downgrade to its deletion
+//   - claims.go: the claims of the application
+//   - machine.go, state.go, epoch.go, watches.go: the machine: its events, states, epochs, watches
+//   - rule.go, semaphore.go: who waits for whom; permits, marks and the limit
+//   - delay.go: the delay after a holder that died
 package contend

@@ -42,7 +42,7 @@ func (o *entry) settles(c machine.Claim) bool {
 }
 
 // tellRevoked tells the holder, once, that it is asked to release.
-func (o *entry) tellRevoked(r *requests) {
+func (o *entry) tellRevoked(r *machine.Requests[request]) {
 	if o.revoked && !o.told {
 		o.told = true
 		r.Emit(machine.Revoked{Claim: o.of})
@@ -112,7 +112,7 @@ func (m *Machine) onEntered(e machine.Entered) {
 
 // enterFailed handles a failed create. A znode that it was to replace may still exist.
 func (m *Machine) enterFailed(err error, replaced entry) {
-	effects := slices.Concat(m.entry.whenGone, m.claims.fail(err))
+	effects := slices.Concat(m.entry.whenGone, m.settleAll(err))
 	m.strategy.forget()
 	if replaced.path != "" {
 		m.entry = replaced
@@ -189,11 +189,11 @@ func (m *Machine) onLeft(e machine.Removed) {
 	m.enterAnew()
 }
 
-// lost: the own znode is gone, or was never ours.
-func (m *Machine) lost() {
+// ownGone goes on when the own znode is gone, or was never ours.
+func (m *Machine) ownGone() {
 	if m.possessed() {
 		m.requests.Emit(machine.End{Claim: m.claims[0].id, Cause: machine.EndDeleted})
-		m.claims.rotate()
+		m.rotate()
 	}
 	m.enterAnew()
 }
@@ -201,20 +201,21 @@ func (m *Machine) lost() {
 // unwatched ends a possession whose znode can't be read: nobody would notice if it were deleted.
 func (m *Machine) unwatched(err error) {
 	m.requests.Emit(machine.End{Claim: m.claims[0].id, Cause: machine.EndUnwatched, Err: err})
-	m.claims.rotate()
+	m.rotate()
 	m.entry.lost = true
 	m.fail(err)
 }
 
 // fail settles every claim with a definite error once the own znode is gone.
 func (m *Machine) fail(err error) {
-	m.entry.after(m.claims.fail(err)...)
+	m.entry.after(m.settleAll(err)...)
 	m.leave()
 }
 
 // refuse ends the first claim with an error. The next one takes its znode over.
 func (m *Machine) refuse(err error) {
-	settle := m.claims.refuse(err)
+	settle := machine.Settle{Claim: m.claims[0].id, Err: err}
+	m.claims = m.claims[1:]
 	if len(m.claims) > 0 {
 		m.requests.Emit(settle)
 		return
@@ -233,5 +234,48 @@ func (m *Machine) doWhenGone(c machine.Claim, effect machine.Effect) {
 		m.replaced.after(effect)
 	default:
 		m.requests.Emit(effect)
+	}
+}
+
+// onDowngradeWanted downgrades the holder to a reader. The reader's znode replaces the writer's in
+// one transaction, so that no other writer comes between. The writer's hold has ended before, so
+// that no reader holds beside it.
+func (c *contenders) onDowngradeWanted(e machine.DowngradeWanted) {
+	if !c.m.holds(e.Claim) {
+		return
+	}
+	c.m.state = Downgrading
+	c.m.requests.Cancel(request{kind: pausing})
+	c.m.requests.Emit(machine.Downgrade{Epoch: c.m.requests.Epoch(), Path: c.m.entry.path, Token: c.m.entry.czxid})
+}
+
+// onDowngraded goes on with the reader's znode, under the token of the writer's.
+func (c *contenders) onDowngraded(e machine.Downgraded) {
+	if c.m.state != Downgrading || e.Path != c.m.entry.path {
+		return
+	}
+	wanted := c.m.possessed()
+	switch {
+	case e.Gone && wanted:
+		c.m.ownGone()
+	case e.Gone:
+		c.m.requests.Emit(c.m.entry.whenGone...)
+		c.m.enterAnew()
+	case e.Err != nil:
+		if wanted { // the writer's znode exists, and is not held any more
+			c.m.entry.after(machine.Freed{Claim: c.m.entry.of})
+			c.m.rotate()
+		}
+		c.m.leave()
+	default:
+		c.m.entry.at(e.New)
+		c.m.entry.inherited, c.m.entry.unread = true, true
+		c.m.entry.revoked, c.m.entry.told = false, false // the writer was asked to release, and did
+		if !wanted {
+			c.m.leave()
+			return
+		}
+		c.m.watch(c.m.entry.path)
+		c.m.grant()
 	}
 }

@@ -39,7 +39,7 @@ func (m *Machine) onEpochBegan(e machine.EpochBegan) {
 func (m *Machine) expire() {
 	if m.possessed() {
 		m.requests.Emit(machine.End{Claim: m.claims[0].id, Cause: machine.EndExpired})
-		m.claims.rotate()
+		m.rotate()
 	}
 	m.requests.Emit(m.replaced.whenGone...)
 	m.requests.Emit(m.entry.whenGone...)
@@ -51,14 +51,6 @@ func (m *Machine) expire() {
 	m.watches.all = nil
 	m.strategy.forget()
 	m.state = Out
-}
-
-// onSession takes what the session says within an epoch.
-func (m *Machine) onSession(ev machine.Event) {
-	m.strategy.on(request{}, ev)
-	if m.session.saw(ev) {
-		m.retry()
-	}
 }
 
 // retry tries a grant again that the host refused, or that waited for the record.

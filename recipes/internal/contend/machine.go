@@ -14,14 +14,14 @@ type Config struct {
 // the epoch, and the own znode from its create to its deletion. The strategy decides whose turn it
 // is. A machine is not safe for concurrent use: its host feeds it one event at a time.
 type Machine struct {
-	requests requests
+	requests machine.Requests[request]
 	strategy strategy
 	state    State
 
 	session  session
-	claims   claims // the own znode stands for the first
-	entry    entry  // created or being created
-	replaced entry  // its possession is over, and the pending create deletes it
+	claims   []wanted // in the order in which they are served: the own znode is that of the first
+	entry    entry    // created or being created
+	replaced entry    // its possession is over, and the pending create deletes it
 	ahead    ahead
 	blockers int // how many it had to wait for at the last listing
 	watches  watches
@@ -126,7 +126,10 @@ func (m *Machine) onNotice(ev machine.Event) bool {
 	case machine.EpochEnded:
 		m.expire()
 	case machine.TrustEnded, machine.TrustGained, machine.Suspended, machine.Resumed:
-		m.onSession(ev)
+		m.strategy.on(request{}, ev)
+		if m.session.saw(ev) {
+			m.retry()
+		}
 	default:
 		return false
 	}
@@ -154,3 +157,31 @@ func (m *Machine) onAnswer(key request, ev machine.Event) {
 		m.strategy.on(key, ev)
 	}
 }
+
+// request is the key of one: what is asked for, and of which znode, if several of the kind may be
+// pending.
+type request struct {
+	kind kind
+	of   string
+}
+
+type kind int
+
+const (
+	readingNames kind = iota + 1 // the contenders' names
+	watching                     // of a path: see watches
+	ordering                     // of a contender's name: its Czxid
+	readingLimit                 // without a watch
+	writingLimit                 // because nobody had set it
+	marking                      // that the own znode holds
+	delaying                     // the record, or the delay before it is written
+	waiting                      // before it is worth to look ahead
+	pausing                      // before the own znode is read, while it is held
+)
+
+// ask emits a request, and returns its number.
+func (m *Machine) ask(r machine.Request, as kind) uint64 {
+	return m.requests.Ask(r, request{kind: as})
+}
+
+func (m *Machine) pending(as kind) bool { return m.requests.Pending(request{kind: as}) }

@@ -1,7 +1,11 @@
 package contend
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/troupe-go/troupe/internal/znode"
 )
@@ -44,4 +48,65 @@ func (shared) Before(self znode.Contender, ahead []znode.Contender) []znode.Cont
 // LeavesAnother: what a writer leaves in its place is a reader.
 func (shared) LeavesAnother(self, last znode.Contender) bool {
 	return self.Kind != znode.Read && last.Downgrades()
+}
+
+// ErrLimit fails the claims of a semaphore: its limit is not the expected one, or too small for
+// them.
+var ErrLimit = errors.New("lock: the semaphore's limit is another")
+
+// Permits is the rule of semaphores: it is a contender's turn when it and all ahead of it fit under
+// the limit, which is in the data of the contenders' parent. A contender that does not fit blocks
+// all behind it, even those that would fit.
+//
+// It remembers whether the limit is the expected one. So all machines of one instance, one after
+// the other, share it.
+type Permits struct {
+	first  int  // the expected limit
+	agreed bool // the first read showed it
+	limit  int  // as last read
+}
+
+// AtMost is the rule of a semaphore with n permits.
+func AtMost(n int) *Permits { return &Permits{first: n, limit: n} }
+
+// Before picks all ahead, or nobody. A contender of another kind counts as all permits.
+func (p *Permits) Before(self znode.Contender, ahead []znode.Contender) []znode.Contender {
+	sum := int64(self.Weight)
+	for _, c := range ahead {
+		if c.Kind != znode.Lease {
+			return ahead
+		}
+		sum += int64(c.Weight)
+	}
+	if sum > int64(p.limit) {
+		return ahead
+	}
+	return nil
+}
+
+// LeavesAnother is always true: the permits have to be counted again.
+func (*Permits) LeavesAnother(_, _ znode.Contender) bool { return true }
+
+// IsLimit tells whether the data of a semaphore's parent are a limit, or no limit yet.
+func IsLimit(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	n, err := strconv.Atoi(string(data))
+	return len(data) == 0 || err == nil && n > 0
+}
+
+// agree reads the limit from the parent's data. unset: nobody has set it.
+func (p *Permits) agree(data []byte) (unset bool, err error) {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 {
+		return true, nil
+	}
+	n, err := strconv.Atoi(string(data))
+	switch {
+	case err != nil || n < 1:
+		return false, fmt.Errorf("%w: the parent's data are no number of permits", ErrLimit)
+	case !p.agreed && n != p.first:
+		return false, fmt.Errorf("%w: it is %d, not %d", ErrLimit, n, p.first)
+	}
+	p.agreed, p.limit = true, n
+	return false, nil
 }

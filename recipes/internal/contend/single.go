@@ -41,7 +41,8 @@ func (s *single) occupied(err error) bool {
 			s.m.enter()
 			return true
 		}
-		s.m.requests.Emit(s.m.claims.refuse(machine.ErrHeld))
+		s.m.requests.Emit(machine.Settle{Claim: s.m.claims[0].id, Err: machine.ErrHeld})
+		s.m.claims = s.m.claims[1:]
 	}
 	if len(s.m.claims) == 0 {
 		s.m.state = Idle
@@ -101,9 +102,9 @@ func (s *single) onSeen(e machine.Seen) {
 	switch {
 	case s.m.state == Reading:
 		s.onOtherSeen(e, stale)
-	case s.m.state.placed() && stale:
+	case placed(s.m.state) && stale:
 		s.m.watch(s.path)
-	case s.m.state.placed():
+	case placed(s.m.state):
 		s.onOwnSeen(e)
 	}
 }
@@ -112,7 +113,7 @@ func (s *single) onSeen(e machine.Seen) {
 func (s *single) onOtherSeen(e machine.Seen, stale bool) {
 	switch {
 	case e.Err != nil: // its deletion would not be noticed
-		s.m.requests.Emit(s.m.claims.fail(e.Err)...)
+		s.m.requests.Emit(s.m.settleAll(e.Err)...)
 		s.m.state = Idle
 	case !e.Exists:
 		s.m.enter()
@@ -134,7 +135,7 @@ func (s *single) onOwnSeen(e machine.Seen) {
 		s.m.fail(e.Err)
 		return
 	case !e.Exists || e.Stat.Owner != s.m.session.id || known != 0 && e.Stat.Czxid != known:
-		s.m.lost()
+		s.m.ownGone()
 		return
 	}
 	s.m.entry.saw(e)
@@ -157,7 +158,7 @@ func (s *single) onFired(e machine.Fired) {
 		s.m.enter()
 	case s.m.state == Watching:
 		s.read()
-	case s.m.state.placed():
+	case placed(s.m.state):
 		s.m.watch(s.path)
 	}
 }

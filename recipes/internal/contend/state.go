@@ -1,5 +1,11 @@
 package contend
 
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/machine"
+)
+
 // State is the state of a machine. What else it knows is in its fields; the state is never derived
 // from them.
 type State int
@@ -45,7 +51,44 @@ func (s State) String() string {
 }
 
 // placed tells whether the own znode exists, its path is known, and it is not being deleted.
-func (s State) placed() bool { return s >= Listing && s <= Holding }
+func placed(s State) bool { return s >= Listing && s <= Holding }
 
-// behind tells whether somebody is ahead.
-func (s State) behind() bool { return s == Reading || s == Watching || s == Waiting }
+// behind tells whether another contender is ahead.
+func behind(s State) bool { return s == Reading || s == Watching || s == Waiting }
+
+// publish adds the standing, if it has changed. It goes before the step's other
+// effects: a host that answers a Grant with Deferred while it carries them out publishes the later
+// standing later.
+func (m *Machine) publish(effects []machine.Effect) []machine.Effect {
+	s := m.standing()
+	if s == m.published {
+		return effects
+	}
+	m.published = s
+	return slices.Insert(effects, 0, machine.Effect(machine.Publish{Standing: s}))
+}
+
+func (m *Machine) standing() machine.Standing {
+	s := machine.Standing{Phase: m.phase()}
+	if s.Phase == machine.Idle {
+		return s // this is known without ZooKeeper
+	}
+	s.Ahead = m.blockers
+	s.Stale = m.requests.Epoch() == 0 || m.session.suspended || !m.session.trusted || m.session.refused
+	return s
+}
+
+func (m *Machine) phase() machine.Phase {
+	switch {
+	case len(m.claims) == 0:
+		return machine.Idle
+	case m.possessed():
+		return machine.Holding
+	case behind(m.state), m.state == Checking && m.blockers > 0:
+		return machine.Waiting // also while the watches are set again
+	case placed(m.state):
+		return machine.Determining
+	default:
+		return machine.Offering
+	}
+}

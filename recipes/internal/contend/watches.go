@@ -9,7 +9,7 @@ import (
 // watches are the one-shot watches of this epoch: two, and what earlier listings have left. So a
 // slice is fast enough.
 type watches struct {
-	requests *requests
+	requests *machine.Requests[request]
 	all      []*watch
 }
 
@@ -86,9 +86,9 @@ func (ws *watches) unwatch(path string) {
 func (ws *watches) answered(e machine.Seen) (stale bool) {
 	w := ws.of(e.Path)
 	stale, w.stale = w.stale, false
-	stands := e.Err == nil && e.Exists
-	w.armed, w.sameSession = stands && !stale, e.SameSession
-	if !stands {
+	exists := e.Err == nil && e.Exists
+	w.armed, w.sameSession = exists && !stale, e.SameSession
+	if !exists {
 		ws.drop(e.Path) // no watch was set
 	}
 	return stale
