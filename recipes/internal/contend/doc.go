@@ -182,11 +182,11 @@
 // # Which file for which task
 //
 //   - decide.go: whether it may hold, and whether it may wait
-//   - contenders.go, listing.go: one of several contenders: its events, its listings, their order
+//   - contenders.go, listing.go: one of several contenders: its events, its listings, the order, downgrades
 //   - single.go: the one znode at a path
-//   - entry.go: the own znode, from its create over its grant and its downgrade to its deletion
+//   - entry.go: the own znode, from its create over its grant to its deletion
 //   - claims.go: the claims of the application
-//   - machine.go, state.go, epoch.go, watches.go: the machine: its events, states, epochs, watches
+//   - machine.go, state.go, epoch.go, watches.go: the machine and its states, requests, epochs, watches
 //   - rule.go, semaphore.go: who waits for whom; permits, marks and the limit
 //   - delay.go: the delay after a holder that died
 package contend

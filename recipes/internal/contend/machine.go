@@ -1,6 +1,10 @@
 package contend
 
-import "github.com/troupe-go/troupe/machine"
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/machine"
+)
 
 // Config describes the contenders that a machine is one of.
 type Config struct {
@@ -158,30 +162,46 @@ func (m *Machine) onAnswer(key request, ev machine.Event) {
 	}
 }
 
-// request is the key of one: what is asked for, and of which znode, if several of the kind may be
-// pending.
-type request struct {
-	kind kind
-	of   string
-}
-
-type kind int
-
-const (
-	readingNames kind = iota + 1 // the contenders' names
-	watching                     // of a path: see watches
-	ordering                     // of a contender's name: its Czxid
-	readingLimit                 // without a watch
-	writingLimit                 // because nobody had set it
-	marking                      // that the own znode holds
-	delaying                     // the record, or the delay before it is written
-	waiting                      // before it is worth to look ahead
-	pausing                      // before the own znode is read, while it is held
-)
-
 // ask emits a request, and returns its number.
 func (m *Machine) ask(r machine.Request, as kind) uint64 {
 	return m.requests.Ask(r, request{kind: as})
 }
 
 func (m *Machine) pending(as kind) bool { return m.requests.Pending(request{kind: as}) }
+
+// publish adds the standing, if it has changed. It goes before the step's other
+// effects: a host that answers a Grant with Deferred while it carries them out publishes the later
+// standing later.
+func (m *Machine) publish(effects []machine.Effect) []machine.Effect {
+	s := m.standing()
+	if s == m.published {
+		return effects
+	}
+	m.published = s
+	return slices.Insert(effects, 0, machine.Effect(machine.Publish{Standing: s}))
+}
+
+func (m *Machine) standing() machine.Standing {
+	s := machine.Standing{Phase: m.phase()}
+	if s.Phase == machine.Idle {
+		return s // this is known without ZooKeeper
+	}
+	s.Ahead = m.blockers
+	s.Stale = m.requests.Epoch() == 0 || m.session.suspended || !m.session.trusted || m.session.refused
+	return s
+}
+
+func (m *Machine) phase() machine.Phase {
+	switch {
+	case len(m.claims) == 0:
+		return machine.Idle
+	case m.possessed():
+		return machine.Holding
+	case behind(m.state), m.state == Checking && m.blockers > 0:
+		return machine.Waiting // also while the watches are set again
+	case placed(m.state):
+		return machine.Determining
+	default:
+		return machine.Offering
+	}
+}

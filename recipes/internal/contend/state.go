@@ -1,11 +1,5 @@
 package contend
 
-import (
-	"slices"
-
-	"github.com/troupe-go/troupe/machine"
-)
-
 // State is the state of a machine. What else it knows is in its fields; the state is never derived
 // from them.
 type State int
@@ -56,39 +50,23 @@ func placed(s State) bool { return s >= Listing && s <= Holding }
 // behind tells whether another contender is ahead.
 func behind(s State) bool { return s == Reading || s == Watching || s == Waiting }
 
-// publish adds the standing, if it has changed. It goes before the step's other
-// effects: a host that answers a Grant with Deferred while it carries them out publishes the later
-// standing later.
-func (m *Machine) publish(effects []machine.Effect) []machine.Effect {
-	s := m.standing()
-	if s == m.published {
-		return effects
-	}
-	m.published = s
-	return slices.Insert(effects, 0, machine.Effect(machine.Publish{Standing: s}))
+// request is the key of one: what is asked for, and of which znode, if several of the kind may be
+// pending.
+type request struct {
+	kind kind
+	of   string
 }
 
-func (m *Machine) standing() machine.Standing {
-	s := machine.Standing{Phase: m.phase()}
-	if s.Phase == machine.Idle {
-		return s // this is known without ZooKeeper
-	}
-	s.Ahead = m.blockers
-	s.Stale = m.requests.Epoch() == 0 || m.session.suspended || !m.session.trusted || m.session.refused
-	return s
-}
+type kind int
 
-func (m *Machine) phase() machine.Phase {
-	switch {
-	case len(m.claims) == 0:
-		return machine.Idle
-	case m.possessed():
-		return machine.Holding
-	case behind(m.state), m.state == Checking && m.blockers > 0:
-		return machine.Waiting // also while the watches are set again
-	case placed(m.state):
-		return machine.Determining
-	default:
-		return machine.Offering
-	}
-}
+const (
+	readingNames kind = iota + 1 // the contenders' names
+	watching                     // of a path: see watches
+	ordering                     // of a contender's name: its Czxid
+	readingLimit                 // without a watch
+	writingLimit                 // because nobody had set it
+	marking                      // that the own znode holds
+	delaying                     // the record, or the delay before it is written
+	waiting                      // before it is worth to look ahead
+	pausing                      // before the own znode is read, while it is held
+)
