@@ -21,8 +21,8 @@ type actor struct {
 	told        uint64 // the number of the last notice in the view that the machine began with
 	ensured     uint64 // the last epoch in which the parent was made: see ensureParent
 
-	// An incarnation after the first begins with a recovery: it deletes the znodes of the one before.
-	// Until then messages wait.
+	// An incarnation after the first begins with a recovery: it deletes the znodes of the one
+	// before. Until then messages wait.
 	recovering bool
 	pending    []message
 }

@@ -40,8 +40,8 @@ func (s Site) ByModule() bool { return strings.Contains(s.frame().Function, "/tr
 
 type siteKey struct{}
 
-// AskedAt is a context in which package fxmodule asks on behalf of a function of the application: at
-// is where the application names that function.
+// AskedAt is a context in which package fxmodule asks on behalf of a function of the application:
+// at is where the application names that function.
 func AskedAt(ctx context.Context, at Site) context.Context {
 	return context.WithValue(ctx, siteKey{}, at)
 }

@@ -100,8 +100,8 @@ func (h *Host) notice(names []string) {
 	})
 }
 
-// answer sends an answer to the actor, for the incarnation that asked. The session's goroutines call
-// it. With the end of the epoch as the error there is no answer: EpochEnded is told.
+// answer sends an answer to the actor, for the incarnation that asked. The session's goroutines
+// call it. With the end of the epoch as the error there is no answer: EpochEnded is told.
 func (a *actor) answer(err error, ev machine.Event) {
 	if errors.Is(err, session.ErrExpired) || errors.Is(err, session.ErrClosed) {
 		return

@@ -129,22 +129,22 @@ func Scope(s *session.Session) actors.Scope {
 	return seam.Scope.(func(*session.Session) actors.Scope)(s)
 }
 
-// HoldOf is the hold of a possession; nil if the possession is nil or embeds nil, or has no hold, as
-// an item that was taken with queue.WithAutoAck.
+// HoldOf is the hold of a possession; nil if the possession is nil or embeds nil, or has no hold,
+// as an item that was taken with queue.WithAutoAck.
 func HoldOf(p session.Possession) *session.Hold {
 	return seam.HoldOf.(func(session.Possession) *session.Hold)(p)
 }
 
 // JoinHolds makes one possession of several. It lasts while all its parts do, and ends with the
 // first part that ends, at the same instant and with the same Err; the other parts go on. Path,
-// Token and Session are those of the first part. Its Commit checks all parts in its transaction, and
-// fails with session.ErrUnsupported if they belong to several sessions. Under its Context,
+// Token and Session are those of the first part. Its Commit checks all parts in its transaction,
+// and fails with session.ErrUnsupported if they belong to several sessions. Under its Context,
 // session.HoldsFrom finds the parts.
 //
-// ended is called once, when the joined possession has ended, with its Err, from any goroutine, with
-// no locks held; it must not block. The returned function ends the joined possession, and leaves its
-// parts alone; false: it had ended before, or a part had outlived its session's trust, as with
-// [Host.End]. parts must not be empty, and none of them a joined possession.
+// ended is called once, when the joined possession has ended, with its Err, from any goroutine,
+// with no locks held; it must not block. The returned function ends the joined possession, and
+// leaves its parts alone; false: it had ended before, or a part had outlived its session's trust,
+// as with [Host.End]. parts must not be empty, and none of them a joined possession.
 func JoinHolds(parts []*session.Hold, ended func(cause error)) (joined *session.Hold, end func(cause error) bool) {
 	return seam.JoinHolds.(func([]*session.Hold, func(error)) (*session.Hold, func(error) bool))(parts, ended)
 }

@@ -21,8 +21,8 @@ type Handle struct {
 	close context.CancelCauseFunc
 }
 
-// NewHandle makes a Handle. kind and path are those of its error. acl is that of the znodes that are
-// made within it; without one, the session's.
+// NewHandle makes a Handle. kind and path are those of its error. acl is that of the znodes that
+// are made within it; without one, the session's.
 func NewHandle(s *session.Session, kind, path string, acl ...session.ACL) *Handle {
 	h := &Handle{session: s, acl: acl, err: Failed(s, kind, path, session.ErrClosed)}
 	h.life, h.close = context.WithCancelCause(context.Background()) // Close ends it

@@ -27,9 +27,9 @@ type Config struct {
 	// Machine makes a fresh one for each incarnation of the actor.
 	Machine func() machine.Machine
 
-	// Standing are the intents that a machine is told after a restart; nil for none. The face records
-	// an intent before it tells the host, so that none is lost with a crash. A machine may be told
-	// an intent twice: it knows them by number.
+	// Standing are the intents that a machine is told after a restart; nil for none. The face
+	// records an intent before it tells the host, so that none is lost with a crash. A machine may
+	// be told an intent twice: it knows them by number.
 	Standing func() []machine.Event
 
 	// Perform carries out the recipe's own effects, in the order of the step. It is called by the
@@ -177,8 +177,8 @@ func (h *Host) Hold(epoch uint64, path string, token int64, ended func(cause err
 	return hold, nil
 }
 
-// StandBy announces that [Host.Hold] may be called at any moment, so that the session stays trusted,
-// which costs a sync every sixth of its timeout. Without it a Hold may be refused with
+// StandBy announces that [Host.Hold] may be called at any moment, so that the session stays
+// trusted, which costs a sync every sixth of its timeout. Without it a Hold may be refused with
 // session.ErrUntrusted, and TrustGained follows within a round trip. It is for one epoch.
 func (h *Host) StandBy(epoch uint64, on bool) { h.client.StandBy(epoch, on) }
 
@@ -224,8 +224,8 @@ func (h *Host) finish(ctx context.Context) error {
 	return h.unlessStopped()
 }
 
-// unlessStopped is the error with which the instance ended; nil if the machine stopped it, which has
-// wound up then.
+// unlessStopped is the error with which the instance ended; nil if the machine stopped it, which
+// has wound up then.
 func (h *Host) unlessStopped() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -251,8 +251,8 @@ func (h *Host) endHolds(cause error) {
 	}
 }
 
-// closed is the error of an instance that ended by its Close or with its session. If the session has
-// failed, its error is included, even if the instance ended first.
+// closed is the error of an instance that ended by its Close or with its session. If the session
+// has failed, its error is included, even if the instance ended first.
 func closed(s *session.Session) error {
 	if err := s.Err(); err != nil && !errors.Is(err, session.ErrClosed) {
 		return fmt.Errorf("%w: %w", session.ErrClosed, err)

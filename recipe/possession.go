@@ -103,8 +103,8 @@ func (p *Possession) Release(ctx context.Context) error {
 	return nil
 }
 
-// HeldIn tells whether ctx descends from the context of a possession of this recipe's path: a caller
-// that waits in it for another one would wait for itself.
+// HeldIn tells whether ctx descends from the context of a possession of this recipe's path: a
+// caller that waits in it for another one would wait for itself.
 func (i *Claims[P]) HeldIn(ctx context.Context) bool { return i.HoldIn(ctx) != nil }
 
 // HoldIn is the innermost possession of this recipe's path whose context ctx descends from; nil if

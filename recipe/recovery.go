@@ -39,8 +39,8 @@ func (a *actor) postpone(m message) bool {
 				a.host.ref.Tell(swept{a.self.Incarnation()}) // the znodes are gone with the epoch
 			}
 		}
-		// The crashed incarnation set the watch of a Fired. The machine gets the state of the session
-		// from the view after the recovery.
+		// The crashed incarnation set the watch of a Fired. The machine gets the state of the
+		// session from the view after the recovery.
 	case answered:
 		// The crashed incarnation asked.
 	default:

@@ -94,8 +94,8 @@ func (w *World) step(timers bool) bool {
 	return true
 }
 
-// deliverable tells whether a delivery may be made now. The answer to a lost write comes only over a
-// new connection.
+// deliverable tells whether a delivery may be made now. The answer to a lost write comes only over
+// a new connection.
 func (a *Actor) deliverable(l *delivery) bool {
 	if slices.ContainsFunc(l.after, func(o *delivery) bool { return !o.done }) {
 		return false

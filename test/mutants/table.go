@@ -285,9 +285,9 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	},
 	{
 		name:     "a Downgrade is not told that its place is gone",
-		file:     "recipe/grant.go",
-		snippet:  "	g.ledger.failDowngrade(p, cause)\n	g.claims.recall(p)",
-		instead:  "	g.claims.recall(p)",
+		file:     "recipe/grants.go",
+		snippet:  "	g.ledger.failDowngrade(p, cause)\n	g.core.recall(p)",
+		instead:  "	g.core.recall(p)",
 		packages: []string{"./recipes/lock"},
 	},
 	{

@@ -146,8 +146,8 @@ func (m *lockMachine) onCreated(ev machine.Transacted) {
 	}
 }
 
-// read reads who holds the lock, and then lists the contenders: so a holder that the listing lacks has
-// released.
+// read reads who holds the lock, and then lists the contenders: so a holder that the listing lacks
+// has released.
 func (m *lockMachine) read() {
 	m.phase = reading
 	m.requests.Ask(machine.MultiRead{Queries: []machine.Query{{Path: m.path}, {Path: m.path, Children: true}}}, reading)

@@ -44,8 +44,9 @@ func (m *Machine) onWanted(e machine.Wanted) {
 	case m.state == Idle:
 		m.enter()
 	case m.state == Entering && len(m.claims) == 1:
-		// The znode that is being created was for a claim that is withdrawn, and is now for this one.
-		// The withdrawn one is settled now, or when the znode of its last possession is deleted.
+		// The znode that is being created was for a claim that is withdrawn, and is now for this
+		// one. The withdrawn one is settled now, or when the znode of its last possession is
+		// deleted.
 		effects := m.entry.whenGone
 		m.entry.whenGone = nil
 		if m.replaced.path != "" {
@@ -93,7 +94,7 @@ func (m *Machine) onReleased(e machine.Released) {
 	m.leave()
 }
 
-// onHoldEnded: the possession is over, though its znode exists. It must not be granted again.
+// onHoldEnded handles a lost possession. Its znode exists, and must not be granted again.
 func (m *Machine) onHoldEnded(e machine.HoldEnded) {
 	if !m.holds(e.Claim) {
 		return
@@ -107,8 +108,8 @@ func (m *Machine) onHoldEnded(e machine.HoldEnded) {
 	m.strategy.ended()
 }
 
-// onDeferred takes a grant back: the znode is kept until the session is trusted, or until it is
-// heard that the znode is gone.
+// onDeferred takes a grant back. The znode is kept until the session is trusted, or until the znode
+// is known to be gone.
 func (m *Machine) onDeferred(e machine.Deferred) {
 	if !m.holds(e.Claim) {
 		return

@@ -2,16 +2,17 @@ package contend
 
 import "github.com/troupe-go/troupe/machine"
 
-// session is what is known of the current ZooKeeper session.
+// session is the state of the current ZooKeeper session.
 type session struct {
 	id        int64
 	suspended bool
 	trusted   bool
-	refused   bool // the host refused a grant in spite of trusted: until trust or the connection changes, or the znode
+	refused   bool // the host deferred a grant although the session was trusted; until trust, the connection or the znode changes
 }
 
-// saw records an event. lifts: a grant that the host refused may be tried again. That includes
-// Resumed: a strict session refuses while it is suspended, and its trust does not change.
+// saw records an event. lifts tells whether a grant that the host deferred may be tried again.
+// After Resumed it may: a strict session defers while it is suspended, and its trust does not
+// change.
 func (s *session) saw(ev machine.Event) (lifts bool) {
 	switch ev.(type) {
 	case machine.TrustEnded:
@@ -53,7 +54,7 @@ func (m *Machine) expire() {
 	m.state = Out
 }
 
-// retry tries a grant again that the host refused, or that waited for the record.
+// retry tries a grant again that the host deferred, or that waited for the record.
 func (m *Machine) retry() {
 	m.session.refused = false
 	if m.delay != nil {
