@@ -8,8 +8,8 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// semaphore is what contenders for permits do beyond the others: they compare with a limit, and
-// mark their znodes when they hold.
+// semaphore is the part of contenders that is for permits: they compare with a limit, and mark
+// their znodes when they hold.
 type semaphore struct {
 	m       *Machine
 	c       *contenders
@@ -19,14 +19,14 @@ type semaphore struct {
 
 // mark is what is known of the mark on the own znode, which says that it holds.
 type mark struct {
-	known   bool // version and data are those that were read, or created
+	known   bool // version and data are as read or created
 	version int32
 	data    []byte // without notes
 	asked   bool   // a write was requested
 	makes   int32  // the version that the pending write creates
 	bare    bool   // as last read it has no mark
 	held    bool   // it is marked: for the others it holds
-	head    bool   // it is the first of those who wait
+	head    bool   // it is the first of the waiters
 }
 
 func (s *semaphore) conclude(self znode.Contender, ahead []znode.Contender) {
@@ -39,7 +39,7 @@ func (s *semaphore) conclude(self znode.Contender, ahead []znode.Contender) {
 	s.decide()
 }
 
-// decide goes on from Checking as far as what is known allows. It may be called after every event.
+// decide goes on from Checking as far as possible. It may be called after every event.
 //
 // Before a grant the machine marks its own znode, in a transaction that also checks that the limit
 // is the one that was used. The successor watches the znode, and is then the head of the waiters:
@@ -75,7 +75,7 @@ func (s *semaphore) decide() {
 		s.write()
 		return
 	case s.m.claims[0].try && s.c.listing.ask <= s.m.claims[0].since:
-		s.c.list() // sent before the try: those in it may be gone since
+		s.c.list() // the last one was sent before the try: the contenders in it may be gone since
 		return
 	case s.m.claims[0].try && s.limit.at <= s.m.claims[0].since:
 		s.readLimit(false)
@@ -88,8 +88,8 @@ func (s *semaphore) decide() {
 	s.attend(blockers[len(blockers)-1])
 }
 
-// attend sets the watches of a waiter: the head watches the children and the limit, all others the
-// one ahead.
+// attend sets the watches of a waiter: the head watches the children and the limit, every other
+// waiter its predecessor.
 func (s *semaphore) attend(last znode.Contender) {
 	s.m.ahead = some
 	s.c.watchOwn()
@@ -116,8 +116,8 @@ func (s *semaphore) attend(last znode.Contender) {
 	}
 }
 
-// headed: the one ahead was read. If it holds, this is the head of the waiters, and remains so:
-// those ahead of a holder hold as well, or leave.
+// headed takes the answer to a read of the predecessor. If that holds, this is the head of the
+// waiters, and remains so: those ahead of a holder hold as well, or leave.
 func (s *semaphore) headed(e machine.Seen) {
 	s.c.listing.predSeen = true
 	if notes, _ := znode.ParseNotes(e.Data); notes.Held {
@@ -127,7 +127,7 @@ func (s *semaphore) headed(e machine.Seen) {
 	s.decide()
 }
 
-// onChildren: a contender came or left.
+// onChildren handles that a contender came or left.
 func (s *semaphore) onChildren() {
 	switch {
 	case !s.m.entry.mark.head:
@@ -149,7 +149,7 @@ func (s *semaphore) know() bool {
 	return s.m.entry.mark.known
 }
 
-// saw keeps what was read of the own znode.
+// saw records the answer to a read of the own znode.
 func (s *semaphore) saw(e machine.Seen) {
 	mark := &s.m.entry.mark
 	if e.Stat.Version < mark.version {
@@ -190,7 +190,8 @@ func (s *semaphore) put(guards ...machine.Op) {
 	s.m.ask(machine.Transact{Ops: append([]machine.Op{set}, guards...)}, marking)
 }
 
-// stale: a version was another, or a znode missing, or the outcome is not known; a read tells.
+// stale tells whether a transaction failed because of a version or a missing znode, or has an
+// unknown outcome. Then a read tells.
 func stale(e machine.Transacted) bool {
 	return e.Code == machine.Unknown || e.Code == machine.BadVersion || e.Code == machine.NoNode
 }
@@ -213,8 +214,8 @@ func (s *semaphore) onMarked(e machine.Transacted) {
 	}
 }
 
-// marked: the own znode existed when it was written, whatever was read of it since. The watch that
-// notices its deletion is set beside the grant.
+// marked handles the mark: the own znode existed when it was written, even if a later read said
+// otherwise. The watch that notices its deletion is set beside the grant.
 func (s *semaphore) marked() {
 	mark := &s.m.entry.mark
 	if mark.version < mark.makes {
@@ -233,11 +234,11 @@ func (s *semaphore) marked() {
 	s.decide()
 }
 
-// limit is what a machine knows of a semaphore's limit in this epoch.
+// limit is what is known of the semaphore's limit in this epoch.
 type limit struct {
 	known   bool
 	version int32  // of the parent
-	at      uint64 // number of the read that told it
+	at      uint64 // number of the read
 }
 
 // readLimit reads the limit: once for a contender that may be granted, with a watch for the head of
@@ -252,7 +253,7 @@ func (s *semaphore) readLimit(watch bool) {
 	}
 }
 
-// onLimitSeen: the parent was read.
+// onLimitSeen takes the answer to a read of the parent.
 func (s *semaphore) onLimitSeen(e machine.Seen) {
 	s.limit.known = false
 	s.unsettle()
@@ -277,7 +278,7 @@ func (s *semaphore) onLimitSeen(e machine.Seen) {
 	}
 }
 
-// setLimit writes the limit if nobody has.
+// setLimit writes the limit, which is not set yet.
 func (s *semaphore) setLimit(version int32) {
 	if s.m.pending(writingLimit) {
 		return
@@ -297,14 +298,14 @@ func (s *semaphore) onLimitWritten(e machine.Transacted) {
 	}
 }
 
-// onLimitChanged: the watch on the parent's data fired.
+// onLimitChanged handles that the watch on the parent's data fired.
 func (s *semaphore) onLimitChanged() {
 	s.limit.known = false
 	s.unsettle()
 	s.decide()
 }
 
-// unsettle: what was waited for has changed.
+// unsettle goes back to Checking, because the limit or the predecessor has changed.
 func (s *semaphore) unsettle() {
 	if s.m.state == Waiting {
 		s.m.state = Checking
