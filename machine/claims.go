@@ -2,50 +2,50 @@ package machine
 
 import "errors"
 
-// ErrHeld refuses a Try claim: somebody is ahead.
+// ErrHeld refuses a Try claim: another contender is ahead.
 var ErrHeld = errors.New("somebody is ahead")
 
-// Claim names one wish to have the thing: of the standing intent or of one caller. The host hands
-// out each number once, from 1 on.
+// Claim is the number of one intent to hold the thing: the standing intent, or one call. The host
+// gives each number once, from 1 on.
 type Claim uint64
 
-// Wanted: a claim joins those of the instance. Once means that the claim is over when its
-// possession ends; otherwise it stands again. Try means that the claim is to be refused with
-// [ErrHeld] as soon as anybody is known to be ahead of it.
+// Wanted adds a claim to those of the instance. A claim that is Once ends with its possession; any
+// other is then served again. A Try is refused with [ErrHeld] as soon as a contender is known to be
+// ahead of it.
 type Wanted struct {
 	Claim Claim
 	Once  bool
 	Try   bool
 }
 
-// Withdrawn: a claim is no longer wanted, whether it waits or holds. It is answered with [Settle]
-// when nothing of it is left in ZooKeeper. Lost tells that its possession had ended by itself
-// before: this is the word of that, too, and no HoldEnded comes.
+// Withdrawn ends a claim, whether it waits or holds. It is answered with [Settle] when nothing of
+// it is left in ZooKeeper. Lost tells that its possession was lost before: then no HoldEnded comes.
 type Withdrawn struct {
 	Claim Claim
 	Lost  bool
 }
 
-// Released: the possession of a claim was given up (its hold has ended already). A claim that is
-// not Once stands again behind the others. It is answered with [Freed] when the znode is gone.
+// Released tells that the possession of a claim was released; its hold has ended already. A claim
+// that is not Once is then served again, behind the others. It is answered with [Freed] when the
+// znode is gone.
 type Released struct{ Claim Claim }
 
-// HoldEnded: the possession of a claim has ended by itself: trust ran out, or the host could not
-// establish or deliver it.
+// HoldEnded tells that the possession of a claim was lost: trust ran out, or the host could not
+// make or deliver it.
 type HoldEnded struct{ Claim Claim }
 
-// Deferred: the host could not turn a [Grant] into a possession because the session is not trusted
-// at this instant. TrustGained follows.
+// Deferred tells that the host could not turn a [Grant] into a possession, because the session is
+// not trusted at this instant. TrustGained follows.
 type Deferred struct{ Claim Claim }
 
-// DowngradeWanted: the holder of a claim goes on as a reader; its hold as a writer has ended
-// already. It is answered by another [Grant] of the claim, or by what ends a possession: [End],
-// [Freed], [Settle].
+// DowngradeWanted makes the holder of a claim a reader; its hold as a writer has ended already. It
+// is answered by another [Grant] of the claim, or by the end of the possession: [End], [Freed] or
+// [Settle].
 type DowngradeWanted struct{ Claim Claim }
 
-// Grant turns the own znode, whose turn it is, into a possession of the claim. The host answers at
-// once, in the same turn, with Deferred if the session is not trusted; HoldEnded follows whenever
-// the possession ends by itself.
+// Grant turns the own znode into a possession of the claim. If the session is not trusted, the host
+// answers with Deferred at once, in the same turn. If the possession is lost later, HoldEnded
+// follows.
 type Grant struct {
 	Epoch uint64
 	Claim Claim
@@ -65,9 +65,9 @@ type Cause int
 
 // Why a machine ends one.
 const (
-	EndDeleted   Cause = iota + 1 // somebody deleted the own znode
-	EndExpired                    // the epoch is over
-	EndUnwatched                  // the own znode can't be read, so that nobody would tell when it goes; it is being deleted
+	EndDeleted   Cause = iota + 1 // another client deleted the own znode
+	EndExpired                    // the epoch has ended
+	EndUnwatched                  // the own znode cannot be read, so that its deletion would not be noticed; it is being deleted
 )
 
 // Revoked tells the holder of a claim that it is asked to give up.
@@ -76,12 +76,108 @@ type Revoked struct{ Claim Claim }
 // Freed answers Released: the znode of that possession is gone.
 type Freed struct{ Claim Claim }
 
-// Settle ends a claim for good: withdrawn and gone (Err nil), refused ([ErrHeld]), or failed with a
-// definite error.
+// Settle ends a claim for good: it was withdrawn and its znode is gone (Err nil), or it was refused
+// ([ErrHeld]), or it failed with a definite error.
 type Settle struct {
 	Claim Claim
 	Err   error
 }
 
-// Publish tells the world where the instance stands.
+// Publish tells the standing of the instance to the application.
 type Publish struct{ Standing Standing }
+
+// Standing is the state of an instance, as the application sees it.
+type Standing struct {
+	Phase Phase
+	Ahead int  // how many contenders it has to wait for, by the last listing
+	Stale bool // the connection is down, or the session is not trusted: Phase and Ahead are the last known ones
+}
+
+// Phase is the coarse state that the application sees.
+type Phase int
+
+// The phases, in the order in which they mostly come.
+const (
+	Idle        Phase = iota // there is no claim
+	Offering                 // the own znode is being made, or there is no epoch to make it in
+	Determining              // the znode exists; its position is being determined
+	Waiting                  // another contender is ahead, and watched
+	Holding                  // the thing is held
+)
+
+var phases = [...]string{Idle: "idle", Offering: "offering", Determining: "determining", Waiting: "waiting", Holding: "holding"}
+
+// String names the phase as the live tree and the golden traces show it.
+func (p Phase) String() string {
+	if p < 0 || int(p) >= len(phases) {
+		return "unknown"
+	}
+	return phases[p]
+}
+
+// Enter makes an ephemeral sequential znode, with a listing right behind it, which is answered by
+// [Listed] with the number Ask. If Replace is not empty, that own znode, whose possession has
+// ended, is deleted in the same transaction.
+type Enter struct {
+	Epoch   uint64
+	Replace string
+	Ask     uint64
+}
+
+// Entered answers [Enter]: the own znode's path, or a definite error with nothing left behind.
+// Czxid and Owner are those in the reply to the create; 0 if the reply has none, because the server
+// is old, the reply was lost, or a znode was replaced.
+type Entered struct {
+	Epoch uint64
+	Path  string
+	Czxid int64
+	Owner int64
+	Err   error
+}
+
+// Downgrade replaces an own writer's znode by a reader's at the same position in the queue, in one
+// transaction. Token is the writer's token.
+type Downgrade struct {
+	Epoch uint64
+	Path  string // of the writer's
+	Token int64
+}
+
+// Downgraded answers [Downgrade]. Gone tells that the znode at Path did not exist any more. With
+// Gone or Err, which is definite, nothing was done.
+type Downgraded struct {
+	Epoch uint64
+	Path  string // of the writer's
+	New   string // of the reader's
+	Gone  bool
+	Err   error
+}
+
+// Record writes a token into the record beside the contenders, in a transaction that fails if the
+// own znode does not exist. It replaces the record of that version; with version -1 it makes the
+// record.
+type Record struct {
+	Epoch   uint64
+	Ask     uint64
+	Path    string // path of the own znode
+	Token   int64
+	Version int32
+	Delay   int64 // how long the machine waits after another token, in milliseconds, to be written there; 0: it does not wait
+}
+
+// Recorded answers [Record] with the token that the record contains then: its own, if it was
+// written; 0 if there is no record, or none that makes sense.
+type Recorded struct {
+	Epoch   uint64
+	Ask     uint64
+	Token   int64
+	Version int32 // of the record, -1 if there is none
+	Err     error // definite
+}
+
+// Release is [Remove] for a possession that was released: the record is deleted in the same
+// transaction.
+type Release struct {
+	Epoch uint64
+	Path  string
+}

@@ -1,6 +1,12 @@
 package machine
 
-// List reads the names of a znode's children and, if Watch, arms a watch on them in the same trip.
+import (
+	"fmt"
+	"strings"
+)
+
+// List reads the names of a znode's children and, with Watch, arms a watch on them in the same
+// request.
 type List struct {
 	Epoch uint64
 	Ask   uint64
@@ -8,10 +14,10 @@ type List struct {
 	Watch bool
 }
 
-// Read reads a znode and, if Watch, arms a watch on its data in the same trip. With SameSession,
-// one that another instance on the same session has standing in a queue is not read but followed in
-// the session, without a request: see [Seen]. So SameSession is for what nothing but the end
-// matters of.
+// Read reads a znode and, with Watch, arms a watch on its data in the same request. With
+// SameSession, if the znode is a contender of another instance on the same session, it is not read,
+// but followed in the session without a request: see [Seen]. So SameSession is for a znode of which
+// only the end matters.
 type Read struct {
 	Epoch       uint64
 	Ask         uint64
@@ -20,17 +26,17 @@ type Read struct {
 	SameSession bool
 }
 
-// MultiRead does several reads in one trip, without watches, in the order of its queries. What one
-// of them sees is never older than what those before it saw; somebody may write between two. Of
-// children it has the names and no Stat: so a machine that needs the version of what it lists reads
-// it first. The answers of a trip are kept in memory, so many large ones need several.
+// MultiRead does several reads in one request, without watches, in the order of its queries. The
+// result of one is never older than those before it; other clients may write between two. A listing
+// has the names and no Stat: a machine that needs the version of a znode that it lists reads it
+// first. All answers are in memory at once, so many large ones need several requests.
 type MultiRead struct {
 	Epoch   uint64
 	Ask     uint64
 	Queries []Query
 }
 
-// Query is one of the reads of [Look]: of a znode, or of the names of its children.
+// Query is one of the reads of [MultiRead]: of a znode, or of the names of its children.
 type Query struct {
 	Path     string
 	Children bool
@@ -51,9 +57,9 @@ type Transact struct {
 	Ops   []Op
 }
 
-// Ensure makes what is missing of a path, the znode itself as a container if Container, else as a
-// persistent one with Data; those above it are containers where they are made. One that exists is
-// left as it is.
+// Ensure makes the missing znodes of a path: the znode itself as a container with Container, else
+// as a persistent znode with Data, and those above it as containers. A znode that exists is not
+// changed.
 type Ensure struct {
 	Epoch     uint64
 	Ask       uint64
@@ -62,34 +68,119 @@ type Ensure struct {
 	Data      []byte
 }
 
-// Remove deletes a childless znode for certain: it is repeated until ZooKeeper has confirmed that
-// it is gone. An ephemeral znode that another instance on the same session made is left to that
-// instance, and [Removed] is answered all the same. A machine that goes by the path of its answer
-// may leave Ask out.
+// Remove deletes a childless znode: it is repeated until ZooKeeper has confirmed that it is gone.
+// An ephemeral znode of another instance on the same session is not deleted, and [Removed] is
+// answered all the same. A machine that recognises the answer by its path may leave Ask out.
 type Remove struct {
 	Epoch uint64
 	Ask   uint64
 	Path  string
 }
 
-// Unwatch says that the machine depends no more on the watch that a [Read] of this path has armed,
-// or that one under way would arm. It need not be told of that event any more, but may. Not
-// answered.
+// Unwatch says that the machine no longer needs the watch of this path, which a [Read] has armed or
+// a pending one would arm. Its event may come all the same. Unwatch is not answered.
 type Unwatch struct {
 	Epoch uint64
 	Path  string
 }
 
-// Wake asks for Woke after a pause: After milliseconds; or, if that is 0, the Try-th pause in a row
-// of a jittered exponential delay.
+// Wake asks for [Woke] after a pause: After milliseconds, or, if that is 0, the Try-th pause in a
+// row of a jittered exponential backoff.
 type Wake struct {
 	Ask   uint64
 	After int64
 	Try   int
 }
 
-// Cancel takes a [Wake] back. One that went off already may still be on its way.
+// Cancel takes a [Wake] back. Its [Woke] may come all the same.
 type Cancel struct{ Ask uint64 }
 
-// Stop ends the instance: with the reason for which it failed, or nil after [Closing].
+// Stop ends the instance: with the error with which it failed, or nil after [Closing].
 type Stop struct{ Err error }
+
+// Op is one operation of a transaction.
+type Op struct {
+	Do         Verb
+	Path       string
+	Data       []byte // of Create and Set
+	Version    int32  // of Check, Set and Delete; [Any] stands for any
+	Ephemeral  bool   // of Create: it is deleted with the ZooKeeper session
+	Sequential bool   // of Create: the server appends a number to the name
+}
+
+// Any is the Version of an operation that does not check it.
+const Any int32 = -1
+
+// Verb is the kind of an operation.
+type Verb int
+
+// The operations.
+const (
+	Check  Verb = iota + 1 // the transaction fails unless the znode exists and has the version
+	Create                 // makes a znode; its parent has to exist
+	Set                    // replaces the data, if the znode has the version
+	Delete                 // deletes a childless znode, if it has the version
+)
+
+var verbs = [...]string{Check: "check", Create: "create", Set: "set", Delete: "delete"}
+
+// String is the operation as the golden traces show it.
+func (o Op) String() string {
+	if o.Do < Check || o.Do > Delete {
+		return "nothing"
+	}
+	s := verbs[o.Do] + " " + o.Path
+	if o.Do != Create {
+		if o.Version != Any {
+			s += fmt.Sprintf(" v%d", o.Version)
+		}
+	} else {
+		if o.Ephemeral {
+			s += " ephemeral"
+		}
+		if o.Sequential {
+			s += " sequential"
+		}
+	}
+	if o.Do == Create || o.Do == Set {
+		s += fmt.Sprintf(" %q", o.Data)
+	}
+	return s
+}
+
+// Stat is the metadata of a znode, as far as machines need them.
+type Stat struct {
+	Czxid    int64 // the transaction that created it
+	Mzxid    int64 // the transaction that last changed its data
+	Pzxid    int64 // the transaction that last added or removed a child
+	Ctime    int64 // when it was created, in milliseconds of the server's clock
+	Mtime    int64 // when its data were last changed
+	Version  int32 // changes of its data
+	Cversion int32 // changes of its children
+	Owner    int64 // the ZooKeeper session that it ends with, 0 if none
+	Children int32 // how many children it has
+}
+
+// String is the Stat as the golden traces show it: the fields that are not zero.
+func (s Stat) String() string {
+	var b strings.Builder
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"czxid", s.Czxid},
+		{"mzxid", s.Mzxid},
+		{"pzxid", s.Pzxid},
+		{"ctime", s.Ctime},
+		{"mtime", s.Mtime},
+		{"version", int64(s.Version)},
+		{"cversion", int64(s.Cversion)},
+		{"owner", s.Owner},
+		{"children", int64(s.Children)},
+	} {
+		if f.value != 0 {
+			fmt.Fprintf(&b, " %s=%d", f.name, f.value)
+		}
+	}
+	return "{" + strings.TrimPrefix(b.String(), " ") + "}"
+}

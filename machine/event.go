@@ -1,51 +1,50 @@
 package machine
 
-// EpochBegan: the session is connected in a new epoch, up to date with the leader. Trusted tells
-// whether possessions can be made at once.
+// EpochBegan tells that the session is connected in a new epoch, up to date with the leader.
+// Trusted tells whether possessions can be made at once.
 type EpochBegan struct {
 	Epoch     uint64
 	SessionID int64
 	Trusted   bool
 }
 
-// EpochEnded: the epoch is over. ZooKeeper has confirmed that, so its ephemeral znodes are gone;
-// nothing that was asked in it is answered any more. An epoch that ends with the session, of which
-// that is not known, ends the instance without this event.
+// EpochEnded tells that the epoch has ended. ZooKeeper has confirmed it, so its ephemeral znodes
+// are gone, and no request of it is answered any more. If the session ends without that
+// confirmation, the instance ends without this event.
 type EpochEnded struct{ Epoch uint64 }
 
 type (
-	// Suspended: the connection went. The epoch, and whatever was asked in it, goes on.
+	// Suspended tells that the connection was lost. The epoch and its requests go on.
 	Suspended struct{ Epoch uint64 }
 
-	// Resumed: the connection is back, within the same epoch.
+	// Resumed tells that the connection is back, within the same epoch.
 	Resumed struct{ Epoch uint64 }
 
-	// TrustEnded: the session may not be assumed alive any more, by this process's own clocks.
-	// Every possession has ended by then.
+	// TrustEnded tells that the session may have expired, by this process's own clock. Every
+	// possession has ended by then.
 	TrustEnded struct{ Epoch uint64 }
 
-	// TrustGained: it may again, so that possessions can be made. It comes after every refusal of
-	// one for want of trust, if trust comes back; also if no TrustEnded came before, since an idle
-	// session's trust runs out silently.
+	// TrustGained tells that the session is alive, so that possessions can be made. It comes after
+	// every refusal of a possession for lack of trust, if trust comes back; also without a
+	// TrustEnded before it, since the trust of an idle session runs out silently.
 	TrustGained struct{ Epoch uint64 }
 )
 
-// Listed answers [List]. Of a znode that does not exist the Code is [NoNode], and no watch is
-// armed.
+// Listed answers [List]. If the znode does not exist, the Code is [NoNode], and no watch is armed.
 type Listed struct {
 	Epoch      uint64
 	Ask        uint64
 	Path       string
 	Names      []string // of the children, in no order
-	Contenders any      // what Names were made of for several machines, which they know; nil: nothing
+	Contenders any      // Names as parsed once for several machines, which know the type; nil: they are not
 	Stat       Stat
 	Code       Code
-	Err        error // what the Code stands for, nil if [Done]
+	Err        error // nil if the Code is [Done]
 }
 
-// Seen answers [Read]. That the znode does not exist is no error; then no watch is armed.
-// SameSession: it was not read, and is followed in the session. [Fired] tells, perhaps twice, that
-// it or one before it holds ([Held]), and once of its end ([HolderReleased] or [Deleted]).
+// Seen answers [Read]. A znode that does not exist is no error; then no watch is armed. With
+// SameSession the znode was not read, and is followed in the session: [Fired] tells, perhaps twice,
+// that it or one before it holds ([Held]), and once that it ends ([HolderReleased] or [Deleted]).
 type Seen struct {
 	Epoch       uint64
 	Ask         uint64
@@ -58,9 +57,8 @@ type Seen struct {
 	Err         error
 }
 
-// MultiSeen answers [MultiRead]. For each query, in their order, there is a [Seen] or, of children,
-// a [Listed] without its Stat, each with a Code of its own: one that fails leaves the others as
-// they are.
+// MultiSeen answers [MultiRead]. For each query, in their order, there is a [Seen], or for children
+// a [Listed] without its Stat. Each has a Code of its own: if one fails, the others are valid.
 type MultiSeen struct {
 	Epoch   uint64
 	Ask     uint64
@@ -72,15 +70,15 @@ type Transacted struct {
 	Epoch   uint64
 	Ask     uint64
 	Code    Code
-	Failed  int      // the index of the operation for which the transaction failed; -1 if there is none
-	Results []Result // one an operation, if the Code is [Done]
+	Failed  int      // the index of the operation that failed; -1 if there is none
+	Results []Result // one for each operation, if the Code is [Done]
 	Err     error
 }
 
-// Result is what came of one operation of a transaction.
+// Result is the result of one operation of a transaction.
 type Result struct {
-	Path string // of Create: the path of the new znode, sequence number included
-	Stat Stat   // of Set
+	Path string // for Create: the path of the new znode, with its sequence number
+	Stat Stat   // for Set
 }
 
 // Ensured answers [Ensure].
@@ -91,31 +89,31 @@ type Ensured struct {
 	Err   error
 }
 
-// Removed answers [Remove]: nothing is at the path that was the instance's to delete.
+// Removed answers [Remove]: no znode is at the path that the instance has to delete.
 type Removed struct {
 	Epoch uint64
 	Ask   uint64
 	Path  string
 }
 
-// Fired: an armed watch fired, once. It has to be armed again by another [List] or [Read]. Only
-// after [Held] it need not.
+// Fired tells that an armed watch fired, once. It has to be armed again by another [List] or
+// [Read], except after [Held].
 type Fired struct {
 	Epoch  uint64
 	Path   string
 	Change Change
 }
 
-// Change is what a watch saw.
+// Change is the change that a watch saw.
 type Change int
 
-// What a watch sees.
+// The changes.
 const (
 	DataChanged     Change = iota + 1 // of a watch of [Read]
 	ChildrenChanged                   // of a watch of [List]
-	Deleted                           // the znode itself, of either
-	Held                              // of what is followed in the session: it holds, or somebody before it
-	HolderReleased                    // of the same: it has held and released, and its znode is being deleted
+	Deleted                           // the znode itself, of either watch
+	Held                              // a znode that is followed in the session, or one before it, holds
+	HolderReleased                    // a znode that is followed in the session has held and released, and is being deleted
 )
 
 var changes = [...]string{DataChanged: "data", ChildrenChanged: "children", Deleted: "deleted", Held: "held", HolderReleased: "holder-released"}
@@ -131,5 +129,32 @@ func (c Change) String() string {
 // Woke answers [Wake].
 type Woke struct{ Ask uint64 }
 
-// Closing: wind up. When nothing is left to settle, the machine asks for [Stop].
+// Closing tells the machine to wind up. When nothing is left to settle, it emits [Stop].
 type Closing struct{}
+
+// Code is how a request ended.
+type Code int
+
+// How a request ends.
+const (
+	Done       Code = iota // carried out
+	NoNode                 // definite, nothing was done: the znode, or the parent of the one to be created, does not exist
+	NodeExists             // definite: the znode to be created exists
+	BadVersion             // definite: the znode has another version
+	NotEmpty               // definite: the znode to be deleted has children
+	Unknown                // the answer was lost; a read now tells whether it was carried out
+	Refused                // definite, and none of these: see Err
+)
+
+var codes = [...]string{
+	Done: "done", NoNode: "no node", NodeExists: "node exists", BadVersion: "bad version", NotEmpty: "not empty",
+	Unknown: "unknown", Refused: "refused",
+}
+
+// String names the code as the golden traces show it.
+func (c Code) String() string {
+	if c < 0 || int(c) >= len(codes) {
+		return "no code"
+	}
+	return codes[c]
+}

@@ -4,10 +4,9 @@ package machine
 // Phase() string, which the live tree shows.
 type Machine interface{ Step(ev Event) []Effect }
 
-// Event is something that happened to a machine: one of this package, or a wish of the recipe's
-// own.
+// Event is an input of a machine: an event of this package, or an intent of the recipe's own.
 type Event any
 
-// Effect is something that a machine asks for: one of this package, or one of the recipe's own,
-// which the recipe performs.
+// Effect is an output of a machine: an effect of this package, or one of the recipe's own, which
+// the recipe performs.
 type Effect any

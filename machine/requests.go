@@ -8,21 +8,21 @@ import (
 // Requests are the pending requests of one machine, and the effects of its step. The zero value is
 // ready to use, and knows of no epoch.
 //
-// The machine asks with [Requests.Ask], under a key that tells what it will do with the answer, and
-// hands every event to [Requests.Accept], which drops what is void and finds the key again. At the
-// end of the step it returns [Requests.Flush]. So it writes neither epochs nor numbers itself.
+// The machine asks with [Requests.Ask], under a key that tells the purpose of the answer. It passes
+// every event to [Requests.Accept], which drops void ones and finds the key again. At the end of
+// the step it returns [Requests.Flush]. So it handles neither epochs nor numbers itself.
 //
-// A key is a value that can be compared, and printed with the rest of the machine: the constant of
-// an enumeration, or a struct of a constant and the name of what the request is about. One
-// request is pending for each key. Asking again replaces it: the answer to the first is void then.
+// A key is a comparable value, which can be printed with the rest of the machine: the constant of
+// an enumeration, or a struct of a constant and the name of the request's object. One request is
+// pending for each key. Asking again replaces it: the answer to the first is then void.
 //
 // Requests are not asked again after [Suspended]: the session does that. A watch that an answer has
 // armed is not among them.
 type Requests[K comparable] struct {
 	epoch   uint64                // 0: none
-	last    uint64                // the number given last; none is given twice, in whatever epoch
+	last    uint64                // the last number given; none is given twice, in any epoch
 	pending map[uint64]pending[K] // by number: a machine may have thousands
-	numbers map[K]uint64          // of the same
+	numbers map[K]uint64          // of the pending requests, by key
 	effects []Effect              // of the step
 }
 
@@ -37,14 +37,15 @@ type Request interface {
 	numbered(epoch, ask uint64) Effect
 }
 
-// Begin begins an epoch, as [EpochBegan] names it. What was asked in the one before is forgotten.
+// Begin begins an epoch, with the number in [EpochBegan]. The requests of the one before are
+// forgotten.
 func (r *Requests[K]) Begin(epoch uint64) {
 	r.End()
 	r.epoch = epoch
 }
 
-// End ends the epoch. What was asked in it is forgotten, since it is not answered any more. A
-// [Wake] is not: it belongs to no epoch.
+// End ends the epoch. Its requests are forgotten, since they are not answered any more. A [Wake] is
+// kept: it belongs to no epoch.
 func (r *Requests[K]) End() {
 	r.epoch = 0
 	maps.DeleteFunc(r.pending, func(_ uint64, p pending[K]) bool {
@@ -61,8 +62,8 @@ func (r *Requests[K]) Epoch() uint64 { return r.epoch }
 // Last is the number of the last request. Those with greater numbers are asked later.
 func (r *Requests[K]) Last() uint64 { return r.last }
 
-// Ask emits a request, with the epoch and a number of its own filled in, and remembers the key. It
-// replaces what is pending under that key. It returns the number, which the answer carries.
+// Ask emits a request, with the epoch and a number filled in, and remembers the key. It replaces a
+// pending request under that key. It returns the number, which the answer carries.
 func (r *Requests[K]) Ask(request Request, key K) uint64 {
 	r.Forget(key)
 	r.last++
@@ -94,9 +95,9 @@ func (r *Requests[K]) Cancel(key K) {
 	}
 }
 
-// Accept tells whether anything may follow from an event. Void are those of another epoch, and
-// answers that are not awaited. Of an answer it returns the key that it was asked under, and the
-// request is not pending any more; of everything else, the zero key.
+// Accept tells whether an event is valid. Events of another epoch are void, and answers to requests
+// that are not pending. For an answer it returns the key of the request, which is then no longer
+// pending; for any other event, the zero key.
 func (r *Requests[K]) Accept(ev Event) (key K, ok bool) {
 	epoch, ask, dated := origin(ev)
 	switch {
@@ -112,13 +113,71 @@ func (r *Requests[K]) Accept(ev Event) (key K, ok bool) {
 	return p.key, ok
 }
 
-// Emit adds effects to those of the step that are not requests, or are not answered by number.
+// Emit adds effects to those of the step, which are no requests, or are not answered by number.
 func (r *Requests[K]) Emit(effects ...Effect) {
 	r.effects = append(slices.Grow(r.effects, max(4-len(r.effects), 0)), effects...) // four are enough for most steps
 }
 
-// Flush returns the effects of the step, which is over.
+// Flush returns the effects of the step, at its end.
 func (r *Requests[K]) Flush() (effects []Effect) {
 	effects, r.effects = r.effects, nil
 	return effects
+}
+
+func (e List) numbered(epoch, ask uint64) Effect      { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Read) numbered(epoch, ask uint64) Effect      { e.Epoch, e.Ask = epoch, ask; return e }
+func (e MultiRead) numbered(epoch, ask uint64) Effect { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Transact) numbered(epoch, ask uint64) Effect  { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Ensure) numbered(epoch, ask uint64) Effect    { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Remove) numbered(epoch, ask uint64) Effect    { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Enter) numbered(epoch, ask uint64) Effect     { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Record) numbered(epoch, ask uint64) Effect    { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Wake) numbered(_, ask uint64) Effect          { e.Ask = ask; return e }
+
+// origin is the epoch of an event, and the number of the request that it answers, 0 if it answers
+// none by number. dated: it has an epoch; the beginning of an epoch does not count as one.
+func origin(ev Event) (epoch, ask uint64, dated bool) {
+	switch ev := ev.(type) {
+	case Listed:
+		return ev.Epoch, ev.Ask, true
+	case Seen:
+		return ev.Epoch, ev.Ask, true
+	case MultiSeen:
+		return ev.Epoch, ev.Ask, true
+	case Transacted:
+		return ev.Epoch, ev.Ask, true
+	case Ensured:
+		return ev.Epoch, ev.Ask, true
+	case Removed:
+		return ev.Epoch, ev.Ask, true
+	case Recorded:
+		return ev.Epoch, ev.Ask, true
+	case Woke:
+		return 0, ev.Ask, false
+	}
+	epoch, dated = noticed(ev)
+	return epoch, 0, dated
+}
+
+// noticed is the epoch of an event that answers no request by number.
+func noticed(ev Event) (epoch uint64, dated bool) {
+	switch ev := ev.(type) {
+	case EpochEnded:
+		return ev.Epoch, true
+	case Suspended:
+		return ev.Epoch, true
+	case Resumed:
+		return ev.Epoch, true
+	case TrustEnded:
+		return ev.Epoch, true
+	case TrustGained:
+		return ev.Epoch, true
+	case Fired:
+		return ev.Epoch, true
+	case Entered:
+		return ev.Epoch, true
+	case Downgraded:
+		return ev.Epoch, true
+	}
+	return 0, false
 }

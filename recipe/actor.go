@@ -18,19 +18,20 @@ type actor struct {
 	grants      *grants // nil: the machine does not grant
 	timers      map[uint64]*time.Timer
 	toldClosing bool   // the machine was told to wind up
-	told        uint64 // the newest notice of which the machine was told when it began
+	told        uint64 // the number of the last notice in the view that the machine began with
+	ensured     uint64 // the last epoch in which the parent was made: see ensureParent
 
-	// An incarnation after the first begins by deleting what the one before left; until that is
-	// done, what it is told waits.
+	// An incarnation after the first begins with a recovery: it deletes the znodes of the one
+	// before. Until then messages wait.
 	recovering bool
 	pending    []message
 }
 
 func newActor(h *Host, self actors.Self[message]) *actor {
 	a := &actor{host: h, self: self, timers: make(map[uint64]*time.Timer), machine: h.cfg.Machine()}
-	v := h.now() // the client is known once New has let go of the mutex
-	if h.claims != nil {
-		a.grants = newGrants(h.claims, a)
+	v := h.now() // New holds the mutex until the client is set
+	if h.core != nil {
+		a.grants = newGrants(h.core, a)
 	}
 	if self.Incarnation() > 1 {
 		a.recover(v)
@@ -69,7 +70,7 @@ func (a *actor) Receive(m message) {
 	}
 }
 
-// Phase shows in the live tree.
+// Phase is shown in the live tree.
 func (a *actor) Phase() string {
 	if a.recovering {
 		return "recovering"
@@ -83,7 +84,7 @@ func (a *actor) Phase() string {
 	return "running"
 }
 
-// Stopping is the end of an incarnation: what it held is over.
+// Stopping ends the incarnation: after a panic the possessions of the incarnation end.
 func (a *actor) Stopping(cause error) {
 	for _, t := range a.timers {
 		t.Stop()
@@ -93,14 +94,14 @@ func (a *actor) Stopping(cause error) {
 	}
 }
 
-// step feeds the machine and carries out what follows.
+// step passes an event to the machine and carries out its effects.
 func (a *actor) step(ev machine.Event) {
 	for _, e := range a.machine.Step(ev) {
 		a.carryOut(e)
 	}
 }
 
-// tellClosing tells the machine that it is to end, once.
+// tellClosing tells the machine to wind up, once.
 func (a *actor) tellClosing() {
 	if !a.toldClosing {
 		a.toldClosing = true
@@ -123,35 +124,35 @@ func (a *actor) onAnswer(ev machine.Event) {
 	a.settle()
 }
 
-// settle ends an instance whose machine grants, if it is to end and nothing is left of it.
+// settle ends an instance whose machine grants, if it is closing and nothing of it is left.
 func (a *actor) settle() {
 	if a.grants != nil {
 		a.grants.settle()
 	}
 }
 
-// onNotice passes on what the session says. What was in the view with which the machine began has
-// been told.
+// onNotice passes a notice of the session to the machine, unless it was in the view with which the
+// machine began.
 func (a *actor) onNotice(m noticed) {
 	if _, last := m.notice.(seam.SessionEnded); m.number <= a.told && !last {
 		return
 	}
 	switch n := m.notice.(type) {
 	case seam.EpochEnded:
-		if n.Gone { // else it ends with the session, ZooKeeper may have heard nothing, and the end of the instance is on its way
+		if n.Gone { // otherwise it ends with the session, of which ZooKeeper may know nothing, and SessionEnded follows
 			a.step(machine.EpochEnded{Epoch: n.Epoch})
 			if a.grants != nil {
 				a.grants.forget()
 			}
 		}
 	case seam.SessionEnded:
-		a.host.ref.Stop() // ended says why
+		a.host.ref.Stop() // Host.ended finds out why
 	default:
 		a.step(n)
 	}
 }
 
-// fail ends the instance with a cause, nil for its regular end.
+// fail ends the instance with a cause; nil if it winds up.
 func (a *actor) fail(cause error) {
 	a.host.mu.Lock()
 	if a.host.cause == nil {

@@ -15,74 +15,74 @@ type ClaimsConfig struct {
 	Session *session.Session
 	Kind    string        // of recipe, shown in the live tree
 	Path    string        // the parent of the contenders; of the form Alone, the znode itself
-	Name    string        // what the own znode's name begins with, the protection aside
+	Name    string        // how the own znode's name begins, after the GUID
 	Form    Form          // of its name
 	Data    []byte        // of the own znode
 	ACL     []session.ACL // of the znodes that are made, parents included; nil: the session's
 	Parent  []byte        // data of the parent, should it be missing; then it is made a persistent znode. nil: a container without data
 
-	WarnAfter time.Duration                                // after which a possession that blocks others is logged; 0: never
+	WarnAfter time.Duration                                // a possession that blocks others for longer is logged; 0: never
 	Waiting   func(ctx context.Context) (n int, err error) // how many others wait for what is held; nil: that is not known
 
-	// Holder reads who has what others wait for. Of a wait of more than a second that ends in vain
-	// it is in the error; nil: it is not.
+	// Holder reads the holder that others wait for. A wait of more than a second that fails has it
+	// in its error. nil: the holder is not read.
 	Holder func(ctx context.Context) (Holder, error)
 
 	Machine func() machine.Machine // a fresh one for each incarnation
 	Publish func(machine.Standing) // called by the actor at each change, must not block
-	Ended   func(err error)        // called once when the instance is over, before Done closes
+	Ended   func(err error)        // called once when the instance has ended, before Done closes
 }
 
 // Claims is an instance whose machine grants possessions to those who claim them. P is what the
 // face hands to the application for one: its grant, its term.
 type Claims[P any] struct {
-	claims *claims
-	won    *notify.Handoff[P]
+	core *core
+	won  *notify.Handoff[P]
 }
 
-// claims is what of it does not depend on the possession's type.
-type claims struct {
-	cfg    ClaimsConfig
-	host   *Host
-	ledger ledger
-	wait   *wait                     // see readHolder; the actor's
-	lost   atomic.Pointer[time.Time] // when a possession was; nil: one was won or a claim given up
+// core is what of Claims does not depend on the type P. It outlives the incarnations of the actor.
+type core struct {
+	cfg     ClaimsConfig
+	host    *Host
+	ledger  ledger
+	endWait func() Holder             // see readHolder; the actor's
+	lostAt  atomic.Pointer[time.Time] // when a possession was lost; nil: one was won since, or an intent withdrawn
 
 	wrap  func(*Possession) any                    // what the application gets for a possession
-	offer func(wrapped any, received func()) offer // to whoever receives
+	offer func(wrapped any, received func()) offer // on the channel Won
 }
 
 // NewClaims starts an instance; wrap makes what the application gets for a possession. It does no
 // I/O. Errors are those of [New].
 func NewClaims[P any](cfg ClaimsConfig, wrap func(*Possession) P) (*Claims[P], error) {
 	won := notify.NewHandoff[P]()
-	i := &Claims[P]{won: won, claims: &claims{
+	i := &Claims[P]{won: won, core: &core{
 		cfg: cfg, host: newHost(Config{Session: cfg.Session, Kind: cfg.Kind, Path: cfg.Path, ACL: cfg.ACL, Machine: cfg.Machine, Ended: cfg.Ended}),
 		wrap:  func(p *Possession) any { return wrap(p) },
 		offer: func(wrapped any, received func()) offer { return won.Offer(wrapped.(P), received) },
 	}}
-	i.claims.host.claims = i.claims
-	if err := i.claims.host.start(); err != nil {
+	i.core.host.core = i.core
+	if err := i.core.host.start(); err != nil {
 		return nil, err
 	}
 	return i, nil
 }
 
-// Stand states the standing intent: win, in every epoch and after every loss, until StandDown. It
+// Stand enters the standing intent: win, in every epoch and after every loss, until StandDown. It
 // is idempotent.
 func (i *Claims[P]) Stand(by Asked) {
-	if c := i.claims.ledger.addStanding(by); c != nil {
-		i.claims.cfg.Session.Start()
-		i.claims.host.ref.Tell(wanted{c.id})
+	if in := i.core.ledger.addStanding(by); in != nil {
+		i.core.tellWanted(in)
 	}
 }
 
-// Held is what is held now, by whichever claim: the first of them that has got it. false: none has.
+// Held is the first possession that is held now and was received, of whichever intent; false if
+// there is none.
 func (i *Claims[P]) Held() (won P, has bool) {
-	i.claims.ledger.mu.Lock()
-	defer i.claims.ledger.mu.Unlock()
-	for _, c := range i.claims.ledger.claims {
-		if p := c.held; p != nil && p.Err() == nil && (p.received.Load() || p.offer != nil && p.offer.Received()) {
+	i.core.ledger.mu.Lock()
+	defer i.core.ledger.mu.Unlock()
+	for _, in := range i.core.ledger.intents {
+		if p := in.held; p != nil && p.Err() == nil && (p.received.Load() || p.offer != nil && p.offer.Received()) {
 			if won, has = p.face.(P); has {
 				return won, true
 			}
@@ -98,155 +98,159 @@ func (i *Claims[P]) Won() <-chan P { return i.won.C() }
 // left in ZooKeeper. If ctx ends first, the deletion goes on by itself until the epoch ends. If the
 // instance ends first, its Err is returned.
 func (i *Claims[P]) StandDown(ctx context.Context) error {
-	ctx, cancel := outlasting(ctx, i.claims.cfg.Session, i.claims.cfg.Path)
+	ctx, cancel := confirmationContext(ctx, i.core.cfg.Session, i.core.cfg.Path)
 	defer cancel()
-	c, fresh := i.claims.ledger.withdrawStanding()
-	if c == nil {
+	in, fresh := i.core.ledger.withdrawStanding()
+	if in == nil {
 		return nil
 	}
 	if fresh {
-		i.claims.abandon(c, session.ErrReleased)
+		i.core.abandon(in, session.ErrReleased)
 	}
-	if err := notify.Wait(ctx, c.settled.C()); err != nil {
+	if err := notify.Wait(ctx, in.settled.C()); err != nil {
 		return err
 	}
-	if c.unconfirmed.Load() {
+	if in.unconfirmed.Load() {
 		return i.Err()
 	}
 	return nil
 }
 
 // Claim wins one possession for its caller. With try, it fails with machine.ErrHeld as soon as
-// somebody is known to be ahead.
+// another contender is known to be ahead.
 func (i *Claims[P]) Claim(ctx context.Context, try bool, by Asked) (P, error) {
 	var none P
 	if err := context.Cause(ctx); err != nil {
 		return none, err
 	}
-	c := i.claims.ledger.add(true, try, by)
-	if c == nil {
-		return none, i.claims.closedErr()
+	in := i.core.ledger.add(true, try, by)
+	if in == nil {
+		return none, i.core.closedErr()
 	}
-	i.claims.cfg.Session.Start()
-	i.claims.host.ref.Tell(wanted{c.id})
-	w := newWait(ctx, &i.claims.cfg, try)
+	i.core.tellWanted(in)
+	endWait := beginWait(ctx, &i.core.cfg, try)
 	var err error
 	select {
-	case o := <-c.answer:
-		w.end()
-		return i.answered(o)
+	case o := <-in.caller.outcome:
+		endWait()
+		return i.result(o)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-i.Done():
 		err = i.Err()
 	}
-	holder := w.end()
-	if !c.abandon() {
-		return i.answered(<-c.answer) // the answer came first
+	holder := endWait()
+	if !in.caller.abandon() {
+		return i.result(<-in.caller.outcome) // it came first
 	}
-	i.claims.abandon(c, session.ErrReleased)
+	i.core.abandon(in, session.ErrReleased)
 	if ctx.Err() != nil {
-		err = withHolder(err, i.claims.cfg.Session, i.claims.cfg.Path, holder)
+		err = withHolder(err, i.core.cfg.Session, i.core.cfg.Path, holder)
 	}
 	return none, err
 }
 
-// face makes what the application gets for a possession.
-func (i *claims) face(p *Possession) any {
-	face := i.wrap(p)
-	i.ledger.mu.Lock()
-	defer i.ledger.mu.Unlock()
-	p.face = face
-	return face
-}
-
-// answered is what a caller gets.
-func (i *Claims[P]) answered(o outcome) (won P, err error) {
+// result is the outcome as the application gets it.
+func (i *Claims[P]) result(o outcome) (won P, err error) {
 	if o.err == nil {
 		won = o.won.face.(P)
 	}
 	return won, o.err
 }
 
-// abandon withdraws a claim: what it holds ends with the cause, and a loss before it is forgotten.
-func (i *claims) abandon(c *claim, cause error) {
-	i.lost.Store(nil)
-	if p := i.ledger.withdraw(c); p != nil {
-		i.host.End(p.Hold, cause)
-		i.recall(p)
+// Done closes when the instance has ended; Err then says why: session.ErrClosed after Close or with
+// the session, the cause if it failed.
+func (i *Claims[P]) Done() <-chan struct{} { return i.core.host.Done() }
+
+// Err is nil exactly while Done is open.
+func (i *Claims[P]) Err() error { return i.core.host.Err() }
+
+// Close withdraws every intent, releases what is held and ends the instance. If ctx ends before
+// ZooKeeper has confirmed it, the instance ends all the same, the session deletes what is left in
+// the background, and ctx's error is returned. If the instance ends otherwise meanwhile, its Err is
+// returned. If it has ended before, Close returns nil.
+func (i *Claims[P]) Close(ctx context.Context) error {
+	ctx, cancel := confirmationContext(ctx, i.core.cfg.Session, i.core.cfg.Path)
+	defer cancel()
+	if i.Err() != nil {
+		return i.core.host.Close(ctx)
 	}
-	i.host.ref.Tell(withdrawn{c.id})
+	for _, in := range i.core.ledger.close() {
+		in.caller.reply(outcome{err: i.core.closedErr()})
+		i.core.abandon(in, errGivenUp)
+	}
+	return i.core.host.finish(ctx)
 }
 
-// recall takes a possession back if it is on offer and nobody has received it.
-func (i *claims) recall(p *Possession) {
-	i.ledger.mu.Lock()
+// tellWanted tells the machine of an intent that was entered.
+func (c *core) tellWanted(in *intent) {
+	c.cfg.Session.Start()
+	c.host.ref.Tell(wanted{in.id})
+}
+
+// face makes what the application gets for a possession.
+func (c *core) face(p *Possession) any {
+	face := c.wrap(p)
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	p.face = face
+	return face
+}
+
+// abandon withdraws an intent. Its possession ends with the cause, and an earlier loss is
+// forgotten.
+func (c *core) abandon(in *intent, cause error) {
+	c.lostAt.Store(nil)
+	if p := c.ledger.withdraw(in); p != nil {
+		c.host.End(p.Hold, cause)
+		c.recall(p)
+	}
+	c.host.ref.Tell(withdrawn{in.id})
+}
+
+// recall takes back a possession that was offered and is not received yet.
+func (c *core) recall(p *Possession) {
+	c.ledger.mu.Lock()
 	offer := p.offer
-	i.ledger.mu.Unlock()
+	c.ledger.mu.Unlock()
 	if offer != nil {
 		offer.Withdraw()
 	}
 }
 
-// Done closes when the instance is over; Err then says why: session.ErrClosed after Close or with
-// the session, the cause if it failed.
-func (i *Claims[P]) Done() <-chan struct{} { return i.claims.host.Done() }
-
-// Err is nil exactly while Done is open.
-func (i *Claims[P]) Err() error { return i.claims.host.Err() }
-
-// Close withdraws every claim, releases what is held and ends the instance. If ctx ends before
-// ZooKeeper has confirmed it, the instance is ended all the same and the session deletes what is
-// left in the background; ctx's error is returned. If it ends otherwise meanwhile, its Err is. Of
-// one that is over already there is nothing to report.
-func (i *Claims[P]) Close(ctx context.Context) error {
-	ctx, cancel := outlasting(ctx, i.claims.cfg.Session, i.claims.cfg.Path)
-	defer cancel()
-	if i.Err() != nil {
-		return i.claims.host.Close(ctx)
-	}
-	for _, c := range i.claims.ledger.close() {
-		if c.once && c.abandon() {
-			c.answer <- outcome{err: i.claims.closedErr()}
-		}
-		i.claims.abandon(c, errGivenUp)
-	}
-	return i.claims.host.finish(ctx)
-}
-
-func (i *claims) closedErr() error {
-	if err := i.host.Err(); err != nil {
+func (c *core) closedErr() error {
+	if err := c.host.Err(); err != nil {
 		return err
 	}
-	return i.host.failed(session.ErrClosed)
+	return c.host.failed(session.ErrClosed)
 }
 
-// ended ends what the claims of an instance that is over have, and wait for. err says why it is.
-func (i *claims) ended(err error) {
-	i.readHolder(machine.Idle)
-	i.ledger.close()
-	for _, c := range i.ledger.all() {
-		c.reply(outcome{err: err})
-		c.unconfirmed.Store(true)
-		c.settled.Close()
-		i.ledger.remove(c)
+// ended settles every intent when the instance has ended, with the reason.
+func (c *core) ended(err error) {
+	c.readHolder(machine.Idle)
+	c.ledger.close()
+	for _, in := range c.ledger.all() {
+		in.caller.reply(outcome{err: err})
+		in.unconfirmed.Store(true)
+		in.settled.Close()
+		c.ledger.remove(in)
 	}
-	for _, p := range i.ledger.takeGranted() {
+	for _, p := range c.ledger.takeGranted() {
 		p.unconfirmed.Store(&err)
 		p.freed.Close()
 	}
 }
 
-// endHolds ends every possession of this instance, and takes back what was offered.
-func (i *claims) endHolds(cause error) {
-	for _, c := range i.ledger.all() {
-		i.ledger.mu.Lock()
-		p := c.held
-		i.ledger.mu.Unlock()
+// endHolds ends every possession of the instance, and takes back those that were offered.
+func (c *core) endHolds(cause error) {
+	for _, in := range c.ledger.all() {
+		c.ledger.mu.Lock()
+		p := in.held
+		c.ledger.mu.Unlock()
 		if p != nil {
-			i.host.End(p.Hold, cause)
-			i.ledger.failDowngrade(p, cause)
-			i.recall(p)
+			c.host.End(p.Hold, cause)
+			c.ledger.failDowngrade(p, cause)
+			c.recall(p)
 		}
 	}
 }

@@ -10,22 +10,22 @@
 //     blocks in the actor: a request runs beside it, bound to the epoch that asked, and its answer
 //     comes back as a message.
 //   - A panic restarts this one actor after a pause. Its possessions end with session.ErrRestarted
-//     at once; every ephemeral znode that it had made is deleted, those of unknown outcome
-//     included. Then a fresh machine is told the state of the session and the wishes that stand.
-//     What it is told meanwhile waits; of what the session said, nothing is lost with the message
-//     over which the panic came.
+//     at once. Every ephemeral znode that it made is deleted, also those whose create has an unknown
+//     outcome. Then a fresh machine is told the state of the session and the intents. Messages that
+//     come meanwhile wait. A notice of the session is not lost if the actor panics over it.
 //   - When the actor is given up, or the session ends, the instance ends with the cause:
 //     possessions are lost, and what is left in ZooKeeper is deleted in the background, until the
 //     epoch ends.
-//   - After Done no goroutine of it is left, and nothing more is performed.
+//   - After Done no goroutine of the instance is left, and nothing more is performed.
 //
 // # Claims
 //
 // [Claims] is for recipes that offer possessions, as locks and elections do: their machines are
 // told of claims and answer with grants. Beyond what is said above:
 //
-//   - A wish is in a ledger before the actor hears of it. The ledger outlives a crashed incarnation:
-//     the next one is told of every wish that stands, and queues again, behind those who waited.
+//   - An intent is in the ledger before the actor is told of it. The ledger outlives a crashed
+//     incarnation: the next one is told of every intent, and enters the queue again, behind the
+//     contenders that waited.
 //   - A possession is offered to exactly one receiver, and withdrawn if it ends before it is
 //     received.
 //   - When the instance ends, its claims fail with the cause.
@@ -36,6 +36,18 @@
 //	─────────────▶ running ─────────────▶ recovering ──┐ swept
 //	                ▲  │ Stop, Close, end of session   │
 //	                │  ▼                               │
-//	                │ over                             │
+//	                │ ended                            │
 //	                └──────────────────────────────────┘
+//
+// # Which file for which task
+//
+//   - host.go, handle.go: an instance, and a handle without one, from New to Done
+//   - actor.go, effects.go, message.go: what the actor is told, and how it carries out effects
+//   - recovery.go: after a crash of the actor
+//   - claims.go, ledger.go: what the face calls, and the record of the intents
+//   - wishes.go, grants.go: what the machine is told of the intents, and what it grants
+//   - contender.go: the requests of contenders, and the record of a lock with a delay
+//   - possession.go, downgrade.go: a possession, its release, its exchange for a reader's
+//   - holder.go, alarm.go: which client or call holds what others wait for
+//   - face.go: checks, options, errors, and parts of a session that recipes use
 package recipe

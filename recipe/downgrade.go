@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -12,73 +11,55 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// downgrade is a caller of Downgrade who waits for his possession as a reader.
-type downgrade struct {
-	answered atomic.Bool
-	answer   chan downgradeResult // capacity 1
-}
-
-type downgradeResult struct {
-	won *Possession
-	err error
-}
-
-func (x *downgrade) reply(e downgradeResult) bool {
-	if x == nil || x.answered.Swap(true) {
-		return false
-	}
-	x.answer <- e
-	return true
-}
-
-// Downgrade ends a writer's possession and returns a reader's in its place in line, under the same
-// token. In between nobody else can be granted as a writer, and nobody at all before the writer's
-// hold has ended. If ctx ends first, or it cannot be done, both are over: what is left in ZooKeeper
-// is deleted in the background until the epoch ends.
+// Downgrade ends a writer's possession and returns a reader's at the same position in the queue,
+// under the same token. In between no other writer can be granted, and no reader before the
+// writer's hold has ended. If ctx ends first, or the downgrade fails, there is neither possession:
+// what is left in ZooKeeper is deleted in the background until the epoch ends.
 func (i *Claims[P]) Downgrade(ctx context.Context, p *Possession) (none P, err error) {
 	if err = context.Cause(ctx); err != nil {
 		return none, err
 	}
-	ctx, cancel := outlasting(ctx, i.claims.cfg.Session, i.claims.cfg.Path)
+	ctx, cancel := confirmationContext(ctx, i.core.cfg.Session, i.core.cfg.Path)
 	defer cancel()
-	x := &downgrade{answer: make(chan downgradeResult, 1)}
-	if err = i.begin(p, x); err != nil {
+	reader := newCaller()
+	if err = i.endWriter(p, reader); err != nil {
 		return none, err
 	}
-	i.claims.host.ref.Tell(downgradeWanted{p})
+	i.core.host.ref.Tell(downgradeWanted{p})
 	select {
-	case e := <-x.answer:
-		return i.readers(e)
+	case o := <-reader.outcome:
+		return i.readerResult(o)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-i.Done():
 		err = i.Err()
 	}
-	if x.answered.Swap(true) {
-		return i.readers(<-x.answer)
+	if !reader.abandon() {
+		return i.readerResult(<-reader.outcome)
 	}
 	return none, err
 }
 
-// begin ends the writer's hold, with a note of what for. The first who asks has it.
-func (i *Claims[P]) begin(p *Possession, x *downgrade) error {
-	i.claims.ledger.mu.Lock()
+// endWriter ends the writer's hold, and records the caller that it is ended for. There is one: a
+// second call fails.
+func (i *Claims[P]) endWriter(p *Possession, reader *caller) error {
+	i.core.ledger.mu.Lock()
 	first := p.downgrade == nil
 	if first {
-		p.downgrade = x
+		p.downgrade = reader
 	}
-	i.claims.ledger.mu.Unlock()
+	i.core.ledger.mu.Unlock()
 	switch {
 	case !first:
 		return asLost(session.ErrReleased)
-	case i.claims.host.End(p.Hold, session.ErrReleased):
+	case i.core.host.End(p.Hold, session.ErrReleased):
 		return nil
 	}
 	return asLost(p.Err())
 }
 
-// asLost makes the end of a possession the error of one who wants to go on with it: to him, one
-// that was released is lost as well.
+// asLost is the end of a possession as the error of a caller that wants to go on with it: to that
+// caller a released possession is lost as well.
 func asLost(err error) error {
 	if errors.Is(err, session.ErrLost) {
 		return err
@@ -86,42 +67,42 @@ func asLost(err error) error {
 	return fmt.Errorf("%w: %w", session.ErrLost, err)
 }
 
-func (i *Claims[P]) readers(e downgradeResult) (won P, err error) {
-	if e.err != nil {
-		return won, asLost(e.err)
+func (i *Claims[P]) readerResult(o outcome) (won P, err error) {
+	if o.err != nil {
+		return won, asLost(o.err)
 	}
-	e.won.received.Store(true)
-	return i.claims.face(e.won).(P), nil
+	o.won.received.Store(true)
+	return i.core.face(o.won).(P), nil
 }
 
-// failDowngrade: nothing comes of the downgrade that p waits for, if it does.
+// failDowngrade tells the caller of Downgrade that p was ended for, if any, that it failed.
 func (l *ledger) failDowngrade(p *Possession, cause error) {
 	l.mu.Lock()
-	x := p.downgrade
+	reader := p.downgrade
 	l.mu.Unlock()
-	x.reply(downgradeResult{err: cause})
+	reader.reply(outcome{err: cause})
 }
 
-// downgrading tells whether the claim's possession was ended for a reader's.
-func (l *ledger) downgrading(c *claim) (*Possession, bool) {
+// downgrading tells whether the intent's possession was ended for a reader's.
+func (l *ledger) downgrading(in *intent) (*Possession, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return c.held, c.held != nil && c.held.downgrade != nil
+	return in.held, in.held != nil && in.held.downgrade != nil
 }
 
 func (g *grants) onDowngradeWanted(p *Possession) {
-	c := g.holder(p)
+	in := g.holder(p)
 	switch {
-	case c == nil: // its znode was deleted, or its epoch ended, before this was heard of
+	case in == nil: // its znode was deleted, or its epoch ended, before this message came
 		g.ledger.failDowngrade(p, session.ErrDeleted)
-	case g.withdrawn(c):
-		g.ledger.failDowngrade(p, session.ErrReleased) // word of that is on its way, and deletes the znode
+	case g.withdrawn(in):
+		g.ledger.failDowngrade(p, session.ErrReleased) // the message about that follows, and deletes the znode
 	default:
-		g.actor.step(machine.DowngradeWanted{Claim: c.id})
+		g.actor.step(machine.DowngradeWanted{Claim: in.id})
 	}
 }
 
-// downgrade puts a reader's znode into the place of a writer's.
+// downgrade replaces a writer's znode by a reader's.
 func (g *grants) downgrade(e machine.Downgrade) {
 	parent, name := znode.Split(e.Path)
 	c, _ := znode.ParseContender(name)
@@ -131,25 +112,25 @@ func (g *grants) downgrade(e machine.Downgrade) {
 		return
 	}
 	done := machine.Downgraded{Epoch: e.Epoch, Path: e.Path, New: znode.Join(parent, reader)}
-	g.entrant.exchange(done, znode.Notes{Placed: e.Token}.Write(g.claims.cfg.Data))
+	g.actor.exchange(done, znode.Notes{Placed: e.Token}.Write(g.core.cfg.Data))
 }
 
-// exchange asks until the outcome is known.
-func (c *entrant) exchange(done machine.Downgraded, data []byte) {
+// exchange sends the transaction of a downgrade again until its outcome is known.
+func (a *actor) exchange(done machine.Downgraded, data []byte) {
 	ops := []session.Op{session.DeleteOp(done.Path, -1), session.CreateOp(done.New, data, session.Ephemeral())}
-	c.host.client.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
+	a.host.client.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
 		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed):
 			done.Err = err
 		case errors.Is(err, session.ErrUnknownOutcome):
-			c.host.client.Read(done.Epoch, done.New, false, func(a seam.Seen) {
+			a.host.client.Read(done.Epoch, done.New, false, func(s seam.Seen) {
 				switch {
-				case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
-					c.actor.answer(a.Err, done) // the epoch is over
-				case a.Exists, a.Err != nil: // what may not be read is there
-					c.actor.answer(nil, done)
+				case errors.Is(s.Err, session.ErrExpired), errors.Is(s.Err, session.ErrClosed):
+					a.answer(s.Err, done) // the epoch has ended
+				case s.Exists, s.Err != nil: // a znode that may not be read exists
+					a.answer(nil, done)
 				default:
-					c.actor.afterwards(func() { c.exchange(done, data) })
+					a.afterwards(func() { a.exchange(done, data) })
 				}
 			})
 			return
@@ -158,11 +139,11 @@ func (c *entrant) exchange(done machine.Downgraded, data []byte) {
 		default:
 			done.Err = err
 		}
-		c.actor.answer(done.Err, done)
+		a.answer(done.Err, done)
 	})
 }
 
-// onDowngraded keeps the books of what exists.
+// onDowngraded keeps account of the znodes that exist.
 func (g *grants) onDowngraded(ev machine.Downgraded) {
 	g.ledger.mu.Lock()
 	p := g.ledger.granted[ev.Path]
@@ -178,21 +159,21 @@ func (g *grants) onDowngraded(ev machine.Downgraded) {
 	}
 }
 
-// grantReader turns the place into a reader's possession, for whoever asked for it. If the session
-// cannot vouch for it, or the caller has left, it is over.
-func (g *grants) grantReader(c *claim, p *Possession, e machine.Grant) {
-	q, err := g.possession(c, e)
+// grantReader makes the reader's possession, for the caller of Downgrade. If the session is not
+// trusted, or the caller has given up, there is none.
+func (g *grants) grantReader(in *intent, p *Possession, e machine.Grant) {
+	q, err := g.possession(in, e)
 	if err != nil {
 		g.ledger.failDowngrade(p, err)
-		g.holdEnded(c)
+		g.holdEnded(in)
 		return
 	}
 	q.received.Store(true)
 	switch {
-	case g.withdrawn(c):
-		g.host.client.End(q.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
+	case g.withdrawn(in):
+		g.host.client.End(q.Hold, session.ErrReleased) // the message about the withdrawal follows, and frees the znode
 		g.ledger.failDowngrade(p, session.ErrReleased)
-	case !p.downgrade.reply(downgradeResult{won: q}):
+	case !p.downgrade.reply(outcome{won: q}):
 		q.GiveUp()
 	}
 }

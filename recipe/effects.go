@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// carryOut does what the machine asks for. Nothing here waits: answers come back as messages.
+// carryOut carries out an effect of the machine. Nothing here waits: answers come back as messages.
 func (a *actor) carryOut(e machine.Effect) {
 	if a.grants != nil && a.grants.carryOut(e) {
 		return
@@ -27,7 +27,7 @@ func (a *actor) carryOut(e machine.Effect) {
 		}
 		a.host.client.Read(e.Epoch, e.Path, e.Watch, func(s seam.Seen) { a.answer(s.Err, seen(e, s)) })
 	case machine.MultiRead:
-		a.host.client.MultiRead(e.Epoch, queries(e), func(found []seam.Found, err error) { a.answer(err, looked(e, found, err)) })
+		a.host.client.MultiRead(e.Epoch, queries(e), func(found []seam.Found, err error) { a.answer(err, multiSeen(e, found, err)) })
 	case machine.Transact:
 		a.host.client.Commit(e.Epoch, Operations(e.Ops), func(results []session.Result, err error) {
 			a.answer(err, transacted(e, results, err))
@@ -51,7 +51,7 @@ func (a *actor) carryOut(e machine.Effect) {
 		}
 	case machine.Stop:
 		a.host.mu.Lock()
-		a.host.decided = a.host.decided || e.Err == nil
+		a.host.stopped = a.host.stopped || e.Err == nil
 		a.host.mu.Unlock()
 		a.fail(e.Err)
 	case machine.Enter, machine.Record, machine.Release, machine.Downgrade, machine.Grant, machine.End, machine.Revoked, machine.Freed,
@@ -65,7 +65,8 @@ func (a *actor) carryOut(e machine.Effect) {
 	}
 }
 
-// follow follows a contender of another instance on the same session; false if there is none.
+// follow follows a contender of another instance on the same session, without a request; false if
+// there is none at the path.
 func (a *actor) follow(e machine.Read) bool {
 	held, ok := a.host.client.Follow(e.Epoch, e.Path)
 	if ok {
@@ -86,10 +87,10 @@ func (a *actor) onListed(ask uint64, path string) func(seam.Listed) {
 	}
 }
 
-// notice warns once of a queue at the path of this instance. Neither minds the znodes of the other,
-// but nobody wants that.
+// notice warns once of a queue at the path of this instance. Each ignores the znodes of the other,
+// but it is probably a mistake.
 func (h *Host) notice(names []string) {
-	for _, name := range [...]string{"items", "claims", "bell"} { // of every queue, see its package layout
+	for _, name := range [...]string{"items", "claims", "bell"} { // of every queue: see its package layout
 		if !slices.Contains(names, name) {
 			return
 		}
@@ -99,8 +100,8 @@ func (h *Host) notice(names []string) {
 	})
 }
 
-// answer sends a result to the actor, for the incarnation that asked. It is called from the
-// session's goroutines. The end of an epoch is no answer: EpochEnded says so.
+// answer sends an answer to the actor, for the incarnation that asked. The session's goroutines
+// call it. With the end of the epoch as the error there is no answer: EpochEnded is told.
 func (a *actor) answer(err error, ev machine.Event) {
 	if errors.Is(err, session.ErrExpired) || errors.Is(err, session.ErrClosed) {
 		return
@@ -108,12 +109,12 @@ func (a *actor) answer(err error, ev machine.Event) {
 	a.host.ref.Tell(answered{a.self.Incarnation(), ev})
 }
 
-// afterwards does what an answer leads to, in the actor.
+// afterwards lets the actor do something that follows from an answer.
 func (a *actor) afterwards(do func()) {
 	a.host.ref.Tell(afterwards{a.self.Incarnation(), do})
 }
 
-// wake asks for another turn after a pause.
+// wake starts the timer of a Wake.
 func (a *actor) wake(e machine.Wake) {
 	const first, most = 20 * time.Millisecond, 5 * time.Second
 	pause := time.Duration(e.After) * time.Millisecond
@@ -146,8 +147,8 @@ func queries(e machine.MultiRead) []seam.Query {
 	return all
 }
 
-// multiSeen has an answer for each query, also if err is what came of all of them.
-func looked(e machine.MultiRead, found []seam.Found, err error) machine.MultiSeen {
+// multiSeen has an answer to each query, also if all of them failed with err.
+func multiSeen(e machine.MultiRead, found []seam.Found, err error) machine.MultiSeen {
 	l := machine.MultiSeen{Epoch: e.Epoch, Ask: e.Ask}
 	for i, q := range e.Queries {
 		f := seam.Found{Err: err}
@@ -167,14 +168,14 @@ func looked(e machine.MultiRead, found []seam.Found, err error) machine.MultiSee
 	return l
 }
 
-// Transact is [machine.Transact] for those who wait. If it is not sent because a possession that it
-// stands under is over, the error is session.ErrLost, and none of the operations has failed.
+// Transact carries out a transaction as [machine.Transact] does, and waits for it. If ctx descends
+// from a possession that has ended, it is not sent: the error is session.ErrLost, and Failed is -1.
 func Transact(ctx context.Context, s *session.Session, ops []session.Op) machine.Transacted {
 	results, err := s.Multi(ctx, ops...)
 	return transacted(machine.Transact{}, results, err)
 }
 
-// Operations are those of a transaction as the session has them.
+// Operations are the operations of a transaction in the session's form.
 func Operations(ops []machine.Op) []session.Op {
 	asks := make([]session.Op, len(ops))
 	for i, op := range ops {
@@ -214,7 +215,7 @@ func transacted(e machine.Transact, results []session.Result, err error) machine
 
 func stat(s seam.Stat) machine.Stat {
 	if s == (seam.Stat{}) {
-		return machine.Stat{} // not the time of an empty time.Time
+		return machine.Stat{} // not the milliseconds of the zero time.Time
 	}
 	return machine.Stat{
 		Czxid: s.Czxid, Mzxid: s.Mzxid, Pzxid: s.Pzxid, Ctime: s.Ctime.UnixMilli(), Mtime: s.Mtime.UnixMilli(),

@@ -8,12 +8,12 @@ import "github.com/troupe-go/troupe/internal/seam"
 // the actor's first incarnation.
 func (i *Claims[P]) Occupy() (letGo func()) {
 	occupied := make(chan struct{})
-	i.claims.host.ref.Tell(afterwards{1, func() { <-occupied }})
+	i.core.host.ref.Tell(afterwards{1, func() { <-occupied }})
 	return func() { close(occupied) }
 }
 
 // Wishes is how many wishes are in the ledger.
-func (i *Claims[P]) Wishes() int { return len(i.claims.ledger.all()) }
+func (i *Claims[P]) Wishes() int { return len(i.core.ledger.all()) }
 
 // HoldUp keeps whoever ends a possession from going on until it is let go.
 func HoldUp() (letGo func()) {

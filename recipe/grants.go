@@ -1,236 +1,240 @@
 package recipe
 
 import (
-	"errors"
+	"time"
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
-// grants is what one incarnation of an instance's actor does beyond the others if its machine
-// grants: it tells the machine of claims, and makes possessions of what the machine wins.
+// grants is the part of one incarnation of the actor that makes possessions, for a machine that
+// grants: it tells the machine of the intents, and makes possessions of the machine's grants.
 type grants struct {
-	claims    *claims
+	core      *core
 	ledger    *ledger
 	host      *Host
 	actor     *actor
-	entrant   entrant
 	published machine.Phase
-	leaving   map[string]struct{} // what is being deleted
-	replacing replacement         // what the Enter under way deletes in its transaction
+	leaving   map[string]struct{} // paths of the znodes that are being deleted
+	replacing replacement
 }
 
-// replacement is an own znode that an Enter deletes in its transaction.
+// replacement is an own znode that the pending Enter deletes in its transaction.
 type replacement struct {
 	epoch uint64
 	path  string
 }
 
-func newGrants(i *claims, a *actor) *grants {
-	g := &grants{claims: i, ledger: &i.ledger, host: a.host, actor: a}
-	g.entrant = entrant{host: a.host, actor: a, name: i.cfg.Name, form: i.cfg.Form, data: i.cfg.Data, parent: i.cfg.Parent}
+func newGrants(c *core, a *actor) *grants {
+	g := &grants{core: c, ledger: &c.ledger, host: a.host, actor: a}
 	if a.self.Incarnation() > 1 {
-		g.publish(machine.Standing{Phase: machine.Offering, Stale: true}) // whatever the one before said last
+		g.publish(machine.Standing{Phase: machine.Offering, Stale: true}) // not what the one before said last
 	}
 	return g
 }
 
-func (g *grants) receive(m message) {
-	switch m := m.(type) {
-	case wanted:
-		g.onWanted(m)
-	case withdrawn:
-		g.onWithdrawn(m)
-	case released:
-		g.onReleased(m.possession)
-	case lost:
-		g.onLost(m.possession)
-	case downgradeWanted:
-		g.onDowngradeWanted(m.possession)
-	}
-}
-
-// saw keeps the books of what exists.
-func (g *grants) saw(ev machine.Event) {
-	switch ev := ev.(type) {
-	case machine.Removed:
-		delete(g.leaving, ev.Path)
-		g.gone(ev.Path)
-	case machine.Entered:
-		if r := g.replacing; r.epoch == ev.Epoch {
-			g.replacing = replacement{}
-			if ev.Err == nil && r.path != "" {
-				g.gone(r.path)
-			}
+// carryOut carries out the effects of machines that grant; false for all others.
+func (g *grants) carryOut(e machine.Effect) bool {
+	switch e := e.(type) {
+	case machine.Enter:
+		g.replacing = replacement{e.Epoch, e.Replace}
+		g.actor.enter(e)
+	case machine.Downgrade:
+		g.downgrade(e)
+	case machine.Remove:
+		g.leave(e.Path)
+		return false
+	case machine.Record:
+		g.actor.writeRecord(e)
+	case machine.Release:
+		g.leave(e.Path)
+		g.actor.release(e)
+	case machine.Grant:
+		g.grant(e)
+	case machine.End:
+		g.endByMachine(e)
+	case machine.Revoked:
+		if in := g.ledger.find(e.Claim); in != nil && in.held != nil {
+			in.held.revoked.Close()
 		}
-	case machine.Downgraded:
-		g.onDowngraded(ev)
+	case machine.Freed:
+		g.free(e.Claim)
+	case machine.Settle:
+		g.onSettle(e)
+	case machine.Publish:
+		g.publish(e.Standing)
+	default:
+		return false
 	}
+	return true
 }
 
-func (g *grants) onWanted(m wanted) {
-	if c := g.ledger.find(m.claim); c != nil {
-		g.want(c)
+// leave records that a znode is being deleted.
+func (g *grants) leave(path string) {
+	if g.leaving == nil {
+		g.leaving = make(map[string]struct{})
 	}
+	g.leaving[path] = struct{}{}
 }
 
-// want tells the machine of a claim, once: a recovery may have found it in the ledger before the
-// message came.
-func (g *grants) want(c *claim) {
-	if c.known == g.actor.self.Incarnation() {
+func (g *grants) publish(s machine.Standing) {
+	g.published = s.Phase
+	g.core.readHolder(s.Phase)
+	g.host.client.StandBy(g.host.now().epoch, g.imminent(s))
+	g.core.cfg.Publish(s)
+}
+
+// imminent tells whether the next event may lead to a grant, so that the session has to be trusted:
+// for a contender that is next, and for one that finds out whether it is, since another has just
+// left. With the form Alone the reply to the create, which leads to the grant, renews the trust.
+func (g *grants) imminent(s machine.Standing) bool {
+	return s.Phase == machine.Determining || s.Phase == machine.Waiting && s.Ahead <= 1 && g.core.cfg.Form != Alone
+}
+
+// grant makes a possession, and gives it to the intent's caller or offers it on the channel Won.
+func (g *grants) grant(e machine.Grant) {
+	in := g.ledger.find(e.Claim)
+	if in == nil {
+		g.actor.step(machine.Deferred{Claim: e.Claim}) // it was withdrawn, and the machine will be told
 		return
 	}
-	c.known = g.actor.self.Incarnation()
-	g.actor.step(machine.Wanted{Claim: c.id, Once: c.once, Try: c.try})
-}
-
-func (g *grants) onWithdrawn(m withdrawn) {
-	if c := g.ledger.find(m.claim); c != nil {
-		g.withdraw(c)
-	}
-	g.settle()
-}
-
-// withdraw tells the machine that a claim is no longer wanted, once: a recovery may have told it
-// before the message came.
-func (g *grants) withdraw(c *claim) {
-	if c.told == g.actor.self.Incarnation() {
+	if before, downgrading := g.ledger.downgrading(in); downgrading {
+		g.grantReader(in, before, e)
 		return
 	}
-	c.told = g.actor.self.Incarnation()
-	g.actor.step(machine.Withdrawn{Claim: c.id, Lost: c.held != nil && c.held.lost()})
-}
-
-func (g *grants) onReleased(p *Possession) {
-	if c := g.holder(p); c != nil {
-		g.actor.step(machine.Released{Claim: c.id})
+	if in.held != nil && in.held.Err() == nil {
+		panic("recipe: the machine grants a claim that is held") // the first possession would never end
+	}
+	p, err := g.possession(in, e)
+	if err != nil { // the session is not trusted now; or the epoch has ended, and EpochEnded follows
+		g.actor.step(machine.Deferred{Claim: e.Claim})
 		return
 	}
-	g.unheld(p)
+	g.deliver(in, p)
 }
 
-func (g *grants) onLost(p *Possession) {
-	c := g.holder(p)
-	if c == nil {
-		g.unheld(p)
-		return
+// possession makes a possession that the application does not have yet. It is in the ledger at
+// once, so that a panic at any later moment ends it.
+func (g *grants) possession(in *intent, e machine.Grant) (*Possession, error) {
+	p := &Possession{claim: e.Claim, session: g.host.now().session, asked: in.asked, since: time.Now(), at: g.core.cfg.Session.Path(g.core.cfg.Path), offered: !in.once}
+	before := g.core.lostAt.Swap(nil) // before this one can be lost
+	hold, err := g.host.client.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
+		p.drop()
+		if !isReleased(cause) {
+			at := time.Now()
+			g.core.lostAt.CompareAndSwap(nil, &at)
+			g.core.recall(p)
+			g.host.ref.Tell(lost{p})
+		}
+	})
+	if err != nil {
+		g.core.lostAt.CompareAndSwap(nil, before)
+		return nil, err
 	}
-	g.holdEnded(c)
-	g.settle()
+	p.Hold = hold
+	if before != nil {
+		p.without = max(time.Since(*before), 1)
+	}
+	p.release = func(m message) {
+		if g.host.client.End(hold, session.ErrReleased) {
+			g.core.recall(p)
+			g.host.ref.Tell(m)
+		}
+	}
+	g.ledger.give(in, p)
+	g.keep(p)
+	return p, nil
 }
 
-// unheld: the possession's znode was deleted, or its epoch ended, before its end was heard of here.
-func (g *grants) unheld(p *Possession) {
-	if !g.ledger.stands(p) {
-		p.freed.Close()
-	}
-}
-
-// holdEnded: the claim's possession has ended by itself.
-func (g *grants) holdEnded(c *claim) {
-	if g.withdrawn(c) {
-		return // word of that is on its way, tells how the possession has ended, and settles it
-	}
-	g.clearHeld(c)
-	if c.once {
-		g.ledger.remove(c)
-		c.settled.Close()
-	}
-	g.actor.step(machine.HoldEnded{Claim: c.id})
-}
-
-// holder returns the claim that has this possession now.
-func (g *grants) holder(p *Possession) *claim {
-	c := g.ledger.find(p.claim)
-	if c == nil {
-		return nil
-	}
+func (g *grants) deliver(in *intent, p *Possession) {
+	face := g.core.face(p)
 	g.ledger.mu.Lock()
-	defer g.ledger.mu.Unlock()
-	if c.held != p {
-		return nil
+	wanted := !in.withdrawn
+	if wanted && !in.once {
+		p.offer = g.core.offer(face, func() { p.received.Store(true) })
 	}
-	return c
-}
-
-func (g *grants) withdrawn(c *claim) bool {
-	g.ledger.mu.Lock()
-	defer g.ledger.mu.Unlock()
-	return c.withdrawn
-}
-
-func (g *grants) clearHeld(c *claim) {
-	g.ledger.mu.Lock()
-	defer g.ledger.mu.Unlock()
-	c.held = nil
-}
-
-func (g *grants) forget() {
-	g.leaving = nil
-	for _, p := range g.ledger.takeGranted() {
-		p.freed.Close()
-	}
-	g.settle()
-}
-
-func (g *grants) settle() {
-	g.ledger.mu.Lock()
-	over := g.ledger.closing && len(g.ledger.claims) == 0 && len(g.ledger.granted) == 0 && len(g.leaving) == 0
 	g.ledger.mu.Unlock()
-	if over {
-		g.actor.carryOut(machine.Stop{})
+	if wanted && in.once {
+		p.received.Store(true)
+		wanted = in.caller.reply(outcome{won: p})
+	}
+	switch {
+	case !wanted:
+		g.host.client.End(p.Hold, session.ErrReleased) // the message about the withdrawal follows, and frees the znode
+	case p.Err() != nil:
+		g.core.recall(p) // it ended before there was an offer to take back
 	}
 }
 
-func (g *grants) postpone(m message) bool {
-	switch m := m.(type) {
-	case wanted:
-		return true // it is in the ledger, and the machine is told of all that is there
-	case withdrawn:
-		g.dropUntold(m.claim)
-		return true
+// endByMachine ends a possession whose znode is gone, or cannot be read.
+func (g *grants) endByMachine(e machine.End) {
+	in := g.ledger.find(e.Claim)
+	if in == nil || in.held == nil {
+		return
 	}
-	return false
-}
-
-// dropUntold settles a claim that was withdrawn before any machine knew of it: nothing came of it.
-// The withdrawal of others is noted in the ledger, of which the machine is told when the
-// recovery is done. So nothing piles up, however long that takes and whatever is tried in vain
-// meanwhile.
-func (g *grants) dropUntold(id machine.Claim) {
-	if c := g.ledger.find(id); c != nil && c.known == 0 {
-		g.ledger.remove(c)
-		c.settled.Close()
+	p := in.held
+	cause := session.ErrDeleted
+	switch e.Cause {
+	case machine.EndExpired:
+		cause = session.ErrExpired
+	case machine.EndUnwatched:
+		cause = e.Err
 	}
-}
-
-// reset forgets what was the crashed incarnation's: all of it is gone. A claim that had its one
-// possession is over.
-func (g *grants) reset() {
-	g.forget()
-	g.publish(machine.Standing{}) // as a machine begins; what it says from here on is what changes
-	for _, c := range g.ledger.all() {
-		g.ledger.mu.Lock()
-		p, had := c.held, c.wasGranted()
-		c.held = nil
-		g.ledger.mu.Unlock()
-		if p != nil {
-			p.freed.Close()
-		}
-		if had {
-			g.ledger.remove(c)
-			c.settled.Close()
-		}
+	g.clearHeld(in)
+	g.host.client.End(p.Hold, cause)
+	g.ledger.failDowngrade(p, cause)
+	g.core.recall(p)
+	if e.Cause != machine.EndUnwatched { // otherwise Removed tells when it is gone
+		g.gone(p.Path())
+	}
+	if in.once {
+		g.ledger.remove(in)
+		in.settled.Close()
 	}
 }
 
-func (g *grants) tellClaims() {
-	for _, c := range g.ledger.all() {
-		g.want(c)
-		if g.withdrawn(c) {
-			g.withdraw(c)
-		}
+// gone records that the znode of a possession is deleted.
+func (g *grants) gone(path string) {
+	g.ledger.mu.Lock()
+	p := g.ledger.granted[path]
+	delete(g.ledger.granted, path)
+	g.ledger.mu.Unlock()
+	if p != nil {
+		p.freed.Close()
 	}
 }
 
-func isReleased(err error) bool { return errors.Is(err, session.ErrReleased) }
+func (g *grants) free(id machine.Claim) {
+	in := g.ledger.find(id)
+	if in == nil || in.held == nil {
+		return
+	}
+	p := in.held
+	g.ledger.failDowngrade(p, session.ErrReleased)
+	g.clearHeld(in)
+	g.gone(p.Path())
+	if in.once {
+		g.ledger.remove(in)
+		in.settled.Close()
+	}
+	g.settle()
+}
+
+func (g *grants) onSettle(e machine.Settle) {
+	in := g.ledger.find(e.Claim)
+	if in == nil {
+		return
+	}
+	g.ledger.remove(in)
+	if in.held != nil {
+		g.ledger.failDowngrade(in.held, session.ErrReleased)
+		g.gone(in.held.Path())
+		g.clearHeld(in)
+	}
+	in.caller.reply(outcome{err: e.Err})
+	in.settled.Close()
+	if !in.once && e.Err != nil {
+		g.actor.fail(e.Err)
+	}
+	g.settle()
+}

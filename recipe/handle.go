@@ -9,28 +9,27 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Handle is the end of a handle that has nothing of its own in ZooKeeper: by its Close, or with its
-// session.
+// Handle ends a handle that has nothing of its own in ZooKeeper: by its Close, or with its session.
 type Handle struct {
 	session *session.Session // nil: it ends by Close alone
 	err     error
 	end     notify.End
 	acl     []session.ACL // of what its calls make; nil: the session's
-	follows sync.Once     // the session's end, once somebody wants to know of it
+	follows sync.Once     // the session's end, from the first call of Done or Err on
 
 	life  context.Context // of the calls and observers
 	close context.CancelCauseFunc
 }
 
-// NewHandle makes the end of a handle. kind and path are those of its error;
-// acl is that of the znodes that are made within it, without one the session's.
+// NewHandle makes a Handle. kind and path are those of its error. acl is that of the znodes that
+// are made within it; without one, the session's.
 func NewHandle(s *session.Session, kind, path string, acl ...session.ACL) *Handle {
 	h := &Handle{session: s, acl: acl, err: Failed(s, kind, path, session.ErrClosed)}
-	h.life, h.close = context.WithCancelCause(context.Background()) // it is the handle's own: Close ends it
+	h.life, h.close = context.WithCancelCause(context.Background()) // Close ends it
 	return h
 }
 
-// Close ends what [Handle.Within] has returned; false if that was done before.
+// Close ends the contexts of [Handle.Within]; false if the handle had ended before.
 func (h *Handle) Close() (first bool) {
 	first = h.end.Err() == nil
 	h.close(h.err)
@@ -69,8 +68,8 @@ func (h *Handle) follow() {
 	})
 }
 
-// Within is a context that ends with ctx, or with the handle, with its Err. What it takes is given
-// back by the function, which is called at the end of what the context was for.
+// Within returns a context that ends with ctx, or with the handle and its Err. The caller calls the
+// function when it needs the context no more.
 func (h *Handle) Within(ctx context.Context) (context.Context, func()) {
 	inner, cancel := context.WithCancelCause(znode.Making(ctx, h.acl))
 	if h.life.Err() != nil {

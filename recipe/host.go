@@ -17,48 +17,48 @@ import (
 // Config describes an instance of a recipe.
 type Config struct {
 	Session *session.Session
-	Kind    string // of recipe: shown in the live tree and in errors
+	Kind    string // of recipe, shown in the live tree and in errors
 	Path    string
 	ACL     []session.ACL // of the znodes that are made for it, parents included; nil: the session's
 
-	// UntilExpiry has the holds outlive trust: see barrier.UntilExpiry.
+	// UntilExpiry lets the holds outlive trust: see barrier.UntilExpiry.
 	UntilExpiry bool
 
 	// Machine makes a fresh one for each incarnation of the actor.
 	Machine func() machine.Machine
 
-	// Standing are the wishes that stand, for a machine that was made anew; nil for none. The face
-	// has a record of them, which it writes before it tells the host, so that no wish is lost with
-	// a crash. A wish may be told twice: machines know them by number.
+	// Standing are the intents that a machine is told after a restart; nil for none. The face
+	// records an intent before it tells the host, so that none is lost with a crash. A machine may
+	// be told an intent twice: it knows them by number.
 	Standing func() []machine.Event
 
 	// Perform carries out the recipe's own effects, in the order of the step. It is called by the
 	// actor, one at a time, and must not block.
 	Perform func(e machine.Effect)
 
-	// Ended, if not nil, is called once when the instance is over, before Done closes.
+	// Ended, if not nil, is called once when the instance has ended, before Done closes.
 	Ended func(err error)
 }
 
-// Host is one instance of a recipe: what a face is built on.
+// Host is one instance of a recipe. The recipe's face is built on it.
 type Host struct {
 	cfg    Config
-	claims *claims // nil: the machine does not grant
+	core   *core // of Claims; nil: the machine does not grant
 	end    notify.End
 	ref    actors.Ref[message]
 	client client
 	shared sync.Once // see notice
 
-	mu      sync.Mutex // guards what outlives an incarnation
+	mu      sync.Mutex // guards all that follows, which outlives an incarnation
 	view    view
-	heard   uint64 // how many notices that is of
+	heard   uint64 // how many notices the view is made of
 	holds   map[*session.Hold]struct{}
-	cause   error // why it ends, if not by Close
+	cause   error // why the instance ends, if not by Close
 	closing bool
-	decided bool // that it ends: by the machine
+	stopped bool // by the machine, without an error
 }
 
-// view is what the session last said.
+// view is the state of the session by its last notice.
 type view struct {
 	epoch     uint64 // 0: none
 	session   int64
@@ -86,7 +86,7 @@ func (h *Host) start() error {
 	case h.cfg.Machine == nil:
 		return errors.New("recipe: Machine: nil")
 	}
-	h.mu.Lock() // until the client is known, so that the actor cannot look for it before
+	h.mu.Lock() // until the client is set: the actor waits for it
 	defer h.mu.Unlock()
 	name := h.cfg.Kind + ":" + h.cfg.Path
 	ref, err := actors.Spawn(Scope(h.cfg.Session), actors.Spec[message]{
@@ -98,8 +98,8 @@ func (h *Host) start() error {
 		return errors.Join(session.ErrClosed, err)
 	}
 	h.ref = ref
-	// What the session says is in the view before the next incarnation looks there, should this one
-	// panic over the message.
+	// A notice is in the view before the actor gets it. So if the actor panics over it, the next
+	// incarnation knows of it.
 	made, err := seam.NewClient(h.cfg.Session, name, func(n seam.Event) { h.ref.Tell(h.saw(n)) }, h.cfg.ACL)
 	if err != nil {
 		ref.Stop()
@@ -112,7 +112,7 @@ func (h *Host) start() error {
 	return nil
 }
 
-// saw keeps the session's state.
+// saw records a notice of the session in the view.
 func (h *Host) saw(n seam.Event) noticed {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,66 +137,66 @@ func (h *Host) saw(n seam.Event) noticed {
 	return noticed{h.heard, n}
 }
 
-// now is what the session last said.
+// now is the view.
 func (h *Host) now() view {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.view
 }
 
-// Tell tells the machine a wish, after it was entered in the face's record. The session begins to
-// connect, if it has not. False: the instance is over.
+// Tell tells the machine an intent, which the face has recorded before. The session begins to
+// connect, if it has not. False: the instance has ended.
 func (h *Host) Tell(ev machine.Event) bool {
 	h.cfg.Session.Start()
 	return h.ref.Tell(wished{ev})
 }
 
-// Hold makes a possession, guarded by the znode at path, of what the machine has won; token is its
-// fencing token. For Perform. over is called once, when the hold has ended, with its Err, from any
-// goroutine; it must not block. Errors: session.ErrUntrusted (wait for TrustGained),
-// session.ErrSuspended (for Resumed), session.ErrExpired, session.ErrClosed.
-func (h *Host) Hold(epoch uint64, path string, token int64, over func(cause error)) (*session.Hold, error) {
-	var made *session.Hold // nil until it is entered
-	ended := false
+// Hold makes a possession of what the machine has won; it ends when the znode at path does. token
+// is its fencing token. Perform calls it. ended is called once, when the hold has ended, with its
+// Err, from any goroutine; it must not block. Errors: session.ErrUntrusted (wait for TrustGained),
+// session.ErrSuspended (wait for Resumed), session.ErrExpired, session.ErrClosed.
+func (h *Host) Hold(epoch uint64, path string, token int64, ended func(cause error)) (*session.Hold, error) {
+	var made *session.Hold // nil until it is among the holds
+	over := false
 	hold, err := h.client.Hold(epoch, path, token, func(cause error) {
 		h.mu.Lock()
-		ended = true
+		over = true
 		delete(h.holds, made)
 		h.mu.Unlock()
-		over(cause)
+		ended(cause)
 	})
 	if err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !ended {
+	if !over {
 		made = hold
 		h.holds[hold] = struct{}{}
 	}
 	return hold, nil
 }
 
-// StandBy tells that [Host.Hold] may be called at any moment, so that the session keeps its trust,
-// which costs a sync every sixth of its timeout. Without it a Hold may be refused with
+// StandBy announces that [Host.Hold] may be called at any moment, so that the session stays
+// trusted, which costs a sync every sixth of its timeout. Without it a Hold may be refused with
 // session.ErrUntrusted, and TrustGained follows within a round trip. It is for one epoch.
 func (h *Host) StandBy(epoch uint64, on bool) { h.client.StandBy(epoch, on) }
 
-// End ends a possession: with session.ErrReleased, or the cause of its loss. False: it was over
-// already.
+// End ends a possession: with session.ErrReleased, or the cause of its loss. False: it had ended
+// before.
 func (h *Host) End(hold *session.Hold, cause error) bool { return h.client.End(hold, cause) }
 
-// Done closes when the instance is over; Err then says why.
+// Done closes when the instance has ended; Err then says why.
 func (h *Host) Done() <-chan struct{} { return h.end.Done() }
 
 // Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else
 // the cause, in a session.OpError.
 func (h *Host) Err() error { return h.end.Err() }
 
-// Close has the machine wind up and returns when it has. If ctx ends first, the instance is ended
-// all the same, the session deletes what is left in the background, and ctx's cause is returned. If
-// it ends otherwise meanwhile, with the session say, its Err is. It is idempotent; of an instance
-// that is over already there is nothing to report.
+// Close lets the machine wind up, and returns when it has. If ctx ends first, the instance ends all
+// the same, the session deletes what is left in the background, and ctx's cause is returned. If the
+// instance ends otherwise meanwhile, for example with the session, its Err is returned. Close is
+// idempotent; for an instance that has ended before it returns nil.
 func (h *Host) Close(ctx context.Context) error {
 	select {
 	case <-h.Done():
@@ -207,7 +207,7 @@ func (h *Host) Close(ctx context.Context) error {
 	}
 }
 
-// finish is Close for an instance that was not over when Close was called.
+// finish is Close for an instance that had not ended when Close was called.
 func (h *Host) finish(ctx context.Context) error {
 	h.mu.Lock()
 	h.closing = true
@@ -217,19 +217,19 @@ func (h *Host) finish(ctx context.Context) error {
 		h.ref.Stop()
 		select {
 		case <-h.ref.Done():
-		case <-time.After(time.Second): // a function of the application's does not return
+		case <-time.After(time.Second): // a function of the application does not return
 		}
 		return err
 	}
-	return h.unlessDecided()
+	return h.unlessStopped()
 }
 
-// unlessDecided is how the instance ended, unless the machine had it end without an error: then all
-// is done.
-func (h *Host) unlessDecided() error {
+// unlessStopped is the error with which the instance ended; nil if the machine stopped it, which
+// has wound up then.
+func (h *Host) unlessStopped() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.decided {
+	if h.stopped {
 		return nil
 	}
 	return h.Err()
@@ -246,13 +246,13 @@ func (h *Host) endHolds(cause error) {
 	for _, hold := range holds {
 		h.client.End(hold, cause)
 	}
-	if h.claims != nil {
-		h.claims.endHolds(cause)
+	if h.core != nil {
+		h.core.endHolds(cause)
 	}
 }
 
-// closed is what an instance ends with that is closed, or its session; if that has failed, it says
-// so too, whichever of the two ended first.
+// closed is the error of an instance that ended by its Close or with its session. If the session
+// has failed, its error is included, even if the instance ended first.
 func closed(s *session.Session) error {
 	if err := s.Err(); err != nil && !errors.Is(err, session.ErrClosed) {
 		return fmt.Errorf("%w: %w", session.ErrClosed, err)
@@ -260,8 +260,8 @@ func closed(s *session.Session) error {
 	return session.ErrClosed
 }
 
-// ended is the end of the instance: by Close, with the session, at the machine's wish, or because
-// the actor was given up.
+// ended handles the end of the actor: by Close, with the session, by the machine's Stop, or because
+// it was given up.
 func (h *Host) ended(cause error) {
 	h.mu.Lock()
 	err, client := h.cause, h.client
@@ -274,15 +274,15 @@ func (h *Host) ended(cause error) {
 		err = closed(h.cfg.Session)
 	}
 	if client == nil {
-		return // New failed: nobody has seen the instance
+		return // New failed, and nothing uses the instance
 	}
 	err = h.failed(err)
 	h.endHolds(ofHolds)
 	client.Leave()
 	defer func() { // also if the recipe's own function panics
 		h.end.Set(err)
-		if h.claims != nil {
-			h.claims.ended(err)
+		if h.core != nil {
+			h.core.ended(err)
 		}
 	}()
 	if h.cfg.Ended != nil {
@@ -290,7 +290,7 @@ func (h *Host) ended(cause error) {
 	}
 }
 
-// failed wraps the end of the instance with what it was.
+// failed wraps an error with the instance's kind and path.
 func (h *Host) failed(err error) error {
 	return Failed(h.cfg.Session, h.cfg.Kind, h.cfg.Path, err)
 }

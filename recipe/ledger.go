@@ -3,41 +3,94 @@ package recipe
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
 )
 
-// ledger is the record of an instance's wishes. Faces write to it from any goroutine before they
-// tell the actor; every incarnation of the actor reads it. It is the one thing that a crashed
-// incarnation leaves to the next.
+// intent is one wish in the ledger: the standing intent, or a call of Claim.
+type intent struct {
+	id     machine.Claim
+	once   bool // a call of Claim: it ends with its possession
+	try    bool
+	asked  Asked
+	caller *caller // nil for the standing intent
+
+	// settled closes when the intent has ended and nothing of it is left in ZooKeeper, or when the
+	// instance has ended.
+	settled     notify.Latch
+	unconfirmed atomic.Bool // the instance has ended; set before settled closes
+
+	// The last incarnations whose machines were told that it is wanted, and that it is withdrawn;
+	// the actor alone uses them.
+	known, told int
+
+	// Guarded by the ledger's mutex.
+	withdrawn bool
+	held      *Possession
+}
+
+// caller waits for a possession, in Claim or in Downgrade.
+type caller struct {
+	answered atomic.Bool  // set by the outcome or by a caller that gives up, whichever is first
+	outcome  chan outcome // capacity 1
+}
+
+// outcome is what a caller gets.
+type outcome struct {
+	won *Possession
+	err error
+}
+
+func newCaller() *caller { return &caller{outcome: make(chan outcome, 1)} }
+
+// reply gives the caller its outcome; false if it has given up, or there is no caller.
+func (c *caller) reply(o outcome) bool {
+	if c == nil || c.answered.Swap(true) {
+		return false
+	}
+	c.outcome <- o
+	return true
+}
+
+// abandon says that the caller waits no longer; false if its outcome is there already.
+func (c *caller) abandon() bool { return !c.answered.Swap(true) }
+
+// ledger is the record of an instance's intents. Faces write to it from any goroutine before they
+// tell the actor; every incarnation of the actor reads it. It is all that a crashed incarnation
+// leaves to the next.
 type ledger struct {
 	mu       sync.Mutex
 	last     machine.Claim
-	claims   []*claim // in the order in which they were wished, settled ones removed
-	standing *claim   // the standing intent, nil if there is none
+	intents  []*intent // in the order in which they were entered; without those that are settled
+	standing *intent   // the standing intent, nil if there is none
 	closing  bool
-	granted  map[string]*Possession // znodes of which a possession came, until they are gone
+	granted  map[string]*Possession // by the path of the possession's znode, until that is gone
 }
 
-// add enters a wish; nil if the instance is closing.
-func (l *ledger) add(once, try bool, by Asked) *claim {
+// add enters an intent; nil if the instance is closing.
+func (l *ledger) add(once, try bool, by Asked) *intent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.addLocked(once, try, by)
 }
 
-func (l *ledger) addLocked(once, try bool, by Asked) *claim {
+func (l *ledger) addLocked(once, try bool, by Asked) *intent {
 	if l.closing {
 		return nil
 	}
 	l.last++
-	c := newClaim(l.last, once, try, by)
-	l.claims = append(l.claims, c)
-	return c
+	in := &intent{id: l.last, once: once, try: try, asked: by}
+	if once {
+		in.caller = newCaller()
+	}
+	l.intents = append(l.intents, in)
+	return in
 }
 
-// addStanding enters the standing intent; nil if it stands already or the instance is closing.
-func (l *ledger) addStanding(by Asked) *claim {
+// addStanding enters the standing intent; nil if there is one, or the instance is closing.
+func (l *ledger) addStanding(by Asked) *intent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.standing != nil {
@@ -47,66 +100,66 @@ func (l *ledger) addStanding(by Asked) *claim {
 	return l.standing
 }
 
-// withdraw notes that a claim is no longer wanted and returns what it holds.
-func (l *ledger) withdraw(c *claim) *Possession {
+// withdraw records that an intent is no longer wanted, and returns its possession, if any.
+func (l *ledger) withdraw(in *intent) *Possession {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c.withdrawn = true
-	if l.standing == c {
+	in.withdrawn = true
+	if l.standing == in {
 		l.standing = nil
 	}
-	return c.held
+	return in.held
 }
 
-// withdrawStanding is withdraw for the standing intent. With none, it returns one that was
-// withdrawn but is not settled yet, if any.
-func (l *ledger) withdrawStanding() (c *claim, fresh bool) {
+// withdrawStanding is withdraw for the standing intent. If there is none, it returns the last one
+// that was withdrawn and is not settled yet, if any, and fresh is false.
+func (l *ledger) withdrawStanding() (in *intent, fresh bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c = l.standing; c != nil {
-		c.withdrawn = true
+	if in = l.standing; in != nil {
+		in.withdrawn = true
 		l.standing = nil
-		return c, true
+		return in, true
 	}
-	for _, c := range slices.Backward(l.claims) {
-		if !c.once && c.withdrawn {
-			return c, false
+	for _, in := range slices.Backward(l.intents) {
+		if !in.once && in.withdrawn {
+			return in, false
 		}
 	}
 	return nil, false
 }
 
-// find returns the claim of that number, nil if it is settled.
-func (l *ledger) find(id machine.Claim) *claim {
+// find returns the intent of that number, nil if it is settled.
+func (l *ledger) find(id machine.Claim) *intent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, c := range l.claims {
-		if c.id == id {
-			return c
+	for _, in := range l.intents {
+		if in.id == id {
+			return in
 		}
 	}
 	return nil
 }
 
-// remove takes a claim out of the ledger: it is over.
-func (l *ledger) remove(c *claim) {
+// remove takes a settled intent out of the ledger.
+func (l *ledger) remove(in *intent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.claims = slices.DeleteFunc(l.claims, func(o *claim) bool { return o == c })
-	if l.standing == c {
+	l.intents = slices.DeleteFunc(l.intents, func(o *intent) bool { return o == in })
+	if l.standing == in {
 		l.standing = nil
 	}
 }
 
-// all returns the claims in order.
-func (l *ledger) all() []*claim {
+// all returns the intents in order.
+func (l *ledger) all() []*intent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.claims)
+	return slices.Clone(l.intents)
 }
 
-// close refuses further wishes and returns those that stand; none if it was closed before.
-func (l *ledger) close() []*claim {
+// close refuses further intents, and returns those in the ledger; none if it was closed before.
+func (l *ledger) close() []*intent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closing {
@@ -114,28 +167,28 @@ func (l *ledger) close() []*claim {
 	}
 	l.closing = true
 	l.standing = nil
-	return slices.Clone(l.claims)
+	return slices.Clone(l.intents)
 }
 
-// give notes what a claim has, and that a possession came of its znode.
-func (l *ledger) give(c *claim, p *Possession) {
+// give records the possession of an intent, and its znode.
+func (l *ledger) give(in *intent, p *Possession) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.granted == nil {
 		l.granted = make(map[string]*Possession)
 	}
-	c.held, l.granted[p.Path()] = p, p
+	in.held, l.granted[p.Path()] = p, p
 }
 
-// stands tells whether the znode of a possession is not known to be gone.
-func (l *ledger) stands(p *Possession) bool {
+// hasZnode tells whether the znode of a possession is not known to be gone.
+func (l *ledger) hasZnode(p *Possession) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.granted[p.Path()] == p
 }
 
-// takeGranted forgets the znodes of which a possession came, because they are gone, or the instance
-// is over.
+// takeGranted forgets the znodes of all possessions, because they are gone or the instance has
+// ended.
 func (l *ledger) takeGranted() map[string]*Possession {
 	l.mu.Lock()
 	defer l.mu.Unlock()

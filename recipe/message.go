@@ -5,7 +5,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// message is what the actor receives. The set is closed.
+// message is a message to the actor. The set is closed.
 type message interface{ message() }
 
 type (
@@ -15,29 +15,29 @@ type (
 	}
 	wished   struct{ event machine.Event } // by the face
 	closing  struct{}                      // by the face
-	answered struct {                      // by the session
+	answered struct {                      // by the session, to this incarnation
 		incarnation int
 		event       machine.Event
 	}
-	recovered struct { // what the incarnation before left in ZooKeeper
+	recovered struct { // by the session: the znodes that the crashed incarnation left
 		incarnation int
 		epoch       uint64
 		left        []string
 	}
-	swept   struct{ incarnation int } // all of it is gone
+	swept   struct{ incarnation int } // those znodes are gone
 	crashed struct{ value any }       // by a test: see internal/crash
 )
 
-// What claims add.
+// The messages of an instance whose machine grants.
 type (
-	wanted          struct{ claim machine.Claim }    // by the face: see the ledger
-	withdrawn       struct{ claim machine.Claim }    // by the face: see the ledger
+	wanted          struct{ claim machine.Claim }    // by the face: it is in the ledger
+	withdrawn       struct{ claim machine.Claim }    // by the face: it is in the ledger
 	released        struct{ possession *Possession } // by the face: its hold has ended
-	lost            struct{ possession *Possession } // its hold ended by itself
+	lost            struct{ possession *Possession } // by the session: its hold has ended without a release
 	downgradeWanted struct{ possession *Possession } // by the face: its hold has ended, for a reader's
 
-	// afterwards is what an answer leads to before the machine hears of it. It comes as a message,
-	// so that an incarnation that has crashed meanwhile does nothing behind its successor's back.
+	// afterwards is what follows from an answer before the machine is told of it. As a message for
+	// one incarnation it is dropped if that has crashed meanwhile.
 	afterwards struct {
 		incarnation int
 		do          func()

@@ -10,45 +10,47 @@ import (
 
 	"github.com/troupe-go/troupe/internal/logs"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
-// Possession is what came of a claim: a hold, the revocation that may be asked of it, and its
+// Possession is what an intent wins: a hold, with the revocation that may be asked of it, and its
 // release.
 type Possession struct {
 	*session.Hold
 	claim       machine.Claim
 	session     int64
 	revoked     notify.Latch
-	freed       notify.Latch          // its znode is gone, or the instance has ended
-	unconfirmed atomic.Pointer[error] // that was it, and so it ended; set before
-	release     func(word message)    // ends the hold and tells the host; nothing if the hold is over
-	forfeited   atomic.Bool           // see Forfeit
-	downgrade   *downgrade            // for a reader's, if that is what it was ended for; guarded by the ledger's mutex
-	offer       offer                 // to whoever receives, nil if it was given to a caller; guarded by the ledger's mutex
+	freed       notify.Latch          // closes when its znode is gone, or the instance has ended
+	unconfirmed atomic.Pointer[error] // the error with which the instance ended before the znode was gone; set before freed closes
+	release     func(m message)       // ends the hold and tells the actor; nothing if the hold has ended
+	forfeited   atomic.Bool           // see Lose
+	downgrade   *caller               // the caller of Downgrade that it was ended for; guarded by the ledger's mutex
+	offer       offer                 // on the channel Won, nil if a caller got it; guarded by the ledger's mutex
 
 	asked    Asked
 	since    time.Time
-	without  time.Duration // since the instance's last was lost; 0: that was not lost
-	line     string        // its absolute path
-	offered  bool          // to whoever receives
-	received atomic.Bool   // by then; or given to its caller
-	face     any           // what the application gets for it; set once under the ledger's mutex, before the claim is answered
-	warning  atomic.Pointer[time.Timer]
+	without  time.Duration // since the instance's last one was lost; 0: that was not lost
+	at       string        // the absolute path of its recipe
+	offered  bool          // on the channel Won
+	received atomic.Bool   // from there, or by its caller
+	face     any           // what the application gets for it; set once under the ledger's mutex, before that gets it
+	alarm    atomic.Pointer[time.Timer]
 }
 
-// offer is a possession on its way to whoever receives.
+// offer is a possession on the channel Won.
 type offer interface {
 	Withdraw() bool
 	Received() bool
 }
 
-// Revoked closes when somebody asks the holder to give up.
+// Revoked closes when another client asks the holder to release.
 func (p *Possession) Revoked() <-chan struct{} { return p.revoked.C() }
 
-// Won is how a possession is logged that was won: as usual, or as the end of the warning of a loss.
+// Won is how to log a possession that was won: at the usual level, or, after a loss, as the end of
+// that warning.
 func (p *Possession) Won(log *slog.Logger, usual slog.Level) (*slog.Logger, slog.Level) {
 	if p.without == 0 {
 		return log, usual
@@ -59,32 +61,34 @@ func (p *Possession) Won(log *slog.Logger, usual slog.Level) (*slog.Logger, slog
 // SessionID is that of the ZooKeeper session that the possession belongs to.
 func (p *Possession) SessionID() int64 { return p.session }
 
-// lost tells of a possession that is over whether it ended by itself: whoever withdraws its claim
-// then does not give it up, however soon.
+// lost tells whether a possession that has ended was lost rather than released. To withdraw its
+// intent afterwards is no release, however soon.
 func (p *Possession) lost() bool {
 	return p.forfeited.Load() || !isReleased(p.Err()) && !errors.Is(p.Err(), errGivenUp)
 }
 
-// errGivenUp is session.ErrClosed for whoever holds what is closed: it has given that up, as one
-// whose session is closed has not.
+// errGivenUp is the session.ErrClosed of a possession whose instance is closed: the application has
+// given it up. A possession whose session is closed has the other one, and is lost.
 var errGivenUp = fmt.Errorf("%w", session.ErrClosed)
 
-// GiveUp is Release for those who do not wait for the confirmation. It does not block.
+// GiveUp is Release without the wait for the confirmation. It does not block.
 func (p *Possession) GiveUp() { p.release(released{p}) }
 
-// Lose is GiveUp for a possession that ends because its holder has lost another that belongs to
-// it. It ends with session.ErrReleased, but where a delay is kept, that applies.
+// Lose is GiveUp for a possession whose holder has lost another one that belongs to it. The hold
+// ends with session.ErrReleased, but counts as lost: the next holder of a lock with a delay waits
+// for it.
 func (p *Possession) Lose() {
 	p.forfeited.Store(true)
 	p.release(lost{p})
 }
 
 // Release gives the possession up: Done closes first, then the znode is deleted. It returns nil
-// once ZooKeeper has confirmed that, the loss if it had been lost before, the end of the instance,
-// if that came first, or ctx's error; then the deletion goes on by itself until the epoch ends.
+// when ZooKeeper has confirmed the deletion. If the possession was lost before, it returns its Err;
+// if the instance ends first, the error of that. If ctx ends first, it returns ctx's error, and the
+// deletion goes on by itself until the epoch ends.
 func (p *Possession) Release(ctx context.Context) error {
 	parent, _ := znode.Split(p.Path())
-	ctx, cancel := outlasting(ctx, p.Session(), parent)
+	ctx, cancel := confirmationContext(ctx, p.Session(), parent)
 	defer cancel()
 	p.GiveUp()
 	if err := p.Err(); !isReleased(err) {
@@ -97,4 +101,46 @@ func (p *Possession) Release(ctx context.Context) error {
 		return *end
 	}
 	return nil
+}
+
+// HeldIn tells whether ctx descends from the context of a possession of this recipe's path: a
+// caller that waits in it for another one would wait for itself.
+func (i *Claims[P]) HeldIn(ctx context.Context) bool { return i.HoldIn(ctx) != nil }
+
+// HoldIn is the innermost possession of this recipe's path whose context ctx descends from; nil if
+// there is none that is held.
+func (i *Claims[P]) HoldIn(ctx context.Context) *session.Hold {
+	return innermostHold(ctx, i.core.cfg.Session, i.core.cfg.Path)
+}
+
+func innermostHold(ctx context.Context, s *session.Session, path string) *session.Hold {
+	for h := range session.HoldsFrom(ctx) {
+		if h.Err() == nil && isOf(h, s.Path(path)) && seam.Reaches.(func(a, b *session.Session) bool)(h.Session(), s) {
+			return h
+		}
+	}
+	return nil
+}
+
+// isOf tells whether the znode of a possession is the one at an absolute path, or a child of it.
+func isOf(h *session.Hold, path string) bool {
+	parent, _ := znode.Split(h.Path())
+	return h.Session().Path(parent) == path || h.Session().Path(h.Path()) == path
+}
+
+// confirmationContext is the context in which a caller waits until the end of a possession is
+// confirmed. If ctx descends from that possession, it ends with it, and the wait would end before
+// it has begun. So the session's timeout bounds the wait instead: the znode is gone by then in any
+// case.
+func confirmationContext(ctx context.Context, s *session.Session, path string) (context.Context, context.CancelFunc) {
+	if innermostHold(ctx, s, path) == nil {
+		return ctx, func() {}
+	}
+	return Afterwards(ctx, s)
+}
+
+// Afterwards is a context for the release of a possession when the work under it is done. It does
+// not end with ctx, the context of the work: the session's timeout bounds it.
+func Afterwards(ctx context.Context, s *session.Session) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), s.Status().Timeout)
 }

@@ -3,12 +3,13 @@ package recipe
 import (
 	"sync/atomic"
 
+	"github.com/troupe-go/troupe/internal/crash"
 	"github.com/troupe-go/troupe/internal/seam"
 	"github.com/troupe-go/troupe/machine"
 )
 
-// recover begins an incarnation after a crash. In a live epoch it asks first what the one before
-// left in ZooKeeper.
+// recover begins the recovery of an incarnation after a crash. In a live epoch it first asks the
+// session which znodes the crashed incarnation left.
 func (a *actor) recover(v view) {
 	a.recovering = true
 	incarnation := a.self.Incarnation()
@@ -17,14 +18,14 @@ func (a *actor) recover(v view) {
 		return
 	}
 	a.host.client.Recover(v.epoch, func(left []string, err error) {
-		if err == nil { // else the epoch is over, and EpochEnded says when nothing of it is left
+		if err == nil { // otherwise the epoch has ended, and EpochEnded tells when its znodes are gone
 			a.host.ref.Tell(recovered{incarnation, v.epoch, left})
 		}
 	})
 }
 
-// postpone keeps a message until the recovery is done; false for those that belong to it or must be
-// done at once.
+// postpone keeps a message until the recovery is done; false for those that belong to the recovery
+// or cannot wait.
 func (a *actor) postpone(m message) bool {
 	switch m := m.(type) {
 	case recovered, swept, crashed:
@@ -35,13 +36,13 @@ func (a *actor) postpone(m message) bool {
 			a.host.ref.Stop()
 		case seam.EpochEnded:
 			if n.Gone { // see onNotice
-				a.host.ref.Tell(swept{a.self.Incarnation()}) // what was to be swept is gone by itself
+				a.host.ref.Tell(swept{a.self.Incarnation()}) // the znodes are gone with the epoch
 			}
 		}
-		// A watch that fired was armed by the incarnation before; the state of the session is told
-		// when the recovery is done.
+		// The crashed incarnation set the watch of a Fired. The machine gets the state of the
+		// session from the view after the recovery.
 	case answered:
-		// Asked by the incarnation before.
+		// The crashed incarnation asked.
 	default:
 		if a.grants == nil || !a.grants.postpone(m) {
 			a.pending = append(a.pending, m)
@@ -50,8 +51,9 @@ func (a *actor) postpone(m message) bool {
 	return true
 }
 
-// onRecovered deletes what the incarnation before left, whether it stood there or was being
-// deleted. The machine begins when all of it is gone: what it creates would wait behind that.
+// onRecovered deletes the znodes that the crashed incarnation left, also those that were being
+// deleted. The machine begins when all of them are gone: its own would wait behind them in the
+// queue.
 func (a *actor) onRecovered(m recovered) {
 	if m.incarnation != a.self.Incarnation() || !a.recovering {
 		return
@@ -64,7 +66,7 @@ func (a *actor) onRecovered(m recovered) {
 	var left atomic.Int64
 	left.Store(int64(len(m.left)))
 	for _, path := range m.left {
-		a.host.client.Remove(m.epoch, path, func(err error) { // an error: the session is over, and says so
+		a.host.client.Remove(m.epoch, path, func(err error) { // with an error the session has ended, which is told
 			if err == nil && left.Add(-1) == 0 {
 				a.host.ref.Tell(done)
 			}
@@ -72,7 +74,7 @@ func (a *actor) onRecovered(m recovered) {
 	}
 }
 
-// onSwept starts the machine on what stands: the epoch, the wishes, what was told meanwhile.
+// onSwept lets the machine begin: it is told the epoch, the intents, and the messages that waited.
 func (a *actor) onSwept(m swept) {
 	if m.incarnation != a.self.Incarnation() || !a.recovering {
 		return
@@ -108,3 +110,11 @@ func (a *actor) onSwept(m swept) {
 		a.tellClosing()
 	}
 }
+
+func init() {
+	crash.Instance = func(instance, value any) { instance.(interface{ crash(value any) }).crash(value) }
+}
+
+func (h *Host) crash(value any) { h.ref.Tell(crashed{value}) }
+
+func (i *Claims[P]) crash(value any) { i.core.host.crash(value) }

@@ -40,16 +40,16 @@ type Actor struct {
 	err     error // why it stopped
 
 	requests []*request  // not carried out yet
-	inbox    []*envelope // carried out, or happened, not delivered yet
+	inbox    []*delivery // carried out, or happened, not delivered yet
 	timers   map[uint64]int64
-	watches  map[watch]*envelope // the answer of the read that armed it
+	watches  map[watch]*delivery // the answer of the read that armed it
 }
 
-// envelope is something on its way to the machine.
-type envelope struct {
+// delivery is something on its way to the machine.
+type delivery struct {
 	event machine.Event
 	epoch uint64      // 0: not bound to one
-	after []*envelope // what must be delivered before it
+	after []*delivery // what must be delivered before it
 	done  bool
 	retry *request // of an answer: asked again if the connection goes before it is delivered
 
@@ -58,10 +58,10 @@ type envelope struct {
 
 // request is an effect on its way to the server.
 type request struct {
-	effect machine.Effect
-	epoch  uint64
-	orphan bool            // of a machine that has crashed: nobody waits for the answer
-	looked []machine.Event // of a [machine.Look]: the answers so far
+	effect  machine.Effect
+	epoch   uint64
+	orphan  bool            // of a machine that has crashed: nobody waits for the answer
+	answers []machine.Event // of a [machine.Look]: the answers so far
 }
 
 // String is the player's name.
@@ -84,8 +84,8 @@ func (a *Actor) Stopped() (bool, error) { return a.stopped, a.err }
 // Tell puts a wish on its way to the machine. Wishes keep their order.
 func (a *Actor) Tell(ev machine.Event) { a.post(ev, 0, nil) }
 
-func (a *Actor) post(ev machine.Event, epoch uint64, retry *request) *envelope {
-	l := &envelope{event: ev, epoch: epoch, retry: retry}
+func (a *Actor) post(ev machine.Event, epoch uint64, retry *request) *delivery {
+	l := &delivery{event: ev, epoch: epoch, retry: retry}
 	l.sleeps = a.world.sleep > 0 && a.world.choose(a.world.sleep) == 0
 	if epoch == 0 {
 		l.after = a.ordered()
@@ -96,13 +96,14 @@ func (a *Actor) post(ev machine.Event, epoch uint64, retry *request) *envelope {
 
 // notice posts what the session says: behind all notices and events before it.
 func (a *Actor) notice(ev machine.Event) {
-	l := &envelope{event: ev, after: a.ordered()}
+	l := &delivery{event: ev, after: a.ordered()}
 	a.inbox = append(a.inbox, l)
 }
 
-// ordered are the letters that keep their order among themselves: wishes, notices and watch events.
-func (a *Actor) ordered() []*envelope {
-	var all []*envelope
+// ordered are the deliveries that keep their order among themselves: wishes, notices and events of
+// watches.
+func (a *Actor) ordered() []*delivery {
+	var all []*delivery
 	for _, l := range a.inbox {
 		if l.retry == nil {
 			all = append(all, l)
@@ -111,10 +112,10 @@ func (a *Actor) ordered() []*envelope {
 	return all
 }
 
-// deliver hands a letter to the machine.
-func (a *Actor) deliver(l *envelope) {
+// deliver passes an event to the machine.
+func (a *Actor) deliver(l *delivery) {
 	l.done = true
-	a.inbox = slices.DeleteFunc(a.inbox, func(o *envelope) bool { return o == l })
+	a.inbox = slices.DeleteFunc(a.inbox, func(o *delivery) bool { return o == l })
 	switch ev := l.event.(type) {
 	case machine.EpochBegan:
 		a.epoch = ev.Epoch
@@ -130,9 +131,9 @@ func (a *Actor) step(ev machine.Event) {
 	if a.stopped || a.dead {
 		return
 	}
-	a.world.log("%s ◀ %s", a.Name, told{ev})
+	a.world.log("%s ◀ %s", a.Name, formatted{ev})
 	for _, e := range a.machine.Step(ev) {
-		a.world.log("%s ▶ %s", a.Name, told{e})
+		a.world.log("%s ▶ %s", a.Name, formatted{e})
 		a.carryOut(e)
 	}
 }

@@ -1,6 +1,7 @@
 package recipetest
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
@@ -19,7 +20,7 @@ func (a *Actor) Disconnect() {
 		if l.retry == nil || l.done {
 			continue
 		}
-		a.inbox = slices.DeleteFunc(a.inbox, func(o *envelope) bool { return o == l })
+		a.inbox = slices.DeleteFunc(a.inbox, func(o *delivery) bool { return o == l })
 		l.done = true // nothing waits for it
 		a.lost(l.retry)
 	}
@@ -40,10 +41,10 @@ func (a *Actor) lost(r *request) {
 	}
 	if t, ok := r.effect.(machine.Transact); ok {
 		ev := machine.Transacted{Epoch: t.Epoch, Ask: t.Ask, Code: machine.Unknown, Failed: -1, Err: errUnknown}
-		a.inbox = append(a.inbox, &envelope{event: ev, epoch: t.Epoch, retry: r})
+		a.inbox = append(a.inbox, &delivery{event: ev, epoch: t.Epoch, retry: r})
 		return
 	}
-	r.looked = nil
+	r.answers = nil
 	a.requests = append(a.requests, r)
 }
 
@@ -97,7 +98,7 @@ func (a *Actor) Expire() {
 			l.done = true // the epoch is over instead
 		}
 	}
-	a.inbox = slices.DeleteFunc(a.inbox, func(l *envelope) bool { return l.done })
+	a.inbox = slices.DeleteFunc(a.inbox, func(l *delivery) bool { return l.done })
 	a.notice(machine.EpochEnded{Epoch: a.epochs})
 	a.begin()
 }
@@ -107,7 +108,7 @@ func (a *Actor) begin() {
 	a.epochs++
 	a.world.sessions++
 	a.session, a.lives, a.up, a.trusted = a.world.sessions, true, true, true
-	a.watches = make(map[watch]*envelope)
+	a.watches = make(map[watch]*delivery)
 	a.notice(machine.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: true})
 }
 
@@ -120,13 +121,13 @@ func (a *Actor) Crash() {
 	}
 	a.world.log("%s has crashed", a.Name)
 	a.lapse()
-	var wishes []*envelope
+	var wishes []*delivery
 	for _, l := range a.inbox {
 		if l.epoch == 0 && !notice(l.event) {
-			wishes = append(wishes, &envelope{event: l.event}) // in the mailbox still
+			wishes = append(wishes, &delivery{event: l.event}) // in the mailbox still
 		}
 	}
-	a.inbox, a.timers, a.watches = nil, make(map[uint64]int64), make(map[watch]*envelope)
+	a.inbox, a.timers, a.watches = nil, make(map[uint64]int64), make(map[watch]*delivery)
 	for _, r := range slices.Clone(a.requests) {
 		r.orphan = true
 		switch _, transaction := r.effect.(machine.Transact); {
@@ -196,4 +197,106 @@ func (a *Actor) KillMidway() {
 	a.lapse()
 	a.dead = true
 	a.inbox, a.timers = nil, nil
+}
+
+// ErrRefused is what [Actor.Refuse] and [World.Bar] answer with, and to what is too large.
+var ErrRefused = errors.New("not permitted")
+
+// Refuse has the oldest request under way that which picks refused instead of carried out, as if a
+// right had been taken away for a moment; false if there is none. It is for [machine.List],
+// [machine.Read], [machine.MultiRead], with all its queries, [machine.Transact] and
+// [machine.Ensure].
+func (a *Actor) Refuse(which func(machine.Effect) bool) bool {
+	if a.dead || !a.up || !a.lives {
+		return false
+	}
+	for i, r := range a.requests {
+		if r.orphan || !which(r.effect) {
+			continue
+		}
+		refusal := refused(r.effect)
+		if refusal == nil {
+			continue
+		}
+		a.requests = append(a.requests[:i:i], a.requests[i+1:]...)
+		a.world.log("%s is refused %s", a.Name, formatted{r.effect})
+		a.post(refusal, r.epoch, r)
+		return true
+	}
+	return false
+}
+
+// refused is the answer; nil to what is never refused.
+func refused(e machine.Effect) machine.Event {
+	switch e := e.(type) {
+	case machine.List:
+		return machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: machine.Refused, Err: ErrRefused}
+	case machine.Read:
+		return machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: machine.Refused, Err: ErrRefused}
+	case machine.MultiRead:
+		l := machine.MultiSeen{Epoch: e.Epoch, Ask: e.Ask}
+		for i := range e.Queries {
+			l.Answers = append(l.Answers, refused(single(e, i)))
+		}
+		return l
+	case machine.Transact:
+		return machine.Transacted{Epoch: e.Epoch, Ask: e.Ask, Code: machine.Refused, Failed: -1, Err: ErrRefused}
+	case machine.Ensure:
+		return machine.Ensured{Epoch: e.Epoch, Ask: e.Ask, Code: machine.Refused, Err: ErrRefused}
+	}
+	return nil
+}
+
+// Bar takes all rights to a znode away from everybody: it is not read, listed, checked or written,
+// and no child of it is made or deleted but with its session. Until [World.Unbar].
+func (w *World) Bar(path string) {
+	w.log("somebody bars %s", path)
+	if w.barred == nil {
+		w.barred = make(map[string]bool)
+	}
+	w.barred[path] = true
+}
+
+// Unbar gives all rights back.
+func (w *World) Unbar() { clear(w.barred) }
+
+// denied is the answer to a request for one znode that nobody has a right to; nil if it is
+// permitted.
+func (w *World) denied(e machine.Effect) machine.Event {
+	switch e := e.(type) {
+	case machine.List:
+		if w.barred[e.Path] {
+			return refused(e)
+		}
+	case machine.Read:
+		if w.barred[e.Path] {
+			return refused(e)
+		}
+	case machine.Ensure:
+		if w.barred[parent(e.Path)] && !w.Exists(e.Path) {
+			return refused(e)
+		}
+	}
+	return nil
+}
+
+// forbids tells whether nobody has the right to an operation.
+func (w *World) forbids(op machine.Op) bool {
+	if op.Do == machine.Create || op.Do == machine.Delete {
+		return w.barred[parent(op.Path)]
+	}
+	return w.barred[op.Path]
+}
+
+// largest is how large a transaction may be that a server accepts.
+const largest = 1<<20 - 1
+
+// tooLarge tells whether a transaction is larger: each operation takes some bytes beside its path
+// and data.
+func tooLarge(ops []machine.Op) bool {
+	size := 0
+	for _, op := range ops {
+		size += 48 + len(op.Path) + len(op.Data)
+	}
+	return size > largest
 }

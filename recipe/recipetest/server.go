@@ -17,7 +17,7 @@ var anyone = []jute.ACL{{Perms: 31, Scheme: "world", ID: "anyone"}}
 // carryOut does what a request asks for and puts the answer on its way.
 func (w *World) carryOut(a *Actor, r *request) {
 	a.requests = slices.DeleteFunc(a.requests, func(o *request) bool { return o == r })
-	answer := func(ev machine.Event) *envelope {
+	answer := func(ev machine.Event) *delivery {
 		if r.orphan || a.dead {
 			return nil
 		}
@@ -35,11 +35,11 @@ func (w *World) carryOut(a *Actor, r *request) {
 		ev := w.read(e)
 		a.arm(e.Watch && ev.Exists, watch{e.Path, false}, answer(ev))
 	case machine.MultiRead:
-		if w.look(e, r); len(r.looked) < len(e.Queries) {
+		if w.nextQuery(e, r); len(r.answers) < len(e.Queries) {
 			a.requests = append(a.requests, r) // others may write before the next query
 			return
 		}
-		answer(machine.MultiSeen{Epoch: e.Epoch, Ask: e.Ask, Answers: r.looked})
+		answer(machine.MultiSeen{Epoch: e.Epoch, Ask: e.Ask, Answers: r.answers})
 	case machine.Transact:
 		answer(w.transact(a, e))
 	case machine.Ensure:
@@ -75,29 +75,29 @@ func (w *World) read(e machine.Read) machine.Seen {
 }
 
 // arm arms the watch of a read, unless nobody waits for its answer.
-func (a *Actor) arm(wanted bool, at watch, answer *envelope) {
+func (a *Actor) arm(wanted bool, at watch, answer *delivery) {
 	if wanted && answer != nil {
 		a.watches[at] = answer
 	}
 }
 
-// look does the next query.
-func (w *World) look(e machine.MultiRead, r *request) {
-	if len(r.looked) == len(e.Queries) {
+// nextQuery carries out the next query.
+func (w *World) nextQuery(e machine.MultiRead, r *request) {
+	if len(r.answers) == len(e.Queries) {
 		return // there is none
 	}
-	one := single(e, len(r.looked))
+	one := single(e, len(r.answers))
 	if no := w.denied(one); no != nil {
-		r.looked = append(r.looked, no)
+		r.answers = append(r.answers, no)
 		return
 	}
 	switch e := one.(type) {
 	case machine.List:
 		l := w.list(e)
 		l.Stat = machine.Stat{}
-		r.looked = append(r.looked, l)
+		r.answers = append(r.answers, l)
 	case machine.Read:
-		r.looked = append(r.looked, w.read(e))
+		r.answers = append(r.answers, w.read(e))
 	}
 }
 
@@ -178,7 +178,7 @@ func (w *World) fire(at watch, change machine.Change) {
 		delete(a.watches, at)
 		l := a.post(machine.Fired{Epoch: a.epochs, Path: at.path, Change: change}, a.epochs, nil)
 		l.after = append(a.ordered(), armed)
-		l.after = slices.DeleteFunc(l.after, func(o *envelope) bool { return o == l })
+		l.after = slices.DeleteFunc(l.after, func(o *delivery) bool { return o == l })
 	}
 }
 

@@ -1,6 +1,7 @@
 package recipetest
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/troupe-go/troupe/machine"
@@ -29,62 +30,62 @@ type Teller struct {
 }
 
 // tell plays one line.
-func (p *Teller) tell(line string) string {
+func (tl *Teller) tell(line string) string {
 	words := strings.Fields(line)
 	if words[0] == "new" {
-		p.subject, p.epoch = p.dialect.New(words[1:]), 0
-		return "= " + p.subject.Where() + "\n"
+		tl.subject, tl.epoch = tl.dialect.New(words[1:]), 0
+		return "= " + tl.subject.Where() + "\n"
 	}
 	verb, w := words[0], parse(words[1:])
 	if meant, ok := meanings[verb]; ok {
 		verb = meant
 	}
 	if w.Ask == 0 {
-		w.Ask = p.asked[verb+p.answered(verb, w)]
+		w.Ask = tl.asked[verb+tl.answered(verb, w)]
 	}
-	ev := p.event(verb, w)
+	ev := tl.event(verb, w)
 	var out strings.Builder
-	from := p.subject.State()
-	for _, e := range p.subject.Step(ev) {
-		p.note(e)
-		out.WriteString("  " + p.show(e) + "\n")
+	from := tl.subject.State()
+	for _, e := range tl.subject.Step(ev) {
+		tl.remember(e)
+		out.WriteString("  " + tl.show(e) + "\n")
 	}
-	p.taken.add(from, ev, p.subject.State())
-	out.WriteString("= " + p.subject.Where() + "\n")
+	tl.taken.add(from, ev, tl.subject.State())
+	out.WriteString("= " + tl.subject.Where() + "\n")
 	return out.String()
 }
 
 // answered is which of several requests of a kind an answer is to.
-func (p *Teller) answered(verb string, w Words) string {
+func (tl *Teller) answered(verb string, w Words) string {
 	if verb == "seen" || verb == "written" {
-		return p.Path(w)
+		return tl.Path(w)
 	}
 	return ""
 }
 
-// note remembers a request's number.
-func (p *Teller) note(e machine.Effect) {
+// remember keeps a request's number.
+func (tl *Teller) remember(e machine.Effect) {
 	switch e := e.(type) {
 	case machine.Enter:
-		p.asked["listed"] = e.Ask
+		tl.asked["listed"] = e.Ask
 	case machine.List:
-		p.asked["listed"] = e.Ask
+		tl.asked["listed"] = e.Ask
 	case machine.Read:
-		p.asked["seen"+e.Path] = e.Ask
+		tl.asked["seen"+e.Path] = e.Ask
 	case machine.Transact:
-		p.asked["written"+e.Ops[0].Path] = e.Ask
+		tl.asked["written"+e.Ops[0].Path] = e.Ask
 	case machine.Record:
-		p.asked["recorded"] = e.Ask
+		tl.asked["recorded"] = e.Ask
 	case machine.Wake:
-		p.asked["woke"] = e.Ask
+		tl.asked["woke"] = e.Ask
 	}
 }
 
 // Path is the first word's.
-func (p *Teller) Path(w Words) string { return p.dialect.Path(w.First()) }
+func (tl *Teller) Path(w Words) string { return tl.dialect.Path(w.First()) }
 
 // Epoch is the present one, unless the line says another.
-func (p *Teller) Epoch(w Words) uint64 { return uint64(w.Number("epoch", int64(p.epoch))) }
+func (tl *Teller) Epoch(w Words) uint64 { return uint64(w.Number("epoch", int64(tl.epoch))) }
 
 // meanings are other words for the same events.
 var meanings = map[string]string{
@@ -93,18 +94,18 @@ var meanings = map[string]string{
 }
 
 // event makes a line an event.
-func (p *Teller) event(verb string, w Words) machine.Event {
-	if p.dialect.Event != nil {
-		if ev := p.dialect.Event(p, verb, w); ev != nil {
+func (tl *Teller) event(verb string, w Words) machine.Event {
+	if tl.dialect.Event != nil {
+		if ev := tl.dialect.Event(tl, verb, w); ev != nil {
 			return ev
 		}
 	}
-	for _, kind := range []func(string, Words) machine.Event{wishing, p.notice, p.answer} {
+	for _, kind := range []func(string, Words) machine.Event{wishing, tl.notice, tl.answer} {
 		if ev := kind(verb, w); ev != nil {
 			return ev
 		}
 	}
-	p.t.Fatalf("unknown event %q", verb)
+	tl.t.Fatalf("unknown event %q", verb)
 	return nil
 }
 
@@ -128,12 +129,12 @@ var happened = map[string]machine.Change{
 	"changed": machine.DataChanged, "deleted": machine.Deleted, "held": machine.Held, "holder-released": machine.HolderReleased,
 }
 
-func (p *Teller) notice(verb string, w Words) machine.Event {
-	epoch := p.Epoch(w)
+func (tl *Teller) notice(verb string, w Words) machine.Event {
+	epoch := tl.Epoch(w)
 	switch verb {
 	case "epoch":
-		p.epoch, p.session = uint64(w.Claim()), w.Number("session", 7)
-		return machine.EpochBegan{Epoch: p.epoch, SessionID: p.session, Trusted: !w.Has("untrusted")}
+		tl.epoch, tl.session = uint64(w.Claim()), w.Number("session", 7)
+		return machine.EpochBegan{Epoch: tl.epoch, SessionID: tl.session, Trusted: !w.Has("untrusted")}
 	case "epoch-end":
 		return machine.EpochEnded{Epoch: epoch}
 	case "trust-end":
@@ -145,42 +146,42 @@ func (p *Teller) notice(verb string, w Words) machine.Event {
 	case "resume":
 		return machine.Resumed{Epoch: epoch}
 	case "deleted", "changed", "held", "holder-released":
-		return machine.Fired{Epoch: epoch, Path: p.Path(w), Change: happened[verb]}
+		return machine.Fired{Epoch: epoch, Path: tl.Path(w), Change: happened[verb]}
 	}
 	return nil
 }
 
-func (p *Teller) answer(verb string, w Words) machine.Event {
-	epoch := p.Epoch(w)
+func (tl *Teller) answer(verb string, w Words) machine.Event {
+	epoch := tl.Epoch(w)
 	switch verb {
 	case "entered":
-		j := machine.Entered{Epoch: epoch, Path: p.Path(w), Err: w.Err(), Czxid: w.Number("czxid", 0)}
+		j := machine.Entered{Epoch: epoch, Path: tl.Path(w), Err: w.Err(), Czxid: w.Number("czxid", 0)}
 		if j.Czxid != 0 { // if not, the answer does not tell
-			j.Owner = w.Number("owner", p.session)
+			j.Owner = w.Number("owner", tl.session)
 		}
 		return j
 	case "listed":
 		l := machine.Listed{Epoch: epoch, Ask: w.Ask, Err: w.Err()}
 		for _, short := range w.Plain {
-			l.Names = append(l.Names, p.name(short))
+			l.Names = append(l.Names, tl.name(short))
 		}
 		return l
 	case "seen":
-		return p.seen(w)
+		return tl.seen(w)
 	case "left":
-		return machine.Removed{Epoch: epoch, Path: p.Path(w)}
+		return machine.Removed{Epoch: epoch, Path: tl.Path(w)}
 	case "woke":
 		return machine.Woke{Ask: w.Ask}
 	}
 	return nil
 }
 
-func (p *Teller) seen(w Words) machine.Event {
-	s := machine.Seen{Epoch: p.Epoch(w), Path: p.Path(w), Ask: w.Ask, Err: w.Err()}
+func (tl *Teller) seen(w Words) machine.Event {
+	s := machine.Seen{Epoch: tl.Epoch(w), Path: tl.Path(w), Ask: w.Ask, Err: w.Err()}
 	if s.Err == nil && !w.Has("missing") && !w.Has("nothing") {
 		s.Exists, s.SameSession = true, w.Has("same-session")
 		s.Stat.Version = int32(w.Number("version", 0))
-		s.Stat.Czxid, s.Stat.Owner = w.Number("czxid", 0), w.Number("owner", p.session)
+		s.Stat.Czxid, s.Stat.Owner = w.Number("czxid", 0), w.Number("owner", tl.session)
 		if data, ok := w.Value("data"); ok {
 			s.Data = []byte(strings.NewReplacer("·", " ", "↵", "\n").Replace(data))
 		}
@@ -188,7 +189,86 @@ func (p *Teller) seen(w Words) machine.Event {
 	return s
 }
 
-func (p *Teller) name(short string) string {
-	path := p.dialect.Path(short)
+func (tl *Teller) name(short string) string {
+	path := tl.dialect.Path(short)
 	return path[strings.LastIndex(path, "/")+1:]
+}
+
+// show is an effect as a story tells it.
+func (tl *Teller) show(e machine.Effect) string {
+	if tl.dialect.Show != nil {
+		if s := tl.dialect.Show(e); s != "" {
+			return s
+		}
+	}
+	if s := asking(e, tl.dialect.Short); s != "" {
+		return s
+	}
+	return telling(e, tl.dialect.Short)
+}
+
+// asking is an effect that asks something of ZooKeeper, or of the clock.
+func asking(e machine.Effect, short func(string) string) string {
+	watching := map[bool]string{true: " and watch"}
+	switch e := e.(type) {
+	case machine.Enter:
+		if e.Replace != "" {
+			return fmt.Sprintf("enter #%d in place of %s", e.Ask, short(e.Replace))
+		}
+		return fmt.Sprintf("enter #%d", e.Ask)
+	case machine.List:
+		return fmt.Sprintf("list #%d%s", e.Ask, watching[e.Watch])
+	case machine.Read:
+		if e.SameSession {
+			return fmt.Sprintf("follow #%d %s", e.Ask, short(e.Path))
+		}
+		return fmt.Sprintf("read #%d %s%s", e.Ask, short(e.Path), watching[e.Watch])
+	case machine.Unwatch:
+		return "unwatch " + short(e.Path)
+	case machine.Remove:
+		return "leave " + short(e.Path)
+	case machine.Transact:
+		set := e.Ops[0]
+		s := fmt.Sprintf("write #%d %s version=%d data=%s", e.Ask, short(set.Path), set.Version, strings.NewReplacer(" ", "·", "\n", "↵").Replace(string(set.Data)))
+		if len(e.Ops) > 1 {
+			check := e.Ops[1]
+			s += fmt.Sprintf(" if %s version=%d", short(check.Path), check.Version)
+		}
+		return s
+	case machine.Downgrade:
+		return fmt.Sprintf("downgrade %s token=%d", short(e.Path), e.Token)
+	case machine.Wake:
+		if e.After > 0 {
+			return fmt.Sprintf("wake #%d after=%d", e.Ask, e.After)
+		}
+		return fmt.Sprintf("wake #%d try=%d", e.Ask, e.Try)
+	case machine.Cancel:
+		return fmt.Sprintf("cancel #%d", e.Ask)
+	}
+	return ""
+}
+
+// telling is an effect that goes to the application.
+func telling(e machine.Effect, short func(string) string) string {
+	switch e := e.(type) {
+	case machine.Grant:
+		return fmt.Sprintf("grant %d %s token=%d", e.Claim, short(e.Path), e.Token)
+	case machine.End:
+		if e.Cause == machine.EndUnwatched {
+			return fmt.Sprintf("end %d unwatched: %v", e.Claim, e.Err)
+		}
+		return fmt.Sprintf("end %d %s", e.Claim, map[machine.Cause]string{machine.EndDeleted: "deleted", machine.EndExpired: "expired"}[e.Cause])
+	case machine.Revoked:
+		return fmt.Sprintf("revoked %d", e.Claim)
+	case machine.Freed:
+		return fmt.Sprintf("freed %d", e.Claim)
+	case machine.Settle:
+		if e.Err != nil {
+			return fmt.Sprintf("settle %d: %v", e.Claim, e.Err)
+		}
+		return fmt.Sprintf("settle %d", e.Claim)
+	case machine.Publish:
+		return fmt.Sprintf("publish %v ahead=%d%s", e.Standing.Phase, e.Standing.Ahead, map[bool]string{true: " stale"}[e.Standing.Stale])
+	}
+	return fmt.Sprintf("%T", e)
 }

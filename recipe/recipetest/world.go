@@ -22,7 +22,7 @@ type World struct {
 	sessions int64
 	actors   []*Actor
 	story    []line
-	sleep    int             // one in so many letters sleeps; 0: none
+	sleep    int             // one in so many deliveries sleeps; 0: none
 	barred   map[string]bool // paths of znodes that nobody has a right to
 }
 
@@ -38,8 +38,8 @@ func NewWorld(choose func(n int) int) *World {
 	return &World{choose: choose, tree: tree.New(), now: 1_000_000}
 }
 
-// Sleep has one in so many letters sleep: answers and events are mostly passed over until nothing
-// else can happen, so that much may happen in between.
+// Sleep lets one in so many deliveries sleep: these answers and events are mostly passed over until
+// nothing else can happen, so that much may happen in between.
 func (w *World) Sleep(one int) { w.sleep = one }
 
 // Add starts a process, connected and trusted.
@@ -94,10 +94,10 @@ func (w *World) step(timers bool) bool {
 	return true
 }
 
-// deliverable tells whether a letter may come now. The answer to a lost write comes only over a new
-// connection.
-func (a *Actor) deliverable(l *envelope) bool {
-	if slices.ContainsFunc(l.after, func(o *envelope) bool { return !o.done }) {
+// deliverable tells whether a delivery may be made now. The answer to a lost write comes only over
+// a new connection.
+func (a *Actor) deliverable(l *delivery) bool {
+	if slices.ContainsFunc(l.after, func(o *delivery) bool { return !o.done }) {
 		return false
 	}
 	t, ok := l.event.(machine.Transacted)
@@ -191,10 +191,10 @@ type line struct {
 	args   []any
 }
 
-// told is an event or an effect, as a story tells it.
-type told struct{ value any }
+// formatted is an event or an effect, as a story tells it.
+type formatted struct{ value any }
 
-func (t told) String() string { return Format(t.value) }
+func (t formatted) String() string { return Format(t.value) }
 
 func (w *World) log(format string, args ...any) {
 	w.story = append(w.story, line{format, args})

@@ -92,7 +92,7 @@ func TestALookSeesNothingOlder(t *testing.T) {
 func TestFormatOfAMultiRead(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "MultiRead Ask=1 Queries=[read /a list /b]", recipetest.Format(machine.MultiRead{Ask: 1, Queries: []machine.Query{{Path: "/a"}, {Path: "/b", Children: true}}}))
-	require.Equal(t, `Looked Ask=1 Answers=[Seen Path=/a Exists=true Data="x" | Listed Path=/b Names=[c]]`, recipetest.Format(machine.MultiSeen{
+	require.Equal(t, `MultiSeen Ask=1 Answers=[Seen Path=/a Exists=true Data="x" | Listed Path=/b Names=[c]]`, recipetest.Format(machine.MultiSeen{
 		Ask: 1, Answers: []machine.Event{machine.Seen{Path: "/a", Exists: true, Data: []byte("x")}, machine.Listed{Path: "/b", Names: []string{"c"}}},
 	}))
 }

@@ -181,8 +181,8 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	{
 		name:     "a second Release does not find the first",
 		file:     "recipe/ledger.go",
-		snippet:  "		if !c.once && c.withdrawn {\n			return c, false",
-		instead:  "		if !c.once && c.withdrawn && l.standing != nil {\n			return c, false",
+		snippet:  "		if !in.once && in.withdrawn {\n			return in, false",
+		instead:  "		if !in.once && in.withdrawn && l.standing != nil {\n			return in, false",
 		packages: []string{"./recipe", "./recipes/lock"},
 	},
 	{
@@ -215,9 +215,9 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	},
 	{
 		name:     "what is withdrawn during a recovery is not withdrawn",
-		file:     "recipe/grants.go",
-		snippet:  "		if g.withdrawn(c) {\n			g.withdraw(c)",
-		instead:  "		if g.withdrawn(c) && c.known == 0 {\n			g.withdraw(c)",
+		file:     "recipe/wishes.go",
+		snippet:  "		if g.withdrawn(in) {\n			g.withdraw(in)",
+		instead:  "		if g.withdrawn(in) && in.known == 0 {\n			g.withdraw(in)",
 		packages: []string{"./recipe", "./test/losses"},
 	},
 	{
@@ -285,9 +285,9 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	},
 	{
 		name:     "a Downgrade is not told that its place is gone",
-		file:     "recipe/grant.go",
-		snippet:  "	g.ledger.failDowngrade(p, cause)\n	g.claims.recall(p)",
-		instead:  "	g.claims.recall(p)",
+		file:     "recipe/grants.go",
+		snippet:  "	g.ledger.failDowngrade(p, cause)\n	g.core.recall(p)",
+		instead:  "	g.core.recall(p)",
 		packages: []string{"./recipes/lock"},
 	},
 	{

@@ -17,10 +17,10 @@
 // # States
 //
 //	      want             created            first, and nobody holds             carried out
-//	idle ──────▶ entering ─────────▶ looking ─────────────────────────▶ taking ───────────────▶ holding
+//	idle ──────▶ entering ─────────▶ reading ─────────────────────────▶ taking ───────────────▶ holding
 //	                                 ▲     │ somebody is ahead, or holds  │ others were faster
 //	                  a watch fires  │     ▼                              ▼
-//	                                 waiting                           looking
+//	                                 waiting                           reading
 //
 // From each of them a withdrawal leads to leaving, and then the instance is over. The end of an
 // epoch leads to idle.

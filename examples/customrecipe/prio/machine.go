@@ -47,7 +47,7 @@ type phase string
 const (
 	idle     phase = "idle"
 	entering phase = "entering"
-	looking  phase = "looking"
+	reading  phase = "reading"
 	waiting  phase = "waiting"
 	taking   phase = "taking"
 	holding  phase = "holding"
@@ -88,7 +88,7 @@ func (m *lockMachine) handle(ev machine.Event) {
 		}
 	case machine.Fired: // a reason to read again
 		if m.phase == waiting {
-			m.look()
+			m.read()
 		}
 	case machine.Transacted:
 		if m.phase == entering {
@@ -103,12 +103,12 @@ func (m *lockMachine) handle(ev machine.Event) {
 			m.stop(ev.Err)
 		}
 	case machine.MultiSeen:
-		m.onLooked(ev.Answers[0].(machine.Seen), ev.Answers[1].(machine.Listed))
+		m.onRead(ev.Answers[0].(machine.Seen), ev.Answers[1].(machine.Listed))
 	case machine.Seen:
 		if ev.Code == machine.Refused {
 			m.stop(ev.Err)
 		} else if !ev.Exists { // no event will come
-			m.look()
+			m.read()
 		}
 	case machine.Removed:
 		m.stop(nil)
@@ -138,7 +138,7 @@ func (m *lockMachine) enter() {
 func (m *lockMachine) onCreated(ev machine.Transacted) {
 	switch ev.Code {
 	case machine.Done, machine.Unknown: // unknown: the listing tells
-		m.look()
+		m.read()
 	case machine.NoNode:
 		m.requests.Ask(machine.Ensure{Path: m.path, Container: true}, entering)
 	default:
@@ -146,19 +146,19 @@ func (m *lockMachine) onCreated(ev machine.Transacted) {
 	}
 }
 
-// look reads who holds the lock, and then who is in line: so a holder that the listing lacks has
-// released.
-func (m *lockMachine) look() {
-	m.phase = looking
-	m.requests.Ask(machine.MultiRead{Queries: []machine.Query{{Path: m.path}, {Path: m.path, Children: true}}}, looking)
+// read reads who holds the lock, and then lists the contenders: so a holder that the listing lacks
+// has released.
+func (m *lockMachine) read() {
+	m.phase = reading
+	m.requests.Ask(machine.MultiRead{Queries: []machine.Query{{Path: m.path}, {Path: m.path, Children: true}}}, reading)
 }
 
-func (m *lockMachine) onLooked(state machine.Seen, line machine.Listed) {
-	if state.Code == machine.Refused || line.Code == machine.Refused {
-		m.stop(errors.Join(state.Err, line.Err))
+func (m *lockMachine) onRead(state machine.Seen, listing machine.Listed) {
+	if state.Code == machine.Refused || listing.Code == machine.Refused {
+		m.stop(errors.Join(state.Err, listing.Err))
 		return
 	}
-	all, holder := sorted(line.Names), string(state.Data)
+	all, holder := sorted(listing.Names), string(state.Data)
 	me := slices.IndexFunc(all, func(name string) bool { return strings.Contains(name, m.prefix) })
 	if me < 0 { // it was not created, or somebody has deleted it
 		m.enter()
@@ -218,7 +218,7 @@ func (m *lockMachine) onTaken(ev machine.Transacted) {
 	case machine.Refused:
 		m.stop(ev.Err)
 	default:
-		m.look()
+		m.read()
 	}
 }
 

@@ -1,4 +1,4 @@
-package prio //nolint:testpackage // the machine and its phases are looked at from inside
+package prio //nolint:testpackage // the machine and its phases are unexported
 
 // Schedules: several processes want the lock, while everything goes wrong.
 

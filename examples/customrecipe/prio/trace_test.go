@@ -1,4 +1,4 @@
-package prio //nolint:testpackage // the machine and its phases are looked at from inside
+package prio //nolint:testpackage // the machine and its phases are unexported
 
 // Stories of one machine, and its table of transitions.
 
@@ -17,10 +17,10 @@ import (
 // declared is the table of transitions: the diagram of the package, arrow by arrow.
 var declared = map[phase][]phase{
 	idle:     {entering, over},
-	entering: {idle, looking, over},
-	looking:  {idle, entering, waiting, taking, holding, leaving, over},
-	waiting:  {idle, looking, leaving},
-	taking:   {idle, looking, holding, leaving},
+	entering: {idle, reading, over},
+	reading:  {idle, entering, waiting, taking, holding, leaving, over},
+	waiting:  {idle, reading, leaving},
+	taking:   {idle, reading, holding, leaving},
 	holding:  {idle, leaving},
 	leaving:  {over},
 }
@@ -66,7 +66,7 @@ func (s *tale) enter(names, holder string) {
 	s.see(me+" "+names, holder)
 }
 
-// see answers a look.
+// see answers a MultiRead.
 func (s *tale) see(names, holder string) {
 	s.Tell(machine.MultiSeen{Epoch: 1, Ask: s.m.requests.Last(), Answers: []machine.Event{
 		machine.Seen{Path: "/l", Exists: true, Data: []byte(holder), Stat: machine.Stat{Version: 3, Mzxid: 60}},

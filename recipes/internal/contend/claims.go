@@ -6,48 +6,126 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// claims are those of one instance, in the order in which they are served.
-type claims []wanted
-
-// wanted is one of them.
+// wanted is a claim of the instance.
 type wanted struct {
 	id    machine.Claim
 	once  bool
 	try   bool
-	since uint64 // a try is refused only by a request with a greater number
+	since uint64 // a try is refused only by the answer to a request with a greater number
 }
 
-// remove takes one out and tells which it was, −1: none.
-func (cs *claims) remove(id machine.Claim) int {
-	i := slices.IndexFunc(*cs, func(c wanted) bool { return c.id == id })
-	if i >= 0 {
-		*cs = slices.Delete(*cs, i, i+1)
-	}
-	return i
-}
-
-// rotate moves on to the next after a possession: the one that had it is over, or goes to the back.
-func (cs *claims) rotate() {
-	c := (*cs)[0]
-	*cs = (*cs)[1:]
+// rotate goes on to the next claim after a possession: a claim that is Once has ended, any other
+// goes to the back.
+func (m *Machine) rotate() {
+	c := m.claims[0]
+	m.claims = m.claims[1:]
 	if !c.once {
-		*cs = append(*cs, c)
+		m.claims = append(m.claims, c)
 	}
 }
 
-// refuse ends the first with an error.
-func (cs *claims) refuse(err error) machine.Settle {
-	settle := machine.Settle{Claim: (*cs)[0].id, Err: err}
-	*cs = (*cs)[1:]
-	return settle
-}
-
-// fail ends all of them with an error.
-func (cs *claims) fail(err error) []machine.Effect {
+// settleAll settles all claims with an error.
+func (m *Machine) settleAll(err error) []machine.Effect {
 	var all []machine.Effect
-	for _, c := range *cs {
+	for _, c := range m.claims {
 		all = append(all, machine.Settle{Claim: c.id, Err: err})
 	}
-	*cs = nil
+	m.claims = nil
 	return all
+}
+
+func (m *Machine) onWanted(e machine.Wanted) {
+	if e.Try && len(m.claims) > 0 {
+		m.requests.Emit(machine.Settle{Claim: e.Claim, Err: machine.ErrHeld})
+		return
+	}
+	m.claims = append(m.claims, wanted{id: e.Claim, once: e.Once, try: e.Try, since: m.requests.Last()})
+	switch {
+	case m.state == Idle:
+		m.enter()
+	case m.state == Entering && len(m.claims) == 1:
+		// The znode that is being created was for a claim that is withdrawn, and is now for this
+		// one. The withdrawn one is settled now, or when the znode of its last possession is
+		// deleted.
+		effects := m.entry.whenGone
+		m.entry.whenGone = nil
+		if m.replaced.path != "" {
+			m.replaced.after(effects...)
+			return
+		}
+		m.requests.Emit(effects...)
+	}
+}
+
+func (m *Machine) onWithdrawn(e machine.Withdrawn) {
+	if m.entry.settles(e.Claim) || m.replaced.settles(e.Claim) {
+		return
+	}
+	if e.Lost && m.holds(e.Claim) {
+		m.entry.lost = true
+	}
+	settle := machine.Settle{Claim: e.Claim}
+	of := func(c wanted) bool { return c.id == e.Claim }
+	first := len(m.claims) > 0 && of(m.claims[0])
+	m.claims = slices.DeleteFunc(m.claims, of)
+	none := len(m.claims) == 0
+	switch {
+	case first && placed(m.state) && (m.state == Holding || none):
+		m.entry.after(settle)
+		m.leave()
+	case first && m.state == Entering && none, first && m.state == Downgrading && m.entry.of == e.Claim:
+		m.entry.after(settle)
+	default:
+		if none {
+			m.strategy.unwanted()
+		}
+		m.doWhenGone(e.Claim, settle)
+	}
+}
+
+func (m *Machine) onReleased(e machine.Released) {
+	freed := machine.Freed{Claim: e.Claim}
+	if !m.holds(e.Claim) {
+		m.doWhenGone(e.Claim, freed)
+		return
+	}
+	m.entry.after(freed)
+	m.rotate()
+	m.leave()
+}
+
+// onHoldEnded handles a lost possession. Its znode exists, and must not be granted again.
+func (m *Machine) onHoldEnded(e machine.HoldEnded) {
+	if !m.holds(e.Claim) {
+		return
+	}
+	m.rotate()
+	m.entry.lost = true
+	if len(m.claims) == 0 {
+		m.leave()
+		return
+	}
+	m.strategy.ended()
+}
+
+// onDeferred takes a grant back. The znode is kept until the session is trusted, or until the znode
+// is known to be gone.
+func (m *Machine) onDeferred(e machine.Deferred) {
+	if !m.holds(e.Claim) {
+		return
+	}
+	m.session.refused = true
+	m.requests.Cancel(request{kind: pausing})
+	m.entry.of, m.entry.told = 0, false
+	m.state = Checking
+	m.strategy.advance()
+}
+
+// holds tells whether the claim has a possession.
+func (m *Machine) holds(c machine.Claim) bool { return m.state == Holding && m.claims[0].id == c }
+
+// possessed tells whether the first claim has a possession of the own znode, or is about to have it
+// again as a reader.
+func (m *Machine) possessed() bool {
+	return (m.state == Holding || m.state == Downgrading) && len(m.claims) > 0 && m.claims[0].id == m.entry.of
 }

@@ -5,13 +5,13 @@ import (
 )
 
 // contenders is the strategy of a machine that is one of several contenders: it is its turn when
-// nobody is ahead that the rule makes it wait for.
+// the rule makes it wait for none of those ahead.
 type contenders struct {
 	m         *Machine
 	cfg       Config
 	semaphore *semaphore // nil: the rule is another
-	listing   listing    // the last one at the contenders, or the one under way
-	patience  int64      // milliseconds before it looks ahead, if more than soonest
+	listing   listing    // the last one, or the pending one
+	patience  int64      // milliseconds of waiting before it looks ahead, if more than soonest
 }
 
 func (c *contenders) on(key request, ev machine.Event) {
@@ -23,8 +23,9 @@ func (c *contenders) on(key request, ev machine.Event) {
 	case machine.Fired:
 		c.onFired(ev)
 	case machine.Suspended:
-		// After a reconnection the server tells what happened meanwhile watch by watch, not in the
-		// order in which it happened: the predecessor's end may be heard of before the own znode's.
+		// After a reconnection the server sends the events of the meantime watch by watch, not in
+		// the order in which they happened: the predecessor's deletion may be told before that of
+		// the own znode.
 		c.listing.disconnected = true
 	case machine.DowngradeWanted:
 		c.onDowngradeWanted(ev)
@@ -49,10 +50,10 @@ func (c *contenders) onTransacted(key request, ev machine.Transacted) {
 	}
 }
 
-// entering: a listing is sent right behind the create.
+// entering begins a listing: it is sent right behind the create.
 func (c *contenders) entering(ask uint64) { c.listing = listing{ask: ask, early: true} }
 
-// occupied is false: another's znode is no obstacle.
+// occupied is false: a znode of another client is no obstacle to a create.
 func (*contenders) occupied(error) bool { return false }
 
 func (c *contenders) entered() {
@@ -66,8 +67,8 @@ func (c *contenders) entered() {
 	}
 }
 
-// confirm lists once more if the connection was lost: the events that come now may tell of the
-// deletion of the own znode.
+// confirm lists once more if the connection was lost: the own znode may have been deleted, and that
+// event may be on its way.
 func (c *contenders) confirm() {
 	if c.listing.disconnected {
 		c.m.ahead = c.m.ahead.doubted()
@@ -79,7 +80,7 @@ func (c *contenders) confirm() {
 	c.m.first()
 }
 
-// ended replaces the znode in the transaction that makes the next one.
+// ended makes the next znode, in a transaction that deletes the one that was held.
 func (c *contenders) ended() {
 	c.m.replaced = c.m.entry
 	c.m.dropOwn()
@@ -107,7 +108,7 @@ func (c *contenders) advance() {
 	case c.semaphore != nil:
 		c.semaphore.decide()
 	case mayHold(c.m.ahead, c.m.proof()):
-		if c.listing.lookedAhead { // the second's end was heard of, and a listing was needed all the same
+		if c.listing.lookedAhead { // the second was watched, and a listing was needed all the same
 			c.patience = min(2*max(c.patience, soonest), latest)
 		}
 		c.m.first()
@@ -119,18 +120,18 @@ func (c *contenders) advance() {
 	}
 }
 
-// Looking ahead is to watch the one that the predecessor waits for. When that goes, the predecessor
-// has its turn, and while it works there is time for the listing that shows that it alone is ahead:
-// then none is needed when it goes. soonest and latest are after how many milliseconds of waiting
-// that is worth its request. If another listing was needed for the grant all the same, nothing was
-// gained, and the next time it is done later.
+// Looking ahead is to watch the second: the contender that the predecessor waits for. When the
+// second is deleted, the predecessor has its turn. While that holds, there is time for the listing
+// that shows it alone ahead, so that its deletion needs none. soonest and latest bound the
+// milliseconds of waiting after which that is worth a request. If the grant needed another listing
+// all the same, nothing was gained, and next time the machine looks ahead later.
 const soonest, latest = 20, 1280
 
 func (c *contenders) isSecond(path string) bool {
 	return (c.m.state == Checking || c.m.state == Waiting) && path == c.listing.second
 }
 
-func (c *contenders) isOwn(path string) bool { return c.m.state.placed() && path == c.m.entry.path }
+func (c *contenders) isOwn(path string) bool { return placed(c.m.state) && path == c.m.entry.path }
 
 func (c *contenders) isPred(path string) bool {
 	return (c.m.state == Checking || c.m.state == Waiting) && path == c.listing.pred
@@ -159,7 +160,7 @@ func (c *contenders) onWatched(e machine.Seen) {
 	c.m.entry.unread = c.m.entry.unread && !isOwn
 	switch {
 	case stale && (isOwn || isPred):
-		c.m.watch(e.Path) // what was read may be old, and the watch may have fired
+		c.m.watch(e.Path) // the answer may be old, and the watch may have fired
 		c.recheck()
 	case isOwn:
 		c.onOwnSeen(e, first)
@@ -174,8 +175,9 @@ func (c *contenders) onWatched(e machine.Seen) {
 	}
 }
 
-// onOwnSeen: the own znode was read. It is ours only if it exists and this session owns it (B01,
-// B12). first: it is the first answer since the reply to the create.
+// onOwnSeen takes the answer to a read of the own znode. It is ours only if it exists and this
+// session owns it (B01, B12). first tells that it is the first answer since the reply to the
+// create.
 func (c *contenders) onOwnSeen(e machine.Seen, first bool) {
 	switch {
 	case e.Err != nil && c.m.state == Holding && first:
@@ -188,7 +190,7 @@ func (c *contenders) onOwnSeen(e machine.Seen, first bool) {
 		c.m.fail(e.Err)
 		return
 	case !e.Exists || e.Stat.Owner != c.m.session.id:
-		c.m.lost()
+		c.m.ownGone()
 		return
 	case c.listing.failed != nil:
 		c.m.fail(c.listing.failed)
@@ -209,7 +211,7 @@ func (c *contenders) onOwnSeen(e machine.Seen, first bool) {
 	}
 }
 
-// onPredSeen: the predecessor was read.
+// onPredSeen takes the answer to a read of the predecessor.
 func (c *contenders) onPredSeen(e machine.Seen) {
 	switch {
 	case e.Err != nil:
@@ -217,7 +219,7 @@ func (c *contenders) onPredSeen(e machine.Seen) {
 	case !e.Exists:
 		c.list()
 	case e.SameSession:
-		c.m.ahead, c.listing.second = some, "" // of its deletion the session tells, not the stream of events
+		c.m.ahead, c.listing.second = some, "" // the session tells its deletion, not the ordered stream of events
 		c.advance()
 	case c.semaphore != nil:
 		c.semaphore.headed(e)
@@ -243,7 +245,7 @@ func (c *contenders) onFired(e machine.Fired) {
 	reading := c.m.watches.fired(e.Path)
 	switch {
 	case isOwn && e.Change == machine.Deleted:
-		c.m.lost()
+		c.m.ownGone()
 	case isPred && e.Change == machine.Deleted:
 		c.predGone()
 	case c.isSecond(e.Path) && e.Change == machine.Deleted && !reading:
@@ -258,16 +260,16 @@ func (c *contenders) onFired(e machine.Fired) {
 	}
 }
 
-// recheck: a watch that the state depends on is being set again.
+// recheck goes back to Checking while a watch that the state depends on is set again.
 func (c *contenders) recheck() {
 	if c.m.state == Waiting || c.m.state == Ready {
 		c.m.state = Checking
 	}
 }
 
-// predGone: the predecessor's znode was deleted. It is our turn without another listing if nobody
-// else was ahead and both are watched, as in Waiting: the own watch, in the same ordered stream,
-// would have fired before.
+// predGone handles the deletion of the predecessor's znode. It is our turn without another listing
+// if the predecessor was the only one ahead and both znodes are watched, as in Waiting: the own
+// watch, in the same ordered stream, would have fired before.
 func (c *contenders) predGone() {
 	if c.m.state != Waiting || c.listing.disconnected {
 		c.m.ahead = c.m.ahead.doubted()
@@ -280,8 +282,8 @@ func (c *contenders) predGone() {
 	c.m.first()
 }
 
-// predHolds: the predecessor, of this session, holds, or somebody before it. Meanwhile a watch is
-// set on the own znode, which was not needed until now.
+// predHolds handles that the predecessor, of this session, or a contender of the session before it
+// holds. Now the own znode needs a watch, and there is time to set it.
 func (c *contenders) predHolds() {
 	c.listing.lists = false
 	if !c.m.watches.armed(c.m.entry.path) {
@@ -290,8 +292,9 @@ func (c *contenders) predHolds() {
 	}
 }
 
-// predReleased: the predecessor, of this session, has released what it held alone. So nobody is
-// ahead, though its znode may still stand. It is our turn as soon as the own znode is watched.
+// predReleased handles that the predecessor, of this session, has released what it held alone. So
+// no contender is ahead, though its znode may still exist. It is our turn as soon as the own znode
+// is watched.
 func (c *contenders) predReleased() {
 	c.listing.pred, c.m.blockers = "", 0
 	c.m.state, c.m.ahead = Checking, released
@@ -305,9 +308,52 @@ func (c *contenders) watchOwn() {
 	}
 }
 
-// pause: the own znode could not be read while it is held. It exists as far as is known, so the
-// possession goes on. But its deletion would not be noticed, so it is read again after a pause.
+// pause reads the own znode again after a pause, because it could not be read while it is held. It
+// exists as far as is known, so the possession goes on; but its deletion would not be noticed.
 func (c *contenders) pause() {
 	c.m.entry.tries++
 	c.m.ask(machine.Wake{Try: c.m.entry.tries}, pausing)
+}
+
+// onDowngradeWanted downgrades the holder to a reader. The reader's znode replaces the writer's in
+// one transaction, so that no other writer comes between. The writer's hold has ended before, so
+// that no reader holds beside it.
+func (c *contenders) onDowngradeWanted(e machine.DowngradeWanted) {
+	if !c.m.holds(e.Claim) {
+		return
+	}
+	c.m.state = Downgrading
+	c.m.requests.Cancel(request{kind: pausing})
+	c.m.requests.Emit(machine.Downgrade{Epoch: c.m.requests.Epoch(), Path: c.m.entry.path, Token: c.m.entry.czxid})
+}
+
+// onDowngraded goes on with the reader's znode, under the token of the writer's.
+func (c *contenders) onDowngraded(e machine.Downgraded) {
+	if c.m.state != Downgrading || e.Path != c.m.entry.path {
+		return
+	}
+	wanted := c.m.possessed()
+	switch {
+	case e.Gone && wanted:
+		c.m.ownGone()
+	case e.Gone:
+		c.m.requests.Emit(c.m.entry.whenGone...)
+		c.m.enterAnew()
+	case e.Err != nil:
+		if wanted { // the writer's znode exists, and is not held any more
+			c.m.entry.after(machine.Freed{Claim: c.m.entry.of})
+			c.m.rotate()
+		}
+		c.m.leave()
+	default:
+		c.m.entry.at(e.New)
+		c.m.entry.inherited, c.m.entry.unread = true, true
+		c.m.entry.revoked, c.m.entry.told = false, false // the writer was asked to release, and did
+		if !wanted {
+			c.m.leave()
+			return
+		}
+		c.m.watch(c.m.entry.path)
+		c.m.grant()
+	}
 }

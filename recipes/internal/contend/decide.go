@@ -1,35 +1,35 @@
 package contend
 
-// May the machine hold, and may it wait? Both are decided here, by what is known of those ahead of
-// the own znode and of the own znode itself. Whoever hears of something new changes one of the two,
-// and asks.
+// May the machine hold, and may it wait? Two functions decide that here, by two values: ahead and
+// proof. The handler of each event updates one of these, and asks the functions.
 //
-// What decides beside them:
+// Not decided here:
 //
 //   - Trust in the session, and the host's refusal of a grant: they pass, and the place is kept
 //     (first).
-//   - A delay, which lets nobody hold whose token is not in the record (delay.passes).
+//   - A delay, which allows a grant only if the token is in the record (delay.passes).
 //   - A downgrade, which goes on with a possession (onDowngraded).
-//   - Whose the one znode at a path is, which the reply to the create or a read tells (single).
+//   - Which session owns the one znode at a path: the reply to the create or a read tells (single).
 //   - Whether a Try is refused (conclude, decide, occupied).
-//   - Who is ahead: by number or by Czxid (arrange, order), by the rule, or by weights (decide).
-//   - Looking ahead, which saves a listing and decides nothing (Woke).
-//   - What the semaphore's transaction checks (write), of which the mark is the result.
+//   - Which contenders are ahead: by number or by Czxid (arrange, order), by the rule, or by weights
+//     (decide).
+//   - Looking ahead, which only saves a listing (Woke).
+//   - The checks in the semaphore's transaction, whose result is the mark (write).
 
 // ahead is what is known of the contenders that the own znode has to wait for.
 type ahead int
 
 const (
 	unknown  ahead = iota // nothing: there is no listing to go by
-	some                  // there is a predecessor, and there may be others, or what it leaves in its place
-	only                  // there is the predecessor alone, and it leaves nothing
-	none                  // a listing showed nobody
-	released              // the last one ahead has gone since: it was deleted, or has released what it held alone
-	marked                // a transaction marked the own znode as a holder's
+	some                  // a predecessor; there may be others, or its end may leave another
+	only                  // the predecessor alone, and its end leaves no other
+	none                  // none: a listing showed it
+	released              // none any more: since a listing the last one was deleted, or released what it held alone
+	marked                // none: a transaction marked the own znode as a holder's
 )
 
-// doubted is what is left of it where a listing may have missed something, or after a lost
-// connection (listing.disconnected): then the predecessor's end may be told before the own znode's.
+// doubted lowers it where a listing may have missed a contender, or after a lost connection
+// (listing.disconnected): then the predecessor's end may be told before the own znode's.
 func (a ahead) doubted() ahead {
 	if a == some || a == only {
 		return some
@@ -37,7 +37,7 @@ func (a ahead) doubted() ahead {
 	return unknown
 }
 
-// gone is what is known once the predecessor's znode was deleted.
+// gone is what is known when the predecessor's znode was deleted.
 func (a ahead) gone() ahead {
 	if a == only {
 		return released
@@ -65,10 +65,10 @@ func (m *Machine) proof() proof {
 	return unproven
 }
 
-// mayHold tells whether the own znode may be granted. Where a listing or the transaction showed it,
-// a reply is proof enough: its watch is set beside the grant. Where only the end of another znode
-// was heard of since the listing, the own one may have been deleted before that: it must be
-// watched, so that its end would have been told first.
+// mayHold tells whether the own znode may be granted. If a listing or the transaction showed it, a
+// reply is proof enough: its watch is set beside the grant. If the end of another znode came since
+// the listing, the own one may have been deleted before that: it must be watched, so that its end
+// would have been told first.
 func mayHold(a ahead, p proof) bool {
 	switch a {
 	case none, marked:
@@ -79,9 +79,9 @@ func mayHold(a ahead, p proof) bool {
 	return false
 }
 
-// mayWait tells whether the own znode may wait for its predecessor, which is watched. It has to be
-// watched too, unless lists is true: there will be another listing before the grant, and it shows
-// whether the znode exists, since nobody else's can have its name.
+// mayWait tells whether the own znode may wait for its predecessor, which is watched. The own one
+// has to be watched too, unless lists is true: then another listing comes before the grant, and
+// shows whether the own znode exists, since no other can have its name.
 func mayWait(a ahead, p proof, lists bool) bool {
 	switch a {
 	case some:

@@ -8,15 +8,15 @@ type delay struct {
 	m       *Machine
 	after   int64         // milliseconds
 	stage   State         // Open, Recording, Delaying or Recorded
-	claim   machine.Claim // that was to be granted last
+	claim   machine.Claim // the last one that was to be granted
 	version int32         // of the record that will be replaced
-	waited  int64         // the token after whose holder the delay has run
-	asked   bool          // a grant waits for what was requested
+	waited  int64         // the token in the record whose delay runs or has run
+	asked   bool          // a grant waits for the pending request or for the delay
 	leaving bool          // the own znode is to be deleted, once it is known whether the token was written
 }
 
-// passes tells whether the claim may be granted now. If not, it requests what is missing, and goes
-// on with the answer.
+// passes tells whether the claim may be granted now. If not, it writes the token into the record,
+// and goes on with the answer.
 func (d *delay) passes(c machine.Claim) bool {
 	d.claim = c
 	switch d.stage {
@@ -39,7 +39,7 @@ func (d *delay) write(version int32) {
 	d.m.ask(machine.Record{Path: d.m.entry.path, Token: d.m.entry.czxid, Version: version, Delay: after}, delaying)
 }
 
-// on takes the answer to what was asked for last. When the delay is over, the token is written.
+// on takes the answer to the last request. At the end of the delay, the token is written.
 func (d *delay) on(ev machine.Event) {
 	if e, ok := ev.(machine.Recorded); ok {
 		d.onRecorded(e)
@@ -70,8 +70,8 @@ func (d *delay) onRecorded(e machine.Recorded) {
 	}
 }
 
-// found: the record contains another's token, and nobody is ahead: that holder has died, or lost
-// its possession. A try does not wait for the delay.
+// found handles another token in the record. No contender is ahead, so the holder with that token
+// has died, or lost its possession. A try does not wait for the delay.
 func (d *delay) found(e machine.Recorded) {
 	d.stage, d.version, d.waited = Delaying, e.Version, e.Token
 	d.m.ask(machine.Wake{After: d.after}, delaying)
@@ -80,8 +80,8 @@ func (d *delay) found(e machine.Recorded) {
 	}
 }
 
-// failed settles the claim that was to be granted, since the record cannot be written. The next one
-// tries for itself; so does one that has taken its znode over meanwhile.
+// failed settles the claim that was to be granted, since the record cannot be written. The next
+// claim tries again, and so does one that has taken the znode over meanwhile.
 func (d *delay) failed(err error) {
 	refused := d.stillFirst()
 	d.reset()
@@ -91,10 +91,10 @@ func (d *delay) failed(err error) {
 	d.goOn()
 }
 
-// stillFirst: the claim that was to be granted has not been withdrawn meanwhile.
+// stillFirst tells whether the claim that was to be granted is still wanted.
 func (d *delay) stillFirst() bool { return len(d.m.claims) > 0 && d.m.claims[0].id == d.claim }
 
-// goOn lets the machine grant. Without trust it does so when that comes.
+// goOn lets the machine grant. If the session is not trusted, it does so when trust is gained.
 func (d *delay) goOn() {
 	if d.m.session.trusted {
 		d.m.retry()

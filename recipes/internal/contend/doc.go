@@ -4,7 +4,7 @@
 //   - With [New] the instance is one of the contenders under a znode, each an ephemeral sequential
 //     znode, and waits for those ahead of it: [Exclusive] for locks and elections, [Shared] for
 //     shared locks, [AtMost] for semaphores.
-//   - With [NewSingle] there is one plain ephemeral znode. The one who creates it holds, and all
+//   - With [NewSingle] there is one plain ephemeral znode. The instance that creates it holds, and all
 //     others wait until it is deleted. This is the first form of a lock in ZooKeeper's paper. It
 //     serves paths that other systems lock in this way.
 //
@@ -15,7 +15,7 @@
 //
 //	create   an ephemeral sequential znode; its name has a GUID        enter, onEntered
 //	list     the contenders                                            list, digest, arrange
-//	decide   who is ahead that the rule makes it wait for              conclude; a semaphore: decide
+//	decide   for which of those ahead the rule makes it wait           conclude; a semaphore: decide
 //	wait     for the deletion of the last of these, if mayWait         onPredSeen, advance
 //	         when it is gone, list again, unless mayHold by now        predGone, predReleased
 //	hold     if mayHold, and the session is trusted                    first, grant
@@ -40,8 +40,8 @@
 //	   ▲                                             HoldEnded: Entering, in its place◀──────┘  │
 //	   └──── released, withdrawn, refused, failed ◀─────────────────────────────────────────────┘
 //
-// From Listing and Ordering it goes straight to Ready if nobody is ahead and the own znode is known
-// to stand. With two or more ahead only the predecessor is watched.
+// From Listing and Ordering it goes straight to Ready if no contender is ahead and the own znode is
+// known to exist. With two or more ahead only the predecessor is watched.
 //
 // In a semaphore, a contender whose turn it is first writes a mark on its own znode: it goes
 // through Marking to Ready. A writer that is downgraded to a reader goes from Holding through
@@ -71,17 +71,17 @@
 // # Guarantees
 //
 //   - A [machine.Grant] has two conditions, both in the current epoch. The own znode was seen, with
-//     this session as its owner. And a listing showed nobody ahead that the rule makes it wait for,
-//     or the only one ahead was deleted since and could not have left anything in its place, or the
-//     last one ahead, of the same session, has held alone since and released, or a semaphore's
+//     this session as its owner. And a listing showed no contender ahead that the rule makes it wait
+//     for, or the only one ahead was deleted since and could not have left another in its place, or
+//     the last one ahead, of the same session, has held alone since and released, or a semaphore's
 //     transaction marked the own znode. These are none, released and marked in decide.go.
 //   - There are two ways to have seen the own znode. Either a read found it, and the watch of that
 //     read has not fired since. Or the reply to the create told of it: then the listing showed it
 //     too, and its first read, which sets the watch, is sent a few milliseconds after the grant. A
 //     possession that is released by then costs no read.
-//   - So a holder notices within these milliseconds and a round trip if somebody deletes the own
-//     znode, or asks for it: from the watch, or from the reply to that first read. If the own znode
-//     can't be read, the possession ends.
+//   - So a holder notices within these milliseconds and a round trip if another client deletes the
+//     own znode, or asks it to release: from the watch, or from the reply to that first read. If the
+//     own znode cannot be read, the possession ends.
 //   - The machine has one znode at a time. It creates the next one when the last is deleted,
 //     or in the transaction that deletes it.
 //   - A znode is granted at most once, so that tokens grow.
@@ -89,11 +89,11 @@
 //     waiter that is next, and one whose znode's name has no GUID, watches its own znode too. The
 //     others list before a grant, and learn then whether their znode exists.
 //   - A predecessor of the same session is followed in the session instead ([machine.Read].SameSession).
-//     When it holds, or somebody of the session before it, the waiter watches its own znode. When it
-//     has released what it held alone, nobody is ahead, and the waiter is granted as soon as its own
-//     znode is watched, though the predecessor's may still stand. Word of that may come before word
-//     of the own znode's end: then the host, whose session knows of that end, answers the Grant with
-//     Deferred.
+//     When the predecessor holds, or a contender of the session before it, the waiter watches its own
+//     znode. When the predecessor has released what it held alone, no contender is ahead, and the
+//     waiter is granted as soon as its own znode is watched, though the predecessor's may still
+//     exist. The release may be told before the own znode's end: then the host, whose session knows
+//     of that end, answers the Grant with Deferred.
 //   - A single znode is granted only if the current session owns it and this machine created it.
 //     The holder watches it. When the watch fires, the holder reads before it concludes that the
 //     znode is gone: the event may be about an earlier znode at the same path.
@@ -137,7 +137,7 @@
 //   - A grant comes only after the record contains its token, written while the own znode stood.
 //   - Another's token is replaced only after a whole delay, which begins when a contender that is
 //     first finds it.
-//   - A release deletes the record. A possession that is lost, for whatever reason, leaves it.
+//   - A release deletes the record. A possession that is lost, for any reason, leaves it.
 //   - A Try claim does not wait for the delay: it is refused.
 //
 // # Claims
@@ -173,9 +173,21 @@
 //   - A Grant that cannot become a possession is answered with Deferred, even if the epoch has ended
 //     already; the claim is waiting when EpochEnded comes. After a downgrade it is answered with
 //     HoldEnded instead: the claim has had its possession.
-//   - Released, HoldEnded and Deferred are about the claim's current possession. If the host hears
-//     late of one that ended before (the machine emitted [machine.End], and perhaps granted again),
-//     it does not tell the machine.
+//   - Released, HoldEnded and Deferred are about the claim's current possession. The host does not
+//     tell them of an earlier one, which the machine has ended with [machine.End] before it granted
+//     again.
 //   - Answers and Woke go to the incarnation that asked; each incarnation numbers from 1.
 //   - Suspended comes before the events of watches that fired after it.
+//
+// # Which file for which task
+//
+//   - decide.go: whether it may hold, and whether it may wait
+//   - contenders.go: one of several contenders: its events, its downgrade
+//   - listing.go: the listings, and the order of the contenders
+//   - single.go: the one znode at a path
+//   - entry.go: the own znode, from its create over its grant to its deletion
+//   - claims.go: the claims of the application
+//   - machine.go, state.go, epoch.go, watches.go: the machine, its states and keys, epochs, watches
+//   - rule.go, semaphore.go: who waits for whom; permits, marks and the limit
+//   - delay.go: the delay after a holder that died
 package contend

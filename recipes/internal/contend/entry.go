@@ -12,16 +12,16 @@ type entry struct {
 	path     string
 	name     string
 	of       machine.Claim    // the claim that it was granted to; 0: none
-	lost     bool             // its possession ended by itself
+	lost     bool             // its possession was lost
 	whenGone []machine.Effect // to be emitted when it is deleted
 
 	czxid     int64 // 0: not known yet
 	inherited bool  // the czxid is that of the writer's znode that it replaced
-	unread    bool  // a reply told that it is ours; of several contenders: and no read was answered since
+	unread    bool  // a reply told that it is ours; with several contenders also: no read was answered since
 	revoked   bool  // its data ask the holder to release
-	told      bool  // and the holder was told
+	told      bool  // the holder was told that
 	mark      mark  // of a semaphore's
-	tries     int   // to read it, while it is held
+	tries     int   // reads in a row that failed while it is held
 }
 
 // at sets the path.
@@ -42,14 +42,14 @@ func (o *entry) settles(c machine.Claim) bool {
 }
 
 // tellRevoked tells the holder, once, that it is asked to release.
-func (o *entry) tellRevoked(r *requests) {
+func (o *entry) tellRevoked(r *machine.Requests[request]) {
 	if o.revoked && !o.told {
 		o.told = true
 		r.Emit(machine.Revoked{Claim: o.of})
 	}
 }
 
-// saw keeps what was read of it.
+// saw records the answer to a read of it.
 func (o *entry) saw(e machine.Seen) {
 	if !o.inherited {
 		o.czxid = e.Stat.Czxid
@@ -67,7 +67,7 @@ func (m *Machine) enter() {
 // dropOwn forgets the own znode, which is gone, or is being replaced.
 func (m *Machine) dropOwn() {
 	m.entry, m.ahead = entry{}, unknown
-	m.session.refused = false // that may have been about this znode
+	m.session.refused = false // the refusal may have been about this znode
 	m.requests.Forget(request{kind: marking})
 	m.requests.Cancel(request{kind: pausing})
 	if m.delay != nil {
@@ -112,7 +112,7 @@ func (m *Machine) onEntered(e machine.Entered) {
 
 // enterFailed handles a failed create. A znode that it was to replace may still exist.
 func (m *Machine) enterFailed(err error, replaced entry) {
-	effects := slices.Concat(m.entry.whenGone, m.claims.fail(err))
+	effects := slices.Concat(m.entry.whenGone, m.settleAll(err))
 	m.strategy.forget()
 	if replaced.path != "" {
 		m.entry = replaced
@@ -136,8 +136,8 @@ func (m *Machine) rewatch(path string) {
 	}
 }
 
-// first: it may hold. It does when the session is trusted, and with a delay when its token is in
-// the record. While there is no grant, the znode is watched.
+// first grants the own znode, which may hold, if the session is trusted, and with a delay if the
+// token is in the record. Until the grant the znode is watched.
 func (m *Machine) first() {
 	m.state = Ready
 	if m.session.trusted && !m.session.refused && (m.delay == nil || !m.delay.asked) {
@@ -148,8 +148,8 @@ func (m *Machine) first() {
 	}
 }
 
-// soon is for how many milliseconds a possession goes without a watch on its znode. One that is
-// released by then never costs a read.
+// soon is how many milliseconds after the grant the znode is read with a watch. A possession that
+// is released by then costs no read.
 const soon = 5
 
 // grant grants the own znode to the first claim.
@@ -189,32 +189,33 @@ func (m *Machine) onLeft(e machine.Removed) {
 	m.enterAnew()
 }
 
-// lost: the own znode is gone, or was never ours.
-func (m *Machine) lost() {
+// ownGone goes on when the own znode is gone, or was never ours.
+func (m *Machine) ownGone() {
 	if m.possessed() {
 		m.requests.Emit(machine.End{Claim: m.claims[0].id, Cause: machine.EndDeleted})
-		m.claims.rotate()
+		m.rotate()
 	}
 	m.enterAnew()
 }
 
-// unwatched ends a possession whose znode can't be read: nobody would notice if it were deleted.
+// unwatched ends a possession whose znode cannot be read: its deletion would not be noticed.
 func (m *Machine) unwatched(err error) {
 	m.requests.Emit(machine.End{Claim: m.claims[0].id, Cause: machine.EndUnwatched, Err: err})
-	m.claims.rotate()
+	m.rotate()
 	m.entry.lost = true
 	m.fail(err)
 }
 
 // fail settles every claim with a definite error once the own znode is gone.
 func (m *Machine) fail(err error) {
-	m.entry.after(m.claims.fail(err)...)
+	m.entry.after(m.settleAll(err)...)
 	m.leave()
 }
 
 // refuse ends the first claim with an error. The next one takes its znode over.
 func (m *Machine) refuse(err error) {
-	settle := m.claims.refuse(err)
+	settle := machine.Settle{Claim: m.claims[0].id, Err: err}
+	m.claims = m.claims[1:]
 	if len(m.claims) > 0 {
 		m.requests.Emit(settle)
 		return

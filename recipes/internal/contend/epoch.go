@@ -2,16 +2,17 @@ package contend
 
 import "github.com/troupe-go/troupe/machine"
 
-// session is what is known of the current ZooKeeper session.
+// session is the state of the current ZooKeeper session.
 type session struct {
 	id        int64
 	suspended bool
 	trusted   bool
-	refused   bool // the host refused a grant in spite of trusted: until trust or the connection changes, or the znode
+	refused   bool // the host deferred a grant although the session was trusted; until trust, the connection or the znode changes
 }
 
-// saw records an event. lifts: a grant that the host refused may be tried again. That includes
-// Resumed: a strict session refuses while it is suspended, and its trust does not change.
+// saw records an event. lifts tells whether a grant that the host deferred may be tried again.
+// After Resumed it may: a strict session defers while it is suspended, and its trust does not
+// change.
 func (s *session) saw(ev machine.Event) (lifts bool) {
 	switch ev.(type) {
 	case machine.TrustEnded:
@@ -39,7 +40,7 @@ func (m *Machine) onEpochBegan(e machine.EpochBegan) {
 func (m *Machine) expire() {
 	if m.possessed() {
 		m.requests.Emit(machine.End{Claim: m.claims[0].id, Cause: machine.EndExpired})
-		m.claims.rotate()
+		m.rotate()
 	}
 	m.requests.Emit(m.replaced.whenGone...)
 	m.requests.Emit(m.entry.whenGone...)
@@ -53,15 +54,7 @@ func (m *Machine) expire() {
 	m.state = Out
 }
 
-// onSession takes what the session says within an epoch.
-func (m *Machine) onSession(ev machine.Event) {
-	m.strategy.on(request{}, ev)
-	if m.session.saw(ev) {
-		m.retry()
-	}
-}
-
-// retry tries a grant again that the host refused, or that waited for the record.
+// retry tries a grant again that the host deferred, or that waited for the record.
 func (m *Machine) retry() {
 	m.session.refused = false
 	if m.delay != nil {

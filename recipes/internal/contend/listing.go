@@ -1,34 +1,36 @@
 package contend
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 )
 
-// listing is one listing of the contenders, and what was concluded from it.
+// listing is one listing of the contenders, and the conclusions from it.
 type listing struct {
-	ask          uint64          // number of its listing
-	early        bool            // the listing was sent with the create: it may be older than the znode
-	listed       *machine.Listed // the listing, if it came before the reply to the create
-	failed       error           // the listing failed; the own znode is being read to see whether it exists
+	ask          uint64          // number of the request
+	early        bool            // it was sent with the create: it may be older than the znode
+	listed       *machine.Listed // the answer, if it came before the reply to the create
+	failed       error           // the answer was an error; the own znode is being read to see whether it exists
 	disconnected bool            // the connection was lost since it began; the next listing clears it
 
-	unordered []ordered // whose Czxids are being read
+	unordered []ordered // the contenders whose Czxids are being read
 	missed    bool      // one of them was deleted before it was read
 
-	pred        string // path of the one to wait for, "" if there is none
+	pred        string // path of the predecessor, "" if there is none
 	lists       bool   // a listing comes before the next grant, so the own znode need not be watched
-	second      string // path of the one that it waits for, if that is worth a watch: see soonest
+	second      string // path of the contender that the predecessor waits for, if that is worth a watch: see soonest
 	lookedAhead bool   // the second was watched, after this listing or one before it
 
-	// A semaphore's.
+	// Of a semaphore.
 	self     znode.Contender   // its name is "" until the order is known
-	front    []znode.Contender // those ahead of it
-	predSeen bool              // the data of the one ahead were read since this listing
+	front    []znode.Contender // the contenders ahead of it
+	predSeen bool              // the data of the predecessor were read since this listing
 	watched  bool              // the listing set a watch on the children
-	stale    bool              // which fired while the listing was pending
+	stale    bool              // that watch fired while the listing was pending
 }
 
 // list lists the contenders again.
@@ -48,19 +50,20 @@ func (c *contenders) onListed(e machine.Listed) {
 	}
 }
 
-// digest handles a listing when the path of the own znode is known.
+// digest handles a listing. The path of the own znode is known.
 func (c *contenders) digest(e machine.Listed) {
 	missing := e.Err == nil && !slices.Contains(e.Names, c.m.entry.name)
 	switch {
 	case c.listing.early && (missing || e.Err != nil):
 		c.list() // it may be older than the znode, or than its parent
 	case missing:
-		// Others may follow it in the session, and its watch may have been spent on a change. A
-		// name without a GUID nobody follows, and it may be another's: the parent was made anew.
+		// Others may follow it in the session, and its watch may have fired for a change: Remove
+		// tells them. A name without a GUID is never followed, and may be another client's: the
+		// parent may be a new one.
 		if own, _ := znode.ParseContender(c.m.entry.name); own.GUID != "" {
 			c.m.requests.Emit(machine.Remove{Epoch: c.m.requests.Epoch(), Path: c.m.entry.path})
 		}
-		c.m.lost()
+		c.m.ownGone()
 	case c.listing.stale:
 		c.list()
 	case e.Err != nil:
@@ -70,14 +73,14 @@ func (c *contenders) digest(e machine.Listed) {
 	}
 }
 
-// verify reads the own znode, because the contenders could not be listed.
+// verify reads the own znode, because the listing failed.
 func (c *contenders) verify(err error) {
 	c.m.state = Checking
 	c.listing.failed = err
 	c.m.rewatch(c.m.entry.path)
 }
 
-// conclude notes what a listing says of those ahead, first to last, and sets the watches.
+// conclude records the contenders ahead by a listing, first to last, and sets the watches.
 func (c *contenders) conclude(self znode.Contender, ahead []znode.Contender) {
 	if c.semaphore != nil {
 		c.semaphore.conclude(self, ahead)
@@ -88,7 +91,7 @@ func (c *contenders) conclude(self znode.Contender, ahead []znode.Contender) {
 	c.m.state, c.m.ahead = Checking, none
 	if len(blockers) > 0 && c.m.claims[0].try {
 		if c.listing.ask <= c.m.claims[0].since {
-			c.list() // sent before the try: those in it may be gone since
+			c.list() // this one was sent before the try: the contenders in it may be gone since
 			return
 		}
 		if c.m.refuse(machine.ErrHeld); c.m.state == Leaving {
@@ -98,9 +101,9 @@ func (c *contenders) conclude(self znode.Contender, ahead []znode.Contender) {
 	if len(blockers) > 0 {
 		last := blockers[len(blockers)-1]
 		c.listing.pred = znode.Join(c.cfg.Parent, last.Name)
-		// An event of a watch that was set before this listing might be about another znode of that
-		// name, if it has no GUID. One that was deleted during this listing may have been a writer
-		// that was downgraded, and the listing did not show the reader.
+		// If the name has no GUID, an event of a watch that was set before this listing might be
+		// about an earlier znode of that name. And a contender that was missed may have been a
+		// writer that was downgraded: then the listing did not show the reader.
 		unique := last.GUID != "" || c.m.watches.of(c.listing.pred) == nil
 		leaves := c.cfg.Rule.LeavesAnother(self, last)
 		if c.m.ahead = only; len(blockers) > 1 || c.listing.missed || leaves || !unique {
@@ -120,10 +123,98 @@ func (c *contenders) conclude(self znode.Contender, ahead []znode.Contender) {
 	c.advance()
 }
 
-// sameSession tells whether the predecessor may be followed in the session: who holds it holds
-// alone, and whoever waits for it waits for all that it waits for. A reader does not: it would hear
+// sameSession tells whether the predecessor may be followed in the session: it would hold alone,
+// and the own znode waits for all that it waits for. That is not so for a reader: it would learn
 // late that a writer is gone that waits for other readers.
 func (c *contenders) sameSession(self, last znode.Contender) bool {
 	alone := last.Kind == znode.Lock || last.Kind == znode.Write || last.Kind == znode.Candidate
 	return alone && self.Kind != znode.Read && last.GUID != "" && c.m.delay == nil
+}
+
+var errName = errors.New("the own znode's name is not a contender's")
+
+// ordered is a contender whose Czxid is being read.
+type ordered struct {
+	znode.Contender
+	czxid int64 // 0: not answered yet
+}
+
+// arrange finds the contenders ahead of the own znode, by their sequence numbers. If these leave
+// the order open, it goes by the Czxids instead.
+func (c *contenders) arrange(e machine.Listed) {
+	l, made := e.Contenders.(*znode.Contenders)
+	if !made {
+		l = znode.NewContenders(e.Names)
+	}
+	i := slices.IndexFunc(l.Contenders, func(o znode.Contender) bool { return o.Name == c.m.entry.name })
+	switch {
+	case i < 0:
+		c.m.fail(errName)
+	case l.Ambiguous && len(l.Contenders) > 1:
+		c.readOrder(slices.Delete(slices.Clone(l.Contenders), i, i+1))
+	default:
+		c.conclude(l.Contenders[i], l.Contenders[:i:i])
+	}
+}
+
+// readOrder reads the Czxids of all others.
+func (c *contenders) readOrder(others []znode.Contender) {
+	c.m.state = Ordering
+	c.listing.unordered = make([]ordered, len(others))
+	for i, o := range others {
+		c.listing.unordered[i] = ordered{Contender: o}
+		c.m.requests.Ask(machine.Read{Path: znode.Join(c.cfg.Parent, o.Name)}, request{ordering, o.Name})
+	}
+	if c.m.entry.czxid == 0 {
+		c.m.watch(c.m.entry.path)
+	}
+}
+
+// onCzxid takes the answer about one of them.
+func (c *contenders) onCzxid(name string, e machine.Seen) {
+	i := slices.IndexFunc(c.listing.unordered, func(o ordered) bool { return o.Name == name })
+	switch {
+	case i < 0: // of an earlier listing
+		return
+	case e.Err != nil:
+		c.m.fail(e.Err)
+		return
+	case e.Exists:
+		o := &c.listing.unordered[i]
+		o.czxid = positionOf(*o, e)
+	default:
+		c.listing.unordered, c.listing.missed = slices.Delete(c.listing.unordered, i, i+1), true
+	}
+	c.order()
+}
+
+// positionOf is the Czxid that determines the position of a contender. A reader that replaced a
+// writer has the writer's in its data.
+func positionOf(o ordered, e machine.Seen) int64 {
+	if notes, _ := znode.ParseNotes(e.Data); notes.Placed > 0 && o.Kind == znode.Read {
+		return notes.Placed
+	}
+	return e.Stat.Czxid
+}
+
+// order goes on when every Czxid is known.
+func (c *contenders) order() {
+	if c.m.entry.czxid == 0 || slices.ContainsFunc(c.listing.unordered, func(o ordered) bool { return o.czxid == 0 }) {
+		return
+	}
+	others := c.listing.unordered
+	c.listing.unordered = nil
+	slices.SortFunc(others, func(a, b ordered) int { return cmp.Compare(a.czxid, b.czxid) })
+	var ahead []znode.Contender
+	for _, o := range others {
+		if o.czxid < c.m.entry.czxid {
+			ahead = append(ahead, o.Contender)
+		}
+	}
+	self, _ := znode.ParseContender(c.m.entry.name)
+	if c.listing.missed && c.semaphore == nil && len(c.cfg.Rule.Before(self, ahead)) == 0 {
+		c.list() // the missed one may have been deleted after the own znode: only a listing shows both
+		return
+	}
+	c.conclude(self, ahead)
 }

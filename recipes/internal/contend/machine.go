@@ -1,51 +1,55 @@
 package contend
 
-import "github.com/troupe-go/troupe/machine"
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/machine"
+)
 
 // Config describes the contenders that a machine is one of.
 type Config struct {
 	Parent string // path of the znode whose children they are
 	Rule   Rule   // nil: Exclusive
-	Data   []byte // of the own znode, as it is created: needed for Permits, which write to it
+	Data   []byte // with which the own znode is created; for Permits, which write to it
 	Delay  int64  // milliseconds between the death of a holder and the next grant; 0: none
 }
 
-// Machine decides for one instance. It contains what both strategies need: the instance's claims,
-// the epoch, and the own znode from its create to its deletion. The strategy decides whose turn it
-// is. A machine is not safe for concurrent use: its host feeds it one event at a time.
+// Machine decides for one instance. It has the state that both strategies need: the instance's
+// claims, the epoch, and the own znode from its create to its deletion. The strategy decides when
+// it is the machine's turn. A machine is not safe for concurrent use: its host passes it one event
+// at a time.
 type Machine struct {
-	requests requests
+	requests machine.Requests[request]
 	strategy strategy
 	state    State
 
 	session  session
-	claims   claims // the own znode stands for the first
-	entry    entry  // created or being created
-	replaced entry  // its possession is over, and the pending create deletes it
+	claims   []wanted // in the order in which they are served: the own znode is that of the first
+	entry    entry    // created or being created
+	replaced entry    // its possession was lost, and the pending create deletes it
 	ahead    ahead
-	blockers int // how many it had to wait for at the last listing
+	blockers int // how many contenders it had to wait for by the last listing
 	watches  watches
 	delay    *delay // nil: no delay after a holder that died
 
 	published machine.Standing
 }
 
-// strategy decides whose turn it is: the machine is one of several contenders, or wants the one
+// strategy decides when it is the machine's turn: as one of several contenders, or with the one
 // znode at a path.
 type strategy interface {
 	entering(ask uint64)              // the own znode is being created, by the request of that number
-	occupied(err error) bool          // whether the create failed because of another's znode; then waits until that is deleted
+	occupied(err error) bool          // whether the create failed because of another client's znode; then waits for its deletion
 	entered()                         // the own znode exists
 	advance()                         // goes on from Checking
 	confirm()                         // goes on from Ready: the session may have become trusted
-	ended()                           // a possession ended by itself, and there is another claim
+	ended()                           // a possession was lost, and there is another claim
 	unwanted()                        // the last claim is withdrawn
-	forget()                          // what was seen does not count any more
+	forget()                          // the last listing and the watches of the wait are void
 	on(key request, ev machine.Event) // all other events; an answer comes with its key
 }
 
-// New makes a machine that is one of the contenders under a znode. It wants nothing and knows of no
-// epoch.
+// New makes a machine that is one of the contenders under a znode. It has no claim and no epoch.
 func New(cfg Config) *Machine {
 	if cfg.Rule == nil {
 		cfg.Rule = Exclusive()
@@ -62,8 +66,8 @@ func New(cfg Config) *Machine {
 	return m
 }
 
-// NewSingle makes a machine that wants to be the one who has made the znode at a path. It wants
-// nothing and knows of no epoch.
+// NewSingle makes a machine that holds when it has created the one znode at a path. It has no claim
+// and no epoch.
 func NewSingle(path string) *Machine {
 	m := newMachine()
 	m.strategy = &single{m: m, path: path}
@@ -76,10 +80,10 @@ func newMachine() *Machine {
 	return m
 }
 
-// State tells where the machine stands.
+// State returns the state of the machine.
 func (m *Machine) State() State { return m.state }
 
-// Delay tells where the delay stands, if it keeps one.
+// Delay returns the state of the delay; Open if there is none.
 func (m *Machine) Delay() State {
 	if m.delay == nil {
 		return Open
@@ -87,7 +91,7 @@ func (m *Machine) Delay() State {
 	return m.delay.stage
 }
 
-// Step takes one event and returns what follows from it.
+// Step takes one event and returns the effects that follow.
 func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	key, ok := m.requests.Accept(ev)
 	if !ok {
@@ -126,7 +130,10 @@ func (m *Machine) onNotice(ev machine.Event) bool {
 	case machine.EpochEnded:
 		m.expire()
 	case machine.TrustEnded, machine.TrustGained, machine.Suspended, machine.Resumed:
-		m.onSession(ev)
+		m.strategy.on(request{}, ev)
+		if m.session.saw(ev) {
+			m.retry()
+		}
 	default:
 		return false
 	}
@@ -140,7 +147,7 @@ func (m *Machine) onAnswer(key request, ev machine.Event) {
 		m.delay.on(ev)
 		return
 	case pausing:
-		if m.state == Holding { // so its znode is read, for the first time or because it could not be
+		if m.state == Holding { // its znode is read, for the first time or after a read that failed
 			m.watch(m.entry.path)
 		}
 		return
@@ -152,5 +159,49 @@ func (m *Machine) onAnswer(key request, ev machine.Event) {
 		m.onLeft(ev)
 	default:
 		m.strategy.on(key, ev)
+	}
+}
+
+// ask emits a request, and returns its number.
+func (m *Machine) ask(r machine.Request, as kind) uint64 {
+	return m.requests.Ask(r, request{kind: as})
+}
+
+func (m *Machine) pending(as kind) bool { return m.requests.Pending(request{kind: as}) }
+
+// publish adds the standing, if it has changed. It goes before the step's other
+// effects: a host that answers a Grant with Deferred while it carries them out publishes the later
+// standing later.
+func (m *Machine) publish(effects []machine.Effect) []machine.Effect {
+	s := m.standing()
+	if s == m.published {
+		return effects
+	}
+	m.published = s
+	return slices.Insert(effects, 0, machine.Effect(machine.Publish{Standing: s}))
+}
+
+func (m *Machine) standing() machine.Standing {
+	s := machine.Standing{Phase: m.phase()}
+	if s.Phase == machine.Idle {
+		return s // this is known without ZooKeeper
+	}
+	s.Ahead = m.blockers
+	s.Stale = m.requests.Epoch() == 0 || m.session.suspended || !m.session.trusted || m.session.refused
+	return s
+}
+
+func (m *Machine) phase() machine.Phase {
+	switch {
+	case len(m.claims) == 0:
+		return machine.Idle
+	case m.possessed():
+		return machine.Holding
+	case behind(m.state), m.state == Checking && m.blockers > 0:
+		return machine.Waiting // also while the watches are set again
+	case placed(m.state):
+		return machine.Determining
+	default:
+		return machine.Offering
 	}
 }

@@ -2,13 +2,14 @@ package contend
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 )
 
-// semaphore is what contenders for permits do beyond the others: they compare with a limit, and
-// mark their znodes when they hold.
+// semaphore is the part of contenders that is for permits: they compare with a limit, and mark
+// their znodes when they hold.
 type semaphore struct {
 	m       *Machine
 	c       *contenders
@@ -18,14 +19,14 @@ type semaphore struct {
 
 // mark is what is known of the mark on the own znode, which says that it holds.
 type mark struct {
-	known   bool // version and data are those that were read, or created
+	known   bool // version and data are as read or created
 	version int32
 	data    []byte // without notes
 	asked   bool   // a write was requested
 	makes   int32  // the version that the pending write creates
 	bare    bool   // as last read it has no mark
 	held    bool   // it is marked: for the others it holds
-	head    bool   // it is the first of those who wait
+	head    bool   // it is the first of the waiters
 }
 
 func (s *semaphore) conclude(self znode.Contender, ahead []znode.Contender) {
@@ -38,7 +39,7 @@ func (s *semaphore) conclude(self znode.Contender, ahead []znode.Contender) {
 	s.decide()
 }
 
-// decide goes on from Checking as far as what is known allows. It may be called after every event.
+// decide goes on from Checking as far as possible. It may be called after every event.
 //
 // Before a grant the machine marks its own znode, in a transaction that also checks that the limit
 // is the one that was used. The successor watches the znode, and is then the head of the waiters:
@@ -74,7 +75,7 @@ func (s *semaphore) decide() {
 		s.write()
 		return
 	case s.m.claims[0].try && s.c.listing.ask <= s.m.claims[0].since:
-		s.c.list() // sent before the try: those in it may be gone since
+		s.c.list() // the last one was sent before the try: the contenders in it may be gone since
 		return
 	case s.m.claims[0].try && s.limit.at <= s.m.claims[0].since:
 		s.readLimit(false)
@@ -87,8 +88,8 @@ func (s *semaphore) decide() {
 	s.attend(blockers[len(blockers)-1])
 }
 
-// attend sets the watches of a waiter: the head watches the children and the limit, all others the
-// one ahead.
+// attend sets the watches of a waiter: the head watches the children and the limit, every other
+// waiter its predecessor.
 func (s *semaphore) attend(last znode.Contender) {
 	s.m.ahead = some
 	s.c.watchOwn()
@@ -115,8 +116,8 @@ func (s *semaphore) attend(last znode.Contender) {
 	}
 }
 
-// headed: the one ahead was read. If it holds, this is the head of the waiters, and remains so:
-// those ahead of a holder hold as well, or leave.
+// headed takes the answer to a read of the predecessor. If that holds, this is the head of the
+// waiters, and remains so: those ahead of a holder hold as well, or leave.
 func (s *semaphore) headed(e machine.Seen) {
 	s.c.listing.predSeen = true
 	if notes, _ := znode.ParseNotes(e.Data); notes.Held {
@@ -126,7 +127,7 @@ func (s *semaphore) headed(e machine.Seen) {
 	s.decide()
 }
 
-// onChildren: a contender came or left.
+// onChildren handles that a contender came or left.
 func (s *semaphore) onChildren() {
 	switch {
 	case !s.m.entry.mark.head:
@@ -148,7 +149,7 @@ func (s *semaphore) know() bool {
 	return s.m.entry.mark.known
 }
 
-// saw keeps what was read of the own znode.
+// saw records the answer to a read of the own znode.
 func (s *semaphore) saw(e machine.Seen) {
 	mark := &s.m.entry.mark
 	if e.Stat.Version < mark.version {
@@ -189,7 +190,8 @@ func (s *semaphore) put(guards ...machine.Op) {
 	s.m.ask(machine.Transact{Ops: append([]machine.Op{set}, guards...)}, marking)
 }
 
-// stale: a version was another, or a znode missing, or the outcome is not known; a read tells.
+// stale tells whether a transaction failed because of a version or a missing znode, or has an
+// unknown outcome. Then a read tells.
 func stale(e machine.Transacted) bool {
 	return e.Code == machine.Unknown || e.Code == machine.BadVersion || e.Code == machine.NoNode
 }
@@ -212,8 +214,8 @@ func (s *semaphore) onMarked(e machine.Transacted) {
 	}
 }
 
-// marked: the own znode existed when it was written, whatever was read of it since. The watch that
-// notices its deletion is set beside the grant.
+// marked handles the mark: the own znode existed when it was written, even if a later read said
+// otherwise. The watch that notices its deletion is set beside the grant.
 func (s *semaphore) marked() {
 	mark := &s.m.entry.mark
 	if mark.version < mark.makes {
@@ -230,4 +232,82 @@ func (s *semaphore) marked() {
 	}
 	s.m.state = Checking
 	s.decide()
+}
+
+// limit is what is known of the semaphore's limit in this epoch.
+type limit struct {
+	known   bool
+	version int32  // of the parent
+	at      uint64 // number of the read
+}
+
+// readLimit reads the limit: once for a contender that may be granted, with a watch for the head of
+// the waiters.
+func (s *semaphore) readLimit(watch bool) {
+	switch {
+	case s.m.pending(writingLimit):
+	case watch:
+		s.m.watch(s.c.cfg.Parent)
+	case !s.m.pending(readingLimit):
+		s.m.ask(machine.Read{Path: s.c.cfg.Parent}, readingLimit)
+	}
+}
+
+// onLimitSeen takes the answer to a read of the parent.
+func (s *semaphore) onLimitSeen(e machine.Seen) {
+	s.limit.known = false
+	s.unsettle()
+	if s.m.state != Checking && s.m.state != Listing && s.m.state != Ordering {
+		return // it is read again when it is needed
+	}
+	unset, err := false, e.Err
+	if err == nil && e.Exists {
+		unset, err = s.permits.agree(e.Data)
+	}
+	switch {
+	case err != nil && s.m.state == Checking:
+		s.m.fail(err)
+	case err != nil:
+	case !e.Exists:
+		s.m.rewatch(s.m.entry.path) // it cannot exist either
+	case unset:
+		s.setLimit(e.Stat.Version)
+	default:
+		s.limit.known, s.limit.version, s.limit.at = true, e.Stat.Version, e.Ask
+		s.decide()
+	}
+}
+
+// setLimit writes the limit, which is not set yet.
+func (s *semaphore) setLimit(version int32) {
+	if s.m.pending(writingLimit) {
+		return
+	}
+	set := machine.Op{Do: machine.Set, Path: s.c.cfg.Parent, Version: version, Data: strconv.AppendInt(nil, int64(s.permits.limit), 10)}
+	s.m.ask(machine.Transact{Ops: []machine.Op{set}}, writingLimit)
+}
+
+// onLimitWritten reads the limit that was written, by this machine or by another.
+func (s *semaphore) onLimitWritten(e machine.Transacted) {
+	switch {
+	case s.m.state != Checking:
+	case e.Err != nil && !stale(e):
+		s.m.fail(e.Err)
+	default:
+		s.decide()
+	}
+}
+
+// onLimitChanged handles that the watch on the parent's data fired.
+func (s *semaphore) onLimitChanged() {
+	s.limit.known = false
+	s.unsettle()
+	s.decide()
+}
+
+// unsettle goes back to Checking, because the limit or the predecessor has changed.
+func (s *semaphore) unsettle() {
+	if s.m.state == Waiting {
+		s.m.state = Checking
+	}
 }

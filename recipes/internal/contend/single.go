@@ -6,11 +6,11 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// single is the strategy of a machine that wants the one znode at a path: the one who creates it
-// has its turn, and all others wait until it is deleted.
+// single is the strategy of a machine that wants the one znode at a path: the client that creates
+// it has its turn, and all others wait until it is deleted.
 //
-// A read or an event is about the znode that was at the path at that instant, which may have been
-// another's. So a holder reads before it concludes that its own is gone.
+// A read or an event is about the znode that was at the path at that instant, perhaps another
+// client's. So a holder reads before it concludes that its own is gone.
 type single struct {
 	m       *Machine
 	path    string
@@ -28,8 +28,8 @@ func (s *single) on(_ request, ev machine.Event) {
 
 func (s *single) entering(ask uint64) { s.created = ask }
 
-// occupied waits for the other's znode. A try is refused, if the create was sent after it was
-// wanted.
+// occupied waits for the deletion of another client's znode. A try is refused if the create was
+// sent after the claim was made.
 func (s *single) occupied(err error) bool {
 	if !errors.Is(err, machine.ErrHeld) {
 		return false
@@ -41,7 +41,8 @@ func (s *single) occupied(err error) bool {
 			s.m.enter()
 			return true
 		}
-		s.m.requests.Emit(s.m.claims.refuse(machine.ErrHeld))
+		s.m.requests.Emit(machine.Settle{Claim: s.m.claims[0].id, Err: machine.ErrHeld})
+		s.m.claims = s.m.claims[1:]
 	}
 	if len(s.m.claims) == 0 {
 		s.m.state = Idle
@@ -51,8 +52,8 @@ func (s *single) occupied(err error) bool {
 	return true
 }
 
-// entered: the reply may have been lost, or come from an old server that tells no owner. A pending
-// read may be older than the znode.
+// entered grants at once if the reply told the owner. Otherwise the reply was lost, or came from an
+// old server, and the znode is read. A pending read may be older than the znode.
 func (s *single) entered() {
 	s.m.ahead = none
 	if !s.m.entry.unread {
@@ -69,8 +70,8 @@ func (s *single) advance() {
 	}
 }
 
-// confirm reads the own znode before it is granted: the events that come now may tell of its
-// deletion.
+// confirm reads the own znode before it is granted: it may have been deleted, and that event may be
+// on its way.
 func (s *single) confirm() {
 	s.m.state = Checking
 	s.m.rewatch(s.path)
@@ -101,18 +102,18 @@ func (s *single) onSeen(e machine.Seen) {
 	switch {
 	case s.m.state == Reading:
 		s.onOtherSeen(e, stale)
-	case s.m.state.placed() && stale:
+	case placed(s.m.state) && stale:
 		s.m.watch(s.path)
-	case s.m.state.placed():
+	case placed(s.m.state):
 		s.onOwnSeen(e)
 	}
 }
 
-// onOtherSeen: the other's znode was read.
+// onOtherSeen takes the answer to a read of another client's znode.
 func (s *single) onOtherSeen(e machine.Seen, stale bool) {
 	switch {
 	case e.Err != nil: // its deletion would not be noticed
-		s.m.requests.Emit(s.m.claims.fail(e.Err)...)
+		s.m.requests.Emit(s.m.settleAll(e.Err)...)
 		s.m.state = Idle
 	case !e.Exists:
 		s.m.enter()
@@ -123,7 +124,7 @@ func (s *single) onOtherSeen(e machine.Seen, stale bool) {
 	}
 }
 
-// onOwnSeen: the own znode was read, or another in its place.
+// onOwnSeen takes the answer to a read of the own znode, or of another in its place.
 func (s *single) onOwnSeen(e machine.Seen) {
 	known := s.m.entry.czxid
 	switch {
@@ -134,7 +135,7 @@ func (s *single) onOwnSeen(e machine.Seen) {
 		s.m.fail(e.Err)
 		return
 	case !e.Exists || e.Stat.Owner != s.m.session.id || known != 0 && e.Stat.Czxid != known:
-		s.m.lost()
+		s.m.ownGone()
 		return
 	}
 	s.m.entry.saw(e)
@@ -146,7 +147,8 @@ func (s *single) onOwnSeen(e machine.Seen) {
 	}
 }
 
-// onFired: the znode at the path when the watch was set has changed, or was deleted.
+// onFired handles that the znode at the path, as it was when the watch was set, has changed or was
+// deleted.
 func (s *single) onFired(e machine.Fired) {
 	if e.Path != s.path {
 		return
@@ -157,7 +159,7 @@ func (s *single) onFired(e machine.Fired) {
 		s.m.enter()
 	case s.m.state == Watching:
 		s.read()
-	case s.m.state.placed():
+	case placed(s.m.state):
 		s.m.watch(s.path)
 	}
 }

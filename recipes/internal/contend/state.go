@@ -1,20 +1,19 @@
 package contend
 
-// State is the state of a machine. What else it knows is in its fields; the state is never derived
-// from them.
+// State is the state of a machine. It is never derived from the other fields.
 type State int
 
 // The states of a machine.
 const (
-	Out         State = iota // no epoch: nothing can be asked of ZooKeeper
+	Out         State = iota // no epoch: there are no requests
 	Idle                     // no claim and no znode
 	Entering                 // the own znode is being created, perhaps in place of one that was granted
-	Reading                  // another's single znode is there; it is being read and watched
-	Watching                 // another's single znode is watched
+	Reading                  // another client's single znode exists; it is being read and watched
+	Watching                 // another client's single znode is watched
 	Listing                  // the own znode exists; the contenders are being listed
 	Ordering                 // sequence numbers leave the order open: Czxids are being read
-	Checking                 // nobody is ahead, or it is known who; the own znode, and the predecessor if there is one, are being read and watched
-	Waiting                  // somebody is ahead, and watched; so is the own znode, unless there will be another listing
+	Checking                 // the contenders ahead are known; the own znode and the predecessor, if any, are being read and watched
+	Waiting                  // the predecessor is watched; so is the own znode, unless there will be another listing
 	Marking                  // it is its turn, and the own znode is being marked: semaphores only
 	Ready                    // first, but the session is not trusted
 	Holding                  // a possession was granted
@@ -45,7 +44,28 @@ func (s State) String() string {
 }
 
 // placed tells whether the own znode exists, its path is known, and it is not being deleted.
-func (s State) placed() bool { return s >= Listing && s <= Holding }
+func placed(s State) bool { return s >= Listing && s <= Holding }
 
-// behind tells whether somebody is ahead.
-func (s State) behind() bool { return s == Reading || s == Watching || s == Waiting }
+// behind tells whether another contender is ahead.
+func behind(s State) bool { return s == Reading || s == Watching || s == Waiting }
+
+// request is the key of a pending request: its kind, and the znode, if several of the kind may be
+// pending.
+type request struct {
+	kind kind
+	of   string
+}
+
+type kind int
+
+const (
+	readingNames kind = iota + 1 // the contenders' names
+	watching                     // of a path: see watches
+	ordering                     // of a contender's name: its Czxid
+	readingLimit                 // without a watch
+	writingLimit                 // because it was not set
+	marking                      // that the own znode holds
+	delaying                     // the record, or the delay before it is written
+	waiting                      // the time before the machine looks ahead
+	pausing                      // the time before the own znode is read, while it is held
+)

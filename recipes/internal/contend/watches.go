@@ -6,10 +6,10 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// watches are the one-shot watches of this epoch: two, and what earlier listings have left. So a
+// watches are the one-shot watches of this epoch: two, and those that earlier listings left. So a
 // slice is fast enough.
 type watches struct {
-	requests *requests
+	requests *machine.Requests[request]
 	all      []*watch
 }
 
@@ -39,7 +39,7 @@ func (ws *watches) drop(path string) {
 	ws.all = slices.DeleteFunc(ws.all, func(w *watch) bool { return w.path == path })
 }
 
-// armed tells whether the path exists as far as is known, and its deletion will be noticed.
+// armed tells whether the znode exists as far as is known, and its deletion will be noticed.
 func (ws *watches) armed(path string) bool {
 	w := ws.of(path)
 	return w != nil && w.armed
@@ -86,9 +86,9 @@ func (ws *watches) unwatch(path string) {
 func (ws *watches) answered(e machine.Seen) (stale bool) {
 	w := ws.of(e.Path)
 	stale, w.stale = w.stale, false
-	stands := e.Err == nil && e.Exists
-	w.armed, w.sameSession = stands && !stale, e.SameSession
-	if !stands {
+	exists := e.Err == nil && e.Exists
+	w.armed, w.sameSession = exists && !stale, e.SameSession
+	if !exists {
 		ws.drop(e.Path) // no watch was set
 	}
 	return stale
