@@ -32,7 +32,7 @@ var sums = []part{
 }
 
 // wayTypes is how many types may have methods on the way of a held lock: see make way.
-const wayTypes = 77
+const wayTypes = 62
 
 // most is how many methods a type may have; larger are types that have more today.
 const most = 40

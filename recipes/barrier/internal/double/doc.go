@@ -44,9 +44,9 @@
 //	    │           └───────────────────┘  withdrawn │   │  │ released      │ released
 //	    │ ◀──────────────────────────── Withdrawing ◀┘   │  └──────┬────────┘
 //	    │ ◀──────────────────────────── Removing ◀───────┘         ▼
-//	    │                                         broken    ┌──────────────┐
-//	    │                                                   │ Ready Inside │
-//	    │ the neighbour's data change                       └──────────────┘
+//	    │                                         broken    ┌───────────────┐
+//	    │                                                   │ Ready Entered │
+//	    │ the neighbour's data change                       └───────────────┘
 //	┌─────────┐          ┌──────────────────────────────┐           │ departed
 //	│ Leaving │ ◀─────── │ Departing CountingDepartures │ ◀─────────┘
 //	└─────────┘          │ Watching                     │

@@ -90,7 +90,7 @@ func (m *Machine) onEvent(ev machine.Event) {
 	case Withdrawn:
 		m.onWithdrawn(ev.Claim)
 	case Departed:
-		if m.state == Inside && m.member.claim.Claim == ev.Claim {
+		if m.state == Entered && m.member.claim.Claim == ev.Claim {
 			m.member.depart()
 		}
 	case Deferred:
@@ -191,9 +191,9 @@ func (m *Machine) onFollowed(ev Followed) {
 func (m *Machine) onDeferred(c Wanted) {
 	mine := m.member != nil && m.member.claim.Claim == c.Claim
 	switch {
-	case mine && m.state == Inside && m.member.regained:
+	case mine && m.state == Entered && m.member.regained:
 		m.member.enter()
-	case mine && m.state == Inside:
+	case mine && m.state == Entered:
 		m.state = Ready
 	case !m.closing && !slices.Contains(m.claims, c): // the claim is there already if this event was sent before a crash
 		if mine {
@@ -210,20 +210,20 @@ func (m *Machine) onWithdrawn(claim uint64) {
 		m.member.claim.Claim = 0
 	}
 	switch {
-	case (m.state == Ready || m.state == Inside) && m.member.claim.Claim == 0:
+	case (m.state == Ready || m.state == Entered) && m.member.claim.Claim == 0:
 		m.member.depart()
 	case m.state == Waiting && len(m.claims) == 0:
 		m.arrival.advance()
 	}
 }
 
-// onTrust offers the passage again, since a possession may be possible now. In state Inside a
+// onTrust offers the passage again, since a possession may be possible now. In state Entered a
 // Deferred for the last offer may still come.
 func (m *Machine) onTrust() {
 	switch m.state {
 	case Ready:
 		m.member.enter()
-	case Inside:
+	case Entered:
 		m.member.regained = true
 	}
 }
@@ -235,7 +235,7 @@ func (m *Machine) onClosing() {
 		m.stop(nil)
 	case Waiting:
 		m.arrival.advance()
-	case Ready, Inside:
+	case Ready, Entered:
 		m.member.depart()
 	case Watching, Leaving:
 		m.member.quit()
@@ -252,7 +252,7 @@ func (m *Machine) onFired(ev machine.Fired) {
 		case ev.Path == m.roundPath():
 			m.arrival.onRoundChanged()
 		}
-	case Ready, Inside:
+	case Ready, Entered:
 		if ev.Path == m.member.path(m.member.me) && gone {
 			m.member.onOwnGone()
 		}
@@ -304,7 +304,7 @@ const (
 	Counting                 // lists the parties
 	Deciding                 // writes a verdict
 	Ready                    // is a member of the round, and waits for trust
-	Inside                   // is a member of the round, and has a passage
+	Entered                  // is a member of the round, and has a passage
 	Withdrawing              // deletes the own znode, unless the verdict comes first
 	Removing                 // deletes the own znode, and the round if no party is left in it
 	Departing                // records a departure
@@ -318,6 +318,6 @@ const (
 func (s State) String() string {
 	return enum.Name(
 		"State", s, "NoEpoch", "Idle", "Finding", "Creating", "Cleaning", "Arriving", "Resolving", "Waiting", "Counting", "Deciding", "Ready",
-		"Inside", "Withdrawing", "Removing", "Departing", "CountingDepartures", "Watching", "Leaving", "Deleting",
+		"Entered", "Withdrawing", "Removing", "Departing", "CountingDepartures", "Watching", "Leaving", "Deleting",
 	)
 }

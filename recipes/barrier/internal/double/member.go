@@ -30,7 +30,7 @@ func (b *member) departures() string { return znode.Join(b.roundPath(), departur
 
 // enter offers the application its passage.
 func (b *member) enter() {
-	b.m.state, b.regained = Inside, false
+	b.m.state, b.regained = Entered, false
 	b.m.requests.Emit(Enter{
 		Claim: b.claim.Claim, Epoch: b.m.requests.Epoch(), Round: b.round, Path: b.path(b.me), Self: b.names[b.me], Token: b.token, Names: b.names,
 	})
