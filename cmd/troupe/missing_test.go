@@ -40,8 +40,7 @@ func TestAValueThatIsMissingIsNotAnEmptyOne(t *testing.T) {
 			_, code = typed("of two\nlines\n").run(bubble.Minute(t), t, append(args, "-")...)
 			require.Zero(t, code)
 			require.Equal(t, "of two\nlines\n", written(args))
-			_, code = troupe(t, append(args, "")...)
-			require.Zero(t, code)
+			exits(t, 0, append(args, "")...)
 			require.Empty(t, written(args))
 			require.NoError(t, t.Server.Set("/rate", []byte("5")))
 		}
@@ -61,8 +60,7 @@ func TestAPathThatIsNewIsMadeIfThatIsAskedFor(t *testing.T) {
 			_, err := t.Server.Get(path)
 			require.ErrorIs(t, err, zktest.ErrNoNode)
 			for range 2 { // it may be given where the path is not new
-				out, code = troupe(t, append(args, "--create")...)
-				require.Zero(t, code, out)
+				out = exits(t, 0, append(args, "--create")...)
 			}
 			must(t.Server.Get(path))
 		}

@@ -33,8 +33,7 @@ election break /e -y
 election break TERM -y
 election transfer /e ID -y
 election show /e --check`)) {
-			out, code := troupe(t, command...)
-			require.Equal(t, 4, code, "%v: %s", command, out)
+			out := exits(t, 4, command...)
 			require.Contains(t, out, "needs READ; this session is world:anyone", command)
 			require.NotContains(t, out, "nobody", command)
 		}

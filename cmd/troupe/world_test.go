@@ -102,6 +102,14 @@ func troupe(t *bubble.World, args ...string) (string, int) {
 	return typed("").run(bubble.Minute(t), t, args...)
 }
 
+// exits is a run that ends with a status. It returns what it wrote.
+func exits(t *bubble.World, status int, args ...string) string {
+	t.Helper()
+	out, code := troupe(t, args...)
+	require.Equal(t, status, code, "%v: %s", args, out)
+	return out
+}
+
 // golden runs the program several times, and compares what it writes with testdata/<name>.txt.
 func golden(t *bubble.World, name string, runs ...[]string) {
 	t.Helper()
