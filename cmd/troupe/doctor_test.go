@@ -207,7 +207,7 @@ func TestDoctorComparesWhatServersTell(t *testing.T) {
 	}, zktest.WithServers(3))
 }
 
-// What each version is known for: docs/operations.md.
+// The known defects of each version are in docs/operations.md.
 func TestDoctorNamesTheFaultsOfAVersion(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -270,8 +270,8 @@ func TestDoctorKnowsForHowLongASessionTrusts(t *testing.T) {
 	}
 }
 
-// What only the process behind a contender can tell is listed, with its session alive: a GUID twice
-// in a line; what is first for more than an hour while others wait.
+// Contenders of living sessions that only their processes can explain are listed: a GUID twice in a
+// queue; one that is first for more than an hour while others wait.
 func TestDoctorListsContendersThatNobodyMayMind(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {

@@ -63,7 +63,7 @@ func TestLsKindsListsWhatIsUsedForWhat(t *testing.T) {
 	})
 }
 
-// What goes while it is listed is left out; what may not be read is counted.
+// Paths that vanish meanwhile are left out; paths that may not be read are counted.
 func TestLsKindsGoesOnWithoutWhatItCannotSee(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {

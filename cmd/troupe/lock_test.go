@@ -144,7 +144,8 @@ func TestWhatIsRefusedTakesNothingAway(t *testing.T) {
 	})
 }
 
-// A holder whose znode may not be read holds all the same; of a semaphore that can't be told.
+// A contender whose znode may not be read is a lock's holder all the same; of a semaphore that is
+// not known.
 func TestAHolderThatMayNotBeReadIsNotNobody(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {

@@ -1,7 +1,6 @@
 package main
 
-// What is written where the value is missing, and where the path is new: nothing, unless it is
-// said.
+// A missing value and a new path: nothing is written without "" or --create.
 
 import (
 	"testing"

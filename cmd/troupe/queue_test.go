@@ -88,8 +88,7 @@ func TestQueueCommands(t *testing.T) {
 	}
 }
 
-// What is no queue is left alone, and what is asked before anything is deleted is a person's to
-// say.
+// A path that is no queue is left alone, and a person is asked before items are deleted.
 func TestQueueRefusals(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -148,7 +147,7 @@ func TestRequeueGoesOnBehindWhatItCannotFind(t *testing.T) {
 	})
 }
 
-// What may not be read, or no queue has written, is not as if it did not exist.
+// An item that may not be read, or that no queue has written, is not reported as missing.
 func TestQueueShowOfWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {

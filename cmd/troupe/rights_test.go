@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Who may not list a line is told that, and not that nobody holds; and nothing is changed.
+// Without the right to list the contenders the error says so, and not that there is no holder;
+// nothing is changed.
 func TestALackOfRightsIsNotNobody(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {

@@ -1,7 +1,7 @@
 package main
 
-// What a command says, and its exit status, where there is nothing to show or nothing can be done:
-// the table in docs/cli.md.
+// The output and the exit status of a command with nothing to show, or that fails: the table in
+// docs/cli.md.
 
 import (
 	"context"
@@ -160,7 +160,7 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 }
 
-// A watch may begin before anybody has used the path.
+// A watch may begin before the path exists.
 func TestAWatchBeginsBeforeTheFirstHolder(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -178,7 +178,7 @@ func TestAWatchBeginsBeforeTheFirstHolder(t *testing.T) {
 	})
 }
 
-// Who waits for a delay does not hold; a lock that has nothing but its delay is a lock.
+// A contender that waits for a delay does not hold; a path with nothing but a delay is a lock.
 func TestADelayIsShown(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {

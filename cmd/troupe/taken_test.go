@@ -1,7 +1,6 @@
 package main
 
-// What break and revoke say of what they took away, and how long a command waits for a holder and
-// for a server.
+// The output of break and revoke, and how long a command waits for a holder and for a server.
 
 import (
 	"context"
@@ -121,7 +120,7 @@ func TestALineNamesAServerOnce(t *testing.T) {
 	})
 }
 
-// Where a wait has ended without a connection, that is said.
+// The error of a wait that ends without a connection says so.
 func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
 	t.Parallel()
 	require.ErrorIs(t, errNotGot, context.DeadlineExceeded, "of a run it is said likewise")

@@ -78,7 +78,7 @@ func TestTransferRefusesWhatCannotBe(t *testing.T) {
 	})
 }
 
-// What changes between the listing and the transaction is seen by the transaction.
+// The transaction notices changes since the listing.
 func TestTransferTakesNoOtherLeadersLeadAway(t *testing.T) {
 	t.Parallel()
 	for gone, want := range map[int]string{0: "bcd", 1: "cd", 2: "abd"} { // the leader, one between, the one named

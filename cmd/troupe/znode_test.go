@@ -24,7 +24,7 @@ func each(lines string) (all [][]string) {
 	return all
 }
 
-// garden has a name and data that a terminal must not get, and a part that nobody may read.
+// garden has a name and data that a terminal must not get, and a part that may not be read.
 func garden(t *bubble.World) {
 	t.Helper()
 	require.NoError(t, t.Server.Load(`{"path":"/app/evil\u202e","base64":"G1sySnR3bwoJbGlcbmVz/w=="}
