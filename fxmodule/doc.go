@@ -27,10 +27,10 @@
 //	          2  instances release what they hold, each deletion confirmed, so that a successor takes over within a round trip; the session is closed
 //	          1  the embedded server
 //
-// All of that happens within fx's stop timeout. The contexts of all functions end at once, and the
-// functions have four fifths of that time. One that has not returned by then is named in the error,
-// and its possessions are released all the same. Releases that are not confirmed in the last fifth
-// are left to the expiry of the session: others then have to wait for that.
+// All of that happens within fx's stop timeout. All functions are asked to end at once, and have
+// four fifths of that time. One that has not returned by then is named in the error, and its
+// possessions are released all the same. Releases that are not confirmed in the last fifth are left
+// to the expiry of the session: others then have to wait for that.
 //
 // The module shuts the application down through fx.Shutdowner, with exit code 1, if the session
 // ends for good while the application runs (a refused credential, an internal failure), if a
