@@ -36,4 +36,11 @@
 // ends for good while the application runs (a refused credential, an internal failure), if a
 // function of RunLeader returns an error or panics, or if an election, a consumer or another
 // instance in such use ends.
+//
+// # Which file for which task
+//
+//   - module.go: the session, its start and end, the embedded server; session.go: further sessions
+//   - config.go, tls.go: the configuration; observe.go: metrics
+//   - named.go: the named instances; function.go: what fx provides for functions
+//   - leader.go, consume.go, follow.go: functions that run; worker.go: their start, stop and panics
 package fxmodule

@@ -167,7 +167,7 @@ func TestAHolderThatMayNotBeReadIsNotNobody(t *testing.T) {
 			require.Contains(t, out, "troupe: who holds /s is not known: not permitted by the znode's ACL", command)
 		}
 		all := must(a.Contenders(bubble.Minute(t)))
-		out = exits(t, 5, "lock", "break", all[0].Path+"0", "-y")
+		exits(t, 5, "lock", "break", all[0].Path+"0", "-y")
 		out, _ = troupe(t, "ls", "--kinds", "/")
 		require.Regexp(t, `/a +lock +- +0 +1\n`, out)
 	})

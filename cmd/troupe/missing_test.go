@@ -59,7 +59,7 @@ func TestAPathThatIsNewIsMadeIfThatIsAskedFor(t *testing.T) {
 			_, err := t.Server.Get(path)
 			require.ErrorIs(t, err, zktest.ErrNoNode)
 			for range 2 { // it may be given where the path is not new
-				out = exits(t, 0, append(args, "--create")...)
+				exits(t, 0, append(args, "--create")...)
 			}
 			must(t.Server.Get(path))
 		}
