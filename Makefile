@@ -1,4 +1,4 @@
-# `make help` lists what there is. Everything but deps works without rights.
+# `make help` lists the targets. All but deps work without special rights.
 
 GO        ?= go
 PACKAGES  ?= ./...
@@ -19,14 +19,14 @@ PEERS := $(or $(TMPDIR),/tmp)/troupe-peers-program
 # Where `make growth` puts its program.
 GROWTH := $(or $(TMPDIR),/tmp)/troupe-growth-program
 
-# What depends on the version of ZooKeeper, for servers in memory: reading without the right to, several operations in one, containers, removing watches.
+# The tests in memory that depend on the version of ZooKeeper: reading without the right to, several operations in one, containers, removing watches.
 VERSIONED    := Unread|MayNotBeRead|Multi|Contain|Ensure|Removal|Check|Auth|ACL|Follow|TheFirstView
 VERSIONED_IN := ./session ./recipes/internal/contenders ./recipes/internal/presence ./recipes/election ./recipes/fence ./recipes/group ./recipes/lock
 
-# What has goroutines of its own, and so is worth the race detector.
+# The packages with goroutines of their own, for the race detector.
 RACED := ./session ./recipe ./actors ./internal/notify ./recipes/lock ./recipes/election ./recipes/queue ./recipes/barrier ./recipes/twopc ./test/losses
 
-# With paths left out of binaries, what one copy of the repository has compiled is of use to another.
+# Without paths in binaries, several copies of the repository share the cache of compiled packages.
 TEST := $(GO) test -trimpath -count=1 -timeout $(TIMEOUT)
 
 # The tools have a module of their own, so that their dependencies are not ours.

@@ -1,7 +1,7 @@
 package actors_test
 
-// An actor that does what it is told, and its messages, from its spawning to its end; what it costs
-// when it is idle; what the logger hears of, and that nobody else does.
+// An actor and its messages, from its spawning to its end; the cost of an idle one; panics are
+// logged, and nothing else is written.
 
 import (
 	"bytes"
@@ -93,7 +93,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // say is a message: what the parrot is to do.
 type say func(p *parrot)
 
-// parrot does what it is told.
+// parrot calls the functions that it receives.
 type parrot struct {
 	self actors.Self[say]
 	said []string
@@ -149,7 +149,7 @@ func closeSystem(t *testing.T, sys *actors.System) {
 	require.NoError(t, sys.Close(t.Context()))
 }
 
-// counter counts down what it is told.
+// counter counts its messages down.
 type counter struct{ left *sync.WaitGroup }
 
 func (c counter) Receive(struct{}) { c.left.Done() }

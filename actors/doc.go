@@ -38,4 +38,9 @@
 //	       too many │ or Stop    │ Stop
 //	                ▼            ▼
 //	               nothing below it ──▶ Spec.Ended ──▶ Done
+//
+// # Which file for which task
+//
+//   - spawn.go, ref.go, system.go: the API; node.go: the tree, stopping, what is below an actor
+//   - cell.go: an actor over its incarnations; failure.go: panics, pauses, restarts
 package actors

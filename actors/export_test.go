@@ -1,6 +1,6 @@
 package actors
 
-// What the tests see of the inside.
+// Internals that the tests use.
 
 import "time"
 

@@ -1,6 +1,6 @@
 package actors_test
 
-// What becomes of an actor that fails, and of what is below it.
+// Failures of an actor, and their effect on the actors below it.
 
 import (
 	"errors"

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 
@@ -97,3 +98,17 @@ type Node struct {
 
 // Tree returns the live actors, top down, siblings in the order in which they were spawned.
 func (s *System) Tree() []Node { return s.root.view().Children }
+
+var (
+	// ErrStopped: the actor or the scope is stopped or about to be. A Receiver's Stopping gets it
+	// when no incarnation follows.
+	ErrStopped = errors.New("actors: stopped")
+
+	// ErrGivenUp: the actor panicked more often than its restarts allow. It comes with the value of
+	// the last panic.
+	ErrGivenUp = errors.New("actors: given up after too many panics")
+
+	// ErrRestarting is what a Receiver's Stopping gets when its incarnation panicked and another
+	// one follows.
+	ErrRestarting = errors.New("actors: restarting after a panic")
+)

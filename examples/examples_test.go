@@ -48,7 +48,7 @@ var programs = sync.OnceValue(func() error {
 	return nil
 })
 
-// apart have tests of their own: workerpool takes longer, service runs until it is told to end.
+// apart have tests of their own: workerpool takes longer, service runs until a signal.
 var apart = []string{"service", "workerpool"}
 
 // stories are patterns that the output of each other example must match.
@@ -104,7 +104,7 @@ func TestExamplesOnARealServer(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-// The service ends with status 0 when it is told to.
+// The service ends with status 0 after SIGTERM.
 func TestTheService(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
@@ -159,8 +159,7 @@ func TestEveryExampleCanBeCopied(t *testing.T) {
 	}
 }
 
-// elsewhere is a module of somebody else's that requires this one, as it is here, and what this one
-// requires.
+// elsewhere is a module of a user that requires this one, as it is here, and its dependencies.
 func elsewhere(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -36,8 +36,8 @@ func program(t *testing.T) (binary, dir string) {
 	return binary, dir
 }
 
-// processes counts those that run the binary, and those of them whose every thread is stopped.
-// Where there is no /proc, none are seen.
+// processes counts the processes that run the binary, and those with all threads stopped. Without
+// /proc it finds none.
 func processes(binary string) (all, stopped int) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, p := range paths {

@@ -1,7 +1,6 @@
 package fxmodule_test
 
-// What the tests have in common: an application, the servers and queues that it works with, and
-// what it reports.
+// The harness of the tests: an application, its servers and queues, its log and metrics.
 
 import (
 	"bytes"
@@ -124,7 +123,7 @@ func each(t *testing.T, reader sdkmetric.Reader, f func(m metricdata.Metrics)) {
 	}
 }
 
-// unused is an address at which nobody listens.
+// unused is an address without a listener.
 func unused(t *testing.T) string {
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()

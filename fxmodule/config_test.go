@@ -73,8 +73,7 @@ func TestTheDocumentedConfigurationIsRead(t *testing.T) {
 	require.NoError(t, cfg.Validate())
 }
 
-// TestEveryFieldHasItsTags: whoever reads configuration, from wherever, finds a name for each
-// field.
+// TestEveryFieldHasItsTags: each field has a name for YAML, JSON and the environment.
 func TestEveryFieldHasItsTags(t *testing.T) {
 	t.Parallel()
 	var check func(of reflect.Type)

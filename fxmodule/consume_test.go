@@ -22,7 +22,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// What becomes of an item, and of what is taken for good, is counted as what it is.
+// Each outcome of an item is counted under its name, also under WithAutoAck.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	srv, cfg := servers(t)

@@ -27,13 +27,20 @@
 //	          2  instances release what they hold, each deletion confirmed, so that a successor takes over within a round trip; the session is closed
 //	          1  the embedded server
 //
-// All of that happens within fx's stop timeout. The contexts of all functions end at once, and the
-// functions have four fifths of that time. One that has not returned by then is named in the error,
-// and its possessions are released all the same. Releases that are not confirmed in the last fifth
-// are left to the expiry of the session: others then have to wait for that.
+// All of that happens within fx's stop timeout. All functions are asked to end at once, and have
+// four fifths of that time. One that has not returned by then is named in the error, and its
+// possessions are released all the same. Releases that are not confirmed in the last fifth are left
+// to the expiry of the session: others then have to wait for that.
 //
 // The module shuts the application down through fx.Shutdowner, with exit code 1, if the session
 // ends for good while the application runs (a refused credential, an internal failure), if a
 // function of RunLeader returns an error or panics, or if an election, a consumer or another
 // instance in such use ends.
+//
+// # Which file for which task
+//
+//   - module.go: the session, its start and end, the embedded server; session.go: further sessions
+//   - config.go, tls.go: the configuration; observe.go: metrics
+//   - named.go: the named instances; function.go: what fx provides for functions
+//   - leader.go, consume.go, follow.go: functions that run; worker.go: their start, stop and panics
 package fxmodule

@@ -71,7 +71,7 @@ func ExampleRunLeader() {
 			terms <- term
 			<-ctx.Done() // the term is over, or the application stops
 			over <- context.Cause(ctx)
-			return nil // stand again; an error would shut the application down
+			return nil // campaign again; an error would shut the application down
 		}),
 		fx.Populate(&sess),
 		fx.NopLogger,
@@ -96,7 +96,7 @@ func ExampleRunLeader() {
 	// <nil>
 }
 
-// What follows a function's first two parameters fx provides.
+// fx provides a function's parameters after the first two.
 func ExampleRunLeader_parameters() {
 	report := func(ctx context.Context, db *sql.DB, token int64) error { return db.PingContext(ctx) }
 	app := fx.Options(

@@ -26,7 +26,7 @@ type tray struct {
 	Ink   *int   `optional:"true"`
 }
 
-// What follows a function's first two parameters fx provides, once.
+// fx provides a function's parameters after the first two, once.
 func TestFunctionsAreProvidedFor(t *testing.T) {
 	t.Parallel()
 	_, cfg := servers(t)
@@ -51,7 +51,7 @@ func TestFunctionsAreProvidedFor(t *testing.T) {
 	require.NoError(t, a.Stop(bubble.Minute(t)))
 }
 
-// The hooks of functions are in the order of the options, whatever they depend on.
+// The hooks of functions are in the order of the options, not of their dependencies.
 func TestFunctionsStartInTheOrderOfTheOptions(t *testing.T) {
 	t.Parallel()
 	_, cfg := servers(t)

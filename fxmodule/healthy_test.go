@@ -1,6 +1,6 @@
 package fxmodule_test
 
-// What a service logs while all is well. The table of docs/operations.md is compared with it.
+// The log of a service while all is well. The table of docs/operations.md is compared with it.
 
 import (
 	"context"
@@ -126,7 +126,7 @@ func (r *replica) stop() {
 func (r *replica) id() int64 { return r.session.Status().SessionID }
 
 // restart restarts the servers one by one: the one that the replica is connected to, then the one
-// to which it has not gone, then the other. So it moves twice, whichever servers it draws.
+// to which it has not gone, then the other. So it moves twice, in any random order.
 func (r *replica) restart() {
 	left := r.srv.Hosts()
 	for _, connected := range []bool{true, false, true} {

@@ -46,8 +46,8 @@ func TestRunLeader(t *testing.T) {
 	require.Greater(t, term.Token(), first.Token())
 }
 
-// A leader that fails or panics while its term stands, or that does not try any more, shuts the
-// application down. Its term is resigned: others lead at once.
+// A leader that fails or panics during its term, or whose election is closed, shuts the application
+// down. Its term is resigned: others lead at once.
 func TestALeaderThatFailsShutsTheApplicationDown(t *testing.T) {
 	t.Parallel()
 	type leading struct {
@@ -117,8 +117,8 @@ func TestALeaderThatFailsWithItsTerm(t *testing.T) {
 	require.NoError(t, a.Stop(bubble.Minute(t)))
 }
 
-// TestALeaderIsNamedByItsOption: what is said of a function names the line that has it run; what it
-// asks for itself, that line.
+// TestALeaderIsNamedByItsOption: the log of a function names the line of its option; that of an
+// election of its own, the line of that call.
 func TestALeaderIsNamedByItsOption(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

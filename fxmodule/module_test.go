@@ -72,8 +72,8 @@ func TestNamedInstancesAreClosedWithTheApplication(t *testing.T) {
 	require.ErrorIs(t, s.Err(), session.ErrClosed)
 }
 
-// TestStartNeedsZooKeeper: without it the start fails in time, and says where it looked and what it
-// found. A lazy one does not need it.
+// TestStartNeedsZooKeeper: without it the start fails in time, with the servers and the cause. A
+// lazy start does not need it.
 func TestStartNeedsZooKeeper(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -198,12 +198,9 @@ func following(more ...fx.Option) fx.Option {
 // A graph that can't be constructed leaves nothing behind: no goroutine, no connection.
 func TestAFailedConstructionLeavesNothing(t *testing.T) { //nolint:paralleltest // it counts goroutines
 	nobody, before := unused(t), goleak.IgnoreCurrent()
-	for range 10 {
-		a := fx.New(following(fx.Supply(fxmodule.Default(nobody)), fx.Invoke(func(followers) error { return errors.New("out of paper") })))
-		require.ErrorContains(t, a.Err(), "out of paper")
-	}
-	for range 10 {
-		a := fx.New(following(fx.Supply(fxmodule.Config{Embedded: true}), fx.Invoke(func(followers) error { return errors.New("out of paper") })))
+	for i := range 20 {
+		cfg := []fxmodule.Config{fxmodule.Default(nobody), {Embedded: true}}[i%2]
+		a := fx.New(following(fx.Supply(cfg), fx.Invoke(func(followers) error { return errors.New("out of paper") })))
 		require.ErrorContains(t, a.Err(), "out of paper")
 	}
 	require.NoError(t, goleak.Find(before))

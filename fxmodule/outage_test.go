@@ -60,8 +60,8 @@ func (b *busy) work(_ context.Context, i *queue.Item) error {
 	return nil
 }
 
-// stop stops the application, in which everything finishes as soon as it is told, and closes the
-// other session beside it. It tells how long either took, and what the log had said at once.
+// stop stops the application, whose functions finish at once, and closes the other session beside
+// it. It returns how long either took, and the log of the first moment.
 func (b *busy) stop() (app, alone time.Duration, said string, err error) {
 	begun := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
@@ -75,8 +75,8 @@ func (b *busy) stop() (app, alone time.Duration, said string, err error) {
 	return time.Since(begun), <-closed, said, err
 }
 
-// Nobody waits for a connection but the end of the session, which releases everything: that is how
-// long the stop takes, whatever the application has in hand. What it waits for is said at once.
+// Only the end of the session, which releases everything, waits for a connection: the stop takes as
+// long as that, with any work in hand. The log says at once what it waits for.
 func TestAStopInAnOutageTakesAsLongAsTheEndOfTheSession(t *testing.T) {
 	t.Parallel()
 	for name, since := range map[string]time.Duration{"that began a second ago": time.Second, "of a minute": time.Minute} {
@@ -120,8 +120,8 @@ func TestAStopInAShortOutageLosesNothing(t *testing.T) {
 	})
 }
 
-// What a consumer has taken for good, and nobody has received, no end of a session puts back: that
-// is waited for.
+// Items that a consumer has taken for good, and that were not received, are not put back by the end
+// of a session: the stop waits for that.
 func TestAStopInAnOutagePutsBackWhatWasTakenForGood(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -40,8 +40,8 @@ func twice(opts ...session.Option) fx.Option {
 		fxmodule.Session("eu", opts...))
 }
 
-// Whatever On has is on the session that it names, what else there is on the module's; faults of
-// the one leave the other alone; both are closed with the application.
+// The options in On use the session that it names, all others the module's. Faults of one leave the
+// other alone; both are closed with the application.
 func TestASecondSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -138,8 +138,8 @@ func secured(t *testing.T, f *front) (cfg fxmodule.Config, write func(name strin
 
 var loopback = net.IPv4(127, 0, 0, 1)
 
-// Files are renewed while the application runs; the next connection goes by the new ones. What is
-// broken, or half written, does not replace what was good.
+// Files are renewed while the application runs; the next connection goes by the new ones. A file
+// that is broken, or half written, does not replace a good one.
 func TestTLSFilesAreRenewed(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)

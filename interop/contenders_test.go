@@ -93,8 +93,8 @@ func (f *foreign) acquired(answer <-chan reply) (bool, error) {
 	return r.values[0] == "yes", nil
 }
 
-// ready waits until a waiter can be left to itself. LeaderElectionSupport fails, and stands again
-// at the end, if anybody leaves while it looks who is there.
+// ready waits until a waiter can be left to itself. LeaderElectionSupport fails, and queues again
+// at the end, if a candidate leaves while it lists them.
 func (f *foreign) ready(t *testing.T) {
 	t.Helper()
 	if !strings.HasPrefix(f.label, "support") {
@@ -110,7 +110,7 @@ func (f *foreign) ready(t *testing.T) {
 func (f *foreign) release() error { return f.ask(f.rec, "release") }
 func (f *foreign) end() error     { return f.ask(f.mine, "close") }
 
-// possession is what of ours holds, a grant or a term, for whoever looks at it from outside.
+// possession is a grant or a term of ours.
 type possession interface {
 	Token() int64
 	Valid() bool

@@ -24,8 +24,8 @@ import (
 	"github.com/troupe-go/troupe/interop"
 )
 
-// patience bounds whatever a test waits for: a busy machine may be slow, but a line that is stuck
-// stays stuck.
+// patience bounds all waits of a test: a busy machine may be slow, but a queue that is stuck stays
+// stuck.
 const patience = time.Minute
 
 // driver is a process that speaks for a client library: see testdata/java/Driver.java for its
@@ -43,13 +43,13 @@ type driver struct {
 	writing sync.Mutex
 }
 
-// reply is what came of a request: values, or the name of an error.
+// reply is the answer to a request: values, or the name of an error.
 type reply struct {
 	values []string
 	err    string
 }
 
-// logged is what a process wrote to its stderr.
+// logged is the standard error of a process.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -98,7 +98,7 @@ func (d *driver) stop() {
 		_ = d.command.Process.Kill()
 		<-d.gone
 	}
-	_ = d.command.Wait() // how it ended says nothing: its answers did
+	_ = d.command.Wait() // the answers had its errors
 }
 
 func (d *driver) read(stdout io.Reader) {

@@ -1,6 +1,6 @@
 package interop
 
-// What is missing on a machine is named.
+// Missing programs are named.
 
 import (
 	"errors"
@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is missing is said in one line, with the package that has it, until nothing is missing.
+// The error names a missing program in one line, with the package that has it, until nothing is
+// missing.
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	t.Parallel()
 	said := regexp.MustCompile("^the .* client is left out: no (/.*|.+ in PATH); `make deps` installs it \\(Debian's package [a-z0-9-]+\\)$")

@@ -1,7 +1,6 @@
 package interop_test
 
-// What is told of contenders: that nobody holds beside another, in which order they hold, and what
-// becomes of the others when one gives up or dies.
+// Promises about contenders: exclusion, their order, and the others when one gives up or dies.
 
 import (
 	"context"
@@ -20,38 +19,38 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// side is what a contender wants.
+// side is whether a contender shares with others.
 type side int
 
 const (
-	alone    side = iota // nobody else beside it
+	alone    side = iota // no other holds beside it
 	together             // others of the same side may be
 )
 
-// contender is one participant in a line, of whatever library, with a session of its own.
+// contender is one participant in a queue, of any library, with a session of its own.
 type contender interface {
 	name() string
 	side() side
 	id() int64 // the session's, while it has not ended
-	// acquire waits for at most d, and says whether it holds; if not, it has left the line.
+	// acquire waits for at most d, and returns whether it holds; if not, it has left the queue.
 	acquire(d time.Duration) (bool, error)
 	release() error
 	// end closes the session, as the end of a process does: nothing is released first.
 	end() error
 }
 
-// guard watches that nobody holds beside somebody who wants to be alone, from after each
+// guard checks that no contender holds beside one that wants to be alone, from after each
 // acquisition to before the release.
 type guard struct {
-	disturb func(nth int) // is called while somebody holds for the nth time; may be nil
+	disturb func(nth int) // is called during the nth possession; may be nil
 
 	mu      sync.Mutex
 	holders map[string]side
 	wrong   []string
-	order   []string // who held, in order, for the log
+	order   []string // the holders in order, for the log
 }
 
-// enter is called by who has just acquired, leave by who is about to release.
+// enter is called by a contender that has just acquired, leave by one that is about to release.
 func (g *guard) enter(c contender) {
 	g.mu.Lock()
 	for other, s := range g.holders {
@@ -83,8 +82,8 @@ func (g *guard) fault(what string) {
 	g.wrong = append(g.wrong, what)
 }
 
-// contend has all contenders hold again and again, some of them giving up early, and sees that no
-// two hold what only one may, that nobody is stuck and that nothing is left.
+// contend lets all contenders hold again and again, while some give up early. It checks exclusion,
+// that none is stuck, and that nothing is left.
 func (g *guard) contend(t *testing.T, s *session.Session, line string, rounds int, contenders ...contender) {
 	t.Helper()
 	seed := tier.Seed(t.Name())
@@ -108,8 +107,7 @@ func (g *guard) contend(t *testing.T, s *session.Session, line string, rounds in
 	}
 }
 
-// impatient never waits long: its library can get stuck in a line by itself, and is not to be
-// waited for.
+// impatient never waits long: its library can get stuck by itself.
 type impatient struct{ contender }
 
 func (i impatient) acquire(d time.Duration) (bool, error) {
@@ -144,7 +142,7 @@ func (g *guard) holdAgain(s *session.Session, c contender, rounds int, rnd *rand
 	return nil
 }
 
-// standing is who is in the line.
+// standing are the contenders in a queue.
 func standing(t *testing.T, s *session.Session, line string) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
@@ -209,7 +207,7 @@ func holds(t *testing.T, c contender) {
 	require.NoError(t, <-begin(c))
 }
 
-// inLine waits until n contenders stand there; some delete in the background.
+// inLine waits until a path has n contenders; some libraries delete in the background.
 func inLine(t *testing.T, s *session.Session, path string, n int) {
 	t.Helper()
 	ctx, cancel := patiently()

@@ -1,7 +1,7 @@
 package interop_test
 
-// Lines in which contenders of Troupe's stand with those of other libraries: locks and
-// elections. One table of kinds, and the stories that are told of each.
+// Queues with contenders of Troupe and of other libraries: locks and elections. One table of kinds,
+// and the tests of each.
 
 import (
 	"errors"
@@ -57,8 +57,8 @@ var candidacies = map[string]candidacy{
 	"support":         {maker{driver: javaDriver, client: "zookeeper", recipe: "support", more: []string{theirID}}, election.LeaderElectionSupport, "leader"},
 }
 
-// kinds are the locks and elections of theirs that stand in one line with Troupe's: in Troupe's own
-// layout, and in theirs.
+// kinds are the locks and elections of other libraries that share a queue with Troupe's: in
+// Troupe's own layout, and in theirs.
 var kinds = func() map[string]kind {
 	goZooKeeper := lockKind(lock.Troupe, newGozk)
 	goZooKeeperInItsOwn := lockKind(lock.GoZooKeeper, newGozk)
@@ -92,8 +92,8 @@ func TestNobodyHoldsBesideAnother(t *testing.T) {
 	})
 }
 
-// The same while everybody's connections break again and again. Not with WriteLock, which in a
-// retry looks for its znode under the wrong name.
+// The same while the connections of all break again and again. Not with WriteLock, which in a retry
+// searches its znode under the wrong name.
 func TestNobodyHoldsBesideAnotherWhileConnectionsBreak(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestNobodyHoldsBesideAnotherWhileConnectionsBreak(t *testing.T) {
 		proxy := through(t, address)
 		g := &guard{disturb: func(nth int) {
 			if nth%5 == 0 {
-				proxy.Reset() // while somebody holds, and others wait
+				proxy.Reset() // during a possession, while others wait
 			}
 		}}
 		address = proxy.Addr()
@@ -109,7 +109,7 @@ func TestNobodyHoldsBesideAnotherWhileConnectionsBreak(t *testing.T) {
 	})
 }
 
-// The same on three servers whose leader dies while somebody holds, and comes back.
+// The same on three servers whose leader dies during a possession, and comes back.
 func TestNobodyHoldsBesideAnotherWhileTheLeaderDies(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
@@ -134,7 +134,7 @@ func TestNobodyHoldsBesideAnotherWhileTheLeaderDies(t *testing.T) {
 	})
 }
 
-// Whoever comes first is first, of whatever library.
+// Contenders of all libraries are served in the order of arrival.
 func TestLinesGoByArrival(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
@@ -171,7 +171,7 @@ func TestAWaiterThatGivesUpLeavesTheOthersWhereTheyWere(t *testing.T) {
 		orders := []string{"us them us", "them them us", "us them them", "us us them"}
 		switch {
 		case k.election:
-			orders = nil // LeaderElectionSupport stands again, at the end, if anybody leaves while it looks
+			orders = nil // LeaderElectionSupport queues again, at the end, if a candidate leaves while it lists
 		case k.patient:
 			orders = []string{"us us them", "them us them"}
 		}
@@ -222,7 +222,7 @@ func TestAHolderThatDiesIsFollowedByTheNext(t *testing.T) {
 	})
 }
 
-// A holder of ours that is cut off knows that it has lost before theirs is granted, and stands
+// A holder of ours that is cut off knows that it has lost before theirs is granted, and queues
 // again when it is back.
 func TestALossIsKnownBeforeTheyHold(t *testing.T) {
 	tier.Soak(t)
@@ -249,7 +249,7 @@ func TestALossIsKnownBeforeTheyHold(t *testing.T) {
 	})
 }
 
-// Who looks at the line with Troupe sees everybody in it, in order, with their sessions.
+// Contenders lists those of all libraries, in order, with their sessions.
 func TestTheWholeLineIsSeen(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
@@ -310,8 +310,8 @@ func TestWhoLeadsIsKnownToBoth(t *testing.T) {
 	})
 }
 
-// Who does not understand Troupe's names sees nobody, and there are two holders: the table in the
-// documentation says so, and guards are seen to notice.
+// A library that does not understand Troupe's names sees no contender, and there are two holders:
+// the table in the documentation says so, and the guard notices.
 func TestWhatCannotStandTogetherIsNoticed(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()

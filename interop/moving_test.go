@@ -1,7 +1,7 @@
 package interop_test
 
-// How a queue of another library's is moved: the loop of docs/migration.md, whatever is lost, and
-// with what the libraries have put.
+// Moving a queue of another library: the loop of docs/migration.md, with each request lost, and
+// with items that the libraries have put.
 
 import (
 	"bytes"
@@ -148,7 +148,7 @@ func (m moving) write(t *bubble.World, s *session.Session, path string) {
 	}
 }
 
-// arrived takes what was moved, and looks that nothing else came and that the rest has stayed.
+// arrived takes the moved items, and checks that nothing else came and that the rest has stayed.
 func (m moving) arrived(t *bubble.World, s *session.Session, theirs, ours string) {
 	t.Helper()
 	q := must(queue.New(s, ours))
@@ -166,8 +166,8 @@ func (m moving) arrived(t *bubble.World, s *session.Session, theirs, ours string
 	require.ElementsMatch(t, m.strange, left)
 }
 
-// Whatever request or answer is lost while a queue is moved: called again until it succeeds, the
-// loop has moved each item once, in order, and has left alone what it does not know.
+// With any request or answer lost while a queue is moved, the loop, called again until it succeeds,
+// has moved each item once, in order, and has left all other znodes alone.
 func TestAQueueIsMovedOnce(t *testing.T) {
 	t.Parallel()
 	for name, m := range movings {
@@ -192,7 +192,8 @@ func TestAQueueIsMovedOnce(t *testing.T) {
 	}
 }
 
-// What is not a single item of Curator's stops the loop, with the path; what comes before is moved.
+// A znode that is not a single item of Curator's stops the loop, with the path; items before it are
+// moved.
 func TestWhatIsNoSingleItemStays(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{
@@ -219,7 +220,7 @@ type put struct {
 	first []string // the item that is put last, with a priority, where there are any
 }
 
-// What the libraries have put, and what is left for them: nothing.
+// Items that the libraries have put are moved, and nothing is left.
 func TestQueuesOfOthersAreMoved(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()

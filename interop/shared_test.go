@@ -109,7 +109,7 @@ func takeTurns(t *testing.T, s *session.Session, path string, theirReader, ourRe
 	require.NoError(t, ourReader.release())
 }
 
-// A lock that is one plain znode excludes whoever creates that znode, with whatever client.
+// A lock that is one plain znode excludes all clients that create that znode.
 func TestSimpleLockIsAnyonesZnode(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()

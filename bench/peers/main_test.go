@@ -2,7 +2,7 @@
 
 package main
 
-// That the comparison runs: a few cycles of some rows, for all participants, on one server.
+// A few cycles of some rows, for all participants, on one server.
 
 import (
 	"os"

@@ -302,8 +302,8 @@ func (x *examination) examineTree(ctx context.Context, s *session.Session, root 
 	return nil
 }
 
-// examineContenders searches for contenders of living sessions that their processes may not know
-// of.
+// examineContenders searches for contenders of living sessions that may be unknown to their
+// processes.
 func (x *examination) examineContenders(ctx context.Context, s *session.Session, root string, before, seen map[string]session.Stat, alive map[int64]bool) {
 	names := map[string][]string{}
 	for path, stat := range seen {

@@ -51,8 +51,7 @@ func TestDoctorSaysWhichServersAreDown(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		t.Server.Stop(1)
 		t.Server.Kill(2)
-		out, code := troupe(t, "doctor")
-		require.Equal(t, 1, code)
+		out := exits(t, 1, "doctor")
 		require.Contains(t, out, "up, but in no quorum\n")
 		require.Contains(t, out, "(server.N in zoo.cfg)? If the others serve: its log, its disk\n")
 		require.Contains(t, out, "no answer: nothing within 3s")
@@ -85,8 +84,7 @@ func TestDoctorFindsStaleContendersAndOrphans(t *testing.T) {
 		}, "\n")))
 		before := must(t.Server.Tree())
 		golden(t, "doctor-stale", each("doctor\ndoctor /other -o json\ndoctor locks\ndoctor /no")...)
-		_, code := troupe(t, "doctor", "--namespace", "/none")
-		require.Equal(t, 5, code)
+		exits(t, 5, "doctor", "--namespace", "/none")
 		require.Equal(t, before, must(t.Server.Tree()), "nothing is changed, and no namespace made")
 	})
 }
@@ -209,7 +207,7 @@ func TestDoctorComparesWhatServersTell(t *testing.T) {
 	}, zktest.WithServers(3))
 }
 
-// What each version is known for: docs/operations.md.
+// The known defects of each version are in docs/operations.md.
 func TestDoctorNamesTheFaultsOfAVersion(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -272,8 +270,8 @@ func TestDoctorKnowsForHowLongASessionTrusts(t *testing.T) {
 	}
 }
 
-// What only the process behind a contender can tell is listed, with its session alive: a GUID twice
-// in a line; what is first for more than an hour while others wait.
+// Contenders of living sessions that only their processes can explain are listed: a GUID twice in a
+// queue; one that is first for more than an hour while others wait.
 func TestDoctorListsContendersThatNobodyMayMind(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -307,8 +305,7 @@ func TestDoctorListsContendersThatNobodyMayMind(t *testing.T) {
 		require.Regexp(t, `^(warning  /full: queued .*\n){2}`+
 			`ok       /led: queued 2000-\S+\+01:00 \(\S+ ago\), first in the line, and others wait; its session 0x\w+ lives\n`+
 			`(warning  /shared: queued .*\n){2}warning  /stood: queued .*\n`+regexp.QuoteMeta(twice)+`$`, found)
-		out, code := troupe(t, "doctor", "/led", "/stood")
-		require.Zero(t, code)
+		out := exits(t, 0, "doctor", "/led", "/stood")
 		require.Contains(t, out, "troupe election break '/led/_c_")
 		require.Contains(t, out, "troupe lock break '/stood/_c_")
 	})

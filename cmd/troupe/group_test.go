@@ -19,8 +19,7 @@ func TestGroupLsAndWatch(t *testing.T) {
 		a := must(g.Join(members.Member{ID: "a", Data: []byte("host-a:80\a")}))
 		synctest.Wait()
 		locked(t, t.Session(), "/lock")
-		golden(t, "group-ls", []string{"group", "ls", "/workers"}, []string{"group", "ls", "/workers", "-o", "json"},
-			[]string{"group", "ls", "/no"}, []string{"group", "ls", "/lock"}, []string{"group", "watch", "/"}, []string{"group", "watch", "/zookeeper"})
+		golden(t, "group-ls", each("group ls /workers\ngroup ls /workers -o json\ngroup ls /no\ngroup ls /lock\ngroup watch /\ngroup watch /zookeeper")...)
 		time.AfterFunc(time.Second, func() { _, _ = g.Join(members.Member{ID: "b"}) })
 		time.AfterFunc(2*time.Second, func() { _ = a.Leave(bubble.Minute(t)) })
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)

@@ -60,7 +60,7 @@ func unknown(c lock.Contender) bool {
 	return c.Unread && name.Marks()
 }
 
-// nobody is an error if is is set: no contender at a path is known to hold.
+// nobody is the error of a path without a known holder; nil unless is is true.
 func nobody(path string, all []lock.Contender, is bool) error {
 	switch {
 	case !is:

@@ -33,8 +33,7 @@ func TestLockLsSaysWhoseAContenderIs(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		locked(t, t.Session(session.WithIdentity("orders-7")), "/a", lock.WithData([]byte("\xff")))
-		out, code := troupe(t, "lock", "ls", "/a", "-o", "json")
-		require.Zero(t, code)
+		out := exits(t, 0, "lock", "ls", "/a", "-o", "json")
 		require.Regexp(t, `"owner": \{\s+"text": "orders-7 on host \S+ \(pid \d+\)",\s+"program": "\S+",\s+"name": "orders-7",\s+"host": "\S+",\s+"pid": \d+\s+\}`, out)
 		require.Contains(t, out, `"data": {`, "as bytes, not as a text that lacks them")
 	})
@@ -81,13 +80,11 @@ func TestBreakAndRevokeAskAndTakeTheLockAway(t *testing.T) {
 		synctest.Wait()
 		require.ErrorIs(t, g.Err(), session.ErrDeleted)
 		next := bubble.Get(t, waiter.Acquired())
-		_, code = troupe(t, "lock", "break", next.Path(), "--yes")
-		require.Zero(t, code, "a contender's path")
+		exits(t, 0, "lock", "break", next.Path(), "--yes") // a contender's path
 		time.Sleep(time.Second)
 		require.ErrorIs(t, next.Err(), session.ErrDeleted)
 		first, second := readers(t)
-		_, code = troupe(t, "lock", "break", first.Path(), "-y")
-		require.Zero(t, code)
+		exits(t, 0, "lock", "break", first.Path(), "-y")
 		time.Sleep(time.Second)
 		require.ErrorIs(t, first.Err(), session.ErrDeleted)
 		require.NoError(t, second.Err())
@@ -147,7 +144,8 @@ func TestWhatIsRefusedTakesNothingAway(t *testing.T) {
 	})
 }
 
-// A holder whose znode may not be read holds all the same; of a semaphore that can't be told.
+// A contender whose znode may not be read is a lock's holder all the same; of a semaphore that is
+// not known.
 func TestAHolderThatMayNotBeReadIsNotNobody(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -161,18 +159,15 @@ func TestAHolderThatMayNotBeReadIsNotNobody(t *testing.T) {
 		for _, l := range []*lock.Lock{a, s} {
 			must(l.Lock(bubble.Minute(t)))
 		}
-		out, code := troupe(t, "lock", "show", "/a", "--check", "-o", "json")
-		require.Zero(t, code, out)
+		out := exits(t, 0, "lock", "show", "/a", "--check", "-o", "json")
 		require.Contains(t, out, `"state": "unreadable"`)
 		require.NotContains(t, out, "0001-01-01", "a time that is not known is left out")
 		for _, command := range []string{"lock show /s --check", "lock break /s -y"} {
-			out, code := troupe(t, strings.Fields(command)...)
-			require.Equal(t, 4, code, command)
+			out := exits(t, 4, strings.Fields(command)...)
 			require.Contains(t, out, "troupe: who holds /s is not known: not permitted by the znode's ACL", command)
 		}
 		all := must(a.Contenders(bubble.Minute(t)))
-		out, code = troupe(t, "lock", "break", all[0].Path+"0", "-y")
-		require.Equal(t, 5, code, out)
+		exits(t, 5, "lock", "break", all[0].Path+"0", "-y")
 		out, _ = troupe(t, "ls", "--kinds", "/")
 		require.Regexp(t, `/a +lock +- +0 +1\n`, out)
 	})

@@ -1,6 +1,6 @@
 package main
 
-// What the program has logged is written when it exits.
+// The log is written before the program exits.
 
 import (
 	"io"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipe is a standard error that takes a line after so long.
+// pipe is a standard error that needs some time for each line.
 type pipe struct {
 	takes time.Duration
 	lines chan string

@@ -1,4 +1,12 @@
 // Command troupe is Troupe's command line: see docs/cli.md.
+//
+// # Which file for which task
+//
+//   - main.go: exit statuses and advice; root.go: the tree of commands, arguments, confirmation
+//   - connection.go: flags of the connection; print.go: tables, JSON, times, escaping
+//   - znode.go, config.go, kinds.go, recipes.go, rounds.go: commands that show and change znodes
+//   - lock.go, election.go, queue.go: these recipes; run.go, child_*.go: commands under a possession
+//   - doctor.go, told.go: the examination of servers; server.go: the embedded server as a process
 package main
 
 import (

@@ -1,7 +1,6 @@
 package main
 
-// What is written where the value is missing, and where the path is new: nothing, unless it is
-// said.
+// A missing value and a new path: nothing is written without "" or --create.
 
 import (
 	"testing"
@@ -40,8 +39,7 @@ func TestAValueThatIsMissingIsNotAnEmptyOne(t *testing.T) {
 			_, code = typed("of two\nlines\n").run(bubble.Minute(t), t, append(args, "-")...)
 			require.Zero(t, code)
 			require.Equal(t, "of two\nlines\n", written(args))
-			_, code = troupe(t, append(args, "")...)
-			require.Zero(t, code)
+			exits(t, 0, append(args, "")...)
 			require.Empty(t, written(args))
 			require.NoError(t, t.Server.Set("/rate", []byte("5")))
 		}
@@ -61,8 +59,7 @@ func TestAPathThatIsNewIsMadeIfThatIsAskedFor(t *testing.T) {
 			_, err := t.Server.Get(path)
 			require.ErrorIs(t, err, zktest.ErrNoNode)
 			for range 2 { // it may be given where the path is not new
-				out, code = troupe(t, append(args, "--create")...)
-				require.Zero(t, code, out)
+				exits(t, 0, append(args, "--create")...)
 			}
 			must(t.Server.Get(path))
 		}

@@ -157,7 +157,7 @@ func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *
 	require.NoError(t, c.Close(ctx)) // while there is a server
 }
 
-// A tree without an end is loaded until the process is told to stop.
+// A tree without an end is loaded until SIGTERM.
 func TestSIGTERMEndsALoad(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()

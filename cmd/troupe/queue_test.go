@@ -88,8 +88,7 @@ func TestQueueCommands(t *testing.T) {
 	}
 }
 
-// What is no queue is left alone, and what is asked before anything is deleted is a person's to
-// say.
+// A path that is no queue is left alone, and a person is asked before items are deleted.
 func TestQueueRefusals(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -138,19 +137,17 @@ func TestRequeueGoesOnBehindWhatItCannotFind(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		jobs(t)
 		require.NoError(t, t.Server.Create("/jobs/dead/items/-1-0000000000/11111111-2222-4333-8444-555555555555-queue-0000000000", []byte("foreign")))
-		out, code := troupe(t, "queue", "requeue", "/jobs", "--all")
-		require.Equal(t, 1, code)
+		out := exits(t, 1, "queue", "requeue", "/jobs", "--all")
 		require.Contains(t, out, `troupe: 11111111-2222-4333-8444-555555555555: requeue /jobs: ids: not supported`)
 		require.Contains(t, out, `which no queue has written`)
 		out, _ = troupe(t, "queue", "ls", "/jobs")
 		require.Regexp(t, "d +waits ", out)
-		out, code = troupe(t, "queue", "purge", "/jobs", "--dry-run", "--limit", "2", "-o", "json")
-		require.Zero(t, code)
+		out = exits(t, 0, "queue", "purge", "/jobs", "--dry-run", "--limit", "2", "-o", "json")
 		require.JSONEq(t, `{"would_delete": 2, "items": 5}`, out)
 	})
 }
 
-// What may not be read, or no queue has written, is not as if it did not exist.
+// An item that may not be read, or that no queue has written, is not reported as missing.
 func TestQueueShowOfWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -160,15 +157,12 @@ func TestQueueShowOfWhatCannotBeRead(t *testing.T) {
 		const hidden = "22222222-2222-4333-8444-555555555555"
 		must(t.Session(session.WithAuth("digest", []byte("alice:secret"))).Create(bubble.Minute(t), letters+hidden+"-queue-0000000001", nil, session.NodeACL(session.AuthACL(session.PermAll)...)))
 		for _, id := range []string{"11111111-2222-4333-8444-555555555555", "11111111-2222-4333-8444-666666666666"} {
-			out, code := troupe(t, "queue", "show", "/jobs", id)
-			require.Zero(t, code, out)
+			out := exits(t, 0, "queue", "show", "/jobs", id)
 			require.Regexp(t, `state +unreadable\n`, out)
 		}
-		out, code := troupe(t, "queue", "show", "/jobs", hidden)
-		require.Equal(t, 4, code, out)
+		out := exits(t, 4, "queue", "show", "/jobs", hidden)
 		require.Contains(t, out, hidden+"-queue-0000000001 needs READ; this session is world:anyone")
-		out, code = troupe(t, "queue", "show", "/jobs", "buried")
-		require.Equal(t, 4, code, out)
+		out = exits(t, 4, "queue", "show", "/jobs", "buried")
 		require.Contains(t, out, `does not exist: "buried", unless it is one that may not be read: `)
 	})
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Who may not list a line is told that, and not that nobody holds; and nothing is changed.
+// Without the right to list the contenders the error says so, and not that there is no holder;
+// nothing is changed.
 func TestALackOfRightsIsNotNobody(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -33,8 +34,7 @@ election break /e -y
 election break TERM -y
 election transfer /e ID -y
 election show /e --check`)) {
-			out, code := troupe(t, command...)
-			require.Equal(t, 4, code, "%v: %s", command, out)
+			out := exits(t, 4, command...)
 			require.Contains(t, out, "needs READ; this session is world:anyone", command)
 			require.NotContains(t, out, "nobody", command)
 		}

@@ -32,7 +32,7 @@ import (
 type running struct {
 	t   *testing.T
 	cmd *exec.Cmd
-	out *bufio.Reader // ends when nobody is left who could write
+	out *bufio.Reader // ends when the last process that could write has ended
 	log bytes.Buffer
 }
 
@@ -78,14 +78,14 @@ func (p *running) signal(sig syscall.Signal) {
 	require.NoError(p.t, p.cmd.Process.Signal(sig))
 }
 
-// standing waits until so many stand in line for a lock, and returns them.
+// standing waits until a lock has n contenders, and returns them.
 func standing(t *testing.T, s *session.Session, path string, n int) []lock.Contender {
 	t.Helper()
 	l := must(lock.New(s, path))
 	return bubble.Await(t, l.Observe(bubble.Minute(t)), "contenders", func(all []lock.Contender) bool { return len(all) == n })
 }
 
-// taken is a lock that somebody else holds, with the holder's session.
+// taken is a lock that another session holds, with that session.
 func taken(t *testing.T, server *zktest.Server, path string) (*session.Session, *lock.Grant) {
 	t.Helper()
 	s := client(t, server.Servers()[0])
@@ -234,7 +234,7 @@ const (
 	obedient = `trap "echo term; exit 0" TERM; echo up; while :; do sleep 0.01; done`
 )
 
-// The grace of those that say what came is longer than a machine stands still.
+// The grace of commands whose output is checked is longer than a machine stands still.
 func TestALossEndsTheCommand(t *testing.T) {
 	t.Parallel()
 	expire := func(t *testing.T, server *zktest.Server, c lock.Contender) { server.Expire(c.SessionID) }
@@ -289,7 +289,7 @@ func TestALossIsReportedWhileNobodyElseCanHold(t *testing.T) {
 	})
 }
 
-// Nobody may delete a contender: it goes with the session, and so the program says.
+// A contender that no session may delete goes with the session, and the program says so.
 func TestWhatCannotBeReleasedGoesWithTheSession(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {

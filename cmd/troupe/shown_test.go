@@ -1,7 +1,6 @@
 package main
 
-// What docs/cli.md shows of the commands: runs of other tests, from testdata, and lines that can be
-// typed.
+// The runs of other tests that docs/cli.md shows, from testdata, and its command lines.
 
 import (
 	"fmt"
@@ -76,12 +75,11 @@ func shown(t *testing.T, command string) (text string) {
 	return regexp.MustCompile(" +\n").ReplaceAllString(text, "\n") // a table's last cell may be empty
 }
 
-// typable are the lines of a page that somebody may type, or have cron or systemd run, and what
-// stands between backquotes.
+// typable matches command lines on a page: to type, of cron and systemd, and between backquotes.
 var typable = regexp.MustCompile("(?m)(?:^(?:\\$ |.*/bin/|docker run .* )?|`)troupe ([a-z-][^`\n]*)")
 
-// parses tells what is wrong with a line: the names of its commands and flags, and how many
-// arguments it has.
+// parses is the error of a command line: of the names of its commands and flags, and of the number
+// of its arguments.
 func parses(line string) error {
 	line = strings.ReplaceAll(line, " [flags]", "")
 	line, _, _ = strings.Cut(line, "  #")

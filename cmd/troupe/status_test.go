@@ -1,7 +1,7 @@
 package main
 
-// What a command says, and its exit status, where there is nothing to show or nothing can be done:
-// the table in docs/cli.md.
+// The output and the exit status of a command with nothing to show, or that fails: the table in
+// docs/cli.md.
 
 import (
 	"context"
@@ -66,8 +66,7 @@ func TestExitStatuses(t *testing.T) {
 			if name == "doctor" { // it reports that
 				want = 1
 			}
-			out, code := troupe(t, strings.Fields(name+" /no "+leaf.args)...)
-			require.Equal(t, want, code, "%s: %s", name, out)
+			exits(t, want, strings.Fields(name+" /no "+leaf.args)...)
 		}
 		for name := range leaves {
 			require.True(t, seen[name], "there is no command %s", name)
@@ -96,8 +95,7 @@ func statusOf(t *bubble.World, name string, cmd *cobra.Command) {
 	run(2, "/no", "--nosuch")
 	require.Contains(t, run(2, "no"), `PATH "no": not absolute`)
 	if name != "doctor" {
-		out, code := troupe(t, strings.Fields(name)...)
-		require.Equal(t, 2, code)
+		out := exits(t, 2, strings.Fields(name)...)
 		require.Regexp(t, "^troupe: usage: troupe "+name+" PATH", out)
 	}
 	require.Empty(t, t.Server.Journal(), "%s: refused before it connects", name)
@@ -137,10 +135,8 @@ func TestFreeIsASuccessAndCheckTellsIt(t *testing.T) {
 			"queue ls /no -o json\ngroup ls /no -o json\ntx ls /no -o json\nnosuch\nlock nosuch\nlock ls\n--no ls /")...)
 		queued(t, "/a")
 		campaigning(t, "/e")
-		for _, command := range []string{"lock show /a --check", "election show /e --check"} {
-			out, code := troupe(t, strings.Fields(command)...)
-			require.Zero(t, code, out)
-		}
+		exits(t, 0, "lock", "show", "/a", "--check")
+		exits(t, 0, "election", "show", "/e", "--check")
 	})
 }
 
@@ -164,7 +160,7 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 }
 
-// A watch may begin before anybody has used the path.
+// A watch may begin before the path exists.
 func TestAWatchBeginsBeforeTheFirstHolder(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -182,7 +178,7 @@ func TestAWatchBeginsBeforeTheFirstHolder(t *testing.T) {
 	})
 }
 
-// Who waits for a delay does not hold; a lock that has nothing but its delay is a lock.
+// A contender that waits for a delay does not hold; a path with nothing but a delay is a lock.
 func TestADelayIsShown(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -199,19 +195,16 @@ func TestADelayIsShown(t *testing.T) {
 		require.Regexp(t, `QUEUED  HELD .*\n\S+  holds  .*  1m0s    1m0s  `, out)
 		server.Partition(holder.Status().SessionID)
 		time.Sleep(time.Minute)
-		out, code := troupe(t, "lock", "ls", "/a")
-		require.Zero(t, code)
+		out = exits(t, 0, "lock", "ls", "/a")
 		require.Regexp(t, `\n/a/held  delayed from when somebody waits, after orders-7 on host \S+ \(pid \d+\)  `, out)
-		_, code = troupe(t, "lock", "show", "/a", "--check")
-		require.Equal(t, 1, code)
+		exits(t, 1, "lock", "show", "/a", "--check")
 		go take(t.Session()) // ends with its wait
 		time.Sleep(time.Second)
 		for _, command := range []string{"lock ls /a", "lock show /a"} {
 			out, _ = troupe(t, strings.Fields(command)...)
 			require.Regexp(t, `\n/a/_c_\S+  delayed until 2000-01-01T01:02:15\+01:00, after orders-7 on host \S+ \(pid \d+\)  `, out)
 		}
-		_, code = troupe(t, "lock", "show", "/a", "--check")
-		require.Equal(t, 1, code)
+		exits(t, 1, "lock", "show", "/a", "--check")
 		out, _ = troupe(t, "lock", "ls", "/a", "-o", "json")
 		require.Regexp(t, `(?s)"state": "delayed".*"delay": \{\s+"until": "2000-01-01T00:02:15Z",\s+"after": \{\s+"text": "orders-7 on .*"program": .*"name": "orders-7",\s+"host": .*"pid": \d+`, out)
 		time.Sleep(5 * time.Second)

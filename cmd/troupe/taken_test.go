@@ -1,7 +1,6 @@
 package main
 
-// What break and revoke say of what they took away, and how long a command waits for a holder and
-// for a server.
+// The output of break and revoke, and how long a command waits for a holder and for a server.
 
 import (
 	"context"
@@ -121,15 +120,14 @@ func TestALineNamesAServerOnce(t *testing.T) {
 	})
 }
 
-// Where a wait has ended without a connection, that is said.
+// The error of a wait that ends without a connection says so.
 func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
 	t.Parallel()
 	require.ErrorIs(t, errNotGot, context.DeadlineExceeded, "of a run it is said likewise")
 	bubble.Run(t, func(t *bubble.World) {
 		queued(t, "/a")
 		time.AfterFunc(time.Second, func() { t.Server.Stop(0) })
-		out, code := troupe(t, "lock", "revoke", "/a", "-y", "--timeout", "20s")
-		require.Equal(t, 124, code)
+		out := exits(t, 124, "lock", "revoke", "/a", "-y", "--timeout", "20s")
 		require.Regexp(t, `troupe: break /a/\S+: no connection to ZooKeeper for \S+: .*: revoked, but it has not let go within 20s`, out)
 		require.NotContains(t, out, "waiting for a connection", "troupe does not wait for one at its end")
 	})

@@ -38,7 +38,8 @@ func TestAgesAndTimesWithTheirZone(t *testing.T) {
 	})
 }
 
-// What a semaphore's holder writes at the grant is when that was, until something else is written.
+// A semaphore's holder writes its znode at the grant, so its Mtime is that of the grant until
+// another write.
 func TestHeldIsShownWhereItIsWritten(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {

@@ -31,7 +31,6 @@ func TestTxCommands(t *testing.T) {
 		require.NoError(t, voted[0].Ack(bubble.Minute(t)))
 		require.NoError(t, bubble.Get(t, proposals["stock"]).Abort(bubble.Minute(t), "out of \x1b[31mstock"))
 		require.NoError(t, t.Server.Create("/pay/tx/foreign", []byte("{}")))
-		golden(t, "tx", []string{"tx", "ls", "/pay"}, []string{"tx", "show", "/pay", "t-2"}, []string{"tx", "show", "/pay", "t-2", "-o", "json"},
-			[]string{"tx", "show", "/pay", "no"}, []string{"tx", "ls", "/no"}, []string{"tx", "ls", "/zookeeper"}, []string{"tx", "ls", "/pay/inbox/ledger/x"})
+		golden(t, "tx", each("tx ls /pay\ntx show /pay t-2\ntx show /pay t-2 -o json\ntx show /pay no\ntx ls /no\ntx ls /zookeeper\ntx ls /pay/inbox/ledger/x")...)
 	})
 }

@@ -1,7 +1,7 @@
 package main
 
-// What the tests of the commands share: the program is run in this process, on the test's server
-// and in virtual time.
+// The harness of the commands' tests: the program runs in this process, on the test's server and in
+// virtual time.
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	tier.Main(m)
 }
 
-// typed is a run of the program by somebody who types this, on a terminal if it is not empty.
+// typed is the standard input of a run. If it is not empty it is typed on a terminal.
 type typed string
 
 // run runs the program until it ends, and returns what it wrote, standard error included, and its
@@ -96,10 +96,18 @@ func (r reads) write(ctx context.Context, t *bubble.World, terminal bool, dial f
 	return a.execute(ctx, cmd)
 }
 
-// troupe is a run with nobody at a terminal.
+// troupe is a run without a terminal.
 func troupe(t *bubble.World, args ...string) (string, int) {
 	t.Helper()
 	return typed("").run(bubble.Minute(t), t, args...)
+}
+
+// exits is a run that ends with a status. It returns what it wrote.
+func exits(t *bubble.World, status int, args ...string) string {
+	t.Helper()
+	out, code := troupe(t, args...)
+	require.Equal(t, status, code, "%v: %s", args, out)
+	return out
 }
 
 // golden runs the program several times, and compares what it writes with testdata/<name>.txt.

@@ -27,38 +27,30 @@ func TestProbes(t *testing.T) {
 		server := zktest.Start(t)
 		s, err := session.New(server.Hosts(), session.WithDialer(server.Dialer()))
 		require.NoError(t, err)
-		probes := func(when string, ready, live int, text string) {
+		answer := func(probe http.Handler, method string, code int) string {
 			t.Helper()
-			for _, probe := range []struct {
-				handler http.Handler
-				code    int
-			}{{health.Ready(s), ready}, {health.Live(s), live}} {
-				w := httptest.NewRecorder()
-				probe.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-				require.Equal(t, probe.code, w.Code, when)
-				require.Equal(t, text, strings.TrimSpace(w.Body.String()), when)
-			}
+			w := httptest.NewRecorder()
+			probe.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "/", nil))
+			require.Equal(t, code, w.Code)
+			return strings.TrimSpace(w.Body.String())
 		}
-		probes("before the start", 503, 200, "connecting")
+		probes := func(ready, live int, text string) {
+			t.Helper()
+			require.Equal(t, text, answer(health.Ready(s), http.MethodGet, ready))
+			require.Equal(t, text, answer(health.Live(s), http.MethodGet, live))
+		}
+		probes(503, 200, "connecting")
 		require.NoError(t, s.Connect(t.Context()))
-		probes("connected", 200, 200, "connected")
+		probes(200, 200, "connected")
 		heal := server.Partition(s.Status().SessionID)
 		time.Sleep(time.Hour)
-		w := httptest.NewRecorder()
-		health.Ready(s).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-		require.Equal(t, 503, w.Code)
-		require.Regexp(t, `^untrusted: no connection to ZooKeeper for \S+: `+server.Hosts()[0]+`: `, w.Body.String())
+		require.Regexp(t, `^untrusted: no connection to ZooKeeper for \S+: `+server.Hosts()[0]+`: `, answer(health.Ready(s), http.MethodGet, 503))
 		heal()
 		time.Sleep(time.Minute)
-		probes("back", 200, 200, "connected")
+		probes(200, 200, "connected")
 		require.NoError(t, s.Close(context.Background()))
 		require.Equal(t, session.Closed, s.Status().State)
-		w = httptest.NewRecorder()
-		health.Live(s).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodHead, "/", nil))
-		require.Equal(t, 503, w.Code)
-		require.Contains(t, w.Body.String(), session.ErrClosed.Error())
-		w = httptest.NewRecorder()
-		health.Ready(s).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-		require.Equal(t, 503, w.Code)
+		require.Contains(t, answer(health.Live(s), http.MethodHead, 503), session.ErrClosed.Error())
+		answer(health.Ready(s), http.MethodGet, 503)
 	})
 }

@@ -116,10 +116,12 @@ func TestWhatAPossessionAllocates(t *testing.T) { //nolint:paralleltest // it co
 		require.LessOrEqual(w, alone, mostAlone)
 		handedOver := testing.AllocsPerRun(200, func() {
 			first, second := held(w, one), make(chan *lock.Grant)
-			go func() { second <- held(w, next) }()
+			go func() { g, _ := next.Lock(w.Context()); second <- g }()
 			synctest.Wait()
 			require.NoError(w, first.Release(w.Context()))
-			require.NoError(w, (<-second).Release(w.Context()))
+			granted := <-second
+			require.NotNil(w, granted)
+			require.NoError(w, granted.Release(w.Context()))
 			synctest.Wait()
 		})
 		require.LessOrEqual(w, handedOver, mostTwo)

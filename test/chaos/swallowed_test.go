@@ -19,9 +19,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A panic swallows the message over which it comes. If that is what the session says about the end
-// of an epoch, or the beginning of the next, the next incarnation knows it all the same: nobody
-// says it again.
+// A panic swallows the message during which it occurs. If that is the session's notice of the end
+// of an epoch, or of the beginning of the next, the next incarnation knows it all the same: the
+// notice is not repeated.
 func TestASwallowedNotice(t *testing.T) {
 	kinds := map[string]func(seam.Event) bool{
 		"ended": func(n seam.Event) bool { _, is := n.(seam.EpochEnded); return is },
@@ -51,7 +51,7 @@ func TestASwallowedNotice(t *testing.T) {
 					armed := false // by the test, while nothing moves
 					_, err = seam.NewClient(s, "told before the recipe", func(n seam.Event) {
 						if armed && is(n) {
-							actors.Panic() // whoever receives a message next
+							actors.Panic() // the next actor that receives a message
 						}
 					}, nil)
 					require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/troupe-go/troupe/internal/test/tier"
 )
 
-// Who does not import package embedded is told so.
+// Without an import of package embedded the error says so.
 func TestWithoutTheEmbeddedServer(t *testing.T) {
 	t.Parallel()
 	require.ErrorContains(t, fxmodule.Config{Embedded: true}.Validate(), "Config.Embedded: the program does not import github.com/troupe-go/troupe/fxmodule/embedded")

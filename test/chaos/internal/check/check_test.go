@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const ms = int64(time.Millisecond)
 
-// act is a look at the clocks that began at a millisecond and took one.
+// act is an act that began at a millisecond and took one.
 func act(at int64, party string, token int64, more ...func(*history.Event)) history.Event {
 	return with(history.Event{Kind: history.Act, Work: "lock", Thing: "lock/line", Party: party, Token: token, From: at * ms, At: (at + 1) * ms}, more)
 }
@@ -63,7 +63,7 @@ func unknown(e *history.Event) { e.Done = false }
 
 func refused(e *history.Event) { e.Done, e.Mode = false, history.Refused }
 
-// holds has somebody hold a thing for some seconds, until then.
+// holds are the acts of a possession of some seconds.
 func holds(thing string, until int64) history.Event {
 	return history.Event{Kind: history.Act, Work: "moving", Thing: thing, Party: "w", From: (until - 2000) * ms, At: until * ms}
 }
@@ -301,8 +301,8 @@ func TestEachCheckOnGoodAndBadHistories(t *testing.T) {
 	}
 }
 
-// With a standstill it is told what each worker did last in that workload, in its newest
-// incarnation, and what znodes there were.
+// The report of a standstill has the last step of each worker in that workload, in its newest
+// incarnation, and the znodes.
 func TestAStandstillIsTold(t *testing.T) {
 	t.Parallel()
 	step := func(at int64, work, party, what string) history.Event {

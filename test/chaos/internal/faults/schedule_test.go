@@ -75,8 +75,7 @@ type linked struct {
 
 func (w linked) Link(int, int) *ensemble.Proxy { return w.link }
 
-// What is asked while replies are lost may be carried out all the same, and its outcome is not
-// known.
+// A request whose reply is lost may be carried out all the same, and its outcome is not known.
 func TestLostReplies(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()

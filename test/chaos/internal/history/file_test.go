@@ -1,4 +1,4 @@
-// What is written of a history, and what is read of it.
+// Writing and reading histories.
 
 package history_test
 

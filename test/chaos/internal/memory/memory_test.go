@@ -1,4 +1,4 @@
-// What servers forget.
+// Writes and deletions that servers forget.
 
 package memory_test
 
@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// Two contenders with one GUID in a line are found out, once, if they stand there for a while.
+// Two contenders with one GUID below a parent are reported, once, if they exist for a while.
 func TestAGUIDThatStandsTwiceIsFoundOut(t *testing.T) {
 	t.Parallel()
 	srv := zktest.Start(t)
@@ -36,7 +36,7 @@ func TestAGUIDThatStandsTwiceIsFoundOut(t *testing.T) {
 	require.Equal(t, a[len("_c_"):len("_c_")+36], twice[0].Value)
 }
 
-// A write that was confirmed and is gone is found out, whichever server it was confirmed by.
+// A confirmed write that is gone is noticed, at any server that has confirmed it.
 func TestWhatServersForgetIsFoundOut(t *testing.T) {
 	t.Parallel()
 	srv := zktest.Start(t, zktest.WithServers(2))
@@ -49,8 +49,8 @@ func TestWhatServersForgetIsFoundOut(t *testing.T) {
 	require.Regexp(t, `^server 1 had confirmed version [1-9]\d* of /memory-1, and has version -1$`, m.Lost(t.Context()))
 }
 
-// So is a deletion: of a contender that was there, was gone, and stands again at a server that has
-// carried out a write meanwhile. One that leaves, and another that comes, are nothing strange.
+// So is a forgotten deletion: of a contender that was gone, and exists again at a server that has
+// carried out a write meanwhile. A contender that leaves, and another that comes, are no finding.
 func TestADeletionThatServersForgetIsFoundOut(t *testing.T) {
 	t.Parallel()
 	srv := zktest.Start(t, zktest.WithServers(2))
@@ -69,7 +69,7 @@ func TestADeletionThatServersForgetIsFoundOut(t *testing.T) {
 	for _, name := range []string{"/line/_c_1-0000000001", "/line/_c_2-0000000002", "/line/plain"} {
 		require.NoError(t, srv.Create(name, nil))
 	}
-	await := func() { // each server has been written to, and then looked at, and that was answered
+	await := func() { // each server has answered a write, and then a listing
 		for _, counts := range []*[2]atomic.Int64{&writes, &looks} {
 			first, second := counts[0].Load(), counts[1].Load()
 			require.Eventually(t, func() bool {

@@ -1,4 +1,4 @@
-// What an outsider does to contenders, on a server in memory.
+// Deeds of an outsider, on a server in memory.
 
 package run
 
@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A downgraded writer keeps its token, and has another znode. That this was deleted by an outsider
-// is noted by the token: what the holder does before it can know of that does not count.
+// A downgraded writer keeps its token, and has another znode. A deletion by an outsider is recorded
+// with the token: acts of the holder before it can know of that do not count.
 func TestAStrikeIsNotedByTheTokenOfThePossession(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t)
