@@ -29,13 +29,14 @@ func (s Subject) Where() string {
 }
 
 // Dialect is the format of the stories of one machine: text files in a folder of testdata. A story
-// is a sequence of blocks: events, a line of dashes, and the machine's effects with its state.
-// Lines that begin with "#" are prose.
+// is a sequence of events, each followed by the machine's effects and its state. Lines that begin
+// with "#" are prose.
 //
-//	want 1
-//	----
+//	> want 1
 //	  enter #1
 //	= Entering
+//
+// Or several events come first, without ">", then a line of dashes, then all of this.
 //
 // The events and effects of package machine have words of their own: see [Teller].
 type Dialect struct {
@@ -109,6 +110,7 @@ func (d Dialect) Play(t T, story string) (string, Steps) {
 	skipping := false // the effects in the file
 	for line := range strings.Lines(story) {
 		line = strings.TrimRight(line, "\n")
+		event, alone := strings.CutPrefix(line, "> ")
 		switch {
 		case line == "" && !skipping && len(block) > 0:
 			t.Fatalf("a block without dashes before a blank line: %q", block)
@@ -118,6 +120,9 @@ func (d Dialect) Play(t T, story string) (string, Steps) {
 		case skipping:
 		case strings.HasPrefix(line, "#"):
 			out.WriteString(line + "\n")
+		case alone:
+			out.WriteString(line + "\n" + teller.tell(event))
+		case strings.HasPrefix(line, "  "), strings.HasPrefix(line, "= "): // the effects in the file
 		case line == "----":
 			out.WriteString("----\n")
 			for _, event := range block {
@@ -131,6 +136,9 @@ func (d Dialect) Play(t T, story string) (string, Steps) {
 			out.WriteString(line + "\n")
 			block = append(block, line)
 		}
+	}
+	if len(block) > 0 {
+		t.Fatalf("events without dashes at the end: %q", block)
 	}
 	return out.String(), teller.taken
 }
