@@ -167,8 +167,8 @@ var subjects = map[string]subject{
 	},
 }
 
-// An observer that panics is restarted, and goes on. One that panics again and again is given up, and
-// its channel closes. No other actor is affected.
+// An observer that panics is restarted, and goes on. One that panics again and again is given up,
+// and its channel closes. No other actor is affected.
 func TestAPanicInAnObservationDisturbsNothingElse(t *testing.T) {
 	t.Parallel()
 	for name, subject := range subjects {
@@ -224,8 +224,8 @@ func TestAPanicInAnObservationDisturbsNothingElse(t *testing.T) {
 	}
 }
 
-// quitter is a codec that ends the goroutine it is called on, as a failed assertion does. That cannot
-// be recovered, so the cell's actor fails.
+// quitter is a codec that ends the goroutine it is called on, as a failed assertion does. That
+// cannot be recovered, so the cell's actor fails.
 type quitter struct {
 	config.Codec[string]
 	quits *atomic.Int32 // so many times
