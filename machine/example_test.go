@@ -1,6 +1,6 @@
 package machine_test
 
-// How a machine keeps its requests.
+// A machine with Requests.
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// purpose is why something was asked.
+// purpose is the purpose of a request: its key.
 type purpose string
 
 const (
 	creating purpose = "creating"
-	looking  purpose = "looking"
+	reading  purpose = "reading"
 )
 
 // flag keeps an ephemeral znode at a path.
@@ -36,15 +36,15 @@ func (f *flag) Step(ev machine.Event) []machine.Effect {
 		f.requests.End()
 	case machine.Transacted:
 		fmt.Println("answered:", key)
-		f.requests.Ask(machine.Read{Path: f.path, Watch: true}, looking)
+		f.requests.Ask(machine.Read{Path: f.path, Watch: true}, reading)
 	case machine.Seen:
 		fmt.Println("answered:", key)
 	}
 	return f.requests.Flush()
 }
 
-// A machine hands every event to Accept first. What is void stops there, and an answer comes with
-// the key that it was asked under.
+// A machine passes every event to Accept first. Void events stop there, and an answer comes with
+// the key of its request.
 func ExampleRequests() {
 	f := &flag{path: "/flag"}
 	for _, ev := range []machine.Event{
@@ -59,12 +59,12 @@ func ExampleRequests() {
 			fmt.Printf("%T%+v\n", e, e)
 		}
 	}
-	fmt.Println("looking:", f.requests.Pending(looking))
+	fmt.Println("reading:", f.requests.Pending(reading))
 	// Output:
 	// machine.Transact{Epoch:1 Ask:1 Ops:[create /flag ephemeral ""]}
 	// machine.Transact{Epoch:2 Ask:2 Ops:[create /flag ephemeral ""]}
 	// answered: creating
 	// machine.Read{Epoch:2 Ask:3 Path:/flag Watch:true SameSession:false}
-	// answered: looking
-	// looking: false
+	// answered: reading
+	// reading: false
 }

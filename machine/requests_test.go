@@ -1,6 +1,6 @@
 package machine_test
 
-// Requests: numbers, keys, and which answers still count.
+// Requests: numbers, keys, and which answers are valid.
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// key is what the tests ask under.
+// key is the type of the keys.
 type key struct{ what, name string }
 
 type requests = machine.Requests[key]
@@ -32,7 +32,7 @@ func TestEveryRequestIsNumbered(t *testing.T) {
 	}{
 		"list": {machine.List{Path: "/a", Watch: true}, machine.List{Epoch: 1, Ask: 1, Path: "/a", Watch: true}},
 		"read": {machine.Read{Path: "/a"}, machine.Read{Epoch: 1, Ask: 1, Path: "/a"}},
-		"look": {
+		"multi-read": {
 			machine.MultiRead{Queries: []machine.Query{{Path: "/a"}}}, machine.MultiRead{Epoch: 1, Ask: 1, Queries: []machine.Query{{Path: "/a"}}},
 		},
 		"transact": {machine.Transact{}, machine.Transact{Epoch: 1, Ask: 1}},
@@ -77,7 +77,7 @@ func TestAccept(t *testing.T) {
 		"that took no number":        {nil, machine.Removed{Epoch: 1, Path: "/a"}, key{}, true},
 		"of another epoch, unasked":  {nil, machine.Removed{Epoch: 2, Path: "/a"}, key{}, false},
 		"listed":                     {func(r *requests) { r.Ask(machine.List{}, x) }, machine.Listed{Epoch: 1, Ask: 1}, x, true},
-		"looked":                     {func(r *requests) { r.Ask(machine.MultiRead{}, x) }, machine.MultiSeen{Epoch: 1, Ask: 1}, x, true},
+		"multi-seen":                 {func(r *requests) { r.Ask(machine.MultiRead{}, x) }, machine.MultiSeen{Epoch: 1, Ask: 1}, x, true},
 		"transacted":                 {func(r *requests) { r.Ask(machine.Transact{}, x) }, machine.Transacted{Epoch: 1, Ask: 1}, x, true},
 		"ensured":                    {func(r *requests) { r.Ask(machine.Ensure{}, x) }, machine.Ensured{Epoch: 1, Ask: 1}, x, true},
 		"removed":                    {func(r *requests) { r.Ask(machine.Remove{}, x) }, machine.Removed{Epoch: 1, Ask: 1}, x, true},

@@ -139,7 +139,7 @@ func (a *actor) onNotice(m noticed) {
 	}
 	switch n := m.notice.(type) {
 	case seam.EpochEnded:
-		if n.Gone { // otherwise it ends with the session, of which ZooKeeper may know nothing, and SessionEnded follows
+		if n.Gone { // otherwise it ends with the session, without ZooKeeper's confirmation, and SessionEnded follows
 			a.step(machine.EpochEnded{Epoch: n.Epoch})
 			if a.grants != nil {
 				a.grants.forget()

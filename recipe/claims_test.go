@@ -1,7 +1,7 @@
 package recipe_test
 
-// Claims and their possessions, when the actor crashes, or is behind what has happened. How each
-// kind of possession ends: test/losses.
+// Claims and their possessions, when the actor crashes, or gets a message late. How each kind of
+// possession ends: test/losses.
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// What an answer leads to is not done by an incarnation that has crashed before it came.
+// An incarnation that has crashed before an answer came does not go on with it.
 func TestACrashedIncarnationDoesNothingMore(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		i := g.claims(recipe.ClaimsConfig{Parent: []byte("data")})
@@ -40,8 +40,8 @@ func TestACrashedIncarnationDoesNothingMore(t *testing.T) {
 	})
 }
 
-// The epoch ends while an incarnation recovers: whoever waits for the end of a possession of the
-// one before is told, and the next epoch begins with nothing.
+// The epoch ends while an incarnation recovers. A pending Release of the crashed incarnation's
+// possession returns, and the next epoch begins without a znode.
 func TestTheEpochEndsDuringARecovery(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		i := g.claims(recipe.ClaimsConfig{})
@@ -68,7 +68,8 @@ func TestTheEpochEndsDuringARecovery(t *testing.T) {
 	})
 }
 
-// A possession that ends before it is on offer is not offered: whoever receives gets the next one.
+// A possession that ends before it is offered is not offered: the application receives the next
+// one.
 func TestWhatEndsBeforeItIsOfferedIsNotReceived(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		wrapped := 0
@@ -95,8 +96,8 @@ func TestWhatEndsBeforeItIsOfferedIsNotReceived(t *testing.T) {
 	})
 }
 
-// A panic while a possession is being handed over ends that one too, though nobody has it yet: what
-// is received is the next one, of another znode.
+// A panic while a possession is being delivered ends that one too, before the application has it.
+// The application receives the next one, of another znode.
 func TestAPanicEndsWhatIsBeingHandedOver(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		var first *recipe.Possession
@@ -116,8 +117,8 @@ func TestAPanicEndsWhatIsBeingHandedOver(t *testing.T) {
 	})
 }
 
-// A machine that grants what is held has a bug, and is restarted: of two possessions nobody would
-// end the first.
+// A machine that grants a held claim has a bug, and is restarted: otherwise the first possession
+// would never end.
 func TestAMachineThatGrantsTwiceIsRestarted(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		machines := 0
@@ -138,9 +139,9 @@ func TestAMachineThatGrantsTwiceIsRestarted(t *testing.T) {
 	})
 }
 
-// A claim that comes while an incarnation recovers is found in the ledger, and its message comes
-// behind that. It is one claim all the same: one possession, one znode, and nothing left to want
-// when it is released.
+// The machine is told once of a claim that comes during a recovery, though it is in the ledger and
+// its message comes later: there is one possession, one znode, and no further one after the
+// release.
 func TestAClaimDuringARecoveryIsToldOnce(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		var standing machine.Standing
@@ -171,8 +172,8 @@ func TestAClaimDuringARecoveryIsToldOnce(t *testing.T) {
 	})
 }
 
-// However often somebody tries in vain while ZooKeeper can't be reached, nothing of that piles up:
-// also while an incarnation waits to recover.
+// Calls that give up while ZooKeeper cannot be reached leave nothing in the ledger, also during a
+// recovery.
 func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 	t.Parallel()
 	for name, crashes := range map[string]bool{"cut off": false, "cut off, and recovering": true} {
@@ -191,7 +192,7 @@ func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 					_, err := i.Claim(ctx, false, recipe.Asked{})
 					require.ErrorIs(g, err, context.DeadlineExceeded)
 					i.Stand(recipe.Asked{})
-					_ = i.StandDown(ctx) // nil if it knows at once that nothing came of it
+					_ = i.StandDown(ctx) // nil if no machine knew of it
 					cancel()
 				}
 				synctest.Wait()
@@ -206,8 +207,8 @@ func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 	}
 }
 
-// Where a delay is kept, the record of a possession that was lost stays, though its claim is
-// withdrawn before the actor has heard of the loss; that of one that was given up goes with it.
+// The record of a lost possession stays, even if its claim is withdrawn before the actor is told of
+// the loss. The record of a released possession is deleted.
 func TestTheRecordOfALostPossessionStays(t *testing.T) {
 	t.Parallel()
 	type instance = recipe.Claims[*recipe.Possession]
@@ -218,9 +219,9 @@ func TestTheRecordOfALostPossessionStays(t *testing.T) {
 	}
 	withAnother := func(_ *ground, p *recipe.Possession) { p.Lose() }
 	for name, c := range map[string]struct {
-		stands bool // the intent does; else it is a caller's
-		giveUp func(i *instance, ctx context.Context) error
-		lose   func(g *ground, p *recipe.Possession) // nil: it is not lost
+		standing bool // the standing intent; otherwise a call of Claim
+		giveUp   func(i *instance, ctx context.Context) error
+		lose     func(g *ground, p *recipe.Possession) // nil: it is not lost
 	}{
 		"lost, and the intent withdrawn":            {true, (*instance).StandDown, cutOff},
 		"a caller's, lost, and closed":              {false, (*instance).Close, cutOff},
@@ -232,7 +233,7 @@ func TestTheRecordOfALostPossessionStays(t *testing.T) {
 			inBubble(t, func(g *ground) {
 				i := g.claims(recipe.ClaimsConfig{Machine: newRecorded})
 				var p *recipe.Possession
-				if c.stands {
+				if c.standing {
 					i.Stand(recipe.Asked{})
 					p = <-i.Won()
 				} else {
@@ -255,8 +256,8 @@ func TestTheRecordOfALostPossessionStays(t *testing.T) {
 	}
 }
 
-// An instance that ends with its session while Close is at the end of a possession was not over
-// when Close was called: nobody has confirmed that the znode is gone.
+// An instance ends with its session while Close ends a possession. It had not ended when Close was
+// called, so Close reports that the deletion of the znode is not confirmed.
 func TestAnInstanceThatEndsWhileCloseIsAtItsPossessions(t *testing.T) { //nolint:paralleltest // it holds up all possessions
 	server := zktest.Start(t)
 	s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()))

@@ -1,7 +1,7 @@
 package recipe_test
 
-// What confirms the end of a possession, of an intent and of an instance: whatever befalls them,
-// none is reported as over while its znode may stand.
+// The confirmation of the end of a possession, of an intent and of an instance: no fault makes it
+// come while the znode may exist.
 
 import (
 	"context"
@@ -21,15 +21,15 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-const patience = 12 * time.Second // of ZooKeeper with the session
+const patience = 12 * time.Second // the timeout of the ZooKeeper session
 
-// pledge is somebody who asked for the end of something while nobody could be reached, and waits
-// for its confirmation.
+// pledge is a call that ends something while ZooKeeper cannot be reached, and waits for the
+// confirmation.
 type pledge struct {
 	name   string
 	path   string     // of its znode
 	answer chan error // capacity 1
-	stood  bool       // the znode stood when the answer came; set before
+	stood  bool       // the znode existed when the call returned; set before answer
 }
 
 // cutOff is a process that is cut off from ZooKeeper with three ends pending: of a claim, of a
@@ -47,7 +47,7 @@ type cutOff struct {
 
 func (c *cutOff) pledges() []*pledge { return []*pledge{c.released, c.stoodDown, c.closed} }
 
-// pending: no end has been reported, and all znodes stand.
+// pending checks that no call has returned, and that all znodes exist.
 func (c *cutOff) pending() {
 	c.Helper()
 	synctest.Wait()
@@ -64,7 +64,7 @@ func cutOffInBubble(t *testing.T, test func(c *cutOff)) {
 		c := &cutOff{ground: g}
 		g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpSetAuth && c.refuse.Load() {
-				time.Sleep(time.Millisecond) // what was told before has been heard by then: an instance that is stopped drops what it has not received
+				time.Sleep(time.Millisecond) // for the earlier messages: an instance that is stopped drops those that it has not received
 				return zktest.Fail(-115)
 			}
 			return zktest.Pass
@@ -112,17 +112,17 @@ func (c *cutOff) begin(name, path string, ask func() error) *pledge {
 	return p
 }
 
-// An end is reported as confirmed only when the znode is known to be gone: its deletion was
-// answered, or ZooKeeper has said that its session is over. Whatever else an epoch, or the session,
-// ends with, somebody else may find the znode standing.
+// An end is confirmed only when the znode is known to be gone: its deletion was answered, or
+// ZooKeeper has said that its session has ended. After any other end of an epoch or of the session,
+// another client may still find the znode.
 func TestWhatConfirmsAnEnd(t *testing.T) {
 	t.Parallel()
 	const confirmed, unconfirmed = true, false
 	for _, row := range []struct {
 		cause  string
 		befall func(c *cutOff)
-		ends   bool  // the znodes are known to be gone, and the ends are confirmed; else they end with
-		with   error // …
+		ends   bool  // whether the ends are confirmed
+		with   error // the error if they are not
 	}{
 		{"the deletion was answered", func(c *cutOff) {
 			time.Sleep(time.Second)
@@ -152,7 +152,7 @@ func TestWhatConfirmsAnEnd(t *testing.T) {
 			c.pending()
 			c.refuse.Store(true)
 			c.heal()
-		}, confirmed, nil}, // nobody asks for a credential to close a session
+		}, confirmed, nil}, // to close a session needs no credential
 		{"the session was given up", func(c *cutOff) {
 			c.bug(12)
 			<-c.sess.Done()
@@ -170,15 +170,14 @@ func TestWhatConfirmsAnEnd(t *testing.T) {
 						continue
 					}
 					require.ErrorIs(c, err, row.with, p.name)
-					require.ErrorIs(c, err, c.sess.Err(), "%s: with the reason, however the ends of the two fall together", p.name)
+					require.ErrorIs(c, err, c.sess.Err(), "%s: with the reason, whether the session or the instance ended first", p.name)
 				}
 			})
 		})
 	}
 }
 
-// closeInVain closes the session while nobody can be reached: it says that it could not be
-// confirmed.
+// closeInVain closes the session while ZooKeeper cannot be reached: Close fails.
 func (c *cutOff) closeInVain() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -186,8 +185,8 @@ func (c *cutOff) closeInVain() {
 	require.True(c, c.stands(c.released.path), "the ZooKeeper session is left to expire")
 }
 
-// A possession that nothing can watch is ended, and its znode deleted. A release that is heard of
-// between the two waits for the deletion like any other.
+// A possession whose znode cannot be watched is ended, and the znode deleted. A Release between the
+// two waits for the deletion like any other.
 func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		c := &cutOff{ground: g}
@@ -216,8 +215,9 @@ func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 	})
 }
 
-// An instance crashes while what it had is being deleted, and recovers before ZooKeeper has carried
-// that out. Until then the release is not confirmed, and nobody stands in line anew.
+// An instance crashes while its znode is being deleted, and recovers before ZooKeeper has carried
+// that out. Until then the release is not confirmed, and the instance does not enter the queue
+// again.
 func TestARecoveryWaitsForWhatIsBeingDeleted(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		c := &cutOff{ground: g}
@@ -239,8 +239,8 @@ func TestARecoveryWaitsForWhatIsBeingDeleted(t *testing.T) {
 	})
 }
 
-// Whatever befalls the session and the instances, and in whichever order: every end is reported,
-// and none as confirmed while the znode stands.
+// Under random faults of the session and the instances every end is reported, and none is confirmed
+// while the znode exists.
 func TestEndsAreTrueWhateverHappens(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
@@ -280,33 +280,25 @@ func TestEndsAreTrueWhateverHappens(t *testing.T) {
 	}
 }
 
-// An end that nobody confirmed is not reported as one because somebody else has lost patience, with
-// the instance or with the session.
-func TestAnEndThatNobodyConfirmed(t *testing.T) {
-	t.Parallel()
-	for name, lose := range map[string]func(g *ground, ctx context.Context) error{
-		"instance": func(g *ground, ctx context.Context) error { return g.h.Close(ctx) },
-		"session":  func(g *ground, ctx context.Context) error { return g.sess.Close(ctx) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(g *ground) {
-				g.plant("red")
-				g.srv.Partition(g.sess.Status().SessionID)
-				ended := make(chan error, 1)
-				go func() { ended <- g.h.Close(g.ctx) }()
-				synctest.Wait()
-				ctx, cancel := context.WithTimeout(g.ctx, time.Second)
-				defer cancel()
-				require.ErrorIs(g, lose(g, ctx), context.DeadlineExceeded)
-				require.ErrorIs(g, <-ended, session.ErrClosed)
-				require.NoError(g, g.h.Close(g.ctx), "it is over")
-			})
-		})
-	}
+// A Close whose context ends first ends the instance, without a confirmation: so another Close of
+// the same instance, which still waits, fails. With the session's Close: "closed" above.
+func TestACloseThatEndsFirstConfirmsNothing(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		g.plant("red")
+		g.srv.Partition(g.sess.Status().SessionID)
+		ended := make(chan error, 1)
+		go func() { ended <- g.h.Close(g.ctx) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(g.ctx, time.Second)
+		defer cancel()
+		require.ErrorIs(g, g.h.Close(ctx), context.DeadlineExceeded)
+		require.ErrorIs(g, <-ended, session.ErrClosed)
+		require.NoError(g, g.h.Close(g.ctx), "it has ended")
+	})
 }
 
-// The end of an epoch reaches a machine when ZooKeeper has confirmed it: what stood in it is gone,
-// and whoever waited for that may be told so. A machine that winds up is the one that would.
+// A machine is told of the end of an epoch when ZooKeeper has confirmed it: then its znodes are
+// gone. So the Close of an instance returns without an error then.
 func TestWhatConfirmsTheEndOfAnInstance(t *testing.T) {
 	t.Parallel()
 	for cause, row := range map[string]struct {
@@ -333,10 +325,10 @@ func TestWhatConfirmsTheEndOfAnInstance(t *testing.T) {
 				synctest.Wait()
 				require.Empty(g, closed)
 				row.befall(g)
-				time.Sleep(time.Minute / 6) // less than the server's patience
+				time.Sleep(time.Minute / 6) // less than the session's timeout
 				synctest.Wait()
 				if row.err == nil {
-					require.Empty(g, closed, "nobody has heard anything")
+					require.Empty(g, closed, "ZooKeeper cannot be reached")
 					heal()
 				}
 				err := <-closed

@@ -45,7 +45,7 @@
 //   - actor.go, effects.go, message.go: what the actor is told, and how it carries out effects
 //   - recovery.go: after a crash of the actor
 //   - claims.go, ledger.go: what the face calls, and the record of the intents
-//   - wishes.go, grants.go: what the machine is told of the intents, and what it grants
+//   - intents.go, grants.go: what the machine is told of the intents, and what it grants
 //   - contender.go: the requests of contenders, and the record of a lock with a delay
 //   - possession.go, downgrade.go: a possession, its release, its exchange for a reader's
 //   - holder.go, alarm.go: which client or call holds what others wait for

@@ -15,7 +15,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// first decides who is the first: whoever creates the znode.
+// first finds out whether it is the first: the one that creates the znode.
 type first struct {
 	path, id string
 	requests machine.Requests[string]

@@ -2,10 +2,9 @@ package recipe
 
 import "github.com/troupe-go/troupe/internal/seam"
 
-// What tests may do to an instance: hold it up, and look into its ledger.
+// What tests may do to an instance: occupy its actor, and read its ledger.
 
-// Occupy keeps the actor from everything else until it is let go. It is
-// the actor's first incarnation.
+// Occupy blocks the actor, in its first incarnation, until it is let go.
 func (i *Claims[P]) Occupy() (letGo func()) {
 	occupied := make(chan struct{})
 	i.core.host.ref.Tell(afterwards{1, func() { <-occupied }})
@@ -15,7 +14,7 @@ func (i *Claims[P]) Occupy() (letGo func()) {
 // Wishes is how many wishes are in the ledger.
 func (i *Claims[P]) Wishes() int { return len(i.core.ledger.all()) }
 
-// HoldUp keeps whoever ends a possession from going on until it is let go.
+// HoldUp blocks every call that ends a possession until it is let go.
 func HoldUp() (letGo func()) {
 	holders.mu.Lock()
 	return holders.mu.Unlock

@@ -157,10 +157,10 @@ func (h *Host) Tell(ev machine.Event) bool {
 // session.ErrSuspended (wait for Resumed), session.ErrExpired, session.ErrClosed.
 func (h *Host) Hold(epoch uint64, path string, token int64, ended func(cause error)) (*session.Hold, error) {
 	var made *session.Hold // nil until it is among the holds
-	over := false
+	hasEnded := false
 	hold, err := h.client.Hold(epoch, path, token, func(cause error) {
 		h.mu.Lock()
-		over = true
+		hasEnded = true
 		delete(h.holds, made)
 		h.mu.Unlock()
 		ended(cause)
@@ -170,7 +170,7 @@ func (h *Host) Hold(epoch uint64, path string, token int64, ended func(cause err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !over {
+	if !hasEnded {
 		made = hold
 		h.holds[hold] = struct{}{}
 	}

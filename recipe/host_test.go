@@ -1,7 +1,7 @@
 package recipe_test
 
-// An instance of a machine: its wishes and possessions, its answers and timers, its panics and its
-// end; and the handle that callers have of it.
+// An instance of a machine: its intents and possessions, its answers and timers, its panics and its
+// end; and handles.
 
 import (
 	"context"
@@ -122,8 +122,8 @@ func TestTheEndOfTheSession(t *testing.T) {
 	})
 }
 
-// TestPanicsAtEveryRequest: whatever is under way when the actor panics, the wish is granted in the
-// end and one znode stands.
+// TestPanicsAtEveryRequest: at whichever request the actor panics, the intent is granted in the
+// end, and one znode exists.
 func TestPanicsAtEveryRequest(t *testing.T) {
 	t.Parallel()
 	for k := range 6 {
@@ -151,9 +151,8 @@ func TestPanicsAtEveryRequest(t *testing.T) {
 	}
 }
 
-// A machine is answered to each query of a look what it is answered to the same read alone, but for
-// the Stat of a listing.
-func TestALook(t *testing.T) {
+// Each query of a MultiRead has the same answer as the read alone, except the Stat of a listing.
+func TestAMultiRead(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		_, err := g.sess.Create(g.ctx, "/dir", []byte("x"))
 		require.NoError(g, err)
@@ -164,7 +163,7 @@ func TestALook(t *testing.T) {
 			{Path: "/dir"}, {Path: "/dir", Children: true}, {Path: "/none"}, {Path: "/none", Children: true}, {Path: "/dir/closed"}, {Path: ""},
 		}
 		effects := []machine.Effect{machine.MultiRead{Epoch: 1, Ask: 9, Queries: queries}, machine.MultiRead{Epoch: 1, Ask: 9}}
-		for _, q := range queries { // all with the number of the look, which its answers have
+		for _, q := range queries { // all with the number of the MultiRead, which its answers have
 			if q.Children {
 				effects = append(effects, machine.List{Epoch: 1, Ask: 9, Path: q.Path})
 			} else {
@@ -184,14 +183,14 @@ func TestALook(t *testing.T) {
 			require.EqualValues(g, 9, l.Ask)
 			together = append(together, l.Answers...)
 		}
-		require.Len(g, by[machine.MultiSeen](told, 0), 2, "a look at nothing is answered too")
+		require.Len(g, by[machine.MultiSeen](told, 0), 2, "a MultiRead without queries is answered too")
 		require.ElementsMatch(g, alone, together)
 		require.Equal(g, machine.Refused, together[4].(machine.Seen).Code)
 	})
 }
 
-// What a crashed incarnation asked for is answered when its successor is at work already, which has
-// numbers of its own for what it asks.
+// The answer to a request of a crashed incarnation comes when its successor is at work, which has
+// numbers of its own. It is dropped.
 func TestAnAnswerIsForTheIncarnationThatAsked(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		h, told := g.telling()
@@ -228,8 +227,8 @@ func TestATimerThatIsCancelled(t *testing.T) {
 	}
 }
 
-// The state of the session, with which a new machine begins, contains what is on its way to the
-// actor as a message still. It is told once.
+// A notice of the session that is still on its way to the actor is in the state with which a new
+// machine begins. The machine is told of it once.
 func TestWhatANewMachineBeginsWithIsToldOnce(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		h, told := g.telling()
@@ -244,8 +243,7 @@ func TestWhatANewMachineBeginsWithIsToldOnce(t *testing.T) {
 	})
 }
 
-// A session proves that it lives for as long as somebody stands by to hold something, and not when
-// nothing depends on it.
+// A session stays trusted for as long as an instance stands by, and not longer.
 func TestStandBy(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		h, _ := g.telling()
@@ -292,8 +290,9 @@ func TestAnInstanceIsOverAlsoIfTheRecipePanicsThere(t *testing.T) {
 	})
 }
 
-// What nobody carries out is told, not dropped: the machine would wait for an answer for ever.
-func TestAnEffectThatNobodyCarriesOut(t *testing.T) {
+// An effect that is not carried out ends the instance: the machine would wait for an answer for
+// ever.
+func TestAnEffectThatIsNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		effect machine.Effect
@@ -325,8 +324,8 @@ type handle interface {
 	Err() error
 }
 
-// A handle without anything of its own in ZooKeeper ends by Close or with its session: what waits
-// ends with session.ErrClosed, observers' channels close, and later calls are refused.
+// A handle without anything of its own in ZooKeeper ends by Close or with its session: waiting
+// calls end with session.ErrClosed, observers' channels close, and later calls fail.
 func TestAHandleEndsByCloseOrWithItsSession(t *testing.T) {
 	t.Parallel()
 	type calls struct {
@@ -422,7 +421,7 @@ func TestAHandleEndsByCloseOrWithItsSession(t *testing.T) {
 					for range 20 { // the end of its context and the call would run side by side
 						require.ErrorIs(t, h.ask(ctx), session.ErrClosed)
 					}
-					require.Empty(t, t.Server.Journal(), "what has ended asks ZooKeeper for nothing")
+					require.Empty(t, t.Server.Journal(), "a handle that has ended sends no request")
 					require.NoError(t, errors.Join(h.Close(ctx), h.Close(ctx)))
 					if how == "closed" {
 						require.Equal(t, session.Connected, s.Status().State)
@@ -433,7 +432,7 @@ func TestAHandleEndsByCloseOrWithItsSession(t *testing.T) {
 	}
 }
 
-// A call gives back what it has taken of a context that lasts.
+// A call leaves nothing on a context that lasts.
 func TestACallLeavesNothingOnItsContext(t *testing.T) {
 	h := recipe.NewHandle(nil, "x", "/x")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,7 +1,7 @@
 package recipe_test
 
-// The machines of these tests: one that plants flags, one that stands in line alone, and some that
-// do what a test tells them.
+// The machines of these tests: one that plants flags, one of a contender without rivals, and some
+// that emit the effects that a test tells them.
 
 import (
 	"fmt"
@@ -14,11 +14,11 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// A recipe small enough to see through: plant a flag, that is an ephemeral znode under the recipe's
-// path, and have a possession for it while it stands.
+// A small recipe: it plants flags, which are ephemeral znodes under the recipe's path, with a
+// possession for each while it exists.
 type (
-	plant   struct{ name string } // wish
-	overdue struct{ name string } // wish: the possession ended
+	plant   struct{ name string } // intent
+	overdue struct{ name string } // the possession has ended
 	planted struct {              // effect
 		epoch uint64
 		name  string
@@ -27,7 +27,7 @@ type (
 	}
 )
 
-// flags is its machine. Each flag has at most one request under way.
+// flags is its machine. Each flag has at most one pending request.
 type flags struct {
 	root    string
 	epoch   uint64
@@ -38,7 +38,7 @@ type flags struct {
 
 type pole struct {
 	name   string
-	ask    uint64 // of the request under way, 0 for none
+	ask    uint64 // of the pending request, 0 for none
 	stands bool
 }
 
@@ -108,7 +108,7 @@ func (f *flags) answered(ask uint64) *pole {
 	return nil
 }
 
-// steer asks for what is missing: flags that are to stand, or to go.
+// steer creates the missing flags, or deletes them when it is closing.
 func (f *flags) steer() []machine.Effect {
 	if f.closing && (f.epoch == 0 || len(f.all) == 0) {
 		return []machine.Effect{machine.Stop{}}
@@ -128,25 +128,25 @@ func (f *flags) steer() []machine.Effect {
 	return all
 }
 
-// flag is what the application gets.
+// flag is the possession that the application gets.
 type flag struct {
 	*session.Hold
 	name string
 }
 
-// alone is a small machine for claims: that of a contender with whom nobody contends. Its turn
-// comes as soon as its znode stands.
+// alone is a small machine for claims: that of a contender without rivals. It is its turn as soon
+// as its znode exists.
 type alone struct {
-	record   bool // who holds is written into a record, which a release takes with it
+	record   bool // the holder is written into a record, which a release deletes
 	epoch    uint64
 	ask      uint64
 	claims   []machine.Wanted // in order: the possession is the first one's
 	znode    string           // path of its znode
 	token    int64
-	state    machine.Phase // Determining: the znode stands, and may not be had yet
+	state    machine.Phase // Determining: the znode exists, and is not granted yet
 	leaving  bool
-	lost     bool             // the possession ended by itself
-	whenGone []machine.Effect // what is said when the znode is gone
+	lost     bool             // the possession was lost
+	whenGone []machine.Effect // to be emitted when the znode is gone
 	told     machine.Phase
 	out      []machine.Effect
 }
@@ -174,7 +174,7 @@ func (a *alone) on(ev machine.Event) {
 		a.epoch = ev.Epoch
 		a.enter()
 	case machine.EpochEnded:
-		a.over(machine.EndExpired, nil)
+		a.end(machine.EndExpired, nil)
 		a.epoch = 0
 		a.gone()
 	case machine.TrustGained, machine.Resumed:
@@ -187,7 +187,7 @@ func (a *alone) on(ev machine.Event) {
 		switch {
 		case ev.Path != a.znode || a.leaving:
 		case ev.Change == machine.Deleted:
-			a.over(machine.EndDeleted, nil)
+			a.end(machine.EndDeleted, nil)
 			a.gone()
 		default:
 			a.read()
@@ -236,8 +236,8 @@ func (a *alone) onWish(ev machine.Event) {
 	}
 }
 
-// answer says something about a claim as soon as nothing of it stands. The znode goes with it if
-// nobody else wants it.
+// answer emits an effect about a claim when nothing of it is left. The znode is deleted if there is
+// no other claim.
 func (a *alone) answer(e machine.Effect, last bool) {
 	switch {
 	case a.epoch == 0 || a.state == machine.Idle && !a.leaving || !a.leaving && !last:
@@ -249,7 +249,7 @@ func (a *alone) answer(e machine.Effect, last bool) {
 	a.whenGone = append(a.whenGone, e)
 }
 
-// enter asks for a znode if it is wanted.
+// enter creates the znode if there is a claim.
 func (a *alone) enter() {
 	a.state = machine.Idle
 	if len(a.claims) > 0 && a.epoch != 0 {
@@ -278,11 +278,11 @@ func (a *alone) onSeen(ev machine.Seen) {
 	case ev.Path != a.znode || a.leaving:
 	case ev.Err != nil:
 		a.lost = true
-		a.over(machine.EndUnwatched, ev.Err)
+		a.end(machine.EndUnwatched, ev.Err)
 		a.fail(ev.Err)
 		a.leave()
 	case !ev.Exists:
-		a.over(machine.EndDeleted, nil)
+		a.end(machine.EndDeleted, nil)
 		a.gone()
 	case a.token == 0:
 		a.token = ev.Stat.Czxid
@@ -290,7 +290,7 @@ func (a *alone) onSeen(ev machine.Seen) {
 	}
 }
 
-// turn: the znode stands, so the thing may be had.
+// turn grants, since the znode exists.
 func (a *alone) turn() {
 	switch {
 	case a.state != machine.Determining || a.token == 0 || a.leaving:
@@ -306,8 +306,8 @@ func (a *alone) grant() {
 	a.do(machine.Grant{Epoch: a.epoch, Claim: a.claims[0].Claim, Path: a.znode, Token: a.token})
 }
 
-// over ends the possession, if there is one.
-func (a *alone) over(cause machine.Cause, err error) {
+// end ends the possession, if there is one.
+func (a *alone) end(cause machine.Cause, err error) {
 	if a.state == machine.Holding {
 		a.do(machine.End{Claim: a.claims[0].Claim, Cause: cause, Err: err})
 		a.rotate()
@@ -337,7 +337,7 @@ func (a *alone) leave() {
 	a.do(machine.Remove{Epoch: a.epoch, Path: a.znode})
 }
 
-// gone: nothing of the znode is left.
+// gone goes on when the znode is gone.
 func (a *alone) gone() {
 	a.do(a.whenGone...)
 	a.znode, a.token, a.leaving, a.lost, a.whenGone = "", 0, false, false, nil
@@ -357,13 +357,13 @@ func (a *alone) number() uint64 {
 	return a.ask
 }
 
-// say is a wish: ask for these effects, after a pause in which the actor does nothing else.
+// say makes a teller emit these effects, after a pause in which the actor is busy.
 type say struct {
 	pause   time.Duration
 	effects []machine.Effect
 }
 
-// teller is a machine that asks for what it is told to, and writes down what it hears.
+// teller is a machine that emits the effects that it is told to, and records its events.
 type teller struct {
 	mu    sync.Mutex
 	heard [][]machine.Event // by each incarnation
@@ -395,7 +395,7 @@ func (i *incarnation) Step(ev machine.Event) []machine.Effect {
 	return nil
 }
 
-// by is what an incarnation has heard so far of one type.
+// by are the events of one type that an incarnation got so far.
 func by[E machine.Event](t *teller, number int) []E {
 	synctest.Wait()
 	t.mu.Lock()
@@ -411,11 +411,11 @@ func by[E machine.Event](t *teller, number int) []E {
 	return all
 }
 
-// sit is a wish: one ephemeral sequential znode.
+// sit is the intent of a sitter.
 type sit struct{}
 
 // sitter is a machine that makes one ephemeral sequential znode by a transaction. If the answer is
-// lost it does what its test is about, instead of looking.
+// lost, it calls a function of the test instead of reading.
 type sitter struct {
 	op     machine.Op
 	epoch  uint64
@@ -447,7 +447,7 @@ func (s *sitter) Step(ev machine.Event) []machine.Effect {
 	return []machine.Effect{machine.Transact{Epoch: s.epoch, Ask: s.epoch, Ops: []machine.Op{s.op}}}
 }
 
-// scripted is a machine that answers an event with what a test says.
+// scripted is a machine whose steps are a function of the test.
 type scripted func(ev machine.Event) []machine.Effect
 
 func (s scripted) Step(ev machine.Event) []machine.Effect { return s(ev) }

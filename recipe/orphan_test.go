@@ -1,7 +1,7 @@
 package recipe_test
 
-// What an incarnation that has crashed has made, and nobody knows of: sequential znodes of unknown
-// outcome are found by the GUIDs in their names.
+// Sequential znodes whose create had an unknown outcome when the actor crashed: they are found by
+// the GUIDs in their names.
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// sitting starts an instance of the sitter's recipe, and returns the answers that it gets.
+// sitting starts an instance of a sitter, and returns the answers that it gets.
 func (g *ground) sitting(head, data string, lost func() []machine.Effect) (*recipe.Host, *[]machine.Transacted) {
 	g.Helper()
 	made := new([]machine.Transacted)
@@ -32,7 +32,7 @@ func (g *ground) sitting(head, data string, lost func() []machine.Effect) (*reci
 	return h, made
 }
 
-// judge has the next create of a sequential znode with these data meet a verdict, once each.
+// judge sets the verdict of the next create of a sequential znode with these data, once each.
 func (g *ground) judge(verdicts map[string]zktest.Verdict) {
 	g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 		if r.Op != zktest.OpMulti || r.Ops[0].Op != zktest.OpCreate {
@@ -50,8 +50,8 @@ func (g *ground) judge(verdicts map[string]zktest.Verdict) {
 
 func panics() []machine.Effect { panic("a bug") }
 
-// The answer to the create of a sequential znode is lost, and the actor crashes before it has
-// looked for it: the next incarnation finds nothing of it, whatever the name.
+// The answer to the create of a sequential znode is lost, and the actor crashes before it has read:
+// the next incarnation finds no such znode, for any form of the name.
 func TestACrashLeavesNoSequentialZnodeOfUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, head := range map[string]string{
@@ -87,8 +87,8 @@ func TestTheEndLeavesNoSequentialZnodeOfUnknownOutcome(t *testing.T) {
 	})
 }
 
-// What another instance on the same session makes under the same name at the same time is that
-// one's, whether its own answer comes or is lost as well.
+// The znode that another instance on the same session makes under the same name at the same time is
+// not deleted, whether its own answer comes or is lost too.
 func TestACrashLeavesTheSequentialZnodesOfOthers(t *testing.T) {
 	t.Parallel()
 	for name, others := range map[string]zktest.Verdict{"answered": zktest.Delay(time.Second), "lost too": zktest.DropReply} {
@@ -100,7 +100,7 @@ func TestACrashLeavesTheSequentialZnodesOfOthers(t *testing.T) {
 				a, made := g.sitting("seat-", "a", panics)
 				require.True(g, b.Tell(sit{}))
 				synctest.Wait()
-				require.True(g, a.Tell(sit{})) // behind b's, of whose answer nobody knows yet
+				require.True(g, a.Tell(sit{})) // behind b's, whose answer is pending
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				require.Len(g, *made, 2)
@@ -119,8 +119,8 @@ func TestACrashLeavesTheSequentialZnodesOfOthers(t *testing.T) {
 	}
 }
 
-// What the application itself made on the session, before the create of which nothing is known, or
-// after it, is no part of that.
+// Znodes that the application itself made on the session, before that create or after it, are not
+// deleted.
 func TestACrashLeavesWhatWasMadeBeforeAndAfter(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))
@@ -147,8 +147,8 @@ func TestACrashLeavesWhatWasMadeBeforeAndAfter(t *testing.T) {
 	})
 }
 
-// Two incarnations in a row crash while it is looked for, so that three look at once. The last
-// one recovers as well.
+// Two incarnations in a row crash during the search for it, so that three searches run at once. The
+// last incarnation recovers too.
 func TestTwoCrashesWhileAnOrphanIsLookedFor(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))

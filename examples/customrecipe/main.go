@@ -4,9 +4,9 @@
 // # What happens
 //
 // The recipe is in package prio: a machine (machine.go), a handle (lock.go), golden traces, and
-// random schedules of several machines. This program uses it: a report holds the lock; a batch
-// with a worse priority waits; then comes an urgent repair, and goes before the batch. Each step is
-// printed. The program exits with status 0 only if that was the order.
+// random schedules of several machines. This program uses it: a report holds the lock, a batch with
+// a worse priority waits, then an urgent repair comes, and gets the lock before the batch. The
+// program prints each step, and exits with status 0 only if that was the order.
 package main
 
 import (
@@ -41,13 +41,13 @@ func run(ctx context.Context, zk string) error {
 	if err != nil {
 		return err
 	}
-	zk = cmp.Or(zk, server.Servers()[0]) + "/troupe-customrecipe-" + rand.Text() // below this everything is removed in the end
+	zk = cmp.Or(zk, server.Servers()[0]) + "/troupe-customrecipe-" + rand.Text() // all below this is removed at the end
 	s, err := session.Open(ctx, []string{zk})
 	if err != nil {
 		return err
 	}
 	defer s.CloseWithin(5 * time.Second)
-	defer s.DeleteAll(ctx, "/") //nolint:errcheck // it is only tidier
+	defer s.DeleteAll(ctx, "/") //nolint:errcheck // the next run has another path
 	report, err := prio.Acquire(ctx, s, lockPath, 500)
 	if err != nil {
 		return err

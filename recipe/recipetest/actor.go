@@ -6,20 +6,19 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// Player is what an actor is made of.
+// Player describes a process: an [Actor] is made of it.
 type Player struct {
 	Name    string
 	Machine func() machine.Machine
 
-	// Standing are the wishes that stand, told to a machine that was made anew after a crash; nil
-	// for none.
+	// Standing are the intents that a new machine is told after a crash; nil for none.
 	Standing func() []machine.Event
 
 	// Perform carries out the recipe's own effects.
 	Perform func(a *Actor, e machine.Effect)
 
-	// Lapse tells that every possession is over: trust has run out, the machine has crashed, or the
-	// process is dead. It comes before a rival can know.
+	// Lapse is called when every possession has ended: trust has run out, the machine has crashed,
+	// or the process is dead. It is called before another process can know.
 	Lapse func(a *Actor)
 }
 
@@ -29,10 +28,10 @@ type Actor struct {
 
 	world   *World
 	machine machine.Machine
-	epoch   uint64 // as the machine knows it, 0 between two
+	epoch   uint64 // as the machine was told, 0 between two
 	epochs  uint64
 	session int64 // of the present epoch
-	lives   bool  // the session does, at the server
+	lives   bool  // the session is alive at the server
 	up      bool
 	trusted bool
 	dead    bool
@@ -40,18 +39,18 @@ type Actor struct {
 	err     error // why it stopped
 
 	requests []*request  // not carried out yet
-	inbox    []*delivery // carried out, or happened, not delivered yet
+	inbox    []*delivery // not made yet
 	timers   map[uint64]int64
 	watches  map[watch]*delivery // the answer of the read that armed it
 }
 
-// delivery is something on its way to the machine.
+// delivery is an event on its way to the machine.
 type delivery struct {
 	event machine.Event
 	epoch uint64      // 0: not bound to one
-	after []*delivery // what must be delivered before it
+	after []*delivery // those that must be made before it
 	done  bool
-	retry *request // of an answer: asked again if the connection goes before it is delivered
+	retry *request // of an answer: asked again if the connection is lost before the delivery
 
 	sleeps bool // it is mostly passed over
 }
@@ -60,14 +59,14 @@ type delivery struct {
 type request struct {
 	effect  machine.Effect
 	epoch   uint64
-	orphan  bool            // of a machine that has crashed: nobody waits for the answer
-	answers []machine.Event // of a [machine.Look]: the answers so far
+	orphan  bool            // the machine has crashed: there is no answer
+	answers []machine.Event // to the queries of a [machine.MultiRead] so far
 }
 
 // String is the player's name.
 func (a *Actor) String() string { return a.Name }
 
-// Machine is the present one.
+// Machine is the present machine.
 func (a *Actor) Machine() machine.Machine { return a.machine }
 
 // Session is the number of the present ZooKeeper session.
@@ -81,7 +80,7 @@ func (a *Actor) Trusted(epoch uint64) bool {
 // Stopped tells whether the machine has asked for Stop, and why.
 func (a *Actor) Stopped() (bool, error) { return a.stopped, a.err }
 
-// Tell puts a wish on its way to the machine. Wishes keep their order.
+// Tell sends an intent to the machine. Intents keep their order.
 func (a *Actor) Tell(ev machine.Event) { a.post(ev, 0, nil) }
 
 func (a *Actor) post(ev machine.Event, epoch uint64, retry *request) *delivery {
@@ -94,13 +93,13 @@ func (a *Actor) post(ev machine.Event, epoch uint64, retry *request) *delivery {
 	return l
 }
 
-// notice posts what the session says: behind all notices and events before it.
+// notice posts a notice of the session, behind all earlier notices and events.
 func (a *Actor) notice(ev machine.Event) {
 	l := &delivery{event: ev, after: a.ordered()}
 	a.inbox = append(a.inbox, l)
 }
 
-// ordered are the deliveries that keep their order among themselves: wishes, notices and events of
+// ordered are the deliveries that keep their order among themselves: intents, notices and events of
 // watches.
 func (a *Actor) ordered() []*delivery {
 	var all []*delivery
@@ -126,7 +125,7 @@ func (a *Actor) deliver(l *delivery) {
 	a.step(l.event)
 }
 
-// step feeds the machine and puts what follows on its way.
+// step passes an event to the machine, and carries out its effects.
 func (a *Actor) step(ev machine.Event) {
 	if a.stopped || a.dead {
 		return
@@ -152,7 +151,7 @@ func (a *Actor) carryOut(e machine.Effect) {
 		a.timers[e.Ask] = a.world.now + pause
 	case machine.Cancel:
 		delete(a.timers, e.Ask)
-	case machine.Unwatch: // it may be told of that event all the same
+	case machine.Unwatch: // the event may come all the same
 	case machine.Stop:
 		a.stopped, a.err = true, e.Err
 		a.lapse()

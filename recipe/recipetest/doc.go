@@ -1,22 +1,37 @@
 // Package recipetest tests recipes' machines: with golden traces, against a declared table of
-// transitions ([Table]), and in a [World] of many of them over ZooKeeper's data tree, where
-// everything that may happen happens in an order that the test chooses, or that is drawn at random
-// ([Schedules]).
+// transitions ([Table]), and in a [World] of many machines over ZooKeeper's data tree, where things
+// happen in an order that the test chooses, or that is drawn at random ([Schedules]).
 //
-// A golden trace is a story: what happens to a machine, and what it does. It is written as a file,
-// in the words of a [Dialect], or told by Go code with the machine's own events ([Trace]). With
-// go test -recipetest.rewrite, what the machine does is written into testdata.
+// A golden trace, or story, is the events of a machine and its effects. There are two ways to write
+// one: as a text file, or in Go with [Trace]. With go test -recipetest.rewrite, the effects are
+// written into testdata.
 //
-// A world has no clock, no network and no goroutine. Each [Actor] stands for a process of its own
-// with a session of its own. [World.Step] lets one thing happen, chosen among all that can: a
-// request is carried out, an answer or a watch's event is delivered, a timer goes off. In between,
-// the test lets the worse happen: [Actor.Disconnect], [Actor.Distrust], [Actor.Expire],
+// A story in a text file has a verb and some words for each event. Five types parse it and run it:
+//
+//   - [Dialect] is the format of the stories of one machine: its folder, its own verbs, its paths.
+//   - [Words] are the words of a line behind its verb.
+//   - [Teller] makes an event of each line, passes it to the machine, and writes the effects.
+//   - [Subject] is the machine of a story, with the names of its states.
+//   - [Steps] are the changes of state that it took, which the Table has to declare.
+//
+// A world has no clock, no network and no goroutine. Each [Actor] is a process of its own with a
+// session of its own; a [Player] describes it. [World.Step] lets one thing happen, chosen among all
+// that can: a request is carried out, an answer or a watch's event is delivered, a timer goes off.
+// In between, the test lets faults happen: [Actor.Disconnect], [Actor.Distrust], [Actor.Expire],
 // [Actor.Crash], [Actor.Kill], [World.Bar]. With a chooser that draws from pgregory.net/rapid, a
 // failure shrinks to a short story.
 //
-// What the world keeps to is what package recipe promises: requests are carried out in any order;
-// answers overtake one another, but no event comes before the answer of the read that armed its
-// watch; a lost connection leaves reads to be asked again and makes writes of unknown outcome,
-// carried out or not; what a crashed machine had under way may still happen; a possession ends
-// before its session does.
+// The world promises the same as package recipe. Requests are carried out in any order. Answers
+// overtake one another, but no event comes before the answer to the read that armed its watch.
+// After a lost connection reads are asked again, and writes have an unknown outcome, carried out or
+// not. The pending requests of a crashed machine may still be carried out. A possession ends before
+// its session does.
+//
+// # Which file for which task
+//
+//   - story.go, teller.go: stories in text files: their format; between lines, events and effects
+//   - trace.go, table.go: stories in Go, golden files; the table of transitions
+//   - schedule.go: random schedules, and how to run one again
+//   - world.go, actor.go, server.go: the world, its processes, the server's data tree
+//   - fault.go: the faults of processes and sessions, and refused requests
 package recipetest

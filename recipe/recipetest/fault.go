@@ -7,9 +7,9 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// Disconnect takes the connection away. Answers under way are lost: reads are asked again after
-// [Actor.Reconnect], writes are then answered Unknown; of those that were not carried out yet some
-// never will be, as the world chooses.
+// Disconnect takes the connection away. Answers that were not delivered are lost: reads are asked
+// again after [Actor.Reconnect], writes are then answered with Unknown. Of the writes that were not
+// carried out yet, some never are, as the world chooses.
 func (a *Actor) Disconnect() {
 	if a.dead || !a.up {
 		return
@@ -21,7 +21,7 @@ func (a *Actor) Disconnect() {
 			continue
 		}
 		a.inbox = slices.DeleteFunc(a.inbox, func(o *delivery) bool { return o == l })
-		l.done = true // nothing waits for it
+		l.done = true // no other delivery waits for it
 		a.lost(l.retry)
 	}
 	for _, r := range slices.Clone(a.requests) {
@@ -33,8 +33,8 @@ func (a *Actor) Disconnect() {
 	a.notice(machine.Suspended{Epoch: a.epochs})
 }
 
-// lost is what becomes of a request whose answer is: what may be repeated is, of a transaction the
-// outcome is unknown.
+// lost handles a lost answer: the outcome of a transaction is unknown, any other request is
+// repeated.
 func (a *Actor) lost(r *request) {
 	if r.orphan {
 		return
@@ -58,7 +58,7 @@ func (a *Actor) Reconnect() {
 	a.notice(machine.Resumed{Epoch: a.epochs})
 }
 
-// Distrust ends trust, and with it every possession; Entrust brings it back.
+// Distrust ends trust, and with it every possession. Entrust brings trust back.
 func (a *Actor) Distrust() {
 	if a.dead || !a.lives || !a.trusted {
 		return
@@ -78,8 +78,8 @@ func (a *Actor) Entrust() {
 	a.notice(machine.TrustGained{Epoch: a.epochs})
 }
 
-// Expire ends the ZooKeeper session: possessions first, then its znodes. The machine hears of it,
-// and of the next epoch, when that is delivered.
+// Expire ends the ZooKeeper session: possessions first, then its znodes. The machine is told of it,
+// and of the next epoch, by later deliveries.
 func (a *Actor) Expire() {
 	if a.dead || !a.lives {
 		return
@@ -95,7 +95,7 @@ func (a *Actor) Expire() {
 	a.world.closeSession(a)
 	for _, l := range a.inbox {
 		if t, ok := l.event.(machine.Transacted); ok && t.Code == machine.Unknown {
-			l.done = true // the epoch is over instead
+			l.done = true // EpochEnded comes instead
 		}
 	}
 	a.inbox = slices.DeleteFunc(a.inbox, func(l *delivery) bool { return l.done })
@@ -112,9 +112,9 @@ func (a *Actor) begin() {
 	a.notice(machine.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: true})
 }
 
-// Crash lets the machine panic: possessions end, transactions that are under way are carried out at
-// once or never, other requests may still be, its ephemeral znodes go, and a fresh machine takes up
-// the wishes.
+// Crash lets the machine panic: possessions end, pending transactions are carried out at once or
+// never, other pending requests may be carried out later, its ephemeral znodes are deleted, and a
+// fresh machine is told the intents.
 func (a *Actor) Crash() {
 	if a.dead || a.stopped {
 		return
@@ -124,7 +124,7 @@ func (a *Actor) Crash() {
 	var wishes []*delivery
 	for _, l := range a.inbox {
 		if l.epoch == 0 && !notice(l.event) {
-			wishes = append(wishes, &delivery{event: l.event}) // in the mailbox still
+			wishes = append(wishes, &delivery{event: l.event}) // it is still in the mailbox
 		}
 	}
 	a.inbox, a.timers, a.watches = nil, make(map[uint64]int64), make(map[watch]*delivery)
@@ -133,7 +133,7 @@ func (a *Actor) Crash() {
 		switch _, transaction := r.effect.(machine.Transact); {
 		case births(r.effect), a.world.choose(2) == 0:
 			a.world.carryOut(a, r)
-		case transaction: // it is waited for: carried out by now, or never
+		case transaction: // carried out by now, or never
 			a.requests = slices.DeleteFunc(a.requests, func(o *request) bool { return o == r })
 		}
 	}
@@ -186,8 +186,8 @@ func (a *Actor) Kill() {
 	a.requests, a.inbox, a.timers = nil, nil, nil
 }
 
-// KillMidway is Kill where a server has all the process's requests still to carry out: each may
-// come at any time, or never, until [World.Bury].
+// KillMidway is Kill while a server still has all requests of the process to carry out: each of
+// them may be carried out at any time until [World.Bury], or never.
 func (a *Actor) KillMidway() {
 	if a.dead || !a.up {
 		a.Kill()
@@ -202,10 +202,9 @@ func (a *Actor) KillMidway() {
 // ErrRefused is what [Actor.Refuse] and [World.Bar] answer with, and to what is too large.
 var ErrRefused = errors.New("not permitted")
 
-// Refuse has the oldest request under way that which picks refused instead of carried out, as if a
-// right had been taken away for a moment; false if there is none. It is for [machine.List],
-// [machine.Read], [machine.MultiRead], with all its queries, [machine.Transact] and
-// [machine.Ensure].
+// Refuse refuses the oldest pending request that which picks, as if a right were missing for a
+// moment; false if there is none. It is for [machine.List], [machine.Read], [machine.MultiRead],
+// with all its queries, [machine.Transact] and [machine.Ensure].
 func (a *Actor) Refuse(which func(machine.Effect) bool) bool {
 	if a.dead || !a.up || !a.lives {
 		return false
@@ -226,7 +225,7 @@ func (a *Actor) Refuse(which func(machine.Effect) bool) bool {
 	return false
 }
 
-// refused is the answer; nil to what is never refused.
+// refused is the answer to a refused request; nil if it is never refused.
 func refused(e machine.Effect) machine.Event {
 	switch e := e.(type) {
 	case machine.List:
@@ -247,10 +246,11 @@ func refused(e machine.Effect) machine.Event {
 	return nil
 }
 
-// Bar takes all rights to a znode away from everybody: it is not read, listed, checked or written,
-// and no child of it is made or deleted but with its session. Until [World.Unbar].
+// Bar takes all rights to a znode away from all processes until [World.Unbar]: it cannot be read,
+// listed, checked or written, and its children cannot be made, or deleted except with their
+// session.
 func (w *World) Bar(path string) {
-	w.log("somebody bars %s", path)
+	w.log("an administrator bars %s", path)
 	if w.barred == nil {
 		w.barred = make(map[string]bool)
 	}
@@ -260,8 +260,7 @@ func (w *World) Bar(path string) {
 // Unbar gives all rights back.
 func (w *World) Unbar() { clear(w.barred) }
 
-// denied is the answer to a request for one znode that nobody has a right to; nil if it is
-// permitted.
+// denied is the answer to a request for one barred znode; nil if it is not barred.
 func (w *World) denied(e machine.Effect) machine.Event {
 	switch e := e.(type) {
 	case machine.List:
@@ -280,7 +279,7 @@ func (w *World) denied(e machine.Effect) machine.Event {
 	return nil
 }
 
-// forbids tells whether nobody has the right to an operation.
+// forbids tells whether an operation needs a right to a barred znode.
 func (w *World) forbids(op machine.Op) bool {
 	if op.Do == machine.Create || op.Do == machine.Delete {
 		return w.barred[parent(op.Path)]
@@ -288,10 +287,10 @@ func (w *World) forbids(op machine.Op) bool {
 	return w.barred[op.Path]
 }
 
-// largest is how large a transaction may be that a server accepts.
+// largest is the size of the largest transaction that a server accepts.
 const largest = 1<<20 - 1
 
-// tooLarge tells whether a transaction is larger: each operation takes some bytes beside its path
+// tooLarge tells whether a transaction is larger. Each operation takes some bytes beside its path
 // and data.
 func tooLarge(ops []machine.Op) bool {
 	size := 0

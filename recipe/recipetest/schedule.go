@@ -18,27 +18,26 @@ var (
 	alone     = flag.Uint64("recipetest.schedule", 0, "run this schedule alone, with its story")
 )
 
-// Failure is what is wrong in a schedule, "" if nothing is.
+// Failure describes the failure of a schedule; "" if there is none.
 type Failure string
 
-// Chance is what a schedule is drawn from, so that it is a sequence of numbers, and where it is
-// told.
+// Chance draws the numbers that make a schedule, and takes its story.
 type Chance struct {
 	Pick func(n int) int                  // one of 0…n−1
-	Logf func(format string, args ...any) // nil: not told
+	Logf func(format string, args ...any) // nil: there is no story
 }
 
-// Failf ends the schedule.
+// Failf ends the schedule with a failure.
 func (c Chance) Failf(format string, args ...any) { panic(Failure(fmt.Sprintf(format, args...))) }
 
-// Log tells something that happens.
+// Log adds a line to the story.
 func (c Chance) Log(format string, args ...any) {
 	if c.Logf != nil {
 		c.Logf(format, args...)
 	}
 }
 
-// OneOf does one of several things; false if there is none.
+// OneOf calls one of several functions; false if there is none.
 func (c Chance) OneOf(can []func()) bool {
 	if len(can) == 0 {
 		return false
@@ -47,7 +46,7 @@ func (c Chance) OneOf(can []func()) bool {
 	return true
 }
 
-// play plays a schedule to its end, or to what is wrong in it.
+// play plays a schedule to its end, or to its failure.
 func (c Chance) play(schedule func(c Chance)) (failed Failure) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -62,8 +61,8 @@ func (c Chance) play(schedule func(c Chance)) (failed Failure) {
 	return ""
 }
 
-// Schedule plays one schedule, which somebody else draws and shrinks: with pgregory.net/rapid, pick
-// is rapid.IntRange(0, n-1).Draw.
+// Schedule plays one schedule whose numbers pick draws: with pgregory.net/rapid, which shrinks it,
+// pick is rapid.IntRange(0, n-1).Draw.
 func Schedule(t T, pick func(n int) int, schedule func(c Chance)) {
 	t.Helper()
 	if f := (Chance{pick, t.Logf}).play(schedule); f != "" {
@@ -71,10 +70,9 @@ func Schedule(t T, pick func(n int) int, schedule func(c Chance)) {
 	}
 }
 
-// Schedules runs many schedules fast, on all processors: usual of them, unless
-// -recipetest.schedules says how many. They are the same in every run; -recipetest.seed draws
-// others. A failure tells the story of its schedule, and names it: -recipetest.schedule plays it
-// again.
+// Schedules runs many schedules on all processors: usual of them, unless -recipetest.schedules says
+// how many. They are the same in every run; -recipetest.seed draws others. A failure has the story
+// of its schedule and its number: -recipetest.schedule plays it again.
 func Schedules(t T, usual int, schedule func(c Chance)) {
 	t.Helper()
 	if *alone != 0 {
@@ -108,7 +106,7 @@ func Schedules(t T, usual int, schedule func(c Chance)) {
 	}
 }
 
-// first is where the test of that name begins to draw. There is room to count on from there.
+// first is the first seed of the test of that name. It leaves room to count on from there.
 func first(name string) uint64 {
 	if *seed != 0 {
 		return *seed

@@ -14,7 +14,7 @@ import (
 
 var anyone = []jute.ACL{{Perms: 31, Scheme: "world", ID: "anyone"}}
 
-// carryOut does what a request asks for and puts the answer on its way.
+// carryOut carries out a request and posts the answer.
 func (w *World) carryOut(a *Actor, r *request) {
 	a.requests = slices.DeleteFunc(a.requests, func(o *request) bool { return o == r })
 	answer := func(ev machine.Event) *delivery {
@@ -74,7 +74,7 @@ func (w *World) read(e machine.Read) machine.Seen {
 	return machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, Data: slices.Clone(n.Data()), Stat: stat(n)}
 }
 
-// arm arms the watch of a read, unless nobody waits for its answer.
+// arm arms the watch of a read, unless there is no answer.
 func (a *Actor) arm(wanted bool, at watch, answer *delivery) {
 	if wanted && answer != nil {
 		a.watches[at] = answer
@@ -130,7 +130,8 @@ func (w *World) write(a *Actor, ops []machine.Op) (code jute.Code, failed int, r
 	return w.commit(a, ops, func(machine.Op) bool { return false })
 }
 
-// commit carries out a transaction, as the real server does: judged as a whole, and then applied.
+// commit carries out a transaction, as the real server does: it is checked as a whole, and then
+// applied.
 func (w *World) commit(a *Actor, ops []machine.Op, forbids func(machine.Op) bool) (code jute.Code, failed int, results []machine.Result) {
 	w.zxid++ // a failed write uses one up too
 	plan := w.tree.Plan(tree.Caller{Session: a.session})
@@ -168,7 +169,7 @@ func (w *World) commit(a *Actor, ops []machine.Op, forbids func(machine.Op) bool
 	return jute.OK, -1, results
 }
 
-// fire tells everybody who watches.
+// fire posts the event to all actors that watch.
 func (w *World) fire(at watch, change machine.Change) {
 	for _, a := range w.actors {
 		armed := a.watches[at]
@@ -182,7 +183,7 @@ func (w *World) fire(at watch, change machine.Change) {
 	}
 }
 
-// ensure makes what is missing.
+// ensure makes the missing znodes of a path.
 func (w *World) ensure(a *Actor, path string, container bool, data []byte) {
 	if path == "/" || path == "" || w.tree.Get(path) != nil {
 		return
@@ -204,7 +205,7 @@ func (w *World) ensure(a *Actor, path string, container bool, data []byte) {
 	}
 }
 
-// closeSession deletes what is a session's.
+// closeSession ends a session and deletes its znodes.
 func (w *World) closeSession(a *Actor) {
 	a.lives = false
 	w.deleteAll(w.tree.Ephemerals(a.session), a)
@@ -230,9 +231,9 @@ func (w *World) Reap() {
 	}
 }
 
-// Delete deletes a znode, as an administrator does; false if it could not be.
+// Delete deletes a znode, as an administrator does; false if that failed.
 func (w *World) Delete(path string) bool {
-	w.log("somebody deletes %s", path)
+	w.log("an administrator deletes %s", path)
 	code, _, _ := w.write(&Actor{}, []machine.Op{{Do: machine.Delete, Path: path, Version: machine.Any}})
 	return code == jute.OK
 }

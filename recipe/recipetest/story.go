@@ -12,15 +12,15 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// Subject is a machine that can be asked where it stands.
+// Subject is the machine of a story, with the names of its states.
 type Subject struct {
 	machine.Machine
 
-	State func() string // as its table has it
-	At    func() string // as its stories tell it; nil: State
+	State func() string // the state as its table has it
+	At    func() string // the state as its stories have it; nil: State
 }
 
-// Where is where it stands, as stories tell it.
+// Where is the state as stories have it.
 func (s Subject) Where() string {
 	if s.At == nil {
 		return s.State()
@@ -28,26 +28,27 @@ func (s Subject) Where() string {
 	return s.At()
 }
 
-// Dialect is how stories of a machine are told: files in a folder of testdata. A story is a
-// sequence of blocks: events, a line of dashes, and what the machine does. Lines that begin with
-// "#" are prose.
+// Dialect is the format of the stories of one machine: text files in a folder of testdata. A story
+// is a sequence of events, each followed by the machine's effects and its state. Lines that begin
+// with "#" are prose.
 //
-//	want 1
-//	----
+//	> want 1
 //	  enter #1
 //	= Entering
+//
+// Or several events come first, without ">", then a line of dashes, then all of this.
 //
 // The events and effects of package machine have words of their own: see [Teller].
 type Dialect struct {
 	Folder string                                               // of its stories, below testdata; "" for testdata itself
-	New    func(words []string) Subject                         // what a story begins with, and a line "new", whose other words these are
-	Path   func(short string) string                            // of the znode that a story calls that
-	Short  func(path string) string                             // what a story calls a znode
-	Event  func(tl *Teller, verb string, w Words) machine.Event // its own events; nil for a line that is none of them
-	Show   func(e machine.Effect) string                        // the effects that it tells in its own way; "" for others, or nil if there are none
+	New    func(words []string) Subject                         // makes the machine at the begin of a story, and at a line "new" with these words
+	Path   func(short string) string                            // the path of a znode by its short name in stories
+	Short  func(path string) string                             // the short name of a znode in stories
+	Event  func(tl *Teller, verb string, w Words) machine.Event // parses the machine's own events; nil for any other line
+	Show   func(e machine.Effect) string                        // formats the effects that have a format of their own; "" for others. nil: none has
 }
 
-// Stories are the names of those in the dialect's folder, sorted.
+// Stories are the names of the stories in the dialect's folder, sorted.
 func (d Dialect) Stories(t T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", d.Folder, "*.txt"))
@@ -60,8 +61,8 @@ func (d Dialect) Stories(t T) []string {
 	return files
 }
 
-// Compare plays a story, and compares it with what the machine did when it was written. The table
-// has to declare every step that it takes. With -recipetest.rewrite the story is written anew.
+// Compare plays a story, and compares the machine's effects with those in the file. The table has
+// to declare every step. With -recipetest.rewrite the file is rewritten.
 func (d Dialect) Compare(t T, table *Table, name string) {
 	t.Helper()
 	file := filepath.Join(d.Folder, name+".txt")
@@ -99,16 +100,17 @@ func read(t T, name string) string {
 	return string(text)
 }
 
-// Play feeds a story's events to a machine and returns the story with what the machine does in it,
-// and the steps that it takes.
+// Play passes a story's events to a machine. It returns the story with the machine's effects, and
+// the steps that it took.
 func (d Dialect) Play(t T, story string) (string, Steps) {
 	t.Helper()
 	var out strings.Builder
 	var block []string
 	teller := &Teller{t: t, dialect: d, subject: d.New(nil), taken: Steps{}, asked: map[string]uint64{}}
-	skipping := false // what the machine did when the story was written
+	skipping := false // the effects in the file
 	for line := range strings.Lines(story) {
 		line = strings.TrimRight(line, "\n")
+		event, alone := strings.CutPrefix(line, "> ")
 		switch {
 		case line == "" && !skipping && len(block) > 0:
 			t.Fatalf("a block without dashes before a blank line: %q", block)
@@ -118,6 +120,9 @@ func (d Dialect) Play(t T, story string) (string, Steps) {
 		case skipping:
 		case strings.HasPrefix(line, "#"):
 			out.WriteString(line + "\n")
+		case alone:
+			out.WriteString(line + "\n" + teller.tell(event))
+		case strings.HasPrefix(line, "  "), strings.HasPrefix(line, "= "): // the effects in the file
 		case line == "----":
 			out.WriteString("----\n")
 			for _, event := range block {
@@ -132,10 +137,13 @@ func (d Dialect) Play(t T, story string) (string, Steps) {
 			block = append(block, line)
 		}
 	}
+	if len(block) > 0 {
+		t.Fatalf("events without dashes at the end: %q", block)
+	}
 	return out.String(), teller.taken
 }
 
-// Taken are the steps that all stories take.
+// Taken are the steps of all stories.
 func (d Dialect) Taken(t T) Steps {
 	t.Helper()
 	taken := Steps{}
@@ -146,10 +154,10 @@ func (d Dialect) Taken(t T) Steps {
 	return taken
 }
 
-// Words are the rest of a story's line, behind its verb: #number of the request that is answered,
-// plain words, key=value.
+// Words are the words of a story's line behind its verb: #number of the answered request, plain
+// words, key=value.
 type Words struct {
-	Ask   uint64 // 0: to the last request of the kind
+	Ask   uint64 // number of the answered request; 0: the last one of the kind
 	Plain []string
 	value map[string]string
 }
@@ -181,16 +189,16 @@ func (w Words) First() string {
 	return w.Plain[0]
 }
 
-// Has tells whether a plain word is there.
+// Has tells whether there is this plain word.
 func (w Words) Has(word string) bool { return slices.Contains(w.Plain, word) }
 
-// Value is that of a key.
+// Value is the value of a key.
 func (w Words) Value(key string) (string, bool) {
 	v, ok := w.value[key]
 	return v, ok
 }
 
-// Number is the value of a key.
+// Number is the value of a key as a number.
 func (w Words) Number(key string, otherwise int64) int64 {
 	if v, ok := w.value[key]; ok {
 		n, _ := strconv.ParseInt(v, 10, 64)

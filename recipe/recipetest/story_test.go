@@ -14,7 +14,7 @@ import (
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
-// lamp is a machine that is on while something is wanted.
+// lamp is a machine that is on while there is a claim.
 type lamp struct{ on bool }
 
 func (l *lamp) Step(ev machine.Event) []machine.Effect {
@@ -53,7 +53,7 @@ var dialect = recipetest.Dialect{
 	Short: func(path string) string { return strings.TrimPrefix(path, "/") },
 }
 
-// report is a test that is looked at: what is fatal ends it.
+// report is a T that records its messages; Fatalf ends it by a panic.
 type report struct{ said []string }
 
 func (*report) Helper() {}
@@ -74,8 +74,8 @@ func fails(t *testing.T, f func(r *report)) string {
 	return r.said[len(r.said)-1]
 }
 
-// TestStory: a story is told anew, whatever it said before; an answer without a number is to the
-// last request of its kind.
+// TestStory: a story is played again whatever effects it has, in both forms; an answer without a
+// number is to the last request of its kind.
 func TestStory(t *testing.T) {
 	t.Parallel()
 	story := "# A lamp.\n\nwant 1\n----\nold\n\nwithdraw 1\nnew lit\nwant 2\nseen lamp\nseen lamp #8 err=held\n----\n"
@@ -109,11 +109,14 @@ seen lamp #8 err=held
 = On
 `, told)
 	require.Equal(t, recipetest.Steps{{From: "Off", On: "Wanted", To: "On"}: true, {From: "On", On: "Withdrawn", To: "Off"}: true}, taken)
+	told, _ = dialect.Play(t, "# A lamp.\n\n> want 1\n  the old effect\n= Old\n> withdraw 1\n")
+	require.Equal(t, "# A lamp.\n\n> want 1\n  read #3 lamp and watch\n= On\n> withdraw 1\n  settle 1: somebody is ahead\n= Off\n", told)
 	require.Contains(t, fails(t, func(r *report) { dialect.Play(r, "want 1\n\n----\n") }), "without dashes")
+	require.Contains(t, fails(t, func(r *report) { dialect.Play(r, "want 1\n") }), "without dashes at the end")
 	require.Contains(t, fails(t, func(r *report) { dialect.Play(r, "dim 1\n----\n") }), `unknown event "dim"`)
 }
 
-// TestTable: every way in which a table and what is taken may differ is told.
+// TestTable: every difference between a table and the steps taken is a fault.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	lit := recipetest.Step{From: "Off", On: "Wanted", To: "On"}
@@ -143,7 +146,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestScheduleThatFails: it is named, and told from its beginning.
+// TestScheduleThatFails: the failure has the number of the schedule, and its story.
 func TestScheduleThatFails(t *testing.T) {
 	t.Parallel()
 	one := func(c recipetest.Chance) {
@@ -160,7 +163,7 @@ func TestScheduleThatFails(t *testing.T) {
 	require.Panics(t, func() { recipetest.Schedule(t, func(int) int { panic("a bug of the test") }, one) })
 }
 
-// TestFold: lines of 160 columns stay, wider ones are broken where a reader would.
+// TestFold: lines of 160 columns stay, wider ones are broken at a space or behind a comma.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	words, list, run := strings.Repeat("word ", 40), strings.Repeat("item,", 40), strings.Repeat("x", 200)

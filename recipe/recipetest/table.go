@@ -13,7 +13,7 @@ type Step struct{ From, On, To string }
 // String is as a table has it.
 func (s Step) String() string { return fmt.Sprintf("{%s, %q, %s}", s.From, s.On, s.To) }
 
-// Steps are those that machines took.
+// Steps are the changes of state that machines took.
 type Steps map[Step]bool
 
 func (s Steps) add(from string, ev machine.Event, to string) {
@@ -22,7 +22,7 @@ func (s Steps) add(from string, ev machine.Event, to string) {
 	}
 }
 
-// EventName names an event as tables do: a watch's by what it tells, all others by their type.
+// EventName is the name of an event in tables: its type, for a watch's event the change.
 func EventName(ev machine.Event) string {
 	if ev, ok := ev.(machine.Fired); ok {
 		switch ev.Change {
@@ -41,14 +41,13 @@ func EventName(ev machine.Event) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", ev), "machine.")
 }
 
-// Table is what a machine declares: every change of state, with its reason.
+// Table declares the changes of state of a machine, each with its reason.
 type Table struct {
 	lines []Step
 	why   map[Step]string
 }
 
-// Declare enters a change of state. on is "" in the table of a machine that does not say by which
-// event.
+// Declare adds a change of state. on is "" in a table that has no events.
 func (tb *Table) Declare(from fmt.Stringer, on string, to fmt.Stringer, why string) {
 	if tb.why == nil {
 		tb.why = map[Step]string{}
@@ -58,7 +57,7 @@ func (tb *Table) Declare(from fmt.Stringer, on string, to fmt.Stringer, why stri
 	tb.why[s] = why
 }
 
-// line is the step as the table has it; false if it does not.
+// line is the step as the table has it; false if the table lacks it.
 func (tb *Table) line(s Step) (Step, bool) {
 	for _, line := range []Step{s, {s.From, "", s.To}} {
 		if _, ok := tb.why[line]; ok {
@@ -79,7 +78,7 @@ func (tb *Table) Undeclared(taken Steps) []Step {
 	return lacking
 }
 
-// Check ends the schedule in which a machine takes a step that the table lacks.
+// Check fails the schedule if the table lacks a machine's step.
 func (tb *Table) Check(c Chance, from string, ev machine.Event, to string) {
 	if from == to {
 		return
@@ -89,8 +88,8 @@ func (tb *Table) Check(c Chance, from string, ev machine.Event, to string) {
 	}
 }
 
-// Faults is what is wrong with the table, going by all that the stories take: they take every
-// change of state that it declares, and it declares each of them once, with a reason.
+// Faults are the errors of the table, by the steps of all stories: they take every change of state
+// that it declares, and it declares each of them once, with a reason.
 func (tb *Table) Faults(taken Steps) []string {
 	var faults []string
 	reached := Steps{}

@@ -7,8 +7,8 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// Teller translates between a story's lines and a machine. These are the events that it knows; what
-// is in brackets may be left out:
+// Teller makes an event of each line of a story, and a line of each effect. It knows these events;
+// words in brackets are optional:
 //
 //	want 1 [once] [try]       withdraw 1 [lost]       release 1       hold-ended 1       defer 1
 //	epoch 2 [session=7] [untrusted]       epoch-end       trust-end       trust       suspend       resume
@@ -17,8 +17,8 @@ import (
 //	seen a-5 same-session    held a-5    holder-released a-5
 //	changed a-5       deleted a-5       woke
 //
-// They are of the present epoch, unless epoch=1 says another. An answer is to the last request of
-// its kind, unless #3 says to which.
+// An event is of the present epoch, unless it has a word like epoch=1. An answer is to the last
+// request of its kind, unless it has a number like #3.
 type Teller struct {
 	t       T
 	dialect Dialect
@@ -26,10 +26,10 @@ type Teller struct {
 	taken   Steps
 	epoch   uint64
 	session int64
-	asked   map[string]uint64 // the last number of each kind of request: an answer without a number is to that one
+	asked   map[string]uint64 // the number of the last request of each kind
 }
 
-// tell plays one line.
+// tell plays one line, and returns the effects and the state.
 func (tl *Teller) tell(line string) string {
 	words := strings.Fields(line)
 	if words[0] == "new" {
@@ -55,7 +55,7 @@ func (tl *Teller) tell(line string) string {
 	return out.String()
 }
 
-// answered is which of several requests of a kind an answer is to.
+// answered is the path of an answer, if there may be several requests of its kind.
 func (tl *Teller) answered(verb string, w Words) string {
 	if verb == "seen" || verb == "written" {
 		return tl.Path(w)
@@ -63,7 +63,7 @@ func (tl *Teller) answered(verb string, w Words) string {
 	return ""
 }
 
-// remember keeps a request's number.
+// remember stores the number of a request.
 func (tl *Teller) remember(e machine.Effect) {
 	switch e := e.(type) {
 	case machine.Enter:
@@ -81,10 +81,10 @@ func (tl *Teller) remember(e machine.Effect) {
 	}
 }
 
-// Path is the first word's.
+// Path is the path of the znode that the first word names.
 func (tl *Teller) Path(w Words) string { return tl.dialect.Path(w.First()) }
 
-// Epoch is the present one, unless the line says another.
+// Epoch is the epoch of a line: the present one, unless the line has another.
 func (tl *Teller) Epoch(w Words) uint64 { return uint64(w.Number("epoch", int64(tl.epoch))) }
 
 // meanings are other words for the same events.
@@ -93,7 +93,7 @@ var meanings = map[string]string{
 	"suspended": "suspend", "resumed": "resume",
 }
 
-// event makes a line an event.
+// event makes an event of a line.
 func (tl *Teller) event(verb string, w Words) machine.Event {
 	if tl.dialect.Event != nil {
 		if ev := tl.dialect.Event(tl, verb, w); ev != nil {
@@ -156,7 +156,7 @@ func (tl *Teller) answer(verb string, w Words) machine.Event {
 	switch verb {
 	case "entered":
 		j := machine.Entered{Epoch: epoch, Path: tl.Path(w), Err: w.Err(), Czxid: w.Number("czxid", 0)}
-		if j.Czxid != 0 { // if not, the answer does not tell
+		if j.Czxid != 0 { // otherwise the answer does not tell the owner either
 			j.Owner = w.Number("owner", tl.session)
 		}
 		return j
@@ -194,7 +194,7 @@ func (tl *Teller) name(short string) string {
 	return path[strings.LastIndex(path, "/")+1:]
 }
 
-// show is an effect as a story tells it.
+// show is an effect as a line of a story.
 func (tl *Teller) show(e machine.Effect) string {
 	if tl.dialect.Show != nil {
 		if s := tl.dialect.Show(e); s != "" {
@@ -207,7 +207,7 @@ func (tl *Teller) show(e machine.Effect) string {
 	return telling(e, tl.dialect.Short)
 }
 
-// asking is an effect that asks something of ZooKeeper, or of the clock.
+// asking is a request to ZooKeeper, or to the clock.
 func asking(e machine.Effect, short func(string) string) string {
 	watching := map[bool]string{true: " and watch"}
 	switch e := e.(type) {
@@ -248,7 +248,7 @@ func asking(e machine.Effect, short func(string) string) string {
 	return ""
 }
 
-// telling is an effect that goes to the application.
+// telling is an effect for the application.
 func telling(e machine.Effect, short func(string) string) string {
 	switch e := e.(type) {
 	case machine.Grant:

@@ -11,15 +11,15 @@ import (
 
 var rewrite = flag.Bool("recipetest.rewrite", false, "write what the machines do into testdata")
 
-// T are the few methods of testing.T that are needed here.
+// T are the methods of testing.T that this package needs.
 type T interface {
 	Helper()
 	Logf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// Trace is a story told to a machine, with what the machine does, to be compared with a file that a
-// reader can follow.
+// Trace is a story in Go: the events of a machine and its effects, to be compared with a golden
+// file that a reader can follow.
 type Trace struct {
 	t       T
 	machine machine.Machine
@@ -27,17 +27,17 @@ type Trace struct {
 	seen    func(from string, ev machine.Event, to string)
 }
 
-// NewTrace begins a story.
+// NewTrace begins a story of a machine.
 func NewTrace(t T, m machine.Machine) *Trace { return &Trace{t: t, machine: m} }
 
-// Transitions has every step reported: the machine's phase before, the event, the phase after. The
-// machine needs a method Phase() string.
+// Transitions sets a function that gets every step: the machine's phase before, the event, the
+// phase after. The machine needs a method Phase() string.
 func (tr *Trace) Transitions(seen func(from string, ev machine.Event, to string)) { tr.seen = seen }
 
 // Say writes a line of prose.
 func (tr *Trace) Say(prose string) { fmt.Fprintf(&tr.out, "# %s\n", prose) }
 
-// Tell feeds the machine one event after the other, and returns the effects of all.
+// Tell passes events to the machine, one after the other, and returns the effects of all.
 func (tr *Trace) Tell(events ...machine.Event) []machine.Effect {
 	var all []machine.Effect
 	for _, ev := range events {
@@ -68,8 +68,8 @@ const (
 )
 
 // Fold breaks the lines of a text that are wider than 160 columns, as [Trace.Compare] does: at a
-// space or behind a comma, if there is one. What goes on in the next line is indented, and in prose
-// begins with "#".
+// space or behind a comma, if there is one. The rest of a line is indented, and in prose begins
+// with "#".
 func Fold(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -88,7 +88,7 @@ func Fold(text string) string {
 	return out.String()
 }
 
-// breakAt is where a line ends that is too wide, and where the next one begins.
+// breakAt is where a line that is too wide is cut, and where the next one begins.
 func breakAt(line []rune) (cut, from int) {
 	comma, found := widest, false
 	for k := widest; k > widest/2; k-- {

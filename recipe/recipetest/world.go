@@ -13,7 +13,7 @@ import (
 
 var errUnknown = errors.New("the outcome is unknown")
 
-// World is a ZooKeeper without time or network, and the processes that use it.
+// World is a ZooKeeper without clock or network, and the processes that use it.
 type World struct {
 	choose   func(n int) int
 	tree     *tree.Tree
@@ -23,16 +23,16 @@ type World struct {
 	actors   []*Actor
 	story    []line
 	sleep    int             // one in so many deliveries sleeps; 0: none
-	barred   map[string]bool // paths of znodes that nobody has a right to
+	barred   map[string]bool // by path: see Bar
 }
 
-// watch is what an actor watches: a znode's data, or its children.
+// watch is a watch of an actor: on a znode's data, or on its children.
 type watch struct {
 	path     string
 	children bool
 }
 
-// NewWorld makes an empty one. choose picks one of n things, 0 to n-1: with rapid,
+// NewWorld makes an empty world. choose picks one of n things, 0 to n-1: with rapid,
 // rapid.IntRange(0, n-1).Draw.
 func NewWorld(choose func(n int) int) *World {
 	return &World{choose: choose, tree: tree.New(), now: 1_000_000}
@@ -66,7 +66,7 @@ func (w *World) Settle(most int) bool {
 func (w *World) step(timers bool) bool {
 	var can, asleep []func()
 	for _, a := range w.actors {
-		if a.up && a.lives { // a dead one's, too, that are under way
+		if a.up && a.lives { // a dead process may still have pending requests
 			for _, r := range a.requests {
 				can = append(can, func() { w.carryOut(a, r) })
 			}
@@ -104,8 +104,7 @@ func (a *Actor) deliverable(l *delivery) bool {
 	return !ok || t.Code != machine.Unknown || a.up
 }
 
-// ring lets the timer go off that is due first; the clock then stands there. False if there is
-// none.
+// ring lets the first timer go off, and advances the clock to it; false if there is none.
 func (w *World) ring() bool {
 	var first *Actor
 	var ask uint64
@@ -135,7 +134,7 @@ func (w *World) Bury() {
 	}
 }
 
-// Heal brings everybody who lives back: connected and trusted.
+// Heal reconnects all living processes and makes them trusted.
 func (w *World) Heal() {
 	for _, a := range w.actors {
 		a.Reconnect()
@@ -149,13 +148,13 @@ func (w *World) Actors() []*Actor { return slices.Clone(w.actors) }
 // Now is the world's clock, in milliseconds.
 func (w *World) Now() int64 { return w.now }
 
-// Zxid is the number of the last transaction: as long as it stays, so do the znodes.
+// Zxid is the number of the last transaction: while it does not change, no znode does.
 func (w *World) Zxid() int64 { return w.zxid }
 
-// Exists looks for a znode.
+// Exists tells whether a znode exists.
 func (w *World) Exists(path string) bool { return w.tree.Get(path) != nil }
 
-// Data are those of a znode, nil if there is none.
+// Data are the data of a znode; nil if it does not exist.
 func (w *World) Data(path string) []byte {
 	n := w.tree.Get(path)
 	if n == nil {
@@ -185,13 +184,13 @@ func (w *World) Story() string {
 	return strings.Join(lines, "\n")
 }
 
-// line is written when somebody wants to read it: most stories end well.
+// line is formatted when the story is printed: most stories are not.
 type line struct {
 	format string
 	args   []any
 }
 
-// formatted is an event or an effect, as a story tells it.
+// formatted is an event or an effect that is formatted when the story is printed.
 type formatted struct{ value any }
 
 func (t formatted) String() string { return Format(t.value) }

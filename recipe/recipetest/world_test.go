@@ -1,7 +1,7 @@
 package recipetest_test
 
-// The world: what a look sees, and what is refused. Its schedules are those of the recipes that
-// play in it.
+// The world: the order of a MultiRead, and refused requests. The schedules of the recipes test the
+// rest.
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// asker does what it is told to, and keeps the answers.
+// asker is a machine that emits the effects that it is told to, and records the answers.
 type asker struct{ answers []machine.Event }
 
 func (a *asker) Step(ev machine.Event) []machine.Effect {
@@ -29,7 +29,7 @@ func (a *asker) Step(ev machine.Event) []machine.Effect {
 	return nil
 }
 
-// everyOrder plays a story once for each sequence of choices that can be made in it.
+// everyOrder plays a story once for each possible sequence of choices.
 func everyOrder(play func(choose func(n int) int)) {
 	var chosen, of []int
 	for {
@@ -52,9 +52,9 @@ func everyOrder(play func(choose func(n int) int)) {
 	}
 }
 
-// Between two queries of a look others may write, and nothing is seen that is older than what was
-// seen before.
-func TestALookSeesNothingOlder(t *testing.T) {
+// Other processes may write between two queries of a MultiRead, and no answer is older than one
+// before it.
+func TestAMultiReadSeesNothingOlder(t *testing.T) {
 	t.Parallel()
 	saw := map[[2]int]bool{}
 	everyOrder(func(choose func(n int) int) {
@@ -97,7 +97,8 @@ func TestFormatOfAMultiRead(t *testing.T) {
 	}))
 }
 
-// A znode that is barred is refused to everybody, and of a transaction the operation on it.
+// Requests for a barred znode are refused to all processes, and transactions with an operation on
+// it.
 func TestBar(t *testing.T) {
 	w := recipetest.NewWorld(func(int) int { return 0 })
 	m := &asker{}
@@ -120,7 +121,7 @@ func TestBar(t *testing.T) {
 	require.Equal(t, machine.Done, ask(create).(machine.Transacted).Code)
 }
 
-// A transaction that no server accepts is refused as a whole.
+// A transaction that is too large is refused as a whole.
 func TestTooLarge(t *testing.T) {
 	w := recipetest.NewWorld(func(int) int { return 0 })
 	m := &asker{}

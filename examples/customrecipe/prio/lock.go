@@ -1,7 +1,7 @@
 // Package prio is a user-defined recipe, written with Troupe's public packages: an exclusive lock
 // with priorities. It is an example of how a recipe is built (docs/writing-a-recipe.md), and a
 // working lock. The contender with the better (smaller) priority goes first; among equals, the one
-// that came first. Nobody takes the lock from its holder.
+// that came first. A holder keeps the lock, even if a better priority comes.
 //
 // # Znodes
 //
@@ -9,16 +9,16 @@
 //	/path/_c_<guid>-005-<id>-0000000017      a contender: its priority, an id, its number. Ephemeral
 //
 // With priorities, the order of arrival does not decide alone: a contender that finds itself first
-// may be overtaken by one with a better priority before it has said so. So the grant is a
-// compare-and-set on the version of /path. That also provides the token: the zxid of that
-// transaction, which grows from grant to grant. A contender watches the one right ahead of it, or
-// the holder if there is none. If somebody deletes a holder's znode by hand, Commit refuses.
+// may be overtaken by one with a better priority before it holds. So the grant is a compare-and-set
+// on the version of /path. That also provides the token: the zxid of the transaction, which grows
+// from grant to grant. A contender watches the one right ahead of it, or the holder if there is
+// none. If a holder's znode is deleted by hand, Commit fails.
 //
 // # States
 //
-//	      want             created            first, and nobody holds             carried out
+//	      want             created            first, and the lock is free         carried out
 //	idle ──────▶ entering ─────────▶ reading ─────────────────────────▶ taking ───────────────▶ holding
-//	                                 ▲     │ somebody is ahead, or holds  │ others were faster
+//	                                 ▲     │ another is ahead, or holds   │ others were faster
 //	                  a watch fires  │     ▼                              ▼
 //	                                 waiting                           reading
 //

@@ -160,7 +160,7 @@ func (m *lockMachine) onRead(state machine.Seen, listing machine.Listed) {
 	}
 	all, holder := sorted(listing.Names), string(state.Data)
 	me := slices.IndexFunc(all, func(name string) bool { return strings.Contains(name, m.prefix) })
-	if me < 0 { // it was not created, or somebody has deleted it
+	if me < 0 { // it was not created, or was deleted by hand
 		m.enter()
 		return
 	}

@@ -1,6 +1,6 @@
 package prio //nolint:testpackage // the machine and its phases are unexported
 
-// Schedules: several processes want the lock, while everything goes wrong.
+// Schedules: several processes want the lock, with random faults.
 
 import (
 	"fmt"
@@ -19,13 +19,13 @@ type user struct {
 	given bool   // it has given up, or released
 }
 
-// crowd is a world of users.
+// crowd is a World with users, and the checks of a schedule.
 type crowd struct {
 	*recipetest.World
 	recipetest.Chance
 	users   []*user
 	last    int64           // the last token
-	deleted map[string]bool // by somebody: who holds one of these does not learn of it, and may commit nothing
+	deleted map[string]bool // by hand: the holder of one of these is not told, and its Commit fails
 	note    func(from, to phase)
 }
 
@@ -77,7 +77,7 @@ func (c *crowd) perform(u *user, e machine.Effect) {
 	}
 }
 
-// grant is where two would hold what one may.
+// grant checks that no other user holds.
 func (c *crowd) grant(u *user, e granted) {
 	for _, o := range c.users {
 		if o.holds && !c.deleted[o.path] && !c.deleted[e.Path] {
@@ -97,8 +97,8 @@ func (c *crowd) leave(u *user) {
 	}
 }
 
-// play lets things happen at random, and then all come to rest: whoever wants the lock gets it, and
-// nothing is left.
+// play lets things happen at random, and then without faults: every user that wants the lock gets
+// it, and nothing is left.
 func (c *crowd) play(steps int) {
 	c.come()
 	for range steps {
@@ -165,7 +165,7 @@ func schedules(t *testing.T, tk *taken) {
 	})
 }
 
-// failing is a test of one schedule.
+// failing is the T of one schedule.
 type failing struct{ recipetest.Chance }
 
 func (failing) Helper()                             {}

@@ -44,7 +44,7 @@ func (tk *taken) note(t recipetest.T, from, to phase) {
 	tk.all[[2]phase{from, to}] = true
 }
 
-// tale is a machine to which a story is told.
+// tale is a machine with its story.
 type tale struct {
 	*recipetest.Trace
 	m *lockMachine
@@ -59,7 +59,7 @@ func newTale(t *testing.T, tk *taken) *tale {
 
 const me = "010-me.1-0000000005"
 
-// enter brings the machine into the line, with these others there, of whom one holds.
+// enter makes the machine a contender beside others, one of which holds.
 func (s *tale) enter(names, holder string) {
 	s.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, want{})
 	s.Tell(machine.Transacted{Epoch: 1, Ask: s.m.requests.Last(), Failed: -1, Results: []machine.Result{{Path: "/l/" + me}}})

@@ -1,6 +1,6 @@
 package contend_test
 
-// What contending costs where nothing goes wrong.
+// The cost of contending without faults.
 
 import (
 	"math/rand/v2"
@@ -11,46 +11,46 @@ import (
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
-// calmWorld has n instances that want the thing, and no faults.
-func calmWorld(t *testing.T, n int) *world {
+// calmSimulation has n instances that want the thing, and no faults.
+func calmSimulation(t *testing.T, n int) *simulation {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
-	w := newWorld(recipetest.Chance{Pick: r.IntN}, declared, nil)
-	w.calm = true
+	sim := newSimulation(recipetest.Chance{Pick: r.IntN}, declared, nil)
+	sim.calm = true
 	if testing.Verbose() && n < 3 {
-		w.Logf = t.Logf
+		sim.Logf = t.Logf
 	}
 	for range n {
-		i := w.newInstance()
+		i := sim.newInstance()
 		i.begin()
 		i.want(true, false)
 	}
-	w.quiet()
-	return w
+	sim.quiet()
+	return sim
 }
 
-// TestI8_ReleaseWakesOne: with a hundred in line, a release wakes its successor and, where they
-// have waited for a while, the one behind that: it lists, and watches its own znode. Nobody else
-// asks anything.
+// TestI8_ReleaseWakesOne: with a hundred contenders, a release wakes the successor and, if they
+// have waited for a while, the one behind that, which lists and watches its own znode. No other
+// sends a request.
 func TestI8_ReleaseWakesOne(t *testing.T) {
 	t.Parallel()
 	for _, brief := range []bool{false, true} {
-		w := calmWorld(t, 1)
-		w.brief = brief
+		sim := calmSimulation(t, 1)
+		sim.brief = brief
 		for range 99 {
-			i := w.newInstance()
+			i := sim.newInstance()
 			i.begin()
 			i.want(true, false)
 		}
-		w.quiet()
+		sim.quiet()
 		cost := func() (fired, asked int) {
-			w.fired, w.asked = 0, 0
-			for _, i := range w.all {
+			sim.fired, sim.asked = 0, 0
+			for _, i := range sim.all {
 				if i.release() {
 					break
 				}
 			}
-			w.quiet()
-			return w.fired, w.asked
+			sim.quiet()
+			return sim.fired, sim.asked
 		}
 		fired, asked := cost() // the second has listed the first alone
 		require.Equal(t, []int{2 + ask(brief), 1 + 2*ask(brief)}, []int{fired, asked})
@@ -66,7 +66,7 @@ func TestI8_ReleaseWakesOne(t *testing.T) {
 	}
 }
 
-// ask is the read of what is held, which a brief possession never makes.
+// ask is the read of a held znode, which a brief possession does not need.
 func ask(brief bool) int {
 	if brief {
 		return 0
@@ -78,17 +78,17 @@ func ask(brief bool) int {
 // at the server.
 func TestB24_WatchTableStaysConstant(t *testing.T) {
 	t.Parallel()
-	w := calmWorld(t, 2)
+	sim := calmSimulation(t, 2)
 	for range 5_000 {
-		for _, i := range w.all {
+		for _, i := range sim.all {
 			if i.release() {
 				i.want(true, false)
 			}
 		}
-		w.quiet()
-		w.deaths = nil
+		sim.quiet()
+		sim.deaths = nil
 	}
-	for _, i := range w.all {
+	for _, i := range sim.all {
 		require.LessOrEqual(t, i.m.Watches(), 3)
 		require.LessOrEqual(t, len(i.sess.arms), 3)
 	}
@@ -97,31 +97,31 @@ func TestB24_WatchTableStaysConstant(t *testing.T) {
 // TestB08_TriesLeaveNothing: ten thousand tries that lose leave no contender and no watch behind.
 func TestB08_TriesLeaveNothing(t *testing.T) {
 	t.Parallel()
-	w := calmWorld(t, 1)
-	loser := w.newInstance()
+	sim := calmSimulation(t, 1)
+	loser := sim.newInstance()
 	loser.begin()
 	for range 10_000 {
-		w.asked, w.deaths = 0, nil
+		sim.asked, sim.deaths = 0, nil
 		loser.want(true, true)
-		w.quiet()
-		require.Equal(t, 3, w.asked, "create, list and delete")
+		sim.quiet()
+		require.Equal(t, 3, sim.asked, "create, list and delete")
 	}
-	require.Len(t, w.nodes, 1)
+	require.Len(t, sim.nodes, 1)
 	require.LessOrEqual(t, loser.m.Watches(), 1)
 }
 
-// TestUncontendedCost: nobody else is there, so a brief possession costs three requests, and a long
-// one a fourth.
+// TestUncontendedCost: without contention a brief possession costs three requests, and a long one
+// four.
 func TestUncontendedCost(t *testing.T) {
 	t.Parallel()
-	w := calmWorld(t, 1)
-	require.True(t, w.all[0].release())
-	w.quiet()
-	require.Equal(t, 4, w.asked, "create, list, read and delete")
-	w.brief, w.asked = true, 0
-	w.all[0].want(true, false)
-	w.quiet()
-	require.True(t, w.all[0].release())
-	w.quiet()
-	require.Equal(t, 3, w.asked, "create, list and delete")
+	sim := calmSimulation(t, 1)
+	require.True(t, sim.all[0].release())
+	sim.quiet()
+	require.Equal(t, 4, sim.asked, "create, list, read and delete")
+	sim.brief, sim.asked = true, 0
+	sim.all[0].want(true, false)
+	sim.quiet()
+	require.True(t, sim.all[0].release())
+	sim.quiet()
+	require.Equal(t, 3, sim.asked, "create, list and delete")
 }

@@ -1,7 +1,7 @@
 package contend_test
 
-// Contenders that keep a delay, and those for one znode: their stories, and what is theirs in the
-// world of schedules.
+// Contenders with a delay, and those for a single znode: their stories, and their part of the
+// simulation.
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
 
-// delaySubject stands where its delay does; stories tell where the machine stands, too.
+// delaySubject has the states of its delay; stories have the state of the machine too.
 func delaySubject([]string) recipetest.Subject {
 	m := contend.New(contend.Config{Parent: parent, Delay: 1})
 	return recipetest.Subject{
@@ -77,81 +77,81 @@ func delayShow(e machine.Effect) string {
 	return ""
 }
 
-// record is who holds, or held and did not give it up.
+// record has the token of the holder, or of one that did not release.
 type record struct {
 	token   int64
 	version int32
 }
 
-// putDown does what the host does for a Record: the transaction, and a look if it fails. Its answer
+// putDown carries out a Record as the host does: a transaction, and a read if it fails. Its answer
 // may have been lost.
 func (s *session) putDown(e machine.Record) machine.Event {
-	w := s.w
-	stands := w.find(e.Path) != nil
+	sim := s.sim
+	stands := sim.find(e.Path) != nil
 	switch {
-	case stands && e.Version < 0 && w.record == nil:
-		w.zxid++
-		w.record = &record{token: e.Token}
-	case stands && w.record != nil && w.record.version == e.Version:
-		w.checkRecord(s.of, e)
-		w.zxid++
-		w.record = &record{e.Token, e.Version + 1}
+	case stands && e.Version < 0 && sim.record == nil:
+		sim.zxid++
+		sim.record = &record{token: e.Token}
+	case stands && sim.record != nil && sim.record.version == e.Version:
+		sim.checkRecord(s.of, e)
+		sim.zxid++
+		sim.record = &record{e.Token, e.Version + 1}
 	}
 	ev := machine.Recorded{Epoch: s.epoch, Ask: e.Ask, Version: -1}
-	if w.chance(50) {
+	if sim.chance(50) {
 		ev.Err = errRefused
 		return ev
 	}
-	if r := w.record; r != nil {
+	if r := sim.record; r != nil {
 		ev.Token, ev.Version = r.token, r.version
 	}
 	return ev
 }
 
-// checkRecord: another's token is replaced only after its holder's end and a whole delay since, by
-// one who was first all the while.
-func (w *world) checkRecord(i *instance, e machine.Record) {
-	old := w.record.token
-	end := w.death(old)
+// checkRecord: another token is replaced only after the end of its holder and a whole delay since,
+// by a contender that is first.
+func (sim *simulation) checkRecord(i *instance, e machine.Record) {
+	old := sim.record.token
+	end := sim.death(old)
 	switch {
 	case end == nil:
-		w.Failf("#%d replaces the token of %d, which stands", i.id, old)
+		sim.Failf("#%d replaces the token of %d, which stands", i.id, old)
 	case i.rested < end.dzxid:
-		w.Failf("#%d replaces the token of %d, which died at %d, after a delay that began at %d", i.id, old, end.dzxid, i.rested)
+		sim.Failf("#%d replaces the token of %d, which died at %d, after a delay that began at %d", i.id, old, end.dzxid, i.rested)
 	}
-	mine := w.find(e.Path)
-	for _, n := range w.nodes {
+	mine := sim.find(e.Path)
+	for _, n := range sim.nodes {
 		if n.order < mine.order && !n.foreign {
-			w.Failf("#%d writes the record behind %s", i.id, n.path)
+			sim.Failf("#%d writes the record behind %s", i.id, n.path)
 		}
 	}
 }
 
-// checkRelease: the record goes with a possession that was given up, and with no other.
-func (w *world) checkRelease(i *instance, e machine.Release) {
-	n := w.find(e.Path)
+// checkRelease: the record is deleted with a possession that was released, and with no other.
+func (sim *simulation) checkRelease(i *instance, e machine.Release) {
+	n := sim.find(e.Path)
 	if n == nil {
 		return
 	}
-	if w.record != nil && w.record.token != n.czxid {
-		w.Failf("#%d takes another's record with it", i.id)
+	if sim.record != nil && sim.record.token != n.czxid {
+		sim.Failf("#%d takes another's record with it", i.id)
 	}
 	if i.lost[n.czxid] {
-		w.Failf("#%d lost %d, and takes the record with it", i.id, n.czxid)
+		sim.Failf("#%d lost %d, and takes the record with it", i.id, n.czxid)
 	}
-	w.record = nil
+	sim.record = nil
 }
 
-// checkErased: what was given up is in the record no more.
-func (w *world) checkErased(i *instance, h *hold) {
-	if w.record != nil && w.record.token == h.token && !w.struck(h) {
-		w.Failf("#%d gave %d up, and the record says that it died", i.id, h.token)
+// checkErased: the record has no token of a released possession.
+func (sim *simulation) checkErased(i *instance, h *hold) {
+	if sim.record != nil && sim.record.token == h.token && !sim.struck(h) {
+		sim.Failf("#%d gave %d up, and the record says that it died", i.id, h.token)
 	}
 }
 
 // death is the end of the znode with that Czxid, nil if there was none.
-func (w *world) death(czxid int64) *node {
-	for _, n := range w.deaths {
+func (sim *simulation) death(czxid int64) *node {
+	for _, n := range sim.deaths {
 		if n.czxid == czxid {
 			return n
 		}
@@ -159,18 +159,18 @@ func (w *world) death(czxid int64) *node {
 	return nil
 }
 
-// meddleWithRecord: somebody else deletes the record, or a contender, or writes.
-func (w *world) meddleWithRecord() {
+// meddleWithRecord lets another client delete the record or a contender, or write.
+func (sim *simulation) meddleWithRecord() {
 	switch {
-	case w.record != nil && w.Pick(5) == 0:
-		w.zxid++
-		w.erased[w.record.token] = true
-		w.record = nil
-	case len(w.nodes) > 0 && w.Pick(2) == 0:
-		w.remove(w.nodes[w.Pick(len(w.nodes))], true)
-	case len(w.nodes) > 0:
-		n := w.nodes[w.Pick(len(w.nodes))]
-		w.set(n, n.data)
+	case sim.record != nil && sim.Pick(5) == 0:
+		sim.zxid++
+		sim.erased[sim.record.token] = true
+		sim.record = nil
+	case len(sim.nodes) > 0 && sim.Pick(2) == 0:
+		sim.remove(sim.nodes[sim.Pick(len(sim.nodes))], true)
+	case len(sim.nodes) > 0:
+		n := sim.nodes[sim.Pick(len(sim.nodes))]
+		sim.set(n, n.data)
 	}
 }
 
@@ -191,34 +191,34 @@ var singles = recipetest.Dialect{
 
 // take makes the znode, if there is none.
 func (s *session) take() machine.Event {
-	w, ev := s.w, machine.Entered{Epoch: s.epoch, Path: singlePath}
-	if w.find(singlePath) != nil {
+	sim, ev := s.sim, machine.Entered{Epoch: s.epoch, Path: singlePath}
+	if sim.find(singlePath) != nil {
 		ev.Err = machine.ErrHeld
 		return ev
 	}
-	n := w.put(s.id)
-	if !w.chance(3) { // or the answer was lost
+	n := sim.put(s.id)
+	if !sim.chance(3) { // or the answer was lost
 		ev.Czxid, ev.Owner = n.czxid, n.owner
 	}
 	return ev
 }
 
-func (w *world) put(owner int64) *node {
-	w.zxid++
-	return w.add(&node{path: singlePath, order: w.zxid, owner: owner})
+func (sim *simulation) put(owner int64) *node {
+	sim.zxid++
+	return sim.add(&node{path: singlePath, order: sim.zxid, owner: owner})
 }
 
-// meddleWithSingle: somebody else creates, writes or deletes.
-func (w *world) meddleWithSingle() {
-	n := w.find(singlePath)
-	switch k := w.Pick(4); {
+// meddleWithSingle lets another client create, write or delete.
+func (sim *simulation) meddleWithSingle() {
+	n := sim.find(singlePath)
+	switch k := sim.Pick(4); {
 	case n == nil:
-		w.put(0)
+		sim.put(0)
 	case k == 0:
-		w.set(n, []byte("unlock\nold"))
+		sim.set(n, []byte("unlock\nold"))
 	case k == 1:
-		w.set(n, []byte("new"))
+		sim.set(n, []byte("new"))
 	default:
-		w.remove(n, n.owner != 0)
+		sim.remove(n, n.owner != 0)
 	}
 }

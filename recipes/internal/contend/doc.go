@@ -142,7 +142,7 @@
 //
 // # Claims
 //
-// The claims of an instance are served one after the other, and the znode stands for the first of
+// The claims of an instance are served one after the other, and the znode is that of the first of
 // them. A claim that is not Once goes to the back when its possession ends. A znode that was not
 // granted belongs to the instance rather than to the claim: when its claim is withdrawn or refused,
 // the next claim takes it over, so that withdrawing costs no request while others wait. If there is
@@ -163,7 +163,7 @@
 // first read of the own znode fails and it is granted already, the possession ends with that error,
 // and the rest is as for a waiter.
 //
-// A lost znode (deleted by another client, or not ours after all) is created anew, behind all
+// A lost znode (deleted by another client, or not ours after all) is created again, behind all
 // others. When the epoch ends, a possession ends with it, and every claim is renewed in the next.
 //
 // # What it requires of its host

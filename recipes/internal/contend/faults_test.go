@@ -1,7 +1,7 @@
 package contend_test
 
-// What befalls an instance in a schedule: what reaches its machine, what its application wants,
-// epochs that end, trust that is lost, actors that crash.
+// The events of an instance in a schedule: deliveries to its machine, what its application wants,
+// epochs that end, trust that ends, actors that crash.
 
 import (
 	"slices"
@@ -11,12 +11,12 @@ import (
 
 // begin opens a new epoch of all that share the session.
 func (i *instance) begin() {
-	i.w.ids++
-	trusted := i.w.calm || i.w.Pick(4) > 0
-	for _, i := range i.home.all {
+	i.sim.ids++
+	trusted := i.sim.calm || i.sim.Pick(4) > 0
+	for _, i := range i.sharers.all {
 		i.epochs++
-		s := &session{w: i.w, of: i, id: i.w.ids, epoch: i.epochs, trusted: trusted, believed: map[string]bool{}}
-		i.w.sessions = append(i.w.sessions, s)
+		s := &session{sim: i.sim, of: i, id: i.sim.ids, epoch: i.epochs, trusted: trusted, believed: map[string]bool{}}
+		i.sim.sessions = append(i.sim.sessions, s)
 		i.sess = s
 		i.say(machine.EpochBegan{Epoch: s.epoch, SessionID: s.id, Trusted: s.trusted})
 	}
@@ -25,8 +25,8 @@ func (i *instance) begin() {
 // end is the end of the epoch as the client sees it. Possessions end first; the server may come to
 // it later.
 func (i *instance) end() {
-	unheard := i.w.chance(3) // the next one is all that is heard of
-	for _, i := range i.home.all {
+	unheard := i.sim.chance(3) // the machine is told of the next one alone
+	for _, i := range i.sharers.all {
 		s := i.sess
 		if h := i.held; h != nil {
 			h.live = false
@@ -40,7 +40,7 @@ func (i *instance) end() {
 }
 
 func (i *instance) distrust() {
-	for _, i := range i.home.all {
+	for _, i := range i.sharers.all {
 		i.sess.trusted = false
 		i.endHold()
 		i.say(machine.TrustEnded{Epoch: i.sess.epoch})
@@ -48,21 +48,21 @@ func (i *instance) distrust() {
 }
 
 func (i *instance) trust() {
-	for _, i := range i.home.all {
+	for _, i := range i.sharers.all {
 		i.sess.trusted = true
 		i.say(machine.TrustGained{Epoch: i.sess.epoch})
 	}
 }
 
 func (i *instance) suspend() {
-	for _, i := range i.home.all {
+	for _, i := range i.sharers.all {
 		i.sess.suspended = true
 		i.say(machine.Suspended{Epoch: i.sess.epoch})
 	}
 }
 
 func (i *instance) resume() {
-	for _, i := range i.home.all {
+	for _, i := range i.sharers.all {
 		i.say(machine.Resumed{Epoch: i.sess.epoch})
 		i.sess.resume()
 	}
@@ -71,14 +71,14 @@ func (i *instance) resume() {
 // crash loses the machine and all that was on its way to it. The next incarnation begins when
 // nothing of it is left, and is told what is wanted.
 func (i *instance) crash() {
-	i.w.Log("#%d crashes", i.id)
+	i.sim.Log("#%d crashes", i.id)
 	if h := i.held; h != nil {
 		i.lost[h.token] = i.lost[h.token] || h.live
 		i.finish(h)
 	}
 	s := i.sess
 	if s != nil && s.suspended {
-		i.resume() // whoever recovers has to ask, and so waits for the connection
+		i.resume() // a recovery needs the connection
 	}
 	i.notices, i.heard = nil, i.said
 	if s != nil {
@@ -103,7 +103,7 @@ func (i *instance) crash() {
 		i.recover(s)
 	}
 	for _, c := range slices.Clone(i.claims) {
-		c.since, c.contested = i.w.zxid, i.claims[0] != c
+		c.since, c.contested = i.sim.zxid, i.claims[0] != c
 		i.step(machine.Wanted{Claim: c.id, Once: c.once, Try: c.try})
 	}
 }
@@ -116,7 +116,7 @@ func (i *instance) settleRequests(s *session) {
 		_, recorded := r.effect.(machine.Record)
 		switch {
 		case s.dead:
-		case i.w.Pick(2) == 0:
+		case i.sim.Pick(2) == 0:
 			s.run(r)
 		case released || recorded:
 			r.orphan = true
@@ -132,22 +132,22 @@ func (i *instance) settleRequests(s *session) {
 
 // recover deletes what the crashed incarnation has left, as package recipe does it, and begins.
 func (i *instance) recover(s *session) {
-	for _, n := range slices.Clone(i.w.nodes) {
-		if n.owner == s.id && (n.by == i || i.w.rule == single) {
-			i.vacate(n.path)
-			i.w.remove(n, false)
+	for _, n := range slices.Clone(i.sim.nodes) {
+		if n.owner == s.id && (n.by == i || i.sim.rule == single) {
+			i.tellReleased(n.path)
+			i.sim.remove(n, false)
 		}
 	}
-	for _, n := range i.w.deaths {
+	for _, n := range i.sim.deaths {
 		if n.by == i {
-			i.w.strike(n.path)
+			i.sim.strike(n.path)
 		}
 	}
 	i.fed, i.as = s.epoch, s.id
 	i.step(machine.EpochBegan{Epoch: s.epoch, SessionID: s.id, Trusted: s.trusted})
 }
 
-// disbelieve: a request that was to arm a watch came to nothing.
+// disbelieve forgets the watch that a request was to arm.
 func (s *session) disbelieve(r *request) {
 	if !r.watch {
 		return
@@ -160,7 +160,7 @@ func (s *session) disbelieve(r *request) {
 	}
 }
 
-// say is a notice of the session's.
+// say sends a notice of the session.
 func (i *instance) say(ev machine.Event) {
 	i.notices = append(i.notices, ev)
 	i.said++
@@ -184,7 +184,7 @@ func (i *instance) deliveries() []func() {
 	if len(i.wishes) > 0 {
 		can = append(can, i.deliverWish)
 	}
-	if len(i.wakes) > 0 && !i.w.brief {
+	if len(i.wakes) > 0 && !i.sim.brief {
 		can = append(can, i.deliverWake)
 	}
 	return can
@@ -221,11 +221,11 @@ func (i *instance) deliverAnswer(k int) {
 func (i *instance) deliverFire() {
 	f := i.fires[0]
 	i.fires = i.fires[1:]
-	if s := i.sess; s != nil && s.epoch == f.ev.Epoch && !i.w.early {
+	if s := i.sess; s != nil && s.epoch == f.ev.Epoch && !i.sim.early {
 		delete(s.believed, f.path)
 	}
 	if f.ev.Change == machine.Deleted {
-		i.w.strike(f.path)
+		i.sim.strike(f.path)
 	}
 	i.step(f.ev)
 }
@@ -244,7 +244,7 @@ func (i *instance) deliverWish() {
 	switch e := f.ev.(type) {
 	case machine.Wanted:
 		if c := i.claim(e.Claim); c != nil {
-			c.since, c.contested = i.w.zxid, i.claims[0] != c
+			c.since, c.contested = i.sim.zxid, i.claims[0] != c
 			i.step(e)
 		}
 	case machine.Withdrawn:
@@ -270,7 +270,7 @@ func (i *instance) deliverWish() {
 	}
 }
 
-// want is a new wish of the application's.
+// want adds a claim of the application.
 func (i *instance) want(once, try bool) {
 	i.last++
 	c := &claim{id: i.last, once: once, try: try}

@@ -16,19 +16,18 @@ var errRefused = errors.New("not authorised")
 // instance is a machine with a host around it, as package recipe does it, and an
 // application.
 type instance struct {
-	w    *world
-	id   int
-	name string // of its znodes, the protection and the number aside
-	data []byte
-	rule contend.Rule
-	m    *contend.Machine
-	sess *session // the client's present one, nil between epochs
-	home *home
-	fed  uint64 // the epoch that the machine knows of
-	as   int64  // and the session id of the last one
+	sim     *simulation
+	id      int
+	name    string // of its znodes, the protection and the number aside
+	data    []byte
+	rule    contend.Rule
+	m       *contend.Machine
+	sess    *session // the client's present one, nil between epochs
+	sharers *sharers
+	fed     uint64 // the epoch that the machine knows of
+	as      int64  // and the session id of the last one
 
-	// What is on its way to the machine. Each of these keeps its order, but for answers; among them
-	// there is none.
+	// What is on its way to the machine. Each of these keeps its order, except the answers.
 	notices []machine.Event
 	fires   []fire
 	wishes  []demand
@@ -84,18 +83,18 @@ type wake struct {
 	since int64
 }
 
-// wish is what the face, or the end of a hold, tells the host.
+// demand is a message of the face, or of the end of a hold, to the host.
 type demand struct {
 	ev   machine.Event
 	hold *hold
 }
 
-func (w *world) newInstance() *instance {
-	i := &instance{w: w, id: len(w.all), used: map[int64]bool{}, lost: map[int64]bool{}, past: map[machine.Claim]*claim{}}
+func (sim *simulation) newInstance() *instance {
+	i := &instance{sim: sim, id: len(sim.all), used: map[int64]bool{}, lost: map[int64]bool{}, past: map[machine.Claim]*claim{}}
 	i.drawSide()
-	i.drawHome()
+	i.drawSharers()
 	i.m = i.machine()
-	w.all = append(w.all, i)
+	sim.all = append(sim.all, i)
 	return i
 }
 
@@ -108,25 +107,25 @@ func (i *instance) claim(id machine.Claim) *claim {
 	return nil
 }
 
-// over takes a claim off the ledger.
+// over takes a claim out of the ledger.
 func (i *instance) over(c *claim) {
 	i.past[c.id] = c
 	i.claims = slices.DeleteFunc(i.claims, func(o *claim) bool { return o == c })
 }
 
-// step feeds the machine and carries out what follows.
+// step passes an event to the machine and carries out its effects.
 func (i *instance) step(ev machine.Event) {
 	from := i.state()
 	effects := i.m.Step(ev)
 	to := i.state()
-	i.w.Log("#%d %T%+v: %s → %s", i.id, ev, ev, from, to)
-	i.w.table.Check(i.w.Chance, from, ev, to)
+	i.sim.Log("#%d %T%+v: %s → %s", i.id, ev, ev, from, to)
+	i.sim.table.Check(i.sim.Chance, from, ev, to)
 	i.checkKnown()
-	if i.w.taken != nil && from != to {
-		i.w.taken[recipetest.Step{From: from, On: recipetest.EventName(ev), To: to}] = true
+	if i.sim.taken != nil && from != to {
+		i.sim.taken[recipetest.Step{From: from, On: recipetest.EventName(ev), To: to}] = true
 	}
 	for _, e := range effects {
-		i.w.Log("#%d   %T%+v", i.id, e, e)
+		i.sim.Log("#%d   %T%+v", i.id, e, e)
 		i.carryOut(e)
 	}
 }
@@ -147,7 +146,7 @@ func (i *instance) carryOut(e machine.Effect) {
 			i.sess.unwatch(e.Path)
 		}
 	case machine.Remove:
-		i.vacate(e.Path)
+		i.tellReleased(e.Path)
 		i.request(e, e.Epoch)
 	case machine.Transact:
 		i.request(e, e.Epoch)
@@ -170,10 +169,10 @@ func (i *instance) carryOut(e machine.Effect) {
 	case machine.Cancel:
 		i.wakes = slices.DeleteFunc(i.wakes, func(k wake) bool { return k.ask == e.Ask })
 	case machine.Wake:
-		i.wakes = append(i.wakes, wake{e.Ask, i.w.zxid})
+		i.wakes = append(i.wakes, wake{e.Ask, i.sim.zxid})
 	case machine.Publish:
 		if e.Standing == i.shown {
-			i.w.Failf("#%d published %+v twice", i.id, e.Standing)
+			i.sim.Failf("#%d published %+v twice", i.id, e.Standing)
 		}
 		i.shown = e.Standing
 	}
@@ -181,48 +180,48 @@ func (i *instance) carryOut(e machine.Effect) {
 
 func (i *instance) request(e machine.Effect, epoch uint64) {
 	if i.fed == 0 || epoch != i.fed {
-		i.w.Failf("#%d asks %T of epoch %d in epoch %d", i.id, e, epoch, i.fed)
+		i.sim.Failf("#%d asks %T of epoch %d in epoch %d", i.id, e, epoch, i.fed)
 	}
 	if i.sess != nil && i.sess.epoch == epoch {
 		i.sess.send(e)
 	}
 }
 
-// onGrant makes a possession, as far as the session can vouch for it, and checks that it may.
+// onGrant makes a possession if the session is trusted, and checks that it may be granted.
 func (i *instance) onGrant(e machine.Grant) {
 	c, s := i.claim(e.Claim), i.sess
 	switch {
 	case c == nil:
-		i.w.Failf("#%d granted a claim that is over: %d", i.id, e.Claim)
+		i.sim.Failf("#%d granted a claim that is over: %d", i.id, e.Claim)
 	case i.fed == 0 || e.Epoch != i.fed:
-		i.w.Failf("#%d granted in epoch %d", i.id, i.fed)
+		i.sim.Failf("#%d granted in epoch %d", i.id, i.fed)
 	case i.held != nil && i.held.exchanging && i.held.claim == c:
 		i.goOn(e)
 		return
 	case s == nil || s.epoch != e.Epoch || !s.trusted:
 		i.step(machine.Deferred{Claim: e.Claim})
 		return
-	case i.w.known(e.Path): // the session knows that it is gone, of which word is on its way
+	case i.sim.known(e.Path): // the session knows that it is gone, and its event follows
 		i.step(machine.Deferred{Claim: e.Claim})
 		return
-	case i.w.rule >= delayed && i.w.chance(10): // the session knows better; word on why comes
+	case i.sim.rule >= delayed && i.sim.chance(10): // the session does not trust itself; TrustGained follows
 		i.step(machine.Deferred{Claim: e.Claim})
 		i.say(machine.TrustGained{Epoch: s.epoch})
 		return
 	case i.held != nil:
-		i.w.Failf("#%d granted twice", i.id)
+		i.sim.Failf("#%d granted twice", i.id)
 	}
-	i.w.checkGrant(i, e)
+	i.sim.checkGrant(i, e)
 	i.used[e.Token] = true
-	c.path, c.node = e.Path, i.w.granted(e)
+	c.path, c.node = e.Path, i.sim.granted(e)
 	i.held = &hold{claim: c, path: e.Path, node: c.node, session: s, live: !c.withdrawn, token: e.Token}
-	i.w.tell(e.Path, machine.Held)
-	if i.held.live && i.w.chance(30) {
-		i.endHold() // nobody receives it
+	i.sim.tell(e.Path, machine.Held)
+	if i.held.live && i.sim.chance(30) {
+		i.endHold() // the application does not receive it
 	}
 }
 
-// goOn is a reader's possession in the writer's place.
+// goOn makes the reader's possession in place of the writer's.
 func (i *instance) goOn(e machine.Grant) {
 	h, s := i.held, i.sess
 	if s == nil || s.epoch != e.Epoch || !s.trusted {
@@ -234,20 +233,20 @@ func (i *instance) goOn(e machine.Grant) {
 		return
 	}
 	if e.Token != h.token {
-		i.w.Failf("I3: #%d goes on with token %d instead of %d", i.id, e.Token, h.token)
+		i.sim.Failf("I3: #%d goes on with token %d instead of %d", i.id, e.Token, h.token)
 	}
-	mine := i.w.find(e.Path)
-	if mine != nil && !i.w.turn(mine) {
-		i.w.Failf("I1: #%d goes on out of turn with %s", i.id, e.Path)
+	mine := i.sim.find(e.Path)
+	if mine != nil && !i.sim.turn(mine) {
+		i.sim.Failf("I1: #%d goes on out of turn with %s", i.id, e.Path)
 	}
 	if !s.watches(e.Path) && !s.reading(e.Path) {
-		i.w.Failf("I6: #%d goes on with %s unwatched", i.id, e.Path)
+		i.sim.Failf("I6: #%d goes on with %s unwatched", i.id, e.Path)
 	}
 	h.claim.path, h.claim.node = e.Path, mine
 	i.held = &hold{claim: h.claim, path: e.Path, node: mine, session: s, live: !h.claim.withdrawn, token: e.Token, read: true}
 }
 
-// endHold ends the possession by itself.
+// endHold loses the possession.
 func (i *instance) endHold() {
 	h := i.held
 	if h == nil || !h.live {
@@ -255,8 +254,8 @@ func (i *instance) endHold() {
 	}
 	h.live = false
 	i.lost[h.token] = true
-	if h.lost = i.w.rule >= delayed && i.w.Pick(3) == 0; h.lost {
-		i.withdraw(h.claim) // at that moment: it overtakes the word of it
+	if h.lost = i.sim.rule >= delayed && i.sim.Pick(3) == 0; h.lost {
+		i.withdraw(h.claim) // before the machine is told of the loss
 		return
 	}
 	i.wishes = append(i.wishes, demand{machine.HoldEnded{Claim: h.claim.id}, h})
@@ -267,13 +266,13 @@ func (i *instance) onEnd(e machine.End) {
 	if h == nil || h.claim.id != e.Claim {
 		return
 	}
-	if e.Cause == machine.EndDeleted && i.w.stands(h.node) {
-		i.w.Failf("#%d lost %s, which stands", i.id, h.path)
+	if e.Cause == machine.EndDeleted && i.sim.stands(h.node) {
+		i.sim.Failf("#%d lost %s, which stands", i.id, h.path)
 	}
 	i.finish(h)
 }
 
-// finish: a possession is over for the host too.
+// finish ends a possession for the host too.
 func (i *instance) finish(h *hold) {
 	h.live = false
 	i.held = nil
@@ -288,7 +287,7 @@ func (i *instance) onRevoked(e machine.Revoked) {
 		return
 	}
 	if h.revoked {
-		i.w.Failf("#%d revoked twice", i.id)
+		i.sim.Failf("#%d revoked twice", i.id)
 	}
 	h.revoked = true
 }
@@ -297,14 +296,14 @@ func (i *instance) onFreed(e machine.Freed) {
 	i.freeing--
 	h := i.held
 	if h == nil || h.claim.id != e.Claim {
-		i.w.Failf("#%d freed %d, which nobody released", i.id, e.Claim)
+		i.sim.Failf("#%d freed %d, which was not released", i.id, e.Claim)
 		return
 	}
 	if i.sess == h.session && i.fed == h.session.epoch {
-		if i.w.stands(h.node) {
-			i.w.Failf("I9: #%d freed %s, which stands", i.id, h.path)
+		if i.sim.stands(h.node) {
+			i.sim.Failf("I9: #%d freed %s, which stands", i.id, h.path)
 		}
-		i.w.checkErased(i, h)
+		i.sim.checkErased(i, h)
 	}
 	i.finish(h)
 }
@@ -317,31 +316,31 @@ func (i *instance) onSettle(e machine.Settle) {
 	}
 	switch {
 	case c == nil || c.settled:
-		i.w.Failf("#%d settled %d twice", i.id, e.Claim)
+		i.sim.Failf("#%d settled %d twice", i.id, e.Claim)
 	case e.Err == nil && !c.told:
-		i.w.Failf("#%d settled %d, which is wanted", i.id, e.Claim)
+		i.sim.Failf("#%d settled %d, which is wanted", i.id, e.Claim)
 	case errors.Is(e.Err, machine.ErrHeld) && !c.try:
-		i.w.Failf("#%d refused %d, which is no try", i.id, e.Claim)
-	case errors.Is(e.Err, machine.ErrHeld) && !c.contested && !i.w.rival(i, c.since) && i.w.rule != delayed: // nor is the delay for a dead holder
-		i.w.Failf("#%d refused %d though nobody was there", i.id, e.Claim)
+		i.sim.Failf("#%d refused %d, which is no try", i.id, e.Claim)
+	case errors.Is(e.Err, machine.ErrHeld) && !c.contested && !i.sim.rival(i, c.since) && i.sim.rule != delayed: // nor is the delay for a dead holder
+		i.sim.Failf("#%d refused %d though there was no rival", i.id, e.Claim)
 	}
 	c.settled = true
 	if h := i.held; h != nil && h.claim == c {
 		i.finish(h)
 	}
 	i.over(c)
-	if n := c.node; i.w.stands(n) && e.Err == nil && n.owner == i.as && i.fed != 0 {
-		i.w.Failf("#%d settled %d while %s stands", i.id, e.Claim, c.path)
+	if n := c.node; i.sim.stands(n) && e.Err == nil && n.owner == i.as && i.fed != 0 {
+		i.sim.Failf("#%d settled %d while %s stands", i.id, e.Claim, c.path)
 	}
 	if len(i.claims) == 0 && e.Err == nil && i.sess != nil && i.fed == i.sess.epoch && i.standing() > 0 {
-		i.w.Failf("#%d settled %d with a znode left", i.id, e.Claim)
+		i.sim.Failf("#%d settled %d with a znode left", i.id, e.Claim)
 	}
 }
 
-// standing counts the instance's znodes of the present session that nobody is deleting.
+// standing counts the instance's znodes of the present session that are not being deleted.
 func (i *instance) standing() int {
 	count := 0
-	for _, n := range i.w.nodes {
+	for _, n := range i.sim.nodes {
 		if n.owner == i.sess.id && n.by == i && !i.sess.leaving(n.path) {
 			count++
 		}

@@ -1,6 +1,6 @@
 package contend_test
 
-// What a machine may know in each of its states, which every step of every schedule is held to.
+// What a machine may know in each of its states. Every step of every schedule is checked.
 
 import (
 	"strings"
@@ -32,8 +32,8 @@ var combinations = map[contend.State]map[string]string{
 	contend.Leaving: {"unknown": anyProof, "some": anyProof, "only": anyProof, "none": anyProof, "released": anyProof, "marked": anyProof},
 }
 
-// ofSingle are those that a machine with a single znode has beside them: nobody is ahead of who
-// made it, and it is read before a grant, since it may be another's by then.
+// ofSingle are further ones of a machine with a single znode: no contender is ahead of the one that
+// made it, and it is read before a grant, since it may be another client's by then.
 var ofSingle = map[contend.State]map[string]string{
 	contend.Checking: {"none": anyProof},
 	contend.Ready:    {"none": anyProof},
@@ -42,8 +42,8 @@ var ofSingle = map[contend.State]map[string]string{
 func (i *instance) checkKnown() {
 	state := i.m.State()
 	ahead, proof := i.m.Known()
-	if strings.Contains(combinations[state][ahead], proof) || i.w.rule == single && strings.Contains(ofSingle[state][ahead], proof) {
+	if strings.Contains(combinations[state][ahead], proof) || i.sim.rule == single && strings.Contains(ofSingle[state][ahead], proof) {
 		return
 	}
-	i.w.Failf("#%d is %v, and what is known is: ahead %s, own znode %s", i.id, state, ahead, proof)
+	i.sim.Failf("#%d is %v, and what is known is: ahead %s, own znode %s", i.id, state, ahead, proof)
 }

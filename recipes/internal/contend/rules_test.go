@@ -1,7 +1,7 @@
 package contend_test
 
-// What instances stand in line for in a schedule, whose turn it is, and what must hold: who holds,
-// who is told, who is first.
+// The rules of a schedule, and its invariants: whose turn it is, which instance may hold, what an
+// instance has to be told.
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
 
-// rule is what the instances of a world stand in line for.
+// rule is what the instances of a simulation contend for.
 type rule int
 
 const (
@@ -25,36 +25,36 @@ const (
 )
 
 // drawRule draws the rule and, of a semaphore, the limit, which may not be set yet.
-func (w *world) drawRule() {
-	if w.rule = rule(w.Pick(3)); w.rule == permits && w.Pick(3) > 0 {
-		w.limit.data = strconv.AppendInt(nil, int64(w.first()), 10)
+func (sim *simulation) drawRule() {
+	if sim.rule = rule(sim.Pick(3)); sim.rule == permits && sim.Pick(3) > 0 {
+		sim.limit.data = strconv.AppendInt(nil, int64(sim.first()), 10)
 	}
 }
 
 // first is the number of permits that the instances were made with.
-func (w *world) first() int { return 3 }
+func (sim *simulation) first() int { return 3 }
 
-// permitted is the limit as it is; as much as anybody wants if nobody has set it.
-func (w *world) permitted() int {
-	n, err := strconv.Atoi(string(w.limit.data))
+// permitted is the present limit; the expected one if it is not set.
+func (sim *simulation) permitted() int {
+	n, err := strconv.Atoi(string(sim.limit.data))
 	if err != nil {
-		return w.first()
+		return sim.first()
 	}
 	return n
 }
 
-// drawSide draws what an instance stands for.
+// drawSide draws what an instance contends for.
 func (i *instance) drawSide() {
-	w := i.w
-	switch w.rule {
+	sim := i.sim
+	switch sim.rule {
 	case exclusively, delayed:
 		i.name, i.rule = "lock-", contend.Exclusive()
 	case shared:
-		i.name, i.rule = []string{"read-", "write-"}[w.Pick(2)], contend.Shared()
+		i.name, i.rule = []string{"read-", "write-"}[sim.Pick(2)], contend.Shared()
 	case permits:
-		first := w.first()
-		i.name = fmt.Sprintf("lease-%d-", 1+w.Pick(first))
-		if w.chance(20) {
+		first := sim.first()
+		i.name = fmt.Sprintf("lease-%d-", 1+sim.Pick(first))
+		if sim.chance(20) {
 			first++ // and so does not agree
 		}
 		i.rule, i.data = contend.AtMost(first), []byte("mine")
@@ -62,11 +62,11 @@ func (i *instance) drawSide() {
 }
 
 func (i *instance) machine() *contend.Machine {
-	if i.w.rule == single {
+	if i.sim.rule == single {
 		return contend.NewSingle(singlePath)
 	}
 	cfg := contend.Config{Parent: parent, Rule: i.rule, Data: i.data}
-	if i.w.rule == delayed {
+	if i.sim.rule == delayed {
 		cfg.Delay = 1
 	}
 	return contend.New(cfg)
@@ -74,7 +74,7 @@ func (i *instance) machine() *contend.Machine {
 
 // state is what the table of transitions is about.
 func (i *instance) state() string {
-	if i.w.rule == delayed {
+	if i.sim.rule == delayed {
 		return i.m.Delay().String()
 	}
 	return i.m.State().String()
@@ -86,8 +86,8 @@ func (n *node) contender() znode.Contender {
 	return c
 }
 
-// conflicts tells whether own has to wait for one who stands before it. In a semaphore what counts
-// is the sum.
+// conflicts tells whether mine has to wait for the one before it. In a semaphore the sum counts
+// instead.
 func conflicts(mine, before *node) bool {
 	switch {
 	case before.foreign:
@@ -101,55 +101,55 @@ func conflicts(mine, before *node) bool {
 }
 
 // fits tells whether a semaphore's contender and all before it fit under the limit.
-func (w *world) fits(mine *node) bool {
+func (sim *simulation) fits(mine *node) bool {
 	sum := mine.contender().Weight
-	for _, n := range w.nodes {
+	for _, n := range sim.nodes {
 		if n.order < mine.order && !n.foreign {
 			sum += n.contender().Weight
 		}
 	}
-	return sum <= w.permitted()
+	return sum <= sim.permitted()
 }
 
-// turn tells whether it is own's turn.
-func (w *world) turn(mine *node) bool {
-	for _, n := range w.nodes {
-		if n.order < mine.order && conflicts(mine, n) && !w.vacated(n, mine) {
+// turn tells whether it is the turn of mine.
+func (sim *simulation) turn(mine *node) bool {
+	for _, n := range sim.nodes {
+		if n.order < mine.order && conflicts(mine, n) && !sim.holderReleased(n, mine) {
 			return false
 		}
 	}
-	return mine.contender().Kind != znode.Lease || mine.granted || w.fits(mine)
+	return mine.contender().Kind != znode.Lease || mine.granted || sim.fits(mine)
 }
 
 // checkMark: nothing is marked that does not fit at that instant, together with all that were
 // granted before.
-func (w *world) checkMark(mine *node) {
+func (sim *simulation) checkMark(mine *node) {
 	if mine.granted {
 		return // it is written again
 	}
-	if !w.turn(mine) {
-		w.Failf("I1: %s is marked out of turn, with a limit of %d", mine.path, w.permitted())
+	if !sim.turn(mine) {
+		sim.Failf("I1: %s is marked out of turn, with a limit of %d", mine.path, sim.permitted())
 	}
 	sum := mine.contender().Weight
-	for _, n := range w.nodes {
+	for _, n := range sim.nodes {
 		if n.granted {
 			sum += n.contender().Weight
 		}
 	}
-	if sum > w.permitted() && !mine.fitted {
-		w.Failf("I1: %d of %d permits are taken", sum, w.permitted())
+	if sum > sim.permitted() && !mine.fitted {
+		sim.Failf("I1: %d of %d permits are taken", sum, sim.permitted())
 	}
 	mine.granted = true
 }
 
-// setLimit changes the limit. Those who fitted until then may be on their way to be granted, and
-// others behind them, who counted them in, may have been.
-func (w *world) setLimit(n int) {
-	w.Log("the limit is %d", n)
-	for _, n := range w.nodes {
-		n.fitted = n.fitted || !n.foreign && w.turn(n)
+// setLimit changes the limit. Contenders that fitted until then may still be granted, and others
+// behind them, which counted them in, may have been granted already.
+func (sim *simulation) setLimit(n int) {
+	sim.Log("the limit is %d", n)
+	for _, n := range sim.nodes {
+		n.fitted = n.fitted || !n.foreign && sim.turn(n)
 	}
-	w.set(&w.limit, strconv.AppendInt(nil, int64(n), 10))
+	sim.set(&sim.limit, strconv.AppendInt(nil, int64(n), 10))
 }
 
 // downgrade ends the writer's hold, for a reader's.
@@ -163,68 +163,68 @@ func (i *instance) downgrade() bool {
 	return true
 }
 
-// checkGrant: I1 and I3 at the instant of a grant. What stands ahead can only go, so nobody may be
-// ahead now; an own znode that an administrator deleted is excused until its event arrives.
-func (w *world) checkGrant(i *instance, e machine.Grant) {
+// checkGrant checks I1 and I3 at the instant of a grant. Contenders ahead can only leave, so none
+// may be ahead now. An own znode that an administrator deleted is excused until its event arrives.
+func (sim *simulation) checkGrant(i *instance, e machine.Grant) {
 	if i.used[e.Token] {
-		w.Failf("#%d granted %s twice", i.id, e.Path)
+		sim.Failf("#%d granted %s twice", i.id, e.Path)
 	}
 	if !i.sess.watches(e.Path) && !i.sess.reading(e.Path) && len(i.wakes) == 0 {
-		w.Failf("I6: #%d granted %s unwatched", i.id, e.Path)
+		sim.Failf("I6: #%d granted %s unwatched", i.id, e.Path)
 	}
-	mine := w.granted(e)
+	mine := sim.granted(e)
 	if mine == nil {
-		w.checkMissed(i, e.Path, e.Token)
+		sim.checkMissed(i, e.Path, e.Token)
 		return
 	}
-	if mine.owner != i.sess.id || mine.by != i && w.rule != single {
-		w.Failf("I1: #%d granted %s of session %d", i.id, e.Path, mine.owner)
+	if mine.owner != i.sess.id || mine.by != i && sim.rule != single {
+		sim.Failf("I1: #%d granted %s of session %d", i.id, e.Path, mine.owner)
 	}
 	if mine.czxid != e.Token {
-		w.Failf("I3: #%d granted token %d for %d", i.id, e.Token, mine.czxid)
+		sim.Failf("I3: #%d granted token %d for %d", i.id, e.Token, mine.czxid)
 	}
-	if !w.turn(mine) {
-		w.Failf("I1: #%d granted %s out of turn", i.id, e.Path)
+	if !sim.turn(mine) {
+		sim.Failf("I1: #%d granted %s out of turn", i.id, e.Path)
 	}
-	if w.rule == permits && !mine.granted {
-		w.Failf("#%d granted %s, which does not say so", i.id, e.Path)
+	if sim.rule == permits && !mine.granted {
+		sim.Failf("#%d granted %s, which does not say so", i.id, e.Path)
 	}
-	for _, o := range w.all {
-		if o != i && o.held != nil && o.held.live && !w.struck(o.held) && w.rivals(mine, o.held) {
-			w.Failf("I1: #%d granted %s while #%d holds %s", i.id, e.Path, o.id, o.held.path)
+	for _, o := range sim.all {
+		if o != i && o.held != nil && o.held.live && !sim.struck(o.held) && sim.rivals(mine, o.held) {
+			sim.Failf("I1: #%d granted %s while #%d holds %s", i.id, e.Path, o.id, o.held.path)
 		}
 	}
-	w.checkToken(mine, e.Token)
-	if w.rule == delayed && !w.erased[e.Token] && (w.record == nil || w.record.token != e.Token) {
-		w.Failf("#%d granted %d, but the record is %+v", i.id, e.Token, w.record)
+	sim.checkToken(mine, e.Token)
+	if sim.rule == delayed && !sim.erased[e.Token] && (sim.record == nil || sim.record.token != e.Token) {
+		sim.Failf("#%d granted %d, but the record is %+v", i.id, e.Token, sim.record)
 	}
 }
 
-// struck: the znode of a possession is gone, and not through its owner.
-func (w *world) struck(h *hold) bool {
-	return h.node == nil || h.node.byAdmin && !w.stands(h.node)
+// struck tells whether the znode of a possession is gone, and not through its owner.
+func (sim *simulation) struck(h *hold) bool {
+	return h.node == nil || h.node.byAdmin && !sim.stands(h.node)
 }
 
-// checkToken: those of exclusive holders grow, whatever readers come between; and no reader has an
-// older one than the writer before him.
-func (w *world) checkToken(mine *node, token int64) {
-	if w.rule != permits && token <= w.lastToken {
-		w.Failf("I3: token %d after %d", token, w.lastToken)
+// checkToken: the tokens of exclusive holders grow, and no reader has an older one than the writer
+// before it.
+func (sim *simulation) checkToken(mine *node, token int64) {
+	if sim.rule != permits && token <= sim.lastToken {
+		sim.Failf("I3: token %d after %d", token, sim.lastToken)
 	}
-	if w.rule != permits && mine.contender().Kind != znode.Read {
-		w.lastToken = token
+	if sim.rule != permits && mine.contender().Kind != znode.Read {
+		sim.lastToken = token
 	}
 }
 
-// rivals: whoever holds the one cannot let the other be granted.
-func (w *world) rivals(mine *node, h *hold) bool {
-	return w.rule == single || conflicts(mine, h.node)
+// rivals tells whether the possession excludes a grant of the znode.
+func (sim *simulation) rivals(mine *node, h *hold) bool {
+	return sim.rule == single || conflicts(mine, h.node)
 }
 
-// checkMissed: the own znode is gone already. That is excused if an administrator deleted it and
-// its event is on its way, and only if it had been first before.
-func (w *world) checkMissed(i *instance, path string, token int64) {
-	for _, mine := range w.deaths {
+// checkMissed: the granted znode is gone already. That is excused only if an administrator deleted
+// it, its event is on its way, and it was first before.
+func (sim *simulation) checkMissed(i *instance, path string, token int64) {
+	for _, mine := range sim.deaths {
 		if mine.path != path || mine.czxid != token {
 			continue
 		}
@@ -233,57 +233,58 @@ func (w *world) checkMissed(i *instance, path string, token int64) {
 		}
 		told := slices.ContainsFunc(i.fires, func(f fire) bool { return f.path == path })
 		ahead := func(n *node) bool {
-			return n.order < mine.order && conflicts(mine, n) && !(told && w.vacated(n, mine))
+			return n.order < mine.order && conflicts(mine, n) && !(told && sim.holderReleased(n, mine))
 		}
 		late := func(n *node) bool { return ahead(n) && n.dzxid > mine.dzxid }
-		if slices.ContainsFunc(w.nodes, ahead) || slices.ContainsFunc(w.deaths, late) {
-			w.Failf("I1: #%d granted %s, which was never first", i.id, path)
+		if slices.ContainsFunc(sim.nodes, ahead) || slices.ContainsFunc(sim.deaths, late) {
+			sim.Failf("I1: #%d granted %s, which was never first", i.id, path)
 		}
 		return
 	}
-	w.Failf("I1: #%d granted %s, which is gone", i.id, path)
+	sim.Failf("I1: #%d granted %s, which is gone", i.id, path)
 }
 
-// checkHolders: whoever holds when all is quiet has a znode, and knows what it says.
-func (w *world) checkHolders() {
-	for _, i := range w.all {
+// checkHolders: when nothing is pending, a holder has a znode, and was told of its data.
+func (sim *simulation) checkHolders() {
+	for _, i := range sim.all {
 		h := i.held
 		if h == nil || !h.live {
 			continue
 		}
 		n := h.node
-		if !w.stands(n) {
-			w.Failf("I6: #%d holds %s, which is gone", i.id, h.path)
+		if !sim.stands(n) {
+			sim.Failf("I6: #%d holds %s, which is gone", i.id, h.path)
 		}
-		if !h.session.watches(h.path) && !w.brief {
-			w.Failf("I6: #%d holds %s unwatched", i.id, h.path)
+		if !h.session.watches(h.path) && !sim.brief {
+			sim.Failf("I6: #%d holds %s unwatched", i.id, h.path)
 		}
 		notes, _ := znode.ParseNotes(n.data)
 		if notes.Unlock && !h.revoked {
-			w.Failf("#%d was not told of the revocation", i.id)
+			sim.Failf("#%d was not told of the revocation", i.id)
 		}
-		if w.rule == permits && !notes.Held {
-			w.Failf("#%d holds %s, which does not say so any more", i.id, h.path)
+		if sim.rule == permits && !notes.Held {
+			sim.Failf("#%d holds %s, which does not say so any more", i.id, h.path)
 		}
 	}
 }
 
-// checkSleepers: when all is quiet and nothing goes wrong, nobody waits whose turn it is.
-func (w *world) checkSleepers() {
-	for _, n := range w.nodes {
-		for _, i := range w.all {
-			if i.sess != nil && i.sess.id == n.owner && n.by == i && i.held == nil && len(i.claims) > 0 && w.turn(n) {
-				w.Failf("wake-up: #%d sleeps with %s, whose turn it is", i.id, n.path)
+// checkSleepers: when nothing is pending and there are no faults, no instance waits whose turn it
+// is.
+func (sim *simulation) checkSleepers() {
+	for _, n := range sim.nodes {
+		for _, i := range sim.all {
+			if i.sess != nil && i.sess.id == n.owner && n.by == i && i.held == nil && len(i.claims) > 0 && sim.turn(n) {
+				sim.Failf("wake-up: #%d sleeps with %s, whose turn it is", i.id, n.path)
 			}
 		}
 	}
 }
 
 // checkPlaces: I2, one znode an instance.
-func (w *world) checkPlaces() {
-	for _, i := range w.all {
+func (sim *simulation) checkPlaces() {
+	for _, i := range sim.all {
 		if i.sess != nil && i.fed == i.sess.epoch && i.standing() > 1 {
-			w.Failf("I2: #%d has %d znodes", i.id, i.standing())
+			sim.Failf("I2: #%d has %d znodes", i.id, i.standing())
 		}
 	}
 }

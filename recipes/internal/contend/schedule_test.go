@@ -1,7 +1,7 @@
 package contend_test
 
 // Schedules: everything that may happen to a few contenders, in an order that is drawn; then a calm
-// end in which everybody has their turn, at little cost, and nothing is left.
+// phase in which each claim has its turn, at little cost; and an end at which nothing is left.
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
 
-// TestSchedules runs many schedules fast. A failure names its schedule and tells its story.
+// TestSchedules runs many schedules. A failure has the number and the story of its schedule.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s subject) {
@@ -24,84 +24,93 @@ func TestSchedules(t *testing.T) {
 
 func schedule(c recipetest.Chance, taken recipetest.Steps) {
 	starts := []int64{0, 0, 0, 2147000000 - 5, 2147483647 - 5, -5}
-	w := newWorld(c, declared, taken)
-	w.from, w.sticks, w.early = starts[c.Pick(len(starts))], c.Pick(2) == 0, c.Pick(2) == 0
-	w.drawRule()
-	w.play()
+	sim := newSimulation(c, declared, taken)
+	sim.from, sim.sticks, sim.early = starts[c.Pick(len(starts))], c.Pick(2) == 0, c.Pick(2) == 0
+	sim.drawRule()
+	sim.play()
 }
 
 func delaySchedule(c recipetest.Chance, taken recipetest.Steps) {
-	w := newWorld(c, delayTable, taken)
-	w.rule = delayed
-	w.play()
+	sim := newSimulation(c, delayTable, taken)
+	sim.rule = delayed
+	sim.play()
 }
 
 func singleSchedule(c recipetest.Chance, taken recipetest.Steps) {
-	w := newWorld(c, singleTable, taken)
-	w.rule = single
-	w.play()
+	sim := newSimulation(c, singleTable, taken)
+	sim.rule = single
+	sim.play()
 }
 
-// play is a wild phase, a calm one in which everybody must get his turn, and an end after which
-// nothing may be left.
-func (w *world) play() {
-	for range 1 + w.Pick(6) {
-		w.newInstance()
+// play is a phase with faults, a calm one in which each claim has to get its turn, and an end after
+// which nothing may be left.
+func (sim *simulation) play() {
+	for range 1 + sim.Pick(6) {
+		sim.newInstance()
 	}
-	for _, i := range w.all {
+	for _, i := range sim.all {
 		if i.sess == nil {
 			i.begin()
 		}
 	}
-	for range 10 + w.Pick(200) {
-		w.act()
-		w.checkPlaces()
+	for range 10 + sim.Pick(200) {
+		sim.act()
+		sim.checkPlaces()
 	}
-	w.heal()
-	w.progress()
-	w.finish()
+	sim.heal()
+	sim.progress()
+	sim.finish()
 }
 
-// act is one thing that happens.
-func (w *world) act() {
-	i := w.all[w.Pick(len(w.all))]
-	switch k := w.Pick(100); {
-	case k < 40:
-		w.serve()
-	case k < 80:
-		i.deliver()
-	case k < 84:
-		i.changeMind()
-	case k < 85:
-		i.release()
-	case k < 87:
-		w.handOn()
-	case k < 88:
-		i.downgrade()
-	case k < 92:
-		w.meddle()
-	default:
-		i.suffer(k - 92)
+// odds are what may happen in a schedule, in percent: to an instance, or to all.
+var odds = []struct {
+	percent int
+	happens func(i *instance)
+}{
+	{40, func(i *instance) { i.sim.serve() }},
+	{40, func(i *instance) { i.deliver() }},
+	{4, (*instance).changeMind},
+	{1, func(i *instance) { i.release() }},
+	{2, func(i *instance) { i.sim.handOn() }},
+	{1, func(i *instance) { i.downgrade() }},
+	{4, func(i *instance) { i.sim.meddle() }},
+	{1, (*instance).crash},
+	{1, func(i *instance) { i.sim.expireOne() }},
+	{1, func(i *instance) { i.suffer(epochEnds) }},
+	{1, func(i *instance) { i.suffer(trustEnds) }},
+	{1, func(i *instance) { i.suffer(connectionLost) }},
+	{3, func(i *instance) { i.suffer(none) }},
+}
+
+// act lets one thing happen.
+func (sim *simulation) act() {
+	i := sim.all[sim.Pick(len(sim.all))]
+	k := sim.Pick(100)
+	for _, o := range odds {
+		if k -= o.percent; k < 0 {
+			o.happens(i)
+			return
+		}
 	}
 }
 
 // serve lets the server answer one request.
-func (w *world) serve() bool {
+func (sim *simulation) serve() bool {
 	var can []func()
-	for _, s := range w.sessions {
+	for _, s := range sim.sessions {
 		for _, r := range s.runnable() {
 			can = append(can, func() { s.run(r) })
 		}
 	}
-	return w.OneOf(can)
+	return sim.OneOf(can)
 }
 
-func (i *instance) deliver() bool { return i.w.OneOf(i.deliveries()) }
+func (i *instance) deliver() bool { return i.sim.OneOf(i.deliveries()) }
 
-// wish: the application changes its mind.
+// changeMind lets the application want something, or withdraw it.
 func (i *instance) changeMind() {
 	standing := slices.ContainsFunc(i.claims, func(c *claim) bool { return !c.once && !c.withdrawn })
-	switch k := i.w.Pick(8); {
+	switch k := i.sim.Pick(8); {
 	case k < 3 && !standing:
 		i.want(false, false)
 	case k < 3 && len(i.claims) < 4:
@@ -109,98 +118,104 @@ func (i *instance) changeMind() {
 	case k < 6:
 		i.want(true, true)
 	case len(i.claims) > 0:
-		i.withdraw(i.claims[i.w.Pick(len(i.claims))])
+		i.withdraw(i.claims[i.sim.Pick(len(i.claims))])
 	}
 }
 
-// meddle: somebody else does something to the line.
-func (w *world) meddle() {
-	if w.rule == delayed && w.Pick(2) == 0 {
-		w.meddleWithRecord()
+// meddle lets another client do something to the queue.
+func (sim *simulation) meddle() {
+	if sim.rule == delayed && sim.Pick(2) == 0 {
+		sim.meddleWithRecord()
 		return
 	}
-	if w.rule == single {
-		w.meddleWithSingle()
+	if sim.rule == single {
+		sim.meddleWithSingle()
 		return
 	}
-	k := w.Pick(7)
+	k := sim.Pick(7)
 	if k == 0 {
-		w.create(0, []string{"lock-", "write-", "read-", "lease-", "lease-2-"}[w.Pick(5)], nil)
+		sim.create(0, []string{"lock-", "write-", "read-", "lease-", "lease-2-"}[sim.Pick(5)], nil)
 		return
 	}
 	if k == 6 {
-		w.setLimit(1 + w.Pick(4))
+		sim.setLimit(1 + sim.Pick(4))
 		return
 	}
 	if k == 1 {
-		w.zxid++
-		w.add(&node{path: parent + fmt.Sprintf("/_c_%d", w.zxid), foreign: true})
+		sim.zxid++
+		sim.add(&node{path: parent + fmt.Sprintf("/_c_%d", sim.zxid), foreign: true})
 		return
 	}
-	if len(w.nodes) == 0 {
+	if len(sim.nodes) == 0 {
 		return
 	}
-	n := w.nodes[w.Pick(len(w.nodes))]
-	w.Log("somebody meddles with %s: %d", n.path, k)
+	n := sim.nodes[sim.Pick(len(sim.nodes))]
+	sim.Log("another client meddles with %s: %d", n.path, k)
 	notes, _ := znode.ParseNotes(n.data)
 	switch {
-	case k == 2 && notes.Placed > 0: // as who asks in Troupe's way does
+	case k == 2 && notes.Placed > 0: // as a revocation by Troupe
 		notes.Unlock = true
-		w.set(n, notes.Write(nil))
+		sim.set(n, notes.Write(nil))
 	case k == 2:
-		w.set(n, []byte("unlock\nold"))
-	case k == 3 && notes.Placed == 0: // where a reader in a writer's place stands, his data alone say
-		w.set(n, []byte("new"))
-	case k == 4 && n.owner == 0 && !n.foreign && strings.Contains(n.path, "-write-") && w.from == 0:
-		down := *n // keeps its place, as Curator's does
+		sim.set(n, []byte("unlock\nold"))
+	case k == 3 && notes.Placed == 0: // the position of a reader that was a writer is in its data alone
+		sim.set(n, []byte("new"))
+	case k == 4 && n.owner == 0 && !n.foreign && strings.Contains(n.path, "-write-") && sim.from == 0:
+		down := *n // keeps its position, as with Curator
 		down.path, down.data = strings.Replace(n.path, "-write-", "-read-", 1), nil
-		w.zxid++
-		w.add(&down)
-		w.remove(n, false)
+		sim.zxid++
+		sim.add(&down)
+		sim.remove(n, false)
 	default:
-		w.remove(n, n.owner != 0)
+		sim.remove(n, n.owner != 0)
 	}
 }
 
-// suffer: something goes wrong with the session or the host.
-func (i *instance) suffer(k int) {
+// fault is what goes wrong with a session.
+type fault int
+
+const (
+	none fault = iota
+	epochEnds
+	trustEnds
+	connectionLost
+)
+
+// suffer ends what went wrong with the session, or lets a fault happen.
+func (i *instance) suffer(f fault) {
 	s := i.sess
 	switch {
-	case k == 0:
-		i.crash()
-	case k == 1:
-		i.w.expireOne()
 	case s == nil:
 		i.begin()
-	case s.dead, k == 2 && i.w.Pick(3) == 0:
+	case s.dead, f == epochEnds && i.sim.Pick(3) == 0:
 		i.end()
-	case k == 3 && s.trusted:
+	case f == trustEnds && s.trusted:
 		i.distrust()
 	case s.suspended:
 		i.resume()
 	case !s.trusted:
 		i.trust()
-	case k == 4:
+	case f == connectionLost:
 		i.suspend()
 	}
 }
 
-// expireOne: the server gives up a session that nobody vouches for.
-func (w *world) expireOne() {
-	for _, s := range w.sessions {
+// expireOne lets the server expire a session that its client does not trust any more.
+func (sim *simulation) expireOne() {
+	for _, s := range sim.sessions {
 		if !s.dead && (s.over || !s.trusted) {
-			w.Log("session %d expires", s.id)
-			w.expire(s)
+			sim.Log("session %d expires", s.id)
+			sim.expire(s)
 			return
 		}
 	}
 }
 
 // heal ends all faults.
-func (w *world) heal() {
-	w.Log("all faults end")
-	w.calm = true
-	for _, i := range w.all {
+func (sim *simulation) heal() {
+	sim.Log("all faults end")
+	sim.calm = true
+	for _, i := range sim.all {
 		if i.sess != nil && i.sess.dead {
 			i.end()
 		}
@@ -214,56 +229,55 @@ func (w *world) heal() {
 			i.trust()
 		}
 	}
-	for _, s := range w.sessions {
+	for _, s := range sim.sessions {
 		if s.over && !s.dead {
-			w.expire(s)
+			sim.expire(s)
 		}
 	}
-	for _, n := range slices.Clone(w.nodes) {
+	for _, n := range slices.Clone(sim.nodes) {
 		if n.owner == 0 {
-			w.remove(n, false)
+			sim.remove(n, false)
 		}
 	}
-	w.quiet()
+	sim.quiet()
 }
 
-// quiet lets everything that is under way come to its end.
-func (w *world) quiet() {
+// quiet carries out and delivers until nothing is pending.
+func (sim *simulation) quiet() {
 	for range 100_000 {
-		if w.Pick(2) == 0 {
-			if w.serve() {
+		if sim.Pick(2) == 0 {
+			if sim.serve() {
 				continue
 			}
 		}
 		delivered := false
-		for _, i := range w.all {
+		for _, i := range sim.all {
 			delivered = i.deliver() || delivered
 		}
-		if !delivered && !w.serve() {
-			w.checkHolders()
-			if w.calm {
-				w.checkSleepers()
+		if !delivered && !sim.serve() {
+			sim.checkHolders()
+			if sim.calm {
+				sim.checkSleepers()
 			}
 			return
 		}
-		w.checkPlaces()
+		sim.checkPlaces()
 	}
-	w.Failf("it never comes to rest")
+	sim.Failf("it never comes to rest")
 }
 
-// progress: with each release somebody gets his turn, until everybody had one, and a release costs
-// little.
-func (w *world) progress() {
+// progress releases until each claim had its turn. A release costs little.
+func (sim *simulation) progress() {
 	due := map[*claim]bool{}
 	total := 0
-	for _, i := range w.all {
+	for _, i := range sim.all {
 		for _, c := range i.claims {
 			due[c] = true
 			total++
 		}
 	}
 	for range 3*total + 3 {
-		for _, i := range w.all {
+		for _, i := range sim.all {
 			if i.held != nil {
 				delete(due, i.held.claim)
 			}
@@ -274,100 +288,100 @@ func (w *world) progress() {
 			}
 		}
 		for c := range due {
-			if !w.wanted(c) {
+			if !sim.wanted(c) {
 				delete(due, c)
 			}
 		}
 		if len(due) == 0 {
 			return
 		}
-		w.handOver()
+		sim.handOver()
 	}
-	w.Failf("progress: %d claims never had their turn", len(due))
+	sim.Failf("progress: %d claims never had their turn", len(due))
 }
 
-func (w *world) wanted(c *claim) bool {
-	return slices.ContainsFunc(w.all, func(i *instance) bool { return slices.Contains(i.claims, c) })
+func (sim *simulation) wanted(c *claim) bool {
+	return slices.ContainsFunc(sim.all, func(i *instance) bool { return slices.Contains(i.claims, c) })
 }
 
-// handOver releases what is held and sees to it that somebody holds next.
-func (w *world) handOver() {
-	w.lists, w.joins, w.leaves, w.unaware = 0, 0, 0, 0
+// handOver releases what is held, lets the next ones be granted, and checks the cost.
+func (sim *simulation) handOver() {
+	sim.lists, sim.joins, sim.leaves, sim.unaware = 0, 0, 0, 0
 	released, granted := 0, 0
-	for _, i := range w.all {
+	for _, i := range sim.all {
 		if i.m.State() == contend.Waiting && i.standing() == 0 {
-			w.unaware++
+			sim.unaware++
 		}
 	}
-	for _, i := range w.all {
+	for _, i := range sim.all {
 		switch {
-		case w.rule == single && i.held != nil: // or it may have it again: there is no line
+		case sim.rule == single && i.held != nil: // or it may hold again: there is no queue
 			i.withdraw(i.held.claim)
 			released++
 		case i.release():
 			released++
 		}
 	}
-	if released > 1 && (w.rule == exclusively || w.rule >= delayed) {
-		w.Failf("progress: %d hold", released)
+	if released > 1 && (sim.rule == exclusively || sim.rule >= delayed) {
+		sim.Failf("progress: %d hold", released)
 	}
 	if released == 0 {
-		w.Failf("progress: nobody holds, though claims wait")
+		sim.Failf("progress: no instance holds, though claims wait")
 	}
-	w.quiet()
-	for _, i := range w.all {
+	sim.quiet()
+	for _, i := range sim.all {
 		if i.held != nil {
 			granted++
 		}
 	}
-	if w.lists > w.affordable(released, granted) {
-		w.Failf("I8: %d releases cost %d listings, with %d joins and %d grants", released, w.lists, w.joins, granted)
+	if sim.lists > sim.affordable(released, granted) {
+		sim.Failf("I8: %d releases cost %d listings, with %d joins and %d grants", released, sim.lists, sim.joins, granted)
 	}
 }
 
-// affordable is how many listings a release may cost: one of whoever joins, one of each who is
-// granted or finds that its znode is gone, one more, and one who looks ahead; of shared holders
-// each ends by itself.
-func (w *world) affordable(released, granted int) int {
-	switch w.rule {
+// affordable is how many listings a release may cost: one for each instance that joins, that is
+// granted, or that finds its znode gone, one more, and one that looks ahead. Shared holders end one
+// by one.
+func (sim *simulation) affordable(released, granted int) int {
+	switch sim.rule {
 	case shared:
-		return w.joins + released + granted + w.unaware
-	case permits: // the head lists whenever somebody comes or goes
-		return 2 * (w.joins + w.leaves + granted)
+		return sim.joins + released + granted + sim.unaware
+	case permits: // the head lists whenever a contender comes or goes
+		return 2 * (sim.joins + sim.leaves + granted)
 	}
-	return w.joins + 2 + w.unaware
+	return sim.joins + 2 + sim.unaware
 }
 
 // finish withdraws everything, after which nothing may be left.
-func (w *world) finish() {
-	for _, i := range w.all {
+func (sim *simulation) finish() {
+	for _, i := range sim.all {
 		for _, c := range i.claims {
 			i.withdraw(c)
 		}
 	}
-	w.quiet()
-	for _, i := range w.all {
+	sim.quiet()
+	for _, i := range sim.all {
 		if len(i.claims) > 0 {
-			w.Failf("#%d never settled %d", i.id, i.claims[0].id)
+			sim.Failf("#%d never settled %d", i.id, i.claims[0].id)
 		}
 		if i.freeing > 0 {
-			w.Failf("#%d never freed a possession", i.id)
+			sim.Failf("#%d never freed a possession", i.id)
 		}
 		if i.held != nil {
-			w.Failf("#%d holds without a claim", i.id)
+			sim.Failf("#%d holds without a claim", i.id)
 		}
 	}
-	for _, i := range w.all {
+	for _, i := range sim.all {
 		if at := i.m.State(); at != contend.Idle {
-			w.Failf("#%d is %v", i.id, at)
+			sim.Failf("#%d is %v", i.id, at)
 		}
-		if w.rule == delayed && i.m.Delay() != contend.Open {
-			w.Failf("#%d is %v", i.id, i.m.Delay())
+		if sim.rule == delayed && i.m.Delay() != contend.Open {
+			sim.Failf("#%d is %v", i.id, i.m.Delay())
 		}
 	}
-	for _, n := range w.nodes {
+	for _, n := range sim.nodes {
 		if !n.foreign {
-			w.Failf("I2: %s is left", n.path)
+			sim.Failf("I2: %s is left", n.path)
 		}
 	}
 }

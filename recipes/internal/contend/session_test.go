@@ -17,7 +17,7 @@ var errStale = errors.New("a version is another, or the answer was lost")
 // session is one epoch of one instance: a ZooKeeper session with its client side. It bends the
 // order of things as far as package machine allows.
 type session struct {
-	w     *world
+	sim   *simulation
 	of    *instance
 	id    int64
 	epoch uint64
@@ -77,12 +77,12 @@ func (s *session) send(e machine.Effect) {
 			s.believed[children] = true
 		}
 	case machine.Enter:
-		if s.w.rule == single {
+		if s.sim.rule == single {
 			break
 		}
 		s.requests = append(s.requests, r)
 		listing := &request{effect: machine.List{Epoch: e.Epoch, Ask: e.Ask}}
-		if !s.w.chance(20) { // or a reconnection came between the two, and the listing went first
+		if !s.sim.chance(20) { // or a reconnection came between the two, and the listing went first
 			listing.after = r
 		}
 		r = listing
@@ -90,13 +90,13 @@ func (s *session) send(e machine.Effect) {
 	s.requests = append(s.requests, r)
 }
 
-// watches: the path's end will be heard of, or is on its way.
+// watches tells whether the path is watched, or its event is on its way.
 func (s *session) watches(path string) bool {
 	return slices.ContainsFunc(s.arms, func(a arm) bool { return a.path == path }) ||
 		slices.ContainsFunc(s.of.fires, func(f fire) bool { return f.ev.Epoch == s.epoch && f.ev.Path == path })
 }
 
-// reading: the path is being read, in order to be watched.
+// reading tells whether the path is being read with a watch.
 func (s *session) reading(path string) bool {
 	reads := func(r *request) bool {
 		e, ok := r.effect.(machine.Read)
@@ -105,7 +105,7 @@ func (s *session) reading(path string) bool {
 	return slices.ContainsFunc(s.requests, reads) || slices.ContainsFunc(s.of.answers, func(a answer) bool { return reads(a.to) })
 }
 
-// leaving: the path is being deleted.
+// leaving tells whether the path is being deleted.
 func (s *session) leaving(path string) bool {
 	return slices.ContainsFunc(s.requests, func(r *request) bool { return deleted(r.effect) == path })
 }
@@ -126,7 +126,7 @@ func (s *session) runnable() []*request {
 	if s.dead || s.suspended {
 		return nil
 	}
-	if s.w.rule >= delayed { // it relies on their order
+	if s.sim.rule >= delayed { // it relies on their order
 		return s.requests[:min(len(s.requests), 1)]
 	}
 	var can []*request
@@ -141,7 +141,7 @@ func (s *session) runnable() []*request {
 // run carries a request out at the server; its answer sets out.
 func (s *session) run(r *request) {
 	r.ran = true
-	s.w.asked++
+	s.sim.asked++
 	s.requests = slices.DeleteFunc(s.requests, func(o *request) bool { return o == r })
 	var ev machine.Event
 	switch e := r.effect.(type) {
@@ -154,7 +154,7 @@ func (s *session) run(r *request) {
 	case machine.Remove:
 		ev = s.leave(e.Path)
 	case machine.Release:
-		s.w.checkRelease(s.of, e)
+		s.sim.checkRelease(s.of, e)
 		ev = s.leave(e.Path)
 	case machine.Record:
 		ev = s.putDown(e)
@@ -163,42 +163,41 @@ func (s *session) run(r *request) {
 	case machine.Downgrade:
 		ev = s.exchange(e)
 	}
-	s.w.Log("  server: %v → %v", r.effect, ev)
+	s.sim.Log("  server: %v → %v", r.effect, ev)
 	if !r.orphan {
 		s.of.answers = append(s.of.answers, answer{r, ev})
 	}
 }
 
-// leave deletes the own znode; of the one at a path that has room for one alone, whoever's it is,
-// no other.
+// leave deletes the own znode. With a single znode it leaves another session's alone.
 func (s *session) leave(path string) machine.Event {
-	s.w.leaves++
-	if n := s.w.find(path); n != nil && (s.w.rule != single || n.owner == s.id) {
+	s.sim.leaves++
+	if n := s.sim.find(path); n != nil && (s.sim.rule != single || n.owner == s.id) {
 		if h := s.of.held; h != nil && h.live && h.node == n {
-			s.w.Failf("#%d holds %s, and deletes it", s.of.id, path)
+			s.sim.Failf("#%d holds %s, and deletes it", s.of.id, path)
 		}
-		s.w.remove(n, false)
+		s.sim.remove(n, false)
 	}
-	s.w.strike(path)
+	s.sim.strike(path)
 	return machine.Removed{Epoch: s.epoch, Path: path}
 }
 
 func (s *session) join(e machine.Enter) machine.Event {
-	if s.w.chance(100) {
+	if s.sim.chance(100) {
 		return machine.Entered{Epoch: s.epoch, Err: errRefused}
 	}
-	if s.w.rule == single {
+	if s.sim.rule == single {
 		return s.take()
 	}
-	if n := s.w.find(e.Replace); n != nil {
-		s.w.remove(n, false)
+	if n := s.sim.find(e.Replace); n != nil {
+		s.sim.remove(n, false)
 	}
-	s.w.strike(e.Replace)
-	s.w.joins++
-	n := s.w.create(s.id, s.of.name, s.of.data)
-	n.by, s.w.entries[n.path] = s.of, &entry{by: s.of, session: s.id}
+	s.sim.strike(e.Replace)
+	s.sim.joins++
+	n := s.sim.create(s.id, s.of.name, s.of.data)
+	n.by, s.sim.entries[n.path] = s.of, &entry{by: s.of, session: s.id}
 	entered := machine.Entered{Epoch: s.epoch, Path: n.path}
-	if e.Replace == "" && !s.w.chance(3) { // or the server can't tell, or the answer was lost and the znode found
+	if e.Replace == "" && !s.sim.chance(3) { // or the server can't tell, or the answer was lost and the znode found
 		entered.Czxid, entered.Owner = n.czxid, n.owner
 	}
 	return entered
@@ -206,26 +205,26 @@ func (s *session) join(e machine.Enter) machine.Event {
 
 // write replaces data, if the versions are right. What came of it may be left open.
 func (s *session) write(e machine.Transact) machine.Event {
-	w, set := s.w, e.Ops[0]
-	n := w.find(set.Path)
+	sim, set := s.sim, e.Ops[0]
+	n := sim.find(set.Path)
 	if set.Path == parent {
-		n = &w.limit
+		n = &sim.limit
 	}
 	done := machine.Transacted{Epoch: s.epoch, Ask: e.Ask, Failed: -1}
 	unsure := done
 	unsure.Code, unsure.Err = machine.Unknown, errStale
 	switch {
-	case w.chance(200):
+	case sim.chance(200):
 		done.Code, done.Err = machine.Refused, errRefused
 		return done
-	case n == nil || n.version != set.Version || len(e.Ops) > 1 && w.limit.version != e.Ops[1].Version || w.chance(30):
+	case n == nil || n.version != set.Version || len(e.Ops) > 1 && sim.limit.version != e.Ops[1].Version || sim.chance(30):
 		return unsure
 	}
 	if set.Path != parent {
-		w.checkMark(n)
+		sim.checkMark(n)
 	}
-	w.set(n, set.Data)
-	if w.chance(30) {
+	sim.set(n, set.Data)
+	if sim.chance(30) {
 		return unsure
 	}
 	return done
@@ -233,55 +232,55 @@ func (s *session) write(e machine.Transact) machine.Event {
 
 // exchange puts a reader into a writer's place.
 func (s *session) exchange(e machine.Downgrade) machine.Event {
-	w := s.w
-	n := w.find(e.Path)
+	sim := s.sim
+	n := sim.find(e.Path)
 	switch {
-	case w.chance(100):
+	case sim.chance(100):
 		return machine.Downgraded{Epoch: s.epoch, Path: e.Path, Err: errRefused}
 	case n == nil:
-		w.strike(e.Path) // the session looks again after what it did not find
+		sim.strike(e.Path) // the session looks again after what it did not find
 		return machine.Downgraded{Epoch: s.epoch, Path: e.Path, Gone: true}
 	}
-	w.remove(n, false)
-	w.strike(n.path)
-	name, _ := n.contender().Downgraded(znode.GUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", w.zxid, n.owner)))
-	next := w.add(&node{path: parent + "/" + name, order: n.order, owner: n.owner, by: n.by, data: znode.Notes{Placed: e.Token}.Write(nil)})
+	sim.remove(n, false)
+	sim.strike(n.path)
+	name, _ := n.contender().Downgraded(znode.GUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", sim.zxid, n.owner)))
+	next := sim.add(&node{path: parent + "/" + name, order: n.order, owner: n.owner, by: n.by, data: znode.Notes{Placed: e.Token}.Write(nil)})
 	s.of.used[next.czxid] = true // the writer's possession goes on in it: no other comes of it
 	return machine.Downgraded{Epoch: s.epoch, Path: e.Path, New: next.path}
 }
 
 func (s *session) list(e machine.List, r *request) machine.Event {
-	s.w.lists++
-	if s.w.chance(400) {
+	s.sim.lists++
+	if s.sim.chance(400) {
 		if r.watch {
 			delete(s.believed, children)
 		}
 		return machine.Listed{Epoch: s.epoch, Ask: e.Ask, Err: errRefused}
 	}
 	if r.watch {
-		s.arms = append(s.arms, arm{children, r, s.w.zxid})
+		s.arms = append(s.arms, arm{children, r, s.sim.zxid})
 	}
-	return machine.Listed{Epoch: s.epoch, Ask: e.Ask, Names: s.w.names()}
+	return machine.Listed{Epoch: s.epoch, Ask: e.Ask, Names: s.sim.names()}
 }
 
 func (s *session) read(e machine.Read, r *request) machine.Event {
-	n := s.w.find(e.Path)
+	n := s.sim.find(e.Path)
 	if e.Path == parent {
-		n = &s.w.limit
+		n = &s.sim.limit
 	}
-	refused := n != nil && s.w.chance(400)
+	refused := n != nil && s.sim.chance(400)
 	if r.watch && (n == nil || refused) {
 		delete(s.believed, e.Path)
 	}
 	switch {
 	case n == nil:
-		s.w.strike(e.Path)
+		s.sim.strike(e.Path)
 		return machine.Seen{Epoch: s.epoch, Path: e.Path, Ask: e.Ask}
 	case refused:
 		return machine.Seen{Epoch: s.epoch, Path: e.Path, Ask: e.Ask, Err: errRefused}
 	}
 	if r.watch {
-		s.arms = append(s.arms, arm{e.Path, r, s.w.zxid})
+		s.arms = append(s.arms, arm{e.Path, r, s.sim.zxid})
 	}
 	return machine.Seen{Epoch: s.epoch, Path: e.Path, Ask: e.Ask, Exists: true, Data: n.data, Stat: machine.Stat{Version: n.version, Czxid: n.czxid, Owner: n.owner}}
 }
@@ -306,7 +305,7 @@ func (s *session) changed(path string, deleted bool) bool {
 	}
 	a := s.arms[i]
 	s.arms = slices.Delete(s.arms, i, i+1)
-	if s.w.early {
+	if s.sim.early {
 		delete(s.believed, path)
 	}
 	ev := machine.Fired{Epoch: s.epoch, Path: path, Change: gone(deleted)}
@@ -330,25 +329,25 @@ func (s *session) resume() {
 	s.suspended = false
 	var due []arm
 	for _, a := range s.arms {
-		if s.w.touched(a.path) > a.zxid {
+		if s.sim.touched(a.path) > a.zxid {
 			due = append(due, a)
 		}
 	}
 	for len(due) > 0 {
-		i := s.w.Pick(len(due))
+		i := s.sim.Pick(len(due))
 		path := due[i].path
-		s.changed(path, path != parent && path != children && s.w.find(path) == nil)
+		s.changed(path, path != parent && path != children && s.sim.find(path) == nil)
 		due = slices.Delete(due, i, i+1)
 	}
 }
 
 // touched is when something last happened to what a watch is on.
-func (w *world) touched(path string) int64 {
-	switch n := w.find(path); {
+func (sim *simulation) touched(path string) int64 {
+	switch n := sim.find(path); {
 	case path == parent:
-		return w.limit.mzxid
+		return sim.limit.mzxid
 	case path == children:
-		return w.pzxid
+		return sim.pzxid
 	case n == nil:
 		return math.MaxInt64
 	default:
@@ -357,13 +356,13 @@ func (w *world) touched(path string) int64 {
 }
 
 // names lists the children, beginning anywhere.
-func (w *world) names() []string {
+func (sim *simulation) names() []string {
 	var names []string
-	for _, n := range w.nodes {
+	for _, n := range sim.nodes {
 		names = append(names, n.path[len(parent)+1:])
 	}
 	if len(names) > 1 {
-		k := w.Pick(len(names))
+		k := sim.Pick(len(names))
 		names = slices.Concat(names[k:], names[:k])
 	}
 	return names

@@ -100,10 +100,10 @@ func TestTransitions(t *testing.T) {
 }
 
 // contenders: in a story "A:lock-5" is the contender _c_<a GUID made of A's>-lock-0000000005.
-var contenders = recipetest.Dialect{New: told, Path: path, Short: short, Event: event}
+var contenders = recipetest.Dialect{New: subjectOf, Path: path, Short: short, Event: event}
 
-// told is the machine of a story.
-func told(words []string) recipetest.Subject {
+// subjectOf makes the machine of a story.
+func subjectOf(words []string) recipetest.Subject {
 	cfg := contend.Config{Parent: parent}
 	switch kind := strings.Join(words, " "); kind {
 	case "":
@@ -118,7 +118,7 @@ func told(words []string) recipetest.Subject {
 	return recipetest.Subject{Machine: m, State: func() string { return m.State().String() }}
 }
 
-// event makes a line an event that contenders alone know.
+// event makes an event of a line, if it is one that contenders alone have.
 func event(p *recipetest.Teller, verb string, w recipetest.Words) machine.Event {
 	epoch := p.Epoch(w)
 	switch verb {

@@ -81,7 +81,7 @@ func ReadRecord(ctx context.Context, s *session.Session, path string) (Record, e
 	return Record{Record: znode.ParseRecord(data), At: stat.Mtime}, err
 }
 
-// Who is whose the record is.
+// Who is the holder that wrote the record.
 func (r Record) Who() string {
 	return cmp.Or(r.By.String(), fmt.Sprintf("the holder with token %d", r.Token))
 }

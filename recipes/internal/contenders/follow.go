@@ -179,7 +179,7 @@ func (f *follower) onSeen(a seam.Seen) {
 	switch {
 	case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
 		return // an event will report it
-	case a.Err != nil: // retry: somebody may grant the right to read it
+	case a.Err != nil: // retry: an administrator may grant the right to read it
 		if errors.Is(a.Err, session.ErrNoAuth) && !(f.last.Unread && !f.last.Stale) {
 			f.known = true
 			f.publish(Observation{Data: session.Data{Exists: true}, Unread: true})

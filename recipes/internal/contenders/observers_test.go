@@ -1,6 +1,6 @@
 package contenders_test
 
-// Whatever observes, here or in a recipe, is an actor that is restarted and given up on its own.
+// Every observer, here or in a recipe, is an actor that is restarted and given up on its own.
 
 import (
 	"context"
@@ -28,26 +28,13 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// world is a bubble with a session in a tree of actors that can be looked at.
-type world struct {
-	*bubble.World
-	s *session.Session
-}
-
-func inBubble(t *testing.T, f func(w *world), opts ...session.Option) {
-	t.Helper()
-	bubble.Run(t, func(w *bubble.World) { f(&world{w, w.Session(opts...)}) })
-}
-
 // create makes a znode, with all above it.
-func (w *world) create(path, data string, opts ...session.CreateOption) {
-	w.Helper()
-	_, err := w.s.Create(w.Context(), path, []byte(data), append(opts, session.Parents())...)
-	require.NoError(w, err)
+func create(s *session.Session, path, data string, opts ...session.CreateOption) {
+	must(s.Create(context.Background(), path, []byte(data), append(opts, session.Parents())...))
 }
 
-// restarts are those of everything in the tree, by kind and name.
-func (w *world) restarts() map[string]int {
+// restarts are those of all actors in the tree, by kind and name.
+func restarts(w *bubble.World) map[string]int {
 	synctest.Wait()
 	all := make(map[string]int)
 	var walk func(nodes []actors.Node)
@@ -61,8 +48,8 @@ func (w *world) restarts() map[string]int {
 	return all
 }
 
-// observed tells, whenever it is asked, the newest that came, in short.
-func observed[T any](w *world, c <-chan T) (state func() string) {
+// observed returns a function that formats the newest state from a channel.
+func observed[T any](c <-chan T) (state func() string) {
 	return func() (last string) {
 		synctest.Wait()
 		for {
@@ -86,64 +73,60 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// subject is one of those that observe.
+// subject is an observer of a recipe.
 type subject struct {
 	kind  string // in the tree
-	begin func(w *world, ctx context.Context, path string) (state func() string)
-	first func(w *world, path string) // what is there
-	then  func(w *world, path string) // happens behind the panic
-	sees  string                      // part of the state after that
+	begin func(ctx context.Context, s *session.Session, path string) (state func() string)
+	first func(s *session.Session, path string) // what is there
+	then  func(s *session.Session, path string) // happens behind the panic
+	sees  string                                // part of the state after that
 }
 
 var subjects = map[string]subject{
 	"naming.Observe": {
 		kind: "binding",
-		begin: func(w *world, ctx context.Context, path string) func() string {
-			return observed(w, must(naming.New(w.s, "/names")).Observe(ctx, strings.TrimPrefix(path, "/names/")))
+		begin: func(ctx context.Context, s *session.Session, path string) func() string {
+			return observed(must(naming.New(s, "/names")).Observe(ctx, strings.TrimPrefix(path, "/names/")))
 		},
-		first: func(w *world, path string) { w.create(path, "one") },
-		then: func(w *world, path string) {
-			_, err := w.s.Set(w.Context(), path, []byte{1, 2, 3}, -1)
-			require.NoError(w, err)
-		},
-		sees: "[1 2 3]",
+		first: func(s *session.Session, path string) { create(s, path, "one") },
+		then:  func(s *session.Session, path string) { must(s.Set(context.Background(), path, []byte{1, 2, 3}, -1)) },
+		sees:  "[1 2 3]",
 	},
 	"barrier.Observe": {
 		kind: "barrier view",
-		begin: func(w *world, ctx context.Context, path string) func() string {
-			return observed(w, must(barrier.New(w.s, path)).Observe(ctx))
+		begin: func(ctx context.Context, s *session.Session, path string) func() string {
+			return observed(must(barrier.New(s, path)).Observe(ctx))
 		},
-		first: func(*world, string) {},
-		then:  func(w *world, path string) { w.create(path, "") },
+		first: func(*session.Session, string) {},
+		then:  func(s *session.Session, path string) { create(s, path, "") },
 		sees:  "Raised:true",
 	},
 	"barrier.Lowered": {
 		kind: "barrier waiter",
-		begin: func(w *world, ctx context.Context, path string) func() string {
-			return observed(w, must(barrier.New(w.s, path)).Lowered(ctx))
+		begin: func(ctx context.Context, s *session.Session, path string) func() string {
+			return observed(must(barrier.New(s, path)).Lowered(ctx))
 		},
-		first: func(w *world, path string) { w.create(path, "") },
-		then:  func(w *world, path string) { require.NoError(w, w.s.Delete(w.Context(), path, -1)) },
+		first: func(s *session.Session, path string) { create(s, path, "") },
+		then:  func(s *session.Session, path string) { must(0, s.Delete(context.Background(), path, -1)) },
 		sees:  "closed",
 	},
 	"group.Observe": {
 		kind: "group view",
-		begin: func(w *world, ctx context.Context, path string) func() string {
-			return observed(w, must(group.New(w.s, path)).Observe(ctx))
+		begin: func(ctx context.Context, s *session.Session, path string) func() string {
+			return observed(must(group.New(s, path)).Observe(ctx))
 		},
-		first: func(w *world, path string) { w.create(path+"/one", "", session.Ephemeral()) },
-		then:  func(w *world, path string) { w.create(path+"/two", "", session.Ephemeral()) },
+		first: func(s *session.Session, path string) { create(s, path+"/one", "", session.Ephemeral()) },
+		then:  func(s *session.Session, path string) { create(s, path+"/two", "", session.Ephemeral()) },
 		sees:  "ID:two",
 	},
 	"election.Observe": {
 		kind: "election view",
-		begin: func(w *world, ctx context.Context, path string) func() string {
-			return observed(w, must(election.New(w.s, path)).Observe(ctx))
+		begin: func(ctx context.Context, s *session.Session, path string) func() string {
+			return observed(must(election.New(s, path)).Observe(ctx))
 		},
-		first: func(*world, string) {},
-		then: func(w *world, path string) {
-			e := must(election.New(w.s, path, election.WithID("she")))
-			w.Cleanup(func() { _ = e.Close(context.Background()) })
+		first: func(*session.Session, string) {},
+		then: func(s *session.Session, path string) {
+			e := must(election.New(s, path, election.WithID("she")))
 			e.Campaign()
 			<-e.Leader()
 		},
@@ -151,69 +134,68 @@ var subjects = map[string]subject{
 	},
 	"lock.Observe": {
 		kind: "lock view",
-		begin: func(w *world, ctx context.Context, path string) func() string {
-			return observed(w, must(lock.New(w.s, path)).Observe(ctx))
+		begin: func(ctx context.Context, s *session.Session, path string) func() string {
+			return observed(must(lock.New(s, path)).Observe(ctx))
 		},
-		first: func(*world, string) {},
-		then: func(w *world, path string) {
-			_, err := must(lock.New(w.s, path)).Lock(w.Context())
-			require.NoError(w, err)
-		},
-		sees: "Holding:true",
+		first: func(*session.Session, string) {},
+		then:  func(s *session.Session, path string) { must(must(lock.New(s, path)).Lock(context.Background())) },
+		sees:  "Holding:true",
 	},
 	"contenders.Observe": {
 		kind: "line view",
-		begin: func(w *world, ctx context.Context, path string) func() string {
-			return observed(w, contenders.Observe(ctx, w.s, path))
+		begin: func(ctx context.Context, s *session.Session, path string) func() string {
+			return observed(contenders.Observe(ctx, s, path))
 		},
-		first: func(*world, string) {},
-		then:  func(w *world, path string) { w.create(path+"/lock-", "", session.Ephemeral(), session.Sequential()) },
-		sees:  "lock-0000000000",
+		first: func(*session.Session, string) {},
+		then: func(s *session.Session, path string) {
+			create(s, path+"/lock-", "", session.Ephemeral(), session.Sequential())
+		},
+		sees: "lock-0000000000",
 	},
 	"fence.Follow": {
 		kind: "fence",
-		begin: func(w *world, ctx context.Context, path string) func() string {
-			stat, exists, err := w.s.Exists(w.Context(), path)
-			require.True(w, exists)
-			require.NoError(w, err)
+		begin: func(ctx context.Context, s *session.Session, path string) func() string {
+			_, stat, err := s.Get(ctx, path)
+			must(0, err)
 			q := fence.Sequencer{Path: path, Mode: fence.Exclusive, Token: stat.Czxid, SessionID: stat.EphemeralOwner}
-			followed := must(fence.Follow(ctx, w.s, q))
+			followed := must(fence.Follow(ctx, s, q))
 			return func() string { synctest.Wait(); return fmt.Sprint(context.Cause(followed)) }
 		},
-		first: func(w *world, path string) { w.create(path, "", session.Ephemeral()) },
-		then:  func(w *world, path string) { require.NoError(w, w.s.Delete(w.Context(), path, -1)) },
+		first: func(s *session.Session, path string) { create(s, path, "", session.Ephemeral()) },
+		then:  func(s *session.Session, path string) { must(0, s.Delete(context.Background(), path, -1)) },
 		sees:  fence.ErrFenced.Error(),
 	},
 }
 
-// Whatever panics while it observes is restarted, and goes on; one that panics again and again is
-// given up: what it feeds closes. Nothing else in the tree is touched.
+// An observer that panics is restarted, and goes on. One that panics again and again is given up,
+// and its channel closes. No other actor is affected.
 func TestAPanicInAnObservationDisturbsNothingElse(t *testing.T) {
 	t.Parallel()
 	for name, subject := range subjects {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(w *world) {
+			bubble.Run(t, func(w *bubble.World) {
+				s := w.Session()
 				const path, sibling = "/names/here", "/names/beside"
 				shown := subject.kind + " " + path
 				ctx, prod := prods(w.Context())
 				ctx, cancel := context.WithCancel(ctx)
-				subject.first(w, path)
-				subject.first(w, sibling)
-				state, beside := subject.begin(w, ctx, path), subject.begin(w, w.Context(), sibling)
+				subject.first(s, path)
+				subject.first(s, sibling)
+				state, beside := subject.begin(ctx, s, path), subject.begin(w.Context(), s, sibling)
 				state()
 				beside()
-				before := w.restarts()
+				before := restarts(w)
 				require.Contains(w, before, shown, "the tree shows it")
 				require.Contains(w, before, subject.kind+" "+sibling)
 				require.Equal(w, 1, prod(func() { panic("on purpose") }))
 				time.Sleep(time.Minute)
 				before[shown]++
-				require.Equal(w, before, w.restarts(), "nothing else is touched")
-				require.EqualValues(w, 1, w.s.Status().Epoch)
+				require.Equal(w, before, restarts(w), "nothing else is touched")
+				require.EqualValues(w, 1, s.Status().Epoch)
 
 				often, prod := prods(w.Context())
-				over := subject.begin(w, often, path)
+				over := subject.begin(often, s, path)
 				over()
 				for range 20 {
 					prod(func() { panic("on purpose") })
@@ -229,21 +211,21 @@ func TestAPanicInAnObservationDisturbsNothingElse(t *testing.T) {
 				default:
 					require.Contains(w, over(), "closed")
 				}
-				require.Equal(w, before, w.restarts(), "nothing else is")
+				require.Equal(w, before, restarts(w), "nothing else is")
 
-				subject.then(w, path)
-				subject.then(w, sibling)
+				subject.then(s, path)
+				subject.then(s, sibling)
 				require.Contains(w, state(), subject.sees)
 				require.Contains(w, beside(), subject.sees)
 				cancel()
-				require.NotContains(w, w.restarts(), shown)
+				require.NotContains(w, restarts(w), shown)
 			})
 		})
 	}
 }
 
-// quitter is a codec that ends the goroutine it is called on, as a failed assertion does, which
-// nobody can recover: so it is the cell's actor that fails.
+// quitter is a codec that ends the goroutine it is called on, as a failed assertion does. That
+// cannot be recovered, so the cell's actor fails.
 type quitter struct {
 	config.Codec[string]
 	quits *atomic.Int32 // so many times
@@ -258,21 +240,22 @@ func (q quitter) Decode(data []byte) (string, error) {
 
 func TestACellWhoseActorFailsGoesOn(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	bubble.Run(t, func(w *bubble.World) {
+		s := w.Session()
 		var quits atomic.Int32
-		cell, err := config.Open[string](w.Context(), w.s, "/cell", quitter{config.JSON[string](), &quits})
+		cell, err := config.Open[string](w.Context(), s, "/cell", quitter{config.JSON[string](), &quits})
 		require.NoError(w, err)
-		beside, err := config.Open(w.Context(), w.s, "/cell", config.JSON[string]())
+		beside, err := config.Open(w.Context(), s, "/cell", config.JSON[string]())
 		require.NoError(w, err)
 		quits.Store(1)
-		w.create("/cell", `"one"`)
+		create(s, "/cell", `"one"`)
 		synctest.Wait()
 		require.Equal(w, "one", beside.Load().Value)
 		time.Sleep(time.Minute)
-		require.Equal(w, 1, w.restarts()["config /cell"])
+		require.Equal(w, 1, restarts(w)["config /cell"])
 		require.Equal(w, "one", cell.Load().Value, "it looks again")
 		quits.Store(100)
-		_, err = w.s.Set(w.Context(), "/cell", []byte(`"two"`), -1)
+		_, err = s.Set(w.Context(), "/cell", []byte(`"two"`), -1)
 		require.NoError(w, err)
 		<-cell.Done()
 		synctest.Wait()
@@ -280,7 +263,7 @@ func TestACellWhoseActorFailsGoesOn(t *testing.T) {
 		require.Equal(w, "two", beside.Load().Value)
 		require.NoError(w, cell.Close(w.Context()))
 		require.NoError(w, beside.Close(w.Context()))
-		require.NotContains(w, w.restarts(), "config /cell")
+		require.NotContains(w, restarts(w), "config /cell")
 	})
 }
 

@@ -31,17 +31,17 @@ func Read(ctx context.Context, s *session.Session, path string) ([]Entry, error)
 	return entries, arrange(entries)
 }
 
-// Waiting is how many contenders wait under a path where one at a time holds: all but the first. It
-// reads none of them.
+// Waiting is how many contenders wait under a path where one at a time holds: all except the first.
+// It reads none of them.
 func Waiting(ctx context.Context, s *session.Session, path string) (int, error) {
 	all, err := list(ctx, s, path)
 	return max(len(all)-1, 0), err
 }
 
-// Holder reads who has what is waited for under a path: the first contender, or the first of those
-// that hold together, or the one after which the first waits for a delay. whose tells that from
-// what was read. It takes a listing and a read, with delays two. Nothing is known if the numbers
-// leave the order open, or it is this session's.
+// Holder reads the holder under a path: the first contender, or the first of those that hold
+// together, or the dead holder whose delay the first one waits for. whose is the identity of the
+// owner of an entry. It costs a listing and a read, with a delay two reads. The result is empty if
+// the numbers do not tell the order, or this session holds.
 func Holder(ctx context.Context, s *session.Session, path string, whose func(Entry) session.Identity) (recipe.Holder, error) {
 	names, _, err := s.Children(ctx, path)
 	all := parse(names)
@@ -65,7 +65,8 @@ func Holder(ctx context.Context, s *session.Session, path string, whose func(Ent
 	return recipe.Holder{By: cmp.Or(by, fmt.Sprintf("session 0x%x", stat.EphemeralOwner)), Since: stat.Ctime, Waiting: behind(all)}, nil
 }
 
-// behind is how many contenders hold nothing, but for one: who asks. It is not known of permits, 0.
+// behind is how many contenders wait, not counting the one that reads this. For permits it is not
+// known: 0.
 func behind(all []znode.Contender) int {
 	slices.SortFunc(all, func(a, b znode.Contender) int { return znode.CompareSeq(a.Seq, b.Seq) })
 	holding := max(slices.IndexFunc(all, func(c znode.Contender) bool { return c.Kind != znode.Read }), 1)

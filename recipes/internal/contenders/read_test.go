@@ -1,7 +1,7 @@
 package contenders_test
 
-// A line whose contenders stand by hand, observed or read once; and one contender that is followed
-// until it is gone.
+// A queue of contenders that the test makes, observed or read once; and one contender that is
+// followed until it is gone.
 
 import (
 	"context"
@@ -46,7 +46,7 @@ func TestReadIsInOrder(t *testing.T) {
 	})
 }
 
-func TestAMissingParentIsAnEmptyLine(t *testing.T) {
+func TestAMissingParentIsAnEmptyQueue(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
@@ -57,7 +57,7 @@ func TestAMissingParentIsAnEmptyLine(t *testing.T) {
 	})
 }
 
-// B22: what is no contender's is not looked at.
+// B22: a znode that is no contender is not read.
 func TestB22_ForeignZnodesAreIgnored(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -75,7 +75,7 @@ func TestB22_ForeignZnodesAreIgnored(t *testing.T) {
 	})
 }
 
-// B20, B21: at the end of the numbers, order is that of creation.
+// B20, B21: at the end of the sequence numbers the order is that of creation.
 func TestB20_OrderAtTheEndOfTheNumbers(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -98,7 +98,7 @@ func TestB20_OrderAtTheEndOfTheNumbers(t *testing.T) {
 	})
 }
 
-// B36: a contender that leaves between the listing and the reading is left out.
+// B36: a contender that leaves between the listing and the read is left out.
 func TestB36_AContenderLeavesMeanwhile(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -115,7 +115,7 @@ func TestB36_AContenderLeavesMeanwhile(t *testing.T) {
 	})
 }
 
-// Since 3.8.4 a server tells no more of it than that it stands.
+// Since 3.8.4 a server tells only that such a znode exists.
 func TestWhoMayNotReadTheDataStillSeesTheContender(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
@@ -148,7 +148,7 @@ func seesWhatMayNotBeRead(t *testing.T, version string) {
 		require.NoError(t, t.Server.SetSequence(parent, math.MaxInt32-1)) // here only the Czxids tell the order
 		stand(t, s, "")
 		_, err = contenders.Read(bubble.Minute(t), s, parent)
-		require.ErrorIs(t, err, session.ErrNoAuth, "what cannot be known is told")
+		require.ErrorIs(t, err, session.ErrNoAuth, "the order cannot be known")
 		_, err = contenders.Head(bubble.Minute(t), s, parent)
 		require.ErrorIs(t, err, session.ErrNoAuth)
 	}, zktest.WithVersion(version))
@@ -182,7 +182,7 @@ func TestMain(m *testing.M) { tier.Main(m) }
 
 const parent = "/locks/a"
 
-// stand makes a contender by hand and returns its path.
+// stand makes a contender and returns its path.
 func stand(t testing.TB, s *session.Session, data string) string {
 	t.Helper()
 	path, err := s.Create(bubble.Minute(t), parent+"/lock-", []byte(data), session.Protected(), session.Ephemeral(), session.Sequential(), session.Parents())
@@ -253,7 +253,7 @@ func TestFollowTellsStalenessAndGoesOnInTheNextEpoch(t *testing.T) {
 	})
 }
 
-// What can't be read is said to be there, once, and is read again, with pauses.
+// A contender that may not be read is Unread, once, and is read again after pauses.
 func TestFollowTriesAgain(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -297,7 +297,7 @@ func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
 	})
 }
 
-func TestObserveFollowsTheLine(t *testing.T) {
+func TestObserveFollowsTheQueue(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
@@ -315,7 +315,7 @@ func TestObserveFollowsTheLine(t *testing.T) {
 		require.Equal(t, []string{b}, paths(v.Entries))
 		require.Equal(t, "b", string(v.Entries[0].Data))
 		for _, q := range t.Server.Journal() {
-			require.NotEqual(t, zktest.OpGetData, q.Op, "what stands still is not read again")
+			require.NotEqual(t, zktest.OpGetData, q.Op, "a contender is read once")
 		}
 		require.NoError(t, other.DeleteAll(bubble.Minute(t), "/locks"))
 		for len(v.Entries) > 0 {
@@ -333,7 +333,7 @@ func TestObserveFollowsTheLine(t *testing.T) {
 	})
 }
 
-// normal makes an empty line of a nil one.
+// normal makes nil entries empty.
 func normal(v contenders.View) contenders.View {
 	v.Entries = append([]contenders.Entry{}, v.Entries...)
 	return v
@@ -365,7 +365,7 @@ func TestObserveTellsStaleness(t *testing.T) {
 	})
 }
 
-// A reading that fails is done again, with pauses, and the line is seen in the end.
+// A failed read is repeated after pauses, until it succeeds.
 func TestObserveTriesAgain(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {

@@ -1,7 +1,6 @@
 package observe_test
 
-// An observation is an actor: it is restarted, keeps what feeds it waiting, and ends with its
-// session.
+// An observer is an actor: it is restarted, slows its sources down, and ends with its session.
 
 import (
 	"context"
@@ -15,28 +14,16 @@ import (
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/recipes/internal/observe"
-	"github.com/troupe-go/troupe/session"
 )
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// world is a bubble with a session.
-type world struct {
-	*bubble.World
-	s *session.Session
-}
-
-func inBubble(t *testing.T, f func(w *world)) {
-	t.Helper()
-	bubble.Run(t, func(w *bubble.World) { f(&world{w, w.Session()}) })
-}
-
-// A panic in a call beside the actor is the actor's.
+// A panic in a call on a separate goroutine restarts the actor.
 func TestACallThatPanicsRestartsTheObservation(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	bubble.Run(t, func(w *bubble.World) {
 		calls, answers := 0, make(chan int, 1)
-		observe.Run(w.Context(), observe.Spec{Session: w.s, Kind: "test", Path: "/a", Ended: func(error) { close(answers) }, Begin: func(o *observe.Turn) {
+		observe.Run(w.Context(), observe.Spec{Session: w.Session(), Kind: "test", Path: "/a", Ended: func(error) { close(answers) }, Begin: func(o *observe.Turn) {
 			observe.Ask(o.Context(), o, func(context.Context) int {
 				if calls++; calls < 3 {
 					panic("on purpose")
@@ -50,20 +37,20 @@ func TestACallThatPanicsRestartsTheObservation(t *testing.T) {
 	})
 }
 
-// An observation that takes its time keeps what feeds it waiting: nothing piles up in its mailbox.
+// A slow observer keeps its source waiting: its mailbox stays short.
 func TestWhatFeedsAnObservationWaitsForIt(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	bubble.Run(t, func(w *bubble.World) {
 		ctx, cancel := context.WithCancel(w.Context())
 		states, busy := make(chan int), make(chan struct{})
-		observe.Run(ctx, observe.Spec{Session: w.s, Kind: "test", Path: "/a", Ended: func(error) {}, Begin: func(o *observe.Turn) {
+		observe.Run(ctx, observe.Spec{Session: w.Session(), Kind: "test", Path: "/a", Ended: func(error) {}, Begin: func(o *observe.Turn) {
 			observe.Each(o.Context(), o, states, func(int, bool) { <-busy })
 		}})
 		states <- 1
 		synctest.Wait()
 		select {
 		case states <- 2:
-			require.Fail(w, "taken while the first is dealt with")
+			require.Fail(w, "taken while f runs for the first")
 		case <-time.After(time.Minute):
 		}
 		close(busy)
@@ -72,21 +59,21 @@ func TestWhatFeedsAnObservationWaitsForIt(t *testing.T) {
 		synctest.Wait()
 		select {
 		case states <- 3:
-			require.Fail(w, "taken when it is over")
+			require.Fail(w, "taken after the end")
 		case <-time.After(time.Minute):
 		}
 	})
 }
 
-// What comes late for a stage that is over is not taken, nor what comes for an incarnation that is.
+// A timer does nothing when its context or its incarnation has ended.
 func TestWhatComesTooLateIsNotTaken(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	bubble.Run(t, func(w *bubble.World) {
 		ctx, prod := prods(w.Context())
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		var begun, taken atomic.Int32
-		observe.Run(ctx, observe.Spec{Session: w.s, Kind: "test", Path: "/a", Ended: func(error) {}, Begin: func(o *observe.Turn) {
+		observe.Run(ctx, observe.Spec{Session: w.Session(), Kind: "test", Path: "/a", Ended: func(error) {}, Begin: func(o *observe.Turn) {
 			stage, leave := context.WithCancel(o.Context())
 			observe.After(stage, o, time.Second, func() { taken.Add(1) })
 			observe.After(o.Context(), o, time.Second, func() { taken.Add(10) })
@@ -104,14 +91,15 @@ func TestWhatComesTooLateIsNotTaken(t *testing.T) {
 	})
 }
 
-// A session that is closed ends what is observed on it, at once if it is closed already.
+// A session's end ends its observers, at once if it is closed already.
 func TestObservationsEndWithTheirSession(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	bubble.Run(t, func(w *bubble.World) {
 		ended := make(chan error, 2)
-		spec := observe.Spec{Session: w.s, Kind: "test", Path: "/a", Ended: func(err error) { ended <- err }, Begin: func(*observe.Turn) {}}
+		s := w.Session()
+		spec := observe.Spec{Session: s, Kind: "test", Path: "/a", Ended: func(err error) { ended <- err }, Begin: func(*observe.Turn) {}}
 		observe.Run(w.Context(), spec)
-		require.NoError(w, w.s.Close(w.Context()))
+		require.NoError(w, s.Close(w.Context()))
 		require.NoError(w, <-ended)
 		observe.Run(w.Context(), spec)
 		require.NoError(w, <-ended)

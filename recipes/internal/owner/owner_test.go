@@ -1,6 +1,6 @@
 package owner_test
 
-// Asking the owner of a znode whether it lives.
+// An inquiry about the owner of a znode.
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ func TestAnOwnerThatAnswersLives(t *testing.T) {
 	require.Equal(t, owner.Wait, q.Saw(seen("x", 5, 0)), "the question is on its way")
 	q.Put(put(1))
 	require.Equal(t, owner.Wait, q.Saw(seen("who", 5, 1)))
-	require.Equal(t, owner.Wait, q.Saw(seen("who", 5, 2)), "somebody else asks, too")
+	require.Equal(t, owner.Wait, q.Saw(seen("who", 5, 2)), "another client asks too")
 	require.Equal(t, owner.Alive, q.Saw(seen("x", 5, 3)))
 }
 
@@ -48,7 +48,8 @@ func TestOneThatDoesNotIsWaitedFor(t *testing.T) {
 	require.Equal(t, owner.Ask, q.Saw(seen("y", 9, 0)), "its successor was not asked")
 }
 
-// A question that met a change was not put: what is there then is no answer.
+// A question that failed because of another write was not put: the data of that write are no
+// answer.
 func TestAQuestionThatWasNotPut(t *testing.T) {
 	t.Parallel()
 	q := inquiry()
@@ -65,7 +66,7 @@ func TestOneThatMayNotBeAskedIsAnothers(t *testing.T) {
 	t.Parallel()
 	q := inquiry()
 	require.Equal(t, owner.Alive, q.Saw(machine.Seen{Code: machine.Refused, Err: errors.New("no rights")}))
-	require.Equal(t, owner.Alive, q.Saw(machine.Seen{Exists: true, Stat: machine.Stat{Czxid: 5}}), "no session's")
+	require.Equal(t, owner.Alive, q.Saw(machine.Seen{Exists: true, Stat: machine.Stat{Czxid: 5}}), "not ephemeral")
 	require.Equal(t, owner.Ask, q.Saw(seen("x", 5, 0)))
 	q.Put(machine.Transacted{Code: machine.Refused, Err: errors.New("no rights")})
 	require.Equal(t, owner.Alive, q.Saw(seen("x", 5, 0)))

@@ -1,6 +1,6 @@
 package presence_test
 
-// Whether a znode stands, for one who may not read it.
+// Whether a znode exists that the session may not read.
 
 import (
 	"testing"
@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// What may not be read stands, on each version.
+// A znode that may not be read exists, with each version of ZooKeeper.
 func TestOfWhatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
@@ -27,9 +27,9 @@ func TestOfWhatMayNotBeRead(t *testing.T) {
 				_, err := s.Create(t.Context(), "/a", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
 				require.NoError(t, err)
 				for path, want := range map[string]bool{"/a": true, "/b": false} {
-					stands, err := presence.Of(t.Context(), s, path)
+					exists, err := presence.Of(t.Context(), s, path)
 					require.NoError(t, err)
-					require.Equal(t, want, stands, path)
+					require.Equal(t, want, exists, path)
 				}
 				require.NoError(t, s.Close(t.Context()))
 				_, err = presence.Of(t.Context(), s, "/a")

@@ -1,6 +1,6 @@
 package recipe_test
 
-// The world of these tests: a server, a session, and an instance of the flag recipe.
+// The harness of these tests: a server, a session, and an instance of the flag recipe.
 
 import (
 	"context"
@@ -77,7 +77,7 @@ func (g *ground) perform(e machine.Effect) {
 	}
 }
 
-// plant enters a wish and tells it, as a face does, and waits for what comes of it.
+// plant records an intent and tells it, as a face does, and waits for the flag.
 func (g *ground) plant(name string) flag {
 	g.Helper()
 	g.standing = append(g.standing, plant{name})
@@ -92,7 +92,7 @@ func (g *ground) exists(name string) bool {
 	return exists
 }
 
-// run starts an instance of a scripted machine, without anything that performs effects of its own.
+// run starts an instance of a scripted machine. It performs no effects of its own.
 func (g *ground) run(s scripted, ended func(error)) *recipe.Host {
 	g.Helper()
 	h, err := recipe.New(recipe.Config{
@@ -148,7 +148,7 @@ func (g *ground) wrapped(cfg recipe.ClaimsConfig, wrap func(*recipe.Possession) 
 	return i
 }
 
-// creates are the znodes in line that were asked for.
+// creates counts the requests to create a contender.
 func (g *ground) creates() (n int) {
 	for _, r := range g.srv.Journal() {
 		if r.Op == zktest.OpCreate2 {
@@ -158,7 +158,7 @@ func (g *ground) creates() (n int) {
 	return n
 }
 
-// line is what stands in it.
+// line are the names of the contenders.
 func (g *ground) line() []string {
 	g.Helper()
 	synctest.Wait()
@@ -167,8 +167,7 @@ func (g *ground) line() []string {
 	return names
 }
 
-// bug lets the session's own actor panic as often as that: in its epoch, and whenever it takes up
-// its work again.
+// bug lets the session's own actor panic so many times: in its epoch, and at each restart.
 func (g *ground) bug(times int) {
 	g.Helper()
 	for k := range times {
@@ -183,7 +182,7 @@ func (g *ground) bug(times int) {
 	}
 }
 
-// stands tells whether an ephemeral znode is there, as the server has it.
+// stands tells whether an ephemeral znode exists at the server.
 func (g *ground) stands(path string) bool {
 	for _, s := range g.srv.Sessions() {
 		if slices.Contains(s.Ephemeral, path) {
@@ -193,7 +192,7 @@ func (g *ground) stands(path string) bool {
 	return false
 }
 
-// claim is a caller's, granted.
+// claim wins a possession for a caller.
 func (g *ground) claim(i *recipe.Claims[*recipe.Possession]) *recipe.Possession {
 	g.Helper()
 	p, err := i.Claim(g.ctx, false, recipe.Asked{})
