@@ -217,6 +217,20 @@ func TestTwoBreakOneRound(t *testing.T) {
 	})
 }
 
+func TestDifferingParties(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *bubble.World) {
+		two, three := newDouble(w, w.Host("a"), 2), newDouble(w, w.Host("b"), 3)
+		first := enter(w, two)
+		synctest.Wait()
+		for _, answer := range []<-chan error{first, enter(w, three)} {
+			err := bubble.Within(w, time.Second, answer)
+			require.ErrorIs(w, err, barrier.ErrBroken)
+			require.ErrorIs(w, err, barrier.ErrDiffering)
+		}
+	})
+}
+
 // B62: more parties than agreed is an error of its own.
 func TestB62_TooManyParties(t *testing.T) {
 	t.Parallel()

@@ -55,7 +55,7 @@ func TestAPanicWhileLeavingAndWhileWaiting(t *testing.T) {
 		team.doubles[0].Arrive()
 		synctest.Wait()
 		team.doubles[0].Crash("another bug")
-		time.Sleep(10 * time.Second) // it stands again
+		time.Sleep(10 * time.Second) // its intent holds again
 		leave(w, team.enter(w)...)
 	})
 }
@@ -184,8 +184,8 @@ func TestB58_GivingUpAtTheSameInstantAsTheOpening(t *testing.T) {
 	require.Positive(t, withdrawn)
 }
 
-// With UntilExpiry a silence of 5 s of 6 ends trust, and neither the session nor the passage. (How a
-// passage ends with trust: test/losses.)
+// With UntilExpiry a silence of 5 s of 6 ends trust, and neither the session nor the passage. (How
+// a passage ends with trust: test/losses.)
 func TestAPassageUntilExpiry(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *bubble.World) {

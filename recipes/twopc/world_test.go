@@ -87,12 +87,7 @@ func nodes(w *bubble.World) []string {
 // for a decision, or an end, that never comes.
 func awaitAll(w *bubble.World, all *sync.WaitGroup) {
 	w.Helper()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		all.Wait()
-	}()
-	bubble.Within(w, 5*time.Minute, done)
+	bubble.Within(w, 5*time.Minute, bubble.Begin(func() error { all.Wait(); return nil }))
 }
 
 // forms are the two of ZooKeeper's recipe page.

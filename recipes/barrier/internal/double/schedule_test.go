@@ -14,7 +14,10 @@ import (
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 )
 
-// TestSchedules plays many schedules. A failure names its schedule and tells its story.
+// TestSchedules plays many schedules. A failure names its schedule and tells its story. Here are
+// also the tests of B60 (GH-1290, K4, D1: a slow party learns that its round was opened, however
+// fast the others leave) and of B63 (K5: a party that dies inside holds no other one, whenever it
+// dies).
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	_, allowed := table(t)

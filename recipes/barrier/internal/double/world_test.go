@@ -275,8 +275,8 @@ func (u *user) over(claim uint64) {
 	u.passages = slices.Delete(u.passages, i, i+1)
 }
 
-// checkVerdicts records the verdicts, and checks that each is given once, and, if only one thing can have
-// happened since, that no round is released without all its parties.
+// checkVerdicts records the verdicts, and checks that each is given once, and, if only one thing
+// can have happened since, that no round is released without all its parties.
 func (s *schedule) checkVerdicts(one bool) {
 	s.markKicked()
 	for _, n := range double.Rounds(s.Children(at)) {

@@ -56,7 +56,7 @@ func newPlay(choose func(n int) int) *play {
 func (p *play) lead() {
 	p.born++
 	l := newLeader(p.truth)
-	l.notes = func() bool { return p.choose(4) > 0 }
+	l.acksAtOnce = func() bool { return p.choose(4) > 0 }
 	p.leaders = append(p.leaders, l)
 	l.join(p.world, fmt.Sprint("leader", p.born))
 }
@@ -185,7 +185,7 @@ func (p *play) end() {
 	p.recover()
 	p.settle()
 	for _, l := range p.leaders { // the transactions that they learned of, and those that they gave up and others committed
-		l.notes = nil
+		l.acksAtOnce = nil
 		l.settleAll()
 		for _, id := range p.world.Children(root.Transactions()) {
 			l.adopt(id)

@@ -27,7 +27,6 @@ func shorten(text string) string {
 	return strings.NewReplacer(string(root)+"/", "", "_c_"+guid(1)+"-", "!", guid(1), "guid", "Epoch=1 ", "").Replace(text)
 }
 
-// TestTraces plays the stories in testdata.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	for _, name := range stories.Stories(t) {

@@ -41,7 +41,6 @@ func newTruth() *truth {
 	}
 }
 
-// failure is a broken guarantee.
 type failure = recipetest.Failure
 
 func (tr *truth) learn(guid string, o protocol.Outcome) {
@@ -77,30 +76,29 @@ func (tr *truth) refuse(guid string) {
 
 // leader is the application of a coordinator: it keeps the requests that are not answered.
 type leader struct {
-	actor *recipetest.Actor
-	truth *truth
-	last  uint64
-	txs   map[uint64]*led
-	asked []string        // the GUIDs of all that it ever asked for
-	waits map[uint64]bool // for other coordinators
-	then  func()          // when it has waited
-	notes func() bool     // whether it acknowledges at once what it learns; nil: always
-	noted []*led          // learned, and not acknowledged yet
+	actor      *recipetest.Actor
+	truth      *truth
+	last       uint64
+	txs        map[uint64]*transaction
+	asked      []string        // the GUIDs of all transactions that it has begun
+	waits      map[uint64]bool // the requests about other coordinators
+	then       func()          // called when these have ended
+	acksAtOnce func() bool     // whether it acknowledges an outcome at once; nil: always
+	learned    []*transaction  // the outcomes that are not acknowledged yet
 }
 
-type led struct {
+type transaction struct {
 	request protocol.Request
 	id      string
 	guid    string
 	outcome protocol.Outcome
 }
 
-// sent reports whether its beginning was sent.
-func (t *led) sent() bool {
+func (t *transaction) sent() bool {
 	return t.request.Stage > protocol.Recovering || t.request.Presence != 0
 }
 
-func newLeader(tr *truth) *leader { return &leader{truth: tr, txs: map[uint64]*led{}} }
+func newLeader(tr *truth) *leader { return &leader{truth: tr, txs: map[uint64]*transaction{}} }
 
 // join makes it an actor of the world.
 func (l *leader) join(world *recipetest.World, name string) {
@@ -127,7 +125,7 @@ func (m *mailbox) Step(ev machine.Event) []machine.Effect {
 }
 
 // ask enters a request, which is numbered, and tells the machine.
-func (l *leader) ask(t *led, request protocol.Request) uint64 {
+func (l *leader) ask(t *transaction, request protocol.Request) uint64 {
 	l.last++
 	t.request = request
 	t.request.N, l.txs[l.last] = l.last, t
@@ -138,7 +136,7 @@ func (l *leader) ask(t *led, request protocol.Request) uint64 {
 func (l *leader) begin(id, guid string, peers bool, sites ...string) uint64 {
 	l.truth.begun[guid] = sites
 	l.asked = append(l.asked, guid)
-	return l.ask(&led{id: id, guid: guid}, protocol.Request{ID: id, GUID: guid, Payload: []byte("pay " + id), Sites: sites, Peers: peers})
+	return l.ask(&transaction{id: id, guid: guid}, protocol.Request{ID: id, GUID: guid, Payload: []byte("pay " + id), Sites: sites, Peers: peers})
 }
 
 // outlive waits until each of the others has answered, or its session is over.
@@ -146,7 +144,7 @@ func (l *leader) outlive(others []string, then func()) {
 	l.waits, l.then = map[uint64]bool{}, then
 	for _, other := range others {
 		if other != l.actor.Name {
-			l.waits[l.ask(&led{}, protocol.Request{Stage: protocol.Asking, ID: other})] = true
+			l.waits[l.ask(&transaction{}, protocol.Request{Stage: protocol.Asking, ID: other})] = true
 		}
 	}
 	l.outlived(0, nil)
@@ -155,7 +153,7 @@ func (l *leader) outlive(others []string, then func()) {
 func (l *leader) outlived(n uint64, err error) {
 	delete(l.waits, n)
 	if err != nil {
-		l.then = nil // it can't be known
+		l.then = nil // it is not known whether the other one is alive
 	}
 	if then := l.then; then != nil && len(l.waits) == 0 {
 		l.then = nil
@@ -164,7 +162,7 @@ func (l *leader) outlived(n uint64, err error) {
 }
 
 func (l *leader) adopt(id string) {
-	l.ask(&led{id: id}, protocol.Request{Stage: protocol.Recovering, ID: id})
+	l.ask(&transaction{id: id}, protocol.Request{Stage: protocol.Recovering, ID: id})
 }
 
 func (l *leader) abort(n uint64) { l.giveUp(n, false) }
@@ -212,7 +210,7 @@ func (l *leader) perform(_ *recipetest.Actor, e machine.Effect) {
 	}
 }
 
-func (l *leader) ended(t *led, e protocol.Ended) {
+func (l *leader) ended(t *transaction, e protocol.Ended) {
 	refused := errors.Is(e.Err, recipetest.ErrRefused)
 	fine := refused
 	switch t.request.Stage {
@@ -234,10 +232,10 @@ func (l *leader) ended(t *led, e protocol.Ended) {
 		fine = fine || e.Err == nil || errors.Is(e.Err, protocol.ErrGone) && l.truth.adopted[t.guid]
 		switch {
 		case e.Err != nil, t.request.Withdrawn && t.outcome == protocol.Aborted:
-		case l.notes == nil || l.notes():
+		case l.acksAtOnce == nil || l.acksAtOnce():
 			l.settle(t)
 		default:
-			l.noted = append(l.noted, t)
+			l.learned = append(l.learned, t)
 		}
 	}
 	if !fine {
@@ -247,14 +245,14 @@ func (l *leader) ended(t *led, e protocol.Ended) {
 
 // settleAll acknowledges all outcomes that were learned.
 func (l *leader) settleAll() {
-	for _, t := range l.noted {
+	for _, t := range l.learned {
 		l.settle(t)
 	}
-	l.noted = nil
+	l.learned = nil
 }
 
-func (l *leader) settle(t *led) {
-	l.ask(&led{guid: t.guid}, protocol.Request{Stage: protocol.Acknowledging, ID: t.id, GUID: t.guid})
+func (l *leader) settle(t *transaction) {
+	l.ask(&transaction{guid: t.guid}, protocol.Request{Stage: protocol.Acknowledging, ID: t.id, GUID: t.guid})
 }
 
 // voter is the application of a site: it votes as vote says, and acknowledges the outcomes.
