@@ -85,7 +85,7 @@ func TestLowered(t *testing.T) {
 		bubble.Never(w, second, "it is up")
 		require.NoError(w, b.Lower(w.Context()))
 		bubble.Now(w, second)
-		bubble.Never(w, first, "nobody looks any more")
+		bubble.Never(w, first, "it is not watched any more")
 	})
 }
 
@@ -216,7 +216,7 @@ func TestCostOfABarrier(t *testing.T) {
 		require.NoError(w, other.Lower(w.Context()))
 		require.NoError(w, bubble.Now(w, passed))
 		requests, events := cost(w)
-		require.LessOrEqual(w, requests, 4.0, "a look, which is a sync and a read, a watch, and the other's deletion")
+		require.LessOrEqual(w, requests, 4.0, "a sync, a read, a watch, and the other's deletion")
 		require.LessOrEqual(w, events, 1.0)
 	})
 }

@@ -42,7 +42,7 @@ func (h *history) left(p *barrier.Passage) {
 	defer h.mu.Unlock()
 	for _, s := range h.stays {
 		if s.passage.Round() == p.Round() && s.passage.Valid() {
-			h.faults = append(h.faults, fmt.Sprintf("round %d is over while %s is inside", p.Round(), s.party))
+			h.faults = append(h.faults, fmt.Sprintf("all have left round %d while %s is inside", p.Round(), s.party))
 		}
 	}
 }
@@ -50,14 +50,14 @@ func (h *history) left(p *barrier.Passage) {
 // party goes through rounds until ctx ends. It is patient, gives up, breaks, departs early or late,
 // at random.
 func (h *history) party(ctx context.Context, id string, d *barrier.Double, rng *rand.Rand) {
-	called := h.note(nil)
+	called := h.tick(nil)
 	for ctx.Err() == nil {
 		wait, cancel := context.WithTimeout(ctx, time.Duration(1+rng.IntN(40))*time.Second)
 		p, err := d.Enter(wait)
 		cancel()
 		switch {
 		case errors.Is(err, barrier.ErrBroken):
-			called = h.note(nil)
+			called = h.tick(nil)
 			continue
 		case err != nil: // the party may have arrived: the next call takes over its position
 			if rng.IntN(8) == 0 {
@@ -65,7 +65,7 @@ func (h *history) party(ctx context.Context, id string, d *barrier.Double, rng *
 			}
 			continue
 		}
-		h.note(&stay{party: id, passage: p, called: called})
+		h.tick(&stay{party: id, passage: p, called: called})
 		if rng.IntN(2) == 0 {
 			time.Sleep(time.Duration(rng.IntN(2000)) * time.Millisecond)
 		}
@@ -75,7 +75,7 @@ func (h *history) party(ctx context.Context, id string, d *barrier.Double, rng *
 			h.left(p)
 		case <-ctx.Done():
 		}
-		called = h.note(nil)
+		called = h.tick(nil)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestHistories(t *testing.T) {
 			}
 			stop()
 			time.Sleep(2 * time.Minute) // after any history, rounds go on
-			before := h.note(nil)
+			before := h.tick(nil)
 			time.Sleep(2 * time.Minute)
 			cancel()
 			running.Wait()
@@ -207,8 +207,8 @@ func roughly(seed uint64) func(*zktest.Request) zktest.Verdict {
 	}
 }
 
-// note returns the time, and adds a stay that begins.
-func (h *history) note(s *stay) int {
+// tick returns the next time, and adds a stay that begins.
+func (h *history) tick(s *stay) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.clock++

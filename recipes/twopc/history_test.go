@@ -42,7 +42,7 @@ type process struct {
 }
 
 func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
-	l := newLedger()
+	l := newModel()
 	var all sync.WaitGroup
 	form := []twopc.Option{twopc.WithVoteTimeout(5 * time.Second)}
 	if peers {
@@ -107,7 +107,7 @@ func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
 			case tx != nil: // it may have begun
 				l.follow(&all, life, tx, names, acks)
 			case !errors.Is(err, twopc.ErrGone): // it has not begun, and never will
-				l.note(aborted, id, life)
+				l.add(aborted, id, life)
 			}
 		})
 		time.Sleep(within(time.Second))
@@ -167,16 +167,16 @@ func TestTheModelComplains(t *testing.T) {
 		"a commit against a refusal": {{agreeing, "t", "a"}, {agreeing, "t", "b"}, {refused, "t", "b"}, {committed, "t", "a"}},
 		"nothing":                    {{agreeing, "t", "a"}, {agreeing, "t", "b"}, {agreed, "t", "b"}, {committed, "t", "c"}, {committed, "t", "a"}},
 	} {
-		l := newLedger()
+		l := newModel()
 		for _, f := range history {
-			l.note(f.what, f.id, f.who, both...)
+			l.add(f.what, f.id, f.who, both...)
 		}
 		require.Equal(t, name == "nothing", len(l.complaints()) == 0, name)
 	}
 }
 
-// ledger is the model that checks histories: the promises and outcomes of all processes, in order.
-type ledger struct {
+// model checks histories: the promises and outcomes of all processes, in order.
+type model struct {
 	mu      sync.Mutex
 	facts   []fact
 	wrong   []string
@@ -185,37 +185,37 @@ type ledger struct {
 
 // fact is one action of a process in a transaction, or an outcome that it has learned.
 type fact struct {
-	what fate
+	what kind
 	id   string
 	who  string
 }
 
-type fate int
+type kind int
 
 const (
-	agreeing  fate = iota + 1 // it asks for its vote to commit
+	agreeing  kind = iota + 1 // it asks for its vote to commit
 	agreed                    // its vote to commit was confirmed
 	refused                   // its vote to abort was confirmed
 	committed                 // it has learned that outcome
 	aborted
 )
 
-func newLedger() *ledger {
-	return &ledger{outcome: map[string]twopc.Outcome{}}
+func newModel() *model {
+	return &model{outcome: map[string]twopc.Outcome{}}
 }
 
-// note adds a fact, and complains if it contradicts those before.
-func (l *ledger) note(what fate, id, who string, sites ...string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	is := func(what fate, who string) bool { return slices.Contains(l.facts, fact{what, id, who}) }
-	complain := func(format string, args ...any) { l.wrong = append(l.wrong, id+": "+fmt.Sprintf(format, args...)) }
-	l.facts = append(l.facts, fact{what, id, who})
+// add adds a fact, and complains if it contradicts those before.
+func (m *model) add(what kind, id, who string, sites ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is := func(what kind, who string) bool { return slices.Contains(m.facts, fact{what, id, who}) }
+	complain := func(format string, args ...any) { m.wrong = append(m.wrong, id+": "+fmt.Sprintf(format, args...)) }
+	m.facts = append(m.facts, fact{what, id, who})
 	switch what {
 	case refused, aborted:
-		l.learn(id, who, twopc.Aborted, complain)
+		m.learn(id, who, twopc.Aborted, complain)
 	case committed:
-		l.learn(id, who, twopc.Committed, complain)
+		m.learn(id, who, twopc.Committed, complain)
 		for _, site := range sites {
 			if !is(agreeing, site) || is(refused, site) {
 				complain("%s learns that it is committed, and %s has not agreed", who, site)
@@ -227,58 +227,58 @@ func (l *ledger) note(what fate, id, who string, sites ...string) {
 	}
 }
 
-func (l *ledger) learn(id, who string, o twopc.Outcome, complain func(string, ...any)) {
-	if known := l.outcome[id]; known != twopc.Undecided && known != o {
+func (m *model) learn(id, who string, o twopc.Outcome, complain func(string, ...any)) {
+	if known := m.outcome[id]; known != twopc.Undecided && known != o {
 		complain("it is %v for %s and was %v for another", o, who, known)
 	}
-	l.outcome[id] = o
+	m.outcome[id] = o
 }
 
-func (l *ledger) of(id string) twopc.Outcome {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.outcome[id]
+func (m *model) of(id string) twopc.Outcome {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.outcome[id]
 }
 
 // decided counts the transactions by their outcome.
-func (l *ledger) decided() map[twopc.Outcome]int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (m *model) decided() map[twopc.Outcome]int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	count := map[twopc.Outcome]int{}
-	for _, o := range l.outcome {
+	for _, o := range m.outcome {
 		count[o]++
 	}
 	return count
 }
 
-func (l *ledger) complaints() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.wrong)
+func (m *model) complaints() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.wrong)
 }
 
 // serve is a site's application: it votes, acts on the decision, acknowledges. It ends with the
 // site.
-func (l *ledger) serve(all *sync.WaitGroup, name string, site *twopc.Site, sites []string, vote func(id string) bool) {
+func (m *model) serve(all *sync.WaitGroup, name string, site *twopc.Site, sites []string, vote func(id string) bool) {
 	all.Go(func() {
 		for p := range site.Proposals() {
-			all.Go(func() { l.take(name, p, sites, vote) })
+			all.Go(func() { m.take(name, p, sites, vote) })
 		}
 	})
 }
 
-func (l *ledger) take(name string, p *twopc.Proposal, sites []string, vote func(id string) bool) {
+func (m *model) take(name string, p *twopc.Proposal, sites []string, vote func(id string) bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for p.Voted() == twopc.Undecided && p.Err() == nil && p.Outcome() == twopc.Undecided {
 		var err error
 		if vote(p.ID()) {
-			l.note(agreeing, p.ID(), name)
+			m.add(agreeing, p.ID(), name)
 			if err = p.Commit(ctx); err == nil {
-				l.note(agreed, p.ID(), name)
+				m.add(agreed, p.ID(), name)
 			}
 		} else if err = p.Abort(ctx, "no"); err == nil {
-			l.note(refused, p.ID(), name)
+			m.add(refused, p.ID(), name)
 		}
 		if errors.Is(err, twopc.ErrVoted) || errors.Is(err, twopc.ErrDecided) {
 			break
@@ -291,24 +291,24 @@ func (l *ledger) take(name string, p *twopc.Proposal, sites []string, vote func(
 			return // the process has ended, or the outcome can't be known: another process is asked
 		}
 	}
-	l.note(learned[p.Outcome()], p.ID(), name, sites...)
+	m.add(learned[p.Outcome()], p.ID(), name, sites...)
 	_ = p.Ack(ctx) // if it fails, it is offered again
 }
 
-var learned = map[twopc.Outcome]fate{twopc.Committed: committed, twopc.Aborted: aborted}
+var learned = map[twopc.Outcome]kind{twopc.Committed: committed, twopc.Aborted: aborted}
 
 func always() bool { return true }
 
 // follow is a coordinator's application, once a transaction has begun: it notes the outcome, and
 // acknowledges it if acks says so.
-func (l *ledger) follow(all *sync.WaitGroup, who string, tx *twopc.Tx, sites []string, acks func() bool) {
+func (m *model) follow(all *sync.WaitGroup, who string, tx *twopc.Tx, sites []string, acks func() bool) {
 	all.Go(func() {
 		<-tx.Done()
 		o := tx.Outcome()
 		if o == twopc.Undecided {
 			return
 		}
-		l.note(learned[o], tx.ID(), who, sites...)
+		m.add(learned[o], tx.ID(), who, sites...)
 		if acks() {
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 			defer cancel()

@@ -59,7 +59,7 @@ func TestOnRealServers(t *testing.T) {
 
 func lifeOnRealServers(t *testing.T, e *ensemble.Ensemble, form []twopc.Option) {
 	t.Helper()
-	l := newLedger()
+	l := newModel()
 	var all sync.WaitGroup
 	names := []string{"a", "b", "c"}
 	mortal := session.WithTimeout(8 * time.Second) // soon enough, and yet longer than a busy machine holds up who lives

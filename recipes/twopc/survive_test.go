@@ -26,7 +26,7 @@ import (
 // trial is one transaction of a coordinator, c, and the sites a and b. A fault strikes one of them.
 type trial struct {
 	*bubble.World
-	ledger    *ledger
+	model     *model
 	all       sync.WaitGroup // the applications
 	form      []twopc.Option
 	votes     map[string]bool
@@ -40,7 +40,7 @@ var both = []string{"a", "b"}
 
 func newTrial(w *bubble.World, form []twopc.Option, votes map[string]bool) *trial {
 	w.Helper()
-	tr := &trial{World: w, ledger: newLedger(), form: form, votes: votes, sites: map[string]*twopc.Site{}, hosts: map[string]*bubble.Host{}}
+	tr := &trial{World: w, model: newModel(), form: form, votes: votes, sites: map[string]*twopc.Site{}, hosts: map[string]*bubble.Host{}}
 	for _, name := range []string{"c", "a", "b"} {
 		tr.hosts[name] = w.Host(name)
 	}
@@ -54,7 +54,7 @@ func newTrial(w *bubble.World, form []twopc.Option, votes map[string]bool) *tria
 // startSite starts a site, and an application that votes after 100 ms.
 func (tr *trial) startSite(name string) {
 	tr.sites[name] = newSite(tr.World, tr.hosts[name], name)
-	tr.ledger.serve(&tr.all, name, tr.sites[name], both, func(string) bool {
+	tr.model.serve(&tr.all, name, tr.sites[name], both, func(string) bool {
 		time.Sleep(100 * time.Millisecond)
 		return tr.votes[name]
 	})
@@ -67,7 +67,7 @@ func (tr *trial) begin() {
 		defer cancel()
 		tx, err := tr.c.Begin(ctx, "t", []byte("pay"), both...)
 		if tx != nil {
-			tr.ledger.follow(&tr.all, "c", tx, both, always)
+			tr.model.follow(&tr.all, "c", tx, both, always)
 		}
 		tr.uncertain.Store(errors.Is(err, twopc.ErrGone))
 	})
@@ -87,13 +87,13 @@ func (tr *trial) restart(name string) {
 	taken, err := tr.c.Recover(ctx)
 	require.NoError(tr, err)
 	for _, tx := range taken {
-		tr.ledger.follow(&tr.all, "c again", tx, both, always)
+		tr.model.follow(&tr.all, "c again", tx, both, always)
 	}
 }
 
-// over reports whether the transaction is decided, or may never have begun, and nothing is left.
-func (tr *trial) over() bool {
-	return (tr.uncertain.Load() || tr.ledger.of("t") != twopc.Undecided) && len(nodes(tr.World)) == 0
+// concluded: the transaction is decided, or may never have begun, and nothing is left.
+func (tr *trial) concluded() bool {
+	return (tr.uncertain.Load() || tr.model.of("t") != twopc.Undecided) && len(nodes(tr.World)) == 0
 }
 
 // fault is what happens at one request of a participant.
@@ -185,10 +185,10 @@ func (tr *trial) survives(f fault, victim string, k int) (reached bool) {
 			tr.restart(victim)
 		}
 	}
-	for began := time.Now(); time.Since(began) < 2*time.Minute && !tr.over(); {
+	for began := time.Now(); time.Since(began) < 2*time.Minute && !tr.concluded(); {
 		time.Sleep(time.Second)
 	}
-	require.Empty(tr, tr.ledger.complaints(), what)
+	require.Empty(tr, tr.model.complaints(), what)
 	require.Empty(tr, nodes(tr.World), what+"\n"+tr.Server.Dump())
 	for _, h := range tr.hosts {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -198,10 +198,10 @@ func (tr *trial) survives(f fault, victim string, k int) (reached bool) {
 	awaitAll(tr.World, &tr.all)
 	if f.restarts == 0 {
 		reached = struck()
-		require.True(tr, tr.over())
+		require.True(tr, tr.concluded())
 	}
 	if harmless := !f.crashes && !f.expires && f.restarts == 0; harmless || !reached {
-		require.Equal(tr, tr.votes["b"], tr.ledger.of("t") == twopc.Committed, what)
+		require.Equal(tr, tr.votes["b"], tr.model.of("t") == twopc.Committed, what)
 	}
 	return reached
 }

@@ -176,7 +176,7 @@ func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
 	inBothForms(t, func(w *bubble.World, form []twopc.Option) {
 		hc := w.Host("c")
 		c, d := newCoordinator(w, hc, form...), newCoordinator(w, w.Host("d"), form...)
-		l := newLedger()
+		l := newModel()
 		l.serve(new(sync.WaitGroup), "a", newSite(w, w.Host("a"), "a"), []string{"a"}, func(string) bool { return true })
 		b := newSite(w, w.Host("b"), "b")
 		warm, err := c.Begin(w.Context(), "warm", nil, "a") // the parents of the transaction's znodes exist

@@ -196,7 +196,7 @@ func (u *user) perform(a *recipetest.Actor, e machine.Effect) {
 		}
 		u.depart()
 	case double.Left:
-		u.over(e.Claim)
+		u.allLeft(e.Claim)
 	case double.Refuse:
 		u.take(e.Claim)
 		u.refused = append(u.refused, e.Err)
@@ -255,12 +255,12 @@ func (u *user) enter(e double.Enter) {
 	u.passages = append(u.passages, &passage{claim: e.Claim, round: e.Round, names: e.Names, self: e.Self, holds: true})
 }
 
-// over checks that no live party is inside.
-func (u *user) over(claim uint64) {
+// allLeft checks that no live party is inside.
+func (u *user) allLeft(claim uint64) {
 	i := slices.IndexFunc(u.passages, func(p *passage) bool { return p.claim == claim })
 	if i < 0 {
 		if u.given[claim] && !u.closed {
-			u.schedule.fail("%s: over twice: %d", u.id, claim)
+			u.schedule.fail("%s: told twice that all have left: %d", u.id, claim)
 		}
 		return // it never had the passage: its Deferred or Departed is in the mailbox
 	}
@@ -268,7 +268,7 @@ func (u *user) over(claim uint64) {
 	for _, o := range u.schedule.users {
 		for _, p := range o.passages {
 			if p.round == round && p.holds && !p.kicked {
-				u.schedule.fail("round %d is over for %s while %s is inside", round, u.id, o.id)
+				u.schedule.fail("all have left round %d for %s while %s is inside", round, u.id, o.id)
 			}
 		}
 	}
