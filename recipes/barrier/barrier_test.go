@@ -19,14 +19,14 @@ import (
 
 func TestWaitersPassWhenItIsLowered(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		a := w.gate(w.Host("a"), barrier.WithID("migrator"))
+	inBubble(t, func(w *bubble.World) {
+		a := newGate(w, w.Host("a"), barrier.WithID("migrator"))
 		require.NoError(w, a.Wait(w.Context()), "it is down")
 		require.NoError(w, a.Raise(w.Context()))
 		require.NoError(w, a.Raise(w.Context()), "it is up")
 		passed := make(chan error, 10)
 		for range 10 {
-			b := w.gate(w.Host("b"))
+			b := newGate(w, w.Host("b"))
 			go func() { passed <- b.Wait(w.Context()) }()
 		}
 		time.Sleep(time.Minute)
@@ -42,15 +42,15 @@ func TestWaitersPassWhenItIsLowered(t *testing.T) {
 	})
 }
 
-// One that is lowered and raised again before a waiter could look lets everyone pass who waited for
-// it: by the transaction that created it.
+// A barrier that is lowered and raised again before a waiter could read it lets all pass that
+// waited for it: it is told apart by the transaction that created it.
 func TestLoweredAndRaisedAtOnce(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		ha, hb := w.Host("a"), w.Host("b")
-		a, b := w.gate(ha), w.gate(hb)
+		a, b := newGate(w, ha), newGate(w, hb)
 		require.NoError(w, a.Raise(w.Context()))
-		passed := w.waits(b)
+		passed := wait(w, b)
 		lowered := b.Lowered(w.Context())
 		synctest.Wait()
 		slow := hb.Status().SessionID
@@ -73,8 +73,8 @@ func TestLoweredAndRaisedAtOnce(t *testing.T) {
 
 func TestLowered(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		b := w.gate(w.Host("a"))
+	inBubble(t, func(w *bubble.World) {
+		b := newGate(w, w.Host("a"))
 		bubble.Now(w, b.Lowered(w.Context())) // it is down
 		require.NoError(w, b.Raise(w.Context()))
 		ctx, cancel := context.WithCancel(w.Context())
@@ -85,15 +85,15 @@ func TestLowered(t *testing.T) {
 		bubble.Never(w, second, "it is up")
 		require.NoError(w, b.Lower(w.Context()))
 		bubble.Now(w, second)
-		bubble.Never(w, first, "nobody looks any more")
+		bubble.Never(w, first, "it is not watched any more")
 	})
 }
 
 func TestObserve(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		b := w.gate(h)
+		b := newGate(w, h)
 		ctx, cancel := context.WithCancel(w.Context())
 		positions := b.Observe(ctx)
 		require.Equal(w, barrier.Position{}, bubble.Now(w, positions))
@@ -103,22 +103,22 @@ func TestObserve(t *testing.T) {
 		require.Equal(w, barrier.Position{Raised: true, Stale: true}, bubble.Within(w, time.Minute, positions))
 		heal()
 		require.Equal(w, barrier.Position{Raised: true}, bubble.Within(w, time.Minute, positions))
-		require.NoError(w, w.gate(w.Host("b")).Lower(w.Context()))
+		require.NoError(w, newGate(w, w.Host("b")).Lower(w.Context()))
 		require.Equal(w, barrier.Position{}, bubble.Now(w, positions))
 		cancel()
 		bubble.Closed(w, positions)
 	})
 }
 
-// Nothing that a connection loses, or an epoch, lets a waiter pass; and it passes when the barrier
+// A waiter does not pass because of a lost connection or an expiry; and it passes if the barrier
 // was lowered meanwhile.
 func TestWaitThroughLossesAndExpiry(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		b, other := w.gate(h), w.gate(w.Host("b"))
+		b, other := newGate(w, h), newGate(w, w.Host("b"))
 		require.NoError(w, b.Raise(w.Context()))
-		passed := w.waits(b)
+		passed := wait(w, b)
 		for range 5 {
 			w.Server.Disconnect(h.Status().SessionID)
 			time.Sleep(2 * time.Second)
@@ -135,14 +135,14 @@ func TestWaitThroughLossesAndExpiry(t *testing.T) {
 	})
 }
 
-// A barrier that can't be read any more does not count as down: whoever waits for it goes on.
+// A barrier that can't be read any more does not count as down: its waiters go on waiting.
 func TestWaitForABarrierThatCanNoLongerBeRead(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h, other := w.Host("a"), w.Host("b")
-		b := w.gate(h)
+		b := newGate(w, h)
 		require.NoError(w, b.Raise(w.Context()))
-		passed := w.waits(b)
+		passed := wait(w, b)
 		time.Sleep(time.Second)
 		_, err := other.SetACL(w.Context(), gatePath, session.AnyoneACL(session.PermWrite), -1)
 		require.NoError(w, err)
@@ -156,9 +156,9 @@ func TestWaitForABarrierThatCanNoLongerBeRead(t *testing.T) {
 
 func TestWaitEnds(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		b := w.gate(h)
+		b := newGate(w, h)
 		require.NoError(w, b.Raise(w.Context()))
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
@@ -167,7 +167,7 @@ func TestWaitEnds(t *testing.T) {
 		var oe *session.OpError
 		require.ErrorAs(w, err, &oe)
 		require.Equal(w, gatePath, oe.Path)
-		passed := w.waits(b)
+		passed := wait(w, b)
 		lowered := b.Lowered(w.Context())
 		synctest.Wait()
 		require.NoError(w, h.Close(w.Context()))
@@ -178,19 +178,20 @@ func TestWaitEnds(t *testing.T) {
 	})
 }
 
-// Whichever reply or request is lost, it is up when Raise has returned, and down when Lower has.
+// Any reply or request may be lost: the barrier is up when Raise has returned, and down when Lower
+// has.
 func TestLostRepliesOfABarrier(t *testing.T) {
 	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(s *session.Session)) {
+	bubble.EachFate(t, func(w *bubble.World, k int, strike func(s *session.Session)) {
 		h := w.Host("a")
-		b, other := w.gate(h), w.Host("b")
+		b, other := newGate(w, h), w.Host("b")
 		strike(h.Session)
 		for range 2 {
 			require.NoError(w, b.Raise(w.Context()), "k=%d", k)
 			_, up, err := other.Exists(w.Context(), gatePath)
 			require.NoError(w, err)
 			require.True(w, up, "k=%d", k)
-			passed := w.waits(b)
+			passed := wait(w, b)
 			time.Sleep(time.Second)
 			bubble.Never(w, passed, "it is up")
 			require.NoError(w, b.Lower(w.Context()), "k=%d", k)
@@ -202,80 +203,73 @@ func TestLostRepliesOfABarrier(t *testing.T) {
 	})
 }
 
-// Waiting costs a look and a watch, however long it takes, and however many wait in one process.
+// Waiting costs a sync, a read and a watch, however long it takes.
 func TestCostOfABarrier(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		b := w.gate(w.Host("a"))
-		other := w.gate(w.Host("b"))
+	inBubble(t, func(w *bubble.World) {
+		b := newGate(w, w.Host("a"))
+		other := newGate(w, w.Host("b"))
 		require.NoError(w, other.Raise(w.Context()))
 		w.Server.ClearJournal()
-		passed := w.waits(b)
+		passed := wait(w, b)
 		time.Sleep(10 * time.Minute)
 		require.NoError(w, other.Lower(w.Context()))
 		require.NoError(w, bubble.Now(w, passed))
-		requests, events := w.cost()
-		require.LessOrEqual(w, requests, 4.0, "a look, which is a sync and a read, a watch, and the other's deletion")
+		requests, events := cost(w)
+		require.LessOrEqual(w, requests, 4.0, "a sync, a read, a watch, and the other's deletion")
 		require.LessOrEqual(w, events, 1.0)
 	})
 }
 
 func TestWaitsThatEndedLeaveNoWatch(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		watches := func() int {
-			synctest.Wait()
-			info, found := w.Server.Session(h.Status().SessionID)
-			require.True(w, found)
-			return info.Watches
-		}
 		ctx, cancel := context.WithCancel(w.Context())
-		passed := make([]chan error, 20)
+		passed := make([]<-chan error, 20)
 		for i := range passed {
 			b, err := barrier.New(h.Session, fmt.Sprintf("/gates/%d", i))
 			require.NoError(w, err)
 			require.NoError(w, b.Raise(w.Context()))
-			passed[i] = make(chan error, 1)
-			go func() { passed[i] <- b.Wait(ctx) }()
+			passed[i] = bubble.Begin(func() error { return b.Wait(ctx) })
 			synctest.Wait()
 			if i%2 == 0 {
 				require.NoError(w, b.Lower(w.Context()))
 				require.NoError(w, bubble.Now(w, passed[i]))
 			}
 		}
-		require.Equal(w, 10, watches(), "of what was lowered nobody watches the next birth")
+		require.Equal(w, 10, w.Watches(h.Session), "none for the next creation of what was lowered")
 		cancel()
 		for i := 1; i < len(passed); i += 2 {
 			require.ErrorIs(w, bubble.Now(w, passed[i]), context.Canceled)
 		}
-		require.Zero(w, watches())
+		require.Zero(w, w.Watches(h.Session))
 	})
 }
 
-// B75: a barrier that somebody has raised holds those who were told of it, and a round is broken
-// that a party is known to wait in, also where the server lags behind. A leader, which is the
-// second of two here, does not catch up at a sync.
+// B75: a raised barrier holds a process that was told of it, and Break breaks a round in which a
+// party is known to wait, also if the server lags behind. A leader, which is the second of two
+// here, does not catch up at a sync.
 func TestB75_WaitAndBreakAreUpToDate(t *testing.T) {
 	t.Parallel()
 	for lagging, name := range []string{"a follower", "the leader"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *bubble.World) {
 				server := func(i int) []string { return w.Server.Hosts()[i : i+1] }
 				near, far := w.HostOn("a", server(1-lagging)), w.HostOn("b", server(lagging))
-				a, b := w.double(near, 2, barrier.WithID("a")), w.double(far, 2, barrier.WithID("b"))
+				a, b := newDouble(w, near, 2, barrier.WithID("a")), newDouble(w, far, 2, barrier.WithID("b"))
 				w.Server.Lag(lagging, 100)
-				require.NoError(w, w.gate(near).Raise(w.Context()))
-				passed := w.waits(w.gate(far))
+				require.NoError(w, newGate(w, near).Raise(w.Context()))
+				passed := wait(w, newGate(w, far))
 				time.Sleep(time.Minute)
 				bubble.Never(w, passed, "it is up")
-				require.NoError(w, w.gate(near).Lower(w.Context()))
+				require.NoError(w, newGate(w, near).Lower(w.Context()))
 				w.Server.Lag(lagging, 0)
 				require.NoError(w, bubble.Within(w, time.Second, passed))
 
 				w.Server.Lag(lagging, 100)
-				waits := w.asks(a)
+				waits := enter(w, a)
 				synctest.Wait()
 				require.NoError(w, b.Break(w.Context()))
 				require.ErrorIs(w, bubble.Within(w, time.Second, waits), barrier.ErrBroken)

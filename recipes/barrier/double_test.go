@@ -1,11 +1,10 @@
 package barrier_test
 
-// Rounds of a double barrier as its users see them: who enters, who leaves, who gives up, who
-// breaks. All orders of events are in the schedules of internal/double.
+// Rounds of a double barrier as an application sees them. All orders of events, deaths and parties
+// with one id are in the schedules of internal/double.
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,11 +17,11 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B61, Curator's PR 416: nor does the opening, told late, wake anybody into leaving.
+// B61, Curator's PR 416.
 func TestB61_NobodyEntersBeforeAllAreThereNorHasLeftBeforeAllAreDone(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(3)
+	inBubble(t, func(w *bubble.World) {
+		team := newTeam(w, 3)
 		token := int64(0)
 		for round := range int64(3) {
 			team.doubles[0].Arrive()
@@ -37,23 +36,25 @@ func TestB61_NobodyEntersBeforeAllAreThereNorHasLeftBeforeAllAreDone(t *testing.
 			passages[0].Depart()
 			passages[2].Depart()
 			time.Sleep(time.Minute)
-			held(w, "one is inside", passages...)
+			for _, p := range passages {
+				bubble.Never(w, p.Left(), "one is inside")
+			}
 			require.ErrorIs(w, passages[0].Err(), session.ErrReleased)
 			require.NoError(w, passages[1].Err())
 			passages[1].Depart()
 			for _, p := range passages {
 				bubble.Now(w, p.Left())
 			}
-			require.Zero(w, w.standing())
-			require.Len(w, w.rounds(), 1, "the next")
+			require.Zero(w, standing(w))
+			require.Len(w, rounds(w), 1, "the next")
 		}
 	})
 }
 
 func TestManyCallersOfOneParty(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(2)
+	inBubble(t, func(w *bubble.World) {
+		team := newTeam(w, 2)
 		const rounds = 20
 		done := make(chan error, 2*rounds)
 		for _, d := range team.doubles {
@@ -75,16 +76,16 @@ func TestManyCallersOfOneParty(t *testing.T) {
 
 func TestArriveAgain(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		d := w.double(w.Host("a"), 1)
+	inBubble(t, func(w *bubble.World) {
+		d := newDouble(w, w.Host("a"), 1)
 		d.Arrive()
 		synctest.Wait()
-		for range 10 { // on offer: it changes nothing
+		for range 10 { // a passage is on offer: it changes nothing
 			d.Arrive()
 			synctest.Wait()
 		}
 		p := bubble.Within(w, time.Second, d.Entered())
-		d.Arrive() // at once, while inside: for the next round
+		d.Arrive() // while inside: for the next round
 		bubble.Never(w, d.Entered(), "inside already")
 		p.Depart()
 		next := bubble.Within(w, time.Second, d.Entered())
@@ -96,8 +97,8 @@ func TestArriveAgain(t *testing.T) {
 
 func TestLeaveWithThePassagesOwnContext(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(2)
+	inBubble(t, func(w *bubble.World) {
+		team := newTeam(w, 2)
 		passages := team.enter(w)
 		done := make(chan error, 1)
 		go func() { done <- passages[0].Leave(passages[0].Context()) }()
@@ -109,8 +110,8 @@ func TestLeaveWithThePassagesOwnContext(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(3)
+	inBubble(t, func(w *bubble.World) {
+		team := newTeam(w, 3)
 		passages := team.enter(w)
 		passages[0].Depart()
 		synctest.Wait()
@@ -121,53 +122,22 @@ func TestClose(t *testing.T) {
 		require.ErrorIs(w, passages[1].Err(), session.ErrLost)
 		require.ErrorIs(w, passages[1].Err(), session.ErrClosed)
 		require.ErrorIs(w, passages[0].Leave(w.Context()), session.ErrClosed)
-		require.Equal(w, 1, w.standing())
+		require.Equal(w, 1, standing(w))
 		require.NoError(w, passages[2].Leave(w.Context()), "the others don't hold it")
-		waiting := w.asks(team.doubles[2])
+		waiting := enter(w, team.doubles[2])
 		synctest.Wait()
 		require.NoError(w, team.doubles[2].Close(w.Context()), "waiting")
 		require.ErrorIs(w, bubble.Within(w, time.Second, waiting), session.ErrClosed)
-		require.Zero(w, w.standing())
+		require.Zero(w, standing(w))
 		require.ErrorIs(w, team.doubles[2].Err(), session.ErrClosed)
 	})
 }
 
-// B60, GH-1290, K4, D1: a slow party, whose reads come long after the fast ones have come and gone
-// as far as they can, still learns that its round was opened. The others wait for it, and for
-// nothing more.
-func TestB60_FastLeaversDoNotStrandASlowEnterer(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(3)
-		for round := range 2 {
-			slow := team.hosts[2].Status().SessionID
-			stop := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-				if r.SessionID == slow && (r.Op == zktest.OpGetData || r.Op == zktest.OpGetChildren2) {
-					return zktest.Delay(time.Second) // well below what a session takes for a dead connection
-				}
-				return zktest.Pass
-			})
-			team.doubles[2].Arrive()
-			synctest.Wait()
-			fast := gather(w, team.doubles[:2]...)
-			for _, p := range fast {
-				p.Depart()
-			}
-			bubble.Never(w, fast[0].Left(), "the slow one is in, though it does not know yet")
-			p := bubble.Within(w, time.Minute, team.doubles[2].Entered())
-			require.EqualValues(w, round+1, p.Round())
-			require.Equal(w, fast[0].Members(), p.Members())
-			stop()
-			leave(w, append(fast, p)...)
-		}
-	})
-}
-
-// B58, CURATOR-318 and 80: whoever gives up before the round is open leaves nothing.
+// B58, CURATOR-318 and 80: a party that gives up before the round is open leaves nothing.
 func TestB58_GivingUpWithdraws(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(2)
+	inBubble(t, func(w *bubble.World) {
+		team := newTeam(w, 2)
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
 		_, err := team.doubles[0].Enter(ctx)
@@ -176,7 +146,7 @@ func TestB58_GivingUpWithdraws(t *testing.T) {
 		require.ErrorAs(w, err, &oe)
 		require.Equal(w, path, oe.Path)
 		synctest.Wait()
-		require.Zero(w, w.standing())
+		require.Zero(w, standing(w))
 		team.doubles[1].Arrive()
 		bubble.Never(w, team.doubles[1].Entered(), "one of two, and one that gave up")
 		leave(w, team.enter(w)...)
@@ -187,15 +157,15 @@ func TestB58_GivingUpWithdraws(t *testing.T) {
 // spin. The party has departed all the same.
 func TestB59_TheWaitForTheOthersIsBounded(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		passages := w.team(2).enter(w)
+	inBubble(t, func(w *bubble.World) {
+		passages := newTeam(w, 2).enter(w)
 		w.Server.ClearJournal()
 		ctx, cancel := context.WithTimeout(w.Context(), time.Hour)
 		defer cancel()
 		began := time.Now()
 		require.ErrorIs(w, passages[0].Leave(ctx), context.DeadlineExceeded)
 		require.Equal(w, time.Hour, time.Since(began))
-		requests, _ := w.cost()
+		requests, _ := cost(w)
 		require.InDelta(w, 2, requests, 0, "one to depart and one to watch the other")
 		passages[1].Depart()
 		bubble.Within(w, time.Second, passages[0].Left())
@@ -205,10 +175,10 @@ func TestB59_TheWaitForTheOthersIsBounded(t *testing.T) {
 
 func TestBreak(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(3)
+	inBubble(t, func(w *bubble.World) {
+		team := newTeam(w, 3)
 		require.NoError(w, team.doubles[2].Break(w.Context()), "there is nothing to break")
-		answers := []<-chan error{w.asks(team.doubles[0]), w.asks(team.doubles[1])}
+		answers := []<-chan error{enter(w, team.doubles[0]), enter(w, team.doubles[1])}
 		synctest.Wait()
 		require.NoError(w, team.doubles[2].Break(w.Context()))
 		for _, answer := range answers {
@@ -217,8 +187,8 @@ func TestBreak(t *testing.T) {
 			require.NotErrorIs(w, err, barrier.ErrCrowd)
 		}
 		synctest.Wait()
-		require.Zero(w, w.standing())
-		require.Len(w, w.rounds(), 1, "the broken round is gone")
+		require.Zero(w, standing(w))
+		require.Len(w, rounds(w), 1, "the broken round is gone")
 		passages := team.enter(w)
 		require.EqualValues(w, 2, passages[0].Round())
 		require.NoError(w, team.doubles[0].Break(w.Context()), "what is open already stays so")
@@ -227,12 +197,12 @@ func TestBreak(t *testing.T) {
 	})
 }
 
-// Another breaks the round just before this one's transaction: it is broken, for both.
+// Another party breaks the round just before this one's transaction: neither Break fails.
 func TestTwoBreakOneRound(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(3)
-		answer := w.asks(team.doubles[0])
+	inBubble(t, func(w *bubble.World) {
+		team := newTeam(w, 3)
+		answer := enter(w, team.doubles[0])
 		synctest.Wait()
 		var first []error
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
@@ -249,11 +219,11 @@ func TestTwoBreakOneRound(t *testing.T) {
 
 func TestDifferingParties(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		two, three := w.double(w.Host("a"), 2), w.double(w.Host("b"), 3)
-		first := w.asks(two)
+	inBubble(t, func(w *bubble.World) {
+		two, three := newDouble(w, w.Host("a"), 2), newDouble(w, w.Host("b"), 3)
+		first := enter(w, two)
 		synctest.Wait()
-		for _, answer := range []<-chan error{first, w.asks(three)} {
+		for _, answer := range []<-chan error{first, enter(w, three)} {
 			err := bubble.Within(w, time.Second, answer)
 			require.ErrorIs(w, err, barrier.ErrBroken)
 			require.ErrorIs(w, err, barrier.ErrDiffering)
@@ -264,10 +234,10 @@ func TestDifferingParties(t *testing.T) {
 // B62: more parties than agreed is an error of its own.
 func TestB62_TooManyParties(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(2)
+	inBubble(t, func(w *bubble.World) {
+		team := newTeam(w, 2)
 		passages := team.enter(w)
-		third := w.double(w.Host("c"), 2)
+		third := newDouble(w, w.Host("c"), 2)
 		_, err := third.Enter(w.Context())
 		require.ErrorIs(w, err, barrier.ErrCrowd)
 		require.NotErrorIs(w, err, barrier.ErrBroken, "the round goes on")
@@ -279,41 +249,6 @@ func TestB62_TooManyParties(t *testing.T) {
 		require.ErrorIs(w, third.Err(), barrier.ErrCrowd)
 		leave(w, passages...)
 		synctest.Wait()
-		require.Zero(w, w.standing())
-	})
-}
-
-// Of two living parties with one id the later is in, and the earlier is told.
-func TestTwoPartiesWithOneID(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		first, second := w.double(w.Host("a"), 2, barrier.WithID("same")), w.double(w.Host("b"), 2, barrier.WithID("same"))
-		other := w.double(w.Host("c"), 2)
-		answer := w.asks(first)
-		synctest.Wait()
-		second.Arrive()
-		bubble.Never(w, second.Entered(), "two of one id")
-		passages := gather(w, second, other)
-		require.ErrorIs(w, bubble.Within(w, time.Second, answer), barrier.ErrReplaced)
-		leave(w, passages...)
-	})
-}
-
-// A deployment starts a new process of each id, one after the other, in the middle of a round, and
-// stops the old one when it has left that. No round is broken, and nobody is refused.
-func TestARollingDeployment(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(3)
-		for i := range team.doubles {
-			passages := team.enter(w)
-			replacement := w.double(w.Host(fmt.Sprint("new", i)), 3, barrier.WithID(fmt.Sprint("p", i)))
-			replacement.Arrive()
-			bubble.Never(w, replacement.Entered(), "the old process is inside")
-			leave(w, passages...)
-			require.NoError(w, team.doubles[i].Close(w.Context()))
-			team.doubles[i] = replacement
-		}
-		leave(w, team.enter(w)...)
+		require.Zero(w, standing(w))
 	})
 }

@@ -14,25 +14,27 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// open connects to a server that runs inside the example.
-func open(ctx context.Context, server *zktest.Server) *session.Session {
-	s, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
-	if err != nil {
-		log.Fatal(err)
-	}
-	return s
-}
-
-// Workers wait until the migration is done.
-func ExampleBarrier() {
+// start starts a server inside the example. open connects to it.
+func start() (ctx context.Context, server *zktest.Server, open func() *session.Session, done func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
 	server, err := zktest.New()
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer server.Close()
-	s := open(ctx, server)
+	return ctx, server, func() *session.Session {
+		s, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+		if err != nil {
+			log.Fatal(err)
+		}
+		return s
+	}, func() { server.Close(); cancel() }
+}
+
+// Workers wait until the migration is done.
+func ExampleBarrier() {
+	ctx, _, open, done := start()
+	defer done()
+	s := open()
 	defer s.Close(ctx)
 
 	gate, err := barrier.New(s, "/gates/migration")
@@ -54,19 +56,14 @@ func ExampleBarrier() {
 	// the worker goes on: <nil>
 }
 
-// Three processes compute in rounds: nobody begins one before all are there, and nobody goes on
+// Three processes compute in rounds: no process begins a round before all have arrived, or goes on
 // before all are done.
 func ExampleDouble() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, err := zktest.New()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
+	ctx, _, open, done := start()
+	defer done()
 
 	party := func(id string) []string {
-		s := open(ctx, server) // each in a process of its own
+		s := open() // each in a process of its own
 		defer s.Close(ctx)
 		rounds, err := barrier.NewDouble(s, "/rounds/batch", 3, barrier.WithID(id))
 		if err != nil {
@@ -86,12 +83,12 @@ func ExampleDouble() {
 		}
 		return told
 	}
-	done := make(chan []string)
+	results := make(chan []string)
 	for _, id := range []string{"ann", "bob", "eve"} {
-		go func() { done <- party(id) }()
+		go func() { results <- party(id) }()
 	}
 	for range 3 {
-		fmt.Println(<-done)
+		fmt.Println(<-results)
 	}
 	// Output:
 	// [round 1 with [ann bob eve] round 2 with [ann bob eve]]
@@ -99,20 +96,15 @@ func ExampleDouble() {
 	// [round 1 with [ann bob eve] round 2 with [ann bob eve]]
 }
 
-// A party loses its session in the middle of a round. It is told at once, and the other is not held
-// by it.
+// A party loses its session in the middle of a round. It is told at once, and does not hold the
+// other one.
 func ExamplePassage() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, err := zktest.New()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
+	ctx, server, open, done := start()
+	defer done()
 	var parties []*barrier.Double
 	var sessions []*session.Session
 	for range 2 {
-		s := open(ctx, server)
+		s := open()
 		defer s.Close(ctx)
 		d, err := barrier.NewDouble(s, "/rounds/batch", 2)
 		if err != nil {

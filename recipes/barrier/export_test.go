@@ -1,6 +1,6 @@
 package barrier
 
-// What tests may do to a double barrier.
+// Access to a double barrier for tests.
 
 import (
 	"github.com/troupe-go/troupe/internal/crash"

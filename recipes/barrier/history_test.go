@@ -1,6 +1,6 @@
 package barrier_test
 
-// Histories of rounds under random faults: what parties saw is checked against what rounds promise.
+// Histories of rounds under random faults, checked against the guarantees of package barrier.
 
 import (
 	"context"
@@ -13,12 +13,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// history is what the parties of a double barrier have seen, in one order.
+// history has the passages of all parties of a double barrier, in one order.
 type history struct {
 	mu     sync.Mutex
 	clock  int
@@ -30,41 +31,41 @@ type history struct {
 type stay struct {
 	party   string
 	passage *barrier.Passage
-	called  int // when it asked
+	called  int // the time of the call
 	entered int
 }
 
-// left checks, at the instant at which somebody is told that a round is over, that nobody is
+// left checks, at the instant at which a party learns that all have left a round, that no party is
 // inside.
 func (h *history) left(p *barrier.Passage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.stays {
 		if s.passage.Round() == p.Round() && s.passage.Valid() {
-			h.faults = append(h.faults, fmt.Sprintf("round %d is over while %s is inside", p.Round(), s.party))
+			h.faults = append(h.faults, fmt.Sprintf("all have left round %d while %s is inside", p.Round(), s.party))
 		}
 	}
 }
 
 // party goes through rounds until ctx ends. It is patient, gives up, breaks, departs early or late,
-// as the dice fall.
+// at random.
 func (h *history) party(ctx context.Context, id string, d *barrier.Double, rng *rand.Rand) {
-	called := h.note(nil)
+	called := h.tick(nil)
 	for ctx.Err() == nil {
 		wait, cancel := context.WithTimeout(ctx, time.Duration(1+rng.IntN(40))*time.Second)
 		p, err := d.Enter(wait)
 		cancel()
 		switch {
 		case errors.Is(err, barrier.ErrBroken):
-			called = h.note(nil)
+			called = h.tick(nil)
 			continue
-		case err != nil: // the party may have stood: the next call takes its place over
+		case err != nil: // the party may have arrived: the next call takes over its position
 			if rng.IntN(8) == 0 {
 				_ = d.Break(ctx) // ctx may end in it
 			}
 			continue
 		}
-		h.note(&stay{party: id, passage: p, called: called})
+		h.tick(&stay{party: id, passage: p, called: called})
 		if rng.IntN(2) == 0 {
 			time.Sleep(time.Duration(rng.IntN(2000)) * time.Millisecond)
 		}
@@ -74,13 +75,13 @@ func (h *history) party(ctx context.Context, id string, d *barrier.Double, rng *
 			h.left(p)
 		case <-ctx.Done():
 		}
-		called = h.note(nil)
+		called = h.tick(nil)
 	}
 }
 
-// check: every member of a round was told the same; each of them had asked before the first of them
-// entered; none was in it twice, and none whom the others don't know of; and each party's rounds
-// and tokens grow.
+// check: all members of a round were told the same; each had called before the first one entered;
+// no party was in the round twice, or without being a member; and each party's rounds and tokens
+// grow.
 func (h *history) check(t require.TestingT, parties int) (rounds int) {
 	require.Empty(t, h.faults)
 	of := map[int64][]*stay{}
@@ -115,11 +116,11 @@ func (h *history) check(t require.TestingT, parties int) (rounds int) {
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	tier.Seeds(t, tier.Count(3, 12), func(t *testing.T, seed uint64) {
-		inBubble(t, func(w *world) {
+		inBubble(t, func(w *bubble.World) {
 			rng := rand.New(rand.NewPCG(seed, 5))
 			const parties = 4
-			team := w.team(parties)
-			stop := w.Server.Intercept(w.roughly(seed))
+			team := newTeam(w, parties)
+			stop := w.Server.Intercept(roughly(seed))
 			ctx, cancel := context.WithCancel(w.Context())
 			var h history
 			var running sync.WaitGroup
@@ -133,41 +134,46 @@ func TestHistories(t *testing.T) {
 			for i := range parties {
 				start(i)
 			}
+			pause := func(most int) { time.Sleep(time.Duration(rng.IntN(most)) * time.Millisecond) }
 			for life := range 80 {
-				time.Sleep(time.Duration(rng.IntN(3000)) * time.Millisecond)
+				pause(3000)
 				at := rng.IntN(parties)
-				switch rng.IntN(7) {
-				case 6: // its process dies, and is started anew before or after that is known
-					team.hosts[at].Die()
-					stops[at]()
-					time.Sleep(time.Duration(rng.IntN(9000)) * time.Millisecond)
-					team.hosts[at] = w.Host(fmt.Sprint("anew", life))
-					team.doubles[at] = w.double(team.hosts[at], parties, barrier.WithID(fmt.Sprint("p", at)))
-					start(at)
-				case 5:
+				nothing := func() {}
+				disconnect := func() { w.Server.Disconnect(team.hosts[at].Status().SessionID) }
+				partition := func() {
+					heal := team.hosts[at].Machine.Partition()
+					pause(9000)
+					heal()
+				}
+				crash := func() {
+					if rng.IntN(4) == 0 {
+						team.doubles[at].Crash("a bug")
+					}
+				}
+				stopServer := func() {
 					heal := func() { w.Server.Continue(at % 3) }
 					if rng.IntN(2) == 0 {
 						heal = w.Server.IsolateServer(at%3, 0)
 					} else {
 						w.Server.Stop(at % 3)
 					}
-					time.Sleep(time.Duration(rng.IntN(6000)) * time.Millisecond)
+					pause(6000)
 					heal()
-				case 0:
-					heal := team.hosts[at].Machine.Partition()
-					time.Sleep(time.Duration(rng.IntN(9000)) * time.Millisecond)
-					heal()
-				case 1, 2:
-					w.Server.Disconnect(team.hosts[at].Status().SessionID)
-				case 3:
-					if rng.IntN(4) == 0 {
-						team.doubles[at].Crash("a bug")
-					}
 				}
+				dieAndRestart := func() { // before or after the expiry
+					team.hosts[at].Die()
+					stops[at]()
+					pause(9000)
+					team.hosts[at] = w.Host(fmt.Sprint("anew", life))
+					team.doubles[at] = newDouble(w, team.hosts[at], parties, barrier.WithID(fmt.Sprint("p", at)))
+					start(at)
+				}
+				faults := []func(){partition, disconnect, disconnect, crash, nothing, stopServer, dieAndRestart} // alike in odds
+				faults[rng.IntN(len(faults))]()
 			}
 			stop()
-			time.Sleep(2 * time.Minute) // whatever has happened, it goes on
-			before := h.note(nil)
+			time.Sleep(2 * time.Minute) // after any history, rounds go on
+			before := h.tick(nil)
 			time.Sleep(2 * time.Minute)
 			cancel()
 			running.Wait()
@@ -176,13 +182,13 @@ func TestHistories(t *testing.T) {
 			for _, d := range team.doubles {
 				require.NoError(w, d.Close(w.Context()))
 			}
-			require.Zero(w, w.standing())
+			require.Zero(w, standing(w))
 		}, zktest.WithServers(3), zktest.WithSeed(seed))
 	})
 }
 
-// roughly delays requests, and now and then loses one, or an answer.
-func (w *world) roughly(seed uint64) func(*zktest.Request) zktest.Verdict {
+// roughly delays requests, and loses one request or answer in sixty.
+func roughly(seed uint64) func(*zktest.Request) zktest.Verdict {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(seed, 11))
 	return func(r *zktest.Request) zktest.Verdict {
@@ -201,8 +207,8 @@ func (w *world) roughly(seed uint64) func(*zktest.Request) zktest.Verdict {
 	}
 }
 
-// note tells the time, and keeps a stay that begins.
-func (h *history) note(s *stay) int {
+// tick returns the next time, and adds a stay that begins.
+func (h *history) tick(s *stay) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.clock++

@@ -175,7 +175,7 @@ func (d *Double) enter(e double.Enter) {
 	d.intents.mu.Unlock()
 	p.warn(c)
 	if p.Err() != nil {
-		d.repeatLost(p) // it may have ended before the offer existed, which onPassageEnded takes back
+		d.repeatLost(p) // onPassageEnded may have run before there was an offer to take back
 	}
 }
 

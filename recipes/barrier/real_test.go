@@ -1,7 +1,6 @@
 package barrier_test
 
-// The life of both barriers on real servers; and what rounds, and waiting for one, cost in requests
-// and watch events.
+// Both barriers on real servers; and the costs of rounds in requests and watch events.
 
 import (
 	"context"
@@ -20,7 +19,7 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// real opens a session on real servers, one that a busy machine does not lose.
+// real opens a session on real servers, with a timeout that a busy machine keeps.
 func real(t *testing.T, servers []string, opts ...session.Option) *session.Session {
 	t.Helper()
 	return bubble.Open(t, servers, append([]session.Option{session.WithTimeout(20 * time.Second)}, opts...)...)
@@ -36,23 +35,8 @@ func notYet[T any](t *testing.T, c <-chan T, what string) {
 	}
 }
 
-func realEnter(t *testing.T, doubles ...*barrier.Double) (passages []*barrier.Passage) {
-	t.Helper()
-	for _, d := range doubles {
-		d.Arrive()
-	}
-	for _, d := range doubles {
-		passages = append(passages, bubble.Within(t, time.Minute, d.Entered(), "the opening"))
-	}
-	for _, p := range passages {
-		require.Equal(t, passages[0].Round(), p.Round())
-		require.Equal(t, passages[0].Members(), p.Members())
-	}
-	return passages
-}
-
-// The barriers' whole life on real servers, one and three: a gate, rounds, and one that gives up,
-// one that breaks, one too many, and one that dies inside.
+// Both barriers on real servers, one and three: a gate, rounds, a party that gives up, a break, one
+// party too many, and one that dies inside.
 func TestOnRealServers(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
@@ -79,7 +63,7 @@ func TestOnRealServers(t *testing.T) {
 				doubles = append(doubles, d)
 			}
 			for round := range int64(5) {
-				passages := realEnter(t, doubles...)
+				passages := gather(t, doubles...)
 				require.Equal(t, round+1, passages[0].Round())
 				for _, p := range passages[1:] {
 					p.Depart()
@@ -104,13 +88,13 @@ func realTrouble(t *testing.T, servers []string, doubles []*barrier.Double) {
 
 	errs := make(chan error, 1)
 	go func() { _, err := doubles[0].Enter(t.Context()); errs <- err }()
-	for len(errs) == 0 { // it may not stand yet
+	for len(errs) == 0 { // the party may not have arrived yet
 		require.NoError(t, doubles[1].Break(t.Context()))
 		time.Sleep(10 * time.Millisecond)
 	}
 	require.ErrorIs(t, <-errs, barrier.ErrBroken)
 
-	passages := realEnter(t, doubles...)
+	passages := gather(t, doubles...)
 	extra, err := barrier.NewDouble(real(t, servers), path, len(doubles))
 	require.NoError(t, err)
 	_, err = extra.Enter(t.Context())
@@ -133,16 +117,16 @@ func TestCost(t *testing.T) {
 	for seed := uint64(1); seed <= 4; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(w *world) {
-				team := w.team(parties)
+			inBubble(t, func(w *bubble.World) {
+				team := newTeam(w, parties)
 				defer w.Server.Intercept(bubble.Slowly(seed))()
 				for round := range rounds {
 					w.Server.ClearJournal()
 					leave(w, team.enter(w)...)
-					requests, events := w.cost()
+					requests, events := cost(w)
 					w.Logf("round %d: %.2f requests and %.2f watch events for each party", round+1, requests/parties, events/parties)
 					require.LessOrEqual(w, events/parties, 3.0)
-					if round > 0 { // in the first, each party looks which round is the newest, and most try to make it
+					if round > 0 { // in the first round, each party reads which round is the newest, and most try to create it
 						require.LessOrEqual(w, requests/parties, 7.0)
 					}
 				}
@@ -151,35 +135,30 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// Who waits at a double barrier asks for no signs of life. When it opens, each that waited for long
-// asks for one, and has its passage.
+// A party that waits sends no syncs. When the round opens, a party that has waited for long asks
+// for one proof of life before its passage.
 func TestWhoWaitsAtADoubleBarrierSendsNoSyncs(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		team := w.team(3)
+	inBubble(t, func(w *bubble.World) {
+		team := newTeam(w, 3)
 		team.doubles[0].Arrive()
 		team.doubles[1].Arrive()
 		time.Sleep(time.Minute)
 		w.Server.ClearJournal()
 		time.Sleep(10 * time.Minute)
-		syncs, checks := w.proofs()
-		require.Zero(w, syncs+checks)
+		require.Zero(w, proofs(w))
 		gather(w, team.doubles...)
 		synctest.Wait()
-		_, checks = w.proofs()
-		require.Equal(w, 2, checks, "one for each of the two that have waited")
+		require.Equal(w, 2, proofs(w), "one for each of the two that have waited")
 	})
 }
 
-// proofs counts what is asked for as a sign of life: syncs, and transactions that only check.
-func (w *world) proofs() (syncs, checks int) {
+// proofs counts the requests for a proof of life: syncs, and transactions that only check.
+func proofs(w *bubble.World) (n int) {
 	for _, r := range w.Server.Journal() {
-		switch {
-		case r.Op == zktest.OpSync:
-			syncs++
-		case r.Op == zktest.OpMulti && len(r.Ops) == 1 && r.Ops[0].Op == zktest.OpCheck:
-			checks++
+		if r.Op == zktest.OpSync || r.Op == zktest.OpMulti && len(r.Ops) == 1 && r.Ops[0].Op == zktest.OpCheck {
+			n++
 		}
 	}
-	return syncs, checks
+	return n
 }

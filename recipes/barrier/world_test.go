@@ -1,12 +1,11 @@
 package barrier_test
 
-// The world of these tests: a bubble with barriers in it.
+// Helpers of these tests: barriers and parties in a bubble.
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -22,94 +21,64 @@ func TestMain(m *testing.M) { tier.Main(m) }
 
 const path = "/rounds/batch"
 
-// world is a bubble with barriers in it.
-type world struct{ *bubble.World }
-
 // inBubble runs a test in virtual time.
-func inBubble(t *testing.T, f func(w *world), opts ...zktest.Option) {
+func inBubble(t *testing.T, f func(w *bubble.World), opts ...zktest.Option) {
 	t.Helper()
-	bubble.Run(t, func(w *bubble.World) { f(&world{w}) }, bubble.Brisk(opts...)...)
+	bubble.Run(t, f, bubble.Brisk(opts...)...)
 }
 
-func inEachFate(t *testing.T, test func(w *world, k int, strike func(s *session.Session))) {
-	t.Helper()
-	bubble.EachFate(t, func(w *bubble.World, k int, strike func(s *session.Session)) { test(&world{w}, k, strike) }, bubble.Brisk()...)
-}
-
-func (w *world) double(h *bubble.Host, parties int, opts ...barrier.Option) *barrier.Double {
+func newDouble(w *bubble.World, h *bubble.Host, parties int, opts ...barrier.Option) *barrier.Double {
 	w.Helper()
 	d, err := barrier.NewDouble(h.Session, path, parties, opts...)
 	require.NoError(w, err)
 	return d
 }
 
-// team is as many parties as agreed, a session and a machine for each. Their ids are p0, p1, …
+// team is as many parties as agreed, each with a session and a machine. Their ids are p0, p1, …
 type team struct {
 	hosts   []*bubble.Host
 	doubles []*barrier.Double
 }
 
-func (w *world) team(parties int) *team {
+func newTeam(w *bubble.World, parties int) *team {
 	w.Helper()
 	t := &team{}
 	for i := range parties {
 		h := w.Host(fmt.Sprint("h", i))
 		t.hosts = append(t.hosts, h)
-		t.doubles = append(t.doubles, w.double(h, parties, barrier.WithID(fmt.Sprint("p", i))))
+		t.doubles = append(t.doubles, newDouble(w, h, parties, barrier.WithID(fmt.Sprint("p", i))))
 	}
 	return t
 }
 
-// enter lets everybody in, and checks that all are told the same.
-func (t *team) enter(w *world) []*barrier.Passage {
-	w.Helper()
-	return gather(w, t.doubles...)
+func (t *team) enter(tb testing.TB) []*barrier.Passage {
+	tb.Helper()
+	return gather(tb, t.doubles...)
 }
 
-func gather(w *world, doubles ...*barrier.Double) []*barrier.Passage {
-	w.Helper()
+// gather has parties enter a round, and checks that all are told the same.
+func gather(t testing.TB, doubles ...*barrier.Double) []*barrier.Passage {
+	t.Helper()
 	for _, d := range doubles {
 		d.Arrive()
 	}
 	passages := make([]*barrier.Passage, len(doubles))
 	for i, d := range doubles {
-		passages[i] = bubble.Within(w, time.Minute, d.Entered())
-		require.True(w, passages[i].Valid())
-		require.Equal(w, passages[0].Round(), passages[i].Round())
-		require.Equal(w, passages[0].Members(), passages[i].Members())
+		passages[i] = bubble.Within(t, time.Minute, d.Entered())
+		require.True(t, passages[i].Valid())
+		require.Equal(t, passages[0].Round(), passages[i].Round())
+		require.Equal(t, passages[0].Members(), passages[i].Members())
 	}
 	return passages
 }
 
-// asks has a party ask to enter, and tells what it is answered.
-func (w *world) asks(d *barrier.Double) <-chan error {
-	answer := make(chan error, 1)
-	go func() { _, err := d.Enter(w.Context()); answer <- err }()
-	return answer
+// enter has a party call Enter, and returns the error.
+func enter(w *bubble.World, d *barrier.Double) <-chan error {
+	return bubble.Begin(func() error { _, err := d.Enter(w.Context()); return err })
 }
 
-// departing is a team of three, of whom the last one is inside and the others have departed.
-func (w *world) departing() (*team, []*barrier.Passage) {
-	w.Helper()
-	t := w.team(3)
-	passages := t.enter(w)
-	passages[0].Depart()
-	passages[1].Depart()
-	synctest.Wait()
-	return t, passages
-}
-
-// held fails if one of those who have departed is told, while everything settles, that the others
-// have too.
-func held(w *world, why string, passages ...*barrier.Passage) {
-	w.Helper()
-	for _, p := range passages {
-		bubble.Never(w, p.Left(), why)
-	}
-}
-
-// leave lets everybody out.
-func leave(w *world, passages ...*barrier.Passage) {
+// leave has all members leave a round.
+func leave(w *bubble.World, passages ...*barrier.Passage) {
 	w.Helper()
 	for _, p := range passages {
 		p.Depart()
@@ -120,8 +89,8 @@ func leave(w *world, passages ...*barrier.Passage) {
 	}
 }
 
-// rounds are the znodes of rounds in the tree.
-func (w *world) rounds() []string {
+// rounds are the names of the rounds' znodes.
+func rounds(w *bubble.World) []string {
 	var found []string
 	for line := range strings.Lines(w.Server.Dump()) {
 		name, ok := strings.CutPrefix(line, path+"/round-")
@@ -132,8 +101,8 @@ func (w *world) rounds() []string {
 	return found
 }
 
-// standing counts the parties' znodes in the tree.
-func (w *world) standing() int {
+// standing counts the parties' znodes.
+func standing(w *bubble.World) int {
 	n := 0
 	for line := range strings.Lines(w.Server.Dump()) {
 		name, _, _ := strings.Cut(line, " ")
@@ -144,7 +113,7 @@ func (w *world) standing() int {
 	return n
 }
 
-func (w *world) cost() (requests, events float64) {
+func cost(w *bubble.World) (requests, events float64) {
 	for _, r := range w.Server.Journal() {
 		if r.Op == zktest.OpPing || r.Op == zktest.OpSync { // of the session, not of the barrier
 			continue
@@ -155,18 +124,16 @@ func (w *world) cost() (requests, events float64) {
 	return requests, events
 }
 
-func (w *world) gate(h *bubble.Host, opts ...barrier.Option) *barrier.Barrier {
+func newGate(w *bubble.World, h *bubble.Host, opts ...barrier.Option) *barrier.Barrier {
 	w.Helper()
 	b, err := barrier.New(h.Session, gatePath, opts...)
 	require.NoError(w, err)
 	return b
 }
 
-// waits has somebody wait until the barrier is lowered, and tells what becomes of it.
-func (w *world) waits(b *barrier.Barrier) <-chan error {
-	passed := make(chan error, 1)
-	go func() { passed <- b.Wait(w.Context()) }()
-	return passed
+// wait has a process wait until the barrier is lowered.
+func wait(w *bubble.World, b *barrier.Barrier) <-chan error {
+	return bubble.Begin(func() error { return b.Wait(w.Context()) })
 }
 
 const gatePath = "/gates/migration"

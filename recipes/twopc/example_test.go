@@ -39,7 +39,7 @@ func site(s *session.Session, name string) *twopc.Site {
 	return p
 }
 
-// A transfer that the ledger and the stock both have to agree to.
+// A transfer to which both the ledger and the stock have to agree.
 func Example() {
 	ctx, connect, done := open()
 	defer done()
@@ -47,7 +47,7 @@ func Example() {
 	defer s.Close(ctx)
 
 	var acknowledged sync.WaitGroup
-	for _, name := range []string{"ledger", "stock"} { // in life, processes of their own
+	for _, name := range []string{"ledger", "stock"} { // in production, each is a process of its own
 		acknowledged.Add(1)
 		proposals := site(s, name).Proposals()
 		go func() {
@@ -59,7 +59,7 @@ func Example() {
 				}
 				select {
 				case <-p.Decided(): // carry it out, or undo it
-				case <-p.Done(): // this process is ending: it is offered again to the next
+				case <-p.Done(): // this process is ending: the proposal is offered again to the next one
 					return
 				}
 				if err := p.Ack(ctx); err != nil {
@@ -79,16 +79,16 @@ func Example() {
 		log.Fatal(err)
 	}
 	<-tx.Decided()
-	fmt.Println(tx.ID(), tx.Outcome())  // note it, durably, and then
-	if err := tx.Ack(ctx); err != nil { // nobody recovers it any more
+	fmt.Println(tx.ID(), tx.Outcome())  // record it, durably, and then
+	if err := tx.Ack(ctx); err != nil { // no coordinator recovers it any more
 		log.Print(err)
 	}
 	acknowledged.Wait()
 	// Output: t-4711 committed
 }
 
-// A site votes and is killed. When it is back it is offered what it has promised, and learns what
-// became of it.
+// A site votes and is killed. When it is back, it is offered the transaction again, and learns the
+// outcome.
 func ExampleSite_Proposals_restart() {
 	ctx, connect, done := open()
 	defer done()

@@ -11,7 +11,7 @@ func (c *Coordinator) Crash(value any) { crash.Instance(c.host, value) }
 // Crash makes the site's actor panic.
 func (p *Site) Crash(value any) { crash.Instance(p.host, value) }
 
-// RepeatProgress has the machine note a transaction as it does that has not heard of an Abort yet.
+// RepeatProgress reports progress as a machine does that has not heard of an Abort yet.
 func (c *Coordinator) RepeatProgress(t *Tx) {
 	c.mu.Lock()
 	progressed := protocol.Progressed{Request: t.request}

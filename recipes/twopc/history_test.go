@@ -1,5 +1,4 @@
-// Histories of hundreds of transactions under random faults, and the model that they are held
-// against.
+// Histories of hundreds of transactions under random faults, and the model that checks them.
 
 package twopc_test
 
@@ -24,146 +23,141 @@ import (
 // Hundreds of transactions while processes die and come back, connections break, hosts are cut off,
 // sessions expire, and answers to beginnings are lost, perhaps until another coordinator has
 // recovered what they began; coordinators die before they acknowledge, and others are taken for
-// dead, live on and acknowledge, too. What everybody promised and learned is a history that
-// two-phase commit could have had: one outcome of each transaction at every site and at every
-// coordinator.
+// dead, live on and acknowledge, too. All promises and outcomes together are a history that
+// two-phase commit allows: one outcome of each transaction at every site and at every coordinator.
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
 	tier.Seeds(t, 12, func(t *testing.T, seed uint64) {
 		t.Parallel()
-		inBubble(t, func(w *world) { faulty(w, rand.New(rand.NewPCG(seed, 9)), seed%2 == 1) })
+		inBubble(t, func(w *bubble.World) { faulty(w, rand.New(rand.NewPCG(seed, 9)), seed%2 == 1) })
 	})
 }
 
 // process is a coordinator's or a site's, which may be killed and started again.
 type process struct {
-	name  string
-	host  *bubble.Host
-	c     *twopc.Coordinator
-	alive bool
+	name string
+	life string // the name, with a number of its own
+	host *bubble.Host
+	c    *twopc.Coordinator // of the leader and the deputy
 }
 
-func faulty(w *world, rng *rand.Rand, peers bool) {
-	l := newLedger()
+func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
+	l := newModel()
 	var all sync.WaitGroup
 	form := []twopc.Option{twopc.WithVoteTimeout(5 * time.Second)}
 	if peers {
 		form = append(form, twopc.WithPeerDecision())
 	}
 	names := []string{"a", "b", "c"}
-	votes := func(name string) func(string) bool {
-		mine := rand.New(rand.NewPCG(rng.Uint64(), 1))
-		var mu sync.Mutex
-		return func(string) bool {
-			mu.Lock()
-			pause, agree := time.Duration(mine.Int64N(int64(500*time.Millisecond))), mine.IntN(10) > 0
-			mu.Unlock()
-			time.Sleep(pause)
-			return agree
-		}
-	}
-	lives := 0
-	var always atomic.Bool // nobody fails to acknowledge any more
-	var mu sync.Mutex
-	whims := rand.New(rand.NewPCG(rng.Uint64(), 2))
-	mostly := func() bool {
+	within := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d))) }
+	var mu sync.Mutex // of dice, which the applications throw
+	dice := rand.New(rand.NewPCG(rng.Uint64(), 2))
+	oneIn := func(n int) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return always.Load() || whims.IntN(4) > 0
+		return dice.IntN(n) == 0
 	}
-	recovered := func(c *twopc.Coordinator, who string) {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		taken, _ := c.Recover(ctx)
-		for _, tx := range taken {
-			l.heed(&all, who, tx, names, mostly)
-		}
+	agrees := func(string) bool { // nine times out of ten, after up to half a second
+		mu.Lock()
+		pause := time.Duration(dice.Int64N(int64(500 * time.Millisecond)))
+		mu.Unlock()
+		time.Sleep(pause)
+		return !oneIn(10)
 	}
-	start := func(p *process) {
-		lives++
-		p.host, p.alive = w.Host(fmt.Sprint(p.name, lives)), true
-		if p.name != "leader" && p.name != "deputy" {
-			l.serve(&all, p.name, w.site(p.host, p.name), names, votes(p.name))
-			return
-		}
-		c := w.coordinator(p.host, form...)
-		p.c = c
-		who := fmt.Sprint(p.name, lives)
-		all.Go(func() { // ends when it has recovered, or is dead
-			recovered(c, who)
+	var calm atomic.Bool // every application acknowledges
+	acks := func() bool { return calm.Load() || !oneIn(4) }
+	recovers := func(c *twopc.Coordinator, life string) {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			taken, _ := c.Recover(ctx)
+			for _, tx := range taken {
+				l.follow(&all, life, tx, names, acks)
+			}
 		})
 	}
-	var processes []*process
-	for _, name := range []string{"leader", "a", "b", "c", "deputy"} {
-		p := &process{name: name}
-		processes = append(processes, p)
+	lives := 0
+	start := func(p *process) {
+		lives++
+		p.life = fmt.Sprint(p.name, lives)
+		p.host = w.Host(p.life)
+		if slices.Contains(names, p.name) {
+			l.serve(&all, p.name, newSite(w, p.host, p.name), names, agrees)
+			return
+		}
+		p.c = newCoordinator(w, p.host, form...)
+		recovers(p.c, p.life)
+	}
+	leader, deputy := &process{name: "leader"}, &process{name: "deputy"}
+	processes := []*process{leader, {name: "a"}, {name: "b"}, {name: "c"}, deputy}
+	for _, p := range processes {
 		start(p)
 	}
+	deputyRecovers := func(after time.Duration) {
+		c, life := deputy.c, deputy.life
+		time.AfterFunc(after, func() { recovers(c, life) })
+	}
 	for i := range 250 {
-		c, who := processes[0].c, fmt.Sprint("leader", lives)
-		id, patience := fmt.Sprint("t", i), 5*time.Second
-		if i%2 == 0 {
-			patience = time.Minute // long enough to outlive the session
-		}
+		c, life, id := leader.c, leader.life, fmt.Sprint("t", i)
+		patience := []time.Duration{time.Minute, 5 * time.Second}[i%2] // a minute outlives the session
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			switch tx, err := c.Begin(ctx, id, []byte(id), names...); {
-			case tx != nil: // also one of which it is not known whether it has begun
-				l.heed(&all, who, tx, names, mostly)
+			case tx != nil: // it may have begun
+				l.follow(&all, life, tx, names, acks)
 			case !errors.Is(err, twopc.ErrGone): // it has not begun, and never will
-				l.note(aborted, id, who)
+				l.add(aborted, id, life)
 			}
 		})
-		time.Sleep(time.Duration(rng.Int64N(int64(time.Second))))
+		time.Sleep(within(time.Second))
 		p := processes[rng.IntN(len(processes))]
-		switch rng.IntN(20) {
-		case 0, 1:
-			w.Server.Disconnect(p.host.Status().SessionID)
-		case 2:
-			w.Server.Expire(p.host.Status().SessionID)
-		case 3:
-			heal := p.host.Machine.Partition()
-			time.AfterFunc(time.Duration(rng.Int64N(int64(12*time.Second))), heal)
-		case 4:
-			p.host.Die()
-			time.Sleep(time.Duration(rng.Int64N(int64(8 * time.Second))))
-			start(p)
-		case 5, 6, 7: // the answer to a beginning is lost, and it is found out soon, or late
-			heal := w.loseTheNext(processes[0].host)
-			time.AfterFunc(time.Duration(rng.Int64N(int64(20*time.Second))), heal)
-			deputy, who := processes[4].c, fmt.Sprint("deputy", lives)
-			time.AfterFunc(time.Second, func() { all.Go(func() { recovered(deputy, who) }) })
-		case 8, 9: // the leader is taken for dead, and what it has recovered; and it lives on, learns the outcomes, and acknowledges
-			w.Server.Expire(processes[0].host.Status().SessionID)
-			if rng.IntN(2) == 0 {
-				time.AfterFunc(time.Duration(rng.Int64N(int64(8*time.Second))), processes[0].host.Machine.Partition())
-			}
-			deputy, who := processes[4].c, fmt.Sprint("deputy", lives)
-			time.AfterFunc(time.Duration(rng.Int64N(int64(time.Second))), func() { all.Go(func() { recovered(deputy, who) }) })
-		}
+		draw(rng, []event{
+			{10, func() {}},
+			{2, func() { w.Server.Disconnect(p.host.Status().SessionID) }},
+			{1, func() { w.Server.Expire(p.host.Status().SessionID) }},
+			{1, func() { time.AfterFunc(within(12*time.Second), p.host.Machine.Partition()) }},
+			{1, func() {
+				p.host.Die()
+				time.Sleep(within(8 * time.Second))
+				start(p)
+			}},
+			{3, func() { // the answer to a Begin is lost, and the leader learns that sooner or later
+				time.AfterFunc(within(20*time.Second), loseNextReply(w, leader.host))
+				deputyRecovers(time.Second)
+			}},
+			{2, func() { // the leader is taken for dead, lives on, learns the outcomes, and acknowledges
+				w.Server.Expire(leader.host.Status().SessionID)
+				if rng.IntN(2) == 0 {
+					time.AfterFunc(within(8*time.Second), leader.host.Machine.Partition())
+				}
+				deputyRecovers(within(time.Second))
+			}},
+		})
 	}
 	time.Sleep(time.Minute)
-	always.Store(true)
-	processes[0].host.Die() // whatever is left is recovered
-	processes[4].host.Die()
-	start(processes[0])
-	for began := time.Now(); time.Since(began) < 5*time.Minute && len(w.nodes()) > 0; {
+	calm.Store(true)
+	leader.host.Die()
+	deputy.host.Die()
+	start(leader) // which recovers everything that is left
+	for began := time.Now(); time.Since(began) < 5*time.Minute && len(nodes(w)) > 0; {
 		time.Sleep(time.Second)
 	}
 	require.Empty(w, l.complaints())
-	require.Empty(w, w.nodes())
-	for _, p := range processes[:4] { // the deputy is dead
-		require.NoError(w, p.host.Close(w.Context()))
+	require.Empty(w, nodes(w))
+	for _, p := range processes {
+		if p != deputy {
+			require.NoError(w, p.host.Close(w.Context()))
+		}
 	}
-	w.ended(&all)
-	commits, aborts := l.decided()
-	w.Logf("%d committed, %d aborted", commits, aborts)
-	require.Greater(w, commits, 20)
-	require.Greater(w, aborts, 10)
+	awaitAll(w, &all)
+	count := l.decided()
+	w.Logf("%d committed, %d aborted", count[twopc.Committed], count[twopc.Aborted])
+	require.Greater(w, count[twopc.Committed], 20)
+	require.Greater(w, count[twopc.Aborted], 10)
 }
 
-// The checker finds what it is there to find, and nothing else.
+// The model complains of each kind of violation, and of nothing else.
 func TestTheModelComplains(t *testing.T) {
 	t.Parallel()
 	for name, history := range map[string][]fact{
@@ -173,56 +167,55 @@ func TestTheModelComplains(t *testing.T) {
 		"a commit against a refusal": {{agreeing, "t", "a"}, {agreeing, "t", "b"}, {refused, "t", "b"}, {committed, "t", "a"}},
 		"nothing":                    {{agreeing, "t", "a"}, {agreeing, "t", "b"}, {agreed, "t", "b"}, {committed, "t", "c"}, {committed, "t", "a"}},
 	} {
-		l := newLedger()
+		l := newModel()
 		for _, f := range history {
-			l.note(f.what, f.id, f.who, both...)
+			l.add(f.what, f.id, f.who, both...)
 		}
 		require.Equal(t, name == "nothing", len(l.complaints()) == 0, name)
 	}
 }
 
-// ledger is what all processes together have promised and learned, in order: the model that
-// histories are checked against.
-type ledger struct {
+// model checks histories: the promises and outcomes of all processes, in order.
+type model struct {
 	mu      sync.Mutex
 	facts   []fact
 	wrong   []string
 	outcome map[string]twopc.Outcome
 }
 
-// fact is something that one process has done or learned about a transaction.
+// fact is one action of a process in a transaction, or an outcome that it has learned.
 type fact struct {
-	what fate
+	what kind
 	id   string
 	who  string
 }
 
-type fate int
+type kind int
 
 const (
-	agreeing  fate = iota + 1 // it asks for its vote to commit to be written
-	agreed                    // that was confirmed
+	agreeing  kind = iota + 1 // it asks for its vote to commit
+	agreed                    // its vote to commit was confirmed
 	refused                   // its vote to abort was confirmed
-	committed                 // it has learned
+	committed                 // it has learned that outcome
 	aborted
 )
 
-func newLedger() *ledger {
-	return &ledger{outcome: map[string]twopc.Outcome{}}
+func newModel() *model {
+	return &model{outcome: map[string]twopc.Outcome{}}
 }
 
-// note enters a fact, and whether it may follow upon those before.
-func (l *ledger) note(what fate, id, who string, sites ...string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	is := func(what fate, who string) bool { return slices.Contains(l.facts, fact{what, id, who}) }
-	complain := func(format string, args ...any) { l.wrong = append(l.wrong, id+": "+fmt.Sprintf(format, args...)) }
-	l.facts = append(l.facts, fact{what, id, who})
+// add adds a fact, and complains if it contradicts those before.
+func (m *model) add(what kind, id, who string, sites ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is := func(what kind, who string) bool { return slices.Contains(m.facts, fact{what, id, who}) }
+	complain := func(format string, args ...any) { m.wrong = append(m.wrong, id+": "+fmt.Sprintf(format, args...)) }
+	m.facts = append(m.facts, fact{what, id, who})
 	switch what {
 	case refused, aborted:
-		l.learn(id, who, twopc.Aborted, complain)
+		m.learn(id, who, twopc.Aborted, complain)
 	case committed:
-		l.learn(id, who, twopc.Committed, complain)
+		m.learn(id, who, twopc.Committed, complain)
 		for _, site := range sites {
 			if !is(agreeing, site) || is(refused, site) {
 				complain("%s learns that it is committed, and %s has not agreed", who, site)
@@ -234,61 +227,58 @@ func (l *ledger) note(what fate, id, who string, sites ...string) {
 	}
 }
 
-func (l *ledger) learn(id, who string, o twopc.Outcome, complain func(string, ...any)) {
-	if known := l.outcome[id]; known != twopc.Undecided && known != o {
+func (m *model) learn(id, who string, o twopc.Outcome, complain func(string, ...any)) {
+	if known := m.outcome[id]; known != twopc.Undecided && known != o {
 		complain("it is %v for %s and was %v for another", o, who, known)
 	}
-	l.outcome[id] = o
+	m.outcome[id] = o
 }
 
-func (l *ledger) of(id string) twopc.Outcome {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.outcome[id]
+func (m *model) of(id string) twopc.Outcome {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.outcome[id]
 }
 
 // decided counts the transactions by their outcome.
-func (l *ledger) decided() (commits, aborts int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, o := range l.outcome {
-		if o == twopc.Committed {
-			commits++
-		} else {
-			aborts++
-		}
+func (m *model) decided() map[twopc.Outcome]int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	count := map[twopc.Outcome]int{}
+	for _, o := range m.outcome {
+		count[o]++
 	}
-	return commits, aborts
+	return count
 }
 
-func (l *ledger) complaints() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.wrong)
+func (m *model) complaints() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.wrong)
 }
 
 // serve is a site's application: it votes, acts on the decision, acknowledges. It ends with the
 // site.
-func (l *ledger) serve(all *sync.WaitGroup, name string, site *twopc.Site, sites []string, vote func(id string) bool) {
+func (m *model) serve(all *sync.WaitGroup, name string, site *twopc.Site, sites []string, vote func(id string) bool) {
 	all.Go(func() {
 		for p := range site.Proposals() {
-			all.Go(func() { l.take(name, p, sites, vote) })
+			all.Go(func() { m.take(name, p, sites, vote) })
 		}
 	})
 }
 
-func (l *ledger) take(name string, p *twopc.Proposal, sites []string, vote func(id string) bool) {
+func (m *model) take(name string, p *twopc.Proposal, sites []string, vote func(id string) bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for p.Voted() == twopc.Undecided && p.Err() == nil && p.Outcome() == twopc.Undecided {
 		var err error
 		if vote(p.ID()) {
-			l.note(agreeing, p.ID(), name)
+			m.add(agreeing, p.ID(), name)
 			if err = p.Commit(ctx); err == nil {
-				l.note(agreed, p.ID(), name)
+				m.add(agreed, p.ID(), name)
 			}
 		} else if err = p.Abort(ctx, "no"); err == nil {
-			l.note(refused, p.ID(), name)
+			m.add(refused, p.ID(), name)
 		}
 		if errors.Is(err, twopc.ErrVoted) || errors.Is(err, twopc.ErrDecided) {
 			break
@@ -298,36 +288,28 @@ func (l *ledger) take(name string, p *twopc.Proposal, sites []string, vote func(
 	case <-p.Decided():
 	case <-p.Done():
 		if p.Outcome() == twopc.Undecided {
-			return // the process is over, or nobody can know: another one is asked
+			return // the process has ended, or the outcome can't be known: another process is asked
 		}
 	}
-	l.learned(p.Outcome(), p.ID(), name, sites)
+	m.add(learned[p.Outcome()], p.ID(), name, sites...)
 	_ = p.Ack(ctx) // if it fails, it is offered again
 }
 
-func (l *ledger) learned(o twopc.Outcome, id, who string, sites []string) {
-	if o == twopc.Committed {
-		l.note(committed, id, who, sites...)
-		return
-	}
-	l.note(aborted, id, who)
-}
+var learned = map[twopc.Outcome]kind{twopc.Committed: committed, twopc.Aborted: aborted}
+
+func always() bool { return true }
 
 // follow is a coordinator's application, once a transaction has begun: it notes the outcome, and
-// acknowledges.
-func (l *ledger) follow(all *sync.WaitGroup, who string, tx *twopc.Tx, sites []string) {
-	l.heed(all, who, tx, sites, func() bool { return true })
-}
-
-// heed is follow for an application that does not always come to acknowledging.
-func (l *ledger) heed(all *sync.WaitGroup, who string, tx *twopc.Tx, sites []string, acks func() bool) {
+// acknowledges it if acks says so.
+func (m *model) follow(all *sync.WaitGroup, who string, tx *twopc.Tx, sites []string, acks func() bool) {
 	all.Go(func() {
 		<-tx.Done()
-		if o := tx.Outcome(); o != twopc.Undecided {
-			l.learned(o, tx.ID(), who, sites)
-			if !acks() {
-				return
-			}
+		o := tx.Outcome()
+		if o == twopc.Undecided {
+			return
+		}
+		m.add(learned[o], tx.ID(), who, sites...)
+		if acks() {
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 			defer cancel()
 			_ = tx.Ack(ctx) // if it fails, it is recovered again

@@ -19,20 +19,12 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// beginAll begins n transactions with one site.
-func (w *world) beginAll(c *twopc.Coordinator, n int, site string) (txs []*twopc.Tx) {
-	w.Helper()
-	for i := range n {
-		tx, err := c.Begin(w.Context(), fmt.Sprint("t", i), nil, site)
-		require.NoError(w, err)
-		txs = append(txs, tx)
-	}
-	return txs
-}
+// window is the number of transactions that a site has before it at a time.
+const window = 256
 
-// inboxReads are the listings of inboxes that the server answered, and about how many bytes that
-// were.
-func (w *world) inboxReads(names func() int) (count func() (listings, bytes int)) {
+// inboxReads counts the listings of the inbox that the server answers, and about how many bytes
+// they have.
+func inboxReads(w *bubble.World, names func() int) (count func() (listings, bytes int)) {
 	w.Helper()
 	var mu sync.Mutex
 	listings, bytes := 0, 0
@@ -52,9 +44,9 @@ func (w *world) inboxReads(names func() int) (count func() (listings, bytes int)
 	}
 }
 
-// A site lists its inbox when what it knows is used up, and while it has room, and not at each
-// transaction that comes, or each of its own acknowledgements: with 2,000 that wait for it, or come
-// while it is there. It hears of its own alone, oldest first.
+// A site lists its inbox when all known entries are taken and it has room, and not at each new
+// transaction or acknowledgement: with 2,000 transactions that wait for it, or begin while it is
+// there. It is offered its own alone, each once, oldest first, and never more than a window.
 func TestHowOftenAnInboxIsListed(t *testing.T) {
 	t.Parallel()
 	const n, entry = 2000, 60
@@ -67,14 +59,14 @@ func TestHowOftenAnInboxIsListed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(w *world) {
-				coordinator := w.coordinator(w.Host("c"), twopc.WithVoteTimeout(time.Hour))
-				b := w.site(w.Host("b"), "b")
+			inBubble(t, func(w *bubble.World) {
+				coordinator := newCoordinator(w, w.Host("c"), twopc.WithVoteTimeout(time.Hour))
+				b := newSite(w, w.Host("b"), "b")
 				var site *twopc.Site
 				var left atomic.Int64
-				count := w.inboxReads(func() int { return int(left.Load()) * entry })
+				count := inboxReads(w, func() int { return int(left.Load()) * entry })
 				if !c.away {
-					site = w.site(w.Host("a"), "a")
+					site = newSite(w, w.Host("a"), "a")
 				}
 				for i := range n {
 					_, err := coordinator.Begin(w.Context(), fmt.Sprint("t", i), nil, "a")
@@ -83,15 +75,21 @@ func TestHowOftenAnInboxIsListed(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 				if c.away {
-					site = w.site(w.Host("a"), "a")
+					site = newSite(w, w.Host("a"), "a")
 				}
+				var open []*twopc.Proposal
 				for i := range n {
+					if len(open) == window {
+						bubble.Never(w, site.Proposals(), "the window is full")
+						require.NoError(w, open[0].Ack(w.Context()))
+						left.Add(-1)
+						open = open[1:]
+					}
 					p := bubble.Within(w, time.Second, site.Proposals())
 					require.Equal(w, fmt.Sprint("t", i), p.ID())
 					require.NoError(w, p.Commit(w.Context()))
 					<-p.Decided()
-					require.NoError(w, p.Ack(w.Context()))
-					left.Add(-1)
+					open = append(open, p)
 				}
 				bubble.Never(w, b.Proposals(), "not its own")
 				listings, bytes := count()
@@ -103,51 +101,19 @@ func TestHowOftenAnInboxIsListed(t *testing.T) {
 	}
 }
 
-// More are open at a site than it has before it at a time. What there is no room for stays in
-// ZooKeeper, and is offered as the window frees: all of them, none twice.
-func TestWhatDoesNotFitTheWindowIsOfferedLater(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
-		const n, window = 1000, 256
-		site := w.site(w.Host("a"), "a")
-		txs := w.beginAll(w.coordinator(w.Host("c"), twopc.WithVoteTimeout(time.Hour)), n, "a")
-		var open []*twopc.Proposal
-		for i := range n {
-			if len(open) == window {
-				bubble.Never(w, site.Proposals(), "the window is full")
-				bubble.Within(w, time.Minute, open[0].Decided())
-				require.NoError(w, open[0].Ack(w.Context()))
-				open = open[1:]
-			}
-			p := bubble.Within(w, time.Minute, site.Proposals())
-			require.Equal(w, fmt.Sprint("t", i), p.ID())
-			require.NoError(w, p.Commit(w.Context()))
-			open = append(open, p)
-		}
-		for _, p := range open {
-			bubble.Within(w, time.Minute, p.Decided())
-			require.NoError(w, p.Ack(w.Context()))
-		}
-		for _, tx := range txs {
-			bubble.Within(w, time.Minute, tx.Decided())
-			require.Equal(w, twopc.Committed, tx.Outcome())
-			require.NoError(w, tx.Ack(w.Context()))
-		}
-		require.Empty(w, w.nodes())
-	})
-}
-
-// A whole window was offered and not received yet when somebody deletes all of it, and the actor
-// panics: what comes next is offered all the same, and the application learns what became of the
-// others.
+// A whole window was offered and not received yet when another client deletes all of it, and the
+// actor panics: later transactions are offered all the same, and the application learns that the
+// others are gone.
 func TestNothingIsDroppedBehindAFullWindow(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
-		const window = 256
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("c")
-		c := w.coordinator(h, twopc.WithVoteTimeout(time.Hour))
-		site := w.site(w.Host("a"), "a")
-		w.beginAll(c, window, "a")
+		c := newCoordinator(w, h, twopc.WithVoteTimeout(time.Hour))
+		site := newSite(w, w.Host("a"), "a")
+		for i := range window {
+			_, err := c.Begin(w.Context(), fmt.Sprint("t", i), nil, "a")
+			require.NoError(w, err)
+		}
 		time.Sleep(time.Minute) // all are offered
 		require.NoError(w, h.DeleteAll(w.Context(), path+"/inbox/a"))
 		require.NoError(w, h.DeleteAll(w.Context(), path+"/tx"))
@@ -173,13 +139,13 @@ func TestNothingIsDroppedBehindAFullWindow(t *testing.T) {
 	})
 }
 
-// An inbox has a bound: Begin says that a site has no room, and nothing has begun. With room it
-// begins again. A coordinator goes by the number that its last Begin has shown.
+// An inbox has a bound: if it is full, Begin returns ErrBusy, and nothing has begun. When there is
+// room, it begins again. A coordinator goes by the number that its last Begin has shown.
 func TestAFullInboxIsBusy(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("c")
-		c := w.coordinator(h, twopc.WithVoteTimeout(time.Hour))
+		c := newCoordinator(w, h, twopc.WithVoteTimeout(time.Hour))
 		for i := range 8190 {
 			_, err := h.Create(w.Context(), fmt.Sprint(path, "/inbox/a/x", i), nil, session.Parents())
 			require.NoError(w, err)
@@ -195,7 +161,7 @@ func TestAFullInboxIsBusy(t *testing.T) {
 		}
 		_, err := c.Begin(w.Context(), "elsewhere", nil, "b")
 		require.NoError(w, err)
-		require.NotContains(w, strings.Join(w.nodes(), " "), "more")
+		require.NotContains(w, strings.Join(nodes(w), " "), "more")
 		require.NoError(w, h.Delete(w.Context(), path+"/inbox/a/x0", -1))
 		_, err = c.Begin(w.Context(), "more", nil, "b", "a")
 		require.NoError(w, err)

@@ -1,4 +1,4 @@
-// Ids and names that are taken, ends, and znodes of others.
+// Ids and names that are taken, contexts, Close, and foreign znodes.
 
 package twopc_test
 
@@ -16,12 +16,12 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// What does not begin changes nothing, and an id is free again when its transaction is finished.
+// A Begin that fails changes nothing, and an id is free again when its transaction is finished.
 func TestTheIdOfATransaction(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("c")
-		c := w.coordinator(h)
+		c := newCoordinator(w, h)
 		before := w.Server.Dump()
 		ended, cancel := context.WithCancel(w.Context())
 		cancel()
@@ -36,7 +36,7 @@ func TestTheIdOfATransaction(t *testing.T) {
 		require.NoError(w, err)
 		_, err = c.Begin(w.Context(), "t", nil, "a")
 		require.ErrorIs(w, err, twopc.ErrDuplicate)
-		p := bubble.Within(w, time.Second, w.site(h, "a").Proposals())
+		p := bubble.Within(w, time.Second, newSite(w, h, "a").Proposals())
 		require.NoError(w, p.Abort(w.Context(), strings.Repeat("x", 1024)))
 		require.NoError(w, p.Ack(w.Context()))
 		bubble.Within(w, time.Second, tx.Done())
@@ -51,32 +51,32 @@ func TestTheIdOfATransaction(t *testing.T) {
 
 func TestASecondSiteOfOneName(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		first := w.site(h, "a")
+		first := newSite(w, h, "a")
 		for _, other := range []*bubble.Host{h, w.Host("b")} { // in the same process, and in another
-			second := w.site(other, "a")
+			second := newSite(w, other, "a")
 			bubble.Within(w, time.Second, second.Done())
 			require.ErrorIs(w, second.Err(), twopc.ErrDuplicate)
 			bubble.Closed(w, second.Proposals())
 		}
 		require.NoError(w, first.Err())
-		c := w.coordinator(w.Host("c"))
+		c := newCoordinator(w, w.Host("c"))
 		_, err := c.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
 		bubble.Within(w, time.Second, first.Proposals())
 	})
 }
 
-// A site that starts again before its predecessor's session has expired is no second one: it waits.
+// A site that starts again before its predecessor's session has expired waits for the expiry.
 func TestASiteStartsAgain(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		w.site(h, "a")
-		c := w.coordinator(w.Host("c"))
+		newSite(w, h, "a")
+		c := newCoordinator(w, w.Host("c"))
 		h.Die()
-		again := w.site(w.Host("a again"), "a")
+		again := newSite(w, w.Host("a again"), "a")
 		_, err := c.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
 		bubble.Never(w, again.Proposals(), "the old one may live")
@@ -91,12 +91,12 @@ func TestASiteStartsAgain(t *testing.T) {
 	})
 }
 
-// Waits end with their contexts; what was asked for goes on.
+// Waits end with their contexts; the requests go on.
 func TestContextsBoundWaits(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		hc, ha := w.Host("c"), w.Host("a")
-		c, a := w.coordinator(hc), w.site(ha, "a")
+		c, a := newCoordinator(w, hc), newSite(w, ha, "a")
 		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
 		require.NoError(w, err)
 		p := bubble.Within(w, time.Second, a.Proposals())
@@ -124,14 +124,14 @@ func TestContextsBoundWaits(t *testing.T) {
 	})
 }
 
-// What waits to begin when the coordinator closes is told so.
+// A Begin that waits when the coordinator closes returns ErrClosed.
 func TestCloseWhileItBegins(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("c")
 		heal := h.Machine.Partition()
-		time.Sleep(time.Minute) // the session has expired, and nobody knows
-		c := w.coordinator(h)
+		time.Sleep(time.Minute) // the session has expired, and the client does not know
+		c := newCoordinator(w, h)
 		failed := bubble.Begin(func() error { _, err := c.Begin(w.Context(), "t", nil, "a"); return err })
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
@@ -144,9 +144,9 @@ func TestCloseWhileItBegins(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	t.Parallel()
-	inBothForms(t, func(w *world, form []twopc.Option) {
+	inBothForms(t, func(w *bubble.World, form []twopc.Option) {
 		hc, ha := w.Host("c"), w.Host("a")
-		c, a := w.coordinator(hc, form...), w.site(ha, "a")
+		c, a := newCoordinator(w, hc, form...), newSite(w, ha, "a")
 		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
 		require.NoError(w, err)
 		p := bubble.Within(w, time.Second, a.Proposals())
@@ -167,8 +167,8 @@ func TestClose(t *testing.T) {
 		require.NotContains(w, w.Server.Dump(), path+"/coordinators/")
 
 		// with the session
-		b := w.site(ha, "b")
-		d := w.coordinator(hc, form...)
+		b := newSite(w, ha, "b")
+		d := newCoordinator(w, hc, form...)
 		tx, err = d.Begin(w.Context(), "v", nil, "b")
 		require.NoError(w, err)
 		p = bubble.Within(w, time.Second, b.Proposals()) // of the first
@@ -183,16 +183,16 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// Foreign znodes wherever they may be: nobody minds.
+// Foreign znodes in all places disturb no participant.
 func TestForeignZnodes(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("all")
 		for _, p := range []string{"/tx/readme", "/inbox/a/readme", "/inbox/a/_c_x", "/inbox/a/_c_0123456789abcdef0123456789abcdef-x-0000000001", "/alive/.x", "/coordinators/x"} {
 			_, err := h.Create(w.Context(), path+p, []byte("{}"), session.Parents())
 			require.NoError(w, err)
 		}
-		c, a := w.coordinator(h), w.site(h, "a")
+		c, a := newCoordinator(w, h), newSite(w, h, "a")
 		gone := bubble.Within(w, time.Second, a.Proposals())
 		require.Equal(w, "x", gone.ID(), "an entry in the inbox without its transaction")
 		bubble.Within(w, time.Second, gone.Done())

@@ -1,11 +1,10 @@
-// What other clients do to the znodes of a transaction, and what ZooKeeper refuses to one of its
-// participants: everybody is told, and what can come to an end does.
+// Other clients change the znodes of a transaction, or ZooKeeper refuses requests of a participant:
+// all participants are told, and the transaction ends if it can.
 
 package twopc_test
 
 import (
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,33 +18,34 @@ import (
 )
 
 // One site has agreed, another client meddles, and the other site agrees: nothing is committed
-// against what was changed, nobody is told of an abort where nobody can know, and nothing is left.
+// against a changed vote, no participant learns an outcome that can't be known, and nothing is
+// left.
 func TestAnotherClientMeddlesWithATransaction(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		meddle  func(w *world, s *session.Session) error
+		meddle  func(w *bubble.World, s *session.Session) error
 		outcome twopc.Outcome // Undecided: all learn that it is gone
 	}{
-		"a vote is changed": {func(w *world, s *session.Session) error {
-			_, err := s.Set(w.Context(), w.node("-vote-a"), []byte("abort\nno"), -1)
+		"a vote is changed": {func(w *bubble.World, s *session.Session) error {
+			_, err := s.Set(w.Context(), nodeNamed(w, "-vote-a"), []byte("abort\nno"), -1)
 			return err
 		}, twopc.Aborted},
-		"a vote is deleted": {func(w *world, s *session.Session) error {
-			return s.Delete(w.Context(), w.node("-vote-a"), -1)
+		"a vote is deleted": {func(w *bubble.World, s *session.Session) error {
+			return s.Delete(w.Context(), nodeNamed(w, "-vote-a"), -1)
 		}, twopc.Aborted},
-		"the mark is deleted": {func(w *world, s *session.Session) error {
-			return s.Delete(w.Context(), w.node("-open"), -1)
+		"the mark is deleted": {func(w *bubble.World, s *session.Session) error {
+			return s.Delete(w.Context(), nodeNamed(w, "-open"), -1)
 		}, twopc.Undecided},
-		"all is deleted": {func(w *world, s *session.Session) error {
+		"all is deleted": {func(w *bubble.World, s *session.Session) error {
 			return s.DeleteAll(w.Context(), path+"/tx/t")
 		}, twopc.Undecided},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inBothForms(t, func(w *world, form []twopc.Option) {
+			inBothForms(t, func(w *bubble.World, form []twopc.Option) {
 				h := w.Host("sites")
-				a, b := w.site(h, "a"), w.site(h, "b")
-				tx, err := w.coordinator(w.Host("c"), form...).Begin(w.Context(), "t", nil, "a", "b")
+				a, b := newSite(w, h, "a"), newSite(w, h, "b")
+				tx, err := newCoordinator(w, w.Host("c"), form...).Begin(w.Context(), "t", nil, "a", "b")
 				require.NoError(w, err)
 				pa, pb := bubble.Within(w, time.Second, a.Proposals()), bubble.Within(w, time.Second, b.Proposals())
 				require.NoError(w, pa.Commit(w.Context()))
@@ -55,19 +55,16 @@ func TestAnotherClientMeddlesWithATransaction(t *testing.T) {
 					require.NoError(w, err)
 				}
 				is := map[twopc.Outcome]error{twopc.Undecided: twopc.ErrGone}[c.outcome]
-				for _, p := range []interface {
-					Done() <-chan struct{}
-					Decided() <-chan struct{}
-					Outcome() twopc.Outcome
-				}{tx, pa, pb} {
-					if c.outcome == twopc.Undecided {
-						bubble.Within(w, time.Minute, p.Done())
-						bubble.Never(w, p.Decided(), "nobody knows")
-					} else {
-						bubble.Within(w, time.Minute, p.Decided())
+				decided := []<-chan struct{}{tx.Decided(), pa.Decided(), pb.Decided()}
+				for i, ended := range []<-chan struct{}{tx.Done(), pa.Done(), pb.Done()} {
+					if c.outcome != twopc.Undecided {
+						bubble.Within(w, time.Minute, decided[i])
+						continue
 					}
-					require.Equal(w, c.outcome, p.Outcome())
+					bubble.Within(w, time.Minute, ended)
+					bubble.Never(w, decided[i], "nobody knows")
 				}
+				require.Equal(w, []twopc.Outcome{c.outcome, c.outcome, c.outcome}, []twopc.Outcome{tx.Outcome(), pa.Outcome(), pb.Outcome()})
 				if is != nil {
 					require.ErrorIs(w, tx.Err(), is)
 					require.ErrorIs(w, pa.Err(), is)
@@ -79,21 +76,21 @@ func TestAnotherClientMeddlesWithATransaction(t *testing.T) {
 					require.ErrorIs(w, pb.Ack(w.Context()), is)
 					require.ErrorIs(w, tx.Ack(w.Context()), is)
 				}
-				require.Empty(w, w.nodes())
+				require.Empty(w, nodes(w))
 			})
 		})
 	}
 }
 
-// Nobody is asked to agree to what nobody knows any more.
+// A site is not asked to agree to a transaction whose payload is gone.
 func TestAPayloadThatIsGone(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("all")
-		tx, err := w.coordinator(h, twopc.WithVoteTimeout(time.Minute)).Begin(w.Context(), "t1", []byte("pay"), "a")
+		tx, err := newCoordinator(w, h, twopc.WithVoteTimeout(time.Minute)).Begin(w.Context(), "t1", []byte("pay"), "a")
 		require.NoError(w, err)
-		require.NoError(w, h.Delete(w.Context(), w.node("-payload"), -1))
-		p := bubble.Within(w, time.Second, w.site(h, "a").Proposals())
+		require.NoError(w, h.Delete(w.Context(), nodeNamed(w, "-payload"), -1))
+		p := bubble.Within(w, time.Second, newSite(w, h, "a").Proposals())
 		bubble.Within(w, time.Second, p.Done())
 		require.ErrorIs(w, p.Err(), twopc.ErrGone)
 		require.ErrorIs(w, p.Commit(w.Context()), twopc.ErrGone)
@@ -103,39 +100,39 @@ func TestAPayloadThatIsGone(t *testing.T) {
 	})
 }
 
-// What an Ack would delete can't be deleted: another client has made a znode below, or the right is
-// lacking, also when the rest is gone. Ack returns the error, instead of trying again and again,
+// An Ack can't delete its znodes: another client has created a znode below, or the permission is
+// missing, also when the rest is gone. Ack returns the error, instead of trying again and again,
 // and may be tried again.
 func TestAnAckThatCannotBe(t *testing.T) {
 	t.Parallel()
-	foreign := func(w *world, h *bubble.Host, at string) (undo func()) {
+	foreign := func(w *bubble.World, h *bubble.Host, at string) (undo func()) {
 		below, err := h.Create(w.Context(), at+"/foreign", nil)
 		require.NoError(w, err)
 		return func() { require.NoError(w, h.Delete(w.Context(), below, -1)) }
 	}
 	for name, c := range map[string]struct {
 		suffix  string
-		hinder  func(w *world, h *bubble.Host, at string) (undo func())
+		hinder  func(w *bubble.World, h *bubble.Host, at string) (undo func())
 		is, end error // of the first Ack, and when it is tried again
 	}{
 		"below the payload": {"-payload", foreign, session.ErrNotEmpty, nil},
 		"below the mark":    {"-open", foreign, session.ErrNotEmpty, nil},
 		"below a vote":      {"-vote-a", foreign, session.ErrNotEmpty, nil},
 		"below an entry":    {"-t-0000000000", foreign, session.ErrNotEmpty, nil},
-		"no right, and the rest is gone": {"-t-0000000000", func(w *world, h *bubble.Host, at string) (undo func()) {
+		"no right, and the rest is gone": {"-t-0000000000", func(w *bubble.World, h *bubble.Host, at string) (undo func()) {
 			require.NoError(w, w.Host("other").DeleteAll(w.Context(), path+"/tx/t"))
-			return w.deny(h, at, zktest.OpDelete)
+			return deny(w, h, at, zktest.OpDelete)
 		}, session.ErrNoAuth, twopc.ErrGone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *bubble.World) {
 				h := w.Host("a")
-				site := w.site(h, "a")
-				tx, err := w.coordinator(w.Host("c")).Begin(w.Context(), "t", nil, "a")
+				site := newSite(w, h, "a")
+				tx, err := newCoordinator(w, w.Host("c")).Begin(w.Context(), "t", nil, "a")
 				require.NoError(w, err)
 				p := bubble.Within(w, time.Second, site.Proposals())
-				undo := c.hinder(w, h, w.node(c.suffix))
+				undo := c.hinder(w, h, nodeNamed(w, c.suffix))
 				if err := p.Commit(w.Context()); err != nil {
 					require.ErrorIs(w, err, c.end)
 				}
@@ -154,24 +151,24 @@ func TestAnAckThatCannotBe(t *testing.T) {
 				undo()
 				require.ErrorIs(w, p.Ack(w.Context()), c.end)
 				require.ErrorIs(w, tx.Ack(w.Context()), c.end)
-				require.Empty(w, w.nodes())
+				require.Empty(w, nodes(w))
 			})
 		})
 	}
 }
 
-// A vote that is cast while an acknowledgement is under way is answered once, whether that succeeds
-// or is refused, and the actor does not crash over the answer to one that is through.
+// A vote that is cast while an acknowledgement is under way is answered once, whether the
+// acknowledgement succeeds or is refused, and the actor does not crash over the late answer.
 func TestAVoteBesideAnAcknowledgement(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		fate zktest.Verdict
 		is   error
 	}{{zktest.Pass, nil}, {zktest.Fail(zktest.ErrNoAuth), session.ErrNoAuth}} {
-		inBubble(t, func(w *world) {
+		inBubble(t, func(w *bubble.World) {
 			h := w.Host("a")
-			a := w.site(h, "a")
-			tx, err := w.coordinator(w.Host("c")).Begin(w.Context(), "t", nil, "a")
+			a := newSite(w, h, "a")
+			tx, err := newCoordinator(w, w.Host("c")).Begin(w.Context(), "t", nil, "a")
 			require.NoError(w, err)
 			p := bubble.Within(w, time.Second, a.Proposals())
 			require.NoError(w, tx.Abort(w.Context(), "no"))
@@ -202,23 +199,17 @@ func TestAVoteBesideAnAcknowledgement(t *testing.T) {
 	}
 }
 
-// The answer to a Begin is lost, and what it began may not be read. Begin says so. Recover returns
-// it, also at the same coordinator, and also while it lives.
+// The answer to a Begin is lost, and the record may not be read. Begin says so, and nothing decides
+// the transaction while its coordinator lives.
 func TestABeginThatMayNotBeLookedFor(t *testing.T) {
 	t.Parallel()
-	inBothForms(t, func(w *world, form []twopc.Option) {
+	inBothForms(t, func(w *bubble.World, form []twopc.Option) {
 		h := w.Host("c")
-		c, a := w.coordinator(h, form...), w.site(w.Host("a"), "a")
-		w.warm(c, a)
+		c, a := newCoordinator(w, h, form...), newSite(w, w.Host("a"), "a")
+		warm(w, c, a)
 		require.NoError(w, h.EnsurePath(w.Context(), path+"/inbox/b"))
-		id, cut := h.Status().SessionID, new(atomic.Bool)
-		w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.SessionID == id && begins(r, "t") && cut.CompareAndSwap(false, true) {
-				return zktest.CutAfter
-			}
-			return zktest.Pass
-		}))
-		allow := w.deny(h, path+"/tx/t", zktest.OpGetData)
+		w.Kth(h.Session, 1, zktest.CutAfter)
+		deny(w, h, path+"/tx/t", zktest.OpGetData)
 		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
 		require.ErrorIs(w, err, session.ErrUnknownOutcome)
 		require.ErrorIs(w, err, session.ErrNoAuth)
@@ -227,18 +218,6 @@ func TestABeginThatMayNotBeLookedFor(t *testing.T) {
 		p := bubble.Within(w, time.Second, a.Proposals())
 		require.NoError(w, p.Commit(w.Context()))
 		bubble.Never(w, p.Decided(), "its coordinator lives")
-		_, err = c.Recover(w.Context())
-		require.ErrorIs(w, err, session.ErrNoAuth)
-		c.Crash("while it is refused") // the site sees the presence gone
-		bubble.Within(w, time.Minute, p.Decided())
-		require.Equal(w, twopc.Aborted, p.Outcome())
-		require.NoError(w, p.Ack(w.Context()))
-		allow()
-		taken, err := c.Recover(w.Context())
-		require.NoError(w, err)
-		require.Len(w, taken, 1)
-		bubble.Within(w, time.Second, taken[0].Decided())
-		require.Equal(w, twopc.Aborted, taken[0].Outcome())
 	})
 }
 
@@ -250,12 +229,12 @@ func TestATransactionThatMayNotBeDecided(t *testing.T) {
 	for name, kind := range map[string]zktest.Op{"written": zktest.OpSetData, "read": zktest.OpGetData} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *bubble.World) {
 				h, hd := w.Host("c"), w.Host("d")
-				c, d, a := w.coordinator(h), w.coordinator(hd), w.site(w.Host("a"), "a")
+				c, d, a := newCoordinator(w, h), newCoordinator(w, hd), newSite(w, w.Host("a"), "a")
 				_, err := d.Begin(w.Context(), "of-the-dead", nil, "b")
 				require.NoError(w, err)
-				allow := w.deny(h, path+"/tx/t", kind)
+				allow := deny(w, h, path+"/tx/t", kind)
 				tx, err := c.Begin(w.Context(), "t", nil, "a")
 				require.NoError(w, err)
 				p := bubble.Within(w, time.Second, a.Proposals())

@@ -20,7 +20,7 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// patience bounds what happens on real servers and a busy machine.
+// patience bounds each wait on real servers and a busy machine.
 const patience = time.Minute
 
 // abandon ends a session as a killed process does: its ZooKeeper session is left to expire.
@@ -59,7 +59,7 @@ func TestOnRealServers(t *testing.T) {
 
 func lifeOnRealServers(t *testing.T, e *ensemble.Ensemble, form []twopc.Option) {
 	t.Helper()
-	l := newLedger()
+	l := newModel()
 	var all sync.WaitGroup
 	names := []string{"a", "b", "c"}
 	mortal := session.WithTimeout(8 * time.Second) // soon enough, and yet longer than a busy machine holds up who lives
@@ -91,7 +91,7 @@ func lifeOnRealServers(t *testing.T, e *ensemble.Ensemble, form []twopc.Option) 
 		defer cancel()
 		tx, err := c.Begin(ctx, id, []byte(id), names...)
 		require.NoError(t, err)
-		l.follow(&all, "leader", tx, names)
+		l.follow(&all, "leader", tx, names, always)
 		return tx
 	}
 	for i := range 10 {
@@ -116,7 +116,7 @@ func lifeOnRealServers(t *testing.T, e *ensemble.Ensemble, form []twopc.Option) 
 	taken, err := c.Recover(ctx)
 	require.NoError(t, err)
 	for _, tx := range taken {
-		l.follow(&all, "leader again", tx, names)
+		l.follow(&all, "leader again", tx, names, always)
 	}
 	// A session that was lost with the leader is a death too, and may abort what comes right after
 	// it; then it goes on.
@@ -139,16 +139,16 @@ func lifeOnRealServers(t *testing.T, e *ensemble.Ensemble, form []twopc.Option) 
 	all.Wait()
 }
 
-// cost counts what one committed and acknowledged transaction of n sites costs, once everybody
-// knows everybody.
-func cost(w *world, n int, form ...twopc.Option) (requests, events int) {
+// cost counts the requests and watch events of one committed and acknowledged transaction of n
+// sites, after a first one.
+func cost(w *bubble.World, n int, form ...twopc.Option) (requests, events int) {
 	w.Helper()
-	c := w.coordinator(w.Host("c"), form...)
+	c := newCoordinator(w, w.Host("c"), form...)
 	var names []string
 	var sites []*twopc.Site
 	for i := range n {
 		names = append(names, fmt.Sprint("s", i))
-		sites = append(sites, w.site(w.Host(names[i]), names[i]))
+		sites = append(sites, newSite(w, w.Host(names[i]), names[i]))
 	}
 	round := func(id string) {
 		tx, err := c.Begin(w.Context(), id, []byte("pay"), names...)
@@ -166,7 +166,7 @@ func cost(w *world, n int, form ...twopc.Option) (requests, events int) {
 			require.NoError(w, p.Ack(w.Context()))
 		}
 		synctest.Wait()
-		require.Empty(w, w.nodes())
+		require.Empty(w, nodes(w))
 	}
 	round("first")
 	w.Server.ClearJournal()
@@ -184,11 +184,11 @@ func cost(w *world, n int, form ...twopc.Option) (requests, events int) {
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2, 4, 8, 16} {
-		inBothForms(t, func(w *world, form []twopc.Option) {
+		inBothForms(t, func(w *bubble.World, form []twopc.Option) {
 			requests, events := cost(w, n, form...)
 			w.Logf("%d sites: %d requests, %d watch events", n, requests, events)
 			if form == nil {
-				require.LessOrEqual(w, requests, 12*n+8) // which of two looks comes first makes a request or two
+				require.LessOrEqual(w, requests, 12*n+8) // the order of reads makes a difference of a request or two
 				require.LessOrEqual(w, events, 3*n+1)
 				return
 			}
@@ -198,12 +198,12 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// A site that waits for proposals asks for no signs of life: it costs ZooKeeper its pings alone.
+// A site that waits for proposals sends pings alone.
 func TestASiteSendsNoSyncs(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		for _, name := range []string{"a", "b", "c"} {
-			w.site(w.Host(name), name)
+			newSite(w, w.Host(name), name)
 		}
 		time.Sleep(time.Minute)
 		w.Server.ClearJournal()

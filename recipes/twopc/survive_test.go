@@ -1,5 +1,5 @@
-// One transaction, while something happens to one of its participants at each of its steps; what
-// the actors had under way when they crashed; and sites of one name.
+// One transaction, with a fault at each request of each participant; crashes of actors with
+// requests under way; and sites of one name.
 
 package twopc_test
 
@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -24,39 +23,39 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// trial is one transaction of one coordinator and two sites, one of which something happens to.
+// trial is one transaction of a coordinator, c, and the sites a and b. A fault strikes one of them.
 type trial struct {
-	*world
-	ledger *ledger
-	all    sync.WaitGroup // the applications
-	form   []twopc.Option
-	votes  map[string]bool
-	c      *twopc.Coordinator
-	sites  map[string]*twopc.Site
-	hosts  map[string]*bubble.Host
-
-	unknown atomic.Bool // it is not known whether it has begun
+	*bubble.World
+	model     *model
+	all       sync.WaitGroup // the applications
+	form      []twopc.Option
+	votes     map[string]bool
+	c         *twopc.Coordinator
+	sites     map[string]*twopc.Site
+	hosts     map[string]*bubble.Host // of c, a and b
+	uncertain atomic.Bool             // Begin could not find out whether it has begun the transaction
 }
 
 var both = []string{"a", "b"}
 
-func newTrial(w *world, form []twopc.Option, votes map[string]bool) *trial {
+func newTrial(w *bubble.World, form []twopc.Option, votes map[string]bool) *trial {
 	w.Helper()
-	tr := &trial{world: w, ledger: newLedger(), form: form, votes: votes, sites: map[string]*twopc.Site{}, hosts: map[string]*bubble.Host{}}
-	for _, who := range []string{"c", "a", "b"} {
-		tr.hosts[who] = w.Host(who)
+	tr := &trial{World: w, model: newModel(), form: form, votes: votes, sites: map[string]*twopc.Site{}, hosts: map[string]*bubble.Host{}}
+	for _, name := range []string{"c", "a", "b"} {
+		tr.hosts[name] = w.Host(name)
 	}
-	tr.c = w.coordinator(tr.hosts["c"], form...)
+	tr.c = newCoordinator(w, tr.hosts["c"], form...)
 	for _, name := range both {
-		tr.sites[name] = w.site(tr.hosts[name], name)
-		tr.serve(name)
+		tr.startSite(name)
 	}
 	return tr
 }
 
-func (tr *trial) serve(name string) {
-	tr.ledger.serve(&tr.all, name, tr.sites[name], both, func(string) bool {
-		time.Sleep(100 * time.Millisecond) // it thinks about it
+// startSite starts a site, and an application that votes after 100 ms.
+func (tr *trial) startSite(name string) {
+	tr.sites[name] = newSite(tr.World, tr.hosts[name], name)
+	tr.model.serve(&tr.all, name, tr.sites[name], both, func(string) bool {
+		time.Sleep(100 * time.Millisecond)
 		return tr.votes[name]
 	})
 }
@@ -68,142 +67,104 @@ func (tr *trial) begin() {
 		defer cancel()
 		tx, err := tr.c.Begin(ctx, "t", []byte("pay"), both...)
 		if tx != nil {
-			tr.ledger.follow(&tr.all, "c", tx, both)
+			tr.model.follow(&tr.all, "c", tx, both, always)
 		}
-		tr.unknown.Store(errors.Is(err, twopc.ErrGone)) // and not begun again
+		tr.uncertain.Store(errors.Is(err, twopc.ErrGone))
 	})
 }
 
-// restart starts the process of somebody who died, on another machine.
-func (tr *trial) restart(who string) {
+// restart starts the process of a participant that was killed, on another machine.
+func (tr *trial) restart(name string) {
 	tr.Helper()
-	h := tr.Host(who + " again")
-	tr.hosts[who] = h
-	if who != "c" {
-		tr.sites[who] = tr.site(h, who)
-		tr.serve(who)
+	tr.hosts[name] = tr.Host(name + " again")
+	if name != "c" {
+		tr.startSite(name)
 		return
 	}
-	tr.c = tr.coordinator(h, tr.form...)
+	tr.c = newCoordinator(tr.World, tr.hosts["c"], tr.form...)
 	ctx, cancel := context.WithTimeout(tr.Context(), time.Minute)
 	defer cancel()
 	taken, err := tr.c.Recover(ctx)
 	require.NoError(tr, err)
 	for _, tx := range taken {
-		tr.ledger.follow(&tr.all, "c again", tx, both)
+		tr.model.follow(&tr.all, "c again", tx, both, always)
 	}
 }
 
-// conclude checks that everybody has come to one end, and nothing is left.
-func (tr *trial) conclude(what string) {
-	tr.Helper()
-	for began := time.Now(); time.Since(began) < 2*time.Minute && !tr.over(); {
-		time.Sleep(time.Second)
-	}
-	require.Empty(tr, tr.ledger.complaints(), what)
-	require.Empty(tr, tr.nodes(), what+"\n"+tr.Server.Dump())
-	for _, h := range tr.hosts {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		require.NoError(tr, h.Close(ctx))
-		cancel()
-	}
-	tr.ended(&tr.all)
+// concluded: the transaction is decided, or may never have begun, and nothing is left.
+func (tr *trial) concluded() bool {
+	return (tr.uncertain.Load() || tr.model.of("t") != twopc.Undecided) && len(nodes(tr.World)) == 0
 }
 
-// over reports whether the transaction is decided, or never began as far as is known, and nothing
-// is left.
-func (tr *trial) over() bool {
-	return (tr.unknown.Load() || tr.ledger.of("t") != twopc.Undecided) && len(tr.nodes()) == 0
+// fault is what happens at one request of a participant.
+type fault struct {
+	verdict  zktest.Verdict // what becomes of the request
+	crashes  bool           // the actor panics
+	expires  bool           // the session expires
+	restarts time.Duration  // the process is killed, and started again after this
 }
 
-// kill kills a process at its k-th request, which is carried out or not.
-func (tr *trial) kill(who string, k int, carriedOut bool) (met func() bool) {
-	h, dead := tr.hosts[who], new(atomic.Bool)
-	id := h.Status().SessionID
+// The ZooKeeper session of a process that was killed expires within expiryOfDead.
+const expiryOfDead = 20 * time.Second
+
+var faults = map[string]fault{
+	"killed before":                    {verdict: zktest.DropRequest, restarts: expiryOfDead},
+	"killed after":                     {verdict: zktest.DropReply, restarts: expiryOfDead},
+	"killed, and its session is alive": {verdict: zktest.DropReply, restarts: time.Second},
+	"panics":                           {verdict: zktest.Pass, crashes: true},
+	"panics, and its reply is lost":    {verdict: zktest.CutAfter, crashes: true},
+	"expires":                          {verdict: zktest.Pass, expires: true},
+	"reply dropped":                    {verdict: zktest.DropReply},
+	"request dropped":                  {verdict: zktest.DropRequest},
+	"cut after":                        {verdict: zktest.CutAfter},
+	"cut before":                       {verdict: zktest.CutBefore},
+}
+
+// inject has the fault happen at the k-th request of a participant, pings and the end of the
+// session aside. reached tells, once, whether there was such a request.
+func (tr *trial) inject(f fault, name string, k int) (reached func() bool) {
+	host, id, killed := tr.hosts[name], tr.hosts[name].Status().SessionID, new(atomic.Bool)
 	tr.Cleanup(tr.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-		if r.SessionID == id && dead.Load() {
+		if r.SessionID == id && killed.Load() {
 			return zktest.DropRequest
 		}
 		return zktest.Pass
 	}))
-	return tr.strike(h, k, func(*zktest.Request) zktest.Verdict {
-		dead.Store(true)
-		tr.all.Go(h.Die)
-		if carriedOut {
-			return zktest.DropReply
-		}
-		return zktest.DropRequest
-	})
-}
-
-var ballots = map[string]map[string]bool{"all agree": {"a": true, "b": true}, "b refuses": {"a": true}}
-
-// struck are those to whom something may happen: the two sites are alike if both agree, and the one
-// that refuses is the one to look at if not.
-func struck(votes map[string]bool) []string {
-	if votes["b"] {
-		return []string{"c", "a"}
-	}
-	return []string{"c", "b"}
-}
-
-// blow is something that happens to somebody at its k-th request.
-type blow struct {
-	strike func(tr *trial, who string, k int) (met func() bool)
-	starts time.Duration // it is killed, and starts again after this
-	asIs   bool          // nothing comes of it: the outcome is that of the votes
-}
-
-var blows = map[string]blow{
-	"killed before":                    {strike: killed(false), starts: 20 * time.Second},
-	"killed after":                     {strike: killed(true), starts: 20 * time.Second},
-	"killed, and its session is alive": {strike: killed(true), starts: time.Second}, // its successor does not wait for the expiry
-	"panics":                           {strike: panics(zktest.Pass)},
-	"panics, and its reply is lost":    {strike: panics(zktest.CutAfter)},
-	"expires": {strike: func(tr *trial, who string, k int) (met func() bool) {
-		id := tr.hosts[who].Status().SessionID
-		return tr.strike(tr.hosts[who], k, func(*zktest.Request) zktest.Verdict {
+	return tr.AtKth(host.Session, k, func(*zktest.Request) zktest.Verdict {
+		switch {
+		case f.restarts > 0:
+			killed.Store(true)
+			tr.all.Go(host.Die)
+		case f.expires:
 			tr.all.Go(func() { tr.Server.Expire(id) })
-			return zktest.Pass
-		})
-	}},
+		case f.crashes && name == "c":
+			tr.c.Crash("at a request")
+		case f.crashes:
+			tr.sites[name].Crash("at a request")
+		}
+		return f.verdict
+	}, zktest.OpCloseSession)
 }
 
-func killed(carriedOut bool) func(tr *trial, who string, k int) (met func() bool) {
-	return func(tr *trial, who string, k int) (met func() bool) { return tr.kill(who, k, carriedOut) }
-}
-
-func panics(fate zktest.Verdict) func(tr *trial, who string, k int) (met func() bool) {
-	return func(tr *trial, who string, k int) (met func() bool) {
-		return tr.strike(tr.hosts[who], k, func(*zktest.Request) zktest.Verdict {
-			if who == "c" {
-				tr.c.Crash("at a request")
-			} else {
-				tr.sites[who].Crash("at a request")
-			}
-			return fate
-		})
-	}
-}
-
-// Whatever happens to the coordinator or a site at any step, or to any of its requests: no two ever
-// see different outcomes, it comes to an end, and nothing is left.
+// At every request of the coordinator or a site any fault may happen: no two participants ever see
+// different outcomes, the transaction comes to an end, and nothing is left.
 func TestAtEveryStep(t *testing.T) {
 	t.Parallel()
-	all := maps.Clone(blows)
-	for name, fate := range bubble.Fates {
-		all[name] = blow{asIs: true, strike: func(tr *trial, who string, k int) (met func() bool) {
-			return tr.strike(tr.hosts[who], k, func(*zktest.Request) zktest.Verdict { return fate })
-		}}
+	trials := map[string]struct {
+		votes   map[string]bool
+		victims []string // if both sites agree, they are alike
+	}{
+		"all agree": {map[string]bool{"a": true, "b": true}, []string{"c", "a"}},
+		"b refuses": {map[string]bool{"a": true}, []string{"c", "b"}},
 	}
-	for what, b := range all {
+	for what, f := range faults {
 		for formed, form := range forms {
-			for voted, votes := range ballots {
+			for voted, c := range trials {
 				t.Run(what+", "+formed+", "+voted, func(t *testing.T) {
 					t.Parallel()
-					for _, who := range struck(votes) {
-						for k, met := 1, true; met; k++ {
-							inBubble(t, func(w *world) { met = b.hits(newTrial(w, form, votes), who, k) })
+					for _, victim := range c.victims {
+						for k, reached := 1, true; reached; k++ {
+							inBubble(t, func(w *bubble.World) { reached = newTrial(w, form, c.votes).survives(f, victim, k) })
 						}
 					}
 				})
@@ -212,45 +173,47 @@ func TestAtEveryStep(t *testing.T) {
 	}
 }
 
-// hits is one trial. It tells whether the k-th request was reached.
-func (b blow) hits(tr *trial, who string, k int) (met bool) {
-	reached := b.strike(tr, who, k)
+// survives plays the trial, with a fault at the victim's k-th request. It tells whether there was
+// such a request.
+func (tr *trial) survives(f fault, victim string, k int) (reached bool) {
+	what := fmt.Sprintf("%s at %d", victim, k)
+	struck := tr.inject(f, victim, k)
 	tr.begin()
-	if time.Sleep(b.starts); b.starts > 0 && reached() {
-		met = true
-		tr.restart(who)
+	if f.restarts > 0 {
+		time.Sleep(f.restarts)
+		if reached = struck(); reached {
+			tr.restart(victim)
+		}
 	}
-	tr.conclude(fmt.Sprintf("%s at %d", who, k))
-	if b.starts == 0 {
-		met = reached()
-		require.True(tr, tr.over())
+	for began := time.Now(); time.Since(began) < 2*time.Minute && !tr.concluded(); {
+		time.Sleep(time.Second)
 	}
-	if b.asIs || !met {
-		require.Equal(tr, tr.votes["b"], tr.ledger.of("t") == twopc.Committed, "%s at %d", who, k)
+	require.Empty(tr, tr.model.complaints(), what)
+	require.Empty(tr, nodes(tr.World), what+"\n"+tr.Server.Dump())
+	for _, h := range tr.hosts {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		require.NoError(tr, h.Close(ctx))
+		cancel()
 	}
-	return met
+	awaitAll(tr.World, &tr.all)
+	if f.restarts == 0 {
+		reached = struck()
+		require.True(tr, tr.concluded())
+	}
+	if harmless := !f.crashes && !f.expires && f.restarts == 0; harmless || !reached {
+		require.Equal(tr, tr.votes["b"], tr.model.of("t") == twopc.Committed, what)
+	}
+	return reached
 }
 
-// unseen crashes a coordinator's actor while the sites are cut off: its presence blinks, which they
-// would take for a death.
-func (w *world) unseen(c *twopc.Coordinator, sites *bubble.Host) {
-	w.Helper()
-	synctest.Wait()
-	heal := sites.Machine.Partition()
-	c.Crash("while nobody looks")
-	time.Sleep(time.Second)
-	heal()
-	time.Sleep(2 * time.Second)
-}
-
-// An Abort comes just when the machine notes what a new one is to be told after a crash: that is
-// told of the Abort as well.
+// An Abort comes just when the machine replaces the request that a new one will be told after a
+// crash: the new machine is told of the Abort as well.
 func TestAnAbortThatTheMachineHasNotHeardOfSurvivesACrash(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		hc, far := w.Host("c"), w.Host("a", session.WithTimeout(time.Minute))
-		c := w.coordinator(hc, twopc.WithVoteTimeout(time.Hour))
-		w.site(far, "a")
+		c := newCoordinator(w, hc, twopc.WithVoteTimeout(time.Hour))
+		newSite(w, far, "a")
 		tx, err := c.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
 		heal := hc.Machine.Partition()
@@ -258,7 +221,7 @@ func TestAnAbortThatTheMachineHasNotHeardOfSurvivesACrash(t *testing.T) {
 		defer cancel()
 		require.ErrorIs(w, tx.Abort(ctx, "not any more"), context.DeadlineExceeded)
 		c.RepeatProgress(tx)
-		defer far.Machine.Partition()() // it would take the coordinator for dead
+		defer far.Machine.Partition()() // the site would take the coordinator for dead
 		c.Crash("with an Abort under way")
 		heal()
 		bubble.Within(w, 20*time.Second, tx.Decided())
@@ -266,73 +229,36 @@ func TestAnAbortThatTheMachineHasNotHeardOfSurvivesACrash(t *testing.T) {
 	})
 }
 
-// The actors are made anew between two votes, and look at all of them again: each vote is given
-// once, and none is lost behind those that were seen twice.
+// The actors are created again between two votes, and read all votes again: each vote is delivered
+// once, and none is lost behind those that were read twice.
 func TestEachVoteIsGivenOnceAcrossCrashes(t *testing.T) {
 	t.Parallel()
-	inBothForms(t, func(w *world, form []twopc.Option) {
-		c := w.coordinator(w.Host("c"), form...)
+	inBothForms(t, func(w *bubble.World, form []twopc.Option) {
+		c := newCoordinator(w, w.Host("c"), form...)
 		h := w.Host("sites")
 		names := []string{"x", "y", "z"}
 		sites := map[string]*twopc.Site{}
 		for _, name := range names {
-			sites[name] = w.site(h, name)
+			sites[name] = newSite(w, h, name)
 		}
 		tx, err := c.Begin(w.Context(), "t", nil, names...)
 		require.NoError(w, err)
 		for _, name := range names {
 			require.NoError(w, bubble.Within(w, time.Second, sites[name].Proposals()).Commit(w.Context()))
 			sites[name].Crash("behind its vote")
-			w.unseen(c, h)
+			synctest.Wait()
+			heal := h.Machine.Partition() // the sites would take the coordinator for dead
+			c.Crash("while it is not watched")
+			time.Sleep(time.Second)
+			heal()
+			time.Sleep(2 * time.Second)
 		}
 		bubble.Within(w, time.Minute, tx.Done())
 		require.Equal(w, twopc.Committed, tx.Outcome())
-		var votes []string
-		for v := range tx.Votes() {
-			require.True(w, v.Commit)
-			votes = append(votes, v.Site)
-		}
-		require.Equal(w, names[:len(votes)], votes)
+		told := votes(tx)
+		require.Equal(w, []twopc.Vote{{Site: "x", Commit: true}, {Site: "y", Commit: true}, {Site: "z", Commit: true}}[:len(told)], told)
 		if form == nil { // a decision of the peers may come before the last vote
-			require.Len(w, votes, len(names))
-		}
-	})
-}
-
-// begins tells whether a request begins a transaction.
-func begins(r *zktest.Request, id string) bool {
-	return r.Op == zktest.OpMulti && len(r.Ops) > 1 && r.Ops[1].Path == path+"/tx/"+id && slices.Contains([]zktest.Op{zktest.OpCreate, zktest.OpCreate2}, r.Ops[1].Op)
-}
-
-// A server that is overloaded has not taken a beginning yet when the coordinator's actor crashes,
-// and the beginning is given up. It is not carried out behind that, with nobody to decide it.
-func TestABeginningOfBeforeACrashDoesNotComeLater(t *testing.T) {
-	t.Parallel()
-	inBothForms(t, func(w *world, form []twopc.Option) {
-		h := w.Host("c")
-		c := w.coordinator(h, append(form, twopc.WithVoteTimeout(time.Minute))...)
-		w.site(w.Host("a"), "a")
-		warm, err := c.Begin(w.Context(), "warm", nil, "a")
-		require.NoError(w, err)
-		require.NoError(w, warm.Abort(w.Context(), "warm"))
-		var sent atomic.Bool
-		began, id := time.Now(), h.Status().SessionID
-		w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.SessionID == id && begins(r, "t") && time.Since(began) < 10*time.Second {
-				sent.Store(true)
-				return zktest.Fail(zktest.ErrThrottled)
-			}
-			return zktest.Pass
-		}))
-		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
-		defer cancel()
-		_, err = c.Begin(ctx, "t", nil, "a")
-		require.ErrorIs(w, err, context.DeadlineExceeded)
-		c.Crash("with a beginning under way")
-		require.True(w, sent.Load())
-		time.Sleep(time.Hour)
-		if data, _, err := h.Get(w.Context(), path+"/tx/t"); err == nil {
-			require.NotContains(w, string(data), `"undecided"`)
+			require.Len(w, told, len(names))
 		}
 	})
 }
@@ -345,66 +271,52 @@ func TestSitesOfOneNameComeAndGo(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(w *world) { comeAndGo(w, rand.New(rand.NewPCG(seed, 3))) })
+			inBubble(t, func(w *bubble.World) { comeAndGo(w, rand.New(rand.NewPCG(seed, 3))) })
 		})
 	}
 }
 
-func comeAndGo(w *world, rng *rand.Rand) {
-	h, far := w.Host("one"), w.Host("another")
-	var all sync.WaitGroup
+func comeAndGo(w *bubble.World, rng *rand.Rand) {
+	near, far := w.Host("one"), w.Host("another")
+	var closing sync.WaitGroup
 	var sites []*twopc.Site
-	open := func(h *bubble.Host) *twopc.Site {
+	open := func(h *bubble.Host) {
 		s, err := twopc.NewSite(h.Session, path, "a")
 		require.NoError(w, err)
 		sites = append(sites, s)
-		return s
 	}
-	fates := []zktest.Verdict{zktest.CutAfter, zktest.CutBefore, zktest.DropReply, zktest.DropRequest}
+	verdicts := []zktest.Verdict{zktest.CutAfter, zktest.CutBefore, zktest.DropReply, zktest.DropRequest}
+	patience := []time.Duration{time.Minute, 30 * time.Second, 0} // 0: the context has ended
+	open(near)
 	for range 3 + rng.IntN(20) {
-		switch rng.IntN(10) {
-		case 0, 1, 2, 3:
-			open(h)
-		case 4:
-			open(far)
-		case 5, 6:
-			if len(sites) == 0 {
-				continue
-			}
-			s, patience := sites[rng.IntN(len(sites))], time.Duration(rng.IntN(3))*time.Second
-			all.Go(func() {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute-time.Minute*(patience/time.Second)/2)
-				defer cancel()
-				_ = s.Close(ctx)
-			})
-		case 7:
-			if len(sites) > 0 {
-				sites[rng.IntN(len(sites))].Crash("at any time")
-			}
-		case 8:
-			fate := fates[rng.IntN(len(fates))]
-			w.strike(h, 1+rng.IntN(4), func(*zktest.Request) zktest.Verdict { return fate })
-		case 9:
-			if rng.IntN(4) == 0 {
-				w.Server.Expire(h.Status().SessionID)
-			}
-		}
-		if rng.IntN(3) > 0 {
-			time.Sleep(time.Duration(rng.IntN(2000)) * time.Millisecond * time.Duration(rng.IntN(2)))
+		site := sites[rng.IntN(len(sites))]
+		draw(rng, []event{
+			{4, func() { open(near) }},
+			{1, func() { open(far) }},
+			{2, func() {
+				ctx, cancel := context.WithTimeout(context.Background(), patience[rng.IntN(len(patience))])
+				closing.Go(func() { defer cancel(); _ = site.Close(ctx) })
+			}},
+			{1, func() { site.Crash("at any time") }},
+			{1, func() {
+				w.Kth(near.Session, 1+rng.IntN(4), verdicts[rng.IntN(len(verdicts))], zktest.OpCloseSession)
+			}},
+			{1, func() {
+				if rng.IntN(4) == 0 {
+					w.Server.Expire(near.Status().SessionID)
+				}
+			}},
+		})
+		if rng.IntN(3) == 0 {
+			time.Sleep(time.Duration(rng.IntN(2000)) * time.Millisecond)
 		}
 	}
 	time.Sleep(2 * time.Minute)
-	open(h)
+	open(near)
 	time.Sleep(2 * time.Minute)
-	var living []*twopc.Site
-	for _, s := range sites {
-		if s.Err() == nil {
-			living = append(living, s)
-		}
-	}
+	living := slices.DeleteFunc(sites, func(s *twopc.Site) bool { return s.Err() != nil })
 	require.Len(w, living, 1, w.Server.Dump())
-	c := w.coordinator(w.Host("c"))
-	tx, err := c.Begin(w.Context(), "t", nil, "a")
+	tx, err := newCoordinator(w, w.Host("c")).Begin(w.Context(), "t", nil, "a")
 	require.NoError(w, err)
 	require.NoError(w, bubble.Within(w, time.Second, living[0].Proposals()).Commit(w.Context()))
 	bubble.Within(w, time.Second, tx.Decided())
@@ -412,5 +324,5 @@ func comeAndGo(w *world, rng *rand.Rand) {
 	require.Contains(w, w.Server.Dump(), path+"/alive/a")
 	require.NoError(w, living[0].Close(w.Context()))
 	require.NotContains(w, w.Server.Dump(), path+"/alive/a")
-	all.Wait()
+	closing.Wait()
 }

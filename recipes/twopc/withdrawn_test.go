@@ -1,9 +1,10 @@
-// A Begin or a Recover whose answer is lost, or that is given up before it is answered.
+// Begin and Recover, with a lost answer or a context that ends before the answer.
 
 package twopc_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +18,7 @@ import (
 )
 
 // giveUp begins a transaction with a site, and waits for a second.
-func (w *world) giveUp(c *twopc.Coordinator, site string) (*twopc.Tx, error) {
+func giveUp(w *bubble.World, c *twopc.Coordinator, site string) (*twopc.Tx, error) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 	defer cancel()
@@ -28,26 +29,26 @@ func (w *world) giveUp(c *twopc.Coordinator, site string) (*twopc.Tx, error) {
 	return tx, err
 }
 
-// The answer to a Begin is lost, and its context ends. The coordinator aborts and acknowledges what
-// it has begun, unless another one was quicker, which has taken it over and commits it. Then the Tx
-// learns that.
+// The answer to a Begin is lost, and its context ends. The coordinator aborts and acknowledges the
+// transaction, unless another coordinator has taken it over and committed it. Then the Tx learns
+// that.
 func TestABeginGivenUpAndCarriedOut(t *testing.T) {
 	t.Parallel()
 	for _, quicker := range []bool{false, true} {
-		inBothForms(t, func(w *world, form []twopc.Option) {
+		inBothForms(t, func(w *bubble.World, form []twopc.Option) {
 			hc, far := w.Host("c"), w.Host("a", session.WithTimeout(time.Minute))
-			c, a := w.coordinator(hc, form...), w.site(far, "a")
-			w.warm(c, a)
-			heal := w.loseTheNext(hc)
-			tx, err := w.giveUp(c, "a")
+			c, a := newCoordinator(w, hc, form...), newSite(w, far, "a")
+			warm(w, c, a)
+			heal := loseNextReply(w, hc)
+			tx, err := giveUp(w, c, "a")
 			require.ErrorIs(w, err, session.ErrUnknownOutcome)
 			p := bubble.Within(w, time.Second, a.Proposals())
 			outcome, taken := twopc.Aborted, []*twopc.Tx(nil)
 			if quicker {
 				outcome = twopc.Committed
-				reach := far.Machine.Partition() // the site shall not be quicker
+				reach := far.Machine.Partition() // so that the site does not decide first
 				w.Server.Expire(hc.Status().SessionID)
-				taken, err = w.coordinator(w.Host("d"), form...).Recover(w.Context())
+				taken, err = newCoordinator(w, w.Host("d"), form...).Recover(w.Context())
 				require.NoError(w, err)
 				require.Len(w, taken, 1)
 				reach()
@@ -65,11 +66,11 @@ func TestABeginGivenUpAndCarriedOut(t *testing.T) {
 			require.Equal(w, outcome, p.Outcome())
 			require.NoError(w, p.Ack(w.Context()))
 			synctest.Wait()
-			require.Equal(w, quicker, len(w.nodes()) > 0, "one that is aborted needs no Ack")
+			require.Equal(w, quicker, len(nodes(w)) > 0, "one that is aborted needs no Ack")
 			for _, t := range append(taken, tx) {
 				require.NoError(w, t.Ack(w.Context()))
 			}
-			require.Empty(w, w.nodes())
+			require.Empty(w, nodes(w))
 		})
 	}
 }
@@ -77,19 +78,19 @@ func TestABeginGivenUpAndCarriedOut(t *testing.T) {
 // A Begin that is given up before it was sent has not begun, and never will.
 func TestABeginGivenUpBeforeItIsSent(t *testing.T) {
 	t.Parallel()
-	inBothForms(t, func(w *world, form []twopc.Option) {
+	inBothForms(t, func(w *bubble.World, form []twopc.Option) {
 		hc := w.Host("c")
-		c, a := w.coordinator(hc, form...), w.site(w.Host("a"), "a")
+		c, a := newCoordinator(w, hc, form...), newSite(w, w.Host("a"), "a")
 		for range 2 { // the second time the coordinator is registered, and has noticed that it is cut off
 			heal := hc.Machine.Partition()
 			time.Sleep(5 * time.Second)
-			tx, err := w.giveUp(c, "a")
+			tx, err := giveUp(w, c, "a")
 			require.NotErrorIs(w, err, session.ErrUnknownOutcome)
 			require.Nil(w, tx)
 			heal()
 			time.Sleep(time.Minute)
-			require.Empty(w, w.nodes())
-			w.warm(c, a)
+			require.Empty(w, nodes(w))
+			warm(w, c, a)
 		}
 	})
 }
@@ -97,12 +98,12 @@ func TestABeginGivenUpBeforeItIsSent(t *testing.T) {
 // The request of a Begin that is given up was lost: it has not begun, and its Tx is aborted.
 func TestABeginGivenUpAndNotCarriedOut(t *testing.T) {
 	t.Parallel()
-	inBothForms(t, func(w *world, form []twopc.Option) {
+	inBothForms(t, func(w *bubble.World, form []twopc.Option) {
 		hc := w.Host("c")
-		c, a := w.coordinator(hc, form...), w.site(w.Host("a"), "a")
-		w.warm(c, a)
-		w.strike(hc, 1, func(*zktest.Request) zktest.Verdict { return zktest.DropRequest })
-		tx, err := w.giveUp(c, "a")
+		c, a := newCoordinator(w, hc, form...), newSite(w, w.Host("a"), "a")
+		warm(w, c, a)
+		w.Kth(hc.Session, 1, zktest.DropRequest, zktest.OpCloseSession)
+		tx, err := giveUp(w, c, "a")
 		require.ErrorIs(w, err, session.ErrUnknownOutcome)
 		bubble.Within(w, time.Minute, tx.Done())
 		require.ErrorIs(w, tx.Err(), twopc.ErrDecided)
@@ -110,18 +111,18 @@ func TestABeginGivenUpAndNotCarriedOut(t *testing.T) {
 		require.NoError(w, tx.Abort(w.Context(), "indeed"))
 		require.NoError(w, tx.Ack(w.Context()))
 		bubble.Never(w, a.Proposals(), "it never begins")
-		require.Empty(w, w.nodes())
+		require.Empty(w, nodes(w))
 	})
 }
 
 // The coordinator ends while the answer to a Begin is lost. Its sites may commit it.
 func TestABeginWhoseCoordinatorEnds(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		hc := w.Host("c")
-		c, a := w.coordinator(hc, twopc.WithPeerDecision()), w.site(w.Host("a"), "a")
-		w.warm(c, a)
-		w.loseTheNext(hc)
+		c, a := newCoordinator(w, hc, twopc.WithPeerDecision()), newSite(w, w.Host("a"), "a")
+		warm(w, c, a)
+		loseNextReply(w, hc)
 		answer := bubble.Begin(func() error { _, err := c.Begin(w.Context(), "t", nil, "a"); return err })
 		p := bubble.Within(w, time.Second, a.Proposals())
 		hc.Die()
@@ -138,20 +139,20 @@ func TestABeginWhoseCoordinatorEnds(t *testing.T) {
 	})
 }
 
-// The answer to a takeover is lost, and Recover is given up. The coordinator aborts what it has
-// taken over; the next Recover returns it.
+// The answer to a takeover is lost, and Recover is given up. The coordinator aborts the
+// transaction; the next Recover returns it.
 func TestARecoverGivenUp(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		hc, hd, far := w.Host("c"), w.Host("d"), w.Host("a", session.WithTimeout(time.Minute))
-		c, d, a := w.coordinator(hc), w.coordinator(hd), w.site(far, "a")
-		w.warm(d, a)
+		c, d, a := newCoordinator(w, hc), newCoordinator(w, hd), newSite(w, far, "a")
+		warm(w, d, a)
 		_, err := c.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
-		far.Machine.Partition() // a shall not be quicker
+		far.Machine.Partition() // so that the site does not decide first
 		hc.Machine.Partition()
 		w.Server.Expire(hc.Status().SessionID)
-		heal := w.loseTheNext(hd)
+		heal := loseNextReply(w, hd)
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
 		taken, err := d.Recover(ctx)
@@ -167,23 +168,23 @@ func TestARecoverGivenUp(t *testing.T) {
 	})
 }
 
-// The answer to a Begin is lost, and its session expires. The sites abort, everybody acknowledges,
-// another coordinator recovers what is left and acknowledges, and nothing of it stands any more
-// when the first one can look. It can't know, says so, and does not begin again.
+// The answer to a Begin is lost, and its session expires. The sites abort and acknowledge, another
+// coordinator recovers the transaction and acknowledges, and nothing of it is left when the first
+// one is connected again. Begin returns ErrGone, and does not begin again.
 func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
 	t.Parallel()
-	inBothForms(t, func(w *world, form []twopc.Option) {
+	inBothForms(t, func(w *bubble.World, form []twopc.Option) {
 		hc := w.Host("c")
-		c, d := w.coordinator(hc, form...), w.coordinator(w.Host("d"), form...)
-		a := w.site(w.Host("a"), "a")
-		seen := w.agreeable(a)
-		b := w.site(w.Host("b"), "b")
-		warm, err := c.Begin(w.Context(), "warm", nil, "a") // all that is around a transaction stands
+		c, d := newCoordinator(w, hc, form...), newCoordinator(w, w.Host("d"), form...)
+		l := newModel()
+		l.serve(new(sync.WaitGroup), "a", newSite(w, w.Host("a"), "a"), []string{"a"}, func(string) bool { return true })
+		b := newSite(w, w.Host("b"), "b")
+		warm, err := c.Begin(w.Context(), "warm", nil, "a") // the parents of the transaction's znodes exist
 		require.NoError(w, err)
 		bubble.Within(w, time.Second, warm.Decided())
 		require.NoError(w, warm.Ack(w.Context()))
 
-		heal := w.loseTheNext(hc)
+		heal := loseNextReply(w, hc)
 		var tx *twopc.Tx
 		answer := bubble.Begin(func() (err error) { tx, err = c.Begin(w.Context(), "t", nil, "a", "b"); return err })
 		pb := bubble.Within(w, time.Second, b.Proposals())
@@ -198,7 +199,7 @@ func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
 		require.Equal(w, twopc.Aborted, taken[0].Outcome())
 		require.NoError(w, taken[0].Ack(w.Context()))
 		synctest.Wait()
-		require.Empty(w, w.nodes(), "nothing is left of it")
+		require.Empty(w, nodes(w), "nothing is left of it")
 
 		heal()
 		err = bubble.Within(w, time.Minute, answer)
@@ -208,7 +209,7 @@ func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
 		require.Equal(w, twopc.Undecided, tx.Outcome())
 		require.ErrorIs(w, tx.Ack(w.Context()), twopc.ErrGone)
 		bubble.Never(w, b.Proposals(), "a second time")
-		require.Equal(w, "warm committed, t aborted", seen())
-		require.Empty(w, w.nodes())
+		require.Equal(w, []fact{{agreeing, "warm", "a"}, {agreed, "warm", "a"}, {committed, "warm", "a"}, {agreeing, "t", "a"}, {agreed, "t", "a"}, {aborted, "t", "a"}}, l.facts)
+		require.Empty(w, nodes(w))
 	})
 }

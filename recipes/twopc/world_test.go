@@ -3,6 +3,7 @@
 package twopc_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -24,24 +25,21 @@ func TestMain(m *testing.M) { tier.Main(m) }
 
 const path = "/pay/transfers"
 
-// world is a bubble with transactions in it.
-type world struct{ *bubble.World }
-
 // inBubble runs a test in virtual time.
-func inBubble(t *testing.T, f func(w *world), opts ...zktest.Option) {
+func inBubble(t *testing.T, f func(w *bubble.World), opts ...zktest.Option) {
 	t.Helper()
-	bubble.Run(t, func(w *bubble.World) { f(&world{w}) }, bubble.Brisk(opts...)...)
+	bubble.Run(t, f, bubble.Brisk(opts...)...)
 }
 
-func (w *world) coordinator(h *bubble.Host, opts ...twopc.Option) *twopc.Coordinator {
+func newCoordinator(w *bubble.World, h *bubble.Host, opts ...twopc.Option) *twopc.Coordinator {
 	w.Helper()
 	c, err := twopc.NewCoordinator(h.Session, path, opts...)
 	require.NoError(w, err)
 	return c
 }
 
-// site registers one and waits for that.
-func (w *world) site(h *bubble.Host, name string) *twopc.Site {
+// newSite creates a site and waits until it is registered.
+func newSite(w *bubble.World, h *bubble.Host, name string) *twopc.Site {
 	w.Helper()
 	s, err := twopc.NewSite(h.Session, path, name)
 	require.NoError(w, err)
@@ -49,8 +47,29 @@ func (w *world) site(h *bubble.Host, name string) *twopc.Site {
 	return s
 }
 
-// nodes are the znodes below the path but the containers and the presences.
-func (w *world) nodes() []string {
+// event is something that may happen in a random history, with its odds.
+type event struct {
+	odds   int
+	happen func()
+}
+
+// draw lets one of the events happen.
+func draw(rng *rand.Rand, events []event) {
+	total := 0
+	for _, e := range events {
+		total += e.odds
+	}
+	n := rng.IntN(total)
+	for _, e := range events {
+		if n -= e.odds; n < 0 {
+			e.happen()
+			return
+		}
+	}
+}
+
+// nodes are the znodes below the path, without containers and presences.
+func nodes(w *bubble.World) []string {
 	var all []string
 	for line := range strings.Lines(w.Server.Dump()) {
 		node, _, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -64,34 +83,29 @@ func (w *world) nodes() []string {
 	return all
 }
 
-// ended waits for all applications, which end with their sessions. One of them may wait for a
-// decision, or for an end, that never comes.
-func (w *world) ended(all *sync.WaitGroup) {
+// awaitAll waits for all applications, which end with their sessions. It fails if one of them waits
+// for a decision, or an end, that never comes.
+func awaitAll(w *bubble.World, all *sync.WaitGroup) {
 	w.Helper()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		all.Wait()
-	}()
-	bubble.Within(w, 5*time.Minute, done)
+	bubble.Within(w, 5*time.Minute, bubble.Begin(func() error { all.Wait(); return nil }))
 }
 
 // forms are the two of ZooKeeper's recipe page.
 var forms = map[string][]twopc.Option{"coordinator decides": nil, "peers decide": {twopc.WithPeerDecision()}}
 
-func inBothForms(t *testing.T, f func(w *world, form []twopc.Option)) {
+func inBothForms(t *testing.T, f func(w *bubble.World, form []twopc.Option)) {
 	t.Helper()
 	for name, form := range forms {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(w *world) { f(w, form) })
+			inBubble(t, func(w *bubble.World) { f(w, form) })
 		})
 	}
 }
 
-// loseTheNext cuts a host off at its session's next transaction that writes, which is carried out
+// loseNextReply cuts a host off at its session's next transaction that writes, which is carried out
 // and not answered.
-func (w *world) loseTheNext(h *bubble.Host) (heal func()) {
+func loseNextReply(w *bubble.World, h *bubble.Host) (heal func()) {
 	w.Helper()
 	id, done := h.Status().SessionID, new(atomic.Bool)
 	partition := make(chan func(), 1)
@@ -109,42 +123,9 @@ func (w *world) loseTheNext(h *bubble.Host) (heal func()) {
 	}
 }
 
-// all that a site is asked is agreed to, and acknowledged. It counts how often each transaction was
-// committed and aborted there.
-func (w *world) agreeable(s *twopc.Site) func() string {
-	w.Helper()
-	var mu sync.Mutex
-	var seen []string
-	go func() { // ends with the site
-		for p := range s.Proposals() {
-			_ = p.Commit(w.Context())
-			select {
-			case <-p.Decided():
-			case <-p.Done():
-				continue
-			}
-			mu.Lock()
-			seen = append(seen, p.ID()+" "+p.Outcome().String())
-			mu.Unlock()
-			_ = p.Ack(w.Context())
-		}
-	}()
-	return func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return strings.Join(seen, ", ")
-	}
-}
-
-// strike lets something happen at the k-th request of somebody's session, pings and its end aside;
-// it tells whether it came to that.
-func (w *world) strike(h *bubble.Host, k int, at func(*zktest.Request) zktest.Verdict) (met func() bool) {
-	return w.AtKth(h.Session, k, at, zktest.OpCloseSession)
-}
-
-// warm has a coordinator make all that is around a transaction with a site, and waits until nothing
-// more comes of it: the next transaction is one request, which is the coordinator's next.
-func (w *world) warm(c *twopc.Coordinator, s *twopc.Site) {
+// warm plays a whole transaction, so that all parents exist and the next Begin is one request,
+// which is the coordinator's next one.
+func warm(w *bubble.World, c *twopc.Coordinator, s *twopc.Site) {
 	w.Helper()
 	tx, err := c.Begin(w.Context(), "warm", nil, "a")
 	require.NoError(w, err)
@@ -156,7 +137,7 @@ func (w *world) warm(c *twopc.Coordinator, s *twopc.Site) {
 	synctest.Wait()
 }
 
-// votes are those that a Tx tells, once it is over.
+// votes are the votes that a Tx has delivered, once it has ended.
 func votes(tx *twopc.Tx) (all []twopc.Vote) {
 	for v := range tx.Votes() {
 		all = append(all, v)
@@ -164,20 +145,17 @@ func votes(tx *twopc.Tx) (all []twopc.Vote) {
 	return all
 }
 
-// node is the znode of the transaction whose name ends so.
-func (w *world) node(suffix string) string {
+// nodeNamed is the znode of the transaction whose name ends so.
+func nodeNamed(w *bubble.World, suffix string) string {
 	w.Helper()
-	for _, n := range w.nodes() {
-		if strings.HasSuffix(n, suffix) {
-			return n
-		}
-	}
-	w.Fatal("no " + suffix)
-	return ""
+	all := nodes(w)
+	i := slices.IndexFunc(all, func(n string) bool { return strings.HasSuffix(n, suffix) })
+	require.GreaterOrEqual(w, i, 0, suffix)
+	return all[i]
 }
 
-// deny refuses a session's requests of some kinds at a path, until it is called.
-func (w *world) deny(h *bubble.Host, at string, kinds ...zktest.Op) (allow func()) {
+// deny refuses a session's requests of some kinds at a path, until allow is called.
+func deny(w *bubble.World, h *bubble.Host, at string, kinds ...zktest.Op) (allow func()) {
 	w.Helper()
 	id, denied := h.Status().SessionID, new(atomic.Bool)
 	denied.Store(true)

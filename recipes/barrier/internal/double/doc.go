@@ -61,5 +61,5 @@
 //   - which round to arrive in, and what is deleted of old ones: rounds.go
 //   - arriving, waiting, withdrawing: arrival.go; releasing or breaking the round: verdict.go
 //   - being inside, departing, waiting for the other members: member.go
-//   - names and data of the znodes: layout.go; what the application and the machine tell each other: events.go
+//   - names and data of the znodes: layout.go; events and effects of the application: events.go
 package double

@@ -1,7 +1,7 @@
 package double_test
 
-// Schedules: parties come and go, die and break in any order. Then all trouble ends, and those who
-// live are not held by what has happened.
+// Schedules: parties come and go, die and break in any order. Then all trouble ends, and the live
+// parties go on.
 
 import (
 	"fmt"
@@ -14,319 +14,330 @@ import (
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 )
 
-// TestSchedules runs many schedules fast. A failure names its schedule and tells its story.
+// TestSchedules plays many schedules. A failure names its schedule and tells its story. Here are
+// also the tests of B60 (GH-1290, K4, D1: a slow party learns that its round was opened, however
+// fast the others leave) and of B63 (K5: a party that dies inside holds no other one, whenever it
+// dies).
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	_, allowed := table(t)
 	recipetest.Schedules(t, tier.Count(1600, 16_000), func(c recipetest.Chance) {
-		schedule(c, func(from string, ev machine.Event, to string) { allowed.Check(c, from, ev, to) })
+		play(c, func(from string, ev machine.Event, to string) { allowed.Check(c, from, ev, to) })
 	})
 }
 
-func schedule(c recipetest.Chance, step stepped) {
-	w := newWorld(c, step)
-	for i := range w.parties + w.Pick(2) { // sometimes one too many
-		w.party(fmt.Sprint("p", i))
+func play(c recipetest.Chance, step stepped) {
+	s := newSchedule(c, step)
+	for i := range s.parties + s.Pick(2) { // sometimes one too many
+		s.party(fmt.Sprint("p", i))
 	}
-	admin := w.Add(recipetest.Player{Name: "admin", Machine: func() machine.Machine { return &admin{} }, Perform: func(*recipetest.Actor, machine.Effect) {}})
-	for range w.Pick(400) {
-		w.look(w.happen(admin))
+	s.admin = s.Add(recipetest.Player{Name: "admin", Machine: func() machine.Machine { return &admin{} }, Perform: func(*recipetest.Actor, machine.Effect) {}})
+	for range s.Pick(400) {
+		s.checkVerdicts(s.happen())
 	}
-	if len(w.entered()) == w.parties && w.Pick(2) == 0 {
-		w.goesOn()
+	if len(s.entered()) == s.parties && s.Pick(2) == 0 {
+		s.goesOn()
 	} else {
-		w.comesToRest()
+		s.comesToRest()
 	}
 }
+
+// chances are the things that may happen to a user, with their odds. Where one is not possible at
+// the moment, nothing happens. many: several requests may be carried out by it.
+var chances = []struct {
+	odds   int
+	many   bool
+	happen func(s *schedule, u *user)
+}{
+	{29, false, func(s *schedule, _ *user) { s.Step() }},
+	{1, false, func(_ *schedule, u *user) { u.actor.Disconnect() }},
+	{2, false, func(_ *schedule, u *user) { u.actor.Reconnect() }},
+	{1, false, func(_ *schedule, u *user) { u.actor.Distrust() }},
+	{2, false, func(_ *schedule, u *user) { u.actor.Entrust() }},
+	{1, true, func(_ *schedule, u *user) { u.actor.Expire() }},
+	{1, true, func(_ *schedule, u *user) { u.actor.Crash() }},
+	{1, true, func(s *schedule, u *user) {
+		if len(s.users) < 4*s.parties {
+			u.kill()
+		}
+	}},
+	{2, false, func(s *schedule, u *user) { s.startAnew(u); s.pair(u) }},
+	{1, true, func(s *schedule, _ *user) {
+		if s.seldom() {
+			s.Bury()
+		}
+	}},
+	{1, false, func(s *schedule, _ *user) {
+		if s.seldom() {
+			s.admin.Tell(breakIt{})
+		}
+	}},
+	{1, false, func(s *schedule, _ *user) { s.kickOne() }},
+	{1, false, func(s *schedule, u *user) {
+		if !s.patient || s.seldom() {
+			u.withdraw()
+		}
+	}},
+	{1, false, func(s *schedule, u *user) {
+		if len(s.living()) > s.parties && s.seldom() && s.Pick(2) == 0 {
+			u.close()
+		}
+	}},
+	{5, false, (*schedule).act},
+}
+
+func (s *schedule) seldom() bool { return s.Pick(4) == 0 }
 
 // happen lets one thing happen, good or bad. It tells whether at most one request was carried out
 // by it.
-func (w *world) happen(admin *recipetest.Actor) bool {
-	f := w.faces[w.Pick(len(w.faces))]
-	seldom := w.Pick(4) == 0
-	switch w.Pick(50) {
-	case 0:
-		f.actor.Disconnect()
-	case 1, 2:
-		f.actor.Reconnect()
-	case 3:
-		f.actor.Distrust()
-	case 4, 5:
-		f.actor.Entrust()
-	case 6:
-		f.actor.Expire()
-		return false
-	case 7:
-		f.actor.Crash()
-		return false
-	case 8:
-		if len(w.faces) < 4*w.parties {
-			f.kill()
-			return false
+func (s *schedule) happen() bool {
+	u, n := s.users[s.Pick(len(s.users))], s.Pick(50)
+	for _, c := range chances {
+		if n -= c.odds; n < 0 {
+			c.happen(s, u)
+			return !c.many
 		}
-	case 9, 10:
-		w.startAnew(f)
-		w.pair(f)
-	case 11:
-		if seldom {
-			w.Bury()
-			return false
-		}
-	case 12:
-		if seldom {
-			admin.Tell(breakIt{})
-		}
-	case 13:
-		w.kickOne(admin)
-	case 14:
-		if seldom || !w.patient {
-			f.withdraw()
-		}
-	case 15:
-		if seldom && w.Pick(2) == 0 && len(w.living()) > w.parties {
-			f.close()
-		}
-	case 16, 17, 18, 19, 20:
-		switch {
-		case w.patient:
-			f.goOn()
-		case w.Pick(3) == 0:
-			f.depart()
-		case len(f.claims) < 2 && !f.closed:
-			f.want()
-		}
-	default:
-		w.Step()
 	}
-	return true
+	panic("the odds are 50 in all")
 }
 
-// kickOne has some party's znode deleted, in a world in which that happens.
-func (w *world) kickOne(admin *recipetest.Actor) {
-	if rounds := double.Rounds(w.Children(at)); w.kicks && len(rounds) > 0 {
-		round := double.RoundPath(at, rounds[w.Pick(len(rounds))])
-		if parts := []string{"/in", "/out"}; w.Pick(2) == 0 { // as long as it is open, the parties go on in it
-			if double.ParseVerdict(w.Data(round)).Kind == double.Open {
-				admin.Tell(kick{round + parts[w.Pick(2)]})
+// act has a user depart, or want the next round.
+func (s *schedule) act(u *user) {
+	switch {
+	case s.patient:
+		u.goOn()
+	case s.Pick(3) == 0:
+		u.depart()
+	case len(u.claims) < 2 && !u.closed:
+		u.want()
+	}
+}
+
+// kickOne has the znode of a party deleted, or in or out, in a schedule in which that happens.
+func (s *schedule) kickOne() {
+	if rounds := double.Rounds(s.Children(at)); s.kicks && len(rounds) > 0 {
+		round := double.RoundPath(at, rounds[s.Pick(len(rounds))])
+		if parts := []string{"/in", "/out"}; s.Pick(2) == 0 { // in and out are deleted only while the round is open, since the parties create them again then
+			if double.ParseVerdict(s.Data(round)).Kind == double.Open {
+				s.admin.Tell(kick{round + parts[s.Pick(2)]})
 			}
 			return
 		}
-		if names := w.standing(round); len(names) > 0 {
-			admin.Tell(kick{round + "/" + names[w.Pick(len(names))]})
+		if names := s.standing(round); len(names) > 0 {
+			s.admin.Tell(kick{round + "/" + names[s.Pick(len(names))]})
 		}
 	}
 }
 
-// startAnew starts a process in the place of one that is dead, under its id. Its znodes may stand
-// still.
-func (w *world) startAnew(f *face) {
-	if f.dead && !f.replaced {
-		f.replaced = true
-		w.party(f.id)
+// startAnew starts a process with the id of a dead one, whose znodes may still exist.
+func (s *schedule) startAnew(u *user) {
+	if u.dead && !u.replaced {
+		u.replaced = true
+		s.party(u.id)
 	}
 }
 
-// pair starts another process of a living party's id, in a world in which that happens: up to three
-// live at a time.
-func (w *world) pair(f *face) {
-	if w.pairs && !f.dead && len(w.faces) < 4*w.parties && len(w.twins(f)) < 2 {
-		w.party(f.id)
+// pair starts another process with the id of a live one, in a schedule in which that happens: up to
+// three live at a time.
+func (s *schedule) pair(u *user) {
+	if s.pairs && !u.dead && len(s.users) < 4*s.parties && len(s.twins(u)) < 2 {
+		s.party(u.id)
 	}
 }
 
-// bury notes the verdicts that the dead have written, before their znodes go.
-func (w *world) bury() {
-	w.look(false)
-	w.Bury()
+// bury records the verdicts that the dead have written, before their znodes are deleted.
+func (s *schedule) bury() {
+	s.checkVerdicts(false)
+	s.Bury()
 }
 
-// heal ends all trouble: one process of each id lives.
-func (w *world) heal() {
-	for _, f := range w.faces {
-		w.startAnew(f)
+// heal ends all trouble. At least one process of each id lives then.
+func (s *schedule) heal() {
+	for _, u := range s.users {
+		s.startAnew(u)
 	}
-	w.bury()
-	w.Heal()
+	s.bury()
+	s.Heal()
 }
 
-// alone leaves one process of each id. It tells whether there were more.
-func (w *world) alone() (more bool) {
-	for _, f := range w.faces {
-		if !f.dead && len(w.twins(f)) > 0 {
-			f.kill()
+// alone leaves one live process of each id. It tells whether there were more.
+func (s *schedule) alone() (more bool) {
+	for _, u := range s.users {
+		if !u.dead && len(s.twins(u)) > 0 {
+			u.kill()
 			more = true
 		}
 	}
-	w.bury()
+	s.bury()
 	return more
 }
 
-// goesOn: everybody goes through several rounds; at last with one process of each id.
-func (w *world) goesOn() {
-	for _, f := range w.faces {
-		if f.closed {
-			f.kill()
+// goesOn: all go through several rounds; at last with one process of each id.
+func (s *schedule) goesOn() {
+	for _, u := range s.users {
+		if u.closed {
+			u.kill()
 		}
 	}
-	w.heal()
-	for again := true; again; again = w.alone() {
-		w.through(3)
+	s.heal()
+	for again := true; again; again = s.alone() {
+		s.through(3)
 	}
 }
 
-// through lets each id go through so many rounds. A party that waits for ever is found as a world
-// in which nothing can happen any more.
-func (w *world) through(rounds int) {
-	before := w.entered()
+// through has each id go through this number of rounds. If a party waits for ever, nothing can
+// happen any more at some point.
+func (s *schedule) through(rounds int) {
+	before := s.entered()
 	for range 20000 * rounds {
 		waiting := false
-		for id, n := range w.entered() {
+		for id, n := range s.entered() {
 			waiting = waiting || n < before[id]+rounds
 		}
-		for _, f := range w.faces {
-			f.goOn()
+		for _, u := range s.users {
+			u.goOn()
 		}
 		if !waiting {
 			return
 		}
-		if !w.Step() {
-			w.fail("nothing can happen any more")
+		if !s.Step() {
+			s.fail("nothing can happen any more")
 		}
-		w.look(true)
+		s.checkVerdicts(true)
 	}
-	w.fail("it does not come to an end")
+	s.fail("it does not come to an end")
 }
 
-// entered is how often each id has entered a round.
-func (w *world) entered() map[string]int {
+// entered is the number of rounds that each id has entered.
+func (s *schedule) entered() map[string]int {
 	sum := map[string]int{}
-	for _, f := range w.faces {
-		sum[f.id] += f.entered
+	for _, u := range s.users {
+		sum[u.id] += u.entered
 	}
 	return sum
 }
 
-// comesToRest: nobody wants anything any more, and nobody is held. Then as many parties as there
-// are to be go through a round, and leave nothing.
-func (w *world) comesToRest() {
-	w.bury()
-	w.Heal()
-	for _, f := range w.living() {
-		for len(f.claims) > 0 {
-			f.withdraw()
+// comesToRest: all claims are withdrawn, and no party is held. Then as many parties as agreed go
+// through a round, and leave nothing.
+func (s *schedule) comesToRest() {
+	s.bury()
+	s.Heal()
+	for _, u := range s.living() {
+		for len(u.claims) > 0 {
+			u.withdraw()
 		}
 	}
-	w.rest()
-	for _, f := range w.faces { // what is left of a party that has stopped goes with it
-		if f.closed {
-			if stopped, _ := f.actor.Stopped(); !stopped && !f.dead {
-				w.fail("%s does not wind up", f.actor)
+	s.rest()
+	for _, u := range s.users { // the znodes of a stopped party end with its session
+		if u.closed {
+			if stopped, _ := u.actor.Stopped(); !stopped && !u.dead {
+				s.fail("%s does not wind up", u.actor)
 			}
-			f.kill()
+			u.kill()
 		}
 	}
-	w.bury()
-	for range 3 { // a crash after its passage was wished may bring another
-		for _, f := range w.living() {
-			f.depart()
+	s.bury()
+	for range 3 { // a crash may have repeated a claim, which brings another passage
+		for _, u := range s.living() {
+			u.depart()
 		}
-		w.rest()
+		s.rest()
 	}
-	w.alone()
-	w.rest()
-	for _, f := range w.living() {
-		if len(f.passages) > 0 {
-			w.fail("%s is held in round %d", f.actor, f.passages[0].round)
+	s.alone()
+	s.rest()
+	for _, u := range s.living() {
+		if len(u.passages) > 0 {
+			s.fail("%s is held in round %d", u.actor, u.passages[0].round)
 		}
 	}
-	w.another()
-	w.clean()
+	s.another()
+	s.clean()
 }
 
-// another round, with those who live. Not all of them leave it alive.
-func (w *world) another() {
-	team := w.living()
-	if len(team) < w.parties {
+// another plays one more round with the live parties, some of which die in it.
+func (s *schedule) another() {
+	team := s.living()
+	if len(team) < s.parties {
 		return
 	}
-	team = team[:w.parties]
-	before := w.entered()
-	for _, f := range team {
-		f.refused = nil
-		f.want()
+	team = team[:s.parties]
+	before := s.entered()
+	for _, u := range team {
+		u.refused = nil
+		u.want()
 	}
-	w.rest()
-	for _, f := range team {
-		if w.entered()[f.id] != before[f.id]+1 {
-			w.fail("%s does not enter: %v", f.actor, f.refused)
+	s.rest()
+	for _, u := range team {
+		if s.entered()[u.id] != before[u.id]+1 {
+			s.fail("%s does not enter: %v", u.actor, u.refused)
 		}
 	}
-	w.leave(team)
+	s.leave(team)
 }
 
-// leave: all depart, and some of them die on the way out, at any moment. Nobody is left behind.
-// Nothing else happens, since most trouble would free a party that waits for ever.
-func (w *world) leave(team []*face) {
-	for _, f := range team {
-		f.depart()
+// leave: all depart, and some of them die at any moment before they have left. No live party is
+// left behind. Nothing else happens, since most trouble would free a party that waits for ever.
+func (s *schedule) leave(team []*user) {
+	for _, u := range team {
+		u.depart()
 	}
-	for range w.Pick(len(team)) {
-		for range w.Pick(50) {
-			w.Step()
-			w.look(true)
+	for range s.Pick(len(team)) {
+		for range s.Pick(50) {
+			s.Step()
+			s.checkVerdicts(true)
 		}
-		team[w.Pick(len(team))].kill()
-		w.bury()
+		team[s.Pick(len(team))].kill()
+		s.bury()
 	}
-	w.rest()
-	for _, f := range team {
-		if len(f.passages) > 0 && !f.dead {
-			w.fail("%s does not leave", f.actor)
+	s.rest()
+	for _, u := range team {
+		if len(u.passages) > 0 && !u.dead {
+			s.fail("%s does not leave", u.actor)
 		}
 	}
 }
 
-// clean: a party that comes new finds, and leaves, no round but the next.
-func (w *world) clean() {
-	f := w.party("sweeper")
-	f.want()
-	w.rest()
-	f.withdraw()
-	w.rest()
-	rounds := double.Rounds(w.Children(at))
-	if w.parties > 1 && len(rounds) != 1 {
-		w.fail("rounds are left: %v", rounds)
+// clean: a new party finds, and leaves, no round but the next.
+func (s *schedule) clean() {
+	u := s.party("sweeper")
+	u.want()
+	s.rest()
+	u.withdraw()
+	s.rest()
+	rounds := double.Rounds(s.Children(at))
+	if s.parties > 1 && len(rounds) != 1 {
+		s.fail("rounds are left: %v", rounds)
 	}
 	for _, n := range rounds {
-		if left := w.standing(double.RoundPath(at, n)); w.parties > 1 && len(left) > 0 {
-			w.fail("parties are left in round %d: %v", n, left)
+		if left := s.standing(double.RoundPath(at, n)); s.parties > 1 && len(left) > 0 {
+			s.fail("parties are left in round %d: %v", n, left)
 		}
 	}
-	for _, f := range w.living() {
-		f.close()
+	for _, u := range s.living() {
+		u.close()
 	}
-	w.rest()
-	for _, f := range w.faces {
-		if stopped, _ := f.actor.Stopped(); !stopped && !f.dead {
-			w.fail("%s does not stop", f.actor)
+	s.rest()
+	for _, u := range s.users {
+		if stopped, _ := u.actor.Stopped(); !stopped && !u.dead {
+			s.fail("%s does not stop", u.actor)
 		}
 	}
 }
 
-// rest lets things happen until nothing can any more, and looks after each.
-func (w *world) rest() {
+// rest takes steps until nothing can happen any more, and checks the verdicts after each.
+func (s *schedule) rest() {
 	for range 20000 {
-		if !w.Step() {
+		if !s.Step() {
 			return
 		}
-		w.look(true)
+		s.checkVerdicts(true)
 	}
-	w.fail("it does not come to rest")
+	s.fail("it does not come to rest")
 }
 
-func (w *world) living() []*face {
-	return slices.DeleteFunc(slices.Clone(w.faces), func(f *face) bool {
-		stopped, _ := f.actor.Stopped()
-		return stopped || f.dead || f.closed
+func (s *schedule) living() []*user {
+	return slices.DeleteFunc(slices.Clone(s.users), func(u *user) bool {
+		stopped, _ := u.actor.Stopped()
+		return stopped || u.dead || u.closed
 	})
 }

@@ -1,6 +1,6 @@
 package double_test
 
-// The stories in testdata, and the table of transitions there, which stories and schedules take.
+// The stories in testdata, and the table of transitions there, for stories and schedules.
 
 import (
 	"fmt"
@@ -57,7 +57,7 @@ func path(short string) string {
 	return strings.Join(words, "/")
 }
 
-// heard is the machine of a story, and what it has asked last.
+// heard is the machine of a story, and its last requests.
 type heard struct {
 	*double.Machine
 	ops  []machine.Op
@@ -81,7 +81,7 @@ func (h *heard) Step(ev machine.Event) []machine.Effect {
 	return effects
 }
 
-// dialect is that of stories of party b of three.
+// dialect is the dialect of stories about party b of three.
 func dialect() recipetest.Dialect {
 	h := &heard{}
 	return recipetest.Dialect{
@@ -126,7 +126,8 @@ func request(verb string, w recipetest.Words) machine.Event {
 	return nil
 }
 
-// answer: with "missing", that there is no znode; with "refused", that there is no right.
+// answer makes an answer of a line: with "missing" there is no znode; with "refused" ZooKeeper
+// refuses it.
 func (h *heard) answer(tl *recipetest.Teller, verb string, w recipetest.Words) machine.Event {
 	epoch, code, err := tl.Epoch(w), machine.Done, error(nil)
 	switch {
@@ -197,10 +198,11 @@ func show(e machine.Effect) string {
 	return ""
 }
 
-// stage is one of these states where the table says "next": whatever is wanted next.
+// stage tells the states for which the table says "next": the first state of the next claim, or
+// Idle.
 func stage(state string) bool { return state == "Idle" || state == "Finding" || state == "Arriving" }
 
-// table is the one in testdata: the steps with the rows that declare them.
+// table reads the table in testdata: its rows, and the transitions that they declare.
 func table(t testing.TB) (rows []recipetest.Step, allowed *recipetest.Table) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/transitions.md")
@@ -240,6 +242,18 @@ func TestTraces(t *testing.T) {
 	}
 }
 
+// B62: only rounds and parties count.
+func TestForeignNames(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []int64{3}, double.Rounds([]string{
+		"ready", "round-", "round-1", "round-x000000001", "round--000000001", "round-0000000000", "foo", "round-0000000003",
+	}))
+	for _, name := range []string{"ready", "party-", "p1", "_c_x", "out-1", "in", "out"} {
+		_, ok := double.PartyID(name)
+		require.False(t, ok, name)
+	}
+}
+
 // TestTransitions: the stories, and some schedules, take every transition that the table declares.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
@@ -247,7 +261,7 @@ func TestTransitions(t *testing.T) {
 	taken := dialect().Taken(t)
 	for n := range uint64(1500) {
 		recipetest.Schedule(t, rand.New(rand.NewPCG(n, 3)).IntN, func(c recipetest.Chance) {
-			schedule(c, func(from string, ev machine.Event, to string) {
+			play(c, func(from string, ev machine.Event, to string) {
 				allowed.Check(c, from, ev, to)
 				taken[recipetest.Step{From: from, On: recipetest.EventName(ev), To: to}] = true
 			})

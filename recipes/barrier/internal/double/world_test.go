@@ -1,6 +1,7 @@
 package double_test
 
-// The world of schedules: parties as package barrier has them, and what must hold whatever happens.
+// Schedules: a world with the users of its parties, and the guarantees that hold in any order of
+// events.
 
 import (
 	"errors"
@@ -19,31 +20,32 @@ func TestMain(m *testing.M) { tier.Main(m) }
 
 const at = "/b"
 
-// world is a recipetest.World with the faces of its parties, and with what must hold.
-type world struct {
+// schedule is a recipetest.World with the users of its parties, and with the guarantees.
+type schedule struct {
 	recipetest.Chance
 	*recipetest.World
 	parties  int
-	faces    []*face
-	verdicts map[int64]double.Verdict // of the rounds that were decided
+	users    []*user
+	verdicts map[int64]double.Verdict // of the decided rounds
 	guids    int
-	kicks    bool // somebody deletes parties' znodes, who then are inside no more, though they may not know yet
+	kicks    bool // another client deletes parties' znodes; such a party is not inside any more, though it may not know yet
 	pairs    bool // several processes of an id may live at a time
-	patient  bool // nobody asks for what it has not waited for
+	patient  bool // users want the next round only when they have left the last one
 	step     stepped
+	admin    *recipetest.Actor
 }
 
-// stepped is told each step of a machine.
+// stepped is called for each step of a machine.
 type stepped func(from string, ev machine.Event, to string)
 
-// face stands for a party's users: what package barrier does, without goroutines.
-type face struct {
-	world    *world
+// user is the application of a party, with the part of package barrier that deals with the machine.
+type user struct {
+	schedule *schedule
 	actor    *recipetest.Actor
 	id       string
 	last     uint64
 	claims   []double.Wanted
-	passages []*passage // not over
+	passages []*passage // whose rounds not all have left
 	given    map[uint64]bool
 	entered  int
 	refused  []error
@@ -58,31 +60,31 @@ type passage struct {
 	round  int64
 	names  []string
 	self   string
-	holds  bool // it is a possession still
+	holds  bool // it is still a possession
 	kicked bool // its znode was deleted
 }
 
-func newWorld(c recipetest.Chance, step stepped) *world {
-	return &world{
+func newSchedule(c recipetest.Chance, step stepped) *schedule {
+	return &schedule{
 		Chance: c, World: recipetest.NewWorld(c.Pick), verdicts: map[int64]double.Verdict{}, step: step,
 		parties: 1 + c.Pick(4), kicks: c.Pick(4) == 0, pairs: c.Pick(2) == 0, patient: c.Pick(2) == 0,
 	}
 }
 
-// fail ends the schedule with its story, and with where everybody stands.
-func (w *world) fail(format string, args ...any) {
+// fail ends the schedule with its story, and with the state of every party.
+func (s *schedule) fail(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	for _, f := range w.faces {
-		if !f.dead {
-			text += fmt.Sprintf("; %s in state %s, with %d wishes and %d passages", f.actor, f.actor.Machine().(watched).State(), len(f.claims), len(f.passages))
+	for _, u := range s.users {
+		if !u.dead {
+			text += fmt.Sprintf("; %s in state %s, with %d wishes and %d passages", u.actor, u.actor.Machine().(watched).State(), len(u.claims), len(u.passages))
 		}
 	}
-	w.Failf("%s\n%s", text, w.Story())
+	s.Failf("%s\n%s", text, s.Story())
 }
 
-func (w *world) guid() znode.GUID {
-	w.guids++
-	return znode.GUID(fmt.Sprintf("00000000-0000-4000-8000-%012d", w.guids))
+func (s *schedule) guid() znode.GUID {
+	s.guids++
+	return znode.GUID(fmt.Sprintf("00000000-0000-4000-8000-%012d", s.guids))
 }
 
 // watched reports the machine's transitions.
@@ -98,222 +100,222 @@ func (m watched) Step(ev machine.Event) []machine.Effect {
 	return effects
 }
 
-func (w *world) party(id string) *face {
-	f := &face{world: w, id: id, given: map[uint64]bool{}}
-	f.actor = w.Add(recipetest.Player{
-		Name: fmt.Sprintf("%s/%d", id, len(w.faces)),
+func (s *schedule) party(id string) *user {
+	u := &user{schedule: s, id: id, given: map[uint64]bool{}}
+	u.actor = s.Add(recipetest.Player{
+		Name: fmt.Sprintf("%s/%d", id, len(s.users)),
 		Machine: func() machine.Machine {
-			return watched{double.New(double.Config{Path: at, Parties: w.parties, ID: id, GUID: w.guid}), w.step}
+			return watched{double.New(double.Config{Path: at, Parties: s.parties, ID: id, GUID: s.guid}), s.step}
 		},
-		Standing: f.standing, Perform: f.perform, Lapse: func(*recipetest.Actor) { f.lapse() },
+		Standing: u.standing, Perform: u.perform, Lapse: func(*recipetest.Actor) { u.lapse() },
 	})
-	for _, o := range w.twins(f) {
-		o.twin, f.twin = true, true
+	for _, o := range s.twins(u) {
+		o.twin, u.twin = true, true
 	}
-	w.faces = append(w.faces, f)
-	return f
+	s.users = append(s.users, u)
+	return u
 }
 
 // twins are the other living processes of a party's id.
-func (w *world) twins(f *face) []*face {
-	return slices.DeleteFunc(slices.Clone(w.faces), func(o *face) bool { return o == f || o.id != f.id || o.dead })
+func (s *schedule) twins(u *user) []*user {
+	return slices.DeleteFunc(slices.Clone(s.users), func(o *user) bool { return o == u || o.id != u.id || o.dead })
 }
 
-func (f *face) standing() []machine.Event {
+func (u *user) standing() []machine.Event {
 	var all []machine.Event
-	for _, p := range f.passages {
+	for _, p := range u.passages {
 		all = append(all, double.Followed{Claim: p.claim, Round: p.round, Names: p.names, Self: p.self})
 	}
-	for _, c := range f.claims {
+	for _, c := range u.claims {
 		all = append(all, c)
 	}
-	if f.closed { // as the host does
+	if u.closed { // as the host does
 		all = append(all, machine.Closing{})
 	}
 	return all
 }
 
-func (f *face) want() {
-	f.last++
-	c := double.Wanted{Claim: f.last, Once: true}
-	f.claims = append(f.claims, c)
-	f.actor.Tell(c)
+func (u *user) want() {
+	u.last++
+	c := double.Wanted{Claim: u.last, Once: true}
+	u.claims = append(u.claims, c)
+	u.actor.Tell(c)
 }
 
-func (f *face) withdraw() {
-	if len(f.claims) == 0 {
+func (u *user) withdraw() {
+	if len(u.claims) == 0 {
 		return
 	}
-	i := f.world.Pick(len(f.claims))
-	c := f.claims[i]
-	f.claims = slices.Delete(f.claims, i, i+1)
-	f.actor.Tell(double.Withdrawn{Claim: c.Claim})
+	i := u.schedule.Pick(len(u.claims))
+	c := u.claims[i]
+	u.claims = slices.Delete(u.claims, i, i+1)
+	u.actor.Tell(double.Withdrawn{Claim: c.Claim})
 }
 
-func (f *face) depart() {
-	for _, p := range f.passages {
+func (u *user) depart() {
+	for _, p := range u.passages {
 		if p.holds {
 			p.holds = false
-			f.actor.Tell(double.Departed{Claim: p.claim})
+			u.actor.Tell(double.Departed{Claim: p.claim})
 		}
 	}
 }
 
-// goOn departs, or enters the next round: one that is patient when the last one is over.
-func (f *face) goOn() {
-	f.depart()
-	if !f.dead && !f.closed && len(f.claims) == 0 && (len(f.passages) == 0 || !f.world.patient && f.world.Pick(10) == 0) {
-		f.want()
+// goOn departs, and wants the next round: a patient user when all have left the last one.
+func (u *user) goOn() {
+	u.depart()
+	if !u.dead && !u.closed && len(u.claims) == 0 && (len(u.passages) == 0 || !u.schedule.patient && u.schedule.Pick(10) == 0) {
+		u.want()
 	}
 }
 
-func (f *face) kill() {
-	if !f.dead {
-		f.actor.Kill()
-		f.dead = true
+func (u *user) kill() {
+	if !u.dead {
+		u.actor.Kill()
+		u.dead = true
 	}
 }
 
-// close winds the party up.
-func (f *face) close() {
-	f.depart()
-	f.claims, f.passages, f.closed = nil, nil, true
-	f.actor.Tell(machine.Closing{})
+// close closes the party.
+func (u *user) close() {
+	u.depart()
+	u.claims, u.passages, u.closed = nil, nil, true
+	u.actor.Tell(machine.Closing{})
 }
 
-// lapse: every possession of the process is over.
-func (f *face) lapse() { f.depart() }
+// lapse ends every possession of the process.
+func (u *user) lapse() { u.depart() }
 
-func (f *face) perform(a *recipetest.Actor, e machine.Effect) {
+func (u *user) perform(a *recipetest.Actor, e machine.Effect) {
 	switch e := e.(type) {
 	case double.Enter:
-		f.enter(e)
+		u.enter(e)
 	case double.Lost:
-		if !f.world.kicks {
-			f.world.fail("%s: its znode was deleted, and nobody deletes any by hand", f.id)
+		if !u.schedule.kicks {
+			u.schedule.fail("%s: its znode was deleted, and nobody deletes any by hand", u.id)
 		}
-		f.depart()
+		u.depart()
 	case double.Left:
-		f.over(e.Claim)
+		u.allLeft(e.Claim)
 	case double.Refuse:
-		f.take(e.Claim)
-		f.refused = append(f.refused, e.Err)
+		u.take(e.Claim)
+		u.refused = append(u.refused, e.Err)
 		switch {
-		case errors.Is(e.Err, double.ErrReplaced) && !f.twin:
-			f.world.fail("%s: replaced, and its id has no other life", f.id)
+		case errors.Is(e.Err, double.ErrReplaced) && !u.twin:
+			u.schedule.fail("%s: replaced, and its id has no other life", u.id)
 		case !errors.Is(e.Err, double.ErrReplaced) && !errors.Is(e.Err, double.ErrBroken) && !errors.Is(e.Err, double.ErrCrowd):
-			f.world.fail("%s: refused: %v", f.id, e.Err)
+			u.schedule.fail("%s: refused: %v", u.id, e.Err)
 		}
 	default:
-		f.world.fail("unknown effect %T", e)
+		u.schedule.fail("unknown effect %T", e)
 	}
 }
 
-func (f *face) wants(claim uint64) bool {
-	return slices.ContainsFunc(f.claims, func(c double.Wanted) bool { return c.Claim == claim })
+func (u *user) wants(claim uint64) bool {
+	return slices.ContainsFunc(u.claims, func(c double.Wanted) bool { return c.Claim == claim })
 }
 
-func (f *face) take(claim uint64) {
-	i := slices.IndexFunc(f.claims, func(c double.Wanted) bool { return c.Claim == claim })
+func (u *user) take(claim uint64) {
+	i := slices.IndexFunc(u.claims, func(c double.Wanted) bool { return c.Claim == claim })
 	if i >= 0 {
-		f.claims = slices.Delete(f.claims, i, i+1)
+		u.claims = slices.Delete(u.claims, i, i+1)
 	}
 }
 
-// enter checks what holds of whoever enters: its round was released, with it and as many others as
-// agreed, and it is told the same names as all of them.
-func (f *face) enter(e double.Enter) {
+// enter checks the guarantees for a party that enters: its round was released with this party as a
+// member, and it is told the same names as all of them.
+func (u *user) enter(e double.Enter) {
 	switch {
-	case !f.wants(e.Claim): // withdrawn: its departure is told at once
-		f.actor.Tell(double.Departed{Claim: e.Claim})
+	case !u.wants(e.Claim): // withdrawn: it departs at once
+		u.actor.Tell(double.Departed{Claim: e.Claim})
 		return
-	case !f.actor.Trusted(e.Epoch):
-		f.actor.Tell(double.Deferred{Claim: e.Claim, Once: true})
+	case !u.actor.Trusted(e.Epoch):
+		u.actor.Tell(double.Deferred{Claim: e.Claim, Once: true})
 		return
 	}
-	v, decided := f.world.verdicts[e.Round]
+	v, decided := u.schedule.verdicts[e.Round]
 	switch {
 	case !decided || v.Kind != double.Released:
-		f.world.fail("%s enters round %d, which is not released", f.id, e.Round)
+		u.schedule.fail("%s enters round %d, which is not released", u.id, e.Round)
 	case !slices.Equal(v.Names, e.Names) || !slices.Contains(e.Names, e.Self):
-		f.world.fail("%s enters round %d with %v, released with %v", f.id, e.Round, e.Names, v.Names)
-	case !f.world.kicks && !f.world.Exists(e.Path):
-		f.world.fail("%s enters without a znode", f.id) // its end would have come before
+		u.schedule.fail("%s enters round %d with %v, released with %v", u.id, e.Round, e.Names, v.Names)
+	case !u.schedule.kicks && !u.schedule.Exists(e.Path):
+		u.schedule.fail("%s enters without a znode", u.id) // the machine would have told of the deletion before
 	}
-	for _, o := range append(f.world.twins(f), f) {
+	for _, o := range append(u.schedule.twins(u), u) {
 		for _, p := range o.passages {
-			if p.holds && (o == f || !p.kicked) {
-				f.world.fail("%s is inside twice, in rounds %d and %d", f.id, p.round, e.Round)
+			if p.holds && (o == u || !p.kicked) {
+				u.schedule.fail("%s is inside twice, in rounds %d and %d", u.id, p.round, e.Round)
 			}
 		}
 	}
-	f.take(e.Claim)
-	f.given[e.Claim] = true
-	f.entered++
-	f.passages = append(f.passages, &passage{claim: e.Claim, round: e.Round, names: e.Names, self: e.Self, holds: true})
+	u.take(e.Claim)
+	u.given[e.Claim] = true
+	u.entered++
+	u.passages = append(u.passages, &passage{claim: e.Claim, round: e.Round, names: e.Names, self: e.Self, holds: true})
 }
 
-// over checks that nobody who lives is inside.
-func (f *face) over(claim uint64) {
-	i := slices.IndexFunc(f.passages, func(p *passage) bool { return p.claim == claim })
+// allLeft checks that no live party is inside.
+func (u *user) allLeft(claim uint64) {
+	i := slices.IndexFunc(u.passages, func(p *passage) bool { return p.claim == claim })
 	if i < 0 {
-		if f.given[claim] && !f.closed {
-			f.world.fail("%s: over twice: %d", f.id, claim)
+		if u.given[claim] && !u.closed {
+			u.schedule.fail("%s: told twice that all have left: %d", u.id, claim)
 		}
-		return // it never had the passage: word of that is on its way
+		return // it never had the passage: its Deferred or Departed is in the mailbox
 	}
-	round := f.passages[i].round
-	for _, o := range f.world.faces {
+	round := u.passages[i].round
+	for _, o := range u.schedule.users {
 		for _, p := range o.passages {
 			if p.round == round && p.holds && !p.kicked {
-				f.world.fail("round %d is over for %s while %s is inside", round, f.id, o.id)
+				u.schedule.fail("all have left round %d for %s while %s is inside", round, u.id, o.id)
 			}
 		}
 	}
-	f.passages = slices.Delete(f.passages, i, i+1)
+	u.passages = slices.Delete(u.passages, i, i+1)
 }
 
-// look notes the verdicts, and checks that each is given once, and, if only one thing can have
-// happened since, that no round is released without all its parties.
-func (w *world) look(one bool) {
-	w.lookForKicked()
-	for _, n := range double.Rounds(w.Children(at)) {
+// checkVerdicts records the verdicts, and checks that each is given once, and, if only one thing
+// can have happened since, that no round is released without all its parties.
+func (s *schedule) checkVerdicts(one bool) {
+	s.markKicked()
+	for _, n := range double.Rounds(s.Children(at)) {
 		path := double.RoundPath(at, n)
-		v := double.ParseVerdict(w.Data(path))
-		before, decided := w.verdicts[n]
+		v := double.ParseVerdict(s.Data(path))
+		before, decided := s.verdicts[n]
 		switch {
 		case v.Kind == double.Unreadable:
-			w.fail("%s", "unreadable: "+string(w.Data(path)))
+			s.fail("%s", "unreadable: "+string(s.Data(path)))
 		case decided && (before.Kind != v.Kind || !slices.Equal(before.Names, v.Names)):
-			w.fail("round %d changes its verdict", n)
+			s.fail("round %d changes its verdict", n)
 		case v.Kind == double.Open || decided:
 			continue
 		}
-		w.verdicts[n] = v
+		s.verdicts[n] = v
 		if one && v.Kind == double.Released {
-			if missing := slices.DeleteFunc(slices.Clone(v.Names), func(name string) bool { return w.Exists(path + "/" + name) }); len(missing) > 0 {
-				w.fail("round %d is released without %v", n, missing)
+			if missing := slices.DeleteFunc(slices.Clone(v.Names), func(name string) bool { return s.Exists(path + "/" + name) }); len(missing) > 0 {
+				s.fail("round %d is released without %v", n, missing)
 			}
 		}
 	}
 }
 
-func (w *world) standing(round string) []string {
-	return slices.DeleteFunc(w.Children(round), func(name string) bool { _, ok := double.PartyID(name); return !ok })
+func (s *schedule) standing(round string) []string {
+	return slices.DeleteFunc(s.Children(round), func(name string) bool { _, ok := double.PartyID(name); return !ok })
 }
 
-func (w *world) lookForKicked() {
-	if !w.kicks {
+func (s *schedule) markKicked() {
+	if !s.kicks {
 		return
 	}
-	for _, f := range w.faces {
-		for _, p := range f.passages {
-			p.kicked = p.kicked || !w.Exists(double.RoundPath(at, p.round)+"/"+p.self)
+	for _, u := range s.users {
+		for _, p := range u.passages {
+			p.kicked = p.kicked || !s.Exists(double.RoundPath(at, p.round)+"/"+p.self)
 		}
 	}
 }
 
-// admin breaks the newest round when it is told to, in one try, and deletes what it is told to.
+// admin breaks the newest round when it is told to, in one try, and deletes znodes.
 type admin struct {
 	epoch uint64
 	ask   uint64

@@ -17,9 +17,9 @@
 // # Which file for which task
 //
 //   - being present, and finding out whether another participant is alive: participant.go
-//   - a coordinator: coordinator.go; its transactions: tx.go; beginning them, taking them over: begin.go
+//   - a coordinator: coordinator.go; its transactions: tx.go; beginning and taking over: begin.go
 //   - a site, and its inbox: site.go; voting on a transaction, and acknowledging it: proposal.go
 //   - a transaction's record and votes, deciding, deleting, for both: view.go
 //   - requests, their replies, and watches: dispatcher.go
-//   - znodes, names, data: layout.go; what application and machine tell each other: events.go
+//   - znodes, names, data: layout.go; events and effects of the application: events.go
 package protocol

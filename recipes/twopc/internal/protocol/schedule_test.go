@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,20 +26,25 @@ type play struct {
 	world   *recipetest.World
 	truth   *truth
 	leaders []*leader
-	seats   []*recipetest.Actor // of the leaders
-	voters  map[string]*recipetest.Actor
-	peers   bool
+	peers   bool // the sites decide
 	dead    map[*recipetest.Actor]bool
-	refused bool            // a coordinator was refused something
-	barred  map[string]bool // what a dead coordinator asked for, and did not stand when that was known to be over
-	born    int
-	begun   int
+	refused bool            // ZooKeeper has refused a coordinator's request
+	barred  map[string]bool // the GUIDs of a dead coordinator's transactions without a record, when none could come any more
+	born    int             // processes
+	begun   int             // transactions
 }
 
-var names = []string{"x", "y", "z"}
+// Bounds of what happens in a schedule before its end.
+const (
+	maxBegun   = 12 // transactions
+	maxLeaders = 4
+	maxBorn    = 30 // processes
+)
+
+var names = []string{"x", "y", "z"} // the sites
 
 func newPlay(choose func(n int) int) *play {
-	p := &play{choose: choose, world: recipetest.NewWorld(choose), truth: newTruth(), voters: map[string]*recipetest.Actor{}, dead: map[*recipetest.Actor]bool{}, barred: map[string]bool{}}
+	p := &play{choose: choose, world: recipetest.NewWorld(choose), truth: newTruth(), dead: map[*recipetest.Actor]bool{}, barred: map[string]bool{}}
 	p.peers = choose(2) == 1
 	p.lead()
 	for _, name := range names {
@@ -50,31 +56,29 @@ func newPlay(choose func(n int) int) *play {
 func (p *play) lead() {
 	p.born++
 	l := newLeader(p.truth)
-	l.notes = func() bool { return p.choose(4) > 0 }
+	l.acksAtOnce = func() bool { return p.choose(4) > 0 }
 	p.leaders = append(p.leaders, l)
-	p.seats = append(p.seats, p.world.Add(l.player(fmt.Sprint("leader", p.born), 1000)))
+	l.join(p.world, fmt.Sprint("leader", p.born))
 }
 
 func (p *play) seat(name string) {
 	p.born++
 	v := newVoter(p.truth, name, func(string) (bool, bool) { n := p.choose(8); return n > 0, n < 7 })
-	p.voters[name] = p.world.Add(v.player(fmt.Sprint("guid", p.born)))
+	v.join(p.world, fmt.Sprint("guid", p.born))
 }
 
-// begin begins one, at some coordinator.
-func (p *play) begin() (leader int) {
-	i := p.choose(len(p.seats))
+// begin begins a transaction, at some coordinator. Ids are used again.
+func (p *play) begin() *leader {
+	l := p.leader()
 	p.begun++
-	sites := names[:1+p.choose(len(names))]
-	// ids are used again
-	p.leaders[i].begin(p.seats[i], fmt.Sprint("t", p.begun%4), guid(p.begun), p.peers, sites...)
-	return i
+	l.begin(fmt.Sprint("t", p.begun%4), guid(p.begun), p.peers, names[:1+p.choose(len(names))]...)
+	return l
 }
 
-// stumble begins something, crashes over it, and perhaps gives it up.
+// stumble begins a transaction. The actor crashes over it, and the application perhaps gives it up.
 func (p *play) stumble() {
-	i := p.begin()
-	l, n := p.leaders[i], p.leaders[i].last
+	l := p.begin()
+	n := l.last
 	for range 50 {
 		if t := l.txs[n]; t == nil || t.sent() {
 			break
@@ -84,78 +88,82 @@ func (p *play) stumble() {
 	for range p.choose(3) {
 		p.world.Step()
 	}
-	p.seats[i].Crash()
+	l.actor.Crash()
 	if p.choose(2) == 0 {
-		l.abandon(p.seats[i], n)
+		l.abandon(n)
 	}
 }
 
 // guid looks like one.
 func guid(n int) string { return fmt.Sprintf("%08d-0000-4000-8000-000000000000", n) }
 
-// happen lets one thing happen, mostly a good one.
-func (p *play) happen() {
-	all := p.world.Actors()
-	a := all[p.choose(len(all))]
-	switch p.choose(120) {
-	case 0:
-		a.Disconnect()
-	case 1, 2:
-		a.Reconnect()
-	case 3:
-		a.Expire()
-	case 4:
-		a.Crash()
-	case 5:
-		if p.dead[a] = true; p.choose(2) == 0 {
-			a.Kill()
-		} else {
-			a.KillMidway()
-		}
-	case 6:
-		p.world.Bury()
-	case 7:
-		p.revive(names[p.choose(len(names))])
-	case 8:
-		if len(p.seats) < 4 {
-			p.lead()
-		}
-	case 9:
-		p.recover()
-	case 10, 20, 21:
-		p.world.Reap()
-	case 11:
-		i := p.choose(len(p.seats))
-		p.leaders[i].abort(p.seats[i], uint64(1+p.choose(4)))
-	case 18:
-		i := p.choose(len(p.seats))
-		p.leaders[i].abandon(p.seats[i], p.leaders[i].last)
-	case 19:
-		i := p.choose(len(p.seats))
-		p.leaders[i].settleAll(p.seats[i])
-	case 12, 13, 14, 15, 16, 17:
-		if p.begun < 12 {
+// chances are the things that may happen to an actor or to all, with their odds. Where that is not
+// possible at the moment, nothing happens.
+var chances = []struct {
+	odds   int
+	happen func(p *play, a *recipetest.Actor)
+}{
+	{93, func(p *play, _ *recipetest.Actor) { p.world.Step() }},
+	{1, func(_ *play, a *recipetest.Actor) { a.Disconnect() }},
+	{2, func(_ *play, a *recipetest.Actor) { a.Reconnect() }},
+	{1, func(_ *play, a *recipetest.Actor) { a.Expire() }},
+	{1, func(_ *play, a *recipetest.Actor) { a.Crash() }},
+	{1, (*play).kill},
+	{1, func(p *play, _ *recipetest.Actor) { p.world.Bury() }},
+	{3, func(p *play, _ *recipetest.Actor) { p.world.Reap() }},
+	{4, (*play).refuse},
+	{6, func(p *play, _ *recipetest.Actor) {
+		if p.begun < maxBegun {
 			p.begin()
 		}
-	case 23, 24, 25, 26:
-		p.refuse(a)
-	case 22:
-		if p.begun < 12 {
+	}},
+	{1, func(p *play, _ *recipetest.Actor) {
+		if p.begun < maxBegun {
 			p.stumble()
 		}
-	default:
-		p.world.Step()
+	}},
+	{1, func(p *play, _ *recipetest.Actor) { p.recover() }},
+	{1, func(p *play, _ *recipetest.Actor) { p.revive() }},
+	{1, func(p *play, _ *recipetest.Actor) {
+		if len(p.leaders) < maxLeaders {
+			p.lead()
+		}
+	}},
+	{1, func(p *play, _ *recipetest.Actor) { p.leader().abort(uint64(1 + p.choose(4))) }},
+	{1, func(p *play, _ *recipetest.Actor) { l := p.leader(); l.abandon(l.last) }},
+	{1, func(p *play, _ *recipetest.Actor) { p.leader().settleAll() }},
+}
+
+// happen lets one thing happen.
+func (p *play) happen() {
+	actors := p.world.Actors()
+	a, n := actors[p.choose(len(actors))], p.choose(120)
+	for _, c := range chances {
+		if n -= c.odds; n < 0 {
+			c.happen(p, a)
+			return
+		}
 	}
 }
 
-// revive starts a site's process again, also one that does not know that the other still lives.
-func (p *play) revive(name string) {
-	if p.born < 30 {
-		p.seat(name)
+func (p *play) leader() *leader { return p.leaders[p.choose(len(p.leaders))] }
+
+func (p *play) kill(a *recipetest.Actor) {
+	if p.dead[a] = true; p.choose(2) == 0 {
+		a.Kill()
+	} else {
+		a.KillMidway()
 	}
 }
 
-// end lets everybody come back, and everything come to its end.
+// revive starts a process of a site. The one before may live still.
+func (p *play) revive() {
+	if p.born < maxBorn {
+		p.seat(names[p.choose(len(names))])
+	}
+}
+
+// end starts all processes again, and has every transaction come to its end.
 func (p *play) end() {
 	if p.choose(2) == 0 {
 		for _, a := range p.world.Actors() {
@@ -176,11 +184,11 @@ func (p *play) end() {
 	}
 	p.recover()
 	p.settle()
-	for i, l := range p.leaders { // what they learned, and what they gave up and others committed
-		l.notes = nil
-		l.settleAll(p.seats[i])
+	for _, l := range p.leaders { // the transactions that they learned of, and those that they gave up and others committed
+		l.acksAtOnce = nil
+		l.settleAll()
 		for _, id := range p.world.Children(root.Transactions()) {
-			l.adopt(p.seats[i], id)
+			l.adopt(id)
 		}
 	}
 	p.settle()
@@ -199,7 +207,7 @@ func (p *play) end() {
 	}
 }
 
-// concluded: whoever has died, nothing stays undecided until it is recovered.
+// concluded: no transaction stays undecided until it is recovered, whichever processes have died.
 func (p *play) concluded() {
 	for _, id := range p.world.Children(root.Transactions()) {
 		if data := p.world.Data(root.Tx(id)); strings.Contains(string(data), `"state":"undecided"`) {
@@ -214,8 +222,8 @@ func (p *play) settle() {
 	}
 }
 
-// refuse has something refused to a coordinator for a moment, of what does not keep its presence
-// from being made.
+// refuse has ZooKeeper refuse some requests of a coordinator for a moment, but none that creates
+// its presence.
 func (p *play) refuse(a *recipetest.Actor) {
 	tx := root.Transactions() + "/"
 	if !strings.HasPrefix(a.Name, "leader") {
@@ -235,30 +243,25 @@ func (p *play) refuse(a *recipetest.Actor) {
 	}) || p.refused
 }
 
-// recover has the newest coordinator take over what there is.
+// recover has the newest coordinator take over the transactions.
 func (p *play) recover() {
-	i := len(p.seats) - 1
-	if p.dead[p.seats[i]] {
+	newest := p.leaders[len(p.leaders)-1]
+	if p.dead[newest.actor] {
 		return
 	}
-	var gone []*leader
-	for n, seat := range p.seats {
-		if p.dead[seat] {
-			gone = append(gone, p.leaders[n])
-		}
-	}
-	p.leaders[i].outlive(p.seats[i], p.world.Children(root.Coordinators()), func() {
-		p.bar(gone)
+	dead := slices.DeleteFunc(slices.Clone(p.leaders), func(l *leader) bool { return !p.dead[l.actor] })
+	newest.outlive(p.world.Children(root.Coordinators()), func() {
+		p.bar(dead)
 		for _, id := range p.world.Children(root.Transactions()) {
-			p.leaders[i].adopt(p.seats[i], id)
+			newest.adopt(id)
 		}
 	})
 }
 
-// bar: nothing that dead coordinators have begun comes any more, but what stands.
-func (p *play) bar(gone []*leader) {
+// bar: from now on no transaction of a dead coordinator appears that has no record yet.
+func (p *play) bar(dead []*leader) {
 	standing := p.standing()
-	for _, l := range gone {
+	for _, l := range dead {
 		for _, guid := range l.asked {
 			p.barred[guid] = p.barred[guid] || !strings.Contains(standing, guid)
 		}
@@ -274,7 +277,7 @@ func (p *play) standing() string {
 	return all.String()
 }
 
-// late complains of what came after it was known that nothing does.
+// late fails if a barred transaction has appeared.
 func (p *play) late() {
 	standing := p.standing()
 	for guid, barred := range p.barred {
@@ -284,8 +287,8 @@ func (p *play) late() {
 	}
 }
 
-// TestSchedules: whatever happens in whatever order, nobody learns another outcome than anybody
-// else, and everything comes to its end.
+// TestSchedules: in every order of events all processes learn one outcome of a transaction, and
+// every transaction comes to its end.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	var played, commits, decided atomic.Int64
@@ -311,18 +314,19 @@ func TestSchedules(t *testing.T) {
 }
 
 // TestWhatIsOverWaitsForNoWatch: transactions come and go while their coordinator and their site
-// live, whose presences each of them watches. Nothing is left of those that are over.
+// live, whose presences each transaction watches. The subscriptions end with their transactions.
 func TestWhatIsOverWaitsForNoWatch(t *testing.T) {
 	t.Parallel()
 	world, all := recipetest.NewWorld(func(int) int { return 0 }), newTruth()
 	l := newLeader(all)
-	a := world.Add(l.player("c", 1000))
-	x := world.Add(newVoter(all, "x", func(string) (bool, bool) { return true, true }).player("x1"))
+	x := newVoter(all, "x", func(string) (bool, bool) { return true, true })
+	l.join(world, "c")
+	x.join(world, "x1")
 	for n := range 50 {
-		l.begin(a, fmt.Sprint("t", n), guid(n), false, "x")
+		l.begin(fmt.Sprint("t", n), guid(n), false, "x")
 		require.True(t, world.Settle(5000), "it does not come to rest")
 	}
 	require.Equal(t, 50, all.decided)
-	require.LessOrEqual(t, a.Machine().(*mailbox).Machine.(*protocol.Coordinator).Armed(), 2, "its presence, and who comes")
-	require.LessOrEqual(t, x.Machine().(*protocol.Site).Armed(), 2, "its presence, and its inbox")
+	require.LessOrEqual(t, l.actor.Machine().(*mailbox).Machine.(*protocol.Coordinator).Armed(), 2, "its presence, and who comes")
+	require.LessOrEqual(t, x.actor.Machine().(*protocol.Site).Armed(), 2, "its presence, and its inbox")
 }

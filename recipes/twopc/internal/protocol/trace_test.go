@@ -11,9 +11,9 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 )
 
-// stories are of one transaction, t, whose coordinator is c, or b, and of which x is a site. In a
-// path, "!" stands for what marks the znodes of its GUID: "tx/t/!vote-x". An answer is to the last
-// request of its kind.
+// stories are about one transaction, t, of the coordinator c, or b, and the site x. In a path, "!"
+// stands for what marks the znodes of its GUID: "tx/t/!vote-x". An answer is to the last request of
+// its kind.
 var stories = recipetest.Dialect{
 	New: told, Event: event, Path: full, Short: shorten,
 	Show: func(e machine.Effect) string { return shorten(recipetest.Format(e)) },
@@ -27,7 +27,6 @@ func shorten(text string) string {
 	return strings.NewReplacer(string(root)+"/", "", "_c_"+guid(1)+"-", "!", guid(1), "guid", "Epoch=1 ", "").Replace(text)
 }
 
-// TestTraces plays the stories in testdata.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	for _, name := range stories.Stories(t) {

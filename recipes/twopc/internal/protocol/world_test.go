@@ -1,4 +1,5 @@
-// The faces of a coordinator and of a site, and what all of them together may see.
+// The applications of coordinators and sites, and the guarantees that hold for all of them
+// together.
 
 package protocol_test
 
@@ -19,8 +20,8 @@ func TestMain(m *testing.M) { tier.Main(m) }
 
 const root = protocol.Root("/pay")
 
-// truth is what all processes together have seen of the transactions, by GUID. It panics with a
-// failure if a guarantee is broken.
+// truth has the votes and outcomes that all processes together have seen, by the GUID of the
+// transaction. It panics with a failure if a guarantee is broken.
 type truth struct {
 	outcomes map[string]protocol.Outcome
 	begun    map[string][]string // the sites
@@ -29,7 +30,6 @@ type truth struct {
 	adopted  map[string]bool     // some coordinator took it over
 	unbegun  map[string]bool     // its Begin was answered: it has not begun, and never will
 	left     map[string]bool     // guid/site: a process of this site has asked for its acknowledgement; another one may find nothing of it
-	lost     bool                // another client deletes transactions
 	decided  int
 	commits  int
 }
@@ -41,7 +41,6 @@ func newTruth() *truth {
 	}
 }
 
-// failure is a broken guarantee.
 type failure = recipetest.Failure
 
 func (tr *truth) learn(guid string, o protocol.Outcome) {
@@ -58,7 +57,9 @@ func (tr *truth) learn(guid string, o protocol.Outcome) {
 		return
 	}
 	tr.commits++
-	tr.keepsOut(guid)
+	if tr.unbegun[guid] {
+		panic(failure(guid + " is committed, and its Begin was told that it has not begun"))
+	}
 	for _, site := range tr.begun[guid] {
 		if !tr.promised[guid+"/"+site] || tr.refused[guid+"/"+site] {
 			panic(failure(fmt.Sprintf("%s is committed, and %s did not agree", guid, site)))
@@ -66,58 +67,51 @@ func (tr *truth) learn(guid string, o protocol.Outcome) {
 	}
 }
 
-// keepsOut: a transaction whose Begin was told that it has not begun is never committed, whichever
-// of the two comes first.
-func (tr *truth) keepsOut(guid string) {
-	if tr.unbegun[guid] && tr.outcomes[guid] == protocol.Committed {
-		panic(failure(guid + " is committed, and its Begin was told that it has not begun"))
+// refuse answers a Begin: it has not begun, and never will.
+func (tr *truth) refuse(guid string) {
+	if tr.unbegun[guid] = true; tr.outcomes[guid] == protocol.Committed {
+		panic(failure(guid + " is committed, and its Begin is told that it has not begun"))
 	}
 }
 
-// refuse answers a Begin: it has not begun, and never will.
-func (tr *truth) refuse(guid string) {
-	tr.unbegun[guid] = true
-	tr.keepsOut(guid)
-}
-
-// leader is the face of a coordinator, as far as the machine can tell: it keeps the requests that
-// are not answered.
+// leader is the application of a coordinator: it keeps the requests that are not answered.
 type leader struct {
-	truth *truth
-	last  uint64
-	txs   map[uint64]*led
-	asked []string        // the GUIDs of all that it ever asked for
-	waits map[uint64]bool // for other coordinators
-	then  func()          // when it has waited
-	notes func() bool     // whether it acknowledges at once what it learns; nil: always
-	noted []*led          // learned, and not acknowledged yet
+	actor      *recipetest.Actor
+	truth      *truth
+	last       uint64
+	txs        map[uint64]*transaction
+	asked      []string        // the GUIDs of all transactions that it has begun
+	waits      map[uint64]bool // the requests about other coordinators
+	then       func()          // called when these have ended
+	acksAtOnce func() bool     // whether it acknowledges an outcome at once; nil: always
+	learned    []*transaction  // the outcomes that are not acknowledged yet
 }
 
-type led struct {
+type transaction struct {
 	request protocol.Request
 	id      string
 	guid    string
 	outcome protocol.Outcome
 }
 
-// sent reports whether its beginning was sent.
-func (t *led) sent() bool {
+func (t *transaction) sent() bool {
 	return t.request.Stage > protocol.Recovering || t.request.Presence != 0
 }
 
-func newLeader(tr *truth) *leader { return &leader{truth: tr, txs: map[uint64]*led{}} }
+func newLeader(tr *truth) *leader { return &leader{truth: tr, txs: map[uint64]*transaction{}} }
 
-func (l *leader) player(name string, timeout int64) recipetest.Player {
-	return recipetest.Player{
+// join makes it an actor of the world.
+func (l *leader) join(world *recipetest.World, name string) {
+	l.actor = world.Add(recipetest.Player{
 		Name:     name,
-		Machine:  func() machine.Machine { return &mailbox{protocol.NewCoordinator(root, name, timeout), l} },
+		Machine:  func() machine.Machine { return &mailbox{protocol.NewCoordinator(root, name, 1000), l} },
 		Standing: l.standing,
 		Perform:  l.perform,
-	}
+	})
 }
 
-// mailbox keeps requests in order with answers, which the world does not: one that was told to a
-// restarted machine, and has ended, does not come again.
+// mailbox drops a request that was told to a restarted machine and has ended. The world does not
+// keep requests in order with answers, as a real mailbox does.
 type mailbox struct {
 	machine.Machine
 	l *leader
@@ -131,26 +125,26 @@ func (m *mailbox) Step(ev machine.Event) []machine.Effect {
 }
 
 // ask enters a request, which is numbered, and tells the machine.
-func (l *leader) ask(a *recipetest.Actor, t *led, request protocol.Request) uint64 {
+func (l *leader) ask(t *transaction, request protocol.Request) uint64 {
 	l.last++
 	t.request = request
 	t.request.N, l.txs[l.last] = l.last, t
-	a.Tell(t.request)
+	l.actor.Tell(t.request)
 	return l.last
 }
 
-func (l *leader) begin(a *recipetest.Actor, id, guid string, peers bool, sites ...string) uint64 {
+func (l *leader) begin(id, guid string, peers bool, sites ...string) uint64 {
 	l.truth.begun[guid] = sites
 	l.asked = append(l.asked, guid)
-	return l.ask(a, &led{id: id, guid: guid}, protocol.Request{ID: id, GUID: guid, Payload: []byte("pay " + id), Sites: sites, Peers: peers})
+	return l.ask(&transaction{id: id, guid: guid}, protocol.Request{ID: id, GUID: guid, Payload: []byte("pay " + id), Sites: sites, Peers: peers})
 }
 
 // outlive waits until each of the others has answered, or its session is over.
-func (l *leader) outlive(a *recipetest.Actor, others []string, then func()) {
+func (l *leader) outlive(others []string, then func()) {
 	l.waits, l.then = map[uint64]bool{}, then
 	for _, other := range others {
-		if other != a.Name {
-			l.waits[l.ask(a, &led{}, protocol.Request{Stage: protocol.Asking, ID: other})] = true
+		if other != l.actor.Name {
+			l.waits[l.ask(&transaction{}, protocol.Request{Stage: protocol.Asking, ID: other})] = true
 		}
 	}
 	l.outlived(0, nil)
@@ -159,7 +153,7 @@ func (l *leader) outlive(a *recipetest.Actor, others []string, then func()) {
 func (l *leader) outlived(n uint64, err error) {
 	delete(l.waits, n)
 	if err != nil {
-		l.then = nil // it can't be known
+		l.then = nil // it is not known whether the other one is alive
 	}
 	if then := l.then; then != nil && len(l.waits) == 0 {
 		l.then = nil
@@ -167,23 +161,23 @@ func (l *leader) outlived(n uint64, err error) {
 	}
 }
 
-func (l *leader) adopt(a *recipetest.Actor, id string) {
-	l.ask(a, &led{id: id}, protocol.Request{Stage: protocol.Recovering, ID: id})
+func (l *leader) adopt(id string) {
+	l.ask(&transaction{id: id}, protocol.Request{Stage: protocol.Recovering, ID: id})
 }
 
-func (l *leader) abort(a *recipetest.Actor, n uint64) { l.giveUp(a, n, false) }
+func (l *leader) abort(n uint64) { l.giveUp(n, false) }
 
-// abandon gives up a Begin or Recover, as far as it is known not to be answered.
-func (l *leader) abandon(a *recipetest.Actor, n uint64) {
+// abandon gives up a Begin or Recover that is not answered.
+func (l *leader) abandon(n uint64) {
 	if t := l.txs[n]; t != nil && t.request.Stage <= protocol.Recovering {
-		l.giveUp(a, n, t.request.Stage == protocol.Beginning)
+		l.giveUp(n, t.request.Stage == protocol.Beginning)
 	}
 }
 
-func (l *leader) giveUp(a *recipetest.Actor, n uint64, withdrawn bool) {
+func (l *leader) giveUp(n uint64, withdrawn bool) {
 	if t := l.txs[n]; t != nil && !t.request.Aborts {
 		t.request.Abort = protocol.Abort{Aborts: true, Reason: "no more", Withdrawn: withdrawn}
-		a.Tell(t.request)
+		l.actor.Tell(t.request)
 	}
 }
 
@@ -197,7 +191,7 @@ func (l *leader) standing() []machine.Event {
 	return all
 }
 
-func (l *leader) perform(a *recipetest.Actor, e machine.Effect) {
+func (l *leader) perform(_ *recipetest.Actor, e machine.Effect) {
 	switch e := e.(type) {
 	case protocol.Progressed:
 		t := l.txs[e.Request.N]
@@ -212,11 +206,11 @@ func (l *leader) perform(a *recipetest.Actor, e machine.Effect) {
 	case protocol.Ended:
 		t := l.txs[e.N]
 		delete(l.txs, e.N)
-		l.ended(a, t, e)
+		l.ended(t, e)
 	}
 }
 
-func (l *leader) ended(a *recipetest.Actor, t *led, e protocol.Ended) {
+func (l *leader) ended(t *transaction, e protocol.Ended) {
 	refused := errors.Is(e.Err, recipetest.ErrRefused)
 	fine := refused
 	switch t.request.Stage {
@@ -235,13 +229,13 @@ func (l *leader) ended(a *recipetest.Actor, t *led, e protocol.Ended) {
 	case protocol.Acknowledging:
 		fine = e.Err == nil
 	case protocol.Preparing:
-		fine = fine || e.Err == nil || errors.Is(e.Err, protocol.ErrGone) && (l.truth.lost || l.truth.adopted[t.guid])
+		fine = fine || e.Err == nil || errors.Is(e.Err, protocol.ErrGone) && l.truth.adopted[t.guid]
 		switch {
 		case e.Err != nil, t.request.Withdrawn && t.outcome == protocol.Aborted:
-		case l.notes == nil || l.notes():
-			l.settle(a, t)
+		case l.acksAtOnce == nil || l.acksAtOnce():
+			l.settle(t)
 		default:
-			l.noted = append(l.noted, t)
+			l.learned = append(l.learned, t)
 		}
 	}
 	if !fine {
@@ -249,21 +243,21 @@ func (l *leader) ended(a *recipetest.Actor, t *led, e protocol.Ended) {
 	}
 }
 
-// settleAll acknowledges what is learned.
-func (l *leader) settleAll(a *recipetest.Actor) {
-	for _, t := range l.noted {
-		l.settle(a, t)
+// settleAll acknowledges all outcomes that were learned.
+func (l *leader) settleAll() {
+	for _, t := range l.learned {
+		l.settle(t)
 	}
-	l.noted = nil
+	l.learned = nil
 }
 
-func (l *leader) settle(a *recipetest.Actor, t *led) {
-	l.ask(a, &led{guid: t.guid}, protocol.Request{Stage: protocol.Acknowledging, ID: t.id, GUID: t.guid})
+func (l *leader) settle(t *transaction) {
+	l.ask(&transaction{guid: t.guid}, protocol.Request{Stage: protocol.Acknowledging, ID: t.id, GUID: t.guid})
 }
 
-// voter is the face of a site with an application behind it, which votes as vote says and
-// acknowledges what it knows.
+// voter is the application of a site: it votes as vote says, and acknowledges the outcomes.
 type voter struct {
+	actor *recipetest.Actor
 	truth *truth
 	name  string
 	vote  func(guid string) (commit, now bool)
@@ -277,13 +271,14 @@ func newVoter(tr *truth, name string, vote func(string) (bool, bool)) *voter {
 	return &voter{truth: tr, name: name, vote: vote, known: map[string]bool{}, open: map[string]protocol.Propose{}, cast: map[string]protocol.Cast{}, acks: map[string]bool{}}
 }
 
-func (v *voter) player(guid string) recipetest.Player {
-	return recipetest.Player{
+// join makes it an actor of the world.
+func (v *voter) join(world *recipetest.World, guid string) {
+	v.actor = world.Add(recipetest.Player{
 		Name:     v.name + " " + guid,
 		Machine:  func() machine.Machine { return protocol.NewSite(root, v.name, guid) },
 		Standing: v.standing,
 		Perform:  v.perform,
-	}
+	})
 }
 
 func (v *voter) standing() []machine.Event {
@@ -300,23 +295,24 @@ func (v *voter) standing() []machine.Event {
 	return all
 }
 
-func (v *voter) perform(a *recipetest.Actor, e machine.Effect) {
+func (v *voter) perform(_ *recipetest.Actor, e machine.Effect) {
 	switch e := e.(type) {
 	case protocol.Propose:
-		v.offered(a, e)
+		v.offered(e)
 	case protocol.CastDone:
 		v.castDone(e)
 	case protocol.Learned:
-		if e.Outcome == protocol.Undecided {
-			v.gone(a, e.GUID)
-			return
+		switch at := e.GUID + "/" + v.name; {
+		case e.Outcome != protocol.Undecided:
+			v.truth.learn(e.GUID, e.Outcome)
+			v.truth.left[at] = true
+		case !v.truth.left[at]:
+			panic(failure(at + " has vanished"))
 		}
-		v.truth.learn(e.GUID, e.Outcome)
 		v.acks[e.GUID] = true
-		v.truth.left[e.GUID+"/"+v.name] = true
-		a.Tell(protocol.Ack{GUID: e.GUID})
+		v.actor.Tell(protocol.Ack{GUID: e.GUID})
 	case protocol.Acked:
-		if gone := v.truth.lost || v.truth.left[e.GUID+"/"+v.name]; e.Err != nil && !(gone && errors.Is(e.Err, protocol.ErrGone)) {
+		if gone := v.truth.left[e.GUID+"/"+v.name]; e.Err != nil && !(gone && errors.Is(e.Err, protocol.ErrGone)) {
 			panic(failure("acknowledged: " + e.Err.Error()))
 		}
 		delete(v.acks, e.GUID)
@@ -325,16 +321,8 @@ func (v *voter) perform(a *recipetest.Actor, e machine.Effect) {
 	}
 }
 
-func (v *voter) gone(a *recipetest.Actor, guid string) {
-	if !v.truth.lost && !v.truth.left[guid+"/"+v.name] {
-		panic(failure(guid + " vanished at " + v.name))
-	}
-	v.acks[guid] = true
-	a.Tell(protocol.Ack{GUID: guid})
-}
-
-func (v *voter) offered(a *recipetest.Actor, e protocol.Propose) {
-	if string(e.Payload) != "pay "+e.ID && !v.truth.lost && !v.truth.left[e.GUID+"/"+v.name] { // one that was acknowledged may be gone in part
+func (v *voter) offered(e protocol.Propose) {
+	if string(e.Payload) != "pay "+e.ID && !v.truth.left[e.GUID+"/"+v.name] { // one that was acknowledged may be gone in part
 		panic(failure(fmt.Sprintf("payload %q of %s", e.Payload, e.ID)))
 	}
 	at := e.GUID + "/" + v.name
@@ -351,7 +339,7 @@ func (v *voter) offered(a *recipetest.Actor, e protocol.Propose) {
 			v.truth.promised[at] = true // from here on it may be written
 		}
 		v.cast[e.GUID] = protocol.Cast{GUID: e.GUID, Commit: commit, Reason: "not here"}
-		a.Tell(v.cast[e.GUID])
+		v.actor.Tell(v.cast[e.GUID])
 	}
 }
 
