@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
+// Queue is a queue in ZooKeeper, as a session sees it.
 type Queue struct {
 	Session *session.Session
 	Root    layout.Root
