@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -16,60 +15,56 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// At any request of a producer, or of a consumer, somebody deletes a bounded queue, and goes on
-// while that request is on its way: all go on with an empty queue, into which as much goes as
-// before.
+// At any request of a producer, or of a consumer, another client deletes a bounded queue, and goes
+// on while that request is on its way. All go on with an empty queue, with room for as many items
+// as before.
 func TestABoundedQueueOutlivesDeleteAll(t *testing.T) {
 	t.Parallel()
 	const capacity = 5
 	for _, struck := range []string{"producer", "consumer"} {
-		t.Run(struck, func(t *testing.T) {
-			t.Parallel()
-			atEach(t, func(t *bubble.World, _ *session.Session) zktest.Verdict {
-				o, ctx := t.Session(), bubble.Minute(t)
-				deleted := bubble.Begin(func() error { return o.DeleteAll(ctx, path) })
-				t.Cleanup(func() { require.NoError(t, bubble.Within(t, time.Minute, deleted, "the deletion")) })
-				return zktest.Delay(time.Second)
-			}, func(t *bubble.World, s *session.Session) {
-				producer, taker, rival := newQueue(t, s, queue.WithCapacity(capacity)), newQueue(t, t.Session()), newQueue(t, t.Session(), queue.WithCapacity(capacity))
-				if struck == "consumer" {
-					producer, taker = newQueue(t, t.Session(), queue.WithCapacity(capacity)), newQueue(t, s)
+		atEach(t, struck, func(t *bubble.World, _ *session.Session) zktest.Verdict {
+			o, ctx := t.Session(), bubble.Minute(t)
+			deleted := bubble.Begin(func() error { return o.DeleteAll(ctx, path) })
+			t.Cleanup(func() { require.NoError(t, bubble.Within(t, time.Minute, deleted, "the deletion")) })
+			return zktest.Delay(time.Second)
+		}, func(t *bubble.World, s *session.Session) {
+			producer, taker, rival := newQueue(t, s, queue.WithCapacity(capacity)), newQueue(t, t.Session()), newQueue(t, t.Session(), queue.WithCapacity(capacity))
+			if struck == "consumer" {
+				producer, taker = newQueue(t, t.Session(), queue.WithCapacity(capacity)), newQueue(t, s)
+			}
+			group, c := workers(t), consumer(t, taker)
+			group.Go(func() { // ends with the consumer
+				for i := range c.Items() {
+					_ = i.Ack(bubble.Minute(t)) // it may be deleted
 				}
-				group, c := workers(t), consumer(t, taker)
-				group.Go(func() { // ends with the consumer
-					for i := range c.Items() {
-						_ = i.Ack(bubble.Minute(t)) // it may be deleted
-					}
-				})
-				for n := range 4 {
-					for _, q := range []*queue.Queue{producer, rival} {
-						if _, err := q.Put(bubble.Minute(t), []byte("a"), queue.WithID(fmt.Sprint(n))); err != nil && !errors.Is(err, queue.ErrDuplicate) {
-							require.ErrorIs(t, err, session.ErrUnknownOutcome)
-						}
-					}
-				}
-				time.Sleep(10 * time.Second)
-				if _, err := producer.Put(bubble.Minute(t), []byte("last")); err != nil {
-					require.ErrorIs(t, err, session.ErrUnknownOutcome)
-				}
-				time.Sleep(10 * time.Second)
-				require.Equal(t, 0, length(t, rival), "all of it is consumed")
-				require.NoError(t, c.Close(bubble.Minute(t)))
-				time.Sleep(10 * time.Second) // Close does not wait for the end of its watch, which may be that request
-				for range capacity {
-					put(t, rival, "y")
-				}
-				refuses(t, rival, queue.ErrFull)
 			})
+			for n := range 4 {
+				for _, q := range []*queue.Queue{producer, rival} {
+					if _, err := q.Put(bubble.Minute(t), []byte("a"), queue.WithID(fmt.Sprint(n))); err != nil && !errors.Is(err, queue.ErrDuplicate) {
+						require.ErrorIs(t, err, session.ErrUnknownOutcome)
+					}
+				}
+			}
+			time.Sleep(10 * time.Second)
+			if _, err := producer.Put(bubble.Minute(t), []byte("last")); err != nil {
+				require.ErrorIs(t, err, session.ErrUnknownOutcome)
+			}
+			time.Sleep(10 * time.Second)
+			require.Equal(t, 0, length(t, rival), "all of it is consumed")
+			require.NoError(t, c.Close(bubble.Minute(t)))
+			time.Sleep(10 * time.Second) // Close does not wait for the end of its watch, which may be that request
+			for range capacity {
+				put(t, rival, "y")
+			}
+			refuses(t, rival, queue.ErrFull)
 		})
 	}
 }
 
-// What a queue always has is made again. Who has lost an item to a deleteall leaves the claim alone
-// that another one has on the item which has its number now.
+// The znodes that a queue always has are made again. A consumer that has lost an item to a
+// deleteall leaves another consumer's claim alone, on the item that has its number now.
 func TestALateAckLeavesARivalsClaim(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s, rival := t.Session(), newQueue(t, t.Session())
 		q := newQueue(t, s)
 		put(t, q, "old")
@@ -86,11 +81,9 @@ func TestALateAckLeavesARivalsClaim(t *testing.T) {
 	})
 }
 
-// Sealed buckets that are empty go, one after the other, but for number 0. After a deleteall that
-// is another one.
+// Sealed buckets that are empty go, one after the other, but for number 0.
 func TestEmptyBucketsGo(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q, late := newQueue(t, s), newQueue(t, t.Session())
 		put(t, late, "x")
@@ -106,21 +99,14 @@ func TestEmptyBucketsGo(t *testing.T) {
 			receives(t, c, "x")
 		}
 		require.LessOrEqual(t, len(below(t, s, path+"/items")), 2, "number 0, and the open one")
-		put(t, q, "long")
-		long := gets(t, c, "long")
-		require.NoError(t, s.DeleteAll(bubble.Minute(t), path))
-		put(t, newQueue(t, t.Session()), "new")
-		require.ErrorIs(t, long.Ack(bubble.Minute(t)), session.ErrLost)
-		receives(t, c, "new")
 	})
 }
 
-// After a deleteall the queue begins at bucket 0 again, whoever puts something into it first: here
-// a consumer that moves what is due, and that knows of the former bucket 0. With another number,
-// producers that have seen no bucket would make 0 beside it.
+// After a deleteall the queue begins at bucket 0 again, also if a consumer puts the first item: it
+// moves one that is due, and knows of the former bucket 0. With another number, producers that have
+// seen no bucket would make 0 beside it.
 func TestTheQueueBeginsAgainAtItsFirstBucket(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		c := consumer(t, newQueue(t, t.Session()))
 		for range 2 {
@@ -132,9 +118,9 @@ func TestTheQueueBeginsAgainAtItsFirstBucket(t *testing.T) {
 	})
 }
 
-// Nobody waits for who never looks: for znodes in line/ that are not ephemeral. One of a process
-// with other ACLs is no reason to fail.
-func TestAPlaceOfWhoNeverLooks(t *testing.T) {
+// A znode in line/ that is not ephemeral is no consumer's place, and holds up none. A place with
+// other ACLs is no reason to fail.
+func TestAPlaceThatIsNoConsumers(t *testing.T) {
 	t.Parallel()
 	hand := func(t *bubble.World, n int) {
 		require.NoError(t, t.Server.Create(path+fmt.Sprintf("/line/hand-%010d", n), nil))
@@ -143,8 +129,7 @@ func TestAPlaceOfWhoNeverLooks(t *testing.T) {
 		"made by hand": func(t *bubble.World) { hand(t, 0) },
 		"two of those": func(t *bubble.World) { hand(t, 0); hand(t, 1) },
 		"other ACLs": func(t *bubble.World) {
-			_, err := t.Session().Create(bubble.Minute(t), path+"/line/other-", nil, session.Sequential(), session.Ephemeral(), session.NodeACL(session.AnyoneACL(session.PermDelete)...))
-			require.NoError(t, err)
+			must(t.Session().Create(bubble.Minute(t), path+"/line/other-", nil, session.Sequential(), session.Ephemeral(), session.NodeACL(session.AnyoneACL(session.PermDelete)...)))
 		},
 	} {
 		each(t, name, func(t *bubble.World) {
@@ -160,22 +145,20 @@ func TestAPlaceOfWhoNeverLooks(t *testing.T) {
 	}
 }
 
-// child makes a znode below an item, which nobody but a stranger does: the item cannot be deleted.
+// child makes a znode below an item, as only a stranger does: then the item cannot be deleted.
 func child(t *bubble.World, s *session.Session, bucket, data string) {
 	t.Helper()
 	for _, name := range below(t, s, bucket) {
 		if all, _, err := s.Get(bubble.Minute(t), bucket+"/"+name); err == nil && strings.HasSuffix(string(all), data) {
-			_, err := s.Create(bubble.Minute(t), bucket+"/"+name+"/x", nil)
-			require.NoError(t, err)
+			must(s.Create(bubble.Minute(t), bucket+"/"+name+"/x", nil))
 		}
 	}
 }
 
-// What cannot be settled, or cannot become a dead letter when it has had its attempts, does not
-// keep the others from it.
+// An item that cannot be settled, or cannot become a dead letter when it has had its attempts, keeps
+// no others from that, and no item from being moved when it is due.
 func TestARefusedSettlementKeepsNoOther(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s, x := t.Session(), t.Session()
 		q := newQueue(t, s)
 		put(t, q, "tried")
@@ -185,25 +168,25 @@ func TestARefusedSettlementKeepsNoOther(t *testing.T) {
 		take(t, newQueue(t, x))
 		require.NoError(t, x.Close(bubble.Minute(t)))
 		putMany(t, q, 20)
+		put(t, q, "due", queue.WithDelay(10*time.Second))
 		c := consumer(t, newQueue(t, t.Session(), queue.WithMaxAttempts(1)), queue.WithWorkers(3))
 		var got []string
-		for range 21 {
-			i := bubble.Get(t, c.Items(), "an item")
+		for range 22 {
+			i := bubble.Within(t, time.Hour, c.Items(), "an item")
 			if got = append(got, string(i.Data())); string(i.Data()) == "bad" {
 				require.Error(t, i.Nack(bubble.Minute(t)))
 			} else {
 				require.NoError(t, i.Ack(bubble.Minute(t)))
 			}
 		}
-		require.ElementsMatch(t, append(numbered(0, 20), "bad"), got)
+		require.ElementsMatch(t, append(numbered(0, 20), "bad", "due"), got)
 		require.Error(t, <-c.Errors())
 	})
 }
 
-// What cannot be moved when it is due is passed over, and nobody asks for it again and again.
+// An item that cannot be moved when it is due is passed over, and is not asked for again and again.
 func TestADelayedItemWithAChildIsPassedOver(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		putAll(t, newQueue(t, s), 0, 2, queue.WithDelay(10*time.Second))
 		child(t, s, path+"/later/"+below(t, s, path+"/later")[0], "0")
@@ -223,14 +206,11 @@ func TestWhatMayNotBeReadIsSkipped(t *testing.T) {
 		each(t, name, func(t *bubble.World) {
 			s := t.Session()
 			q, hidden := newQueue(t, s), session.AnyoneACL(session.PermAll&^session.PermRead)
-			_, err := s.Create(bubble.Minute(t), path+"/items", nil, session.Parents(), session.NodeACL(hidden...))
-			require.NoError(t, err)
+			must(s.Create(bubble.Minute(t), path+"/items", nil, session.Parents(), session.NodeACL(hidden...)))
 			c := consumer(t, newQueue(t, s), opts...)
 			require.ErrorIs(t, bubble.Get(t, c.Errors(), "the refusal"), session.ErrNoAuth)
-			_, err = q.Take(bubble.Minute(t))
-			require.ErrorIs(t, err, session.ErrNoAuth)
-			_, err = s.SetACL(bubble.Minute(t), path+"/items", session.AnyoneACL(session.PermAll), -1)
-			require.NoError(t, err)
+			require.ErrorIs(t, errOf(q.Take(bubble.Minute(t))), session.ErrNoAuth)
+			must(s.SetACL(bubble.Minute(t), path+"/items", session.AnyoneACL(session.PermAll), -1))
 			put(t, q, "a")
 			receives(t, c, "a")
 			require.NoError(t, c.Close(bubble.Minute(t)))
@@ -239,8 +219,7 @@ func TestWhatMayNotBeReadIsSkipped(t *testing.T) {
 			put(t, q, "x")
 			putAll(t, q, 0, 3)
 			for _, name := range below(t, s, head) {
-				_, err := s.SetACL(bubble.Minute(t), head+"/"+name, hidden, -1)
-				require.NoError(t, err)
+				must(s.SetACL(bubble.Minute(t), head+"/"+name, hidden, -1))
 			}
 			put(t, q, "b")
 			c = consumer(t, newQueue(t, t.Session()), opts...)
@@ -254,15 +233,15 @@ func TestWhatMayNotBeReadIsSkipped(t *testing.T) {
 	}
 }
 
-// Items that have had their attempts, more than a look shows or fewer, and dead letters that may
-// not be written: those items stay, which is reported, and what is behind them is delivered.
+// Items that have had their attempts, more than a listing shows or fewer, and dead letters that may
+// not be written: those items stay, which is reported, and the items behind them are delivered.
+// Once the dead letters may be written, they are moved there.
 func TestItemsThatCannotBeBuriedHideNothing(t *testing.T) {
 	t.Parallel()
 	for _, tried := range []int{1, 20, 200} {
 		each(t, tried, func(t *bubble.World) {
 			s := t.Session()
-			_, err := s.Create(bubble.Minute(t), path+"/dead", nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
-			require.NoError(t, err)
+			must(s.Create(bubble.Minute(t), path+"/dead", nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead|session.PermAdmin)...)))
 			q := newQueue(t, s)
 			putMany(t, q, tried)
 			c := consumer(t, q, queue.WithPrefetch(tried))
@@ -280,75 +259,36 @@ func TestItemsThatCannotBeBuriedHideNothing(t *testing.T) {
 			require.ErrorIs(t, bubble.Get(t, once.Errors(), "the failure"), session.ErrNoAuth)
 			require.NoError(t, once.Err())
 			require.Equal(t, tried, length(t, q), "what could not be buried is there")
+			must(s.SetACL(bubble.Minute(t), path+"/dead", session.AnyoneACL(session.PermAll), -1))
+			time.Sleep(5 * time.Minute)
+			require.Equal(t, []int{0, tried}, []int{length(t, q), length(t, deadLetters(t, s))})
 		})
 	}
 }
 
-// What a server refuses once, for its quota, for an error of its own or because it is overloaded,
-// ends no consumer, whichever request it is: it is tried again. An Ack that was refused has changed
-// nothing, and can be called again.
+// No refusal of a single request, for a quota, for an error of the server's own or because it is
+// overloaded, ends a consumer: it tries again. An Ack that was refused has changed nothing, and can
+// be called again.
 func TestConsumerOutlivesRefusals(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]zktest.Code{"quota": zktest.ErrQuotaExceeded, "system": zktest.ErrSystem, "throttled": zktest.ErrThrottled} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			atEach(t, func(*bubble.World, *session.Session) zktest.Verdict { return zktest.Fail(code) }, func(t *bubble.World, s *session.Session) {
-				q, c := newQueue(t, t.Session()), consumer(t, newQueue(t, s))
-				var got []string // one may be skipped for a while
-				for _, d := range numbered(0, 3) {
-					put(t, q, d)
+		atEach(t, name, func(*bubble.World, *session.Session) zktest.Verdict { return zktest.Fail(code) }, func(t *bubble.World, s *session.Session) {
+			q, c := newQueue(t, t.Session()), consumer(t, newQueue(t, s))
+			var got []string // one may be skipped for a while
+			for _, d := range numbered(0, 3) {
+				put(t, q, d)
+			}
+			for range 3 {
+				i := bubble.Within(t, 2*time.Minute, c.Items(), "an item")
+				require.NotNil(t, i, "the consumer ended: %v", c.Err())
+				got = append(got, string(i.Data()))
+				if i.Ack(bubble.Minute(t)) != nil {
+					require.NoError(t, i.Ack(bubble.Minute(t)))
 				}
-				for range 3 {
-					i := bubble.Within(t, 2*time.Minute, c.Items(), "an item")
-					require.NotNil(t, i, "the consumer ended: %v", c.Err())
-					got = append(got, string(i.Data()))
-					if i.Ack(bubble.Minute(t)) != nil {
-						require.NoError(t, i.Ack(bubble.Minute(t)))
-					}
-				}
-				require.ElementsMatch(t, numbered(0, 3), got)
-				require.NoError(t, c.Err())
-				require.Equal(t, 0, length(t, q))
-			})
+			}
+			require.ElementsMatch(t, numbered(0, 3), got)
+			require.NoError(t, c.Err())
+			require.Equal(t, 0, length(t, q))
 		})
 	}
-}
-
-// A dead letter that cannot be written, since a stranger has made a znode below the item, does not
-// keep what is due from being moved.
-func TestWhatCannotBeBuriedHoldsUpNothingThatIsDue(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s, x := t.Session(), t.Session()
-		q := newQueue(t, s)
-		put(t, q, "tried")
-		child(t, s, head, "tried")
-		take(t, newQueue(t, x))
-		require.NoError(t, x.Close(bubble.Minute(t)))
-		put(t, q, "due", queue.WithDelay(10*time.Second))
-		c := consumer(t, newQueue(t, t.Session(), queue.WithMaxAttempts(1)))
-		i := bubble.Within(t, time.Hour, c.Items(), "what is due")
-		require.Equal(t, "due", string(i.Data()))
-	})
-}
-
-// A plain get of a consumer's znode shows whose it is.
-func TestAConsumersZnodeSaysWhoseItIs(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		for name, opt := range map[string]session.Option{`"name":"orders-7"`: session.WithIdentity("orders-7"), "": session.WithoutIdentity()} {
-			s := t.Session(opt)
-			c, err := newQueue(t, s).Consume()
-			require.NoError(t, err)
-			synctest.Wait()
-			consumers, _, err := s.Children(bubble.Minute(t), path+"/consumers")
-			require.NoError(t, err)
-			require.Len(t, consumers, 1)
-			data, _, err := s.Get(bubble.Minute(t), path+"/consumers/"+consumers[0])
-			require.NoError(t, err)
-			require.Equal(t, name != "", strings.HasPrefix(string(data), "by {"))
-			require.Contains(t, string(data), name)
-			require.NoError(t, c.Close(bubble.Minute(t)))
-		}
-	})
 }

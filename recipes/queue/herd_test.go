@@ -54,7 +54,7 @@ func (c *crowd) join() *session.Session {
 	return s
 }
 
-// costs is how many requests and watch events something causes until all wait again.
+// costs is how many requests and watch events f causes until all wait again.
 func (c *crowd) costs(f func()) (requests, events int) {
 	time.Sleep(2 * time.Second) // what is armed is armed
 	c.Server.ClearJournal()
@@ -100,8 +100,8 @@ func TestHerdOfOnePut(t *testing.T) {
 	}
 }
 
-// What becomes available otherwise wakes a few, too: a delayed item, that rings when it is put and
-// when it is due; what is returned; what a dead consumer had.
+// Items that become available otherwise wake a few consumers, too: a delayed item, which rings when
+// it is put and when it is due; a returned one; one of a consumer that has died.
 func TestHerdOfWhatComesBack(t *testing.T) {
 	t.Parallel()
 	for name, comes := range map[string]func(c *crowd, i *queue.Item){
@@ -132,8 +132,7 @@ func TestHerdOfWhatComesBack(t *testing.T) {
 
 // A single item is with an idle consumer within four round trips after Put has returned.
 func TestAnItemIsThereWithinFourTrips(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		metered(t)
 		q, c := newQueue(t, t.Session()), consumer(t, newQueue(t, t.Session()))
 		for range 3 {
@@ -167,8 +166,7 @@ func TestB57_TwoHundredThousandItems(t *testing.T) {
 		largest := 0
 		var walk func(p string)
 		walk = func(p string) {
-			names, err := t.Server.Children(p)
-			require.NoError(t, err)
+			names := must(t.Server.Children(p))
 			largest = max(largest, len(names))
 			for _, name := range names {
 				walk(p + "/" + name)
@@ -176,7 +174,7 @@ func TestB57_TwoHundredThousandItems(t *testing.T) {
 		}
 		walk(path)
 		require.LessOrEqual(t, largest, 1000, "names in a listing")
-		require.Equal(t, "1200", string(mustPeek(t, q).Data))
+		require.Equal(t, "1200", string(must(q.Peek(bubble.Minute(t))).Data))
 		require.NoError(t, c.Close(bubble.Minute(t)))
 
 		m := metered(t)
@@ -189,8 +187,7 @@ func TestB57_TwoHundredThousandItems(t *testing.T) {
 // Puts and settlements of one process at the same moment share transactions, and one when nothing
 // else is going on is sent at once.
 func TestConcurrentPutsAndSettlementsShareTransactions(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		const items = 1000
 		m := metered(t)
 		q := newQueue(t, t.Session())
@@ -239,8 +236,7 @@ func TestConcurrentPutsAndSettlementsShareTransactions(t *testing.T) {
 // kazoo#175: ten thousand impatient takes on an empty queue leave no watch, no znode and no
 // goroutine behind. What was claimed for one that has gone is the next one's.
 func TestB53_ImpatientTakes(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())
 		put(t, q, "x")
 		takes(t, q, 1)
@@ -366,7 +362,8 @@ func TestASlowLinkSlowsNobodyElse(t *testing.T) {
 	require.Less(t, beside, alone*5/4)
 }
 
-// A consumer that hangs, whatever its place in line, holds up the others for a second at most.
+// A consumer that hangs at any place in line holds up the others for a second at most, and only
+// once: the second takes the first's place away.
 func TestAConsumerThatHangsHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	for _, hangs := range []int{0, 1, 2} {
@@ -382,9 +379,8 @@ func TestAConsumerThatHangsHoldsUpNobody(t *testing.T) {
 			}
 			heal := t.Server.Partition(hung)
 			began := time.Now()
-			for n := range 8 {
-				put(t, c.q, fmt.Sprint(n))
-				bubble.Within(t, time.Second, c.got, "item ", n)
+			for range 8 {
+				c.next()
 			}
 			require.Less(t, time.Since(began), time.Second, "eight items")
 			heal()

@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,17 +15,11 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// What comes back at once comes in its place: what was returned, and what a consumer had that died.
-// (For one that closes see the suite, for a session that does TestB56_Close.)
-func TestWhatComesBackComesInItsPlace(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+// The items of a consumer that has died come back in their places. (For items that are returned, and
+// for a consumer that closes, see the suite; for a session that is closed, TestB56_Close.)
+func TestTheItemsOfADeadConsumerComeBackInTheirPlaces(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
 		q, h := newQueue(t, t.Session()), t.Host("worker")
-		putAll(t, q, 0, 4)
-		i := take(t, q)
-		require.Equal(t, "0", string(i.Data()))
-		back(t, i)
-		require.Equal(t, numbered(0, 4), takes(t, q, 4)) // 1 2 3 0
 		putAll(t, q, 0, 6)
 		c := consumer(t, newQueue(t, h.Session), queue.WithPrefetch(2))
 		gets(t, c, "0")
@@ -35,10 +30,9 @@ func TestWhatComesBackComesInItsPlace(t *testing.T) {
 	})
 }
 
-// A delay is over at an exact instant of the servers' clock, whatever the clients believe.
+// A delay is over at an exact instant of the servers' clock.
 func TestDelayIsExact(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q, c := newQueue(t, t.Session()), consumer(t, newQueue(t, t.Session()))
 		began := time.Now()
 		for _, d := range []time.Duration{time.Hour, time.Second, 90 * time.Second, 5 * time.Hour} {
@@ -63,8 +57,7 @@ func TestDelayIsExact(t *testing.T) {
 // By default the pause doubles with each attempt, from a second to an hour, and is drawn: two that
 // failed together do not come back together. After twenty-five attempts an item is a dead letter.
 func TestDefaultBackoffAndAttempts(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s)
 		c := consumer(t, q)
@@ -83,19 +76,16 @@ func TestDefaultBackoffAndAttempts(t *testing.T) {
 		require.Greater(t, len(pauses), 14, "the last twelve are of an hour, more or less")
 		time.Sleep(6 * time.Hour)
 		bubble.Never(t, c.Items(), "it was delivered again")
-		i := take(t, deadLetters(t, s))
-		require.Equal(t, "a", string(i.Data()))
+		i := takeOne(t, deadLetters(t, s), "a")
 		require.Equal(t, "red", i.ID())
 		require.InEpsilon(t, time.Minute, queue.Exponential(time.Second, time.Minute)(1000), 0.26)
 	})
 }
 
-// The pause is the application's to say, for the queue, and for one attempt: the item comes not
-// before it is over, and then at once, with its headers, and with others in between; whoever had it
-// may be gone by then.
+// The application sets the pause, for the queue and for one attempt: the item comes when it is
+// over, with its headers, and with others in between. Its consumer may be gone by then.
 func TestTheApplicationSaysThePause(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		var asked []int
 		backoff := queue.WithBackoff(func(attempt int) time.Duration {
 			asked = append(asked, attempt)
@@ -117,10 +107,8 @@ func TestTheApplicationSaysThePause(t *testing.T) {
 		for n, pause := range []time.Duration{time.Hour, 2 * time.Minute, 3 * time.Minute} {
 			i := bubble.Within(t, 2*time.Hour, c.Items(), "the item again")
 			require.Equal(t, pause, time.Since(failed))
-			require.Equal(t, "red", i.ID())
-			require.Equal(t, -4, i.Priority())
 			require.Equal(t, "a\x00b:,3:<&>", i.Header("k")+i.Header("K")+i.Header("empty")+i.Header("none"))
-			require.Equal(t, n+2, i.Attempt())
+			require.Equal(t, []any{"red", -4, n + 2}, []any{i.ID(), i.Priority(), i.Attempt()})
 			require.NoError(t, i.Nack(bubble.Minute(t)))
 			failed = time.Now()
 		}
@@ -129,16 +117,15 @@ func TestTheApplicationSaysThePause(t *testing.T) {
 	})
 }
 
-// B75: one whose server lags behind is told what was settled before it asked.
-func TestB75_LooksAreUpToDate(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+// B75: a handle whose server lags behind sees all that was settled before it asks.
+func TestB75_ReadsAreUpToDate(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
 		q, watcher := newQueue(t, t.SessionOn(1)), newQueue(t, t.SessionOn(0))
 		t.Server.Lag(0, 50)
 		put(t, q, "a", queue.WithID("red"))
 		require.Equal(t, 1, length(t, watcher))
 		put(t, q, "b", queue.WithPriority(-1))
-		require.Equal(t, "b", string(mustPeek(t, watcher).Data))
+		require.Equal(t, "b", string(must(watcher.Peek(bubble.Minute(t))).Data))
 		put(t, q, "c", queue.WithID("blue"))
 		require.NoError(t, watcher.Remove(bubble.Minute(t), "blue"))
 		require.Equal(t, []string{"b", "a"}, takes(t, q, 2))
@@ -146,7 +133,7 @@ func TestB75_LooksAreUpToDate(t *testing.T) {
 	}, zktest.WithServers(2))
 }
 
-// Remove finds an item that lives, whatever it moves to at any of its requests: into line, to a
+// Remove finds an item that lives, though it moves at any of its requests: into line, to a
 // consumer, back, or to a pause.
 func TestRemoveOfAMovingItem(t *testing.T) {
 	t.Parallel()
@@ -176,20 +163,17 @@ func TestRemoveOfAMovingItem(t *testing.T) {
 			return func() { _ = i.Nack(bubble.Minute(t)) }
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var move func()
-			atEach(t, func(*bubble.World, *session.Session) zktest.Verdict {
-				move()
-				return zktest.Pass
-			}, func(t *bubble.World, s *session.Session) {
-				q, remover := newQueue(t, t.Session()), newQueue(t, s)
-				put(t, q, "other", queue.WithDelay(time.Hour))
-				move = begin(t, q)
-				require.NoError(t, remover.Remove(bubble.Minute(t), "red"), "it lives")
-				require.Equal(t, 1, length(t, q), "it is removed")
-				require.ErrorIs(t, remover.Remove(bubble.Minute(t), "red"), session.ErrNoNode)
-			})
+		var move func()
+		atEach(t, name, func(*bubble.World, *session.Session) zktest.Verdict {
+			move()
+			return zktest.Pass
+		}, func(t *bubble.World, s *session.Session) {
+			q, remover := newQueue(t, t.Session()), newQueue(t, s)
+			put(t, q, "other", queue.WithDelay(time.Hour))
+			move = begin(t, q)
+			require.NoError(t, remover.Remove(bubble.Minute(t), "red"), "it lives")
+			require.Equal(t, 1, length(t, q), "it is removed")
+			require.ErrorIs(t, remover.Remove(bubble.Minute(t), "red"), session.ErrNoNode)
 		})
 	}
 }
@@ -205,8 +189,7 @@ func dies(t testing.TB, q *queue.Queue, ids ...string) {
 
 // A dead letter is removed by its id, from its own queue and from that of the dead letters.
 func TestRemoveADeadLetter(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q, dead := newQueue(t, s, queue.WithMaxAttempts(1)), deadLetters(t, s)
 		dies(t, q, "nightly", "daily")
@@ -224,8 +207,7 @@ func TestRemoveADeadLetter(t *testing.T) {
 
 // Requeue puts dead letters back with what they had, and their attempts begin anew.
 func TestRequeue(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q, dead := newQueue(t, s, queue.WithMaxAttempts(1), queue.WithCapacity(3)), deadLetters(t, s)
 		dies(t, q, "a", "b", "c")
@@ -248,22 +230,19 @@ func TestRequeue(t *testing.T) {
 		c := consumer(t, newQueue(t, t.Session()), queue.WithWorkers(3))
 		for _, want := range []string{"c", "a"} {
 			i := gets(t, c, "poison "+want)
-			require.Equal(t, want, i.ID())
-			require.Equal(t, want, i.Header("k"))
-			require.Equal(t, 7, i.Priority())
-			require.Equal(t, 1, i.Attempt())
+			require.Equal(t, []any{want, want, 7, 1}, []any{i.ID(), i.Header("k"), i.Priority(), i.Attempt()})
 			require.NoError(t, i.Ack(bubble.Minute(t)))
 		}
 		synctest.Wait()
 		require.NoError(t, q.Requeue(bubble.Minute(t), "b"))
-		receives(t, c, "poison b") // whoever waits is woken
+		receives(t, c, "poison b") // a consumer that waits is woken
 		require.Equal(t, 0, length(t, q))
 		require.Equal(t, 0, length(t, dead))
 	})
 }
 
-// A full queue has room for nothing, whatever becomes of its items at any request of a put. When
-// one goes, either producer may have its place, and one of them has.
+// A full queue has no room, though its items move at any request of a put. When one goes, either
+// producer may have its place, and one of them has.
 func TestTheCapacityIsAHardLimit(t *testing.T) {
 	t.Parallel()
 	for name, happens := range map[string]func(t *bubble.World, held *queue.Item) (gone bool){
@@ -272,44 +251,39 @@ func TestTheCapacityIsAHardLimit(t *testing.T) {
 		"one comes back":      func(t *bubble.World, held *queue.Item) bool { back(t, held); return false },
 		"one is acknowledged": func(t *bubble.World, held *queue.Item) bool { return held.Ack(bubble.Minute(t)) == nil },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var happen func()
-			atEach(t, func(*bubble.World, *session.Session) zktest.Verdict {
-				happen()
-				return zktest.Pass
-			}, func(t *bubble.World, s *session.Session) {
-				const capacity = 4
-				q, rival, taker := newQueue(t, s), newQueue(t, t.Session(), queue.WithCapacity(capacity)), newQueue(t, t.Session())
-				put(t, rival, "held")
-				held, room := take(t, taker), 0
-				consumer(t, newQueue(t, t.Session())) // it moves what is due
-				putAll(t, rival, 0, 2)
-				put(t, rival, "delayed", queue.WithDelay(30*time.Second))
-				happen = func() {
-					if happens(t, held) {
-						room = 1
-						_, _ = rival.Put(bubble.Minute(t), nil)
-					}
+		var happen func()
+		atEach(t, name, func(*bubble.World, *session.Session) zktest.Verdict {
+			happen()
+			return zktest.Pass
+		}, func(t *bubble.World, s *session.Session) {
+			const capacity = 4
+			q, rival, taker := newQueue(t, s), newQueue(t, t.Session(), queue.WithCapacity(capacity)), newQueue(t, t.Session())
+			put(t, rival, "held")
+			held, room := take(t, taker), 0
+			consumer(t, newQueue(t, t.Session())) // it moves what is due
+			putAll(t, rival, 0, 2)
+			put(t, rival, "delayed", queue.WithDelay(30*time.Second))
+			happen = func() {
+				if happens(t, held) {
+					room = 1
+					_, _ = rival.Put(bubble.Minute(t), nil)
 				}
-				for range 2 {
-					if _, err := q.Put(bubble.Minute(t), nil); err != nil || room == 0 {
-						require.ErrorIs(t, err, queue.ErrFull)
-					}
-					_, err := q.PutAll(bubble.Minute(t), data(0, 2))
+			}
+			for range 2 {
+				if _, err := q.Put(bubble.Minute(t), nil); err != nil || room == 0 {
 					require.ErrorIs(t, err, queue.ErrFull)
-					require.Equal(t, capacity, length(t, rival))
 				}
-			})
+				require.ErrorIs(t, errOf(q.PutAll(bubble.Minute(t), data(0, 2))), queue.ErrFull)
+				require.Equal(t, capacity, length(t, rival))
+			}
 		})
 	}
 }
 
-// What is put back was in the queue before: a queue that has been filled meanwhile has more than
-// its capacity until as many are taken.
+// Items that are put back were in the queue before: a queue that has been filled meanwhile has more
+// than its capacity until as many are taken.
 func TestPutBackIntoFullQueue(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session(), queue.WithCapacity(2))
 		putAll(t, q, 0, 2)
 		c := consumer(t, q, queue.WithAutoAck(), queue.WithPrefetch(2))
@@ -329,8 +303,8 @@ func TestPutBackIntoFullQueue(t *testing.T) {
 	})
 }
 
-// However a consumer at most once ends, beside its queue or by itself: what it had taken and nobody
-// has received is in the queue again when that is closed.
+// A consumer at most once ends beside its queue or by itself: items that it had taken and that were
+// not received are in the queue again when that is closed.
 func TestWhatNobodyHasReceivedIsPutBack(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(t *bubble.World, c *queue.Consumer){
@@ -362,8 +336,7 @@ func TestWhatNobodyHasReceivedIsPutBack(t *testing.T) {
 // A consumer at most once holds no claim of what it has taken, received or not: its session has
 // nothing to prove, and its end is the loss of nothing.
 func TestAtMostOnceHoldsNothing(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		var log bubble.Log
 		s := t.Session(log.Option())
 		putAll(t, newQueue(t, t.Session()), 0, 40)
@@ -389,8 +362,7 @@ func TestAtMostOnceHoldsNothing(t *testing.T) {
 // An ephemeral item does not outlive its producer: neither when a consumer at most once closes that
 // had taken it, nor as a dead letter. Others are put back as what they were.
 func TestAnEphemeralItemDoesNotOutliveItsProducer(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		producer := t.Session()
 		p, q := newQueue(t, producer), newQueue(t, t.Session(), queue.WithMaxAttempts(1))
 		put(t, p, "fails", queue.WithEphemeral(), queue.WithID("red"))
@@ -404,62 +376,52 @@ func TestAnEphemeralItemDoesNotOutliveItsProducer(t *testing.T) {
 		require.NoError(t, producer.Close(bubble.Minute(t)))
 		require.Equal(t, 1, length(t, q))
 		require.Equal(t, 0, length(t, deadLetters(t, t.Session())))
-		i := take(t, q)
-		require.Equal(t, "stays", string(i.Data()))
+		i := takeOne(t, q, "stays")
 		require.Equal(t, id, i.ID())
 	})
 }
 
-// The receiver may change an item's data. What pauses, and a dead letter, is what was put.
+// The receiver may change an item's data. An item that pauses, and a dead letter, has those that
+// were put.
 func TestTheReceiverMayChangeTheData(t *testing.T) {
 	t.Parallel()
-	for name, from := range map[string]func(t *bubble.World, q *queue.Queue) *queue.Queue{
-		"it pauses":     func(_ *bubble.World, q *queue.Queue) *queue.Queue { return q },
-		"a dead letter": func(t *bubble.World, _ *queue.Queue) *queue.Queue { return deadLetters(t, t.Session()) },
-	} {
-		each(t, name, func(t *bubble.World) {
-			s, opts := t.Session(), []queue.Option(nil)
-			if name == "a dead letter" {
-				opts = append(opts, queue.WithMaxAttempts(1))
-			}
-			q := newQueue(t, s, opts...)
+	for attempts, from := range map[int]string{2: path, 1: path + "/dead"} {
+		each(t, from, func(t *bubble.World) {
+			q := newQueue(t, t.Session(), queue.WithMaxAttempts(attempts))
 			put(t, q, "secret")
 			i := take(t, q)
 			clear(i.Data())
 			require.NoError(t, i.Nack(bubble.Minute(t), queue.After(time.Second)))
-			require.Equal(t, []string{"secret"}, takes(t, from(t, q), 1))
+			takeOne(t, queueAt(t, t.Session(), from), "secret")
 		})
 	}
 }
 
-// Whatever request or reply is lost: an item pauses once, keeps what it is, and is a dead letter
-// once. Its id is taken as long as it pauses, and free then. Close waits for what is under way.
+// At any lost request or reply: an item pauses once, with its error, and is a dead letter once. Its
+// id is taken as long as it pauses, and free then. Close waits for a Nack that is under way.
 func TestAPauseAtAnyLostRequestOrReply(t *testing.T) {
 	t.Parallel()
 	for lost, fate := range bubble.Fates {
-		t.Run(lost, func(t *testing.T) {
-			t.Parallel()
-			atEach(t, func(*bubble.World, *session.Session) zktest.Verdict { return fate }, func(t *bubble.World, s *session.Session) {
-				o, q := newQueue(t, t.Session()), newQueue(t, s, queue.WithMaxAttempts(2))
-				put(t, o, "a", queue.WithID("red"), queue.WithPriority(5), queue.WithHeader("k", "v"))
-				require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.After(time.Minute)))
-				refuses(t, o, queue.ErrDuplicate, queue.WithID("red"))
-				i, err := q.Take(t.Context())
-				require.NoError(t, err)
-				require.Equal(t, 2, i.Attempt())
-				nacked := bubble.Begin(func() error { return i.Nack(bubble.Minute(t)) })
-				synctest.Wait() // it is under way: Done closes before that
-				bubble.Closed(t, i.Done(), "the possession")
-				require.NoError(t, q.Close(bubble.Minute(t)))
-				require.NoError(t, bubble.Now(t, nacked, "the answer"))
-				put(t, o, "b", queue.WithID("red"))
-				require.Equal(t, []string{"b"}, takes(t, o, 1))
-				require.Equal(t, 0, length(t, o))
-				dead := take(t, deadLetters(t, t.Session()))
-				require.Equal(t, []any{"red", 5, "v", 1}, []any{dead.ID(), dead.Priority(), dead.Header("k"), dead.Attempt()})
-				require.NoError(t, dead.Ack(bubble.Minute(t)))
-				require.Equal(t, 0, length(t, deadLetters(t, t.Session())))
-			})
+		atEach(t, lost, func(*bubble.World, *session.Session) zktest.Verdict { return fate }, func(t *bubble.World, s *session.Session) {
+			o, q := newQueue(t, t.Session()), newQueue(t, s, queue.WithMaxAttempts(2))
+			put(t, o, "a", queue.WithID("red"), queue.WithPriority(5), queue.WithHeader("k", "v"))
+			require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.After(time.Minute), queue.WithError(errors.New("no paper"))))
+			refuses(t, o, queue.ErrDuplicate, queue.WithID("red"))
+			require.Equal(t, "no paper", finds(t, o, "red").LastError.Error)
+			i := must(q.Take(t.Context()))
+			require.Equal(t, 2, i.Attempt())
+			nacked := bubble.Begin(func() error { return i.Nack(bubble.Minute(t)) })
+			synctest.Wait() // it is under way: Done closes before that
+			bubble.Closed(t, i.Done(), "the possession")
+			require.NoError(t, q.Close(bubble.Minute(t)))
+			require.NoError(t, bubble.Now(t, nacked, "the answer"))
+			put(t, o, "b", queue.WithID("red"))
+			require.Equal(t, []string{"b"}, takes(t, o, 1))
+			require.Equal(t, 0, length(t, o))
+			dead := take(t, deadLetters(t, t.Session()))
+			require.Equal(t, []any{"red", 5, "v", 1}, []any{dead.ID(), dead.Priority(), dead.Header("k"), dead.Attempt()})
+			require.NoError(t, dead.Ack(bubble.Minute(t)))
+			require.Equal(t, 0, length(t, deadLetters(t, t.Session())))
 		})
 	}
 }

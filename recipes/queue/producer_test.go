@@ -17,7 +17,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Whatever happens at whichever request of a producer.
+// A fault, or a rival, at any request of a producer.
 func TestPutsWhateverHappens(t *testing.T) {
 	t.Parallel()
 	expire := func(fate zktest.Verdict) func(t *bubble.World, s *session.Session) zktest.Verdict {
@@ -55,10 +55,7 @@ func TestPutsWhateverHappens(t *testing.T) {
 			func(t *bubble.World, s *session.Session) { put(t, newQueue(t, s, queue.WithCapacity(5)), "a") },
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			atEach(t, row.happens, row.test)
-		})
+		atEach(t, name, row.happens, row.test)
 	}
 }
 
@@ -90,8 +87,7 @@ func putsByThree(t *bubble.World, s *session.Session) {
 // if it was not sent, and says so; what was sent may be in the queue. None is held up by the
 // others. Close puts first what waits, and puts that come later are refused.
 func TestContextsAndClose(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		q, taker := newQueue(t, s), newQueue(t, t.Session())
 		mine := errors.New("mine")
@@ -118,12 +114,9 @@ func TestContextsAndClose(t *testing.T) {
 		require.NoError(t, i.Ack(bubble.Minute(t)), "it goes on in the background")
 		require.NoError(t, bubble.Within(t, time.Minute, patient, "the patient one"))
 
-		_, err := q.Put(ctx, []byte("x"))
-		require.ErrorIs(t, err, mine)
-		_, err = q.Take(ctx)
-		require.ErrorIs(t, err, mine)
-		_, err = q.Peek(ctx)
-		require.ErrorIs(t, err, mine)
+		require.ErrorIs(t, errOf(q.Put(ctx, []byte("x"))), mine)
+		require.ErrorIs(t, errOf(q.Take(ctx)), mine)
+		require.ErrorIs(t, errOf(q.Peek(ctx)), mine)
 		heal = t.Server.Partition(s.Status().SessionID)
 		waiting := begin(context.Background(), "waits")
 		second, cancelSecond = context.WithTimeout(context.Background(), time.Second)
@@ -137,10 +130,9 @@ func TestContextsAndClose(t *testing.T) {
 	})
 }
 
-// The queue is deleted while the answer to a put is lost: nobody knows any more.
+// The queue is deleted while the answer to a put is lost: the outcome stays unknown.
 func TestTheReceiptIsDeleted(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s, o := t.Session(), t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
@@ -159,13 +151,11 @@ func TestTheReceiptIsDeleted(t *testing.T) {
 	})
 }
 
-// Netflix#135: a put that fails says so, to the one who put, and the next is not held up.
+// Netflix#135: a put that fails tells its caller, and the next is not held up.
 func TestB54_FailedPut(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
-		_, err := s.Create(bubble.Minute(t), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
-		require.NoError(t, err)
+		must(s.Create(bubble.Minute(t), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...)))
 		q := newQueue(t, s)
 		refuses(t, q, session.ErrNoAuth) // not even the receipt can be made
 		require.NoError(t, s.Delete(bubble.Minute(t), path, -1))
@@ -197,8 +187,7 @@ func TestPutUnderAHold(t *testing.T) {
 			each(t, fmt.Sprint(name, ", known: ", known), func(t *bubble.World) {
 				s := t.Session()
 				q := newQueue(t, s)
-				jobs, err := queue.New(s, "/queues/jobs")
-				require.NoError(t, err)
+				jobs := queueAt(t, s, "/queues/jobs")
 				put(t, jobs, "job")
 				job := take(t, jobs)
 				put(t, q, "before", append(opts("red"), queue.Under(job))...)
@@ -223,19 +212,16 @@ func TestPutUnderAHold(t *testing.T) {
 // An item that was received and never settled is logged, with the place where it was asked for; one
 // that is settled is not.
 func TestAnItemThatIsNeverSettledIsLogged(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		var log bubble.Log
 		s := t.Session(log.Option())
 		q := newQueue(t, s, queue.WithWarnAfter(time.Minute))
 		putAll(t, q, 0, 3)
 		require.NoError(t, take(t, q).Ack(bubble.Minute(t)))
 		at := bubble.After(1)
-		_, err := q.Take(bubble.Minute(t))
-		require.NoError(t, err)
+		must(q.Take(bubble.Minute(t)))
 		consumed := bubble.After(1)
-		c, err := q.Consume()
-		require.NoError(t, err)
+		c := must(q.Consume())
 		time.Sleep(5 * time.Minute)
 		require.Len(t, log.Warnings(path), 1, "what waits to be received is not forgotten")
 		require.Contains(t, log.Warnings(path)[0], "an item was received and is not settled")
@@ -246,8 +232,7 @@ func TestAnItemThatIsNeverSettledIsLogged(t *testing.T) {
 		require.Contains(t, log.Warnings(path)[1], consumed)
 		require.NoError(t, c.Close(bubble.Minute(t)))
 		put(t, q, "x")
-		_, err = newQueue(t, s, queue.WithWarnAfter(0)).Take(bubble.Minute(t))
-		require.NoError(t, err)
+		must(newQueue(t, s, queue.WithWarnAfter(0)).Take(bubble.Minute(t)))
 		time.Sleep(2 * time.Minute)
 		require.Len(t, log.Warnings(path), 2)
 	})

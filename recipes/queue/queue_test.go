@@ -17,7 +17,7 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// suite is what a queue does, on whatever ZooKeeper.
+// suite is what a queue does, on the embedded server and on real ones.
 var suite = bubble.Suite{
 	{"B52: first in, first out, and none waits for another", b52InOrder},
 	{"priorities", priorities},
@@ -30,7 +30,7 @@ var suite = bubble.Suite{
 	{"a delay", delayed},
 	{"at most once", autoAck},
 	{"a consumer that closes gives back", closing},
-	{"look without taking", looking},
+	{"peek", peeking},
 	{"remove", removing},
 	{"ephemeral items", ephemerals},
 }
@@ -57,8 +57,7 @@ func b52InOrder(t *bubble.Cluster) {
 	require.Equal(t, numbered(0, 16), takes(t, newQueue(t, t.Session()), 16))
 	var items []*queue.Item
 	for n := range 4 {
-		i := take(t, newQueue(t, t.Session()))
-		require.Equal(t, fmt.Sprint(16+n), string(i.Data()))
+		i := takeOne(t, newQueue(t, t.Session()), fmt.Sprint(16+n))
 		items = append(items, i)
 	}
 	slices.Reverse(items)
@@ -79,8 +78,8 @@ func priorities(t *bubble.Cluster) {
 	require.Equal(t, []string{"urgent", "3", "5"}, takes(t, newQueue(t, t.Session()), 3))
 }
 
-// CURATOR-56, CURATOR-224: what is given back keeps its id, its priority and its place; attempts
-// are counted.
+// CURATOR-56, CURATOR-224: an item that is given back keeps its id, its priority and its place;
+// attempts are counted.
 func b50GivenBack(t *bubble.Cluster) {
 	q := newQueue(t, t.Session())
 	id := put(t, q, "a", queue.WithPriority(3), queue.WithID("red"))
@@ -89,10 +88,7 @@ func b50GivenBack(t *bubble.Cluster) {
 	put(t, q, "c", queue.WithPriority(7))
 	for attempt := 1; attempt <= 4; attempt++ {
 		i := take(t, q)
-		require.Equal(t, "red", i.ID())
-		require.Equal(t, 3, i.Priority())
-		require.Equal(t, attempt, i.Attempt())
-		require.Equal(t, "a", string(i.Data()))
+		require.Equal(t, []any{"red", 3, attempt, "a"}, []any{i.ID(), i.Priority(), i.Attempt(), string(i.Data())})
 		back(t, i)
 		require.ErrorIs(t, i.Err(), session.ErrReleased)
 		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrReleased)
@@ -115,17 +111,15 @@ func duplicates(t *bubble.Cluster) {
 func together(t *bubble.Cluster) {
 	q := newQueue(t, t.Session())
 	put(t, q, "x", queue.WithID("red"))
-	ids, err := q.PutAll(bubble.Minute(t), [][]byte{[]byte("a"), {}, []byte("c:,3:")})
-	require.NoError(t, err)
+	ids := must(q.PutAll(bubble.Minute(t), [][]byte{[]byte("a"), {}, []byte("c:,3:")}))
 	require.Len(t, ids, 3)
 	require.Equal(t, []string{"x", "a", "", "c:,3:"}, takes(t, q, 4))
-	_, err = q.PutAll(bubble.Minute(t), [][]byte{[]byte("a"), make([]byte, 2<<20)})
-	require.ErrorIs(t, err, session.ErrTooLarge)
+	require.ErrorIs(t, errOf(q.PutAll(bubble.Minute(t), [][]byte{[]byte("a"), make([]byte, 2<<20)})), session.ErrTooLarge)
 	require.Equal(t, 0, length(t, q), "nothing was put")
 }
 
-// The context of an item ends with it, and does not end the wait for what came of its settlement. A
-// commit is done with the claim, and not after it.
+// The context of an item ends with it, and does not end the wait for the outcome of its settlement.
+// A commit is done with the claim, and not after it.
 func settledInside(t *bubble.Cluster) {
 	s := t.Session()
 	q := newQueue(t, s)
@@ -134,15 +128,13 @@ func settledInside(t *bubble.Cluster) {
 	require.NoError(t, i.Nack(i.Context()))
 	i = take(t, q)
 	require.Equal(t, 2, i.Attempt())
-	results, err := i.Commit(i.Context(), session.CreateOp("/result", []byte("1")))
-	require.NoError(t, err)
+	results := must(i.Commit(i.Context(), session.CreateOp("/result", []byte("1"))))
 	require.Len(t, results, 1)
 	ctx, cancel := context.WithCancel(i.Context())
 	defer cancel()
 	require.NoError(t, i.Ack(ctx))
 	require.Error(t, ctx.Err())
-	_, err = i.Commit(bubble.Minute(t), session.SetOp("/result", []byte("wrong"), -1))
-	require.Error(t, err)
+	require.Error(t, errOf(i.Commit(bubble.Minute(t), session.SetOp("/result", []byte("wrong"), -1))))
 	data, _, err := s.Get(bubble.Minute(t), "/result")
 	require.NoError(t, err)
 	require.Equal(t, "1", string(data))
@@ -156,21 +148,16 @@ func bounded(t *bubble.Cluster) {
 		put(t, q, d)
 	}
 	refuses(t, q, queue.ErrFull)
-	refuses(t, newQueue(t, t.Session()), queue.ErrFull) // who names no capacity is bound all the same
+	refuses(t, newQueue(t, t.Session()), queue.ErrFull) // a producer without a capacity is bound all the same
 	refuses(t, newQueue(t, s, queue.WithCapacity(4)), queue.ErrCapacity)
-	unbounded, err := queue.New(s, "/queues/unbounded")
-	require.NoError(t, err)
-	put(t, unbounded, "x")
-	late, err := queue.New(s, "/queues/unbounded", queue.WithCapacity(2))
-	require.NoError(t, err)
-	refuses(t, late, queue.ErrCapacity) // there is something in it
+	put(t, queueAt(t, s, "/queues/unbounded"), "x")
+	refuses(t, queueAt(t, s, "/queues/unbounded", queue.WithCapacity(2)), queue.ErrCapacity) // it is not empty
 	i := take(t, q)
 	refuses(t, q, queue.ErrFull) // one that is being processed counts
 	require.NoError(t, i.Ack(bubble.Minute(t)))
 	put(t, q, "3")
-	_, err = q.PutAll(bubble.Minute(t), data(0, 2))
-	require.ErrorIs(t, err, queue.ErrFull)
-	require.NoError(t, q.Remove(bubble.Minute(t), mustPeek(t, q).ID))
+	require.ErrorIs(t, errOf(q.PutAll(bubble.Minute(t), data(0, 2))), queue.ErrFull)
+	require.NoError(t, q.Remove(bubble.Minute(t), must(q.Peek(bubble.Minute(t))).ID))
 	put(t, q, "4")
 	require.Equal(t, []string{"2", "3", "4"}, takes(t, newQueue(t, t.Session()), 3))
 	putAll(t, q, 0, 3)
@@ -181,31 +168,27 @@ func bounded(t *bubble.Cluster) {
 	putAll(t, q, 0, 3)
 }
 
-// What has had its attempts goes where the dead letters go, with its id, which is free again: an
-// item that was returned, and one whose consumers died.
+// An item that has had its attempts goes to the dead letters, with its id, which is free again: one
+// that was returned, and one whose consumers died.
 func poisoned(t *bubble.Cluster) {
 	s := t.Session()
 	q := newQueue(t, s, queue.WithMaxAttempts(2), queue.WithDeadLetters("/queues/graveyard"))
-	dead, err := queue.New(s, "/queues/graveyard")
-	require.NoError(t, err)
+	dead := queueAt(t, s, "/queues/graveyard")
 	put(t, q, "a", queue.WithPriority(4), queue.WithID("red"))
 	put(t, q, "b", queue.WithPriority(5))
 	for range 2 {
-		i := take(t, q)
-		require.Equal(t, "a", string(i.Data()))
+		i := takeOne(t, q, "a")
 		back(t, i)
 	}
 	require.Equal(t, []string{"b"}, takes(t, q, 1))
 	require.Equal(t, 0, length(t, q))
 	put(t, q, "c", queue.WithID("red"))
-	i := take(t, dead)
-	require.Equal(t, "a", string(i.Data()))
-	require.Equal(t, "red", i.ID())
-	require.Equal(t, 4, i.Priority())
+	i := takeOne(t, dead, "a")
+	require.Equal(t, []any{"red", 4}, []any{i.ID(), i.Priority()})
 	require.NoError(t, i.Ack(bubble.Minute(t)))
 	for range 2 {
 		dying := t.Session()
-		require.Equal(t, "c", string(take(t, newQueue(t, dying)).Data()))
+		takeOne(t, newQueue(t, dying), "c")
 		require.NoError(t, dying.Close(bubble.Minute(t)))
 	}
 	put(t, q, "d")
@@ -242,16 +225,14 @@ func autoAck(t *bubble.Cluster) {
 		require.NoError(t, i.Err())
 		require.True(t, i.Valid())
 		require.NoError(t, i.Context().Err())
-		require.Equal(t, 1, i.Attempt())
-		require.Zero(t, i.Token())
-		require.Empty(t, i.Path())
+		require.Equal(t, []any{1, int64(0), ""}, []any{i.Attempt(), i.Token(), i.Path()})
 	}
 	require.Equal(t, 0, length(t, q))
 	put(t, q, "again", queue.WithID("red"))
 }
 
-// What was received and not settled has had an attempt; what nobody received is as if it had never
-// been claimed.
+// An item that was received and not settled has had an attempt; one that was not received is as if
+// it had never been claimed.
 func closing(t *bubble.Cluster) {
 	q := newQueue(t, t.Session())
 	putMany(t, q, 10)
@@ -271,24 +252,22 @@ func closing(t *bubble.Cluster) {
 	require.Equal(t, 0, length(t, q))
 }
 
-func looking(t *bubble.Cluster) {
+func peeking(t *bubble.Cluster) {
 	q := newQueue(t, t.Session())
-	_, err := q.Peek(bubble.Minute(t))
-	require.ErrorIs(t, err, queue.ErrEmpty)
+	require.ErrorIs(t, errOf(q.Peek(bubble.Minute(t))), queue.ErrEmpty)
 	require.Equal(t, 0, length(t, q))
 	id := put(t, q, "a", queue.WithPriority(2))
 	putAll(t, q, 0, 2, queue.WithPriority(1))
-	require.Equal(t, "0", string(mustPeek(t, q).Data))
+	require.Equal(t, "0", string(must(q.Peek(bubble.Minute(t))).Data))
 	i := take(t, q)
-	require.Equal(t, "1", string(mustPeek(t, q).Data), "the first is claimed")
+	require.Equal(t, "1", string(must(q.Peek(bubble.Minute(t))).Data), "the first is claimed")
 	require.Equal(t, []string{"1"}, takes(t, q, 1))
-	e := mustPeek(t, q)
+	e := must(q.Peek(bubble.Minute(t)))
 	require.Equal(t, queue.Entry{ID: id, Data: []byte("a"), Priority: 2, Since: e.Since}, e)
 	back(t, i)
-	require.Equal(t, 1, mustPeek(t, q).Attempts)
+	require.Equal(t, 1, must(q.Peek(bubble.Minute(t))).Attempts)
 	require.Equal(t, []string{"0", "a"}, takes(t, q, 2))
-	_, err = q.Peek(bubble.Minute(t))
-	require.ErrorIs(t, err, queue.ErrEmpty)
+	require.ErrorIs(t, errOf(q.Peek(bubble.Minute(t))), queue.ErrEmpty)
 }
 
 func removing(t *bubble.Cluster) {
@@ -340,15 +319,12 @@ func filled(t *bubble.World) (*queue.Queue, *queue.Item) {
 }
 
 func TestListShowsEveryItemWithItsState(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q, i := filled(t)
 		due := time.Now().Add(time.Hour)
-		all, err := q.List(bubble.Minute(t), 100)
-		require.NoError(t, err)
+		all := must(q.List(bubble.Minute(t), 100))
 		require.Len(t, all, 4)
-		first, err := q.List(bubble.Minute(t), 2)
-		require.NoError(t, err)
+		first := must(q.List(bubble.Minute(t), 2))
 		require.Equal(t, all[:2], first)
 		require.WithinDuration(t, due, all[3].Due, time.Second)
 		all[3].Due = time.Time{}
@@ -364,31 +340,21 @@ func TestListShowsEveryItemWithItsState(t *testing.T) {
 			{ID: "g", Unread: true},
 			{ID: "c", Data: []byte("c")},
 		}, all)
-		_, err = q.List(bubble.Minute(t), 0)
-		require.ErrorContains(t, err, "n: 0 is less than 1")
-	})
-}
-
-func TestListShowsWhatItMayNotRead(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		q, _ := filled(t)
+		require.ErrorContains(t, errOf(q.List(bubble.Minute(t), 0)), "n: 0 is less than 1")
 		t.Cleanup(t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpGetData {
 				return zktest.Fail(zktest.ErrNoAuth)
 			}
 			return zktest.Pass
 		}))
-		all, err := q.List(bubble.Minute(t), 100)
-		require.NoError(t, err)
-		require.Len(t, all, 4)
+		all = must(q.List(bubble.Minute(t), 100))
+		require.Len(t, all, 4, "also items that it may not read")
 		require.True(t, all[0].Unread && all[0].Claimed && all[3].Unread)
-		_, err = q.Peek(bubble.Minute(t))
-		require.ErrorIs(t, err, session.ErrNoAuth)
+		require.ErrorIs(t, errOf(q.Peek(bubble.Minute(t))), session.ErrNoAuth)
 	})
 }
 
-// Purge deletes the first ones, with their claims and ids, whatever happens at a request of it.
+// Purge deletes the first ones, with their claims and ids, after any fault at any of its requests.
 func TestPurgeDeletesWhatever(t *testing.T) {
 	t.Parallel()
 	bubble.EachFate(t, func(t *bubble.World, _ int, strike func(s *session.Session)) {
@@ -396,8 +362,7 @@ func TestPurgeDeletesWhatever(t *testing.T) {
 		s := t.Session()
 		strike(s)
 		for left := 4; left > 0; left = length(t, q) {
-			n, err := newQueue(t, s).Purge(bubble.Minute(t), 3)
-			require.NoError(t, err)
+			n := must(newQueue(t, s).Purge(bubble.Minute(t), 3))
 			require.LessOrEqual(t, n, 3)
 		}
 		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrLost)

@@ -1,4 +1,4 @@
-// Why a queue stands: what Entry, Find and Consumers say of who has an item, and of what failed.
+// Why a queue does not go on: Entry, Find and Consumers tell who has an item, and its last error.
 
 package queue_test
 
@@ -18,22 +18,19 @@ import (
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 // finds is the item with that id.
 func finds(t testing.TB, q *queue.Queue, id string) queue.Entry {
 	t.Helper()
-	e, err := q.Find(bubble.Minute(t), id)
-	require.NoError(t, err)
+	e := must(q.Find(bubble.Minute(t), id))
 	return e
 }
 
-// The last error is kept wherever an item goes, with its time and who has had it, and an item that
-// comes back from the dead has none.
+// The last error is kept wherever an item goes, with its time and the process that has recorded it.
+// An item that comes back from the dead letters has none.
 func TestTheLastErrorIsKept(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session(session.WithIdentity("orders-7"))
 		q := newQueue(t, s, queue.WithMaxAttempts(5))
 		put(t, q, "x", queue.WithID("x"))
@@ -67,12 +64,11 @@ func TestTheLastErrorIsKept(t *testing.T) {
 		require.NoError(t, q.Requeue(bubble.Minute(t), "x"))
 		e := finds(t, q, "x")
 		require.Equal(t, []any{queue.Failure{}, 0, false}, []any{e.LastError, e.Attempts, e.Dead})
-		_, err := q.Find(bubble.Minute(t), "y")
-		require.ErrorIs(t, err, session.ErrNoNode)
+		require.ErrorIs(t, errOf(q.Find(bubble.Minute(t), "y")), session.ErrNoNode)
 	})
 }
 
-// A dead letter says why, also if nobody has said it, and how often it was tried; so does the log.
+// A dead letter has an error, also if none was given, and its number of attempts; so does the log.
 func TestADeadLetterSaysWhy(t *testing.T) {
 	t.Parallel()
 	for why, last := range map[string]func(t *bubble.World, s *session.Session, i *queue.Item){
@@ -104,9 +100,7 @@ func TestADeadLetterSaysWhy(t *testing.T) {
 			synctest.Wait() // lines are handed over a little later
 			require.Contains(t, log.String(), `msg="an item has become a dead letter" recipe=queue path=`+path+" item=x attempts=2 error=")
 			require.Contains(t, log.String(), why)
-			letters, err := queue.New(s, path+"/dead", queue.WithMaxAttempts(2))
-			require.NoError(t, err)
-			again := take(t, letters)
+			again := take(t, queueAt(t, s, path+"/dead", queue.WithMaxAttempts(2)))
 			require.Equal(t, 1, again.Attempt(), "the dead letters are a queue, too")
 			require.NoError(t, again.Nack(bubble.Minute(t), queue.After(0)))
 			require.Equal(t, 3, finds(t, q, "x").Attempts)
@@ -117,7 +111,7 @@ func TestADeadLetterSaysWhy(t *testing.T) {
 // panics is an error that can't be told.
 type panics struct{ error }
 
-// A Nack does not fail for its error, whatever that is, and however full the item's znode is.
+// A Nack does not fail for its error, of any kind, nor when the item's znode is full.
 func TestANackDoesNotFailForItsError(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ä\x00", 1000)
@@ -158,30 +152,8 @@ func TestANackDoesNotFailForItsError(t *testing.T) {
 	}
 }
 
-// Whatever request or reply is lost: an item that is returned with an error is there once, and has
-// that error.
-func TestAnErrorAtAnyLostRequestOrReply(t *testing.T) {
-	t.Parallel()
-	for lost, fate := range bubble.Fates {
-		for name, after := range map[string]time.Duration{"at once": 0, "after a pause": time.Minute} {
-			t.Run(lost+" "+name, func(t *testing.T) {
-				t.Parallel()
-				atEach(t, func(*bubble.World, *session.Session) zktest.Verdict { return fate }, func(t *bubble.World, s *session.Session) {
-					o, q := newQueue(t, t.Session()), newQueue(t, s)
-					put(t, o, "a", queue.WithID("a"))
-					i, err := q.Take(t.Context())
-					require.NoError(t, err)
-					require.NoError(t, i.Nack(bubble.Minute(t), queue.WithError(errors.New("no paper")), queue.After(after)))
-					require.Equal(t, "no paper", finds(t, o, "a").LastError.Error)
-					require.Equal(t, 1, length(t, o))
-				})
-			})
-		}
-	}
-}
-
-// What a version before or after this one has written is read as far as it is understood: the item
-// is delivered, and a claim leaves it as it is.
+// Data of an older or newer version are read as far as they are understood: the item is delivered,
+// and a claim leaves them as they are.
 func TestItemsOfOtherVersions(t *testing.T) {
 	t.Parallel()
 	for about, want := range map[string]string{
@@ -195,8 +167,7 @@ func TestItemsOfOtherVersions(t *testing.T) {
 			require.NoError(t, t.Server.Create(head+"/g-queue-0000000009", []byte("0000000001 "+about+"\nbody")))
 			e := finds(t, q, "g")
 			require.Equal(t, []any{want, 1, false, "body"}, []any{e.LastError.Error, e.Attempts, e.Unread, string(e.Data)})
-			i := take(t, q)
-			require.Equal(t, "body", string(i.Data()))
+			i := takeOne(t, q, "body")
 			data, _, err := t.Session().Get(bubble.Minute(t), head+"/g-queue-0000000009")
 			require.NoError(t, err)
 			require.Equal(t, "0000000002 "+about+"\nbody", string(data))
@@ -206,14 +177,13 @@ func TestItemsOfOtherVersions(t *testing.T) {
 	}
 }
 
-// Consumers tells whose each is, what it has in hand and may have; an item tells whose it is.
+// Consumers tells each consumer's process, its items in hand and how many it may have; an entry
+// tells the process that has it.
 func TestConsumersTellWhoHasWhat(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s, nobody := t.Session(session.WithIdentity("orders-7")), t.Session(session.WithoutIdentity())
 		q := newQueue(t, s)
-		all, err := q.Consumers(bubble.Minute(t))
-		require.NoError(t, err)
+		all := must(q.Consumers(bubble.Minute(t)))
 		require.Empty(t, all)
 		putAll(t, q, 0, 5)
 		begun := time.Now()
@@ -221,8 +191,7 @@ func TestConsumersTellWhoHasWhat(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		i := take(t, newQueue(t, nobody))
-		all, err = q.Consumers(bubble.Minute(t))
-		require.NoError(t, err)
+		all = must(q.Consumers(bubble.Minute(t)))
 		require.Len(t, all, 2)
 		if all[0].Owner.Name == "" {
 			all[0], all[1] = all[1], all[0]
@@ -230,27 +199,30 @@ func TestConsumersTellWhoHasWhat(t *testing.T) {
 		require.Equal(t, []any{"orders-7", s.Status().SessionID, 3, 3}, []any{all[0].Owner.Name, all[0].Session, all[0].InHand, all[0].Prefetch})
 		require.Equal(t, []any{session.Identity{}, nobody.Status().SessionID, 1, 0}, []any{all[1].Owner, all[1].Session, all[1].InHand, all[1].Prefetch})
 		require.WithinDuration(t, begun, all[0].Since, time.Second)
+		for _, c := range all { // a plain get shows whose it is
+			data, _, err := s.Get(bubble.Minute(t), path+"/consumers/"+c.ID)
+			require.NoError(t, err)
+			require.Equal(t, c.Owner.Name != "", strings.HasPrefix(string(data), "by {"))
+			require.Equal(t, c.Owner.Name != "", strings.Contains(string(data), `"name":"orders-7"`))
+		}
 		mine := finds(t, q, i.ID())
 		require.Equal(t, []any{true, session.Identity{}, nobody.Status().SessionID}, []any{mine.Claimed, mine.Owner, mine.Session})
 		require.WithinDuration(t, time.Now(), mine.Since, time.Second)
-		entries, err := q.List(bubble.Minute(t), 5)
-		require.NoError(t, err)
+		entries := must(q.List(bubble.Minute(t), 5))
 		for n, e := range entries {
 			require.Equal(t, []any{n < 3, n < 4}, []any{e.Owner.Name == "orders-7", e.Claimed})
 		}
 	})
 }
 
-// What consumers of other versions have told is read as far as it is understood.
+// Data of consumers of other versions are read as far as they are understood.
 func TestConsumersOfOtherVersions(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())
 		put(t, q, "x")
 		for data, want := range map[string]int{"": 0, "by {\"pid\":1}\n": 0, "by {\"pid\":1}\nprefetch 7\nnewer\n": 7, "prefetch x\n": 0} {
 			require.NoError(t, t.Server.Create(path+"/consumers/g", []byte(data)))
-			all, err := q.Consumers(bubble.Minute(t))
-			require.NoError(t, err)
+			all := must(q.Consumers(bubble.Minute(t)))
 			require.Len(t, all, 1)
 			require.Equal(t, []any{"g", want, strings.HasPrefix(data, "by")}, []any{all[0].ID, all[0].Prefetch, all[0].Owner.PID == 1})
 			require.NoError(t, t.Session().Delete(bubble.Minute(t), path+"/consumers/g", -1))
@@ -260,8 +232,7 @@ func TestConsumersOfOtherVersions(t *testing.T) {
 
 // An item whose pause is over while no consumer has room is overdue, until one has.
 func TestAnItemIsOverdueWhileNoConsumerHasRoom(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())
 		put(t, q, "later", queue.WithID("x"), queue.WithDelay(time.Minute))
 		put(t, q, "now")
@@ -279,19 +250,16 @@ func TestAnItemIsOverdueWhileNoConsumerHasRoom(t *testing.T) {
 	})
 }
 
-// Times that somebody else has written may be any: those of an entry can be told as JSON.
+// Another client may have written any time: those of an entry can be told as JSON.
 func TestTimesOfAnEntryAreThoseOfJSON(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		const guid, far = "11111111-2222-4333-8444-555555555555-", "9223372036854775807"
 		require.NoError(t, t.Server.Create(path+"/items/0-0000000000/"+guid+"queue-0000000000", []byte(`0000000001 {"failure":{"error":"x","time":`+far+"}}\n")))
 		require.NoError(t, t.Server.Create(path+"/later/"+far+"-0000000000/"+far+"-"+guid+"0000000000", []byte("0000000001 {}\n")))
-		all, err := newQueue(t, t.Session()).List(bubble.Minute(t), 9)
-		require.NoError(t, err)
+		all := must(newQueue(t, t.Session()).List(bubble.Minute(t), 9))
 		require.Len(t, all, 2)
 		require.Equal(t, []int{9999, 9999}, []int{all[0].LastError.Time.Year(), all[1].Due.Year()})
 		require.False(t, all[1].Overdue)
-		_, err = json.Marshal(all)
-		require.NoError(t, err)
+		must(json.Marshal(all))
 	})
 }

@@ -24,68 +24,73 @@ const (
 	head = path + "/items/0-0000000000" // the bucket in which most tests have all items
 )
 
-// each is a subtest in a bubble of its own.
-func each(t *testing.T, name any, test func(t *bubble.World), opts ...zktest.Option) {
+// inBubble runs a test in virtual time.
+func inBubble(t *testing.T, test func(t *bubble.World), opts ...zktest.Option) {
 	t.Helper()
-	t.Run(fmt.Sprint(name), func(t *testing.T) {
-		t.Parallel()
-		bubble.Run(t, test, opts...)
-	})
+	t.Parallel()
+	bubble.Run(t, test, opts...)
 }
 
-// atEach runs a test in bubbles again and again, until something has happened at each request that
-// its session makes; to the request happens what that returns. Syncs are left out: they prove that
-// the session is trusted.
-func atEach(t *testing.T, happens func(t *bubble.World, s *session.Session) zktest.Verdict, test func(t *bubble.World, s *session.Session)) {
+// each runs a subtest in a bubble of its own.
+func each(t *testing.T, name any, test func(t *bubble.World), opts ...zktest.Option) {
 	t.Helper()
-	for k, more := 1, true; more; k++ {
-		more = false
-		t.Run(fmt.Sprint(k), func(t *testing.T) {
-			bubble.Run(t, func(t *bubble.World) {
-				s := t.Session()
-				met := t.AtKth(s, k, func(*zktest.Request) zktest.Verdict { return happens(t, s) }, zktest.OpSync)
-				test(t, s)
-				more = met()
+	t.Run(fmt.Sprint(name), func(t *testing.T) { inBubble(t, test, opts...) })
+}
+
+// atEach is a subtest that runs a test in bubbles again and again, until something has happened at
+// each request that its session makes; the request gets the verdict. Syncs are left out: they prove
+// that the session is trusted.
+func atEach(t *testing.T, name string, happens func(t *bubble.World, s *session.Session) zktest.Verdict, test func(t *bubble.World, s *session.Session)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		for k, more := 1, true; more; k++ {
+			more = false
+			t.Run(fmt.Sprint(k), func(t *testing.T) {
+				bubble.Run(t, func(t *bubble.World) {
+					s := t.Session()
+					met := t.AtKth(s, k, func(*zktest.Request) zktest.Verdict { return happens(t, s) }, zktest.OpSync)
+					test(t, s)
+					more = met()
+				})
 			})
-		})
-		require.Less(t, k, 300, "it has an end")
-	}
+			require.Less(t, k, 300, "it has an end")
+		}
+	})
 }
 
 func newQueue(t testing.TB, s *session.Session, opts ...queue.Option) *queue.Queue {
 	t.Helper()
-	q, err := queue.New(s, path, opts...)
-	require.NoError(t, err)
+	return queueAt(t, s, path, opts...)
+}
+
+func queueAt(t testing.TB, s *session.Session, path string, opts ...queue.Option) *queue.Queue {
+	t.Helper()
+	q := must(queue.New(s, path, opts...))
 	return q
 }
 
-// deadLetters is the queue of them.
 func deadLetters(t testing.TB, s *session.Session) *queue.Queue {
 	t.Helper()
-	dead, err := queue.New(s, path+"/dead")
-	require.NoError(t, err)
-	return dead
+	return queueAt(t, s, path+"/dead")
 }
 
 func put(t testing.TB, q *queue.Queue, data string, opts ...queue.PutOption) string {
 	t.Helper()
-	id, err := q.Put(bubble.Minute(t), []byte(data), opts...)
-	require.NoError(t, err)
+	id := must(q.Put(bubble.Minute(t), []byte(data), opts...))
 	return id
 }
 
 // refuses fails unless a put ends with this error.
 func refuses(t testing.TB, q *queue.Queue, want error, opts ...queue.PutOption) {
 	t.Helper()
-	_, err := q.Put(bubble.Minute(t), []byte("refused"), opts...)
-	require.ErrorIs(t, err, want)
+	require.ErrorIs(t, errOf(q.Put(bubble.Minute(t), []byte("refused"), opts...)), want)
 }
 
 // putAll puts n numbers in one transaction.
 func putAll(t testing.TB, q *queue.Queue, from, n int, opts ...queue.PutOption) []string {
 	t.Helper()
-	ids, err := q.PutAll(bubble.Minute(t), data(from, n), opts...)
-	require.NoError(t, err)
+	ids := must(q.PutAll(bubble.Minute(t), data(from, n), opts...))
 	return ids
 }
 
@@ -117,8 +122,15 @@ func data(from, n int) [][]byte {
 
 func take(t testing.TB, q *queue.Queue) *queue.Item {
 	t.Helper()
-	i, err := q.Take(bubble.Minute(t))
-	require.NoError(t, err)
+	i := must(q.Take(bubble.Minute(t)))
+	return i
+}
+
+// takeOne takes an item that has these data.
+func takeOne(t testing.TB, q *queue.Queue, want string) *queue.Item {
+	t.Helper()
+	i := take(t, q)
+	require.Equal(t, want, string(i.Data()))
 	return i
 }
 
@@ -143,8 +155,7 @@ func back(t testing.TB, i *queue.Item) {
 // consumer is one that is closed at the end of the test.
 func consumer(t testing.TB, q *queue.Queue, opts ...queue.ConsumeOption) *queue.Consumer {
 	t.Helper()
-	c, err := q.Consume(opts...)
-	require.NoError(t, err)
+	c := must(q.Consume(opts...))
 	t.Cleanup(func() { _ = c.Close(bubble.Minute(t)) })
 	return c
 }
@@ -165,16 +176,8 @@ func receives(t testing.TB, c *queue.Consumer, want string) {
 
 func length(t testing.TB, q *queue.Queue) int {
 	t.Helper()
-	n, err := q.Len(bubble.Minute(t))
-	require.NoError(t, err)
+	n := must(q.Len(bubble.Minute(t)))
 	return n
-}
-
-func mustPeek(t testing.TB, q *queue.Queue) queue.Entry {
-	t.Helper()
-	e, err := q.Peek(bubble.Minute(t))
-	require.NoError(t, err)
-	return e
 }
 
 // below are the names below a path.
@@ -238,3 +241,12 @@ func closed(t testing.TB, all []*queue.Consumer, group *sync.WaitGroup) {
 	}
 	group.Wait()
 }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func errOf[T any](_ T, err error) error { return err }

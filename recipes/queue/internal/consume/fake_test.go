@@ -22,7 +22,7 @@ type fake struct {
 	refused map[string]bool // listings
 	size    int             // of the bodies
 	written int             // the most in a transaction
-	refuses int             // claims that somebody else is faster with
+	refuses int             // so many claims fail, as if a rival had been faster
 	asked   []string
 }
 
@@ -95,58 +95,74 @@ func (f *fake) transact(e machine.Transact) machine.Event {
 	return t
 }
 
+// bucket adds a bucket of priority 0 with these items.
+func (f *fake) bucket(n int, items ...string) (path string) {
+	name := fmt.Sprintf("0-%010d", n)
+	f.names[root.Items()] = append(f.names[root.Items()], name)
+	f.names[root.Items()+"/"+name] = items
+	return root.Items() + "/" + name
+}
+
+// numbered are the names of n items.
+func numbered(n int) (names []string) {
+	for k := range n {
+		names = append(names, fmt.Sprintf("i-queue-%010d", k))
+	}
+	return names
+}
+
+func (f *fake) last() string { return f.asked[len(f.asked)-1] }
+
+// start runs the machine from the beginning of an epoch.
+func (f *fake) start(stops func(q machine.MultiRead) bool) {
+	f.run(machine.EpochBegan{Epoch: 1, Trusted: true}, stops)
+}
+
 // A bucket that was listed as empty gets its last item, is sealed, and the next appears with one:
 // the first is listed again before anything of the second is claimed.
 func TestABucketIsListedAgainWhenTheNextAppears(t *testing.T) {
 	t.Parallel()
 	f := newFake(1)
-	b0, b1, other := root.Items()+"/0-0000000000", root.Items()+"/0-0000000001", root.Items()+"/1-0000000000"
-	f.names[root.Items()] = []string{"0-0000000000", "1-0000000000"}
-	f.names[other] = []string{"c-queue-0000000000"}
+	first := f.bucket(0)
+	f.names[root.Items()] = append(f.names[root.Items()], "1-0000000000")
+	f.names[root.Items()+"/1-0000000000"] = []string{"c-queue-0000000000"}
 	listings := 0
-	f.run(machine.EpochBegan{Epoch: 1, Trusted: true}, func(machine.MultiRead) bool {
+	f.start(func(machine.MultiRead) bool {
 		if listings++; listings == 2 { // the second listing is under way when this happens
-			f.names[root.Items()] = append(f.names[root.Items()], "0-0000000001")
-			f.names[b0], f.sealed[b0] = []string{"a-queue-0000000000"}, true
-			f.names[b1] = []string{"b-queue-0000000000"}
+			f.names[first], f.sealed[first] = []string{"a-queue-0000000000"}, true
+			f.bucket(1, "b-queue-0000000000")
 			return true
 		}
 		return false
 	})
-	require.Equal(t, "deliver a-queue-0000000000", f.asked[len(f.asked)-1])
+	require.Equal(t, "deliver a-queue-0000000000", f.last())
 }
 
 // A bucket whose claims may not be listed is passed over: which of its items are free is not known.
 func TestABucketWithoutItsClaimsIsPassedOver(t *testing.T) {
 	t.Parallel()
 	f := newFake(1)
-	f.names[root.Items()] = []string{"0-0000000000", "0-0000000001"}
-	f.names[root.Items()+"/0-0000000000"] = []string{"a-queue-0000000000"}
-	f.names[root.Items()+"/0-0000000001"] = []string{"b-queue-0000000000"}
+	f.bucket(0, "a-queue-0000000000")
+	f.bucket(1, "b-queue-0000000000")
 	f.refused = map[string]bool{root.Claims() + "/0-0000000000": true}
-	f.run(machine.EpochBegan{Epoch: 1, Trusted: true}, nil)
+	f.start(nil)
 	require.NotContains(t, f.asked, "a-queue-0000000000")
-	require.Equal(t, "deliver b-queue-0000000000", f.asked[len(f.asked)-1])
+	require.Equal(t, "deliver b-queue-0000000000", f.last())
 }
 
-// Who loses tries others of the same listing, further and further behind, and looks again after
-// four.
+// A consumer that loses items to rivals tries others of the same listing, further and further
+// behind, and lists again after four.
 func TestLosing(t *testing.T) {
 	t.Parallel()
 	f := newFake(1)
-	f.names[root.Items()] = []string{"0-0000000000"}
-	for n := range 40 {
-		b := root.Items() + "/0-0000000000"
-		f.names[b] = append(f.names[b], fmt.Sprintf("i-queue-%010d", n))
-	}
+	f.bucket(0, numbered(40)...)
 	f.refuses = 4
-	f.run(machine.EpochBegan{Epoch: 1, Trusted: true}, nil)
-	require.Equal(t, "list", f.asked[0])
-	require.Equal(t, "i-queue-0000000000", f.asked[1], "alone it is strict")
-	tried := slices.Index(f.asked[1:], "list")
-	require.Equal(t, 1+2+8, tried, "it looks again after four that were lost; the more it loses the more it reads together")
+	f.start(nil)
+	require.Equal(t, []string{"list", "i-queue-0000000000"}, f.asked[:2], "alone it is strict")
+	const read = 1 + 2 + 8 // the more it loses the more it reads together
+	require.Equal(t, read, slices.Index(f.asked[1:], "list"), "it lists again after four that were lost")
 	require.NotEqual(t, []string{"i-queue-0000000001", "i-queue-0000000002", "i-queue-0000000003"}, f.asked[2:5])
-	require.True(t, strings.HasPrefix(f.asked[len(f.asked)-1], "deliver "))
+	require.True(t, strings.HasPrefix(f.last(), "deliver "))
 }
 
 // Listings do not tell sizes: next to a large item no other is read in the same trip, and a
@@ -155,14 +171,31 @@ func TestLarge(t *testing.T) {
 	t.Parallel()
 	f := newFake(9)
 	f.size, f.refuses = 60_000, 4 // so that it reads again
-	f.names[root.Items()] = []string{"0-0000000000"}
-	for n := range 40 {
-		b := root.Items() + "/0-0000000000"
-		f.names[b] = append(f.names[b], fmt.Sprintf("i-queue-%010d", n))
-	}
-	f.run(machine.EpochBegan{Epoch: 1, Trusted: true}, nil)
+	f.bucket(0, numbered(40)...)
+	f.start(nil)
 	require.Less(t, f.written, 256<<10)
 	require.Len(t, f.asked[:slices.Index(f.asked[1:], "list")+1], 1+8, "eight before their size is known")
 	require.Equal(t, "list", f.asked[9])
 	require.True(t, strings.HasPrefix(f.asked[11], "deliver "), f.asked)
+}
+
+// BenchmarkClaim claims and acknowledges an item of a long queue, beside 64 that others have.
+func BenchmarkClaim(b *testing.B) {
+	f := newFake(1)
+	for n := range 40 {
+		f.bucket(n)
+	}
+	items, claims := root.Items()+"/0-0000000000", root.Claims()+"/0-0000000000"
+	for n := range 500 {
+		f.names[items] = append(f.names[items], fmt.Sprintf("01234567-89ab-cdef-queue-%010d", (n*337)%500))
+	}
+	for n := range 64 {
+		f.names[claims] = append(f.names[claims], fmt.Sprintf("%010d", n))
+	}
+	f.start(nil)
+	b.ReportAllocs()
+	for no := uint64(1); b.Loop(); no++ {
+		f.asked = nil
+		f.run(consume.Command{No: no, Kind: consume.Ack}, nil)
+	}
 }

@@ -24,21 +24,24 @@ func idOf(body string) string {
 	}
 }
 
-// put is a wish to a producer.
+// bucketLimit is small, so that buckets are sealed.
+const bucketLimit = 3
+
+// put asks a producer for new items.
 type put struct {
 	count    int
 	priority int
 	delay    int64
 }
 
-// back is another: what a consumer asked for.
+// back asks a producer for what a consumer takes out.
 type back struct {
 	consume.Put
 	by *consumer
 }
 
-// producer puts items, one transaction at a time. It does not ask whether a put was carried out of
-// which the answer is lost.
+// producer puts items, one transaction at a time. After a lost answer it does not ask whether the
+// put was carried out.
 type producer struct {
 	machine.Requests[string]
 	model *model
@@ -47,7 +50,6 @@ type producer struct {
 	puts  []machine.Event
 	sent  []*item
 	parts []tail.Part
-	ops   []machine.Op
 }
 
 func (p *producer) Step(ev machine.Event) []machine.Effect {
@@ -106,8 +108,8 @@ func (p *producer) addition(r layout.Record, guid string, delay int64) tail.Addi
 }
 
 func (p *producer) append(all []tail.Addition, with []machine.Op) {
-	p.ops, p.parts = p.end.Append(all)
-	ops := append(p.ops[:len(p.ops):len(p.ops)], with...)
+	ops, parts := p.end.Append(all)
+	ops, p.parts = append(ops, with...), parts
 	p.Ask(machine.Transact{Ops: append(ops, machine.Op{Do: machine.Set, Path: p.root.Bell(), Version: machine.Any})}, "put")
 }
 
@@ -115,7 +117,7 @@ func (p *producer) put(w put) {
 	var all []tail.Addition
 	var with []machine.Op
 	for range w.count {
-		i := p.model.newItem(w)
+		i := p.model.newItem()
 		p.sent = append(p.sent, i)
 		if w.delay > 0 {
 			i.due = p.model.Now() + w.delay
@@ -161,17 +163,13 @@ func (p *producer) over(b back, err error) {
 	}
 }
 
-func (m *model) addProducer(n int) *recipetest.Actor {
+// addProducers adds the producer of new items, and those of items that consumers take out.
+func (m *model) addProducers() {
 	add := func(name string, root layout.Root) *recipetest.Actor {
 		return m.Add(recipetest.Player{
 			Name:    name,
-			Machine: func() machine.Machine { return &producer{model: m, root: root, end: tail.New(root, m.limit)} },
+			Machine: func() machine.Machine { return &producer{model: m, root: root, end: tail.New(root, bucketLimit)} },
 		})
 	}
-	a := add(fmt.Sprint("p", n), root)
-	m.producers = append(m.producers, a)
-	if m.back == nil {
-		m.back, m.dead = add("back", root), add("dead", dead)
-	}
-	return a
+	m.puts, m.back, m.dead = add("p0", root), add("back", root), add("dead", dead)
 }

@@ -1,6 +1,7 @@
 package consume_test
 
 import (
+	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
@@ -9,20 +10,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
-	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// waiting is a quiet world in which so many consumers stand in line, each for one item. What is
-// delivered is acknowledged if acks is set.
-func waiting(t *testing.T, consumers int, acks bool) *model {
-	m := quiet()
-	m.addProducer(0)
-	for range consumers {
-		m.addConsumer(0, true)
+// quiet is a model without faults, in which each consumer wants so many items.
+func quiet(prefetches ...int) *model {
+	pick := rand.New(rand.NewPCG(1, 1)).IntN
+	m := &model{World: recipetest.NewWorld(pick), Chance: recipetest.Chance{Pick: pick}, items: make(map[string]*item), deaths: 8}
+	m.addProducers()
+	for _, n := range prefetches {
+		m.addConsumer(n-1, true)
 	}
+	return m
+}
+
+// waiting is a quiet model in which so many consumers stand in line, each for one item.
+func waiting(t *testing.T, consumers int) *model {
+	m := quiet(slices.Repeat([]int{1}, consumers)...)
 	m.settle(t)
-	m.ending = acks
 	require.Len(t, m.Children(root.Line()), consumers)
 	return m
 }
@@ -34,7 +40,7 @@ func (m *model) settle(t *testing.T) {
 
 func (m *model) put(t *testing.T, p put) {
 	t.Helper()
-	m.producers[0].Tell(p)
+	m.puts.Tell(p)
 	m.settle(t)
 }
 
@@ -56,36 +62,13 @@ func (m *model) left() (names []string) {
 	return names
 }
 
-// A first that hangs costs half a second, once: the second takes its place away.
-func TestTheFirstHangs(t *testing.T) {
-	t.Parallel()
-	m := waiting(t, 3, true)
-	m.inLine(0).meter.hangs = true
-	for _, most := range []int64{500, 0} {
-		before := m.Now()
-		m.put(t, put{count: 1})
-		require.Empty(t, m.left())
-		m.rests(t)
-		require.LessOrEqual(t, m.Now()-before, most+500) // the last half is the new second's
-	}
-}
-
-// rests fails if anybody asks for something though nothing happens.
-func (m *model) rests(t *testing.T) {
-	t.Helper()
-	requests, _ := m.cost()
-	m.settle(t)
-	now, _ := m.cost()
-	require.Equal(t, requests, now)
-}
-
-// The first has an item and dies; the second hangs, and is first then: the third has armed
-// consumers/, and finds what the dead one had.
+// The first in line has an item and dies. The second hangs, and is first then. The third has armed
+// consumers/, and finds the dead one's item.
 func TestAConsumerDiesBesideOneThatHangs(t *testing.T) {
 	t.Parallel()
-	m := waiting(t, 3, false)
+	m := waiting(t, 3)
 	first := m.inLine(0)
-	m.inLine(1).meter.hangs = true
+	m.inLine(1).hangs = true
 	m.put(t, put{count: 1})
 	require.Len(t, first.held, 1)
 	m.ending = true
@@ -95,11 +78,12 @@ func TestAConsumerDiesBesideOneThatHangs(t *testing.T) {
 	require.Empty(t, m.left())
 }
 
-// Somebody deletes znodes by hand: places in line, what says that consumers live, the bell. All are
-// made again, and nothing is left beside idle consumers.
+// Places in line, the znodes of consumers, claims' parents and the bell are deleted by hand. All are
+// made again, and no item is left beside idle consumers.
 func TestZnodesDeletedByHand(t *testing.T) {
 	t.Parallel()
-	m := waiting(t, 2, true)
+	m := waiting(t, 2)
+	m.ending = true
 	for _, dir := range []string{root.Line(), root.Consumers(), root.Claims(), ""} {
 		for _, name := range m.Children(dir) {
 			m.Delete(path.Join(dir, name))
@@ -117,35 +101,33 @@ func TestZnodesDeletedByHand(t *testing.T) {
 	}
 }
 
-// What says that a consumer lives is deleted by hand while it is busy: it is made again with the
-// next claim, so that the others hear of its end.
+// The znode of a busy consumer is deleted by hand. It is made again before the next claim, so that
+// the others hear of the consumer's end.
 func TestABusyConsumerSignsAgain(t *testing.T) {
 	t.Parallel()
-	m := quiet()
-	m.addProducer(0)
-	c := m.addConsumer(0, true)
+	m := quiet(1)
+	c := m.consumers[0]
 	m.put(t, put{count: 3})
 	m.Delete(path.Join(root.Consumers(), m.Children(root.Consumers())[0]))
-	c.finish(c.nos(func(*grip) bool { return true })[0])
+	c.finish(c.open()[0])
 	m.settle(t)
 	require.Len(t, c.held, 1)
 	require.Len(t, m.Children(root.Consumers()), 1)
 }
 
-// An item that nobody may read is passed over, reported once a minute, and taken when it can be.
+// An item that may not be read is passed over for a minute, and taken when it may be read.
 func TestBarred(t *testing.T) {
 	t.Parallel()
-	m := waiting(t, 2, false)
+	m := waiting(t, 2)
 	m.refuses = true
 	m.put(t, put{count: 2})
-	barred := path.Join(root.Items(), "0-0000000000", m.left()[1])
-	m.Bar(barred)
+	m.Bar(path.Join(root.Items(), "0-0000000000", m.left()[1]))
 	m.ending = true
 	for _, c := range m.consumers {
 		c.actor.Expire()
 	}
 	before := m.Now()
-	for m.Now() < before+50_000 && m.Settle(1) == false { // until only the minute is left
+	for m.Now() < before+50_000 && !m.Settle(1) { // until only the minute is left
 	}
 	require.Len(t, m.left(), 1)
 	m.Unbar()
@@ -153,127 +135,58 @@ func TestBarred(t *testing.T) {
 	require.Empty(t, m.left())
 }
 
-// After so many attempts an item is a dead letter, with its priority; its id is free. While those
-// cannot be written it stays, and others go on.
-func TestDeadLetters(t *testing.T) {
+// Items with a delay come soon after they are due, though the first in line hangs.
+func TestDelayedItemsBesideAFirstThatHangs(t *testing.T) {
 	t.Parallel()
-	for _, barred := range []bool{false, true} {
-		m := quiet()
-		m.attempts, m.refuses = 1, true
-		m.addProducer(0)
-		c := m.addConsumer(0, true)
-		m.put(t, put{count: 1, priority: 2})
-		if barred {
-			m.put(t, put{count: 1, priority: 1})
-			m.Bar(string(dead))
-			m.Bar(dead.Items())
-		}
-		no := c.nos(func(*grip) bool { return true })[0]
-		c.receive(no)
-		c.settle(no, consume.Nack, 0)
-		m.ending = true
-		if barred {
-			for m.Now() < 1_030_000 && !m.Settle(1) {
-			}
-			require.Len(t, m.left(), 1)
-			m.Unbar()
-		}
-		m.settle(t)
-		require.Empty(t, m.left())
-		letters := m.Children(path.Join(dead.Items(), "2-0000000000"))
-		require.Len(t, letters, 1)
-		r, ok := layout.ParseRecord(m.Data(path.Join(dead.Items(), "2-0000000000", letters[0])))
-		require.True(t, ok)
-		require.Equal(t, 2, r.Priority)
-		require.Empty(t, m.Children(ids))
-	}
-}
-
-// What is delayed comes when it is due, to consumers that are idle, and costs nothing before.
-func TestDelayed(t *testing.T) {
-	t.Parallel()
-	for _, hangs := range []bool{false, true} {
-		m := waiting(t, 3, true)
-		m.inLine(0).meter.hangs = hangs
-		m.producers[0].Tell(put{count: 2, delay: 5_000})
-		m.settle(t)
-		require.Empty(t, m.left())
-		require.Less(t, m.Now(), int64(1_008_000))
-	}
+	m := waiting(t, 3)
+	m.inLine(0).hangs, m.ending = true, true
+	due := m.Now() + 5_000
+	m.put(t, put{count: 2, delay: 5_000})
+	require.Empty(t, m.left())
+	require.Less(t, m.Now(), due+3_000)
 }
 
 // Many items have a long delay, and the slot that they share has begun: they do not hide one behind
 // them that is due before.
 func TestManyThatAreNotDueHideNothing(t *testing.T) {
 	t.Parallel()
-	m := quiet()
-	m.limit = 3
-	m.addProducer(0)
-	c := m.addConsumer(0, true)
-	m.producers[0].Tell(put{count: 1, delay: 83_000_000})
+	m := quiet(1)
+	c := m.consumers[0]
+	m.puts.Tell(put{count: 1, delay: 83_000_000})
 	for range 70 {
-		m.producers[0].Tell(put{count: 3, delay: 24 * 60 * 60 * 1000})
+		m.puts.Tell(put{count: 3, delay: 24 * 60 * 60 * 1000})
 	}
-	held := func() []uint64 { return c.nos(func(*grip) bool { return true }) }
-	for len(held()) == 0 && m.Settle(1) == false { // until the first is due
+	for len(c.open()) == 0 && !m.Settle(1) { // until the first is due
 	}
-	c.receive(held()[0])
+	c.receive(c.open()[0])
 	before := m.Now()
-	c.settle(held()[0], consume.Nack, 1000)
-	for len(held()) == 0 && m.Now() < before+10_000 && m.Settle(1) == false {
+	c.settle(c.open()[0], consume.Nack, 1000)
+	for len(c.open()) == 0 && m.Now() < before+10_000 && !m.Settle(1) {
 	}
-	require.Len(t, held(), 1)
+	require.Len(t, c.open(), 1)
 	require.Equal(t, before+1000, m.Now())
 }
 
-// What a machine before this one was told of what is wanted does not count.
+// A demand that was meant for a former machine does not count.
 func TestADemandOfTheFormerMachine(t *testing.T) {
 	t.Parallel()
-	m := quiet()
-	m.addProducer(0)
-	c := m.addConsumer(1, true)
+	m := quiet(2)
+	c := m.consumers[0]
 	former := c.demand().(consume.Demand)
 	former.First, former.Wanted = former.First-1, 0
 	c.actor.Tell(former)
 	m.put(t, put{count: 2})
-	require.Len(t, c.nos(func(*grip) bool { return true }), 2)
-}
-
-// A consumer that closes gives back what nobody has received, as if it had never been handed out;
-// what was received counts. Nothing of it stays.
-func TestClosing(t *testing.T) {
-	t.Parallel()
-	m := quiet()
-	m.addProducer(0)
-	c := m.addConsumer(1, true)
-	m.put(t, put{count: 2})
-	nos := c.nos(func(*grip) bool { return true })
-	require.Len(t, nos, 2)
-	c.receive(nos[0])
-	c.closed = true
-	c.actor.Tell(machine.Closing{})
-	m.settle(t)
-	stopped, err := c.actor.Stopped()
-	require.True(t, stopped)
-	require.NoError(t, err)
-	require.Empty(t, m.Children(path.Join(root.Claims(), "0-0000000000")))
-	require.Empty(t, m.Children(root.Line()))
-	require.Empty(t, m.Children(root.Consumers()))
-	for n, name := range m.left() {
-		r, _ := layout.ParseRecord(m.Data(path.Join(root.Items(), "0-0000000000", name)))
-		require.Equal(t, 1-n, r.Attempts)
-	}
+	require.Len(t, c.open(), 2)
 }
 
 // The answer to an Ack that has made a place in line is lost, and another item is acknowledged:
 // that makes no second place.
 func TestALostAnswerMakesNoSecondPlace(t *testing.T) {
 	t.Parallel()
-	m := quiet()
-	m.addProducer(0)
-	c := m.addConsumer(1, true)
+	m := quiet(2)
+	c := m.consumers[0]
 	m.put(t, put{count: 2})
-	nos := c.nos(func(*grip) bool { return true })
+	nos := c.open()
 	c.settle(nos[0], consume.Ack, 0)
 	for len(m.left()) == 2 {
 		m.Step()
@@ -290,15 +203,13 @@ func TestALostAnswerMakesNoSecondPlace(t *testing.T) {
 }
 
 // The answer to an Ack that has made a place in line is lost, and the consumer closes: the place
-// goes, too, or whoever is behind it would wait for nobody.
+// goes, too. Otherwise the next in line would wait for it.
 func TestAPlaceThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	m := waiting(t, 1, false)
+	m := waiting(t, 1)
 	c := m.consumers[0]
 	m.put(t, put{count: 1})
-	no := c.nos(func(*grip) bool { return true })[0]
-	c.receive(no)
-	c.settle(no, consume.Ack, 0)
+	c.finish(c.open()[0])
 	for len(m.left()) > 0 {
 		m.Step()
 	}

@@ -1,8 +1,6 @@
 package consume_test
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"path"
 	"strings"
 	"testing"
@@ -11,14 +9,13 @@ import (
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
-	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
 )
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// Everything that may happen happens, in an order that is drawn. Nobody has what somebody else has,
-// nothing is delivered when it was acknowledged, an attempt counts, each item is in one place. In
-// the end nothing is left.
+// All kinds of events and faults happen, in an order that is drawn. No item is had by two
+// consumers, or delivered when it was acknowledged; an attempt counts; each item is in one place.
+// In the end nothing is left.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	recipetest.Schedules(t, tier.Count(80, 20_000), func(c recipetest.Chance) {
@@ -29,13 +26,13 @@ func TestSchedules(t *testing.T) {
 				panic(f)
 			}
 		}()
-		m.limit, m.attempts, m.refuses = 3, c.Pick(4), c.Pick(4) == 0
+		m.attempts, m.refuses = c.Pick(4), c.Pick(4) == 0
 		m.hurries, m.vandals = c.Pick(2) == 0, c.Pick(4) == 0
 		calm := []int{1, 8, 50}[c.Pick(3)]
 		if c.Pick(3) == 0 {
 			m.Sleep(12)
 		}
-		m.addProducer(0)
+		m.addProducers()
 		for n := range 1 + c.Pick(4) {
 			m.addConsumer(n, c.Pick(2) == 0)
 		}
@@ -48,7 +45,7 @@ func TestSchedules(t *testing.T) {
 }
 
 // happen lets one thing happen: a fault, though in a calm schedule mostly a step in its place, or
-// what is no fault.
+// another event.
 func (m *model) happen(calm int) {
 	a := m.Actors()[m.Pick(len(m.Actors()))]
 	c := m.consumers[m.Pick(len(m.consumers))]
@@ -96,7 +93,7 @@ func (c *consumer) dies(how func()) {
 }
 
 func (m *model) putSome() {
-	m.producers[0].Tell(put{1 + m.Pick(4), m.Pick(3), int64(m.Pick(5) / 4 * m.Pick(5000))})
+	m.puts.Tell(put{1 + m.Pick(4), m.Pick(3), int64(m.Pick(5) / 4 * m.Pick(5000))})
 }
 
 // refuse has a request of the consumer refused, a read or a write.
@@ -121,7 +118,7 @@ func (c *consumer) mayClose() {
 func (c *consumer) mayHang() {
 	if c == c.model.consumers[0] && len(c.model.consumers) > 1 && c.model.Pick(50) == 0 {
 		c.model.Log("%s hangs", c.name)
-		c.meter.hangs = true
+		c.hangs = true
 	}
 }
 
@@ -142,15 +139,15 @@ func (m *model) vandalize() {
 // act receives an item, or settles one.
 func (c *consumer) act() {
 	m := c.model
-	if nos := c.nos(func(*grip) bool { return true }); len(nos) > 0 && m.hurries && m.Pick(8) == 0 {
+	if nos := c.open(); len(nos) > 0 && m.hurries && m.Pick(8) == 0 {
 		c.lose(nos[m.Pick(len(nos))])
 		return
 	}
-	if nos := c.nos(func(g *grip) bool { return !g.received }); len(nos) > 0 && m.Pick(3) > 0 {
+	if nos := c.nos(func(g *delivery) bool { return !g.received }); len(nos) > 0 && m.Pick(3) > 0 {
 		c.receive(nos[0])
 		return
 	}
-	if nos := c.nos(func(g *grip) bool { return g.received }); len(nos) > 0 {
+	if nos := c.nos(func(g *delivery) bool { return g.received }); len(nos) > 0 {
 		no := nos[m.Pick(len(nos))]
 		switch m.Pick(3) {
 		case 0:
@@ -165,7 +162,7 @@ func (c *consumer) close() {
 	if stopped, _ := c.actor.Stopped(); stopped || c.closed {
 		return
 	}
-	for _, no := range c.nos(func(g *grip) bool { return !g.received }) {
+	for _, no := range c.nos(func(g *delivery) bool { return !g.received }) {
 		c.settle(no, consume.Return, 0)
 	}
 	c.closed, c.model.broken = true, true
@@ -179,7 +176,7 @@ func (m *model) conclude() {
 	for range 4 {
 		m.Heal()
 		for _, c := range m.consumers {
-			for _, no := range c.nos(func(*grip) bool { return true }) {
+			for _, no := range c.open() {
 				c.finish(no)
 			}
 		}
@@ -188,11 +185,11 @@ func (m *model) conclude() {
 	lives := false
 	for _, c := range m.consumers {
 		stopped, err := c.actor.Stopped()
-		lives = lives || !stopped && !c.meter.hangs
+		lives = lives || !stopped && !c.hangs
 		switch {
 		case err != nil:
 			m.Failf("%s: %v", c.name, err)
-		case c.closed && !stopped && !c.meter.hangs:
+		case c.closed && !stopped && !c.hangs:
 			m.Failf("%s does not end", c.name)
 		}
 		for _, name := range append(m.Children(root.Line()), m.Children(root.Consumers())...) {
@@ -214,7 +211,7 @@ func (m *model) conclude() {
 		}
 	}
 	for _, i := range m.items {
-		if i.holder != nil || m.consumers[0].meter.hangs {
+		if i.holder != nil || m.consumers[0].hangs {
 			continue
 		}
 		if i.put && !i.acked && !m.broken && m.attempts == 0 {
@@ -229,7 +226,7 @@ func (m *model) conclude() {
 // hung tells whether an item is with the consumer that hangs.
 func (m *model) hung(bucket, name string) bool {
 	data := m.Data(path.Join(root.Claims(), bucket, name[len(name)-10:]))
-	return m.consumers[0].meter.hangs && strings.HasPrefix(string(data), m.consumers[0].name+".")
+	return m.consumers[0].hangs && strings.HasPrefix(string(data), m.consumers[0].name+".")
 }
 
 // rest lets everything happen that is under way.
@@ -241,65 +238,4 @@ func (m *model) rest() {
 		m.inspect()
 	}
 	m.Failf("it does not come to rest")
-}
-
-// meter counts what a consumer asks for, and which watches' events it gets; one that hangs does
-// nothing any more.
-type meter struct {
-	machine.Machine
-	requests, events int
-	hangs            bool
-}
-
-func (m *meter) Step(ev machine.Event) (effects []machine.Effect) {
-	if m.hangs {
-		return nil
-	}
-	if _, ok := ev.(machine.Fired); ok {
-		m.events++
-	}
-	effects = m.Machine.Step(ev)
-	for _, e := range effects {
-		switch e.(type) {
-		case machine.List, machine.Read, machine.MultiRead, machine.Transact, machine.Ensure, machine.Remove:
-			m.requests++
-		}
-	}
-	return effects
-}
-
-// quiet is a world without faults, in which what may happen happens in an order of its own.
-func quiet() *model {
-	pick := rand.New(rand.NewPCG(1, 1)).IntN
-	return &model{
-		World: recipetest.NewWorld(pick), Chance: recipetest.Chance{Pick: pick}, items: make(map[string]*item), limit: tail.Usual, deaths: 8,
-	}
-}
-
-func (m *model) cost() (requests, events int) {
-	for _, c := range m.consumers {
-		requests += c.meter.requests
-		events += c.meter.events
-	}
-	return requests, events
-}
-
-// BenchmarkClaim claims and acknowledges an item of a long queue, beside 64 that others have.
-func BenchmarkClaim(b *testing.B) {
-	h := newFake(1)
-	for n := range 40 {
-		h.names[root.Items()] = append(h.names[root.Items()], fmt.Sprintf("0-%010d", n))
-	}
-	for n := range 500 {
-		h.names[root.Items()+"/0-0000000000"] = append(h.names[root.Items()+"/0-0000000000"], fmt.Sprintf("01234567-89ab-cdef-queue-%010d", (n*337)%500))
-	}
-	for n := range 64 {
-		h.names[root.Claims()+"/0-0000000000"] = append(h.names[root.Claims()+"/0-0000000000"], fmt.Sprintf("%010d", n))
-	}
-	h.run(machine.EpochBegan{Epoch: 1, Trusted: true}, nil)
-	b.ReportAllocs()
-	for no := uint64(1); b.Loop(); no++ {
-		h.asked = nil
-		h.run(consume.Command{No: no, Kind: consume.Ack}, nil)
-	}
 }

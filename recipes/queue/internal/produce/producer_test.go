@@ -24,33 +24,42 @@ const root = layout.Root("/q")
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
+func inBubble(t *testing.T, test func(t *bubble.World)) {
+	t.Helper()
+	t.Parallel()
+	bubble.Run(t, test)
+}
+
+// puts waits until a call has put its items.
+func puts(t testing.TB, c *produce.Call) {
+	t.Helper()
+	_, err := c.Wait(bubble.Minute(t))
+	require.NoError(t, err)
+}
+
+// of is a put of one item.
 func of(body string) produce.Put { return produce.Put{Items: []layout.Record{{Body: []byte(body)}}} }
 
-// A bug ends neither the process nor the producer: what was put is in the queue once, and what
-// waits is told.
+// A bug ends neither the process nor the producer: items that were put are in the queue once, and
+// the callers that wait are told.
 func TestABug(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		p := produce.New(s, root, 0)
-		_, err := p.Begin(of("a")).Wait(bubble.Minute(t))
-		require.NoError(t, err)
+		puts(t, p.Begin(of("a")))
 		heal := t.Server.Intercept(func(*zktest.Request) zktest.Verdict { return zktest.Delay(time.Millisecond) })
 		first := p.Begin(of("b"))
 		synctest.Wait()
 		second := p.Begin(of("c"))
 		p.Panic(of("bug"))
 		third := p.Begin(of("d"))
-		_, err = first.Wait(bubble.Minute(t))
-		require.NoError(t, err)
-		_, err = second.Wait(bubble.Minute(t))
-		require.NoError(t, err)
-		_, err = third.Wait(bubble.Minute(t))
+		puts(t, first)
+		puts(t, second)
+		_, err := third.Wait(bubble.Minute(t))
 		require.ErrorIs(t, err, session.ErrRestarted)
 		require.ErrorIs(t, err, session.ErrUnknownOutcome)
 		heal()
-		_, err = p.Begin(of("e")).Wait(bubble.Minute(t))
-		require.NoError(t, err)
+		puts(t, p.Begin(of("e")))
 		n, err := browse.Queue{Session: s, Root: root}.Len(context.Background())
 		require.NoError(t, err)
 		require.Equal(t, 6, n, "with that of the bug")
@@ -61,14 +70,12 @@ func TestABug(t *testing.T) {
 // The receipt of a producer has a child as long as its session lives, in each session: the first
 // put may have been made for the former one.
 func TestTheReceiptIsKept(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s, o := t.Session(), t.Session()
 		p := produce.New(s, root, 0)
 		for n := range 3 {
 			for k := range 2 {
-				_, err := p.Begin(of(fmt.Sprint(n, k))).Wait(bubble.Minute(t))
-				require.NoError(t, err)
+				puts(t, p.Begin(of(fmt.Sprint(n, k))))
 			}
 			receipts, _, err := o.Children(bubble.Minute(t), root.Receipts())
 			require.NoError(t, err)
@@ -81,11 +88,10 @@ func TestTheReceiptIsKept(t *testing.T) {
 	})
 }
 
-// Each put finds the bell gone, and somebody deletes it again while it is made: that happens to one
-// put after the other, and to none of them too often.
+// Each put finds the bell gone, and another client deletes it again while it is made: that happens
+// to one put after the other, and to none of them too often.
 func TestRacesAreCountedForEachPut(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		var gone, again atomic.Bool
 		t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			switch {
@@ -94,7 +100,7 @@ func TestRacesAreCountedForEachPut(t *testing.T) {
 				again.Store(true)
 			case r.Path == root.Bell() && (r.Op == zktest.OpCreate || r.Op == zktest.OpCreate2) && again.Load():
 				return zktest.Fail(zktest.ErrNoNode)
-			case r.Op == zktest.OpGetChildren2: // it looks again
+			case r.Op == zktest.OpGetChildren2: // it lists again
 				again.Store(false)
 			}
 			return zktest.Pass
@@ -107,17 +113,15 @@ func TestRacesAreCountedForEachPut(t *testing.T) {
 			calls = append(calls, p.Begin(large))
 		}
 		for _, c := range calls {
-			_, err := c.Wait(bubble.Minute(t))
-			require.NoError(t, err)
+			puts(t, c)
 		}
 	})
 }
 
-// Somebody deletes a queue again and again while something is moved into it: that is not the
-// answer that what was to be moved is gone.
+// A queue is deleted again and again while an item is moved into it. The error does not say that
+// the item is gone.
 func TestAQueueThatIsDeletedAgainAndAgainIsNotTheItemThatMoves(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
 		require.NoError(t, s.EnsurePath(bubble.Minute(t), "/item"))
 		p, move := produce.NewMover(s, root), of("a")
@@ -132,8 +136,7 @@ func TestAQueueThatIsDeletedAgainAndAgainIsNotTheItemThatMoves(t *testing.T) {
 		require.ErrorIs(t, err, session.ErrUnknownOutcome)
 		require.NotErrorIs(t, err, session.ErrNoNode)
 		heal()
-		_, err = p.Begin(move).Wait(bubble.Minute(t))
-		require.NoError(t, err)
+		puts(t, p.Begin(move))
 		_, err = p.Begin(move).Wait(bubble.Minute(t))
 		require.ErrorIs(t, err, session.ErrNoNode)
 	})

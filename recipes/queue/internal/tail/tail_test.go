@@ -48,7 +48,7 @@ func TestABucketIsMadeCheckedAndSealed(t *testing.T) {
 	require.Equal(t, []string{`create /q/later/1024-0000000000 ""`, `create /q/later/1024-0000000000/a- sequential ""`}, ops)
 }
 
-// What a transaction failed for, and what the queue looks like then, say where the next item goes.
+// The failure of a transaction, and the listing behind it, say where the next item goes.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestFailures(t *testing.T) {
 		"sealed, and then all are gone":  {[]string{"0-0000000005"}, nil, 0, machine.BadVersion, false, `create /q/items/0-0000000000 ""`},
 		"gone, and it is another queue":  {[]string{"0-0000000005"}, []string{"0-0000000004"}, 0, machine.NoNode, false, "check /q/items/0-0000000004 v0"},
 		"gone, and there is a new one":   {[]string{"0-0000000007"}, []string{"0-0000000009"}, 0, machine.NoNode, false, "check /q/items/0-0000000009 v0"},
-		"made by somebody else":          {nil, []string{"0-0000000000"}, 0, machine.NodeExists, false, "check /q/items/0-0000000000 v0"},
+		"made by another producer":       {nil, []string{"0-0000000000"}, 0, machine.NodeExists, false, "check /q/items/0-0000000000 v0"},
 		"the parent of items is gone":    {nil, nil, 0, machine.NoNode, true, `create /q/items/0-0000000000 ""`},
 		"the parent of claims is gone":   {nil, nil, 1, machine.NoNode, true, `create /q/items/0-0000000000 ""`},
 		"names that are not the queue's": {[]string{"x", "0-5", "0-0000000001"}, []string{"0-0000000001"}, 1, machine.Refused, false, "check /q/items/0-0000000001 v0"},
@@ -80,7 +80,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Somebody has deleted a bucket without its claims: the next that has that number goes without.
+// A bucket was deleted without its claims: the next bucket with its number is made without them.
 func TestClaimsAreThereAlready(t *testing.T) {
 	t.Parallel()
 	end := tail.New("/q", 500)
