@@ -1,11 +1,10 @@
 package config_test
 
-// What a cell has, what an update does to it, and how it ends.
+// A cell's value, its updates and its end.
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,8 +32,7 @@ func TestARendezvous(t *testing.T) {
 		}()
 		time.Sleep(time.Hour)
 		first := open(w, w.Host("first").Session, config.JSON[limits]())
-		written, err := first.Update(w.Context(), set(limits{Rate: 7}))
-		require.NoError(w, err)
+		written := must(first.Update(w.Context(), set(limits{Rate: 7})))
 		s := bubble.Within(w, time.Minute, got)
 		require.Equal(w, written, s)
 		require.Equal(w, 7, s.Value.Rate)
@@ -51,21 +49,17 @@ func TestARendezvous(t *testing.T) {
 func TestNewWaitsForNothing(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		w.Server.Kill(0)
-		s, err := session.New(w.Server.Hosts(), session.WithDialer(w.Server.Dialer()))
-		require.NoError(w, err)
-		c, err := config.New(s, path, config.JSON[limits]())
-		require.NoError(w, err)
+		s := must(session.New(w.Server.Hosts(), session.WithDialer(w.Server.Dialer())))
+		c := must(config.New(s, path, config.JSON[limits]()))
 		synctest.Wait()
 		require.Equal(w, config.Snapshot[limits]{Stale: true}, c.Load())
 		require.NoError(w, w.Server.Restart(0))
-		_, err = c.Update(w.Context(), set(limits{Rate: 3}))
-		require.NoError(w, err)
+		must(c.Update(w.Context(), set(limits{Rate: 3})))
 		synctest.Wait()
 		require.Equal(w, 3, c.Load().Value.Rate)
 		require.NoError(w, s.Close(w.Context()))
 		bubble.Within(w, time.Second, c.Done())
-		_, err = config.New(s, path, config.JSON[limits]())
-		require.ErrorIs(w, err, session.ErrClosed)
+		require.ErrorIs(w, errOf(config.New(s, path, config.JSON[limits]())), session.ErrClosed)
 	})
 }
 
@@ -77,8 +71,7 @@ func TestBadDataKeepTheLastGoodValue(t *testing.T) {
 		require.ErrorIs(w, c.Load().Err, config.ErrBadData)
 		require.True(w, c.Load().Present)
 		require.False(w, c.Load().Good())
-		_, err := c.Update(w.Context(), increment)
-		require.ErrorIs(w, err, config.ErrBadData)
+		require.ErrorIs(w, errOf(c.Update(w.Context(), increment)), config.ErrBadData)
 		put(w, s, `{"Rate":1}`)
 		good := c.Load()
 		require.True(w, good.Good())
@@ -105,8 +98,7 @@ func TestObserveGivesTheStatesInOrder(t *testing.T) {
 		seen := c.Observe(ctx)
 		require.False(w, bubble.Within(w, time.Second, seen).Present)
 		for i := range 5 {
-			_, err := c.Update(w.Context(), set(limits{Rate: i}))
-			require.NoError(w, err)
+			must(c.Update(w.Context(), set(limits{Rate: i})))
 			require.Equal(w, i, bubble.Within(w, time.Second, seen).Value.Rate)
 		}
 		w.Server.Disconnect(s.Status().SessionID)
@@ -164,7 +156,7 @@ func TestUpdateSeesWhatItReplaces(t *testing.T) {
 		c := open(w, s, config.JSON[limits]())
 		calls := 0
 		_, err := c.Update(w.Context(), func(l limits) (limits, error) {
-			if calls++; calls < 4 { // somebody is quicker: creates, changes, deletes
+			if calls++; calls < 4 { // another client is quicker: it creates, changes, deletes
 				if calls == 3 {
 					require.NoError(w, admin.Delete(w.Context(), path, -1))
 				} else {
@@ -179,8 +171,7 @@ func TestUpdateSeesWhatItReplaces(t *testing.T) {
 		require.Equal(w, 1, c.Load().Value.Rate)
 		no := errors.New("no")
 		before := w.Server.Dump()
-		_, err = c.Update(w.Context(), func(limits) (limits, error) { return limits{}, no })
-		require.ErrorIs(w, err, no)
+		require.ErrorIs(w, errOf(c.Update(w.Context(), func(limits) (limits, error) { return limits{}, no })), no)
 		require.Equal(w, before, w.Server.Dump())
 		names, _, err := admin.Children(w.Context(), path)
 		require.NoError(w, err)
@@ -197,30 +188,25 @@ func TestCodecs(t *testing.T) {
 	roundtrip(t, config.JSON[limits](), limits{3, "x"}, `{"Rate":3,"Name":"x"}`, "", "{", "[]", `{"Rate":1} trailing`)
 	roundtrip(t, config.YAML[limits](), limits{3, "x"}, "rate: 3\nname: x\n", "", "rate: [", "\t")
 	roundtrip(t, config.Text(), "héllo", "héllo", "\xff")
-	_, err := config.Text().Encode("\xff")
-	require.Error(t, err)
-	_, err = config.JSON[func()]().Encode(nil)
-	require.Error(t, err)
-	inBubbleHere(t, func(w *bubble.World) {
+	require.Error(t, errOf(config.Text().Encode("\xff")))
+	require.Error(t, errOf(config.JSON[func()]().Encode(nil)))
+	bubble.Run(t, func(w *bubble.World) {
 		s := w.Host("a").Session
 		put(w, s, `{}`)
 		c := open(w, s, config.JSON[stubborn]())
 		require.ErrorIs(w, c.Load().Err, config.ErrBadData)
 		require.ErrorContains(w, c.Load().Err, "not today", "a panic in there is bad data too")
-	})
+	}, bubble.Brisk()...)
 }
 
 func roundtrip[T any](t *testing.T, c config.Codec[T], v T, text string, bad ...string) {
 	t.Helper()
-	data, err := c.Encode(v)
-	require.NoError(t, err)
+	data := must(c.Encode(v))
 	require.Equal(t, text, string(data))
-	back, err := c.Decode(data)
-	require.NoError(t, err)
+	back := must(c.Decode(data))
 	require.Equal(t, v, back)
 	for _, b := range bad {
-		_, err := c.Decode([]byte(b))
-		require.Error(t, err, "%q", b)
+		require.Error(t, errOf(c.Decode([]byte(b))), "%q", b)
 	}
 }
 
@@ -230,54 +216,33 @@ func TestContextsAndEnds(t *testing.T) {
 		c := open(w, s, config.Text())
 		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 		defer cancel()
-		_, err := c.Await(ctx)
-		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.ErrorIs(w, errOf(c.Await(ctx)), context.DeadlineExceeded)
 		heal := w.Server.Host("a").Partition()
-		_, err = c.Update(ctx, func(s string) (string, error) { return s, nil })
-		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.ErrorIs(w, errOf(c.Update(ctx, func(s string) (string, error) { return s, nil })), context.DeadlineExceeded)
 		short, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
-		_, err = config.Open(short, s, "/other", config.Text())
-		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.ErrorIs(w, errOf(config.Open(short, s, "/other", config.Text())), context.DeadlineExceeded)
 		heal()
 		seen := c.Observe(w.Context())
 		require.NoError(w, c.Err())
+		require.Equal(w, 1, w.Watches(s), "none of the cell that was not opened")
 		require.NoError(w, c.Close(w.Context()))
 		require.NoError(w, c.Close(w.Context()))
 		bubble.Within(w, time.Second, c.Done())
 		require.ErrorIs(w, c.Err(), session.ErrClosed)
+		require.Zero(w, w.Watches(s))
 		bubble.Closes(w, seen)
-		_, err = c.Await(w.Context())
-		require.ErrorIs(w, err, session.ErrClosed)
-		_, err = c.Update(w.Context(), func(s string) (string, error) { return s, nil })
-		require.ErrorIs(w, err, session.ErrClosed)
+		require.ErrorIs(w, errOf(c.Await(w.Context())), session.ErrClosed)
+		require.ErrorIs(w, errOf(c.Update(w.Context(), func(s string) (string, error) { return s, nil })), session.ErrClosed)
 		d := open(w, s, config.Text())
 		require.NoError(w, s.Close(w.Context()))
 		bubble.Within(w, time.Second, d.Done())
 		require.ErrorIs(w, d.Err(), session.ErrClosed)
-		_, err = config.Open(w.Context(), s, path, config.Text())
-		require.ErrorIs(w, err, session.ErrClosed)
+		require.ErrorIs(w, errOf(config.Open(w.Context(), s, path, config.Text())), session.ErrClosed)
 	})
 }
 
-func TestCellsThatWereClosedLeaveNoWatch(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		s := w.Host("a").Session
-		var cells []*config.Cell[string]
-		for i := range 300 {
-			cell, err := config.Open(w.Context(), s, fmt.Sprintf("/cells-%d", i), config.JSON[string]())
-			require.NoError(w, err)
-			cells = append(cells, cell)
-		}
-		require.Equal(w, 300, w.Watches(s))
-		for _, cell := range cells {
-			require.NoError(w, cell.Close(w.Context()))
-		}
-		require.Zero(w, w.Watches(s))
-	})
-}
-
-// What docs/recipes/config.md says about costs.
+// The costs are those of docs/recipes/config.md.
 func TestCosts(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		writer, reader := w.Host("writer").Session, w.Host("reader").Session
@@ -297,8 +262,7 @@ func TestCosts(t *testing.T) {
 			return requests, fired
 		}
 		w.Server.ClearJournal()
-		_, err := c.Update(w.Context(), increment)
-		require.NoError(w, err)
+		must(c.Update(w.Context(), increment))
 		requests, fired := count(writer)
 		require.Equal(w, 5, requests, "sync, read, write, delete the marker; and the writer follows too")
 		require.Equal(w, 2, fired, "one for each session")
@@ -324,24 +288,17 @@ type limits struct {
 func inBubble(t *testing.T, f func(w *bubble.World)) {
 	t.Helper()
 	t.Parallel()
-	inBubbleHere(t, f)
-}
-
-// inBubbleHere is inBubble for a test that has several, one after the other.
-func inBubbleHere(t *testing.T, f func(w *bubble.World)) {
-	t.Helper()
 	bubble.Run(t, f, bubble.Brisk()...)
 }
 
 func open[T any](w *bubble.World, s *session.Session, codec config.Codec[T]) *config.Cell[T] {
 	w.Helper()
-	c, err := config.Open(w.Context(), s, path, codec)
-	require.NoError(w, err)
+	c := must(config.Open(w.Context(), s, path, codec))
 	w.Cleanup(func() { require.NoError(w, c.Close(w.Context())) })
 	return c
 }
 
-// put writes raw data, as somebody without this package.
+// put writes raw data, as a client without this package.
 func put(w *bubble.World, s *session.Session, data string) {
 	w.Helper()
 	_, err := s.Set(w.Context(), path, []byte(data), -1)
@@ -361,3 +318,12 @@ func increment(l limits) (limits, error) {
 	l.Rate++
 	return l, nil
 }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func errOf[T any](_ T, err error) error { return err }

@@ -1,7 +1,7 @@
 package config_test
 
 // Updates while replies are lost, connections break and sessions expire: each is done once, or
-// nobody knows. With servers that die, they are a workload of test/chaos.
+// its outcome is unknown. With servers that die, they are a workload of test/chaos.
 
 import (
 	"context"
@@ -28,8 +28,7 @@ func TestLostReplies(t *testing.T) {
 		c := open(w, s, config.JSON[limits]())
 		strike(s)
 		for i := range 3 { // the first one creates
-			s, err := c.Update(w.Context(), increment)
-			require.NoError(w, err, "at %d", k)
+			s := must(c.Update(w.Context(), increment))
 			require.Equal(w, i+1, s.Value.Rate, "at %d", k)
 			require.EqualValues(w, i, s.Version, "at %d", k)
 		}
@@ -40,12 +39,12 @@ func TestLostReplies(t *testing.T) {
 }
 
 // A write is lost with its session, and the marker with it. Update writes again only if what it
-// finds shows that the write was not carried out, and otherwise says that nobody knows.
+// finds shows that the write was not carried out. Otherwise the outcome is unknown.
 func TestAWriteThatIsLostWithItsSession(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		fate              zktest.Verdict
-		before, meanwhile string // "": nobody writes
+		before, meanwhile string // "": no write
 		want              error
 		rate              int
 	}{
@@ -114,11 +113,11 @@ func TestAWriteThatIsLostBeforeOthersWrite(t *testing.T) {
 }
 
 // An update that is given up leaves no marker, whether it was carried out or not, and says that
-// nobody knows.
+// its outcome is unknown.
 func TestAnUpdateThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for k, met := 1, true; met; k++ {
-		inBubbleHere(t, func(w *bubble.World) {
+		bubble.Run(t, func(w *bubble.World) {
 			s := w.Host("a").Session
 			put(w, s, `{"Rate":1}`)
 			c := open(w, s, config.JSON[limits]())
@@ -139,7 +138,7 @@ func TestAnUpdateThatIsGivenUp(t *testing.T) {
 				require.Equal(w, 1, rate, k)
 			}
 			require.NotContains(w, w.Server.Dump(), "-update", k)
-		})
+		}, bubble.Brisk()...)
 	}
 }
 

@@ -22,12 +22,10 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-func connected(t testing.TB, servers []string) *session.Session {
+func inBubble(t *testing.T, test func(t *bubble.World), opts ...zktest.Option) {
 	t.Helper()
-	s, err := session.Open(bubble.Minute(t), servers)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
-	return s
+	t.Parallel()
+	bubble.Run(t, test, opts...)
 }
 
 // take makes a contender.
@@ -37,8 +35,7 @@ func take(t testing.TB, s *session.Session) fence.Sequencer {
 }
 
 func TestCheckAndFollow(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		checkAndFollow(t, t.Session(), t.Session())
 	})
 }
@@ -49,28 +46,25 @@ func TestCheckAndFollowOnRealZooKeeper(t *testing.T) {
 	servers := ensemble.Start(t, 3).Servers()
 	for i := range servers { // the checker's server is the leader once
 		checker := (i + 1) % len(servers)
-		checkAndFollow(t, connected(t, servers[i:i+1]), connected(t, servers[checker:checker+1]))
+		checkAndFollow(t, bubble.Open(t, servers[i:i+1]), bubble.Open(t, servers[checker:checker+1]))
 	}
 }
 
 func checkAndFollow(t testing.TB, holder, checker *session.Session) {
 	q := take(t, holder)
 	require.NoError(t, fence.Check(bubble.Minute(t), checker, q))
-	followed, err := fence.Follow(bubble.Minute(t), checker, q)
-	require.NoError(t, err)
+	followed := must(fence.Follow(bubble.Minute(t), checker, q))
 	require.NoError(t, followed.Err())
 
 	path, _ := holder.Relative(q.Path)
-	_, err = holder.Set(bubble.Minute(t), path, []byte("changed"), -1)
-	require.NoError(t, err)
+	must(holder.Set(bubble.Minute(t), path, []byte("changed"), -1))
 	require.NoError(t, fence.Check(bubble.Minute(t), checker, q), "data say nothing about the possession")
 
 	require.NoError(t, holder.Delete(bubble.Minute(t), path, -1))
 	require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, q), fence.ErrFenced)
 	bubble.Closes(t, followed.Done(), "what followed the possession")
 	require.ErrorIs(t, context.Cause(followed), fence.ErrFenced)
-	_, err = fence.Follow(bubble.Minute(t), checker, q)
-	require.ErrorIs(t, err, fence.ErrFenced)
+	require.ErrorIs(t, errOf(fence.Follow(bubble.Minute(t), checker, q)), fence.ErrFenced)
 }
 
 // A server that lags behind still shows a possession that is over, and not yet one that has begun.
@@ -80,8 +74,7 @@ func TestCheckIsNotFooledByALaggingServer(t *testing.T) {
 	t.Parallel()
 	for lagging, name := range []string{"a follower", "the leader"} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
+			inBubble(t, func(t *bubble.World) {
 				holder, checker := t.SessionOn(1-lagging), t.SessionOn(lagging)
 				q := take(t, holder)
 				require.NoError(t, fence.Check(bubble.Minute(t), checker, q))
@@ -98,8 +91,7 @@ func TestCheckIsNotFooledByALaggingServer(t *testing.T) {
 				require.NoError(t, fence.Check(bubble.Minute(t), checker, next), "nor does it deny one that has just begun")
 				t.Server.Lag(lagging, 100)
 				next = take(t, holder)
-				followed, err := fence.Follow(bubble.Minute(t), checker, next)
-				require.NoError(t, err)
+				followed := must(fence.Follow(bubble.Minute(t), checker, next))
 				synctest.Wait()
 				require.NoError(t, followed.Err())
 			}, zktest.WithServers(2))
@@ -108,16 +100,13 @@ func TestCheckIsNotFooledByALaggingServer(t *testing.T) {
 }
 
 func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		holder, checker := t.Session(), t.Session()
 		q := take(t, holder)
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(bubble.Minute(t))
-		first, err := fence.Follow(ctx, checker, q)
-		require.NoError(t, err)
-		second, err := fence.Follow(bubble.Minute(t), checker, q)
-		require.NoError(t, err)
+		first := must(fence.Follow(ctx, checker, q))
+		second := must(fence.Follow(bubble.Minute(t), checker, q))
 		cancel(why)
 		<-first.Done()
 		require.ErrorIs(t, context.Cause(first), why)
@@ -130,33 +119,28 @@ func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
 // at makes an ephemeral znode, and its sequencer: fence knows no recipes.
 func at(t testing.TB, s *session.Session, path string, mode fence.Mode, data string, opts ...session.CreateOption) fence.Sequencer {
 	t.Helper()
-	path, err := s.Create(bubble.Minute(t), path, []byte(data), append(opts, session.Ephemeral(), session.Parents())...)
-	require.NoError(t, err)
+	path = must(s.Create(bubble.Minute(t), path, []byte(data), append(opts, session.Ephemeral(), session.Parents())...))
 	stat, _, err := s.Exists(bubble.Minute(t), path)
 	require.NoError(t, err)
 	return fence.Sequencer{Path: s.Path(path), Mode: mode, Token: stat.Czxid, SessionID: stat.EphemeralOwner}
 }
 
-// Names come again in the layout Simple, and in lines whose parent was removed while nobody stood
-// in them.
+// Names come again in the layout Simple, and below a parent that was removed while it had no
+// contenders.
 func TestAPossessionThatIsOverIsNotConfirmedByTheNextOfTheSameName(t *testing.T) {
 	t.Parallel()
 	for name, mode := range map[string]fence.Mode{"a": fence.Exclusive, "x-72057594037927936-0000000000": fence.Shared, "n_0000000000": fence.Exclusive} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
+			inBubble(t, func(t *bubble.World) {
 				holder, checker := t.Session(), t.Session()
 				first := at(t, holder, "/locks/"+name, mode, "")
 				require.NoError(t, fence.Check(bubble.Minute(t), checker, first))
-				followed, err := fence.Follow(bubble.Minute(t), checker, first)
-				require.NoError(t, err)
-				_, err = holder.Multi(bubble.Minute(t), session.DeleteOp("/locks/"+name, -1), session.CreateOp("/locks/"+name, nil, session.Ephemeral()))
-				require.NoError(t, err)
+				followed := must(fence.Follow(bubble.Minute(t), checker, first))
+				must(holder.Multi(bubble.Minute(t), session.DeleteOp("/locks/"+name, -1), session.CreateOp("/locks/"+name, nil, session.Ephemeral())))
 				require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, first), fence.ErrFenced)
 				<-followed.Done()
 				require.ErrorIs(t, context.Cause(followed), fence.ErrFenced)
-				_, err = fence.Follow(bubble.Minute(t), checker, first)
-				require.ErrorIs(t, err, fence.ErrFenced)
+				require.ErrorIs(t, errOf(fence.Follow(bubble.Minute(t), checker, first)), fence.ErrFenced)
 			})
 		})
 	}
@@ -164,21 +148,17 @@ func TestAPossessionThatIsOverIsNotConfirmedByTheNextOfTheSameName(t *testing.T)
 
 // A writer that goes on as a reader has another znode, which notes the token.
 func TestAReaderThatTookItsOwnPlaceAsAWriterKeepsItsToken(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
+	inBubble(t, func(t *bubble.World) {
 		holder, checker := t.Session(), t.Session()
 		writer := at(t, holder, "/locks/a/w", fence.Exclusive, "")
 		reader := at(t, holder, "/locks/a/r", fence.Shared, fmt.Sprintf("placed %d\nmine", writer.Token))
 		reader.Token = writer.Token
 		require.NoError(t, fence.Check(bubble.Minute(t), checker, reader))
-		followed, err := fence.Follow(bubble.Minute(t), checker, reader)
-		require.NoError(t, err)
-		_, err = holder.Set(bubble.Minute(t), "/locks/a/r", fmt.Appendf(nil, "unlock\nplaced %d\nmine", writer.Token), -1)
-		require.NoError(t, err)
+		followed := must(fence.Follow(bubble.Minute(t), checker, reader))
+		must(holder.Set(bubble.Minute(t), "/locks/a/r", fmt.Appendf(nil, "unlock\nplaced %d\nmine", writer.Token), -1))
 		require.NoError(t, fence.Check(bubble.Minute(t), checker, reader), "it is asked to give up, and has not")
 		require.NoError(t, followed.Err())
-		_, err = holder.Set(bubble.Minute(t), "/locks/a/r", nil, -1)
-		require.NoError(t, err)
+		must(holder.Set(bubble.Minute(t), "/locks/a/r", nil, -1))
 		require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, reader), fence.ErrFenced)
 		<-followed.Done()
 		reader.Mode = fence.Exclusive
@@ -186,18 +166,16 @@ func TestAReaderThatTookItsOwnPlaceAsAWriterKeepsItsToken(t *testing.T) {
 	})
 }
 
-// Who may not read a holder's znode can check its possession all the same, on each version: until
-// it is over, and unless its name may come again.
+// A process that may not read a holder's znode can check its possession all the same, on each
+// version: until it is over, and unless its name may come again.
 func TestCheckWhatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
 		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
+			inBubble(t, func(t *bubble.World) {
 				holder, reader := t.Session(), t.Session()
 				hide := func(path string) {
-					_, err := holder.SetACL(bubble.Minute(t), path, session.AnyoneACL(session.PermDelete), -1)
-					require.NoError(t, err)
+					must(holder.SetACL(bubble.Minute(t), path, session.AnyoneACL(session.PermDelete), -1))
 				}
 				q := take(t, holder)
 				hide(q.Path)
@@ -213,8 +191,7 @@ func TestCheckWhatMayNotBeRead(t *testing.T) {
 					}
 					return zktest.Pass
 				})
-				followed, err := fence.Follow(bubble.Minute(t), reader, q)
-				require.NoError(t, err)
+				followed := must(fence.Follow(bubble.Minute(t), reader, q))
 				hide(q.Path)
 				<-followed.Done()
 				heal()
@@ -239,7 +216,7 @@ func TestCheckAtTheLeaderIsNotStale(t *testing.T) {
 	leader := zk.Leader()
 	require.NotEqual(t, -1, leader)
 	follower := (leader + 1) % 3
-	holder, checker := connected(t, zk.Servers()[follower:follower+1]), connected(t, zk.Servers()[leader:leader+1])
+	holder, checker := bubble.Open(t, zk.Servers()[follower:follower+1]), bubble.Open(t, zk.Servers()[leader:leader+1])
 	denied, confirmed := 0, 0
 	const rounds = 1000
 	for range rounds {
@@ -256,3 +233,12 @@ func TestCheckAtTheLeaderIsNotStale(t *testing.T) {
 	require.Zero(t, denied, "of %d possessions were denied though they are held", rounds)
 	require.Zero(t, confirmed, "of %d possessions were confirmed though their end had been answered", rounds)
 }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func errOf[T any](_ T, err error) error { return err }

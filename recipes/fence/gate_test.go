@@ -13,9 +13,12 @@ import (
 	"github.com/troupe-go/troupe/recipes/fence"
 )
 
-func holder(token int64) fence.Sequencer {
-	return fence.Sequencer{Path: "/locks/a/_c_x-lock-0000000001", Mode: fence.Exclusive, Token: token, SessionID: token}
+// of is an exclusive holder of a path.
+func of(path string, token int64) fence.Sequencer {
+	return fence.Sequencer{Path: path, Mode: fence.Exclusive, Token: token, SessionID: token}
 }
+
+func holder(token int64) fence.Sequencer { return of("/locks/a/_c_x-lock-0000000001", token) }
 
 func TestGateAdmitsInOrderOfTokens(t *testing.T) {
 	t.Parallel()
@@ -51,13 +54,10 @@ func TestGateIsSafeForConcurrentUse(t *testing.T) {
 
 func TestAGateForOneSimpleLockDoesNotAdmitItsSibling(t *testing.T) {
 	t.Parallel()
-	of := func(path string, token int64) fence.Sequencer {
-		return fence.Sequencer{Path: path, Mode: fence.Exclusive, Token: token, SessionID: 1}
-	}
 	var gate fence.Gate
 	require.NoError(t, gate.Admit(of("/locks/order-0000000007", 5)))
 	require.ErrorIs(t, gate.Admit(of("/locks/order-0000000008", 6)), fence.ErrFenced)
-	require.ErrorIs(t, gate.Admit(of("/locks/lock-0000000008", 6)), fence.ErrFenced, "one who stands in the line of their parent")
+	require.ErrorIs(t, gate.Admit(of("/locks/lock-0000000008", 6)), fence.ErrFenced, "a contender of the lock at their parent")
 	require.NoError(t, gate.Admit(of("/locks/order-0000000007", 7)), "the next holder of the same")
 
 	const one, other = "_c_3e6cd10f-9a4e-4c58-bb4a-1e0d2f6b7c01", "_c_3e6cd10f-9a4e-4c58-bb4a-1e0d2f6b7c02"
@@ -78,8 +78,7 @@ func TestAGateForOneSimpleLockDoesNotAdmitItsSibling(t *testing.T) {
 func TestAGateThatIsResetAdmitsSmallerTokens(t *testing.T) {
 	t.Parallel()
 	var g fence.Gate
-	before := fence.Sequencer{Path: "/locks/a/lock-0000000005", Mode: fence.Exclusive, Token: 500, SessionID: 1}
-	after := fence.Sequencer{Path: "/locks/a/lock-0000000000", Mode: fence.Exclusive, Token: 5, SessionID: 2}
+	before, after := of("/locks/a/lock-0000000005", 500), of("/locks/a/lock-0000000000", 5)
 	require.NoError(t, g.Admit(before))
 	err := g.Admit(after)
 	require.ErrorIs(t, err, fence.ErrFenced)
@@ -93,34 +92,15 @@ func TestAGateThatIsResetAdmitsSmallerTokens(t *testing.T) {
 
 func TestSequencerIsReadAsItIsWritten(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name, text string
-		sequencer  fence.Sequencer
-	}{
-		{
-			"lock", "exclusive:4294967338:0x1000a3b5c2d0001:/locks/orders/_c_3e6c-lock-0000000007",
-			fence.Sequencer{Path: "/locks/orders/_c_3e6c-lock-0000000007", Mode: fence.Exclusive, Token: 4294967338, SessionID: 0x1000a3b5c2d0001},
-		},
-		{
-			"shared, under the root", "shared:1:0x1:/read-0000000000",
-			fence.Sequencer{Path: "/read-0000000000", Mode: fence.Shared, Token: 1, SessionID: 1},
-		},
-		{
-			"colons and blanks in the path", "exclusive:2:0x3:/a:b/c d:/e",
-			fence.Sequencer{Path: "/a:b/c d:/e", Mode: fence.Exclusive, Token: 2, SessionID: 3},
-		},
-		{
-			"a session of a server with a high number", "exclusive:9223372036854775807:0xffffffffffffffff:/ü/n_-000000001",
-			fence.Sequencer{Path: "/ü/n_-000000001", Mode: fence.Exclusive, Token: math.MaxInt64, SessionID: -1},
-		},
+	for text, want := range map[string]fence.Sequencer{
+		"exclusive:4294967338:0x1000a3b5c2d0001:/locks/orders/_c_3e6c-lock-0000000007": {Path: "/locks/orders/_c_3e6c-lock-0000000007", Mode: fence.Exclusive, Token: 4294967338, SessionID: 0x1000a3b5c2d0001},
+		"shared:1:0x1:/read-0000000000":                                    {Path: "/read-0000000000", Mode: fence.Shared, Token: 1, SessionID: 1},
+		"exclusive:2:0x3:/a:b/c d:/e":                                      {Path: "/a:b/c d:/e", Mode: fence.Exclusive, Token: 2, SessionID: 3},
+		"exclusive:9223372036854775807:0xffffffffffffffff:/ü/n_-000000001": {Path: "/ü/n_-000000001", Mode: fence.Exclusive, Token: math.MaxInt64, SessionID: -1}, // of a server with a high number
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			require.Equal(t, test.text, test.sequencer.String())
-			q, err := fence.Parse(test.text)
-			require.NoError(t, err)
-			require.Equal(t, test.sequencer, q)
-		})
+		require.Equal(t, text, want.String())
+		q := must(fence.Parse(text))
+		require.Equal(t, want, q)
 	}
 }
 

@@ -1,6 +1,6 @@
 package group_test
 
-// A member's life: it joins, is updated and leaves, is registered again after whatever befalls it,
+// A member's life: it joins, is updated and leaves, is registered again after each loss,
 // and shares its id with no other.
 
 import (
@@ -21,15 +21,14 @@ import (
 )
 
 func TestJoinUpdateLeave(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		ha, hb := w.Host("a"), w.Host("b")
-		views := w.group(hb).Observe(w.Context())
+		views := groupOn(w, hb).Observe(w.Context())
 		require.Empty(w, bubble.Now(w, views).Members)
-		a := w.join(ha, "a", "1")
+		a := join(w, ha, "a", "1")
 		bubble.Now(w, a.Joined())
 		require.Equal(w, "a=1", ids(bubble.Now(w, views)))
-		b := w.join(hb, "b", "2")
+		b := join(w, hb, "b", "2")
 		bubble.Now(w, b.Joined())
 		require.Equal(w, "a=1 b=2", ids(bubble.Now(w, views)))
 		require.NoError(w, a.Update(w.Context(), []byte("3")))
@@ -39,7 +38,7 @@ func TestJoinUpdateLeave(t *testing.T) {
 		require.ErrorIs(w, b.Err(), session.ErrClosed)
 		require.Equal(w, "a=3", ids(bubble.Now(w, views)))
 		require.ErrorIs(w, b.Update(w.Context(), nil), session.ErrClosed)
-		require.Equal(w, "a=3", w.members(ha))
+		require.Equal(w, "a=3", members(w, ha))
 		require.Equal(w, group.Standing{Phase: group.Present}, bubble.Now(w, a.Standing(w.Context())))
 		require.Equal(w, group.Standing{Phase: group.Over}, bubble.Now(w, b.Standing(w.Context())))
 	})
@@ -48,36 +47,33 @@ func TestJoinUpdateLeave(t *testing.T) {
 // B64, CURATOR-97, 241 and 154: after an expiry the member registers again by itself, with the
 // latest data; also with those that were to be written meanwhile.
 func TestB64_RegistersAgainWithTheLatestData(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h, other := w.Host("a"), w.Host("b")
-		m := w.join(h, "a", "1")
+		m := join(w, h, "a", "1")
 		bubble.Now(w, m.Joined())
 		require.NoError(w, m.Update(w.Context(), []byte("2")))
 		w.Server.Expire(h.Status().SessionID)
 		time.Sleep(10 * time.Second)
-		require.Equal(w, "a=2", w.members(other))
+		require.Equal(w, "a=2", members(w, other))
 		heal := h.Machine.Partition()
-		done := make(chan error, 1)
-		go func() { done <- m.Update(w.Context(), []byte("3")) }()
+		done := bubble.Begin(func() error { return m.Update(w.Context(), []byte("3")) })
 		time.Sleep(30 * time.Second)
-		require.Empty(w, w.members(other), "its session is over")
+		require.Empty(w, members(w, other), "its session is over")
 		bubble.Never(w, done, "it can't be written")
 		heal()
 		require.NoError(w, bubble.Within(w, time.Minute, done))
-		require.Equal(w, "a=3", w.members(other))
+		require.Equal(w, "a=3", members(w, other))
 		m.Crash("a bug")
 		time.Sleep(10 * time.Second)
-		require.Equal(w, "a=3", w.members(other))
+		require.Equal(w, "a=3", members(w, other))
 	})
 }
 
 // B65, CURATOR-190 and 483: many reconnections, many expiries, and one znode.
 func TestB65_ManyReconnectionsOneZnode(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h, other := w.Host("a"), w.Host("b")
-		m := w.join(h, "a", "1")
+		m := join(w, h, "a", "1")
 		for i := range 40 {
 			if i%5 == 0 {
 				w.Server.Expire(h.Status().SessionID)
@@ -87,22 +83,20 @@ func TestB65_ManyReconnectionsOneZnode(t *testing.T) {
 			time.Sleep(time.Duration(i) * 37 * time.Millisecond)
 		}
 		time.Sleep(10 * time.Second)
-		require.Equal(w, "a=1", w.members(other))
+		require.Equal(w, "a=1", members(w, other))
 		require.NoError(w, m.Err())
 		require.NoError(w, m.Leave(w.Context()))
-		require.Empty(w, w.members(other))
+		require.Empty(w, members(w, other))
 	})
 }
 
 // B66, CURATOR-485: an update before the first registration waits for it.
 func TestB66_AnUpdateBeforeTheFirstRegistration(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h, other := w.Host("a"), w.Host("b")
 		heal := h.Machine.Partition()
-		m := w.join(h, "a", "1")
-		done := make(chan error, 1)
-		go func() { done <- m.Update(w.Context(), []byte("2")) }()
+		m := join(w, h, "a", "1")
+		done := bubble.Begin(func() error { return m.Update(w.Context(), []byte("2")) })
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
@@ -111,29 +105,28 @@ func TestB66_AnUpdateBeforeTheFirstRegistration(t *testing.T) {
 		bubble.Never(w, m.Joined(), "there is no connection")
 		heal()
 		require.NoError(w, bubble.Within(w, time.Minute, done))
-		require.Equal(w, "a=3", w.members(other), "the context bounds the wait, not the update")
+		require.Equal(w, "a=3", members(w, other), "the context bounds the wait, not the update")
 	})
 }
 
 // B67, kazoo 58, 153 and 539: the group is deleted, and comes again; its observers go on.
 func TestB67_TheGroupGoesAndComesAgain(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h, admin := w.Host("a"), w.Host("b")
-		views := w.group(admin).Observe(w.Context())
+		views := groupOn(w, admin).Observe(w.Context())
 		require.Empty(w, bubble.Now(w, views).Members)
 		for range 3 {
-			m := w.join(h, "a", "1")
+			m := join(w, h, "a", "1")
 			require.Equal(w, "a=1", ids(bubble.Now(w, views)))
 			require.NoError(w, m.Leave(w.Context()))
 			require.Empty(w, bubble.Now(w, views).Members)
 			require.NoError(w, admin.Delete(w.Context(), path, -1))
 		}
-		m := w.join(h, "a", "1")
+		m := join(w, h, "a", "1")
 		first := bubble.Now(w, views)
 		require.NoError(w, admin.DeleteAll(w.Context(), path))
 		synctest.Wait()
-		require.Equal(w, "a=1", w.members(admin), "it registers again")
+		require.Equal(w, "a=1", members(w, admin), "it registers again")
 		second := bubble.Now(w, views)
 		change := group.Diff(first, second)
 		require.Len(w, change.Joined, 1, "another registration")
@@ -144,24 +137,22 @@ func TestB67_TheGroupGoesAndComesAgain(t *testing.T) {
 
 // Another living member has the id: an error, not silent sharing. The first one keeps it.
 func TestADuplicateIsAnError(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		ha, hb := w.Host("a"), w.Host("b")
-		first := w.join(ha, "same", "1")
+		first := join(w, ha, "same", "1")
 		bubble.Now(w, first.Joined())
-		views := w.group(hb).Observe(w.Context())
+		views := groupOn(w, hb).Observe(w.Context())
 		require.Equal(w, "same=1", ids(bubble.Now(w, views)))
-		_, err := w.group(ha).Join(group.Member{ID: "same", Data: []byte("1")})
-		require.ErrorIs(w, err, group.ErrDuplicate, "of the same session: at once")
+		require.ErrorIs(w, errOf(groupOn(w, ha).Join(group.Member{ID: "same", Data: []byte("1")})), group.ErrDuplicate, "of the same session: at once")
 		for range 2 {
-			second := w.join(hb, "same", "2")
+			second := join(w, hb, "same", "2")
 			bubble.Now(w, second.Done()) // the other one answers
 			require.ErrorIs(w, second.Err(), group.ErrDuplicate)
 			bubble.Never(w, second.Joined(), "it never was")
 			require.ErrorIs(w, second.Update(w.Context(), nil), group.ErrDuplicate)
 		}
 		require.NoError(w, first.Err())
-		require.Equal(w, "same=1", w.members(hb))
+		require.Equal(w, "same=1", members(w, hb))
 		bubble.Never(w, views, "the questions are no changes")
 	})
 }
@@ -173,12 +164,12 @@ func TestADuplicateIsAnError(t *testing.T) {
 func TestAFormerLifeIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		wait func(w *world)
+		wait func(w *bubble.World)
 		opts []zktest.Option
 	}{
-		"killed":                           {wait: func(*world) { time.Sleep(2 * time.Second) }},
-		"with a longer timeout than asked": {wait: func(*world) { time.Sleep(30 * time.Second) }, opts: []zktest.Option{zktest.WithSessionTimeouts(40*time.Second, time.Minute)}},
-		"through an outage": {wait: func(w *world) {
+		"killed":                           {wait: func(*bubble.World) { time.Sleep(2 * time.Second) }},
+		"with a longer timeout than asked": {wait: func(*bubble.World) { time.Sleep(30 * time.Second) }, opts: []zktest.Option{zktest.WithSessionTimeouts(40*time.Second, time.Minute)}},
+		"through an outage": {wait: func(w *bubble.World) {
 			synctest.Wait()
 			w.Server.Kill(0)
 			time.Sleep(time.Minute)
@@ -187,20 +178,18 @@ func TestAFormerLifeIsWaitedFor(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *bubble.World) {
 				ha, hb := w.Host("a"), &bubble.Host{Session: w.Unconnected(session.WithTimeout(6 * time.Second))}
-				bubble.Now(w, w.join(ha, "a", "1").Joined())
+				bubble.Now(w, join(w, ha, "a", "1").Joined())
 				ha.Machine.Partition()
-				second := w.join(hb, "a", "2")
+				second := join(w, hb, "a", "2")
 				c.wait(w)
 				bubble.Never(w, second.Joined(), "the znode is another session's")
 				require.NoError(w, second.Err(), "the other one is dead, and stands")
 				require.Equal(w, group.Standing{Phase: group.Barred}, bubble.Now(w, second.Standing(w.Context())))
 				bubble.Within(w, time.Minute, second.Joined())
-				require.Equal(w, "a=2", w.members(hb))
-				v, err := w.group(hb).Members(w.Context())
-				require.NoError(w, err)
+				require.Equal(w, "a=2", members(w, hb))
+				v := must(groupOn(w, hb).Members(w.Context()))
 				require.Equal(w, hb.Status().SessionID, v.Members[0].SessionID)
 			}, c.opts...)
 		})
@@ -210,29 +199,27 @@ func TestAFormerLifeIsWaitedFor(t *testing.T) {
 // One that lives and is cut off does not answer: it is waited for, until it is back or its session
 // has expired.
 func TestAnOwnerThatIsCutOff(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		ha, hb := w.Host("a"), w.Host("b")
-		first := w.join(ha, "a", "1")
+		first := join(w, ha, "a", "1")
 		bubble.Now(w, first.Joined())
 		heal := ha.Machine.Partition()
-		second := w.join(hb, "a", "2")
+		second := join(w, hb, "a", "2")
 		time.Sleep(time.Second)
 		bubble.Never(w, second.Done(), "it may be dead")
 		heal()
 		bubble.Within(w, 10*time.Second, second.Done())
 		require.ErrorIs(w, second.Err(), group.ErrDuplicate)
 		require.NoError(w, first.Err())
-		require.Equal(w, "a=1", w.members(hb))
+		require.Equal(w, "a=1", members(w, hb))
 	})
 }
 
 // An update is no interruption.
 func TestStandingThroughAnUpdate(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		m := w.join(h, "a", "1")
+		m := join(w, h, "a", "1")
 		bubble.Now(w, m.Joined())
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict { return zktest.Delay(time.Millisecond) })()
 		standings := m.Standing(w.Context())
@@ -250,41 +237,38 @@ func TestStandingThroughAnUpdate(t *testing.T) {
 
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
-	bubble.EachFate(t, func(bw *bubble.World, k int, strike func(s *session.Session)) {
-		w := &world{bw}
+	bubble.EachFate(t, func(w *bubble.World, k int, strike func(s *session.Session)) {
 		h, other := w.Host("a"), w.Host("b")
 		strike(h.Session)
-		m := w.join(h, "a", "1")
+		m := join(w, h, "a", "1")
 		bubble.Within(w, time.Minute, m.Joined())
-		require.Equal(w, "a=1", w.members(other), "k=%d", k)
+		require.Equal(w, "a=1", members(w, other), "k=%d", k)
 		for _, data := range []string{"2", "3"} {
 			require.NoError(w, m.Update(w.Context(), []byte(data)))
-			require.Equal(w, "a="+data, w.members(other), "k=%d", k)
+			require.Equal(w, "a="+data, members(w, other), "k=%d", k)
 		}
 		require.NoError(w, m.Leave(w.Context()))
-		require.Empty(w, w.members(other), "k=%d", k)
+		require.Empty(w, members(w, other), "k=%d", k)
 	}, bubble.Brisk()...)
 }
 
 func TestARefusalIsReported(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		_, err := h.Create(w.Context(), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
-		require.NoError(w, err)
-		m := w.join(h, "a", "1")
+		must(h.Create(w.Context(), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...)))
+		m := join(w, h, "a", "1")
 		bubble.Within(w, time.Second, m.Done())
 		require.ErrorIs(w, m.Err(), session.ErrNoAuth)
 	})
 }
 
 // The member is created, and the connection goes before the answer comes. The only server to be had
-// is a leader that was deposed, and that wakes now: it answers a sync, and shows a group in which
-// the member does not stand yet. Who leaves now has not left by that.
+// is a leader that was deposed, and that wakes now: it answers a sync, and shows a group without
+// the member. That does not confirm that the member has left.
 func TestADeposedLeaderDoesNotConfirmThatAMemberHasLeft(t *testing.T) {
 	t.Parallel()
 	for round := range uint64(16) {
-		inBubble(t, func(w *world) {
+		bubble.Run(t, func(w *bubble.World) {
 			const old = int64(0)
 			var reachable atomic.Int64
 			reachable.Store(1)
@@ -308,29 +292,27 @@ func TestADeposedLeaderDoesNotConfirmThatAMemberHasLeft(t *testing.T) {
 				}
 				return zktest.Pass
 			})
-			m := w.join(member, "a", "x")
+			m := join(w, member, "a", "x")
 			synctest.Wait()
 			remove()
 			require.Equal(w, old, reachable.Load(), "the member was created")
-			left := make(chan error, 1)
-			go func() { left <- m.Leave(w.Context()) }()
+			left := bubble.Begin(func() error { return m.Leave(w.Context()) })
 			time.Sleep(10 * time.Millisecond)
 			synctest.Wait()
 			w.Server.Continue(int(old))
 			require.NoError(w, bubble.Within(w, time.Minute, left))
 			require.NoError(w, observer.Sync(w.Context(), "/"))
-			require.Empty(w, w.members(observer))
-		}, zktest.WithServers(3), zktest.WithTick(2*time.Second), zktest.WithSeed(round+1))
+			require.Empty(w, members(w, observer))
+		}, bubble.Brisk(zktest.WithServers(3), zktest.WithTick(2*time.Second), zktest.WithSeed(round+1))...)
 	}
 }
 
 // A member holds nothing that it could lose to anybody, so it asks for no signs of life: it costs
 // ZooKeeper its pings alone.
 func TestAMemberSendsNoSyncs(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		for _, id := range []string{"a", "b", "c"} {
-			w.join(w.Host(id), id, "")
+			join(w, w.Host(id), id, "")
 		}
 		time.Sleep(time.Minute)
 		w.Server.ClearJournal()
@@ -344,26 +326,22 @@ func TestAMemberSendsNoSyncs(t *testing.T) {
 // Another client puts a znode that no session owns into a member's place: the membership waits for
 // it to go, and registers again.
 func TestAZnodeThatNoSessionOwnsIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		here, other := w.Host("here"), w.Host("other")
-		m := w.join(here, "a", "x")
+		m := join(w, here, "a", "x")
 		synctest.Wait()
-		_, err := other.Multi(w.Context(), session.DeleteOp(path+"/a", -1), session.CreateOp(path+"/a", []byte("by hand")))
-		require.NoError(w, err)
+		must(other.Multi(w.Context(), session.DeleteOp(path+"/a", -1), session.CreateOp(path+"/a", []byte("by hand"))))
 		time.Sleep(time.Minute)
 		require.NoError(w, m.Err())
 		require.NoError(w, other.Delete(w.Context(), path+"/a", -1))
 		time.Sleep(time.Second)
-		require.Equal(w, "a=x", w.members(other))
-		_, err = other.Create(w.Context(), path+"/b", nil)
-		require.NoError(w, err)
-		second, err := w.group(here).Join(group.Member{ID: "b", Data: []byte("y")})
-		require.NoError(w, err)
+		require.Equal(w, "a=x", members(w, other))
+		must(other.Create(w.Context(), path+"/b", nil))
+		second := must(groupOn(w, here).Join(group.Member{ID: "b", Data: []byte("y")}))
 		time.Sleep(time.Minute)
 		require.NoError(w, second.Err())
 		require.NoError(w, other.Delete(w.Context(), path+"/b", -1))
 		time.Sleep(time.Second)
-		require.Equal(w, "a=x b=y", w.members(other))
+		require.Equal(w, "a=x b=y", members(w, other))
 	})
 }

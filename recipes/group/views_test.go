@@ -21,12 +21,11 @@ import (
 )
 
 func TestAViewIsStaleWhileTheConnectionIsDown(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		ha, hb := w.Host("a"), w.Host("b")
-		bubble.Now(w, w.join(ha, "a", "1").Joined())
+		bubble.Now(w, join(w, ha, "a", "1").Joined())
 		ctx, cancel := context.WithCancel(w.Context())
-		views := w.group(hb).Observe(ctx)
+		views := groupOn(w, hb).Observe(ctx)
 		require.False(w, bubble.Now(w, views).Stale)
 		heal := hb.Machine.Partition()
 		v := bubble.Within(w, time.Minute, views)
@@ -42,14 +41,13 @@ func TestAViewIsStaleWhileTheConnectionIsDown(t *testing.T) {
 	})
 }
 
-// The first view has all who were there, also one whose data come late. Afterwards a new member
-// whose data are on the way holds back no view of the others.
+// The first view has all members that were there, also one whose data come late. Afterwards a new
+// member whose data are still being read holds back no view of the others.
 func TestAViewWaitsForTheDataOfTheFirstMembersAlone(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		here, there := w.Host("here"), w.Host("there")
 		for _, id := range []string{"a", "b"} {
-			w.join(there, id, "")
+			join(w, there, id, "")
 		}
 		synctest.Wait()
 		slow := map[string]int{path + "/b": 2, path + "/c": 8}
@@ -60,11 +58,11 @@ func TestAViewWaitsForTheDataOfTheFirstMembersAlone(t *testing.T) {
 			}
 			return zktest.Pass
 		})()
-		views := w.group(here).Observe(w.Context())
+		views := groupOn(w, here).Observe(w.Context())
 		require.Equal(w, "a= b=", ids(bubble.Within(w, time.Minute, views)))
 		require.Zero(w, slow[path+"/b"])
-		w.join(there, "c", "")
-		d := w.join(there, "d", "")
+		join(w, there, "c", "")
+		d := join(w, there, "d", "")
 		synctest.Wait()
 		require.Equal(w, "a= b= d=", ids(bubble.Within(w, time.Second, views)))
 		require.NoError(w, d.Leave(w.Context()))
@@ -79,21 +77,20 @@ func TestAMemberThatMayNotBeReadIsInTheFirstView(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
 		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *bubble.World) {
 				here := w.Host("here")
 				there := w.Host("there", session.WithAuth("digest", []byte("bob:hunter2")), session.WithACL(session.AuthACL(session.PermAll)...))
-				w.join(w.Host("open"), "a", "x")
+				join(w, w.Host("open"), "a", "x")
 				synctest.Wait()
-				hidden := w.join(there, "b", "y")
+				hidden := join(w, there, "b", "y")
 				synctest.Wait()
-				views := w.group(here).Observe(w.Context())
+				views := groupOn(w, here).Observe(w.Context())
 				first := bubble.Within(w, time.Second, views)
 				require.Equal(w, "a=x b=", ids(first))
 				require.True(w, !first.Members[0].Unread && first.Members[1].Unread && !first.Stale)
 				require.Equal(w, group.Member{ID: "b", Unread: true}, first.Members[1])
-				require.Equal(w, "a=x b=", w.members(here))
-				require.Equal(w, "a=x b=y", w.members(there))
+				require.Equal(w, "a=x b=", members(w, here))
+				require.Equal(w, "a=x b=y", members(w, there))
 				require.NoError(w, hidden.Leave(w.Context()))
 				require.Equal(w, "a=x", ids(bubble.Within(w, time.Minute, views)))
 			}, zktest.WithVersion(version))
@@ -103,13 +100,12 @@ func TestAMemberThatMayNotBeReadIsInTheFirstView(t *testing.T) {
 
 // A member leaves and is there again before the observer hears of its end: it is in the view.
 func TestAMemberThatIsBackBeforeItsEndIsHeardOf(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		here, there := w.Host("here"), w.Host("there")
-		m := w.join(there, "m", "1")
+		m := join(w, there, "m", "1")
 		bubble.Now(w, m.Joined())
 		var run func(func()) bool
-		views := w.group(here).Observe(context.WithValue(w.Context(), observe.Started{}, func(r func(func()) bool) { run = r }))
+		views := groupOn(w, here).Observe(context.WithValue(w.Context(), observe.Started{}, func(r func(func()) bool) { run = r }))
 		before := bubble.Within(w, time.Second, views).Members[0].Token
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == here.Status().SessionID && r.Op == zktest.OpGetChildren2 {
@@ -120,7 +116,7 @@ func TestAMemberThatIsBackBeforeItsEndIsHeardOf(t *testing.T) {
 		busy := make(chan struct{})
 		require.True(w, run(func() { <-busy }))
 		require.NoError(w, m.Leave(w.Context()))
-		bubble.Now(w, w.join(there, "m", "2").Joined())
+		bubble.Now(w, join(w, there, "m", "2").Joined())
 		time.Sleep(2 * time.Second) // the listing waits behind the first word of the end, and ahead of the last
 		close(busy)
 		v := bubble.Await(w, views, "the new member", func(v group.View) bool { return ids(v) == "m=2" })
@@ -129,17 +125,15 @@ func TestAMemberThatIsBackBeforeItsEndIsHeardOf(t *testing.T) {
 }
 
 func TestAThousandMembersThatCameAndWentLeaveNoWatch(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		h, members := w.Host("observer"), w.Host("members")
 		require.NoError(w, members.EnsurePath(w.Context(), path))
 		ctx, cancel := context.WithCancel(w.Context())
-		views := w.group(h).Observe(ctx)
+		views := groupOn(w, h).Observe(ctx)
 		require.Equal(w, 1, w.Watches(h.Session), "of the children")
 		for round := range 10 {
 			for i := range 100 {
-				_, err := members.Create(w.Context(), fmt.Sprintf("%s/%d-%d", path, round, i), nil, session.Ephemeral())
-				require.NoError(w, err)
+				must(members.Create(w.Context(), fmt.Sprintf("%s/%d-%d", path, round, i), nil, session.Ephemeral()))
 			}
 			time.Sleep(time.Second)
 			view := bubble.Now(w, views)
@@ -176,26 +170,22 @@ func TestMain(m *testing.M) { tier.Main(m) }
 
 const path = "/groups/workers"
 
-// world is a bubble with groups in it.
-type world struct{ *bubble.World }
-
 // inBubble runs a test in virtual time.
-func inBubble(t *testing.T, f func(w *world), opts ...zktest.Option) {
+func inBubble(t *testing.T, f func(w *bubble.World), opts ...zktest.Option) {
 	t.Helper()
-	bubble.Run(t, func(w *bubble.World) { f(&world{w}) }, bubble.Brisk(opts...)...)
+	t.Parallel()
+	bubble.Run(t, f, bubble.Brisk(opts...)...)
 }
 
-func (w *world) group(h *bubble.Host) *group.Group {
+func groupOn(w *bubble.World, h *bubble.Host) *group.Group {
 	w.Helper()
-	g, err := group.New(h.Session, path)
-	require.NoError(w, err)
+	g := must(group.New(h.Session, path))
 	return g
 }
 
-func (w *world) join(h *bubble.Host, id, data string) *group.Membership {
+func join(w *bubble.World, h *bubble.Host, id, data string) *group.Membership {
 	w.Helper()
-	m, err := w.group(h).Join(group.Member{ID: id, Data: []byte(data)})
-	require.NoError(w, err)
+	m := must(groupOn(w, h).Join(group.Member{ID: id, Data: []byte(data)}))
 	return m
 }
 
@@ -208,9 +198,17 @@ func ids(v group.View) string {
 	return strings.Join(all, " ")
 }
 
-func (w *world) members(h *bubble.Host) string {
+func members(w *bubble.World, h *bubble.Host) string {
 	w.Helper()
-	v, err := w.group(h).Members(w.Context())
-	require.NoError(w, err)
+	v := must(groupOn(w, h).Members(w.Context()))
 	return ids(v)
 }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func errOf[T any](_ T, err error) error { return err }

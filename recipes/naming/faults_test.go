@@ -31,14 +31,12 @@ func TestLostReplies(t *testing.T) {
 		require.Equal(w, "1", means(w, n, "a/b"), what)
 		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("2")), what)
 		require.NoError(w, n.Bind(w.Context(), "a", []byte("3"), naming.IfFree()), what)
-		all, err := n.List(w.Context(), "")
-		require.NoError(w, err, what)
+		all := must(n.List(w.Context(), ""))
 		require.Len(w, all, 2, what)
 		require.NoError(w, n.Unbind(w.Context(), "a"), what)
 		require.Equal(w, "2", means(w, other, "a/b"), what)
 		require.NoError(w, n.Unbind(w.Context(), "a/b"), what)
-		all, err = other.List(w.Context(), "")
-		require.NoError(w, err, what)
+		all = must(other.List(w.Context(), ""))
 		require.Empty(w, all, what)
 	}, bubble.Brisk()...)
 }
@@ -81,39 +79,34 @@ func TestOneOfTwoUnbindsANameAboveOthers(t *testing.T) {
 	})
 }
 
-// operation is what somebody did with the one name of a history.
+// operation is what a client does with the one name of a history.
 type operation struct {
-	do    string
+	do    string // "bind", "claim" (bind if it is free), "unbind" or "lookup"
 	value string
 }
 
-// register is what a name service is for one name: it means what it was last bound to.
+// register is what a name service is for one name: it means what it was last bound to. The output
+// of a lookup is the value; of the others it is "", "refused" or "unknown".
 var register = porcupine.Model{
 	Init: func() any { return "" },
 	Step: func(state, in, out any) (bool, any) {
 		now, op, got := state.(string), in.(operation), out.(string)
-		switch op.do {
-		case "bind":
+		mayRefuse := (now != "") == (op.do == "claim")
+		switch {
+		case op.do == "lookup":
+			return now == got, now
+		case op.do == "bind":
 			return true, op.value
-		case "claim":
-			if got == "bound" {
-				return now != "", now
-			}
-			if got == "unknown" && now != "" {
-				return true, now
-			}
+		case got == "refused", got == "unknown" && mayRefuse:
+			return mayRefuse, now
+		case op.do == "claim":
 			return now == "", op.value
-		case "unbind":
-			if got == "not bound" {
-				return now == "", now
-			}
-			return now != "" || got == "unknown", ""
 		}
-		return now == got, now
+		return now != "", ""
 	},
 }
 
-// What several clients do with one name, and see, while connections break and sessions expire, is a
+// The operations of several clients on one name, while connections break and sessions expire, are a
 // history that one register could have had.
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
@@ -136,7 +129,7 @@ func TestHistoryUnderFaults(t *testing.T) {
 							out, ok := carryOut(w, n, op)
 							mu.Lock()
 							until := time.Since(began)
-							if !ok { // it may have happened, then or never; and whoever did it is somebody else from now on
+							if !ok { // the operation may have happened, then or never: this client does no more
 								until = 24 * time.Hour
 							}
 							history = append(history, porcupine.Operation{ClientId: id, Input: op, Output: out, Call: int64(from), Return: int64(until)})
@@ -172,22 +165,20 @@ func carryOut(w *bubble.World, n *naming.Names, op operation) (out string, ok bo
 	case "bind":
 		err = n.Bind(w.Context(), "x", []byte(op.value))
 	case "claim":
-		if err = n.Bind(w.Context(), "x", []byte(op.value), naming.IfFree()); errors.Is(err, naming.ErrDuplicate) {
-			return "bound", true
-		}
+		err = n.Bind(w.Context(), "x", []byte(op.value), naming.IfFree())
 	case "unbind":
-		if err = n.Unbind(w.Context(), "x"); errors.Is(err, naming.ErrNotBound) {
-			return "not bound", true
-		}
+		err = n.Unbind(w.Context(), "x")
 	case "lookup":
 		if b, err = n.Lookup(w.Context(), "x"); errors.Is(err, naming.ErrNotBound) {
 			return "", true
 		}
 	}
-	if errors.Is(err, session.ErrUnknownOutcome) {
+	switch {
+	case errors.Is(err, naming.ErrDuplicate), errors.Is(err, naming.ErrNotBound):
+		return "refused", true
+	case errors.Is(err, session.ErrUnknownOutcome):
 		return "unknown", false
-	}
-	if err != nil {
+	case err != nil:
 		w.Error(err)
 	}
 	return string(b.Value), true

@@ -20,9 +20,12 @@ func TestSchedules(t *testing.T) {
 	t.Parallel()
 	recipetest.Schedules(t, tier.Count(3000, 30000), func(c recipetest.Chance) {
 		w := recipetest.NewWorld(c.Pick)
-		if err := schedule(w, c.Pick); err != nil {
-			c.Failf("%v\n%s", err, w.Story())
-		}
+		defer func() {
+			if f := recover(); f != nil {
+				c.Failf("%v\n%s", f, w.Story())
+			}
+		}()
+		schedule(c, w)
 	})
 }
 
@@ -71,85 +74,87 @@ func add(w *recipetest.World, id, data string) *face {
 	return f
 }
 
-func schedule(w *recipetest.World, choose func(n int) int) (err error) {
-	defer func() {
-		if u := recover(); u != nil {
-			err = fmt.Errorf("panic: %v", u)
-		}
-	}()
+func schedule(c recipetest.Chance, w *recipetest.World) {
 	faces := []*face{add(w, "a", "a0"), add(w, "b", "b0")}
-	if choose(3) == 0 {
+	if c.Pick(3) == 0 {
 		faces = append(faces, add(w, "a", "again0"))
 	}
-	for n := range choose(150) {
-		f := faces[choose(len(faces))]
-		switch choose(24) {
-		case 0:
-			f.actor.Disconnect()
-		case 1, 2:
-			f.actor.Reconnect()
-		case 3:
-			f.actor.Expire()
-		case 4:
-			f.actor.Crash()
-		case 5:
-			if choose(4) == 0 {
-				f.actor.Kill()
-				f.dead = true
+	for n := range c.Pick(150) {
+		f := faces[c.Pick(len(faces))]
+		happenings := []struct {
+			odds int
+			do   func()
+		}{
+			{1, f.actor.Disconnect},
+			{2, f.actor.Reconnect},
+			{1, f.actor.Expire},
+			{1, f.actor.Crash},
+			{1, func() { f.mayDie(c) }},
+			{1, w.Bury},
+			{1, func() { f.mayLeave(c) }},
+			{2, func() { f.update(fmt.Sprint(f.data[:1], n+1)) }},
+			{14, func() { w.Step() }},
+		}
+		drawn := c.Pick(24) // the sum of the odds
+		for _, h := range happenings {
+			if drawn -= h.odds; drawn < 0 {
+				h.do()
+				break
 			}
-		case 6:
-			w.Bury()
-		case 7:
-			if choose(4) == 0 && !f.left {
-				f.left = true
-				f.actor.Tell(machine.Closing{})
-			}
-		case 8, 9:
-			f.update(fmt.Sprint(f.data[:1], n+1))
-		default:
-			w.Step()
 		}
 	}
 	w.Bury()
 	w.Heal()
 	if !w.Settle(20000) {
-		return errors.New("it does not come to rest")
+		c.Failf("it does not come to rest")
 	}
-	return conclude(w, faces)
+	conclude(c, w, faces)
 }
 
-func conclude(w *recipetest.World, faces []*face) error {
-	standing := map[string]string{}
+func (f *face) mayDie(c recipetest.Chance) {
+	if c.Pick(4) == 0 {
+		f.actor.Kill()
+		f.dead = true
+	}
+}
+
+func (f *face) mayLeave(c recipetest.Chance) {
+	if c.Pick(4) == 0 && !f.left {
+		f.left = true
+		f.actor.Tell(machine.Closing{})
+	}
+}
+
+// conclude fails unless each member that lives is registered, with its latest data, and no other.
+func conclude(c recipetest.Chance, w *recipetest.World, faces []*face) {
+	present := map[string]string{} // the data of each id
 	for _, f := range faces {
 		stopped, why := f.actor.Stopped()
 		switch {
 		case f.dead:
 		case f.left && !stopped:
-			return fmt.Errorf("%s does not leave, in state %v", f.id, f.told.State)
+			c.Failf("%s does not leave, in state %v", f.id, f.told.State)
 		case stopped && why != nil && !errors.Is(why, member.ErrDuplicate):
-			return why
+			c.Failf("%v", why)
 		case stopped && why != nil && len(faces) < 3:
-			return fmt.Errorf("%s: no other has had the id: %w", f.id, why)
+			c.Failf("%s: no other has had the id: %v", f.id, why)
 		case stopped && why == nil && !f.left:
-			return fmt.Errorf("%s has ended for no reason", f.id)
+			c.Failf("%s has ended for no reason", f.id)
 		case stopped:
 		case f.told.State != member.Present || f.told.Written != f.number:
-			return fmt.Errorf("%s is %v, with data %d of %d", f.id, f.told.State, f.told.Written, f.number)
-		case standing[f.id] != "":
-			return fmt.Errorf("%s is there twice", f.id)
+			c.Failf("%s is %v, with data %d of %d", f.id, f.told.State, f.told.Written, f.number)
+		case present[f.id] != "":
+			c.Failf("%s is there twice", f.id)
 		default:
-			standing[f.id] = f.data
-		}
-	}
-	for id, data := range standing {
-		if got := string(w.Data("/g/" + id)); got != data {
-			return fmt.Errorf("%s has data %q, not %q", id, got, data)
+			present[f.id] = f.data
+			if got := string(w.Data("/g/" + f.id)); got != f.data {
+				c.Failf("%s has data %q, not %q", f.id, got, f.data)
+			}
 		}
 	}
 	for _, name := range w.Children("/g") {
-		if standing[name] == "" {
-			return fmt.Errorf("%s is left behind", name)
+		if present[name] == "" {
+			c.Failf("%s is left behind", name)
 		}
 	}
-	return nil
 }
