@@ -155,8 +155,8 @@ func child(t *bubble.World, s *session.Session, bucket, data string) {
 	}
 }
 
-// An item that cannot be settled, or cannot become a dead letter when it has had its attempts, keeps
-// no others from that, and no item from being moved when it is due.
+// An item that cannot be settled, or cannot become a dead letter when it has had its attempts,
+// keeps no others from that, and no item from being moved when it is due.
 func TestARefusedSettlementKeepsNoOther(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s, x := t.Session(), t.Session()

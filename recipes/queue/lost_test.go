@@ -282,7 +282,6 @@ func TestVisibility(t *testing.T) {
 		<-first.Done()
 		require.Equal(t, 3*time.Second, time.Since(began))
 		require.ErrorIs(t, first.Extend(bubble.Minute(t), time.Hour), session.ErrLost)
-		require.ErrorIs(t, first.Ack(bubble.Minute(t)), session.ErrLost)
 		second := take(t, newQueue(t, s))
 		back(t, second)
 		began = time.Now()

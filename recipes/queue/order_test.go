@@ -15,8 +15,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// The items of a consumer that has died come back in their places. (For items that are returned, and
-// for a consumer that closes, see the suite; for a session that is closed, TestB56_Close.)
+// The items of a consumer that has died come back in their places. (For items that are returned,
+// and for a consumer that closes, see the suite; for a session that is closed, TestB56_Close.)
 func TestTheItemsOfADeadConsumerComeBackInTheirPlaces(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q, h := newQueue(t, t.Session()), t.Host("worker")

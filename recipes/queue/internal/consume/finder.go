@@ -40,8 +40,8 @@ type finder struct {
 	window  int                    // the next item is drawn from so many: of rivals that try the same item all but one lose
 }
 
-// freeItem is a free item's bucket and name. Few of those that a listing shows are tried: the name is
-// parsed then.
+// freeItem is a free item's bucket and name. Few of those that a listing shows are tried: the name
+// is parsed then.
 type freeItem struct {
 	bucket layout.Bucket
 	name   string

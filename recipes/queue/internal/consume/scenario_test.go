@@ -78,8 +78,8 @@ func TestAConsumerDiesBesideOneThatHangs(t *testing.T) {
 	require.Empty(t, m.left())
 }
 
-// Places in line, the znodes of consumers, claims' parents and the bell are deleted by hand. All are
-// made again, and no item is left beside idle consumers.
+// Places in line, the znodes of consumers, claims' parents and the bell are deleted by hand. All
+// are made again, and no item is left beside idle consumers.
 func TestZnodesDeletedByHand(t *testing.T) {
 	t.Parallel()
 	m := waiting(t, 2)
