@@ -5,7 +5,6 @@ package config_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -191,13 +190,13 @@ func TestCodecs(t *testing.T) {
 	roundtrip(t, config.Text(), "héllo", "héllo", "\xff")
 	require.Error(t, errOf(config.Text().Encode("\xff")))
 	require.Error(t, errOf(config.JSON[func()]().Encode(nil)))
-	inBubbleHere(t, func(w *bubble.World) {
+	bubble.Run(t, func(w *bubble.World) {
 		s := w.Host("a").Session
 		put(w, s, `{}`)
 		c := open(w, s, config.JSON[stubborn]())
 		require.ErrorIs(w, c.Load().Err, config.ErrBadData)
 		require.ErrorContains(w, c.Load().Err, "not today", "a panic in there is bad data too")
-	})
+	}, bubble.Brisk()...)
 }
 
 func roundtrip[T any](t *testing.T, c config.Codec[T], v T, text string, bad ...string) {
@@ -226,10 +225,12 @@ func TestContextsAndEnds(t *testing.T) {
 		heal()
 		seen := c.Observe(w.Context())
 		require.NoError(w, c.Err())
+		require.Equal(w, 1, w.Watches(s), "none of the cell that was not opened")
 		require.NoError(w, c.Close(w.Context()))
 		require.NoError(w, c.Close(w.Context()))
 		bubble.Within(w, time.Second, c.Done())
 		require.ErrorIs(w, c.Err(), session.ErrClosed)
+		require.Zero(w, w.Watches(s))
 		bubble.Closes(w, seen)
 		require.ErrorIs(w, errOf(c.Await(w.Context())), session.ErrClosed)
 		require.ErrorIs(w, errOf(c.Update(w.Context(), func(s string) (string, error) { return s, nil })), session.ErrClosed)
@@ -238,22 +239,6 @@ func TestContextsAndEnds(t *testing.T) {
 		bubble.Within(w, time.Second, d.Done())
 		require.ErrorIs(w, d.Err(), session.ErrClosed)
 		require.ErrorIs(w, errOf(config.Open(w.Context(), s, path, config.Text())), session.ErrClosed)
-	})
-}
-
-func TestCellsThatWereClosedLeaveNoWatch(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		s := w.Host("a").Session
-		var cells []*config.Cell[string]
-		for i := range 300 {
-			cell := must(config.Open(w.Context(), s, fmt.Sprintf("/cells-%d", i), config.JSON[string]()))
-			cells = append(cells, cell)
-		}
-		require.Equal(w, 300, w.Watches(s))
-		for _, cell := range cells {
-			require.NoError(w, cell.Close(w.Context()))
-		}
-		require.Zero(w, w.Watches(s))
 	})
 }
 
@@ -303,12 +288,6 @@ type limits struct {
 func inBubble(t *testing.T, f func(w *bubble.World)) {
 	t.Helper()
 	t.Parallel()
-	inBubbleHere(t, f)
-}
-
-// inBubbleHere is inBubble for a test that has several, one after the other.
-func inBubbleHere(t *testing.T, f func(w *bubble.World)) {
-	t.Helper()
 	bubble.Run(t, f, bubble.Brisk()...)
 }
 

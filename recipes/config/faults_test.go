@@ -117,7 +117,7 @@ func TestAWriteThatIsLostBeforeOthersWrite(t *testing.T) {
 func TestAnUpdateThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for k, met := 1, true; met; k++ {
-		inBubbleHere(t, func(w *bubble.World) {
+		bubble.Run(t, func(w *bubble.World) {
 			s := w.Host("a").Session
 			put(w, s, `{"Rate":1}`)
 			c := open(w, s, config.JSON[limits]())
@@ -138,7 +138,7 @@ func TestAnUpdateThatIsGivenUp(t *testing.T) {
 				require.Equal(w, 1, rate, k)
 			}
 			require.NotContains(w, w.Server.Dump(), "-update", k)
-		})
+		}, bubble.Brisk()...)
 	}
 }
 

@@ -28,13 +28,6 @@ func inBubble(t *testing.T, test func(t *bubble.World), opts ...zktest.Option) {
 	bubble.Run(t, test, opts...)
 }
 
-func connected(t testing.TB, servers []string) *session.Session {
-	t.Helper()
-	s := must(session.Open(bubble.Minute(t), servers))
-	t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
-	return s
-}
-
 // take makes a contender.
 func take(t testing.TB, s *session.Session) fence.Sequencer {
 	t.Helper()
@@ -53,7 +46,7 @@ func TestCheckAndFollowOnRealZooKeeper(t *testing.T) {
 	servers := ensemble.Start(t, 3).Servers()
 	for i := range servers { // the checker's server is the leader once
 		checker := (i + 1) % len(servers)
-		checkAndFollow(t, connected(t, servers[i:i+1]), connected(t, servers[checker:checker+1]))
+		checkAndFollow(t, bubble.Open(t, servers[i:i+1]), bubble.Open(t, servers[checker:checker+1]))
 	}
 }
 
@@ -223,7 +216,7 @@ func TestCheckAtTheLeaderIsNotStale(t *testing.T) {
 	leader := zk.Leader()
 	require.NotEqual(t, -1, leader)
 	follower := (leader + 1) % 3
-	holder, checker := connected(t, zk.Servers()[follower:follower+1]), connected(t, zk.Servers()[leader:leader+1])
+	holder, checker := bubble.Open(t, zk.Servers()[follower:follower+1]), bubble.Open(t, zk.Servers()[leader:leader+1])
 	denied, confirmed := 0, 0
 	const rounds = 1000
 	for range rounds {

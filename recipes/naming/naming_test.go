@@ -4,7 +4,6 @@ package naming_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -100,8 +99,10 @@ func TestObserve(t *testing.T) {
 		require.NoError(w, other.Bind(w.Context(), "db", []byte("e")))
 		synctest.Wait()
 		require.Equal(w, "e", string(bubble.Within(w, time.Second, seen).Value), "after an expiry")
+		require.Equal(w, 1, w.Watches(s))
 		cancel()
 		bubble.Closes(w, seen)
+		require.Zero(w, w.Watches(s), "a watch is left")
 		bubble.Closed(w, n.Observe(w.Context(), ""))
 		seen = n.Observe(w.Context(), "db")
 		bubble.Within(w, time.Second, seen)
@@ -147,24 +148,6 @@ func TestB75_NamesAreUpToDate(t *testing.T) {
 			}, zktest.WithServers(2))
 		})
 	}
-}
-
-func TestObservationsThatEndedLeaveNoWatch(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		n, s := names(w)
-		ctx, cancel := context.WithCancel(w.Context())
-		for i := range 300 {
-			name := fmt.Sprintf("service/%d", i)
-			if i%2 == 0 {
-				err := n.Bind(w.Context(), name, []byte("here"))
-				require.NoError(w, err)
-			}
-			require.Equal(w, i%2 == 0, (<-n.Observe(ctx, name)).Bound)
-		}
-		require.Equal(w, 300, w.Watches(s))
-		cancel()
-		require.Zero(w, w.Watches(s))
-	})
 }
 
 // The costs are those of docs/recipes/naming.md.

@@ -81,8 +81,7 @@ func TestALateAckLeavesARivalsClaim(t *testing.T) {
 	})
 }
 
-// Sealed buckets that are empty go, one after the other, but for number 0. After a deleteall the
-// queue's buckets begin again.
+// Sealed buckets that are empty go, one after the other, but for number 0.
 func TestEmptyBucketsGo(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
@@ -100,12 +99,6 @@ func TestEmptyBucketsGo(t *testing.T) {
 			receives(t, c, "x")
 		}
 		require.LessOrEqual(t, len(below(t, s, path+"/items")), 2, "number 0, and the open one")
-		put(t, q, "long")
-		long := gets(t, c, "long")
-		require.NoError(t, s.DeleteAll(bubble.Minute(t), path))
-		put(t, newQueue(t, t.Session()), "new")
-		require.ErrorIs(t, long.Ack(bubble.Minute(t)), session.ErrLost)
-		receives(t, c, "new")
 	})
 }
 

@@ -107,10 +107,8 @@ func TestTheApplicationSaysThePause(t *testing.T) {
 		for n, pause := range []time.Duration{time.Hour, 2 * time.Minute, 3 * time.Minute} {
 			i := bubble.Within(t, 2*time.Hour, c.Items(), "the item again")
 			require.Equal(t, pause, time.Since(failed))
-			require.Equal(t, "red", i.ID())
-			require.Equal(t, -4, i.Priority())
 			require.Equal(t, "a\x00b:,3:<&>", i.Header("k")+i.Header("K")+i.Header("empty")+i.Header("none"))
-			require.Equal(t, n+2, i.Attempt())
+			require.Equal(t, []any{"red", -4, n + 2}, []any{i.ID(), i.Priority(), i.Attempt()})
 			require.NoError(t, i.Nack(bubble.Minute(t)))
 			failed = time.Now()
 		}
@@ -232,10 +230,7 @@ func TestRequeue(t *testing.T) {
 		c := consumer(t, newQueue(t, t.Session()), queue.WithWorkers(3))
 		for _, want := range []string{"c", "a"} {
 			i := gets(t, c, "poison "+want)
-			require.Equal(t, want, i.ID())
-			require.Equal(t, want, i.Header("k"))
-			require.Equal(t, 7, i.Priority())
-			require.Equal(t, 1, i.Attempt())
+			require.Equal(t, []any{want, want, 7, 1}, []any{i.ID(), i.Header("k"), i.Priority(), i.Attempt()})
 			require.NoError(t, i.Ack(bubble.Minute(t)))
 		}
 		synctest.Wait()

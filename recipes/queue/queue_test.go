@@ -88,10 +88,7 @@ func b50GivenBack(t *bubble.Cluster) {
 	put(t, q, "c", queue.WithPriority(7))
 	for attempt := 1; attempt <= 4; attempt++ {
 		i := take(t, q)
-		require.Equal(t, "red", i.ID())
-		require.Equal(t, 3, i.Priority())
-		require.Equal(t, attempt, i.Attempt())
-		require.Equal(t, "a", string(i.Data()))
+		require.Equal(t, []any{"red", 3, attempt, "a"}, []any{i.ID(), i.Priority(), i.Attempt(), string(i.Data())})
 		back(t, i)
 		require.ErrorIs(t, i.Err(), session.ErrReleased)
 		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrReleased)
@@ -187,8 +184,7 @@ func poisoned(t *bubble.Cluster) {
 	require.Equal(t, 0, length(t, q))
 	put(t, q, "c", queue.WithID("red"))
 	i := takeOne(t, dead, "a")
-	require.Equal(t, "red", i.ID())
-	require.Equal(t, 4, i.Priority())
+	require.Equal(t, []any{"red", 4}, []any{i.ID(), i.Priority()})
 	require.NoError(t, i.Ack(bubble.Minute(t)))
 	for range 2 {
 		dying := t.Session()
@@ -229,9 +225,7 @@ func autoAck(t *bubble.Cluster) {
 		require.NoError(t, i.Err())
 		require.True(t, i.Valid())
 		require.NoError(t, i.Context().Err())
-		require.Equal(t, 1, i.Attempt())
-		require.Zero(t, i.Token())
-		require.Empty(t, i.Path())
+		require.Equal(t, []any{1, int64(0), ""}, []any{i.Attempt(), i.Token(), i.Path()})
 	}
 	require.Equal(t, 0, length(t, q))
 	put(t, q, "again", queue.WithID("red"))

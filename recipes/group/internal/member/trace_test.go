@@ -105,11 +105,7 @@ func TestAMemberIsOverWhenItIsRefusedOrHasNothingLeft(t *testing.T) {
 		{epoch, made(1), seen(2, "1", 7, 5), member.Updated{Number: 1, Data: []byte("2")}, failed(3, machine.NoNode), machine.Closing{}, machine.EpochEnded{Epoch: 1}},
 		{epoch, machine.Transacted{Epoch: 1, Ask: 1, Code: machine.Refused, Err: rights}},
 		{epoch, failed(1, machine.NoNode), machine.Ensured{Epoch: 1, Ask: 2, Code: machine.Refused, Err: rights}},
-		{
-			epoch, made(1), seen(2, "1", 7, 5),
-			member.Updated{Number: 1, Data: []byte("2")},
-			machine.Transacted{Epoch: 1, Ask: 3, Code: machine.Refused, Err: rights},
-		},
+		{epoch, made(1), seen(2, "1", 7, 5), member.Updated{Number: 1, Data: []byte("2")}, machine.Transacted{Epoch: 1, Ask: 3, Code: machine.Refused, Err: rights}},
 	} {
 		m := member.New(member.Config{Path: "/g", ID: "ann", Data: []byte("1")})
 		for _, ev := range events {

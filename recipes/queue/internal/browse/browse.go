@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
+// Queue is a queue in ZooKeeper, as a session sees it.
 // Queue is a queue to read, at its root.
 type Queue struct {
 	Session *session.Session

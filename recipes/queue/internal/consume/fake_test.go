@@ -185,11 +185,12 @@ func BenchmarkClaim(b *testing.B) {
 	for n := range 40 {
 		f.bucket(n)
 	}
+	items, claims := root.Items()+"/0-0000000000", root.Claims()+"/0-0000000000"
 	for n := range 500 {
-		f.names[root.Items()+"/0-0000000000"] = append(f.names[root.Items()+"/0-0000000000"], fmt.Sprintf("01234567-89ab-cdef-queue-%010d", (n*337)%500))
+		f.names[items] = append(f.names[items], fmt.Sprintf("01234567-89ab-cdef-queue-%010d", (n*337)%500))
 	}
 	for n := range 64 {
-		f.names[root.Claims()+"/0-0000000000"] = append(f.names[root.Claims()+"/0-0000000000"], fmt.Sprintf("%010d", n))
+		f.names[claims] = append(f.names[claims], fmt.Sprintf("%010d", n))
 	}
 	f.start(nil)
 	b.ReportAllocs()

@@ -17,7 +17,7 @@ type item struct {
 	token   int64
 
 	no       uint64 // 0: not handed out
-	received bool   // by a consumer of the application
+	received bool   // by the application
 	how      Kind   // Ack, Nack or Return, if there was a command; 0: none
 	after    int64  // of Nack: the pause
 	failure  []byte // of Nack; empty and not nil: writing it was refused, perhaps for its size

@@ -18,7 +18,7 @@ const (
 	dead = layout.Root("/q/dead")
 )
 
-// model is the queue with all that take part, and what the test knows of its items.
+// model is a queue, its producers and consumers, and the state of each item as the test knows it.
 type model struct {
 	*recipetest.World
 	recipetest.Chance
@@ -27,62 +27,62 @@ type model struct {
 	puts       *recipetest.Actor // the producer of new items
 	back, dead *recipetest.Actor // the producers of items that consumers take out
 	attempts   int               // after which items are dead letters
-	deaths     int               // of consumers, and sessions: what they had claimed and not received counts
+	deaths     int               // so many attempts may have been counted of items that were not received
 	hurries    bool              // items that are not settled in time are lost
-	vandals    bool              // znodes that stand for consumers are deleted by hand
+	vandals    bool              // consumers' znodes, places in line and the bell are deleted by hand
 	broken     bool              // a session has expired, a machine has crashed, or a consumer closes
 	refuses    bool              // requests are refused now and then
-	zxid       int64             // that was inspected
-	ending     bool
+	zxid       int64             // of the state that was inspected last
+	ending     bool              // each item that is delivered is acknowledged
 }
 
-// item is what the test knows of one.
+// item is the state of an item, as the test knows it.
 type item struct {
 	body, id string
-	put      bool // for certain
+	put      bool // it was seen, or its put was answered
 	due      int64
-	attempts int // that were received and not given back as if they had not been
-	acking   bool
-	acked    bool
+	attempts int  // deliveries that were received
+	acking   bool // an Ack was begun
+	acked    bool // an Ack was answered
 	holder   *consumer
 }
 
-// consumer is a face that takes.
+// consumer does what package queue does for a Consumer (stream), or for calls of Take.
 type consumer struct {
 	model    *model
 	actor    *recipetest.Actor
 	name     string
 	stream   bool
 	prefetch int
-	lives    uint64
-	calls    int // without a stream
-	held     map[uint64]*grip
+	lives    uint64 // how many machines it has had
+	calls    int    // of Take that wait
+	held     map[uint64]*delivery
 	closed   bool
 	hangs    bool // its machine does nothing any more
 }
 
-// grip is an item that was handed out.
-type grip struct {
+// delivery is an item that was handed out.
+type delivery struct {
 	item     *item
 	received bool
-	how      consume.Kind
+	how      consume.Kind // the command for it; 0: none yet
 }
 
-// mayHang is the machine of a consumer that may hang.
-type mayHang struct {
+// hanging is a consumer's machine, which does nothing once the consumer hangs.
+type hanging struct {
 	c *consumer
 	machine.Machine
 }
 
-func (h mayHang) Step(ev machine.Event) []machine.Effect {
+func (h hanging) Step(ev machine.Event) []machine.Effect {
 	if h.c.hangs {
 		return nil
 	}
 	return h.Machine.Step(ev)
 }
 
-func (m *model) newItem(p put) *item {
-	i := &item{body: fmt.Sprintf("%04d", len(m.items)), due: 0}
+func (m *model) newItem() *item {
+	i := &item{body: fmt.Sprintf("%04d", len(m.items))}
 	if m.Pick(3) == 0 {
 		i.id = idOf(i.body)
 	}
@@ -91,14 +91,14 @@ func (m *model) newItem(p put) *item {
 }
 
 func (m *model) addConsumer(n int, stream bool) *consumer {
-	c := &consumer{model: m, name: fmt.Sprint("c", len(m.consumers)), stream: stream, prefetch: 1 + n, held: make(map[uint64]*grip)}
+	c := &consumer{model: m, name: fmt.Sprint("c", len(m.consumers)), stream: stream, prefetch: 1 + n, held: make(map[uint64]*delivery)}
 	c.actor = m.Add(recipetest.Player{
 		Name: c.name,
 		Machine: func() machine.Machine {
 			c.lives++
 			clear(c.held)
 			c.calls, c.hangs = 2, false
-			return mayHang{c, consume.New(consume.Config{
+			return hanging{c, consume.New(consume.Config{
 				Root: root, GUID: fmt.Sprintf("%s.%d", c.name, c.lives), First: c.lives << 20,
 				Takes: !stream, Prefetch: 1 + n, Attempts: m.attempts, Dead: dead, Seed: uint64(n),
 			})}
@@ -178,7 +178,7 @@ func (c *consumer) deliver(e consume.Deliver) {
 		m.Failf("%s has no claim on %s", c.name, i.body)
 	}
 	i.holder = c
-	c.held[e.No] = &grip{item: i}
+	c.held[e.No] = &delivery{item: i}
 	switch {
 	case c.closed, !c.stream && c.calls == 0:
 		c.settle(e.No, consume.Return, 0)
@@ -269,9 +269,9 @@ func (c *consumer) lose(no uint64) {
 }
 
 // open are the numbers of the items about which there was no command.
-func (c *consumer) open() []uint64 { return c.nos(func(*grip) bool { return true }) }
+func (c *consumer) open() []uint64 { return c.nos(func(*delivery) bool { return true }) }
 
-func (c *consumer) nos(which func(g *grip) bool) (nos []uint64) {
+func (c *consumer) nos(which func(g *delivery) bool) (nos []uint64) {
 	for no, g := range c.held {
 		if g.how == 0 && which(g) {
 			nos = append(nos, no)

@@ -34,7 +34,7 @@ type place struct {
 type turn int
 
 const (
-	arms   turn = iota // come to this place, it arms; then the first lists, and the second lingers
+	arms   turn = iota // it has come to its place, and arms; then the first lists, and the second lingers
 	rung               // the first lists at once, and arms if it has found nothing
 	waited             // the second has lingered: it arms what has fired, and lists
 	quiet              // it sleeps until a watch fires, or the second has lingered

@@ -50,7 +50,6 @@ type producer struct {
 	puts  []machine.Event
 	sent  []*item
 	parts []tail.Part
-	ops   []machine.Op
 }
 
 func (p *producer) Step(ev machine.Event) []machine.Effect {
@@ -109,8 +108,8 @@ func (p *producer) addition(r layout.Record, guid string, delay int64) tail.Addi
 }
 
 func (p *producer) append(all []tail.Addition, with []machine.Op) {
-	p.ops, p.parts = p.end.Append(all)
-	ops := append(p.ops[:len(p.ops):len(p.ops)], with...)
+	ops, parts := p.end.Append(all)
+	ops, p.parts = append(ops, with...), parts
 	p.Ask(machine.Transact{Ops: append(ops, machine.Op{Do: machine.Set, Path: p.root.Bell(), Version: machine.Any})}, "put")
 }
 
@@ -118,7 +117,7 @@ func (p *producer) put(w put) {
 	var all []tail.Addition
 	var with []machine.Op
 	for range w.count {
-		i := p.model.newItem(w)
+		i := p.model.newItem()
 		p.sent = append(p.sent, i)
 		if w.delay > 0 {
 			i.due = p.model.Now() + w.delay

@@ -121,8 +121,7 @@ func TestBarred(t *testing.T) {
 	m := waiting(t, 2)
 	m.refuses = true
 	m.put(t, put{count: 2})
-	barred := path.Join(root.Items(), "0-0000000000", m.left()[1])
-	m.Bar(barred)
+	m.Bar(path.Join(root.Items(), "0-0000000000", m.left()[1]))
 	m.ending = true
 	for _, c := range m.consumers {
 		c.actor.Expire()
@@ -210,9 +209,7 @@ func TestAPlaceThatIsNotKnown(t *testing.T) {
 	m := waiting(t, 1)
 	c := m.consumers[0]
 	m.put(t, put{count: 1})
-	no := c.open()[0]
-	c.receive(no)
-	c.settle(no, consume.Ack, 0)
+	c.finish(c.open()[0])
 	for len(m.left()) > 0 {
 		m.Step()
 	}

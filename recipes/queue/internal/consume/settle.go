@@ -14,8 +14,7 @@ func (m *Machine) settle() {
 		return
 	}
 	t, acks := &txn{}, true
-	// An item whose settlement was refused may be refused for good: it goes alone, behind the
-	// others.
+	// A settlement that was refused may be refused for good: it goes alone, behind the others.
 	for _, alone := range []bool{false, true} {
 		for _, i := range m.holdings.held {
 			fits := len(t.items) == 0 || !alone && t.fits(i)

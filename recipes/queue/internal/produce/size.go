@@ -80,8 +80,8 @@ func (p *Producer) readSize() error {
 // later/ (moves) was set meanwhile.
 //
 // A queue gets its capacity while it is empty, and its first size is its capacity: so the first put
-// counts. The gift sets items/, whose version a put without a capacity checks: so it binds a
-// producer that had read before. Items that are put between count and gift stay, and are counted.
+// counts. That transaction sets items/, whose version a put without a capacity checks: so it binds
+// a producer that had read before. Items that are put between count and transaction are counted.
 func (p *Producer) count(calls []*Call) error {
 	r, s := p.root, &p.size
 	if s.Capacity > 0 && p.capacity > 0 && p.capacity != s.Capacity {

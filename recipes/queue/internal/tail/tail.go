@@ -164,7 +164,7 @@ func (t *Tail) Append(all []Addition) (ops []machine.Op, parts []Part) {
 func (t *Tail) Done(p Part, r machine.Result) {
 	n := p.lane
 	switch {
-	case p.at != n.bucket.Number: // the same transaction has sealed the bucket, or a listing has shown a higher one
+	case p.at != n.bucket.Number: // the same transaction has sealed the bucket, or a listing has shown another one
 	case p.seals:
 		n.sealed, n.fill, n.bucket, n.missing, n.hasClaims = p.at, 0, n.bucket.Next(), false, false
 	case p.kind == newBucket:
