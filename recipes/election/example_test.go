@@ -1,6 +1,6 @@
 package election_test
 
-// How elections are used.
+// How elections are used. The first examples handle errors; in the others, must panics with one.
 
 import (
 	"context"
@@ -101,18 +101,12 @@ func ExampleElection_Run() {
 // with a larger token.
 func ExampleTerm() {
 	ctx := context.Background()
-	server, err := zktest.New()
-	if err != nil {
-		panic(err)
-	}
+	server := must(zktest.New())
 	defer server.Close()
 	sess := dial(ctx, server)
 	defer sess.Close(ctx)
 
-	leader, err := election.New(sess, "/services/billing/leader")
-	if err != nil {
-		panic(err)
-	}
+	leader := must(election.New(sess, "/services/billing/leader"))
 	leader.Campaign()
 	term := <-leader.Leader()
 	fmt.Println("leading:", term.Valid())
@@ -122,7 +116,7 @@ func ExampleTerm() {
 	<-term.Done()
 	fmt.Println("leading:", term.Valid())
 	fmt.Println("lost:", errors.Is(term.Err(), session.ErrLost), "deleted:", errors.Is(term.Err(), session.ErrDeleted))
-	_, err = term.Commit(ctx, session.SetOp("/services/billing", []byte("late"), -1))
+	_, err := term.Commit(ctx, session.SetOp("/services/billing", []byte("late"), -1))
 	fmt.Println("refused:", errors.Is(err, session.ErrLost))
 	next := <-leader.Leader()
 	fmt.Println("leading again under a larger token:", next.Token() > term.Token())
@@ -138,24 +132,15 @@ func ExampleTerm() {
 func ExampleElection_Observe() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	server, err := zktest.New()
-	if err != nil {
-		panic(err)
-	}
+	server := must(zktest.New())
 	defer server.Close()
 	sess := dial(ctx, server)
 	defer sess.Close(context.WithoutCancel(ctx))
 
-	e, err := election.New(sess, "/services/billing/leader", election.WithID("a"), election.WithData([]byte("10.0.0.7:8080")))
-	if err != nil {
-		panic(err)
-	}
+	e := must(election.New(sess, "/services/billing/leader", election.WithID("a"), election.WithData([]byte("10.0.0.7:8080"))))
 	leaders := e.Observe(ctx)
 	fmt.Println("anybody:", (<-leaders).Present)
-	term, err := e.Lead(ctx)
-	if err != nil {
-		panic(err)
-	}
+	term := must(e.Lead(ctx))
 	l := <-leaders
 	fmt.Printf("%s at %s, ready: %v\n", l.ID, l.Data, l.Ready)
 	if err := term.Ready(ctx); err != nil {
@@ -173,23 +158,14 @@ func ExampleElection_Observe() {
 // contains the host's name and nothing else.
 func ExampleWithLayout() {
 	ctx := context.Background()
-	server, err := zktest.New()
-	if err != nil {
-		panic(err)
-	}
+	server := must(zktest.New())
 	defer server.Close()
 	s := dial(ctx, server)
 	defer s.Close(ctx)
 
-	e, err := election.New(s, "/election", election.WithLayout(election.LeaderElectionSupport), election.WithID("host-1"))
-	if err != nil {
-		panic(err)
-	}
+	e := must(election.New(s, "/election", election.WithLayout(election.LeaderElectionSupport), election.WithID("host-1")))
 	defer e.Close(ctx)
-	term, err := e.Lead(ctx)
-	if err != nil {
-		panic(err)
-	}
+	term := must(e.Lead(ctx))
 	data, _, err := s.Get(ctx, term.Path())
 	fmt.Println(term.Path(), string(data), err)
 	// Output: /election/n_0000000000 host-1 <nil>

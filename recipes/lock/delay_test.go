@@ -6,7 +6,6 @@ package lock_test
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 // A lock without a delay neither waits for one nor leaves a record, and others wait for it.
@@ -76,70 +74,6 @@ func TestDelayOfTheOtherPartsOfAMulti(t *testing.T) {
 		require.Equal(w, row.delay, time.Since(began))
 		require.NoError(w, next.Release(w.Context()))
 	})
-}
-
-// A znode that no grant has come of is deleted together with the record. The actor crashes while
-// that transaction is not carried out, since it was lost or the server has put it off. The znode is
-// deleted before the instance queues again. If the transaction came late it would delete the record
-// of the next possession, and the one behind would not wait for the delay of that. A transaction
-// that was lost is not repeated.
-func TestADepartureUnderWayBehindACrash(t *testing.T) {
-	rows := map[string]zktest.Verdict{}
-	for i := range 20 { // the recovery and the transaction run side by side
-		rows[fmt.Sprint("lost ", i)], rows[fmt.Sprint("put off ", i)] = zktest.CutBefore, zktest.Fail(zktest.ErrThrottled)
-	}
-	eachRow(t, rows, departs)
-}
-
-func departs(w *bubble.World, fate zktest.Verdict) {
-	h := w.Host("a", session.WithTrustMargin(4500*time.Millisecond))
-	l, rival, id := delayed(h), delayed(w.Host("b")), h.Status().SessionID
-	const tooSlow = 1600 * time.Millisecond // of the timeout of 6 s, less the margin, nothing is left to grant anything
-	var slow, wrote, refused, granted atomic.Bool
-	var repeated atomic.Int64
-	lost := make(chan struct{}, 1)
-	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-		departure := r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpDelete
-		switch {
-		case r.SessionID != id || r.Op == zktest.OpConnect || r.Op == zktest.OpPing:
-			return zktest.Pass
-		case departure && !granted.Load():
-			select {
-			case lost <- struct{}{}:
-			default:
-			}
-			return fate
-		case departure:
-			repeated.Add(1)
-			return zktest.Pass
-		case r.Op == zktest.OpMulti && !wrote.Swap(true): // the token
-			slow.Store(true)
-		case r.Op == zktest.OpGetData && !refused.Swap(true): // so the znode cannot be watched, and is given back; this may come before the token
-			return zktest.Fail(zktest.ErrNoAuth)
-		}
-		if slow.Load() {
-			return zktest.Delay(tooSlow)
-		}
-		return zktest.Pass
-	}))
-	l.Acquire()
-	bubble.Within(w, time.Minute, lost)
-	slow.Store(false)
-	l.Crash("a bug")
-	g := bubble.Within(w, time.Minute, l.Acquired())
-	granted.Store(true)
-	rival.Acquire()
-	time.Sleep(time.Minute)
-	require.NoError(w, g.Err())
-	bubble.Never(w, rival.Acquired(), "beside the holder")
-	if fate == zktest.CutBefore {
-		require.Zero(w, repeated.Load())
-	}
-	require.NoError(w, l.Release(w.Context()))
-	require.NoError(w, bubble.Within(w, time.Second, rival.Acquired()).Release(w.Context()))
-	require.NoError(w, rival.Close(w.Context()))
-	require.Zero(w, nodes(w, path), w.Server.Dump())
-	require.NotContains(w, w.Server.Dump(), path+"/held")
 }
 
 // A contender that waits for a delay is shown with the dead holder and the end of the wait, and not

@@ -1,5 +1,4 @@
-// How locks are used: exclusive ones; readers, writers and semaphores; several at once, delays and
-// the layouts of others.
+// How locks are used. The first examples handle errors; in the others, must panics with one.
 
 package lock_test
 
@@ -81,24 +80,15 @@ func ExampleLock_Acquired() {
 func ExampleGrant_Sequencer() {
 	ctx, _, s, done := open()
 	defer done()
-	orders, err := lock.New(s, "/locks/orders")
-	if err != nil {
-		log.Fatal(err)
-	}
+	orders := must(lock.New(s, "/locks/orders"))
 	defer orders.Close(ctx)
 	var resource fence.Gate
 
-	slow, err := orders.Lock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
+	slow := must(orders.Lock(ctx))
 	if err := s.Delete(ctx, slow.Path(), -1); err != nil { // an administrator is impatient
 		log.Fatal(err)
 	}
-	quick, err := orders.Lock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
+	quick := must(orders.Lock(ctx))
 	fmt.Println("quick:", resource.Admit(quick.Sequencer()))
 	fmt.Println("slow is fenced:", errors.Is(resource.Admit(slow.Sequencer()), fence.ErrFenced))
 	// Output:
@@ -110,23 +100,14 @@ func ExampleGrant_Sequencer() {
 func ExampleNewRead() {
 	ctx, _, s, done := open()
 	defer done()
-	write, err := lock.NewWrite(s, "/locks/catalogue")
-	if err != nil {
-		log.Fatal(err)
-	}
+	write := must(lock.NewWrite(s, "/locks/catalogue"))
 	for range 2 { // in life, two processes
-		read, err := lock.NewRead(s, "/locks/catalogue")
-		if err != nil {
-			log.Fatal(err)
-		}
-		reading, err := read.Lock(ctx)
-		if err != nil {
-			log.Fatal(err)
-		}
+		read := must(lock.NewRead(s, "/locks/catalogue"))
+		reading := must(read.Lock(ctx))
 		fmt.Println("reading:", reading.Valid())
 		defer reading.Release(ctx)
 	}
-	_, err = write.TryLock(ctx)
+	_, err := write.TryLock(ctx)
 	fmt.Println("the writer has to wait:", errors.Is(err, lock.ErrHeld))
 	// Output:
 	// reading: true
@@ -138,25 +119,13 @@ func ExampleNewRead() {
 func ExampleGrant_Downgrade() {
 	ctx, _, s, done := open()
 	defer done()
-	write, err := lock.NewWrite(s, "/locks/catalogue")
-	if err != nil {
-		log.Fatal(err)
-	}
-	read, err := lock.NewRead(s, "/locks/catalogue")
-	if err != nil {
-		log.Fatal(err)
-	}
+	write := must(lock.NewWrite(s, "/locks/catalogue"))
+	read := must(lock.NewRead(s, "/locks/catalogue"))
 
-	writing, err := write.Lock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, err = read.TryLock(ctx)
+	writing := must(write.Lock(ctx))
+	_, err := read.TryLock(ctx)
 	fmt.Println("a reader beside the writer:", errors.Is(err, lock.ErrHeld))
-	reading, err := writing.Downgrade(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
+	reading := must(writing.Downgrade(ctx))
 	_, err = read.TryLock(ctx)
 	fmt.Println("a reader beside the reader:", err)
 	_, err = write.TryLock(reading.Context())
@@ -203,24 +172,12 @@ func ExampleNewSemaphore() {
 func ExampleBreak() {
 	ctx, _, s, done := open()
 	defer done()
-	holder, err := lock.NewSemaphore(s, "/limits/encoders", 1, lock.WithData([]byte("host 7")))
-	if err != nil {
-		log.Fatal(err)
-	}
-	next, err := lock.NewSemaphore(s, "/limits/encoders", 1)
-	if err != nil {
-		log.Fatal(err)
-	}
-	held, err := holder.Lock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
+	holder := must(lock.NewSemaphore(s, "/limits/encoders", 1, lock.WithData([]byte("host 7"))))
+	next := must(lock.NewSemaphore(s, "/limits/encoders", 1))
+	held := must(holder.Lock(ctx))
 	next.Acquire()
 
-	line, err := next.Contenders(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
+	line := must(next.Contenders(ctx))
 	fmt.Printf("%s holds: %t\n", line[0].Data, line[0].Holding)
 	if err := lock.Break(ctx, s, line[0].Path, time.Millisecond); err != nil {
 		log.Fatal(err)
@@ -235,13 +192,7 @@ func ExampleBreak() {
 }
 
 // account makes the lock of an account.
-func account(s *session.Session, name string) *lock.Lock {
-	l, err := lock.New(s, "/accounts/"+name)
-	if err != nil {
-		log.Fatal(err)
-	}
-	return l
-}
+func account(s *session.Session, name string) *lock.Lock { return must(lock.New(s, "/accounts/"+name)) }
 
 // Two accounts are locked for a transfer, in an order that is the same for everybody, and written
 // only while both are.
@@ -249,11 +200,8 @@ func ExampleMulti_Do() {
 	ctx, _, s, done := open()
 	defer done()
 
-	m, err := lock.NewMulti(account(s, "bob"), account(s, "alice"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	err = m.Do(ctx, func(ctx context.Context, g *lock.MultiGrant) error {
+	m := must(lock.NewMulti(account(s, "bob"), account(s, "alice")))
+	err := m.Do(ctx, func(ctx context.Context, g *lock.MultiGrant) error {
 		_, err := g.Commit(ctx, session.CreateOp("/transfer", []byte("alice owes bob 5")))
 		return err
 	})
@@ -266,14 +214,8 @@ func ExampleMulti_Do() {
 func ExampleMultiGrant() {
 	ctx, _, s, done := open()
 	defer done()
-	m, err := lock.NewMulti(account(s, "bob"), account(s, "alice"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	both, err := m.Lock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
+	m := must(lock.NewMulti(account(s, "bob"), account(s, "alice")))
+	both := must(m.Lock(ctx))
 	if err := s.Delete(ctx, both.Grants()[1].Path(), -1); err != nil { // an administrator is impatient
 		log.Fatal(err)
 	}
@@ -290,33 +232,19 @@ func ExampleMultiGrant() {
 func ExampleWithDelay() {
 	ctx, server, s, done := open()
 	defer done()
-	other, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
-	if err != nil {
-		log.Fatal(err)
-	}
+	other := must(session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer())))
 	defer other.Close(ctx)
 	const delay = 100 * time.Millisecond
 
-	first, err := lock.New(s, "/locks/disk", lock.WithDelay(delay))
-	if err != nil {
-		log.Fatal(err)
-	}
-	second, err := lock.New(other, "/locks/disk", lock.WithDelay(delay))
-	if err != nil {
-		log.Fatal(err)
-	}
-	g, err := first.Lock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
+	first := must(lock.New(s, "/locks/disk", lock.WithDelay(delay)))
+	second := must(lock.New(other, "/locks/disk", lock.WithDelay(delay)))
+	g := must(first.Lock(ctx))
 	server.Expire(s.Status().SessionID) // it dies
 	<-g.Done()
 	died := time.Now()
-	_, err = second.TryLock(ctx)
+	_, err := second.TryLock(ctx)
 	fmt.Println("a try does not wait:", errors.Is(err, lock.ErrHeld))
-	if _, err = second.Lock(ctx); err != nil {
-		log.Fatal(err)
-	}
+	must(second.Lock(ctx))
 	fmt.Println("the next does:", time.Since(died) >= delay)
 	// Output:
 	// a try does not wait: true
@@ -328,14 +256,8 @@ func ExampleWithLayout() {
 	ctx, _, s, done := open()
 	defer done()
 
-	controller, err := lock.New(s, "/controller", lock.WithLayout(lock.Simple), lock.WithData([]byte(`{"brokerid":1}`)))
-	if err != nil {
-		log.Fatal(err)
-	}
-	g, err := controller.Lock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
+	controller := must(lock.New(s, "/controller", lock.WithLayout(lock.Simple), lock.WithData([]byte(`{"brokerid":1}`))))
+	g := must(controller.Lock(ctx))
 	data, _, err := s.Get(ctx, "/controller")
 	fmt.Println(g.Path(), string(data), err)
 	_, err = s.Create(ctx, "/controller", nil, session.Ephemeral()) // as a broker would

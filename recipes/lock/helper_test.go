@@ -160,17 +160,20 @@ func kept(w *bubble.World, h *bubble.Host) zktest.Session {
 	return info
 }
 
-// cost is what a session has asked for since the journal was cleared, pings aside.
+// cost counts requests since the journal was cleared, pings aside.
 type cost struct {
-	syncs, checks, others int      // transactions that only check, and the rest
+	syncs, checks, others int      // checks are transactions that only check
 	reads                 []string // requests among the others that read and set no watch
+	events                int      // of watches
 }
 
+// costOf counts the requests of a session; nil: of all sessions.
 func costOf(w *bubble.World, h *bubble.Host) (c cost) {
 	synctest.Wait()
 	for _, r := range w.Server.Journal() {
+		c.events += r.Fired
 		switch {
-		case r.SessionID != h.Status().SessionID || r.Op == zktest.OpPing || r.Op == zktest.OpConnect:
+		case h != nil && r.SessionID != h.Status().SessionID || r.Op == zktest.OpPing || r.Op == zktest.OpConnect:
 		case r.Op == zktest.OpSync:
 			c.syncs++
 		case r.Op == zktest.OpMulti && len(r.Ops) == 1 && !changes(&r):
@@ -183,17 +186,6 @@ func costOf(w *bubble.World, h *bubble.Host) (c cost) {
 		}
 	}
 	return c
-}
-
-// traffic counts the requests of all, and the watch events, since the journal was cleared.
-func traffic(w *bubble.World) (requests, events int) {
-	for _, r := range w.Server.Journal() {
-		if r.Op != zktest.OpPing && r.Op != zktest.OpSync {
-			requests++
-		}
-		events += r.Fired
-	}
-	return requests, events
 }
 
 // fate gives the requests of a session that match a fate, until it is told to stop.

@@ -258,6 +258,25 @@ func TestB23_APredecessorThatGoesBetweenListingAndWatch(t *testing.T) {
 	})
 }
 
+// A waiter that gives up leaves no watch on the contender before it, which may hold for weeks.
+func TestAWaiterThatGaveUpLeavesNoWatch(t *testing.T) {
+	eachRow(t, map[string]builder{"queue": newLock, "simple": simple}, func(w *bubble.World, build builder) {
+		h := w.Host("waiter")
+		g, l := held(w, build(w.Host("holder"))), build(h)
+		for range 3 {
+			waits := bubble.Begin(func() error { return gaveUp(w, l, time.Second/2) })
+			require.NotZero(w, kept(w, h).Watches)
+			bubble.Within(w, time.Second, waits)
+			require.Zero(w, kept(w, h).Watches)
+		}
+		waits := bubble.Begin(func() *lock.Grant { return held(w, l) })
+		synctest.Wait()
+		require.NoError(w, g.Release(w.Context()))
+		require.NoError(w, bubble.Within(w, time.Second, waits).Release(w.Context()))
+		require.Zero(w, kept(w, h).Watches)
+	})
+}
+
 func TestAGrantDoesNotWaitForItsFirstRead(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h, rival := w.Host("a"), w.Host("b")
@@ -275,6 +294,25 @@ func TestAGrantDoesNotWaitForItsFirstRead(t *testing.T) {
 			time.Sleep(500 * time.Millisecond)
 			require.NoError(w, g.Release(w.Context()))
 			require.LessOrEqual(w, time.Since(began), unwatched+time.Second, "nor does the release, but for the server, which answers in order")
+		}
+		synctest.Wait()
+		require.Zero(w, nodes(w, path))
+	})
+}
+
+// A grant whose znode may not be read ends, since nothing would tell of its deletion. A standing
+// intent ends the lock, since its next grant would end likewise.
+func TestAGrantThatCannotBeReadEnds(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		require.NoError(w, w.Host("b").EnsurePath(w.Context(), path))
+		h := w.Host("a", session.WithACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
+		g, standing := held(w, newLock(h)), newLock(h)
+		bubble.Within(w, time.Second, g.Done())
+		standing.Acquire()
+		bubble.Within(w, time.Second, standing.Done())
+		require.ErrorIs(w, g.Err(), session.ErrLost)
+		for _, err := range []error{g.Err(), g.Release(w.Context()), standing.Err()} {
+			require.ErrorIs(w, err, session.ErrNoAuth)
 		}
 		synctest.Wait()
 		require.Zero(w, nodes(w, path))

@@ -113,10 +113,9 @@ func TestAHandOverWithinASession(t *testing.T) {
 		w.Server.ClearJournal()
 		n.drain(g, 0)
 		require.Len(w, n.order, 10)
-		synctest.Wait()
-		requests, events := traffic(w)
-		require.Equal(w, 20, requests, "eleven deletions, and nine reads of the own znode")
-		require.Equal(w, 10, events)
+		c := costOf(w, nil)
+		require.Equal(w, 20, c.checks+c.others, "eleven deletions, and nine reads of the own znode")
+		require.Equal(w, 10, c.events)
 
 		g = held(w, newLock(h))
 		next := queued(newLock(h))

@@ -5,7 +5,9 @@ package losses_test
 // vouches for no waiter.
 
 import (
+	"fmt"
 	"maps"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,6 +118,72 @@ func (w *world) cycle(k kind, n int, hit func(a *contender)) {
 		require.Empty(w, s.Ephemeral, "n=%d: something was left behind", n)
 	}
 	require.NotContains(w, w.Server.Dump(), path+"/held", "n=%d: the record of one that died was left behind", n)
+}
+
+// A znode that no grant has come of is deleted together with the record. The actor crashes while
+// that transaction is not carried out, since it was lost or the server has put it off. The znode is
+// deleted before the instance queues again. If the transaction came late it would delete the record
+// of the next possession, and the one behind would not wait for the delay of that. A transaction
+// that was lost is not repeated.
+func TestADepartureUnderWayBehindACrash(t *testing.T) {
+	rows := map[string]zktest.Verdict{}
+	for i := range 20 { // the recovery and the transaction run side by side
+		rows[fmt.Sprint("lost ", i)], rows[fmt.Sprint("put off ", i)] = zktest.CutBefore, zktest.Fail(zktest.ErrThrottled)
+	}
+	t.Parallel()
+	bubble.EachRow(t, rows, departs, bubble.Brisk()...)
+}
+
+func departs(w *bubble.World, fate zktest.Verdict) {
+	h := w.Host("a", session.WithTrustMargin(4500*time.Millisecond))
+	delayed := func(h *bubble.Host) *lock.Lock { return must(lock.New(h.Session, path, lock.WithDelay(delay))) }
+	l, rival, id := delayed(h), delayed(w.Host("b")), h.Status().SessionID
+	const tooSlow = 1600 * time.Millisecond // of the timeout of 6 s, less the margin, nothing is left to grant anything
+	var slow, wrote, refused, granted atomic.Bool
+	var repeated atomic.Int64
+	lost := make(chan struct{}, 1)
+	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		departure := r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpDelete
+		switch {
+		case r.SessionID != id || r.Op == zktest.OpConnect || r.Op == zktest.OpPing:
+			return zktest.Pass
+		case departure && !granted.Load():
+			select {
+			case lost <- struct{}{}:
+			default:
+			}
+			return fate
+		case departure:
+			repeated.Add(1)
+			return zktest.Pass
+		case r.Op == zktest.OpMulti && !wrote.Swap(true): // the token
+			slow.Store(true)
+		case r.Op == zktest.OpGetData && !refused.Swap(true): // so the znode cannot be watched, and is given back; this may come before the token
+			return zktest.Fail(zktest.ErrNoAuth)
+		}
+		if slow.Load() {
+			return zktest.Delay(tooSlow)
+		}
+		return zktest.Pass
+	}))
+	l.Acquire()
+	bubble.Within(w, time.Minute, lost)
+	slow.Store(false)
+	panics(l, "instance")()
+	g := bubble.Within(w, time.Minute, l.Acquired())
+	granted.Store(true)
+	rival.Acquire()
+	time.Sleep(time.Minute)
+	require.NoError(w, g.Err())
+	bubble.Never(w, rival.Acquired(), "beside the holder")
+	if fate == zktest.CutBefore {
+		require.Zero(w, repeated.Load())
+	}
+	require.NoError(w, l.Release(w.Context()))
+	require.NoError(w, bubble.Within(w, time.Second, rival.Acquired()).Release(w.Context()))
+	require.NoError(w, rival.Close(w.Context()))
+	require.NotContains(w, w.Server.Dump(), "/_c_")
+	require.NotContains(w, w.Server.Dump(), path+"/held")
 }
 
 const deposedTimeout = 6 * time.Second
