@@ -5,7 +5,6 @@ package zkconn_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -271,6 +270,35 @@ func (f *fake) answers(script func(*visit, jute.Request) (answer jute.Reply, sen
 // answersNothing is a server that reads and says nothing.
 func answersNothing(*visit, jute.Request) (answer jute.Reply, send bool) { return jute.Reply{}, false }
 
+// hangsUp is a server that closes the connection at a request.
+func hangsUp(v *visit, _ jute.Request) (answer jute.Reply, send bool) {
+	v.hangUp()
+	return jute.Reply{}, false
+}
+
+// except is a server that answers with success, but one operation in another way.
+func except(op jute.Op, answer func(*visit, jute.Request) (jute.Reply, bool)) func(*visit, jute.Request) (jute.Reply, bool) {
+	return func(v *visit, q jute.Request) (jute.Reply, bool) {
+		if q.Op == op {
+			return answer(v, q)
+		}
+		return success(q), true
+	}
+}
+
+// answersAfter is a server that takes its time.
+func answersAfter(d time.Duration) func(*visit, jute.Request) (jute.Reply, bool) {
+	return func(_ *visit, q jute.Request) (jute.Reply, bool) {
+		time.Sleep(d)
+		return success(q), true
+	}
+}
+
+// refuses is a server that answers with a code.
+func refuses(code jute.Code) func(*visit, jute.Request) (jute.Reply, bool) {
+	return func(*visit, jute.Request) (jute.Reply, bool) { return failure(code), true }
+}
+
 // agrees is how a server welcomes a client.
 func agrees(q jute.ConnectRequest) jute.ConnectResponse {
 	return jute.ConnectResponse{Timeout: q.Timeout, SessionID: 7, Password: make([]byte, 16)}
@@ -439,26 +467,6 @@ func (b *bench) connected() *visit {
 	return b.visits[len(b.visits)-1]
 }
 
-// got is what came of a call that must be over by now.
-func got[T any](t testing.TB, done <-chan T) T {
-	t.Helper()
-	synctest.Wait()
-	select {
-	case v := <-done:
-		return v
-	default:
-		t.Fatal("the call is not over")
-		panic("unreachable")
-	}
-}
-
-// pending checks that a call is not over.
-func pending[T any](t testing.TB, done <-chan T) {
-	t.Helper()
-	synctest.Wait()
-	require.Empty(t, done, "the call is over")
-}
-
 func within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
@@ -478,17 +486,6 @@ func (b *bench) afterwards(resp jute.ConnectResponse) {
 	b.script(func() {
 		b.welcome = func(jute.ConnectRequest) (jute.ConnectResponse, bool) { return resp, true }
 	})
-}
-
-type lockedWriter struct {
-	mu *sync.Mutex
-	w  *bytes.Buffer
-}
-
-func (l lockedWriter) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
 }
 
 // answerCreates answers creates as ZooKeeper does: only the reply to a create2 has the Stat. The

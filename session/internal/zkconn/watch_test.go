@@ -108,19 +108,14 @@ func removals(v *visit) map[string]int32 {
 // What is removed is named by the server's two kinds, and is not armed again, whatever became of
 // the answer.
 func TestRemovedWatchesAreNotArmedAgain(t *testing.T) {
-	each(t, map[string]func(q jute.Request) (jute.Reply, bool){
-		"removed":  func(q jute.Request) (jute.Reply, bool) { return success(q), true },
-		"fired":    func(jute.Request) (jute.Reply, bool) { return failure(jute.NoWatcher), true },
-		"no reply": func(jute.Request) (jute.Reply, bool) { return jute.Reply{}, false },
-	}, func(b *bench, answer func(q jute.Request) (jute.Reply, bool)) {
+	each(t, map[string]func(*visit, jute.Request) (jute.Reply, bool){
+		"removed":  func(_ *visit, q jute.Request) (jute.Reply, bool) { return success(q), true },
+		"fired":    refuses(jute.NoWatcher),
+		"no reply": answersNothing,
+	}, func(b *bench, answer func(*visit, jute.Request) (jute.Reply, bool)) {
 		v := b.connected()
 		b.armAll()
-		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
-			if q.Op == jute.OpRemoveWatches {
-				return answer(q)
-			}
-			return success(q), true
-		})
+		b.answers(except(jute.OpRemoveWatches, answer))
 		require.True(b, b.Watches(zkconn.Watch{Path: "/absent"}))
 		require.NoError(b, b.Unwatch([]zkconn.Watch{{Path: "/data"}, {Path: "/absent"}, {Path: "/kids", Children: true}}))
 		require.False(b, b.Watches(zkconn.Watch{Path: "/absent"}))
@@ -195,11 +190,7 @@ func (s shelf) except(op jute.Op, answer func(*visit, jute.Request) (jute.Reply,
 	}
 }
 
-func refuses(code jute.Code) func(*visit, jute.Request) (jute.Reply, bool) {
-	return func(*visit, jute.Request) (jute.Reply, bool) { return failure(code), true }
-}
-
-// looks are queries with an outcome of each kind, and what is found on this shelf.
+// queries have an outcome of each kind, and these are the results on this shelf.
 var (
 	few   = shelf{"/a": 1, "/b": 2}
 	looks = []zkconn.Query{{Path: "/a"}, {Path: "/b", Children: true}, {Path: "no path"}, {Path: "/none"}, {Path: "/none", Children: true}, {Path: "/b"}}
@@ -313,9 +304,9 @@ func TestAnEntryIsOneTrip(t *testing.T) {
 			require.NoError(b, err)
 			return made
 		})
-		pending(b, entered)
+		bubble.Never(b, entered)
 		resume()
-		made := got(b, entered)
+		made := bubble.Now(b, entered)
 		require.Equal(b, "/line/lock-0000000005", made.Path)
 		require.EqualValues(b, 77, made.Stat.Czxid)
 		require.EqualValues(b, 7, made.Stat.EphemeralOwner)
@@ -362,13 +353,13 @@ func TestRequestsBehindAStuckFrameAreNotSent(t *testing.T) {
 		synctest.Wait()
 		behind := bubble.Begin(get)
 		sync := bubble.Begin(func() error { return b.Sync("/") })
-		pending(b, stuck)
-		pending(b, behind)
+		bubble.Never(b, stuck)
+		bubble.Never(b, behind)
 		b.script(func() { b.refuse = func(string) error { return errRefused } })
 		time.Sleep(timeout)
-		require.ErrorIs(b, got(b, stuck), zkconn.ErrNoReply)
-		require.ErrorIs(b, got(b, behind), zkconn.ErrNotSent)
-		require.ErrorIs(b, got(b, sync), zkconn.ErrNotSent)
+		require.ErrorIs(b, bubble.Now(b, stuck), zkconn.ErrNoReply)
+		require.ErrorIs(b, bubble.Now(b, behind), zkconn.ErrNotSent)
+		require.ErrorIs(b, bubble.Now(b, sync), zkconn.ErrNotSent)
 		b.script(func() { b.refuse = nil })
 		time.Sleep(time.Second)
 		require.NoError(b, get())
