@@ -51,8 +51,8 @@ func TestCloseIsSatisfiedIfTheSessionIsGone(t *testing.T) {
 	})
 }
 
-// The context bounds Close in whatever state the connection is: it returns at that very instant,
-// and nothing is left.
+// The context bounds Close in any state of the connection: it returns at that very instant, and
+// nothing is left.
 func TestCloseNeverTakesLongerThanItsContext(t *testing.T) {
 	silent := func(b *bench) {
 		b.script(func() {

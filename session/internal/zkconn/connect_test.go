@@ -179,9 +179,8 @@ func TestFlapsOfAUsefulConnectionCostLittle(t *testing.T) {
 	})
 }
 
-// A name stands for an address that works, one that refuses and one at which nobody answers. All of
-// them are gone round, so that no time is needed but what it takes to find that out; and what
-// failed is remembered.
+// A name stands for an address that works, one that refuses and one that does not answer. All of
+// them are tried in turn, which takes no longer than to find that out; and a failure is remembered.
 func TestANameWithSeveralAddressesIsGoneRound(t *testing.T) {
 	var log bubble.Log
 	for range 10 {
@@ -268,8 +267,8 @@ func TestANameThatIsNotFoundIsWhatItWas(t *testing.T) {
 	})
 }
 
-// A server takes connections and answers nothing. What was asked of it stays asked while the next
-// is asked too, and whoever answers first has the session.
+// A server takes connections and answers nothing. The request to it stays under way while the next
+// server is asked too, and the one that answers first has the session.
 func TestASlowServerMayStillAnswerWhileTheNextIsAsked(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		defer time.Sleep(timeout) // so that no server sleeps any more

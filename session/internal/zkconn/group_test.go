@@ -233,8 +233,8 @@ func TestOneThatIsRefusedCostsTheOthersOneTransaction(t *testing.T) {
 	})
 }
 
-// With a lost answer nobody knows, and for a minute each is sent by itself: a transaction may have
-// been the reason.
+// With a lost answer the outcome is unknown for each, and for a minute each is sent by itself: a
+// transaction may have been the reason.
 func TestATransactionThatIsLost(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
@@ -275,9 +275,9 @@ func TestATransactionWithoutListings(t *testing.T) {
 	})
 }
 
-// A server's jute.maxbuffer may be too small for transactions, which nobody has told the client.
-// They cost few connections: the pauses between them grow, until one as large is answered; smaller
-// ones prove nothing.
+// A server's jute.maxbuffer may be too small for transactions, without the client's knowledge. They
+// cost few connections: the pauses between them grow, until one as large is answered; smaller ones
+// prove nothing.
 func TestTransactionsThatAreLostComeRarely(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
@@ -342,7 +342,7 @@ func deletes(b *bench, n int) (all []func()) {
 	return all
 }
 
-// What a server may refuse for its size does not share a transaction.
+// A request that a server may refuse for its size does not share a transaction.
 func TestWhatMayBeTooLargeIsByItself(t *testing.T) {
 	all := func(change func(e *zkconn.Entry)) zkconn.Entry {
 		e := zkconn.Entry{Path: "/large/n", Flags: jute.FlagEphemeralSequential, ACL: world}
@@ -371,7 +371,7 @@ func TestWhatMayBeTooLargeIsByItself(t *testing.T) {
 	})
 }
 
-// What is listed is what was asked for, and nothing else.
+// Only the listings that were asked for are made.
 func TestATransactionListsWhatIsWanted(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
@@ -397,7 +397,7 @@ func TestATransactionListsWhatIsWanted(t *testing.T) {
 	})
 }
 
-// Behind a reconnection the server may be far away: nobody waits until it is known to be near.
+// Behind a reconnection the server may be far away: no member waits until it is known to be near.
 func TestAServerIsNotTakenToBeAsNearAsTheOneBefore(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()

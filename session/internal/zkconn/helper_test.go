@@ -1,5 +1,5 @@
-// What the tests of this package share: a scripted server, a Conn on it in virtual time, and what
-// it tells.
+// The shared helpers of this package's tests: a scripted server, a Conn on it in virtual time, and
+// the events of the Conn.
 
 package zkconn_test
 
@@ -175,9 +175,13 @@ func (v *visit) ask(q jute.Request) (jute.Reply, bool) {
 	return success(q), true
 }
 
-// success is what a server answers if all is well, to every operation.
+// success is what a server answers if all is well, to every operation. Of all creates, only the
+// reply to a create2 has a Stat.
 func success(q jute.Request) jute.Reply {
 	answer := jute.Reply{Path: named(q)}
+	if q.Op == jute.OpCreate2 {
+		answer.Stat = jute.Stat{Czxid: 77, EphemeralOwner: 7}
+	}
 	for _, op := range q.Ops {
 		answer.Results = append(answer.Results, jute.Result{Op: op.Op, Path: named(op)})
 	}
@@ -485,28 +489,6 @@ func (b *bench) beginClose(d time.Duration) <-chan error {
 func (b *bench) afterwards(resp jute.ConnectResponse) {
 	b.script(func() {
 		b.welcome = func(jute.ConnectRequest) (jute.ConnectResponse, bool) { return resp, true }
-	})
-}
-
-// answerCreates answers creates as ZooKeeper does: only the reply to a create2 has the Stat. The
-// script instead may handle a request in its place.
-func answerCreates(b *bench, instead func(*visit, jute.Request) (answer jute.Reply, send, does bool)) {
-	b.answers(func(v *visit, q jute.Request) (jute.Reply, bool) {
-		if instead != nil {
-			if answer, send, does := instead(v, q); does {
-				return answer, send
-			}
-		}
-		answer := success(q)
-		switch q.Op {
-		case jute.OpCreate2:
-			answer.Path, answer.Stat = q.Path+"0000000005", jute.Stat{Czxid: 77, EphemeralOwner: 7}
-		case jute.OpCreate:
-			answer.Path = q.Path + "0000000005"
-		case jute.OpGetChildren2:
-			answer.Names, answer.Stat = []string{"lock-0000000005"}, jute.Stat{NumChildren: 1}
-		}
-		return answer, true
 	})
 }
 

@@ -21,9 +21,9 @@ import (
 
 // fate is how a server is.
 type fate struct {
-	last   int64 // the last transaction that it has carried out; it hangs up on who has seen a later one
+	last   int64 // the last transaction that it has carried out; it hangs up on clients that have seen a later one
 	behind int64 // by so much it lags; a transaction has it catch up
-	away   bool  // it has no quorum: it hangs up on everybody
+	away   bool  // it has no quorum: it hangs up on every client
 	down   bool  // it refuses connections
 	silent bool  // it takes connections and says nothing
 }
@@ -33,7 +33,7 @@ const seen = 100 // the latest transaction that the Conn has seen
 // intact is a server that has what the Conn has seen.
 var intact = fate{last: seen}
 
-// fates sets how the servers are: all of them, or one each. What the Conn is connected to is lost.
+// fates sets how the servers are: all of them, or one each.
 func (b *bench) fates(all ...fate) {
 	of := func(addr string) fate {
 		return all[strings.IndexByte("ab[", addr[0])%len(all)]
