@@ -282,8 +282,8 @@ func (d *differ) checkpoint() {
 	d.events(false)
 }
 
-// newDiffer starts both servers. Containers go when somebody looks, and the two would not look at
-// the same moment: they hardly ever do.
+// newDiffer starts both servers. Containers go at the next check, and the two servers would not
+// check at the same moment: so they hardly ever do.
 func newDiffer(t *testing.T) *differ {
 	t.Helper()
 	real := ensemble.Start(t, 1, realLike(24*time.Hour)...)

@@ -1,8 +1,7 @@
 package zktest_test
 
-// What clients see of each fault: one table for what it hides and what becomes of that when it is
-// over, and the stories that a table does not tell. Requests that are intercepted, and the journal
-// of those that were received.
+// Each fault as clients see it: one table for what it hides and for its end, and the stories that a
+// table does not tell. Intercepted requests, and the journal.
 
 import (
 	"strings"
@@ -24,7 +23,7 @@ type fate struct {
 	resumes           string // a session whose connection was lost: "fine", "over", "another", "refused", or as above
 }
 
-// broken is what is seen of connections that end, hides of a fault that nobody is told of.
+// broken is the fate at connections that end, hides at a silent fault.
 func broken(resumes string) fate { return fate{"closed", "closed", "closed", false, resumes} }
 func hides(made bool) fate       { return fate{"silence", "silence", "silence", made, "silence"} }
 
@@ -135,7 +134,7 @@ func TestWhatAClientSeesOfEachFault(t *testing.T) {
 	}, zktest.WithServers(3))
 }
 
-// What the server does while a partition lasts is not seen across it.
+// A client that is partitioned off does not see what the server does meanwhile.
 func TestAPartitionHidesThatAServerDied(t *testing.T) {
 	each(t, map[string]func(s *zktest.Server, id int64){
 		"killed":       func(s *zktest.Server, _ int64) { s.Kill(0) },
@@ -188,8 +187,8 @@ func TestB75_AFollowerThatLagsShowsWhatWasUntilASyncOrAWrite(t *testing.T) {
 }
 
 // A leader tells its followers to commit before it does so itself, and answers a sync of its own
-// clients from its own tree. What a follower has answered it shows behind a transaction, if not
-// before: one that only checks, one that fails, the opening of a session.
+// clients from its own tree. It shows the new state behind a transaction at the latest: one that
+// only checks, one that fails, the opening of a session.
 func TestALeaderThatLagsShowsWhatIsNewBehindATransactionAlone(t *testing.T) {
 	check := func(path string) jute.Request {
 		return jute.Request{Op: jute.OpMulti, Ops: []jute.Request{{Op: jute.OpCheck, Path: path, Version: -1}}}
@@ -263,7 +262,7 @@ func TestSlowdownsAddUp(t *testing.T) {
 	})
 }
 
-// What becomes of a create within a second, and after that; and of the handshake of a client that
+// The outcome of a create within a second, and after that; and of the handshake of a client that
 // comes back.
 func TestAVerdictDecidesWhatBecomesOfARequest(t *testing.T) {
 	const second = time.Second

@@ -1,6 +1,6 @@
 package zktest_test
 
-// What the differential tests draw: requests, good and bad, and what a session does beside them.
+// The random requests of the differential tests, good and bad, and the other acts of a session.
 
 import (
 	"slices"
@@ -195,12 +195,12 @@ func (d *differ) step() {
 	}
 }
 
-// alone reports whether a request can't be compared while others are in flight behind it, since
-// what the real server makes of those depends on how far it has come with this one: a setACL is not
-// seen until it is applied, and in a create whose operation and flags contradict each other, by
-// itself or in a multi, the flags count until it is applied, and the operation afterwards. On a
-// check outside a multi, since 3.9.3, and on a deleteContainer, since 3.9.6, it hangs up at once,
-// whatever it has not answered yet.
+// alone reports whether a request can't be compared while others are in flight behind it, since the
+// real server's answers to those depend on how far it has come with this one: a setACL is not seen
+// until it is applied, and in a create whose operation and flags contradict each other, by itself
+// or in a multi, the flags count until it is applied, and the operation afterwards. On a check
+// outside a multi, since 3.9.3, and on a deleteContainer, since 3.9.6, it hangs up at once, before
+// it has answered the requests ahead.
 func alone(q jute.Request) bool {
 	switch q.Op {
 	case jute.OpSetACL, jute.OpCheck, jute.OpDeleteContainer:

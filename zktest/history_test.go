@@ -1,7 +1,7 @@
 package zktest_test
 
-// Random histories: the same requests have the same history, and whatever faults come and go,
-// everybody is served when they are healed.
+// Random histories: the same requests have the same history, and when all faults are healed every
+// client is served.
 
 import (
 	"context"
@@ -67,8 +67,8 @@ func history(t *testing.T, seed uint64) (all string) {
 	return all
 }
 
-// Whatever faults come and go, in whatever order: once they are healed everybody is served, and
-// nothing is left when the server is closed.
+// Faults come and go in random order: once they are healed every client is served, and nothing is
+// left when the server is closed.
 func TestEverybodyIsServedWhenAllFaultsAreHealed(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
@@ -141,8 +141,7 @@ func faults(ctx context.Context, s *zktest.Server, rnd *rand.Rand) {
 	}
 }
 
-// busy is a client that never gives up: whatever server it comes to, and whatever becomes of its
-// session.
+// busy is a client that never gives up, at any server, and also when its session ends.
 func busy(ctx context.Context, s *zktest.Server, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 8))
 	dial := s.Dialer()
@@ -156,7 +155,7 @@ func busy(ctx context.Context, s *zktest.Server, seed uint64) {
 	paths := []string{"/a", "/b", "/a/c"}
 	for ctx.Err() == nil {
 		path := paths[rnd.IntN(len(paths))]
-		switch rnd.IntN(5) { // whatever comes of it
+		switch rnd.IntN(5) { // any outcome will do
 		case 0:
 			_, _ = c.Create(ctx, path, nil, [][]session.CreateOption{nil, {session.Ephemeral()}, {session.Sequential()}}[rnd.IntN(3)]...)
 		case 1:

@@ -1,8 +1,8 @@
 package zktest_test
 
 // Late writes: a server whose way to the leader is blocked, a client that loses its connection
-// there with a write unanswered, and what becomes of that write. One table for our server and for
-// real ones.
+// there with a write unanswered, and the fate of that write. One table for our server and for real
+// ones.
 
 import (
 	"context"
@@ -225,7 +225,7 @@ func TestWhatWaitsAtAServerThatIsHeldUp(t *testing.T) {
 		ends.conn.Close()
 		synctest.Wait()
 		require.Len(t, s.Sessions(), 4)
-		require.Contains(t, ask(t, dialed(t, s), "mntr"), "zk_outstanding_requests\t3\n")
+		require.Contains(t, said(t, s, "mntr"), "zk_outstanding_requests\t3\n")
 
 		before := time.Now()
 		heal()
@@ -239,13 +239,6 @@ func TestWhatWaitsAtAServerThatIsHeldUp(t *testing.T) {
 		require.False(t, far.exists(t, "/ends"), "the session is closed, although its connection was lost")
 		require.Equal(t, before, time.Now())
 	}, zktest.WithServers(3))
-}
-
-func dialed(t *testing.T, s *zktest.Server) net.Conn {
-	t.Helper()
-	conn, err := s.Dialer()(t.Context(), "tcp", s.Hosts()[0])
-	require.NoError(t, err)
-	return conn
 }
 
 // A server that is lost, or loses the others, loses what waits there.
@@ -273,7 +266,7 @@ func TestWhatWaitsIsLostWithTheServer(t *testing.T) {
 	}, zktest.WithServers(3))
 }
 
-// What is let go while the server is isolated waits for that, too.
+// Requests that are let go while the server is isolated wait for that, too.
 func TestWhatIsLetGoAtAnIsolatedServerWaitsOn(t *testing.T) {
 	bubble(t, func(t *testing.T, s *zktest.Server) {
 		writer := client(t, s, time.Minute)

@@ -1,6 +1,6 @@
 package zktest_test
 
-// What the differential test sends beside requests: requests that were mangled.
+// The differential test's mangled requests.
 
 import (
 	"encoding/binary"

@@ -191,7 +191,7 @@ func (c *library) await(n int, kind func(zk.Event) bool) []zk.Event {
 func (c *library) events(n int) (told []jute.Event) {
 	c.t.Helper()
 	all := c.await(n, ofWatch)
-	_, _, err := c.conn.Exists("/") // whatever the server said before is heard now
+	_, _, err := c.conn.Exists("/") // everything that the server said before is heard now
 	require.NoError(c.t, err)
 	all = slices.DeleteFunc(append(all, c.await(0, ofWatch)...), func(e zk.Event) bool { return !ofWatch(e) })
 	var fired []zk.Event
@@ -272,8 +272,7 @@ func (c *library) greeted() []zk.Event {
 
 func (c *library) session() (int64, []byte) { return c.hello.SessionID, c.hello.Password }
 
-// codes are the answers for which go-zookeeper has an error. What else it is told it puts into
-// words.
+// codes are the answers for which go-zookeeper has an error value. Others it puts into words.
 var codes = map[error]jute.Code{
 	nil: jute.OK, zk.ErrAPIError: jute.APIError, zk.ErrNoNode: jute.NoNode, zk.ErrNoAuth: jute.NoAuth, zk.ErrBadVersion: jute.BadVersion,
 	zk.ErrNoChildrenForEphemerals: jute.NoChildrenForEphemerals, zk.ErrNodeExists: jute.NodeExists, zk.ErrNotEmpty: jute.NotEmpty,

@@ -113,7 +113,7 @@ var acls = map[string][]jute.ACL{
 	"auth+read": {{Perms: jute.PermAll, Scheme: "auth"}, {Perms: jute.PermRead, Scheme: "world", ID: "anyone"}},
 }
 
-// heard is what a row came to. What is empty was not said.
+// heard is the outcome of a row. An empty field was not said.
 type heard struct {
 	text, stat, zxid string
 	events           []string
@@ -316,8 +316,8 @@ func read(t *testing.T) (version, preface string, stories []string) {
 	return version, preface, strings.Split(rest, "\n# ")
 }
 
-// Both clients say of the embedded server what they said of the real one. What is the newest
-// version does the same where versions don't differ.
+// Both clients say of the embedded server what they said of the real one. The newest version
+// answers alike where versions don't differ.
 func TestTwoClientsAgree(t *testing.T) {
 	t.Parallel()
 	recorded, _, stories := read(t)

@@ -88,7 +88,7 @@ func TestAServerListensAtAFixedAddress(t *testing.T) {
 	}
 	one, two := free(), free()
 	s := zktest.Start(t, zktest.WithServers(2), zktest.WithAddress(one, two))
-	conn := dialTCP(t, two) // before anybody has asked for the addresses
+	conn := dialTCP(t, two) // before the addresses were asked for
 	_, err := greet(conn, jute.ConnectRequest{Timeout: 4000, Password: make([]byte, 16)})
 	require.NoError(t, err)
 	require.Equal(t, []string{one, two}, s.Servers())

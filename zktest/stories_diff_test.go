@@ -91,7 +91,7 @@ func TestHandshakesAreThoseOfTheRealServer(t *testing.T) {
 	})
 }
 
-// Frames up to the limit are served, larger ones end the connection, whatever they are.
+// Frames up to the limit are served, larger ones of any kind end the connection.
 func TestLimitsAreThoseOfTheRealServer(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
@@ -267,8 +267,8 @@ func TestTooManyConnectionsAreResetAsByTheRealServer(t *testing.T) {
 	})
 }
 
-// What is turned off is refused as by a real server that is set up so: words that are not allowed,
-// TTLs.
+// Features that are turned off are refused as by a real server that is set up so: words that are
+// not allowed, TTLs.
 func TestStrictnessIsThatOfTheRealServer(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
@@ -288,8 +288,8 @@ func TestStrictnessIsThatOfTheRealServer(t *testing.T) {
 	})
 }
 
-// What clients and four-letter words see of a server without a majority is what they see of a real
-// one, and a session waits longer than its timeout.
+// A server without a majority looks to clients and four-letter words as a real one does, and a
+// session waits longer than its timeout.
 func TestALostQuorumIsThatOfTheRealServers(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()

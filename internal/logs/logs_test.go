@@ -1,5 +1,5 @@
-// What a log handler of an application's does is its own affair: it gets the lines in order, with
-// their times, and keeps nobody from anything.
+// A log handler of the application's gets the lines in order, with their times; whatever it does,
+// no other goroutine waits for it.
 
 package logs_test
 
@@ -99,7 +99,8 @@ func TestLinesKeepTheirOrderAndTime(t *testing.T) {
 	})
 }
 
-// Whatever a method does, those who log go on at once, and so does whoever waits in the end.
+// Whatever a method does, goroutines that log go on at once, and so does the one that waits in the
+// end.
 func TestAHandlerKeepsNobodyFromAnything(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"Enabled", "Handle", "WithAttrs", "WithGroup"} {
@@ -141,7 +142,7 @@ func TestAHandlerKeepsNobodyFromAnything(t *testing.T) {
 	}
 }
 
-// What a handler that blocks can't take is dropped, and counted where it is missing.
+// Lines that a blocked handler can't take are dropped, and counted where they are missing.
 func TestWhatIsDroppedIsCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -40,7 +40,7 @@ func abandon() {
 		panic(err)
 	}
 	fmt.Println(f.Path())
-	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or whoever started it is gone
+	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or the process that started it has ended
 }
 
 func TestAFolderGoesWhenItIsRemoved(t *testing.T) {

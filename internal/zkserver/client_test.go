@@ -1,7 +1,7 @@
 // The tests of package zkserver_test tell what the embedded server does on its own account: limits,
-// versions, words, files. What it answers to each request, and what faults do to it, is told by
-// package zktest. This file has what the others share: a server in virtual time, and a client that
-// says exactly what it is told to.
+// versions, words, files. Its answers to each request, and the effects of faults, are tested by
+// package zktest. This file has the shared helpers: a server in virtual time, and a client that
+// sends exactly what it is told to.
 package zkserver_test
 
 import (
@@ -24,8 +24,8 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// world runs a test with a server in virtual time.
-func world(t *testing.T, cfg zkserver.Config, test func(t *testing.T, s *zkserver.Server)) {
+// inBubble runs a test with a server in virtual time.
+func inBubble(t *testing.T, cfg zkserver.Config, test func(t *testing.T, s *zkserver.Server)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { test(t, start(t, cfg)) })
@@ -37,7 +37,7 @@ func everyVersion(t *testing.T, test func(t *testing.T, version string, s *zkser
 	t.Parallel()
 	for _, version := range zkserver.Versions() {
 		t.Run(version, func(t *testing.T) {
-			world(t, zkserver.Config{Version: version, Super: zkserver.Digest("super:root")}, func(t *testing.T, s *zkserver.Server) { test(t, version, s) })
+			inBubble(t, zkserver.Config{Version: version, Super: zkserver.Digest("super:root")}, func(t *testing.T, s *zkserver.Server) { test(t, version, s) })
 		})
 	}
 }
@@ -224,7 +224,7 @@ func as(op jute.Op, q jute.Request) jute.Request {
 	return q
 }
 
-// guarded is a create of a znode with which everybody may do so much.
+// guarded is a create of a znode that gives these permissions to every client.
 func guarded(path string, perms int32) jute.Request {
 	q := create(path, 0)
 	q.ACL = []jute.ACL{{Perms: perms, Scheme: "world", ID: "anyone"}}

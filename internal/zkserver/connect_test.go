@@ -1,9 +1,11 @@
 package zkserver_test
 
-// Connections: how they are accepted, how sessions are opened, resumed and closed over them.
+// Connections: how they are accepted, when they are closed, and which identities they have. Package
+// zktest compares handshakes with a real server's.
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"syscall"
@@ -17,54 +19,15 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-func TestTimeoutsAreNegotiatedWithinTheServersBounds(t *testing.T) {
-	world(t, zkserver.Config{MinTimeout: time.Second, MaxTimeout: time.Minute}, func(t *testing.T, s *zkserver.Server) {
-		for asked, want := range map[int32]int32{-1: 1000, 0: 1000, 999: 1000, 30000: 30000, 60001: 60000} {
-			_, p := shake(t, s, &jute.ConnectRequest{Timeout: asked, Password: make([]byte, 16)})
-			require.Equal(t, want, p.Timeout)
-		}
-	})
-}
-
-// A session is resumed with its password, and told to be over otherwise; the connection before it
-// ends. Closing ends the session, its ephemerals, and, after the answer, the connection.
-func TestSessionsAreResumedAndClosed(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
-		old := join(t, s)
-		old.create("/e", jute.FlagEphemeral)
-		wrong, p := shake(t, s, &jute.ConnectRequest{SessionID: old.id, Password: make([]byte, 16)})
-		require.Zero(t, p.SessionID)
-		wrong.over()
-		c, p := shake(t, s, &jute.ConnectRequest{SessionID: old.id, Password: old.password, Timeout: 20000})
-		require.Equal(t, old.id, p.SessionID)
-		require.EqualValues(t, 20000, p.Timeout)
-		old.over()
-		c.must(jute.Request{Op: jute.OpCloseSession})
-		c.over()
-		require.NotContains(t, s.Dump(), "/e ")
-		_, p = shake(t, s, &jute.ConnectRequest{SessionID: c.id, Password: c.password})
-		require.Zero(t, p.SessionID)
-	})
-}
-
 // Old clients leave the read-only flag out, and get an answer without it.
 func TestOldClientsAreAnsweredInTheirForm(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+	inBubble(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		for _, q := range []jute.ConnectRequest{{Old: true}, {ReadOnly: true}, {}} {
 			_, p := shake(t, s, &q)
 			require.NotZero(t, p.SessionID)
 			require.Equal(t, q.Old, p.Old)
 			require.False(t, p.ReadOnly, "it is a server that writes")
 		}
-	})
-}
-
-func TestAClientThatHasSeenMoreIsHungUpOn(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
-		conn := dial(t, s)
-		_, err := conn.Write(frame((&jute.ConnectRequest{LastZxidSeen: 1}).Encode))
-		require.NoError(t, err)
-		(&client{t: t, conn: conn}).over()
 	})
 }
 
@@ -117,7 +80,7 @@ func lasts(t *testing.T, conn net.Conn) time.Duration {
 // Connections that don't finish their handshake are closed after 10 to 20 seconds, at whole tens of
 // seconds, as the real server does it; others stay.
 func TestConnectionsWithoutAHandshakeAreClosed(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+	inBubble(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		quiet := dial(t, s)
 		c, _ := shake(t, s, &jute.ConnectRequest{Timeout: 40000, Password: make([]byte, 16)})
 		require.Equal(t, 20*time.Second, lasts(t, quiet))
@@ -134,7 +97,7 @@ func TestConnectionsWithoutAHandshakeAreClosed(t *testing.T) {
 
 // A handshake that waits for the leader for too long is given up as well.
 func TestAHandshakeThatHangsIsGivenUp(t *testing.T) {
-	world(t, zkserver.Config{Fronts: 2}, func(t *testing.T, s *zkserver.Server) {
+	inBubble(t, zkserver.Config{Fronts: 2}, func(t *testing.T, s *zkserver.Server) {
 		defer s.Front(0).Isolate(0)()
 		conn := dial(t, s)
 		_, err := conn.Write(hello())
@@ -146,7 +109,7 @@ func TestAHandshakeThatHangsIsGivenUp(t *testing.T) {
 // One connection more than a client may have is closed behind its dialing; other clients, and the
 // same when one has ended, are served.
 func TestOneConnectionTooManyIsClosed(t *testing.T) {
-	world(t, zkserver.Config{MaxConnections: 2}, func(t *testing.T, s *zkserver.Server) {
+	inBubble(t, zkserver.Config{MaxConnections: 2}, func(t *testing.T, s *zkserver.Server) {
 		first := join(t, s)
 		join(t, s)
 		require.Zero(t, lasts(t, dial(t, s)))
@@ -163,5 +126,39 @@ func TestOneConnectionTooManyIsClosed(t *testing.T) {
 		asking, err := s.DialFrom(t.Context(), "asking", s.Front(0).Name())
 		require.NoError(t, err)
 		require.Contains(t, said(t, asking, "conf"), "maxClientCnxns=2\n")
+	})
+}
+
+// The identities that "auth" stands for have a limit: that of a packet, in which they would be
+// told. A transaction of many parts has it once.
+func TestAuthStandsForNoMoreThanAPacketHolds(t *testing.T) {
+	inBubble(t, zkserver.Config{MaxPacket: 2000}, func(t *testing.T, s *zkserver.Server) {
+		c := join(t, s)
+		for i := range 20 {
+			require.Equal(t, jute.OK, c.auth("digest", fmt.Sprintf("u:%d", i)))
+		}
+		var many []jute.ACL
+		for i := range int32(100) {
+			many = append(many, jute.ACL{Perms: i, Scheme: "auth"})
+		}
+		create := func(path string, acl []jute.ACL) jute.Request {
+			return jute.Request{Op: jute.OpCreate, Path: path, ACL: acl, TTL: -1}
+		}
+		require.Equal(t, jute.InvalidACL, c.do(create("/a", many)).Err)
+		c.must(create("/a", many[31:32]))
+		require.Equal(t, jute.InvalidACL, c.do(jute.Request{Op: jute.OpSetACL, Path: "/a", ACL: many, Version: -1}).Err)
+		p := c.do(multi(create("/b", many[:1]), create("/c", many[:1]), create("/d", many[:1])))
+		require.Equal(t, jute.InvalidACL, p.Results[2].Err)
+	})
+}
+
+// Credentials that are no text are read as Java reads them: the digest is of what that makes of
+// them.
+func TestCredentialsThatAreNoTextAreReadAsJavaReadsThem(t *testing.T) {
+	inBubble(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+		c := join(t, s)
+		require.Equal(t, jute.OK, c.auth("digest", "\xff\xfep"))
+		c.must(jute.Request{Op: jute.OpCreate, Path: "/mine", ACL: []jute.ACL{{Perms: jute.PermAll, Scheme: "auth"}}})
+		require.Equal(t, "\ufffd\ufffdp:LU45PjYsGorM26VxmUfR83NCGDY=", c.must(jute.Request{Op: jute.OpGetACL, Path: "/mine"}).ACL[0].ID)
 	})
 }

@@ -37,10 +37,10 @@ func saved(t *testing.T, s *zkserver.Server) string {
 	return b.String()
 }
 
-// What was loaded is written again to the letter, and lives: watches fire, an empty container that
-// had a child and a TTL znode whose time is over go, sequences go on, ACLs hold.
+// A tree that was loaded is written again to the letter, and lives: watches fire, an empty
+// container that had a child and a TTL znode whose time is over go, sequences go on, ACLs hold.
 func TestALoadedTreeIsWrittenAgainAndLives(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+	inBubble(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		require.Empty(t, written(t, s))
 		c := join(t, s)
 		c.do(look(jute.OpExists, "/app/cache"))
@@ -60,10 +60,10 @@ func TestALoadedTreeIsWrittenAgainAndLives(t *testing.T) {
 	})
 }
 
-// What clients made is written: all but ephemerals, with those counters that say more than the
+// Znodes of clients are written: all but ephemerals, with the counters that say more than the
 // number of children.
 func TestWhatClientsMadeIsWritten(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+	inBubble(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		c := join(t, s)
 		acl := jute.OpenACL()
 		for _, q := range []jute.Request{

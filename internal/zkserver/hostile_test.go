@@ -77,7 +77,7 @@ func TestHostileBytesAreRefusedOrEndTheConnection(t *testing.T) {
 		{"a second handshake", append(hello(), hello()...), welcome + refused, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+			inBubble(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 				got, closed := answers(t, s, c.sent)
 				require.Len(t, got, c.size)
 				require.Equal(t, c.closed, closed)
@@ -155,12 +155,13 @@ func TestAClientThatPipelinesReadsGetsAllAnswers(t *testing.T) {
 	})
 }
 
-// What holds the answers back holds the requests back, too; the end of the session ends both.
+// A partition that holds answers back holds the requests back, too; the end of the session ends
+// both.
 func TestAPipelineWaitsOutAPartition(t *testing.T) {
 	t.Parallel()
 	for name, heals := range map[string]bool{"that heals": true, "for longer than the session lives": false} {
 		t.Run(name, func(t *testing.T) {
-			world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+			inBubble(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 				writer, c := join(t, s), join(t, s)
 				large := create("/a", 0)
 				large.Data = make([]byte, 100_000)

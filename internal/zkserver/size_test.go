@@ -1,7 +1,7 @@
 package zkserver_test
 
-// What a server costs: memory, goroutines, time, with few znodes and with many, and that what it
-// keeps for clients has a bound.
+// The costs of a server: memory, goroutines, time, with few znodes and with many; and the bound of
+// what it keeps for clients.
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func TestAnIdleServerIsSmall(t *testing.T) {
 // bound of its own.
 func TestTheJournalIsBoundedByBytes(t *testing.T) {
 	const kept, size = 1 << 20, 900_000
-	world(t, zkserver.Config{Journal: 50, JournalBytes: kept}, func(t *testing.T, s *zkserver.Server) {
+	inBubble(t, zkserver.Config{Journal: 50, JournalBytes: kept}, func(t *testing.T, s *zkserver.Server) {
 		c := join(t, s)
 		c.create("/a", 0)
 		data := make([]byte, size)
@@ -60,7 +60,7 @@ func TestTheJournalIsBoundedByBytes(t *testing.T) {
 		require.LessOrEqual(t, total, kept)
 	})
 	t.Run("one that alone is too large", func(t *testing.T) {
-		world(t, zkserver.Config{Journal: 10, JournalBytes: 100}, func(t *testing.T, s *zkserver.Server) {
+		inBubble(t, zkserver.Config{Journal: 10, JournalBytes: 100}, func(t *testing.T, s *zkserver.Server) {
 			c := join(t, s)
 			c.create("/a", 0)
 			require.Len(t, s.Journal(), 1)
@@ -69,7 +69,7 @@ func TestTheJournalIsBoundedByBytes(t *testing.T) {
 	})
 }
 
-// What was answered before a connection ends is delivered to the last byte.
+// Answers that were given before a connection ends are delivered to the last byte.
 func TestAnswersBeforeTheEndAreDelivered(t *testing.T) {
 	t.Parallel()
 	s := start(t, zkserver.Config{})
@@ -105,7 +105,7 @@ func TestAnswersBeforeTheEndAreDelivered(t *testing.T) {
 
 // A client that doesn't take its last answers does not keep the connection for ever.
 func TestAConnectionThatIsOverDoesNotLinger(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+	inBubble(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		conn := dial(t, s)
 		sent := append(hello(), request(jute.Request{Xid: 1, Op: jute.OpCreate, Path: "/a", Data: make([]byte, 900_000), ACL: jute.OpenACL()})...)
 		for range 5 {

@@ -1,6 +1,6 @@
 package zkserver_test
 
-// What the versions of ZooKeeper differ in, but for their watches.
+// Differences between versions of ZooKeeper, but for watches.
 
 import (
 	"testing"
@@ -10,12 +10,6 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
-
-func TestAVersionThatIsNotKnownIsRefused(t *testing.T) {
-	t.Parallel()
-	_, err := zkserver.New(zkserver.Config{Version: "3.4.14"})
-	require.ErrorContains(t, err, `version "3.4.14": not one of 3.8.0, 3.8.4, 3.9.2, 3.9.6`)
-}
 
 // exists tells a client that may not read a znode of it before 3.8.4, and refuses after; then it
 // leaves no watch.
@@ -37,7 +31,7 @@ func TestExistsNeedsReadSince384(t *testing.T) {
 	})
 }
 
-// What else the versions differ in, each with the answer of 3.8.0, of 3.8.4, of 3.9.2 and of 3.9.6.
+// Other differences, each with the answer of 3.8.0, of 3.8.4, of 3.9.2 and of 3.9.6.
 func TestVersionsDifferInWrites(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string, s *zkserver.Server) {
 		pick := func(of380, of384, of392, of396 any) any {

@@ -11,16 +11,6 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-func TestAnEventComesBeforeTheReplyThatShowsIt(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
-		c := join(t, s)
-		c.do(look(jute.OpExists, "/a"))
-		c.must(look(jute.OpGetChildren, "/"))
-		c.create("/a", 0)
-		require.Equal(t, []string{"NodeCreated /a", "NodeChildrenChanged /"}, c.events)
-	})
-}
-
 // Before 3.9 a watch has the mode that it was set with last; since then a path's watches of
 // different modes stand side by side.
 func TestVersionsDifferInWatchesOnOnePath(t *testing.T) {

@@ -29,7 +29,7 @@ func session(t *testing.T, s *zkserver.Server) {
 }
 
 func TestFourLetterWordsSayHowTheServerIs(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+	inBubble(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		session(t, s)
 		id := s.Sessions()[0].ID
 		sid := fmt.Sprintf("0x%x", id)
@@ -37,21 +37,15 @@ func TestFourLetterWordsSayHowTheServerIs(t *testing.T) {
 			word string
 			want []string
 		}{
-			{"ruok", []string{"imok"}},
-			{"ruok\n", []string{"imok"}}, // the rest is not looked at
-			{"srvr", []string{"Zookeeper version: 3.9.6", "Latency min/avg/max: 0/0.0/0", "Zxid: 0x3", "Mode: standalone", "Node count: 7"}},
-			{"stat", []string{"Clients:\n /127.0.0.1:", "[1](queued=0,recved=6,sent=6)\n", "Mode: standalone"}},
-			{"mntr", []string{
-				"zk_server_state\tstandalone\n", "zk_znode_count\t7\n", "zk_watch_count\t3\n", "zk_ephemerals_count\t1\n",
-				"zk_approximate_data_size\t53\n", "zk_global_sessions\t1\n", "zk_open_file_descriptor_count\t", "zk_max_file_descriptor_count\t",
-			}},
+			{"ruok\n", []string{"imok"}}, // the rest is ignored
+			{"srvr", []string{"Zookeeper version: 3.9.6", "Zxid: 0x3", "Node count: 7"}},
+			{"stat", []string{"[1](queued=0,recved=6,sent=6)\n"}},
+			{"mntr", []string{"zk_open_file_descriptor_count\t", "zk_max_file_descriptor_count\t"}},
 			{"cons", []string{"sid=" + sid + ",lop=GETC,", "to=10000,lcxid=0x5,lzxid=0x3,", "recved=6,sent=6"}},
 			{"wchp", []string{"/p\n\t" + sid + "\n/x\n\t" + sid + "\n"}},
 			{"dump", []string{"Session Sets (1)/(1):\n1 expire at Sat Jan 01 00:00:12 UTC 2000:\n\t" + sid + "\n", sid + ":\n\t/e\n", "sessionId: " + sid}},
 			{"wchs", []string{"1 connections watching 2 paths\nTotal watches:2\n"}},
-			{"isro", []string{"rw"}},
 			{"envi", []string{"Environment:\nzookeeper.version=3.9.6-troupe", "\njava.version=<NA>\n", "\nos.name=" + runtime.GOOS + "\n"}},
-			{"conf", []string{"tickTime=2000\n", "minSessionTimeout=4000\n", "maxSessionTimeout=40000\n"}},
 		} {
 			got := ask(t, s, c.word)
 			for _, part := range c.want {
@@ -63,7 +57,7 @@ func TestFourLetterWordsSayHowTheServerIs(t *testing.T) {
 }
 
 func TestALatencyIsWhatARequestWaited(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+	inBubble(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		s.Intercept(func(q *zkserver.Request) zkserver.Verdict {
 			if q.Op == jute.OpExists {
 				return zkserver.Delay(70 * time.Millisecond)
@@ -109,8 +103,8 @@ func mode(t *testing.T, s *zkserver.Server, i int) string {
 }
 
 // One of several servers leads, the last one in the beginning; another does when that one is
-// killed, stopped or cut off from the others, who is cut off goes on saying what it said, and
-// whoever comes back follows.
+// killed, stopped or cut off from the others. One that is cut off goes on saying what it said, and
+// one that comes back follows.
 func TestOneOfSeveralServersLeads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -150,9 +144,9 @@ func TestOneOfSeveralServersLeads(t *testing.T) {
 	})
 }
 
-// What a leader says of its followers is true at that time.
+// The number of followers that a leader tells is the present one.
 func TestALeaderSaysHowManyFollowNow(t *testing.T) {
-	world(t, zkserver.Config{Fronts: 3}, func(t *testing.T, s *zkserver.Server) {
+	inBubble(t, zkserver.Config{Fronts: 3}, func(t *testing.T, s *zkserver.Server) {
 		leader := func() string { return ask(t, s, "mntr", 2) }
 		time.Sleep(3 * time.Second)
 		require.Contains(t, leader(), "zk_leader_uptime\t3000\n")

@@ -75,8 +75,8 @@ func TestB20_EveryLibrarysContenderIsRead(t *testing.T) {
 	}
 }
 
-// checkDowngraded: whoever takes a writer's place is a reader of the same library, with the same
-// number and a GUID of its own.
+// checkDowngraded checks that the contender that takes a writer's place is a reader of the same
+// library, with the same number and a GUID of its own.
 func checkDowngraded(t *testing.T, writer znode.Contender) {
 	g := znode.NewGUID()
 	name, ok := writer.Downgraded(g)
@@ -93,7 +93,7 @@ func checkDowngraded(t *testing.T, writer znode.Contender) {
 	require.False(t, c.Downgrades())
 }
 
-// B22: names that are nobody's contenders.
+// B22: names that are no contender's.
 func TestB22_OtherNamesAreNobodysContenders(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
@@ -218,7 +218,7 @@ func TestAnIdentityIsReadAsText(t *testing.T) {
 	}
 }
 
-// What cannot be read whole, or shown, is data as any other.
+// A line that cannot be read whole, or shown, is data like any other.
 func TestAnIdentityThatIsNotValidIsNobodys(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{
@@ -280,7 +280,7 @@ func FuzzNotes(f *testing.F) {
 		notes, text := znode.ParseNotes(data)
 		require.Equal(t, znode.Revoked(data), notes.Unlock)
 		if inner, _ := znode.ParseNotes(text); inner != (znode.Notes{}) {
-			return // written twice, by somebody else
+			return // written twice, by another process
 		}
 		again, rest := znode.ParseNotes(notes.Write(text))
 		require.Equal(t, notes, again)

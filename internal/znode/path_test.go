@@ -289,7 +289,7 @@ func TestWhichChildrenAreNumbered(t *testing.T) {
 	require.True(t, znode.Numbered("", "0000000001"))
 }
 
-func TestALineIsInOrderAndSaysWhetherItsNumbersAre(t *testing.T) {
+func TestContendersAreInOrderAndSayWhetherTheirNumbersAre(t *testing.T) {
 	t.Parallel()
 	l := znode.NewContenders([]string{"lock-0000000007", "strange", "read-0000000003", "lock-0000000005"})
 	require.False(t, l.Ambiguous)
@@ -302,7 +302,7 @@ func TestALineIsInOrderAndSaysWhetherItsNumbersAre(t *testing.T) {
 }
 
 // However long a listing is, it costs two pieces of memory.
-func TestALineIsMadeWithoutGarbage(t *testing.T) {
+func TestContendersAreMadeWithoutGarbage(t *testing.T) {
 	names := make([]string, 1000)
 	for i := range names {
 		names[i] = znode.Protect(znode.NewGUID(), fmt.Sprintf("lock-%010d", i))

@@ -6,7 +6,7 @@ import (
 	"github.com/troupe-go/troupe/internal/tempdir"
 )
 
-// What only the tests of this package see.
+// Visible to the tests of this package alone.
 var (
 	FindIn     = func(env func(string) string, debian string) error { _, err := findIn(env, debian); return err }
 	Sweep      = func(dir string) { tempdir.Sweep(dir, rootKind) }

@@ -1,6 +1,6 @@
 package ensemble_test
 
-// What is read of servers and of the machine: versions, counters, messages, and what is missing.
+// Texts of servers and of the machine: versions, counters, messages, and missing files.
 
 import (
 	"bytes"

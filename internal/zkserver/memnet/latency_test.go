@@ -53,8 +53,8 @@ func TestLatencyHoldsNothingUpBehindIt(t *testing.T) {
 	})
 }
 
-// What is sent over a way that has become quick arrives behind what is still under way; after that
-// at once.
+// Bytes that are sent over a way that has become quick arrive behind those that are still under
+// way; after that at once.
 func TestNothingOvertakesWhenTheWayGetsQuick(t *testing.T) {
 	slow(t, func(t *testing.T, client, server *memnet.Conn) {
 		for _, c := range []struct {

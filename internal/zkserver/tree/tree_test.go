@@ -19,13 +19,13 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// world is a tree with a clock.
-type world struct {
+// clocked is a tree whose transactions have numbers and instants: number n is at 10n ms.
+type clocked struct {
 	*tree.Tree
 	zxid int64
 }
 
-func newWorld() *world { return &world{Tree: tree.New()} }
+func newTree() *clocked { return &clocked{Tree: tree.New()} }
 
 var nobody = tree.Caller{Session: 7}
 
@@ -33,7 +33,7 @@ func create(path string, flags int32) *jute.Request {
 	return &jute.Request{Op: jute.OpCreate, Path: path, ACL: jute.OpenACL(), Flags: flags, TTL: -1}
 }
 
-func (w *world) do(who tree.Caller, q *jute.Request) (tree.Change, jute.Code) {
+func (w *clocked) do(who tree.Caller, q *jute.Request) (tree.Change, jute.Code) {
 	w.zxid++
 	c, code := w.Prepare(who, q)
 	if code == jute.OK {
@@ -42,7 +42,7 @@ func (w *world) do(who tree.Caller, q *jute.Request) (tree.Change, jute.Code) {
 	return c, code
 }
 
-func (w *world) must(t require.TestingT, q *jute.Request) string {
+func (w *clocked) must(t require.TestingT, q *jute.Request) string {
 	c, code := w.do(nobody, q)
 	require.Equal(t, jute.OK, code, "%v %s", q.Op, q.Path)
 	return c.Path
@@ -50,7 +50,7 @@ func (w *world) must(t require.TestingT, q *jute.Request) string {
 
 func TestTimesAreThoseOfTheCreationAndOfTheLastData(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newTree()
 	w.must(t, create("/p", 0))
 	w.must(t, create("/p/a", 0))
 	w.must(t, &jute.Request{Op: jute.OpSetData, Path: "/p", Version: 0})
@@ -63,7 +63,7 @@ func TestTimesAreThoseOfTheCreationAndOfTheLastData(t *testing.T) {
 // its time is over.
 func TestContainersAndTTLsHideTheirOwnersAndAreReapable(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newTree()
 	c := create("/c", jute.FlagContainer)
 	c.Op = jute.OpCreateContainer
 	w.must(t, c)
@@ -95,7 +95,7 @@ func TestContainersAndTTLsHideTheirOwnersAndAreReapable(t *testing.T) {
 // given again and again. A number below zero has its sign in the name.
 func TestB20_TheSequenceSticksAtItsEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	w := newTree()
 	w.must(t, create("/p", 0))
 	w.SetCreations("/p", math.MaxInt32-1)
 	require.Equal(t, "/p/a2147483646", w.must(t, create("/p/a", jute.FlagSequential)))
@@ -115,7 +115,7 @@ func TestB20_TheSequenceSticksAtItsEnd(t *testing.T) {
 func TestAnyHistoryLeavesATreeThatAgreesWithItself(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld()
+		w := newTree()
 		path := rapid.Custom(func(rt *rapid.T) string {
 			s := ""
 			for range rapid.IntRange(1, 3).Draw(rt, "depth") {
@@ -186,8 +186,8 @@ func checkInvariants(t require.TestingT, w *tree.Tree) {
 	require.Equal(t, size, w.DataSize())
 }
 
-// To take one more identity costs no more for somebody who has many: the server does it under its
-// lock. One that is there is not taken again.
+// One more identity costs the same for a client that has many, since the server adds it under its
+// lock. One that is there is not added again.
 func TestIdentitiesCostTheSameHoweverManyThereAre(t *testing.T) {
 	w := tree.NewWho()
 	next := 0

@@ -72,8 +72,8 @@ func TestEachModeFiresForItsPaths(t *testing.T) {
 	require.Zero(t, w.Paths())
 }
 
-// Watches that fire once do so in the order in which they were set, whatever was set and taken back
-// before.
+// Watches that fire once do so in the order in which they were set, also if others were set and
+// taken back before.
 func TestTheTableBehavesAsAListOfPairs(t *testing.T) {
 	t.Parallel()
 	type pair struct {

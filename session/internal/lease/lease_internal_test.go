@@ -76,7 +76,7 @@ func TestAnAnswerIsGoodForTheTimeoutLessTheMargin(t *testing.T) {
 	}
 }
 
-// What the leader may not know of the session with one timeout it does not know with another.
+// The leader lags behind in its knowledge of the session by the same time with another timeout.
 func TestWhatAProofLacksItLacksWithAnotherTimeout(t *testing.T) {
 	t.Parallel()
 	const T, shorter = 12 * time.Second, 8 * time.Second
@@ -264,9 +264,9 @@ func TestAReadingNoticesAJumpBeforeAnybodyElse(t *testing.T) {
 	require.False(t, (*Reading)(nil).Good(at(0)))
 }
 
-// What was heard before the machine slept is as old as the sleep was long, though its monotonic
-// clock stood still: a server that stands still, and whose leader has not heard of anything since,
-// must not be taken for one that was asked a moment ago.
+// Answers from before the machine slept are older by the sleep, though the monotonic clock stood
+// still: a server that stands still, and whose leader has not heard of the session since, must not
+// be taken for one that answered a moment ago.
 func TestWhatWasHeardBeforeASleepIsOld(t *testing.T) {
 	t.Parallel()
 	const T, slept = 12 * time.Second, 7 * time.Second
@@ -371,7 +371,7 @@ func (m *model) at(moment time.Duration, do func()) {
 	m.agenda = slices.Insert(m.agenda, i, o)
 }
 
-// active is the first moment from then on at which somebody does not stand still.
+// active is the first moment from then on that is in none of the pauses.
 func active(still []pause, moment time.Duration) time.Duration {
 	for _, p := range still {
 		if moment >= p.from && moment < p.to {
@@ -381,8 +381,8 @@ func active(still []pause, moment time.Duration) time.Duration {
 	return moment
 }
 
-// arrive is when a message that is sent now is dealt with by somebody. Messages on one way do not
-// overtake each other; those of different ways may, when somebody goes on.
+// arrive is when a message that is sent now is handled at its end. Messages on one way do not
+// overtake each other; messages on different ways may, when their end goes on after a pause.
 func (m *model) arrive(way *time.Duration, trip time.Duration, still []pause) time.Duration {
 	*way = active(still, max(*way+1, m.now+trip))
 	return *way
@@ -395,7 +395,7 @@ func (m *model) trip() time.Duration {
 	return time.Duration(rapid.Int64Range(1, 200).Draw(m.T, "trip")) * time.Millisecond
 }
 
-// pauses are times at which somebody stands still.
+// pauses are times at which a process stands still.
 func (m *model) pauses(label string, until time.Duration) []pause {
 	var all []pause
 	for at := time.Duration(0); at < until; {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stage is a table with a server that exists on paper: what it is asked, and what it says, wait to
-// be delivered in whatever order.
+// stage is a table with a simulated server: requests, answers and events wait to be delivered in
+// any order.
 type stage struct {
 	*testing.T
 	*Table
@@ -289,8 +289,8 @@ func (g *stage) lose() {
 	g.requests = nil
 	for i := range g.answers {
 		if g.answers[i].answer != nil && g.rng.IntN(2) == 0 {
-			// What armed it is not armed again on the next connection: whoever lost the answer asks
-			// again.
+			// The watch that it armed is not armed again on the next connection: the read that lost
+			// the answer is sent again.
 			r := g.answers[i].read
 			g.answers[i] = answer{read: r, behind: g.behind()}
 			if n := g.entries[r.Key]; n != nil && n.arming == r {
@@ -350,8 +350,8 @@ func (g *stage) check() {
 	require.Zero(g, subscribed, "seed %d: the clients' lists and the entries' differ", g.seed)
 }
 
-// Events overtake answers, answers one another, connections are lost: nobody is told too early,
-// nobody misses a change, and the order is ZooKeeper's.
+// Events overtake answers, answers one another, connections are lost: no client is told too early,
+// none misses a change, and the order is ZooKeeper's.
 func TestTableUnderAnySchedule(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20_000) {

@@ -20,22 +20,17 @@ import (
 func TestCloseLetsFinishWhatIsUnderWay(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
-		b.answers(func(v *visit, q jute.Request) (jute.Reply, bool) {
-			if q.Op == jute.OpSetData {
-				time.Sleep(time.Second / 2) // servers answer in order, so closeSession is answered after this
-			}
-			return success(q), true
-		})
+		b.answers(except(jute.OpSetData, answersAfter(time.Second/2))) // servers answer in order, so closeSession is answered after this
 		set := bubble.Begin(func() error { _, err := b.Set("/a", nil, -1); return err })
-		pending(b, set)
+		bubble.Never(b, set)
 		closing := b.beginClose(time.Minute)
 		synctest.Wait()
 		_, err := b.Set("/a", nil, -1)
 		require.ErrorIs(b, err, zkconn.ErrEnded)
-		pending(b, closing)
+		bubble.Never(b, closing)
 		time.Sleep(time.Second / 2)
-		require.NoError(b, got(b, set))
-		require.NoError(b, got(b, closing))
+		require.NoError(b, bubble.Now(b, set))
+		require.NoError(b, bubble.Now(b, closing))
 	})
 }
 
@@ -47,17 +42,17 @@ func TestCloseIsSatisfiedIfTheSessionIsGone(t *testing.T) {
 		b.script(func() { b.refuse = func(string) error { return errors.New("refused") } })
 		v.hangUp()
 		closing := b.beginClose(time.Minute)
-		pending(b, closing)
+		bubble.Never(b, closing)
 		b.script(func() { b.refuse = nil })
 		time.Sleep(time.Second)
-		require.NoError(b, got(b, closing))
+		require.NoError(b, bubble.Now(b, closing))
 		ends, _ := told[zkconn.Ended](b.sink)
 		require.Empty(b, ends, "nobody is told any more")
 	})
 }
 
-// The context bounds Close in whatever state the connection is: it returns at that very instant,
-// and nothing is left.
+// The context bounds Close in any state of the connection: it returns at that very instant, and
+// nothing is left.
 func TestCloseNeverTakesLongerThanItsContext(t *testing.T) {
 	silent := func(b *bench) {
 		b.script(func() {
@@ -114,11 +109,11 @@ func TestAbandonLeavesTheSession(t *testing.T) {
 		v := b.connected()
 		b.answers(answersNothing)
 		get := bubble.Begin(func() error { _, _, err := b.Get("/a", false); return err })
-		pending(b, get)
+		bubble.Never(b, get)
 		begun := time.Now()
 		b.Abandon()
 		require.Zero(b, time.Since(begun))
-		require.ErrorIs(b, got(b, get), zkconn.ErrNoReply)
+		require.ErrorIs(b, bubble.Now(b, get), zkconn.ErrNoReply)
 		require.Equal(b, []jute.Op{jute.OpGetData}, v.ops())
 		require.Len(b, b.sink.all(), 1)
 		require.Error(b, b.Close(within(b, time.Second)), "the session may live on")
@@ -131,15 +126,15 @@ func TestCloseFreesThoseWhoWaitForTheirTurn(t *testing.T) {
 		resume := v.stopReading()
 		require.NoError(b, b.Sync("/"))
 		first := bubble.Begin(func() error { return b.Sync("/") }) // its frame is stuck
-		pending(b, first)
+		bubble.Never(b, first)
 		second := bubble.Begin(func() error { return b.Sync("/") })
-		pending(b, second)
+		bubble.Never(b, second)
 		closing := b.beginClose(time.Second)
-		require.ErrorIs(b, got(b, second), zkconn.ErrEnded)
-		pending(b, first)
+		require.ErrorIs(b, bubble.Now(b, second), zkconn.ErrEnded)
+		bubble.Never(b, first)
 		resume()
-		require.NoError(b, got(b, closing))
-		require.NoError(b, got(b, first))
+		require.NoError(b, bubble.Now(b, closing))
+		require.NoError(b, bubble.Now(b, first))
 	})
 }
 
@@ -183,7 +178,7 @@ func TestB70_ExpiryIsFinal(t *testing.T) {
 		b.script(func() { b.welcome = nil })
 		events := b.sink.all()
 		require.Equal(b, zkconn.Ended{Cause: zkconn.ErrExpired}, events[len(events)-1])
-		require.NoError(b, got(b, get))
+		require.NoError(b, bubble.Now(b, get))
 		_, _, err := b.Get("/a", false)
 		require.ErrorIs(b, err, zkconn.ErrEnded)
 

@@ -1,4 +1,4 @@
-// Bytes of servers: malformed frames, sizes, whatever comes.
+// Bytes of servers: malformed frames, sizes, and random ones.
 
 package zkconn_test
 
@@ -103,7 +103,7 @@ func TestAMalformedWelcomeIsNoSession(t *testing.T) {
 }
 
 // The answer to a read may be sixteen times as large as a request, as ErrTooLarge says: listings
-// are. One that nobody wants to hold in memory fails its request and no other.
+// are. One that is larger fails its request and no other.
 func TestAnswersAreUpToSixteenTimesAsLargeAsRequests(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()

@@ -26,61 +26,67 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// crowd are creates and deletes of one time; four of them come first, and are sent at once.
+// crowd are creates and deletes that were asked for while four deletes were under way.
 type crowd struct {
-	*bench
-	*visit
-	running sync.WaitGroup
-	before  int // requests
-	mu      sync.Mutex
-	made    map[string]zkconn.Entered
-	errs    map[string]error
+	asked []jute.Request // then, on that connection
+	made  map[string]zkconn.Entered
+	errs  map[string]error
 }
 
 // crowded has the paths created below their parents, which are known, or deleted if that is their
 // name.
 func crowded(b *bench, v *visit, paths ...string) *crowd {
-	c := &crowd{bench: b, visit: v, made: map[string]zkconn.Entered{}, errs: map[string]error{}}
+	c := &crowd{made: map[string]zkconn.Entered{}, errs: map[string]error{}}
+	do := func(p string) (zkconn.Entered, error) {
+		if strings.HasSuffix(p, "delete") {
+			return zkconn.Entered{}, b.Delete(p, -1)
+		}
+		return b.Enter(zkconn.Entry{Path: p, Flags: jute.FlagEphemeralSequential, ACL: world, List: path.Dir(p)})
+	}
+	var mu sync.Mutex
+	var all []func()
 	for _, p := range paths {
 		if !strings.HasSuffix(p, "delete") {
-			_, _ = c.do(p)
+			_, _ = do(p)
 		}
-	}
-	c.before = len(v.asked())
-	resume := v.stop()
-	defer resume()
-	for i, p := range paths {
-		c.running.Go(func() {
-			made, err := c.do(p)
-			c.mu.Lock()
-			defer c.mu.Unlock()
+		all = append(all, func() {
+			made, err := do(p)
+			mu.Lock()
+			defer mu.Unlock()
 			c.made[p], c.errs[p] = made, err
 		})
-		if i < 4 {
-			synctest.Wait()
-		}
 	}
-	synctest.Wait() // four are under way, and one waits for them, with those behind it
-	time.Sleep(time.Millisecond)
+	c.asked = meanwhile(b, v, all...)
 	return c
 }
 
-func (c *crowd) do(p string) (zkconn.Entered, error) {
-	if strings.HasSuffix(p, "delete") {
-		return zkconn.Entered{}, c.Delete(p, -1)
-	}
-	return c.Enter(zkconn.Entry{Path: p, Flags: jute.FlagEphemeralSequential, ACL: world, List: path.Dir(p)})
-}
-
-// over waits until all are answered, and returns what was asked, the four that came first left out.
-func (c *crowd) over() (asked []jute.Request) {
-	c.running.Wait()
-	for _, q := range c.asked()[c.before:] {
-		if !slices.ContainsFunc(firsts, func(p string) bool { return q.Path == p || q.Path == path.Dir(p) }) && q.Op != jute.OpSync && q.Op != jute.OpSetWatches {
-			asked = append(asked, q)
+// transactions is how many were asked for.
+func (c *crowd) transactions() (n int) {
+	for _, q := range c.asked {
+		if q.Op == jute.OpMulti {
+			n++
 		}
 	}
-	return asked
+	return n
+}
+
+// meanwhile has all this done while four deletes are under way, and returns what is asked then.
+func meanwhile(b *bench, v *visit, all ...func()) []jute.Request {
+	before := len(v.asked())
+	resume := v.stop()
+	var running sync.WaitGroup
+	for i := range 4 {
+		running.Go(func() { _ = b.Delete(fmt.Sprintf("/first/%d", i), -1) })
+		synctest.Wait()
+	}
+	for _, f := range all {
+		running.Go(f)
+	}
+	synctest.Wait()
+	time.Sleep(time.Millisecond)
+	resume()
+	running.Wait()
+	return slices.DeleteFunc(v.asked()[before+4:], func(q jute.Request) bool { return q.Op == jute.OpSync || q.Op == jute.OpSetWatches })
 }
 
 func parts(q jute.Request) (paths []string) {
@@ -90,11 +96,8 @@ func parts(q jute.Request) (paths []string) {
 	return paths
 }
 
-var firsts = []string{"/1/n", "/2/n", "/3/n", "/4/n"}
-
 // several are creates below as many parents, and deletes.
-func several(creates, deletes int) []string {
-	paths := slices.Clone(firsts)
+func several(creates, deletes int) (paths []string) {
 	for i := range creates {
 		paths = append(paths, fmt.Sprintf("/c%d/n", i))
 	}
@@ -121,12 +124,11 @@ func TestWhatComesWhileFourAreUnderWayIsOneTransaction(t *testing.T) {
 		b.answers(asServers)
 		require.NoError(b, b.Sync("/")) // it is near
 		c := crowded(b, v, several(10, 6)...)
-		asked := c.over()
-		require.Len(b, asked, 2)
-		require.Equal(b, jute.OpMulti, asked[0].Op)
-		require.ElementsMatch(b, several(10, 6)[4:], parts(asked[0]))
-		require.Equal(b, jute.OpMultiRead, asked[1].Op)
-		require.Len(b, asked[1].Ops, 10)
+		require.Len(b, c.asked, 2)
+		require.Equal(b, jute.OpMulti, c.asked[0].Op)
+		require.ElementsMatch(b, several(10, 6), parts(c.asked[0]))
+		require.Equal(b, jute.OpMultiRead, c.asked[1].Op)
+		require.Len(b, c.asked[1].Ops, 10)
 		for p, made := range c.made {
 			require.NoError(b, c.errs[p])
 			if strings.HasPrefix(p, "/c") {
@@ -138,12 +140,14 @@ func TestWhatComesWhileFourAreUnderWayIsOneTransaction(t *testing.T) {
 			}
 		}
 
-		// Nobody waits when nobody is under way, and three are no transaction.
-		began := time.Now()
-		for range 3 {
-			c.running.Go(func() { require.NoError(b, b.Delete("/x", -1)) })
+		// None waits when none is under way, and three are no transaction.
+		began, before := time.Now(), len(v.asked())
+		var running sync.WaitGroup
+		for _, f := range deletes(b, 3) {
+			running.Go(f)
 		}
-		require.Len(b, c.over(), 5)
+		running.Wait()
+		require.Len(b, v.asked(), before+3)
 		require.Zero(b, time.Since(began))
 	})
 }
@@ -154,11 +158,10 @@ func TestOneTransactionCreatesOneBelowAParent(t *testing.T) {
 		v := b.connected()
 		b.answers(asServers)
 		require.NoError(b, b.Sync("/")) // it is near
-		c := crowded(b, v, append(several(8, 0), several(8, 0)[4:]...)...)
+		c := crowded(b, v, append(several(8, 0), several(8, 0)...)...)
 		created := 0
-		asked := c.over()
-		require.Equal(b, jute.OpMulti, asked[0].Op, "the others come behind, in their order")
-		for _, q := range asked {
+		require.Equal(b, jute.OpMulti, c.asked[0].Op, "the others come behind, in their order")
+		for _, q := range c.asked {
 			parents := map[string]bool{}
 			for _, p := range parts(q) {
 				if q.Op == jute.OpMulti {
@@ -209,56 +212,42 @@ func TestOneThatIsRefusedCostsTheOthersOneTransaction(t *testing.T) {
 			return answer, true
 		})
 		require.NoError(b, b.Sync("/")) // it is near
-		c := crowded(b, v, several(0, 8)...)
-		var asked []jute.Op
-		for _, q := range c.over() {
-			asked = append(asked, q.Op)
-		}
-		require.Equal(b, row.asks, asked)
-		for p, err := range c.errs {
-			switch {
-			case slices.Contains(row.refused, p):
-				require.ErrorIs(b, err, zkconn.ErrNoNode)
-			case row.all == -127 && !slices.Contains(firsts, p):
-				require.ErrorIs(b, err, zkconn.ErrThrottled)
-			default:
-				require.NoError(b, err)
+		for range 2 {                   // the next transaction is not put off by that
+			c := crowded(b, v, several(0, 8)...)
+			var asked []jute.Op
+			for _, q := range c.asked {
+				asked = append(asked, q.Op)
+			}
+			require.Equal(b, row.asks, asked)
+			for p, err := range c.errs {
+				switch {
+				case slices.Contains(row.refused, p):
+					require.ErrorIs(b, err, zkconn.ErrNoNode)
+				case row.all == -127:
+					require.ErrorIs(b, err, zkconn.ErrThrottled)
+				default:
+					require.NoError(b, err)
+				}
 			}
 		}
 	})
 }
 
-// With a lost answer nobody knows, and for a minute each is sent by itself: a transaction may have
-// been the reason.
+// With a lost answer the outcome is unknown for each, and for a minute each is sent by itself: a
+// transaction may have been the reason.
 func TestATransactionThatIsLost(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
-		b.answers(func(v *visit, q jute.Request) (jute.Reply, bool) {
-			if q.Op == jute.OpMulti {
-				v.hangUp()
-				return jute.Reply{}, false
-			}
-			return success(q), true
-		})
+		b.answers(except(jute.OpMulti, hangsUp))
 		require.NoError(b, b.Sync("/"))
 		c := crowded(b, v, several(3, 3)...)
-		c.over()
-		for _, p := range several(3, 3)[4:] {
+		for _, p := range several(3, 3) {
 			require.ErrorIs(b, c.errs[p], zkconn.ErrNoReply)
 		}
 		for _, minutes := range []int{0, 1} {
 			time.Sleep(time.Duration(minutes)*time.Minute + time.Second)
 			b.answers(nil)
-			v = b.visit(1)
-			c = crowded(b, v, several(3, 3)...)
-			c.running.Wait()
-			var multis int
-			for _, q := range v.asked()[c.before:] {
-				if q.Op == jute.OpMulti {
-					multis++
-				}
-			}
-			require.Equal(b, minutes, multis)
+			require.Equal(b, minutes, crowded(b, b.visit(1), several(3, 3)...).transactions())
 		}
 	})
 }
@@ -266,25 +255,19 @@ func TestATransactionThatIsLost(t *testing.T) {
 // A server that does not answer the listings has created the znodes nevertheless. One that hangs up
 // at them gets none for a minute.
 func TestATransactionWithoutListings(t *testing.T) {
-	each(t, map[string]bool{"refused": false, "hung up": true}, func(b *bench, hangsUp bool) {
+	each(t, map[string]bool{"refused": false, "hung up": true}, func(b *bench, hungUp bool) {
 		b.connected()
-		b.answers(func(v *visit, q jute.Request) (jute.Reply, bool) {
-			if q.Op == jute.OpMultiRead {
-				if hangsUp {
-					v.hangUp()
-				}
-				return failure(jute.Unimplemented), !hangsUp
-			}
-			return success(q), true
-		})
+		b.answers(except(jute.OpMultiRead, refuses(jute.Unimplemented)))
+		if hungUp {
+			b.answers(except(jute.OpMultiRead, hangsUp))
+		}
 		require.NoError(b, b.Sync("/"))
 		for round := range 5 {
 			c := crowded(b, b.visit(len(b.dialled())-1), several(5, 0)...)
-			c.running.Wait()
-			for _, p := range several(5, 0)[4:] {
+			for _, p := range several(5, 0) {
 				require.NoError(b, c.errs[p])
 				require.Equal(b, p+"0000000005", c.made[p].Path)
-				require.Equal(b, !hangsUp || round == 0, c.made[p].Err != nil)
+				require.Equal(b, !hungUp || round == 0, c.made[p].Err != nil)
 			}
 			time.Sleep(10 * time.Second)
 		}
@@ -292,28 +275,26 @@ func TestATransactionWithoutListings(t *testing.T) {
 	})
 }
 
-// A server's jute.maxbuffer may be too small for transactions, which nobody has told the client.
-// They cost few connections: the pauses between them grow, until one as large is answered; smaller
-// ones prove nothing.
+// A server's jute.maxbuffer may be too small for transactions, without the client's knowledge. They
+// cost few connections: the pauses between them grow, until one as large is answered; smaller ones
+// prove nothing.
 func TestTransactionsThatAreLostComeRarely(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
-		hangsUp := func(v *visit, q jute.Request) (jute.Reply, bool) {
+		hangsUpAtLarge := func(v *visit, q jute.Request) (jute.Reply, bool) {
 			if len(q.Ops) > 6 {
-				v.hangUp()
-				return jute.Reply{}, false
+				return hangsUp(v, q)
 			}
 			return success(q), true
 		}
 		try := func(creates int) (lost bool) {
 			before := len(b.dialled())
-			c := crowded(b, b.visit(before-1), several(creates, 0)...)
-			c.running.Wait()
+			crowded(b, b.visit(before-1), several(creates, 0)...)
 			time.Sleep(10 * time.Second) // until it is connected again
 			return len(b.dialled()) > before
 		}
 		require.NoError(b, b.Sync("/"))
-		b.answers(hangsUp)
+		b.answers(hangsUpAtLarge)
 		lost := 0
 		for range 60 {
 			for _, creates := range []int{5, 20} {
@@ -327,7 +308,7 @@ func TestTransactionsThatAreLostComeRarely(t *testing.T) {
 		time.Sleep(time.Hour)
 		b.answers(nil)
 		require.False(b, try(20))
-		b.answers(hangsUp)
+		b.answers(hangsUpAtLarge)
 		require.True(b, try(20), "one as large was answered")
 		time.Sleep(time.Minute)
 		require.True(b, try(20), "the pauses begin anew")
@@ -339,24 +320,11 @@ func TestPausesBetweenTransactionsGrowWithLossesOfLateOnly(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
 		require.NoError(b, b.Sync("/"))
-		carried := func(creates int) (multis int) {
-			v := b.visit(len(b.dialled()) - 1)
-			c := crowded(b, v, several(creates, 0)...)
-			c.running.Wait()
-			for _, q := range v.asked()[c.before:] {
-				if q.Op == jute.OpMulti {
-					multis++
-				}
-			}
-			return multis
+		carried := func(creates int) (transactions int) {
+			return crowded(b, b.visit(len(b.dialled())-1), several(creates, 0)...).transactions()
 		}
 		for range 8 {
-			b.answers(func(v *visit, q jute.Request) (jute.Reply, bool) {
-				if q.Op == jute.OpMulti {
-					v.hangUp()
-				}
-				return success(q), q.Op != jute.OpMulti
-			})
+			b.answers(except(jute.OpMulti, hangsUp))
 			require.Equal(b, 1, carried(20))
 			time.Sleep(time.Minute + time.Second)
 			b.answers(nil)
@@ -364,44 +332,6 @@ func TestPausesBetweenTransactionsGrowWithLossesOfLateOnly(t *testing.T) {
 			time.Sleep(24 * time.Hour)
 		}
 	}, func(_ *fake, cfg *zkconn.Config) { cfg.Timeout = time.Hour }) // so that pings are few
-}
-
-// A server that is overloaded is not sent single requests in the place of one transaction.
-func TestATransactionThatIsThrottledIsFollowedByOthers(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		v := b.connected()
-		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
-			if q.Op == jute.OpMulti {
-				return failure(jute.ThrottledOp), true
-			}
-			return success(q), true
-		})
-		for range 2 {
-			c := crowded(b, v, several(0, 8)...)
-			asked := c.over()
-			require.Len(b, asked, 1)
-			require.Equal(b, jute.OpMulti, asked[0].Op)
-		}
-	})
-}
-
-// meanwhile has all this done while four deletes are under way, and returns what is asked then.
-func meanwhile(b *bench, v *visit, all ...func()) []jute.Request {
-	before := len(v.asked())
-	resume := v.stop()
-	var running sync.WaitGroup
-	for i := range 4 {
-		running.Go(func() { _ = b.Delete(fmt.Sprintf("/first/%d", i), -1) })
-		synctest.Wait()
-	}
-	for _, f := range all {
-		running.Go(f)
-	}
-	synctest.Wait()
-	time.Sleep(time.Millisecond)
-	resume()
-	running.Wait()
-	return v.asked()[before+4:]
 }
 
 // deletes are as many, of znodes that are there.
@@ -412,7 +342,7 @@ func deletes(b *bench, n int) (all []func()) {
 	return all
 }
 
-// What a server may refuse for its size does not share a transaction.
+// A request that a server may refuse for its size does not share a transaction.
 func TestWhatMayBeTooLargeIsByItself(t *testing.T) {
 	all := func(change func(e *zkconn.Entry)) zkconn.Entry {
 		e := zkconn.Entry{Path: "/large/n", Flags: jute.FlagEphemeralSequential, ACL: world}
@@ -441,7 +371,7 @@ func TestWhatMayBeTooLargeIsByItself(t *testing.T) {
 	})
 }
 
-// What is listed is what was asked for, and nothing else.
+// Only the listings that were asked for are made.
 func TestATransactionListsWhatIsWanted(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
@@ -467,7 +397,7 @@ func TestATransactionListsWhatIsWanted(t *testing.T) {
 	})
 }
 
-// Behind a reconnection the server may be far away: nobody waits until it is known to be near.
+// Behind a reconnection the server may be far away: no member waits until it is known to be near.
 func TestAServerIsNotTakenToBeAsNearAsTheOneBefore(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()

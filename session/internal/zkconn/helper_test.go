@@ -1,11 +1,10 @@
-// What the tests of this package share: a scripted server, a Conn on it in virtual time, and what
-// it tells.
+// The shared helpers of this package's tests: a scripted server, a Conn on it in virtual time, and
+// the events of the Conn.
 
 package zkconn_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -176,9 +175,13 @@ func (v *visit) ask(q jute.Request) (jute.Reply, bool) {
 	return success(q), true
 }
 
-// success is what a server answers if all is well, to every operation.
+// success is what a server answers if all is well, to every operation. Of all creates, only the
+// reply to a create2 has a Stat.
 func success(q jute.Request) jute.Reply {
 	answer := jute.Reply{Path: named(q)}
+	if q.Op == jute.OpCreate2 {
+		answer.Stat = jute.Stat{Czxid: 77, EphemeralOwner: 7}
+	}
 	for _, op := range q.Ops {
 		answer.Results = append(answer.Results, jute.Result{Op: op.Op, Path: named(op)})
 	}
@@ -270,6 +273,35 @@ func (f *fake) answers(script func(*visit, jute.Request) (answer jute.Reply, sen
 
 // answersNothing is a server that reads and says nothing.
 func answersNothing(*visit, jute.Request) (answer jute.Reply, send bool) { return jute.Reply{}, false }
+
+// hangsUp is a server that closes the connection at a request.
+func hangsUp(v *visit, _ jute.Request) (answer jute.Reply, send bool) {
+	v.hangUp()
+	return jute.Reply{}, false
+}
+
+// except is a server that answers with success, but one operation in another way.
+func except(op jute.Op, answer func(*visit, jute.Request) (jute.Reply, bool)) func(*visit, jute.Request) (jute.Reply, bool) {
+	return func(v *visit, q jute.Request) (jute.Reply, bool) {
+		if q.Op == op {
+			return answer(v, q)
+		}
+		return success(q), true
+	}
+}
+
+// answersAfter is a server that takes its time.
+func answersAfter(d time.Duration) func(*visit, jute.Request) (jute.Reply, bool) {
+	return func(_ *visit, q jute.Request) (jute.Reply, bool) {
+		time.Sleep(d)
+		return success(q), true
+	}
+}
+
+// refuses is a server that answers with a code.
+func refuses(code jute.Code) func(*visit, jute.Request) (jute.Reply, bool) {
+	return func(*visit, jute.Request) (jute.Reply, bool) { return failure(code), true }
+}
 
 // agrees is how a server welcomes a client.
 func agrees(q jute.ConnectRequest) jute.ConnectResponse {
@@ -439,26 +471,6 @@ func (b *bench) connected() *visit {
 	return b.visits[len(b.visits)-1]
 }
 
-// got is what came of a call that must be over by now.
-func got[T any](t testing.TB, done <-chan T) T {
-	t.Helper()
-	synctest.Wait()
-	select {
-	case v := <-done:
-		return v
-	default:
-		t.Fatal("the call is not over")
-		panic("unreachable")
-	}
-}
-
-// pending checks that a call is not over.
-func pending[T any](t testing.TB, done <-chan T) {
-	t.Helper()
-	synctest.Wait()
-	require.Empty(t, done, "the call is over")
-}
-
 func within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
@@ -477,39 +489,6 @@ func (b *bench) beginClose(d time.Duration) <-chan error {
 func (b *bench) afterwards(resp jute.ConnectResponse) {
 	b.script(func() {
 		b.welcome = func(jute.ConnectRequest) (jute.ConnectResponse, bool) { return resp, true }
-	})
-}
-
-type lockedWriter struct {
-	mu *sync.Mutex
-	w  *bytes.Buffer
-}
-
-func (l lockedWriter) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
-}
-
-// answerCreates answers creates as ZooKeeper does: only the reply to a create2 has the Stat. The
-// script instead may handle a request in its place.
-func answerCreates(b *bench, instead func(*visit, jute.Request) (answer jute.Reply, send, does bool)) {
-	b.answers(func(v *visit, q jute.Request) (jute.Reply, bool) {
-		if instead != nil {
-			if answer, send, does := instead(v, q); does {
-				return answer, send
-			}
-		}
-		answer := success(q)
-		switch q.Op {
-		case jute.OpCreate2:
-			answer.Path, answer.Stat = q.Path+"0000000005", jute.Stat{Czxid: 77, EphemeralOwner: 7}
-		case jute.OpCreate:
-			answer.Path = q.Path + "0000000005"
-		case jute.OpGetChildren2:
-			answer.Names, answer.Stat = []string{"lock-0000000005"}, jute.Stat{NumChildren: 1}
-		}
-		return answer, true
 	})
 }
 

@@ -53,7 +53,8 @@ func only(addrs ...string) func(addr string) error {
 	}
 }
 
-// reaches lets only these addresses be reached, and whoever asks for a new session get session 8.
+// reaches lets only these addresses be reached, and gives session 8 to a connection that asks for a
+// new one.
 func (b *bench) reaches(addrs ...string) {
 	b.script(func() {
 		b.refuse = only(addrs...)
@@ -183,7 +184,7 @@ func TestAllAddressesOfAServerAreAsked(t *testing.T) {
 	})
 }
 
-// Neither does whoever closes the session ask for it sooner, nor whoever closes that of a process
+// Close does not ask for the session sooner either, nor does it for the session of a process
 // before, which may have left writes anywhere. No credential is presented then.
 func TestWhoClosesAsksForWritesFirst(t *testing.T) {
 	closed := asked{session: 7, ops: []jute.Op{jute.OpCloseSession}}
@@ -243,8 +244,8 @@ func (l lingering) SetLinger(sec int) error {
 	return nil
 }
 
-// What the network has not delivered when a connection is given up is not to come later: a write,
-// or a request for the session. But closeSession is.
+// Frames that the network has not delivered when a connection is given up must not come later: a
+// write, or a request for the session. But closeSession may.
 func TestWhatIsUnderWayIsDropped(t *testing.T) {
 	var dropped atomic.Int32
 	tcp := func(f *fake, cfg *zkconn.Config) {
@@ -273,7 +274,7 @@ func TestWhatIsUnderWayIsDropped(t *testing.T) {
 		create := bubble.Begin(func() error { creates(b.Conn); return nil })
 		synctest.Wait()
 		require.Error(b, b.Close(within(b, timeout/12)))
-		got(b, create)
+		bubble.Now(b, create)
 		require.Zero(b, dropped.Load(), "closeSession")
 	}, tcp)
 }

@@ -3,12 +3,11 @@
 package zkconn_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"maps"
 	"slices"
-	"sync"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,14 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // fate is how a server is.
 type fate struct {
-	last   int64 // the last transaction that it has carried out; it hangs up on who has seen a later one
+	last   int64 // the last transaction that it has carried out; it hangs up on clients that have seen a later one
 	behind int64 // by so much it lags; a transaction has it catch up
-	away   bool  // it has no quorum: it hangs up on everybody
+	away   bool  // it has no quorum: it hangs up on every client
 	down   bool  // it refuses connections
 	silent bool  // it takes connections and says nothing
 }
@@ -33,10 +33,10 @@ const seen = 100 // the latest transaction that the Conn has seen
 // intact is a server that has what the Conn has seen.
 var intact = fate{last: seen}
 
-// fates sets how the servers are: all of them, or one each. What the Conn is connected to is lost.
+// fates sets how the servers are: all of them, or one each.
 func (b *bench) fates(all ...fate) {
 	of := func(addr string) fate {
-		return all[slices.Index([]string{"a:1", "b:2181", "[::1]:2181"}, addr)%len(all)]
+		return all[strings.IndexByte("ab[", addr[0])%len(all)]
 	}
 	b.script(func() {
 		b.refuse = func(addr string) error {
@@ -203,16 +203,13 @@ func TestScoutsAreFew(t *testing.T) {
 
 // While too few servers have lost what was seen, the log says what they have.
 func TestTheLogSaysBothTransactions(t *testing.T) {
-	var mu sync.Mutex
-	var log bytes.Buffer
+	var log bubble.Log
 	inBubble(t, func(b *bench) {
 		b.losesItsServers(fate{last: 3}, fate{away: true}, fate{down: true})
 		time.Sleep(20 * timeout)
-		mu.Lock()
-		defer mu.Unlock()
-		require.Contains(b, log.String(), "a:1: it hangs up: its next transaction is 0x4, and the session has seen 0x64;")
+		require.NotZero(b, log.Count("a:1: it hangs up: its next transaction is 0x4, and the session has seen 0x64;"))
 	}, threeServers, func(_ *fake, cfg *zkconn.Config) {
-		cfg.Logger = slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil))
+		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	})
 }
 
@@ -267,12 +264,7 @@ func TestTheNextSessionDoesNotBeginWhereHistoryIsGone(t *testing.T) {
 func TestACheckThatIsRefusedIsATransactionToo(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.losesItsServers(fate{last: 3})
-		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
-			if q.Op == jute.OpMulti {
-				return failure(jute.NoAuth), true
-			}
-			return success(q), true
-		})
+		b.answers(except(jute.OpMulti, refuses(jute.NoAuth)))
 		time.Sleep(5 * timeout)
 		require.ErrorIs(b, last[zkconn.Ended](b.sink).Cause, zkconn.ErrDataLoss)
 	}, threeServers)
@@ -298,33 +290,11 @@ func TestTheTimeBeginsAnewWhenTheSessionIsTaken(t *testing.T) {
 func TestAddressesThatANameHasLostCount(t *testing.T) {
 	addresses := []string{"a", "b", "::1"}
 	inBubble(t, func(b *bench) {
-		b.script(func() {
-			b.refuse, b.hangsUp = nil, nil
-		})
-		v := b.connected()
-		v.mu.Lock()
-		v.zxid = seen - 1
-		v.mu.Unlock()
-		require.NoError(b, b.Sync("/"))
-		b.script(func() {
-			addresses = []string{"a"}
-			b.refuse = only("a:1")
-			b.hangsUp = func(v *visit) bool {
-				v.mu.Lock()
-				v.zxid = 3
-				v.mu.Unlock()
-				return v.hello.LastZxidSeen > 3
-			}
-			b.welcome = func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {
-				answer := agrees(q)
-				if q.SessionID == 0 {
-					answer.SessionID = 8
-				}
-				return answer, true
-			}
-		})
-		v.hangUp()
+		b.connected()
+		b.script(func() { addresses = []string{"a"} })
+		b.losesItsServers(fate{last: 3}, fate{down: true}, fate{down: true})
 		time.Sleep(10 * timeout)
+		require.NotEmpty(b, b.scouts())
 		ended, _ := told[zkconn.Ended](b.sink)
 		require.Empty(b, ended)
 	}, func(f *fake, cfg *zkconn.Config) {

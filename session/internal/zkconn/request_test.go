@@ -48,7 +48,7 @@ func TestAnswersOfEveryCode(t *testing.T) {
 				}
 				require.Len(b, b.sink.all(), 1, "no error is a reason to drop the connection, and none proves anything")
 			}, func(f *fake, _ *zkconn.Config) {
-				f.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) { return failure(code), true }
+				f.answer = refuses(code)
 			})
 		})
 	}
@@ -67,7 +67,7 @@ func TestAnswersThatLeaveTheOutcomeOpen(t *testing.T) {
 				require.ErrorIs(b, b.Sync("/"), zkconn.ErrNoReply)
 				require.ErrorIs(b, last[zkconn.Down](b.sink).Cause, code)
 			}, func(f *fake, _ *zkconn.Config) {
-				f.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) { return failure(code), true }
+				f.answer = refuses(code)
 			})
 		})
 	}
@@ -139,7 +139,7 @@ func TestOnlyTheLeadersAnswersProve(t *testing.T) {
 			asked := bubble.Begin(ask)
 			synctest.Wait()
 			time.Sleep(time.Second)
-			require.NoError(b, got(b, asked))
+			require.NoError(b, bubble.Now(b, asked))
 			proved, at := told[zkconn.Proved](b.sink)
 			if !proving[op] {
 				require.Len(b, proved, len(before), op.String())
@@ -151,40 +151,27 @@ func TestOnlyTheLeadersAnswersProve(t *testing.T) {
 			require.Equal(b, sent.Add(time.Second), at[len(at)-1])
 		}
 	}, func(f *fake, _ *zkconn.Config) {
-		f.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
-			time.Sleep(time.Second)
-			return success(q), true
-		}
+		f.answer = answersAfter(time.Second)
 	})
 }
 
-// An answer that does not come while later ones do is lost, and so is the connection: nobody else
-// would ever tell the caller.
-func TestALostAnswerIsFoundOutByTheNext(t *testing.T) {
-	inBubble(t, func(b *bench) {
+// An answer that does not come while later ones do is lost, and so is the connection: the caller
+// would never learn the outcome otherwise. With nothing else to overtake it, the answers to two
+// pings do: that takes less than the session's timeout.
+func TestALostAnswerIsFoundOut(t *testing.T) {
+	each(t, map[string]bool{"by the next": true, "by pings": false}, func(b *bench, next bool) {
 		b.connected()
-		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) { return success(q), q.Op != jute.OpCreate })
-		created := make(chan error, 1)
-		go func() { _, err := b.Create("/a", nil, jute.FlagEphemeral, 0, world); created <- err }()
+		b.answers(except(jute.OpCreate, answersNothing))
+		created := bubble.Begin(func() error { _, err := b.Create("/a", nil, jute.FlagEphemeral, 0, world); return err })
 		synctest.Wait()
 		began := time.Now()
-		_, _, err := b.Children("/", false)
-		require.Error(b, err)
+		if next {
+			_, _, err := b.Children("/", false)
+			require.Error(b, err)
+		}
 		require.ErrorIs(b, <-created, zkconn.ErrNoReply)
-		require.Zero(b, time.Since(began))
-	})
-}
-
-// With nothing else to overtake it, the answers to two pings do: that takes less than the session's
-// timeout.
-func TestALostAnswerIsFoundOutByPings(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		b.connected()
-		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) { return success(q), q.Op != jute.OpCreate })
-		began := time.Now()
-		_, err := b.Create("/a", nil, jute.FlagEphemeral, 0, world)
-		require.ErrorIs(b, err, zkconn.ErrNoReply)
 		require.Less(b, time.Since(began), 10*time.Second)
+		require.Equal(b, next, time.Since(began) == 0)
 	})
 }
 
@@ -199,7 +186,7 @@ func TestALateCommitAnswersNoLaterRequest(t *testing.T) {
 		first := bubble.Begin(func() error { _, err := b.Create("/first", nil, jute.FlagPersistent, 0, world); return err })
 		synctest.Wait()
 		v.hangUp()
-		require.ErrorIs(b, got(b, first), zkconn.ErrNoReply)
+		require.ErrorIs(b, bubble.Now(b, first), zkconn.ErrNoReply)
 		require.Equal(b, "/first", late.Path)
 
 		time.Sleep(time.Second)
@@ -227,7 +214,7 @@ func TestALateCommitAnswersNoLaterRequest(t *testing.T) {
 func TestSignsOfLifeDoNotWaitForASuspect(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
-		answerCreates(b, func(*visit, jute.Request) (jute.Reply, bool, bool) { return jute.Reply{}, false, true }) // no answers
+		b.answers(answersNothing)
 		before := len(v.ops())
 		ask := func(call func() error) {
 			answers := bubble.Begin(call)
@@ -243,9 +230,6 @@ func TestSignsOfLifeDoNotWaitForASuspect(t *testing.T) {
 	})
 }
 
-// mute lets the server answer everything but the sets of data.
-func mute(_ *visit, q jute.Request) (jute.Reply, bool) { return success(q), q.Op != jute.OpSetData }
-
 // A server hangs up at a request when it reads it. A connection that is lost long after that, as
 // when a server has lost its leader, is no reason to blame the request.
 func TestALateLossIsNotTheRequests(t *testing.T) {
@@ -256,7 +240,7 @@ func TestALateLossIsNotTheRequests(t *testing.T) {
 			set := bubble.Begin(func() error { _, err := b.Set("/a", make([]byte, 5000), -1); return err })
 			time.Sleep(timeout / 4)
 			v.hangUp()
-			err := got(b, set)
+			err := bubble.Now(b, set)
 			require.ErrorIs(b, err, zkconn.ErrNoReply)
 			require.NotErrorIs(b, err, zkconn.ErrCutOff)
 			time.Sleep(100 * time.Millisecond) // so that no ping is answered meanwhile
@@ -264,7 +248,7 @@ func TestALateLossIsNotTheRequests(t *testing.T) {
 		b.answers(nil)
 		_, err := b.Set("/a", make([]byte, 5000), -1)
 		require.NoError(b, err)
-	}, func(f *fake, _ *zkconn.Config) { f.answer = mute })
+	}, func(f *fake, _ *zkconn.Config) { f.answer = except(jute.OpSetData, answersNothing) })
 }
 
 // Those that trust depends on may come without end, as the syncs of an application do. One that is
@@ -289,12 +273,9 @@ func TestWhoIsToBeAloneWaitsForNoSignsOfLife(t *testing.T) {
 		synctest.Wait()
 		other := bubble.Begin(func() error { _, _, err := b.Get("/other", false); return err })
 		time.Sleep(100 * time.Millisecond)
-		require.NoError(b, got(b, suspect))
-		require.NoError(b, got(b, other))
+		require.NoError(b, bubble.Now(b, suspect))
+		require.NoError(b, bubble.Now(b, other))
 	}, func(f *fake, _ *zkconn.Config) {
-		f.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
-			time.Sleep(10 * time.Millisecond)
-			return success(q), true
-		}
+		f.answer = answersAfter(10 * time.Millisecond)
 	})
 }

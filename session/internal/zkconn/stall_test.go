@@ -86,12 +86,7 @@ func TestAServerThatWasLeftIsLeftAgain(t *testing.T) {
 func TestASlowServerIsNotLeftForOneWithoutAnAddress(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
-		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
-			if q.Op == jute.OpMulti {
-				time.Sleep(timeout / 3)
-			}
-			return success(q), true
-		})
+		b.answers(except(jute.OpMulti, answersAfter(timeout/3)))
 		lost := 0
 		for begun := time.Now(); time.Since(begun) < 20*timeout; time.Sleep(timeout / 6) {
 			if b.Prove("/") != nil {

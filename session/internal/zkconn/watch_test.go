@@ -1,5 +1,5 @@
-// Watches: armed, disarmed by events, armed again on the next connection, removed. Looks: several
-// reads in one trip.
+// Watches: armed, disarmed by events, armed again on the next connection, removed. Several reads in
+// one trip.
 
 package zkconn_test
 
@@ -105,22 +105,16 @@ func removals(v *visit) map[string]int32 {
 	return all
 }
 
-// What is removed is named by the server's two kinds, and is not armed again, whatever became of
-// the answer.
+// A removal names the server's two kinds, and the watch is not armed again, whatever the answer.
 func TestRemovedWatchesAreNotArmedAgain(t *testing.T) {
-	each(t, map[string]func(q jute.Request) (jute.Reply, bool){
-		"removed":  func(q jute.Request) (jute.Reply, bool) { return success(q), true },
-		"fired":    func(jute.Request) (jute.Reply, bool) { return failure(jute.NoWatcher), true },
-		"no reply": func(jute.Request) (jute.Reply, bool) { return jute.Reply{}, false },
-	}, func(b *bench, answer func(q jute.Request) (jute.Reply, bool)) {
+	each(t, map[string]func(*visit, jute.Request) (jute.Reply, bool){
+		"removed":  func(_ *visit, q jute.Request) (jute.Reply, bool) { return success(q), true },
+		"fired":    refuses(jute.NoWatcher),
+		"no reply": answersNothing,
+	}, func(b *bench, answer func(*visit, jute.Request) (jute.Reply, bool)) {
 		v := b.connected()
 		b.armAll()
-		b.answers(func(_ *visit, q jute.Request) (jute.Reply, bool) {
-			if q.Op == jute.OpRemoveWatches {
-				return answer(q)
-			}
-			return success(q), true
-		})
+		b.answers(except(jute.OpRemoveWatches, answer))
 		require.True(b, b.Watches(zkconn.Watch{Path: "/absent"}))
 		require.NoError(b, b.Unwatch([]zkconn.Watch{{Path: "/data"}, {Path: "/absent"}, {Path: "/kids", Children: true}}))
 		require.False(b, b.Watches(zkconn.Watch{Path: "/absent"}))
@@ -154,8 +148,7 @@ func TestRemovalsWithoutAConnectionAskNothing(t *testing.T) {
 	})
 }
 
-// shelf is what the scripted server has: the sizes of data by path. What is missing here does not
-// exist.
+// shelf has the znodes of the scripted server: the sizes of their data by path.
 type shelf map[string]int
 
 // read is the server's reply to a read, and its part in a multiRead.
@@ -195,15 +188,11 @@ func (s shelf) except(op jute.Op, answer func(*visit, jute.Request) (jute.Reply,
 	}
 }
 
-func refuses(code jute.Code) func(*visit, jute.Request) (jute.Reply, bool) {
-	return func(*visit, jute.Request) (jute.Reply, bool) { return failure(code), true }
-}
-
-// looks are queries with an outcome of each kind, and what is found on this shelf.
+// queries have an outcome of each kind, and these are the results on this shelf.
 var (
-	few   = shelf{"/a": 1, "/b": 2}
-	looks = []zkconn.Query{{Path: "/a"}, {Path: "/b", Children: true}, {Path: "no path"}, {Path: "/none"}, {Path: "/none", Children: true}, {Path: "/b"}}
-	finds = []zkconn.Found{
+	few     = shelf{"/a": 1, "/b": 2}
+	queries = []zkconn.Query{{Path: "/a"}, {Path: "/b", Children: true}, {Path: "no path"}, {Path: "/none"}, {Path: "/none", Children: true}, {Path: "/b"}}
+	finds   = []zkconn.Found{
 		{Data: make([]byte, 1), Stat: zkconn.Stat{Version: 1}},
 		{Names: []string{"child of /b"}},
 		{Err: zkconn.ErrInvalidPath},
@@ -213,10 +202,10 @@ var (
 	}
 )
 
-// look looks, and checks what is found on that shelf.
-func (b *bench) look() {
+// readAll makes the queries, and checks the results.
+func (b *bench) readAll() {
 	b.Helper()
-	found, err := b.MultiRead(looks)
+	found, err := b.MultiRead(queries)
 	require.NoError(b, err)
 	for i := range found {
 		found[i].Stat = zkconn.Stat{Version: found[i].Stat.Version} // times are not of interest
@@ -226,10 +215,10 @@ func (b *bench) look() {
 
 var singles = []jute.Op{jute.OpGetData, jute.OpGetChildren, jute.OpGetData, jute.OpGetChildren, jute.OpGetData}
 
-func TestALookIsOneRequest(t *testing.T) {
+func TestAMultiReadIsOneRequest(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
-		b.look()
+		b.readAll()
 		require.Equal(b, []jute.Op{jute.OpMultiRead}, v.ops())
 		for _, queries := range [][]zkconn.Query{nil, {{Path: ""}}} {
 			found, err := b.MultiRead(queries)
@@ -260,30 +249,20 @@ func TestALookIsOneRequest(t *testing.T) {
 // A server that does not know multiRead says so. Then single requests are sent, in one write, and
 // multiRead is not asked for again.
 func TestServersThatLackMultiReadAreAskedSingly(t *testing.T) {
-	t.Parallel()
-	for name, code := range map[string]jute.Code{"says so": jute.Unimplemented, "can't read it": jute.MarshallingError} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(b *bench) {
-				v := b.connected()
-				b.look()
-				require.Equal(b, append([]jute.Op{jute.OpMultiRead}, singles...), v.ops())
-				b.look()
-				if code == jute.Unimplemented {
-					require.Equal(b, singles, v.ops()[len(singles)+1:], "it is not asked again")
-				}
-			}, func(f *fake, _ *zkconn.Config) { f.answer = few.except(jute.OpMultiRead, refuses(code)) })
-		})
-	}
-	t.Run("takes it for something else", func(t *testing.T) {
-		inBubble(t, func(b *bench) {
-			b.connected()
-			b.look()
-		}, func(f *fake, _ *zkconn.Config) { f.answer = few.except(jute.OpMultiRead, refuses(jute.OK)) })
+	each(t, map[string]jute.Code{"says so": jute.Unimplemented, "can't read it": jute.MarshallingError, "takes it for something else": jute.OK}, func(b *bench, code jute.Code) {
+		v := b.connected()
+		b.answers(few.except(jute.OpMultiRead, refuses(code)))
+		b.readAll()
+		require.Equal(b, append([]jute.Op{jute.OpMultiRead}, singles...), v.ops())
+		b.readAll()
+		if code == jute.Unimplemented {
+			require.Equal(b, singles, v.ops()[len(singles)+1:], "it is not asked again")
+		}
 	})
 }
 
 // A reply that is too large as a whole is asked for in parts; a part that is too large fails alone.
-func TestALookThatIsTooLargeFailsInPart(t *testing.T) {
+func TestAMultiReadThatIsTooLargeFailsInPart(t *testing.T) {
 	const most = 16 << 10 // of a reply
 	inBubble(t, func(b *bench) {
 		b.connected()
@@ -305,7 +284,9 @@ var place = zkconn.Entry{Path: "/line/lock-", Flags: jute.FlagEphemeralSequentia
 func TestAnEntryIsOneTrip(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
-		answerCreates(b, nil)
+		b.answers(except(jute.OpGetChildren2, func(*visit, jute.Request) (jute.Reply, bool) {
+			return jute.Reply{Names: []string{"lock-0000000005"}}, true
+		}))
 		resume := v.stopReading()
 		require.NoError(b, b.Sync("/"))
 		entered := bubble.Begin(func() zkconn.Entered {
@@ -313,9 +294,9 @@ func TestAnEntryIsOneTrip(t *testing.T) {
 			require.NoError(b, err)
 			return made
 		})
-		pending(b, entered)
+		bubble.Never(b, entered)
 		resume()
-		made := got(b, entered)
+		made := bubble.Now(b, entered)
 		require.Equal(b, "/line/lock-0000000005", made.Path)
 		require.EqualValues(b, 77, made.Stat.Czxid)
 		require.EqualValues(b, 7, made.Stat.EphemeralOwner)
@@ -328,20 +309,13 @@ func TestAnEntryIsOneTrip(t *testing.T) {
 func TestAListingThatFailsSaysNothingAgainstTheEntry(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
-		answerCreates(b, func(_ *visit, q jute.Request) (jute.Reply, bool, bool) {
-			return failure(jute.NoAuth), true, q.Op == jute.OpGetChildren2
-		})
+		b.answers(except(jute.OpGetChildren2, refuses(jute.NoAuth)))
 		made, err := b.Enter(place)
 		require.NoError(b, err)
 		require.Equal(b, "/line/lock-0000000005", made.Path)
 		require.ErrorIs(b, made.Err, zkconn.ErrNoAuth)
 
-		answerCreates(b, func(v *visit, q jute.Request) (jute.Reply, bool, bool) {
-			if q.Op == jute.OpGetChildren2 {
-				v.hangUp()
-			}
-			return jute.Reply{}, false, q.Op == jute.OpGetChildren2
-		})
+		b.answers(except(jute.OpGetChildren2, hangsUp))
 		made, err = b.Enter(place)
 		require.NoError(b, err)
 		require.EqualValues(b, 77, made.Stat.Czxid)
@@ -349,8 +323,8 @@ func TestAListingThatFailsSaysNothingAgainstTheEntry(t *testing.T) {
 	})
 }
 
-// A network that takes nothing any more holds up the one whose frame is stuck, until the connection
-// is given up; those behind him are free then.
+// A network that takes nothing any more holds up the request whose frame is stuck, until the
+// connection is given up; the requests behind it are free then.
 func TestRequestsBehindAStuckFrameAreNotSent(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
@@ -362,13 +336,13 @@ func TestRequestsBehindAStuckFrameAreNotSent(t *testing.T) {
 		synctest.Wait()
 		behind := bubble.Begin(get)
 		sync := bubble.Begin(func() error { return b.Sync("/") })
-		pending(b, stuck)
-		pending(b, behind)
+		bubble.Never(b, stuck)
+		bubble.Never(b, behind)
 		b.script(func() { b.refuse = func(string) error { return errRefused } })
 		time.Sleep(timeout)
-		require.ErrorIs(b, got(b, stuck), zkconn.ErrNoReply)
-		require.ErrorIs(b, got(b, behind), zkconn.ErrNotSent)
-		require.ErrorIs(b, got(b, sync), zkconn.ErrNotSent)
+		require.ErrorIs(b, bubble.Now(b, stuck), zkconn.ErrNoReply)
+		require.ErrorIs(b, bubble.Now(b, behind), zkconn.ErrNotSent)
+		require.ErrorIs(b, bubble.Now(b, sync), zkconn.ErrNotSent)
 		b.script(func() { b.refuse = nil })
 		time.Sleep(time.Second)
 		require.NoError(b, get())

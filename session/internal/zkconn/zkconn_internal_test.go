@@ -1,4 +1,4 @@
-// Decisions that need no connection: blame, which requests go alone, numbers, the order of answers.
+// Decisions that need no connection: blame, requests that go alone, numbers, the order of answers.
 
 package zkconn
 
@@ -21,8 +21,8 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Only a server that hangs up gives a reason to look for a request at which it did. One that lost
-// an answer gives one for the request of that answer.
+// Only a server that hangs up gives a reason to blame a request. One that lost an answer gives one
+// for the request of that answer.
 func TestOnlyAServerThatHangsUpBlamesARequest(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -149,7 +149,7 @@ func TestAnAnswerIsThatOfTheOldestRequest(t *testing.T) {
 }
 
 // Every code of ZooKeeper's KeeperException has an error value of its own, or a text that says more
-// than its number; or it is about the connection or the session, and never reaches whoever asked.
+// than its number; or it is about the connection or the session, and never reaches the caller.
 func TestEveryErrorCodeHasAName(t *testing.T) {
 	t.Parallel()
 	for _, code := range []jute.Code{
@@ -210,10 +210,10 @@ func TestAnEventDisarmsWhatItIsAbout(t *testing.T) {
 }
 
 // A request that is to be alone waits until all are answered that are under way, and those that
-// come meanwhile wait for it. What trust depends on does not, nor is it waited for. Several take
-// turns. One that is called off holds nobody up. Each step is who asks to be sent ("!" is to be
-// alone, "?" is what trust depends on, "x" is called off), or whose answer has come ("-"), and
-// whose has to come first.
+// come meanwhile wait for it. Requests that trust depends on do not wait, nor are they waited for.
+// Several take turns. One that is called off holds up none. Each step is a request that asks to be
+// sent ("!" is to be alone, "?" is what trust depends on, "x" is called off), or whose answer has
+// come ("-"), and the one whose answer has to come first.
 func TestWhoIsToBeAloneIs(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string][][2]string{
@@ -282,8 +282,8 @@ func TestWhoIsToBeAloneIs(t *testing.T) {
 	}
 }
 
-// What the network reports is told without its addresses, which lines of the log and errors name
-// beside it; but not without what a dialer of the application's adds.
+// An error of the network is told without its addresses, which lines of the log and errors name
+// beside it; but with the text that a dialer of the application's adds.
 func TestAnErrorOfTheNetworkIsToldWithoutAddresses(t *testing.T) {
 	t.Parallel()
 	at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 2181}
