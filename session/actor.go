@@ -11,7 +11,7 @@ import (
 )
 
 // sessionActor is one incarnation of the session's actor: it begins and ends epochs, and tells the
-// clients of that, of the connection and of trust, in order. Answers and events of watches do not
+// clients in order of epochs, of the connection and of trust. Answers and events of watches do not
 // pass through it.
 type sessionActor struct {
 	s    *Session
@@ -45,10 +45,10 @@ func newSessionActor(s *Session, self actors.Self[message]) *sessionActor {
 }
 
 // takeOver begins an incarnation after a crash, with the epoch of the one before. That epoch is
-// over, since nobody knows what was left undone, but its ZooKeeper session may live on until it can
-// be told so, with every znode. Until ZooKeeper has confirmed the end nobody is told of it, and no
-// epoch begins: neither is anything reported as gone that stands, nor can what was sent in the old
-// epoch be carried out behind the back of the next.
+// over, since it is not known what was left undone. But its ZooKeeper session may live on, with
+// every znode, until it can be closed. Until ZooKeeper has confirmed the end no client is told of
+// it, and no epoch begins. So no znode that exists is reported as gone, and no request of the old
+// epoch is carried out after the next has begun.
 func (a *sessionActor) takeOver(e *epoch) {
 	if e.end(ErrRestarted, ErrRestarted) { // else Stopping has done it, or the connection
 		e.retire()
@@ -218,8 +218,8 @@ func (a *sessionActor) onSynced(err error) {
 		a.barren++
 		a.syncFirst(a.barren)
 	}
-	// Otherwise the connection went, and the next one brings the next try, or the session did, and
-	// word of that is on its way.
+	// Otherwise the connection went, and the next one brings the next try; or the session has
+	// ended, and a message about that follows.
 }
 
 // onConfirmed tells the clients that the epoch before is gone, if they have not been told.
@@ -288,7 +288,7 @@ func (a *sessionActor) onEnded(cause error) {
 	e := a.epoch
 	a.epoch = nil
 	if errors.Is(cause, ErrAuthFailed) {
-		a.s.fail(cause) // which tells the clients: nobody has said that their znodes are gone
+		a.s.fail(cause) // which tells the clients: it is not known that their znodes are gone
 		return
 	}
 	a.endIfGone(e)
@@ -303,8 +303,8 @@ func (a *sessionActor) onEnded(cause error) {
 	})
 }
 
-// message is what the session's actor receives: it knows what the actor does with it. What is about
-// an epoch that is over is dropped.
+// message is what the session's actor receives: it knows what the actor does with it. A message
+// about an epoch that is over is dropped.
 type message interface{ deliver(a *sessionActor) }
 
 type (

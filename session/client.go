@@ -19,9 +19,9 @@ import (
 // each bound to an epoch, so that none of them ever acts in another. An epoch's number is known
 // from its [machine.EpochBegan]; no event of a watch is told before that.
 //
-// Its requests return at once. What comes of one is passed to its done function, exactly once, from
-// a goroutine of the session; done must not block. If the session is closed already, done is called
-// before the request returns. Paths are the session's, without the namespace. The loss of a
+// Its requests return at once. The outcome of one is passed to its done function, exactly once,
+// from a goroutine of the session; done must not block. If the session is closed already, done is
+// called before the request returns. Paths are the session's, without the namespace. The loss of a
 // connection is no error: reads are asked again after the reconnection, writes whose answer was
 // lost are resolved by looking. The errors that remain are definite: what the server says,
 // [ErrExpired] when the epoch is over, [ErrClosed], [ErrTooLarge].
@@ -50,8 +50,8 @@ type client struct {
 	writes  map[*notify.Latch]struct{} // its transactions that are under way
 }
 
-// Leave ends the client. No event comes after it has returned. What the client has standing in
-// ZooKeeper is deleted in the background, until the epoch ends; its holds end with [ErrReleased].
+// Leave ends the client. No event comes after it has returned. The znodes that the client has in
+// ZooKeeper are deleted in the background, until the epoch ends; its holds end with [ErrReleased].
 // It is idempotent.
 func (t *client) Leave() {
 	if !t.endEvents() {

@@ -81,7 +81,7 @@ func TestAJoinThatFailsLeavesNothingInTheRecord(t *testing.T) {
 		synctest.Wait()
 		require.ErrorIs(w, j.Err, session.ErrNoAuth)
 		require.ErrorIs(w, listed.Err, session.ErrNoAuth)
-		require.Zero(w, session.LedgerLen(s))
+		require.Zero(w, session.RecordLen(s))
 		j = t.join(w, 7, session.Join{Parent: "/line", Name: "lock-"})
 		require.ErrorIs(w, j.Err, session.ErrExpired, "an epoch that has not begun")
 	})
@@ -176,29 +176,37 @@ func TestB24_WatchTableStaysConstant(t *testing.T) {
 		}
 		synctest.Wait()
 		require.Equal(w, before, session.WatchEntries(s))
-		require.Zero(w, session.LedgerLen(s))
+		require.Zero(w, session.RecordLen(s))
 		info, _ := w.srv.Session(id(s))
 		require.Zero(w, info.Watches)
 	}, zktest.WithJournal(16))
 }
 
-type looked struct {
+// multiRead is what came of a MultiRead.
+type multiRead struct {
 	found []session.Found
 	err   error
 }
 
-func (t *client) look(w *world, epoch uint64, queries ...session.Query) looked {
+func (t *client) multiRead(w *world, epoch uint64, queries ...session.Query) multiRead {
 	w.Helper()
-	return wait(w, func(done func(looked)) {
-		t.MultiRead(epoch, queries, func(found []session.Found, err error) { done(looked{found, err}) })
+	return wait(w, func(done func(multiRead)) {
+		t.MultiRead(epoch, queries, func(found []session.Found, err error) { done(multiRead{found, err}) })
 	})
 }
 
-// aLook looks at what there may be, and checks what is found: also what may not be read, which is
-// not the fault of the rest.
-func aLook(w *world, s *session.Session, t *client) {
+// readsSeveral makes a few znodes, lets the next MultiRead meet a fate, and checks what it finds:
+// also of what may not be read, which is not the fault of the rest.
+func readsSeveral(w *world, s *session.Session, t *client, fate zktest.Verdict) {
 	w.Helper()
-	l := t.look(
+	for _, path := range []string{"/a", "/a/b"} {
+		w.create(s, path, []byte(path), session.Parents())
+	}
+	w.create(s, "/a/closed", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
+	if w.srv != nil {
+		w.cutOnce(fate, func(r *zktest.Request) bool { return r.Op == zktest.OpMultiRead })
+	}
+	l := t.multiRead(
 		w, 1, session.Query{Path: "/a"}, session.Query{Path: "/a", Children: true}, session.Query{Path: "/none"},
 		session.Query{Path: "/none", Children: true}, session.Query{Path: "/a/closed"}, session.Query{Path: "/a/closed", Children: true},
 		session.Query{Path: "/a/b"},
@@ -218,37 +226,25 @@ func aLook(w *world, s *session.Session, t *client) {
 	require.Equal(w, "/a/b", string(l.found[6].Data))
 }
 
-// furnish makes what aLook looks at.
-func furnish(w *world, s *session.Session) {
-	w.Helper()
-	for _, path := range []string{"/a", "/a/b"} {
-		w.create(s, path, []byte(path), session.Parents())
-	}
-	w.create(s, "/a/closed", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
-}
-
-func TestALookFindsWhatReadsWould(t *testing.T) {
+func TestAMultiReadFindsWhatReadsWould(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
 		t := w.client(s)
-		furnish(w, s)
-		aLook(w, s, t)
+		readsSeveral(w, s, t, zktest.Pass)
 		if w.srv != nil {
 			require.Contains(w, w.requests(), "multiRead")
 		}
-		require.ErrorIs(w, t.look(w, 2, session.Query{Path: "/a"}).err, session.ErrExpired, "an epoch that has not begun")
-		require.Empty(w, t.look(w, 1).found)
+		require.ErrorIs(w, t.multiRead(w, 2, session.Query{Path: "/a"}).err, session.ErrExpired, "an epoch that has not begun")
+		require.Empty(w, t.multiRead(w, 1).found)
 		require.NoError(w, s.Close(w.ctx))
-		require.ErrorIs(w, t.look(w, 1, session.Query{Path: "/a"}).err, session.ErrClosed)
+		require.ErrorIs(w, t.multiRead(w, 1, session.Query{Path: "/a"}).err, session.ErrClosed)
 	})
 }
 
 // The connection is lost under it, or the server is slow, or lacks the request: it is answered all
 // the same, once.
-func TestALookThatIsLostIsAnsweredAllTheSame(t *testing.T) {
+func TestAMultiReadThatIsLostIsAnsweredAllTheSame(t *testing.T) {
 	each(t, bubble.Fates, func(w *world, fate zktest.Verdict) {
 		s, t := w.openClient()
-		furnish(w, s)
-		w.cutOnce(fate, func(r *zktest.Request) bool { return r.Op == zktest.OpMultiRead })
-		aLook(w, s, t)
+		readsSeveral(w, s, t, fate)
 	})
 }

@@ -21,7 +21,7 @@ type lifetime struct {
 	gone   notify.Latch // everything is torn down
 
 	unconfirmed error       // the ZooKeeper session was left to expire; set before gone
-	unheard     atomic.Bool // somebody does not wait for that: it is logged
+	unheard     atomic.Bool // a caller of Close does not wait for that: it is logged
 }
 
 // closedErr is why nothing can be asked any more. A session that failed for good is closed too, and
@@ -64,7 +64,7 @@ func (s *Session) Close(ctx context.Context) error {
 		awaitAsked(s)
 	}
 	err := context.Cause(ctx)
-	if s.lifetime.gone.Closed() { // what is done is done, whatever became of ctx
+	if s.lifetime.gone.Closed() { // it is done, whether ctx has ended or not
 		if err = s.lifetime.unconfirmed; err == nil {
 			return nil
 		}
@@ -84,12 +84,12 @@ func (s *Session) CloseWithin(d time.Duration) error {
 }
 
 // waits logs at once that the close of the ZooKeeper session has to wait for a connection, and for
-// how long at most, if that is long; ctx is that of the caller. It returns the epoch; nil if there
-// is no such wait.
+// how long at most, if that is long; ctx is the caller's. It returns the epoch, or nil if there is
+// no such wait.
 func (s *Session) waits(ctx context.Context) *epoch {
 	g := s.state.lock()
 	e, down := g.cur, g.outage(nil)
-	none := down == nil || e.sessionID == 0 || errors.Is(down, ErrAuthRequired) // of which nothing is awaited
+	none := down == nil || e.sessionID == 0 || errors.Is(down, ErrAuthRequired) // nothing is awaited
 	g.unlock()
 	if none {
 		return nil
@@ -106,7 +106,7 @@ func (s *Session) waits(ctx context.Context) *epoch {
 	return e
 }
 
-// sending is how long a frame may take to be written when whoever closes has no time left.
+// sending is how long a frame may take to be written when the caller of Close has no time left.
 const sending = 100 * time.Millisecond
 
 // awaitAsked waits until the server has been asked to close the ZooKeeper session, if it can be.
@@ -132,7 +132,7 @@ func (s *Session) fail(cause error) {
 }
 
 // finish refuses everything from now on, ends what is held and says so, and ends the rest in the
-// background, once; false if that has begun before. alone: nobody waits for it.
+// background, once; false if that has begun before. alone: no caller waits for it.
 func (s *Session) finish(cause error, alone bool) bool {
 	if !s.state.close(cause) {
 		return false
@@ -197,7 +197,7 @@ func (s *Session) actorEnded(cause error) {
 	default:
 		s.fail(ErrClosed) // nothing, if it was Close
 	}
-	<-s.lifetime.end.Done() // prompt: whoever was quicker is at it
+	<-s.lifetime.end.Done() // prompt: another goroutine is ending it
 	s.runDeferred()
 	g := s.state.lock()
 	clients, gone := g.inOrder(), g.cur != nil && g.cur.gone.Closed() && g.cur.unconfirmed() == nil
@@ -224,9 +224,9 @@ func (e *epoch) retire() {
 	}
 }
 
-// closeSession closes the connection for good, and ends its ZooKeeper session. That takes as long
-// as it takes, or as the session lives: nothing else may begin before (see sessionActor.takeOver),
-// and nobody else would ever know when its znodes are gone.
+// closeSession closes the connection for good, and ends its ZooKeeper session. It waits as long as
+// the session lives: nothing else may begin before (see sessionActor.takeOver), and only this tells
+// when its znodes are gone.
 func (e *epoch) closeSession() {
 	s := e.session
 	if err := e.conn.Close(s.tasks.life); err != nil {
@@ -260,13 +260,14 @@ func (e *epoch) whileItLives() (context.Context, context.CancelFunc) {
 	return context.WithDeadlineCause(e.session.tasks.life, until, fmt.Errorf("%w, for as long as the session lives without (%v)", ErrSuspended, timeout))
 }
 
-// mostConfirmPauses lets the pauses grow up to a third of a second: whoever closes has little time.
+// mostConfirmPauses lets the pauses grow up to a third of a second: the caller of Close has little
+// time.
 const mostConfirmPauses = 6
 
-// confirmInTime waits until it is confirmed that the epoch is gone, or the one before, of which a
-// server has said that it has expired; but no longer than ZooKeeper keeps its session. It has a
-// connection of its own for that: the actor that would open the next epoch's has ended, so that
-// nothing is granted any more.
+// confirmInTime waits until it is confirmed that the epoch is gone, or the one before if a server
+// has said that it has expired; but no longer than ZooKeeper keeps its session. It has a connection
+// of its own for that: the actor that would open the next epoch's has ended, so that nothing is
+// granted any more.
 func (e *epoch) confirmInTime() error {
 	s := e.session
 	g := s.state.lock()
@@ -278,7 +279,7 @@ func (e *epoch) confirmInTime() error {
 	inTime, cancel := before.whileItLives()
 	defer cancel()
 	asking := newEpoch(s, e.number)
-	asking.over = true // nobody else asks anything in it
+	asking.over = true // no other request is made in it
 	conn, err := asking.connect(false, 0)
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ func TestOperationsWaitWithTheirContext(t *testing.T) {
 		s = w.session()
 		leave(w, s)
 		// B46: what was begun before there is a server goes on when there is one.
-		done := bubble.Begin(func() error { _, err := s.Create(w.ctx, "/late", nil); return err })
+		done := bubble.Begin(func() error { return errOf(s.Create(w.ctx, "/late", nil)) })
 		time.Sleep(time.Hour)
 		require.NoError(w, w.srv.Restart(0))
 		require.NoError(w, <-done)
@@ -72,8 +72,7 @@ func TestConnectSaysWhyThereIsNoConnection(t *testing.T) {
 	inBubble(t, func(w *world) {
 		refused := errors.New("refused on purpose")
 		s := w.session(session.WithDialer(func(context.Context, string, string) (net.Conn, error) { return nil, refused }))
-		ctx := w.within(5 * time.Second)
-		err := s.Connect(ctx)
+		err := s.Connect(w.within(5 * time.Second))
 		require.ErrorIs(w, err, context.DeadlineExceeded)
 		require.ErrorIs(w, err, refused)
 		require.ErrorContains(w, err, w.srv.Hosts()[0])
@@ -99,9 +98,8 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 			require.ErrorIs(w, call(w.ctx), session.ErrClosed, name)
 		}
 		require.ErrorIs(w, s.Connect(w.ctx), session.ErrClosed)
-		_, err := s.Client("late", func(session.Event) {})
-		require.ErrorIs(w, err, session.ErrClosed)
-		_, err = h.Commit(w.ctx, session.DeleteOp("/a", -1))
+		require.ErrorIs(w, errOf(s.Client("late", func(session.Event) {})), session.ErrClosed)
+		_, err := h.Commit(w.ctx, session.DeleteOp("/a", -1))
 		require.ErrorIs(w, err, session.ErrLost)
 		require.ErrorIs(w, err, session.ErrClosed)
 		_, open := <-s.WatchData(w.ctx, "/a")
@@ -125,8 +123,7 @@ func TestOpenThatFailsLeavesNothing(t *testing.T) {
 		"a credential is refused": {(*world).refuseCredentials, session.ErrAuthFailed},
 	}, func(w *world, r row) {
 		r.trouble(w)
-		ctx := w.within(5 * time.Second)
-		_, err := session.Open(ctx, w.srv.Hosts(), session.WithDialer(w.srv.Dialer()), session.WithAuth("digest", []byte("a:secret")))
+		_, err := session.Open(w.within(5*time.Second), w.srv.Hosts(), session.WithDialer(w.srv.Dialer()), session.WithAuth("digest", []byte("a:secret")))
 		require.ErrorIs(w, err, r.err)
 		require.NotContains(w, err.Error(), "secret")
 		require.Empty(w, w.srv.Sessions())
@@ -196,8 +193,7 @@ func TestASessionOverTLSVerifiesTheServer(t *testing.T) {
 	require.NoError(t, s.Close(ctx))
 	ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err = session.Open(ctx, []string{addr}, session.WithTLS(&tls.Config{MinVersion: tls.VersionTLS12}))
-	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, errOf(session.Open(ctx, []string{addr}, session.WithTLS(&tls.Config{MinVersion: tls.VersionTLS12}))), context.DeadlineExceeded)
 }
 
 // A credential is not even seen where somebody prints a session.

@@ -247,7 +247,7 @@ func findOwn(c *zkconn.Conn, p *proof, parent, head string, ephemeral bool) (str
 // createProtected creates a znode of the application under a name with a GUID, and returns its
 // path. The caller may leave; what it then has no use for is deleted.
 func (z *znodes) createProtected(ctx context.Context, at string, data []byte, spec *creation) (string, error) {
-	var decided atomic.Bool // by whoever is first: the caller that leaves, or the task with the answer
+	var decided atomic.Bool // by the first of two: the caller that leaves, or the task with the answer
 	var made string
 	var err error
 	var answered notify.Latch
@@ -275,8 +275,8 @@ func (z *znodes) createProtected(ctx context.Context, at string, data []byte, sp
 	return made, err
 }
 
-// createForCertain creates a znode in whichever epoch. Until something may exist it waits for a
-// connection with ctx, and from then on until the session ends, since nobody else will look.
+// createForCertain creates a znode in any epoch. Until the znode may exist it waits for a
+// connection with ctx, and from then on until the session ends, since only this will look for it.
 func (z *znodes) createForCertain(ctx context.Context, at string, data []byte, spec *creation) (path string, in *epoch, err error) {
 	parent, name := znode.Split(at)
 	guid := znode.NewGUID()
@@ -299,7 +299,7 @@ func (z *znodes) createForCertain(ctx context.Context, at string, data []byte, s
 		if ref, err = z.sender.conn(waiting, nil, ref); err != nil {
 			return "", ref.epoch, unlessLost(p.lost, z.sender.unlessClosed(err))
 		}
-		if ref.epoch != in { // the proof held on the connections of that one
+		if ref.epoch != in { // the proof held on the connections of the epoch before
 			p.proof, in = proof{}, ref.epoch
 		}
 		path = ""
@@ -336,7 +336,7 @@ func unlessLost(lost bool, err error) error {
 	return err
 }
 
-// deleteOrphan deletes a znode that nobody wants any more. A persistent one does not end with its
+// deleteOrphan deletes a znode that its caller has given up. A persistent one does not end with its
 // epoch, so neither does this.
 func (z *znodes) deleteOrphan(e *epoch, absolute string) {
 	_ = z.remove(e, z.space.relative(absolute), nil) // an error is the end of the epoch, or of the session: see below

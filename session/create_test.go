@@ -92,11 +92,11 @@ func TestEachKnowsWhatItHasAlone(t *testing.T) {
 		a.Leave()
 		synctest.Wait()
 		require.Equal(w, []string{"/controller"}, w.ephemerals(id(s)))
-		require.Equal(w, 1, session.LedgerLen(s))
+		require.Equal(w, 1, session.RecordLen(s))
 		b.Leave()
 		synctest.Wait()
 		require.Empty(w, w.ephemerals(id(s)))
-		require.Zero(w, session.LedgerLen(s))
+		require.Zero(w, session.RecordLen(s))
 	})
 }
 
@@ -113,8 +113,7 @@ func TestALostCreateOfWhatMayNotBeReadIsFound(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open(secretive)
 				lose(w, s)
-				path, err := s.Create(w.ctx, "/p-", nil, session.Protected(), session.Ephemeral())
-				require.NoError(w, err)
+				path := w.create(s, "/p-", nil, session.Protected(), session.Ephemeral())
 				require.Equal(w, []string{path}, w.ephemerals(id(s)))
 			}, zktest.WithVersion(version))
 		})
@@ -160,8 +159,7 @@ func TestB75_ProtectedCreateIsResolvedByLooking(t *testing.T) {
 						}
 						return zktest.Pass
 					})
-					path, err := s.Create(w.ctx, "/box/p-", nil, session.Parents(), session.Protected(), session.Sequential(), session.Ephemeral())
-					require.NoError(w, err)
+					path := w.create(s, "/box/p-", nil, session.Parents(), session.Protected(), session.Sequential(), session.Ephemeral())
 					require.Equal(w, []string{path}, w.ephemerals(id(s)))
 				}, zktest.WithServers(2))
 			})
@@ -184,8 +182,7 @@ func TestEachLookForALostCreateIsOfThePresent(t *testing.T) {
 			return fate
 		})
 		w.requests()
-		path, err := s.Create(w.ctx, "/p-", nil, session.Protected(), session.Ephemeral())
-		require.NoError(w, err)
+		path := w.create(s, "/p-", nil, session.Protected(), session.Ephemeral())
 		require.Equal(w, []string{path}, w.ephemerals(id(s)))
 		checks := slices.DeleteFunc(w.requests(), func(r string) bool { return !strings.HasPrefix(r, "multi") })
 		require.Len(w, checks, 2)
@@ -215,8 +212,7 @@ func TestB02_AFoundZnodeOfAnotherSessionIsNotOnesOwn(t *testing.T) {
 			}()
 			return true
 		})
-		path, err := s.Create(w.ctx, "/box/p-", nil, session.Protected(), session.Ephemeral(), session.Sequential())
-		require.NoError(w, err)
+		path := w.create(s, "/box/p-", nil, session.Protected(), session.Ephemeral(), session.Sequential())
 		stat, exists, err := s.Exists(w.ctx, path)
 		require.NoError(w, err)
 		require.True(w, exists)
@@ -248,8 +244,7 @@ func TestB03_AProtectedCreateThatIsGivenUpLeavesNothing(t *testing.T) {
 			return zktest.Pass
 		})
 		ctx := w.within(time.Millisecond)
-		_, err := s.Create(ctx, "/p-", nil, append(opts, session.Protected())...)
-		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.ErrorIs(w, errOf(s.Create(ctx, "/p-", nil, append(opts, session.Protected())...)), context.DeadlineExceeded)
 		time.Sleep(10 * time.Second)
 		names, _, err := other.Children(w.ctx, "/")
 		require.NoError(w, err)
@@ -277,8 +272,7 @@ func TestAPersistentZnodeThatIsGivenUpGoesInTheNextEpoch(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		_, err := s.Create(ctx, "/p-", nil, session.Protected())
-		require.ErrorIs(w, err, context.Canceled)
+		require.ErrorIs(w, errOf(s.Create(ctx, "/p-", nil, session.Protected())), context.Canceled)
 		time.Sleep(10 * time.Second)
 		require.EqualValues(w, 2, s.Status().Epoch, "it ended with the deletion")
 		names, _, err := other.Children(w.ctx, "/")

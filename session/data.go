@@ -67,11 +67,11 @@ func (s *Session) ACL(ctx context.Context, path string) ([]ACL, Stat, error) {
 }
 
 // Sync waits until the server that the session is connected to has seen all that the leader had
-// when it was asked. At a follower, what is read after it is at least as new as anything that
-// anybody had been told of before it. The leader answers by itself, from a tree that may be
-// milliseconds behind what its followers have answered: they are told to commit before it does so
-// itself. See [Session.SyncQuorum]. The path need not exist. Errors are those of [Session.Get],
-// without ErrNoNode and ErrNoAuth.
+// when it was asked. At a follower, a read after it is at least as new as anything that any client
+// had been told before it. The leader answers by itself, from a tree that may be milliseconds
+// behind what its followers have answered: they are told to commit before it does so itself. See
+// [Session.SyncQuorum]. The path need not exist. Errors are those of [Session.Get], without
+// ErrNoNode and ErrNoAuth.
 func (s *Session) Sync(ctx context.Context, path string) error {
 	_, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (read[struct{}], error) {
 		return read[struct{}]{}, c.Sync(at)
@@ -79,10 +79,10 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 	return s.space.failed("sync", path, err)
 }
 
-// SyncQuorum is a Sync without an exception: what is read after it is at least as new as anything
-// that anybody had been told of before it, also at the leader, and at one that was deposed and does
-// not know it. It is a transaction that only checks the path, so it costs what a write costs.
-// Errors are those of [Session.Sync].
+// SyncQuorum is a Sync without an exception: a read after it is at least as new as anything that
+// any client had been told before it, also at the leader, and at one that was deposed and does not
+// know it. It is a transaction that only checks the path, so it costs what a write costs. Errors
+// are those of [Session.Sync].
 func (s *Session) SyncQuorum(ctx context.Context, path string) error {
 	_, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (read[struct{}], error) {
 		return read[struct{}]{}, caughtUp(c, at)
@@ -236,7 +236,7 @@ func (q *sender) deleteAll(ctx context.Context, root string) error {
 			err = q.deleteBatch(ctx, doomed[:n])
 			doomed = doomed[n:]
 		}
-		if !errors.Is(err, ErrNotEmpty) { // somebody has created something meanwhile: look again
+		if !errors.Is(err, ErrNotEmpty) { // another client has created something meanwhile: list again
 			return err
 		}
 		q.pause(ctx, backoff(try))
@@ -279,7 +279,7 @@ func (q *sender) batch(paths []string) int {
 	return len(paths)
 }
 
-// deleteBatch deletes in one transaction, or one by one where somebody was quicker.
+// deleteBatch deletes in one transaction, or one by one where another client was quicker.
 func (q *sender) deleteBatch(ctx context.Context, paths []string) error {
 	ops := make([]jute.Request, len(paths))
 	for i, path := range paths {
@@ -328,10 +328,11 @@ const (
 	PermAll    = zk.PermAll    // all of these
 )
 
-// AnyoneACL permits this to everybody.
+// AnyoneACL permits this to every client.
 func AnyoneACL(perms int32) []ACL { return zk.WorldACL(perms) }
 
-// AuthACL permits this to whoever [WithAuth] says the session is; without one, it is refused.
+// AuthACL permits this to the users that the session has authenticated as by [WithAuth]; without
+// one, it is refused.
 func AuthACL(perms int32) []ACL { return zk.AuthACL(perms) }
 
 // convert makes an ACL of an application's that of a request, or back. It is not nil.

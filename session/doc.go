@@ -43,16 +43,16 @@
 //
 // # What it guarantees
 //
-//   - A [Hold] is done before ZooKeeper gives anybody else the same thing because this session
+//   - A [Hold] is done before ZooKeeper gives another process the same thing because this session
 //     ended. This assumes that the process runs, that clocks run at about the same rate, and that
 //     servers report within half a tick which sessions they have heard of. See docs/sessions.md.
-//   - What is reported as done was confirmed by ZooKeeper. What was sent and not answered is
-//     [ErrUnknownOutcome], and a read then tells. [Protected] creates, and everything that recipes
-//     do, are resolved by looking.
+//   - A request that is reported as done was confirmed by ZooKeeper. One that was sent and not
+//     answered is [ErrUnknownOutcome], and a read then tells. [Protected] creates, and all requests
+//     of recipes, are resolved by reading.
 //   - A request is sent in one epoch only.
 //   - A watch misses nothing: a change that was made while the connection was down is told after
-//     the reconnection. A path is watched once, however many ask for it, and no longer when nobody
-//     does; but servers before 3.5 keep a watch until it fires or the epoch ends.
+//     the reconnection. A path is watched once for all its subscribers, and no longer than there are
+//     any; but servers before 3.5 keep a watch until it fires or the epoch ends.
 //   - A closed session answers [ErrClosed] at once. [Session.Close] leaves no goroutine and, if it
 //     can reach a server, no ephemeral znode. Its context bounds the wait alone.
 //

@@ -10,8 +10,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// observed is what is seen at a path. Of what may not be read, it is known whether it is the
-// session's.
+// observed is what is seen at a path. If the znode may not be read, its Stat tells only whether it
+// is the session's.
 type observed struct {
 	exists bool
 	unread bool
@@ -33,10 +33,10 @@ func readZnode(conn *zkconn.Conn, path string) (s observed, err error) {
 	return s, err
 }
 
-// owned looks whether what a transaction has created, or may have, is there and the client's, and
-// strikes it if not: another transaction may have deleted it whose answer was lost, and names come
-// again; Czxids do not. One that may not be read is told by its owner and by the record. The error
-// is [ErrExpired] or [ErrClosed].
+// owned looks whether a znode that a transaction has created, or may have, exists and is the
+// client's, and strikes it if not. Another transaction may have deleted it whose answer was lost,
+// and names come again; Czxids do not. A znode that may not be read is recognised by its owner and
+// by the record. The error is [ErrExpired] or [ErrClosed].
 func (z *znodes) owned(n *ephemeral) (bool, error) {
 	l := z.sender.state.lock()
 	path, certain := n.path, !n.doubtful && !n.transacted
@@ -89,7 +89,7 @@ func (z *znodes) findCreated(n *ephemeral) (bool, error) {
 	l := z.sender.state.lock()
 	defer l.unlock()
 	if _, entered := l.record.all[n]; !entered || !n.doubtful {
-		return entered, nil // somebody else has looked meanwhile
+		return entered, nil // another task has looked meanwhile
 	}
 	if path == "" {
 		l.record.strike(n)
@@ -100,10 +100,10 @@ func (z *znodes) findCreated(n *ephemeral) (bool, error) {
 	return true, nil
 }
 
-// existsOwn is Exists for what this session has created itself, and perhaps may not read: since
-// 3.8.4 a server then refuses to tell its Stat (ZOOKEEPER-2590). That it refuses says that the
-// znode stands; whether it is this session's own, its list of these says. The Stat then has an
-// owner, 0 for somebody else, and nothing more.
+// existsOwn is Exists for a znode that this session has created itself, and perhaps may not read:
+// since 3.8.4 a server then refuses to tell its Stat (ZOOKEEPER-2590). A refusal says that the
+// znode exists; the server's list of the session's ephemeral znodes says whether it is the
+// session's own. The Stat then has an owner, 0 for another session, and nothing more.
 func existsOwn(c *zkconn.Conn, path string) (zkconn.Stat, bool, error) {
 	stat, exists, err := c.Exists(path, false)
 	if !errors.Is(err, ErrNoAuth) {
@@ -119,7 +119,7 @@ func existsOwn(c *zkconn.Conn, path string) (zkconn.Stat, bool, error) {
 	return zkconn.Stat{}, true, nil
 }
 
-// znodeExists is Exists for what needs no Stat: a znode that may not be read stands.
+// znodeExists is Exists for callers that need no Stat: a znode that may not be read exists.
 func znodeExists(c *zkconn.Conn, path string) (bool, error) {
 	_, exists, err := c.Exists(path, false)
 	if errors.Is(err, ErrNoAuth) {
@@ -128,7 +128,8 @@ func znodeExists(c *zkconn.Conn, path string) (bool, error) {
 	return exists, err
 }
 
-// leftovers are the paths of what this client has in ZooKeeper, as far as they are known.
+// leftovers are the paths of the znodes that this client has in ZooKeeper, as far as they are
+// known.
 func (t *client) leftovers() []string {
 	g := t.session.state.lock()
 	defer g.unlock()
@@ -141,9 +142,9 @@ func (t *client) leftovers() []string {
 	return paths
 }
 
-// Recover tells, after the restart of whoever has the client, which of its znodes really exist in
-// this epoch, those whose deletion is under way among them: whoever recovers deletes them. Creates
-// and transactions that were under way are waited for, so that nothing turns up later, but not a
+// Recover tells, after the restart of the client's host, which of its znodes really exist in this
+// epoch, those whose deletion is under way among them: the host deletes them. Creates and
+// transactions that were under way are waited for, so that nothing turns up later, but not a
 // transaction that deletes a znode of the client: it comes to nothing when the znode is deleted
 // otherwise. Errors: [ErrExpired], [ErrClosed].
 func (t *client) Recover(number uint64, done func(left []string, err error)) {
@@ -188,7 +189,7 @@ func (t *client) Recover(number uint64, done func(left []string, err error)) {
 // lost: among the session's own znodes, by its data. Those of the record are other contenders, of
 // this process too.
 func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, zkconn.Stat, error) {
-	known := g.z.recorded() // before the listing: what is deleted meanwhile may still be in it
+	known := g.z.recorded() // before the listing: a znode that is deleted meanwhile may still be in it
 	if err := p.ask(conn); err != nil {
 		return "", zkconn.Stat{}, err
 	}
@@ -217,8 +218,8 @@ func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, zkconn.Stat,
 	return "", zkconn.Stat{}, nil
 }
 
-// recognise tells whether a znode is one that this session made with the contender's data. One that
-// it may not read is told by its owner alone.
+// recognise tells whether a znode is one that this session made with the contender's data. A znode
+// that may not be read is recognised by its owner alone.
 func (n *ephemeral) recognise(conn *zkconn.Conn, path string) (stat zkconn.Stat, mine bool, err error) {
 	data, stat, err := conn.Get(path, false)
 	same := znode.Same(n.data, data)
@@ -235,8 +236,8 @@ func (n *ephemeral) recognise(conn *zkconn.Conn, path string) (stat zkconn.Stat,
 	return stat, same && stat.EphemeralOwner == n.epoch.sessionID, err
 }
 
-// isIt: the znode of which this is known, if anything is, is the one with that Stat, as far as that
-// is known.
+// isIt tells whether a znode may be the one with that Stat: their Czxids are equal, or one is not
+// known.
 func isIt(czxid int64, stat zkconn.Stat) bool {
 	return czxid == 0 || stat.Czxid == 0 || czxid == stat.Czxid
 }
@@ -264,7 +265,7 @@ func (z *znodes) reserve(n *ephemeral, path string, stat zkconn.Stat) bool {
 	return l.record.created(n, path)
 }
 
-// createKey is what contenders have in common that only the record can tell apart.
+// createKey is the same for contenders that only the record can tell apart.
 type createKey struct {
 	parent string
 	form   znode.Form
@@ -273,7 +274,7 @@ type createKey struct {
 
 // turn waits until no contender that is like this one is being created. Otherwise one whose answer
 // was lost could take the other's znode for its own before the other's answer is in the record. The
-// function ends the turn. It is not waited for longer than for that epoch, with which creates end.
+// function ends the turn. Creates end with their epoch, and so does the wait.
 func (z *znodes) turn(n *ephemeral) (done func()) {
 	if n.form.Named() {
 		return func() {}

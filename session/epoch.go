@@ -172,8 +172,8 @@ func endCause(cause error) error {
 	return cause
 }
 
-// endOfHolds is what the holds of an epoch end with that its connection says is over. A refused
-// credential ends the session, and nobody says that their znodes are gone.
+// endOfHolds is the cause with which the holds end when the connection says that the epoch is over.
+// A refused credential ends the session, and does not say that their znodes are gone.
 func endOfHolds(cause error) error {
 	if errors.Is(cause, ErrExpired) {
 		return cause
@@ -230,11 +230,11 @@ var (
 	errMayLive = errors.New("something was under way in it, and the leader has changed")
 )
 
-// confirm asks a quorum of the servers whether the epoch before is gone: nil if it is, [errStands]
-// or [errMayStand] if not. What only may stand while the leader changed, or can't be read, is taken
-// for gone when twice the timeout and two ticks have passed: ZooKeeper ends a session at the first
-// tick after its timeout, and one new leader counts anew. It has ended then, unless there were
-// more, or none for long.
+// confirm asks a quorum of the servers whether the epoch before is gone: nil if it is, [errAlive]
+// or [errMayLive] if not. A session that only may live, since the leader changed or since nothing
+// of it can be read, is taken for gone when twice the timeout and two ticks have passed: ZooKeeper
+// ends a session at the first tick after its timeout, and one new leader counts anew. It has ended
+// then, unless there were more, or none for long.
 func (e *epoch) confirm(before *epoch) error {
 	if err := caughtUp(e.conn, "/"); err != nil { // from now on reads are not older than this
 		return err

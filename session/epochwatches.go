@@ -10,11 +10,11 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// epochWatches is what is watched in an epoch: the table of watches, and what is to be passed on to
+// epochWatches is the table of an epoch's watches, and the outbox of events and answers for its
 // clients, in order. It has a mutex of its own, so that an event goes from the connection's
-// goroutine straight to those who depend on it. No client is called under that mutex: what the
-// table says goes into the outbox, which whoever comes first empties. The session's mutex may be
-// taken under it, not the other way around.
+// goroutine straight to the clients that depend on it. No client is called under that mutex: what
+// the table says goes into the outbox, which the first caller to come empties. The session's mutex
+// may be taken under it, not the other way around.
 type epochWatches struct {
 	epoch *epoch
 
@@ -22,12 +22,12 @@ type epochWatches struct {
 	table    *watches.Table
 	reads    map[*watchRead]struct{} // with a watch, that were not answered yet; nil: the epoch is over
 	outbox   []outgoing
-	emptying bool // somebody empties the outbox
+	emptying bool // a caller is emptying the outbox
 
-	// What comes over a connection is not passed on before the clients know of that connection:
-	// the session's actor tells them.
+	// Answers and events of a connection are not passed on before the clients know of the
+	// connection: the session's actor tells them.
 	heard int    // changes of the connection, and the beginning of the epoch
-	told  int    // of these, how many the clients were told of
+	told  int    // how many of these the clients were told of
 	up    bool   // as they were told
 	ups   uint64 // the connections that there have been
 }
@@ -137,7 +137,7 @@ func (w *epochWatches) fire(ev zkconn.Fired) {
 	})
 }
 
-// connHears notes that the connection has changed, before clients are told of that.
+// connHears notes that the connection has changed, before clients are told so.
 func (w *epochWatches) connHears(up bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -148,7 +148,7 @@ func (w *epochWatches) connHears(up bool) {
 }
 
 // clientsKnow notes that clients were told of a change of the connection, or of the beginning of
-// the epoch. What had to wait for a connection is done now.
+// the epoch. Removals of watches that had to wait for a connection are sent now.
 func (w *epochWatches) clientsKnow(up bool) {
 	w.change(func(t *watches.Table) {
 		w.told++

@@ -73,10 +73,10 @@ var (
 	// ErrUntrusted: nothing has been heard from ZooKeeper's leader for so long that the session may
 	// have ended there.
 	ErrUntrusted = errors.New("no proof from ZooKeeper in time that the session is alive")
-	// ErrDeleted: somebody deleted the znode.
+	// ErrDeleted: another client deleted the znode.
 	ErrDeleted = errors.New("the znode was deleted")
-	// ErrRevoked: somebody took it away. None of Troupe's own recipes ends a possession so: one
-	// that is broken ends with [ErrDeleted].
+	// ErrRevoked: it was taken away. None of Troupe's own recipes ends a possession so: one that is
+	// broken ends with [ErrDeleted].
 	ErrRevoked = errors.New("revoked")
 	// ErrRestarted: the part of this process that kept it failed and was restarted.
 	ErrRestarted = errors.New("restarted after an internal failure")

@@ -160,11 +160,11 @@ func TestAnExpiryIsConfirmedThoughTheActorFails(t *testing.T) {
 	}
 	each(t, map[string]row{
 		"at that": {2, func(f *misled) {
-			letGo := session.Occupy(f.s)
+			unblock := session.BlockActor(f.s)
 			session.PanicSession(f.s, "on purpose") // before word of the expiry
 			f.depose()
 			time.Sleep(time.Second)
-			letGo()
+			unblock()
 		}},
 		"later": {3, func(f *misled) { // and the second ends before it has begun
 			f.depose()
@@ -279,32 +279,28 @@ func TestAnExpiryWithoutEvidence(t *testing.T) {
 		"a deletion":                 func(c *client, path string) { c.Remove(1, path, func(error) {}) },
 		"a transaction that deletes": func(c *client, path string) { c.transact(session.DeleteOp(path, -1)) },
 	}
-	for name, elected := range map[string]bool{"one leader": false, "another leader": true} {
-		t.Run(name, func(t *testing.T) {
-			each(t, asks, func(w *world, ask func(c *client, path string)) {
-				s, t := w.openClient(session.WithTimeout(timeout))
-				path := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
-				heal := w.meets(zktest.DropRequest, func(r *zktest.Request) bool { return r.Op == zktest.OpDelete || r.Op == zktest.OpMulti })
-				ask(t, path)
-				synctest.Wait()
-				t.told()
-				if elected {
-					w.srv.Depose(0)
-					w.srv.Continue(0)
-				}
-				w.srv.Expire(id(s))
-				heal()
-				time.Sleep(timeout)
-				if elected {
-					time.Sleep(2 * timeout)
-					synctest.Wait()
-					require.Equal(w, "disconnected", last(t.told()))
-					time.Sleep(timeout)
-				}
-				require.Contains(w, last(t.told()), "began 2")
-			}, zktest.WithServers(3), zktest.WithSeed(1))
-		})
-	}
+	pairs(t, asks, map[string]bool{"one leader": false, "another leader": true}, func(w *world, ask func(c *client, path string), elected bool) {
+		s, t := w.openClient(session.WithTimeout(timeout))
+		path := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		heal := w.meets(zktest.DropRequest, func(r *zktest.Request) bool { return r.Op == zktest.OpDelete || r.Op == zktest.OpMulti })
+		ask(t, path)
+		synctest.Wait()
+		t.told()
+		if elected {
+			w.srv.Depose(0)
+			w.srv.Continue(0)
+		}
+		w.srv.Expire(id(s))
+		heal()
+		time.Sleep(timeout)
+		if elected {
+			time.Sleep(2 * timeout)
+			synctest.Wait()
+			require.Equal(w, "disconnected", last(t.told()))
+			time.Sleep(timeout)
+		}
+		require.Contains(w, last(t.told()), "began 2")
+	}, zktest.WithServers(3), zktest.WithSeed(1))
 }
 
 // ZooKeeper ends a session at the first tick after its timeout, which a new leader counts anew: the

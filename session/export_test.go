@@ -21,11 +21,11 @@ func (f doWatch[T]) deliver(w *sharedWatchActor[T]) { f(w) }
 // PanicSession makes the session's own actor panic.
 func PanicSession(s *Session, value any) { s.ref.Tell(do(func(*sessionActor) { panic(value) })) }
 
-// Occupy keeps the session's own actor from everything else until it is let go.
-func Occupy(s *Session) (letGo func()) {
-	occupied := make(chan struct{})
-	s.ref.Tell(do(func(*sessionActor) { <-occupied }))
-	return func() { close(occupied) }
+// BlockActor keeps the session's own actor from everything else until it is unblocked.
+func BlockActor(s *Session) (unblock func()) {
+	blocked := make(chan struct{})
+	s.ref.Tell(do(func(*sessionActor) { <-blocked }))
+	return func() { close(blocked) }
 }
 
 // PanicWatchData makes the actor behind WatchData of a path panic; false if there is none.
@@ -47,8 +47,8 @@ func ShiftWall(s *Session, d time.Duration) { s.clock.wallSlip.Add(int64(d)) }
 // ShiftMono lets the session see the monotonic clock jump.
 func ShiftMono(s *Session, d time.Duration) { s.clock.monoSlip.Add(int64(d)) }
 
-// Hush keeps the session from noticing anything until it is let go.
-func Hush(s *Session) (letGo func()) {
+// LockState takes the session's mutex, so that it notices nothing until that is released.
+func LockState(s *Session) (unlock func()) {
 	g := s.state.lock()
 	return g.unlock
 }
@@ -63,8 +63,8 @@ func WatchEntries(s *Session) int {
 	return w.table.Len()
 }
 
-// LedgerLen is how many znodes of the session's clients exist, or may.
-func LedgerLen(s *Session) int {
+// RecordLen is how many znodes of the session's clients exist, or may.
+func RecordLen(s *Session) int {
 	g := s.state.lock()
 	defer g.unlock()
 	return len(g.record.all)
@@ -77,8 +77,8 @@ func SharedWatches(s *Session) int {
 	return len(g.dataWatches) + len(g.childWatches)
 }
 
-// LetGoOfFile lets go of the session's file as the end of its process does.
-func LetGoOfFile(s *Session) {
+// ReleaseFile releases the session's file as the end of its process does.
+func ReleaseFile(s *Session) {
 	inUse.mu.Lock()
 	defer inUse.mu.Unlock()
 	delete(inUse.all, s.file.key)

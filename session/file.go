@@ -22,14 +22,14 @@ import (
 // started again ends the session of the one before at once, and others need not wait for its
 // timeout. That counts as a death: what it held is not released, so that a lock's delay applies.
 //
-// The file belongs to one process at a time, which has it locked (flock). It is made if it does
-// not exist. It has the session's id and password, so it must belong to this process's user or to
-// root, nobody but its owner and its group may have access, and it must not be a symbolic link;
-// otherwise New fails, as it does where there is no flock ([ErrUnsupported]), and if another
-// session of this process has the file. Access of the group is logged. The session before is closed
-// only if its process is gone, and was on this host. Otherwise that is logged, the file stays as it
-// is, and the session goes on without it. A damaged file is copied to one with ".damaged" at the
-// end of its name, which replaces an earlier copy, and is then used.
+// The file belongs to one process at a time, which has it locked (flock). It is made if it does not
+// exist. It has the session's id and password, so it must belong to this process's user or to root,
+// only its owner and its group may have access, and it must not be a symbolic link; otherwise New
+// fails, as it does where there is no flock ([ErrUnsupported]), and if another session of this
+// process has the file. Access of the group is logged. The session before is closed only if its
+// process is gone, and was on this host. Otherwise that is logged, the file stays as it is, and the
+// session goes on without it. A damaged file is copied to one with ".damaged" at the end of its
+// name, which replaces an earlier copy, and is then used.
 //
 // It is not for a volume that several hosts share, nor for a process whose children go on working
 // in its name when it is gone.
@@ -50,7 +50,7 @@ type sessionFile struct {
 	host   string
 	file   *os.File
 	key    fileKey
-	before *noted // the process before; nil: there is nobody to be ended
+	before *noted // of the process before; nil: there is no session to be ended
 
 	ending sync.Once    // begins when there is a connection
 	ended  notify.Latch // that has been tried

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,7 +36,7 @@ func TestTheSessionOfTheProcessBeforeIsEndedAtOnce(t *testing.T) {
 			time.Sleep(time.Minute)
 			w.create(s, "/held", nil, session.Ephemeral())
 			host.Partition()
-			session.LetGoOfFile(s)
+			session.ReleaseFile(s)
 			next := w.open(session.WithSessionFile(file))
 			time.Sleep(300 * time.Millisecond)
 			require.False(w, w.exists(other, "/held"))
@@ -73,7 +72,7 @@ func TestAForeignSessionFileIsLeftAlone(t *testing.T) {
 		file, held := filepath.Join(w.TempDir(), "session"), w.open()
 		text := prepare(w, file, id(held), w.srv.Hosts()[0])
 		require.NoError(w, os.WriteFile(file, text, 0o600))
-		s := w.open(session.WithSessionFile(file), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		s := w.open(session.WithSessionFile(file), log.warnings())
 		time.Sleep(time.Minute)
 		require.Equal(w, session.Connected, held.Status().State)
 		require.NoError(w, s.Close(w.ctx))
@@ -102,7 +101,7 @@ func TestADamagedSessionFileIsCopiedAndUsed(t *testing.T) {
 		require.NoError(w, os.WriteFile(file+".damaged", []byte("of an earlier one"), 0o644)) // which others may read
 		inode, err := os.Stat(file)
 		require.NoError(w, err)
-		s := w.open(session.WithSessionFile(file), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		s := w.open(session.WithSessionFile(file), log.warnings())
 		first := id(s)
 		kept, err := os.ReadFile(file + ".damaged")
 		require.NoError(w, err)
@@ -117,7 +116,7 @@ func TestADamagedSessionFileIsCopiedAndUsed(t *testing.T) {
 		lines := log.lines()
 		require.Len(w, lines, 1)
 		require.Contains(w, lines[0], "the session file is damaged")
-		session.LetGoOfFile(s)
+		session.ReleaseFile(s)
 		next := w.open(session.WithSessionFile(file))
 		time.Sleep(time.Second)
 		_, alive := w.srv.Session(first)
@@ -133,7 +132,7 @@ func TestADamagedSessionFileIsNotOverwrittenWithoutACopy(t *testing.T) {
 		file := filepath.Join(w.TempDir(), "session")
 		require.NoError(w, os.WriteFile(file, []byte("damaged"), 0o600))
 		require.NoError(w, os.MkdirAll(file+".damaged/in the way", 0o700))
-		s := w.open(session.WithSessionFile(file), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		s := w.open(session.WithSessionFile(file), log.warnings())
 		require.NoError(w, s.Close(w.ctx))
 		found, err := os.ReadFile(file)
 		require.NoError(w, err)
@@ -153,7 +152,7 @@ func TestTheModeOfASessionFile(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "session")
 		require.NoError(t, os.WriteFile(file, nil, mode))
 		require.NoError(t, os.Chmod(file, mode))
-		s, err := session.New([]string{"127.0.0.1:1"}, session.WithSessionFile(file), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		s, err := session.New([]string{"127.0.0.1:1"}, session.WithSessionFile(file), log.warnings())
 		if mode&0o007 != 0 {
 			require.ErrorContains(t, err, "others may read or write it")
 			continue

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// fileKey tells files apart, whatever they are called.
+// fileKey tells files apart, independent of their names.
 type fileKey struct{ device, inode uint64 }
 
 // openOwn opens a file that only this process's user, root and a group may read or write, or makes
@@ -51,5 +51,5 @@ func refused(mode os.FileMode, owner, user int) error {
 	return nil
 }
 
-// lockFile locks a file as long as it is open, by whichever process; it does not wait.
+// lockFile locks a file as long as any process has it open; it does not wait.
 func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

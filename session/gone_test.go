@@ -117,12 +117,12 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			p.heal()
 		}, nil, []bool{true}, session.ErrRestarted},
 		"expired, and restarted at that": {func(p *parted) {
-			letGo := session.Occupy(p.s)
+			unblock := session.BlockActor(p.s)
 			session.PanicSession(p.s, "on purpose") // before word of the expiry
 			p.srv.Expire(p.id)
 			p.heal()
 			time.Sleep(timeout)
-			letGo()
+			unblock()
 			time.Sleep(time.Second) // the pause before the restart
 		}, nil, []bool{true}, session.ErrExpired},
 		"restarted, and closed in vain": {func(p *parted) {
@@ -162,14 +162,14 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 		}, session.ErrClosed, []bool{false}, session.ErrUntrusted},
 		"a credential was refused, and restarted at that": {func(p *parted) {
 			time.Sleep(timeout / 4)
-			letGo := session.Occupy(p.s)
+			unblock := session.BlockActor(p.s)
 			session.PanicSession(p.s, "on purpose")
 			time.Sleep(timeout / 2)
 			p.refuse.Store(true)
 			p.enforce.Store(true)
 			p.heal()
 			time.Sleep(time.Second)
-			letGo()
+			unblock()
 			<-p.s.Done()
 			require.ErrorIs(p, p.s.Err(), session.ErrAuthFailed)
 		}, session.ErrClosed, []bool{false}, session.ErrUntrusted},
@@ -222,7 +222,7 @@ func TestAnOutcomeIsSettledWhenTheEpochBeforeIsGone(t *testing.T) {
 		s := w.open(session.WithTimeout(timeout), session.WithDialer(from.Dialer()))
 		other := w.open()
 		heal := w.srv.Partition(id(s)) // new sessions would be possible
-		written := bubble.Begin(func() error { _, err := s.Create(w.ctx, "/a", nil); return err })
+		written := bubble.Begin(func() error { return errOf(s.Create(w.ctx, "/a", nil)) })
 		synctest.Wait()
 		session.PanicSession(s, "on purpose")
 		time.Sleep(time.Second)

@@ -12,8 +12,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/lease"
 )
 
-// state is what the session's mutex guards. What is in it can be reached by [state.lock] alone, and
-// every method of [guarded], and of what it contains, needs the mutex.
+// state is what the session's mutex guards. Only [state.lock] leads to it. Every method of
+// [guarded], and of the types that it contains, needs the mutex.
 type state struct {
 	mu sync.Mutex
 	in guarded
@@ -59,8 +59,8 @@ func newGuarded(s *Session) guarded {
 	}
 }
 
-// unlock lets go of the mutex, finishes the holds that are over since it was taken, and logs what
-// is to be said.
+// unlock releases the mutex, finishes the holds that were ended under it, and writes the lines of
+// the log that were said under it.
 func (g *guarded) unlock() {
 	ended, lines := g.ended, g.story.lines
 	g.ended, g.story.lines = nil, nil
@@ -127,7 +127,7 @@ func (g *guarded) current(number uint64) *epoch {
 	return g.cur
 }
 
-// close refuses everything from now on and ends what is held; false if that was done before.
+// close refuses all requests from now on and ends all holds; false if that was done before.
 func (s *state) close(cause error) (first bool) {
 	g := s.lock()
 	defer g.unlock()
@@ -154,8 +154,7 @@ func (g *guarded) has(t *client) bool {
 	return is
 }
 
-// removeClient ends what a client holds, and returns what of it is left in the record, and the
-// present epoch.
+// removeClient ends a client's holds, and returns its znodes in the record, and the present epoch.
 func (s *state) removeClient(t *client) ([]*ephemeral, *epoch) {
 	g := s.lock()
 	defer g.unlock()
@@ -220,16 +219,16 @@ type tasks struct {
 	running sync.WaitGroup
 }
 
-// catch is deferred by what runs on the session's behalf and is no actor: a panic in it goes no
-// further. Nobody knows what it left undone, so what rests on it ends, as with a panic of the
-// session's own actor: the epoch, and every hold in it, with [ErrRestarted].
+// catch is deferred by functions that run on the session's behalf outside of its actor: a panic in
+// one goes no further. It is not known what it left undone, so the epoch ends, and every hold in
+// it, with [ErrRestarted], as with a panic of the session's own actor.
 func (t *tasks) catch() {
 	if reason := recover(); reason != nil {
 		t.crashed(reason)
 	}
 }
 
-// call calls what others have passed in.
+// call calls a function that was passed in.
 func (t *tasks) call(f func()) {
 	defer t.catch()
 	f()

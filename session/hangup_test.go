@@ -43,8 +43,7 @@ func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
 		require.NoError(w, err)
 		require.Zero(w, stat.EphemeralOwner, "not persistent")
 		w.create(s, "/e/f/g", nil, session.Parents())
-		_, err = s.Create(w.ctx, "/container", nil, session.Container())
-		require.ErrorIs(w, err, session.ErrUnsupported)
+		require.ErrorIs(w, errOf(s.Create(w.ctx, "/container", nil, session.Container())), session.ErrUnsupported)
 	})
 }
 
@@ -57,8 +56,7 @@ func TestAnswersThatAreLostMakeNoPersistentParents(t *testing.T) {
 			return w.client(s).join(w, 1, session.Join{Parent: "/a/b/line", Name: "lock-"}).Err
 		},
 		"of a znode": func(w *world, s *session.Session) error {
-			_, err := s.Create(w.ctx, "/a/b/line/x", nil, session.Parents(), session.Ephemeral())
-			return err
+			return errOf(s.Create(w.ctx, "/a/b/line/x", nil, session.Parents(), session.Ephemeral()))
 		},
 	} {
 		for _, lost := range [][2]int{ // creations of containers, and create2
@@ -115,10 +113,7 @@ func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
 		}
 	}
 	create := func(path string, opts ...session.CreateOption) func(*world, *session.Session, *client) error {
-		return func(w *world, s *session.Session, _ *client) error {
-			_, err := s.Create(w.ctx, path, nil, opts...)
-			return err
-		}
+		return func(w *world, s *session.Session, _ *client) error { return errOf(s.Create(w.ctx, path, nil, opts...)) }
 	}
 	namespace := []session.Option{session.WithNamespace("/bad")}
 	each(t, map[string]row{
@@ -126,18 +121,15 @@ func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
 		"ensuring": {nil, func(w *world, _ *session.Session, t *client) error {
 			return wait(w, func(done func(error)) { t.Ensure(1, "/line/bad", false, nil, done) })
 		}},
-		"reading": {nil, func(w *world, _ *session.Session, t *client) error { return t.read(w, 1, "/line/bad", false).Err }},
-		"of the application": {nil, func(w *world, s *session.Session, _ *client) error {
-			_, _, err := s.Get(w.ctx, "/line/bad")
-			return err
-		}},
-		"protected": {nil, create("/line/bad", session.Protected())},
+		"reading":            {nil, func(w *world, _ *session.Session, t *client) error { return t.read(w, 1, "/line/bad", false).Err }},
+		"of the application": {nil, func(w *world, s *session.Session, _ *client) error { return errOf(s.Get(w.ctx, "/line/bad")) }},
+		"protected":          {nil, create("/line/bad", session.Protected())},
 
 		"parent of a contender":    {nil, join("/bad/line")},
 		"parent of a path":         {nil, func(w *world, s *session.Session, _ *client) error { return s.EnsurePath(w.ctx, "/bad/line") }},
 		"parent of a znode":        {nil, create("/bad/a", session.Parents())},
 		"namespace of a znode":     {namespace, create("/a")},
-		"namespace that is listed": {namespace, func(w *world, s *session.Session, _ *client) error { _, _, err := s.Children(w.ctx, "/"); return err }},
+		"namespace that is listed": {namespace, func(w *world, s *session.Session, _ *client) error { return errOf(s.Children(w.ctx, "/")) }},
 	}, func(w *world, row row) {
 		w.create(w.open(), "/line", nil)
 		s := w.open(append(row.opts, session.WithRetry(session.RetryTimes(8)))...) // which governs the application's reads
@@ -175,14 +167,12 @@ func TestARequestThatIsTooLargeForTheServersIsFoundOut(t *testing.T) {
 		s := w.open()
 		w.create(s, "/a", make([]byte, 2000))
 		for range 3 {
-			_, err := s.Set(w.ctx, "/a", make([]byte, 30_000), -1)
-			require.ErrorIs(w, err, session.ErrUnknownOutcome)
+			require.ErrorIs(w, errOf(s.Set(w.ctx, "/a", make([]byte, 30_000), -1)), session.ErrUnknownOutcome)
 		}
-		_, _, err := s.Get(w.ctx, "/a")
-		require.NoError(w, err)
+		require.NoError(w, errOf(s.Get(w.ctx, "/a")))
 		before := 0
 		w.script(func() { before = handshakes })
-		_, err = s.Set(w.ctx, "/a", make([]byte, 30_000), -1)
+		_, err := s.Set(w.ctx, "/a", make([]byte, 30_000), -1)
 		require.ErrorIs(w, err, session.ErrTooLarge)
 		require.ErrorContains(w, err, "jute.maxbuffer")
 		w.write(s, "/a", make([]byte, 9_000))
@@ -207,8 +197,7 @@ func TestAServerThatInsistsOnAuthenticationIsNamed(t *testing.T) {
 			return zktest.Fail(zktest.ErrAuthRequired)
 		})
 		s := w.session(session.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-		ctx := w.within(75 * time.Second)
-		err := s.Connect(ctx)
+		err := s.Connect(w.within(75 * time.Second))
 		require.ErrorIs(w, err, context.DeadlineExceeded)
 		require.ErrorIs(w, err, session.ErrAuthRequired)
 		w.script(func() {
@@ -253,8 +242,7 @@ func (w *world) takes(bytes int) (raise func(bytes int), hangUps func() int) {
 
 // set sets data of that size, and returns what it was told.
 func (w *world) set(s *session.Session, size int) error {
-	_, err := s.Set(w.ctx, "/a", make([]byte, size), -1)
-	return err
+	return errOf(s.Set(w.ctx, "/a", make([]byte, size), -1))
 }
 
 // A server's limit is found out, and so is that it was raised: within a minute.
@@ -333,4 +321,97 @@ func TestASuspicionOfASizeIsNotOfSmallerOnes(t *testing.T) {
 		}
 		require.NoError(w, w.set(s, 4_000))
 	})
+}
+
+// bystanders are requests of others, by what each is of. They take their time, so that they are
+// under way whenever the connection goes.
+var bystanders = map[string]func(w *world, s *session.Session, n int) error{
+	"read by the application": func(w *world, s *session.Session, n int) error { return errOf(s.Get(w.ctx, "/others/one")) },
+	"create that is protected": func(w *world, s *session.Session, n int) error {
+		return errOf(s.Create(w.ctx, fmt.Sprint("/others/new-", n), nil, session.Protected()))
+	},
+	"large create that is protected": func(w *world, s *session.Session, n int) error {
+		return errOf(s.Create(w.ctx, fmt.Sprint("/others/new-", n), make([]byte, 5_000), session.Protected()))
+	},
+	"read": func(w *world, s *session.Session, n int) error {
+		return w.client(s).read(w, 1, "/others/one", false).Err
+	},
+	"watch": func(w *world, s *session.Session, n int) error {
+		return w.client(s).read(w, 1, fmt.Sprint("/others/one-", n), true).Err
+	},
+	"contender": func(w *world, s *session.Session, n int) error {
+		return w.client(s).join(w, 1, session.Join{Parent: "/others", Name: "lock-"}).Err
+	},
+}
+
+// away is how far the servers are: what one has answered is lost if it hangs up meanwhile.
+const away = 20 * time.Millisecond
+
+func (w *world) farAway() session.Option {
+	host := w.srv.Host("far away")
+	host.Slow(away)
+	return session.WithDialer(host.Dialer())
+}
+
+// One request at which servers hang up is tried, and given up. Nobody else suffers: not what is
+// held in the session, nor those whose requests are under way each time that the connection goes.
+func TestARequestAtWhichServersHangUpHarmsNobodyElse(t *testing.T) {
+	pairs(t, poisons, bystanders, (*world).poisoned)
+}
+
+// poisons are requests at which servers hang up. One looks, before it asks again, whether it was
+// carried out, and so comes later.
+var poisons = map[string]func(w *world, s *session.Session) error{
+	"read": func(w *world, s *session.Session) error { return w.client(s).read(w, 1, "/poison", false).Err },
+	"create": func(w *world, s *session.Session) error {
+		return errOf(s.Create(w.ctx, "/poison", nil, session.Protected()))
+	},
+}
+
+func (w *world) poisoned(poison func(w *world, s *session.Session) error, ask func(w *world, s *session.Session, n int) error) {
+	const others = 10
+	s := w.open(w.farAway())
+	for _, path := range []string{"/others", "/others/one"} {
+		w.create(s, path, nil)
+	}
+	held := w.client(s).hold(w, 1, "/line")
+	hangUps := w.hangsUpSlowly(func(r *zktest.Request) bool { return strings.HasSuffix(r.Path, "poison") })
+	answers := make(chan error, others)
+	for n := range others {
+		go func() { answers <- ask(w, s, n) }()
+	}
+	synctest.Wait() // they are on their way
+	require.ErrorIs(w, poison(w, s), session.ErrHungUp)
+	require.True(w, held.Valid())
+	for range others {
+		require.NoError(w, <-answers)
+	}
+	require.True(w, held.Valid())
+	require.NoError(w, held.Err())
+	require.LessOrEqual(w, hangUps(), 10) // as one whose like was answered; two of them may be put down to somebody whose request was larger
+	require.EqualValues(w, 1, s.Status().Epoch)
+}
+
+// hangsUpSlowly lets the servers hang up at the requests that match, and take in nothing that comes
+// behind.
+func (w *world) hangsUpSlowly(at func(r *zktest.Request) bool) (times func() int) {
+	n, deaf := 0, false
+	w.intercept(func(r *zktest.Request) zktest.Verdict {
+		switch {
+		case r.Op == zktest.OpConnect:
+			deaf = false
+		case at(r):
+			n++
+			deaf = true
+			time.AfterFunc(away/2, func() { w.srv.Disconnect(r.SessionID) })
+		}
+		if deaf {
+			return zktest.DropRequest
+		}
+		return zktest.Pass
+	})
+	return func() (all int) {
+		w.script(func() { all = n })
+		return all
+	}
 }

@@ -124,8 +124,7 @@ func (w *world) create(s *session.Session, path string, data []byte, opts ...ses
 
 func (w *world) write(s *session.Session, path string, data []byte) {
 	w.Helper()
-	_, err := s.Set(w.ctx, path, data, -1)
-	require.NoError(w, err)
+	require.NoError(w, errOf(s.Set(w.ctx, path, data, -1)))
 }
 
 // each runs a test for each row of a table, in bubbles.
@@ -189,7 +188,7 @@ func (w *world) client(s *session.Session) *client {
 	w.Helper()
 	t := &client{}
 	var err error
-	t.Client, err = s.Client("test", t.take)
+	t.Client, err = s.Client("test:/line", t.take)
 	require.NoError(w, err)
 	return t
 }
@@ -620,22 +619,27 @@ func (t *client) commit(w *world, epoch uint64, ops ...session.Op) error {
 // operations are all that a session can be asked for, of a path.
 func operations(s *session.Session, path string) map[string]func(ctx context.Context) error {
 	return map[string]func(ctx context.Context) error{
-		"create":    func(ctx context.Context) error { _, err := s.Create(ctx, path, nil); return err },
-		"protected": func(ctx context.Context) error { _, err := s.Create(ctx, path, nil, session.Protected()); return err },
-		"get":       func(ctx context.Context) error { _, _, err := s.Get(ctx, path); return err },
-		"exists":    func(ctx context.Context) error { _, _, err := s.Exists(ctx, path); return err },
-		"children":  func(ctx context.Context) error { _, _, err := s.Children(ctx, path); return err },
-		"set":       func(ctx context.Context) error { _, err := s.Set(ctx, path, nil, -1); return err },
+		"create":    func(ctx context.Context) error { return errOf(s.Create(ctx, path, nil)) },
+		"protected": func(ctx context.Context) error { return errOf(s.Create(ctx, path, nil, session.Protected())) },
+		"get":       func(ctx context.Context) error { return errOf(s.Get(ctx, path)) },
+		"exists":    func(ctx context.Context) error { return errOf(s.Exists(ctx, path)) },
+		"children":  func(ctx context.Context) error { return errOf(s.Children(ctx, path)) },
+		"set":       func(ctx context.Context) error { return errOf(s.Set(ctx, path, nil, -1)) },
 		"delete":    func(ctx context.Context) error { return s.Delete(ctx, path, -1) },
-		"acl":       func(ctx context.Context) error { _, _, err := s.ACL(ctx, path); return err },
+		"acl":       func(ctx context.Context) error { return errOf(s.ACL(ctx, path)) },
 		"set acl": func(ctx context.Context) error {
-			_, err := s.SetACL(ctx, path, session.AnyoneACL(session.PermAll), -1)
-			return err
+			return errOf(s.SetACL(ctx, path, session.AnyoneACL(session.PermAll), -1))
 		},
 		"delete all": func(ctx context.Context) error { return s.DeleteAll(ctx, path) },
 		"ensure":     func(ctx context.Context) error { return s.EnsurePath(ctx, path) },
 		"sync":       func(ctx context.Context) error { return s.Sync(ctx, path) },
 		"quorum":     func(ctx context.Context) error { return s.SyncQuorum(ctx, path) },
-		"multi":      func(ctx context.Context) error { _, err := s.Multi(ctx, session.CheckOp(path, -1)); return err },
+		"multi":      func(ctx context.Context) error { return errOf(s.Multi(ctx, session.CheckOp(path, -1))) },
 	}
+}
+
+// errOf is the error that a call returns behind its results.
+func errOf(results ...any) error {
+	err, _ := results[len(results)-1].(error)
+	return err
 }

@@ -17,7 +17,7 @@ import (
 //     without a network;
 //   - the connection is lost, under [WithStrict] ([ErrSuspended]);
 //   - ZooKeeper says that its session is over ([ErrExpired]);
-//   - its znode is deleted by somebody else ([ErrDeleted]), within a few milliseconds and a round
+//   - its znode is deleted by another client ([ErrDeleted]), within a few milliseconds and a round
 //     trip, or this session may not read it ([ErrNoAuth]);
 //   - the part of this process that keeps it fails ([ErrRestarted]), or the session is closed
 //     ([ErrClosed]).
@@ -50,8 +50,8 @@ func (h *Hold) Session() *Session { return h.session }
 
 // Valid tells whether the possession stands at this instant, by both clocks. It is false from Done
 // on, may be so a moment before, and never becomes true again, except with trust if the possession
-// outlives that (barrier.UntilExpiry). It asks nobody; a process that may be paused between the
-// question and the deed needs the token, or [Hold.Commit].
+// outlives that (barrier.UntilExpiry). It sends no request; a process that may be paused between
+// the question and the deed needs the token, or [Hold.Commit].
 func (h *Hold) Valid() bool {
 	if h.over.Load() {
 		return false
@@ -71,7 +71,7 @@ func (h *Hold) Valid() bool {
 	}
 	if !r.Good(h.session.now()) {
 		if h.session.view.Read() == r && h.void.CompareAndSwap(false, true) {
-			h.session.tasks.run(func() { _ = h.lost() }) // beside: Valid asks nobody, and waits for nobody
+			h.session.tasks.run(func() { _ = h.lost() }) // in a task, since Valid waits for no lock
 		}
 		return !h.void.Load() && h.Valid() // trust was prolonged meanwhile
 	}
@@ -88,11 +88,11 @@ func (h *Hold) Err() error { return context.Cause(h.ctx) }
 // descend from it: see [HoldsFrom].
 func (h *Hold) Context() context.Context { return h.ctx }
 
-// Hold makes a possession of what the client has won. token is the Czxid with which the place in
-// line was taken. ended is called once, when the hold is over, with its Err, from any goroutine,
-// with no locks held; it must not block. Errors: [ErrExpired], [ErrClosed]; [ErrUntrusted]: wait
-// for TrustGained; [ErrSuspended], under [WithStrict]: wait for Resumed; [ErrDeleted]: it is gone,
-// which will be reported; [ErrReleased]: the client was left, and nobody would end it.
+// Hold makes a possession of what the client has won. token is the Czxid of the client's znode.
+// ended is called once, when the hold is over, with its Err, from any goroutine, with no locks
+// held; it must not block. Errors: [ErrExpired], [ErrClosed]; [ErrUntrusted]: wait for TrustGained;
+// [ErrSuspended], under [WithStrict]: wait for Resumed; [ErrDeleted]: it is gone, which will be
+// reported; [ErrReleased]: the client was left, so that nothing would end the hold.
 func (t *client) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
 	h, err := t.hold(number, path, token, ended)
 	switch {
@@ -133,8 +133,8 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 	h := &Hold{
 		session: s, client: t, epoch: e, path: path, token: token, ended: ended,
 	}
-	// A possession is bounded by what ZooKeeper knows of this process, not by the context of
-	// whoever asked for it.
+	// A possession is bounded by what ZooKeeper knows of this process, not by the context of the
+	// caller that asked for it.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, &held{hold: h}))
 	g.holds[h] = struct{}{}
 	if t.holds == nil {
@@ -148,9 +148,9 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 
 // StandBy tells that the client may want a hold at any moment, being next in line, say: while it
 // does, the session keeps its trust, so that [client.Hold] can give one at once. That costs a sync
-// every sixth of the timeout; a session in which nothing is held and nobody stands by sends none.
-// Who has not stood by may be refused with [ErrUntrusted]: then trust is asked for, and comes
-// within a round trip, with TrustGained. It is for one epoch; the next begins without.
+// every sixth of the timeout; a session in which nothing is held and no client stands by sends
+// none. A client that has not stood by may be refused with [ErrUntrusted]: then trust is asked for,
+// and comes within a round trip, with TrustGained. It is for one epoch; the next begins without.
 func (t *client) StandBy(number uint64, on bool) {
 	s := t.session
 	g := s.state.lock()
@@ -173,7 +173,7 @@ func (t *client) StandBy(number uint64, on bool) {
 // network.
 func (t *client) End(h *Hold, cause error) bool {
 	stood := h.end(cause)
-	<-h.Done() // prompt: whoever was quicker is at it
+	<-h.Done() // prompt: another goroutine is ending it
 	return stood
 }
 
@@ -194,7 +194,8 @@ func (h *Hold) lost() error {
 	return nil
 }
 
-// finish lets the world know: first those who use the possession, then the one who handed it out.
+// finish tells of the ends of holds: first the users of a possession, by its context, then the
+// recipe that handed it out.
 func finish(ended []*Hold) {
 	var wholes []*Hold
 	for _, h := range ended {
@@ -259,8 +260,8 @@ func (h *Hold) under(outer *held) *held {
 	return outer
 }
 
-// Within puts a context under a possession: what is returned ends with ctx or with the possession,
-// whichever is first, with the cause of that one, and [HoldsFrom] finds its hold beside those that
+// Within puts a context under a possession. The context that it returns ends with the first of ctx
+// and the possession, with the cause of that one, and [HoldsFrom] finds its hold beside those that
 // ctx stood under. The function releases what this takes; the context is cancelled by it. For want
 // of a possession it is cancelled already.
 func Within(ctx context.Context, p Possession) (context.Context, context.CancelFunc) {
@@ -286,7 +287,7 @@ func joinHolds(parts []*Hold, ended func(cause error)) (joined *Hold, end func(c
 		session: first.session, client: first.client, epoch: first.epoch, path: first.path, token: first.token,
 		parts: slices.Clone(parts), ended: ended,
 	}
-	// It is bounded by its parts, not by the context of whoever asked for it.
+	// It is bounded by its parts, not by the context of the caller that asked for it.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, h.under(nil)))
 	end = func(cause error) bool {
 		if cause == ErrReleased {
@@ -298,7 +299,7 @@ func joinHolds(parts []*Hold, ended func(cause error)) (joined *Hold, end func(c
 		if over {
 			h.fallen()
 		}
-		<-h.Done() // prompt: whoever was quicker is at it
+		<-h.Done() // prompt: another goroutine is ending it
 		return over
 	}
 	for _, p := range parts {
@@ -339,8 +340,8 @@ func (h *Hold) markOver(reason error) bool {
 	return true
 }
 
-// fallen takes leave of the parts of a whole that is over, and tells. A part that is over as well
-// keeps what it has: its end may be reading that.
+// fallen detaches a whole that is over from its parts, and tells its owner. A part that is over as
+// well keeps its list: its end may be reading that.
 func (h *Hold) fallen() {
 	for _, p := range h.parts {
 		g := p.session.state.lock()

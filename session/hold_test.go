@@ -179,16 +179,13 @@ func TestACommitOfAWholeChecksEachPart(t *testing.T) {
 // guardedWrites are the ways to write under a hold.
 var guardedWrites = map[string]guardedWrite{
 	"commit": func(w *world, _ *client, h *session.Hold, path string) error {
-		_, err := h.Commit(w.ctx, session.CreateOp(path, nil))
-		return err
+		return errOf(h.Commit(w.ctx, session.CreateOp(path, nil)))
 	},
 	"multi": func(w *world, _ *client, h *session.Hold, path string) error {
-		_, err := h.Session().Multi(w.ctx, session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h))
-		return err
+		return errOf(h.Session().Multi(w.ctx, session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h)))
 	},
 	"commit of another hold": func(w *world, t *client, h *session.Hold, path string) error {
-		_, err := t.hold(w, 1, "/other").Commit(w.ctx, session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h))
-		return err
+		return errOf(t.hold(w, 1, "/other").Commit(w.ctx, session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h)))
 	},
 	"transaction of a client": func(w *world, t *client, h *session.Hold, path string) error {
 		ops := []session.Op{session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h), session.CreateOp("/z", nil, session.Sequential())}
@@ -309,8 +306,7 @@ func TestAnOperationUnderAHoldMayFailWithoutItsLoss(t *testing.T) {
 		require.ErrorIs(w, err, session.ErrNoNode)
 		require.NotErrorIs(w, err, session.ErrLost)
 		require.ErrorIs(w, results[1].Err, session.ErrNoNode)
-		_, err = s.Multi(w.ctx, session.CheckOp(h.Path(), 7).Under(h))
-		require.ErrorIs(w, err, session.ErrBadVersion)
+		require.ErrorIs(w, errOf(s.Multi(w.ctx, session.CheckOp(h.Path(), 7).Under(h))), session.ErrBadVersion)
 		require.True(w, h.Valid())
 	})
 }
@@ -325,14 +321,11 @@ func TestATransactionUnderAHoldOfAnotherSessionIsRefused(t *testing.T) {
 		joint, _ := session.JoinHolds([]*session.Hold{theirs, h}, func(error) {})
 		for _, other := range []*session.Hold{h, joint} {
 			check := session.CheckOp(other.Path(), -1).Under(other)
-			_, err := two.Multi(w.ctx, check)
-			require.ErrorIs(w, err, session.ErrUnsupported)
-			_, err = theirs.Commit(w.ctx, check)
-			require.ErrorIs(w, err, session.ErrUnsupported)
+			require.ErrorIs(w, errOf(two.Multi(w.ctx, check)), session.ErrUnsupported)
+			require.ErrorIs(w, errOf(theirs.Commit(w.ctx, check)), session.ErrUnsupported)
 			require.ErrorIs(w, w.client(two).commit(w, 1, check), session.ErrUnsupported)
 		}
-		_, err := joint.Commit(w.ctx, session.CreateOp("/done", nil))
-		require.ErrorIs(w, err, session.ErrUnsupported)
+		require.ErrorIs(w, errOf(joint.Commit(w.ctx, session.CreateOp("/done", nil))), session.ErrUnsupported)
 		require.True(w, joint.Valid())
 		require.True(w, t.End(h, session.ErrDeleted))
 		require.ErrorIs(w, joint.Err(), session.ErrDeleted)
@@ -376,15 +369,14 @@ func TestWhatIsKnownToBeGoneIsNotHeld(t *testing.T) {
 		w.create(s, "/slow", nil)
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		require.True(w, t.read(w, 1, j.Path, true).Exists)
-		letGo := make(chan struct{})
-		t.Read(1, "/slow", true, func(session.Seen) { <-letGo })
+		free := make(chan struct{})
+		t.Read(1, "/slow", true, func(session.Seen) { <-free })
 		synctest.Wait()
 		t.told()
 		gone(w, s, t, j.Path)
 		require.Empty(w, t.told(), "it has heard nothing")
-		_, err := t.Hold(1, j.Path, j.Stat.Czxid, func(error) {})
-		require.ErrorIs(w, err, session.ErrDeleted)
-		close(letGo)
+		require.ErrorIs(w, errOf(t.Hold(1, j.Path, j.Stat.Czxid, func(error) {})), session.ErrDeleted)
+		close(free)
 		time.Sleep(time.Minute)
 		require.Equal(w, []string{"fired deleted " + j.Path}, t.told())
 	})
@@ -402,8 +394,7 @@ func TestWhatHasAHoldInItIsAPossession(t *testing.T) {
 		s, _, h := w.holding()
 		for name, p := range map[string]session.Possession{"a hold": h, "a grant": &grant{h}, "a grant by value": grant{h}, "a type of one's own": &own{&grant{h}}, "a fake": fake{h}} {
 			require.Same(w, h, session.HoldOf(p), name)
-			_, err := s.Multi(w.ctx, session.CheckOp(h.Path(), -1).Under(p))
-			require.NoError(w, err, name)
+			require.NoError(w, errOf(s.Multi(w.ctx, session.CheckOp(h.Path(), -1).Under(p))), name)
 			ctx, cancel := session.Within(w.ctx, p)
 			require.NoError(w, ctx.Err(), name)
 			cancel()

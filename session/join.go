@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// Join puts a znode into a line. It is in the session's record before it is asked for, and found
+// Join creates a contender's znode. It is in the session's record before it is asked for, and found
 // again if the answer is lost.
 func (t *client) Join(number uint64, j seam.Join, done func(seam.Joined)) {
 	t.JoinList(number, j, done, nil)
@@ -68,7 +68,7 @@ func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *ephemeral {
 	return n
 }
 
-// enrolled notes what came of it. A client that has left meanwhile wants it no more.
+// enrolled notes the outcome of its creation. If the client has left meanwhile, it is deleted.
 func (z *znodes) enrolled(n *ephemeral, path string, czxid int64, err error) error {
 	defer n.settled.Close()
 	gone := n.client.Left()
@@ -90,7 +90,7 @@ func (z *znodes) enrolled(n *ephemeral, path string, czxid int64, err error) err
 	return err
 }
 
-// joining is one contender on its way into the line.
+// joining is the creation of one contender.
 type joining struct {
 	z       *znodes
 	node    *ephemeral
@@ -103,7 +103,7 @@ type joining struct {
 	entered    zkconn.Entered // with the listing behind the create, if that was asked for and answered
 }
 
-// inTurn is run when it is the contender's turn, and notes in the record what came of it.
+// inTurn runs the creation when it is the contender's turn, and notes its outcome in the record.
 func (g *joining) inTurn() (string, zkconn.Stat, error) {
 	done := g.z.turn(g.node)
 	defer done() // also if it panics: others wait for it, also in later epochs
@@ -156,8 +156,8 @@ func (g *joining) run() (string, zkconn.Stat, error) {
 	return g.z.space.relative(path), stat, err
 }
 
-// notFound: what was lost can't be looked for. It is looked for until it can, since it may stand in
-// somebody's way, and nobody else knows of it.
+// notFound is called when the parent of a lost znode can't be listed. The znode is looked for until
+// it can, since it may block other contenders, and only this process knows of it.
 func (g *joining) notFound(err error) error {
 	if !definite(err) {
 		return err
@@ -169,7 +169,7 @@ func (g *joining) notFound(err error) error {
 	return errAgain
 }
 
-// enter creates once, in the place of the one to be replaced if that stands.
+// enter sends the create once, with the deletion of the znode to be replaced if that exists.
 func (g *joining) enter(c *zkconn.Conn, path string) (string, zkconn.Stat, error) {
 	entry := zkconn.Entry{
 		Path: path, Data: g.node.data, Flags: jute.FlagEphemeralSequential, ACL: g.node.client.space.acl,
@@ -194,7 +194,7 @@ func (g *joining) enter(c *zkconn.Conn, path string) (string, zkconn.Stat, error
 	return made.Path, made.Stat, err
 }
 
-// displaced notes that what was to be replaced is gone: with the create, or before.
+// displaced notes that the znode to be replaced is gone: with the create, or before.
 func (g *joining) displaced() {
 	if !g.replaced {
 		g.replaced = true
@@ -212,13 +212,13 @@ func (g *joining) list() seam.Listed {
 	return g.z.gather(joinKey{e, g.join.Parent})
 }
 
-// joins are those of one parent, in one epoch, that are under way and want a listing. The first
-// lists right behind its create. Those that come meanwhile share a listing, which is sent after
-// their creates were answered: so it is never older than what they have created.
+// joins counts the creates below one parent, in one epoch, that are under way and want a listing.
+// The first lists right behind its create. Those that come meanwhile share a listing, which is sent
+// after their creates were answered: so it is never older than what they have created.
 type joins struct {
 	under   int
 	current *listing // that was sent last
-	next    *listing // that is sent when current is answered; nil: nobody wants one
+	next    *listing // that is sent when current is answered; nil: none is wanted
 }
 
 type joinKey struct {
@@ -228,10 +228,10 @@ type joinKey struct {
 
 type listing struct {
 	over   notify.Latch
-	answer seam.Listed // set before; everybody's, so nobody may change what is in it
+	answer seam.Listed // set before; it is shared, so it must not be changed
 }
 
-// join counts one that is under way; true if it is the only one.
+// join counts a create that is under way; true if it is the only one.
 func (z *znodes) join(key joinKey) (alone bool) {
 	l := z.sender.state.lock()
 	defer l.unlock()
@@ -257,8 +257,8 @@ func (z *znodes) joined(key joinKey) {
 	}
 }
 
-// gather returns a listing that was sent after the call. Whoever wants one first sends it, and
-// takes it apart for all.
+// gather returns a listing that was sent after the call. The first caller that wants one sends it,
+// and parses it for all.
 func (z *znodes) gather(key joinKey) seam.Listed {
 	l := z.sender.state.lock()
 	q := l.record.joins[key]

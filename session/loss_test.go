@@ -5,7 +5,6 @@ package session_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -80,8 +79,7 @@ func (w *world) another(opts ...zktest.Option) *zktest.Server {
 
 // lastZxid is that of the last transaction of a server.
 func lastZxid(w *world, srv *zktest.Server) (zxid int64) {
-	_, err := fmt.Sscanf(srv.Dump(), "zxid 0x%x,", &zxid)
-	require.NoError(w, err)
+	require.NoError(w, errOf(fmt.Sscanf(srv.Dump(), "zxid 0x%x,", &zxid)))
 	return zxid
 }
 
@@ -111,7 +109,7 @@ func TestALossOfDataEndsTheEpoch(t *testing.T) {
 	}, func(w *world, row row) {
 		reaches(w, w.srv, 1000)
 		var log journal
-		s, r := w.onSome(row.addresses, session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		s, r := w.onSome(row.addresses, log.warnings())
 		w.create(s, "/a", []byte("old"))
 		copied, err := w.srv.Tree()
 		require.NoError(w, err)
@@ -150,9 +148,6 @@ func TestALossOfDataEndsTheEpoch(t *testing.T) {
 
 // Where history is whole the session goes on, whatever servers do meanwhile.
 func TestNothingIsLostWhereHistoryIsWhole(t *testing.T) {
-	type row struct {
-		strikes func(w *world, s *session.Session, r *roads) (heal func())
-	}
 	outOfQuorum := func(w *world) (heal func()) { // zk2 is down, the others have no quorum
 		w.srv.Kill(2)
 		w.srv.Kill(0)
@@ -163,18 +158,18 @@ func TestNothingIsLostWhereHistoryIsWhole(t *testing.T) {
 			require.NoError(w, w.srv.Restart(2))
 		}
 	}
-	each(t, map[string]row{
-		"the quorum is away": {func(w *world, _ *session.Session, r *roads) func() {
+	each(t, map[string]func(w *world, s *session.Session, r *roads) (heal func()){
+		"the quorum is away": func(w *world, _ *session.Session, r *roads) func() {
 			heal := outOfQuorum(w)
 			r.lead(place{w.srv, 0})
 			return func() { heal(); r.lead(w.ofThree()...) }
-		}},
-		"an emptied stray, one without a quorum, one that is down": {func(w *world, _ *session.Session, r *roads) func() {
+		},
+		"an emptied stray, one without a quorum, one that is down": func(w *world, _ *session.Session, r *roads) func() {
 			heal := outOfQuorum(w)
 			r.lead(place{w.another(), 0}, place{w.srv, 0}, place{w.srv, 2})
 			return func() { heal(); r.lead(w.ofThree()...) }
-		}},
-		"a stray with more transactions": {func(w *world, s *session.Session, r *roads) func() {
+		},
+		"a stray with more transactions": func(w *world, s *session.Session, r *roads) func() {
 			heal := outOfQuorum(w)
 			stray := w.another()
 			reaches(w, stray, 2000)
@@ -186,15 +181,15 @@ func TestNothingIsLostWhereHistoryIsWhole(t *testing.T) {
 			})
 			r.lead(place{stray, 0}, place{w.srv, 0}, place{w.srv, 0})
 			return func() { heal(); r.lead(w.ofThree()...) }
-		}},
-	}, func(w *world, row row) {
+		},
+	}, func(w *world, strikes func(w *world, s *session.Session, r *roads) (heal func())) {
 		reaches(w, w.srv, 1000) // servers in memory number transactions from 1 on, in every history
 		s, r := w.onRoads()
 		t := w.client(s)
 		t.UntilExpiry()
 		h := t.hold(w, 1, "/line")
 		first := id(s)
-		heal := row.strikes(w, s, r)
+		heal := strikes(w, s, r)
 		time.Sleep(10 * timeout)
 		require.NotEqual(w, session.Connected, s.Status().State)
 		heal()
@@ -342,8 +337,7 @@ func TestRealLossOfData(t *testing.T) {
 			for range row.elections {
 				leader := bubble.Leader(t, servers)
 				servers.Kill(leader)
-				_, err := servers.AwaitLeader(w.ctx)
-				require.NoError(w, err)
+				require.NoError(w, errOf(servers.AwaitLeader(w.ctx)))
 				require.NoError(w, servers.Restart(leader))
 				w.write(s, "/a", []byte("old"))
 			}

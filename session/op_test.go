@@ -19,8 +19,7 @@ import (
 
 func TestReadsTellWhatWasWritten(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
-		path, err := s.Create(w.ctx, "/a", []byte("one"))
-		require.NoError(w, err)
+		path := w.create(s, "/a", []byte("one"))
 		require.Equal(w, "/a", path)
 		data, stat, err := s.Get(w.ctx, "/a")
 		require.NoError(w, err)
@@ -29,12 +28,9 @@ func TestReadsTellWhatWasWritten(t *testing.T) {
 		stat, err = s.Set(w.ctx, "/a", []byte("two"), stat.Version)
 		require.NoError(w, err)
 		require.EqualValues(w, 1, stat.Version)
-		_, err = s.Set(w.ctx, "/a", nil, 0)
-		require.ErrorIs(w, err, session.ErrBadVersion)
-		_, err = s.Create(w.ctx, "/a", nil)
-		require.ErrorIs(w, err, session.ErrNodeExists)
-		_, err = s.Create(w.ctx, "/b/c", nil)
-		require.ErrorIs(w, err, session.ErrNoNode)
+		require.ErrorIs(w, errOf(s.Set(w.ctx, "/a", nil, 0)), session.ErrBadVersion)
+		require.ErrorIs(w, errOf(s.Create(w.ctx, "/a", nil)), session.ErrNodeExists)
+		require.ErrorIs(w, errOf(s.Create(w.ctx, "/b/c", nil)), session.ErrNoNode)
 		stat, exists, err := s.Exists(w.ctx, "/a")
 		require.NoError(w, err)
 		require.True(w, exists)
@@ -58,26 +54,21 @@ func TestReadsTellWhatWasWritten(t *testing.T) {
 
 func TestTheNamespaceIsThereWhenItIsNeeded(t *testing.T) {
 	each(t, map[string]func(w *world, s *session.Session) error{
-		"create": func(w *world, s *session.Session) error { _, err := s.Create(w.ctx, "/a", nil); return err },
+		"create": func(w *world, s *session.Session) error { return errOf(s.Create(w.ctx, "/a", nil)) },
 		"parents": func(w *world, s *session.Session) error {
-			_, err := s.Create(w.ctx, "/b/c/d", nil, session.Parents())
-			return err
+			return errOf(s.Create(w.ctx, "/b/c/d", nil, session.Parents()))
 		},
 		"protected": func(w *world, s *session.Session) error {
-			_, err := s.Create(w.ctx, "/a", nil, session.Protected())
-			return err
+			return errOf(s.Create(w.ctx, "/a", nil, session.Protected()))
 		},
-		"children": func(w *world, s *session.Session) error { _, _, err := s.Children(w.ctx, "/"); return err },
-		"get":      func(w *world, s *session.Session) error { _, _, err := s.Get(w.ctx, "/"); return err },
+		"children": func(w *world, s *session.Session) error { return errOf(s.Children(w.ctx, "/")) },
+		"get":      func(w *world, s *session.Session) error { return errOf(s.Get(w.ctx, "/")) },
 		"exists": func(w *world, s *session.Session) error {
 			_, exists, err := s.Exists(w.ctx, "/")
 			require.True(w, exists)
 			return err
 		},
-		"multi": func(w *world, s *session.Session) error {
-			_, err := s.Multi(w.ctx, session.CreateOp("/a", nil))
-			return err
-		},
+		"multi":  func(w *world, s *session.Session) error { return errOf(s.Multi(w.ctx, session.CreateOp("/a", nil))) },
 		"ensure": func(w *world, s *session.Session) error { return s.EnsurePath(w.ctx, "/a/b") },
 		"join": func(w *world, s *session.Session) error {
 			return w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err
@@ -97,18 +88,14 @@ func TestTheNamespaceIsThereWhenItIsNeeded(t *testing.T) {
 
 func TestEachKindOfZnodeIsWhatItSays(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
-		seq, err := s.Create(w.ctx, "/n-", nil, session.Sequential())
-		require.NoError(w, err)
+		seq := w.create(s, "/n-", nil, session.Sequential())
 		require.Regexp(w, `^/n-\d{10}$`, seq)
-		eph, err := s.Create(w.ctx, "/e", nil, session.Ephemeral())
-		require.NoError(w, err)
+		eph := w.create(s, "/e", nil, session.Ephemeral())
 		stat, _, err := s.Exists(w.ctx, eph)
 		require.NoError(w, err)
 		require.Equal(w, id(s), stat.EphemeralOwner)
-		_, err = s.Create(w.ctx, "/e/x", nil)
-		require.ErrorIs(w, err, session.ErrNoChildrenForEphemerals)
-		box, err := s.Create(w.ctx, "/box", nil, session.Container())
-		require.NoError(w, err)
+		require.ErrorIs(w, errOf(s.Create(w.ctx, "/e/x", nil)), session.ErrNoChildrenForEphemerals)
+		box := w.create(s, "/box", nil, session.Container())
 		if w.srv != nil {
 			require.Equal(w, "createContainer "+s.Path(box), last(w.requests()))
 		}
@@ -116,16 +103,13 @@ func TestEachKindOfZnodeIsWhatItSays(t *testing.T) {
 			w.create(s, "/ttl", nil, session.TTL(time.Minute))
 			w.create(s, "/ttl-", nil, session.TTL(time.Minute), session.Sequential())
 		}
-		name, err := s.Create(w.ctx, "/deep/down/p-", nil, session.Parents(), session.Protected(), session.Ephemeral(), session.Sequential())
-		require.NoError(w, err)
+		name := w.create(s, "/deep/down/p-", nil, session.Parents(), session.Protected(), session.Ephemeral(), session.Sequential())
 		require.Regexp(w, `^/deep/down/_c_[0-9a-f-]{36}-p-0000000000$`, name)
 		if w.srv != nil {
 			require.Contains(w, w.requests(), "createContainer "+s.Path("/deep/down"))
 		}
-		locked, err := s.Create(w.ctx, "/read", nil, session.NodeACL(session.AnyoneACL(session.PermRead)...))
-		require.NoError(w, err)
-		_, err = s.Set(w.ctx, locked, nil, -1)
-		require.ErrorIs(w, err, session.ErrNoAuth)
+		locked := w.create(s, "/read", nil, session.NodeACL(session.AnyoneACL(session.PermRead)...))
+		require.ErrorIs(w, errOf(s.Set(w.ctx, locked, nil, -1)), session.ErrNoAuth)
 		acl, _, err := s.ACL(w.ctx, locked)
 		require.NoError(w, err)
 		require.Equal(w, session.AnyoneACL(session.PermRead), acl)
@@ -174,8 +158,7 @@ func TestTreesAreMadeAndDeletedAsAWhole(t *testing.T) {
 		require.NoError(w, s.EnsurePath(w.ctx, "/t/a/b/c"))
 		require.True(w, w.exists(s, "/t/a/b"))
 		for i := range 250 {
-			_, err := s.Create(w.ctx, "/t/a/n-", nil, session.Sequential())
-			require.NoError(w, err, i)
+			require.NoError(w, errOf(s.Create(w.ctx, "/t/a/n-", nil, session.Sequential())), i)
 		}
 		if w.srv != nil {
 			w.requests()
@@ -219,8 +202,7 @@ func TestEnsurePathNeedsNoRightForWhatExists(t *testing.T) {
 		s := w.open()
 		w.create(s, "/a", nil)
 		w.create(s, "/a/b", nil)
-		_, err := s.SetACL(w.ctx, "/a", session.AnyoneACL(session.PermRead|session.PermAdmin), -1)
-		require.NoError(w, err)
+		require.NoError(w, errOf(s.SetACL(w.ctx, "/a", session.AnyoneACL(session.PermRead|session.PermAdmin), -1)))
 		require.NoError(w, s.EnsurePath(w.ctx, "/a/b"), "it exists")
 		require.ErrorIs(w, s.EnsurePath(w.ctx, "/a/c"), session.ErrNoAuth)
 	})
@@ -239,12 +221,11 @@ func TestTooLargeIsFoundBeforeItIsSent(t *testing.T) {
 		w.requests()
 		big := make([]byte, largest+1)
 		for name, call := range map[string]func(s *session.Session) error{
-			"set":       func(s *session.Session) error { _, err := s.Set(w.ctx, "/a", big, -1); return err },
-			"create":    func(s *session.Session) error { _, err := s.Create(w.ctx, "/b", big); return err },
-			"protected": func(s *session.Session) error { _, err := s.Create(w.ctx, "/b", big, session.Protected()); return err },
+			"set":       func(s *session.Session) error { return errOf(s.Set(w.ctx, "/a", big, -1)) },
+			"create":    func(s *session.Session) error { return errOf(s.Create(w.ctx, "/b", big)) },
+			"protected": func(s *session.Session) error { return errOf(s.Create(w.ctx, "/b", big, session.Protected())) },
 			"multi": func(s *session.Session) error {
-				_, err := s.Multi(w.ctx, session.SetOp("/a", big[limit/2:], -1), session.SetOp("/a", big[limit/2:], -1))
-				return err
+				return errOf(s.Multi(w.ctx, session.SetOp("/a", big[limit/2:], -1), session.SetOp("/a", big[limit/2:], -1)))
 			},
 			"path": func(s *session.Session) error { return s.Delete(w.ctx, "/"+strings.Repeat("x", limit), -1) },
 		} {
@@ -254,7 +235,7 @@ func TestTooLargeIsFoundBeforeItIsSent(t *testing.T) {
 		require.Empty(w, w.requests())
 		j := w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-", Data: big})
 		require.ErrorIs(w, j.Err, session.ErrTooLarge)
-		require.Zero(w, session.LedgerLen(s))
+		require.Zero(w, session.RecordLen(s))
 	}, zktest.WithMaxPacket(10_000))
 }
 

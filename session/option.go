@@ -27,7 +27,7 @@ const (
 	defaultMaxPacket = 1_048_575 // jute.maxbuffer of servers that are not told otherwise
 )
 
-// Option changes how a [Session] is made. What is wrong with one is reported by [New].
+// Option changes how a [Session] is made. [New] reports what is wrong with one.
 type Option func(*config) error
 
 // config is what a session is told once and for all.
@@ -93,7 +93,7 @@ func WithAuth(scheme string, credentials []byte) Option {
 	}
 }
 
-// WithACL is the ACL of the znodes that the session creates; by default everybody may do
+// WithACL is the ACL of the znodes that the session creates; by default every client may do
 // everything.
 func WithACL(acl ...ACL) Option {
 	return func(c *config) error {
@@ -192,10 +192,10 @@ func WithMaxPacket(bytes int) Option {
 	}
 }
 
-// WithDeferredStart has what merely follows ZooKeeper, config.Cell and twopc.Site, wait until the
-// session is started: by [Session.Start], [Session.Connect], or the first thing that somebody asks
-// of ZooKeeper through it. Without it, these start the session when they are made. It is for
-// whoever makes everything first, and starts it later or not at all, as package fxmodule does.
+// WithDeferredStart has objects that merely follow ZooKeeper, config.Cell and twopc.Site, wait
+// until the session is started: by [Session.Start], [Session.Connect], or the first request that
+// goes through it. Without it, these start the session when they are made. It is for programs that
+// make everything first, and start it later or not at all, as package fxmodule does.
 func WithDeferredStart() Option {
 	return func(c *config) error {
 		c.deferred = true
@@ -227,9 +227,9 @@ func WithoutIdentity() Option {
 }
 
 // Identity is whose a contender's znode is, as its creator says itself: Host, PID, Program, and the
-// Name of [WithIdentity]. Nobody has checked that: it is for people who look, not for decisions.
-// The strings are printable. It is zero if nothing valid was said. String is "orders-7 on host a
-// (pid 812)".
+// Name of [WithIdentity]. It is not verified: it is for people who look, not for decisions. The
+// strings are printable. It is zero if nothing valid was said. String is "orders-7 on host a (pid
+// 812)".
 type Identity = znode.Identity
 
 // identify adds what need not be told.

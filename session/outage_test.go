@@ -5,7 +5,6 @@ package session_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"strings"
 	"syscall"
@@ -25,7 +24,7 @@ import (
 func TestAServerThatHangsIsToldLikeOneThatIsDead(t *testing.T) {
 	inBubble(t, func(w *world) {
 		var log journal
-		s := w.open(session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		s := w.open(log.warnings())
 		log.reads(w)
 		w.srv.Stop(0)
 		time.Sleep(200 * time.Second)
@@ -81,8 +80,7 @@ func TestAWaitWithoutAConnectionSaysSo(t *testing.T) {
 		ctx, cancel = context.WithTimeoutCause(w.ctx, time.Second, cause)
 		defer cancel()
 		defer w.meets(zktest.DropRequest, func(r *zktest.Request) bool { return r.Op == zktest.OpGetData })()
-		_, _, err := s.Get(ctx, "/a")
-		require.EqualError(w, err, "get /a: the shift is over", "there was a connection")
+		require.EqualError(w, errOf(s.Get(ctx, "/a")), "get /a: the shift is over", "there was a connection")
 	})
 }
 
@@ -111,7 +109,7 @@ func TestACloseInAnOutageSaysWhatItWaitsFor(t *testing.T) {
 		"longer":                      {time.Minute, "9s", `close: no connection to ZooKeeper for 10(\.\d)?s: 192.0.2.1:2181: connection refused: .* left to expire: .*`},
 	}, func(w *world, r row) {
 		var log journal
-		s := w.open(session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		s := w.open(log.warnings())
 		w.srv.Kill(0)
 		time.Sleep(time.Second)
 		log.lines()

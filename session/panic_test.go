@@ -5,7 +5,9 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,7 +17,9 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/test/bubble"
+	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 func TestAPanicInAnAlarmIsNobodyElsesLoss(t *testing.T) {
@@ -88,7 +92,7 @@ func TestReadsAreAnsweredWhenTheSessionPanics(t *testing.T) {
 		s, t := w.openClient()
 		require.NoError(w, s.EnsurePath(w.ctx, "/a"))
 		heal := w.srv.Isolate()
-		set := bubble.Begin(func() error { _, err := s.Set(w.ctx, "/a", nil, -1); return err }) // holds up what is behind it
+		set := bubble.Begin(func() error { return errOf(s.Set(w.ctx, "/a", nil, -1)) }) // holds up what is behind it
 		synctest.Wait()
 		var seen []session.Seen
 		for range 3 { // one that arms, two that wait for it
@@ -230,4 +234,81 @@ func TestAConnectionThatRefusesDeadlinesIsLeftWhenItIsSilent(t *testing.T) {
 		require.Equal(w, session.Connected, s.Status().State)
 		require.True(w, w.exists(s, "/a"))
 	})
+}
+
+// Sessions of the default system live in bubbles of virtual time, side by side, and outside.
+func TestSessionsInBubblesAndOutsideShareASystem(t *testing.T) {
+	t.Parallel()
+	use := func(t *testing.T, s *session.Session) {
+		for i := range 20 {
+			require.NoError(t, errOf(s.Create(t.Context(), fmt.Sprintf("/%d", i), nil, session.Parents())))
+		}
+		require.NoError(t, s.Close(t.Context()))
+	}
+	for i := range 3 {
+		t.Run(fmt.Sprint("bubble ", i), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := zktest.Start(t)
+				for n := range 3 {
+					s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()), session.WithNamespace(fmt.Sprint("/", n)))
+					require.NoError(t, err)
+					require.NoError(t, errOf(s.Create(t.Context(), "/before", nil, session.Parents())))
+					server.Expire(s.Status().SessionID)
+					time.Sleep(time.Minute)
+					use(t, s)
+				}
+			})
+		})
+	}
+	t.Run("outside", func(t *testing.T) {
+		t.Parallel()
+		s, err := session.Open(t.Context(), zktest.Start(t).Servers())
+		require.NoError(t, err)
+		use(t, s)
+	})
+}
+
+// A further session takes less than 60 kB, with what the server in this process has for it, and one
+// that is closed leaves nothing. Not parallel: it measures the process.
+func TestAFurtherSessionIsSmall(t *testing.T) {
+	tier.Soak(t)
+	const n = 300
+	server := zktest.Start(t)
+	open := func() *session.Session {
+		s, err := session.Open(t.Context(), server.Servers())
+		require.NoError(t, err)
+		return s
+	}
+	heap := func() int {
+		server.ClearJournal() // it grows with each request
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc + m.StackInuse)
+	}
+	all := []*session.Session{open()}
+	before := heap()
+	for range n {
+		all = append(all, open())
+	}
+	each := (heap() - before) / n
+	t.Logf("%d bytes a session", each)
+	require.Less(t, each, 60_000)
+	for _, s := range all {
+		require.NoError(t, s.Close(t.Context()))
+	}
+	clear(all)
+	closed := func(times int) int {
+		for range times {
+			require.NoError(t, open().Close(t.Context()))
+		}
+		time.Sleep(time.Second) // the closing of a connection may take a tenth of that
+		return heap()
+	}
+	before = closed(1000)
+	left := float64(closed(2000)-before) / 2000
+	t.Logf("%.0f bytes of each session that was closed", left)
+	require.Less(t, left, 64.0)
 }

@@ -47,8 +47,8 @@ func (t *client) Read(number uint64, path string, watch bool, done func(seam.See
 // MultiRead does several reads, in this order, in one trip to the server: what one of them sees is
 // never older than what those before it saw. Servers before 3.6 are sent a request for each, which
 // takes no more trips; so are others whose reply to sixty-four of them is larger than a reply may
-// be ([ErrTooLarge]), and then the one that is too large fails alone. All that is read is in memory
-// at once. found has what came of each. An error instead is of all of them.
+// be ([ErrTooLarge]), and then the one that is too large fails alone. All data are in memory at
+// once. found has the outcome of each read; err is an error of all of them.
 func (t *client) MultiRead(number uint64, queries []seam.Query, done func(found []seam.Found, err error)) {
 	s := t.session
 	asks := slices.Clone(queries)
@@ -70,7 +70,8 @@ func (t *client) MultiRead(number uint64, queries []seam.Query, done func(found 
 	}, func(err error) { done(nil, err) })
 }
 
-// await looks whether a znode exists, and watches for its birth, or its change or end if it does.
+// await looks whether a znode exists, and watches for its creation, or for its change or end if it
+// exists.
 func (t *client) await(number uint64, path string, done func(exists bool, err error)) {
 	s := t.session
 	read := func(c *zkconn.Conn, watch bool) (func(), error) {
@@ -86,7 +87,7 @@ func (t *client) await(number uint64, path string, done func(exists bool, err er
 	}, true)
 }
 
-// readZnode reads: with a watch, by way of the table of watches; without, straight away.
+// readZnode sends a read: through the table of watches if it has a watch, directly if not.
 func (t *client) readZnode(number uint64, r *watchRead, watch bool) {
 	s := t.session
 	if !watch {
@@ -121,8 +122,8 @@ func (t *client) readZnode(number uint64, r *watchRead, watch bool) {
 }
 
 // Unwatch says that the client depends no more on what a read of this znode with a watch has armed,
-// or is about to: no [machine.Fired] of its data comes of reads before this. If nobody else in the
-// session depends on that watch, ZooKeeper is told to forget it. A watch of its children is not
+// or is about to: no [machine.Fired] of its data comes of reads before this. If no other client of
+// the session depends on that watch, ZooKeeper is told to forget it. A watch of its children is not
 // touched.
 func (t *client) Unwatch(number uint64, path string) {
 	g := t.session.state.lock()
@@ -138,11 +139,11 @@ func (t *client) Unwatch(number uint64, path string) {
 	}
 }
 
-// Follow follows a contender of another client of this session, so that nothing has to be asked of
-// ZooKeeper: [machine.Fired] tells when a possession comes of it (held: one has) or of one that
-// stands before it, and then of its end: when that possession is over and the deletion is about to
-// be sent, or when it is gone otherwise. Not ok: there is none at that path, it is being deleted,
-// or its name has no GUID, so that another's znode may come to have it.
+// Follow watches a contender of another client of this session without a request. [machine.Fired]
+// tells when it has a possession (held: it has one) or a contender before it has, and then of its
+// end: when that possession is over and the deletion is about to be sent, or when it is gone
+// otherwise. Not ok: the record has none at that path, it is being deleted, or its name has no
+// GUID, so that the name may come again.
 func (t *client) Follow(number uint64, path string) (held, ok bool) {
 	g := t.session.state.lock()
 	defer g.unlock()
@@ -154,15 +155,15 @@ func (t *client) Follow(number uint64, path string) (held, ok bool) {
 	return n.hold != nil, true
 }
 
-// longest is the length of the longest stretch: so many may read their znodes at the same time, and
-// so many watches may turn out not to have been needed.
+// longest is the length of the longest stretch: so many contenders may read their znodes at the
+// same time, and so many watches may turn out not to have been needed.
 const longest = 64
 
-// tellHeld tells a stretch of the line behind a contender of the client that a possession came of
-// it: where possessions are short, what they then read is answered before their turn. It does so
-// when the followers of the contender, or of the one behind it, were not told yet. So the first
-// stretch has the followers of two contenders, and each that continues it of twice as many, up to
-// longest.
+// tellHeld tells a stretch of contenders behind one of the client's that it has a possession. They
+// read their own znodes then, and where possessions are short, they have the answers before their
+// turn. It does so when the followers of the contender, or of the one behind it, were not told yet.
+// So the first stretch has the followers of two contenders, and each that continues it those of
+// twice as many, up to longest.
 func (t *client) tellHeld(h *Hold) {
 	g := t.session.state.lock()
 	n := g.record.byPath[h.path]
@@ -187,8 +188,8 @@ func (t *client) tellHeld(h *Hold) {
 	}
 }
 
-// behind is a contender of a client that follows this one; nil: nobody does. Of several any will
-// do: it decides who reads early, not who is granted. With the session's mutex.
+// behind is a contender of a client that follows this one; nil: none does. If several do, any of
+// them will do: it decides who reads early, not who is granted. With the session's mutex.
 func (*record) behind(n *ephemeral) *ephemeral {
 	for _, t := range n.next {
 		for o := range t.ephemerals {
@@ -198,9 +199,9 @@ func (*record) behind(n *ephemeral) *ephemeral {
 	return nil
 }
 
-// vacate tells those who follow a contender that it is about to be deleted, if a possession came of
-// it and is over, and no write under it is under way. Only what would hold alone is followed: so
-// nobody was ahead of it, and none of its followers need wait for the deletion.
+// vacate tells the followers of a contender that it is about to be deleted, if it had a possession
+// that is over, and no write under that is under way. Only a contender that would hold alone is
+// followed: so none was ahead of it, and its followers need not wait for the deletion.
 func (t *client) vacate(path string) {
 	g := t.session.state.lock()
 	n := g.record.byPath[path]
@@ -215,7 +216,8 @@ func (t *client) vacate(path string) {
 }
 
 // telling returns a function that tells the present followers of a change. It is to be called with
-// the session's mutex, the function without it. After a change that is the end nobody follows.
+// the session's mutex, the function without it. After a change that is the znode's end it has no
+// followers.
 func (*record) telling(n *ephemeral, change machine.Change) func() {
 	next := slices.Clone(n.next)
 	if change != machine.Held {

@@ -88,7 +88,7 @@ func TestRealFlapsLoseNothing(t *testing.T) {
 	names, _, err := s.Children(w.ctx, "/line")
 	require.NoError(w, err)
 	require.Empty(w, names)
-	require.Zero(w, session.LedgerLen(s))
+	require.Zero(w, session.RecordLen(s))
 	require.EqualValues(w, 1, s.Status().Epoch)
 }
 
@@ -191,19 +191,14 @@ func TestATransactionThatOnlyChecksTakesAQuorum(t *testing.T) {
 		return last
 	}
 	before := zxid()
-	_, err := s.Multi(w.ctx, session.CheckOp("/", -1))
-	require.NoError(w, err)
+	require.NoError(w, errOf(s.Multi(w.ctx, session.CheckOp("/", -1))))
 	require.Equal(w, before+2, zxid(), "one for the check, one for the create that shows it")
 	before = zxid()
-	_, err = s.Multi(w.ctx, session.CheckOp("/missing", -1))
-	require.ErrorIs(w, err, session.ErrNoNode)
+	require.ErrorIs(w, errOf(s.Multi(w.ctx, session.CheckOp("/missing", -1))), session.ErrNoNode)
 	require.Equal(w, before+2, zxid(), "also if it fails")
 
 	heal := e.Isolate(0)
-	answered := bubble.Begin(func() error {
-		_, err := s.Multi(w.ctx, session.CheckOp("/", -1))
-		return err
-	})
+	answered := bubble.Begin(func() error { return errOf(s.Multi(w.ctx, session.CheckOp("/", -1))) })
 	select {
 	case err := <-answered:
 		require.Fail(w, "answered without a quorum", "%v", err)

@@ -37,31 +37,32 @@ type ephemeral struct {
 	data  []byte // that it is created with
 	czxid int64  // 0: not known
 
-	// Of one that a transaction created, and whose answer was lost. Under a name without a number,
-	// it is the client's only if the session owns it and these are its data. The path of one with a
-	// number is not known: see findCreated.
+	// A transaction was to create it whose answer was lost. If its name has no number, it is the
+	// client's only if the session owns it and these are its data. If it has one, its path is not
+	// known: see findCreated.
 	doubtful   bool
 	sent       span // when a transaction created it, if it did
 	transacted bool // created by a transaction, under a name without a number and a GUID
 
-	// A request that deletes it, or puts another in its place, was under way. Or, of the form
-	// Alone, something says that there is nothing at its path. That may be about another znode
-	// there, before it or after it.
+	// A request that deletes it, or puts another in its place, was under way. Or it is of the form
+	// Alone, and an answer or an event says that there is nothing at its path, which may be about
+	// another znode there, before it or after it.
 	suspect bool
 }
 
-// span is a stretch of the history of ZooKeeper: behind one transaction, and up to another.
+// span is a part of ZooKeeper's history: the transactions after one, up to another.
 type span struct{ after, until int64 }
 
-// covers: a znode with that Czxid was created in it, as far as is known.
+// covers tells whether a znode with that Czxid may have been created in it; 0: the Czxid is not
+// known.
 func (s span) covers(czxid int64) bool { return czxid == 0 || s.after < czxid && czxid <= s.until }
 
-// record is what exists, or may, in the present epoch. It is guarded by the session's mutex and
-// outlives every actor.
+// record has the znodes that exist, or may, in the present epoch. It is guarded by the session's
+// mutex and outlives every actor.
 type record struct {
 	all    map[*ephemeral]struct{}
 	byPath map[string]*ephemeral
-	turns  map[createKey]*notify.Latch // of those whose creates are under way: see turn
+	turns  map[createKey]*notify.Latch // creates that are under way: see turn
 	joins  map[joinKey]*joins
 }
 
@@ -82,7 +83,7 @@ func (l *record) created(n *ephemeral, path string) bool {
 		return false
 	}
 	if o := n.client.last; n.client.again.Add(1) > 1 && (o.hold != nil && !o.hold.over.Load() || o.parent != n.parent || n.form == znode.Alone && o.head != n.head || time.Since(o.since) >= lasting) {
-		n.client.again.Store(1) // the one before stands, has lasted, or is elsewhere
+		n.client.again.Store(1) // the one before still exists, has lasted, or is elsewhere
 	}
 	n.client.last, n.path, n.since = n, path, time.Now()
 	l.byPath[path] = n
@@ -101,7 +102,7 @@ func (l *record) strike(n *ephemeral) {
 	}
 }
 
-// suspect notes that what the record has at a path, if anything, may be gone.
+// suspect notes that the znode at a path, if the record has one, may be gone.
 func (l *record) suspect(path string) {
 	if n := l.byPath[path]; n != nil {
 		n.suspect = true
@@ -133,8 +134,8 @@ func (l *record) lacks(path string) bool {
 	return named.GUID != ""
 }
 
-// forget strikes what a contender's client had at its path before, where names come again: it has
-// another there now, so that is gone.
+// forget strikes the znode that a client had at a path before, where names come again: the client
+// has another one there now, so the former is gone.
 func (l *record) forget(n *ephemeral, path string) {
 	for _, o := range l.of(n.client) {
 		if o != n && o.form == znode.Alone && o.path == path {
@@ -143,8 +144,8 @@ func (l *record) forget(n *ephemeral, path string) {
 	}
 }
 
-// at is what a client has at a path. Where it has none, it is whatever the record has there, unless
-// that is alone there: then it is another client's.
+// at is what a client has at a path. If it has nothing there, it is what the record has there,
+// unless that is alone there: then it is another client's.
 func (l *record) at(t *client, path string) *ephemeral {
 	n := l.byPath[path]
 	if n == nil || n.form != znode.Alone || n.client == t {
@@ -158,9 +159,9 @@ func (l *record) at(t *client, path string) *ephemeral {
 	return nil
 }
 
-// evidence are the paths of znodes that show whether the ZooKeeper session of the record is over: a
-// few of those that stand for certain. It is empty if none does and some may stand, and nil if
-// there is nothing.
+// evidence returns the paths of a few znodes that exist for certain: they show whether the
+// ZooKeeper session of the record is over. It is empty if some may exist, and nil if the record is
+// empty.
 func (l *record) evidence(space *namespace) []string {
 	if len(l.all) == 0 {
 		return nil
@@ -187,8 +188,8 @@ func (l *record) clear() {
 	clear(l.byPath)
 }
 
-// znodes creates and deletes what a session has standing in ZooKeeper, for certain, and keeps the
-// record of it: what may exist is entered before it is asked for. Its methods run in tasks, unless
+// znodes creates and deletes the znodes of a session's clients, for certain, and keeps the record
+// of them: a znode is entered before its creation is asked for. Its methods run in tasks, unless
 // they say otherwise, and take the mutex themselves.
 type znodes struct {
 	sender *sender
@@ -196,8 +197,8 @@ type znodes struct {
 	log    *slog.Logger
 }
 
-// again pauses before what was soon over, so many times in a row, is tried again: from the third
-// on.
+// again pauses before another try of something that was soon over so many times in a row: from the
+// third on.
 func (z *znodes) again(ctx context.Context, times int, warning, key, value string) {
 	if try := times - 2; try > 0 {
 		if try == 1 {
@@ -233,15 +234,15 @@ func (z *znodes) expect(t *client, e *epoch, asks []jute.Request) ([]*ephemeral,
 	return creates, nil
 }
 
-// settled notes what came of a transaction: what was created stands, what was deleted does not. A
-// client that has left meanwhile wants nothing of it.
+// settled notes the outcome of a transaction: the znodes that it created exist, those that it
+// deleted do not. If the client has left meanwhile, what was created is deleted.
 func (z *znodes) settled(t *client, creates []*ephemeral, asks []jute.Request, sent span, results []zkconn.Result, err error) {
 	gone := t.Left()
 	l := z.sender.state.lock()
 	for i, n := range creates {
 		switch {
 		case err == nil && n != nil:
-			l.record.forget(n, z.space.relative(results[i].Path)) // what was there before is gone
+			l.record.forget(n, z.space.relative(results[i].Path)) // the znode that was there before is gone
 			l.record.created(n, z.space.relative(results[i].Path))
 			n.sent = sent
 		case err == nil:
@@ -254,7 +255,7 @@ func (z *znodes) settled(t *client, creates []*ephemeral, asks []jute.Request, s
 		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeral && l.record.byPath[z.space.relative(asks[i].Path)] == nil:
 			n.doubtful, n.sent = l.record.created(n, z.space.relative(asks[i].Path)), sent
 		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeralSequential:
-			n.doubtful = true // its path is looked for when the client wants nothing of it any more
+			n.doubtful = true // its path is looked for when the client has given it up
 		default:
 			l.record.strike(n)
 		}

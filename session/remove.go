@@ -35,8 +35,9 @@ func (t *client) Remove(number uint64, path string, done func(error)) {
 	})
 }
 
-// unlessGone is what became of a deletion that may have been ended by the end of its epoch, nil for
-// one long gone: that is as good, once it is known at the servers.
+// unlessGone is the outcome of a deletion that the end of its epoch may have ended; the epoch is
+// nil if it is long gone. That end is as good as the deletion, once the servers are known to have
+// noticed it.
 func unlessGone(e *epoch, err error) error {
 	if e != nil && errors.Is(err, ErrExpired) {
 		return e.awaitGone()
@@ -53,9 +54,9 @@ type removal struct {
 	err  error // set before
 }
 
-// remove deletes a znode until it is gone. c is what the record has of it, nil for nothing. A
-// contender is deleted once, however many want it: where names come again, a second deletion,
-// behind the first, would find another's znode. The error is [ErrExpired] or [ErrClosed].
+// remove deletes a znode until it is gone. n is its entry in the record, or nil. A contender is
+// deleted once, for all callers: where names come again, a second deletion, behind the first, would
+// find another's znode. The error is [ErrExpired] or [ErrClosed].
 func (z *znodes) remove(e *epoch, path string, n *ephemeral) error {
 	if n == nil {
 		return z.erase(e, path, nil)
@@ -77,8 +78,8 @@ func (z *znodes) remove(e *epoch, path string, n *ephemeral) error {
 	return r.err
 }
 
-// erase deletes until it is gone. What stands in its way (a right that was taken away) may be put
-// right by somebody, so it is tried again.
+// erase deletes until the znode is gone. An operator may remove the cause of a refusal (a right
+// that was taken away), so it is tried again.
 func (z *znodes) erase(e *epoch, path string, n *ephemeral) error {
 	l := z.sender.state.lock()
 	alone := n != nil && n.form == znode.Alone
@@ -94,7 +95,7 @@ func (z *znodes) erase(e *epoch, path string, n *ephemeral) error {
 			}
 			seen = proof{}
 			err := conn.Delete(z.space.path(path), -1)
-			doubt = alone // from now on what is there may be another's
+			doubt = alone // from now on a znode there may be another's
 			return err
 		})
 		switch {
@@ -111,7 +112,7 @@ func (z *znodes) erase(e *epoch, path string, n *ephemeral) error {
 	}
 }
 
-// removed notes that a contender is gone for certain; by this deletion, or not.
+// removed notes that a contender is gone for certain. deleted: this deletion was carried out.
 func (z *znodes) removed(n *ephemeral, path string, deleted bool) {
 	l := z.sender.state.lock()
 	defer l.unlock()
@@ -125,8 +126,8 @@ func (z *znodes) removed(n *ephemeral, path string, deleted bool) {
 	l.record.gone(path)
 }
 
-// stillThere looks whether what is at the path of a contender that is alone there is still that
-// contender. Names come again, Czxids do not.
+// stillThere looks whether a contender of the form Alone is still the znode at its path. Names come
+// again, Czxids do not.
 func (z *znodes) stillThere(conn *zkconn.Conn, p *proof, n *ephemeral) (bool, error) {
 	l := z.sender.state.lock()
 	path, czxid := n.path, n.czxid
@@ -138,8 +139,8 @@ func (z *znodes) stillThere(conn *zkconn.Conn, p *proof, n *ephemeral) (bool, er
 	return exists && stat.EphemeralOwner == n.epoch.sessionID && isIt(czxid, stat), err
 }
 
-// sweep deletes, in the background, a contender that nobody wants any more. One that is still being
-// created is swept when that is done.
+// sweep deletes, in the background, a contender that its client has given up. One that is still
+// being created is swept when that is done.
 func (z *znodes) sweep(n *ephemeral) {
 	z.sender.tasks.run(func() {
 		<-n.settled.C()

@@ -11,8 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// sender sends what is asked of ZooKeeper, over whichever connection there is, and repeats what
-// may be repeated.
+// sender sends requests to ZooKeeper, over the connection that there is, and repeats those that may
+// be repeated.
 type sender struct {
 	state    *state
 	tasks    *tasks
@@ -22,16 +22,16 @@ type sender struct {
 	most     int // bytes of a request
 }
 
-// connRef is a reference to a connection over which requests may go: of which epoch, and which of
-// its connections.
+// connRef refers to a connection over which requests may go: its epoch, and its number among the
+// epoch's connections.
 type connRef struct {
 	epoch *epoch
 	up    uint64
 }
 
-// conn waits for a connection that is newer than one that failed: in a certain epoch, or in
-// whichever comes if that is nil. A session that was not connected yet is started. Errors: ctx's
-// cause, with why there is no connection; [ErrClosed], [ErrExpired] if that epoch is over.
+// conn waits for a connection that is newer than one that failed: in a certain epoch, or in any if
+// that is nil. A session that was not connected yet is started. Errors: ctx's cause, with why there
+// is no connection; [ErrClosed], [ErrExpired] if that epoch is over.
 func (q *sender) conn(ctx context.Context, only *epoch, failed connRef) (connRef, error) {
 	for {
 		g := q.state.lock()
@@ -60,7 +60,8 @@ func (q *sender) conn(ctx context.Context, only *epoch, failed connRef) (connRef
 	}
 }
 
-// lost says than what the connection has to be newer after a request failed without an answer.
+// lost is the connection that the next one has to be newer than, after a request failed without an
+// answer.
 func (c connRef) lost(err error) connRef {
 	if errors.Is(err, zkconn.ErrEnded) {
 		return connRef{c.epoch, math.MaxUint64} // no connection of the epoch is newer
@@ -71,7 +72,7 @@ func (c connRef) lost(err error) connRef {
 // errAgain lets insist ask again after a pause, as an overloaded server does.
 var errAgain = errors.New("to be asked again")
 
-// retried lets insist ask again whatever a server says against it: for what must be known before
+// retried lets insist ask again after any refusal by a server: for what must be known before
 // anything else can be done. nil stays nil.
 func retried(err error) error {
 	if err != nil && definite(err) {
@@ -108,8 +109,8 @@ func (q *sender) insist(e *epoch, call func(c *zkconn.Conn) error) error {
 	}
 }
 
-// pauseAfterLoss is the pause after that many connections were lost with one request on them. The
-// first is nobody's fault.
+// pauseAfterLoss is the pause after that many connections were lost with one request on them. For
+// the first the request is not blamed.
 func (q *sender) pauseAfterLoss(ctx context.Context, lost int) {
 	if lost > 1 {
 		q.pause(ctx, backoff(min(lost, mostLosses)))
@@ -119,7 +120,7 @@ func (q *sender) pauseAfterLoss(ctx context.Context, lost int) {
 // caughtUp has the server catch up with a quorum, so that what is read next is not older than this,
 // nor is what any server shows later. A sync is not enough: the leader answers it alone, before it
 // has carried out all that its followers have answered, and also when it was deposed and does not
-// know it. What the check finds is of no interest.
+// know it. The result of the check is ignored.
 func caughtUp(c *zkconn.Conn, path string) error {
 	err := c.Prove(path)
 	if errors.Is(err, ErrNoNode) || errors.Is(err, ErrNoAuth) {
@@ -128,7 +129,7 @@ func caughtUp(c *zkconn.Conn, path string) error {
 	return err
 }
 
-// proof is caughtUp, once for whatever was lost: it holds on later connections too.
+// proof is caughtUp, asked once after a loss: it holds on later connections too.
 type proof struct{ given bool }
 
 func (p *proof) ask(c *zkconn.Conn) error {
@@ -168,7 +169,7 @@ func send[T any](ctx context.Context, q *sender, c *zkconn.Conn, call func(c *zk
 	var answered notify.Latch
 	if !q.tasks.run(func() {
 		defer answered.Close()
-		err = zkconn.ErrNoReply // if it panics: whatever was sent, no answer comes of it
+		err = zkconn.ErrNoReply // if it panics: something may have been sent, and no answer comes
 		value, err = call(c)
 	}) {
 		return none, zkconn.ErrEnded
@@ -184,7 +185,8 @@ func send[T any](ctx context.Context, q *sender, c *zkconn.Conn, call func(c *zk
 // errLeft: the caller's context ended while the request was under way.
 var errLeft = errors.New("the context ended")
 
-// readOut asks what may be asked again: by the session's [RetryPolicy] when the answer was lost.
+// readOut sends a request that may be repeated, and repeats it by the session's [RetryPolicy] when
+// the answer was lost.
 func readOut[T any](ctx context.Context, q *sender, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	var none T
 	var at connRef
@@ -226,9 +228,9 @@ func readOut[T any](ctx context.Context, q *sender, call func(c *zkconn.Conn) (T
 	}
 }
 
-// writeOut sends what may have an effect, of that size, once. When its answer is lost it returns
-// [ErrUnknownOutcome], when a read tells the truth. What goes ahead of it is asked again, until
-// that was lost too often.
+// writeOut sends a write of that size, once. If its answer is lost it returns [ErrUnknownOutcome],
+// as soon as a read tells the outcome. Requests that prepare it are repeated, until they were lost
+// too often.
 func writeOut[T any](ctx context.Context, q *sender, size int, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	var none T
 	var at connRef
@@ -257,8 +259,8 @@ func writeOut[T any](ctx context.Context, q *sender, size int, call func(c *zkco
 	}
 }
 
-// settle waits until the outcome of what was lost can be seen by reading: the lost request, of that
-// size, is not under way any more, and the server is up to date.
+// settle waits until the outcome of a lost request can be seen by reading: the lost request, of
+// that size, is not under way any more, and the server is up to date.
 func (q *sender) settle(ctx context.Context, at connRef, size int, err error) error {
 	if errors.Is(err, zkconn.ErrCutOff) {
 		at.epoch.conn.Suspect(size, at.up)
@@ -275,7 +277,7 @@ func (q *sender) settle(ctx context.Context, at connRef, size int, err error) er
 			return ErrUnknownOutcome
 		case err == errLeft:
 			return fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
-		case definite(err): // it says nothing of what was lost
+		case definite(err): // it says nothing of the lost request
 			q.pause(ctx, backoff(try))
 			at = connRef{}
 		default:
@@ -286,14 +288,13 @@ func (q *sender) settle(ctx context.Context, at connRef, size int, err error) er
 
 const mostLosses = 8 // with pauses that grow up to 1.28 s
 
-// losses counts the connections that went while one request was on them, each of which had answered
-// another one before. Servers hang up at what they don't know and what is too large for them. Such
-// a request must not take the connection from everybody else for ever. Others that are under way at
-// the time must not be taken for it: so the last try is alone on its connection.
+// losses counts the connections that were lost while one request was on them, after they had
+// answered another one. Servers hang up at requests that they don't know or that are too large for
+// them. Such a request must not take the connection from all others for ever. Others that are under
+// way at the time must not be blamed: so the last try is alone on its connection.
 type losses struct{ times int }
 
-// once makes a request, and counts the loss if the error is one at which the request may be to
-// blame.
+// once makes a request, and counts a loss for which the request may be to blame.
 func once[T any](n *losses, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	if n.times >= mostLosses-1 {
 		c = c.Alone()
@@ -305,7 +306,7 @@ func once[T any](n *losses, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)
 	return value, err
 }
 
-// tooMany: it is the request at which servers hang up.
+// tooMany tells that the request is the one at which servers hang up.
 func (n *losses) tooMany() bool { return n.times >= mostLosses }
 
 // verdict is nil if the request may be sent. One that has lost connections is sent only when
@@ -320,8 +321,8 @@ func (n *losses) verdict(c *zkconn.Conn) error {
 	return ErrHungUp
 }
 
-// others sees that another request is answered, where one was lost. The error is never one of the
-// server's.
+// others makes sure that another request is answered, after one was lost. The error is never one of
+// the server's.
 func others(c *zkconn.Conn) error {
 	if err := c.Sync("/"); err != nil && !definite(err) {
 		return err
@@ -338,7 +339,7 @@ func (n *losses) try(c *zkconn.Conn, call func(c *zkconn.Conn) error) error {
 	return err
 }
 
-// bounded is a request that is given up when it was lost too often, as losses has it.
+// bounded is a request that is given up when it was lost too often: see losses.
 func bounded(call func(c *zkconn.Conn) error) func(c *zkconn.Conn) error {
 	var lost losses
 	return func(c *zkconn.Conn) error { return lost.try(c, call) }

@@ -276,8 +276,7 @@ func (w *world) comesBack(sessions []*session.Session, cost time.Duration, kille
 	var failed atomic.Int32
 	for _, s := range sessions {
 		back.Go(func() { // ends when the session is connected, for good or for the epoch that follows
-			ctx := w.within(time.Hour)
-			if err := s.Connect(ctx); err != nil {
+			if err := s.Connect(w.within(time.Hour)); err != nil {
 				failed.Add(1)
 			}
 		})

@@ -75,8 +75,8 @@ type Status struct {
 
 // New makes a session. It does no I/O, but for [WithSessionFile]: the session connects when it is
 // first needed, or with [Session.Connect]. Each of the servers is "host:port", or a list in the
-// form of the Java client, "host:port,host:port/chroot"; without a port it is 2181. What is wrong
-// is reported with the name of the argument or the option.
+// form of the Java client, "host:port,host:port/chroot"; without a port it is 2181. An error names
+// the argument or the option.
 func New(servers []string, opts ...Option) (*Session, error) {
 	cfg, err := newConfig(servers, opts)
 	if err != nil {
@@ -272,7 +272,7 @@ func (s *Session) crashed(reason any) {
 	s.ref.Tell(crashed{reason})
 }
 
-// What recipes have of a session, and applications do not see.
+// The functions of a session that recipes have, and applications do not see.
 func init() {
 	seam.NewClient = func(s any, name string, on func(seam.Event), acl any) (seam.Client, error) {
 		given, _ := acl.([]ACL)

@@ -14,13 +14,13 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// story is what the log is told of losses, and of their ends: a warning for each loss, and a line
-// at Info for its end. It is guarded.
+// story writes the log of losses, and of their ends: a warning for each loss, and a line at Info
+// for its end. It is guarded.
 type story struct {
 	lines     []func()      // to be logged when the mutex is released: the application's handler may call the session
 	ran       lease.Instant // when this process was last seen to run
-	stood     time.Duration // the longest that it was not, since the last proof
-	heard     lease.Instant // when what was answered last was sent; zero: nothing was in this epoch
+	stood     time.Duration // the longest time that it did not, since the last proof
+	heard     lease.Instant // when the request that was answered last was sent; zero: none was in this epoch
 	cut       bool          // the loss of the connection was a warning
 	down      time.Time     // since when there is no connection, or no ZooKeeper session; zero: there is one
 	untrusted time.Time     // since when the lack of trust is; zero: nothing was logged of one
@@ -81,7 +81,7 @@ func (s *story) silent(now lease.Instant) time.Duration {
 	return now.Since(s.heard)
 }
 
-// lose ends what is held since there is no trust any more.
+// lose ends all holds, since there is no trust any more, and logs that.
 func (k *keeper) lose(e *epoch, now lease.Instant) {
 	lost, s := k.in.endHolds(ErrUntrusted), &k.in.story
 	if len(lost) == 0 {
@@ -95,7 +95,7 @@ func (k *keeper) lose(e *epoch, now lease.Instant) {
 	k.in.say(slog.LevelWarn, "trust in the ZooKeeper session has ended, and with it what was held", args...)
 }
 
-// trustIsBack tells the end of that.
+// trustIsBack logs that a lack of trust has ended.
 func (k *keeper) trustIsBack(e *epoch) {
 	if s := &k.in.story; !s.untrusted.IsZero() {
 		k.in.say(ends, "the ZooKeeper session is trusted again", e.about("after", round(time.Since(s.untrusted)))...)
@@ -113,7 +113,7 @@ func (g *guarded) connectionLost(e *epoch, lost []string) {
 	}
 }
 
-// connectionBack tells the end of that.
+// connectionBack logs that a connection replaces the lost one.
 func (g *guarded) connectionBack(e *epoch) {
 	if g.story.cut {
 		g.say(ends, "the connection is back", e.about("server", e.server, "after", round(time.Since(g.story.down)))...)
@@ -137,8 +137,8 @@ func (g *guarded) epochOver(e *epoch, lost []string, cause error) {
 	}
 }
 
-// epochBegun tells that a ZooKeeper session has begun. After the first one that ends the warning of
-// the end of the one before.
+// epochBegun logs that a ZooKeeper session has begun. The line ends the warning that the one before
+// has ended.
 func (g *guarded) epochBegun(e *epoch) {
 	level, after := slog.LevelInfo, time.Duration(0)
 	if !g.story.down.IsZero() {
@@ -153,7 +153,8 @@ func (g *guarded) epochBegun(e *epoch) {
 }
 
 // holdLost tells that one possession was lost, and the session stands. A deletion may come of the
-// session's end, not heard of yet: it is told when something sent since is answered, or in T/6.
+// session's end, which is not known yet: it is logged when a request that was sent since is
+// answered, or after a sixth of the timeout.
 func (g *guarded) holdLost(h *Hold, cause error) {
 	switch now := g.session.now(); {
 	case errors.Is(cause, ErrReleased), errors.Is(cause, ErrClosed):

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -30,6 +31,15 @@ func (j *journal) lines() []string {
 		return nil
 	}
 	return strings.Split(text, "\n")
+}
+
+// warnings and infos have a session write it from that level on.
+func (j *journal) warnings() session.Option {
+	return session.WithLogger(slog.New(j.handler(slog.LevelWarn)))
+}
+
+func (j *journal) infos() session.Option {
+	return session.WithLogger(slog.New(j.handler(slog.LevelInfo)))
 }
 
 func (j *journal) handler(least slog.Level) slog.Handler {
@@ -110,7 +120,7 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 		}, nil},
 	}, func(w *world, row row) {
 		var log journal
-		opts := []session.Option{session.WithLogger(slog.New(log.handler(slog.LevelInfo)))}
+		opts := []session.Option{log.infos()}
 		if slices.ContainsFunc(row.want, func(line string) bool { return strings.Contains(line, "the connection is back") }) {
 			opts = append(opts, session.WithStrict())
 		}
@@ -129,7 +139,7 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 func TestTheLogTellsWhatIsWrongWithEachServer(t *testing.T) {
 	inBubble(t, func(w *world) {
 		var log journal
-		s, err := session.New([]string{"refuses", "silent", "page", "leaderless"}, session.WithLogger(slog.New(log.handler(slog.LevelInfo))),
+		s, err := session.New([]string{"refuses", "silent", "page", "leaderless"}, log.infos(),
 			session.WithDialer(func(ctx context.Context, _, addr string) (net.Conn, error) {
 				if strings.HasPrefix(addr, "refuses") {
 					w.srv.Kill(0)
@@ -162,7 +172,7 @@ func TestTheLogTellsWhatIsWrongWithEachServer(t *testing.T) {
 func TestTheLogSaysNothingOfALossWhereNothingWasHeld(t *testing.T) {
 	inBubble(t, func(w *world) {
 		var log journal
-		s, c := w.openClient(session.WithLogger(slog.New(log.handler(slog.LevelInfo))))
+		s, c := w.openClient(log.infos())
 		c.StandBy(1, true)
 		heal := w.srv.Partition(id(s))
 		time.Sleep(time.Minute)
@@ -179,7 +189,7 @@ func TestTheLogSaysNothingOfALossWhereNothingWasHeld(t *testing.T) {
 func TestALossNamesTheFirstOfWhatWasLost(t *testing.T) {
 	inBubble(t, func(w *world) {
 		var log journal
-		s, c := w.openClient(session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		s, c := w.openClient(log.warnings())
 		for range 7 {
 			c.hold(w, 1, "/line")
 		}
@@ -194,7 +204,7 @@ func TestALossNamesTheFirstOfWhatWasLost(t *testing.T) {
 func TestAnIdleSessionWasNotSilent(t *testing.T) {
 	inBubble(t, func(w *world) {
 		var log journal
-		s := w.open(session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		s := w.open(log.warnings())
 		time.Sleep(5 * time.Hour)
 		w.srv.Expire(id(s))
 		time.Sleep(time.Minute)
@@ -207,7 +217,7 @@ func TestAnIdleSessionWasNotSilent(t *testing.T) {
 func TestAStormOfWarningsIsALineASecond(t *testing.T) {
 	inBubble(t, func(w *world) {
 		var log journal
-		s := w.open(session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		s := w.open(log.warnings())
 		for i := range 25 {
 			s.Logger().With("i", i).Warn("again")
 			s.Logger().Info("never held back")
@@ -299,7 +309,7 @@ func TestTheLogTellsOfANamespaceThatWasMade(t *testing.T) {
 		const made = `WARN msg="the namespace did not exist, and was created" namespace=/app/billing`
 		var log journal
 		for _, want := range [][]string{{made}, nil} {
-			s := w.open(session.WithNamespace("/app/billing"), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+			s := w.open(session.WithNamespace("/app/billing"), log.warnings())
 			w.create(s, "/rates", nil, session.Sequential())
 			w.create(s, "/a/b", nil, session.Parents(), session.Sequential())
 			require.NoError(w, s.EnsurePath(w.ctx, "/"))
@@ -313,7 +323,7 @@ func TestTheLogTellsOfAnotherTimeout(t *testing.T) {
 	type row struct{ asked, given time.Duration }
 	each(t, map[string]row{"cut": {time.Hour, 40 * time.Second}, "raised": {time.Second, 4 * time.Second}, "as asked": {10 * time.Second, 0}}, func(w *world, r row) {
 		var log journal
-		s := w.open(session.WithTimeout(r.asked), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		s := w.open(session.WithTimeout(r.asked), log.warnings())
 		if r.given == 0 {
 			log.reads(w)
 			return
@@ -336,20 +346,17 @@ func TestErrorsShowAbsolutePaths(t *testing.T) {
 			require.Equal(w, "/none/a", oe.Path, name)
 			require.ErrorContains(w, err, " /app/none/a: ", name)
 		}
-		_, _, err := s.Get(w.ctx, "/none")
-		require.EqualError(w, err, "get /app/none: the znode does not exist")
-		_, err = s.Set(w.ctx, "/", nil, 7)
-		require.ErrorContains(w, err, "set /app: ")
+		require.EqualError(w, errOf(s.Get(w.ctx, "/none")), "get /app/none: the znode does not exist")
+		require.ErrorContains(w, errOf(s.Set(w.ctx, "/", nil, 7)), "set /app: ")
 	})
 }
 
-// A possession whose znode was deleted: what the log says of it, and when.
-
 // That a znode was deleted may come of the end of the session, of which word is on its way. So it
 // is logged when the server has answered something that was asked since, or after T/6, or when this
-// process closes the session. Done closes at once.
+// process closes the session. Done closes at once. The line has the recipe alone, and the absolute
+// path, as everywhere in the log.
 func TestADeletionIsLoggedWhenTheSessionIsKnownToLive(t *testing.T) {
-	const lost = `WARN msg="a possession is lost" %s epoch=1 recipe=test path=/line/\S+ token=\d+ cause="the znode was deleted"`
+	const lost = `WARN msg="a possession is lost" %s epoch=1 recipe=test path=/app/line/\S+ token=\d+ cause="the znode was deleted"`
 	const up = `INFO msg="connected to ZooKeeper".*`
 	type row struct {
 		then func(w *world, s *session.Session)
@@ -368,12 +375,12 @@ func TestADeletionIsLoggedWhenTheSessionIsKnownToLive(t *testing.T) {
 			w.srv.Expire(id(s))
 			time.Sleep(time.Minute)
 		}, []string{
-			`WARN msg="the ZooKeeper session has ended" %s epoch=1 possessions=1 paths=/line/\S+ cause="[^"]* has expired" silent=.*s`,
+			`WARN msg="the ZooKeeper session has ended" %s epoch=1 possessions=1 paths=/app/line/\S+ cause="[^"]* has expired" silent=.*s`,
 			up, `.* msg="a ZooKeeper session has begun" %s epoch=2 .*`,
 		}},
 	}, func(w *world, row row) {
 		var log journal
-		s, t, h := w.holding(session.WithLogger(slog.New(log.handler(slog.LevelInfo))))
+		s, t, h := w.holding(log.infos(), session.WithNamespace("/app"))
 		time.Sleep(time.Second)
 		log.lines()
 		t.End(h, session.ErrDeleted)
@@ -389,44 +396,14 @@ func TestADeletionIsLoggedWhenTheSessionIsKnownToLive(t *testing.T) {
 func TestAnEarlierAnswerProvesNothingAfterADeletion(t *testing.T) {
 	inBubble(t, func(w *world) {
 		var log journal
-		s, t, h := w.holding(session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
+		s, t, h := w.holding(log.warnings())
 		defer w.srv.Slow(id(s), 100*time.Millisecond)()
-		created := make(chan error, 1)
-		go func() { // ends with the answer
-			_, err := s.Create(w.ctx, "/other", nil)
-			created <- err
-		}()
+		created := bubble.Begin(func() error { return errOf(s.Create(w.ctx, "/other", nil)) })
 		time.Sleep(50 * time.Millisecond)
 		t.End(h, session.ErrDeleted)
 		require.NoError(w, <-created)
 		log.reads(w)
 		time.Sleep(2 * time.Second)
 		log.reads(w, `WARN msg="a possession is lost".*`)
-	})
-}
-
-// What was lost is named as everywhere in the log: the recipe alone, and the absolute path.
-func TestADeletionIsLoggedWithItsAbsolutePath(t *testing.T) {
-	type row struct {
-		then func(w *world, s *session.Session)
-		want string
-	}
-	each(t, map[string]row{
-		"while the session lives": {func(w *world, s *session.Session) { w.create(s, "/other", nil) }, ` recipe=test path=/app/line/\S+ `},
-		"with the session":        {func(w *world, s *session.Session) { w.srv.Expire(id(s)) }, ` possessions=1 paths=/app/line/\S+ `},
-	}, func(w *world, row row) {
-		var log journal
-		s := w.open(session.WithNamespace("/app"), session.WithLogger(slog.New(log.handler(slog.LevelWarn))))
-		t := &client{}
-		var err error
-		t.Client, err = s.Client("test:/line", t.take)
-		require.NoError(w, err)
-		h := t.hold(w, 1, "/line")
-		time.Sleep(time.Second)
-		log.lines()
-		t.End(h, session.ErrDeleted)
-		row.then(w, s)
-		time.Sleep(10 * time.Second)
-		require.Regexp(w, row.want, log.lines()[0])
 	})
 }

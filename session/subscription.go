@@ -57,8 +57,8 @@ func (m readAgain[T]) deliver(w *sharedWatchActor[T]) {
 // sharedWatchActor is one incarnation of a shared watch's actor. It reads and watches in one
 // request, publishes what it sees, and reads again when the watch fires, and in each epoch. When
 // the connection is back, what was seen is no longer stale: the servers tell at once what has
-// changed. What it sees never goes back: within an epoch servers see to that, and an epoch begins
-// with a sync.
+// changed. A state that it publishes is never older than the one before: servers see to that within
+// an epoch, and an epoch begins with a sync.
 type sharedWatchActor[T any] struct {
 	watch  *sharedWatch[T]
 	self   actors.Self[watchMessage[T]]
@@ -176,12 +176,12 @@ func (w *sharedWatchActor[T]) onAwaited(m awaited[T]) {
 	}
 }
 
-// fail looks again after a pause: whatever it is (a right that was taken away, say), somebody may
-// put it right. Until then what was seen is stale.
+// fail reads again after a pause: an operator may remove the cause (a right that was taken away,
+// say). Until then what was seen is stale.
 func (w *sharedWatchActor[T]) fail(err error) {
 	w.busy = false
 	if errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed) {
-		return // word of that is on its way
+		return // the event that tells so follows
 	}
 	w.tries++
 	if w.tries == 1 {
@@ -195,7 +195,7 @@ func (w *sharedWatchActor[T]) fail(err error) {
 	})
 }
 
-// publish takes what was seen, and looks again if something happened since it was asked for.
+// publish takes what was seen, and reads again if something happened since the read was sent.
 func (w *sharedWatchActor[T]) publish(state T) {
 	w.tries, w.turns, w.seen = 0, 0, state
 	stale := !w.up
@@ -211,7 +211,7 @@ func (w *sharedWatchActor[T]) publish(state T) {
 	}
 }
 
-// grow lets what was seen grow stale.
+// grow publishes the last state as stale.
 func (w *sharedWatchActor[T]) grow() {
 	if w.known && !w.stale {
 		w.stale, w.last = true, w.watch.spec.stale(w.last)
@@ -242,11 +242,11 @@ type Children struct {
 // last one never is; a change made while the connection was down comes after it. It goes on through
 // expiry.
 //
-// However many watch a path, ZooKeeper is asked for one watch, and told to forget it when the last
-// of them goes; servers before 3.5 cannot be told, and keep it until it fires or the epoch ends.
-// The channel closes when ctx or the session ends; at once if the session is closed or the path is
-// not valid, and early if the actor behind it failed too often, which the log says. What can't be
-// read, for want of a right, is Stale if it was seen before, and tried again.
+// For all subscribers of a path, ZooKeeper is asked for one watch, and told to forget it when the
+// last of them goes; servers before 3.5 cannot be told, and keep it until it fires or the epoch
+// ends. The channel closes when ctx or the session ends; at once if the session is closed or the
+// path is not valid, and early if the actor behind it failed too often, which the log says. A znode
+// that can't be read, for want of a right, is Stale if it was seen before, and tried again.
 func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 	return subscribe(ctx, s, func(g *guarded) map[string]*sharedWatch[Data] { return g.dataWatches }, path, watchSpec[Data]{
 		name: "data",
@@ -290,7 +290,7 @@ func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Childre
 }
 
 // sharedWatch is a watch that any number of readers share: one actor, and one watch in ZooKeeper.
-// It lives as long as anybody reads it.
+// It lives as long as it has a reader.
 type sharedWatch[T any] struct {
 	session *Session
 	all     func(g *guarded) map[string]*sharedWatch[T] // of this kind, by path

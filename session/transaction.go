@@ -78,9 +78,9 @@ func (t *transaction) guardedBy(h *Hold) int {
 	return len(asks)
 }
 
-// send sends it, unless a hold that it is under is over. That is looked at where its place among
-// the session's requests is fixed. So whoever ends a hold, and sends something afterwards, can rely
-// on it that the latter is carried out behind everything that was sent under the hold.
+// send sends it, unless a hold that it is under is over. That is checked where its place among the
+// session's requests is fixed. So a request that is sent after the end of a hold is carried out
+// behind everything that was sent under the hold.
 func (t *transaction) send(c *zkconn.Conn) ([]zkconn.Result, error) {
 	for _, g := range t.guards {
 		for p := range HoldsFrom(g.hold.ctx) {
@@ -117,7 +117,7 @@ func (t *transaction) lost(results []zkconn.Result, err error) *checked {
 		default:
 			continue
 		}
-		<-g.hold.Done() // by this, or by somebody who was quicker and is at it
+		<-g.hold.Done() // by this, or by another goroutine that is ending it
 		return g
 	}
 	return nil
@@ -153,9 +153,9 @@ type Op struct {
 }
 
 // Under puts a transaction under a possession of the same session, by one of its operations: the
-// transaction is not sent once the possession is over, as if that operation had failed. Whoever
-// ends the possession, and sends something on the session afterwards, can rely on it that the
-// latter is carried out behind everything that was sent under the possession.
+// transaction is not sent once the possession is over, as if that operation had failed. A request
+// that is sent on the session after the end of the possession is carried out behind everything that
+// was sent under the possession.
 //
 // It goes with a check of the znode that stands for the possession, [CheckOp] of its [Hold.Path]
 // with -1, which keeps the transaction from being carried out when the possession was lost. If that
@@ -279,8 +279,8 @@ func (h *Hold) why(ctx context.Context, err error) error {
 	return err
 }
 
-// asLost makes the end of a hold the error of a commit: to one who wants to write, a hold that was
-// released is lost as well.
+// asLost makes the end of a hold the error of a commit: for a write, a hold that was released is
+// lost as well.
 func asLost(err error) error {
 	if errors.Is(err, ErrLost) {
 		return err

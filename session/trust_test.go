@@ -27,8 +27,7 @@ func TestAHoldEndsWithTrustWhateverElseIsDue(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, _, h := w.holding(session.WithTimeout(timeout), session.WithTick(timeout/4))
 		time.Sleep(timeout + 33*time.Millisecond)
-		_, err := s.Set(w.Context(), "/line", nil, -1)
-		require.NoError(w, err)
+		require.NoError(w, errOf(s.Set(w.Context(), "/line", nil, -1)))
 		w.srv.Partition(id(s))
 		until := s.Status().TrustedUntil
 
@@ -90,8 +89,7 @@ func TestARefusedHoldHearsOfTrust(t *testing.T) {
 		heal := w.srv.Isolate() // pings and reads are answered, so that only trust tells
 		time.Sleep(timeout / 2)
 		synctest.Wait()
-		_, err := t.Hold(1, j.Path, seen.Stat.Czxid, nil)
-		require.ErrorIs(w, err, session.ErrUntrusted)
+		require.ErrorIs(w, errOf(t.Hold(1, j.Path, seen.Stat.Czxid, nil)), session.ErrUntrusted)
 		require.Equal(w, []string{"trust ended"}, t.told())
 		heal()
 		time.Sleep(timeout / 2)
@@ -111,12 +109,10 @@ func TestStrictEndsAtTheFirstSuspension(t *testing.T) {
 		<-h.Done()
 		require.ErrorIs(w, h.Err(), session.ErrSuspended)
 		require.ErrorIs(w, h.Err(), session.ErrLost)
-		_, err := t.Hold(1, h.Path(), h.Token(), nil)
-		require.ErrorIs(w, err, session.ErrSuspended)
+		require.ErrorIs(w, errOf(t.Hold(1, h.Path(), h.Token(), nil)), session.ErrSuspended)
 		require.NoError(w, w.srv.Restart(0))
 		require.NoError(w, s.Sync(w.ctx, "/"))
-		_, err = t.Hold(1, h.Path(), h.Token(), func(error) {})
-		require.NoError(w, err)
+		require.NoError(w, errOf(t.Hold(1, h.Path(), h.Token(), func(error) {})))
 	})
 }
 
@@ -252,11 +248,11 @@ func TestValidStaysFalseWhenAClockStepsBack(t *testing.T) {
 		s, t, h := w.holding(session.WithTimeout(timeout))
 		steady(w, s)
 		t.told()
-		letGo := session.Hush(s)
+		unlock := session.LockState(s)
 		session.ShiftWall(s, step)
 		valid := h.Valid()
 		session.ShiftWall(s, -step)
-		letGo()
+		unlock()
 		require.False(w, valid)
 		require.False(w, h.Valid(), "it was said to be over")
 		require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
@@ -293,8 +289,8 @@ func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
 	pairs(t, map[string]func(s *session.Session, h *session.Hold){
 		"unnoticed": func(s *session.Session, _ *session.Hold) { session.ShiftMono(s, time.Hour) },
 		"told, and the clock set back": func(s *session.Session, h *session.Hold) {
-			letGo := session.Hush(s)
-			defer letGo()
+			unlock := session.LockState(s)
+			defer unlock()
 			session.ShiftWall(s, time.Hour)
 			_ = h.Valid()
 			session.ShiftWall(s, -time.Hour)
@@ -365,8 +361,7 @@ func TestALogHandlerMayAskForTheStatus(t *testing.T) {
 		require.NoError(w, s.Connect(w.ctx))
 		t := w.client(s)
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
-		_, err := t.Hold(1, j.Path, 1, nil)
-		require.ErrorIs(w, err, session.ErrUntrusted, "the margin is all")
+		require.ErrorIs(w, errOf(t.Hold(1, j.Path, 1, nil)), session.ErrUntrusted, "the margin is all")
 		w.srv.Disconnect(id(s))
 		time.Sleep(timeout)
 		w.srv.Expire(id(s))

@@ -158,11 +158,9 @@ func TestGoZookeepersACLsAreTaken(t *testing.T) {
 		is("/of/the/session", alices)
 		w.create(s, "/own", nil, session.NodeACL(zk.WorldACL(zk.PermRead|zk.PermAdmin)...))
 		is("/own", session.AnyoneACL(session.PermRead|session.PermAdmin))
-		_, err := s.SetACL(w.ctx, "/own", append(zk.WorldACL(zk.PermRead), alices...), -1)
-		require.NoError(w, err)
+		require.NoError(w, errOf(s.SetACL(w.ctx, "/own", append(zk.WorldACL(zk.PermRead), alices...), -1)))
 		is("/own", append(session.AnyoneACL(session.PermRead), alices...))
-		_, err = s.Multi(w.ctx, session.CreateOp("/inside", nil, session.NodeACL(zk.WorldACL(zk.PermAll)...)), session.CreateOp("/beside", nil))
-		require.NoError(w, err)
+		require.NoError(w, errOf(s.Multi(w.ctx, session.CreateOp("/inside", nil, session.NodeACL(zk.WorldACL(zk.PermAll)...)), session.CreateOp("/beside", nil))))
 		is("/inside", zk.WorldACL(zk.PermAll))
 		is("/beside", alices)
 	})
@@ -174,11 +172,9 @@ func TestStatSaysWhatGoZookeepersSays(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.create(s, "/a", nil)
 		time.Sleep(time.Hour)
-		_, err := s.SetACL(w.ctx, "/a", zk.WorldACL(zk.PermAll), -1)
-		require.NoError(w, err)
+		require.NoError(w, errOf(s.SetACL(w.ctx, "/a", zk.WorldACL(zk.PermAll), -1)))
 		for range 2 {
-			_, err = s.Set(w.ctx, "/a", []byte("abc"), -1)
-			require.NoError(w, err)
+			require.NoError(w, errOf(s.Set(w.ctx, "/a", []byte("abc"), -1)))
 		}
 		for _, name := range []string{"/a/1", "/a/2", "/a/3", "/a/4"} {
 			w.create(s, name, []byte("abcde"), session.Ephemeral())
