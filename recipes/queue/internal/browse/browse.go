@@ -17,7 +17,6 @@ import (
 )
 
 // Queue is a queue in ZooKeeper, as a session sees it.
-// Queue is a queue to read, at its root.
 type Queue struct {
 	Session *session.Session
 	Root    layout.Root
