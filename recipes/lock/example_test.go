@@ -1,4 +1,5 @@
-// How locks are used. The first examples handle errors; in the others, must panics with one.
+// How locks are used: exclusive ones; readers, writers and semaphores; several at once, delays and
+// the layouts of others.
 
 package lock_test
 
@@ -80,15 +81,24 @@ func ExampleLock_Acquired() {
 func ExampleGrant_Sequencer() {
 	ctx, _, s, done := open()
 	defer done()
-	orders := must(lock.New(s, "/locks/orders"))
+	orders, err := lock.New(s, "/locks/orders")
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer orders.Close(ctx)
 	var resource fence.Gate
 
-	slow := must(orders.Lock(ctx))
+	slow, err := orders.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	if err := s.Delete(ctx, slow.Path(), -1); err != nil { // an administrator is impatient
 		log.Fatal(err)
 	}
-	quick := must(orders.Lock(ctx))
+	quick, err := orders.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println("quick:", resource.Admit(quick.Sequencer()))
 	fmt.Println("slow is fenced:", errors.Is(resource.Admit(slow.Sequencer()), fence.ErrFenced))
 	// Output:
@@ -100,14 +110,23 @@ func ExampleGrant_Sequencer() {
 func ExampleNewRead() {
 	ctx, _, s, done := open()
 	defer done()
-	write := must(lock.NewWrite(s, "/locks/catalogue"))
+	write, err := lock.NewWrite(s, "/locks/catalogue")
+	if err != nil {
+		log.Fatal(err)
+	}
 	for range 2 { // in life, two processes
-		read := must(lock.NewRead(s, "/locks/catalogue"))
-		reading := must(read.Lock(ctx))
+		read, err := lock.NewRead(s, "/locks/catalogue")
+		if err != nil {
+			log.Fatal(err)
+		}
+		reading, err := read.Lock(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
 		fmt.Println("reading:", reading.Valid())
 		defer reading.Release(ctx)
 	}
-	_, err := write.TryLock(ctx)
+	_, err = write.TryLock(ctx)
 	fmt.Println("the writer has to wait:", errors.Is(err, lock.ErrHeld))
 	// Output:
 	// reading: true
@@ -119,13 +138,25 @@ func ExampleNewRead() {
 func ExampleGrant_Downgrade() {
 	ctx, _, s, done := open()
 	defer done()
-	write := must(lock.NewWrite(s, "/locks/catalogue"))
-	read := must(lock.NewRead(s, "/locks/catalogue"))
+	write, err := lock.NewWrite(s, "/locks/catalogue")
+	if err != nil {
+		log.Fatal(err)
+	}
+	read, err := lock.NewRead(s, "/locks/catalogue")
+	if err != nil {
+		log.Fatal(err)
+	}
 
-	writing := must(write.Lock(ctx))
-	_, err := read.TryLock(ctx)
+	writing, err := write.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = read.TryLock(ctx)
 	fmt.Println("a reader beside the writer:", errors.Is(err, lock.ErrHeld))
-	reading := must(writing.Downgrade(ctx))
+	reading, err := writing.Downgrade(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	_, err = read.TryLock(ctx)
 	fmt.Println("a reader beside the reader:", err)
 	_, err = write.TryLock(reading.Context())
@@ -172,12 +203,24 @@ func ExampleNewSemaphore() {
 func ExampleBreak() {
 	ctx, _, s, done := open()
 	defer done()
-	holder := must(lock.NewSemaphore(s, "/limits/encoders", 1, lock.WithData([]byte("host 7"))))
-	next := must(lock.NewSemaphore(s, "/limits/encoders", 1))
-	held := must(holder.Lock(ctx))
+	holder, err := lock.NewSemaphore(s, "/limits/encoders", 1, lock.WithData([]byte("host 7")))
+	if err != nil {
+		log.Fatal(err)
+	}
+	next, err := lock.NewSemaphore(s, "/limits/encoders", 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	held, err := holder.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	next.Acquire()
 
-	line := must(next.Contenders(ctx))
+	line, err := next.Contenders(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Printf("%s holds: %t\n", line[0].Data, line[0].Holding)
 	if err := lock.Break(ctx, s, line[0].Path, time.Millisecond); err != nil {
 		log.Fatal(err)
@@ -192,7 +235,13 @@ func ExampleBreak() {
 }
 
 // account makes the lock of an account.
-func account(s *session.Session, name string) *lock.Lock { return must(lock.New(s, "/accounts/"+name)) }
+func account(s *session.Session, name string) *lock.Lock {
+	l, err := lock.New(s, "/accounts/"+name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return l
+}
 
 // Two accounts are locked for a transfer, in an order that is the same for everybody, and written
 // only while both are.
@@ -200,8 +249,11 @@ func ExampleMulti_Do() {
 	ctx, _, s, done := open()
 	defer done()
 
-	m := must(lock.NewMulti(account(s, "bob"), account(s, "alice")))
-	err := m.Do(ctx, func(ctx context.Context, g *lock.MultiGrant) error {
+	m, err := lock.NewMulti(account(s, "bob"), account(s, "alice"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = m.Do(ctx, func(ctx context.Context, g *lock.MultiGrant) error {
 		_, err := g.Commit(ctx, session.CreateOp("/transfer", []byte("alice owes bob 5")))
 		return err
 	})
@@ -214,8 +266,14 @@ func ExampleMulti_Do() {
 func ExampleMultiGrant() {
 	ctx, _, s, done := open()
 	defer done()
-	m := must(lock.NewMulti(account(s, "bob"), account(s, "alice")))
-	both := must(m.Lock(ctx))
+	m, err := lock.NewMulti(account(s, "bob"), account(s, "alice"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	both, err := m.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	if err := s.Delete(ctx, both.Grants()[1].Path(), -1); err != nil { // an administrator is impatient
 		log.Fatal(err)
 	}
@@ -232,19 +290,33 @@ func ExampleMultiGrant() {
 func ExampleWithDelay() {
 	ctx, server, s, done := open()
 	defer done()
-	other := must(session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer())))
+	other, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer other.Close(ctx)
 	const delay = 100 * time.Millisecond
 
-	first := must(lock.New(s, "/locks/disk", lock.WithDelay(delay)))
-	second := must(lock.New(other, "/locks/disk", lock.WithDelay(delay)))
-	g := must(first.Lock(ctx))
+	first, err := lock.New(s, "/locks/disk", lock.WithDelay(delay))
+	if err != nil {
+		log.Fatal(err)
+	}
+	second, err := lock.New(other, "/locks/disk", lock.WithDelay(delay))
+	if err != nil {
+		log.Fatal(err)
+	}
+	g, err := first.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	server.Expire(s.Status().SessionID) // it dies
 	<-g.Done()
 	died := time.Now()
-	_, err := second.TryLock(ctx)
+	_, err = second.TryLock(ctx)
 	fmt.Println("a try does not wait:", errors.Is(err, lock.ErrHeld))
-	must(second.Lock(ctx))
+	if _, err = second.Lock(ctx); err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println("the next does:", time.Since(died) >= delay)
 	// Output:
 	// a try does not wait: true
@@ -256,8 +328,14 @@ func ExampleWithLayout() {
 	ctx, _, s, done := open()
 	defer done()
 
-	controller := must(lock.New(s, "/controller", lock.WithLayout(lock.Simple), lock.WithData([]byte(`{"brokerid":1}`))))
-	g := must(controller.Lock(ctx))
+	controller, err := lock.New(s, "/controller", lock.WithLayout(lock.Simple), lock.WithData([]byte(`{"brokerid":1}`)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	g, err := controller.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	data, _, err := s.Get(ctx, "/controller")
 	fmt.Println(g.Path(), string(data), err)
 	_, err = s.Create(ctx, "/controller", nil, session.Ephemeral()) // as a broker would
