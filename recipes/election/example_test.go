@@ -1,6 +1,6 @@
 package election_test
 
-// How elections are used. The first examples handle errors; in the others, must panics with one.
+// How elections are used.
 
 import (
 	"context"
@@ -101,12 +101,18 @@ func ExampleElection_Run() {
 // with a larger token.
 func ExampleTerm() {
 	ctx := context.Background()
-	server := must(zktest.New())
+	server, err := zktest.New()
+	if err != nil {
+		panic(err)
+	}
 	defer server.Close()
 	sess := dial(ctx, server)
 	defer sess.Close(ctx)
 
-	leader := must(election.New(sess, "/services/billing/leader"))
+	leader, err := election.New(sess, "/services/billing/leader")
+	if err != nil {
+		panic(err)
+	}
 	leader.Campaign()
 	term := <-leader.Leader()
 	fmt.Println("leading:", term.Valid())
@@ -116,7 +122,7 @@ func ExampleTerm() {
 	<-term.Done()
 	fmt.Println("leading:", term.Valid())
 	fmt.Println("lost:", errors.Is(term.Err(), session.ErrLost), "deleted:", errors.Is(term.Err(), session.ErrDeleted))
-	_, err := term.Commit(ctx, session.SetOp("/services/billing", []byte("late"), -1))
+	_, err = term.Commit(ctx, session.SetOp("/services/billing", []byte("late"), -1))
 	fmt.Println("refused:", errors.Is(err, session.ErrLost))
 	next := <-leader.Leader()
 	fmt.Println("leading again under a larger token:", next.Token() > term.Token())
@@ -132,15 +138,24 @@ func ExampleTerm() {
 func ExampleElection_Observe() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	server := must(zktest.New())
+	server, err := zktest.New()
+	if err != nil {
+		panic(err)
+	}
 	defer server.Close()
 	sess := dial(ctx, server)
 	defer sess.Close(context.WithoutCancel(ctx))
 
-	e := must(election.New(sess, "/services/billing/leader", election.WithID("a"), election.WithData([]byte("10.0.0.7:8080"))))
+	e, err := election.New(sess, "/services/billing/leader", election.WithID("a"), election.WithData([]byte("10.0.0.7:8080")))
+	if err != nil {
+		panic(err)
+	}
 	leaders := e.Observe(ctx)
 	fmt.Println("anybody:", (<-leaders).Present)
-	term := must(e.Lead(ctx))
+	term, err := e.Lead(ctx)
+	if err != nil {
+		panic(err)
+	}
 	l := <-leaders
 	fmt.Printf("%s at %s, ready: %v\n", l.ID, l.Data, l.Ready)
 	if err := term.Ready(ctx); err != nil {
@@ -158,14 +173,23 @@ func ExampleElection_Observe() {
 // contains the host's name and nothing else.
 func ExampleWithLayout() {
 	ctx := context.Background()
-	server := must(zktest.New())
+	server, err := zktest.New()
+	if err != nil {
+		panic(err)
+	}
 	defer server.Close()
 	s := dial(ctx, server)
 	defer s.Close(ctx)
 
-	e := must(election.New(s, "/election", election.WithLayout(election.LeaderElectionSupport), election.WithID("host-1")))
+	e, err := election.New(s, "/election", election.WithLayout(election.LeaderElectionSupport), election.WithID("host-1"))
+	if err != nil {
+		panic(err)
+	}
 	defer e.Close(ctx)
-	term := must(e.Lead(ctx))
+	term, err := e.Lead(ctx)
+	if err != nil {
+		panic(err)
+	}
 	data, _, err := s.Get(ctx, term.Path())
 	fmt.Println(term.Path(), string(data), err)
 	// Output: /election/n_0000000000 host-1 <nil>
