@@ -186,7 +186,13 @@ func departs(w *bubble.World, fate zktest.Verdict) {
 	require.NotContains(w, w.Server.Dump(), path+"/held")
 }
 
-const deposedTimeout = 6 * time.Second
+const (
+	deposedTimeout = 6 * time.Second
+	// A session that is said to have expired, in which something was under way, is taken for gone
+	// after twice the timeout and two ticks. A session that wasn't told of a tick assumes half of
+	// its timeout. It looks again after a pause of at most five seconds.
+	deposedGone = 2*(deposedTimeout+deposedTimeout/2) + 5*time.Second
+)
 
 // Seen on a real ensemble. The holder releases, and the waiter does not hear of it, since the
 // leader that it is connected to stands still. The others elect another, the new leader ends the
@@ -246,7 +252,7 @@ func (w *world) deposed(k kind, round time.Duration) {
 	if len(waiter.won) == 0 {
 		require.True(w, granted.Valid())
 		require.NoError(w, rival.stop(bubble.Minute(w)))
-		bubble.Within(w, 2*deposedTimeout, waiter.won)
+		bubble.Within(w, deposedGone, waiter.won)
 	}
 	require.False(w, granted.Valid())
 	require.EqualValues(w, 2, waiter.host.Status().Epoch)
