@@ -1,6 +1,6 @@
 package election_test
 
-// How elections are used. The first examples handle errors; in the others, must panics with one.
+// How elections are used. Where an example does not handle errors, must panics with one.
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-// How locks are used. The first examples handle errors; in the others, must panics with one.
+// How locks are used. Where an example does not handle errors, must panics with one.
 
 package lock_test
 
@@ -200,8 +200,11 @@ func ExampleMulti_Do() {
 	ctx, _, s, done := open()
 	defer done()
 
-	m := must(lock.NewMulti(account(s, "bob"), account(s, "alice")))
-	err := m.Do(ctx, func(ctx context.Context, g *lock.MultiGrant) error {
+	m, err := lock.NewMulti(account(s, "bob"), account(s, "alice"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = m.Do(ctx, func(ctx context.Context, g *lock.MultiGrant) error {
 		_, err := g.Commit(ctx, session.CreateOp("/transfer", []byte("alice owes bob 5")))
 		return err
 	})
@@ -256,8 +259,14 @@ func ExampleWithLayout() {
 	ctx, _, s, done := open()
 	defer done()
 
-	controller := must(lock.New(s, "/controller", lock.WithLayout(lock.Simple), lock.WithData([]byte(`{"brokerid":1}`))))
-	g := must(controller.Lock(ctx))
+	controller, err := lock.New(s, "/controller", lock.WithLayout(lock.Simple), lock.WithData([]byte(`{"brokerid":1}`)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	g, err := controller.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	data, _, err := s.Get(ctx, "/controller")
 	fmt.Println(g.Path(), string(data), err)
 	_, err = s.Create(ctx, "/controller", nil, session.Ephemeral()) // as a broker would
