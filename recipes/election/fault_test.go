@@ -262,6 +262,7 @@ func TestATermThatNobodyReceivesIsLogged(t *testing.T) {
 		for _, part := range []string{"not received, and others wait", "waiting=1", at} {
 			require.Contains(t, log.Warnings(path)[0], part)
 		}
+		bubble.Get(t, e.Leader(), "the term")
 	})
 }
 

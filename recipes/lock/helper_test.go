@@ -4,6 +4,7 @@ package lock_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
@@ -146,9 +148,7 @@ func nodes(w *bubble.World, below string) (n int) {
 // content is the data of a znode.
 func content(w *bubble.World, path string) string {
 	w.Helper()
-	data, err := w.Server.Get(path)
-	require.NoError(w, err)
-	return string(data)
+	return string(must(w.Server.Get(path)))
 }
 
 // kept is what the server keeps for a session.
@@ -211,10 +211,5 @@ func is(op zktest.Op) func(r *zktest.Request) bool {
 
 // changes is false for a transaction that only checks.
 func changes(r *zktest.Request) bool {
-	for _, part := range r.Ops {
-		if part.Op != zktest.OpCheck {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Ops, func(part jute.Request) bool { return part.Op != zktest.OpCheck })
 }
