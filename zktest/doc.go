@@ -76,7 +76,7 @@
 //	getAllChildrenNumber,          getEphemerals in the order of creation
 //	  getEphemerals, whoAmI
 //	check, multi, multiRead        errors inside a multi; one zxid, also if it fails
-//	sync                           at a follower shows what was committed on whichever server; the leader shows what it has: see Lag
+//	sync                           at a follower shows what was committed on any server; the leader shows what it has: see Lag
 //	addWatch, removeWatches,       persistent and recursive; one watch a path and connection, whose last mode counts; checkWatches doesn't look
 //	  checkWatches                 whose it is: both as in 3.8
 //	setWatches, setWatches2        what was missed is told, the rest is armed
@@ -85,7 +85,7 @@
 //	ping, closeSession             a session can be closed through a connection that it has left
 //	the handshake                  timeouts, passwords, moved sessions, a client that has seen more; the read-only flag is read and not needed
 //	ruok srvr stat mntr cons       every line, of servers with peers and without, but of mntr's keys only those for which there is something to count;
-//	  conf dump wchp wchs envi isro  all are allowed, and there are no others. What envi says of Java is <NA>
+//	  conf dump wchp wchs envi isro  all are allowed, and there are no others. In envi, lines about Java say <NA>
 //
 // Known differences:
 //

@@ -20,7 +20,7 @@ type Reader struct {
 	err  error
 }
 
-// Null is the string that is null on the wire. It isn't UTF-8, so nothing else reads as it.
+// Null stands for a string that is null on the wire. It isn't UTF-8, so nothing else reads as it.
 const Null = "\xff"
 
 // NewReader reads the body of one frame. Strings and buffers that it returns are copies: the frame

@@ -9,7 +9,7 @@ const Room = 5 << 10
 //
 // Here a goroutine lives for one message or one request, and goes deeper than the stack that it
 // begins with. Without this, the stack grows on the way, by doubling, each time with all frames
-// looked up and copied: a fifth of the CPU time of an uncontended lock.
+// looked up and copied: that was a fifth of the cost of an uncontended lock.
 //
 //go:noinline
 func Widen() {

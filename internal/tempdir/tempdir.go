@@ -2,7 +2,7 @@
 // is killed: the next one that makes a folder of the same kind removes those whose process is gone.
 //
 // A lock on a file in the folder tells others that it is in use. The system releases the lock when
-// the process ends, in whatever way. There is no process id that could be another process's by
+// the process ends, also if it is killed. There is no process id that could be another process's by
 // then.
 package tempdir
 

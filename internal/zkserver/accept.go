@@ -87,7 +87,7 @@ func (c *conn) origin() string {
 }
 
 // sessionless is how long the real server keeps a connection without a session that sends nothing
-// (zookeeper.nio.sessionlessCnxnTimeout). It looks at whole multiples of that time, so that a
+// (zookeeper.nio.sessionlessCnxnTimeout). It checks at whole multiples of this time, so that a
 // connection has up to twice as long.
 const sessionless = 10 * time.Second
 

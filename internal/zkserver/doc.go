@@ -39,8 +39,7 @@
 //	quorum.go, depose.go               a majority, elections, a leader that was deposed
 //	intercept.go                       requests as a test sees them, and the journal
 //	admin.go, load.go                  the tree without a client (dump.go)
-//	words.go                           four-letter words (traffic.go counts for them)
-//	version.go                         what differs between versions of ZooKeeper
+//	words.go, version.go               four-letter words (traffic.go counts for them); differences of versions
 //
 // # Time
 //

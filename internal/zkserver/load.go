@@ -106,7 +106,7 @@ func (s *Server) each(visit func(*tree.Tree)) {
 	}
 }
 
-// Save writes the tree in the form that Load reads. Nobody waits for the writing: the data are
+// Save writes the tree in the form that Load reads. No client waits for the writing: the data are
 // shared, and never altered.
 func (s *Server) Save(out io.Writer) error { return treefile.Write(out, s.znodes()) }
 

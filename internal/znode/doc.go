@@ -1,6 +1,6 @@
 // Package znode knows ZooKeeper's names: which paths are valid, how a name is protected with a
 // GUID, and how the contenders of Troupe and of the other libraries are named and numbered. It is
-// pure: values in, values out. Nothing in it panics, whatever names other clients have created.
+// pure: values in, values out. Nothing in it panics, at any names that other clients have created.
 //
 // A contender's name, taken apart:
 //

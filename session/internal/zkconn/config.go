@@ -34,8 +34,8 @@ type Config struct {
 	// Dial makes a connection. It must return soon after ctx has ended. nil: [Dial], to the
 	// addresses that Lookup finds.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Lookup finds the addresses that a host's name stands for, all of which are tried. nil: the
-	// system's, or none if there is a Dial, which gets the name.
+	// Lookup finds the addresses that a host's name stands for. All are tried. nil: the system's,
+	// or none if there is a Dial, which gets the name.
 	Lookup func(ctx context.Context, host string) ([]string, error)
 	// Secure encrypts a connection to a server, which is host:port as given. It must return soon
 	// after ctx has ended. nil: nothing is encrypted.

@@ -76,7 +76,7 @@ type identity struct {
 	password []byte
 	timeout  time.Duration
 	zxid     int64 // of the latest reply
-	xid      int32 // of the last request, on whichever connection: see socket.number
+	xid      int32 // of the last request, on this connection or one before: see socket.number
 }
 
 // Open begins to connect and returns at once. The sink is called with each event, by one goroutine
@@ -169,7 +169,7 @@ func (c *core) keep() {
 }
 
 // update changes the state, then calls the sink with the events of that change. Every change that
-// has events is made here, so the order of events is that of the changes.
+// has events is made here, so events come in the order of the changes.
 func (c *core) update(change func()) {
 	c.updating.Lock()
 	defer c.updating.Unlock()

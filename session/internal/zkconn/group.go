@@ -179,10 +179,10 @@ func (c *Conn) together(m *member) (Entered, error) {
 }
 
 // join adds a member to the next transaction, which its first member carries out. It returns the
-// latch to wait for; nil: the member is to be sent by itself now. Two contenders of one parent must
-// not share a transaction: they would have the same Czxid, which is their token. So the second
-// waits until the first is placed, and is then sent by itself. So does a second delete of one
-// znode.
+// latch to wait for; nil for the first member, and for one that is to be sent by itself now. Two
+// contenders of one parent must not share a transaction: they would have the same Czxid, which is
+// their token. So the second waits until the first is placed, and is then sent by itself. So does a
+// second delete of one znode.
 func (g *group) join(m *member) (over *notify.Latch, first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -165,7 +165,7 @@ func (c *core) single() bool { return len(c.servers) == 1 && len(c.servers[0].ta
 
 const (
 	handshakeShare = 6 // a server has this part of the timeout for a step, before another one is tried as well
-	shareDivisor   = 4 // the shortest share is this part of that
+	shareDivisor   = 4 // the shortest share is this part of the usual one
 
 	longestPatience = 20              // times the session's timeout, …
 	longestWait     = 5 * time.Minute // … but no longer than this, if the timeout is shorter
