@@ -110,7 +110,8 @@ func TestAJoinReplacesAnOwnZnodeInOneTransaction(t *testing.T) {
 	})
 }
 
-// Who follows a znode without a watch is told when another takes its place, whatever is lost.
+// A client that follows a znode without a watch is told when another takes its place, with or
+// without a loss.
 func TestAFollowerHearsOfAReplacement(t *testing.T) {
 	each(t, map[string]zktest.Verdict{"no loss": zktest.Pass, "request lost": zktest.CutBefore, "answer lost": zktest.CutAfter}, func(w *harness, verdict zktest.Verdict) {
 		s, t := w.openClient()

@@ -68,8 +68,8 @@ func everythingGoingOn(w *harness, s *session.Session) {
 	}
 }
 
-// Whoever waits for the end hears what became of it, whoever began it, within its context. To those
-// who come when it is over there is nothing to report.
+// Each caller that waits for the end is told its outcome within its own context, also if another
+// caller began it. To those who come when it is over there is nothing to report.
 func TestEveryoneWhoWaitsForTheEndHearsOfIt(t *testing.T) {
 	closed := func(w *harness, s *session.Session) {
 		ctx := w.within(3 * time.Second)
@@ -198,7 +198,7 @@ func TestCloseWaitsNoLongerThanTheZooKeeperSessionLives(t *testing.T) {
 	})
 }
 
-// Whatever is to be tried again after a pause is not waited for by Close.
+// Close does not wait for what is to be tried again after a pause.
 func TestCloseDoesNotWaitForPauses(t *testing.T) {
 	type row struct {
 		refused zktest.Op
@@ -235,7 +235,7 @@ func TestCloseDoesNotWaitForPauses(t *testing.T) {
 	})
 }
 
-// Whatever still runs when the connection is closed is waited for: no goroutine is left.
+// Close waits for tasks that still run when the connection is closed: no goroutine is left.
 func TestCloseWaitsForWhatRuns(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
@@ -252,7 +252,8 @@ func TestCloseWaitsForWhatRuns(t *testing.T) {
 }
 
 // What is held ends first, at once. Close waits until the server has confirmed that it is given
-// back; a context that is over ends the wait alone, and nobody waits until it expires.
+// back; a context that is over ends the wait alone, and no other session has to wait for the
+// expiry.
 func TestCloseGivesBackWhatIsHeld(t *testing.T) {
 	type row struct {
 		ctx  func(w *harness) context.Context

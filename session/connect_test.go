@@ -68,7 +68,7 @@ func TestOperationsWaitWithTheirContext(t *testing.T) {
 	})
 }
 
-// B18: a closed session says so at once, whatever is asked.
+// B18: a closed session says so at once to every request.
 func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s := w.open()
@@ -183,7 +183,7 @@ func TestASessionOverTLSVerifiesTheServer(t *testing.T) {
 	require.ErrorIs(t, errOf(session.Open(ctx, []string{addr}, session.WithTLS(&tls.Config{MinVersion: tls.VersionTLS12}))), context.DeadlineExceeded)
 }
 
-// A credential is not even seen where somebody prints a session.
+// A credential is not seen where a program prints a session.
 func TestASessionThatIsPrintedKeepsItsSecrets(t *testing.T) {
 	t.Parallel()
 	s, err := session.New([]string{"a:1"}, session.WithAuth("digest", []byte("me:hunter2")))

@@ -39,7 +39,7 @@ func TestTwoLostCreatesWithTheSameDataFindOneEach(t *testing.T) {
 	})
 }
 
-// One znode for all: who comes second is refused, whoever made the first.
+// One znode for all: the second client is refused, of this session or of another.
 func TestAloneIsOneForAll(t *testing.T) {
 	everywhere(t, func(w *harness, s *session.Session) {
 		j := session.Join{Parent: "/", Name: "controller", Form: znode.Alone, Data: []byte("broker 1")}
@@ -73,7 +73,7 @@ func TestAloneIsOneForAll(t *testing.T) {
 	})
 }
 
-// Somebody deletes it, and another of the same process is quicker: each knows what is his.
+// It is deleted, and another client of the same process is quicker: each knows which is its own.
 func TestEachKnowsWhatItHasAlone(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s := w.open()
@@ -202,7 +202,7 @@ func TestB02_AFoundZnodeOfAnotherSessionIsNotOnesOwn(t *testing.T) {
 					names, _, _ = other.Children(w.ctx, "/box")
 				}
 				// The session ends, but its znode is still seen: here, since it is made again under
-				// its name by somebody else.
+				// its name by another session.
 				w.srv.Expire(r.SessionID)
 				_, err := other.Create(w.ctx, "/box/"+names[0], nil, session.Ephemeral())
 				assert.NoError(w, err)
@@ -276,8 +276,8 @@ func TestAPersistentZnodeThatIsGivenUpGoesInTheNextEpoch(t *testing.T) {
 }
 
 // The answer to a create is lost, and looking for the znode is refused too, for a while or for
-// good. That says nothing of the create: an error that does would leave a znode that nobody knows
-// of.
+// good. That says nothing of the create: an error that does would leave a znode that no client
+// knows of.
 func TestALostCreateThatCannotBeLookedForIsNotForgotten(t *testing.T) {
 	each(t, map[string]zktest.Verdict{"overloaded": zktest.Fail(zktest.ErrThrottled), "not permitted": zktest.Fail(zktest.ErrNoAuth)}, func(w *harness, refusal zktest.Verdict) {
 		s := w.open()

@@ -85,8 +85,8 @@ func TestAnEpochBeginsWithAuthAndSync(t *testing.T) {
 
 // A refused credential ends the session for good, and its ZooKeeper session with it, for the
 // closing of which no server asks for credentials: what it has standing goes at once, so that
-// others take over. It says nothing of the ZooKeeper session: whoever holds something loses it with
-// this session, and not because ZooKeeper has said that its own is over.
+// others take over. It says nothing of the ZooKeeper session: a client that holds something loses
+// it with this session, and not because ZooKeeper has said that its own is over.
 func TestARefusedCredentialEndsTheSession(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, other := w.open(session.WithAuth("digest", []byte("a:secret"))), w.open()
@@ -132,8 +132,8 @@ func TestBarrenEpochsArePaced(t *testing.T) {
 	})
 }
 
-// B72: a thousand flaps, and nobody has missed a thing: everyone hears of each, in order, and of
-// every change made meanwhile.
+// B72: a thousand flaps, and no client has missed one: each is told of each, in order, and of every
+// change made meanwhile.
 func TestB72_FlapsLoseNothing(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, other := w.open(), w.open()
@@ -156,7 +156,7 @@ func TestB72_FlapsLoseNothing(t *testing.T) {
 	})
 }
 
-// B70: whatever the order in which loss and reconnection come, the session ends up connected.
+// B70: in every order of loss and reconnection, the session ends up connected.
 func TestB70_NeverStuck(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, t := w.openClient(session.WithTimeout(timeout))
@@ -182,8 +182,8 @@ func TestB70_NeverStuck(t *testing.T) {
 	}, shortTicks...)
 }
 
-// Whoever hears of an event, or of an answer, knows of the connection that it came over: a state
-// that was read after a reconnection must not be taken for one of before.
+// A client that is told of an event, or of an answer, knows of the connection that it came over: a
+// state that was read after a reconnection must not be taken for one of before.
 func TestWhatComesOverAConnectionIsToldBehindIt(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
@@ -210,8 +210,8 @@ func (w *harness) refuseCredentials() {
 	w.meets(zktest.Fail(-115), func(r *zktest.Request) bool { return r.Op == zktest.OpSetAuth })
 }
 
-// A client is told why the session ended, also if the actors were stopped while somebody was just
-// closing it.
+// A client is told why the session ended, also if the actors were stopped while it was being
+// closed.
 func TestAClientIsToldWhyTheSessionEnded(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		system := actors.New()

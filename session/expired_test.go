@@ -130,7 +130,7 @@ func TestCloseWaitsInTimeForTheConfirmationOfAnExpiry(t *testing.T) {
 	}, deposable...)
 }
 
-// Somebody may delete one of its znodes meanwhile: that is not the end of the session.
+// Another client may delete one of its znodes meanwhile: that is not the end of the session.
 func TestAnExpiryIsConfirmedBySeveralZnodes(t *testing.T) {
 	each(t, map[string]int{"the first": 0, "the second": 1, "the third": 2}, func(w *harness, deleted int) {
 		f := w.atALeader()
@@ -147,7 +147,7 @@ func TestAnExpiryIsConfirmedBySeveralZnodes(t *testing.T) {
 	}, deposable...)
 }
 
-// Whoever is on the session is told that the connection is down, also if the session's actor fails
+// Each client of the session is told that the connection is down, also if the session's actor fails
 // before it has heard of the expiry, or while that is not confirmed.
 func TestAnExpiryIsConfirmedThoughTheActorFails(t *testing.T) {
 	type row struct {
@@ -263,7 +263,7 @@ func TestWhatWasUnderWayAtAnExpiryIsLookedFor(t *testing.T) {
 
 // Where something may stand, and nothing does for certain, the end is told at once if one leader
 // has led all the time: what it has ended it carries out no more. After another has come, it is
-// told after twice the timeout and two ticks, whatever has become of the session.
+// told after twice the timeout and two ticks, whether the session lives or not.
 func TestAnExpiryWithoutEvidence(t *testing.T) {
 	asks := map[string]func(c *client, path string){
 		"a creation":                 func(c *client, path string) { c.enter(session.Join{Parent: "/line", Name: "lock-", Replace: path}) },

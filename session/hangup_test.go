@@ -341,8 +341,9 @@ func (w *harness) farAway() session.Option {
 	return session.WithDialer(host.Dialer())
 }
 
-// One request at which servers hang up is tried, and given up. Nobody else suffers: not what is
-// held in the session, nor those whose requests are under way each time that the connection goes.
+// One request at which servers hang up is tried, and given up. No other request suffers: not what
+// is held in the session, nor those whose requests are under way each time that the connection
+// goes.
 func TestARequestAtWhichServersHangUpHarmsNobodyElse(t *testing.T) {
 	pairs(t, poisons, bystanders, (*harness).poisoned)
 }

@@ -344,7 +344,7 @@ func TestACommitThatWaitsForAConnectionEndsWithItsHold(t *testing.T) {
 type guardedWrite func(w *harness, t *client, h *session.Hold, path string) error
 
 // What the record knows to be gone, or to be going, is not held, though the client has not heard of
-// that: its watch waits behind the answer of somebody else, who is slow.
+// that: its watch waits behind the answer to another client, which is slow.
 func TestWhatIsKnownToBeGoneIsNotHeld(t *testing.T) {
 	each(t, map[string]func(w *harness, s *session.Session, t *client, path string){
 		"deleted by the session's user": func(w *harness, s *session.Session, _ *client, path string) {

@@ -139,7 +139,7 @@ func TestALossOfDataEndsTheEpoch(t *testing.T) {
 	}, threeTicking...)
 }
 
-// Where history is whole the session goes on, whatever servers do meanwhile.
+// Where history is whole the session goes on.
 func TestNothingIsLostWhereHistoryIsWhole(t *testing.T) {
 	outOfQuorum := func(w *harness) (heal func()) { // zk2 is down, the others have no quorum
 		w.srv.Kill(2)

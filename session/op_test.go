@@ -80,7 +80,7 @@ func TestTheNamespaceIsThereWhenItIsNeeded(t *testing.T) {
 		require.True(w, w.exists(other, "/some/where"))
 		require.NotContains(w, w.requests(), "createContainer /some/where")
 
-		// It is there again after somebody took it away.
+		// It is there again after it was deleted.
 		require.NoError(w, other.DeleteAll(w.ctx, "/some"))
 		require.NoError(w, call(w, s))
 	})
@@ -212,7 +212,7 @@ func TestTooLargeIsFoundBeforeItIsSent(t *testing.T) {
 		s := w.open(session.WithMaxPacket(limit))
 		w.create(s, "/a", nil)
 		// The largest that fits does, and one more byte does not: the server here drops the
-		// connection of whoever sends that.
+		// connection of a client that sends that.
 		const largest = limit - 22 // its header, the path and the version
 		w.write(s, "/a", make([]byte, largest))
 		w.requests()

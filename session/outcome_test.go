@@ -122,8 +122,7 @@ func TestAnOverloadedServerIsAskedAgain(t *testing.T) {
 	})
 }
 
-// With any single request or answer lost, whichever it is, the outcome is right and nothing stays
-// behind.
+// With any single request or answer lost, the outcome is right and nothing stays behind.
 func TestAnySingleLossIsResolved(t *testing.T) {
 	t.Parallel()
 	bubble.EachFate(t, func(b *bubble.World, _ int, strike func(s *session.Session)) {
@@ -217,8 +216,8 @@ func (w *harness) pastAnswer(write func(w *harness, s *session.Session) error) {
 }
 
 // The leader, which is the second of two here, answers a sync from its own tree, which may be older
-// than what a follower has answered. A transaction of its own comes behind that, whatever it finds,
-// and if its answer is lost another one does.
+// than what a follower has answered. A transaction of its own comes behind that, with either
+// result, and if its answer is lost another one does.
 func TestSyncQuorumIsUpToDateAtTheLeaderToo(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		follower, leader := w.openAt(0), w.openAt(1)

@@ -89,8 +89,9 @@ func TestRealFlapsLoseNothing(t *testing.T) {
 	require.EqualValues(w, 1, s.Status().Epoch)
 }
 
-// Ten sessions hold something over one of three servers, which is then stopped, or killed, whoever
-// it is; five times. The others find out within a second that a leader is gone, and elect another.
+// Ten sessions hold something over one of three servers, which is then stopped, or killed, the
+// leader or not; five times. The others find out within a second that a leader is gone, and elect
+// another.
 func TestRealSilentServerCostsNoPossession(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()

@@ -18,8 +18,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// What a client asks to be created is in the record when the request returns. Whoever crashes right
-// behind it has a successor who asks what there is, and has to wait for it.
+// What a client asks to be created is in the record when the request returns. An incarnation that
+// crashes right after that has a successor that recovers, and has to wait for it.
 func TestWhatIsAskedForIsInTheRecordAtOnce(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
@@ -179,7 +179,7 @@ func TestWhatTheApplicationMadeIsNoOrphan(t *testing.T) {
 }
 
 // Where names come again, a znode that was deleted may have another's in its place by the time that
-// somebody else of this process wants it deleted too: its client is given up, say, while the answer
+// another part of this process wants it deleted too: its client is given up, say, while the answer
 // to its removal is on its way. What is there now is not deleted.
 func TestAZnodeIsRemovedOnce(t *testing.T) {
 	pairs(t, map[string]func(w *harness, t *client, path string){
@@ -231,7 +231,7 @@ func TestAZnodeIsRemovedOnce(t *testing.T) {
 }
 
 // A client leaves, and another's znode stands where its own did: deleted by a transaction whose
-// answer was lost, or by somebody else. It is not deleted with what the client left behind.
+// answer was lost, or by another client. It is not deleted with what the client left behind.
 func TestWhatStandsInTheOldPlaceIsLeftAlone(t *testing.T) {
 	mine := session.CreateOp("/claim", []byte("mine"), session.Ephemeral())
 	his := session.CreateOp("/claim", []byte("his"), session.Ephemeral())
@@ -287,9 +287,9 @@ func TestWhatMayNotBeReadIsToldByItsOwner(t *testing.T) {
 	})
 }
 
-// Whoever has a client restarts while a transaction of before is not carried out yet: a server has
-// no time for it, or there is no connection. The recovery waits, so that whoever looks behind it
-// sees what came of it.
+// The host of a client restarts while an earlier transaction is not carried out yet: a server has
+// no time for it, or there is no connection. The recovery waits, so that a read after it sees the
+// transaction's outcome.
 func TestARecoveryWaitsForTransactions(t *testing.T) {
 	each(t, map[string]zktest.Verdict{"overloaded": zktest.Fail(zktest.ErrThrottled), "cut off": zktest.CutBefore}, func(w *harness, fate zktest.Verdict) {
 		s, t := w.openClient()
@@ -447,7 +447,7 @@ func TestRecoverTellsWhatReallyExists(t *testing.T) {
 	})
 }
 
-// A contender that somebody deletes is out of the record as soon as word of it comes, so that
+// A contender that another client deletes is out of the record as soon as its watch fires, so that
 // nothing depends on trust any more.
 func TestTheRecordFollowsDeletions(t *testing.T) {
 	inBubble(t, func(w *harness) {
@@ -466,8 +466,8 @@ func TestTheRecordFollowsDeletions(t *testing.T) {
 	})
 }
 
-// Where names come again, one that took the place of what somebody deleted takes its place in the
-// record too.
+// Where names come again, one that took the place of a deleted one takes its place in the record
+// too.
 func TestTheRecordDoesNotGrowWithWhatOthersDelete(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
@@ -514,8 +514,8 @@ func TestAContenderThatStandsAgainIsDeletedAgain(t *testing.T) {
 	})
 }
 
-// unresolved loses the answer to the first request for which when is true, and for a minute nobody
-// can find out what came of it.
+// unresolved loses the answer to the first request for which when is true, and for a minute its
+// outcome can't be found out.
 func (w *harness) unresolved(when func(r *zktest.Request) bool) {
 	until := time.Now().Add(time.Minute)
 	lost := false

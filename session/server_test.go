@@ -1,5 +1,5 @@
-// Servers that fall silent, are slow, busy or overrun: what is held outlasts them, and nobody flees
-// in vain.
+// Servers that fall silent, are slow, busy or overrun: what is held outlasts them, and no session
+// changes servers in vain.
 
 package session_test
 
@@ -110,7 +110,7 @@ func TestNoPossessionIsLostWithASilentServer(t *testing.T) {
 	}
 }
 
-// Where every server is slow, or the way to all of them, going from one to the next helps nobody: a
+// Where every server is slow, or the way to all of them, going from one to the next is no help: a
 // session that has always known it so stays where it is, and one that finds it so loses its
 // connection a few times at most, until it knows. An idle one, that hears nothing but the answers
 // to pings, bears more: an answer that takes two thirds of the timeout is too late, see
@@ -183,7 +183,7 @@ func TestAnIdleSessionStaysWithASilentServer(t *testing.T) {
 }
 
 // A server that has much to do answers one request after the other, the later ones late. It lives,
-// so nobody goes to another one, where they would be asked anew.
+// so no session goes to another one, where the requests would be sent again.
 func TestABusyServerIsNotLeft(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		_, t, h := w.holding()

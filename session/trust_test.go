@@ -113,7 +113,7 @@ func TestStrictEndsAtTheFirstSuspension(t *testing.T) {
 	})
 }
 
-// What the return of trust costs: one write, whatever ended it, that is answered in time; none
+// The return of trust costs one write that is answered in time, after each way to lose it; none
 // while it lasts.
 func TestTrustComesBackWithOneWrite(t *testing.T) {
 	type row struct {
@@ -200,8 +200,8 @@ func TestAPossessionOutlivesAnotherTimeout(t *testing.T) {
 	})
 }
 
-// granting dials to servers of which the first grants another timeout than the others, whatever is
-// asked for.
+// granting dials to servers of which the first grants another timeout than the others, independent
+// of the one that is asked for.
 func (w *harness) granting(first, others time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	var dialled atomic.Int64
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -230,8 +230,8 @@ func (c *grantedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// A clock steps, somebody asks before it is noticed, and it steps back: the answer does not become
-// true again, and the possession is over.
+// A clock steps, Valid is called before that is noticed, and it steps back: the answer does not
+// become true again, and the possession is over.
 func TestValidStaysFalseWhenAClockStepsBack(t *testing.T) {
 	each(t, map[string]time.Duration{"ahead": time.Hour, "a little": timeout / 9, "back": -time.Hour}, func(w *harness, step time.Duration) {
 		s, t, h := w.holding(session.WithTimeout(timeout))
@@ -272,7 +272,7 @@ func TestAProofBehindTheEndOfTheLeaseBringsNothingBack(t *testing.T) {
 }
 
 // What is given up when it can't be vouched for any more was lost: others may have had it before
-// that, so nobody may reckon with a release. The client may have left, or a whole be given up of
+// that, so no recipe may rely on a release. The client may have left, or a whole be given up of
 // which it is a part.
 func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
 	pairs(t, map[string]func(s *session.Session, h *session.Hold){
@@ -332,7 +332,7 @@ func TestNothingIsHeldWhereTheMarginIsAll(t *testing.T) {
 }
 
 // B74: the machine sleeps, so that the wall clock is far ahead of the monotonic one, or a clock is
-// set. Done closes at once, also if nobody asks for Valid, and nothing is believed until ZooKeeper
+// set. Done closes at once, also if Valid is not called, and nothing is believed until ZooKeeper
 // has answered.
 func TestB74_SleepEndsTrust(t *testing.T) {
 	type row struct {

@@ -1,5 +1,5 @@
 // Subscriptions: each tells the present state, misses no change, and outlives connections and
-// epochs; and what nobody depends on any more is not watched any more.
+// epochs; and a znode on which no client depends any more is not watched any more.
 
 package session_test
 
@@ -148,8 +148,8 @@ func TestB68_ChangesWhileAway(t *testing.T) {
 	})
 }
 
-// B69: deleted and made again with the same version and the same data, while nobody looked: that is
-// a change.
+// B69: deleted and made again with the same version and the same data, while the connection was
+// down or the session over: that is a change.
 func TestB69_MadeAgainWithTheSameVersion(t *testing.T) {
 	each(t, map[string]func(w *harness, s *session.Session){
 		"disconnected": func(w *harness, s *session.Session) { w.srv.Disconnect(id(s)) },
@@ -238,7 +238,7 @@ func TestTenThousandSubscriptionsThatEndedLeaveNoWatch(t *testing.T) {
 		for i := range 10_000 {
 			path := fmt.Sprintf("/parent/%d", i)
 			if i%100 == 0 {
-				path = "/parent/there" // somebody else stays
+				path = "/parent/there" // another subscriber stays
 			}
 			all = append(all, s.WatchData(ctx, path))
 		}
