@@ -18,7 +18,7 @@ import (
 )
 
 func TestAClientIsToldThePresentStateFirst(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.session()
 		early := w.client(s) // which connects
 		require.NoError(w, s.Connect(w.ctx))
@@ -37,7 +37,7 @@ func TestAClientIsToldThePresentStateFirst(t *testing.T) {
 }
 
 func TestJoinListTakesOneTrip(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		_, t := w.openClient()
 		first := t.join(w, 1, session.Join{Parent: "/deep/line", Name: "lock-", Data: []byte("x")})
 		require.NoError(w, first.Err)
@@ -71,7 +71,7 @@ func TestJoinListTakesOneTrip(t *testing.T) {
 }
 
 func TestAJoinThatFailsLeavesNothingInTheRecord(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
 		w.create(s, "/line", nil, session.NodeACL(session.AnyoneACL(session.PermRead|session.PermAdmin)...))
 		var listed session.Listed
@@ -88,7 +88,7 @@ func TestAJoinThatFailsLeavesNothingInTheRecord(t *testing.T) {
 }
 
 func TestAJoinReplacesAnOwnZnodeInOneTransaction(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
 		join := func(replace string) string {
 			j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Replace: replace})
@@ -110,12 +110,13 @@ func TestAJoinReplacesAnOwnZnodeInOneTransaction(t *testing.T) {
 	})
 }
 
-// Who follows a znode without a watch is told when another takes its place, whatever is lost.
+// A client that follows a znode without a watch is told when another takes its place, with or
+// without a loss.
 func TestAFollowerHearsOfAReplacement(t *testing.T) {
-	each(t, map[string]zktest.Verdict{"no loss": zktest.Pass, "request lost": zktest.CutBefore, "answer lost": zktest.CutAfter}, func(w *world, verdict zktest.Verdict) {
+	each(t, map[string]zktest.Verdict{"no loss": zktest.Pass, "request lost": zktest.CutBefore, "answer lost": zktest.CutAfter}, func(w *harness, verdict zktest.Verdict) {
 		s, t := w.openClient()
 		behind := w.client(s)
-		a := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		a := t.inLine(w).Path
 		_, ok := behind.Follow(1, a)
 		require.True(w, ok)
 		w.cutOnce(verdict, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
@@ -127,7 +128,7 @@ func TestAFollowerHearsOfAReplacement(t *testing.T) {
 }
 
 func TestAWatchIsOneForAllClientsAndEachIsToldOnce(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, other := w.open(), w.open()
 		a, b := w.client(s), w.client(s)
 		w.create(s, "/n", nil)
@@ -160,10 +161,10 @@ func TestAWatchIsOneForAllClientsAndEachIsToldOnce(t *testing.T) {
 
 // B24: cycles without number leave nothing in any table.
 func TestB24_WatchTableStaysConstant(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
 		cycle := func() {
-			j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+			j := t.inLine(w)
 			require.True(w, t.read(w, 1, j.Path, true).Exists)
 			require.NoError(w, t.list(w, 1, "/line", false).Err)
 			t.remove(w, 1, j.Path)
@@ -188,7 +189,7 @@ type multiRead struct {
 	err   error
 }
 
-func (t *client) multiRead(w *world, epoch uint64, queries ...session.Query) multiRead {
+func (t *client) multiRead(w *harness, epoch uint64, queries ...session.Query) multiRead {
 	w.Helper()
 	return wait(w, func(done func(multiRead)) {
 		t.MultiRead(epoch, queries, func(found []session.Found, err error) { done(multiRead{found, err}) })
@@ -197,7 +198,7 @@ func (t *client) multiRead(w *world, epoch uint64, queries ...session.Query) mul
 
 // readsSeveral makes a few znodes, lets the next MultiRead meet a fate, and checks what it finds:
 // also of what may not be read, which is not the fault of the rest.
-func readsSeveral(w *world, s *session.Session, t *client, fate zktest.Verdict) {
+func readsSeveral(w *harness, s *session.Session, t *client, fate zktest.Verdict) {
 	w.Helper()
 	for _, path := range []string{"/a", "/a/b"} {
 		w.create(s, path, []byte(path), session.Parents())
@@ -227,7 +228,7 @@ func readsSeveral(w *world, s *session.Session, t *client, fate zktest.Verdict) 
 }
 
 func TestAMultiReadFindsWhatReadsWould(t *testing.T) {
-	everywhere(t, func(w *world, s *session.Session) {
+	everywhere(t, func(w *harness, s *session.Session) {
 		t := w.client(s)
 		readsSeveral(w, s, t, zktest.Pass)
 		if w.srv != nil {
@@ -243,7 +244,7 @@ func TestAMultiReadFindsWhatReadsWould(t *testing.T) {
 // The connection is lost under it, or the server is slow, or lacks the request: it is answered all
 // the same, once.
 func TestAMultiReadThatIsLostIsAnsweredAllTheSame(t *testing.T) {
-	each(t, bubble.Fates, func(w *world, fate zktest.Verdict) {
+	each(t, bubble.Fates, func(w *harness, fate zktest.Verdict) {
 		s, t := w.openClient()
 		readsSeveral(w, s, t, fate)
 	})

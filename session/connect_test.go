@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"net"
 	"net/http/httptest"
+	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,7 +26,7 @@ import (
 )
 
 func TestAnOperationConnectsByItself(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.session()
 		require.Equal(w, session.Connecting, s.Status().State)
 		require.Empty(w, w.srv.Sessions(), "New did I/O")
@@ -39,7 +41,7 @@ func TestAnOperationConnectsByItself(t *testing.T) {
 
 // Every operation returns promptly when its context ends, also while it is under way.
 func TestOperationsWaitWithTheirContext(t *testing.T) {
-	leave := func(w *world, s *session.Session) {
+	leave := func(w *harness, s *session.Session) {
 		for name, call := range operations(s, "/a") {
 			begun := time.Now()
 			ctx, cancel := context.WithTimeoutCause(w.ctx, time.Millisecond, errors.New("enough of "+name))
@@ -49,7 +51,7 @@ func TestOperationsWaitWithTheirContext(t *testing.T) {
 			cancel()
 		}
 	}
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open()
 		heal := w.srv.Partition(id(s))
 		leave(w, s)
@@ -66,22 +68,9 @@ func TestOperationsWaitWithTheirContext(t *testing.T) {
 	})
 }
 
-// TestConnectSaysWhyThereIsNoConnection: an operator reads the servers and the reason, not only
-// that time is up.
-func TestConnectSaysWhyThereIsNoConnection(t *testing.T) {
-	inBubble(t, func(w *world) {
-		refused := errors.New("refused on purpose")
-		s := w.session(session.WithDialer(func(context.Context, string, string) (net.Conn, error) { return nil, refused }))
-		err := s.Connect(w.within(5 * time.Second))
-		require.ErrorIs(w, err, context.DeadlineExceeded)
-		require.ErrorIs(w, err, refused)
-		require.ErrorContains(w, err, w.srv.Hosts()[0])
-	})
-}
-
-// B18: a closed session says so at once, whatever is asked.
+// B18: a closed session says so at once to every request.
 func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open()
 		waiting := bubble.Begin(func() error {
 			remove := w.meets(zktest.DropReply, func(r *zktest.Request) bool { return r.Op == zktest.OpGetData && r.Path == "/" })
@@ -100,10 +89,8 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 		require.ErrorIs(w, s.Connect(w.ctx), session.ErrClosed)
 		require.ErrorIs(w, errOf(s.Client("late", func(session.Event) {})), session.ErrClosed)
 		_, err := h.Commit(w.ctx, session.DeleteOp("/a", -1))
-		require.ErrorIs(w, err, session.ErrLost)
-		require.ErrorIs(w, err, session.ErrClosed)
-		_, open := <-s.WatchData(w.ctx, "/a")
-		require.False(w, open)
+		isAll(w, err, session.ErrLost, session.ErrClosed)
+		bubble.Closed(w, s.WatchData(w.ctx, "/a"))
 		require.Equal(w, begun, time.Now())
 		<-s.Done()
 		require.ErrorIs(w, s.Err(), session.ErrClosed)
@@ -115,13 +102,13 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 // Open closes what it opened, if that fails: nothing is left.
 func TestOpenThatFailsLeavesNothing(t *testing.T) {
 	type row struct {
-		trouble func(w *world)
+		trouble func(w *harness)
 		err     error
 	}
 	each(t, map[string]row{
-		"nobody there":            {func(w *world) { w.srv.Kill(0) }, context.DeadlineExceeded},
-		"a credential is refused": {(*world).refuseCredentials, session.ErrAuthFailed},
-	}, func(w *world, r row) {
+		"nobody there":            {func(w *harness) { w.srv.Kill(0) }, context.DeadlineExceeded},
+		"a credential is refused": {(*harness).refuseCredentials, session.ErrAuthFailed},
+	}, func(w *harness, r row) {
 		r.trouble(w)
 		_, err := session.Open(w.within(5*time.Second), w.srv.Hosts(), session.WithDialer(w.srv.Dialer()), session.WithAuth("digest", []byte("a:secret")))
 		require.ErrorIs(w, err, r.err)
@@ -140,7 +127,7 @@ func TestServersNeedNoPort(t *testing.T) {
 }
 
 func TestServersInTheFormOfTheJavaClient(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		var dialled []string
 		dial := w.srv.Dialer()
 		s, err := session.New([]string{"127.0.0.1:1,127.0.0.1:2/app/x"}, session.WithNamespace("/ns"),
@@ -196,7 +183,7 @@ func TestASessionOverTLSVerifiesTheServer(t *testing.T) {
 	require.ErrorIs(t, errOf(session.Open(ctx, []string{addr}, session.WithTLS(&tls.Config{MinVersion: tls.VersionTLS12}))), context.DeadlineExceeded)
 }
 
-// A credential is not even seen where somebody prints a session.
+// A credential is not seen where a program prints a session.
 func TestASessionThatIsPrintedKeepsItsSecrets(t *testing.T) {
 	t.Parallel()
 	s, err := session.New([]string{"a:1"}, session.WithAuth("digest", []byte("me:hunter2")))
@@ -208,4 +195,128 @@ func TestASessionThatIsPrintedKeepsItsSecrets(t *testing.T) {
 		require.NotContains(t, said, "109 101 58", "me: as bytes")
 		require.NotContains(t, said, "0x6d, 0x65, 0x3a")
 	}
+}
+
+// A server that hangs takes connections and answers nothing, so that attempts last for minutes: the
+// log tells every thirty seconds that there still is no connection, and what the attempt that is
+// under way has seen.
+func TestAServerThatHangsIsToldLikeOneThatIsDead(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		var log journal
+		s := w.open(log.warnings())
+		log.reads(w)
+		w.srv.Stop(0)
+		time.Sleep(200 * time.Second)
+		const still = `WARN msg="still no connection to ZooKeeper" epoch=1 %s for=`
+		const silent = `s servers="192.0.2.1:2181: no answer for `
+		log.reads(w,
+			`WARN msg="no connection to ZooKeeper" epoch=1 %s server=192.0.2.1:2181 cause="no answer for 1\.\d+s since the connect request.*"`,
+			still+`3\d\.\d+`+silent+`\S+s since the connect request"`,
+			still+`1m\d\.\d+`+silent+`\S+s since the connect request"`,
+			still+`1m3\d\.\d+`+silent+`\S+s since the connect request"`,
+			still+`2m\d\.\d+`+silent+`\S+s since the connect request"`,
+			still+`2m3\d\.\d+`+silent+`2m\S+s since the connect request"`,
+			still+`3m\d\.\d+`+silent+`(2m\S+|3m0)s since the connect request"`,
+		)
+		w.srv.Continue(0)
+		time.Sleep(time.Minute)
+		require.Equal(w, session.Connected, s.Status().State)
+		log.lines()
+		time.Sleep(time.Hour)
+		log.reads(w)
+	})
+}
+
+// A wait that ends by its context says that there was no connection, for how long, and why. So does
+// the status, until there is one again, and with it why the epoch before has ended.
+func TestAWaitWithoutAConnectionSaysSo(t *testing.T) {
+	const down = `no connection to ZooKeeper for 40(\.\d)?s: 192.0.2.1:2181: connection refused`
+	inBubble(t, func(w *harness) {
+		s := w.open()
+		w.srv.Expire(id(s))
+		time.Sleep(time.Second)
+		require.EqualError(w, s.Status().Cause, session.ErrExpired.Error())
+		w.srv.Kill(0)
+		cause := errors.New("the shift is over")
+		ctx, cancel := context.WithTimeoutCause(w.ctx, 40*time.Second, cause)
+		defer cancel()
+		calls := make(map[string]<-chan error)
+		for name, call := range operations(s, "/a") {
+			calls[name] = bubble.Begin(func() error { return call(ctx) })
+		}
+		for name, done := range calls {
+			err := <-done
+			require.ErrorIs(w, err, cause, name)
+			require.Regexp(w, ": "+down+": the shift is over$", err.Error(), name)
+		}
+		was := s.Status()
+		require.Regexp(w, "^"+down+"; before that: the ZooKeeper session has expired$", was.Cause.Error())
+		require.ErrorIs(w, was.Cause, session.ErrExpired)
+		require.NoError(w, w.srv.Restart(0))
+		require.NoError(w, s.Connect(w.ctx))
+		require.EqualError(w, s.Status().Cause, session.ErrExpired.Error())
+		time.Sleep(time.Second) // what those calls have left under way is answered: its answers would overtake the next one's
+		ctx, cancel = context.WithTimeoutCause(w.ctx, time.Second, cause)
+		defer cancel()
+		defer w.meets(zktest.DropRequest, func(r *zktest.Request) bool { return r.Op == zktest.OpGetData })()
+		require.EqualError(w, errOf(s.Get(ctx, "/a")), "get /a: the shift is over", "there was a connection")
+	})
+}
+
+// The limits of attempts are no end of the caller's context.
+func TestAnOutageIsNoEndOfAContext(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		s := w.session(session.WithDialer(func(context.Context, string, string) (net.Conn, error) { return nil, context.DeadlineExceeded }))
+		ctx, cancel := context.WithCancel(w.ctx)
+		time.AfterFunc(time.Minute, cancel)
+		err := s.Connect(ctx)
+		require.ErrorIs(w, err, context.Canceled)
+		require.NotErrorIs(w, err, context.DeadlineExceeded)
+	})
+}
+
+// A close that has to wait for a connection says so at once, and at the end why it was in vain,
+// before what follows from it.
+func TestACloseInAnOutageSaysWhatItWaitsFor(t *testing.T) {
+	type row struct {
+		within time.Duration
+		upTo   string
+		err    string
+	}
+	each(t, map[string]row{
+		"less than the session lives": {2 * time.Second, "2s", `close: no connection to ZooKeeper for 3(\.\d)?s: 192.0.2.1:2181: connection refused: not closed within 2s: .*`},
+		"longer":                      {time.Minute, "9s", `close: no connection to ZooKeeper for 10(\.\d)?s: 192.0.2.1:2181: connection refused: .* left to expire: .*`},
+	}, func(w *harness, r row) {
+		var log journal
+		s := w.open(log.warnings())
+		w.srv.Kill(0)
+		time.Sleep(time.Second)
+		log.lines()
+		done := bubble.Begin(func() error { return s.CloseWithin(r.within) })
+		log.reads(w, `WARN msg="waiting for a connection, to close the ZooKeeper session" up_to=`+r.upTo+` cause="no connection to ZooKeeper for 1s: 192.0.2.1:2181: connection refused"`)
+		require.Regexp(w, "^"+r.err+"$", (<-done).Error())
+		time.Sleep(time.Minute)
+	})
+}
+
+// A line of the log, and an error, names a server once, whatever the dialer's errors repeat; and an
+// error names all servers, with what is wrong with each.
+func TestAnOutageNamesEachServerOnce(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		var log journal
+		s := w.session(log.logger())
+		for i := range w.srv.Hosts() {
+			w.srv.Kill(i)
+		}
+		err := s.Connect(w.within(40 * time.Second))
+		require.Regexp(w, `^connect: no connection to ZooKeeper for 40(\.\d)?s: 192.0.2.1:2181: connection refused; 192.0.2.2:2181: connection refused: context deadline exceeded$`, err.Error())
+		require.Regexp(w, `^no connection to ZooKeeper for 40(\.\d)?s: 192.0.2.1:2181: connection refused; 192.0.2.2:2181: connection refused$`, s.Status().Cause.Error())
+		require.ErrorIs(w, err, syscall.ECONNREFUSED)
+		require.Contains(w, log.String(), `server=192.0.2.`)
+		for line := range strings.Lines(log.String()) {
+			for _, host := range w.srv.Hosts() {
+				require.LessOrEqual(w, strings.Count(line, host), 1, line)
+			}
+		}
+	}, zktest.WithServers(2))
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -26,19 +26,15 @@ import (
 // nothing that was to be deleted counts as deleted, and the next epoch does not begin, before the
 // znodes are.
 func TestAnExpiryIsNotToldBeforeAQuorumConfirmsIt(t *testing.T) {
-	each(t, map[string]time.Duration{"and the session goes on": -1, "and is closed": 0, "and is closed later": timeout}, (*world).expiredByADeposedLeader, deposable...)
+	each(t, map[string]time.Duration{"and the session goes on": -1, "and is closed": 0, "and is closed later": timeout}, (*harness).expiredByADeposedLeader, deposable...)
 }
 
-func (w *world) expiredByADeposedLeader(closing time.Duration) {
+func (w *harness) expiredByADeposedLeader(closing time.Duration) {
 	f := w.atALeader()
 	h := f.client.hold(w, 1, "/line")
 	f.client.told()
 	f.depose()
-	select {
-	case <-h.Done():
-	case <-time.After(timeout / 2):
-		require.Fail(w, "the server has learnt too soon that it is deposed, and said nothing")
-	}
+	bubble.Within(w, timeout/2, h.Done(), "the server has learnt too soon that it is deposed, and said nothing")
 	require.ErrorIs(w, h.Err(), session.ErrLost)
 	f.reachable.Store(1)
 	removed := make(chan error, 1)
@@ -65,7 +61,7 @@ func (w *world) expiredByADeposedLeader(closing time.Duration) {
 // misled is a session that a leader is going to tell that it has expired, though the others keep
 // it.
 type misled struct {
-	*world
+	*harness
 	s         *session.Session
 	client    *client
 	id        int64
@@ -75,8 +71,8 @@ type misled struct {
 // deposable are the servers of which one can be deposed for long enough to say something.
 var deposable = []zktest.Option{zktest.WithServers(3), zktest.WithTick(5 * time.Second), zktest.WithSeed(1)}
 
-func (w *world) atALeader(opts ...session.Option) *misled {
-	f := &misled{world: w}
+func (w *harness) atALeader(opts ...session.Option) *misled {
+	f := &misled{harness: w}
 	f.s = w.session(append(opts, session.WithTimeout(timeout), session.WithDialer(f.dial))...)
 	require.NoError(w, f.s.Connect(w.ctx))
 	f.client, f.id = w.client(f.s), id(f.s)
@@ -120,7 +116,7 @@ func (f *misled) goneBeforeTheNext(next int, meanwhile func()) {
 // Close waits no longer for the confirmation than it would for a connection, also where a server
 // does not answer.
 func TestCloseWaitsInTimeForTheConfirmationOfAnExpiry(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		f := w.atALeader()
 		f.client.hold(w, 1, "/line")
 		f.depose()
@@ -134,9 +130,9 @@ func TestCloseWaitsInTimeForTheConfirmationOfAnExpiry(t *testing.T) {
 	}, deposable...)
 }
 
-// Somebody may delete one of its znodes meanwhile: that is not the end of the session.
+// Another client may delete one of its znodes meanwhile: that is not the end of the session.
 func TestAnExpiryIsConfirmedBySeveralZnodes(t *testing.T) {
-	each(t, map[string]int{"the first": 0, "the second": 1, "the third": 2}, func(w *world, deleted int) {
+	each(t, map[string]int{"the first": 0, "the second": 1, "the third": 2}, func(w *harness, deleted int) {
 		f := w.atALeader()
 		var held []*session.Hold
 		for i := range 3 {
@@ -151,7 +147,7 @@ func TestAnExpiryIsConfirmedBySeveralZnodes(t *testing.T) {
 	}, deposable...)
 }
 
-// Whoever is on the session is told that the connection is down, also if the session's actor fails
+// Each client of the session is told that the connection is down, also if the session's actor fails
 // before it has heard of the expiry, or while that is not confirmed.
 func TestAnExpiryIsConfirmedThoughTheActorFails(t *testing.T) {
 	type row struct {
@@ -171,7 +167,7 @@ func TestAnExpiryIsConfirmedThoughTheActorFails(t *testing.T) {
 			time.Sleep(time.Second)
 			session.PanicSession(f.s, "on purpose")
 		}},
-	}, func(w *world, row row) {
+	}, func(w *harness, row row) {
 		f := w.atALeader()
 		f.client.hold(w, 1, "/line")
 		f.client.told()
@@ -188,7 +184,7 @@ func TestAnExpiryIsConfirmedThoughTheActorFails(t *testing.T) {
 // However often the connection is lost while the end of an epoch is not confirmed, one question at
 // a time is asked about it.
 func TestOneQuestionAtATimeIsAskedAboutAnExpiry(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		f := w.atALeader()
 		f.client.hold(w, 1, "/line")
 		f.depose()
@@ -202,12 +198,7 @@ func TestOneQuestionAtATimeIsAskedAboutAnExpiry(t *testing.T) {
 		w.srv.ClearJournal()
 		asked := time.Now()
 		f.goneBeforeTheNext(2, func() {})
-		var checks int
-		for _, op := range w.requests() {
-			if strings.HasPrefix(op, "multi") {
-				checks++
-			}
-		}
+		checks := w.transactions()
 		w.Logf("%d in %v", checks, time.Since(asked))
 		require.Less(w, checks, 30)
 	}, deposable...)
@@ -240,7 +231,7 @@ func TestWhatWasUnderWayAtAnExpiryIsLookedFor(t *testing.T) {
 			c.transact(session.DeleteOp(path, -1), session.CreateOp("/line/x", nil, session.Ephemeral()))
 		}},
 		"a transaction that deletes": {2, func(c *client, path string) { c.transact(session.DeleteOp(path, -1)) }},
-	}, func(w *world, row row) {
+	}, func(w *harness, row row) {
 		f := w.atALeader()
 		f.reachable.Store(1) // a server that may have a write is not asked for the session
 		w.srv.Disconnect(f.id)
@@ -272,16 +263,16 @@ func TestWhatWasUnderWayAtAnExpiryIsLookedFor(t *testing.T) {
 
 // Where something may stand, and nothing does for certain, the end is told at once if one leader
 // has led all the time: what it has ended it carries out no more. After another has come, it is
-// told after twice the timeout and two ticks, whatever has become of the session.
+// told after twice the timeout and two ticks, whether the session lives or not.
 func TestAnExpiryWithoutEvidence(t *testing.T) {
 	asks := map[string]func(c *client, path string){
 		"a creation":                 func(c *client, path string) { c.enter(session.Join{Parent: "/line", Name: "lock-", Replace: path}) },
 		"a deletion":                 func(c *client, path string) { c.Remove(1, path, func(error) {}) },
 		"a transaction that deletes": func(c *client, path string) { c.transact(session.DeleteOp(path, -1)) },
 	}
-	pairs(t, asks, map[string]bool{"one leader": false, "another leader": true}, func(w *world, ask func(c *client, path string), elected bool) {
+	pairs(t, asks, map[string]bool{"one leader": false, "another leader": true}, func(w *harness, ask func(c *client, path string), elected bool) {
 		s, t := w.openClient(session.WithTimeout(timeout))
-		path := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		path := t.inLine(w).Path
 		heal := w.meets(zktest.DropRequest, func(r *zktest.Request) bool { return r.Op == zktest.OpDelete || r.Op == zktest.OpMulti })
 		ask(t, path)
 		synctest.Wait()
@@ -294,8 +285,7 @@ func TestAnExpiryWithoutEvidence(t *testing.T) {
 		heal()
 		time.Sleep(timeout)
 		if elected {
-			time.Sleep(2 * timeout)
-			synctest.Wait()
+			w.pass(2 * timeout)
 			require.Equal(w, "disconnected", last(t.told()))
 			time.Sleep(timeout)
 		}
@@ -306,7 +296,7 @@ func TestAnExpiryWithoutEvidence(t *testing.T) {
 // ZooKeeper ends a session at the first tick after its timeout, which a new leader counts anew: the
 // end of what may stand is not told before that.
 func TestAnExpiryWithoutEvidenceIsNotToldBeforeTheTick(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		begun := time.Now()
 		f := w.atALeader(session.WithTick(5 * time.Second))
 		f.reachable.Store(1)
@@ -342,7 +332,7 @@ func TestTheNextEpochDoesNotWaitForeverForWhatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
 		t.Run(version, func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *harness) {
 				s, t := w.openClient(session.WithTimeout(timeout))
 				j := t.join(w, 1, session.Join{Parent: "/line", Name: "alone", Form: znode.Alone})
 				require.NoError(w, j.Err)

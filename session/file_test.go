@@ -26,7 +26,7 @@ import (
 // A process dies, and another one has its file: the ZooKeeper session of the former ends at once,
 // and that of each epoch is noted.
 func TestTheSessionOfTheProcessBeforeIsEndedAtOnce(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		file := filepath.Join(w.TempDir(), "session")
 		other := w.open()
 		for i := range 3 {
@@ -56,18 +56,18 @@ func TestTheSessionOfTheProcessBeforeIsEndedAtOnce(t *testing.T) {
 func TestAForeignSessionFileIsLeftAlone(t *testing.T) {
 	host, err := os.Hostname()
 	require.NoError(t, err)
-	each(t, map[string]func(w *world, file string, id int64, server string) (text []byte){
-		"another process has it": func(w *world, file string, id int64, server string) []byte {
+	each(t, map[string]func(w *harness, file string, id int64, server string) (text []byte){
+		"another process has it": func(w *harness, file string, id int64, server string) []byte {
 			f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 			require.NoError(w, err)
 			require.NoError(w, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
 			w.Cleanup(func() { _ = f.Close() })
 			return session.Noted(host, id, make([]byte, 16), server)
 		},
-		"it is of another host": func(_ *world, _ string, id int64, server string) []byte {
+		"it is of another host": func(_ *harness, _ string, id int64, server string) []byte {
 			return session.Noted("elsewhere", id, make([]byte, 16), server)
 		},
-	}, func(w *world, prepare func(w *world, file string, id int64, server string) []byte) {
+	}, func(w *harness, prepare func(w *harness, file string, id int64, server string) []byte) {
 		var log journal
 		file, held := filepath.Join(w.TempDir(), "session"), w.open()
 		text := prepare(w, file, id(held), w.srv.Hosts()[0])
@@ -79,9 +79,7 @@ func TestAForeignSessionFileIsLeftAlone(t *testing.T) {
 		found, err := os.ReadFile(file)
 		require.NoError(w, err)
 		require.Equal(w, string(text), string(found))
-		lines := log.lines()
-		require.Len(w, lines, 1)
-		require.Contains(w, lines[0], "the session file is not used")
+		log.reads(w, `WARN msg="the session file is not used.*`)
 	})
 }
 
@@ -94,7 +92,7 @@ func TestADamagedSessionFileIsCopiedAndUsed(t *testing.T) {
 	each(t, map[string][]byte{
 		"zeros": make([]byte, len(text)), "cut in the middle": text[:len(text)/2], "cut at the end": text[:len(text)-5],
 		"larger than any": bytes.Repeat([]byte("x"), 200<<10),
-	}, func(w *world, text []byte) {
+	}, func(w *harness, text []byte) {
 		var log journal
 		file := filepath.Join(w.TempDir(), "session")
 		require.NoError(w, os.WriteFile(file, text, 0o600))
@@ -113,9 +111,7 @@ func TestADamagedSessionFileIsCopiedAndUsed(t *testing.T) {
 		require.NoError(w, err)
 		require.True(w, os.SameFile(inode, info), "it is this one that is locked")
 		synctest.Wait()
-		lines := log.lines()
-		require.Len(w, lines, 1)
-		require.Contains(w, lines[0], "the session file is damaged")
+		log.reads(w, `WARN msg="the session file is damaged.*`)
 		session.ReleaseFile(s)
 		next := w.open(session.WithSessionFile(file))
 		time.Sleep(time.Second)
@@ -127,7 +123,7 @@ func TestADamagedSessionFileIsCopiedAndUsed(t *testing.T) {
 
 // A damaged file that can't be copied is left as it is.
 func TestADamagedSessionFileIsNotOverwrittenWithoutACopy(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		var log journal
 		file := filepath.Join(w.TempDir(), "session")
 		require.NoError(w, os.WriteFile(file, []byte("damaged"), 0o600))
@@ -137,9 +133,7 @@ func TestADamagedSessionFileIsNotOverwrittenWithoutACopy(t *testing.T) {
 		found, err := os.ReadFile(file)
 		require.NoError(w, err)
 		require.Equal(w, "damaged", string(found))
-		lines := log.lines()
-		require.Len(w, lines, 1)
-		require.Contains(w, lines[0], "the session file is not used")
+		log.reads(w, `WARN msg="the session file is not used.*`)
 	})
 }
 

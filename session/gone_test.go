@@ -4,6 +4,8 @@ package session_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,7 +21,7 @@ import (
 
 // parted is a process that is cut off while it holds something and removes something else.
 type parted struct {
-	*world
+	*harness
 	s       *session.Session
 	id      int64
 	held    *session.Hold
@@ -36,10 +38,10 @@ type parted struct {
 }
 
 // part cuts a process off while it holds something and removes something else.
-func (w *world) part() *parted {
+func (w *harness) part() *parted {
 	w.Helper()
 	from := w.srv.Host("this")
-	p := &parted{world: w, removed: make(chan error, 1)}
+	p := &parted{harness: w, removed: make(chan error, 1)}
 	w.meets(zktest.Fail(-115), func(r *zktest.Request) bool {
 		return r.Op == zktest.OpSetAuth && p.refuse.Load() || r.Op == zktest.OpCloseSession && p.enforce.Load()
 	})
@@ -63,6 +65,13 @@ func (w *world) part() *parted {
 	})
 	synctest.Wait()
 	return p
+}
+
+// restart has the session's actor fail: nothing is known of the znodes then.
+func (p *parted) restart() {
+	session.PanicSession(p.s, "on purpose")
+	time.Sleep(time.Second)
+	p.pending()
 }
 
 // pending: nothing is known, and nothing is told.
@@ -99,9 +108,7 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			p.heal()
 		}, nil, []bool{true}, session.ErrExpired},
 		"restarted": {func(p *parted) {
-			session.PanicSession(p.s, "on purpose")
-			time.Sleep(time.Second)
-			p.pending()
+			p.restart()
 			p.heal()
 		}, nil, []bool{true}, session.ErrRestarted},
 		"restarted, and expired at last": {func(p *parted) {
@@ -110,8 +117,7 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 				p.pending()
 				time.Sleep(time.Second)
 			}
-			time.Sleep(timeout)
-			synctest.Wait()
+			p.pass(timeout)
 			require.Empty(p, p.removed, "nobody has said so yet")
 			require.Empty(p, p.ended)
 			p.heal()
@@ -126,15 +132,11 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			time.Sleep(time.Second) // the pause before the restart
 		}, nil, []bool{true}, session.ErrExpired},
 		"restarted, and closed in vain": {func(p *parted) {
-			session.PanicSession(p.s, "on purpose")
-			time.Sleep(time.Second)
-			p.pending()
+			p.restart()
 			p.closeInVain()
 		}, session.ErrClosed, []bool{false}, session.ErrRestarted},
 		"restarted, and closed": {func(p *parted) {
-			session.PanicSession(p.s, "on purpose")
-			time.Sleep(time.Second)
-			p.pending()
+			p.restart()
 			closed := bubble.Begin(func() error { return p.s.Close(p.ctx) })
 			time.Sleep(2 * time.Second) // a sixth of the timeout after the crash the connection is given up, and the answer to the removal with it
 			require.Empty(p, closed)
@@ -143,9 +145,7 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			require.False(p, p.stands(p.doomed) || p.stands(p.held.Path()), "Close has confirmed it")
 		}, session.ErrClosed, []bool{false}, session.ErrRestarted},
 		"restarted, and closed, and the removal answered": {func(p *parted) {
-			session.PanicSession(p.s, "on purpose")
-			time.Sleep(time.Second)
-			p.pending()
+			p.restart()
 			closed := bubble.Begin(func() error { return p.s.Close(p.ctx) })
 			time.Sleep(time.Second / 2) // the connection has not been given up
 			p.heal()
@@ -180,7 +180,7 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			}
 			require.ErrorIs(p, p.s.Err(), actors.ErrGivenUp)
 		}, session.ErrClosed, []bool{false}, session.ErrRestarted},
-	}, func(w *world, row row) {
+	}, func(w *harness, row row) {
 		p := w.part()
 		row.befall(p)
 		err := <-p.removed
@@ -201,23 +201,20 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			require.NoError(p, p.held.Err())
 			return
 		}
-		require.ErrorIs(p, p.held.Err(), session.ErrLost)
-		require.ErrorIs(p, p.held.Err(), row.held)
+		isAll(p, p.held.Err(), session.ErrLost, row.held)
 	}, shortTicks...)
 }
 
 // closeInVain closes the session, which says that its end could not be confirmed.
 func (p *parted) closeInVain() {
-	ctx, cancel := context.WithTimeout(p.ctx, time.Second)
-	defer cancel()
-	require.ErrorIs(p, p.s.Close(ctx), context.DeadlineExceeded)
+	require.ErrorIs(p, p.s.Close(p.within(time.Second)), context.DeadlineExceeded)
 	require.True(p, p.stands(p.doomed) && p.stands(p.held.Path()), "they are left to expire")
 }
 
 // What was sent in an epoch that a failure ended may be under way until its ZooKeeper session is
 // over. Until then nothing begins, and no outcome is reported as settled: a read would not tell.
 func TestAnOutcomeIsSettledWhenTheEpochBeforeIsGone(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		from := w.srv.Host("this")
 		s := w.open(session.WithTimeout(timeout), session.WithDialer(from.Dialer()))
 		other := w.open()
@@ -225,8 +222,7 @@ func TestAnOutcomeIsSettledWhenTheEpochBeforeIsGone(t *testing.T) {
 		written := bubble.Begin(func() error { return errOf(s.Create(w.ctx, "/a", nil)) })
 		synctest.Wait()
 		session.PanicSession(s, "on purpose")
-		time.Sleep(time.Second)
-		synctest.Wait()
+		w.pass(time.Second)
 		require.EqualValues(w, 1, s.Status().Epoch)
 		require.Equal(w, session.Lost, s.Status().State)
 		require.Empty(w, written)
@@ -240,4 +236,136 @@ func TestAnOutcomeIsSettledWhenTheEpochBeforeIsGone(t *testing.T) {
 		require.NoError(w, look)
 		require.Equal(w, before, after, "nothing comes behind the answer's back")
 	}, shortTicks...)
+}
+
+// rivalry is how a session comes to lose what it holds. Each trial has a session of its own.
+type rivalry struct {
+	tick   time.Duration // of the servers
+	opts   []session.Option
+	seeds  uint64
+	trials int
+	lead   func(w *harness, rng *rand.Rand)                                   // before it holds anything; nil: nothing
+	cut    func(w *harness, rng *rand.Rand, s *session.Session) (heal func()) // the session off
+	quick  bool                                                               // as soon as it holds something; else at any instant
+}
+
+// A rival sees the znode gone after the holder's Done, not before, though the holder's server has
+// lost its leader and goes on answering pings and reads: it may stand still right behind an answer,
+// before it has passed on what it heard, once and again; the session may have been idle, with pings
+// alone, the last of which was answered right before a halt. Faults at once: test/losses.
+func TestARivalComesAfterDoneInRandomSchedules(t *testing.T) {
+	t.Parallel()
+	const short, long = 100 * time.Millisecond, 2 * time.Second
+	known := func(tick time.Duration) []session.Option { return []session.Option{session.WithTick(tick)} }
+	margin := func(d time.Duration, opts ...session.Option) []session.Option {
+		return append(opts, session.WithTrustMargin(d))
+	}
+	for name, r := range map[string]rivalry{
+		"trouble, short tick":            {short, nil, 3, 20, idle, trouble, false},
+		"trouble, long tick":             {long, nil, 3, 20, idle, trouble, false},
+		"trouble, short tick known":      {short, known(short), 3, 20, idle, trouble, false},
+		"trouble, long tick known":       {long, known(long), 3, 20, idle, trouble, false},
+		"trouble, margin as without":     {long, margin(4*time.Second, known(long)...), 3, 20, idle, trouble, false},
+		"trouble, larger margin":         {long, margin(5*time.Second, known(long)...), 3, 20, idle, trouble, false},
+		"trouble, margin alone":          {short, margin(6 * time.Second), 3, 20, idle, trouble, false},
+		"trouble, larger margin alone":   {short, margin(7 * time.Second), 3, 20, idle, trouble, false},
+		"behind an answer":               {short, nil, 4, 15, nil, stillBehindAnAnswer, false},
+		"behind an answer, short tick":   {short, known(short), 4, 15, nil, stillBehindAnAnswer, false},
+		"behind an answer, long tick":    {long, known(long), 4, 15, nil, stillBehindAnAnswer, false},
+		"behind an answer, with margin":  {short, margin(4*time.Second, known(short)...), 4, 15, nil, stillBehindAnAnswer, false},
+		"first after a halt":             {short, nil, 4, 10, stillWhenIdle, withoutLeader, true},
+		"first after a halt, tick known": {short, known(short), 4, 10, stillWhenIdle, withoutLeader, true},
+	} {
+		for seed := range r.seeds {
+			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
+				inBubble(t, func(w *harness) {
+					rng, rival, least := rand.New(rand.NewPCG(seed, uint64(len(name)))), w.openAt(1), time.Hour
+					for range r.trials {
+						least = min(least, w.loss(r, rng, rival))
+					}
+					w.Logf("done at least %v before the rival sees it", least)
+					require.Positive(w, least)
+				}, zktest.WithTick(r.tick), zktest.WithSessionTimeouts(time.Second, time.Minute), zktest.WithServers(2), zktest.WithSeed(seed+1))
+			})
+		}
+	}
+}
+
+// loss lets a session hold something, cuts it off, and tells by how much its loss came before a
+// rival could see it.
+func (w *harness) loss(r rivalry, rng *rand.Rand, rival *session.Session) time.Duration {
+	w.Helper()
+	s := w.openAt(0, append(r.opts, session.WithTimeout(timeout))...)
+	if r.lead != nil {
+		r.lead(w, rng)
+	}
+	h := w.client(s).hold(w, 1, "/line")
+	ctx, cancel := context.WithCancel(w.ctx)
+	defer cancel()
+	var heal func()
+	if r.quick {
+		heal = r.cut(w, rng, s)
+	}
+	states := rival.WatchData(ctx, h.Path())
+	require.True(w, (<-states).Exists)
+	if !r.quick {
+		time.Sleep(between(rng, 0, 2*timeout))
+		heal = r.cut(w, rng, s)
+	}
+	defer heal() // also where something fails, or the session could not be closed
+	done := bubble.Begin(func() time.Time { <-h.Done(); return time.Now() })
+	require.False(w, (<-states).Exists)
+	seen := time.Now()
+	require.Error(w, h.Err(), "still held when the rival saw the znode gone")
+	require.False(w, h.Valid())
+	heal()
+	require.NoError(w, s.Close(w.ctx))
+	return seen.Sub(<-done)
+}
+
+func between(rng *rand.Rand, least, most time.Duration) time.Duration {
+	return least + time.Duration(rng.Int64N(int64(most-least)))
+}
+
+func withoutLeader(w *harness, _ *rand.Rand, _ *session.Session) (heal func()) {
+	return w.srv.IsolateServer(0, 0)
+}
+
+// idle: pings alone.
+func idle(_ *harness, rng *rand.Rand) { time.Sleep(between(rng, 0, 2*timeout)) }
+
+// stillWhenIdle: a ping has been answered, and then the server stands still.
+func stillWhenIdle(w *harness, rng *rand.Rand) {
+	time.Sleep(between(rng, timeout, 2*timeout))
+	w.still(rng, 0, timeout/3)
+}
+
+// still lets the first server stand still.
+func (w *harness) still(rng *rand.Rand, least, most time.Duration) {
+	w.srv.Stop(0)
+	time.Sleep(between(rng, least, most))
+	w.srv.Continue(0)
+}
+
+// trouble lets the first server stand still now and then, and lose its leader for good.
+func trouble(w *harness, rng *rand.Rand, _ *session.Session) (heal func()) {
+	for range rng.IntN(3) {
+		w.still(rng, 0, timeout/2)
+		if rng.IntN(2) == 0 {
+			time.Sleep(between(rng, 0, timeout/3))
+		}
+		synctest.Wait()
+	}
+	return w.srv.IsolateServer(0, 0)
+}
+
+// stillBehindAnAnswer lets the server stand still right behind its answer to a sync, before it has
+// passed on that it has heard of the session, answer what came meanwhile, and lose its leader.
+func stillBehindAnAnswer(w *harness, rng *rand.Rand, s *session.Session) (heal func()) {
+	for before := s.Status().TrustedUntil; s.Status().TrustedUntil.Equal(before); synctest.Wait() {
+		time.Sleep(time.Millisecond)
+	}
+	w.still(rng, timeout/12, timeout/2)
+	synctest.Wait()
+	return w.srv.IsolateServer(0, 0)
 }

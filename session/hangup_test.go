@@ -23,7 +23,7 @@ import (
 // A server without containers, or without create2, says so. That is remembered for the epoch, and
 // parents are made persistent.
 func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		asked := 0
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			switch r.Op {
@@ -50,37 +50,30 @@ func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
 // The network may well lose the answers to the first creations of containers, and to the first
 // create2. Parents are containers all the same: persistent ones would stay for ever.
 func TestAnswersThatAreLostMakeNoPersistentParents(t *testing.T) {
-	t.Parallel()
-	for name, add := range map[string]func(w *world, s *session.Session) error{
-		"of a contender": func(w *world, s *session.Session) error {
+	pairs(t, map[string]func(w *harness, s *session.Session) error{
+		"of a contender": func(w *harness, s *session.Session) error {
 			return w.client(s).join(w, 1, session.Join{Parent: "/a/b/line", Name: "lock-"}).Err
 		},
-		"of a znode": func(w *world, s *session.Session) error {
+		"of a znode": func(w *harness, s *session.Session) error {
 			return errOf(s.Create(w.ctx, "/a/b/line/x", nil, session.Parents(), session.Ephemeral()))
 		},
-	} {
-		for _, lost := range [][2]int{ // creations of containers, and create2
-			{1, 0}, {2, 0}, {3, 0}, {5, 0}, {2, 1}, {2, 2}, {3, 2},
-		} {
-			t.Run(fmt.Sprint(name, " ", lost), func(t *testing.T) {
-				inBubble(t, func(w *world) {
-					for i, op := range []zktest.Op{zktest.OpCreateContainer, zktest.OpCreate2} {
-						w.meets(zktest.CutBefore, first(lost[i], func(r *zktest.Request) bool { return r.Op == op }))
-					}
-					s := w.open()
-					require.NoError(w, add(w, s))
-					require.NoError(w, s.Close(w.ctx))
-					time.Sleep(5 * time.Minute)
-					require.NotContains(w, w.srv.Dump(), "/a", "it is no container")
-				})
-			})
+	}, map[string][2]int{ // creations of containers, and create2
+		"1, 0": {1, 0}, "2, 0": {2, 0}, "3, 0": {3, 0}, "5, 0": {5, 0}, "2, 1": {2, 1}, "2, 2": {2, 2}, "3, 2": {3, 2},
+	}, func(w *harness, add func(w *harness, s *session.Session) error, lost [2]int) {
+		for i, op := range []zktest.Op{zktest.OpCreateContainer, zktest.OpCreate2} {
+			w.meets(zktest.CutBefore, first(lost[i], func(r *zktest.Request) bool { return r.Op == op }))
 		}
-	}
+		s := w.open()
+		require.NoError(w, add(w, s))
+		require.NoError(w, s.Close(w.ctx))
+		time.Sleep(5 * time.Minute)
+		require.NotContains(w, w.srv.Dump(), "/a", "it is no container")
+	})
 }
 
 // One lost connection is one reason, however many requests were on it.
 func TestManyRequestsOnALostConnectionMakeNoPersistentParents(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		for _, op := range []zktest.Op{zktest.OpCreate2, zktest.OpCreateContainer} {
 			w.meets(zktest.CutBefore, first(1, func(r *zktest.Request) bool { return r.Op == op }))
 		}
@@ -105,32 +98,34 @@ func TestManyRequestsOnALostConnectionMakeNoPersistentParents(t *testing.T) {
 func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
 	type row struct {
 		opts []session.Option
-		ask  func(w *world, s *session.Session, t *client) error
+		ask  func(w *harness, s *session.Session, t *client) error
 	}
-	join := func(parent string) func(*world, *session.Session, *client) error {
-		return func(w *world, _ *session.Session, t *client) error {
+	join := func(parent string) func(*harness, *session.Session, *client) error {
+		return func(w *harness, _ *session.Session, t *client) error {
 			return t.join(w, 1, session.Join{Parent: parent, Name: "lock-"}).Err
 		}
 	}
-	create := func(path string, opts ...session.CreateOption) func(*world, *session.Session, *client) error {
-		return func(w *world, s *session.Session, _ *client) error { return errOf(s.Create(w.ctx, path, nil, opts...)) }
+	create := func(path string, opts ...session.CreateOption) func(*harness, *session.Session, *client) error {
+		return func(w *harness, s *session.Session, _ *client) error {
+			return errOf(s.Create(w.ctx, path, nil, opts...))
+		}
 	}
 	namespace := []session.Option{session.WithNamespace("/bad")}
 	each(t, map[string]row{
 		"joining": {nil, join("/line")},
-		"ensuring": {nil, func(w *world, _ *session.Session, t *client) error {
+		"ensuring": {nil, func(w *harness, _ *session.Session, t *client) error {
 			return wait(w, func(done func(error)) { t.Ensure(1, "/line/bad", false, nil, done) })
 		}},
-		"reading":            {nil, func(w *world, _ *session.Session, t *client) error { return t.read(w, 1, "/line/bad", false).Err }},
-		"of the application": {nil, func(w *world, s *session.Session, _ *client) error { return errOf(s.Get(w.ctx, "/line/bad")) }},
+		"reading":            {nil, func(w *harness, _ *session.Session, t *client) error { return t.read(w, 1, "/line/bad", false).Err }},
+		"of the application": {nil, func(w *harness, s *session.Session, _ *client) error { return errOf(s.Get(w.ctx, "/line/bad")) }},
 		"protected":          {nil, create("/line/bad", session.Protected())},
 
 		"parent of a contender":    {nil, join("/bad/line")},
-		"parent of a path":         {nil, func(w *world, s *session.Session, _ *client) error { return s.EnsurePath(w.ctx, "/bad/line") }},
+		"parent of a path":         {nil, func(w *harness, s *session.Session, _ *client) error { return s.EnsurePath(w.ctx, "/bad/line") }},
 		"parent of a znode":        {nil, create("/bad/a", session.Parents())},
 		"namespace of a znode":     {namespace, create("/a")},
-		"namespace that is listed": {namespace, func(w *world, s *session.Session, _ *client) error { return errOf(s.Children(w.ctx, "/")) }},
-	}, func(w *world, row row) {
+		"namespace that is listed": {namespace, func(w *harness, s *session.Session, _ *client) error { return errOf(s.Children(w.ctx, "/")) }},
+	}, func(w *harness, row row) {
 		w.create(w.open(), "/line", nil)
 		s := w.open(append(row.opts, session.WithRetry(session.RetryTimes(8)))...) // which governs the application's reads
 		times := w.hangsUp(func(r *zktest.Request) bool {
@@ -156,7 +151,7 @@ func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
 // Servers take less than the session was told. What is too large for them is found out, and refused
 // before it is sent.
 func TestARequestThatIsTooLargeForTheServersIsFoundOut(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		handshakes := 0
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpConnect {
@@ -187,7 +182,7 @@ func TestARequestThatIsTooLargeForTheServersIsFoundOut(t *testing.T) {
 // not storm, and closes at once.
 func TestAServerThatInsistsOnAuthenticationIsNamed(t *testing.T) {
 	var log bytes.Buffer
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		var handshakes []time.Time
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpConnect {
@@ -198,8 +193,7 @@ func TestAServerThatInsistsOnAuthenticationIsNamed(t *testing.T) {
 		})
 		s := w.session(session.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		err := s.Connect(w.within(75 * time.Second))
-		require.ErrorIs(w, err, context.DeadlineExceeded)
-		require.ErrorIs(w, err, session.ErrAuthRequired)
+		isAll(w, err, context.DeadlineExceeded, session.ErrAuthRequired)
 		w.script(func() {
 			require.Greater(w, len(handshakes), 10)
 			for n := 10; n < len(handshakes); n++ { // by then pauses are as long as they get, and half of that is drawn
@@ -218,7 +212,7 @@ func TestAServerThatInsistsOnAuthenticationIsNamed(t *testing.T) {
 // So does one that begins to insist when there is a session already. What that has standing can't
 // be taken away, and Close says so, at once.
 func TestCloseSaysThatAServerInsistsOnAuthentication(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open()
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpConnect {
@@ -235,19 +229,19 @@ func TestCloseSaysThatAServerInsistsOnAuthentication(t *testing.T) {
 
 // takes limits what the servers take from now on: they hang up at what has more data. raise changes
 // that.
-func (w *world) takes(bytes int) (raise func(bytes int), hangUps func() int) {
+func (w *harness) takes(bytes int) (raise func(bytes int), hangUps func() int) {
 	hangUps = w.hangsUp(func(r *zktest.Request) bool { return len(r.Data) > bytes })
 	return func(to int) { w.script(func() { bytes = to }) }, hangUps
 }
 
 // set sets data of that size, and returns what it was told.
-func (w *world) set(s *session.Session, size int) error {
+func (w *harness) set(s *session.Session, size int) error {
 	return errOf(s.Set(w.ctx, "/a", make([]byte, size), -1))
 }
 
 // A server's limit is found out, and so is that it was raised: within a minute.
 func TestALimitThatIsRaisedIsFoundOut(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open()
 		w.create(s, "/a", make([]byte, 2000))
 		raise, hangUps := w.takes(10_000)
@@ -271,75 +265,69 @@ func TestALimitThatIsRaisedIsFoundOut(t *testing.T) {
 	})
 }
 
-// That connections go now and then, each time with a large request on them, has nothing to do with
-// its size.
-func TestASuspicionOfASizeFades(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open()
-		w.create(s, "/a", nil)
-		for range 5 {
-			time.Sleep(time.Hour)
-			w.cutOnce(zktest.CutBefore, func(r *zktest.Request) bool { return r.Op == zktest.OpSetData })
-			require.ErrorIs(w, w.set(s, 30_000), session.ErrUnknownOutcome)
-		}
-		require.NoError(w, w.set(s, 30_000), "right behind the last loss")
-	})
-}
-
-// Of many large writes that went with one connection one is suspected.
-func TestOneLostConnectionIsOneSuspicion(t *testing.T) {
-	inBubble(t, func(w *world) {
+// A loss makes a size suspect that has nothing to do with it: not for long, not for each of many
+// that went with one connection, and not for smaller ones.
+func TestASuspicionOfASizeIsNarrow(t *testing.T) {
+	lose := func(w *harness) {
+		w.cutOnce(zktest.CutBefore, func(r *zktest.Request) bool { return r.Op == zktest.OpSetData })
+	}
+	each(t, map[string]func(w *harness, s *session.Session){
+		"it fades": func(w *harness, s *session.Session) {
+			for range 5 { // connections go now and then, each time with a large request on them
+				time.Sleep(time.Hour)
+				lose(w)
+				require.ErrorIs(w, w.set(s, 30_000), session.ErrUnknownOutcome)
+			}
+			require.NoError(w, w.set(s, 30_000), "right behind the last loss")
+		},
+		"one lost connection is one suspicion": func(w *harness, s *session.Session) {
+			lose(w)
+			var all sync.WaitGroup
+			for i := range 6 {
+				all.Go(func() { require.ErrorIs(w, w.set(s, 30_000+i), session.ErrUnknownOutcome) })
+			}
+			all.Wait()
+			require.NoError(w, w.set(s, 40_000))
+		},
+		"it is not of smaller ones": func(w *harness, s *session.Session) {
+			lose(w)
+			require.ErrorIs(w, w.set(s, 3_000), session.ErrUnknownOutcome) // once, whatever the reason
+			w.takes(10_000)
+			for range 3 {
+				require.Error(w, w.set(s, 30_000))
+			}
+			require.ErrorIs(w, w.set(s, 30_000), session.ErrTooLarge)
+			require.NoError(w, w.set(s, 3_000), "servers take it")
+			for range 100 { // asked for again and again
+				time.Sleep(time.Second)
+				require.Error(w, w.set(s, 30_000))
+			}
+			require.NoError(w, w.set(s, 4_000))
+		},
+	}, func(w *harness, test func(w *harness, s *session.Session)) {
 		s := w.open(w.farAway())
 		w.create(s, "/a", nil)
-		w.cutOnce(zktest.CutBefore, func(r *zktest.Request) bool { return r.Op == zktest.OpSetData })
-		var all sync.WaitGroup
-		for i := range 6 {
-			all.Go(func() { require.ErrorIs(w, w.set(s, 30_000+i), session.ErrUnknownOutcome) })
-		}
-		all.Wait()
-		require.NoError(w, w.set(s, 40_000))
-	})
-}
-
-// One request that is too large, and is asked for again and again, does not have smaller ones
-// refused for ever of which one was lost once, whatever the reason.
-func TestASuspicionOfASizeIsNotOfSmallerOnes(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open()
-		w.create(s, "/a", nil)
-		w.cutOnce(zktest.CutBefore, func(r *zktest.Request) bool { return r.Op == zktest.OpSetData })
-		require.ErrorIs(w, w.set(s, 3_000), session.ErrUnknownOutcome)
-		w.takes(10_000)
-		for range 3 {
-			require.Error(w, w.set(s, 30_000))
-		}
-		require.ErrorIs(w, w.set(s, 30_000), session.ErrTooLarge)
-		require.NoError(w, w.set(s, 3_000), "servers take it")
-		for range 100 {
-			time.Sleep(time.Second)
-			require.Error(w, w.set(s, 30_000))
-		}
-		require.NoError(w, w.set(s, 4_000))
+		test(w, s)
 	})
 }
 
 // bystanders are requests of others, by what each is of. They take their time, so that they are
 // under way whenever the connection goes.
-var bystanders = map[string]func(w *world, s *session.Session, n int) error{
-	"read by the application": func(w *world, s *session.Session, n int) error { return errOf(s.Get(w.ctx, "/others/one")) },
-	"create that is protected": func(w *world, s *session.Session, n int) error {
+var bystanders = map[string]func(w *harness, s *session.Session, n int) error{
+	"read by the application": func(w *harness, s *session.Session, n int) error { return errOf(s.Get(w.ctx, "/others/one")) },
+	"create that is protected": func(w *harness, s *session.Session, n int) error {
 		return errOf(s.Create(w.ctx, fmt.Sprint("/others/new-", n), nil, session.Protected()))
 	},
-	"large create that is protected": func(w *world, s *session.Session, n int) error {
+	"large create that is protected": func(w *harness, s *session.Session, n int) error {
 		return errOf(s.Create(w.ctx, fmt.Sprint("/others/new-", n), make([]byte, 5_000), session.Protected()))
 	},
-	"read": func(w *world, s *session.Session, n int) error {
+	"read": func(w *harness, s *session.Session, n int) error {
 		return w.client(s).read(w, 1, "/others/one", false).Err
 	},
-	"watch": func(w *world, s *session.Session, n int) error {
+	"watch": func(w *harness, s *session.Session, n int) error {
 		return w.client(s).read(w, 1, fmt.Sprint("/others/one-", n), true).Err
 	},
-	"contender": func(w *world, s *session.Session, n int) error {
+	"contender": func(w *harness, s *session.Session, n int) error {
 		return w.client(s).join(w, 1, session.Join{Parent: "/others", Name: "lock-"}).Err
 	},
 }
@@ -347,28 +335,29 @@ var bystanders = map[string]func(w *world, s *session.Session, n int) error{
 // away is how far the servers are: what one has answered is lost if it hangs up meanwhile.
 const away = 20 * time.Millisecond
 
-func (w *world) farAway() session.Option {
+func (w *harness) farAway() session.Option {
 	host := w.srv.Host("far away")
 	host.Slow(away)
 	return session.WithDialer(host.Dialer())
 }
 
-// One request at which servers hang up is tried, and given up. Nobody else suffers: not what is
-// held in the session, nor those whose requests are under way each time that the connection goes.
+// One request at which servers hang up is tried, and given up. No other request suffers: not what
+// is held in the session, nor those whose requests are under way each time that the connection
+// goes.
 func TestARequestAtWhichServersHangUpHarmsNobodyElse(t *testing.T) {
-	pairs(t, poisons, bystanders, (*world).poisoned)
+	pairs(t, poisons, bystanders, (*harness).poisoned)
 }
 
 // poisons are requests at which servers hang up. One looks, before it asks again, whether it was
 // carried out, and so comes later.
-var poisons = map[string]func(w *world, s *session.Session) error{
-	"read": func(w *world, s *session.Session) error { return w.client(s).read(w, 1, "/poison", false).Err },
-	"create": func(w *world, s *session.Session) error {
+var poisons = map[string]func(w *harness, s *session.Session) error{
+	"read": func(w *harness, s *session.Session) error { return w.client(s).read(w, 1, "/poison", false).Err },
+	"create": func(w *harness, s *session.Session) error {
 		return errOf(s.Create(w.ctx, "/poison", nil, session.Protected()))
 	},
 }
 
-func (w *world) poisoned(poison func(w *world, s *session.Session) error, ask func(w *world, s *session.Session, n int) error) {
+func (w *harness) poisoned(poison func(w *harness, s *session.Session) error, ask func(w *harness, s *session.Session, n int) error) {
 	const others = 10
 	s := w.open(w.farAway())
 	for _, path := range []string{"/others", "/others/one"} {
@@ -394,7 +383,7 @@ func (w *world) poisoned(poison func(w *world, s *session.Session) error, ask fu
 
 // hangsUpSlowly lets the servers hang up at the requests that match, and take in nothing that comes
 // behind.
-func (w *world) hangsUpSlowly(at func(r *zktest.Request) bool) (times func() int) {
+func (w *harness) hangsUpSlowly(at func(r *zktest.Request) bool) (times func() int) {
 	n, deaf := 0, false
 	w.intercept(func(r *zktest.Request) zktest.Verdict {
 		switch {

@@ -1,5 +1,5 @@
-// What the tests of this package share: a world with a server in memory and virtual time, or with a
-// real server; sessions and clients in it; connections that misbehave.
+// What the tests of this package share: a harness with a server in memory and virtual time, or with
+// a real server; sessions and clients in it; connections that misbehave.
 
 package session_test
 
@@ -45,8 +45,8 @@ func (t tests) Run() int {
 	return t.M.Run()
 }
 
-// world is a test with a server in memory and virtual time, or with a real one.
-type world struct {
+// harness is a test with a server in memory and virtual time, or with a real one.
+type harness struct {
 	*testing.T
 	srv *zktest.Server // nil: a real one
 	ctx context.Context
@@ -55,7 +55,7 @@ type world struct {
 }
 
 // intercept lets f judge every request; what f goes by is changed with script.
-func (w *world) intercept(f func(r *zktest.Request) zktest.Verdict) (remove func()) {
+func (w *harness) intercept(f func(r *zktest.Request) zktest.Verdict) (remove func()) {
 	return w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 		w.scripting.Lock()
 		defer w.scripting.Unlock()
@@ -63,14 +63,14 @@ func (w *world) intercept(f func(r *zktest.Request) zktest.Verdict) (remove func
 	})
 }
 
-func (w *world) script(change func()) {
+func (w *harness) script(change func()) {
 	w.scripting.Lock()
 	defer w.scripting.Unlock()
 	change()
 }
 
 // within is a context for so long.
-func (w *world) within(d time.Duration) context.Context {
+func (w *harness) within(d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(w.ctx, d)
 	w.Cleanup(cancel)
 	return ctx
@@ -78,27 +78,27 @@ func (w *world) within(d time.Duration) context.Context {
 
 // inBubble runs a test with virtual time. Every session that it opens is closed at the end, and
 // every goroutine has to be gone then.
-func inBubble(t *testing.T, test func(w *world), opts ...zktest.Option) {
+func inBubble(t *testing.T, test func(w *harness), opts ...zktest.Option) {
 	t.Helper()
 	t.Parallel()
 	inBubbleHere(t, test, opts...)
 }
 
 // inBubbleHere is inBubble for tests that run several, one after the other.
-func inBubbleHere(t *testing.T, test func(w *world), opts ...zktest.Option) {
+func inBubbleHere(t *testing.T, test func(w *harness), opts ...zktest.Option) {
 	t.Helper()
-	bubble.Run(t, func(b *bubble.World) { test(worldOf(b)) }, opts...)
+	bubble.Run(t, func(b *bubble.World) { test(harnessOf(b)) }, opts...)
 }
 
-// worldOf is a world in a bubble.
-func worldOf(b *bubble.World) *world {
+// harnessOf is a harness in a bubble.
+func harnessOf(b *bubble.World) *harness {
 	ctx, cancel := context.WithCancel(context.Background())
 	b.Cleanup(cancel) // when the sessions have been closed
-	return &world{T: b.T, srv: b.Server, ctx: ctx}
+	return &harness{T: b.T, srv: b.Server, ctx: ctx}
 }
 
 // meets lets every request for which when is true meet a fate, until that is removed.
-func (w *world) meets(verdict zktest.Verdict, when func(r *zktest.Request) bool) (remove func()) {
+func (w *harness) meets(verdict zktest.Verdict, when func(r *zktest.Request) bool) (remove func()) {
 	return w.intercept(func(r *zktest.Request) zktest.Verdict {
 		if when(r) {
 			return verdict
@@ -108,45 +108,52 @@ func (w *world) meets(verdict zktest.Verdict, when func(r *zktest.Request) bool)
 }
 
 // exists tells whether a znode is there, as a session sees it.
-func (w *world) exists(s *session.Session, path string) bool {
+func (w *harness) exists(s *session.Session, path string) bool {
 	w.Helper()
 	_, exists, err := s.Exists(w.ctx, path)
 	require.NoError(w, err)
 	return exists
 }
 
-func (w *world) create(s *session.Session, path string, data []byte, opts ...session.CreateOption) (made string) {
+func (w *harness) create(s *session.Session, path string, data []byte, opts ...session.CreateOption) (made string) {
 	w.Helper()
 	made, err := s.Create(w.ctx, path, data, opts...)
 	require.NoError(w, err)
 	return made
 }
 
-func (w *world) write(s *session.Session, path string, data []byte) {
+func (w *harness) children(s *session.Session, path string) []string {
+	w.Helper()
+	names, _, err := s.Children(w.ctx, path)
+	require.NoError(w, err)
+	return names
+}
+
+func (w *harness) write(s *session.Session, path string, data []byte) {
 	w.Helper()
 	require.NoError(w, errOf(s.Set(w.ctx, path, data, -1)))
 }
 
 // each runs a test for each row of a table, in bubbles.
-func each[R any](t *testing.T, rows map[string]R, test func(w *world, row R), opts ...zktest.Option) {
+func each[R any](t *testing.T, rows map[string]R, test func(w *harness, row R), opts ...zktest.Option) {
 	t.Helper()
 	t.Parallel()
 	for name, row := range rows {
-		t.Run(name, func(t *testing.T) { inBubble(t, func(w *world) { test(w, row) }, opts...) })
+		t.Run(name, func(t *testing.T) { inBubble(t, func(w *harness) { test(w, row) }, opts...) })
 	}
 }
 
 // pairs runs a test for each pair of rows of two tables, in bubbles.
-func pairs[A, B any](t *testing.T, as map[string]A, bs map[string]B, test func(w *world, a A, b B), opts ...zktest.Option) {
+func pairs[A, B any](t *testing.T, as map[string]A, bs map[string]B, test func(w *harness, a A, b B), opts ...zktest.Option) {
 	t.Helper()
 	t.Parallel()
 	for a, row := range as {
-		t.Run(a, func(t *testing.T) { each(t, bs, func(w *world, other B) { test(w, row, other) }, opts...) })
+		t.Run(a, func(t *testing.T) { each(t, bs, func(w *harness, other B) { test(w, row, other) }, opts...) })
 	}
 }
 
 // session makes a session that is closed at the end of the test.
-func (w *world) session(opts ...session.Option) *session.Session {
+func (w *harness) session(opts ...session.Option) *session.Session {
 	w.Helper()
 	var servers []string
 	if w.srv == nil {
@@ -166,7 +173,7 @@ func (w *world) session(opts ...session.Option) *session.Session {
 }
 
 // open makes a session and connects it.
-func (w *world) open(opts ...session.Option) *session.Session {
+func (w *harness) open(opts ...session.Option) *session.Session {
 	w.Helper()
 	s := w.session(opts...)
 	require.NoError(w, s.Connect(w.ctx))
@@ -184,7 +191,7 @@ type client struct {
 	times  []time.Time
 }
 
-func (w *world) client(s *session.Session) *client {
+func (w *harness) client(s *session.Session) *client {
 	w.Helper()
 	t := &client{}
 	var err error
@@ -194,14 +201,14 @@ func (w *world) client(s *session.Session) *client {
 }
 
 // openClient opens a session with a client on it.
-func (w *world) openClient(opts ...session.Option) (*session.Session, *client) {
+func (w *harness) openClient(opts ...session.Option) (*session.Session, *client) {
 	w.Helper()
 	s := w.open(opts...)
 	return s, w.client(s)
 }
 
 // holding is a session with a client that holds something.
-func (w *world) holding(opts ...session.Option) (*session.Session, *client, *session.Hold) {
+func (w *harness) holding(opts ...session.Option) (*session.Session, *client, *session.Hold) {
 	w.Helper()
 	s, t := w.openClient(opts...)
 	return s, t, t.hold(w, 1, "/line")
@@ -215,7 +222,7 @@ func (t *client) take(n session.Event) {
 }
 
 // settle waits until nothing goes on any more. A real server tells nobody when that is.
-func (w *world) settle() {
+func (w *harness) settle() {
 	if w.srv != nil {
 		synctest.Wait()
 	}
@@ -272,22 +279,30 @@ func brief(n session.Event) string {
 }
 
 // join puts a contender into a line and waits for it.
-func (t *client) join(w *world, epoch uint64, j session.Join) session.Joined {
+func (t *client) join(w *harness, epoch uint64, j session.Join) session.Joined {
 	w.Helper()
 	return wait(w, func(done func(session.Joined)) { t.Join(epoch, j, done) })
 }
 
-func (t *client) read(w *world, epoch uint64, path string, watch bool) session.Seen {
+// inLine puts a contender into a line of the first epoch.
+func (t *client) inLine(w *harness) session.Joined {
+	w.Helper()
+	j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+	require.NoError(w, j.Err)
+	return j
+}
+
+func (t *client) read(w *harness, epoch uint64, path string, watch bool) session.Seen {
 	w.Helper()
 	return wait(w, func(done func(session.Seen)) { t.Read(epoch, path, watch, done) })
 }
 
-func (t *client) list(w *world, epoch uint64, path string, watch bool) session.Listed {
+func (t *client) list(w *harness, epoch uint64, path string, watch bool) session.Listed {
 	w.Helper()
 	return wait(w, func(done func(session.Listed)) { t.List(epoch, path, watch, done) })
 }
 
-func (t *client) remove(w *world, epoch uint64, path string) {
+func (t *client) remove(w *harness, epoch uint64, path string) {
 	w.Helper()
 	require.NoError(w, wait(w, func(done func(error)) { t.Remove(epoch, path, done) }))
 }
@@ -298,7 +313,7 @@ type recovered struct {
 	err      error
 }
 
-func (t *client) recover(w *world, epoch uint64) recovered {
+func (t *client) recover(w *harness, epoch uint64) recovered {
 	w.Helper()
 	return wait(w, func(done func(recovered)) {
 		t.Recover(epoch, func(left []string, err error) { done(recovered{left, err}) })
@@ -306,7 +321,7 @@ func (t *client) recover(w *world, epoch uint64) recovered {
 }
 
 // standing is what a recovery finds of the client.
-func (t *client) standing(w *world) []string {
+func (t *client) standing(w *harness) []string {
 	w.Helper()
 	r := t.recover(w, 1)
 	require.NoError(w, r.err)
@@ -314,7 +329,7 @@ func (t *client) standing(w *world) []string {
 }
 
 // hold joins a line and holds it.
-func (t *client) hold(w *world, epoch uint64, parent string) *session.Hold {
+func (t *client) hold(w *harness, epoch uint64, parent string) *session.Hold {
 	w.Helper()
 	j := t.join(w, epoch, session.Join{Parent: parent, Name: "lock-"})
 	require.NoError(w, j.Err)
@@ -326,7 +341,7 @@ func (t *client) hold(w *world, epoch uint64, parent string) *session.Hold {
 }
 
 // eventually waits for something that a real server may take its time for.
-func (w *world) eventually(what string, holds func() bool) {
+func (w *harness) eventually(what string, holds func() bool) {
 	w.Helper()
 	w.settle()
 	if w.srv != nil {
@@ -345,7 +360,7 @@ func wait[A any](t testing.TB, ask func(done func(A))) A {
 }
 
 // requests are the journal's, but for pings and handshakes, in short.
-func (w *world) requests() []string {
+func (w *harness) requests() []string {
 	var ops []string
 	for _, r := range w.srv.Journal() {
 		if r.Op != zktest.OpPing && r.Op != zktest.OpConnect {
@@ -356,21 +371,31 @@ func (w *world) requests() []string {
 	return ops
 }
 
+// transactions counts the multis of the journal, and clears it.
+func (w *harness) transactions() (n int) {
+	for _, op := range w.requests() {
+		if op == "multi" {
+			n++
+		}
+	}
+	return n
+}
+
 // ephemerals are those of a ZooKeeper session.
-func (w *world) ephemerals(id int64) []string {
+func (w *harness) ephemerals(id int64) []string {
 	info, _ := w.srv.Session(id)
 	return info.Ephemeral
 }
 
 // everywhere runs a test on the server in memory, without and with a namespace, and on a real
 // server: nobody must be able to tell.
-func everywhere(t *testing.T, test func(w *world, s *session.Session)) {
+func everywhere(t *testing.T, test func(w *harness, s *session.Session)) {
 	t.Parallel()
 	for name, opts := range map[string][]session.Option{
 		"plain":      nil,
 		"namespaced": {session.WithNamespace("/some/where")},
 	} {
-		t.Run(name, func(t *testing.T) { inBubble(t, func(w *world) { test(w, w.open(opts...)) }) })
+		t.Run(name, func(t *testing.T) { inBubble(t, func(w *harness) { test(w, w.open(opts...)) }) })
 	}
 	t.Run("real server", func(t *testing.T) {
 		tier.Real(t)
@@ -380,12 +405,12 @@ func everywhere(t *testing.T, test func(w *world, s *session.Session)) {
 	})
 }
 
-// onReal is a world on the real server that the tests share.
-func onReal(t *testing.T) *world {
+// onReal is a harness on the real server that the tests share.
+func onReal(t *testing.T) *harness {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
-	w := &world{T: t, ctx: ctx}
+	w := &harness{T: t, ctx: ctx}
 	require.NoError(t, real.start())
 	return w
 }
@@ -412,7 +437,7 @@ func stopReal() {
 }
 
 // stands tells whether a znode is there, as the server has it.
-func (w *world) stands(path string) bool {
+func (w *harness) stands(path string) bool {
 	return slices.ContainsFunc(w.srv.Sessions(), func(s zktest.Session) bool { return slices.Contains(s.Ephemeral, path) })
 }
 
@@ -423,7 +448,7 @@ const timeout = 12 * time.Second // of sessions here: a sixth is two seconds, an
 
 // steady lets a session with something at stake run until its trust is as good as it gets, and
 // stops right after a sync.
-func steady(w *world, s *session.Session) {
+func steady(w *harness, s *session.Session) {
 	w.Helper()
 	time.Sleep(timeout)
 	for range int(timeout / time.Millisecond) {
@@ -484,7 +509,7 @@ func first(n int, when func(r *zktest.Request) bool) func(r *zktest.Request) boo
 }
 
 // cutOnce lets the first request for which when is true meet a fate.
-func (w *world) cutOnce(verdict zktest.Verdict, when func(r *zktest.Request) bool) {
+func (w *harness) cutOnce(verdict zktest.Verdict, when func(r *zktest.Request) bool) {
 	w.meets(verdict, first(1, when))
 }
 
@@ -495,7 +520,7 @@ func creates(r *zktest.Request) bool {
 
 // refuseAfterLoss loses the answer to the first request that matches, with the connection, and
 // refuses the next five requests of a kind.
-func (w *world) refuseAfterLoss(lose func(r *zktest.Request) bool, op zktest.Op, refusal zktest.Verdict) {
+func (w *harness) refuseAfterLoss(lose func(r *zktest.Request) bool, op zktest.Op, refusal zktest.Verdict) {
 	lost := false
 	refused := first(5, func(r *zktest.Request) bool { return lost && r.Op == op })
 	lose = first(1, lose)
@@ -513,7 +538,7 @@ func (w *world) refuseAfterLoss(lose func(r *zktest.Request) bool, op zktest.Op,
 
 // hangsUp lets the servers hang up at the requests that match, as servers do at what they don't
 // know and at what is too large for them.
-func (w *world) hangsUp(at func(r *zktest.Request) bool) (times func() int) {
+func (w *harness) hangsUp(at func(r *zktest.Request) bool) (times func() int) {
 	n := 0
 	w.intercept(func(r *zktest.Request) zktest.Verdict {
 		if !at(r) {
@@ -529,7 +554,7 @@ func (w *world) hangsUp(at func(r *zktest.Request) bool) (times func() int) {
 }
 
 // newest is what a subscription has when everything has settled.
-func newest[T any](w *world, states <-chan T) (state T) {
+func newest[T any](w *harness, states <-chan T) (state T) {
 	w.Helper()
 	w.settle()
 	patience := time.Nanosecond // of virtual time
@@ -547,7 +572,7 @@ func newest[T any](w *world, states <-chan T) (state T) {
 }
 
 // quiet: nothing has happened that a subscription would tell.
-func quiet[T any](w *world, states <-chan T) {
+func quiet[T any](w *harness, states <-chan T) {
 	w.Helper()
 	w.settle()
 	select {
@@ -580,7 +605,7 @@ func (j *journal) logger() session.Option {
 }
 
 // openOn opens a session on certain servers.
-func (w *world) openOn(servers []string, opts ...session.Option) *session.Session {
+func (w *harness) openOn(servers []string, opts ...session.Option) *session.Session {
 	w.Helper()
 	s, err := session.Open(w.ctx, servers, opts...)
 	require.NoError(w, err)
@@ -589,7 +614,7 @@ func (w *world) openOn(servers []string, opts ...session.Option) *session.Sessio
 }
 
 // openAt opens a session on one of the servers in memory alone.
-func (w *world) openAt(i int, opts ...session.Option) *session.Session {
+func (w *harness) openAt(i int, opts ...session.Option) *session.Session {
 	w.Helper()
 	return w.openOn(w.srv.Hosts()[i:i+1], append(opts, session.WithDialer(w.srv.Dialer()))...)
 }
@@ -611,7 +636,7 @@ func (c *clogged) Write(p []byte) (int, error) {
 }
 
 // commit carries a transaction out and waits for it.
-func (t *client) commit(w *world, epoch uint64, ops ...session.Op) error {
+func (t *client) commit(w *harness, epoch uint64, ops ...session.Op) error {
 	w.Helper()
 	return wait(w, func(done func(error)) { t.Commit(epoch, ops, func(_ []session.Result, err error) { done(err) }) })
 }
@@ -642,4 +667,18 @@ func operations(s *session.Session, path string) map[string]func(ctx context.Con
 func errOf(results ...any) error {
 	err, _ := results[len(results)-1].(error)
 	return err
+}
+
+// isAll fails unless an error is each of these.
+func isAll(t testing.TB, err error, all ...error) {
+	t.Helper()
+	for _, is := range all {
+		require.ErrorIs(t, err, is)
+	}
+}
+
+// pass lets so much time pass, and waits until everything has settled.
+func (w *harness) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
 }

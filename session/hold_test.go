@@ -20,9 +20,9 @@ import (
 )
 
 func TestAHoldEndsOnceWithItsCause(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
-		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		j := t.inLine(w)
 		var causes []error
 		h, err := t.Hold(1, j.Path, 42, func(cause error) { causes = append(causes, cause) })
 		require.NoError(w, err)
@@ -31,11 +31,7 @@ func TestAHoldEndsOnceWithItsCause(t *testing.T) {
 		require.Same(w, s, h.Session())
 		require.True(w, h.Valid())
 		require.NoError(w, h.Err())
-		select {
-		case <-h.Done():
-			require.Fail(w, "done")
-		default:
-		}
+		bubble.Never(w, h.Done())
 		// Err is there before Done, and the context's cause is the same.
 		seen := bubble.Begin(func() error { <-h.Done(); return h.Err() })
 		require.True(w, t.End(h, session.ErrReleased))
@@ -49,13 +45,12 @@ func TestAHoldEndsOnceWithItsCause(t *testing.T) {
 		h, err = t.Hold(1, j.Path, 42, func(error) {})
 		require.NoError(w, err)
 		require.True(w, t.End(h, session.ErrRevoked))
-		require.ErrorIs(w, h.Err(), session.ErrLost)
-		require.ErrorIs(w, h.Err(), session.ErrRevoked)
+		isAll(w, h.Err(), session.ErrLost, session.ErrRevoked)
 	})
 }
 
 func TestACommitIsCarriedOutWhileItsHoldStands(t *testing.T) {
-	everywhere(t, func(w *world, s *session.Session) {
+	everywhere(t, func(w *harness, s *session.Session) {
 		t := w.client(s)
 		h := t.hold(w, 1, "/line")
 		results, err := h.Commit(w.ctx, session.CreateOp("/n-", []byte("x"), session.Sequential()), session.CheckOp("/line", -1))
@@ -71,13 +66,12 @@ func TestACommitIsCarriedOutWhileItsHoldStands(t *testing.T) {
 
 		require.True(w, t.End(h, session.ErrReleased))
 		_, err = h.Commit(w.ctx, session.CreateOp("/late", nil))
-		require.ErrorIs(w, err, session.ErrLost)
-		require.ErrorIs(w, err, session.ErrReleased)
+		isAll(w, err, session.ErrLost, session.ErrReleased)
 	})
 }
 
 func TestContextsKnowTheirHolds(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		_, t := w.openClient()
 		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
 		require.Empty(w, slices.Collect(session.HoldsFrom(w.ctx)))
@@ -113,8 +107,8 @@ func TestContextsKnowTheirHolds(t *testing.T) {
 }
 
 func TestAWholeEndsWithItsFirstPart(t *testing.T) {
-	inBubble(t, func(w *world) {
-		t := w.client(w.open())
+	inBubble(t, func(w *harness) {
+		_, t := w.openClient()
 		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
 		h, end, causes := joined(a, b)
 		require.True(w, h.Valid())
@@ -137,8 +131,8 @@ func TestAWholeEndsWithItsFirstPart(t *testing.T) {
 }
 
 func TestAWholeThatIsEndedLeavesItsParts(t *testing.T) {
-	inBubble(t, func(w *world) {
-		t := w.client(w.open())
+	inBubble(t, func(w *harness) {
+		_, t := w.openClient()
 		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
 		h, end, causes := joined(a, b)
 		require.True(w, end(session.ErrReleased))
@@ -157,7 +151,7 @@ func TestAWholeThatIsEndedLeavesItsParts(t *testing.T) {
 }
 
 func TestACommitOfAWholeChecksEachPart(t *testing.T) {
-	everywhere(t, func(w *world, s *session.Session) {
+	everywhere(t, func(w *harness, s *session.Session) {
 		t := w.client(s)
 		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
 		h, _, _ := joined(a, b)
@@ -168,8 +162,7 @@ func TestACommitOfAWholeChecksEachPart(t *testing.T) {
 
 		require.NoError(w, s.Delete(w.ctx, b.Path(), -1)) // and nothing watches it
 		_, err = h.Commit(w.ctx, session.CreateOp("/late", nil))
-		require.ErrorIs(w, err, session.ErrLost)
-		require.ErrorIs(w, err, session.ErrDeleted)
+		isAll(w, err, session.ErrLost, session.ErrDeleted)
 		require.ErrorIs(w, b.Err(), session.ErrDeleted, "the part that is gone")
 		require.NoError(w, a.Err())
 		require.False(w, w.exists(s, "/late"))
@@ -178,16 +171,16 @@ func TestACommitOfAWholeChecksEachPart(t *testing.T) {
 
 // guardedWrites are the ways to write under a hold.
 var guardedWrites = map[string]guardedWrite{
-	"commit": func(w *world, _ *client, h *session.Hold, path string) error {
+	"commit": func(w *harness, _ *client, h *session.Hold, path string) error {
 		return errOf(h.Commit(w.ctx, session.CreateOp(path, nil)))
 	},
-	"multi": func(w *world, _ *client, h *session.Hold, path string) error {
+	"multi": func(w *harness, _ *client, h *session.Hold, path string) error {
 		return errOf(h.Session().Multi(w.ctx, session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h)))
 	},
-	"commit of another hold": func(w *world, t *client, h *session.Hold, path string) error {
+	"commit of another hold": func(w *harness, t *client, h *session.Hold, path string) error {
 		return errOf(t.hold(w, 1, "/other").Commit(w.ctx, session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h)))
 	},
-	"transaction of a client": func(w *world, t *client, h *session.Hold, path string) error {
+	"transaction of a client": func(w *harness, t *client, h *session.Hold, path string) error {
 		ops := []session.Op{session.CreateOp(path, nil), session.CheckOp(h.Path(), -1).Under(h), session.CreateOp("/z", nil, session.Sequential())}
 		return wait(w, func(done func(error)) {
 			t.Commit(1, ops, func(results []session.Result, err error) {
@@ -220,7 +213,7 @@ func TestAHoldEndsAheadOfWhatWasNotSent(t *testing.T) {
 			joint, _ := session.JoinHolds([]*session.Hold{h}, func(error) {})
 			return joint, func() bool { return t.End(h, session.ErrReleased) }
 		},
-	}, func(w *world, write guardedWrite, ends func(t *client, h *session.Hold) (*session.Hold, func() bool)) {
+	}, func(w *harness, write guardedWrite, ends func(t *client, h *session.Hold) (*session.Hold, func() bool)) {
 		var n network
 		s, t := w.openClient(n.dialer(w.srv))
 		h, end := ends(t, t.hold(w, 1, "/line"))
@@ -243,7 +236,7 @@ func TestAHoldEndsAheadOfWhatWasNotSent(t *testing.T) {
 // A transaction that waits for a connection when the hold ends is not sent, and one that was sent
 // is not sent again.
 func TestAHoldEndsWithoutAConnection(t *testing.T) {
-	pairs(t, guardedWrites, map[string]bool{"waiting": false, "lost": true}, func(w *world, write guardedWrite, sent bool) {
+	pairs(t, guardedWrites, map[string]bool{"waiting": false, "lost": true}, func(w *harness, write guardedWrite, sent bool) {
 		s, t, h := w.holding()
 		if !sent {
 			w.srv.Kill(0)
@@ -280,18 +273,17 @@ func TestAHoldEndsWithoutAConnection(t *testing.T) {
 
 // The znode is gone, and word of it is slow: the check that fails is how the hold learns of it.
 func TestWhatIsUnderAHoldIsLostWithItsZnode(t *testing.T) {
-	each(t, guardedWrites, func(w *world, write guardedWrite) {
+	each(t, guardedWrites, func(w *harness, write guardedWrite) {
 		s, other := w.open(session.WithNamespace("/ours")), w.open()
 		t := w.client(s)
-		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		j := t.inLine(w)
 		h, err := t.Hold(1, j.Path, 1, func(error) {}) // nothing watches the znode
 		require.NoError(w, err)
 		require.NoError(w, write(w, t, h, "/early"))
 		require.NoError(w, other.Delete(w.ctx, "/ours"+j.Path, -1))
 		require.True(w, h.Valid())
 		err = write(w, t, h, "/late")
-		require.ErrorIs(w, err, session.ErrLost)
-		require.ErrorIs(w, err, session.ErrDeleted)
+		isAll(w, err, session.ErrLost, session.ErrDeleted)
 		require.ErrorIs(w, h.Err(), session.ErrDeleted)
 		require.False(w, w.exists(s, "/late"))
 	})
@@ -300,7 +292,7 @@ func TestWhatIsUnderAHoldIsLostWithItsZnode(t *testing.T) {
 // Another operation of the transaction that fails is no loss; nor is one under the hold that does
 // not check its znode.
 func TestAnOperationUnderAHoldMayFailWithoutItsLoss(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, _, h := w.holding()
 		results, err := s.Multi(w.ctx, session.CheckOp(h.Path(), -1).Under(h), session.DeleteOp("/nothing", -1).Under(h))
 		require.ErrorIs(w, err, session.ErrNoNode)
@@ -313,7 +305,7 @@ func TestAnOperationUnderAHoldMayFailWithoutItsLoss(t *testing.T) {
 
 // No transaction of one session can check what belongs to another.
 func TestATransactionUnderAHoldOfAnotherSessionIsRefused(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		one, two := w.open(), w.open()
 		t := w.client(one)
 		h := t.hold(w, 1, "/line")
@@ -334,15 +326,14 @@ func TestATransactionUnderAHoldOfAnotherSessionIsRefused(t *testing.T) {
 
 // A transaction that waits for a connection waits with its hold: it never acts in another epoch.
 func TestACommitThatWaitsForAConnectionEndsWithItsHold(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, _, h := w.holding(session.WithTimeout(timeout))
 		steady(w, s)
 		w.srv.Kill(0)
 		synctest.Wait()
 		begun := time.Now()
 		_, err := h.Commit(w.ctx, session.CreateOp("/late", nil))
-		require.ErrorIs(w, err, session.ErrLost)
-		require.ErrorIs(w, err, session.ErrUntrusted)
+		isAll(w, err, session.ErrLost, session.ErrUntrusted)
 		require.Equal(w, timeout/2, time.Since(begun))
 		require.NoError(w, w.srv.Restart(0))
 		require.False(w, w.exists(s, "/late"))
@@ -350,24 +341,24 @@ func TestACommitThatWaitsForAConnectionEndsWithItsHold(t *testing.T) {
 }
 
 // guardedWrite is a way to write under a hold.
-type guardedWrite func(w *world, t *client, h *session.Hold, path string) error
+type guardedWrite func(w *harness, t *client, h *session.Hold, path string) error
 
 // What the record knows to be gone, or to be going, is not held, though the client has not heard of
-// that: its watch waits behind the answer of somebody else, who is slow.
+// that: its watch waits behind the answer to another client, which is slow.
 func TestWhatIsKnownToBeGoneIsNotHeld(t *testing.T) {
-	each(t, map[string]func(w *world, s *session.Session, t *client, path string){
-		"deleted by the session's user": func(w *world, s *session.Session, _ *client, path string) {
+	each(t, map[string]func(w *harness, s *session.Session, t *client, path string){
+		"deleted by the session's user": func(w *harness, s *session.Session, _ *client, path string) {
 			require.NoError(w, s.Delete(w.ctx, path, -1))
 		},
-		"being deleted": func(w *world, _ *session.Session, t *client, path string) {
+		"being deleted": func(w *harness, _ *session.Session, t *client, path string) {
 			w.meets(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpDelete })
 			t.Remove(1, path, func(error) {})
 			synctest.Wait()
 		},
-	}, func(w *world, gone func(w *world, s *session.Session, t *client, path string)) {
+	}, func(w *harness, gone func(w *harness, s *session.Session, t *client, path string)) {
 		s, t := w.openClient()
 		w.create(s, "/slow", nil)
-		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		j := t.inLine(w)
 		require.True(w, t.read(w, 1, j.Path, true).Exists)
 		free := make(chan struct{})
 		t.Read(1, "/slow", true, func(session.Seen) { <-free })
@@ -390,7 +381,7 @@ type (
 )
 
 func TestWhatHasAHoldInItIsAPossession(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, _, h := w.holding()
 		for name, p := range map[string]session.Possession{"a hold": h, "a grant": &grant{h}, "a grant by value": grant{h}, "a type of one's own": &own{&grant{h}}, "a fake": fake{h}} {
 			require.Same(w, h, session.HoldOf(p), name)

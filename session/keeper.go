@@ -300,13 +300,14 @@ func (k *keeper) stop() {
 	k.unset(&k.lossTimer)
 }
 
-// clock reads both clocks.
+// clock is what the instants of a session are counted from, by both clocks of the machine.
 type clock struct {
 	base     time.Time
 	wallSlip atomic.Int64 // tests let the clocks jump with these
 	monoSlip atomic.Int64
 }
 
+// now is the present moment by both clocks.
 func (s *Session) now() lease.Instant { return s.instant(time.Now()) }
 
 // instant is the moment of a time that was taken with [time.Now].

@@ -5,7 +5,6 @@ package session_test
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -23,7 +22,7 @@ import (
 )
 
 func TestAWriteWhoseAnswerIsLostIsOfUnknownOutcome(t *testing.T) {
-	each(t, map[string]zktest.Verdict{"request lost": zktest.CutBefore, "answer lost": zktest.CutAfter}, func(w *world, verdict zktest.Verdict) {
+	each(t, map[string]zktest.Verdict{"request lost": zktest.CutBefore, "answer lost": zktest.CutAfter}, func(w *harness, verdict zktest.Verdict) {
 		s := w.open()
 		w.create(s, "/a", nil)
 		for name, call := range map[string]func() error{
@@ -47,7 +46,7 @@ func TestAWriteWhoseAnswerIsLostIsOfUnknownOutcome(t *testing.T) {
 }
 
 func TestAnUnknownOutcomeIsToldWhenTheContextEnds(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open()
 		w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool {
 			if r.Op == zktest.OpCreate {
@@ -57,14 +56,13 @@ func TestAnUnknownOutcomeIsToldWhenTheContextEnds(t *testing.T) {
 			return false
 		})
 		_, err := s.Create(w.within(3*time.Second), "/a", nil)
-		require.ErrorIs(w, err, session.ErrUnknownOutcome)
-		require.ErrorIs(w, err, context.DeadlineExceeded)
+		isAll(w, err, session.ErrUnknownOutcome, context.DeadlineExceeded)
 		w.srv.Continue(0)
 	})
 }
 
 func TestReadsAreAskedAgain(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		for _, c := range []struct {
 			name   string
 			policy session.RetryPolicy
@@ -88,7 +86,7 @@ func TestReadsAreAskedAgain(t *testing.T) {
 
 // The pause before another try ends with the call's context, however long it is.
 func TestAPauseBetweenTriesEndsWithTheContext(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open(session.WithRetry(session.RetryGrowing(9, time.Hour))) // the first at once, the second after an hour
 		w.meets(zktest.CutAfter, first(2, func(r *zktest.Request) bool { return r.Op == zktest.OpGetData }))
 		began := time.Now()
@@ -98,7 +96,7 @@ func TestAPauseBetweenTriesEndsWithTheContext(t *testing.T) {
 }
 
 func TestAnOverloadedServerIsAskedAgain(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open()
 		overload := func() {
 			w.meets(zktest.Fail(zktest.ErrThrottled), first(3, func(r *zktest.Request) bool { return r.Op != zktest.OpPing && r.Op != zktest.OpConnect }))
@@ -107,7 +105,7 @@ func TestAnOverloadedServerIsAskedAgain(t *testing.T) {
 		require.NoError(w, errOf(s.Children(w.ctx, "/")))
 		overload()
 		t := w.client(s)
-		require.NoError(w, t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err)
+		t.inLine(w)
 		for _, watch := range []bool{false, true} {
 			overload()
 			require.NoError(w, t.list(w, 1, "/line", watch).Err)
@@ -124,12 +122,11 @@ func TestAnOverloadedServerIsAskedAgain(t *testing.T) {
 	})
 }
 
-// With any single request or answer lost, whichever it is, the outcome is right and nothing stays
-// behind.
+// With any single request or answer lost, the outcome is right and nothing stays behind.
 func TestAnySingleLossIsResolved(t *testing.T) {
 	t.Parallel()
 	bubble.EachFate(t, func(b *bubble.World, _ int, strike func(s *session.Session)) {
-		w := worldOf(b)
+		w := harnessOf(b)
 		s, t := w.openClient(session.WithNamespace("/ns"))
 		synctest.Wait()
 		strike(s)
@@ -157,7 +154,7 @@ func TestAnySingleLossIsResolved(t *testing.T) {
 }
 
 func TestACommitWhoseAnswerIsLostIsOfUnknownOutcome(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, _, h := w.holding()
 		w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
 		back := time.Now().Add(2 * time.Second) // until then there is no connection to be had
@@ -174,73 +171,55 @@ func TestACommitWhoseAnswerIsLostIsOfUnknownOutcome(t *testing.T) {
 // ErrUnknownOutcome must not be told that by it.
 func TestAReadBehindAnUnknownOutcomeIsNotOfThePast(t *testing.T) {
 	t.Parallel()
-	for name, write := range map[string]func(s *session.Session) error{
-		"create": func(s *session.Session) error { return errOf(s.Create(context.Background(), "/new", nil)) },
-		"multi": func(s *session.Session) error {
-			return errOf(s.Multi(context.Background(), session.CreateOp("/new", nil)))
+	for name, write := range map[string]func(w *harness, s *session.Session) error{
+		"create": func(w *harness, s *session.Session) error { return errOf(s.Create(w.ctx, "/new", nil)) },
+		"multi": func(w *harness, s *session.Session) error {
+			return errOf(s.Multi(w.ctx, session.CreateOp("/new", nil)))
 		},
-		"multi of a client": func(s *session.Session) error {
-			client, err := s.Client("test", func(session.Event) {})
-			if err != nil {
-				return err
-			}
-			answer := make(chan error, 1)
-			client.Commit(s.Status().Epoch, []session.Op{session.CreateOp("/new", nil)}, func(_ []session.Result, err error) { answer <- err })
-			return <-answer
+		"multi of a client": func(w *harness, s *session.Session) error {
+			return w.client(s).commit(w, s.Status().Epoch, session.CreateOp("/new", nil))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for round := range uint64(8) {
-				inBubbleHere(t, func(w *world) { w.pastAnswer(write) }, zktest.WithServers(3), zktest.WithSeed(round+1))
+				inBubbleHere(t, func(w *harness) { w.pastAnswer(write) }, zktest.WithServers(3), zktest.WithSeed(round+1))
 			}
 		})
 	}
 }
 
-func (w *world) pastAnswer(write func(s *session.Session) error) {
+func (w *harness) pastAnswer(write func(w *harness, s *session.Session) error) {
 	const old, other = int64(0), int64(1)
-	var reachable atomic.Int64
-	reachable.Store(other)
-	s := w.session(session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if addr != w.srv.Hosts()[reachable.Load()] {
-			return nil, errors.New("out of reach")
-		}
-		return w.srv.Dialer()(ctx, network, addr)
-	}))
+	f := &misled{harness: w}
+	f.reachable.Store(other)
+	s := w.session(session.WithDialer(f.dial))
 	require.NoError(w, s.Sync(w.ctx, "/"))
 	w.srv.Depose(int(old))
-	time.Sleep(20 * time.Second)
-	synctest.Wait()
+	w.pass(20 * time.Second)
 
 	remove := w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 		switch r.Op {
 		case zktest.OpCreate, zktest.OpCreate2, zktest.OpMulti:
-			reachable.Store(old)
+			f.reachable.Store(old)
 			return zktest.CutAfter
 		}
 		return zktest.Pass
 	})
-	outcome := make(chan error, 1)
-	go func() { outcome <- write(s) }() // ends with the session
+	outcome := bubble.Begin(func() error { return write(w, s) })
 	synctest.Wait()
 	remove()
-	require.Equal(w, old, reachable.Load())
+	require.Equal(w, old, f.reachable.Load())
 	w.srv.Continue(int(old))
-	select {
-	case err := <-outcome:
-		require.ErrorIs(w, err, session.ErrUnknownOutcome)
-	case <-time.After(time.Minute):
-		require.Fail(w, "the write does not end")
-	}
+	require.ErrorIs(w, bubble.Within(w, time.Minute, outcome, "the write does not end"), session.ErrUnknownOutcome)
 	require.True(w, w.exists(s, "/new"), "it was carried out")
 }
 
 // The leader, which is the second of two here, answers a sync from its own tree, which may be older
-// than what a follower has answered. A transaction of its own comes behind that, whatever it finds,
-// and if its answer is lost another one does.
+// than what a follower has answered. A transaction of its own comes behind that, with either
+// result, and if its answer is lost another one does.
 func TestSyncQuorumIsUpToDateAtTheLeaderToo(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		follower, leader := w.openAt(0), w.openAt(1)
 		create := func(s *session.Session, path string) {
 			w.create(s, path, nil, session.NodeACL(session.AnyoneACL(session.PermCreate)...))
@@ -268,7 +247,7 @@ func TestSyncQuorumIsUpToDateAtTheLeaderToo(t *testing.T) {
 // The answer to a transaction is lost, and the check that makes its outcome visible is refused.
 // That says nothing of the transaction.
 func TestARefusedCheckSaysNothingOfALostTransaction(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
 		w.refuseAfterLoss(func(r *zktest.Request) bool { return r.Op == zktest.OpMulti }, zktest.OpMulti, zktest.Fail(zktest.ErrSystem))
 		err := t.commit(w, 1, session.CreateOp("/a", nil))
@@ -310,7 +289,7 @@ func TestAWriteThatWasDeniedIsNotCarriedOutLate(t *testing.T) {
 			})).Start()
 			return true
 		},
-	}, func(w *world, again func(f *misled, file string) (closed bool)) {
+	}, func(w *harness, again func(f *misled, file string) (closed bool)) {
 		file := filepath.Join(w.TempDir(), "session")
 		f := w.atALeader(session.WithSessionFile(file))
 		heal := w.srv.HoldUp(0)

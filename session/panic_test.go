@@ -5,7 +5,6 @@ package session_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"runtime"
 	"sync/atomic"
@@ -23,14 +22,12 @@ import (
 )
 
 func TestAPanicInAnAlarmIsNobodyElsesLoss(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		var log journal
-		s := w.open(log.logger())
-		a := w.client(s)
+		s, a := w.openClient(log.logger())
 		var ended atomic.Int32
 		for range 3 {
-			j := a.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
-			require.NoError(w, j.Err)
+			j := a.inLine(w)
 			_, err := a.Hold(1, j.Path, j.Stat.Czxid, func(error) {
 				if ended.Add(1) == 1 {
 					panic("when trust ended")
@@ -61,7 +58,7 @@ func TestAPanicInTheSessionBeginsAnEpoch(t *testing.T) {
 		"a task": {"panic_test.go", func(_ *session.Session, c *client) {
 			c.Read(1, "/line", false, func(session.Seen) { panic("on purpose") })
 		}},
-	}, func(w *world, r row) {
+	}, func(w *harness, r row) {
 		var log journal
 		s, t := w.openClient(log.logger())
 		first := id(s)
@@ -71,8 +68,7 @@ func TestAPanicInTheSessionBeginsAnEpoch(t *testing.T) {
 		t.told()
 		r.fail(s, w.client(s))
 		<-h.Done()
-		require.ErrorIs(w, h.Err(), session.ErrRestarted)
-		require.ErrorIs(w, h.Err(), session.ErrLost)
+		isAll(w, h.Err(), session.ErrRestarted, session.ErrLost)
 		synctest.Wait()
 		require.Contains(w, log.String(), "on purpose")
 		require.Contains(w, log.String(), r.where, "where it happened")
@@ -88,7 +84,7 @@ func TestAPanicInTheSessionBeginsAnEpoch(t *testing.T) {
 
 // What was asked when the actor failed is answered all the same: its epoch is over.
 func TestReadsAreAnsweredWhenTheSessionPanics(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
 		require.NoError(w, s.EnsurePath(w.ctx, "/a"))
 		heal := w.srv.Isolate()
@@ -112,7 +108,7 @@ func TestReadsAreAnsweredWhenTheSessionPanics(t *testing.T) {
 }
 
 func TestASessionThatIsGivenUpEnds(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		system := actors.New(actors.WithRestarts(actors.Restarts{Limit: 3}))
 		s := w.open(session.WithSystem(system))
 		bystander := w.open(session.WithSystem(system))
@@ -129,8 +125,7 @@ func TestASessionThatIsGivenUpEnds(t *testing.T) {
 		require.ErrorContains(w, s.Err(), "on purpose")
 		<-h.Done()
 		_, _, err := s.Get(w.ctx, "/")
-		require.ErrorIs(w, err, session.ErrClosed)
-		require.ErrorIs(w, err, actors.ErrGivenUp)
+		isAll(w, err, session.ErrClosed, actors.ErrGivenUp)
 		for range states {
 			// until it closes
 		}
@@ -145,7 +140,7 @@ func TestASessionThatIsGivenUpEnds(t *testing.T) {
 }
 
 func TestAPanicInASharedWatchIsItsOwn(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		system := actors.New(actors.WithRestarts(actors.Restarts{Limit: 3}))
 		s := w.open(session.WithSystem(system))
 		w.create(s, "/a", []byte("1"))
@@ -175,7 +170,7 @@ func TestAPanicInASharedWatchIsItsOwn(t *testing.T) {
 }
 
 func TestASessionEndsWithItsSystem(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		system := actors.New()
 		s, _, h := w.holding(session.WithSystem(system))
 		require.NoError(w, system.Close(w.ctx))
@@ -188,7 +183,7 @@ func TestASessionEndsWithItsSystem(t *testing.T) {
 }
 
 func TestTheTreeShowsWhatLives(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		system := actors.New()
 		s := w.open(session.WithSystem(system), session.WithNamespace("/ns"))
 		ctx := w.Context()
@@ -217,7 +212,7 @@ func (curt) SetReadDeadline(time.Time) error  { return errors.New("no deadlines"
 func (curt) SetWriteDeadline(time.Time) error { return errors.New("no deadlines") }
 
 func TestAConnectionThatRefusesDeadlinesIsLeftWhenItIsSilent(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		host := w.srv.Host("a")
 		s := w.open(session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := host.Dialer()(ctx, network, addr)
@@ -233,39 +228,6 @@ func TestAConnectionThatRefusesDeadlinesIsLeftWhenItIsSilent(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Equal(w, session.Connected, s.Status().State)
 		require.True(w, w.exists(s, "/a"))
-	})
-}
-
-// Sessions of the default system live in bubbles of virtual time, side by side, and outside.
-func TestSessionsInBubblesAndOutsideShareASystem(t *testing.T) {
-	t.Parallel()
-	use := func(t *testing.T, s *session.Session) {
-		for i := range 20 {
-			require.NoError(t, errOf(s.Create(t.Context(), fmt.Sprintf("/%d", i), nil, session.Parents())))
-		}
-		require.NoError(t, s.Close(t.Context()))
-	}
-	for i := range 3 {
-		t.Run(fmt.Sprint("bubble ", i), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				server := zktest.Start(t)
-				for n := range 3 {
-					s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()), session.WithNamespace(fmt.Sprint("/", n)))
-					require.NoError(t, err)
-					require.NoError(t, errOf(s.Create(t.Context(), "/before", nil, session.Parents())))
-					server.Expire(s.Status().SessionID)
-					time.Sleep(time.Minute)
-					use(t, s)
-				}
-			})
-		})
-	}
-	t.Run("outside", func(t *testing.T) {
-		t.Parallel()
-		s, err := session.Open(t.Context(), zktest.Start(t).Servers())
-		require.NoError(t, err)
-		use(t, s)
 	})
 }
 

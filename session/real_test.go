@@ -17,8 +17,8 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// onEnsemble is a world with servers of its own, to which things happen.
-func onEnsemble(t *testing.T, n int, opts ...ensemble.Option) (*world, *ensemble.Ensemble) {
+// onEnsemble is a harness with servers of its own, to which things happen.
+func onEnsemble(t *testing.T, n int, opts ...ensemble.Option) (*harness, *ensemble.Ensemble) {
 	t.Helper()
 	w := onReal(t)
 	return w, ensemble.Start(t, n, opts...)
@@ -34,8 +34,7 @@ func TestRealRestartEndsNoEpoch(t *testing.T) {
 	states := s.WatchData(w.ctx, "/a")
 	require.Equal(w, "1", string((<-states).Bytes))
 	t2 := w.client(s)
-	j := t2.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
-	require.NoError(w, j.Err)
+	j := t2.inLine(w)
 	first := id(s)
 	servers.Kill(0)
 	require.True(w, (<-states).Stale)
@@ -76,8 +75,7 @@ func TestRealFlapsLoseNothing(t *testing.T) {
 	t2 := w.client(s)
 	done := 0
 	for ; done < rounds && len(flapping) == 0; done++ {
-		j := t2.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
-		require.NoError(w, j.Err)
+		j := t2.inLine(w)
 		require.True(w, t2.read(w, 1, j.Path, true).Exists)
 		next := t2.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Replace: j.Path})
 		require.NoError(w, next.Err)
@@ -85,15 +83,15 @@ func TestRealFlapsLoseNothing(t *testing.T) {
 	}
 	close(stop)
 	w.Logf("%d flaps in %d rounds", <-flapping, done)
-	names, _, err := s.Children(w.ctx, "/line")
-	require.NoError(w, err)
+	names := w.children(s, "/line")
 	require.Empty(w, names)
 	require.Zero(w, session.RecordLen(s))
 	require.EqualValues(w, 1, s.Status().Epoch)
 }
 
-// Ten sessions hold something over one of three servers, which is then stopped, or killed, whoever
-// it is; five times. The others find out within a second that a leader is gone, and elect another.
+// Ten sessions hold something over one of three servers, which is then stopped, or killed, the
+// leader or not; five times. The others find out within a second that a leader is gone, and elect
+// another.
 func TestRealSilentServerCostsNoPossession(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
@@ -144,7 +142,7 @@ func TestRealSilentServerCostsNoPossession(t *testing.T) {
 }
 
 // onServer opens a session on an ensemble; nil if it came to be on another server than this one.
-func (w *world) onServer(servers *ensemble.Ensemble, i int) *session.Session {
+func (w *harness) onServer(servers *ensemble.Ensemble, i int) *session.Session {
 	w.Helper()
 	s := w.openOn(servers.Servers())
 	if s.Status().Server != servers.Servers()[i] {
@@ -164,8 +162,7 @@ func TestARealServerThatInsistsOnAuthenticationIsNamed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	err = s.Connect(ctx)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorIs(t, err, session.ErrAuthRequired)
+	isAll(t, err, context.DeadlineExceeded, session.ErrAuthRequired)
 	ctx, cancel = context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	require.NoError(t, s.Close(ctx), "nothing was ever done in its ZooKeeper session")
@@ -180,8 +177,7 @@ func TestATransactionThatOnlyChecksTakesAQuorum(t *testing.T) {
 	s := w.openOn(e.Servers()[:1], session.WithTimeout(30*time.Second))
 	zxid := func() int64 {
 		w.create(s, "/n"+strconv.FormatInt(time.Now().UnixNano(), 36), nil)
-		names, _, err := s.Children(w.ctx, "/")
-		require.NoError(w, err)
+		names := w.children(s, "/")
 		var last int64
 		for _, name := range names {
 			st, _, err := s.Exists(w.ctx, "/"+name)

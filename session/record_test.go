@@ -18,10 +18,10 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// What a client asks to be created is in the record when the request returns. Whoever crashes right
-// behind it has a successor who asks what there is, and has to wait for it.
+// What a client asks to be created is in the record when the request returns. An incarnation that
+// crashes right after that has a successor that recovers, and has to wait for it.
 func TestWhatIsAskedForIsInTheRecordAtOnce(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
 		for i := range 200 {
 			before := session.RecordLen(s)
@@ -35,7 +35,7 @@ func TestWhatIsAskedForIsInTheRecordAtOnce(t *testing.T) {
 }
 
 func TestWhatATransactionCreatesIsTheClients(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open()
 		require.NoError(w, s.EnsurePath(w.ctx, "/claims"))
 		a, b := w.client(s), w.client(s)
@@ -51,14 +51,12 @@ func TestWhatATransactionCreatesIsTheClients(t *testing.T) {
 
 		b.Leave()
 		synctest.Wait()
-		names, _, err := s.Children(w.ctx, "/claims")
-		require.NoError(w, err)
+		names := w.children(s, "/claims")
 		require.Len(w, names, 2, "what b was refused is not b's to delete")
 
 		a.Leave()
 		synctest.Wait()
-		names, _, err = s.Children(w.ctx, "/claims")
-		require.NoError(w, err)
+		names = w.children(s, "/claims")
 		require.Empty(w, names)
 		require.True(w, w.exists(s, "/kept"), "only ephemeral znodes go with the client")
 	})
@@ -77,7 +75,7 @@ func TestTheRecordKnowsWhoseAClaimOfUnknownOutcomeIs(t *testing.T) {
 		"request lost, rival there": {verdict: zktest.CutBefore, rival: true},
 		"answer lost":               {verdict: zktest.CutAfter, stands: []string{"/claims/1"}},
 		"answer lost, left at once": {verdict: zktest.CutAfter, left: true},
-	}, func(w *world, c row) {
+	}, func(w *harness, c row) {
 		s := w.open()
 		require.NoError(w, s.EnsurePath(w.ctx, "/claims"))
 		a, b := w.client(s), w.client(s)
@@ -97,9 +95,8 @@ func TestTheRecordKnowsWhoseAClaimOfUnknownOutcomeIs(t *testing.T) {
 }
 
 func TestEnsureLeavesWhatExists(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open()
-		a := w.client(s)
+	inBubble(t, func(w *harness) {
+		s, a := w.openClient()
 		ensure := func(path string, container bool, data string) error {
 			return wait(w, func(done func(error)) { a.Ensure(1, path, container, []byte(data), done) })
 		}
@@ -120,7 +117,7 @@ func TestEnsureLeavesWhatExists(t *testing.T) {
 }
 
 // lose has a client create an ephemeral sequential znode; it is made, and the answer is lost.
-func (w *world) lose(t *client, path, data string, verdict zktest.Verdict) {
+func (w *harness) lose(t *client, path, data string, verdict zktest.Verdict) {
 	w.cutOnce(verdict, func(r *zktest.Request) bool {
 		return r.Op == zktest.OpMulti && len(r.Ops) == 1 && r.Ops[0].Op != zktest.OpCheck
 	})
@@ -133,7 +130,7 @@ func (w *world) lose(t *client, path, data string, verdict zktest.Verdict) {
 // may leave before they are told, or after that: nothing of it stays.
 func TestRecoveriesThatLookAtOnceAgree(t *testing.T) {
 	for round := range 70 {
-		inBubbleHere(t, func(w *world) {
+		inBubbleHere(t, func(w *harness) {
 			s, t := w.openClient()
 			require.NoError(w, s.EnsurePath(w.ctx, "/line"))
 			w.lose(t, "/line/n-", "mine", zktest.CutAfter)
@@ -143,14 +140,13 @@ func TestRecoveriesThatLookAtOnceAgree(t *testing.T) {
 				t.Recover(1, func([]string, error) {})
 			}
 			t.Leave()
-			time.Sleep(time.Second)
-			synctest.Wait()
+			w.pass(time.Second)
 			require.Empty(w, w.ephemerals(id(s)), "the client has left: nothing of it stands")
 		})
 	}
 }
 
-func (w *world) recoverAtOnce(s *session.Session, t *client) {
+func (w *harness) recoverAtOnce(s *session.Session, t *client) {
 	require.Len(w, w.ephemerals(id(s)), 1)
 	w.cutOnce(zktest.Delay(100*time.Millisecond), func(r *zktest.Request) bool { return r.Op == zktest.OpGetChildren2 }) // so that all have asked
 	answers := make(chan []string, 3)
@@ -170,26 +166,25 @@ func (w *world) recoverAtOnce(s *session.Session, t *client) {
 // The application has a znode under the same name, with the same data, and the transaction whose
 // answer was lost was not carried out.
 func TestWhatTheApplicationMadeIsNoOrphan(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
 		require.NoError(w, s.EnsurePath(w.ctx, "/line"))
 		made := w.create(s, "/line/n-", []byte("mine"), session.Ephemeral(), session.Sequential())
 		w.lose(t, "/line/n-", "mine", zktest.CutBefore)
 		t.Leave()
-		time.Sleep(time.Second)
-		synctest.Wait()
+		w.pass(time.Second)
 		require.True(w, w.exists(s, made))
 		require.Zero(w, session.RecordLen(s))
 	})
 }
 
 // Where names come again, a znode that was deleted may have another's in its place by the time that
-// somebody else of this process wants it deleted too: its client is given up, say, while the answer
+// another part of this process wants it deleted too: its client is given up, say, while the answer
 // to its removal is on its way. What is there now is not deleted.
 func TestAZnodeIsRemovedOnce(t *testing.T) {
-	pairs(t, map[string]func(w *world, t *client, path string){
-		"the client is left": func(_ *world, t *client, _ string) { t.Leave() },
-		"removed again": func(w *world, t *client, path string) {
+	pairs(t, map[string]func(w *harness, t *client, path string){
+		"the client is left": func(_ *harness, t *client, _ string) { t.Leave() },
+		"removed again": func(w *harness, t *client, path string) {
 			t.Remove(1, path, func(err error) {
 				if err != nil {
 					w.Error(err)
@@ -198,7 +193,7 @@ func TestAZnodeIsRemovedOnce(t *testing.T) {
 		},
 	}, map[string]zktest.Verdict{
 		"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
-	}, func(w *world, again func(w *world, t *client, path string), verdict zktest.Verdict) {
+	}, func(w *harness, again func(w *harness, t *client, path string), verdict zktest.Verdict) {
 		s, rival := w.open(), w.open()
 		t := w.client(s)
 		alone := session.Join{Parent: "/", Name: "only", Form: znode.Alone}
@@ -229,31 +224,30 @@ func TestAZnodeIsRemovedOnce(t *testing.T) {
 			require.NoError(w, his.Err)
 		}
 		w.script(func() { down = false })
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		w.pass(time.Minute)
 		require.Zero(w, session.RecordLen(s))
 		require.Equal(w, his.Err == nil, w.exists(rival, path), "it is the rival's, if it is anybody's")
 	})
 }
 
 // A client leaves, and another's znode stands where its own did: deleted by a transaction whose
-// answer was lost, or by somebody else. It is not deleted with what the client left behind.
+// answer was lost, or by another client. It is not deleted with what the client left behind.
 func TestWhatStandsInTheOldPlaceIsLeftAlone(t *testing.T) {
 	mine := session.CreateOp("/claim", []byte("mine"), session.Ephemeral())
 	his := session.CreateOp("/claim", []byte("his"), session.Ephemeral())
 	gone := session.DeleteOp("/claim", -1)
-	pairs(t, map[string]func(w *world, t *client, rival *session.Session){
-		"the answer was lost": func(w *world, t *client, _ *session.Session) {
+	pairs(t, map[string]func(w *harness, t *client, rival *session.Session){
+		"the answer was lost": func(w *harness, t *client, _ *session.Session) {
 			w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
 			require.ErrorIs(w, t.commit(w, 1, gone), session.ErrUnknownOutcome)
 			require.ErrorIs(w, t.commit(w, 1, gone), session.ErrNoNode)
 		},
-		"by somebody else": func(w *world, _ *client, rival *session.Session) {
+		"by somebody else": func(w *harness, _ *client, rival *session.Session) {
 			require.NoError(w, rival.Delete(w.ctx, "/claim", -1))
 		},
 	}, map[string]bool{
 		"of the same session": true, "of another session": false,
-	}, func(w *world, deleted func(w *world, t *client, rival *session.Session), same bool) {
+	}, func(w *harness, deleted func(w *harness, t *client, rival *session.Session), same bool) {
 		s, rival := w.open(), w.open()
 		t, other := w.client(s), w.client(rival)
 		if same {
@@ -263,12 +257,10 @@ func TestWhatStandsInTheOldPlaceIsLeftAlone(t *testing.T) {
 		deleted(w, t, rival)
 		require.NoError(w, other.commit(w, 1, his))
 		t.Leave()
-		time.Sleep(time.Second)
-		synctest.Wait()
+		w.pass(time.Second)
 		require.True(w, w.exists(rival, "/claim"), "it is the other's")
 		other.Leave()
-		time.Sleep(time.Second)
-		synctest.Wait()
+		w.pass(time.Second)
 		require.Zero(w, session.RecordLen(s)+session.RecordLen(rival))
 		require.False(w, w.exists(rival, "/claim"), "and is deleted with what that leaves behind")
 	})
@@ -277,7 +269,7 @@ func TestWhatStandsInTheOldPlaceIsLeftAlone(t *testing.T) {
 // What a transaction may have created is the client's if the session owns it. Where it may not be
 // read, the owner tells.
 func TestWhatMayNotBeReadIsToldByItsOwner(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, other := w.open(), w.open()
 		t := w.client(s)
 		for path, owner := range map[string]*session.Session{"/mine": s, "/his": other} {
@@ -295,11 +287,11 @@ func TestWhatMayNotBeReadIsToldByItsOwner(t *testing.T) {
 	})
 }
 
-// Whoever has a client restarts while a transaction of before is not carried out yet: a server has
-// no time for it, or there is no connection. The recovery waits, so that whoever looks behind it
-// sees what came of it.
+// The host of a client restarts while an earlier transaction is not carried out yet: a server has
+// no time for it, or there is no connection. The recovery waits, so that a read after it sees the
+// transaction's outcome.
 func TestARecoveryWaitsForTransactions(t *testing.T) {
-	each(t, map[string]zktest.Verdict{"overloaded": zktest.Fail(zktest.ErrThrottled), "cut off": zktest.CutBefore}, func(w *world, fate zktest.Verdict) {
+	each(t, map[string]zktest.Verdict{"overloaded": zktest.Fail(zktest.ErrThrottled), "cut off": zktest.CutBefore}, func(w *harness, fate zktest.Verdict) {
 		s, t := w.openClient()
 		began := time.Now()
 		w.meets(fate, func(r *zktest.Request) bool {
@@ -326,7 +318,7 @@ func TestARecoveryWaitsForTransactions(t *testing.T) {
 
 // An epoch's end is the end of what was under way in it, and the recovery does not wait for it.
 func TestARecoveryEndsWithTheEpoch(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
 		mine := id(s)
 		w.meets(zktest.Fail(zktest.ErrThrottled), func(r *zktest.Request) bool { return r.SessionID == mine && r.Op == zktest.OpMulti && len(r.Ops) == 2 })
@@ -341,7 +333,7 @@ func TestARecoveryEndsWithTheEpoch(t *testing.T) {
 // recovery: the znode is known, and once it is deleted otherwise, nothing comes of the transaction
 // any more.
 func TestARecoveryDoesNotWaitForADeparture(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t, h := w.holding()
 		w.create(s, "/record", nil)
 		refusing := w.meets(zktest.Fail(zktest.ErrThrottled), func(r *zktest.Request) bool { return r.Op == zktest.OpMulti && len(r.Ops) == 2 })
@@ -363,9 +355,9 @@ func TestARecoveryDoesNotWaitForADeparture(t *testing.T) {
 // A recovery ends with what stands, or with the epoch, whatever a server says meanwhile: whoever
 // asked for it can do nothing before.
 func TestARecoveryIsNotPutOff(t *testing.T) {
-	each(t, map[string]zktest.Op{"the check": zktest.OpMulti, "the look": zktest.OpExists}, func(w *world, op zktest.Op) {
-		t := w.client(w.open())
-		path := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+	each(t, map[string]zktest.Op{"the check": zktest.OpMulti, "the look": zktest.OpExists}, func(w *harness, op zktest.Op) {
+		_, t := w.openClient()
+		path := t.inLine(w).Path
 		w.meets(zktest.Fail(zktest.ErrSystem), first(5, func(r *zktest.Request) bool { return r.Op == op }))
 		r := t.recover(w, 1)
 		require.Equal(w, recovered{standing: []string{path}}, r)
@@ -375,9 +367,9 @@ func TestARecoveryIsNotPutOff(t *testing.T) {
 // Who has given his client up is told of nothing any more, so he can't have anything that he would
 // have to be told of the loss of.
 func TestAClientThatWasLeftHoldsNothing(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		_, t := w.openClient()
-		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		j := t.inLine(w)
 		t.Leave()
 		synctest.Wait()
 		require.ErrorIs(w, errOf(t.Hold(1, j.Path, j.Stat.Czxid, func(error) {})), session.ErrReleased)
@@ -385,9 +377,9 @@ func TestAClientThatWasLeftHoldsNothing(t *testing.T) {
 }
 
 func TestRemoveGoesOnUntilItIsDone(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
-		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		j := t.inLine(w)
 		require.NoError(w, errOf(s.SetACL(w.ctx, "/line", session.AnyoneACL(session.PermAll&^session.PermDelete), -1)))
 		removed := bubble.Begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, j.Path, done) }) })
 		time.Sleep(20 * time.Second)
@@ -399,7 +391,7 @@ func TestRemoveGoesOnUntilItIsDone(t *testing.T) {
 		t.remove(w, 9, j.Path) // nor does it in an epoch that is not
 
 		// A remove that finds no connection ends with the epoch.
-		j = t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		j = t.inLine(w)
 		w.srv.Kill(0)
 		removed = bubble.Begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, j.Path, done) }) })
 		w.srv.LoseSessions()
@@ -410,7 +402,7 @@ func TestRemoveGoesOnUntilItIsDone(t *testing.T) {
 }
 
 func TestLeaveDeletesWhatStands(t *testing.T) {
-	each(t, map[string]time.Duration{"what stands": 0, "what is being made": time.Second}, func(w *world, delay time.Duration) {
+	each(t, map[string]time.Duration{"what stands": 0, "what is being made": time.Second}, func(w *harness, delay time.Duration) {
 		s, t := w.openClient()
 		h := t.hold(w, 1, "/other")
 		w.meets(zktest.Delay(delay), func(r *zktest.Request) bool { return r.Op == zktest.OpCreate2 && delay > 0 })
@@ -434,11 +426,11 @@ func TestLeaveDeletesWhatStands(t *testing.T) {
 }
 
 func TestRecoverTellsWhatReallyExists(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, other := w.open(), w.open()
 		t := w.client(s)
-		stands := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
-		deleted := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		stands := t.inLine(w).Path
+		deleted := t.inLine(w).Path
 		require.NoError(w, other.Delete(w.ctx, deleted, -1))
 		// Another is being made when the recovery begins.
 		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpCreate2 })
@@ -455,15 +447,15 @@ func TestRecoverTellsWhatReallyExists(t *testing.T) {
 	})
 }
 
-// A contender that somebody deletes is out of the record as soon as word of it comes, so that
+// A contender that another client deletes is out of the record as soon as its watch fires, so that
 // nothing depends on trust any more.
 func TestTheRecordFollowsDeletions(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, other := w.open(), w.open()
 		t := w.client(s)
 		synctest.Wait() // it is told of its epoch: who reads before that may miss what the watch says
-		a := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
-		b := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		a := t.inLine(w).Path
+		b := t.inLine(w).Path
 		require.True(w, t.read(w, 1, a, true).Exists)
 		require.NoError(w, other.Delete(w.ctx, a, -1))
 		require.Contains(w, t.told(), "fired deleted "+a)
@@ -474,10 +466,10 @@ func TestTheRecordFollowsDeletions(t *testing.T) {
 	})
 }
 
-// Where names come again, one that took the place of what somebody deleted takes its place in the
-// record too.
+// Where names come again, one that took the place of a deleted one takes its place in the record
+// too.
 func TestTheRecordDoesNotGrowWithWhatOthersDelete(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
 		for range 5 {
 			require.NoError(w, t.join(w, 1, session.Join{Parent: "/", Name: "controller", Form: znode.Alone}).Err)
@@ -492,23 +484,23 @@ func TestTheRecordDoesNotGrowWithWhatOthersDelete(t *testing.T) {
 // deleted again as soon as one of the same session that stands behind it reads it, or wants to hold
 // it; once, and with one warning.
 func TestAContenderThatStandsAgainIsDeletedAgain(t *testing.T) {
-	each(t, map[string]func(w *world, s *session.Session, t *client, path string){
-		"read by who stands behind it": func(w *world, s *session.Session, _ *client, path string) {
+	each(t, map[string]func(w *harness, s *session.Session, t *client, path string){
+		"read by who stands behind it": func(w *harness, s *session.Session, _ *client, path string) {
 			for range 3 {
 				behind := w.client(s)
-				require.NoError(w, behind.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err)
+				behind.inLine(w)
 				_, ok := behind.Follow(1, path)
 				require.False(w, ok, "the record knows nothing of it, or that it goes")
 				behind.Read(1, path, true, func(session.Seen) {})
 			}
 		},
-		"taken for its own by who wants to hold it": func(w *world, _ *session.Session, t *client, path string) {
+		"taken for its own by who wants to hold it": func(w *harness, _ *session.Session, t *client, path string) {
 			require.ErrorIs(w, errOf(t.Hold(1, path, 42, func(error) {})), session.ErrDeleted)
 		},
-	}, func(w *world, meet func(w *world, s *session.Session, t *client, path string)) {
+	}, func(w *harness, meet func(w *harness, s *session.Session, t *client, path string)) {
 		var log bubble.Log
 		s, t := w.openClient(log.Option())
-		path := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		path := t.inLine(w).Path
 		w.cutOnce(zktest.Fail(zktest.ErrNoNode), func(r *zktest.Request) bool { return r.Op == zktest.OpDelete })
 		t.remove(w, 1, path)
 		require.True(w, w.exists(s, path))
@@ -522,9 +514,9 @@ func TestAContenderThatStandsAgainIsDeletedAgain(t *testing.T) {
 	})
 }
 
-// unresolved loses the answer to the first request for which when is true, and for a minute nobody
-// can find out what came of it.
-func (w *world) unresolved(when func(r *zktest.Request) bool) {
+// unresolved loses the answer to the first request for which when is true, and for a minute its
+// outcome can't be found out.
+func (w *harness) unresolved(when func(r *zktest.Request) bool) {
 	until := time.Now().Add(time.Minute)
 	lost := false
 	w.intercept(func(r *zktest.Request) zktest.Verdict {
@@ -541,39 +533,38 @@ func (w *world) unresolved(when func(r *zktest.Request) bool) {
 
 // What only looks like a contender that was deleted is left alone.
 func TestWhatTheRecordDoesNotLackIsLeftAlone(t *testing.T) {
-	each(t, map[string]func(w *world, s *session.Session, t *client) (path string){
-		"it stands": func(w *world, s *session.Session, t *client) string {
-			return w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+	each(t, map[string]func(w *harness, s *session.Session, t *client) (path string){
+		"it stands": func(w *harness, s *session.Session, t *client) string {
+			return w.client(s).inLine(w).Path
 		},
-		"it is being created": func(w *world, s *session.Session, _ *client) string {
+		"it is being created": func(w *harness, s *session.Session, _ *client) string {
 			w.unresolved(creates)
 			w.client(s).Join(1, session.Join{Parent: "/line", Name: "lock-"}, func(session.Joined) {})
 			time.Sleep(time.Second)
 			return last(w.ephemerals(id(s)))
 		},
-		"a reader is being created in a writer's place": func(w *world, s *session.Session, _ *client) string {
+		"a reader is being created in a writer's place": func(w *harness, s *session.Session, _ *client) string {
 			path := "/line/" + znode.Protect(znode.NewGUID(), "read-0000000000")
 			w.unresolved(func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
 			w.client(s).Commit(1, []session.Op{session.CreateOp(path, nil, session.Ephemeral())}, func([]session.Result, error) {})
 			time.Sleep(time.Second)
 			return path
 		},
-		"another session of the process owns it": func(w *world, _ *session.Session, _ *client) string {
+		"another session of the process owns it": func(w *harness, _ *session.Session, _ *client) string {
 			return w.client(w.open()).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 		},
-		"its name has no GUID": func(w *world, s *session.Session, _ *client) string {
+		"its name has no GUID": func(w *harness, s *session.Session, _ *client) string {
 			return w.create(s, "/line/lock-", nil, session.Ephemeral(), session.Sequential())
 		},
-		"it is the application's, elsewhere": func(w *world, s *session.Session, _ *client) string {
+		"it is the application's, elsewhere": func(w *harness, s *session.Session, _ *client) string {
 			return w.create(s, "/lock-", nil, session.Ephemeral(), session.Sequential(), session.Protected())
 		},
-	}, func(w *world, other func(w *world, s *session.Session, t *client) (path string)) {
+	}, func(w *harness, other func(w *harness, s *session.Session, t *client) (path string)) {
 		s, t := w.openClient()
-		require.NoError(w, t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err)
+		t.inLine(w)
 		path := other(w, s, t)
 		t.Read(1, path, true, func(session.Seen) {})
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		w.pass(2 * time.Minute)
 		require.True(w, w.exists(s, path))
 	})
 }

@@ -1,5 +1,5 @@
-// Servers that fall silent, are slow, busy or overrun: what is held outlasts them, and nobody flees
-// in vain.
+// Servers that fall silent, are slow, busy or overrun: what is held outlasts them, and no session
+// changes servers in vain.
 
 package session_test
 
@@ -34,7 +34,7 @@ type ending struct {
 
 // loses is how the possession ended: nil if it stands.
 func (f ending) loses(t *testing.T) (lost error) {
-	inBubbleHere(t, func(w *world) {
+	inBubbleHere(t, func(w *harness) {
 		const leader = 2
 		s := w.open()
 		for f.leads && w.connectedTo(s) != leader {
@@ -110,7 +110,7 @@ func TestNoPossessionIsLostWithASilentServer(t *testing.T) {
 	}
 }
 
-// Where every server is slow, or the way to all of them, going from one to the next helps nobody: a
+// Where every server is slow, or the way to all of them, going from one to the next is no help: a
 // session that has always known it so stays where it is, and one that finds it so loses its
 // connection a few times at most, until it knows. An idle one, that hears nothing but the answers
 // to pings, bears more: an answer that takes two thirds of the timeout is too late, see
@@ -125,14 +125,14 @@ func TestASlowNetworkIsNotFledFrom(t *testing.T) {
 		for _, latency := range latencies {
 			for _, always := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%v, always %t, idle %t", latency, always, idle), func(t *testing.T) {
-					inBubble(t, func(w *world) { w.slowNetwork(latency, always, idle) }, zktest.WithServers(3))
+					inBubble(t, func(w *harness) { w.slowNetwork(latency, always, idle) }, zktest.WithServers(3))
 				})
 			}
 		}
 	}
 }
 
-func (w *world) slowNetwork(latency time.Duration, always, idle bool) {
+func (w *harness) slowNetwork(latency time.Duration, always, idle bool) {
 	host := w.srv.Host("far away")
 	slow := latency
 	if always {
@@ -140,7 +140,7 @@ func (w *world) slowNetwork(latency time.Duration, always, idle bool) {
 	}
 	s, t := w.openClient(session.WithDialer(host.Dialer()))
 	if !idle {
-		t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		t.inLine(w)
 	}
 	time.Sleep(time.Minute)
 	host.Slow(slow)
@@ -161,7 +161,7 @@ func (w *world) slowNetwork(latency time.Duration, always, idle bool) {
 }
 
 // connectedTo is the number of the server that a session is connected to.
-func (w *world) connectedTo(s *session.Session) int {
+func (w *harness) connectedTo(s *session.Session) int {
 	w.Helper()
 	i := slices.Index(w.srv.Hosts(), s.Status().Server)
 	require.GreaterOrEqual(w, i, 0, "not connected")
@@ -170,7 +170,7 @@ func (w *world) connectedTo(s *session.Session) int {
 
 // An idle session has nothing to lose, and bears a silence for as long as it can.
 func TestAnIdleSessionStaysWithASilentServer(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open()
 		time.Sleep(time.Minute)
 		before := s.Status().Server
@@ -183,9 +183,9 @@ func TestAnIdleSessionStaysWithASilentServer(t *testing.T) {
 }
 
 // A server that has much to do answers one request after the other, the later ones late. It lives,
-// so nobody goes to another one, where they would be asked anew.
+// so no session goes to another one, where the requests would be sent again.
 func TestABusyServerIsNotLeft(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		_, t, h := w.holding()
 		w.meets(zktest.Delay(50*time.Millisecond), func(r *zktest.Request) bool { return r.Op == zktest.OpGetData })
 		time.Sleep(time.Minute)
@@ -205,7 +205,7 @@ func TestABusyServerIsNotLeft(t *testing.T) {
 
 // handshakes are those that the servers have received since the journal was cleared, and how many
 // sessions were found to have expired by them.
-func (w *world) handshakes() (all, expired int) {
+func (w *harness) handshakes() (all, expired int) {
 	over := map[int64]bool{}
 	for _, r := range w.srv.Journal() {
 		if r.Op == zktest.OpConnect {
@@ -230,12 +230,12 @@ func TestAHerdComesBackInTwiceTheTimeThatItsHandshakesTake(t *testing.T) {
 	}
 	for clients, cost := range herds {
 		t.Run(fmt.Sprint(clients), func(t *testing.T) {
-			inBubble(t, func(w *world) { herd(w, clients, cost) }, zktest.WithJournal(1<<16))
+			inBubble(t, func(w *harness) { herd(w, clients, cost) }, zktest.WithJournal(1<<16))
 		})
 	}
 }
 
-func herd(w *world, n int, cost time.Duration) {
+func herd(w *harness, n int, cost time.Duration) {
 	sessions := w.herd(n)
 	took := w.comesBack(sessions, cost, func() {})
 	all, expired := w.handshakes()
@@ -248,7 +248,7 @@ func herd(w *world, n int, cost time.Duration) {
 }
 
 // herd are n sessions.
-func (w *world) herd(n int) []*session.Session {
+func (w *harness) herd(n int) []*session.Session {
 	system := actors.New()
 	w.Cleanup(func() { require.NoError(w, system.Close(context.Background())) })
 	sessions := make([]*session.Session, n)
@@ -260,7 +260,7 @@ func (w *world) herd(n int) []*session.Session {
 
 // comesBack is how long it takes until all are connected again, when all servers have been killed
 // and restarted.
-func (w *world) comesBack(sessions []*session.Session, cost time.Duration, killed func()) time.Duration {
+func (w *harness) comesBack(sessions []*session.Session, cost time.Duration, killed func()) time.Duration {
 	for i := range w.srv.Hosts() {
 		w.srv.Kill(i)
 	}
@@ -293,7 +293,7 @@ func TestAHerdThatMayHaveLeftWritesComesBackInTime(t *testing.T) {
 	const clients, cost = 300, 20 * time.Millisecond
 	var took [2]time.Duration
 	for i := range took {
-		inBubbleHere(t, func(w *world) {
+		inBubbleHere(t, func(w *harness) {
 			sessions := w.herd(clients)
 			ctx, cancel := context.WithCancel(w.ctx)
 			var writing sync.WaitGroup
@@ -328,7 +328,7 @@ func TestAHerdThatMayHaveLeftWritesComesBackInTime(t *testing.T) {
 }
 
 // settled: nothing of the herd is left over that would let connections go again.
-func (w *world) settled(sessions []*session.Session) {
+func (w *harness) settled(sessions []*session.Session) {
 	w.Helper()
 	time.Sleep(10 * time.Second)
 	w.srv.ClearJournal()
@@ -347,7 +347,7 @@ func TestTrustStaysOnASlowConnection(t *testing.T) {
 	for _, always := range []bool{false, true} {
 		for tick, trip := range map[time.Duration]time.Duration{0: timeout * 15 / 100, timeout / 20: timeout * 20 / 100} {
 			t.Run(fmt.Sprintf("always %t, tick %v", always, tick), func(t *testing.T) {
-				inBubble(t, func(w *world) {
+				inBubble(t, func(w *harness) {
 					host := w.srv.Host("far away")
 					opts := []session.Option{session.WithTimeout(timeout), session.WithDialer(host.Dialer())}
 					if tick > 0 {
@@ -357,8 +357,7 @@ func TestTrustStaysOnASlowConnection(t *testing.T) {
 					if always {
 						host.Slow(slow)
 					}
-					s := w.open(opts...)
-					c := w.client(s)
+					s, c := w.openClient(opts...)
 					time.Sleep(3 * timeout)
 					if !always {
 						host.Slow(slow)

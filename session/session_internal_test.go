@@ -77,8 +77,8 @@ func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 	}
 }
 
-// Who ends a hold that somebody else is just ending finds it done, with its Err: to him it was
-// lost, or released, and not neither.
+// A goroutine that ends a hold while another is ending it finds it done, with its Err: either lost
+// or released.
 func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 	t.Parallel()
 	for name, joint := range map[string]bool{"a hold": false, "a whole": true} {

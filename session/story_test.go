@@ -53,7 +53,7 @@ func (j *journal) handler(least slog.Level) slog.Handler {
 
 // reads fails unless these are the lines of the log since the last call, as regular expressions.
 // %s is the session.
-func (j *journal) reads(w *world, want ...string) {
+func (j *journal) reads(w *harness, want ...string) {
 	w.Helper()
 	synctest.Wait() // lines are handed over a little later
 	lines := j.lines()
@@ -70,11 +70,11 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 	const over, next = `WARN msg="the ZooKeeper session has ended" %s epoch=1 `, `INFO msg="a ZooKeeper session has begun" %s epoch=2 timeout=10s server=192.0.2.1:2181 after=`
 	const up = `INFO msg="connected to ZooKeeper" epoch=[12] server=192.0.2.1:2181 %s timeout=10s after=0s`
 	type row struct {
-		fails func(w *world, s *session.Session, t *client, h *session.Hold) (mend func())
+		fails func(w *harness, s *session.Session, t *client, h *session.Hold) (mend func())
 		want  []string
 	}
 	each(t, map[string]row{
-		"the server is down": {func(w *world, _ *session.Session, _ *client, _ *session.Hold) func() {
+		"the server is down": {func(w *harness, _ *session.Session, _ *client, _ *session.Hold) func() {
 			w.srv.Kill(0)
 			return func() { require.NoError(w, w.srv.Restart(0)) }
 		}, []string{
@@ -85,7 +85,7 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 			`INFO msg="connected to ZooKeeper" epoch=1 server=192.0.2.1:2181 %s timeout=10s after=1m5.*s`,
 			again + `1m0.*s`,
 		}},
-		"the network is silent until the session has expired": {func(w *world, s *session.Session, _ *client, _ *session.Hold) func() {
+		"the network is silent until the session has expired": {func(w *harness, s *session.Session, _ *client, _ *session.Hold) func() {
 			return w.srv.Partition(id(s))
 		}, []string{
 			ended + `silent=5s stood_still=0s server=192.0.2.1:2181`,
@@ -94,31 +94,31 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 			over + `cause="[^"]* has expired" silent=1m.*s`,
 			up, next + `[15].*s`,
 		}},
-		"this process stands still": {func(_ *world, s *session.Session, _ *client, _ *session.Hold) func() {
+		"this process stands still": {func(_ *harness, s *session.Session, _ *client, _ *session.Hold) func() {
 			session.ShiftMono(s, time.Minute)
 			session.ShiftWall(s, time.Minute)
 			return func() {}
 		}, []string{ended + `silent=1m.*s stood_still=1m0.*s server=192.0.2.1:2181`, again + `.*s`}},
-		"the session expires": {func(w *world, s *session.Session, _ *client, _ *session.Hold) func() {
+		"the session expires": {func(w *harness, s *session.Session, _ *client, _ *session.Hold) func() {
 			w.srv.Expire(id(s))
 			return func() {}
 		}, []string{over + `possessions=1 paths=/line/\S+ cause="[^"]* has expired" silent=.*s`, up, next + `.*ms`}},
-		"its znode is deleted": {func(_ *world, _ *session.Session, t *client, h *session.Hold) func() {
+		"its znode is deleted": {func(_ *harness, _ *session.Session, t *client, h *session.Hold) func() {
 			t.End(h, session.ErrDeleted)
 			return func() {}
 		}, []string{`WARN msg="a possession is lost" %s epoch=1 recipe=test path=/line/.* token=\d+ cause="the znode was deleted"`}},
-		"the connection is lost, under WithStrict": {func(w *world, s *session.Session, _ *client, _ *session.Hold) func() {
+		"the connection is lost, under WithStrict": {func(w *harness, s *session.Session, _ *client, _ *session.Hold) func() {
 			w.srv.Disconnect(id(s))
 			return func() {}
 		}, []string{
 			`WARN msg="the connection is lost, and with it what was held" %s epoch=1 possessions=1 paths=/line/\S+`,
 			`INFO msg="the connection is back" %s epoch=1 server=192.0.2.1:2181 after=.*ms`, up,
 		}},
-		"it is given up": {func(_ *world, _ *session.Session, t *client, h *session.Hold) func() {
+		"it is given up": {func(_ *harness, _ *session.Session, t *client, h *session.Hold) func() {
 			t.End(h, session.ErrReleased)
 			return func() {}
 		}, nil},
-	}, func(w *world, row row) {
+	}, func(w *harness, row row) {
 		var log journal
 		opts := []session.Option{log.infos()}
 		if slices.ContainsFunc(row.want, func(line string) bool { return strings.Contains(line, "the connection is back") }) {
@@ -137,7 +137,7 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 
 // While there is no connection the log tells servers apart: what is wrong with each.
 func TestTheLogTellsWhatIsWrongWithEachServer(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		var log journal
 		s, err := session.New([]string{"refuses", "silent", "page", "leaderless"}, log.infos(),
 			session.WithDialer(func(ctx context.Context, _, addr string) (net.Conn, error) {
@@ -170,7 +170,7 @@ func TestTheLogTellsWhatIsWrongWithEachServer(t *testing.T) {
 // Where nothing was held nothing is said of a loss: neither that trust has ended, nor that no
 // possession was lost with the session.
 func TestTheLogSaysNothingOfALossWhereNothingWasHeld(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		var log journal
 		s, c := w.openClient(log.infos())
 		c.StandBy(1, true)
@@ -185,37 +185,35 @@ func TestTheLogSaysNothingOfALossWhereNothingWasHeld(t *testing.T) {
 	})
 }
 
-// A loss is one line: it has the number of all that was lost, and the paths of the first.
-func TestALossNamesTheFirstOfWhatWasLost(t *testing.T) {
-	inBubble(t, func(w *world) {
+// A loss is one line: it has the number of all that was lost, and the paths of the first. A session
+// that is idle for long has heard of its server all the same: "silent" does not count from the last
+// proof.
+func TestALossIsOneLine(t *testing.T) {
+	type row struct {
+		holds int
+		idle  time.Duration
+		want  string
+	}
+	each(t, map[string]row{
+		"of many":          {7, 0, ` possessions=7 paths="(/line/[^ ",]+, ){4}/line/[^ ",]+" `},
+		"of an idle one's": {0, 5 * time.Hour, ` silent=[0-3]\.?\d*m?s`},
+	}, func(w *harness, r row) {
 		var log journal
-		s, c := w.openClient(log.warnings())
-		for range 7 {
-			c.hold(w, 1, "/line")
+		s, t := w.openClient(log.warnings())
+		for range r.holds {
+			t.hold(w, 1, "/line")
 		}
+		time.Sleep(r.idle)
 		w.srv.Expire(id(s))
 		time.Sleep(time.Minute)
-		require.Regexp(w, `has ended".* possessions=7 paths="(/line/[^ ",]+, ){4}/line/[^ ",]+" `, log.lines()[0])
-	})
-}
-
-// A session that is idle for long has heard of its server all the same: "silent" does not count
-// from the last proof.
-func TestAnIdleSessionWasNotSilent(t *testing.T) {
-	inBubble(t, func(w *world) {
-		var log journal
-		s := w.open(log.warnings())
-		time.Sleep(5 * time.Hour)
-		w.srv.Expire(id(s))
-		time.Sleep(time.Minute)
-		require.Regexp(w, `has ended".* silent=[0-3]\.?\d*m?s`, log.lines()[0])
+		require.Regexp(w, `has ended".*`+r.want, log.lines()[0])
 	})
 }
 
 // Of one warning a line a second is logged: the first, and then the last with their number. What is
 // about different things is told apart, up to twenty of them. Errors are never held back.
 func TestAStormOfWarningsIsALineASecond(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		var log journal
 		s := w.open(log.warnings())
 		for i := range 25 {
@@ -253,7 +251,7 @@ func TestAStormOfWarningsIsALineASecond(t *testing.T) {
 func TestWithoutALoggerWarningsGoToTheProgramsLog(t *testing.T) {
 	before := slog.Default()
 	defer slog.SetDefault(before)
-	inBubbleHere(t, func(w *world) {
+	inBubbleHere(t, func(w *harness) {
 		s, err := session.New(w.srv.Hosts())
 		require.NoError(w, err)
 		log := s.Logger().With("a", 1).WithGroup("g").With("b", 2)
@@ -275,7 +273,7 @@ func TestWithoutALoggerWarningsGoToTheProgramsLog(t *testing.T) {
 func TestTheProgramsLogGetsTheEndsOfItsWarnings(t *testing.T) {
 	before := slog.Default()
 	defer slog.SetDefault(before)
-	inBubbleHere(t, func(w *world) {
+	inBubbleHere(t, func(w *harness) {
 		var log journal
 		slog.SetDefault(slog.New(log.handler(slog.LevelDebug)))
 		s, _, h := w.holding()
@@ -305,7 +303,7 @@ func TestTheProgramsLogGetsTheEndsOfItsWarnings(t *testing.T) {
 
 // A namespace that is mistyped is made, and the log says so, once.
 func TestTheLogTellsOfANamespaceThatWasMade(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		const made = `WARN msg="the namespace did not exist, and was created" namespace=/app/billing`
 		var log journal
 		for _, want := range [][]string{{made}, nil} {
@@ -321,7 +319,7 @@ func TestTheLogTellsOfANamespaceThatWasMade(t *testing.T) {
 // A timeout that the servers have cut down, or raised, is told with both values, once.
 func TestTheLogTellsOfAnotherTimeout(t *testing.T) {
 	type row struct{ asked, given time.Duration }
-	each(t, map[string]row{"cut": {time.Hour, 40 * time.Second}, "raised": {time.Second, 4 * time.Second}, "as asked": {10 * time.Second, 0}}, func(w *world, r row) {
+	each(t, map[string]row{"cut": {time.Hour, 40 * time.Second}, "raised": {time.Second, 4 * time.Second}, "as asked": {10 * time.Second, 0}}, func(w *harness, r row) {
 		var log journal
 		s := w.open(session.WithTimeout(r.asked), log.warnings())
 		if r.given == 0 {
@@ -337,7 +335,7 @@ func TestTheLogTellsOfAnotherTimeout(t *testing.T) {
 
 // The path of an error is the caller's, that of its text is ZooKeeper's.
 func TestErrorsShowAbsolutePaths(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open(session.WithNamespace("/app"))
 		for _, name := range []string{"create", "protected", "get", "children", "set", "delete", "acl", "set acl"} {
 			err := operations(s, "/none/a")[name](w.ctx)
@@ -359,26 +357,26 @@ func TestADeletionIsLoggedWhenTheSessionIsKnownToLive(t *testing.T) {
 	const lost = `WARN msg="a possession is lost" %s epoch=1 recipe=test path=/app/line/\S+ token=\d+ cause="the znode was deleted"`
 	const up = `INFO msg="connected to ZooKeeper".*`
 	type row struct {
-		then func(w *world, s *session.Session)
+		then func(w *harness, s *session.Session)
 		want []string
 	}
 	each(t, map[string]row{
-		"nothing is asked":         {func(w *world, _ *session.Session) { time.Sleep(10*time.Second/6 - 10*time.Millisecond) }, nil},
-		"nothing is asked for T/6": {func(w *world, _ *session.Session) { time.Sleep(10 * time.Second / 6) }, []string{lost}},
-		"the server answers":       {func(w *world, s *session.Session) { w.create(s, "/other", nil) }, []string{lost}},
-		"the session is resumed": {func(w *world, s *session.Session) {
+		"nothing is asked":         {func(w *harness, _ *session.Session) { time.Sleep(10*time.Second/6 - 10*time.Millisecond) }, nil},
+		"nothing is asked for T/6": {func(w *harness, _ *session.Session) { time.Sleep(10 * time.Second / 6) }, []string{lost}},
+		"the server answers":       {func(w *harness, s *session.Session) { w.create(s, "/other", nil) }, []string{lost}},
+		"the session is resumed": {func(w *harness, s *session.Session) {
 			w.srv.Disconnect(id(s))
 			time.Sleep(time.Second)
 		}, []string{lost, up}},
-		"it is closed": {func(w *world, s *session.Session) { require.NoError(w, s.Close(w.ctx)) }, []string{lost}},
-		"it has expired": {func(w *world, s *session.Session) {
+		"it is closed": {func(w *harness, s *session.Session) { require.NoError(w, s.Close(w.ctx)) }, []string{lost}},
+		"it has expired": {func(w *harness, s *session.Session) {
 			w.srv.Expire(id(s))
 			time.Sleep(time.Minute)
 		}, []string{
 			`WARN msg="the ZooKeeper session has ended" %s epoch=1 possessions=1 paths=/app/line/\S+ cause="[^"]* has expired" silent=.*s`,
 			up, `.* msg="a ZooKeeper session has begun" %s epoch=2 .*`,
 		}},
-	}, func(w *world, row row) {
+	}, func(w *harness, row row) {
 		var log journal
 		s, t, h := w.holding(log.infos(), session.WithNamespace("/app"))
 		time.Sleep(time.Second)
@@ -394,7 +392,7 @@ func TestADeletionIsLoggedWhenTheSessionIsKnownToLive(t *testing.T) {
 
 // The answer to what was asked before the deletion may have been on its way since before it.
 func TestAnEarlierAnswerProvesNothingAfterADeletion(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		var log journal
 		s, t, h := w.holding(log.warnings())
 		defer w.srv.Slow(id(s), 100*time.Millisecond)()

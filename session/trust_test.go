@@ -6,7 +6,6 @@ package session_test
 import (
 	"context"
 	"encoding/binary"
-	"log/slog"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -24,7 +23,7 @@ import (
 // kind of possession see test/losses. A timer of its own ends it: neither the next proof nor a look
 // at the clocks is due then.
 func TestAHoldEndsWithTrustWhateverElseIsDue(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, _, h := w.holding(session.WithTimeout(timeout), session.WithTick(timeout/4))
 		time.Sleep(timeout + 33*time.Millisecond)
 		require.NoError(w, errOf(s.Set(w.Context(), "/line", nil, -1)))
@@ -37,7 +36,7 @@ func TestAHoldEndsWithTrustWhateverElseIsDue(t *testing.T) {
 }
 
 func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t := w.openClient(session.WithTimeout(timeout))
 		w.requests()
 		time.Sleep(time.Hour)
@@ -45,7 +44,7 @@ func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 		require.Equal(w, session.Connected, s.Status().State)
 		require.Equal(w, []string{"began 1"}, t.told(), "and its trust runs out silently")
 
-		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		j := t.inLine(w)
 		require.Equal(w, []string{"trust gained"}, t.told())
 		w.requests()
 		time.Sleep(time.Hour)
@@ -79,16 +78,15 @@ func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 }
 
 func TestARefusedHoldHearsOfTrust(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t := w.openClient(session.WithTimeout(timeout))
-		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		j := t.inLine(w)
 		seen := t.read(w, 1, j.Path, true)
 		t.StandBy(1, true)
 		steady(w, s)
 		t.told()
 		heal := w.srv.Isolate() // pings and reads are answered, so that only trust tells
-		time.Sleep(timeout / 2)
-		synctest.Wait()
+		w.pass(timeout / 2)
 		require.ErrorIs(w, errOf(t.Hold(1, j.Path, seen.Stat.Czxid, nil)), session.ErrUntrusted)
 		require.Equal(w, []string{"trust ended"}, t.told())
 		heal()
@@ -102,13 +100,12 @@ func TestARefusedHoldHearsOfTrust(t *testing.T) {
 }
 
 func TestStrictEndsAtTheFirstSuspension(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t, h := w.holding(session.WithStrict())
 		w.srv.Kill(0)
 		synctest.Wait()
 		<-h.Done()
-		require.ErrorIs(w, h.Err(), session.ErrSuspended)
-		require.ErrorIs(w, h.Err(), session.ErrLost)
+		isAll(w, h.Err(), session.ErrSuspended, session.ErrLost)
 		require.ErrorIs(w, errOf(t.Hold(1, h.Path(), h.Token(), nil)), session.ErrSuspended)
 		require.NoError(w, w.srv.Restart(0))
 		require.NoError(w, s.Sync(w.ctx, "/"))
@@ -116,28 +113,28 @@ func TestStrictEndsAtTheFirstSuspension(t *testing.T) {
 	})
 }
 
-// What the return of trust costs: one write, whatever ended it, that is answered in time; none
+// The return of trust costs one write that is answered in time, after each way to lose it; none
 // while it lasts.
 func TestTrustComesBackWithOneWrite(t *testing.T) {
 	type row struct {
-		trouble func(w *world, s *session.Session)
+		trouble func(w *harness, s *session.Session)
 		writes  int
 	}
 	each(t, map[string]row{
-		"nothing":        {func(*world, *session.Session) { time.Sleep(time.Hour) }, 0},
-		"a reconnection": {func(w *world, s *session.Session) { w.srv.Disconnect(id(s)) }, 1},
-		"a halt": {func(w *world, _ *session.Session) {
+		"nothing":        {func(*harness, *session.Session) { time.Sleep(time.Hour) }, 0},
+		"a reconnection": {func(w *harness, s *session.Session) { w.srv.Disconnect(id(s)) }, 1},
+		"a halt": {func(w *harness, _ *session.Session) {
 			w.srv.Stop(0)
 			time.Sleep(timeout * 5 / 12)
 			w.srv.Continue(0)
 		}, 1},
-		"a partition that outlives trust": {func(w *world, s *session.Session) {
+		"a partition that outlives trust": {func(w *harness, s *session.Session) {
 			heal := w.srv.Partition(id(s))
 			time.Sleep(timeout * 7 / 12)
 			heal()
 		}, 2}, // and one that was asked for while nothing came through, whose answer is too late to prove anything
-		"a jump of a clock": {func(_ *world, s *session.Session) { session.ShiftWall(s, time.Hour) }, 1},
-	}, func(w *world, c row) {
+		"a jump of a clock": {func(_ *harness, s *session.Session) { session.ShiftWall(s, time.Hour) }, 1},
+	}, func(w *harness, c row) {
 		s, t := w.openClient(session.WithTimeout(timeout))
 		t.hold(w, 1, "/line")
 		t.StandBy(1, true)
@@ -145,17 +142,9 @@ func TestTrustComesBackWithOneWrite(t *testing.T) {
 		time.Sleep(timeout / 50)
 		w.requests()
 		c.trouble(w, s)
-		time.Sleep(timeout)
-		synctest.Wait()
+		w.pass(timeout)
 		require.True(w, s.Status().TrustedUntil.After(time.Now()))
-		writes := 0
-		for _, r := range w.srv.Journal() {
-			if r.Op == zktest.OpMulti {
-				writes++
-			}
-		}
-		require.Equal(w, c.writes, writes)
-		w.requests()
+		require.Equal(w, c.writes, w.transactions())
 		time.Sleep(timeout)
 		require.LessOrEqual(w, len(w.requests()), 7, "a sync each sixth of the timeout, and nothing else")
 	})
@@ -174,7 +163,7 @@ func TestAPossessionOutlivesAnotherTimeout(t *testing.T) {
 		"longer":             {2 * timeout, 0},
 		"shorter":            {timeout * 5 / 6, 0},
 		"nothing of it left": {timeout / 3, timeout / 4},
-	}, func(w *world, r row) {
+	}, func(w *harness, r row) {
 		s := w.open(session.WithDialer(w.granting(timeout, r.next)))
 		require.Equal(w, timeout, s.Status().Timeout)
 		t := w.client(s)
@@ -211,9 +200,9 @@ func TestAPossessionOutlivesAnotherTimeout(t *testing.T) {
 	})
 }
 
-// granting dials to servers of which the first grants another timeout than the others, whatever is
-// asked for.
-func (w *world) granting(first, others time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
+// granting dials to servers of which the first grants another timeout than the others, independent
+// of the one that is asked for.
+func (w *harness) granting(first, others time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	var dialled atomic.Int64
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := w.srv.Dialer()(ctx, network, addr)
@@ -241,10 +230,10 @@ func (c *grantedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// A clock steps, somebody asks before it is noticed, and it steps back: the answer does not become
-// true again, and the possession is over.
+// A clock steps, Valid is called before that is noticed, and it steps back: the answer does not
+// become true again, and the possession is over.
 func TestValidStaysFalseWhenAClockStepsBack(t *testing.T) {
-	each(t, map[string]time.Duration{"ahead": time.Hour, "a little": timeout / 9, "back": -time.Hour}, func(w *world, step time.Duration) {
+	each(t, map[string]time.Duration{"ahead": time.Hour, "a little": timeout / 9, "back": -time.Hour}, func(w *harness, step time.Duration) {
 		s, t, h := w.holding(session.WithTimeout(timeout))
 		steady(w, s)
 		t.told()
@@ -269,7 +258,7 @@ func TestValidStaysFalseWhenAClockStepsBack(t *testing.T) {
 // an answer that proves that the session is alive, ahead of every timer. The possession is over all
 // the same: others may have had it meanwhile, though not as far as this process has noticed.
 func TestAProofBehindTheEndOfTheLeaseBringsNothingBack(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, t, h := w.holding(session.WithTimeout(timeout))
 		steady(w, s)
 		t.told()
@@ -283,7 +272,7 @@ func TestAProofBehindTheEndOfTheLeaseBringsNothingBack(t *testing.T) {
 }
 
 // What is given up when it can't be vouched for any more was lost: others may have had it before
-// that, so nobody may reckon with a release. The client may have left, or a whole be given up of
+// that, so no recipe may rely on a release. The client may have left, or a whole be given up of
 // which it is a part.
 func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
 	pairs(t, map[string]func(s *session.Session, h *session.Hold){
@@ -295,24 +284,24 @@ func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
 			_ = h.Valid()
 			session.ShiftWall(s, -time.Hour)
 		},
-	}, map[string]func(w *world, t *client, h *session.Hold, end func(error) bool){
-		"the hold": func(w *world, t *client, h *session.Hold, _ func(error) bool) {
+	}, map[string]func(w *harness, t *client, h *session.Hold, end func(error) bool){
+		"the hold": func(w *harness, t *client, h *session.Hold, _ func(error) bool) {
 			require.False(w, t.End(h, session.ErrReleased))
 		},
-		"the hold, with what is closed": func(w *world, t *client, h *session.Hold, _ func(error) bool) {
+		"the hold, with what is closed": func(w *harness, t *client, h *session.Hold, _ func(error) bool) {
 			require.False(w, t.End(h, session.ErrClosed))
 		},
-		"the whole": func(w *world, _ *client, _ *session.Hold, end func(error) bool) {
+		"the whole": func(w *harness, _ *client, _ *session.Hold, end func(error) bool) {
 			require.False(w, end(session.ErrReleased))
 		},
-		"the client": func(_ *world, t *client, _ *session.Hold, _ func(error) bool) { t.Leave() },
-	}, (*world).releaseTooLate)
+		"the client": func(_ *harness, t *client, _ *session.Hold, _ func(error) bool) { t.Leave() },
+	}, (*harness).releaseTooLate)
 }
 
-func (w *world) releaseTooLate(halt func(*session.Session, *session.Hold), release func(*world, *client, *session.Hold, func(error) bool)) {
+func (w *harness) releaseTooLate(halt func(*session.Session, *session.Hold), release func(*harness, *client, *session.Hold, func(error) bool)) {
 	s := w.open(session.WithTimeout(timeout))
 	t, bystander := w.client(s), w.client(s)
-	j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+	j := t.inLine(w)
 	var causes []error
 	h, err := t.Hold(1, j.Path, j.Stat.Czxid, func(cause error) { causes = append(causes, cause) })
 	require.NoError(w, err)
@@ -330,52 +319,20 @@ func (w *world) releaseTooLate(halt func(*session.Session, *session.Hold), relea
 	require.Equal(w, []error{h.Err()}, *ends)
 }
 
-// asking is a log handler that asks the session how it stands, as one that adds that to each record
-// does.
-type asking struct {
-	slog.Handler
-	s **session.Session
-}
-
-func (a asking) Enabled(context.Context, slog.Level) bool { return true }
-
-func (a asking) Handle(context.Context, slog.Record) error {
-	if *a.s != nil {
-		_ = (*a.s).Status()
-	}
-	return nil
-}
-
-func (a asking) WithAttrs([]slog.Attr) slog.Handler { return a }
-
-func (a asking) WithGroup(string) slog.Handler { return a }
-
-// Nothing is logged while the session is locked: a handler may ask it for its status. Here the
-// timeout that is negotiated leaves nothing of trust, which is logged, and so is the rest of a life
-// with all sorts of trouble.
-func TestALogHandlerMayAskForTheStatus(t *testing.T) {
-	inBubble(t, func(w *world) {
-		var s *session.Session
-		made := w.session(session.WithTimeout(time.Minute), session.WithTrustMargin(30*time.Second), session.WithLogger(slog.New(asking{s: &s})))
-		s = made
-		require.NoError(w, s.Connect(w.ctx))
-		t := w.client(s)
-		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
-		require.ErrorIs(w, errOf(t.Hold(1, j.Path, 1, nil)), session.ErrUntrusted, "the margin is all")
-		w.srv.Disconnect(id(s))
-		time.Sleep(timeout)
-		w.srv.Expire(id(s))
-		time.Sleep(timeout)
-		heal := w.srv.Partition(id(s))
-		time.Sleep(2 * timeout)
-		heal()
-		time.Sleep(timeout)
-		require.Greater(w, s.Status().Epoch, uint64(2))
+// A margin that the negotiated timeout does not exceed leaves nothing of trust.
+func TestNothingIsHeldWhereTheMarginIsAll(t *testing.T) {
+	inBubble(t, func(w *harness) {
+		var log journal
+		_, t := w.openClient(session.WithTimeout(time.Minute), session.WithTrustMargin(30*time.Second), log.logger())
+		j := t.inLine(w)
+		require.ErrorIs(w, errOf(t.Hold(1, j.Path, 1, nil)), session.ErrUntrusted)
+		synctest.Wait()
+		require.Contains(w, log.String(), "the negotiated timeout leaves nothing of trust")
 	}, zktest.WithTick(time.Second), zktest.WithSessionTimeouts(time.Second, timeout))
 }
 
 // B74: the machine sleeps, so that the wall clock is far ahead of the monotonic one, or a clock is
-// set. Done closes at once, also if nobody asks for Valid, and nothing is believed until ZooKeeper
+// set. Done closes at once, also if Valid is not called, and nothing is believed until ZooKeeper
 // has answered.
 func TestB74_SleepEndsTrust(t *testing.T) {
 	type row struct {
@@ -388,7 +345,7 @@ func TestB74_SleepEndsTrust(t *testing.T) {
 		"less than the timeout": {func(s *session.Session) { session.ShiftWall(s, timeout*3/4) }, timeout / 2},
 		"a bit":                 {func(s *session.Session) { session.ShiftWall(s, timeout/9) }, timeout / 6},
 		"monotonic clock ahead": {func(s *session.Session) { session.ShiftMono(s, time.Hour) }, timeout / 2}, // nothing was heard for so long
-	}, map[string]bool{"asked": true, "not asked": false}, func(w *world, c row, asked bool) {
+	}, map[string]bool{"asked": true, "not asked": false}, func(w *harness, c row, asked bool) {
 		s, t, h := w.holding(session.WithTimeout(timeout))
 		steady(w, s)
 		time.Sleep(timeout / 50)

@@ -1,5 +1,5 @@
 // Subscriptions: each tells the present state, misses no change, and outlives connections and
-// epochs; and what nobody depends on any more is not watched any more.
+// epochs; and a znode on which no client depends any more is not watched any more.
 
 package session_test
 
@@ -20,7 +20,7 @@ import (
 )
 
 func TestWatchDataFollowsAZnodeThroughItsLives(t *testing.T) {
-	everywhere(t, func(w *world, s *session.Session) {
+	everywhere(t, func(w *harness, s *session.Session) {
 		states := s.WatchData(w.ctx, "/a")
 		require.Equal(w, session.Data{}, newest(w, states), "missing, and known to be")
 		w.create(s, "/a", []byte("one"))
@@ -46,7 +46,7 @@ func TestWatchDataFollowsAZnodeThroughItsLives(t *testing.T) {
 }
 
 func TestWatchChildrenFollowsThem(t *testing.T) {
-	everywhere(t, func(w *world, s *session.Session) {
+	everywhere(t, func(w *harness, s *session.Session) {
 		states := s.WatchChildren(w.ctx, "/a")
 		require.False(w, newest(w, states).Exists)
 		require.NoError(w, s.EnsurePath(w.ctx, "/a"))
@@ -68,7 +68,7 @@ func TestWatchChildrenFollowsThem(t *testing.T) {
 }
 
 func TestOneWatchForAnyNumberOfReaders(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open()
 		w.create(s, "/a", nil)
 		w.requests()
@@ -93,8 +93,7 @@ func TestOneWatchForAnyNumberOfReaders(t *testing.T) {
 
 		cancel()
 		for _, r := range readers {
-			_, open := <-r
-			require.False(w, open)
+			bubble.Closed(w, r)
 		}
 		require.Equal(w, 1, session.SharedWatches(s), "one still reads")
 		only, cancel := context.WithCancel(w.ctx)
@@ -105,6 +104,8 @@ func TestOneWatchForAnyNumberOfReaders(t *testing.T) {
 		require.Equal(w, 1, session.SharedWatches(s))
 		_, open := <-s.WatchData(only, "/a")
 		require.True(w, open, "a context that is over gets what there is")
+		bubble.Closed(w, s.WatchData(only, "/b"), "where nobody else watches there is nothing")
+		require.Equal(w, 1, session.SharedWatches(s))
 	})
 }
 
@@ -116,7 +117,7 @@ func TestB68_ChangesWhileAway(t *testing.T) {
 		"arming fails":               zktest.Fail(zktest.ErrSystem),
 		"arming is not answered":     zktest.DropReply,
 		"arming cuts the connection": zktest.CutAfter,
-	}, func(w *world, verdict zktest.Verdict) {
+	}, func(w *harness, verdict zktest.Verdict) {
 		s, other := w.open(), w.open(session.WithDialer(w.srv.Host("elsewhere").Dialer()))
 		require.NoError(w, s.EnsurePath(w.ctx, "/a"))
 		data, children, missing := s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/a"), s.WatchData(w.ctx, "/b")
@@ -147,13 +148,13 @@ func TestB68_ChangesWhileAway(t *testing.T) {
 	})
 }
 
-// B69: deleted and made again with the same version and the same data, while nobody looked: that is
-// a change.
+// B69: deleted and made again with the same version and the same data, while the connection was
+// down or the session over: that is a change.
 func TestB69_MadeAgainWithTheSameVersion(t *testing.T) {
-	each(t, map[string]func(w *world, s *session.Session){
-		"disconnected": func(w *world, s *session.Session) { w.srv.Disconnect(id(s)) },
-		"expired":      func(w *world, s *session.Session) { w.srv.Expire(id(s)) },
-	}, func(w *world, away func(w *world, s *session.Session)) {
+	each(t, map[string]func(w *harness, s *session.Session){
+		"disconnected": func(w *harness, s *session.Session) { w.srv.Disconnect(id(s)) },
+		"expired":      func(w *harness, s *session.Session) { w.srv.Expire(id(s)) },
+	}, func(w *harness, away func(w *harness, s *session.Session)) {
 		s, other := w.open(), w.open()
 		w.create(s, "/a", []byte("same"))
 		states := s.WatchData(w.ctx, "/a")
@@ -175,7 +176,7 @@ func TestB69_MadeAgainWithTheSameVersion(t *testing.T) {
 }
 
 func TestWhatMayNotBeReadIsTriedAgain(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open()
 		w.create(s, "/a", []byte("x"))
 		states := s.WatchData(w.ctx, "/a")
@@ -200,7 +201,7 @@ func TestWhatMayNotBeReadIsTriedAgain(t *testing.T) {
 }
 
 func TestWatchesEndWithTheSession(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open()
 		w.create(s, "/a", nil)
 		data, children, statuses := s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/a"), s.Observe(w.ctx)
@@ -208,19 +209,16 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 		require.True(w, newest(w, children).Exists)
 		require.Equal(w, session.Connected, newest(w, statuses).State)
 		require.NoError(w, s.Close(w.ctx))
-		_, open := <-data
-		require.False(w, open)
-		_, open = <-children
-		require.False(w, open)
+		bubble.Closed(w, data)
+		bubble.Closed(w, children)
 		require.Equal(w, session.Closed, (<-statuses).State)
-		_, open = <-statuses
-		require.False(w, open)
+		bubble.Closed(w, statuses)
 		require.Zero(w, session.SharedWatches(s))
 	})
 }
 
 // watches is how many the server keeps for a session: of data and of children.
-func (w *world) watches(s *session.Session) int {
+func (w *harness) watches(s *session.Session) int {
 	w.Helper()
 	w.settle()
 	info, found := w.srv.Session(id(s))
@@ -229,7 +227,7 @@ func (w *world) watches(s *session.Session) int {
 }
 
 func TestTenThousandSubscriptionsThatEndedLeaveNoWatch(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open()
 		w.create(s, "/parent", nil)
 		w.create(s, "/parent/there", nil)
@@ -240,7 +238,7 @@ func TestTenThousandSubscriptionsThatEndedLeaveNoWatch(t *testing.T) {
 		for i := range 10_000 {
 			path := fmt.Sprintf("/parent/%d", i)
 			if i%100 == 0 {
-				path = "/parent/there" // somebody else stays
+				path = "/parent/there" // another subscriber stays
 			}
 			all = append(all, s.WatchData(ctx, path))
 		}
@@ -264,7 +262,7 @@ func TestTenThousandSubscriptionsThatEndedLeaveNoWatch(t *testing.T) {
 }
 
 // unwatched are the paths of the removals that were asked for.
-func (w *world) unwatched() []string {
+func (w *harness) unwatched() []string {
 	w.Helper()
 	w.settle()
 	var paths []string
@@ -279,7 +277,7 @@ func (w *world) unwatched() []string {
 
 // A server may lack removeWatches, and say so.
 func TestAServerWithoutRemoveWatchesKeepsThem(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s := w.open()
 		defer w.meets(zktest.Fail(zktest.ErrUnimplemented), func(r *zktest.Request) bool { return r.Op == zktest.OpRemoveWatches })()
 		for i := range 20 {
@@ -298,7 +296,7 @@ func TestAServerWithoutRemoveWatchesKeepsThem(t *testing.T) {
 }
 
 func TestAClientThatForgoesAWatchLeavesItToTheOthers(t *testing.T) {
-	everywhere(t, func(w *world, s *session.Session) {
+	everywhere(t, func(w *harness, s *session.Session) {
 		a, b := w.client(s), w.client(s)
 		w.eventually("they know of the epoch", func() bool { return s.Status().State == session.Connected })
 		w.create(s, "/a", nil)
@@ -331,22 +329,10 @@ func (t *client) news() []session.Event {
 	return slices.Clone(t.events)
 }
 
-func TestAWatchForNobodyEnds(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open()
-		ended, cancel := context.WithCancel(w.ctx)
-		cancel()
-		_, open := <-s.WatchData(ended, "/a")
-		require.False(w, open)
-		synctest.Wait()
-		require.Zero(w, session.SharedWatches(s))
-	})
-}
-
 // A reconnection reads nothing again: what is watched is armed again, and the servers tell what has
 // changed meanwhile.
 func TestAReconnectionReadsOnlyWhatHasChanged(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *harness) {
 		s, other := w.open(), w.open()
 		var data []<-chan session.Data
 		for i := range 300 {
