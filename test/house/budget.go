@@ -11,6 +11,7 @@ type part struct {
 // parts are all folders with product code.
 var parts = []part{
 	{"session", []string{"session"}, 11922},
+	{"gozk", []string{"gozk"}, 334},
 	{"recipe, machine", []string{"recipe", "machine"}, 5589},
 	{"recipes/internal", []string{"recipes/internal"}, 3351},
 	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5049},
@@ -47,7 +48,7 @@ var larger = map[string]int{
 const faceTypes, faceNames = 16, 163
 
 // layers are the folders of the root, from the ground up. A folder imports those before it.
-var layers = []string{"internal", "machine", "actors", "session", "recipe", "recipes", "zktest", "fxmodule", "cmd"}
+var layers = []string{"internal", "machine", "actors", "session", "gozk", "recipe", "recipes", "zktest", "fxmodule", "cmd"}
 
 // upwards are today's imports against that order.
 var upwards = map[string]int{}
