@@ -52,6 +52,7 @@
 // when the session can no longer prove that it is alive. A party that lost its passage counts as
 // departed. If a passage is lost before it was received, the same intent enters another round.
 //
-// If another client deletes parts of an open round, the parties create them again. Delete a whole
-// double barrier only when no process that uses it is alive.
+// If another client deletes parts of an open round, the parties create them again. Delete nothing
+// of a released round but znodes of parties, and a whole double barrier only when no process that
+// uses it is alive.
 package barrier

@@ -7,18 +7,17 @@ import (
 
 // arrival is a party's znode in an open round, until the round is decided.
 type arrival struct {
-	m                 *Machine
-	name              string        // of the own znode
-	rank              int           // this is at least the rank-th arrival in the round
-	czxid             int64         // of the own znode; 0 until it was read
-	seen              *machine.Seen // the round; nil until it was read
-	roundWatched      bool          // a watch is set on the round's data
-	ownGone           bool          // the own znode was deleted during a decision
-	roundChanged      bool          // the round changed during a decision
-	arrivedKnown      bool          // arrived is known
-	arrived           int32         // the number of arrivals before the parties were listed
-	nextExists        bool          // the next round exists already: another client has created it
-	withdrawalUnknown bool          // the reply to a withdrawal was lost
+	m            *Machine
+	name         string        // of the own znode
+	rank         int           // this is at least the rank-th arrival in the round
+	czxid        int64         // of the own znode; 0 until it was read
+	seen         *machine.Seen // the round; nil until it was read
+	roundWatched bool          // a watch is set on the round's data
+	ownGone      bool          // the own znode was deleted during a decision
+	roundChanged bool          // the round changed during a decision
+	arrivedKnown bool          // arrived is known
+	arrived      int32         // the number of arrivals before the parties were listed
+	nextExists   bool          // the next round exists already: another client has created it
 }
 
 // path is the path of the own znode.
@@ -223,15 +222,12 @@ func (a *arrival) withdraw() {
 }
 
 func (a *arrival) onWithdrawn(ev machine.Transacted) {
-	switch {
-	case ev.Code == machine.Done, ev.Code == machine.NoNode:
+	switch ev.Code {
+	case machine.Done, machine.NoNode:
 		a.m.proceed()
-	case ev.Code == machine.BadVersion && a.withdrawalUnknown: // the verdict came before the second attempt; the first attempt may have been carried out before the verdict
+	case machine.BadVersion: // the round has changed; an attempt whose reply was lost, or another client, may have deleted the own znode
 		a.check(a.rank)
-	case ev.Code == machine.BadVersion:
-		a.reread(true)
-	case ev.Code == machine.Unknown:
-		a.withdrawalUnknown = true
+	case machine.Unknown:
 		a.withdraw()
 	default:
 		a.m.stop(ev.Err)

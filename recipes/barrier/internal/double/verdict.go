@@ -124,7 +124,10 @@ func (a *arrival) writeVerdict(v Verdict) {
 	var ops []machine.Op
 	round := a.m.roundPath()
 	if v.Kind == Released {
-		ops = append(ops, machine.Op{Do: machine.Check, Path: a.arrivals(), Version: a.arrived})
+		ops = append(ops,
+			machine.Op{Do: machine.Check, Path: a.arrivals(), Version: a.arrived},
+			machine.Op{Do: machine.Check, Path: znode.Join(round, departures), Version: machine.Any}, // without it, no departure can be recorded
+		)
 		for _, name := range v.Names {
 			ops = append(ops, machine.Op{Do: machine.Check, Path: round + "/" + name, Version: machine.Any})
 		}

@@ -315,25 +315,20 @@ func (s *schedule) markKicked() {
 	}
 }
 
-// admin breaks the newest round when it is told to, in one try, and deletes znodes.
+// admin breaks the newest round when it is told to, in one try.
 type admin struct {
 	epoch uint64
 	ask   uint64
 	round int64
 }
 
-type (
-	breakIt struct{}
-	kick    struct{ path string }
-)
+type breakIt struct{}
 
 func (m *admin) Step(ev machine.Event) []machine.Effect {
 	m.ask++
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
 		m.epoch = ev.Epoch
-	case kick:
-		return []machine.Effect{machine.Remove{Epoch: m.epoch, Ask: m.ask, Path: ev.path}}
 	case breakIt:
 		return []machine.Effect{machine.List{Epoch: m.epoch, Ask: m.ask, Path: at}}
 	case machine.Listed:
