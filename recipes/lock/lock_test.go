@@ -318,3 +318,16 @@ func TestAGrantThatCannotBeReadEnds(t *testing.T) {
 		require.Zero(w, nodes(w, path))
 	})
 }
+
+// A lock with a delay keeps a record of who holds. If it may not be written, Lock says so.
+func TestARecordThatMayNotBeWrittenIsAnError(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		h := w.Host("a")
+		_, err := h.Create(w.Context(), path+"/held", []byte("1"), session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
+		require.NoError(w, err)
+		_, err = delayed(h).Lock(w.Context())
+		require.ErrorIs(w, err, session.ErrNoAuth)
+		synctest.Wait()
+		require.Zero(w, nodes(w, path))
+	})
+}
