@@ -198,6 +198,35 @@ func TestCloseWaitsNoLongerThanTheZooKeeperSessionLives(t *testing.T) {
 	})
 }
 
+// An outage that is over takes nothing of that time away, however long ago it was: the ZooKeeper
+// session lives without a connection for its timeout from the loss of the last one on.
+func TestCloseCountsFromTheLossOfTheLastConnection(t *testing.T) {
+	const timeout = 10 * time.Second
+	type row struct{ before, connected time.Duration }
+	each(t, map[string]row{
+		"no outage before": {0, time.Hour},
+		"one long ago":     {time.Second, time.Hour},
+		"one just before":  {timeout / 2, timeout / 2},
+	}, func(w *harness, c row) {
+		host := w.srv.Host("here")
+		s := w.open(session.WithDialer(host.Dialer()))
+		path := w.client(s).inLine(w).Path
+		if c.before > 0 {
+			heal := host.Partition()
+			w.srv.Disconnect(id(s))
+			time.Sleep(c.before)
+			heal()
+		}
+		time.Sleep(c.connected)
+		require.NoError(w, s.Sync(w.ctx, "/"))
+		heal := host.Partition()
+		time.AfterFunc(timeout/2, heal)
+		require.NoError(w, s.CloseWithin(time.Minute))
+		require.False(w, w.stands(path))
+		require.Empty(w, w.srv.Sessions())
+	})
+}
+
 // Close does not wait for what is to be tried again after a pause.
 func TestCloseDoesNotWaitForPauses(t *testing.T) {
 	type row struct {

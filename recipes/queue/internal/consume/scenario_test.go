@@ -78,6 +78,30 @@ func TestAConsumerDiesBesideOneThatHangs(t *testing.T) {
 	require.Empty(t, m.left())
 }
 
+// Each consumer in line has begun a new epoch since it armed its watches, and one dies that has an
+// item. Nothing rings: another hears of it by consumers/ alone, which it has armed again.
+func TestAConsumerDiesBesideOthersWithANewEpoch(t *testing.T) {
+	t.Parallel()
+	for others := 1; others <= 3; others++ {
+		m := waiting(t, 1+others)
+		first := m.inLine(0)
+		m.put(t, put{count: 1})
+		require.Len(t, first.held, 1)
+		for _, c := range m.consumers {
+			if c != first {
+				c.actor.Expire()
+			}
+		}
+		m.settle(t)
+		require.Len(t, m.Children(root.Line()), others)
+		m.ending = true
+		first.actor.Kill()
+		m.Bury()
+		m.settle(t)
+		require.Empty(t, m.left(), others)
+	}
+}
+
 // Places in line, the znodes of consumers, claims' parents and the bell are deleted by hand. All
 // are made again, and no item is left beside idle consumers.
 func TestZnodesDeletedByHand(t *testing.T) {
