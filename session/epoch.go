@@ -152,6 +152,7 @@ func (e *epoch) endGuarded(cause, holds error) (first bool) {
 		return false
 	}
 	e.over, e.up, e.server, e.address, e.cause = true, false, "", "", cause
+	e.lost = cmp.Or(e.lost, time.Now()) // the end of the ZooKeeper session is awaited from then on
 	g.cause = cause
 	if errors.Is(cause, ErrExpired) {
 		e.left = g.record.evidence(&e.session.space)

@@ -168,3 +168,16 @@ func TestATurnThatPanicsIsOver(t *testing.T) {
 	require.Empty(t, s.state.in.record.turns)
 	require.NoError(t, s.Close(t.Context()))
 }
+
+// An epoch may end while it has a connection, as when it is found to have lost its data. How long
+// the end of its ZooKeeper session is awaited counts from then on, not from the beginning of time.
+func TestAnEpochThatEndsWithItsConnectionLosesItThen(t *testing.T) {
+	withClient(t, func(t *testing.T, s *Session, _ *Client) {
+		e := s.state.in.cur
+		time.Sleep(time.Second)
+		ended := time.Now()
+		e.hear(zkconn.Ended{Cause: ErrDataLoss})
+		synctest.Wait()
+		require.Equal(t, ended, e.lost)
+	})
+}
