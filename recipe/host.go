@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -47,7 +48,7 @@ type Host struct {
 	end    notify.End
 	ref    actors.Ref[message]
 	client client
-	shared sync.Once // see notice
+	shared sync.Once // see warnShared
 
 	mu      sync.Mutex // guards all that follows, which outlives an incarnation
 	view    view
@@ -221,15 +222,9 @@ func (h *Host) finish(ctx context.Context) error {
 		}
 		return err
 	}
-	return h.unlessStopped()
-}
-
-// unlessStopped is the error with which the instance ended; nil if the machine stopped it, which
-// has wound up then.
-func (h *Host) unlessStopped() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.stopped {
+	if h.stopped { // the machine has wound up
 		return nil
 	}
 	return h.Err()
@@ -238,12 +233,9 @@ func (h *Host) unlessStopped() error {
 // endHolds ends every possession.
 func (h *Host) endHolds(cause error) {
 	h.mu.Lock()
-	holds := make([]*session.Hold, 0, len(h.holds))
-	for hold := range h.holds {
-		holds = append(holds, hold)
-	}
+	holds := maps.Clone(h.holds)
 	h.mu.Unlock()
-	for _, hold := range holds {
+	for hold := range holds {
 		h.client.End(hold, cause)
 	}
 	if h.core != nil {
