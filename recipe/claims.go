@@ -45,7 +45,7 @@ type Claims[P any] struct {
 	won  *notify.Handoff[P]
 }
 
-// core is what of Claims does not depend on the type P. It outlives the incarnations of the actor.
+// core is the part of Claims that does not depend on P. It outlives the incarnations of the actor.
 type core struct {
 	cfg     ClaimsConfig
 	host    *Host

@@ -101,7 +101,7 @@ func (h *Host) warnShared(names []string) {
 }
 
 // answer sends an answer to the actor, for the incarnation that asked. The session's goroutines
-// call it. With the end of the epoch as the error there is no answer: EpochEnded is told.
+// call it. If err is the end of the epoch there is no answer: EpochEnded is told instead.
 func (a *actor) answer(err error, ev machine.Event) {
 	if errors.Is(err, session.ErrExpired) || errors.Is(err, session.ErrClosed) {
 		return

@@ -52,11 +52,11 @@ type Host struct {
 
 	mu      sync.Mutex // guards all that follows, which outlives an incarnation
 	view    view
-	heard   uint64 // how many notices the view is made of
-	holds   map[*session.Hold]struct{}
-	cause   error // why the instance ends, if not by Close
-	closing bool
-	stopped bool // by the machine, without an error
+	heard   uint64                     // how many notices of the session the view is made of
+	holds   map[*session.Hold]struct{} // by Hold, that have not ended
+	cause   error                      // why the instance ends, if not by Close
+	closing bool                       // Close was called
+	stopped bool                       // by the machine, without an error
 }
 
 // view is the state of the session by its last notice.
@@ -87,7 +87,7 @@ func (h *Host) start() error {
 	case h.cfg.Machine == nil:
 		return errors.New("recipe: Machine: nil")
 	}
-	h.mu.Lock() // until the client is set: the actor waits for it
+	h.mu.Lock() // the actor needs the client, and waits for the mutex first
 	defer h.mu.Unlock()
 	name := h.cfg.Kind + ":" + h.cfg.Path
 	ref, err := actors.Spawn(Scope(h.cfg.Session), actors.Spec[message]{
@@ -282,7 +282,7 @@ func (h *Host) ended(cause error) {
 	}
 }
 
-// failed wraps an error with the instance's kind and path.
+// failed adds the instance's kind and path to an error.
 func (h *Host) failed(err error) error {
 	return Failed(h.cfg.Session, h.cfg.Kind, h.cfg.Path, err)
 }
