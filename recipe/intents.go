@@ -22,7 +22,7 @@ func (g *grants) receive(m message) {
 	}
 }
 
-// saw keeps account of the possessions' znodes by an answer for the machine: those that are gone.
+// saw records by an answer for the machine which of the possessions' znodes are gone.
 func (g *grants) saw(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.Removed:
@@ -99,7 +99,7 @@ func (g *grants) unheld(p *Possession) {
 	}
 }
 
-// holdEnded handles the loss of an intent's possession.
+// holdEnded ends an intent's possession that was lost. The znode exists: the machine deletes it.
 func (g *grants) holdEnded(in *intent) {
 	if g.withdrawn(in) {
 		return // the message about the withdrawal follows: it tells how the possession has ended, and settles the intent

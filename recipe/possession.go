@@ -37,12 +37,12 @@ type Possession struct {
 
 	// How it ends.
 	revoked     notify.Latch
-	release     func(m message)       // ends the hold and tells the actor; nothing if the hold has ended
-	forfeited   atomic.Bool           // see Lose
-	downgrade   *caller               // the caller of Downgrade that it was ended for; guarded by the ledger's mutex
-	freed       notify.Latch          // closes when its znode is gone, or the instance has ended
-	unconfirmed atomic.Pointer[error] // the error with which the instance ended before the znode was gone; set before freed closes
-	alarm       atomic.Pointer[time.Timer]
+	release     func(m message)            // ends the hold and tells the actor; nothing if the hold has ended
+	forfeited   atomic.Bool                // see Lose
+	downgrade   *caller                    // the caller of Downgrade that it was ended for; guarded by the ledger's mutex
+	freed       notify.Latch               // closes when its znode is gone, or the instance has ended
+	unconfirmed atomic.Pointer[error]      // the error with which the instance ended before the znode was gone; set before freed closes
+	alarm       atomic.Pointer[time.Timer] // warns while it lasts
 }
 
 // offer is a possession on the channel Won.
@@ -73,7 +73,7 @@ func (p *Possession) lost() bool {
 }
 
 // errGivenUp is the session.ErrClosed of a possession whose instance is closed: the application has
-// given it up. That of a possession whose session is closed is another, and that is lost.
+// given it up. A possession whose session is closed ends with another, and is lost.
 var errGivenUp = fmt.Errorf("%w", session.ErrClosed)
 
 // GiveUp is Release without the wait for the confirmation. It does not block.

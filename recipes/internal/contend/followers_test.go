@@ -157,7 +157,7 @@ func (i *instance) transfer() bool {
 	return i.release()
 }
 
-// told tells whether the session got the event of the end of a path, passed on or not.
+// told tells whether the session got the event that a znode is gone, even if not passed on yet.
 func (s *session) told(path string) bool {
 	return slices.ContainsFunc(s.of.fires, func(f fire) bool {
 		return f.ev.Epoch == s.epoch && f.path == path && f.ev.Change == machine.Deleted

@@ -82,7 +82,7 @@ func (ws *watches) unwatch(path string) {
 	}
 }
 
-// answered takes the answer to a read. stale: it is too old.
+// answered takes the answer to a read. stale: the answer is too old.
 func (ws *watches) answered(e machine.Seen) (stale bool) {
 	w := ws.of(e.Path)
 	stale, w.stale = w.stale, false
