@@ -58,7 +58,7 @@ func TestAPanicWhileDisconnectedAndTheEndOfTheEpoch(t *testing.T) {
 func TestTooManyPanics(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		f := g.plant("a")
-		for range 12 { // one each second; those that come during a pause wait for the next incarnation
+		for range tooMany { // one each second; those that come during a pause wait for the next incarnation
 			crash.Instance(g.h, errors.New("again"))
 			time.Sleep(time.Second)
 		}
@@ -199,7 +199,7 @@ func TestAnAnswerIsForTheIncarnationThatAsked(t *testing.T) {
 		synctest.Wait()
 		crash.Instance(h, "on purpose")
 		time.Sleep(10 * time.Second)
-		require.Len(g, by[machine.EpochBegan](told, 1), 1, "it is at work")
+		require.Len(g, by[machine.EpochBegan](told, 1), 1, "the second incarnation is at work")
 		lift()
 		time.Sleep(time.Minute)
 		require.Empty(g, by[machine.Seen](told, 1))
@@ -274,11 +274,11 @@ func TestCloseReturnsTheErrorThatTheMachineEndsWith(t *testing.T) {
 		h := g.run(stops, nil)
 		require.ErrorIs(g, h.Close(g.ctx), errStuck)
 		require.ErrorIs(g, h.Err(), errStuck)
-		require.NoError(g, h.Close(g.ctx), "it is over already")
+		require.NoError(g, h.Close(g.ctx), "it has ended already")
 	})
 }
 
-func TestAnInstanceIsOverAlsoIfTheRecipePanicsThere(t *testing.T) {
+func TestAnInstanceEndsAlsoIfEndedPanics(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		h := g.run(stops, func(error) { panic("in Ended") })
 		require.ErrorIs(g, h.Close(g.ctx), errStuck)
@@ -335,13 +335,13 @@ func TestAHandleEndsByCloseOrWithItsSession(t *testing.T) {
 		watches func(ctx context.Context) <-chan struct{} // closes with the observer
 	}
 	drained := func(next func() bool) <-chan struct{} {
-		over := make(chan struct{})
+		ended := make(chan struct{})
 		go func() { // ends with the observer
-			defer close(over)
+			defer close(ended)
 			for next() {
 			}
 		}()
-		return over
+		return ended
 	}
 	for name, open := range map[string]func(t *bubble.World, s *session.Session) calls{
 		"barrier": func(t *bubble.World, s *session.Session) calls {

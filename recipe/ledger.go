@@ -11,6 +11,7 @@ import (
 
 // intent is one wish in the ledger: the standing intent, or a call of Claim.
 type intent struct {
+	// Set once.
 	id     machine.Claim
 	once   bool // a call of Claim: it ends with its possession
 	try    bool
@@ -22,9 +23,9 @@ type intent struct {
 	settled     notify.Latch
 	unconfirmed atomic.Bool // the instance has ended; set before settled closes
 
-	// The last incarnations whose machines were told that it is wanted, and that it is withdrawn;
-	// the actor alone uses them.
-	known, told int
+	// The last incarnations whose machines were told that it is wanted, and that it is withdrawn, 0
+	// if none was; the actor alone uses them.
+	toldWanted, toldWithdrawn int
 
 	// Guarded by the ledger's mutex.
 	withdrawn bool

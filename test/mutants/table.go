@@ -217,7 +217,7 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 		name:     "what is withdrawn during a recovery is not withdrawn",
 		file:     "recipe/intents.go",
 		snippet:  "		if g.withdrawn(in) {\n			g.withdraw(in)",
-		instead:  "		if g.withdrawn(in) && in.known == 0 {\n			g.withdraw(in)",
+		instead:  "		if g.withdrawn(in) && in.toldWanted == 0 {\n			g.withdraw(in)",
 		packages: []string{"./recipe", "./test/losses"},
 	},
 	{
