@@ -28,7 +28,6 @@ var suite = bubble.Suite{
 	{"candidates of others stand in the same line", strangers},
 	{"a context bounds the wait", impatience},
 	{"nobody leads an empty election", vacancy},
-	{"nobody else deposes the leader", protected},
 }
 
 func TestElection(t *testing.T) {
@@ -208,25 +207,6 @@ func impatience(t *bubble.Cluster) {
 	require.ErrorIs(t, err, election.ErrDeadlock)
 	require.NoError(t, term.Resign(bubble.Minute(t)))
 	require.Empty(t, line(t, b))
-}
-
-func protected(t *bubble.Cluster) {
-	as := func(name string) *session.Session {
-		return t.Session(session.WithAuth("digest", []byte(name+":secret")))
-	}
-	mallory := as("mallory")
-	onlyOurs := election.WithACL(append(session.AuthACL(session.PermAll), session.AnyoneACL(session.PermRead)...)...)
-	a, b := candidate(t, as("alice"), "a", onlyOurs), candidate(t, as("alice"), "b", onlyOurs)
-	term := leads(t, a)
-	require.ErrorIs(t, mallory.Delete(bubble.Minute(t), term.Path(), -1), session.ErrNoAuth)
-	_, err := candidate(t, mallory, "m").Lead(bubble.Minute(t))
-	require.ErrorIs(t, err, session.ErrNoAuth)
-	now := must(candidate(t, mallory, "observer").Current(bubble.Minute(t)))
-	require.Equal(t, "a", now.ID, "all may read")
-	require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("data")))
-	waits(t, b)
-	require.NoError(t, term.Resign(bubble.Minute(t)))
-	require.Greater(t, bubble.Get(t, b.Leader(), "b leads").Token(), term.Token())
 }
 
 // B32 on a real server: it is down for longer than the sessions last, and has the old znodes when
