@@ -327,24 +327,6 @@ func TestALimitThatWasRaisedAgain(t *testing.T) {
 	})
 }
 
-func TestALimitBelowTheWeight(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		h := w.Host("a")
-		heavy, light := semaphore(h, 3, lock.WithWeight(3)), semaphore(w.Host("b"), 3)
-		g := held(w, semaphore(w.Host("c"), 3))
-		failed := bubble.Begin(func() error { _, err := heavy.Lock(w.Context()); return err })
-		synctest.Wait()
-		queued(light)
-		require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 2))
-		require.ErrorIs(w, bubble.Within(w, time.Second, failed), lock.ErrLimit, "it could never be granted, and would hold up the line")
-		bubble.Within(w, time.Second, light.Acquired())
-		require.NoError(w, g.Release(w.Context()))
-		require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 3))
-		require.NoError(w, light.Release(w.Context()))
-		require.NoError(w, held(w, heavy).Release(w.Context()))
-	})
-}
-
 func TestSetLimit(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")

@@ -1,5 +1,5 @@
-// The ACL of what each recipe makes; and of locks and candidates, from which it keeps others, also on
-// real servers.
+// The ACL of what each recipe makes; and whom that of a lock or a candidate keeps out, also on real
+// servers.
 package acl_test
 
 import (
