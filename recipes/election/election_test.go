@@ -44,6 +44,7 @@ func succession(t *bubble.Cluster) {
 	first := leads(t, a)
 	require.True(t, first.Valid())
 	require.NoError(t, first.Err())
+	require.Same(t, first, a.Term())
 	waits(t, b)
 	require.Equal(t, []string{"a", "b"}, line(t, a))
 	require.Equal(t, election.Standing{Phase: election.Waiting, Ahead: 1}, bubble.Get(t, b.Standing(bubble.Minute(t))))

@@ -62,6 +62,7 @@ func exclusiveLife(c *bubble.Cluster) {
 	for _, l := range locks {
 		g := bubble.Within(c, patience, l.Acquired(), "order of arrival")
 		require.Greater(c, g.Token(), last)
+		require.Same(c, g, l.Grant())
 		last = g.Token()
 		must(g.Commit(bubble.Minute(c), session.SetOp(path, []byte("x"), -1)))
 		require.ErrorIs(c, errOf(locks[0].TryLock(bubble.Minute(c))), lock.ErrHeld)
