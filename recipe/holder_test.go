@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/session"
 )
 
 // reads counts the reads of a holder that entered the queue when the test began.
@@ -49,58 +50,43 @@ func TestWaitsOfASessionShareTheReadOfTheHolder(t *testing.T) {
 
 // A hand-over within a second reads no holder.
 func TestAHandOverWithinASecondReadsNoHolder(t *testing.T) {
-	t.Parallel()
-	for name, pause := range map[string]time.Duration{"soon": 100 * time.Millisecond, "late": 900 * time.Millisecond} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(g *ground) {
-				var read atomic.Int64
-				i := g.claims(recipe.ClaimsConfig{Holder: reads(&read)})
-				first := g.claim(i)
-				next := bubble.Begin(func() *recipe.Possession { return g.claim(i) })
-				time.Sleep(pause)
-				require.NoError(g, first.Release(g.ctx))
-				bubble.Within(g, time.Millisecond, next)
-				time.Sleep(time.Minute)
-				require.Zero(g, read.Load())
-			})
-		})
-	}
+	inBubble(t, func(g *ground) {
+		var read atomic.Int64
+		i := g.claims(recipe.ClaimsConfig{Holder: reads(&read)})
+		first := g.claim(i)
+		next := bubble.Begin(func() *recipe.Possession { return g.claim(i) })
+		time.Sleep(900 * time.Millisecond)
+		require.NoError(g, first.Release(g.ctx))
+		bubble.Within(g, time.Millisecond, next)
+		time.Sleep(time.Minute)
+		require.Zero(g, read.Load())
+	})
 }
 
 // A grant, or the end of the wait, does not wait for the read of the holder, and ends it.
 func TestAWaitThatEndsWhileItsHolderIsRead(t *testing.T) {
-	t.Parallel()
-	for name, granted := range map[string]bool{"by a grant": true, "in vain": false} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(g *ground) {
-				began, ended := make(chan struct{}), make(chan error, 1)
-				read := func(ctx context.Context) (recipe.Holder, error) {
-					close(began)
-					<-ctx.Done()
-					ended <- ctx.Err()
-					return recipe.Holder{By: "orders-7"}, nil
-				}
-				i, rival := g.claims(recipe.ClaimsConfig{Holder: read}), g.claims(recipe.ClaimsConfig{Holder: read, Machine: newWaiting})
-				first := g.claim(i)
-				if !granted {
-					i = rival
-					require.NoError(g, first.Release(g.ctx))
-				}
-				ctx, cancel := context.WithCancelCause(g.ctx)
-				wait := bubble.Begin(func() error { _, err := i.Claim(ctx, false, recipe.Asked{}); return err })
-				<-began
-				if granted {
-					require.NoError(g, first.Release(g.ctx))
-					require.NoError(g, bubble.Now(g, wait))
-				} else {
-					cancel(errors.New("enough"))
-					require.EqualError(g, bubble.Now(g, wait), "enough")
-				}
-				require.ErrorIs(g, bubble.Now(g, ended), context.Canceled)
-				cancel(nil)
-			})
-		})
-	}
+	inBubble(t, func(g *ground) {
+		ended := make(chan error, 2)
+		i := g.claims(recipe.ClaimsConfig{Holder: func(ctx context.Context) (recipe.Holder, error) {
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return recipe.Holder{By: "orders-7"}, nil
+		}})
+		first := g.claim(i)
+		next := bubble.Begin(func() *recipe.Possession { return g.claim(i) })
+		time.Sleep(2 * time.Second)
+		bubble.Never(g, ended, "it is being read")
+		require.NoError(g, first.Release(g.ctx))
+		bubble.Now(g, next)
+		require.ErrorIs(g, bubble.Now(g, ended), context.Canceled)
+
+		ctx, cancel := context.WithCancelCause(g.ctx)
+		wait := bubble.Begin(func() error { _, err := i.Claim(ctx, false, recipe.Asked{}); return err })
+		time.Sleep(2 * time.Second)
+		cancel(errors.New("enough"))
+		require.Regexp(g, "^enough: held in this process", bubble.Now(g, wait).Error())
+		require.ErrorIs(g, bubble.Now(g, ended), context.Canceled)
+	})
 }
 
 // A holder that cannot be read is not named, nor asked for again.
@@ -121,13 +107,12 @@ func TestAHolderThatCannotBeReadIsNotNamed(t *testing.T) {
 // the holder is not read.
 func TestTheLogTellsWhatAnIntentWaitsFor(t *testing.T) {
 	t.Parallel()
-	for name, debug := range map[string]bool{"at Debug": true, "at Info": false} {
+	for name, row := range map[string]struct {
+		option func(*bubble.Log) session.Option
+		times  int
+	}{"at Debug": {(*bubble.Log).Debug, 1}, "at Info": {(*bubble.Log).Option, 0}} {
 		t.Run(name, func(t *testing.T) {
 			var log bubble.Log
-			option := log.Option()
-			if debug {
-				option = log.Debug()
-			}
 			inBubble(t, func(g *ground) {
 				var read atomic.Int64
 				i := g.claims(recipe.ClaimsConfig{Machine: newWaiting, Holder: reads(&read)})
@@ -135,11 +120,10 @@ func TestTheLogTellsWhatAnIntentWaitsFor(t *testing.T) {
 				log.Count("") // when that is handed over
 				i.Stand(recipe.Asked{})
 				time.Sleep(time.Hour)
-				times := map[bool]int{true: 1}[debug]
-				require.EqualValues(g, times, read.Load())
-				require.Equal(g, times, log.Count("what is wanted is held"))
-				require.Equal(g, times, log.Count(`holder="held by orders-7, queued 1 s ago; 9 wait"`))
-			}, option)
+				require.EqualValues(g, row.times, read.Load())
+				require.Equal(g, row.times, log.Count("what is wanted is held"))
+				require.Equal(g, row.times, log.Count(`holder="held by orders-7, queued 1 s ago; 9 wait"`))
+			}, row.option(&log))
 		})
 	}
 }
