@@ -96,7 +96,7 @@ func TestWhatEndsBeforeItIsOfferedIsNotReceived(t *testing.T) {
 	})
 }
 
-// Held is the possession that is held, from any call; none before it is received, and after its end.
+// Held is the possession that is held, from any call: none before its receipt or after its end.
 func TestWhatIsHeldCanBeRead(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		i := g.claims(recipe.ClaimsConfig{})
