@@ -96,6 +96,30 @@ func TestWhatEndsBeforeItIsOfferedIsNotReceived(t *testing.T) {
 	})
 }
 
+// Held is the possession that is held, from any call: none before its receipt or after its end.
+func TestWhatIsHeldCanBeRead(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		i := g.claims(recipe.ClaimsConfig{})
+		holds := func(want *recipe.Possession) {
+			g.Helper()
+			p, has := i.Held()
+			require.Same(g, want, p)
+			require.Equal(g, want != nil, has)
+		}
+		holds(nil)
+		i.Stand(recipe.Asked{})
+		synctest.Wait()
+		holds(nil) // it was not received
+		holds(<-i.Won())
+		require.NoError(g, i.StandDown(g.ctx))
+		holds(nil)
+		p := g.claim(i)
+		holds(p)
+		require.NoError(g, p.Release(g.ctx))
+		holds(nil)
+	})
+}
+
 // A panic while a possession is being delivered ends that one too, before the application has it.
 // The application receives the next one, of another znode.
 func TestAPanicEndsWhatIsBeingHandedOver(t *testing.T) {

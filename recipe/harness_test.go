@@ -207,3 +207,13 @@ func (g *ground) claim(i *recipe.Claims[*recipe.Possession]) *recipe.Possession 
 	require.NoError(g, err)
 	return p
 }
+
+// gaveUp is the error of a wait for a possession that ends after a time.
+func (g *ground) gaveUp(i *recipe.Claims[*recipe.Possession], d time.Duration) error {
+	g.Helper()
+	ctx, cancel := context.WithTimeout(g.ctx, d)
+	defer cancel()
+	_, err := i.Claim(ctx, false, recipe.Asked{})
+	require.ErrorIs(g, err, context.DeadlineExceeded)
+	return err
+}

@@ -453,6 +453,21 @@ type scripted func(ev machine.Event) []machine.Effect
 
 func (s scripted) Step(ev machine.Event) []machine.Effect { return s(ev) }
 
+// newWaiting is a machine whose claims wait, for nothing.
+func newWaiting() machine.Machine {
+	return scripted(func(ev machine.Event) []machine.Effect {
+		switch ev := ev.(type) {
+		case machine.Wanted:
+			return []machine.Effect{machine.Publish{Standing: machine.Standing{Phase: machine.Waiting}}}
+		case machine.Withdrawn:
+			return []machine.Effect{machine.Settle{Claim: ev.Claim}}
+		case machine.Closing:
+			return []machine.Effect{machine.Stop{}}
+		}
+		return nil
+	})
+}
+
 // twice is a machine that grants a claim twice.
 type twice struct{ machine.Machine }
 

@@ -22,7 +22,6 @@ import (
 
 // A passage that was not received yet is lost: the intent holds for the next round.
 func TestAnOfferThatIsLost(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		team := newTeam(w, 2)
 		team.doubles[0].Arrive()
@@ -41,7 +40,6 @@ func TestAnOfferThatIsLost(t *testing.T) {
 }
 
 func TestAPanicWhileLeavingAndWhileWaiting(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		team := newTeam(w, 3)
 		passages := team.enter(w)
@@ -66,7 +64,7 @@ func TestAPanicWhileLeavingAndWhileWaiting(t *testing.T) {
 func TestADeposedLeaderThatWakesLetsNobodyIn(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
-		inBubble(t, func(w *bubble.World) {
+		bubble.Run(t, func(w *bubble.World) {
 			on := func(name string, server int) *barrier.Double {
 				return newDouble(w, w.HostOn(name, w.Server.Hosts()[server:server+1]), 2, barrier.WithID(name))
 			}
@@ -85,7 +83,7 @@ func TestADeposedLeaderThatWakesLetsNobodyIn(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 				bubble.Never(w, waiting.Entered(), "let in by a leader that was deposed, in a session that is over")
 			}
-		}, zktest.WithServers(3), zktest.WithTick(2*time.Second), zktest.WithSeed(seed+1))
+		}, bubble.Brisk(zktest.WithServers(3), zktest.WithTick(2*time.Second), zktest.WithSeed(seed+1))...)
 	}
 }
 
@@ -158,7 +156,7 @@ func TestB58_GivingUpAtTheSameInstantAsTheOpening(t *testing.T) {
 	t.Parallel()
 	entered, withdrawn := 0, 0
 	for seed := range uint64(60) {
-		inBubble(t, func(w *bubble.World) {
+		bubble.Run(t, func(w *bubble.World) {
 			team := newTeam(w, 2)
 			defer w.Server.Intercept(bubble.Slowly(seed))()
 			ctx, cancel := context.WithTimeout(w.Context(), time.Duration(20+seed)*time.Millisecond)
@@ -178,7 +176,7 @@ func TestB58_GivingUpAtTheSameInstantAsTheOpening(t *testing.T) {
 				withdrawn++
 			}
 			leave(w, gather(w, team.doubles...)...) // the next round opens either way
-		})
+		}, bubble.Brisk()...)
 	}
 	require.Positive(t, entered)
 	require.Positive(t, withdrawn)
@@ -187,7 +185,6 @@ func TestB58_GivingUpAtTheSameInstantAsTheOpening(t *testing.T) {
 // With UntilExpiry a silence of 5 s of 6 ends trust, and neither the session nor the passage. (How
 // a passage ends with trust: test/losses.)
 func TestAPassageUntilExpiry(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
 		p := gather(w, newDouble(w, h, 1, barrier.UntilExpiry()))[0]
@@ -223,13 +220,11 @@ func TestAPassageUntilExpiry(t *testing.T) {
 
 // A party without the permission to write gets ErrNoAuth.
 func TestARefusalIsReported(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
-		_, err := h.Create(w.Context(), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
-		require.NoError(w, err)
+		must(h.Create(w.Context(), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...)))
 		d := newDouble(w, h, 2)
-		_, err = d.Enter(w.Context())
+		_, err := d.Enter(w.Context())
 		require.ErrorIs(w, err, session.ErrNoAuth)
 		d.Arrive()
 		bubble.Within(w, time.Second, d.Done())
@@ -240,7 +235,6 @@ func TestARefusalIsReported(t *testing.T) {
 // A passage that is not received, or not left, is logged, with the call site that requested it: the
 // others wait for it.
 func TestAForgottenPassageIsLogged(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		log := new(bubble.Log)
 		d := newDouble(w, w.Host("a", log.Option()), 1, barrier.WithWarnAfter(3*time.Second))
@@ -255,8 +249,7 @@ func TestAForgottenPassageIsLogged(t *testing.T) {
 		require.Contains(w, log.Warnings(path)[0], at)
 		leave(w, <-d.Entered())
 
-		p, err := d.Enter(w.Context())
-		require.NoError(w, err)
+		p := must(d.Enter(w.Context()))
 		time.Sleep(11 * time.Minute)
 		require.Len(w, log.Warnings(path), 7, "the fourth after ten minutes")
 		require.Contains(w, log.Warnings(path)[3], "a party has not departed, and the others go no further")

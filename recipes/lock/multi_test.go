@@ -36,11 +36,9 @@ func TestMultiTakesAllInOneOrder(t *testing.T) {
 		}
 		require.Equal(w, g.Grants()[0].Path(), g.Path())
 		require.Equal(w, g.Grants()[0].Token(), g.Token())
-		_, err := g.Commit(w.Context(), session.CreateOp("/done", nil))
-		require.ErrorIs(w, err, session.ErrUnsupported, "two sessions")
+		require.ErrorIs(w, errOf(g.Commit(w.Context(), session.CreateOp("/done", nil))), session.ErrUnsupported, "two sessions")
 		for _, l := range locks {
-			_, err := l.TryLock(w.Context())
-			require.ErrorIs(w, err, lock.ErrHeld)
+			require.ErrorIs(w, errOf(l.TryLock(w.Context())), lock.ErrHeld)
 		}
 		began := time.Now()
 		require.NoError(w, g.Release(w.Context()))
@@ -115,8 +113,7 @@ func TestMultiOfEveryKind(t *testing.T) {
 		require.ErrorIs(w, err, lock.ErrHeld)
 		must(g.Commit(w.Context(), session.CreateOp("/done", nil))) // checks all of them
 		m := must(lock.NewMulti(lockAt(ha, "/m/other"), must(lock.NewWrite(ha.Session, "/m/read"))))
-		_, err = m.Lock(g.Context())
-		require.ErrorIs(w, err, lock.ErrUpgrade)
+		require.ErrorIs(w, errOf(m.Lock(g.Context())), lock.ErrUpgrade)
 		require.NotContains(w, w.Server.Dump(), "/m/other", "before anything is asked for")
 		require.NoError(w, g.Release(w.Context()))
 
@@ -199,7 +196,6 @@ func TestCloseOfAMultiEndsItsDo(t *testing.T) {
 		require.ErrorIs(w, bubble.Now(w, done), session.ErrLost)
 		require.Zero(w, nodes(w, "/m"))
 		held(w, locks[0]) // its locks stay open
-		_, err := m.Lock(w.Context())
-		require.ErrorIs(w, err, session.ErrClosed)
+		require.ErrorIs(w, errOf(m.Lock(w.Context())), session.ErrClosed)
 	})
 }
