@@ -19,7 +19,7 @@
 // does not touch what another consumer has claimed since. After a lost answer, the version and the
 // claim tell whether the transaction was carried out.
 //
-// A consumer that wants more items lists. One that has found none stands in line until it claims:
+// A consumer that wants more items lists. One that has found none waits in line/ until it claims:
 //
 //   - the first in line lists when the bell rings, or a znode in consumers/ goes;
 //   - the second lists half a second later, in case that the first hangs;
