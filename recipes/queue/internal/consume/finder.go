@@ -25,19 +25,21 @@ const tooLarge = 32 << 10
 // before has named. A search is one or more listings. It is over when all buckets that its last
 // listing has named were listed behind those names.
 type finder struct {
-	base    *base
-	rng     *rand.Rand
-	names   [2][]string            // in items/ and in later/, by the last listing
+	base *base
+	rng  *rand.Rand
+	// By the last listing.
+	names   [2][]string            // of the buckets, in items/ and in later/
 	buckets []layout.Bucket        // those in items/, in order
 	delayed []layout.Bucket        // those in later/, in order
-	asked   []layout.Bucket        // those that the listing under way reads
-	passed  map[layout.Bucket]bool // without a free item, by a listing of this search
-	free    []freeItem             // that were found and not tried yet, in order
-	unended bool                   // there are buckets behind these that were not listed
-	width   int                    // so many buckets the next listing reads: as many as were needed
-	large   bool                   // an item that was read last is too large to be read with others
-	losses  int                    // of items to rivals, since the last listing
-	window  int                    // the next item is drawn from so many: of rivals that try the same item all but one lose
+	passed  map[layout.Bucket]bool // without a free item, by this listing or an earlier one of the search
+	free    []freeItem             // found and not tried yet, in order
+	unended bool                   // behind the buckets of free there are some that were not listed
+	losses  int                    // of items to rivals, since then
+	// How much is asked for.
+	asked  []layout.Bucket // the buckets in items/ that the listing under way reads
+	width  int             // so many buckets the next listing reads: as many as were needed
+	window int             // the next item is drawn from so many: of rivals that try the same item all but one lose
+	large  bool            // an item that was read last is too large to be read with others
 }
 
 // freeItem is a free item's bucket and name. Few of those that a listing shows are tried: the name

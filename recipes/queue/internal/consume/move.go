@@ -38,8 +38,8 @@ func (m *Machine) putAway() {
 		if i.how == Nack && dead && i.owned {
 			i.how = Ack
 		}
-		if i.how != Nack || i.put || !dead && (i.after == 0 || i.owned) {
-			continue
+		if pauses := i.after > 0 && !i.owned; i.how != Nack || i.put || !dead && !pauses {
+			continue // not settled, or settled where it is: see settle
 		}
 		p := put{item: i, Put: Put{Dead: dead, Delay: i.after, GUIDs: []string{i.at.GUID}, Items: []layout.Record{i.next()}, With: []machine.Op{
 			{Do: machine.Delete, Path: i.at.Path(m.base.root), Version: i.version},
@@ -96,7 +96,7 @@ func (m *Machine) onPut(ev Answer) {
 	}
 }
 
-// onMoved takes in whether items that are due were moved. The next listing shows what is left.
+// onMoved takes in whether items that are due were moved. The next listing shows the rest.
 func (m *Machine) onMoved(err error) {
 	switch m.moving, m.base.relist = false, true; {
 	case err == nil || gone(err) || errors.Is(err, session.ErrUnknownOutcome):
