@@ -81,7 +81,7 @@ func start[T any](op string, s *session.Session, path string, codec Codec[T], op
 	}
 	recipe.AfterStart(s, func() {
 		c.begin.Do(func() {
-			observe.Run(watching, observe.Spec{Session: s, Kind: "config", Path: path, Begin: c.follow, Ended: c.over})
+			observe.Run(watching, observe.Spec{Session: s, Kind: "config", Path: path, Begin: c.follow, Ended: c.onEnded})
 		})
 	})
 	return c, nil
@@ -109,7 +109,7 @@ func (c *Cell[T]) follow(t *observe.Turn) {
 	})
 }
 
-func (c *Cell[T]) over(givenUp error) {
+func (c *Cell[T]) onEnded(givenUp error) {
 	c.topic.Close()
 	cause := c.session.Err()
 	switch {
@@ -162,7 +162,7 @@ func (c *Cell[T]) Err() error { return c.end.Err() }
 // the codec does not return. The value stays. It is idempotent and prompt, and does not use ctx.
 func (c *Cell[T]) Close(context.Context) error {
 	c.cancel()
-	c.begin.Do(func() { c.over(nil) }) // if the session was not started
+	c.begin.Do(func() { c.onEnded(nil) }) // if the session was not started
 	select {
 	case <-c.ended.C():
 		c.sweeping.Wait()

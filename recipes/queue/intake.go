@@ -64,7 +64,7 @@ func (in *intake) ended(err error) {
 	in.refuse(err)
 	in.mu.Unlock()
 	if in.consumer != nil {
-		in.consumer.over(err)
+		in.consumer.ended(err)
 	}
 }
 

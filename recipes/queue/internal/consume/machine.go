@@ -22,7 +22,6 @@ type Machine struct {
 	later    later
 	under    map[purpose]*txn // a claim, under way or of unknown outcome; and a settlement under way
 	stopped  bool
-
 	// The search for items (claim.go): listings, then reads, then claims.
 	armed      bool            // when the search began, the bell and consumers/ were watched
 	asSecond   bool            // this consumer searches as the second in line, which has waited: its claim deletes the first's place
@@ -30,7 +29,6 @@ type Machine struct {
 	picked     []layout.Item   // items that are being read
 	candidates []*item         // items that were read, and are to be claimed
 	noneFree   bool            // the last search has left nothing free: the next Ack makes a place in line, too
-
 	// Items that producers put elsewhere (move.go).
 	puts    map[uint64]put // under way, by number
 	lastPut uint64         // the number given last

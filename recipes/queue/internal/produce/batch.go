@@ -209,9 +209,8 @@ func (p *Producer) sync(calls []*Call) error {
 	return nil
 }
 
-// write sends a transaction. With results it was carried out. With neither results nor an error it
-// was not, or its outcome is unknown: write has noted what the answer says, and the next step goes
-// on from there. An error is for work, which may end the calls.
+// write sends a transaction. With results it was carried out. Without results or an error it was
+// not, or its outcome is unknown: the next step goes on from what write has taken in.
 func (p *Producer) write(b *batch) ([]machine.Result, error) {
 	t := recipe.Transact(znode.Making(context.Background(), p.ACL), p.session, b.ops)
 	switch t.Code {
