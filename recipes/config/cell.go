@@ -23,16 +23,18 @@ type Cell[T any] struct {
 	codec   Codec[T]
 	acl     []session.ACL
 
-	now      atomic.Pointer[Snapshot[T]]
-	data     []byte // the data of now; used by the actor alone
-	topic    *notify.Topic[Snapshot[T]]
-	life     context.Context // of the cell
+	// The value.
+	now   atomic.Pointer[Snapshot[T]]
+	data  []byte // the data of now; used by the actor alone
+	topic *notify.Topic[Snapshot[T]]
+	seen  notify.Latch // closes with the first read of the value
+	// Its life: Close cancels it, then the actor ends, and sets end and ended.
+	life     context.Context
 	cancel   context.CancelFunc
-	seen     notify.Latch   // closes with the first read of the value
-	ended    notify.Latch   // closes when the actor has ended
-	begin    sync.Once      // of the actor; or of the end, if it never began
+	begin    sync.Once      // of the actor; or of the end, if the actor never began
+	end      notify.End     // for Done and Err
+	ended    notify.Latch   // closes behind end
 	sweeping sync.WaitGroup // goroutines that delete markers
-	end      notify.End
 }
 
 // Open is New, and waits until the state of the value has been read for the first time; it is no

@@ -75,8 +75,7 @@ func (c *Consumer) report(err error) {
 		default:
 		}
 		select {
-		case oldest := <-c.skipped:
-			_ = oldest // makes room
+		case <-c.skipped: // makes room
 		default: // the oldest one was received meanwhile
 		}
 	}

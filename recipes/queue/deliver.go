@@ -28,7 +28,8 @@ func (in *intake) perform(e machine.Effect) {
 	}
 }
 
-// put has a producer put items that the machine takes out.
+// put has a producer put items that the machine takes out. A dead letter without an error of its
+// last attempt gets a text, with the error of an earlier attempt behind "before", if there is one.
 func (in *intake) put(e consume.Put) {
 	by := in.queue.back
 	if e.Dead {

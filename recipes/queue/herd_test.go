@@ -78,6 +78,7 @@ func (c *crowd) next(opts ...queue.PutOption) {
 // requests and watch events until it is acknowledged and all wait again, however many wait.
 func TestHerdOfOnePut(t *testing.T) {
 	t.Parallel()
+	// By the number of consumers: requests without the put, and watch events.
 	for waiting, want := range map[int][2]int{1: {7, 1}, 2: {10, 3}, 3: {11, 4}, 4: {11, 4}, 16: {11, 4}, 64: {11, 4}} {
 		each(t, fmt.Sprint(waiting), func(t *bubble.World) {
 			c := crowded(t, waiting)

@@ -109,7 +109,7 @@ func (in *intake) take(ctx context.Context, by recipe.Asked) (*Item, error) {
 	return i, err
 }
 
-// wait has one more item claimed. It returns what ends the wait for it.
+// wait has one more item claimed. The wait for the item ends with refusal, if that ends first.
 func (in *intake) wait() (refusal *notify.End, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

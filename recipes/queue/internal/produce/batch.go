@@ -43,9 +43,8 @@ type receipt struct {
 	data    []byte
 }
 
-// readReceipt reads the receipt, and makes it if it is gone. A receipt that is gone, or was made
-// again by hand (its version is smaller), does not tell the outcome of the calls that were sent, and
-// has lost its child.
+// readReceipt reads the receipt, and makes it if it is gone. If it is gone, or was made again by
+// hand (its version is smaller), the outcome of calls that were sent is not known, and it has no child.
 func (p *Producer) readReceipt(calls []*Call) error {
 	ctx, r := znode.Making(context.Background(), p.ACL), &p.receipt
 	data, stat, err := p.session.Get(ctx, r.path)
@@ -71,9 +70,8 @@ func (p *Producer) readReceipt(calls []*Call) error {
 	return err
 }
 
-// newBatch begins a transaction, which writes the receipt. A mover's sets later/ in place of that: a
-// client that counts meanwhile may see the items in two places, or in none, and count checks the
-// version of later/.
+// newBatch begins a transaction, which writes the receipt. A mover's sets later/ instead, whose
+// version count checks: while items move, a client may see them in two places, or in none.
 func (p *Producer) newBatch(data []byte, calls ...*Call) *batch {
 	r, b := &p.receipt, &batch{calls: calls, data: data, alive: p.session.Status().SessionID}
 	if p.moves {
@@ -232,9 +230,7 @@ func (p *Producer) write(b *batch) ([]machine.Result, error) {
 	switch {
 	case t.Failed >= 0 && t.Code != machine.Refused:
 		b.failed[t.Failed](t)
-	case errors.Is(t.Err, session.ErrThrottled):
-		return nil, t.Err
-	case len(b.calls) == 0:
+	case len(b.calls) == 0, errors.Is(t.Err, session.ErrThrottled):
 		return nil, t.Err
 	case len(b.calls) == 1:
 		b.calls[0].end(t.Err)

@@ -76,8 +76,7 @@ func (p *Producer) readSize() error {
 // a capacity. Calls that do not fit then are refused.
 //
 // The size is an upper bound: each put adds to it, and the end of an item does not change it. The
-// count is an upper bound, too, if neither the size (puts) nor later/ (moves) was set meanwhile,
-// though the buckets are read one after another.
+// count, of one bucket after another, is one if neither the size (puts) nor later/ (moves) was set.
 //
 // A queue gets its capacity while it is empty. The size begins as full on purpose: the first put
 // does not fit, so count runs again, and finds the items that were put between the first count and
