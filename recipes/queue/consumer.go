@@ -75,7 +75,8 @@ func (c *Consumer) report(err error) {
 		default:
 		}
 		select {
-		case <-c.skipped: // makes room
+		case oldest := <-c.skipped:
+			_ = oldest // makes room
 		default: // the oldest one was received meanwhile
 		}
 	}

@@ -149,7 +149,7 @@ func TestAnItemIsThereWithinFourTrips(t *testing.T) {
 
 // ZooKeeper's Tech Note 4: a queue that has grown can't be listed any more, so it can't be drained.
 // Here no znode has more than a thousand children, however many items there are; it can be counted,
-// looked at and drained in order; and the head costs no more than in a short queue.
+// read and drained in order; and the first items cost no more than in a short queue.
 func TestB57_TwoHundredThousandItems(t *testing.T) {
 	t.Parallel()
 	items := tier.Count(5_000, 200_000)
@@ -303,9 +303,9 @@ func TestNothingLiesWithABusyConsumer(t *testing.T) {
 	}
 }
 
-// drained is how long consumers take to acknowledge so many items of a full queue, each after some
-// work, if what a session sends and receives takes as long as link says, one way. Only what the
-// first of them do is counted.
+// drained is how long it takes until the first counted consumers have acknowledged so many items of
+// a queue that has more. There is a consumer for each link, which is how long its requests and
+// replies take, one way. An item takes some work.
 func drained(t *testing.T, items, counted int, work time.Duration, links ...time.Duration) (took time.Duration) {
 	bubble.Run(t, func(t *bubble.World) {
 		putMany(t, newQueue(t, t.Session()), items*5/4)
@@ -352,7 +352,7 @@ func TestClaimsGoOnSideBySide(t *testing.T) {
 	}
 }
 
-// One consumer at 100 ms costs seven at 0.2 ms nothing.
+// One consumer at round trips of 100 ms does not slow seven at 0.2 ms.
 func TestASlowLinkSlowsNobodyElse(t *testing.T) {
 	t.Parallel()
 	const items = 300
@@ -373,7 +373,7 @@ func TestAConsumerThatHangsHoldsUpNobody(t *testing.T) {
 			var hung int64
 			for n := range 4 {
 				s := c.join()
-				time.Sleep(time.Second) // they stand in this order
+				time.Sleep(time.Second) // so that they are in line in this order
 				if n == hangs {
 					hung = s.Status().SessionID
 				}

@@ -30,9 +30,8 @@
 //		no place in line                       make one
 //		a place                                arm the bell; list when it rings, or an item is due
 //
-// A consumer keeps its place in line until it claims. The first lists when the bell rings, or a
-// znode in consumers/ goes; the second lists half a second later, in case that the first hangs; the
-// others sleep. Each watches the two ahead of it.
+// A consumer keeps its place in line until it claims. The first lists when the bell rings or a znode
+// in consumers/ goes; the second half a second later, in case that the first hangs; the others sleep.
 //
 // # Which file for which task
 //

@@ -11,8 +11,8 @@ import (
 // headStart is how long the second in line leaves a ring to the first, in milliseconds.
 const headStart = 500
 
-// place is the own place in line: see the package's comment. As the two places ahead go, the
-// consumer moves up; it lists line/ again only if one of the two is no consumer's znode.
+// place is the own place in line. The two places ahead are watched: as they go, the consumer moves
+// up; it lists line/ again only if one of the two is no consumer's znode.
 //
 // The first and the second arm the bell and consumers/ before the listing after which they sleep:
 // an item that becomes free behind that listing rings.

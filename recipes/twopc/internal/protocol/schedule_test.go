@@ -313,9 +313,9 @@ func TestSchedules(t *testing.T) {
 	require.False(t, commits.Load() < played.Load()/2 || decided.Load() < played.Load(), "hardly anything was decided: the schedules prove nothing")
 }
 
-// TestWhatIsOverWaitsForNoWatch: transactions come and go while their coordinator and their site
-// live, whose presences each transaction watches. The subscriptions end with their transactions.
-func TestWhatIsOverWaitsForNoWatch(t *testing.T) {
+// TestAnEndedTransactionWaitsForNoWatch: transactions come and go while their coordinator and their
+// site live, whose presences each transaction watches. The subscriptions end with the transactions.
+func TestAnEndedTransactionWaitsForNoWatch(t *testing.T) {
 	t.Parallel()
 	world, all := recipetest.NewWorld(func(int) int { return 0 }), newTruth()
 	l := newLeader(all)
