@@ -54,16 +54,14 @@ func (in *intake) put(e consume.Put) {
 // Take return it.
 func (in *intake) skipped(e consume.Skipped) {
 	err := recipe.Failed(in.queue.session, "consume", e.Path, e.Err)
-	if in.consumer != nil {
+	switch {
+	case in.consumer != nil:
 		in.consumer.report(err)
-		return
+	case e.Blocks:
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.refuse(err)
 	}
-	if !e.Blocks {
-		return
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.refuse(err)
 }
 
 // deliver makes an Item of one that was claimed, and hands it over.

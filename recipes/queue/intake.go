@@ -154,10 +154,10 @@ func (in *intake) machine() machine.Machine {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.forget(session.ErrRestarted)
-	in.incarnation++ // the upper bits of the items' numbers: commands about items of a former machine are ignored
+	in.incarnation++
 	q := in.queue
 	return consume.New(consume.Config{
-		Root: q.root(), Identity: fmt.Appendf(nil, "%sprefetch %d\n", recipe.Identity(q.session).Note(), cmp.Or(in.opts.prefetch, in.opts.workers)), GUID: string(znode.NewGUID()), First: in.incarnation << 40, Seed: rand.Uint64(),
+		Root: q.root(), Identity: fmt.Appendf(nil, "%sprefetch %d\n", recipe.Identity(q.session).Note(), cmp.Or(in.opts.prefetch, in.opts.workers)), GUID: string(znode.NewGUID()), First: in.incarnation << itemBits, Seed: rand.Uint64(),
 		Takes: in.consumer == nil, Prefetch: in.demand().Wanted,
 		Attempts: q.cfg.maxAttempts, Dead: layout.Root(q.cfg.dead),
 	})
@@ -172,9 +172,11 @@ func (in *intake) forget(cause error) {
 	clear(in.items)
 }
 
+const itemBits = 40 // of an item's number; those above are the incarnation, so that a machine ignores commands about a former one's items
+
 // demand is how many items are wanted. With mu.
 func (in *intake) demand() consume.Demand {
-	d := consume.Demand{First: in.incarnation << 40, Wanted: cmp.Or(in.opts.prefetch, in.opts.workers)}
+	d := consume.Demand{First: in.incarnation << itemBits, Wanted: cmp.Or(in.opts.prefetch, in.opts.workers)}
 	switch {
 	case in.opts.auto:
 		d.Wanted -= len(in.items)

@@ -173,7 +173,7 @@ func TestB54_FailedPut(t *testing.T) {
 	})
 }
 
-// A put under a hold (of an item of another queue: any other would do) is done while that stands,
+// A put under a hold (of an item of another queue: any other would do) is done while the hold exists,
 // and stays when it has ended. Under a lost one nothing is put: whether this process knows of the
 // loss, or only ZooKeeper does.
 func TestPutUnderAHold(t *testing.T) {

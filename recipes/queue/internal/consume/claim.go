@@ -16,7 +16,7 @@ func (m *Machine) seeking() bool {
 	return m.under[claiming] != nil || m.base.busy(listing, reading, mending, joining, leaving)
 }
 
-// seek looks for items and claims them, or stands in line if there are none. The cases are in the
+// seek looks for items and claims them, or waits in line if there are none. The cases are in the
 // order of what must be known or done first. The last ones arm watches or a timer and then wait for
 // these.
 func (m *Machine) seek() {

@@ -59,7 +59,7 @@ type Deliver struct {
 	Path     string // of the claim
 	Token    int64  // the transaction that claimed it: the claim's Czxid
 	Item     string // the item's path
-	Version  int32  // of the item's znode, as long as the claim stands
+	Version  int32  // of the item's znode, as long as the claim exists
 }
 
 // Settled is the end of an item, and the answer to Ack, Nack and Return. Without an error the

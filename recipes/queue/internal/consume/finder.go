@@ -106,9 +106,9 @@ func parsed(names []string, parse func(string) (layout.Bucket, bool)) (all []lay
 	return all
 }
 
-// listed takes in the contents of the buckets that were asked for: of each its state, its claims
-// and its items. It returns the buckets to be deleted: sealed and empty. Number 0 stays: see
-// package layout.
+// listed takes in the contents of the buckets that were asked for: three answers for each, to the
+// queries for its state, its claims and its items. It returns the buckets to be deleted: sealed and
+// empty. Number 0 stays: see package layout.
 func (f *finder) listed(answers []machine.Event) (sealed []layout.Bucket) {
 	f.drop()
 	need := 0
@@ -134,7 +134,8 @@ func (f *finder) listed(answers []machine.Event) (sealed []layout.Bucket) {
 		if f.passes(b) {
 			continue
 		}
-		if state.Exists && state.Stat.Version > 0 && items.Code == machine.Done && len(items.Names) == 0 && b.Number > 0 {
+		isSealed := state.Exists && state.Stat.Version > 0
+		if empty := items.Code == machine.Done && len(items.Names) == 0; isSealed && empty && b.Number > 0 {
 			sealed = append(sealed, b)
 		}
 		free := f.freeOf(b, items.Names, claims.Names)

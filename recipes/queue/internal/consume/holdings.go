@@ -16,17 +16,16 @@ type item struct {
 	version int32
 	owned   bool  // by its producer's session: such an item cannot be moved
 	token   int64 // of the claim
-	// For the application.
+	// At the application, and how it is settled: as long as how is 0, the fields behind it have no effect.
 	no       uint64 // 0: not handed out
 	received bool
-	// How it is settled. If how is 0 there was no command yet, and the other fields have no effect.
-	how     Kind   // Ack, Nack or Return
-	after   int64  // of Nack: the pause
-	failure []byte // of Nack; empty and not nil: writing it was refused, perhaps for its size
-	put     bool   // a Put is under way that settles the item
-	doubt   bool   // the answer to a settlement was lost
-	noID    bool   // no id has to be freed: the item has none, or the id's znode is gone or cannot be deleted
-	alone   bool   // a settlement was refused, perhaps for this item: it is settled behind the others, and alone
+	how      Kind   // Ack, Nack or Return; 0: there was no command yet
+	after    int64  // of Nack: the pause
+	failure  []byte // of Nack; empty and not nil: writing it was refused, perhaps for its size
+	put      bool   // a Put is under way that settles the item
+	doubt    bool   // the answer to a settlement was lost
+	noID     bool   // no id has to be freed: the item has none, or the id's znode is gone or cannot be deleted
+	alone    bool   // a settlement was refused, perhaps for this item: it is settled behind the others, and alone
 }
 
 // next is the record that is written when the item goes back. Its body is parsed from data: the

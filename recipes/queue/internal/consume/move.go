@@ -107,7 +107,7 @@ func (m *Machine) onMoved(err error) {
 	}
 }
 
-// move moves items that are due. Each consumer that lists does that, since none stands in line
+// move moves items that are due. Each consumer that lists does that, since none waits in line
 // while there is a backlog.
 func (m *Machine) move() {
 	if m.base.closing || len(m.later.due) == 0 || m.moving || m.base.busy(fetching) {

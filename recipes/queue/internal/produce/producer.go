@@ -26,13 +26,13 @@ type Producer struct {
 	root     layout.Root
 	capacity int  // 0: none is given
 	moves    bool // see NewMover
-
+	// Of callers and the goroutine, with mu.
 	mu     sync.Mutex
 	calls  []*Call       // that wait, in order
 	last   uint64        // the number of the last one
 	idle   chan struct{} // closes when no call waits; nil: none waits
 	closed bool
-
+	// Of the goroutine: what it knows, and what it does next (step).
 	receipt receipt
 	tail    *tail.Tail
 	size    size
