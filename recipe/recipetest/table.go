@@ -88,8 +88,8 @@ func (tb *Table) Check(c Chance, from string, ev machine.Event, to string) {
 	}
 }
 
-// Faults are the errors of the table, by the steps of all stories: they take every change of state
-// that it declares, and it declares each of them once, with a reason.
+// Faults are the errors of the table, by the steps of all stories. A table is right if it declares
+// each of these steps, and nothing else, once and with a reason.
 func (tb *Table) Faults(taken Steps) []string {
 	var faults []string
 	reached := Steps{}

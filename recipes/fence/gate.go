@@ -49,8 +49,8 @@ const unlessLost = " (if ZooKeeper has lost its data, or they were restored, tok
 
 // Reset forgets all holders that were admitted. It is for when ZooKeeper has lost its data
 // (session.ErrDataLoss), or got back an older copy: tokens may then be smaller, or repeat. Call it
-// only when all holders that were admitted have stopped: otherwise the next one to be admitted may
-// be one of them.
+// only when all holders that were admitted have stopped: after Reset the Gate would admit such a
+// holder again.
 func (g *Gate) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

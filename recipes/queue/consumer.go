@@ -109,7 +109,7 @@ func (c *Consumer) Close(ctx context.Context) error {
 // are put again, before the queue forgets the consumer and may close its producer.
 func (c *Consumer) ended(err error) {
 	for _, i := range c.from.stream.Close() {
-		if i.Hold == nil && !i.from.Owned { // one that was Owned would outlive its producer
+		if i.Hold == nil && !i.from.Owned { // an Owned item would outlive its producer
 			record := layout.Record{About: i.from.Record.About, Body: i.from.Record.Body}
 			c.back = append(c.back, c.queue.puts.Begin(produce.Put{Back: true, GUIDs: []string{i.from.GUID}, Items: []layout.Record{record}}))
 		}

@@ -235,7 +235,7 @@ func TestConcurrentPutsAndSettlementsShareTransactions(t *testing.T) {
 }
 
 // kazoo#175: ten thousand impatient takes on an empty queue leave no watch, no znode and no
-// goroutine behind. What was claimed for one that has gone is the next one's.
+// goroutine behind. An item that was claimed for a take that has ended goes to the next.
 func TestB53_ImpatientTakes(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())

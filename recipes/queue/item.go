@@ -86,7 +86,7 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 	if i.Hold == nil {
 		return i.queue.session.Multi(ctx, ops...)
 	}
-	// Each claim writes the item: the version tells this one from a later one.
+	// Each claim writes the item, so the item's version tells this claim from a later one.
 	results, err := i.Hold.Commit(ctx, append([]session.Op{session.CheckOp(i.from.Item, i.from.Version)}, ops...)...)
 	switch {
 	case len(results) == 0:

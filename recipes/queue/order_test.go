@@ -44,7 +44,7 @@ func TestDelayIsExact(t *testing.T) {
 			require.Equal(t, d, time.Since(began))
 			require.NoError(t, i.Ack(bubble.Minute(t)))
 		}
-		// One that comes while a longer one is waited for.
+		// A short delay begins while the consumer waits for the end of a long one.
 		put(t, q, "long", queue.WithDelay(time.Hour))
 		synctest.Wait()
 		began = time.Now()

@@ -79,7 +79,7 @@ func (a *arrival) onFound(ev machine.Seen) {
 }
 
 // check reads the own znode and the round, and watches both. The own znode is read by a listing of
-// its children: it has none, so that watch fires only when it is deleted.
+// its children. It has none, so the watch on them fires only when the znode is deleted.
 func (a *arrival) check(rank int) {
 	*a = arrival{m: a.m, name: a.name, rank: rank, roundWatched: true}
 	a.m.state = Waiting

@@ -10,8 +10,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// later is what listings show of the items with a delay. A consumer that lists moves those that are
-// due. A timer of the first in line, and of the second, goes off when the next is due.
+// later is what listings show of the items with a delay. A consumer that lists moves the due items.
+// The first in line, and the second, have a timer that goes off when the next item is due.
 type later struct {
 	base  *base
 	now   int64 // the servers' clock has passed this time

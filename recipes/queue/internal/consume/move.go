@@ -13,8 +13,8 @@ type put struct {
 	item *item // nil: it moves items that were due
 }
 
-// begin has a producer carry out a put. It is void if the epoch ends: each item that it deletes has
-// its version, or its claim, on condition.
+// begin has a producer carry out a put. If the epoch ends before, the put may still be carried out,
+// but not after another consumer's claim: its transaction deletes the items at their versions.
 func (m *Machine) begin(p put) {
 	m.lastPut++
 	if p.No = m.base.cfg.First + m.lastPut; !p.Dead {

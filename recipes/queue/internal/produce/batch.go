@@ -37,7 +37,7 @@ func (b *batch) add(failed func(machine.Transacted), ops ...session.Op) {
 // receipt is the producer's receipt as far as it is known.
 type receipt struct {
 	path    string
-	alive   int64 // the session that has an ephemeral child below it, or had one until it expired
+	alive   int64 // the session that owns a child of the receipt, or did until it expired; 0: none does
 	known   bool  // version and data are right, as no answer has contradicted them
 	version int32
 	data    []byte

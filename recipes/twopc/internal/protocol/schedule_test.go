@@ -184,7 +184,7 @@ func (p *play) end() {
 	}
 	p.recover()
 	p.settle()
-	for _, l := range p.leaders { // the transactions that they learned of, and those that they gave up and others committed
+	for _, l := range p.leaders { // each acknowledges what it has learned, and takes over what it gave up and another has committed
 		l.acksAtOnce = nil
 		l.settleAll()
 		for _, id := range p.world.Children(root.Transactions()) {

@@ -262,7 +262,7 @@ type voter struct {
 	name  string
 	vote  func(guid string) (commit, now bool)
 	known map[string]bool             // by this process
-	open  map[string]protocol.Propose // of them, those that are not acknowledged
+	open  map[string]protocol.Propose // the transactions that it has not acknowledged
 	cast  map[string]protocol.Cast
 	acks  map[string]bool
 }
