@@ -113,8 +113,8 @@ func (a *Actor) begin() {
 }
 
 // Crash lets the machine panic, and starts a fresh one. The order matters: possessions end; pending
-// transactions are carried out now or never, those that make an ephemeral znode in any case, so that
-// the deletion of all ephemeral znodes, which follows, finds it. Other pending requests may be
+// transactions are carried out now or never, those that make an ephemeral znode in any case, so
+// that the deletion of all ephemeral znodes, which follows, finds it. Other pending requests may be
 // carried out later. The fresh machine is told the epoch, the intents, and the events that were in
 // the mailbox.
 func (a *Actor) Crash() {

@@ -178,7 +178,7 @@ func (u *update[T]) readCreated(ctx context.Context) (Snapshot[T], error) {
 }
 
 // resolve finds out the outcome of an attempt whose reply was lost. The attempt is not in flight
-// any more, and reads are up to date. In a later epoch the marker is gone, and the value has to tell.
+// any more, and reads are up to date. In a later epoch the marker is gone: the value has to tell.
 func (u *update[T]) resolve(ctx context.Context, epoch uint64) (s Snapshot[T], again bool, err error) {
 	marked, err := presence.Of(ctx, u.session, u.marker)
 	if err != nil {

@@ -67,9 +67,9 @@ func checkAndFollow(t testing.TB, holder, checker *session.Session) {
 	require.ErrorIs(t, errOf(fence.Follow(bubble.Minute(t), checker, q)), fence.ErrFenced)
 }
 
-// A server that lags behind still shows a possession that has ended, and not yet one that has begun.
-// Check has the server catch up first. A leader (the second of the two servers here) does not catch
-// up at a sync.
+// A server that lags behind still shows a possession that has ended, and not yet one that has
+// begun. Check has the server catch up first. A leader (the second of the two servers here) does
+// not catch up at a sync.
 func TestCheckIsNotFooledByALaggingServer(t *testing.T) {
 	t.Parallel()
 	for lagging, name := range []string{"a follower", "the leader"} {
@@ -166,8 +166,8 @@ func TestAReaderThatTookItsOwnPlaceAsAWriterKeepsItsToken(t *testing.T) {
 	})
 }
 
-// A process that may not read a holder's znode can check the possession all the same, on each version
-// of ZooKeeper, until the possession ends; but not if the znode's name may come again.
+// A process that may not read a holder's znode can check the possession all the same, on each
+// version of ZooKeeper, until the possession ends; but not if the znode's name may come again.
 func TestCheckWhatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {

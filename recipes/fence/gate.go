@@ -8,8 +8,8 @@ import (
 // Gate admits holders in the order of their tokens, for a resource that can't ask ZooKeeper: after
 // a newer holder it admits no older one. Its zero value is ready to use. A Gate guards one
 // resource, protected by one lock or election: the first sequencer that it admits binds it to the
-// parent of the contenders, or to the znode of a lock of the layout Simple. Such a znode must not be
-// named like a contender (lock-0000000001): the Gate would be bound to its parent.
+// parent of the contenders, or to the znode of a lock of the layout Simple. Such a znode must not
+// be named like a contender (lock-0000000001): the Gate would be bound to its parent.
 //
 // It is safe for concurrent use. To be a fence, it must be called in the same critical section as
 // the write.
@@ -58,8 +58,8 @@ func (g *Gate) Reset() {
 }
 
 // Highest returns the sequencer of the newest holder admitted; false if there was none. A resource
-// that outlives its process stores this sequencer with its data. After a restart it calls Admit with
-// the stored one, before any other.
+// that outlives its process stores this sequencer with its data. After a restart it calls Admit
+// with the stored one, before any other.
 func (g *Gate) Highest() (Sequencer, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -158,9 +158,9 @@ func TestADuplicateIsAnError(t *testing.T) {
 }
 
 // The znode of a process that was killed exists while the process is started again. The new process
-// waits until that znode is gone, and does not take it for its own. How long that takes is not known:
-// the server may have granted a longer timeout than was asked for, or be away for longer than any
-// timeout, after which the dead session has its whole time again.
+// waits until that znode is gone, and does not take it for its own. How long that takes is not
+// known: the server may have granted a longer timeout than was asked for, or be away for longer
+// than any timeout, after which the dead session has its whole time again.
 func TestAFormerLifeIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

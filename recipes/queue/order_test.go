@@ -82,8 +82,8 @@ func TestDefaultBackoffAndAttempts(t *testing.T) {
 	})
 }
 
-// The application sets the pause, for the queue and for one attempt: the item comes at its end, with
-// its headers, and with others in between. The consumer that returned it may be gone by then.
+// The application sets the pause, for the queue and for one attempt: the item comes at its end,
+// with its headers, and with others in between. The consumer that returned it may be gone by then.
 func TestTheApplicationSaysThePause(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		var asked []int

@@ -177,9 +177,9 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 
 // Find searches for an item by its id: among delayed items, among the others, and among delayed
 // ones again, since the item may move meanwhile. First the GUIDs in the znodes' names are compared.
-// If none is right and the id has no znode, all items are read: a dead letter has its id in its data
-// alone. The error is session.ErrNoNode if there is none, and also session.ErrNoAuth if some of the
-// items may not be read.
+// If none is right and the id has no znode, all items are read: a dead letter has its id in its
+// data alone. The error is session.ErrNoNode if there is none, and also session.ErrNoAuth if some
+// of the items may not be read.
 func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	path, _ := q.Root.ID(id)
 	guid, _, err := q.Session.Get(ctx, path)

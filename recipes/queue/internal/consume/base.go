@@ -41,8 +41,8 @@ const (
 	pausing
 )
 
-// avoidedFor is how long a path is passed over that was refused, or has data that no queue has written,
-// in milliseconds.
+// avoidedFor is how long a path is passed over that was refused, or has data that no queue has
+// written, in milliseconds.
 const avoidedFor = 60_000
 
 var errForeign = errors.New("no queue has written this")

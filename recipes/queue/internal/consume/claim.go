@@ -155,7 +155,7 @@ func (m *Machine) claim(room int) {
 	if leaves {
 		t.add(machine.Op{Do: machine.Delete, Path: p.path, Version: machine.Any}, part{failed: func(machine.Code) { p.left() }})
 	}
-	// Without the znode in consumers/, no other consumer would hear of the end of this one's claims.
+	// Without the znode in consumers/, no other consumer would hear that these claims have ended.
 	self := machine.Op{Do: machine.Check, Path: m.base.root.Consumer(m.base.cfg.GUID), Version: machine.Any}
 	t.add(self, part{failed: func(machine.Code) { m.base.registered = false }})
 	t.done = func([]machine.Result) {

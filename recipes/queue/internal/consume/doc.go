@@ -21,8 +21,8 @@
 //
 // # What follows each event
 //
-//	proceed: put dead letters and pauses elsewhere; settle; move what is due; if items are wanted, seek
-//	seek, the first that is the case:
+//	proceed: put dead letters and pauses elsewhere; settle; move what is due; seek
+//	seek, if items are wanted, the first that is the case:
 //		candidates, fewer than four losses     claim them
 //		free items, fewer than four losses     read some: they become candidates
 //		buckets behind these are not listed    list some of them
@@ -30,8 +30,8 @@
 //		no place in line                       make one
 //		a place                                arm the bell; list when it rings, or an item is due
 //
-// A consumer keeps its place in line until it claims. The first lists when the bell rings or a znode
-// in consumers/ goes; the second half a second later, in case that the first hangs; the others sleep.
+// A consumer keeps its place in line until it claims. The first lists when the bell rings or a
+// znode in consumers/ goes; the second half a second later, if the first hangs; the others sleep.
 //
 // # Which file for which task
 //

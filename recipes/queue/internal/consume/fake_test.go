@@ -160,8 +160,8 @@ func TestLosing(t *testing.T) {
 	f.refuses = 4
 	f.start(nil)
 	require.Equal(t, []string{"list", "i-queue-0000000000"}, f.asked[:2], "without a loss it takes the first item")
-	// It reads one and loses it; two, and loses both; eight (the window has doubled with each loss),
-	// and loses the fourth item in all.
+	// It reads one and loses it; two, and loses both; eight (the window has doubled with each
+	// loss), and loses the fourth item in all.
 	const read = 1 + 2 + 8
 	require.Equal(t, read, slices.Index(f.asked[1:], "list"), "it lists again after four that were lost")
 	afterALoss := f.asked[2:5]

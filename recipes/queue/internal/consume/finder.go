@@ -22,8 +22,8 @@ const tooLarge = 32 << 10
 
 // finder looks for free items. A listing is one trip of reads, each no older than the one before
 // it: first the names of all buckets, then the contents of the first buckets that the listing
-// before has named. A search is one or more listings. It ends when each bucket that its last listing
-// has named was listed after the names were.
+// before has named. A search is one or more listings. It ends when each bucket that its last
+// listing has named was listed after the names were.
 type finder struct {
 	base *base
 	rng  *rand.Rand

@@ -16,7 +16,7 @@ type item struct {
 	version int32
 	owned   bool  // by its producer's session: such an item cannot be moved
 	token   int64 // of the claim
-	// At the application, and how it is settled: as long as how is 0, the fields behind it have no effect.
+	// At the application, and how it is settled. If how is 0 the fields behind it have no effect.
 	no       uint64 // 0: not handed out
 	received bool
 	how      Kind   // Ack, Nack or Return; 0: there was no command yet

@@ -44,8 +44,8 @@ func TestSchedules(t *testing.T) {
 	})
 }
 
-// happen lets one thing happen. Of the faults that are drawn only one in calm happens, and a step in
-// the place of the others.
+// happen lets one thing happen. Of the faults that are drawn only one in calm happens, and a step
+// in the place of the others.
 func (m *model) happen(calm int) {
 	a := m.Actors()[m.Pick(len(m.Actors()))]
 	c := m.consumers[m.Pick(len(m.consumers))]

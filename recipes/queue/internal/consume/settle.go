@@ -34,8 +34,8 @@ func (m *Machine) settle() {
 	if !acks {
 		t.add(machine.Op{Do: machine.Set, Path: m.base.root.Bell(), Version: machine.Any}, part{failed: func(machine.Code) { m.base.prepare() }})
 	}
-	// If the last search has left nothing free, the place in line is made in the same trip. The next
-	// listing finds what has come meanwhile.
+	// If the last search has left nothing free, the place in line is made in the same trip. The
+	// next listing finds what has come meanwhile.
 	searches := m.seeking() || len(m.candidates)+len(m.finder.free) > 0
 	if acks && m.noneFree && !searches && m.holdings.wants() > 0 && m.place.path == "" && !m.place.doubt {
 		t.joins = true

@@ -44,7 +44,7 @@ type receipt struct {
 }
 
 // readReceipt reads the receipt, and makes it if it is gone. If it is gone, or was made again by
-// hand (its version is smaller), the outcome of calls that were sent is not known, and it has no child.
+// hand (its version is smaller), the outcome of calls that were sent is unknown, and no child left.
 func (p *Producer) readReceipt(calls []*Call) error {
 	ctx, r := znode.Making(context.Background(), p.ACL), &p.receipt
 	data, stat, err := p.session.Get(ctx, r.path)
@@ -141,8 +141,8 @@ func (p *Producer) choose(calls []*Call) (chosen []*Call, items int) {
 	return chosen, items
 }
 
-// fill adds the operations of the calls. Those from b.ops[first] on append the items: parts[n] is for
-// b.ops[first+n].
+// fill adds the operations of the calls. Those from b.ops[first] on append the items: parts[n] is
+// for b.ops[first+n].
 func (p *Producer) fill(b *batch) (first int, parts []tail.Part) {
 	var all []tail.Addition
 	parents := make(map[string]bool) // of the ids
@@ -180,8 +180,8 @@ func (p *Producer) fill(b *batch) (first int, parts []tail.Part) {
 	return first, parts
 }
 
-// transact writes the receipt as it is, together with ops. If ops fail, another producer was faster:
-// the tail and the size are read again.
+// transact writes the receipt as it is, together with ops. If ops fail, another producer was
+// faster: the tail and the size are read again.
 func (p *Producer) transact(ops ...session.Op) (done bool, err error) {
 	b := p.newBatch(p.receipt.data)
 	b.add(func(machine.Transacted) { p.tail.Forget() }, ops...)

@@ -80,8 +80,8 @@ func (p *Producer) readSize() error {
 //
 // A queue gets its capacity while it is empty. The size begins as full on purpose: the first put
 // does not fit, so count runs again, and finds the items that were put between the first count and
-// the transaction that creates the size. That transaction also sets items/. A put of a producer that
-// has seen no capacity checks the version of items/, so it fails, and the producer reads the size.
+// the transaction that creates the size. That transaction also sets items/. A put of a producer
+// that has seen no capacity checks the version of items/ and fails: the producer reads the size.
 func (p *Producer) count(calls []*Call) error {
 	r, s := p.root, &p.size
 	if s.Capacity > 0 && p.capacity > 0 && p.capacity != s.Capacity {

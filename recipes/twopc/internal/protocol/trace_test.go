@@ -136,7 +136,7 @@ func request(what string, of []string) machine.Event {
 	return nil
 }
 
-// event parses the events whose words differ from those of [recipetest.Teller], and the machine's own.
+// event parses the machine's own events, and those whose words differ from [recipetest.Teller]'s.
 func event(p *recipetest.Teller, verb string, w recipetest.Words) machine.Event {
 	code := machine.Done
 	if w.Err() != nil {
