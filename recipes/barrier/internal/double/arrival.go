@@ -7,17 +7,20 @@ import (
 
 // arrival is a party's znode in an open round, until the round is decided.
 type arrival struct {
-	m            *Machine
-	name         string        // of the own znode
-	rank         int           // this is at least the rank-th arrival in the round
+	m    *Machine
+	name string // of the own znode
+	rank int    // this is at least the rank-th arrival in the round
+	// Read while Waiting. The next step needs both, and the watch.
 	czxid        int64         // of the own znode; 0 until it was read
 	seen         *machine.Seen // the round; nil until it was read
 	roundWatched bool          // a watch is set on the round's data
-	ownGone      bool          // the own znode was deleted during a decision
-	roundChanged bool          // the round changed during a decision
-	arrivedKnown bool          // arrived is known
-	arrived      int32         // the number of arrivals before the parties were listed
-	nextExists   bool          // the next round exists already: another client has created it
+	// Events during Counting and Deciding, which resume handles.
+	ownGone      bool // the own znode was deleted
+	roundChanged bool
+	// For a verdict.
+	arrivedKnown bool  // arrived is known
+	arrived      int32 // the number of arrivals before the parties were listed
+	nextExists   bool  // the next round exists already: another client has created it
 }
 
 // path is the path of the own znode.
@@ -76,7 +79,7 @@ func (a *arrival) onFound(ev machine.Seen) {
 }
 
 // check reads the own znode and the round, and watches both. The own znode is read by a listing of
-// its children: it has none, so that watch fires only when it is deleted.
+// its children. It has none, so the watch on them fires only when the znode is deleted.
 func (a *arrival) check(rank int) {
 	*a = arrival{m: a.m, name: a.name, rank: rank, roundWatched: true}
 	a.m.state = Waiting

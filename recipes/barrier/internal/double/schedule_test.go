@@ -123,7 +123,7 @@ func (s *schedule) kickOne() {
 	round := double.RoundPath(at, rounds[s.Pick(len(rounds))])
 	parts, open := []string{"in", "out"}, double.ParseVerdict(s.Data(round)).Kind == double.Open
 	if s.Pick(2) == 0 {
-		parts, open = s.standing(round), true
+		parts, open = s.partiesIn(round), true
 	}
 	if open && len(parts) > 0 {
 		s.Delete(round + "/" + parts[s.Pick(len(parts))])
@@ -310,7 +310,7 @@ func (s *schedule) clean() {
 		s.fail("rounds are left: %v", rounds)
 	}
 	for _, n := range rounds {
-		if left := s.standing(double.RoundPath(at, n)); s.parties > 1 && len(left) > 0 {
+		if left := s.partiesIn(double.RoundPath(at, n)); s.parties > 1 && len(left) > 0 {
 			s.fail("parties are left in round %d: %v", n, left)
 		}
 	}

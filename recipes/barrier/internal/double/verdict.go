@@ -9,8 +9,8 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// count lists the parties. A release requires that no party has arrived since the listing: it may
-// be a process that was restarted, and its predecessor's znode must not take its position. So the
+// count lists the parties. A release requires that no party has arrived since the listing: such a
+// party may be a process that was restarted, whose predecessor's znode must not be released. So the
 // number of arrivals has to be known before the listing. Usually the reply to the own arrival has
 // told it.
 func (a *arrival) count() {

@@ -16,7 +16,7 @@ func (m *Machine) seeking() bool {
 	return m.under[claiming] != nil || m.base.busy(listing, reading, mending, joining, leaving)
 }
 
-// seek looks for items and claims them, or stands in line if there are none. The cases are in the
+// seek looks for items and claims them, or waits in line if there are none. The cases are in the
 // order of what must be known or done first. The last ones arm watches or a timer and then wait for
 // these.
 func (m *Machine) seek() {
@@ -29,7 +29,7 @@ func (m *Machine) seek() {
 		m.list(true)
 	case room == 0:
 		m.dropFound()
-		m.noneFree = m.noneFree && !m.base.cfg.Takes // a call of Take may come much later, when that is not true any more
+		m.noneFree = m.noneFree && !m.base.cfg.Takes // the next call of Take may come when there are other items
 		if p.path != "" {
 			m.base.Requests.Ask(machine.Remove{Path: p.path}, key{purpose: leaving})
 			p.left()
@@ -42,20 +42,20 @@ func (m *Machine) seek() {
 		m.list(false)
 	case f.losses > 0 || m.base.relist || p.path == "" && !m.noneFree:
 		m.list(true)
-	case p.path == "" || m.base.yields && p.known && len(p.ahead) < 2:
+	case p.path == "" || m.base.yields && p.listens():
 		m.base.yields = false
-		p.stand()
+		p.take()
 	case p.asksForListing():
 		m.list(true)
-	case m.later.await(p.known && len(p.ahead) < 2, int64(len(p.ahead))*half):
+	case m.later.await(p.listens(), int64(len(p.ahead))*headStart):
 		m.list(true)
 	}
 }
 
 // list begins a search, or goes on with one. The first in line sleeps after a search that found
-// nothing only if the bell was armed when the search began. A search that the second begins after
-// its wait takes the first's place away with its claim. If the search begins anew because items
-// were lost to rivals, that holds for the new one, too.
+// nothing only if the bell was armed when the search began. The second in line, which has waited in
+// vain for the first, searches asSecond; so does its next search, if this one ends with losses to
+// rivals.
 func (m *Machine) list(begins bool) {
 	if begins {
 		m.finder.begin()
@@ -155,7 +155,7 @@ func (m *Machine) claim(room int) {
 	if leaves {
 		t.add(machine.Op{Do: machine.Delete, Path: p.path, Version: machine.Any}, part{failed: func(machine.Code) { p.left() }})
 	}
-	// Without its znode, no other consumer would hear that this one's claims have ended with it.
+	// Without the znode in consumers/, no other consumer would hear that these claims have ended.
 	self := machine.Op{Do: machine.Check, Path: m.base.root.Consumer(m.base.cfg.GUID), Version: machine.Any}
 	t.add(self, part{failed: func(machine.Code) { m.base.registered = false }})
 	t.done = func([]machine.Result) {

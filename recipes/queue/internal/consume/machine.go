@@ -13,28 +13,28 @@ import (
 // Machine claims and settles the items of one consumer. The zero value is not usable: see [New].
 //
 // After each event it asks for what is missing: see proceed. One claim, one settlement and one
-// move are under way at a time.
+// move of due items are under way at a time.
 type Machine struct {
 	base     *base
 	holdings holdings
 	place    place
 	finder   finder
 	later    later
-
-	candidates []*item         // items that were read, and are to be claimed
-	picked     []layout.Item   // items that are being read
-	fetched    []layout.Item   // items that are due, and are being read or moved
-	moving     bool            // a producer has been asked to move these
-	singly     int             // so many items are moved one at a time: a move of several was refused, for one of them
-	puts       map[uint64]put  // under way, by number
-	lastPut    uint64          // the number given last
-	delayed    []layout.Bucket // those in later/ that the listing under way reads
+	under    map[purpose]*txn // a claim, under way or of unknown outcome; and a settlement under way
+	stopped  bool
+	// The search for items (claim.go): listings, then reads, then claims.
 	armed      bool            // when the search began, the bell and consumers/ were watched
-	asSecond   bool            // this consumer searches as the second in line, which has waited: its claim takes the first's place away
-	noneFree   bool            // by the last listing this consumer has claimed all that was free: its next Ack joins the line
-
-	under   map[purpose]*txn // under way, or of unknown outcome
-	stopped bool
+	asSecond   bool            // this consumer searches as the second in line, which has waited: its claim deletes the first's place
+	delayed    []layout.Bucket // those in later/ that the listing under way reads
+	picked     []layout.Item   // items that are being read
+	candidates []*item         // items that were read, and are to be claimed
+	noneFree   bool            // the last search has left nothing free: the next Ack makes a place in line, too
+	// Items that producers put elsewhere (move.go).
+	puts    map[uint64]put // under way, by number
+	lastPut uint64         // the number given last
+	fetched []layout.Item  // items that are due, and are being read or moved
+	moving  bool           // one of puts moves these
+	singly  int            // so many items are moved one at a time: a move of several was refused, for one of them
 }
 
 // New makes a machine for one consumer.

@@ -13,8 +13,8 @@ type put struct {
 	item *item // nil: it moves items that were due
 }
 
-// begin has a producer carry out a put. It is void if the epoch ends: each item that it deletes has
-// its version, or its claim, on condition.
+// begin has a producer carry out a put. If the epoch ends before, the put may still be carried out,
+// but not after another consumer's claim: its transaction deletes the items at their versions.
 func (m *Machine) begin(p put) {
 	m.lastPut++
 	if p.No = m.base.cfg.First + m.lastPut; !p.Dead {
@@ -38,8 +38,8 @@ func (m *Machine) putAway() {
 		if i.how == Nack && dead && i.owned {
 			i.how = Ack
 		}
-		if i.how != Nack || i.put || !dead && (i.after == 0 || i.owned) {
-			continue
+		if pauses := i.after > 0 && !i.owned; i.how != Nack || i.put || !dead && !pauses {
+			continue // not settled, or settled where it is: see settle
 		}
 		p := put{item: i, Put: Put{Dead: dead, Delay: i.after, GUIDs: []string{i.at.GUID}, Items: []layout.Record{i.next()}, With: []machine.Op{
 			{Do: machine.Delete, Path: i.at.Path(m.base.root), Version: i.version},
@@ -96,7 +96,7 @@ func (m *Machine) onPut(ev Answer) {
 	}
 }
 
-// onMoved takes in whether items that are due were moved. The next listing shows what is left.
+// onMoved takes in whether items that are due were moved. The next listing shows the rest.
 func (m *Machine) onMoved(err error) {
 	switch m.moving, m.base.relist = false, true; {
 	case err == nil || gone(err) || errors.Is(err, session.ErrUnknownOutcome):
@@ -107,7 +107,7 @@ func (m *Machine) onMoved(err error) {
 	}
 }
 
-// move moves items that are due. Each consumer that lists does that, since none stands in line
+// move moves items that are due. Each consumer that lists does that, since none waits in line
 // while there is a backlog.
 func (m *Machine) move() {
 	if m.base.closing || len(m.later.due) == 0 || m.moving || m.base.busy(fetching) {

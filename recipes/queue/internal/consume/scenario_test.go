@@ -170,8 +170,8 @@ func TestDelayedItemsBesideAFirstThatHangs(t *testing.T) {
 	require.Less(t, m.Now(), due+3_000)
 }
 
-// Many items have a long delay, and the slot that they share has begun: they do not hide one behind
-// them that is due before.
+// Many items have a long delay, and the slot that they share has begun: an item in a later slot
+// that is due before they are is delivered in time.
 func TestManyThatAreNotDueHideNothing(t *testing.T) {
 	t.Parallel()
 	m := quiet(1)

@@ -44,8 +44,8 @@ func TestSchedules(t *testing.T) {
 	})
 }
 
-// happen lets one thing happen: a fault, though in a calm schedule mostly a step in its place, or
-// another event.
+// happen lets one thing happen. Of the faults that are drawn only one in calm happens, and a step
+// in the place of the others.
 func (m *model) happen(calm int) {
 	a := m.Actors()[m.Pick(len(m.Actors()))]
 	c := m.consumers[m.Pick(len(m.consumers))]
@@ -143,11 +143,11 @@ func (c *consumer) act() {
 		c.lose(nos[m.Pick(len(nos))])
 		return
 	}
-	if nos := c.nos(func(g *delivery) bool { return !g.received }); len(nos) > 0 && m.Pick(3) > 0 {
+	if nos := c.nos(func(d *delivery) bool { return !d.received }); len(nos) > 0 && m.Pick(3) > 0 {
 		c.receive(nos[0])
 		return
 	}
-	if nos := c.nos(func(g *delivery) bool { return g.received }); len(nos) > 0 {
+	if nos := c.nos(func(d *delivery) bool { return d.received }); len(nos) > 0 {
 		no := nos[m.Pick(len(nos))]
 		switch m.Pick(3) {
 		case 0:
@@ -162,7 +162,7 @@ func (c *consumer) close() {
 	if stopped, _ := c.actor.Stopped(); stopped || c.closed {
 		return
 	}
-	for _, no := range c.nos(func(g *delivery) bool { return !g.received }) {
+	for _, no := range c.nos(func(d *delivery) bool { return !d.received }) {
 		c.settle(no, consume.Return, 0)
 	}
 	c.closed, c.model.broken = true, true

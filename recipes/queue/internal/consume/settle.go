@@ -34,9 +34,10 @@ func (m *Machine) settle() {
 	if !acks {
 		t.add(machine.Op{Do: machine.Set, Path: m.base.root.Bell(), Version: machine.Any}, part{failed: func(machine.Code) { m.base.prepare() }})
 	}
-	// Nothing was left at the last listing: the place in line is made in the same trip. The listing
-	// behind that finds what has come meanwhile.
-	if acks && m.noneFree && m.place.path == "" && !m.place.doubt && m.holdings.wants() > 0 && !m.seeking() && len(m.candidates)+len(m.finder.free) == 0 {
+	// If the last search has left nothing free, the place in line is made in the same trip. The
+	// next listing finds what has come meanwhile.
+	searches := m.seeking() || len(m.candidates)+len(m.finder.free) > 0
+	if acks && m.noneFree && !searches && m.holdings.wants() > 0 && m.place.path == "" && !m.place.doubt {
 		t.joins = true
 		t.add(m.place.join(), part{failed: func(machine.Code) { m.base.prepare() }})
 	}

@@ -75,18 +75,18 @@ func (m *Machine) onTransacted(p purpose, ev machine.Transacted) {
 		t.done(ev.Results)
 		return
 	}
-	var w part // stays empty if the answer does not say which operation failed
+	var culprit part // stays empty if the answer does not say which operation failed
 	if ev.Failed >= 0 && ev.Failed < len(t.parts) {
-		w = t.parts[ev.Failed]
+		culprit = t.parts[ev.Failed]
 	}
 	// NotEmpty: the item has got a child by hand. To try again is of no use.
-	switch refused := ev.Code == machine.Refused || ev.Code == machine.NotEmpty && w.item != nil; {
-	case refused && w.refused != nil:
-		w.refused(ev.Err)
+	switch refused := ev.Code == machine.Refused || ev.Code == machine.NotEmpty && culprit.item != nil; {
+	case refused && culprit.refused != nil:
+		culprit.refused(ev.Err)
 	case refused:
-		m.refuse(p, t, w.item, ev.Err)
-	case w.failed != nil:
-		w.failed(ev.Code)
+		m.refuse(p, t, culprit.item, ev.Err)
+	case culprit.failed != nil:
+		culprit.failed(ev.Code)
 	default: // a parent or the bell was deleted by hand
 		m.base.prepare()
 	}

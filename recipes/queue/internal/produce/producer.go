@@ -26,13 +26,13 @@ type Producer struct {
 	root     layout.Root
 	capacity int  // 0: none is given
 	moves    bool // see NewMover
-
+	// Of callers and the goroutine, with mu.
 	mu     sync.Mutex
 	calls  []*Call       // that wait, in order
 	last   uint64        // the number of the last one
 	idle   chan struct{} // closes when no call waits; nil: none waits
 	closed bool
-
+	// Of the goroutine: what it knows, and what it does next (step).
 	receipt receipt
 	tail    *tail.Tail
 	size    size
@@ -107,7 +107,7 @@ func (p *Producer) work(idle chan struct{}) {
 			p.forget()
 			end(calls, err)
 		}
-		if calls[0].state.Load() == over {
+		if calls[0].state.Load() == ended {
 			races = 0
 		}
 	}
@@ -136,9 +136,9 @@ func (p *Producer) waiting() []*Call {
 	return slices.Clone(p.calls)
 }
 
-// prune forgets the calls that are over. With mu.
+// prune forgets the calls that have ended. With mu.
 func (p *Producer) prune() {
-	p.calls = slices.DeleteFunc(p.calls, func(c *Call) bool { return c.state.Load() == over })
+	p.calls = slices.DeleteFunc(p.calls, func(c *Call) bool { return c.state.Load() == ended })
 }
 
 // contained takes a step. If the step panics, the calls end with session.ErrRestarted.
@@ -197,7 +197,7 @@ type Put struct {
 	Ephemeral bool
 	With      []session.Op    // in the same transaction: if one of them fails, that is the call's error
 	Back      bool            // the items were in a queue before: they are put even if this one is full
-	Names     [2][]string     // of the buckets in items/ and in later/, as they were of late; nil: not known
+	Names     [2][]string     // of the buckets in items/ and in later/, by a recent listing; nil: not known
 	Then      func(err error) // if not nil, called at the end, by the producer's goroutine
 }
 
@@ -218,7 +218,7 @@ type Call struct {
 const (
 	waits = iota // its items are not in the queue
 	sent         // its items may be in the queue, or may come to be
-	over
+	ended
 )
 
 const (
@@ -272,10 +272,10 @@ func (c *Call) Ended(ctx context.Context) error {
 	return c.err
 }
 
-// end ends a call, unless it is over.
+// end ends a call, unless it has ended.
 func (c *Call) end(err error) {
-	was := c.state.Swap(over)
-	if was == over {
+	was := c.state.Swap(ended)
+	if was == ended {
 		return
 	}
 	if err != nil && was == sent && !errors.Is(err, session.ErrUnknownOutcome) {

@@ -114,7 +114,7 @@ func (t *tx) recoverIfDead() {
 			return
 		}
 		t.read(t.root.coordinator(rec.Coordinator), func(coordinator machine.Seen) {
-			switch mine := rec.Coordinator == t.c.guid; { // mine: the reply to a takeover was lost, or the transaction has ended here without an acknowledgement
+			switch mine := rec.Coordinator == t.c.guid; { // the reply to a takeover was lost, or the transaction has ended here without an acknowledgement
 			case coordinator.Exists && !mine:
 				t.end(ErrNotRecoverable)
 			case t.Aborts && !mine:

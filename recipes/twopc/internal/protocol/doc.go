@@ -14,6 +14,14 @@
 //   - A transaction that has begun never begins again, even if replies were lost: see tx.disprove.
 //   - The outcome exists until every participant has acknowledged it.
 //
+// # A transaction, step by step
+//
+//	coordinator  tx.begin         writes the record, the payload, the mark, the votes, entries in the inboxes
+//	site         inbox.take       lists its inbox; proposal.advance offers the transaction
+//	site         proposal.vote    writes the application's vote; a vote to abort is the decision, too
+//	coordinator  tx.decideIfDue   decides when all votes are there, one is missing in time, or a site has died
+//	both         onDecided        tells the application; when that has acknowledged, deleteOwn
+//
 // # Which file for which task
 //
 //   - being present, and finding out whether another participant is alive: participant.go

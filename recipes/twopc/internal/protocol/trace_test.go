@@ -136,7 +136,7 @@ func request(what string, of []string) machine.Event {
 	return nil
 }
 
-// event makes a line one of the events that are told in other words here.
+// event parses the machine's own events, and those whose words differ from [recipetest.Teller]'s.
 func event(p *recipetest.Teller, verb string, w recipetest.Words) machine.Event {
 	code := machine.Done
 	if w.Err() != nil {
