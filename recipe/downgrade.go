@@ -21,7 +21,7 @@ func (i *Claims[P]) Downgrade(ctx context.Context, p *Possession) (none P, err e
 	}
 	ctx, cancel := confirmationContext(ctx, i.core.cfg.Session, i.core.cfg.Path)
 	defer cancel()
-	reader := newCaller()
+	reader := &caller{outcome: make(chan outcome, 1)}
 	if err = i.endWriter(p, reader); err != nil {
 		return none, err
 	}
