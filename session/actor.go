@@ -101,7 +101,7 @@ func (a *sessionActor) endEpoch(cause error) {
 	clients := g.inOrder()
 	g.unlock()
 	for _, t := range clients {
-		t.again.Store(0)
+		t.repeats.Store(0)
 		t.endEpoch(cause, true)
 	}
 }
@@ -293,12 +293,12 @@ func (a *sessionActor) onEnded(cause error) {
 	}
 	a.endIfGone(e)
 	e.retire()
-	if a.brief++; time.Since(a.opened) >= lasting {
+	if a.brief++; time.Since(a.opened) >= longEnough {
 		a.brief = 0
 	}
 	brief := a.brief
 	a.s.tasks.run(func() { // a server that ends every session at once is not to be asked for one after the other
-		a.s.znodes.again(a.s.tasks.life, brief, "ZooKeeper sessions end soon after they have begun; pausing between attempts", "cause", cause.Error())
+		a.s.znodes.pauseIfRepeated(a.s.tasks.life, brief, "ZooKeeper sessions end soon after they have begun; pausing between attempts", "cause", cause.Error())
 		a.s.ref.Tell(begin{})
 	})
 }

@@ -26,27 +26,29 @@ import (
 // lost are resolved by looking. The errors that remain are definite: what the server says,
 // [ErrExpired] when the epoch is over, [ErrClosed], [ErrTooLarge].
 type client struct {
+	// Constant.
 	session *Session
 	name    string
 	number  uint64
 	space   namespace // the session's, with the ACL of the client's znodes
 	lasting bool      // see UntilExpiry
 
-	left    atomic.Bool // it wants no event any more
-	telling sync.Mutex  // held while an event is delivered
+	// Its events.
+	left    atomic.Bool // no event is delivered any more
+	telling sync.Mutex  // held while an event is delivered; guards told and down
 	deliver func(seam.Event)
-	told    uint64 // the epoch that it was told of, 0: none
-	down    bool   // it was told that the connection is down
+	told    uint64 // the epoch whose beginning, and not yet its end, was delivered; 0: none
+	down    bool   // the latest event of the connection was machine.Suspended
 
-	again atomic.Int32 // creations in a row at one place, each soon after the one before, and none deleted by the client
+	repeats atomic.Int32 // how many creations in a row repeat one (see [ephemeral.repeats]), the first included; 0 after a deletion by the client
 
-	// With the session's mutex: those of the session's that are this client's.
-	ephemerals map[*ephemeral]struct{}
-	last       *ephemeral // that again counts
+	// Guarded by the session's mutex.
+	ephemerals map[*ephemeral]struct{} // the client's znodes in the record
+	last       *ephemeral              // the latest that repeats counts; nil only if repeats is 0
 	holds      map[*Hold]struct{}
-	line       string // the parent of what it put into a line last
+	queue      string // the parent of the contender that it created last
 
-	writing sync.Mutex
+	writing sync.Mutex // guards writes
 	writes  map[*notify.Latch]struct{} // its transactions that are under way
 }
 

@@ -279,7 +279,7 @@ func (e *epoch) confirmInTime() error {
 	inTime, cancel := before.whileItLives()
 	defer cancel()
 	asking := newEpoch(s, e.number)
-	asking.over = true // no other request is made in it
+	asking.ended = true // no other request is made in it
 	conn, err := asking.connect(false, 0)
 	if err != nil {
 		return err

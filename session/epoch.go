@@ -28,7 +28,7 @@ type epoch struct {
 	lost    time.Time // when the last one was lost; zero: there is one, or was none
 	ups     uint64    // how many there have been
 	proving uint64    // on which of them a quorum was asked for a proof that has not come; 0: on none
-	over    bool
+	ended   bool
 	cause   error        // why it is over
 	gone    notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
 	left    []string     // of an epoch that is said to have expired: see evidence
@@ -86,7 +86,7 @@ func (e *epoch) hear(ev zkconn.Event) {
 func (e *epoch) present(do func(k *keeper)) {
 	g := e.session.state.lock()
 	defer g.unlock()
-	if !e.over && e == g.cur {
+	if !e.ended && e == g.cur {
 		do(&g.keeper)
 	}
 }
@@ -95,7 +95,7 @@ func (e *epoch) connected(ev zkconn.Up) (spoilt bool, margin time.Duration) {
 	s := e.session
 	g := s.state.lock()
 	defer g.unlock()
-	if e.over {
+	if e.ended {
 		return false, 0
 	}
 	now := s.now()
@@ -120,7 +120,7 @@ func (e *epoch) disconnected() {
 	s := e.session
 	g := s.state.lock()
 	defer g.unlock()
-	if e.over {
+	if e.ended {
 		return
 	}
 	e.up, e.server, e.address, e.lost = false, "", "", time.Now()
@@ -148,10 +148,10 @@ func (e *epoch) end(cause, holds error) bool {
 func (e *epoch) endGuarded(cause, holds error) (first bool) {
 	g := e.session.state.lock()
 	defer g.unlock()
-	if e.over {
+	if e.ended {
 		return false
 	}
-	e.over, e.up, e.server, e.address, e.cause = true, false, "", "", cause
+	e.ended, e.up, e.server, e.address, e.cause = true, false, "", "", cause
 	g.cause = cause
 	if errors.Is(cause, ErrExpired) {
 		e.left = g.record.evidence(&e.session.space)
@@ -187,7 +187,7 @@ func (e *epoch) atStake() (left time.Duration, some bool) {
 	g := e.session.state.lock()
 	defer g.unlock()
 	k := &g.keeper
-	if e.over || e != g.cur || k.dependents() == 0 {
+	if e.ended || e != g.cur || k.dependents() == 0 {
 		return 0, false
 	}
 	if k.lease.Stands() {

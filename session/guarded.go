@@ -100,7 +100,7 @@ func (g *guarded) stateNow() State {
 	switch {
 	case g.closing:
 		return Closed
-	case e != nil && e.over:
+	case e != nil && e.ended:
 		return Lost
 	case e == nil || !e.begun:
 		return Connecting
@@ -121,7 +121,7 @@ func (g *guarded) changed() {
 
 // current is the present epoch if it has this number and is not over.
 func (g *guarded) current(number uint64) *epoch {
-	if g.cur == nil || g.cur.number != number || g.cur.over {
+	if g.cur == nil || g.cur.number != number || g.cur.ended {
 		return nil
 	}
 	return g.cur
@@ -188,7 +188,7 @@ func (g *guarded) makeOver(h *Hold, cause error) {
 	delete(g.holds, h)
 	delete(h.client.holds, h)
 	h.reason = ending(cause)
-	h.over.Store(true)
+	h.ended.Store(true)
 	g.ended = append(g.ended, h)
 }
 
@@ -215,7 +215,7 @@ type tasks struct {
 	crashed func(reason any) // told of a panic
 
 	mu      sync.Mutex
-	over    bool
+	ended   bool
 	running sync.WaitGroup
 }
 
@@ -252,7 +252,7 @@ func (t *tasks) run(f func()) bool {
 func (t *tasks) begin() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over {
+	if t.ended {
 		return false
 	}
 	t.running.Add(1)
@@ -262,7 +262,7 @@ func (t *tasks) begin() bool {
 // end refuses further tasks and waits for those that run.
 func (t *tasks) end() {
 	t.mu.Lock()
-	t.over = true
+	t.ended = true
 	t.mu.Unlock()
 	t.running.Wait()
 }

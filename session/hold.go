@@ -31,9 +31,9 @@ type Hold struct {
 	wholes  []*Hold // that end with this one; with the session's mutex, and constant once over
 
 	writes atomic.Int32 // transactions under it that are under way
-	over   atomic.Bool
+	ended  atomic.Bool
 	void   atomic.Bool // it was found not to be valid, and so it stays
-	ended  func(cause error)
+	onEnd  func(cause error)
 	reason error // set, with the session's mutex, before over
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -53,7 +53,7 @@ func (h *Hold) Session() *Session { return h.session }
 // outlives that (barrier.UntilExpiry). It sends no request; a process that may be paused between
 // the question and the deed needs the token, or [Hold.Commit].
 func (h *Hold) Valid() bool {
-	if h.over.Load() {
+	if h.ended.Load() {
 		return false
 	}
 	if h.parts != nil {
@@ -67,7 +67,7 @@ func (h *Hold) Valid() bool {
 		return false
 	}
 	if h.client.lasting { // the end of trust is not its own
-		return r.Good(h.session.now()) && !h.over.Load()
+		return r.Good(h.session.now()) && !h.ended.Load()
 	}
 	if !r.Good(h.session.now()) {
 		if h.session.view.Read() == r && h.void.CompareAndSwap(false, true) {
@@ -75,7 +75,7 @@ func (h *Hold) Valid() bool {
 		}
 		return !h.void.Load() && h.Valid() // trust was prolonged meanwhile
 	}
-	return !h.over.Load() // trust that was regained does not bring back what had ended with it
+	return !h.ended.Load() // trust that was regained does not bring back what had ended with it
 }
 
 // Done closes when the possession is over. Err is set by then.
@@ -118,7 +118,7 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 		return nil, ErrReleased
 	case s.cfg.strict && !e.up:
 		return nil, ErrSuspended
-	case g.record.lacks(path):
+	case g.record.lacksOrDeletes(path):
 		return nil, ErrDeleted
 	}
 	now := s.now()
@@ -131,7 +131,7 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 		return nil, ErrUntrusted
 	}
 	h := &Hold{
-		session: s, client: t, epoch: e, path: path, token: token, ended: ended,
+		session: s, client: t, epoch: e, path: path, token: token, onEnd: ended,
 	}
 	// A possession is bounded by what ZooKeeper knows of this process, not by the context of the
 	// caller that asked for it.
@@ -188,7 +188,7 @@ func (h *Hold) lost() error {
 	g := h.session.state.lock()
 	defer g.unlock()
 	g.keeper.doubt(h)
-	if h.over.Load() {
+	if h.ended.Load() {
 		return h.reason
 	}
 	return nil
@@ -207,7 +207,7 @@ func finish(ended []*Hold) {
 		}
 	}
 	for _, h := range ended {
-		h.client.session.tasks.call(func() { h.ended(h.reason) })
+		h.client.session.tasks.call(func() { h.onEnd(h.reason) })
 	}
 	for _, w := range wholes {
 		w.session.tasks.call(w.fallen)
@@ -285,7 +285,7 @@ func joinHolds(parts []*Hold, ended func(cause error)) (joined *Hold, end func(c
 	first := parts[0]
 	h := &Hold{
 		session: first.session, client: first.client, epoch: first.epoch, path: first.path, token: first.token,
-		parts: slices.Clone(parts), ended: ended,
+		parts: slices.Clone(parts), onEnd: ended,
 	}
 	// It is bounded by its parts, not by the context of the caller that asked for it.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, h.under(nil)))
@@ -324,7 +324,7 @@ func ending(cause error) error {
 // bind makes a whole end with this part; the error is how the part ended if it is over already.
 func (h *Hold) bind(joined *Hold) error {
 	defer h.session.state.lock().unlock()
-	if h.over.Load() {
+	if h.ended.Load() {
 		return h.reason
 	}
 	h.wholes = append(h.wholes, joined)
@@ -333,7 +333,7 @@ func (h *Hold) bind(joined *Hold) error {
 
 // markOver makes a whole over; false if it was.
 func (h *Hold) markOver(reason error) bool {
-	if h.over.Swap(true) {
+	if h.ended.Swap(true) {
 		return false
 	}
 	h.cancel(reason)
@@ -345,12 +345,12 @@ func (h *Hold) markOver(reason error) bool {
 func (h *Hold) fallen() {
 	for _, p := range h.parts {
 		g := p.session.state.lock()
-		if !p.over.Load() {
+		if !p.ended.Load() {
 			p.wholes = slices.DeleteFunc(p.wholes, func(w *Hold) bool { return w == h })
 		}
 		g.unlock()
 	}
-	h.ended(h.Err())
+	h.onEnd(h.Err())
 }
 
 // lostPart is how the first part has ended that is over, or that the clocks say is.

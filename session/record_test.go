@@ -266,6 +266,40 @@ func TestWhatStandsInTheOldPlaceIsLeftAlone(t *testing.T) {
 	})
 }
 
+// The answer to a transaction that creates a znode is lost, and the record has another one at that
+// path, which is gone: the transaction deleted it, or another session did. Whether the transaction
+// was carried out or not, the client has at that path what is there, and leaves nothing behind.
+func TestAZnodeCreatedAgainWithoutAnAnswerIsTheClients(t *testing.T) {
+	create := session.CreateOp("/claim", nil, session.Ephemeral())
+	remove := session.DeleteOp("/claim", -1)
+	pairs(t, map[string]func(w *harness, rival *session.Session) []session.Op{
+		"by the transaction": func(*harness, *session.Session) []session.Op { return []session.Op{remove, create} },
+		"by another session": func(w *harness, rival *session.Session) []session.Op {
+			require.NoError(w, rival.Delete(w.ctx, "/claim", -1))
+			return []session.Op{create}
+		},
+	}, map[string]zktest.Verdict{
+		"carried out": zktest.CutAfter, "not carried out": zktest.CutBefore,
+	}, func(w *harness, deleted func(w *harness, rival *session.Session) []session.Op, fate zktest.Verdict) {
+		s, rival := w.open(), w.open()
+		leaving, removing := w.client(s), w.client(s)
+		for _, t := range []*client{leaving, removing} {
+			require.NoError(w, t.commit(w, 1, create))
+			ops := deleted(w, rival)
+			w.cutOnce(fate, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
+			require.ErrorIs(w, t.commit(w, 1, ops...), session.ErrUnknownOutcome)
+			if t == removing {
+				t.remove(w, 1, "/claim")
+			} else {
+				t.Leave()
+			}
+			w.pass(time.Second)
+			require.False(w, w.exists(rival, "/claim"))
+			require.Zero(w, session.RecordLen(s))
+		}
+	})
+}
+
 // What a transaction may have created is the client's if the session owns it. Where it may not be
 // read, the owner tells.
 func TestWhatMayNotBeReadIsToldByItsOwner(t *testing.T) {

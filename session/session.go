@@ -285,7 +285,7 @@ func init() {
 	seam.AfterStart = (*Session).afterStart
 	seam.Beside = beside
 	seam.EnsureAbove = func(ctx context.Context, s *Session, path string, times int) error {
-		s.znodes.again(ctx, times, "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(path))
+		s.znodes.pauseIfRepeated(ctx, times, "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(path))
 		return s.EnsurePath(ctx, parentOf(path))
 	}
 	seam.Failed = (*Session).failed

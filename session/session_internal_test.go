@@ -98,7 +98,7 @@ func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 				if joint {
 					h, end = JoinHolds([]*Hold{h}, func(error) {})
 					quicker = func() func() {
-						require.False(t, h.over.Swap(true))
+						require.False(t, h.ended.Swap(true))
 						return func() { h.cancel(ending(ErrUntrusted)) }
 					}
 				}

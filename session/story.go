@@ -199,7 +199,7 @@ func (e *epoch) outage(err error) error {
 
 // outage is that of the present epoch, while a connection is looked for.
 func (g *guarded) outage(err error) error {
-	if g.cur == nil || g.cur.over || g.closing {
+	if g.cur == nil || g.cur.ended || g.closing {
 		return err
 	}
 	return g.cur.outage(err)
