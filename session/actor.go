@@ -17,16 +17,21 @@ type sessionActor struct {
 	s    *Session
 	self actors.Self[message]
 
-	epoch   *epoch // the one in charge, nil between two
-	before  *epoch // of the incarnation before: over, and not known to be gone
+	// At most one of these is set; between two epochs neither is.
+	epoch  *epoch // the present one
+	before *epoch // of the incarnation before; it has ended, and is not known to be gone
+
+	// Of epoch, as the clients have been told.
 	begun   bool
 	began   machine.EpochBegan
-	up      bool      // as the clients know it
-	trusted bool      // as the clients know it
-	opened  time.Time // when the last epoch was
-	brief   int       // epochs in a row that ended soon
-	barren  int       // tries to begin, in a row
-	round   int       // counts the tries, so that what comes of an earlier one is known
+	up      bool
+	trusted bool
+
+	// Tries to begin.
+	opened time.Time // when the last epoch was opened
+	brief  int       // epochs in a row that ended soon
+	barren int       // first syncs of this epoch in a row that were refused
+	round  int       // counts first syncs, so that the answer to an earlier one is ignored
 }
 
 func newSessionActor(s *Session, self actors.Self[message]) *sessionActor {

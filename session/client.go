@@ -48,7 +48,7 @@ type client struct {
 	holds      map[*Hold]struct{}
 	queue      string // the parent of the contender that it created last
 
-	writing sync.Mutex // guards writes
+	writing sync.Mutex                 // guards writes
 	writes  map[*notify.Latch]struct{} // its transactions that are under way
 }
 

@@ -260,8 +260,7 @@ func (e *epoch) whileItLives() (context.Context, context.CancelFunc) {
 	return context.WithDeadlineCause(e.session.tasks.life, until, fmt.Errorf("%w, for as long as the session lives without (%v)", ErrSuspended, timeout))
 }
 
-// mostConfirmPauses lets the pauses grow up to a third of a second: the caller of Close has little
-// time.
+// mostConfirmPauses bounds the pauses to a third of a second: the caller of Close has little time.
 const mostConfirmPauses = 6
 
 // confirmInTime waits until it is confirmed that the epoch is gone, or the one before if a server

@@ -31,22 +31,25 @@ func (s *state) lock() *guarded {
 type guarded struct {
 	session *Session
 
+	// Its life.
 	started  bool
 	deferred []func() // to be called after the start
 	closing  bool
 
+	// Epochs.
 	epochs uint64        // how many there have been
-	cur    *epoch        // the present one; also one that has ended, until the next begins
-	cause  error         // why the last one ended that has
+	cur    *epoch        // the present one; also one that has ended, until the next is opened
+	cause  error         // why the latest one that has ended did
 	gate   *notify.Latch // closed and replaced when requests may have become possible, or impossible for good
+	keeper keeper        // trust in cur
+	story  story         // the log
 
-	keeper      keeper
-	holds       map[*Hold]struct{} // the possessions that stand
-	ended       []*Hold            // over, and to be finished: see unlock
+	// What recipes have.
 	clients     map[*client]struct{}
-	clientCount uint64
+	clientCount uint64             // how many there have been
+	holds       map[*Hold]struct{} // the possessions that have not ended
+	ended       []*Hold            // to be finished by unlock
 	record      record
-	story       story
 
 	dataWatches  map[string]*sharedWatch[Data]
 	childWatches map[string]*sharedWatch[Children]
@@ -119,7 +122,7 @@ func (g *guarded) changed() {
 	g.session.topic.Publish(g.status())
 }
 
-// current is the present epoch if it has this number and is not over.
+// current is the present epoch if it has this number and has not ended.
 func (g *guarded) current(number uint64) *epoch {
 	if g.cur == nil || g.cur.number != number || g.cur.ended {
 		return nil
@@ -166,14 +169,14 @@ func (s *state) removeClient(t *client) ([]*ephemeral, *epoch) {
 	return g.record.of(t), g.cur
 }
 
-// stands tells whether a hold is not over.
+// stands reports whether a hold has not ended.
 func (g *guarded) stands(h *Hold) bool {
 	_, stands := g.holds[h]
 	return stands
 }
 
-// endHold ends a hold; false if it was over. One that has outlived trust is neither released nor
-// closed: it was lost before.
+// endHold ends a hold; false if it had ended, which it does here if the clocks say that trust ran
+// out before.
 func (g *guarded) endHold(h *Hold, cause error) (stood bool) {
 	g.keeper.doubt(h)
 	if stood = g.stands(h); stood {
@@ -183,7 +186,7 @@ func (g *guarded) endHold(h *Hold, cause error) (stood bool) {
 	return stood
 }
 
-// makeOver makes a hold over, which unlock finishes.
+// makeOver ends a hold; unlock finishes that.
 func (g *guarded) makeOver(h *Hold, cause error) {
 	delete(g.holds, h)
 	delete(h.client.holds, h)
@@ -192,8 +195,7 @@ func (g *guarded) makeOver(h *Hold, cause error) {
 	g.ended = append(g.ended, h)
 }
 
-// endHolds makes all holds over, except those that outlive that cause, and returns their absolute
-// paths.
+// endHolds ends all holds, except those that outlive that cause, and returns their absolute paths.
 func (g *guarded) endHolds(cause error) (lost []string) {
 	for h := range g.holds {
 		if h != nil && h.client.lasting && (cause == ErrUntrusted || cause == ErrSuspended) {

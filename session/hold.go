@@ -22,21 +22,24 @@ import (
 //   - the part of this process that keeps it fails ([ErrRestarted]), or the session is closed
 //     ([ErrClosed]).
 type Hold struct {
+	// Constant. A whole, made by [joinHolds], has parts; the rest it has from the first of them.
 	session *Session
 	client  *client
 	epoch   *epoch
 	path    string
 	token   int64
-	parts   []*Hold // of a whole: see [joinHolds]
-	wholes  []*Hold // that end with this one; with the session's mutex, and constant once over
+	parts   []*Hold
+	onEnd   func(cause error) // called once, after Done has closed
 
 	writes atomic.Int32 // transactions under it that are under way
+
+	// Its end, in this order: void perhaps, reason, ended, Done.
+	void   atomic.Bool // Valid has returned false, so it must not return true again
+	reason error       // guarded by the session's mutex until ended; a whole has none
 	ended  atomic.Bool
-	void   atomic.Bool // it was found not to be valid, and so it stays
-	onEnd  func(cause error)
-	reason error // set, with the session's mutex, before over
-	ctx    context.Context
+	ctx    context.Context // see Context
 	cancel context.CancelCauseFunc
+	wholes []*Hold // end with this one; guarded by the session's mutex, and constant once ended
 }
 
 // Path is that of the znode that stands for the possession, below the namespace of the session.
@@ -66,7 +69,7 @@ func (h *Hold) Valid() bool {
 	if !r.Of(h.epoch.number) {
 		return false
 	}
-	if h.client.lasting { // the end of trust is not its own
+	if h.client.lasting { // it outlives trust, so it does not become void
 		return r.Good(h.session.now()) && !h.ended.Load()
 	}
 	if !r.Good(h.session.now()) {
@@ -146,9 +149,9 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 	return h, nil
 }
 
-// StandBy tells that the client may want a hold at any moment, being next in line, say: while it
-// does, the session keeps its trust, so that [client.Hold] can give one at once. That costs a sync
-// every sixth of the timeout; a session in which nothing is held and no client stands by sends
+// StandBy tells that the client may want a hold at any moment, being next in the queue, say: while
+// it does, the session keeps its trust, so that [client.Hold] can give one at once. That costs a
+// sync every sixth of the timeout; a session in which nothing is held and no client stands by sends
 // none. A client that has not stood by may be refused with [ErrUntrusted]: then trust is asked for,
 // and comes within a round trip, with TrustGained. It is for one epoch; the next begins without.
 func (t *client) StandBy(number uint64, on bool) {
@@ -321,7 +324,7 @@ func ending(cause error) error {
 	return fmt.Errorf("%w: %w", ErrLost, cause)
 }
 
-// bind makes a whole end with this part; the error is how the part ended if it is over already.
+// bind makes a whole end with this part. The error is how the part ended, if it has already.
 func (h *Hold) bind(joined *Hold) error {
 	defer h.session.state.lock().unlock()
 	if h.ended.Load() {
@@ -331,7 +334,7 @@ func (h *Hold) bind(joined *Hold) error {
 	return nil
 }
 
-// markOver makes a whole over; false if it was.
+// markOver ends a whole; false if it had ended.
 func (h *Hold) markOver(reason error) bool {
 	if h.ended.Swap(true) {
 		return false
@@ -340,8 +343,8 @@ func (h *Hold) markOver(reason error) bool {
 	return true
 }
 
-// fallen detaches a whole that is over from its parts, and tells its owner. A part that is over as
-// well keeps its list: its end may be reading that.
+// fallen detaches a whole that has ended from its parts, and tells its owner. A part that has ended
+// too keeps its list, since the goroutine that ends it may be reading that.
 func (h *Hold) fallen() {
 	for _, p := range h.parts {
 		g := p.session.state.lock()
