@@ -16,17 +16,14 @@ import (
 type sessionActor struct {
 	s    *Session
 	self actors.Self[message]
-
 	// At most one of these is set; between two epochs neither is.
 	epoch  *epoch // the present one
 	before *epoch // of the incarnation before; it has ended, and is not known to be gone
-
 	// Of epoch, as the clients have been told.
 	begun   bool
 	began   machine.EpochBegan
 	up      bool
 	trusted bool
-
 	// Tries to begin.
 	opened time.Time // when the last epoch was opened
 	brief  int       // epochs in a row that ended soon

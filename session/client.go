@@ -32,7 +32,6 @@ type client struct {
 	number  uint64
 	space   namespace // the session's, with the ACL of the client's znodes
 	lasting bool      // see UntilExpiry
-
 	// Its events.
 	left    atomic.Bool // no event is delivered any more
 	telling sync.Mutex  // held while an event is delivered; guards told and down
@@ -41,7 +40,6 @@ type client struct {
 	down    bool   // the latest event of the connection was machine.Suspended
 
 	repeats atomic.Int32 // how many creations in a row repeat one (see [ephemeral.repeats]), the first included; 0 after a deletion by the client
-
 	// Guarded by the session's mutex.
 	ephemerals map[*ephemeral]struct{} // the client's znodes in the record
 	last       *ephemeral              // the latest that repeats counts; nil only if repeats is 0
@@ -79,9 +77,6 @@ func (t *client) undertake() (over func()) {
 	l := new(notify.Latch)
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	if t.writes == nil {
-		t.writes = make(map[*notify.Latch]struct{})
-	}
 	t.writes[l] = struct{}{}
 	return func() {
 		t.writing.Lock()
@@ -212,10 +207,6 @@ func (t *client) beginEpoch(n machine.EpochBegan) bool {
 func (t *client) endEpoch(cause error, gone bool) {
 	t.telling.Lock()
 	defer t.telling.Unlock()
-	t.endEpochLocked(cause, gone)
-}
-
-func (t *client) endEpochLocked(cause error, gone bool) {
 	if t.Left() || t.told == 0 {
 		return
 	}
@@ -226,9 +217,9 @@ func (t *client) endEpochLocked(cause error, gone bool) {
 
 // endSession tells of the end of the epoch, and of the session.
 func (t *client) endSession(cause error, gone bool) {
+	t.endEpoch(cause, gone)
 	t.telling.Lock()
 	defer t.telling.Unlock()
-	t.endEpochLocked(cause, gone)
 	if !t.Left() {
 		t.deliver(seam.SessionEnded{Cause: cause})
 	}

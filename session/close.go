@@ -191,12 +191,10 @@ func (s *Session) tearDown() (err error) {
 // actorEnded: the session's own actor is gone: with the session, with the system that it lives in,
 // or because it was given up.
 func (s *Session) actorEnded(cause error) {
-	switch {
-	case errors.Is(cause, actors.ErrGivenUp):
-		s.fail(cause)
-	default:
-		s.fail(ErrClosed) // nothing, if it was Close
+	if !errors.Is(cause, actors.ErrGivenUp) {
+		cause = ErrClosed
 	}
+	s.fail(cause)           // nothing, if it was Close
 	<-s.lifetime.end.Done() // prompt: another goroutine is ending it
 	s.runDeferred()
 	g := s.state.lock()

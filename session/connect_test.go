@@ -82,7 +82,7 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 			return err
 		})
 		synctest.Wait()
-		h := w.client(s).hold(w, 1, "/line")
+		h := w.client(s).hold(w, 1, "/queue")
 		require.NoError(w, s.Close(w.ctx))
 		require.ErrorIs(w, <-waiting, session.ErrClosed)
 		begun := time.Now()

@@ -292,9 +292,6 @@ func (z *znodes) turn(n *ephemeral) (done func()) {
 		g = z.sender.state.lock()
 	}
 	defer g.unlock()
-	if g.record.turns == nil {
-		g.record.turns = make(map[createKey]*notify.Latch)
-	}
 	latch := new(notify.Latch)
 	g.record.turns[key] = latch
 	return func() {

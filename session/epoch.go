@@ -10,11 +10,9 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// epoch is one ZooKeeper session, from the opening of its connection on. Its fields
-// are guarded by the session's mutex, but for the first ones. It goes through these states; up is
-// independent of them, but false once it has ended:
-//
-//	opened  →  begun  →  ended  →  gone         (not begun: it may end, and be gone, too)
+// epoch is one ZooKeeper session, from the opening of its connection on. Its fields are guarded by
+// the session's mutex, but for the first ones. It is begun, ended and gone in this order; one that
+// never begins ends too.
 type epoch struct {
 	// Constant once it has begun.
 	session   *Session
@@ -22,7 +20,6 @@ type epoch struct {
 	conn      *zkconn.Conn
 	sessionID int64
 	watched   *epochWatches // has a mutex of its own
-
 	// Its connections.
 	timeout time.Duration
 	up      bool      // there is a connection
@@ -31,7 +28,6 @@ type epoch struct {
 	lost    time.Time // when the last one was lost; zero: there is one, or was none
 	ups     uint64    // how many there have been
 	proving uint64    // on which of them a quorum was asked for a proof that has not come; 0: on none
-
 	// Its states.
 	before *epoch       // said to have expired, and not known to be gone: this one begins when it is
 	begun  bool         // authenticated, and the first sync is answered: requests may go

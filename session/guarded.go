@@ -30,12 +30,10 @@ func (s *state) lock() *guarded {
 // guarded is the part of a session that is guarded by its mutex.
 type guarded struct {
 	session *Session
-
 	// Its life.
 	started  bool
 	deferred []func() // to be called after the start
 	closing  bool
-
 	// Epochs.
 	epochs uint64        // how many there have been
 	cur    *epoch        // the present one; also one that has ended, until the next is opened
@@ -43,7 +41,6 @@ type guarded struct {
 	gate   *notify.Latch // closed and replaced when requests may have become possible, or impossible for good
 	keeper keeper        // trust in cur
 	story  story         // the log
-
 	// What recipes have.
 	clients     map[*client]struct{}
 	clientCount uint64             // how many there have been
@@ -58,6 +55,7 @@ type guarded struct {
 func newGuarded(s *Session) guarded {
 	return guarded{
 		session: s, gate: new(notify.Latch), keeper: newKeeper(s), holds: make(map[*Hold]struct{}), clients: make(map[*client]struct{}),
+		record:      record{make(map[*ephemeral]struct{}), make(map[string]*ephemeral), make(map[createKey]*notify.Latch), make(map[joinKey]*joins)},
 		dataWatches: make(map[string]*sharedWatch[Data]), childWatches: make(map[string]*sharedWatch[Children]),
 	}
 }

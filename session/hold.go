@@ -32,7 +32,6 @@ type Hold struct {
 	onEnd   func(cause error) // called once, after Done has closed
 
 	writes atomic.Int32 // transactions under it that are under way
-
 	// Its end, in this order: void perhaps, reason, ended, Done.
 	void   atomic.Bool // Valid has returned false, so it must not return true again
 	reason error       // guarded by the session's mutex until ended; a whole has none
@@ -133,16 +132,11 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 		}
 		return nil, ErrUntrusted
 	}
-	h := &Hold{
-		session: s, client: t, epoch: e, path: path, token: token, onEnd: ended,
-	}
+	h := &Hold{session: s, client: t, epoch: e, path: path, token: token, onEnd: ended}
 	// A possession is bounded by what ZooKeeper knows of this process, not by the context of the
 	// caller that asked for it.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, &held{hold: h}))
 	g.holds[h] = struct{}{}
-	if t.holds == nil {
-		t.holds = make(map[*Hold]struct{})
-	}
 	t.holds[h] = struct{}{}
 	k.added(now)
 	k.checkSoon(now)

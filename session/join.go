@@ -236,9 +236,6 @@ type listing struct {
 func (z *znodes) join(key joinKey) (alone bool) {
 	g := z.sender.state.lock()
 	defer g.unlock()
-	if g.record.joins == nil {
-		g.record.joins = make(map[joinKey]*joins)
-	}
 	q := g.record.joins[key]
 	if q == nil {
 		q = &joins{}

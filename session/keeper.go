@@ -294,10 +294,9 @@ func (k *keeper) end() {
 }
 
 func (k *keeper) stop() {
-	k.unset(&k.syncTimer)
-	k.unset(&k.expiryTimer)
-	k.unset(&k.clockTimer)
-	k.unset(&k.lossTimer)
+	for _, a := range []*alarm{&k.syncTimer, &k.expiryTimer, &k.clockTimer, &k.lossTimer} {
+		k.unset(a)
+	}
 }
 
 // clock is what the instants of a session are counted from, by both clocks of the machine.

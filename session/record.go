@@ -19,7 +19,7 @@ import (
 // ephemeral is an ephemeral znode of a client that exists in ZooKeeper, or may: it is entered in
 // the record before its creation is asked for. It is in one of these states:
 //
-//	being created   resolved is open, path "" (a Join that found it sets path a moment earlier)
+//	being created   resolved is open, path ""
 //	created         resolved is closed, path is set
 //	doubtful        resolved is closed: the answer to a transaction was lost; path "" if the server numbers the name
 //	being deleted   leaving; path is set
@@ -46,10 +46,8 @@ type ephemeral struct {
 	followers []*client // see [client.Follow]
 	told      int       // the length of the stretch with which its followers were told of a possession: see tellHeld; 0: not all were
 
-	// Its end. Suspect: it may be gone, and another one be at its path. That is so after a request
-	// was sent that deletes or replaces it, and if it is of the form Alone, when an answer or an
-	// event, which may be about another znode there, has said that nothing is at its path.
-	suspect bool
+	// Its end.
+	suspect bool     // it may be gone: a request deletes or replaces it, or (form Alone) nothing was at its path at some moment
 	leaving bool     // it is to be deleted
 	removal *removal // the deletion, once it has begun
 }
@@ -71,9 +69,6 @@ type record struct {
 }
 
 func (r *record) enter(n *ephemeral) {
-	if r.all == nil {
-		r.all, r.byPath = make(map[*ephemeral]struct{}), make(map[string]*ephemeral)
-	}
 	r.all[n] = struct{}{}
 	if n.client.ephemerals == nil {
 		n.client.ephemerals = make(map[*ephemeral]struct{})
@@ -108,7 +103,7 @@ func (r *record) place(n *ephemeral, path string) {
 	r.byPath[path] = n
 }
 
-// strike takes a znode out: it does not exist, for certain.
+// strike takes a znode out: it does not exist, for certain. Its followers are told.
 func (r *record) strike(n *ephemeral) {
 	if len(n.followers) > 0 {
 		n.client.session.tasks.run(r.telling(n, machine.Deleted))

@@ -248,7 +248,7 @@ func (s *Session) runDeferred() {
 
 // newClient is seam.NewClient.
 func (s *Session) newClient(name string, on func(seam.Event), acl ...ACL) (*client, error) {
-	t := &client{session: s, name: name, space: s.space, deliver: on}
+	t := &client{session: s, name: name, space: s.space, deliver: on, holds: make(map[*Hold]struct{}), writes: make(map[*notify.Latch]struct{})}
 	if len(acl) > 0 {
 		t.space.acl = convert[jute.ACL](acl)
 	}

@@ -18,18 +18,15 @@ import (
 // for its end. It is guarded.
 type story struct {
 	lines []func() // to be logged when the mutex is released: the application's handler may call the session
-
 	// What warnings tell as causes.
 	ran   lease.Instant // when this process was last seen to run
 	stood time.Duration // the longest time that it did not run, since the last proof
 	heard lease.Instant // when the request that was answered last was sent; zero: none was in this epoch
 	given time.Duration // the timeout of the last ZooKeeper session; 0: there was none
-
 	// Losses whose end is to be logged.
 	cut       bool      // the loss of the connection was a warning
 	down      time.Time // since when there is no connection, or no ZooKeeper session; zero: there is one
 	untrusted time.Time // since when trust is lacking; zero: nothing was logged about that
-
 	// Losses that are not logged yet: see holdLost.
 	deleted   []*Hold
 	deletedAt lease.Instant // when the last of them was deleted
