@@ -204,7 +204,7 @@ func (e *epoch) atStake() (left time.Duration, some bool) {
 // their session alone, but another client might delete it.
 const enough = 3
 
-// saidOver notes that a server has said that the ZooKeeper session of an epoch that is over is over
+// saidOver records that a server has said that the ZooKeeper session of an ended epoch has ended
 // too: that it has expired, or was closed. If it is said to have expired, and something was left in
 // it, it is not known to be gone before a quorum has confirmed that.
 func (e *epoch) saidOver() {

@@ -69,10 +69,10 @@ func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *ephemeral {
 	return n
 }
 
-// enrolled notes the outcome of its creation. If the client has left meanwhile, it is deleted.
+// enrolled records the outcome of a creation. If the client has left meanwhile, it is deleted.
 func (z *znodes) enrolled(n *ephemeral, path string, czxid int64, err error) error {
 	defer n.resolved.Close()
-	gone := n.client.Left()
+	left := n.client.Left()
 	g := z.sender.state.lock()
 	n.czxid = czxid
 	if err == nil && n.form == znode.Alone {
@@ -85,7 +85,7 @@ func (z *znodes) enrolled(n *ephemeral, path string, czxid int64, err error) err
 		err = ErrExpired
 	}
 	g.unlock()
-	if err == nil && gone {
+	if err == nil && left {
 		z.sweep(n)
 	}
 	return err
@@ -104,7 +104,7 @@ type joining struct {
 	entered    zkconn.Entered // with the listing behind the create, if that was asked for and answered
 }
 
-// inTurn runs the creation when it is the contender's turn, and notes its outcome in the record.
+// inTurn runs the creation when it is the contender's turn, and records its outcome.
 func (g *joining) inTurn() (string, zkconn.Stat, error) {
 	done := g.z.turn(g.node)
 	defer done() // also if it panics: others wait for it, also in later epochs
@@ -195,7 +195,7 @@ func (g *joining) enter(c *zkconn.Conn, path string) (string, zkconn.Stat, error
 	return made.Path, made.Stat, err
 }
 
-// displaced notes that the znode to be replaced is gone: with the create, or before.
+// displaced records that the znode to be replaced is gone: with the create, or before.
 func (g *joining) displaced() {
 	if !g.replaced {
 		g.replaced = true
