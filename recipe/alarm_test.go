@@ -66,7 +66,7 @@ func TestAPossessionThatOthersWaitForIsLoggedAndNamed(t *testing.T) {
 					if row.logs == "" {
 						times = 0
 					}
-					require.Len(g, log.Warnings("/line"), times)
+					require.Len(g, log.Warnings("/queue"), times)
 				}
 				began := time.Now()
 				for n, age := range []time.Duration{3 * time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, 20 * time.Minute} {
@@ -80,7 +80,7 @@ func TestAPossessionThatOthersWaitForIsLoggedAndNamed(t *testing.T) {
 				logged(5)
 				if row.logs != "" {
 					for _, part := range []string{row.logs, "recipe=lock", "waiting=2", "for=3s", asked.At.String()} {
-						require.Contains(g, log.Warnings("/line")[0], part)
+						require.Contains(g, log.Warnings("/queue")[0], part)
 					}
 				}
 				for _, other := range []*recipe.Claims[*recipe.Possession]{i, rival} {
@@ -143,19 +143,19 @@ func TestAQueueAtThePathOfAnInstanceIsAWarning(t *testing.T) {
 	var log bubble.Log
 	inBubble(t, func(g *ground) {
 		for _, name := range []string{"", "/items", "/claims"} {
-			require.NoError(g, g.srv.Create("/line"+name, nil))
+			require.NoError(g, g.srv.Create("/queue"+name, nil))
 		}
 		i := g.claims(recipe.ClaimsConfig{})
 		require.NoError(g, g.claim(i).Release(g.ctx))
-		require.Empty(g, log.Warnings("/line"))
-		q, err := queue.New(g.sess, "/line")
+		require.Empty(g, log.Warnings("/queue"))
+		q, err := queue.New(g.sess, "/queue")
 		require.NoError(g, err)
 		_, err = q.Put(g.ctx, nil)
 		require.NoError(g, err)
 		for range 2 {
 			require.NoError(g, g.claim(i).Release(g.ctx))
 		}
-		require.Len(g, log.Warnings("/line"), 1)
-		require.Contains(g, log.Warnings("/line")[0], `"a queue has the same path" recipe=lock`)
+		require.Len(g, log.Warnings("/queue"), 1)
+		require.Contains(g, log.Warnings("/queue")[0], `"a queue has the same path" recipe=lock`)
 	}, log.Option())
 }
