@@ -53,19 +53,23 @@ func Consume(name string, n int, fn any, opts ...queue.ConsumeOption) fx.Option 
 
 // crew are the workers of one Consume.
 type crew struct {
-	in       worker
-	name     string
-	size     int
-	fn       func(ctx context.Context, i *queue.Item) error
-	queue    *queue.Queue
-	opts     []queue.ConsumeOption
+	// The arguments of Consume, and the named queue.
+	in    worker
+	name  string
+	size  int // how many workers
+	fn    func(ctx context.Context, i *queue.Item) error
+	queue *queue.Queue
+	opts  []queue.ConsumeOption
+
+	// Reports.
 	log      *slog.Logger
 	tracer   trace.Tracer
 	items    metric.Int64Counter
 	duration metric.Float64Histogram
 
+	// Set by begin.
 	consumer *queue.Consumer
-	ended    sync.Once // one worker reports it
+	ended    sync.Once // of several workers one reports the end of the consumer
 }
 
 func (c *crew) instruments(mp metric.MeterProvider) error {
@@ -98,17 +102,17 @@ func (c *crew) run(stopping context.Context) error {
 	ctx, cancel := c.in.Budget.within(context.Background(), workDone)
 	defer cancel()
 	states := c.in.Session.Observe(ctx)
-	for inTime := true; inTime; { // an acknowledgement may wait for a connection while the session is trusted
+	for waiting := true; waiting; { // an acknowledgement may wait for a connection while the session is trusted
 		select {
 		case <-done:
-			inTime = false
+			waiting = false
 		case is, open := <-states: // closed with ctx
-			inTime = open && is.State <= session.Suspended
+			waiting = open && is.State <= session.Suspended
 		}
 	}
 	ctx, cancel = c.in.Budget.within(context.Background(), consumersDone)
 	defer cancel()
-	err := letGo(ctx, c.in.Session, c.consumer.Close) // which ends the contexts of items in hand
+	err := releaseIfConnected(ctx, c.in.Session, c.consumer.Close) // which ends the contexts of items in hand
 	if err == nil {
 		err = unlessClosed(c.consumer.Close(ctx)) // waits only for the items that WithAutoAck puts back: the end of the session does not
 	}
@@ -139,7 +143,7 @@ func (c *crew) work(stopping <-chan struct{}) {
 			return
 		case i, open := <-c.consumer.Items():
 			if !open {
-				c.ended.Do(c.over)
+				c.ended.Do(c.consumerEnded)
 				return
 			}
 			c.handle(i)
@@ -147,8 +151,8 @@ func (c *crew) work(stopping <-chan struct{}) {
 	}
 }
 
-// over handles the end of the consumer. The end of the session is handled elsewhere.
-func (c *crew) over() {
+// consumerEnded shuts the application down, unless the session has ended: its life does it then.
+func (c *crew) consumerEnded() {
 	<-c.consumer.Done()
 	if err := c.consumer.Err(); !errors.Is(err, session.ErrClosed) {
 		shutDown(c.in.Shutdowner, c.log, c.in.title+" has failed", err)
@@ -175,8 +179,9 @@ func (c *crew) handle(i *queue.Item) {
 	}
 }
 
-// settle acknowledges or returns an item. The item's own context does not bound that, since it ends
-// with the item; the consumer's end does.
+// settle acknowledges an item, or returns it if the function failed, and returns the outcome for
+// the metrics. An item without a Hold is one of WithAutoAck: nothing is left to do for it. The
+// item's own context does not bound that, since it ends with the item; the consumer's end does.
 func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string {
 	switch {
 	case i.Hold == nil && failure != nil:

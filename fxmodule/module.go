@@ -61,8 +61,9 @@ type needs struct {
 	Meters     metric.MeterProvider `optional:"true"`
 }
 
-// opened provides a session, which is connected and closed with the application: the module's, or
-// one with a name. Its errors begin with title, or, if one of options is wrong, with theirs.
+// opened provides a session, which is connected and closed with the application: the module's, with
+// the name "", or one with a name. Errors begin with title; those of session.New, which one of the
+// user's options has caused, with theirs.
 func opened(name, title, theirs string) fx.Option {
 	open := func(in needs) (*session.Session, error) {
 		if err := in.Given.config.Validate(); err != nil {
@@ -158,16 +159,17 @@ func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.
 
 // life ties the session to the application's lifecycle.
 type life struct {
-	title      string
+	title      string // of its errors
 	session    *session.Session
-	servers    []string
-	lazy       bool
+	servers    []string // for the error of a start without a connection
+	lazy       bool     // StartupLazy
 	shutdowner fx.Shutdowner
 	log        *slog.Logger
 	budget     *budget
 
-	stopping chan struct{}
-	watched  chan struct{}
+	// Made by start; nil if that failed.
+	stopping chan struct{} // closed when stop begins
+	watched  chan struct{} // closed when watch has returned
 }
 
 func (l *life) start(ctx context.Context) error {
@@ -193,7 +195,8 @@ func (l *life) connect(ctx context.Context) error {
 	return l.session.Connect(ctx)
 }
 
-// watch shuts the application down if the session ends for good.
+// watch waits until the session ends for good, and shuts the application down then, unless that
+// stops. If it stops without a connection, watch logs for how long.
 func (l *life) watch() {
 	defer close(l.watched)
 	select {
