@@ -58,7 +58,8 @@ type budget struct {
 	resolved map[*string]*arguments // the parameters of its function
 	missing  map[*string][]string   // those that the graph lacks
 
-	// The stop. stopping ends when the first hook is called, so that all functions end side by side.
+	// The stop. stopping ends when the first hook is called, so that all functions end side by
+	// side.
 	stopping context.Context
 	stop     context.CancelFunc
 	begun    time.Time     // when stopping ended

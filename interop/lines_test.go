@@ -146,20 +146,20 @@ func TestLinesGoByArrival(t *testing.T) {
 		var waiting []<-chan error
 		for i, c := range contenders {
 			waiting = append(waiting, begin(c))
-			inLine(t, s, path, i+1)
+			awaitContenders(t, s, path, i+1)
 			if f, ok := c.(*foreign); ok && i > 0 {
 				f.ready(t)
 			}
 		}
 		for i, c := range contenders {
 			require.NoError(t, <-waiting[i])
-			inLine(t, s, path, len(contenders)-i)
+			awaitContenders(t, s, path, len(contenders)-i)
 			for j := range contenders[i+1:] {
 				require.Empty(t, waiting[i+1+j], "%s holds while %s does", contenders[i+1+j].name(), c.name())
 			}
 			require.NoError(t, c.release())
 		}
-		inLine(t, s, path, 0)
+		awaitContenders(t, s, path, 0)
 	})
 }
 
@@ -189,17 +189,17 @@ func TestAWaiterThatGivesUpLeavesTheOthersWhereTheyWere(t *testing.T) {
 				}
 				return err
 			})
-			inLine(t, s, path, 2)
+			awaitContenders(t, s, path, 2)
 			waiting := begin(last)
-			inLine(t, s, path, 3)
+			awaitContenders(t, s, path, 3)
 			require.NoError(t, <-gaveUp)
-			inLine(t, s, path, 2)
+			awaitContenders(t, s, path, 2)
 			require.NoError(t, s.Sync(t.Context(), path))
 			require.Empty(t, waiting, "%s holds while %s does", last.name(), holder.name())
 			require.NoError(t, holder.release())
 			require.NoError(t, <-waiting)
 			require.NoError(t, last.release())
-			inLine(t, s, path, 0)
+			awaitContenders(t, s, path, 0)
 		}
 	})
 }
@@ -213,11 +213,11 @@ func TestAHolderThatDiesIsFollowedByTheNext(t *testing.T) {
 			holder, next := k.one(t, us, address, path), k.one(t, !us, address, path)
 			holds(t, holder)
 			waiting := begin(next)
-			inLine(t, s, path, 2)
+			awaitContenders(t, s, path, 2)
 			require.NoError(t, holder.end())
 			require.NoError(t, <-waiting)
 			require.NoError(t, next.release())
-			inLine(t, s, path, 0)
+			awaitContenders(t, s, path, 0)
 		}
 	})
 }
@@ -233,7 +233,7 @@ func TestALossIsKnownBeforeTheyHold(t *testing.T) {
 		holds(t, us)
 		next := k.them(t, address, path)
 		waiting := begin(next)
-		inLine(t, s, path, 2)
+		awaitContenders(t, s, path, 2)
 		proxy.Blackhole()
 		require.NoError(t, <-waiting)
 		select {
@@ -264,7 +264,7 @@ func TestTheWholeLineIsSeen(t *testing.T) {
 		want := []int64{line[0].id()}
 		for i, c := range line[1:] {
 			waiting = append(waiting, begin(c))
-			inLine(t, s, path, i+2)
+			awaitContenders(t, s, path, i+2)
 			want = append(want, c.id())
 		}
 		seen := must(first.lock.Contenders(t.Context()))
@@ -293,11 +293,11 @@ func TestWhoLeadsIsKnownToBoth(t *testing.T) {
 		leader := must(us.election.Current(t.Context()))
 		require.Equal(t, theirID, leader.ID)
 		waiting := begin(us)
-		inLine(t, s, path, 2)
+		awaitContenders(t, s, path, 2)
 		require.NoError(t, them.release())
 		require.NoError(t, <-waiting)
 		theirs := begin(them)
-		inLine(t, s, path, 2)
+		awaitContenders(t, s, path, 2)
 		candidates := must(us.election.Candidates(t.Context()))
 		require.Equal(t, []string{us.label, theirID}, []string{candidates[0].ID, candidates[1].ID})
 		answer := asker.d.call(asker.rec, c.who)
@@ -306,7 +306,7 @@ func TestWhoLeadsIsKnownToBoth(t *testing.T) {
 		require.NoError(t, us.release())
 		require.NoError(t, <-theirs)
 		require.NoError(t, them.release())
-		inLine(t, s, path, 0)
+		awaitContenders(t, s, path, 0)
 	})
 }
 

@@ -248,6 +248,6 @@ func TestQueuesOfOthersAreMoved(t *testing.T) {
 			require.Equal(t, data, string(i.Data()))
 			require.NoError(t, i.Ack(t.Context()))
 		}
-		inLine(t, s, path+c.below, 0)
+		awaitContenders(t, s, path+c.below, 0)
 	})
 }

@@ -80,7 +80,7 @@ func TestReadersHoldTogether(t *testing.T) {
 		for _, writer := range []contender{p.writer.make(t, address, path), p.us(t, alone, address, path)} {
 			takeTurns(t, s, path, theirReader, ourReader, writer)
 		}
-		inLine(t, s, path, 0)
+		awaitContenders(t, s, path, 0)
 	})
 }
 
@@ -89,16 +89,16 @@ func takeTurns(t *testing.T, s *session.Session, path string, theirReader, ourRe
 	holds(t, theirReader)
 	holds(t, ourReader)
 	waiting := begin(writer)
-	inLine(t, s, path, 3)
+	awaitContenders(t, s, path, 3)
 	require.NoError(t, theirReader.release())
-	inLine(t, s, path, 2)
+	awaitContenders(t, s, path, 2)
 	require.NoError(t, s.Sync(t.Context(), path))
 	require.Empty(t, waiting, "%s holds beside a reader of ours", writer.name())
 	require.NoError(t, ourReader.release())
 	require.NoError(t, <-waiting)
 
 	theirs, ours := begin(theirReader), begin(ourReader)
-	inLine(t, s, path, 3)
+	awaitContenders(t, s, path, 3)
 	require.NoError(t, s.Sync(t.Context(), path))
 	require.Empty(t, theirs, "a reader of theirs holds beside %s", writer.name())
 	require.Empty(t, ours, "a reader of ours holds beside %s", writer.name())

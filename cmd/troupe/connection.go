@@ -131,7 +131,11 @@ func (c *connection) connect(cmd *cobra.Command) (*session.Session, error) {
 
 // close ends the session. Without a connection it ends by itself, after its timeout.
 func (c *connection) close(s *session.Session) error {
-	err := s.CloseWithin(map[bool]time.Duration{true: 2 * time.Second, false: time.Millisecond}[s.Status().State == session.Connected])
+	most := time.Millisecond
+	if s.Status().State == session.Connected {
+		most = 2 * time.Second
+	}
+	err := s.CloseWithin(most)
 	if errors.Is(err, session.ErrClosed) || errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}

@@ -275,7 +275,8 @@ func (x *examination) examineServer(ctx context.Context, addr string) (mode, ver
 }
 
 var (
-	// ours matches the znodes of queues, two-phase commits and double barriers that are to be ephemeral.
+	// ours matches the znodes of queues, two-phase commits and double barriers that are to be
+	// ephemeral.
 	ours = regexp.MustCompile(`/(?:line/[0-9a-f-]{36}-\d{10}|claims/-?\d+-\d{10}/-?\d+|coordinators/[0-9a-f-]{36}|` +
 		`round-\d{10}/_c_[0-9a-f-]{36}-party-[^/]+)$`)
 	// openMark matches the mark of a transaction that a site has not acknowledged; its group is the

@@ -100,8 +100,12 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 				}
 			}
 			for _, key := range keys {
-				if mark := map[bool]string{true: "+", false: "~"}[was[key] == ""]; now[key] != was[key] {
-					fmt.Fprintln(a.out, at, mark, now[key])
+				switch was[key] {
+				case now[key]:
+				case "":
+					fmt.Fprintln(a.out, at, "+", now[key])
+				default:
+					fmt.Fprintln(a.out, at, "~", now[key])
 				}
 			}
 		}
@@ -116,9 +120,9 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 	return nil
 }
 
-// witnessed adds to the rows since when each holds, as far as a watch has seen it: not of those
-// that held when it began. of returns the holder of a row, or "", and the row's time, which stays
-// if it is set.
+// witnessed sets in rows the time since which each holds, if the watch has seen the beginning of
+// that: not for those that held when the watch began. of returns what tells a holder from others,
+// "" for a row that does not hold, and where the row's time is. A time that is set stays.
 func witnessed[S, T any](rows func(S) []T, of func(*T) (string, *time.Time)) func(S) []T {
 	var since map[string]time.Time // nil before the first state
 	return func(state S) []T {

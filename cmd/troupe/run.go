@@ -50,9 +50,11 @@ got, with --try or --timeout, 125: anything else, as no server.`
 // runner runs a command under a possession.
 type runner struct {
 	*app
-	argv    []string
-	signals chan os.Signal
-	told    syscall.Signal // to end; 0: not yet
+	argv    []string       // of the command
+	signals chan os.Signal // those that this program gets
+	told    syscall.Signal // the signal that told this program to end; 0: not yet
+
+	// The flags: see runHelp. At most one of try and timeout is set.
 	grace   time.Duration
 	overlap bool
 	try     bool
@@ -166,15 +168,19 @@ func win[T any](ctx context.Context, r *runner, status int, get func(ctx context
 	defer cancel()
 	won, err := await(ctx, r, get)
 	if errors.Is(err, errNotGot) || errors.Is(err, errLed) || errors.Is(err, lock.ErrHeld) {
-		err = failure{status, map[bool]error{false: err, true: errNone}[r.to.quiet]}
+		if r.to.quiet {
+			err = errNone
+		}
+		err = failure{status, err}
 	}
 	return won, err
 }
 
-// Why a wait ended.
+// The reasons for which win ends a wait.
 var errNotGot, errLed error = timeoutError{errors.New("not got in the time of --timeout")}, errors.New("another leads")
 
-// timeoutError is the end of a limited wait. Its text says so if there was no connection.
+// timeoutError is the cause of a context whose limit is a flag's. It is a DeadlineExceeded, so that
+// the session adds to its text why there was no connection, if there was none.
 type timeoutError struct{ error }
 
 func (timeoutError) Is(err error) bool { return err == context.DeadlineExceeded }
@@ -191,7 +197,9 @@ type possession struct {
 	release func(ctx context.Context) error
 }
 
-// under runs the command, then releases the possession; the error is ErrLost if it was lost before.
+// under runs the command, then releases the possession. Its error is the first of: a failure with a
+// message (lost, revoked, not started); a loss that the release finds; a release that failed, with
+// the command's status; that status.
 func (r *runner) under(p possession, env ...string) error {
 	var err error
 	data, _, _ := p.Session().Get(p.Context(), p.Path()) // p.revoked may close a moment later
@@ -227,12 +235,19 @@ func (r *runner) under(p possession, env ...string) error {
 
 var errUntrusted = fmt.Errorf("%w: %w", session.ErrLost, session.ErrUntrusted)
 
-// spare is the time until the command must be ended, if no server answers any more.
+// spare returns the time until the command must get SIGTERM, if no server answers any more.
 func (r *runner) spare(p possession) time.Duration {
 	return time.Until(p.Session().Status().TrustedUntil) - r.grace
 }
 
-// attend waits for the end of the command, and ends it when the possession is lost.
+// attend waits for the end of the command, and passes signals on to it. Meanwhile:
+//
+//	asked to let go          SIGTERM, and all the time that it takes
+//	trust is running out     SIGTERM, and SIGKILL after the grace; not with --allow-overlap
+//	the znode is deleted     the same
+//	the possession is lost   SIGKILL at once; with --allow-overlap SIGTERM, and SIGKILL after the grace
+//
+// The last three set lost, the cause, and kill, when SIGKILL follows.
 func (r *runner) attend(c *child, p possession) error {
 	spare := time.NewTimer(r.spare(p))
 	defer spare.Stop()
@@ -312,12 +327,16 @@ func (a *app) spawn(argv []string, env ...string) (*child, error) {
 	return c, <-started
 }
 
-// notStarted is the error of a command that cannot be started, with a shell's status for it.
+// notStarted returns the error of a command that cannot be started, with a shell's status for it.
 func notStarted(err error) error {
-	return failure{map[bool]int{true: 127, false: 126}[errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)], err}
+	status := 126
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		status = 127
+	}
+	return failure{status, err}
 }
 
-// exited is the error of a command that has ended, nil after success.
+// exited returns the error of a command that has ended; nil after success.
 func exited(err error) error {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
