@@ -53,23 +53,19 @@ func Consume(name string, n int, fn any, opts ...queue.ConsumeOption) fx.Option 
 
 // crew are the workers of one Consume.
 type crew struct {
-	// The arguments of Consume, and the named queue.
-	in    worker
-	name  string
-	size  int // how many workers
-	fn    func(ctx context.Context, i *queue.Item) error
-	queue *queue.Queue
-	opts  []queue.ConsumeOption
-
-	// Reports.
+	in       worker
+	name     string // the queue's
+	size     int    // how many workers
+	fn       func(ctx context.Context, i *queue.Item) error
+	queue    *queue.Queue
+	opts     []queue.ConsumeOption
 	log      *slog.Logger
 	tracer   trace.Tracer
 	items    metric.Int64Counter
 	duration metric.Float64Histogram
 
-	// Set by begin.
-	consumer *queue.Consumer
-	ended    sync.Once // of several workers one reports the end of the consumer
+	consumer *queue.Consumer // set by begin
+	ended    sync.Once       // of several workers one reports the end of the consumer
 }
 
 func (c *crew) instruments(mp metric.MeterProvider) error {
@@ -95,10 +91,7 @@ func (c *crew) run(stopping context.Context) error {
 	go c.report() // ends with the consumer
 	<-stopping.Done()
 	done := make(chan struct{})
-	go func() { // ends with the workers, which closing the consumer ends at the latest
-		workers.Wait()
-		close(done)
-	}()
+	go func() { workers.Wait(); close(done) }() // ends with the workers, which closing the consumer ends at the latest
 	ctx, cancel := c.in.Budget.within(context.Background(), workDone)
 	defer cancel()
 	states := c.in.Session.Observe(ctx)
@@ -179,9 +172,9 @@ func (c *crew) handle(i *queue.Item) {
 	}
 }
 
-// settle acknowledges an item, or returns it if the function failed, and returns the outcome for
-// the metrics. An item without a Hold is one of WithAutoAck: nothing is left to do for it. The
-// item's own context does not bound that, since it ends with the item; the consumer's end does.
+// settle acknowledges an item, or puts it back if the function failed; an item without a Hold, of
+// WithAutoAck, is gone. The outcome is for metrics. The item's own context does not bound the call,
+// since it ends with the item; the consumer's end does.
 func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string {
 	switch {
 	case i.Hold == nil && failure != nil:

@@ -11,17 +11,15 @@ import (
 	"go.uber.org/fx"
 )
 
-// arguments are a struct that fx fills for one function of the application: fx.In, the named
-// instance, and the function's further parameters.
+// arguments are a struct that fx fills for a function: fx.In, the named instance, more parameters.
 type arguments struct{ reflect.Value }
 
 // running calls begin when the graph is built, with the named instance and with a function that
 // calls the application's fn. fx provides fn's parameters after the first two, once, before that.
 //
-// The order of its options: each dependency alone, in a module of its own, since fx does not say
-// which of several is missing; check, which reports those that are; the arguments; begin. A
-// constructor that reflect makes has no name in fx's errors. So it is provided to a module of its
-// own, where functions with names depend on it.
+// The order: each dependency alone, in its own module, since fx does not say which of several is
+// missing; check, which reports those; the arguments; begin. A constructor that reflect makes has
+// no name in fx's errors: it is provided to its own module, where named functions depend on it.
 func running[I, A any](kind, name string, fn any, begin func(instance I, call func(context.Context, A) error, in worker) error) fx.Option {
 	title, err := titled(kind, name)
 	if err != nil {

@@ -61,9 +61,8 @@ type needs struct {
 	Meters     metric.MeterProvider `optional:"true"`
 }
 
-// opened provides a session, which is connected and closed with the application: the module's, with
-// the name "", or one with a name. Errors begin with title; those of session.New, which one of the
-// user's options has caused, with theirs.
+// opened provides a session, which is connected and closed with the application: the module's, ""
+// for a name, or a further one. Errors begin with title, those that an option causes with theirs.
 func opened(name, title, theirs string) fx.Option {
 	open := func(in needs) (*session.Session, error) {
 		if err := in.Given.config.Validate(); err != nil {
@@ -161,14 +160,13 @@ func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.
 type life struct {
 	title      string // of its errors
 	session    *session.Session
-	servers    []string // for the error of a start without a connection
+	servers    []string // for an error
 	lazy       bool     // StartupLazy
 	shutdowner fx.Shutdowner
 	log        *slog.Logger
 	budget     *budget
 
-	// Made by start; nil if that failed.
-	stopping chan struct{} // closed when stop begins
+	stopping chan struct{} // closed by stop; nil if start failed
 	watched  chan struct{} // closed when watch has returned
 }
 
@@ -195,8 +193,7 @@ func (l *life) connect(ctx context.Context) error {
 	return l.session.Connect(ctx)
 }
 
-// watch waits until the session ends for good, and shuts the application down then, unless that
-// stops. If it stops without a connection, watch logs for how long.
+// watch shuts the application down if the session ends for good, and logs a stop that has to wait.
 func (l *life) watch() {
 	defer close(l.watched)
 	select {

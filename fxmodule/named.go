@@ -121,8 +121,7 @@ func named[T comparable](kind, name string, build func(*session.Session) (T, err
 	return fx.Provide(fx.Annotated{Name: name, Target: provide})
 }
 
-// titled returns an option as the user wrote it, the title of its errors. It refuses a name that
-// would be another one in a struct's tag: see tag.
+// titled returns the title of an option's errors. It refuses names that would be others in a tag.
 func titled(kind, name string) (string, error) {
 	title := fmt.Sprintf("fxmodule.%s(%q)", kind, name)
 	if name == "" || strings.ContainsAny(name, `"\`) || !strconv.CanBackquote(name) {

@@ -29,8 +29,7 @@ type surroundings struct {
 	Tracers    trace.TracerProvider `optional:"true"`
 }
 
-// worker runs a function while the application runs: one for each RunLeader, Consume, Follow, Join
-// and RunSite.
+// worker runs a function of RunLeader, Consume and the like while the application runs.
 type worker struct {
 	surroundings
 
@@ -38,9 +37,8 @@ type worker struct {
 	instance any    // the named instance that the function works with
 }
 
-// The deadlines of a stop, as fractions of fx's stop timeout. That is one timeout for all hooks,
-// which fx calls one after the other, and none after it has passed: so each step has its share. The
-// last 2 % are for the hooks of other modules.
+// The deadlines of a stop, as fractions of fx's stop timeout, which all hooks share: fx calls one
+// after the other, and none once it has passed. The last 2 % are for hooks of other modules.
 const (
 	workDone      = 0.7  // the work in hand is finished
 	consumersDone = 0.78 // consumers have returned the items that they claimed and did not work on
@@ -50,22 +48,20 @@ const (
 	systemDone    = 0.98 // the actors have ended
 )
 
-// budget shares out fx's stop timeout. There is one in a graph, so it is also where the options
-// meet: fx calls the parts of one option apart from each other.
+// budget shares out fx's stop timeout. There is one in a graph, so the parts of an option, which fx
+// calls apart from each other, meet there. The address of an option's title is its key.
 type budget struct {
-	// While the graph is built. The address of an option's title is its key: two options may have
-	// the same title.
-	resolved map[*string]*arguments // the parameters of its function
+	// While the graph is built.
+	resolved map[*string]*arguments // the parameters of an option's function
 	missing  map[*string][]string   // those that the graph lacks
 
-	// The stop. stopping ends when the first hook is called, so that all functions end side by
-	// side.
-	stopping context.Context
+	// The stop.
+	stopping context.Context // ends when the first hook is called: then all functions end side by side
 	stop     context.CancelFunc
 	begun    time.Time     // when stopping ended
 	whole    time.Duration // fx's stop timeout; 0: none
 	closers  int           // how many instances are to be closed
-	closed   int           // how many hooks of those have been called
+	closed   int           // how many of their hooks have been called
 	stuck    map[any]bool  // instances whose functions did not return in time
 }
 
@@ -75,8 +71,7 @@ func newBudget() *budget {
 	return b
 }
 
-// until returns a hook's ctx with a deadline after a fraction of the stop timeout. The first call
-// begins the stop.
+// until limits a hook's ctx to a fraction of the stop timeout. The first call begins the stop.
 func (b *budget) until(ctx context.Context, fraction float64) (context.Context, context.CancelFunc) {
 	if b.stopping.Err() == nil {
 		b.begun = time.Now()
@@ -96,9 +91,9 @@ func (b *budget) within(ctx context.Context, fraction float64) (context.Context,
 	return context.WithDeadline(ctx, b.begun.Add(time.Duration(fraction*float64(b.whole))))
 }
 
-// closing has the stop of the application close an instance, after all that was made later. Each
-// instance has the same share of the time, and what those before it left of theirs. A close that
-// waited in vain for a stuck function is no error of its own: work has reported the function.
+// closing has the stop close an instance, after all that was made later. Each has the same share of
+// the time, and what those before it left of theirs. A close that waited in vain for a stuck
+// function is no error: work has reported that function.
 func (b *budget) closing(lc fx.Lifecycle, s *session.Session, title string, instance any, closer func(ctx context.Context) error) {
 	b.closers++
 	lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
@@ -113,9 +108,8 @@ func (b *budget) closing(lc fx.Lifecycle, s *session.Session, title string, inst
 	}})
 }
 
-// releaseIfConnected calls release. Without a connection it calls it with a context that has ended,
-// so that release does not wait: the stop waits for the end of the session, which releases
-// everything.
+// releaseIfConnected calls release; without a connection, so that it does not wait. The stop waits
+// for the end of the session then, which releases everything.
 func releaseIfConnected(ctx context.Context, s *session.Session, release func(ctx context.Context) error) error {
 	if s.Status().Server != "" {
 		return unlessClosed(release(ctx))
@@ -134,9 +128,8 @@ func unlessClosed(err error) error {
 	return err
 }
 
-// work runs a function while the application runs: OnStart starts it, and OnStop waits until it has
-// returned, or until functionsDone. The context of run ends when the stop begins. begin may refuse
-// the start; it may be nil.
+// work runs a function from OnStart until it has returned. Its context ends when the stop begins;
+// OnStop waits for it until functionsDone. begin, if it is not nil, may refuse the start.
 func (in worker) work(begin func() error, run func(ctx context.Context) error) {
 	b := in.Budget
 	var failure error // set before done closes
@@ -162,8 +155,8 @@ func (in worker) work(begin func() error, run func(ctx context.Context) error) {
 	in.Lifecycle.Append(fx.Hook{OnStart: start, OnStop: stop})
 }
 
-// ended shuts the application down because a worker's instance has ended before the application,
-// with err. If the session has ended too, its life shuts the application down.
+// ended shuts the application down because a worker's instance has ended before it, with err. If
+// the session has ended too, its life does.
 func (in worker) ended(stopping context.Context, err error) error {
 	if stopping.Err() == nil && in.Session.Err() == nil {
 		shutDown(in.Shutdowner, logger(in.Log), in.title+" has failed", err)

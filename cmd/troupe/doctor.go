@@ -35,9 +35,9 @@ const (
 	healthy  = "ok"
 	warning  = "warning"
 	problem  = "problem"
-	allow    = "4lw.commands.whitelist=srvr,conf,dump,wchp in zoo.cfg" // an advice
-	patience = 3 * time.Second                                         // with a server's answer to a word
-	maxHeld  = 512                                                     // the data of a lock's record of its holder are shorter
+	allow    = "4lw.commands.whitelist=srvr,conf,dump,wchp in zoo.cfg"
+	patience = 3 * time.Second // with a server's answer to a word
+	maxHeld  = 512             // bytes: the record of a holder is shorter
 )
 
 // examination is one run of the doctor.
@@ -50,10 +50,11 @@ type examination struct {
 	tick     time.Duration // the longest of all servers
 }
 
-// tree has the znodes that one reading found, by their paths below the doctor's root.
+// tree has the znodes of one reading, by their paths below the doctor's root. Of those that are
+// listed by their parents some are not seen: the limit, or their ACL.
 type tree struct {
+	listed map[string]bool
 	seen   map[string]session.Stat
-	unread map[string]bool // may exist: they may not be listed, or lie beyond the limit
 }
 
 func doctor(a *app) *cobra.Command {
@@ -62,13 +63,12 @@ func doctor(a *app) *cobra.Command {
 		Use: "doctor [PATH...]", Short: "Examine the servers, and what crashed processes have left", Args: cobra.ArbitraryArgs, RunE: x.run,
 		Long: `Examine each of --servers by itself, the ensemble, the session timeout, and the znodes from each PATH on, by default all. Nothing is changed.
 
-A stale znode is a recipe's that is not ephemeral though it should be, or an ephemeral one whose session no server lists. Orphans are the record of
-a lock's dead holder (WithDelay) where nobody waits, and transactions of a two-phase commit without a coordinator. The znodes are read twice, and
-only what is found both times is reported. Also listed are two contenders in a queue with the same GUID, and one that has been first for more than
-an hour while others wait. Their sessions live, and only their processes can tell whether they still use them: see docs/operations.md.
+A stale znode is a recipe's that should be ephemeral and is not, or an ephemeral one whose session no server lists. Orphans are the record of a lock's
+dead holder (WithDelay) where nobody waits, and transactions of a two-phase commit without a coordinator. Only what two readings show is told. Also
+listed are two contenders in a queue with the same GUID, and one that has been first for more than an hour while others wait. Their sessions live,
+and only their processes can tell whether they still use them: see docs/operations.md.
 
-Servers are asked the four-letter words srvr, conf, dump and, with --watches, wchp. The exit status is 1 if there is a problem, and 0 if there are
-only warnings.`,
+Servers are asked the four-letter words srvr, conf, dump and, with --watches, wchp. The exit status is 1 if there is a problem, 0 for warnings alone.`,
 	}
 	cmd.Flags().UintVar(&x.limit, "limit", 10_000, "znodes to look at, at most")
 	cmd.Flags().BoolVar(&x.watches, "watches", false, "count watches too, which is expensive for a server with many")
@@ -279,14 +279,13 @@ var (
 	// ephemeral.
 	ours = regexp.MustCompile(`/(?:line/[0-9a-f-]{36}-\d{10}|claims/-?\d+-\d{10}/-?\d+|coordinators/[0-9a-f-]{36}|` +
 		`round-\d{10}/_c_[0-9a-f-]{36}-party-[^/]+)$`)
-	// openMark matches the mark of a transaction that a site has not acknowledged; its group is the
-	// path that coordinators and sites share.
+	// openMark matches the mark of a transaction that not all sites have acknowledged.
 	openMark   = regexp.MustCompile(`^(.*)/tx/[^/]+/_c_[0-9a-f-]{36}-open$`)
 	sessionHex = regexp.MustCompile(`\b0x[0-9a-f]{1,16}\b`)
 )
 
-// examineTree reads twice the znodes at and below paths, which are below root. Between the readings
-// it asks for the sessions, so that the second finds no znode of a session that ended before.
+// examineTree reads twice the znodes at and below paths, which are below root. It lists the
+// sessions in between: the second reading finds no znode of one that ended before.
 func (x *examination) examineTree(ctx context.Context, s *session.Session, root string, paths []string) error {
 	before, _, err := x.walk(ctx, s, root, paths)
 	if err != nil {
@@ -342,32 +341,29 @@ func (x *examination) examineContenders(ctx context.Context, s *session.Session,
 	}
 }
 
-// walk reads the znodes at and below paths, and returns how many more there are at least.
+// walk reads the znodes at and below paths. It also returns how many more there are at least.
 func (x *examination) walk(ctx context.Context, s *session.Session, root string, paths []string) (tree, int, error) {
-	t := tree{map[string]session.Stat{}, map[string]bool{}}
+	t := tree{map[string]bool{}, map[string]session.Stat{}}
 	if err := s.Sync(ctx, "/"); err != nil {
 		return t, 0, err
 	}
-	next, i, refused := slices.Sorted(slices.Values(paths)), 0, 0
+	next, i, unread := slices.Sorted(slices.Values(paths)), 0, 0
 	for ; i < len(next) && uint(len(t.seen)) < x.limit; i++ {
 		names, stat, err := s.Children(ctx, cmp.Or(strings.TrimSuffix(root+next[i], "/"), "/"))
 		switch {
 		case err == nil:
 			t.seen[next[i]] = stat
 		case errors.Is(err, session.ErrNoAuth):
-			t.unread[next[i]] = true
-			refused++
+			unread++
 		case i < len(paths) || !errors.Is(err, session.ErrNoNode):
 			return t, 0, err
 		}
 		for _, name := range names {
-			next = append(next, znode.Join(next[i], name))
+			child := znode.Join(next[i], name)
+			next, t.listed[child] = append(next, child), true
 		}
 	}
-	for _, path := range next[i:] {
-		t.unread[path] = true
-	}
-	return t, refused + len(next) - i, nil
+	return t, unread + len(next) - i, nil
 }
 
 // sessions are those that the servers list; nil without the list of a server that expires sessions.
@@ -393,7 +389,7 @@ func (x *examination) sessions(ctx context.Context, here int64) map[int64]bool {
 func (t tree) diagnose(path string, alive map[int64]bool) (f finding) {
 	f = finding{Severity: problem, Subject: path, Advice: "to delete it: troupe rm " + quoted(path)}
 	parent, name := znode.Split(path)
-	c, isContender := znode.ParseContender(name) // by its name
+	c, isContender := znode.ParseContender(name)
 	stat := t.seen[path]
 	switch {
 	case stat.EphemeralOwner != 0 && alive != nil && !alive[stat.EphemeralOwner]:
@@ -412,15 +408,13 @@ func (t tree) diagnose(path string, alive map[int64]bool) (f finding) {
 	return f
 }
 
-// orphaned reports whether a path is the mark of a transaction that has no coordinator. That is not
-// known if the path of the two-phase commit is not among those that were read, or if the znodes of
-// coordinators could not be listed.
+// orphaned reports whether a path is the mark of a transaction that certainly has no coordinator.
 func (t tree) orphaned(path string) bool {
 	mark := openMark.FindStringSubmatch(path)
-	if mark == nil {
+	if mark == nil || t.seen[mark[1]].Czxid == 0 {
 		return false
 	}
-	_, known := t.seen[mark[1]]
 	coordinators := mark[1] + "/coordinators"
-	return known && !t.unread[coordinators] && t.seen[coordinators].NumChildren == 0
+	stat, seen := t.seen[coordinators]
+	return stat.NumChildren == 0 && (seen || !t.listed[coordinators])
 }

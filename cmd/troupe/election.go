@@ -37,10 +37,7 @@ func electionShow(a *app) *cobra.Command {
 	cmd := on(a, "show PATH", "List the leader and the candidates, in order", free(a, electionAt), func(_ context.Context, e electionHere, args []string) error {
 		var rows []candidate
 		for _, c := range e.now {
-			state := "waits"
-			if c.Leading {
-				state = "leads"
-			}
+			state := choose(c.Leading, "leads", "waits")
 			rows = append(rows, candidate{c.Path, c.ID, state, c.Ready, owner(c.Owner), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Data})
 		}
 		return errors.Join(list(a, rows), nobody(args[0], nil, check && len(rows) == 0))
@@ -59,12 +56,8 @@ CMD has the candidate's id in TROUPE_ELECTION_ID.`,
 			if err != nil {
 				return err
 			}
-			lead := e.Lead
-			if r.try {
-				lead = tryLead(e)
-			}
 			for {
-				term, err := win(ctx, r, statusNotGot, lead)
+				term, err := win(ctx, r, statusNotGot, choose(r.try, tryLead(e), e.Lead))
 				if err != nil {
 					return err
 				}
@@ -176,8 +169,7 @@ func candidatesTo(ctx context.Context, s *session.Session, path, to string) ([]e
 }
 
 // transfer deletes a leader, from, and the candidates between it and another, to, as long as both
-// exist. It lists again after a transaction that failed since one of the znodes was gone, or whose
-// outcome is not known.
+// exist. It lists again if one of them was gone, or the outcome is not known.
 func transfer(ctx context.Context, s *session.Session, path, from, to string) error {
 	for {
 		all, at, err := candidatesTo(ctx, s, path, to)

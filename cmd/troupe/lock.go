@@ -26,10 +26,7 @@ func locks(a *app) *cobra.Command {
 		lockShow(a),
 		on(a, "watch PATH", "Follow the holders and who waits", free(a, contendersAt("lock")), func(ctx context.Context, l lockHere, _ []string) error {
 			return follow(ctx, a, l.recipe.Observe(ctx), witnessed(rowsOf, func(c *contender) (string, *time.Time) {
-				if c.State.word == "holds" {
-					return c.Path, &c.Held
-				}
-				return "", &c.Held
+				return choose(c.State.word == "holds", c.Path, ""), &c.Held
 			}))
 		}),
 		a.takes("lock", "break", breakHelp, func(ctx context.Context, s *session.Session, path string) (string, error) {
@@ -58,15 +55,13 @@ func lockShow(a *app) *cobra.Command {
 	return cmd
 }
 
-// unknown reports whether it is not known if a contender holds: it is one of a semaphore whose
-// znode can't be read.
+// unknown reports whether a contender may hold: it is of a semaphore, and can't be read.
 func unknown(c lock.Contender) bool {
 	name, _ := znode.ParseContender(path.Base(c.Path))
 	return c.Unread && name.Marks()
 }
 
-// nobody returns the error for a path that nobody holds, or of which the holder is not known; nil
-// unless nobodyHolds.
+// nobody returns the error of a path without a known holder; nil unless nobodyHolds.
 func nobody(path string, all []lock.Contender, nobodyHolds bool) error {
 	switch {
 	case !nobodyHolds:
@@ -79,9 +74,8 @@ func nobody(path string, all []lock.Contender, nobodyHolds bool) error {
 
 const breakHelp = "Delete the holder's znode, or a contender's: it may be at work still, see its token"
 
-// takes makes a command that takes a lock, or a place in its queue, away from a contender: the one
-// at PATH, or the only holder of the queue at PATH. It asks first, and then prints the word that do
-// returns ("broken"), and the contender.
+// takes is a command that takes a lock, or a place in its queue, away from the contender at PATH or
+// the only holder there. It asks first, and prints the word of do ("broken") and the contender.
 func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *session.Session, contender string) (done string, err error)) *cobra.Command {
 	return a.destroys(a.command(name+" PATH", short, func(ctx context.Context, s *session.Session, args []string) error {
 		all, at, err := find(ctx, s, args[0], recipe)
@@ -164,11 +158,7 @@ func lockRun(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			get := l.Lock
-			if r.try {
-				get = l.TryLock
-			}
-			g, err := win(ctx, r, int(conflictStatus), get)
+			g, err := win(ctx, r, int(conflictStatus), choose(r.try, l.TryLock, l.Lock))
 			if err != nil {
 				return err
 			}
@@ -193,8 +183,7 @@ func lockRun(a *app) *cobra.Command {
 	return cmd
 }
 
-// contender is a row of lock ls. State is one of holds, waits, delayed (it is first and waits for a
-// delay) and unreadable.
+// contender is a row of lock ls.
 type contender struct {
 	Path    string    `json:"path"`
 	State   state     `json:"state"`
@@ -222,8 +211,7 @@ func delayOf(d lock.Delay) *delay {
 	return &delay{d.Until.UTC(), owner(d.Owner), d.Token}
 }
 
-// state is the state of a contender; in a table with its delay, if it waits for one. As JSON it is
-// the word alone.
+// state is holds, waits, delayed or unreadable; a table shows the delay too.
 type state struct {
 	word string
 	*delay
@@ -243,7 +231,6 @@ func (s state) String() string {
 // MarshalText implements [encoding.TextMarshaler].
 func (s state) MarshalText() ([]byte, error) { return []byte(s.word), nil } //nolint:unparam // the interface has it
 
-// lockHere is the queue at a path: its lock and its contenders.
 type lockHere struct {
 	here[*lock.Lock, []lock.Contender]
 	delay lock.Delay // of a queue without contenders; with some, it is theirs
@@ -257,8 +244,7 @@ func (l lockHere) delayed(at string) (rows []contender) {
 	return rows
 }
 
-// contendersAt returns a function that opens the queue at a path, which has to exist and to be that
-// of a lock, or of an election.
+// contendersAt returns a function that opens the queue at a path, of an existing lock or election.
 func contendersAt(recipe string) func(context.Context, *session.Session, string) (lockHere, error) {
 	return func(ctx context.Context, s *session.Session, at string) (l lockHere, err error) {
 		if l.recipe, err = lock.New(s, at); err == nil {
@@ -319,8 +305,7 @@ func rowsOf(all []lock.Contender) (rows []contender) {
 	return rows
 }
 
-// mustBe refuses a path that does not exist, or has children of which none has one of the recipe's
-// names.
+// mustBe refuses a path that does not exist, or that has children, but none with one of names.
 func mustBe(ctx context.Context, s *session.Session, path, recipe string, names ...string) error {
 	children, _, err := s.Children(ctx, path)
 	if err == nil && len(children) > 0 && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(children, name) }) {

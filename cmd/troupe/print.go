@@ -100,12 +100,8 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 				}
 			}
 			for _, key := range keys {
-				switch was[key] {
-				case now[key]:
-				case "":
-					fmt.Fprintln(a.out, at, "+", now[key])
-				default:
-					fmt.Fprintln(a.out, at, "~", now[key])
+				if now[key] != was[key] {
+					fmt.Fprintln(a.out, at, choose(was[key] == "", "+", "~"), now[key])
 				}
 			}
 		}
@@ -205,10 +201,7 @@ func stamp(t time.Time) string { return t.Local().Format(time.RFC3339) }
 // moment is a time with its age.
 func moment(t time.Time) string {
 	text := age(t)
-	if !strings.HasPrefix(text, "in ") {
-		text += " ago"
-	}
-	return stamp(t) + " (" + text + ")"
+	return stamp(t) + " (" + choose(strings.HasPrefix(text, "in "), text, text+" ago") + ")"
 }
 
 // age is the time since t by this machine's clock, such as "4m12s", or "in 4m12s" for a later t.

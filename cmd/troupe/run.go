@@ -50,15 +50,14 @@ got, with --try or --timeout, 125: anything else, as no server.`
 // runner runs a command under a possession.
 type runner struct {
 	*app
-	argv    []string       // of the command
+	argv    []string
 	signals chan os.Signal // those that this program gets
-	told    syscall.Signal // the signal that told this program to end; 0: not yet
+	told    syscall.Signal // the one that told it to end; 0: not yet
 
-	// The flags: see runHelp. At most one of try and timeout is set.
-	grace   time.Duration
+	grace   time.Duration // the flags: see runHelp
 	overlap bool
 	try     bool
-	timeout time.Duration // 0: none
+	timeout time.Duration // 0: none; not with try
 	name    string
 	data    string
 }
@@ -168,10 +167,7 @@ func win[T any](ctx context.Context, r *runner, status int, get func(ctx context
 	defer cancel()
 	won, err := await(ctx, r, get)
 	if errors.Is(err, errNotGot) || errors.Is(err, errLed) || errors.Is(err, lock.ErrHeld) {
-		if r.to.quiet {
-			err = errNone
-		}
-		err = failure{status, err}
+		err = failure{status, choose(r.to.quiet, errNone, err)}
 	}
 	return won, err
 }
@@ -179,8 +175,7 @@ func win[T any](ctx context.Context, r *runner, status int, get func(ctx context
 // The reasons for which win ends a wait.
 var errNotGot, errLed error = timeoutError{errors.New("not got in the time of --timeout")}, errors.New("another leads")
 
-// timeoutError is the cause of a context whose limit is a flag's. It is a DeadlineExceeded, so that
-// the session adds to its text why there was no connection, if there was none.
+// timeoutError is the end of a limited wait. Its text says so if there was no connection.
 type timeoutError struct{ error }
 
 func (timeoutError) Is(err error) bool { return err == context.DeadlineExceeded }
@@ -198,8 +193,7 @@ type possession struct {
 }
 
 // under runs the command, then releases the possession. Its error is the first of: a failure with a
-// message (lost, revoked, not started); a loss that the release finds; a release that failed, with
-// the command's status; that status.
+// message; a loss that the release finds; a failed release, with the command's status; that status.
 func (r *runner) under(p possession, env ...string) error {
 	var err error
 	data, _, _ := p.Session().Get(p.Context(), p.Path()) // p.revoked may close a moment later
@@ -246,8 +240,6 @@ func (r *runner) spare(p possession) time.Duration {
 //	trust is running out     SIGTERM, and SIGKILL after the grace; not with --allow-overlap
 //	the znode is deleted     the same
 //	the possession is lost   SIGKILL at once; with --allow-overlap SIGTERM, and SIGKILL after the grace
-//
-// The last three set lost, the cause, and kill, when SIGKILL follows.
 func (r *runner) attend(c *child, p possession) error {
 	spare := time.NewTimer(r.spare(p))
 	defer spare.Stop()
@@ -329,11 +321,8 @@ func (a *app) spawn(argv []string, env ...string) (*child, error) {
 
 // notStarted returns the error of a command that cannot be started, with a shell's status for it.
 func notStarted(err error) error {
-	status := 126
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-		status = 127
-	}
-	return failure{status, err}
+	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
+	return failure{choose(missing, 127, 126), err}
 }
 
 // exited returns the error of a command that has ended; nil after success.
