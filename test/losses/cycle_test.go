@@ -54,8 +54,8 @@ func TestLostRepliesOfACycle(t *testing.T) {
 	}
 }
 
-// The actor panics at the n-th request. That request is served at once, or its reply is lost with the
-// connection, or it takes a second.
+// The actor panics at the n-th request. That request is served at once, or its reply is lost with
+// the connection, or it takes a second.
 func TestAPanicAtAnyMomentOfACycle(t *testing.T) {
 	t.Parallel()
 	for name, k := range contended() {
@@ -120,8 +120,8 @@ func (w *world) cycle(k kind, n int, hit func(a *contender)) {
 	require.NotContains(w, w.Server.Dump(), path+"/held", "n=%d: the record of a holder that died was left behind", n)
 }
 
-// A departure is the transaction with which an instance of a lock with a delay gives up before it is
-// granted: it deletes the instance's znode together with the record of the holder before.
+// A departure is the transaction with which an instance of a lock with a delay gives up before it
+// is granted: it deletes the instance's znode together with the lock's record.
 //
 //  1. The instance departs. The departure is lost, or the server puts it off.
 //  2. The actor crashes. The next one deletes the znode, queues again, and is granted.
@@ -221,8 +221,9 @@ func TestADeposedLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
 	}
 }
 
-// onTwoSessions makes a multi lock whose first lock is on another session than the host's. After the
-// second lock nothing is written, so only the trust of the host's session can prevent a false grant.
+// onTwoSessions makes a multi lock whose first lock is on another session than the host's. After
+// the second lock nothing is written, so only the trust of the host's session can prevent a false
+// grant.
 func onTwoSessions(w *world, h *bubble.Host) *contender {
 	other := w.HostOn("other", w.Server.Hosts()[2:], session.WithTimeout(deposedTimeout))
 	first, second := must(lock.New(other.Session, "/losses/a")), must(lock.New(h.Session, path))

@@ -76,8 +76,8 @@ type grant struct {
 	at         time.Time
 }
 
-// recordGrant records that a contender was granted something. Another contender that still holds is an
-// error of the test.
+// recordGrant records that a contender was granted something. Another contender that still holds is
+// an error of the test.
 func (w *world) recordGrant(c *contender, p possession) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

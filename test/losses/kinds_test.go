@@ -55,7 +55,7 @@ var kinds = map[string]kind{
 		"the deletion of its znode": "claims are not watched: it is noticed at the next request, see byhand_test.go of the queue",
 	}},
 	"passage": {one: party, rival: other, asks: true, deviates: map[string]string{
-		"where it may not stand again": "the next round is there already, and it may enter that",
+		"where it may not queue again": "the next round is there already, and it may enter that",
 	}},
 }
 
