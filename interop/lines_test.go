@@ -19,7 +19,7 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// kind is a recipe of theirs, and ours as it has to be beside it.
+// kind is a recipe of another library's, "theirs", and Troupe's recipe that shares a queue with it.
 type kind struct {
 	us       func(t *testing.T, address, path string, opts ...session.Option) *ours
 	them     func(t *testing.T, address, path string) contender
@@ -47,8 +47,8 @@ const theirID = "them"
 // candidacy is an election of theirs.
 type candidacy struct {
 	theirs maker
-	layout election.Layout // that ours has beside them
-	who    string          // the verb that asks who leads: the first that is named
+	layout election.Layout // of ours in the same queue
+	who    string          // the driver's verb that asks who leads: the first name of the answer
 }
 
 var candidacies = map[string]candidacy{
@@ -83,7 +83,7 @@ var kinds = func() map[string]kind {
 	return all
 }()
 
-// Two of ours and two of theirs, for a while; some give up waiting.
+// Two contenders of ours and two of theirs hold again and again; some give up waiting.
 func TestNobodyHoldsBesideAnother(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
@@ -130,7 +130,7 @@ func TestNobodyHoldsBesideAnotherWhileTheLeaderDies(t *testing.T) {
 			}
 		}
 		g.contend(t, s, path, 8, k.us(t, servers, path), k.them(t, servers, path), k.us(t, servers, path), k.them(t, servers, path))
-		require.Greater(t, len(g.order), 14, "it came back")
+		require.Greater(t, len(g.order), 14, "the leader came back during the run")
 	})
 }
 
@@ -300,7 +300,7 @@ func TestWhoLeadsIsKnownToBoth(t *testing.T) {
 		awaitContenders(t, s, path, 2)
 		candidates := must(us.election.Candidates(t.Context()))
 		require.Equal(t, []string{us.label, theirID}, []string{candidates[0].ID, candidates[1].ID})
-		answer := asker.d.call(asker.rec, c.who)
+		answer := asker.d.call(asker.recipe, c.who)
 		require.Empty(t, answer.err)
 		require.Equal(t, us.label, strings.Split(answer.values[0], ",")[0])
 		require.NoError(t, us.release())
