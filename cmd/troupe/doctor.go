@@ -3,11 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"maps"
 	"net"
 	"regexp"
@@ -143,50 +140,6 @@ func (x *examination) examineTimeout(granted time.Duration) {
 // trust is for how long a proof of life is good: see docs/operations.md.
 func trust(timeout, tick time.Duration) time.Duration {
 	return (timeout - max(timeout/4+cmp.Or(tick, timeout/2)/2, timeout/3, tick*3/2)).Truncate(time.Millisecond)
-}
-
-// ask sends a four-letter word to a server, and returns the answer.
-func (c *connection) ask(ctx context.Context, addr, word string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("nothing within %v", patience))
-	defer cancel()
-	conn, err := c.dial(ctx, "tcp", addr)
-	if err != nil {
-		return "", cmp.Or(context.Cause(ctx), err)
-	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends the read
-	defer func() { stop(); _ = conn.Close() }()
-	secured, text := conn, []byte(nil)
-	if c.TLS.Enabled {
-		cfg, err := c.TLS.Client(slog.New(slog.DiscardHandler)) // the session logs its errors
-		if err != nil {
-			return "", err
-		}
-		host, _, _ := net.SplitHostPort(addr) // it has a port
-		cfg.ServerName = cmp.Or(cfg.ServerName, host)
-		secured = tls.Client(conn, cfg)
-	}
-	if _, err = io.WriteString(secured, word); err == nil {
-		text, err = io.ReadAll(io.LimitReader(secured, 16<<20)) // a list of 600,000 sessions
-	}
-	if len(text) > 0 && ctx.Err() == nil {
-		return string(text), nil // an error of the connection after the answer does not matter
-	}
-	return "", cmp.Or(context.Cause(ctx), err, errors.New("it closed the connection without a word"))
-}
-
-// addresses takes a list of servers apart: each with its port, and the chroot.
-func addresses(servers []string) (addrs []string, chroot string) {
-	for entry := range strings.SplitSeq(strings.Join(servers, ","), ",") {
-		addr, root, _ := strings.Cut(strings.TrimSpace(entry), "/")
-		if root = strings.TrimSuffix(root, "/"); root != "" {
-			chroot = "/" + root
-		}
-		if _, _, err := net.SplitHostPort(addr); err != nil {
-			addr = net.JoinHostPort(strings.Trim(addr, "[]"), "2181")
-		}
-		addrs = append(addrs, addr)
-	}
-	return addrs, chroot
 }
 
 // examineServers asks each server, and compares their answers.
