@@ -24,9 +24,9 @@ import (
 type mutant struct {
 	name     string
 	file     string
-	snippet  string // that is in the file once
-	instead  string
-	packages []string // whose tests must catch it
+	snippet  string   // of the file, in which it is once
+	instead  string   // the text in place of the snippet
+	packages []string // their tests must catch the mutant
 }
 
 func main() {
@@ -44,7 +44,7 @@ func run(out io.Writer, only string, parts []string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	began, lived := time.Now(), 0
+	began, lives := time.Now(), 0 // lives: mutants that were not caught
 	for _, m := range mutants {
 		if !chosen(m.name, parts) {
 			continue
@@ -57,18 +57,18 @@ func run(out io.Writer, only string, parts []string) error {
 		seconds := time.Since(start).Round(time.Second)
 		switch {
 		case err != nil:
-			lived++
+			lives++
 			fmt.Fprintf(out, "FAILED  %-58s %5v  %v\n", m.name, seconds, err)
 		case len(caught) == 0:
-			lived++
+			lives++
 			fmt.Fprintf(out, "LIVES   %-58s %5v  %s\n", m.name, seconds, strings.Join(m.packages, " "))
 		default:
 			fmt.Fprintf(out, "caught  %-58s %5v  %s\n", m.name, seconds, summary(caught))
 		}
 	}
 	fmt.Fprintf(out, "%v in all\n", time.Since(began).Round(time.Second))
-	if lived > 0 {
-		return fmt.Errorf("%d were not caught", lived)
+	if lives > 0 {
+		return fmt.Errorf("%d were not caught", lives)
 	}
 	return nil
 }

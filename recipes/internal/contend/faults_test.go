@@ -270,17 +270,17 @@ func (i *instance) deliverWish() {
 	}
 }
 
-// wish is what the application asks for.
-type wish int
+// demandKind is what the application asks for.
+type demandKind int
 
 const (
-	standing wish = iota // to hold again and again
-	call                 // to hold once
-	try                  // to hold once, if no other contender is ahead
+	standing demandKind = iota // to hold again and again
+	call                       // to hold once
+	try                        // to hold once, if no other contender is ahead
 )
 
 // want adds a claim of the application.
-func (i *instance) want(w wish) {
+func (i *instance) want(w demandKind) {
 	i.last++
 	c := &claim{id: i.last, once: w != standing, try: w == try}
 	i.claims = append(i.claims, c)
