@@ -61,6 +61,11 @@ func run(ctx context.Context, zk string) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
+	defer func() { // while they are open they would make again what DeleteAll deletes
+		if err := errors.Join(press.Close(ctx), leader.Close(ctx), consumer.Close(ctx)); err != nil {
+			log.Print(err)
+		}
+	}()
 	states := s.Observe(ctx)
 
 	press.Acquire()   // intents: stated once
