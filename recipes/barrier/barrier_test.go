@@ -165,7 +165,6 @@ func TestWaitEnds(t *testing.T) {
 		require.NoError(w, h.Close(w.Context()))
 		require.ErrorIs(w, bubble.Now(w, passed), session.ErrClosed)
 		bubble.Never(w, lowered, "it is not known to be down")
-		require.ErrorIs(w, b.Raise(w.Context()), session.ErrClosed)
 		require.ErrorIs(w, b.Lower(w.Context()), session.ErrClosed)
 	})
 }

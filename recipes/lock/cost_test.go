@@ -40,7 +40,7 @@ func TestWhatAnUncontendedPossessionCosts(t *testing.T) {
 			require.NoError(w, held(w, l).Release(w.Context()))
 			c := costOf(w, h)
 			require.Zero(w, c.syncs+c.checks)
-			if i == 0 { // later the parent is gone
+			if i == 0 { // later the parent was reaped (B35)
 				require.Contains(w, []int{row.most - 1, row.most}, c.others)
 			}
 			time.Sleep(time.Hour)

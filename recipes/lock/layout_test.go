@@ -195,20 +195,6 @@ func TestSimpleIsDisplaced(t *testing.T) {
 	})
 }
 
-// A simple lock makes its parents, in a namespace that does not exist yet, and again if they are
-// gone.
-func TestSimpleMakesWhatIsAboveIt(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		h := w.Host("a", session.WithNamespace("/app"))
-		l := must(lock.New(h.Session, "/hbase/master", lock.WithLayout(lock.Simple)))
-		g := held(w, l)
-		require.Equal(w, "/app/hbase/master", g.Sequencer().Path)
-		require.NoError(w, g.Release(w.Context()))
-		require.NoError(w, h.DeleteAll(w.Context(), "/hbase"))
-		require.NoError(w, held(w, l).Release(w.Context()))
-	})
-}
-
 // Contenders of Troupe's layout name their owners: holders and waiters of each kind, also once they
 // were asked to release.
 func TestContendersSayWhoseTheyAre(t *testing.T) {

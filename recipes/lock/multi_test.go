@@ -89,11 +89,14 @@ func TestMultiIsAllOrNone(t *testing.T) {
 		synctest.Wait()
 		require.Equal(w, 1, nodes(w, "/m"), "nor one that cannot succeed")
 
-		m, _ = multi(ha, "/m/a", "/m/b", "/m/c")
+		m, locks = multi(ha, "/m/a", "/m/b", "/m/c")
 		require.NoError(w, g.Release(w.Context()))
 		all := must(m.TryLock(w.Context()))
 		require.Equal(w, 3, nodes(w, "/m"))
-		require.NoError(w, all.Release(w.Context()))
+		require.NoError(w, m.Close(w.Context()))
+		require.ErrorIs(w, all.Err(), session.ErrClosed)
+		require.Zero(w, nodes(w, "/m"))
+		held(w, locks[0]) // its locks stay open
 	})
 }
 
@@ -178,24 +181,5 @@ func TestMultiTakesALostPartAgain(t *testing.T) {
 		require.NotContains(w, before, g.Grants()[1].Path(), "taken again")
 		require.NoError(w, g.Release(w.Context()))
 		require.Zero(w, nodes(w, "/m"))
-	})
-}
-
-// Close ends the grant under which a function of Do runs, and Do reports that.
-func TestCloseOfAMultiEndsItsDo(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		m, locks := multi(w.Host("a"), "/m/a", "/m/b")
-		done := bubble.Begin(func() error {
-			return m.Do(w.Context(), func(ctx context.Context, _ *lock.MultiGrant) error {
-				<-ctx.Done()
-				return nil
-			})
-		})
-		time.Sleep(time.Second)
-		require.NoError(w, m.Close(w.Context()))
-		require.ErrorIs(w, bubble.Now(w, done), session.ErrLost)
-		require.Zero(w, nodes(w, "/m"))
-		held(w, locks[0]) // its locks stay open
-		require.ErrorIs(w, errOf(m.Lock(w.Context())), session.ErrClosed)
 	})
 }

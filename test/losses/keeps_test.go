@@ -92,9 +92,9 @@ var misfortunes = map[string]misfortune{
 	},
 }
 
-// B07, B11, B12, B40: holder holds, first waits, and second waits behind first. The fault strikes
-// first. It is not granted what is held, and comes before second, or behind it if first's znode was
-// lost.
+// B07, B11, B12, B33, B40: holder holds, first waits, and second waits behind first. The fault
+// strikes first. It is not granted what is held, and comes before second, or behind it if first's
+// znode was lost.
 func TestThePlaceOfOneWhoWaits(t *testing.T) {
 	t.Parallel()
 	for what, m := range misfortunes {
