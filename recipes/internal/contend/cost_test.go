@@ -35,7 +35,7 @@ func calmSimulation(t *testing.T, n int) *simulation {
 func TestI8_ReleaseWakesOne(t *testing.T) {
 	t.Parallel()
 	const total = 100
-	// A release has two contenders behind it, but for the last two. The first two have lines of their own.
+	// The first two releases have their own lines; the last two have no two contenders behind them.
 	const others = total - 2 - 2
 	type cost struct{ fired, asked int } // watches, requests
 	for _, wait := range []struct {
@@ -43,15 +43,15 @@ func TestI8_ReleaseWakesOne(t *testing.T) {
 		first, second, others cost
 	}{{
 		// Fired: the holder's own watch, the successor's, and that of the one behind.
-		// Asked: the deletion; by the one behind a listing, and a read with a watch of its own znode,
-		// since it is next. So the successor, which was next before, needs no listing.
+		// Asked: the deletion; by the one behind a listing, and a read with a watch of its own
+		// znode, since it is next. So the successor, which was next before, needs no listing.
 		first: cost{3, 3}, second: cost{3, 3}, others: cost{3, 3},
 	}, {
 		brief: true,
 		// Fired: the holder's own watch, the successor's.
 		// Asked: the deletion. The successor has listed the first alone ahead, and needs no listing.
 		first: cost{2, 1},
-		// Fired: the same, since the second was next from the start, and watches its own znode.
+		// Fired: the same, since the second was next from the start: it watches its own znode.
 		// Asked: the deletion; a listing by the successor, which has listed two ahead.
 		second: cost{2, 2},
 		// Fired: the successor's watch. The holder has listed and held at once, and has released

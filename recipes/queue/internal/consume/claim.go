@@ -214,7 +214,7 @@ func (m *Machine) claimItem(t *txn, i *item) {
 	})
 }
 
-// onMended: if the bucket is gone, or another client has made the parent, the search goes on.
+// onMended takes in whether that parent was made. If the bucket is gone, the search goes on.
 func (m *Machine) onMended(ev machine.Transacted) {
 	const creates = 1 // the index of the Create, behind the Check of the bucket
 	if ev.Failed == creates && ev.Code != machine.NodeExists || ev.Code == machine.Refused {

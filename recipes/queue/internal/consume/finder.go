@@ -17,8 +17,8 @@ const (
 )
 
 // tooLarge is the size of an item that is read in a trip of its own. Listings do not tell sizes:
-// the size of the item that was read last is the guess. maxWindow is for finder.window.
-const tooLarge, maxWindow = 32 << 10, 64
+// the size of the item that was read last is the guess.
+const tooLarge = 32 << 10
 
 // finder looks for free items. A listing is one trip of reads, each no older than the one before
 // it: first the names of all buckets, then the contents of the first buckets that the listing
@@ -38,7 +38,7 @@ type finder struct {
 	// How much is asked for.
 	asked  []layout.Bucket // the buckets in items/ that the listing under way reads
 	width  int             // so many buckets the next listing reads: as many as were needed
-	window int             // the next item is drawn from so many, maxWindow at the most: of rivals that try the same item all but one lose
+	window int             // the next item is drawn from so many: of rivals that try the same item all but one lose
 	large  bool            // an item that was read last is too large to be read with others
 }
 
@@ -170,6 +170,8 @@ func (f *finder) freeOf(b layout.Bucket, items, claims []string) (free []freeIte
 	}
 	return free
 }
+
+const maxWindow = 64
 
 // pick takes the next items out of the free ones: the first, unless rivals contend for it.
 func (f *finder) pick(n int) (picked []layout.Item) {

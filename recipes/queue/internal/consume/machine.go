@@ -133,7 +133,7 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 			m.onTransacted(&m.settlement, ev)
 		case registering:
 			m.base.onRegistered(ev)
-			m.base.relist = m.finder.buckets != nil // who has deleted the znode by hand may have deleted all that was listed
+			m.base.relist = m.finder.buckets != nil // a client that has deleted the znode by hand may have deleted all that was listed
 		case mending:
 			m.onMended(ev)
 		case joining:

@@ -49,7 +49,7 @@ func (m *Machine) send(t *txn, p purpose, under **txn) {
 }
 
 func (m *Machine) onTransacted(under **txn, ev machine.Transacted) {
-	t := *under
+	t := *under // the claim or the settlement
 	*under = nil
 	if ev.Code == machine.Unknown {
 		t.unknown()
