@@ -49,9 +49,9 @@ func TestI8_ReleaseWakesOne(t *testing.T) {
 	}, {
 		brief: true,
 		// Fired: the holder's own watch, the successor's.
-		// Asked: the deletion. The successor has listed the first alone ahead, and needs no listing.
+		// Asked: the deletion. The successor has listed the first alone ahead: it needs no other.
 		first: cost{2, 1},
-		// Fired: the same, since the second was next from the start: it watches its own znode.
+		// Fired: the same, since the second was next from the start, and watches its znode.
 		// Asked: the deletion; a listing by the successor, which has listed two ahead.
 		second: cost{2, 2},
 		// Fired: the successor's watch. The holder has listed and held at once, and has released
