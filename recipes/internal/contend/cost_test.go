@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
-// calmSimulation has n instances that want the thing, and no faults.
+// calmSimulation has n instances, each of which wants to hold once (call), and no faults. Each
+// change of state must be in the table of transitions (declared).
 func calmSimulation(t *testing.T, n int) *simulation {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	sim := newSimulation(recipetest.Chance{Pick: r.IntN}, declared, nil)
@@ -33,17 +34,34 @@ func calmSimulation(t *testing.T, n int) *simulation {
 // sends a request.
 func TestI8_ReleaseWakesOne(t *testing.T) {
 	t.Parallel()
-	type cost struct{ fired, asked int } // events of watches, requests
+	const total = 100
+	// The first two releases have their own lines; the last two have no two contenders behind them.
+	const others = total - 2 - 2
+	type cost struct{ fired, asked int } // watches, requests
 	for _, wait := range []struct {
-		brief         bool // no contender waits long enough to look ahead
-		first, others cost // the first holder has read its own znode, so that watch fires too; the second needs no listing
-	}{
-		{false, cost{3, 3}, cost{3, 3}}, // the deletion; a listing and a read of the one behind
-		{true, cost{2, 1}, cost{1, 2}},  // the deletion; except of the first a listing
-	} {
-		sim := calmSimulation(t, 1)
+		brief                 bool // no contender waits long enough to watch the one that its predecessor waits for
+		first, second, others cost
+	}{{
+		// Fired: the holder's own watch, the successor's, and that of the one behind.
+		// Asked: the deletion; by the one behind a listing, and a read with a watch of its own
+		// znode, since it is next. So the successor, which was next before, needs no listing.
+		first: cost{3, 3}, second: cost{3, 3}, others: cost{3, 3},
+	}, {
+		brief: true,
+		// Fired: the holder's own watch, the successor's.
+		// Asked: the deletion. The successor has listed the first alone ahead: it needs no other.
+		first: cost{2, 1},
+		// Fired: the same, since the second was next from the start, and watches its znode.
+		// Asked: the deletion; a listing by the successor, which has listed two ahead.
+		second: cost{2, 2},
+		// Fired: the successor's watch. The holder has listed and held at once, and has released
+		// before it reads its own znode.
+		// Asked: as for the second.
+		others: cost{1, 2},
+	}} {
+		sim := calmSimulation(t, 1) // it holds, and watches its own znode, before the others come
 		sim.brief = wait.brief
-		for range 99 {
+		for range total - 1 {
 			i := sim.newInstance()
 			i.begin()
 			i.want(call)
@@ -60,8 +78,8 @@ func TestI8_ReleaseWakesOne(t *testing.T) {
 			return cost{sim.fired, sim.asked}
 		}
 		require.Equal(t, wait.first, release())
-		release() // the second had listed the first alone: its release is between the two
-		for range 96 {
+		require.Equal(t, wait.second, release())
+		for range others {
 			require.Equal(t, wait.others, release())
 		}
 	}

@@ -19,11 +19,11 @@ type purpose int
 
 const (
 	preparing   purpose = iota + 1 // a znode that a queue always has
-	registering                    // consumers/<guid>
+	registering                    // consumers/<guid> is made: see register
 	listing
 	reading
 	claiming
-	mending // claims/<bucket>
+	mending // claims/<bucket> is made again
 	settling
 	releasing // a claim whose item is gone
 	resolving // whether a claim was carried out

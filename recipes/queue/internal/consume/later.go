@@ -35,8 +35,7 @@ func (l *later) toList(all []layout.Bucket) (some []layout.Bucket) {
 	return some
 }
 
-// delayedTogether is how many of these buckets a listing reads, at the most.
-const delayedTogether = 64
+const delayedTogether = 64 // so many of these buckets a listing reads, at the most
 
 // listed takes in the contents of some of the buckets. In the others nothing is due before their
 // time.

@@ -8,8 +8,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// headStart is how long the second in line leaves a ring to the first, in milliseconds.
-const headStart = 500
+const headStart = 500 // milliseconds that the second in line leaves a ring to the first
 
 // place is the own place in line. The two places ahead are watched: as they go, the consumer moves
 // up; it lists line/ again only if one of the two is no consumer's znode.

@@ -38,7 +38,7 @@ type Producer struct {
 	size    size
 	listed  bool     // a call's Names were used: from now on the producer's own listings are newer
 	missing []string // paths to be made
-	singly  int      // so many calls are sent one at a time: a transaction of several was refused, for one of them
+	singly  int      // counts down: so many calls are sent one at a time, since a transaction of several was refused, for one of them
 }
 
 // New makes a producer that knows nothing yet. A capacity of 0 is none.
@@ -113,9 +113,6 @@ func (p *Producer) work(idle chan struct{}) {
 	}
 }
 
-// mostRaces is how often missing znodes are made again for a put before the callers are told.
-const mostRaces = 10
-
 // pause lets a server that is overloaded get on, or a client that deletes the queue.
 func (p *Producer) pause() {
 	select {
@@ -153,8 +150,8 @@ func (p *Producer) contained(calls []*Call) (err error) {
 	return p.step(calls)
 }
 
-// step does the first thing that is missing before the next transaction, or carries that out. Each
-// case relies on those above it.
+// step does the first thing that is missing before the next transaction, and returns; or nothing is
+// missing, and it sends that. Each case relies on those above it.
 func (p *Producer) step(calls []*Call) error {
 	switch {
 	case !p.receipt.known && !p.moves:
@@ -167,10 +164,10 @@ func (p *Producer) step(calls []*Call) error {
 		return p.session.EnsurePath(znode.Making(context.Background(), p.ACL), path)
 	case !p.tail.Known() && !p.listed && calls[0].Names[0] != nil:
 		p.tail.Listed(calls[0].Names[0], calls[0].Names[1])
-		p.listed = true
+		p.listed = true // goes on to send: only a mover's calls have Names, and they need no size
 	case !p.tail.Known():
 		return p.list()
-	case !slices.ContainsFunc(calls, func(c *Call) bool { return c.adds() > 0 }):
+	case !slices.ContainsFunc(calls, func(c *Call) bool { return c.adds() > 0 }): // send needs no size
 	case !p.size.known:
 		return p.readSize()
 	case p.capacity > 0 && p.capacity != p.size.Capacity, !p.size.fits(calls[0], 0):
@@ -198,7 +195,7 @@ type Put struct {
 	With      []session.Op    // in the same transaction: if one of them fails, that is the call's error
 	Back      bool            // the items were in a queue before: they are put even if this one is full
 	Names     [2][]string     // of the buckets in items/ and in later/, by a recent listing; nil: not known
-	Then      func(err error) // if not nil, called at the end, by the producer's goroutine
+	Then      func(err error) // if not nil, called once, at the end: by the goroutine, by Wait, or by Begin, with mu, of a closed producer
 }
 
 // Call is a put that was begun.
@@ -224,7 +221,7 @@ const (
 const (
 	mostBytes = 256 << 10 // bytes of a transaction, far below the 1 MB that a server accepts; one put alone may be larger
 	overhead  = 512       // of an item: paths, there and back, and ACLs
-
+	mostRaces = 10        // missing znodes are made again so often for a put, before the callers are told
 	// ballast is left free beside a large item: a claim and a move to the dead letters write the
 	// item's data again, beside other things. An item that no consumer could write must not be put.
 	ballast = 4 << 10

@@ -1,7 +1,7 @@
 // Package protocol decides what the coordinator and the sites of a two-phase commit do, as pure
 // machines (package machine). A coordinator and its sites are the participants. All state that
 // matters is in ZooKeeper, so a machine may die at any step and be created again. The section "In
-// ZooKeeper" of docs/recipes/twopc.md shows the znodes; this package calls "open" the mark.
+// ZooKeeper" of docs/recipes/twopc.md shows the znodes; the znode "open" there is the mark here.
 //
 // Names contain the GUID of the transaction. So a late request of a process that has died cannot
 // affect a later transaction with the same id.

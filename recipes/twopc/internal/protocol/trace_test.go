@@ -127,7 +127,7 @@ func request(what string, of []string) machine.Event {
 	case "begin":
 		return protocol.Request{N: 1, ID: "t", GUID: guid(1), Sites: of}
 	case "ask":
-		return protocol.Request{N: 1, Stage: protocol.Asking, ID: of[0]}
+		return protocol.Request{N: 1, Stage: protocol.Asking, Asked: of[0]}
 	case "recover":
 		return protocol.Request{N: 1, Stage: protocol.Recovering, ID: of[0]}
 	case "acknowledge":

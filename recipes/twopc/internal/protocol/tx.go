@@ -56,6 +56,8 @@ func (t *tx) read(path string, seen func(machine.Seen)) {
 	})
 }
 
+const presenceCheck, passedOps = 0, 1 // the indexes in an answer to transact: of its own check; of the first operation it was passed
+
 // transact writes a begin or a takeover, if this coordinator's presence exists. A refusal by
 // ZooKeeper ends the request.
 func (t *tx) transact(done func(machine.Transacted), ops ...machine.Op) {
@@ -67,13 +69,13 @@ func (t *tx) transact(done func(machine.Transacted), ops ...machine.Op) {
 			t.end(ErrWithdrew)
 		case ev.Code == machine.Refused:
 			t.end(ev.Err)
-		case ev.Code == machine.NoNode && ev.Failed == 0:
+		case ev.Code == machine.NoNode && ev.Failed == presenceCheck:
 			t.c.state = pending // until the presence was read again
 			t.c.znode.readNow()
 		default:
 			done(ev)
 		}
-	}, slices.Insert(ops, 0, machine.Op{Do: machine.Check, Path: t.c.path, Version: machine.Any})...)
+	}, slices.Insert(ops, presenceCheck, machine.Op{Do: machine.Check, Path: t.c.path, Version: machine.Any})...)
 }
 
 // giveUp aborts the transaction. The first reason counts.

@@ -144,7 +144,7 @@ func (l *leader) outlive(others []string, then func()) {
 	l.waits, l.then = map[uint64]bool{}, then
 	for _, other := range others {
 		if other != l.actor.Name {
-			l.waits[l.ask(&transaction{}, protocol.Request{Stage: protocol.Asking, ID: other})] = true
+			l.waits[l.ask(&transaction{}, protocol.Request{Stage: protocol.Asking, Asked: other})] = true
 		}
 	}
 	l.outlived(0, nil)
