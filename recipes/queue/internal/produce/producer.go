@@ -198,7 +198,7 @@ type Put struct {
 	With      []session.Op    // in the same transaction: if one of them fails, that is the call's error
 	Back      bool            // the items were in a queue before: they are put even if this one is full
 	Names     [2][]string     // of the buckets in items/ and in later/, by a recent listing; nil: not known
-	Then      func(err error) // if not nil, called at the end, by the producer's goroutine
+	Then      func(err error) // if not nil, called once, by the goroutine that ends the call; it must not call the producer
 }
 
 // Call is a put that was begun.
