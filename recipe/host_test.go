@@ -56,7 +56,8 @@ func TestAPanicWhileDisconnectedAndTheEndOfTheEpoch(t *testing.T) {
 	})
 }
 
-// The create of the example is lost: its machine asks for it again, for no process would be the first.
+// The create of the example is lost: its machine asks for it again, for no process would be the
+// first.
 func TestTheExampleCreatesAgain(t *testing.T) {
 	f := &first{path: "/x", id: "a"}
 	creates := f.Step(machine.EpochBegan{Epoch: 1})

@@ -63,7 +63,8 @@ func (s *Server) partition(d Direction, covers func(host string, session int64) 
 }
 
 // cutOff puts a connection, by its host and its session, into each partition that covers it. It may
-// be in several: it is cut off in a direction until the last one that cuts that direction is healed.
+// be in several: it is cut off in a direction until the last one that cuts that direction is
+// healed.
 func (c *conn) cutOff(session int64) {
 	for _, x := range c.s.cuts {
 		if !x.covers(c.host, session) || slices.Contains(c.cuts, x) {

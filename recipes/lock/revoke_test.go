@@ -110,8 +110,8 @@ func TestBreak(t *testing.T) {
 }
 
 // B75: a session whose server lags behind can revoke a contender that its server has not heard of.
-// The leader, the second of two servers here, does not catch up at a sync: a listing there shows the
-// line as it was, but what is asked of it is up to date.
+// The leader, the second of two servers here, does not catch up at a sync: a listing there shows
+// the line as it was, but what is asked of it is up to date.
 func TestB75_WhatIsAskedOfALaggingServerIsUpToDate(t *testing.T) {
 	type row struct {
 		lagging        int // the index of the server

@@ -1,9 +1,9 @@
 // Command mutants proves that the tests catch the defects that they are there for. It breaks the
 // code on purpose, in one place at a time, and runs the gate's tests of the packages that must
 // notice. A mutant that survives is a failure; so is one that does not compile, or whose snippet is
-// not found exactly once. Arguments choose mutants by a part of their names; one that chooses none is
-// an error, with status 2. With -overlay FILE it only writes the overlay of the first one chosen, for
-// another build: `go build -overlay FILE`.
+// not found exactly once. Arguments choose mutants by a part of their names; one that chooses none
+// is an error, with status 2. With -overlay FILE it only writes the overlay of the first one
+// chosen, for another build: `go build -overlay FILE`.
 package main
 
 import (
