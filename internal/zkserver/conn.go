@@ -23,7 +23,7 @@ type conn struct {
 	timeout time.Duration
 	who     *tree.Who
 	host    string      // under which it was dialed, if any
-	cut     *cut        // the partition that it is in; nil: none
+	cuts    []*cut      // the partitions that it is in
 	overdue *time.Timer // closes the connection if there is no session until then
 	ended   bool        // done is closed
 	// The request that is being served, and those that wait.
@@ -109,11 +109,13 @@ func (c *conn) gone() {
 
 // heldUp returns the gate that keeps answers from the client; nil: there is none.
 func (c *conn) heldUp() *gate {
-	switch {
-	case c.front.frozen != nil:
+	if c.front.frozen != nil {
 		return c.front.frozen
-	case c.cut != nil && c.cut.out:
-		return c.cut.gate
+	}
+	for _, x := range c.cuts {
+		if x.out {
+			return x.gate
+		}
 	}
 	return nil
 }

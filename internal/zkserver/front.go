@@ -136,9 +136,7 @@ func (f *Front) attach(transport net.Conn, host string) error {
 	f.conns[c] = struct{}{}
 	c.expect()
 	c.pace()
-	if x := f.s.cutting(host, 0); x != nil {
-		c.cutOff(x)
-	}
+	c.cutOff(0)
 	if f.frozen != nil {
 		c.out.hold()
 	}

@@ -90,8 +90,10 @@ func (c *conn) pause(d time.Duration) bool {
 // one that has arrived from being served: a request that needs the leader waits for it, and the
 // requests behind it on the connection wait too.
 func (c *conn) heldOnTheWay() *gate {
-	if c.cut != nil && c.cut.in {
-		return c.cut.gate
+	for _, x := range c.cuts {
+		if x.in {
+			return x.gate
+		}
 	}
 	return c.front.frozen
 }

@@ -1,8 +1,9 @@
 // Command mutants proves that the tests catch the defects that they are there for. It breaks the
 // code on purpose, in one place at a time, and runs the gate's tests of the packages that must
 // notice. A mutant that survives is a failure; so is one that does not compile, or whose snippet is
-// not found exactly once. Arguments choose mutants by a part of their names. With -overlay FILE it
-// only writes the overlay of the first one chosen, for another build: `go build -overlay FILE`.
+// not found exactly once. Arguments choose mutants by a part of their names; one that chooses none
+// is an error, with status 2. With -overlay FILE it only writes the overlay of the first one
+// chosen, for another build: `go build -overlay FILE`.
 package main
 
 import (
@@ -32,6 +33,10 @@ type mutant struct {
 func main() {
 	only := flag.String("overlay", "", "the file to write the overlay to")
 	flag.Parse()
+	if err := known(flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(2)
+	}
 	if err := run(os.Stdout, *only, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
@@ -69,6 +74,16 @@ func run(out io.Writer, only string, parts []string) error {
 	fmt.Fprintf(out, "%v in all\n", time.Since(began).Round(time.Second))
 	if lives > 0 {
 		return fmt.Errorf("%d were not caught", lives)
+	}
+	return nil
+}
+
+// known fails if one of the arguments is part of no mutant's name.
+func known(parts []string) error {
+	for _, part := range parts {
+		if !slices.ContainsFunc(mutants, func(m mutant) bool { return strings.Contains(m.name, part) }) {
+			return fmt.Errorf("no mutant's name contains %q", part)
+		}
 	}
 	return nil
 }

@@ -195,7 +195,7 @@ type Put struct {
 	With      []session.Op    // in the same transaction: if one of them fails, that is the call's error
 	Back      bool            // the items were in a queue before: they are put even if this one is full
 	Names     [2][]string     // of the buckets in items/ and in later/, by a recent listing; nil: not known
-	Then      func(err error) // if not nil, called once, at the end: by the goroutine, by Wait, or by Begin, with mu, of a closed producer
+	Then      func(err error) // called once, by the goroutine, by Wait, or by Begin of a closed producer, with mu: it must not call the producer
 }
 
 // Call is a put that was begun.
