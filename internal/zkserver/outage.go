@@ -123,8 +123,8 @@ func (f *Front) kill() {
 	f.down, f.term, f.deposed, f.busyUntil = true, 0, nil, time.Time{}
 	f.held, f.waiting = nil, nil
 	f.s.elect()
-	// The gates are opened before the connections are reset, since clients of a frozen front see that
-	// only when it goes on: see abort. No request is served: the front is down, and has none waiting.
+	// The gates are opened before the connections are reset, which clients of a frozen front would
+	// not see: see abort. No request is served: the front is down, and none waits.
 	if f.isolated != nil {
 		f.rejoin()
 	}
