@@ -13,8 +13,8 @@ import (
 
 // Downgrade ends a writer's possession and returns a reader's at the same position in the queue,
 // under the same token. In between no other writer can be granted, and no reader before the
-// writer's hold has ended. If ctx ends first, or the downgrade fails, there is neither possession:
-// what is left in ZooKeeper is deleted in the background until the epoch ends.
+// writer's hold has ended. If ctx has ended already nothing changes. If it ends later, or the
+// downgrade fails, there is neither possession: what is left is deleted until the epoch ends.
 func (i *Claims[P]) Downgrade(ctx context.Context, p *Possession) (none P, err error) {
 	if err = context.Cause(ctx); err != nil {
 		return none, err

@@ -126,10 +126,11 @@ func lockRevoke(a *app) *cobra.Command {
 		errTimeout := timeoutError{fmt.Errorf("revoked, but it has not let go within %v", timeout)}
 		ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(timeout, math.MaxInt64), errTimeout)
 		defer cancel()
-		if err = lock.Break(ctx, s, path, math.MaxInt64); errors.Is(err, errTimeout) { // with this grace it only waits
-			err = failure{statusNotGot, err}
+		err = lock.Break(ctx, s, path, math.MaxInt64) // with this grace it only waits
+		if failed, ok := errors.AsType[*session.OpError](err); ok && failed.Op == "break" {
+			failed.Op = "revoke"
 		}
-		return "released", err
+		return "released", choose[error](errors.Is(err, errTimeout), failure{statusNotGot, err}, err)
 	})
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it has let go")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "--wait, but for no longer than this; then the exit status is 124")

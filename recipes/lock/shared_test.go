@@ -26,7 +26,6 @@ func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
 		r, r2, wr, other := reader(h), reader(h), writer(h), writer(w.Host("b"))
-		w.Server.ClearJournal()
 		require.NoError(w, r.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
 			began := time.Now()
 			for _, l := range []*lock.Lock{wr, other} {

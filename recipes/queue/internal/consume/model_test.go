@@ -32,7 +32,7 @@ type model struct {
 	hurries  bool // items that are not settled in time are lost
 	vandals  bool // consumers' znodes, places in line and the bell are deleted by hand
 	// As the schedule goes on.
-	deaths int   // so many attempts may have been counted of items that were not received
+	slack  int   // so many attempts may have been counted of an item beyond those that were received
 	broken bool  // a session has expired, a machine has crashed, or a consumer closes
 	ending bool  // each item that is delivered is acknowledged
 	zxid   int64 // of the state that was inspected last
@@ -158,7 +158,7 @@ func (c *consumer) perform(e machine.Effect) {
 func (c *consumer) deliver(e consume.Deliver) {
 	m, i := c.model, c.model.items[string(e.Record.Body)]
 	if !c.actor.Trusted(e.Epoch) { // there is no possession, and another consumer may have the item
-		m.deaths++ // the attempt counts if the session ends before the item is returned
+		m.slack++ // the attempt counts if the session ends before the item is returned
 		c.actor.Tell(consume.Command{No: e.No, Kind: consume.Unheld})
 		return
 	}
@@ -173,7 +173,7 @@ func (c *consumer) deliver(e consume.Deliver) {
 		m.Failf("%s is had by %s and by %s", i.body, i.holder.name, c.name)
 	case m.attempts > 0 && i.attempts >= m.attempts:
 		m.Failf("%s is delivered after %d attempts", i.body, i.attempts)
-	case e.Attempt <= i.attempts, e.Attempt > i.attempts+1+m.deaths:
+	case e.Attempt <= i.attempts, e.Attempt > i.attempts+1+m.slack:
 		m.Failf("%s is delivered as attempt %d, and was received %d times", i.body, e.Attempt, i.attempts)
 	}
 	if string(m.Data(e.Path)) != fmt.Sprintf("%s.%d", c.name, c.lives) {
@@ -231,7 +231,7 @@ func (c *consumer) settled(e consume.Settled) {
 		return
 	case e.Stays:
 		d.how = 0
-		if c.model.deaths++; d.item.holder != c { // it counts as received
+		if c.model.slack++; d.item.holder != c { // it counts as received
 			c.actor.Tell(consume.Command{No: e.No, Kind: consume.Ended})
 			break
 		} else if c.model.ending {

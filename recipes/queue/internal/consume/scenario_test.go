@@ -17,7 +17,7 @@ import (
 // quiet is a model without faults, in which each consumer wants so many items.
 func quiet(prefetches ...int) *model {
 	pick := rand.New(rand.NewPCG(1, 1)).IntN
-	m := &model{World: recipetest.NewWorld(pick), Chance: recipetest.Chance{Pick: pick}, items: make(map[string]*item), deaths: 8}
+	m := &model{World: recipetest.NewWorld(pick), Chance: recipetest.Chance{Pick: pick}, items: make(map[string]*item), slack: lossSlack}
 	m.addProducers()
 	for _, n := range prefetches {
 		m.addConsumer(n-1, true)

@@ -96,7 +96,7 @@ func outcomes(r Run) []Violation {
 	for _, e := range r.Events {
 		switch {
 		case e.Kind != history.Outcome || e.Mode == history.Confirmed:
-		case e.Mode == "vote":
+		case e.Mode == history.Vote:
 			if e.Value == "abort" {
 				against[e.Thing] = e
 			}
