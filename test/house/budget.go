@@ -14,21 +14,21 @@ var parts = []part{
 	{"recipe, machine", []string{"recipe", "machine"}, 5594},
 	{"recipes/internal", []string{"recipes/internal"}, 3366},
 	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5063},
-	{"recipes/queue", []string{"recipes/queue"}, 4973},
-	{"recipes/twopc", []string{"recipes/twopc"}, 2745},
+	{"recipes/queue", []string{"recipes/queue"}, 4981},
+	{"recipes/twopc", []string{"recipes/twopc"}, 2752},
 	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2403},
-	{"internal/zkserver", []string{"internal/zkserver"}, 5991},
+	{"internal/zkserver", []string{"internal/zkserver"}, 5995},
 	{"zktest", []string{"zktest"}, 2501},
 	{"internal", []string{"internal", "."}, 3000},
-	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "cmd"}, 6211},
+	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "cmd"}, 6218},
 }
 
 // sums are the product as a user has it: what a program with all recipes links, what its tests link
 // besides, and commands and fx.
 var sums = []part{
-	{"linked", nil, 37879}, // go list tells the folders
-	{"test tools", []string{"internal/zkserver", "zktest", "recipe/recipetest"}, 10398},
-	{"commands and fx", []string{"cmd", "fxmodule"}, 5356},
+	{"linked", nil, 37894}, // go list tells the folders
+	{"test tools", []string{"internal/zkserver", "zktest", "recipe/recipetest"}, 10402},
+	{"commands and fx", []string{"cmd", "fxmodule"}, 5363},
 }
 
 // wayTypes is how many types may have methods on the way of a held lock: see make way.
