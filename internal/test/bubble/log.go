@@ -43,7 +43,9 @@ func (l *Log) Warnings(path string) (all []string) {
 	synctest.Wait() // a session hands its lines to another goroutine, which writes them
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	about := func(field string) bool { return field == "path="+path || strings.HasPrefix(field, "path="+strings.TrimSuffix(path, "/")+"/") }
+	about := func(field string) bool {
+		return field == "path="+path || strings.HasPrefix(field, "path="+strings.TrimSuffix(path, "/")+"/")
+	}
 	for line := range strings.Lines(l.text.String()) {
 		if strings.Contains(line, "level=WARN") && slices.ContainsFunc(strings.Fields(line), about) {
 			all = append(all, line)
