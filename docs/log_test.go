@@ -20,7 +20,7 @@ import (
 
 var (
 	messageRow = regexp.MustCompile("(?m)^\\| (`[^|]+) \\| [a-z].*$")
-	messageAt  = map[string]int{"Debug": 0, "Info": 0, "Warn": 0, "Error": 0, "say": 1, "again": 2, "Log": 2, "NewRecord": 2}
+	messageAt  = map[string]int{"Debug": 0, "Info": 0, "Warn": 0, "Error": 0, "say": 1, "pauseIfRepeated": 2, "Log": 2, "NewRecord": 2}
 )
 
 // Messages of the log are written where they are logged, or in an alarm's fields: so that both a

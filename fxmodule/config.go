@@ -1,6 +1,7 @@
 package fxmodule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,15 +84,9 @@ func Default(servers ...string) Config {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Timeout == 0 {
-		c.Timeout = Duration(10 * time.Second)
-	}
-	if c.Startup == "" {
-		c.Startup = StartupWait
-	}
-	if c.MaxPacket == 0 {
-		c.MaxPacket = 1_048_575
-	}
+	c.Timeout = cmp.Or(c.Timeout, Duration(10*time.Second))
+	c.Startup = cmp.Or(c.Startup, StartupWait)
+	c.MaxPacket = cmp.Or(c.MaxPacket, 1_048_575)
 	return c
 }
 

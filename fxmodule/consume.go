@@ -54,8 +54,8 @@ func Consume(name string, n int, fn any, opts ...queue.ConsumeOption) fx.Option 
 // crew are the workers of one Consume.
 type crew struct {
 	in       worker
-	name     string
-	size     int
+	name     string // the queue's
+	size     int    // how many workers
 	fn       func(ctx context.Context, i *queue.Item) error
 	queue    *queue.Queue
 	opts     []queue.ConsumeOption
@@ -64,8 +64,8 @@ type crew struct {
 	items    metric.Int64Counter
 	duration metric.Float64Histogram
 
-	consumer *queue.Consumer
-	ended    sync.Once // one worker reports it
+	consumer *queue.Consumer // set by begin
+	ended    sync.Once       // of several workers one reports the end of the consumer
 }
 
 func (c *crew) instruments(mp metric.MeterProvider) error {
@@ -91,24 +91,21 @@ func (c *crew) run(stopping context.Context) error {
 	go c.report() // ends with the consumer
 	<-stopping.Done()
 	done := make(chan struct{})
-	go func() { // ends with the workers, which closing the consumer ends at the latest
-		workers.Wait()
-		close(done)
-	}()
+	go func() { workers.Wait(); close(done) }() // ends with the workers, which closing the consumer ends at the latest
 	ctx, cancel := c.in.Budget.within(context.Background(), workDone)
 	defer cancel()
 	states := c.in.Session.Observe(ctx)
-	for inTime := true; inTime; { // an acknowledgement may wait for a connection while the session is trusted
+	for waiting := true; waiting; { // an acknowledgement may wait for a connection while the session is trusted
 		select {
 		case <-done:
-			inTime = false
+			waiting = false
 		case is, open := <-states: // closed with ctx
-			inTime = open && is.State <= session.Suspended
+			waiting = open && is.State <= session.Suspended
 		}
 	}
 	ctx, cancel = c.in.Budget.within(context.Background(), consumersDone)
 	defer cancel()
-	err := letGo(ctx, c.in.Session, c.consumer.Close) // which ends the contexts of items in hand
+	err := releaseIfConnected(ctx, c.in.Session, c.consumer.Close) // which ends the contexts of items in hand
 	if err == nil {
 		err = unlessClosed(c.consumer.Close(ctx)) // waits only for the items that WithAutoAck puts back: the end of the session does not
 	}
@@ -139,7 +136,7 @@ func (c *crew) work(stopping <-chan struct{}) {
 			return
 		case i, open := <-c.consumer.Items():
 			if !open {
-				c.ended.Do(c.over)
+				c.ended.Do(c.consumerEnded)
 				return
 			}
 			c.handle(i)
@@ -147,8 +144,8 @@ func (c *crew) work(stopping <-chan struct{}) {
 	}
 }
 
-// over handles the end of the consumer. The end of the session is handled elsewhere.
-func (c *crew) over() {
+// consumerEnded shuts the application down, unless the session has ended: its life does it then.
+func (c *crew) consumerEnded() {
 	<-c.consumer.Done()
 	if err := c.consumer.Err(); !errors.Is(err, session.ErrClosed) {
 		shutDown(c.in.Shutdowner, c.log, c.in.title+" has failed", err)
@@ -175,8 +172,9 @@ func (c *crew) handle(i *queue.Item) {
 	}
 }
 
-// settle acknowledges or returns an item. The item's own context does not bound that, since it ends
-// with the item; the consumer's end does.
+// settle acknowledges an item, or puts it back if the function failed; an item without a Hold, of
+// WithAutoAck, is gone. The outcome is for metrics. The item's own context does not bound the call,
+// since it ends with the item; the consumer's end does.
 func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string {
 	switch {
 	case i.Hold == nil && failure != nil:

@@ -50,7 +50,7 @@ func Join(name string, member group.Member) fx.Option {
 			}
 			ctx, cancel := in.Budget.within(context.Background(), workDone)
 			defer cancel()
-			return letGo(ctx, in.Session, m.Leave)
+			return releaseIfConnected(ctx, in.Session, m.Leave)
 		})
 		return nil
 	})

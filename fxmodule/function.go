@@ -11,16 +11,15 @@ import (
 	"go.uber.org/fx"
 )
 
-// arguments are a struct that fx fills for one function of the application. Its second field is the
-// named instance.
+// arguments are a struct that fx fills for a function: fx.In, the named instance, more parameters.
 type arguments struct{ reflect.Value }
 
-// running calls begin when the graph is built, with the named instance and with a function of the
-// application. fx provides the function's parameters after the first two, once, before that.
+// running calls begin when the graph is built, with the named instance and with a function that
+// calls the application's fn. fx provides fn's parameters after the first two, once, before that.
 //
-// A constructor that reflect makes has no name in fx's errors. So it is provided to a module of its
-// own, where functions with names depend on it. fx does not say which of several dependencies is
-// missing: so each is asked for alone first, in a module of its own.
+// The order: each dependency alone, in its own module, since fx does not say which of several is
+// missing; check, which reports those; the arguments; begin. A constructor that reflect makes has
+// no name in fx's errors: it is provided to its own module, where named functions depend on it.
 func running[I, A any](kind, name string, fn any, begin func(instance I, call func(context.Context, A) error, in worker) error) fx.Option {
 	title, err := titled(kind, name)
 	if err != nil {
@@ -79,7 +78,7 @@ func running[I, A any](kind, name string, fn any, begin func(instance I, call fu
 	)...)
 }
 
-// fits is the error of a function that can't be called with a context and an a.
+// fits refuses a function that can't be called with a context and a value of type a.
 func fits(f reflect.Value, a reflect.Type) error {
 	if !f.IsValid() || f.Kind() == reflect.Func && f.IsNil() {
 		return errors.New("fn is nil")
@@ -92,7 +91,7 @@ func fits(f reflect.Value, a reflect.Type) error {
 	return nil
 }
 
-// fields are the fields of the struct that fx fills for a function.
+// fields returns the fields of the struct that fx fills for a function, after fx.In.
 func fields[I any](name string, f reflect.Type) []reflect.StructField {
 	all := []reflect.StructField{{Name: "Instance", Type: reflect.TypeFor[I](), Tag: reflect.StructTag(tag(name))}}
 	for i := 2; i < f.NumIn(); i++ {
@@ -101,15 +100,15 @@ func fields[I any](name string, f reflect.Type) []reflect.StructField {
 	return all
 }
 
-// single are fields, with those of a struct with fx.In in its place.
+// single returns fields, with the fields of a struct that embeds fx.In in place of the struct.
 func single(fields []reflect.StructField) (all []reflect.StructField) {
 	for _, f := range fields {
-		in, whole := reflect.StructField{}, f.Type.Kind() == reflect.Struct
-		if whole {
-			in, whole = f.Type.FieldByName("In")
+		in, embeds := reflect.StructField{}, f.Type.Kind() == reflect.Struct
+		if embeds {
+			in, embeds = f.Type.FieldByName("In")
 		}
 		switch {
-		case whole && in.Type == reflect.TypeFor[fx.In]():
+		case embeds && in.Type == reflect.TypeFor[fx.In]():
 			all = append(all, single(slices.Collect(f.Type.Fields()))...)
 		case f.Type != reflect.TypeFor[fx.In]() && f.IsExported():
 			all = append(all, f)
@@ -118,7 +117,7 @@ func single(fields []reflect.StructField) (all []reflect.StructField) {
 	return all
 }
 
-// described is a field as the user knows it.
+// described returns a field as the user knows it, by its type and name.
 func described(f reflect.StructField) string {
 	if name := f.Tag.Get("name"); name != "" {
 		return fmt.Sprintf("%v named %q", f.Type, name)
@@ -126,8 +125,8 @@ func described(f reflect.StructField) string {
 	return f.Type.String()
 }
 
-// made is a constructor of arguments from a struct with these fields. In fx's errors it has the
-// name of the application's function and its place.
+// made returns a constructor of arguments from a struct with these fields. In fx's errors it has
+// the name and the place of the application's function f.
 func made(f reflect.Value, from ...reflect.StructField) any {
 	from = append([]reflect.StructField{{Name: "In", Type: reflect.TypeFor[fx.In](), Anonymous: true}}, from...)
 	of := reflect.FuncOf([]reflect.Type{reflect.StructOf(from)}, []reflect.Type{reflect.TypeFor[*arguments]()}, false)
@@ -137,13 +136,13 @@ func made(f reflect.Value, from ...reflect.StructField) any {
 	annotated := reflect.ValueOf(fx.Annotate(target.Interface()))
 	named := reflect.New(annotated.Type()).Elem()
 	named.Set(annotated)
-	if at := named.FieldByName("FuncPtr"); at.CanSet() { // fx has no other way to say so
+	if at := named.FieldByName("FuncPtr"); at.CanSet() { // fx offers no other way to name a constructor
 		at.Set(reflect.ValueOf(f.Pointer()))
 	}
 	return named.Interface()
 }
 
-// root is the innermost wrapped error.
+// root returns the innermost wrapped error.
 func root(err error) error {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		err = inner

@@ -46,8 +46,8 @@ func TestRunLeader(t *testing.T) {
 	require.Greater(t, term.Token(), first.Token())
 }
 
-// A leader that fails or panics during its term, or whose election is closed, shuts the application
-// down. Its term is resigned: others lead at once.
+// A leader that fails during its term, that panics at any time, or whose election is closed, shuts
+// the application down. Its term is resigned: others lead at once.
 func TestALeaderThatFailsShutsTheApplicationDown(t *testing.T) {
 	t.Parallel()
 	type leading struct {
@@ -61,18 +61,18 @@ func TestALeaderThatFailsShutsTheApplicationDown(t *testing.T) {
 	}{
 		"it fails":  {func(context.Context, leading, *election.Term) error { return errors.New("out of paper") }, "out of paper"},
 		"it panics": {func(context.Context, leading, *election.Term) error { panic("out of paper") }, "leader_test.go"}, // its stack
-		"it panics when its term is over": {func(ctx context.Context, l leading, term *election.Term) error {
+		"it panics after its term has ended": {func(ctx context.Context, l leading, term *election.Term) error {
 			if err := l.Session.Delete(context.Background(), term.Path(), -1); err != nil {
 				return err
 			}
 			<-ctx.Done()
 			panic("out of paper")
 		}, "out of paper"},
-		"somebody else's session is closed": {func(context.Context, leading, *election.Term) error {
+		"it fails with ErrClosed of another session": {func(context.Context, leading, *election.Term) error {
 			return fmt.Errorf("the archive: %w", session.ErrClosed)
 		}, "archive"},
 		"the election is closed": {func(ctx context.Context, l leading, _ *election.Term) error {
-			go l.Election.Close(context.Background()) // it waits for the function
+			go l.Election.Close(context.Background()) // Close waits for this function, which therefore does not wait for Close
 			<-ctx.Done()
 			return nil
 		}, ""},
@@ -117,8 +117,8 @@ func TestALeaderThatFailsWithItsTerm(t *testing.T) {
 	require.NoError(t, a.Stop(bubble.Minute(t)))
 }
 
-// TestALeaderIsNamedByItsOption: the log of a function names the line of its option; that of an
-// election of its own, the line of that call.
+// TestALeaderIsNamedByItsOption: a log entry about RunLeader's election names the line of the
+// option; one about an election that the function runs itself names the line of its Run.
 func TestALeaderIsNamedByItsOption(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestALeaderIsNamedByItsOption(t *testing.T) {
 			fx.In
 			Election *election.Election `name:"other"`
 		}
-		option, inner := bubble.After(2), bubble.After(5)
+		option, inner := bubble.After(2), bubble.After(5) // the lines of RunLeader and of Election.Run below
 		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}), logs, fxmodule.Election("reports", "/e"), fxmodule.Election("other", "/other"),
 			fxmodule.RunLeader("reports", func(ctx context.Context, _ *election.Term, o other) error {
 				ctx, cancel := context.WithTimeout(ctx, time.Second/2)
@@ -142,7 +142,7 @@ func TestALeaderIsNamedByItsOption(t *testing.T) {
 	})
 }
 
-// TestTelemetry: what the graph has of providers is reported to.
+// TestTelemetry: metrics and spans go to the providers in the graph.
 func TestTelemetry(t *testing.T) {
 	t.Parallel()
 	_, cfg := servers(t)

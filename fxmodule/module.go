@@ -61,8 +61,8 @@ type needs struct {
 	Meters     metric.MeterProvider `optional:"true"`
 }
 
-// opened provides a session, which is connected and closed with the application: the module's, or
-// one with a name. Its errors begin with title, or, if one of options is wrong, with theirs.
+// opened provides a session, which is connected and closed with the application: the module's, ""
+// for a name, or a further one. Errors begin with title, those that an option causes with theirs.
 func opened(name, title, theirs string) fx.Option {
 	open := func(in needs) (*session.Session, error) {
 		if err := in.Given.config.Validate(); err != nil {
@@ -158,16 +158,16 @@ func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.
 
 // life ties the session to the application's lifecycle.
 type life struct {
-	title      string
+	title      string // of its errors
 	session    *session.Session
-	servers    []string
-	lazy       bool
+	servers    []string // for an error
+	lazy       bool     // StartupLazy
 	shutdowner fx.Shutdowner
 	log        *slog.Logger
 	budget     *budget
 
-	stopping chan struct{}
-	watched  chan struct{}
+	stopping chan struct{} // closed by stop; nil if start failed
+	watched  chan struct{} // closed when watch has returned
 }
 
 func (l *life) start(ctx context.Context) error {
@@ -193,7 +193,7 @@ func (l *life) connect(ctx context.Context) error {
 	return l.session.Connect(ctx)
 }
 
-// watch shuts the application down if the session ends for good.
+// watch shuts the application down if the session ends for good, and logs a stop that has to wait.
 func (l *life) watch() {
 	defer close(l.watched)
 	select {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"go.uber.org/fx"
@@ -70,7 +71,8 @@ func DoubleBarrier(name, path string, parties int, opts ...barrier.Option) fx.Op
 }
 
 // Coordinator provides a *twopc.Coordinator under a name. It is closed when the application stops.
-// The next one recovers transactions that are not decided by then: see twopc.Coordinator.Recover.
+// That aborts transactions that are not decided by then. Outcomes that were not acknowledged are
+// kept: call twopc.Coordinator.Recover after the next start.
 func Coordinator(name, path string, opts ...twopc.Option) fx.Option {
 	return named("Coordinator", name, func(s *session.Session) (*twopc.Coordinator, error) { return twopc.NewCoordinator(s, path, opts...) })
 }
@@ -82,7 +84,7 @@ func Site(name, path string, opts ...twopc.Option) fx.Option {
 }
 
 // Group provides a *group.Group under a name. It does not join by itself: see group.Group.Join.
-// Memberships end when the session is closed.
+// When the application stops, it is closed, and its memberships are left.
 func Group(name, path string) fx.Option {
 	return named("Group", name, func(s *session.Session) (*group.Group, error) { return group.New(s, path) })
 }
@@ -98,7 +100,7 @@ func Names(name, root string) fx.Option {
 	return named("Names", name, func(s *session.Session) (*naming.Names, error) { return naming.New(s, root) })
 }
 
-// named provides one instance under a name, closed with the application.
+// named provides an instance under a name. If it has a Close, the stop of the application calls it.
 func named[T comparable](kind, name string, build func(*session.Session) (T, error)) fx.Option {
 	title, err := titled(kind, name)
 	if err != nil {
@@ -119,17 +121,17 @@ func named[T comparable](kind, name string, build func(*session.Session) (T, err
 	return fx.Provide(fx.Annotated{Name: name, Target: provide})
 }
 
-// titled is an option as the user wrote it, or the error of its name.
+// titled returns the title of an option's errors. It refuses names that would be others in a tag.
 func titled(kind, name string) (string, error) {
 	title := fmt.Sprintf("fxmodule.%s(%q)", kind, name)
-	if name == "" || strings.ContainsAny(name, "\"`\\") {
-		return "", fmt.Errorf("%s: the name is empty, or contains a quote or a backslash", title)
+	if name == "" || strings.ContainsAny(name, `"\`) || !strconv.CanBackquote(name) {
+		return "", fmt.Errorf("%s: the name is empty, or contains a quote, a backslash, or what can't be printed", title)
 	}
 	return title, nil
 }
 
-// noNil is the error of a nil option, with its index among the user's options: fx would panic, with
-// an index that counts Troupe's options too.
+// noNil refuses a nil option, with its index among the user's options: fx would panic, with an
+// index that counts Troupe's options too.
 func noNil[O any](title string, opts []O) error {
 	for i, opt := range opts {
 		if v := reflect.ValueOf(opt); !v.IsValid() || v.Kind() == reflect.Func && v.IsNil() {
@@ -139,7 +141,7 @@ func noNil[O any](title string, opts []O) error {
 	return nil
 }
 
-// tag is the tag with which fx finds a name, if there is one.
+// tag returns the struct tag with which fx finds what has a name; "" for the unnamed.
 func tag(name string) string {
 	if name == "" {
 		return ""

@@ -1,6 +1,7 @@
 package fxmodule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -18,17 +19,11 @@ import (
 const scope = "github.com/troupe-go/troupe/fxmodule"
 
 func meter(mp metric.MeterProvider) metric.Meter {
-	if mp == nil {
-		mp = meternoop.NewMeterProvider()
-	}
-	return mp.Meter(scope)
+	return cmp.Or[metric.MeterProvider](mp, meternoop.NewMeterProvider()).Meter(scope)
 }
 
 func tracer(tp trace.TracerProvider) trace.Tracer {
-	if tp == nil {
-		tp = tracenoop.NewTracerProvider()
-	}
-	return tp.Tracer(scope)
+	return cmp.Or[trace.TracerProvider](tp, tracenoop.NewTracerProvider()).Tracer(scope)
 }
 
 // observe reads the session's state whenever metrics are collected:

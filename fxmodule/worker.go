@@ -16,7 +16,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// surroundings are what a function that runs while the application runs has, or may have.
+// surroundings are the parts of the graph that every worker needs, or uses if they are there.
 type surroundings struct {
 	fx.In
 
@@ -29,38 +29,40 @@ type surroundings struct {
 	Tracers    trace.TracerProvider `optional:"true"`
 }
 
-// worker is an option that runs a function with a named instance while the application runs.
+// worker runs a function of RunLeader, Consume and the like while the application runs.
 type worker struct {
 	surroundings
 
-	title    string
-	instance any
+	title    string // the option as the user wrote it
+	instance any    // the named instance that the function works with
 }
 
-// The parts of a stop's time by whose end something has returned: fx calls the hooks one after the
-// other, and no further one once its timeout has passed. The rest is for what is not Troupe's.
+// The deadlines of a stop, as fractions of fx's stop timeout, which all hooks share: fx calls one
+// after the other, and none once it has passed. The last 2 % are for hooks of other modules.
 const (
-	workDone      = 0.7  // the work in hand
-	consumersDone = 0.78 // what they have not worked on is returned
-	functionsDone = 0.8  // all functions, whose contexts have ended by then
-	closersDone   = 0.9  // the instances
-	sessionDone   = 0.96
-	systemDone    = 0.98
+	workDone      = 0.7  // the work in hand is finished
+	consumersDone = 0.78 // consumers have returned the items that they claimed and did not work on
+	functionsDone = 0.8  // all functions have returned; their contexts ended when the stop began
+	closersDone   = 0.9  // the named instances are closed
+	sessionDone   = 0.96 // the session is closed
+	systemDone    = 0.98 // the actors have ended
 )
 
-// budget shares out fx's stop timeout. One for a graph, it also has what the graph has resolved for
-// each function, what it lacks, and the instances whose functions did not return in time.
+// budget shares out fx's stop timeout. There is one in a graph, so the parts of an option, which fx
+// calls apart from each other, meet there. The address of an option's title is its key.
 type budget struct {
-	resolved map[*string]*arguments
-	missing  map[*string][]string
-	stuck    map[any]bool
+	// While the graph is built.
+	resolved map[*string]*arguments // the parameters of an option's function
+	missing  map[*string][]string   // those that the graph lacks
 
-	stopping context.Context // ends when the first of the hooks is called: then all functions end side by side
+	// The stop.
+	stopping context.Context // ends when the first hook is called: then all functions end side by side
 	stop     context.CancelFunc
-	begun    time.Time
-	whole    time.Duration // 0: no limit
-	closers  int
-	closed   int
+	begun    time.Time     // when stopping ended
+	whole    time.Duration // fx's stop timeout; 0: none
+	closers  int           // how many instances are to be closed
+	closed   int           // how many of their hooks have been called
+	stuck    map[any]bool  // instances whose functions did not return in time
 }
 
 func newBudget() *budget {
@@ -69,8 +71,8 @@ func newBudget() *budget {
 	return b
 }
 
-// until is ctx, of a hook, until this part of the whole time is over.
-func (b *budget) until(ctx context.Context, part float64) (context.Context, context.CancelFunc) {
+// until limits a hook's ctx to a fraction of the stop timeout. The first call begins the stop.
+func (b *budget) until(ctx context.Context, fraction float64) (context.Context, context.CancelFunc) {
 	if b.stopping.Err() == nil {
 		b.begun = time.Now()
 		if deadline, ok := ctx.Deadline(); ok {
@@ -78,27 +80,27 @@ func (b *budget) until(ctx context.Context, part float64) (context.Context, cont
 		}
 		b.stop()
 	}
-	return b.within(ctx, part)
+	return b.within(ctx, fraction)
 }
 
-// within is until for a caller that knows that the stop has begun.
-func (b *budget) within(ctx context.Context, part float64) (context.Context, context.CancelFunc) {
+// within is until, for a caller that runs after the stop has begun.
+func (b *budget) within(ctx context.Context, fraction float64) (context.Context, context.CancelFunc) {
 	if b.whole == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadline(ctx, b.begun.Add(time.Duration(part*float64(b.whole))))
+	return context.WithDeadline(ctx, b.begun.Add(time.Duration(fraction*float64(b.whole))))
 }
 
-// closing has the application close an instance, after all that was made later; each has the same
-// time, and what others leave of theirs. If it waited in vain for a function that is named already,
-// that is not said again.
+// closing has the stop close an instance, after all that was made later. Each has the same share of
+// the time, and what those before it left of theirs. A close that waited in vain for a stuck
+// function is no error: work has reported that function.
 func (b *budget) closing(lc fx.Lifecycle, s *session.Session, title string, instance any, closer func(ctx context.Context) error) {
 	b.closers++
 	lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
 		b.closed++
 		ctx, cancel := b.until(ctx, functionsDone+(closersDone-functionsDone)*float64(b.closed)/float64(b.closers))
 		defer cancel()
-		err := letGo(ctx, s, closer)
+		err := releaseIfConnected(ctx, s, closer)
 		if err == nil || b.stuck[instance] && errors.Is(err, context.DeadlineExceeded) {
 			return nil
 		}
@@ -106,9 +108,9 @@ func (b *budget) closing(lc fx.Lifecycle, s *session.Session, title string, inst
 	}})
 }
 
-// letGo has something release what it holds. Without a connection that waits for nothing: the
-// session's end, which is waited for, releases everything.
-func letGo(ctx context.Context, s *session.Session, release func(ctx context.Context) error) error {
+// releaseIfConnected calls release; without a connection, so that it does not wait. The stop waits
+// for the end of the session then, which releases everything.
+func releaseIfConnected(ctx context.Context, s *session.Session, release func(ctx context.Context) error) error {
 	if s.Status().Server != "" {
 		return unlessClosed(release(ctx))
 	}
@@ -118,7 +120,7 @@ func letGo(ctx context.Context, s *session.Session, release func(ctx context.Con
 	return nil
 }
 
-// unlessClosed is the error of a close; it is none if that was over already.
+// unlessClosed returns the error of a close; nil if the thing was closed already.
 func unlessClosed(err error) error {
 	if errors.Is(err, session.ErrClosed) {
 		return nil
@@ -126,8 +128,8 @@ func unlessClosed(err error) error {
 	return err
 }
 
-// work runs a function while the application runs: from OnStart until it has returned, by itself or
-// because the context of the stop has ended. begin, if there is one, may refuse the start.
+// work runs a function from OnStart until it has returned. Its context ends when the stop begins;
+// OnStop waits for it until functionsDone. begin, if it is not nil, may refuse the start.
 func (in worker) work(begin func() error, run func(ctx context.Context) error) {
 	b := in.Budget
 	var failure error // set before done closes
@@ -153,13 +155,13 @@ func (in worker) work(begin func() error, run func(ctx context.Context) error) {
 	in.Lifecycle.Append(fx.Hook{OnStart: start, OnStop: stop})
 }
 
-// ended shuts the application down over the end of something that was to last as long; that of the
-// session is handled elsewhere.
+// ended shuts the application down because a worker's instance has ended before it, with err. If
+// the session has ended too, its life does.
 func (in worker) ended(stopping context.Context, err error) error {
 	if stopping.Err() == nil && in.Session.Err() == nil {
 		shutDown(in.Shutdowner, logger(in.Log), in.title+" has failed", err)
 	}
-	return nil // it is not the stop's
+	return nil // the error is reported above, and not by the stop
 }
 
 // panicError is a panic, or a runtime.Goexit, of the application's function.
@@ -170,7 +172,7 @@ type panicError struct {
 
 func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
-// LogValue has the stack in the log.
+// LogValue adds the stack to the text in the log.
 func (p *panicError) LogValue() slog.Value {
 	return slog.StringValue(p.Error() + "\n" + string(p.stack))
 }

@@ -26,7 +26,8 @@ type foreign struct {
 	d         *driver
 	label     string
 	wants     side
-	mine, rec string // targets: session, recipe
+	session   string // the driver's name of its session
+	recipe    string // the driver's name of its recipe
 	sessionID int64
 }
 
@@ -41,14 +42,14 @@ type maker struct {
 
 var targets atomic.Int64
 
-// open opens the session only.
+// open opens the session of a contender that has no recipe yet.
 func (m maker) open(t *testing.T, address string) *foreign {
 	t.Helper()
 	d, n := m.driver.get(t), targets.Add(1)
-	f := &foreign{t: t, d: d, label: fmt.Sprintf("%s-%d", m.recipe, n), wants: m.wants, mine: fmt.Sprintf("session%d", n), rec: fmt.Sprintf("recipe%d", n)}
-	require.NoError(t, f.ask(f.mine, "open", m.client, address, "20000"))
+	f := &foreign{t: t, d: d, label: fmt.Sprintf("%s-%d", m.recipe, n), wants: m.wants, session: fmt.Sprintf("session%d", n), recipe: fmt.Sprintf("recipe%d", n)}
+	require.NoError(t, f.ask(f.session, "open", m.client, address, "20000"))
 	t.Cleanup(func() { _ = f.end() }) // it may have ended already
-	r := d.call(f.mine, "id")
+	r := d.call(f.session, "id")
 	require.Empty(t, r.err)
 	id := must(strconv.ParseUint(r.values[0], 0, 64))
 	f.sessionID = int64(id)
@@ -58,7 +59,7 @@ func (m maker) open(t *testing.T, address string) *foreign {
 func (m maker) make(t *testing.T, address, path string) *foreign {
 	t.Helper()
 	f := m.open(t, address)
-	require.NoError(t, f.ask(f.rec, "new", append([]string{m.recipe, f.mine, path}, m.more...)...))
+	require.NoError(t, f.ask(f.recipe, "new", append([]string{m.recipe, f.session, path}, m.more...)...))
 	return f
 }
 
@@ -82,7 +83,7 @@ func (f *foreign) acquire(d time.Duration) (bool, error) { return f.acquired(f.a
 
 // acquiring asks without waiting.
 func (f *foreign) acquiring(d time.Duration) <-chan reply {
-	return f.d.send(f.rec, "acquire", fmt.Sprint(d.Milliseconds()))
+	return f.d.send(f.recipe, "acquire", fmt.Sprint(d.Milliseconds()))
 }
 
 func (f *foreign) acquired(answer <-chan reply) (bool, error) {
@@ -101,14 +102,14 @@ func (f *foreign) ready(t *testing.T) {
 		return
 	}
 	select {
-	case <-f.d.feed(f.rec, "ready"):
+	case <-f.d.feed(f.recipe, "ready"):
 	case <-time.After(patience):
 		t.Fatalf("%s never waits", f.label)
 	}
 }
 
-func (f *foreign) release() error { return f.ask(f.rec, "release") }
-func (f *foreign) end() error     { return f.ask(f.mine, "close") }
+func (f *foreign) release() error { return f.ask(f.recipe, "release") }
+func (f *foreign) end() error     { return f.ask(f.session, "close") }
 
 // possession is a grant or a term of ours.
 type possession interface {
@@ -127,8 +128,8 @@ type ours struct {
 	election *election.Election
 	call     func(ctx context.Context) (p possession, back func(ctx context.Context) error, err error)
 	has      possession
-	back     func(ctx context.Context) error // gives it back
-	last     int64                           // the token
+	back     func(ctx context.Context) error // gives has back
+	last     int64                           // has's token, also after that
 }
 
 type newLock func(s *session.Session, path string, opts ...lock.Option) (*lock.Lock, error)

@@ -28,19 +28,20 @@ import (
 // stuck.
 const patience = time.Minute
 
-// driver is a process that speaks for a client library: see testdata/java/Driver.java for its
-// lines.
+// driver is a process that speaks for a client library: see testdata/java/Driver.java for the
+// protocol.
 type driver struct {
 	command *exec.Cmd
 	stdin   io.WriteCloser
 	log     *logged
-	gone    chan struct{} // closed when the process has said its last
+	gone    chan struct{} // closed when the process has ended, and its output has been read
 
-	mu      sync.Mutex
-	calls   map[string]chan reply // by tag
-	events  map[string]chan string
-	sent    int
-	writing sync.Mutex
+	mu     sync.Mutex
+	calls  map[string]chan reply // those without an answer, by tag
+	events map[string]chan string
+	sent   int // requests; the next tag
+
+	writing sync.Mutex // a request is written in one piece
 }
 
 // reply is the answer to a request: values, or the name of an error.

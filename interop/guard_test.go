@@ -1,9 +1,11 @@
 package interop_test
 
-// Promises about contenders: exclusion, their order, and the others when one gives up or dies.
+// Promises about contenders: exclusion, their order, and what becomes of the others when one gives
+// up or dies. "Theirs" are the recipes of other libraries, by name.
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -23,15 +25,15 @@ import (
 type side int
 
 const (
-	alone    side = iota // no other holds beside it
-	together             // others of the same side may be
+	alone    side = iota // no other contender holds beside this one
+	together             // others that are together may hold beside this one
 )
 
 // contender is one participant in a queue, of any library, with a session of its own.
 type contender interface {
 	name() string
 	side() side
-	id() int64 // the session's, while it has not ended
+	id() int64 // the session's, until end is called
 	// acquire waits for at most d, and returns whether it holds; if not, it has left the queue.
 	acquire(d time.Duration) (bool, error)
 	release() error
@@ -50,7 +52,7 @@ type guard struct {
 	order   []string // the holders in order, for the log
 }
 
-// enter is called by a contender that has just acquired, leave by one that is about to release.
+// enter is called for a contender that has just acquired, leave for one that is about to release.
 func (g *guard) enter(c contender) {
 	g.mu.Lock()
 	for other, s := range g.holders {
@@ -84,7 +86,7 @@ func (g *guard) fault(what string) {
 
 // contend lets all contenders hold again and again, while some give up early. It checks exclusion,
 // that none is stuck, and that nothing is left.
-func (g *guard) contend(t *testing.T, s *session.Session, line string, rounds int, contenders ...contender) {
+func (g *guard) contend(t *testing.T, s *session.Session, queue string, rounds int, contenders ...contender) {
 	t.Helper()
 	seed := tier.Seed(t.Name())
 	tier.Again(t, seed)
@@ -93,13 +95,13 @@ func (g *guard) contend(t *testing.T, s *session.Session, line string, rounds in
 	for i, c := range contenders {
 		wg.Go(func() { failures <- g.holdAgain(s, c, rounds, rand.New(rand.NewPCG(seed, uint64(i)))) })
 	}
-	wg.Wait() // every acquisition is bounded
+	wg.Wait() // holdAgain is bounded
 	close(failures)
 	for err := range failures {
-		require.NoError(t, err, "the line: %v", standing(t, s, line))
+		require.NoError(t, err, "the queue: %v", contendersAt(t, s, queue))
 	}
 	require.Empty(t, g.wrong, "two holders; the order was %v", g.order)
-	inLine(t, s, line, 0)
+	awaitContenders(t, s, queue, 0)
 	for _, c := range contenders {
 		if _, hasty := c.(impatient); !hasty {
 			require.Contains(t, g.order, c.name(), "everybody has held")
@@ -114,6 +116,8 @@ func (i impatient) acquire(d time.Duration) (bool, error) {
 	return i.contender.acquire(min(d, 200*time.Millisecond))
 }
 
+// holdAgain lets a contender hold so often; sometimes it gives up early. Each step waits for at
+// most patience.
 func (g *guard) holdAgain(s *session.Session, c contender, rounds int, rnd *rand.Rand) error {
 	_, mayFail := c.(impatient)
 	for round := range rounds {
@@ -131,24 +135,24 @@ func (g *guard) holdAgain(s *session.Session, c contender, rounds int, rnd *rand
 			continue
 		}
 		g.enter(c)
-		if err := s.Sync(context.Background(), "/"); err != nil { // it takes a moment
-			return err
-		}
+		ctx, cancel := patiently()
+		unsynced := s.Sync(ctx, "/") // so that the possession lasts a moment
+		cancel()
 		g.leave(c)
-		if err := c.release(); err != nil {
-			return fmt.Errorf("%s: release: %w", c.name(), err)
+		if err := errors.Join(unsynced, c.release()); err != nil {
+			return fmt.Errorf("%s: sync or release: %w", c.name(), err)
 		}
 	}
 	return nil
 }
 
-// standing are the contenders in a queue.
-func standing(t *testing.T, s *session.Session, line string) []string {
+// contendersAt returns the names of the contenders in a queue.
+func contendersAt(t *testing.T, s *session.Session, queue string) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	defer cancel()
 	require.NoError(t, s.Sync(ctx, "/"))
-	names, _, err := s.Children(ctx, line)
+	names, _, err := s.Children(ctx, queue)
 	if err != nil {
 		require.ErrorIs(t, err, session.ErrNoNode)
 	}
@@ -156,7 +160,7 @@ func standing(t *testing.T, s *session.Session, line string) []string {
 	return names
 }
 
-// each runs a test for each of their recipes, on paths of its own.
+// each runs a test for each of their recipes. The test takes its paths from pathFor.
 func each[T any](t *testing.T, theirs map[string]T, f func(t *testing.T, theirs T)) {
 	t.Helper()
 	for name, one := range theirs {
@@ -167,7 +171,7 @@ func each[T any](t *testing.T, theirs map[string]T, f func(t *testing.T, theirs 
 	}
 }
 
-// onEach runs a test for each of their recipes, on each server.
+// onEach runs a test for each of their recipes, on each server of onBoth.
 func onEach[T any](t *testing.T, theirs map[string]T, f func(t *testing.T, s *session.Session, address, path string, theirs T)) {
 	t.Helper()
 	onBoth(t, func(t *testing.T, address string) {
@@ -176,7 +180,7 @@ func onEach[T any](t *testing.T, theirs map[string]T, f func(t *testing.T, s *se
 	})
 }
 
-// only are some of them.
+// only returns those of their recipes that have these names.
 func only[T any](theirs map[string]T, names ...string) map[string]T {
 	some := make(map[string]T)
 	for _, name := range names {
@@ -185,7 +189,7 @@ func only[T any](theirs map[string]T, names ...string) map[string]T {
 	return some
 }
 
-// pathFor is a path that no other test uses.
+// pathFor returns a path that no other test uses.
 func pathFor(t *testing.T) string {
 	t.Helper()
 	return "/" + strings.NewReplacer("/", "_", "#", "_", " ", "_", "'", "").Replace(t.Name())
@@ -207,8 +211,8 @@ func holds(t *testing.T, c contender) {
 	require.NoError(t, <-begin(c))
 }
 
-// inLine waits until a path has n contenders; some libraries delete in the background.
-func inLine(t *testing.T, s *session.Session, path string, n int) {
+// awaitContenders waits until a path has n contenders; some libraries delete in the background.
+func awaitContenders(t *testing.T, s *session.Session, path string, n int) {
 	t.Helper()
 	ctx, cancel := patiently()
 	defer cancel()
@@ -217,7 +221,7 @@ func inLine(t *testing.T, s *session.Session, path string, n int) {
 			return
 		}
 	}
-	require.Fail(t, "not in time", "%d in %v", n, standing(t, s, path))
+	require.Fail(t, "not in time", "want %d contenders: %v", n, contendersAt(t, s, path))
 }
 
 // must returns v. An error while a test is arranged is a panic.

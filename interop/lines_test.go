@@ -19,7 +19,7 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// kind is a recipe of theirs, and ours as it has to be beside it.
+// kind is a recipe of another library's, "theirs", and Troupe's recipe that shares a queue with it.
 type kind struct {
 	us       func(t *testing.T, address, path string, opts ...session.Option) *ours
 	them     func(t *testing.T, address, path string) contender
@@ -47,8 +47,8 @@ const theirID = "them"
 // candidacy is an election of theirs.
 type candidacy struct {
 	theirs maker
-	layout election.Layout // that ours has beside them
-	who    string          // the verb that asks who leads: the first that is named
+	layout election.Layout // of ours in the same queue
+	who    string          // the driver's verb that asks who leads: the first name of the answer
 }
 
 var candidacies = map[string]candidacy{
@@ -83,7 +83,7 @@ var kinds = func() map[string]kind {
 	return all
 }()
 
-// Two of ours and two of theirs, for a while; some give up waiting.
+// Two contenders of ours and two of theirs hold again and again; some give up waiting.
 func TestNobodyHoldsBesideAnother(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
@@ -130,7 +130,7 @@ func TestNobodyHoldsBesideAnotherWhileTheLeaderDies(t *testing.T) {
 			}
 		}
 		g.contend(t, s, path, 8, k.us(t, servers, path), k.them(t, servers, path), k.us(t, servers, path), k.them(t, servers, path))
-		require.Greater(t, len(g.order), 14, "it came back")
+		require.Greater(t, len(g.order), 14, "the leader came back during the run")
 	})
 }
 
@@ -146,20 +146,20 @@ func TestLinesGoByArrival(t *testing.T) {
 		var waiting []<-chan error
 		for i, c := range contenders {
 			waiting = append(waiting, begin(c))
-			inLine(t, s, path, i+1)
+			awaitContenders(t, s, path, i+1)
 			if f, ok := c.(*foreign); ok && i > 0 {
 				f.ready(t)
 			}
 		}
 		for i, c := range contenders {
 			require.NoError(t, <-waiting[i])
-			inLine(t, s, path, len(contenders)-i)
+			awaitContenders(t, s, path, len(contenders)-i)
 			for j := range contenders[i+1:] {
 				require.Empty(t, waiting[i+1+j], "%s holds while %s does", contenders[i+1+j].name(), c.name())
 			}
 			require.NoError(t, c.release())
 		}
-		inLine(t, s, path, 0)
+		awaitContenders(t, s, path, 0)
 	})
 }
 
@@ -189,17 +189,17 @@ func TestAWaiterThatGivesUpLeavesTheOthersWhereTheyWere(t *testing.T) {
 				}
 				return err
 			})
-			inLine(t, s, path, 2)
+			awaitContenders(t, s, path, 2)
 			waiting := begin(last)
-			inLine(t, s, path, 3)
+			awaitContenders(t, s, path, 3)
 			require.NoError(t, <-gaveUp)
-			inLine(t, s, path, 2)
+			awaitContenders(t, s, path, 2)
 			require.NoError(t, s.Sync(t.Context(), path))
 			require.Empty(t, waiting, "%s holds while %s does", last.name(), holder.name())
 			require.NoError(t, holder.release())
 			require.NoError(t, <-waiting)
 			require.NoError(t, last.release())
-			inLine(t, s, path, 0)
+			awaitContenders(t, s, path, 0)
 		}
 	})
 }
@@ -213,11 +213,11 @@ func TestAHolderThatDiesIsFollowedByTheNext(t *testing.T) {
 			holder, next := k.one(t, us, address, path), k.one(t, !us, address, path)
 			holds(t, holder)
 			waiting := begin(next)
-			inLine(t, s, path, 2)
+			awaitContenders(t, s, path, 2)
 			require.NoError(t, holder.end())
 			require.NoError(t, <-waiting)
 			require.NoError(t, next.release())
-			inLine(t, s, path, 0)
+			awaitContenders(t, s, path, 0)
 		}
 	})
 }
@@ -233,7 +233,7 @@ func TestALossIsKnownBeforeTheyHold(t *testing.T) {
 		holds(t, us)
 		next := k.them(t, address, path)
 		waiting := begin(next)
-		inLine(t, s, path, 2)
+		awaitContenders(t, s, path, 2)
 		proxy.Blackhole()
 		require.NoError(t, <-waiting)
 		select {
@@ -264,7 +264,7 @@ func TestTheWholeLineIsSeen(t *testing.T) {
 		want := []int64{line[0].id()}
 		for i, c := range line[1:] {
 			waiting = append(waiting, begin(c))
-			inLine(t, s, path, i+2)
+			awaitContenders(t, s, path, i+2)
 			want = append(want, c.id())
 		}
 		seen := must(first.lock.Contenders(t.Context()))
@@ -293,20 +293,20 @@ func TestWhoLeadsIsKnownToBoth(t *testing.T) {
 		leader := must(us.election.Current(t.Context()))
 		require.Equal(t, theirID, leader.ID)
 		waiting := begin(us)
-		inLine(t, s, path, 2)
+		awaitContenders(t, s, path, 2)
 		require.NoError(t, them.release())
 		require.NoError(t, <-waiting)
 		theirs := begin(them)
-		inLine(t, s, path, 2)
+		awaitContenders(t, s, path, 2)
 		candidates := must(us.election.Candidates(t.Context()))
 		require.Equal(t, []string{us.label, theirID}, []string{candidates[0].ID, candidates[1].ID})
-		answer := asker.d.call(asker.rec, c.who)
+		answer := asker.d.call(asker.recipe, c.who)
 		require.Empty(t, answer.err)
 		require.Equal(t, us.label, strings.Split(answer.values[0], ",")[0])
 		require.NoError(t, us.release())
 		require.NoError(t, <-theirs)
 		require.NoError(t, them.release())
-		inLine(t, s, path, 0)
+		awaitContenders(t, s, path, 0)
 	})
 }
 

@@ -28,11 +28,11 @@ import (
 
 // oldQueue is a queue of another library's.
 type oldQueue struct {
-	name *regexp.Regexp                    // of an item's znode; what is in parentheses is its priority
-	item func(data []byte) ([]byte, error) // in a znode
+	name *regexp.Regexp                    // matches the name of an item's znode; its group is the priority
+	item func(data []byte) ([]byte, error) // takes the item out of the znode's data
 }
 
-// move moves its items, in their order.
+// move moves the items of the old queue, in their order.
 func (f oldQueue) move(ctx context.Context, sess *session.Session, from string, to *queue.Queue) error {
 	if err := sess.SyncQuorum(ctx, from); err != nil {
 		return err
@@ -236,10 +236,10 @@ func TestQueuesOfOthersAreMoved(t *testing.T) {
 		q := must(queue.New(s, path+"-ours"))
 		want := strings.Split("a b c d e f g h i j k l", " ")
 		for _, data := range want {
-			require.NoError(t, them.ask(them.rec, "put", data))
+			require.NoError(t, them.ask(them.recipe, "put", data))
 		}
 		if c.first != nil {
-			require.NoError(t, them.ask(them.rec, "put", c.first...))
+			require.NoError(t, them.ask(them.recipe, "put", c.first...))
 			want = slices.Insert(want, 0, c.first[0])
 		}
 		require.NoError(t, c.move(t.Context(), s, path+c.below, q))
@@ -248,6 +248,6 @@ func TestQueuesOfOthersAreMoved(t *testing.T) {
 			require.Equal(t, data, string(i.Data()))
 			require.NoError(t, i.Ack(t.Context()))
 		}
-		inLine(t, s, path+c.below, 0)
+		awaitContenders(t, s, path+c.below, 0)
 	})
 }

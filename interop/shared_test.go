@@ -12,11 +12,12 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// sharing is a shared lock of theirs, and what ours has to be beside it.
+// sharing is a shared lock of another library's, "theirs", and the layout of ours in the same
+// queue.
 type sharing struct {
 	reader, writer maker
 	layout         lock.Layout
-	hasty          bool // the reader must not be waited for long
+	hasty          bool // the reader gives up early, since it can get stuck
 }
 
 // A reader of kazoo's waits for writers behind it too (its issue 649), which wait for it.
@@ -80,7 +81,7 @@ func TestReadersHoldTogether(t *testing.T) {
 		for _, writer := range []contender{p.writer.make(t, address, path), p.us(t, alone, address, path)} {
 			takeTurns(t, s, path, theirReader, ourReader, writer)
 		}
-		inLine(t, s, path, 0)
+		awaitContenders(t, s, path, 0)
 	})
 }
 
@@ -89,16 +90,16 @@ func takeTurns(t *testing.T, s *session.Session, path string, theirReader, ourRe
 	holds(t, theirReader)
 	holds(t, ourReader)
 	waiting := begin(writer)
-	inLine(t, s, path, 3)
+	awaitContenders(t, s, path, 3)
 	require.NoError(t, theirReader.release())
-	inLine(t, s, path, 2)
+	awaitContenders(t, s, path, 2)
 	require.NoError(t, s.Sync(t.Context(), path))
 	require.Empty(t, waiting, "%s holds beside a reader of ours", writer.name())
 	require.NoError(t, ourReader.release())
 	require.NoError(t, <-waiting)
 
 	theirs, ours := begin(theirReader), begin(ourReader)
-	inLine(t, s, path, 3)
+	awaitContenders(t, s, path, 3)
 	require.NoError(t, s.Sync(t.Context(), path))
 	require.Empty(t, theirs, "a reader of theirs holds beside %s", writer.name())
 	require.Empty(t, ours, "a reader of ours holds beside %s", writer.name())
@@ -120,13 +121,13 @@ func TestSimpleLockIsAnyonesZnode(t *testing.T) {
 		"c":       {driver: cDriver, client: "c"},
 	}, func(t *testing.T, s *session.Session, address, path string, m maker) {
 		us, them := ourLock(t, alone, lock.New, address, path, lock.Simple), m.open(t, address)
-		create := func() error { return them.ask(them.mine, "create", path, "them", "e") }
+		create := func() error { return them.ask(them.session, "create", path, "them", "e") }
 
 		require.NoError(t, create())
 		waiting := begin(us)
 		_, err := us.lock.TryLock(t.Context())
 		require.ErrorIs(t, err, lock.ErrHeld)
-		require.NoError(t, them.ask(them.mine, "delete", path, "-1"))
+		require.NoError(t, them.ask(them.session, "delete", path, "-1"))
 		require.NoError(t, <-waiting)
 		require.Error(t, create(), "ours holds")
 		require.NoError(t, us.release())

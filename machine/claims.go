@@ -63,7 +63,7 @@ type End struct {
 // Cause says why a machine ends a possession.
 type Cause int
 
-// Why a machine ends one.
+// Why a machine ends a possession.
 const (
 	EndDeleted   Cause = iota + 1 // another client deleted the own znode
 	EndExpired                    // the epoch has ended
@@ -89,7 +89,7 @@ type Publish struct{ Standing Standing }
 // Standing is the state of an instance, as the application sees it.
 type Standing struct {
 	Phase Phase
-	Ahead int  // how many contenders it has to wait for, by the last listing
+	Ahead int  // how many contenders the instance has to wait for, by the last listing
 	Stale bool // the connection is down, or the session is not trusted: Phase and Ahead are the last known ones
 }
 
@@ -162,11 +162,11 @@ type Record struct {
 	Path    string // path of the own znode
 	Token   int64
 	Version int32
-	Delay   int64 // how long the machine waits after another token, in milliseconds, to be written there; 0: it does not wait
+	Delay   int64 // how long the machine will wait if there is another's token, in milliseconds: this is added to the record for observers; 0: it does not wait
 }
 
-// Recorded answers [Record] with the token that the record contains then: its own, if it was
-// written; 0 if there is no record, or none that makes sense.
+// Recorded answers [Record] with the token that the record contains then: that of the request, if
+// it was written; 0 if there is no record, or none that makes sense.
 type Recorded struct {
 	Epoch   uint64
 	Ask     uint64

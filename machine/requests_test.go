@@ -59,10 +59,10 @@ func TestAccept(t *testing.T) {
 	x, y := key{"x", "1"}, key{"x", "2"}
 	read := machine.Read{Path: "/a"}
 	for name, c := range map[string]struct {
-		before func(r *requests)
+		before func(r *requests) // in epoch 1, before the event
 		ev     machine.Event
-		key    key
-		ok     bool
+		key    key  // of the request that it answers; zero: of none
+		ok     bool // it is valid
 	}{
 		"the answer":                 {func(r *requests) { r.Ask(read, x) }, machine.Seen{Epoch: 1, Ask: 1}, x, true},
 		"of two":                     {func(r *requests) { r.Ask(read, x); r.Ask(read, y) }, machine.Seen{Epoch: 1, Ask: 2}, y, true},

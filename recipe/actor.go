@@ -18,7 +18,7 @@ type actor struct {
 	grants      *grants // nil: the machine does not grant
 	timers      map[uint64]*time.Timer
 	toldClosing bool   // the machine was told to wind up
-	told        uint64 // the number of the last notice in the view that the machine began with
+	told        uint64 // the number of the last notice that was in the view with which the machine began; 0 in the first incarnation
 	ensured     uint64 // the last epoch in which the parent was made: see ensureParent
 
 	// An incarnation after the first begins with a recovery: it deletes the znodes of the one
@@ -152,7 +152,7 @@ func (a *actor) onNotice(m noticed) {
 	}
 }
 
-// fail ends the instance with a cause; nil if it winds up.
+// fail ends the instance with a cause, nil if its machine has wound up.
 func (a *actor) fail(cause error) {
 	a.host.mu.Lock()
 	if a.host.cause == nil {

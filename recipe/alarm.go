@@ -66,18 +66,19 @@ type Asked struct {
 // Alarm warns of a possession that blocks others for long: it was offered and never received, or it
 // is held and perhaps forgotten.
 type Alarm struct {
-	Log   *slog.Logger
-	Kind  string // of recipe
-	Path  string // of the recipe, not of the possession's znode; absolute
-	After time.Duration
-	Asked Asked
+	// What the warning says.
+	Log              *slog.Logger
+	Kind             string // of recipe
+	Path             string // of the recipe, not of the possession's znode; absolute
+	Asked            Asked
+	Unreceived, Held string // the messages: it was offered and not received; it is held
 
-	Unreceived, Held string                             // the messages
-	Waiting          func(context.Context) (int, error) // how many others wait; without any there is no warning. nil: others always wait
-
-	Offered  bool // on a channel of the application
-	Received func() bool
-	Over     func() bool // whether the possession has ended
+	// When there is one.
+	After    time.Duration                      // the age of the possession at the first warning; 0: there is none
+	Waiting  func(context.Context) (int, error) // how many others wait; without any there is no warning. nil: others always wait
+	Offered  bool                               // on a channel of the application
+	Received func() bool                        // from that channel
+	Over     func() bool                        // whether the possession has ended
 }
 
 // again is the age at which the alarm checks the possession again: ten seconds, a minute, and then
@@ -93,7 +94,7 @@ func (a Alarm) again(at time.Duration) time.Duration {
 	return at.Truncate(then) + then
 }
 
-// Set starts the alarm, and returns its timer; nil if there is nothing to warn of.
+// Set starts the alarm, and returns its timer; nil if there will be nothing to warn of.
 func (a Alarm) Set() *time.Timer {
 	if a.After <= 0 || !a.Offered && a.Asked.Lasts {
 		return nil
@@ -119,6 +120,7 @@ func (a Alarm) Set() *time.Timer {
 // patience bounds the read of how many others wait.
 const patience = 10 * time.Second
 
+// ring warns, unless the possession has ended, or blocks no others, or is meant to last.
 func (a Alarm) ring(at time.Duration) {
 	message := a.Held
 	switch {

@@ -12,15 +12,20 @@ import (
 
 // ClaimsConfig describes an instance whose machine grants.
 type ClaimsConfig struct {
+	// What it is.
 	Session *session.Session
-	Kind    string        // of recipe, shown in the live tree
-	Path    string        // the parent of the contenders; of the form Alone, the znode itself
-	Name    string        // how the own znode's name begins, after the GUID
-	Form    Form          // of its name
-	Data    []byte        // of the own znode
-	ACL     []session.ACL // of the znodes that are made, parents included; nil: the session's
-	Parent  []byte        // data of the parent, should it be missing; then it is made a persistent znode. nil: a container without data
+	Kind    string                 // of recipe, shown in the live tree
+	Machine func() machine.Machine // a fresh one for each incarnation
 
+	// Its znodes.
+	Path   string        // the parent of the contenders; of the form Alone, the own znode itself
+	Name   string        // how the own znode's name begins, after the GUID
+	Form   Form          // of the own znode's name
+	Data   []byte        // of the own znode
+	ACL    []session.ACL // of the znodes that are made, parents included; nil: the session's
+	Parent []byte        // data of the parent, should it be missing; then it is made a persistent znode. nil: a container without data
+
+	// For those who wait, and the log.
 	WarnAfter time.Duration                                // a possession that blocks others for longer is logged; 0: never
 	Waiting   func(ctx context.Context) (n int, err error) // how many others wait for what is held; nil: that is not known
 
@@ -28,7 +33,7 @@ type ClaimsConfig struct {
 	// in its error. nil: the holder is not read.
 	Holder func(ctx context.Context) (Holder, error)
 
-	Machine func() machine.Machine // a fresh one for each incarnation
+	// What the face is told.
 	Publish func(machine.Standing) // called by the actor at each change, must not block
 	Ended   func(err error)        // called once when the instance has ended, before Done closes
 }
@@ -40,13 +45,13 @@ type Claims[P any] struct {
 	won  *notify.Handoff[P]
 }
 
-// core is what of Claims does not depend on the type P. It outlives the incarnations of the actor.
+// core is the part of Claims that does not depend on P. It outlives the incarnations of the actor.
 type core struct {
 	cfg     ClaimsConfig
 	host    *Host
 	ledger  ledger
 	endWait func() Holder             // see readHolder; the actor's
-	lostAt  atomic.Pointer[time.Time] // when a possession was lost; nil: one was won since, or an intent withdrawn
+	lostAt  atomic.Pointer[time.Time] // when a possession was lost, the first since one was won or an intent withdrawn; nil: none was
 
 	wrap  func(*Possession) any                    // what the application gets for a possession
 	offer func(wrapped any, received func()) offer // on the channel Won

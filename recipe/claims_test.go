@@ -25,7 +25,7 @@ import (
 func TestACrashedIncarnationDoesNothingMore(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		i := g.claims(recipe.ClaimsConfig{Parent: []byte("data")})
-		lift := g.throttle(zktest.OpCreate, "/line")
+		lift := g.throttle(zktest.OpCreate, "/queue")
 		i.Stand(recipe.Asked{})
 		synctest.Wait()
 		crash.Instance(i, "on purpose")
@@ -35,7 +35,7 @@ func TestACrashedIncarnationDoesNothingMore(t *testing.T) {
 		require.True(g, (<-i.Won()).Valid())
 		time.Sleep(time.Minute)
 		require.Equal(g, 1, g.creates())
-		require.Len(g, g.line(), 1)
+		require.Len(g, g.contenders(), 1)
 		require.NoError(g, i.Close(g.ctx))
 	})
 }
@@ -63,7 +63,7 @@ func TestTheEpochEndsDuringARecovery(t *testing.T) {
 		again := <-i.Won()
 		assert.ErrorIs(g, <-released, session.ErrRestarted)
 		require.EqualValues(g, 2, g.sess.Status().Epoch)
-		require.Equal(g, []string{again.Path()[len("/line/"):]}, g.line())
+		require.Equal(g, []string{again.Path()[len("/queue/"):]}, g.contenders())
 		require.NoError(g, i.Close(g.ctx))
 	})
 }
@@ -96,6 +96,30 @@ func TestWhatEndsBeforeItIsOfferedIsNotReceived(t *testing.T) {
 	})
 }
 
+// Held is the possession that is held, from any call: none before its receipt or after its end.
+func TestWhatIsHeldCanBeRead(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		i := g.claims(recipe.ClaimsConfig{})
+		holds := func(want *recipe.Possession) {
+			g.Helper()
+			p, has := i.Held()
+			require.Same(g, want, p)
+			require.Equal(g, want != nil, has)
+		}
+		holds(nil)
+		i.Stand(recipe.Asked{})
+		synctest.Wait()
+		holds(nil) // it was not received
+		holds(<-i.Won())
+		require.NoError(g, i.StandDown(g.ctx))
+		holds(nil)
+		p := g.claim(i)
+		holds(p)
+		require.NoError(g, p.Release(g.ctx))
+		holds(nil)
+	})
+}
+
 // A panic while a possession is being delivered ends that one too, before the application has it.
 // The application receives the next one, of another znode.
 func TestAPanicEndsWhatIsBeingHandedOver(t *testing.T) {
@@ -112,7 +136,7 @@ func TestAPanicEndsWhatIsBeingHandedOver(t *testing.T) {
 		p := <-i.Won()
 		require.ErrorIs(g, first.Err(), session.ErrRestarted)
 		require.NotEqual(g, first.Path(), p.Path())
-		require.Equal(g, []string{p.Path()[len("/line/"):]}, g.line())
+		require.Equal(g, []string{p.Path()[len("/queue/"):]}, g.contenders())
 		require.NoError(g, i.Close(g.ctx))
 	})
 }
@@ -133,8 +157,8 @@ func TestAMachineThatGrantsTwiceIsRestarted(t *testing.T) {
 		p := <-i.Won()
 		require.Equal(g, 2, machines)
 		require.NoError(g, p.Err())
-		require.Len(g, g.line(), 1)
-		require.Contains(g, p.Path(), g.line()[0])
+		require.Len(g, g.contenders(), 1)
+		require.Contains(g, p.Path(), g.contenders()[0])
 		require.NoError(g, i.Close(g.ctx))
 	})
 }
@@ -201,7 +225,7 @@ func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 				_ = before.Release(g.ctx) // it was lost, where there was a crash
 				require.NoError(g, g.claim(i).Release(g.ctx))
 				require.NoError(g, i.Close(g.ctx))
-				require.Empty(g, g.line())
+				require.Empty(g, g.contenders())
 			})
 		})
 	}
@@ -249,7 +273,7 @@ func TestTheRecordOfALostPossessionStays(t *testing.T) {
 				letGo()
 				require.NoError(g, <-ended)
 				require.NotContains(g, g.srv.Dump(), p.Path())
-				require.Equal(g, c.lose != nil, strings.Contains(g.srv.Dump(), "/line/held"))
+				require.Equal(g, c.lose != nil, strings.Contains(g.srv.Dump(), "/queue/held"))
 				require.NoError(g, i.Close(g.ctx))
 			})
 		})

@@ -53,7 +53,7 @@ func (c *cutOff) pending() {
 	synctest.Wait()
 	for _, p := range c.pledges() {
 		require.Empty(c, p.answer, p.name)
-		require.True(c, c.stands(p.path), p.name)
+		require.True(c, c.ephemeralExists(p.path), p.name)
 	}
 }
 
@@ -106,7 +106,7 @@ func (c *cutOff) begin(name, path string, ask func() error) *pledge {
 	p := &pledge{name: name, path: path, answer: make(chan error, 1)}
 	go func() { // ends with the answer, for which each case waits
 		err := ask()
-		p.stood = c.stands(path)
+		p.stood = c.ephemeralExists(path)
 		p.answer <- err
 	}()
 	return p
@@ -154,7 +154,7 @@ func TestWhatConfirmsAnEnd(t *testing.T) {
 			c.heal()
 		}, confirmed, nil}, // to close a session needs no credential
 		{"the session was given up", func(c *cutOff) {
-			c.bug(12)
+			c.bug(tooMany)
 			<-c.sess.Done()
 			require.ErrorIs(c, c.sess.Err(), actors.ErrGivenUp)
 		}, unconfirmed, session.ErrClosed},
@@ -182,7 +182,7 @@ func (c *cutOff) closeInVain() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	require.ErrorIs(c, c.sess.Close(ctx), context.DeadlineExceeded)
-	require.True(c, c.stands(c.released.path), "the ZooKeeper session is left to expire")
+	require.True(c, c.ephemeralExists(c.released.path), "the ZooKeeper session is left to expire")
 }
 
 // A possession whose znode cannot be watched is ended, and the znode deleted. A Release between the
@@ -221,7 +221,7 @@ func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 func TestARecoveryWaitsForWhatIsBeingDeleted(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		c := &cutOff{ground: g}
-		i := c.instance("/line")
+		i := c.instance("/queue")
 		i.Stand(recipe.Asked{})
 		p := <-i.Won()
 		lift := g.throttle(zktest.OpDelete, p.Path())
@@ -230,7 +230,7 @@ func TestARecoveryWaitsForWhatIsBeingDeleted(t *testing.T) {
 		crash.Instance(i, "on purpose")
 		time.Sleep(time.Minute)
 		require.Empty(g, released.answer, "the znode stands")
-		require.Len(g, g.line(), 1)
+		require.Len(g, g.contenders(), 1)
 		lift()
 		require.NoError(g, <-released.answer)
 		require.False(g, released.stood)
@@ -309,7 +309,7 @@ func TestWhatConfirmsTheEndOfAnInstance(t *testing.T) {
 		"expired":                             {func(*ground) { time.Sleep(2 * patience) }, nil},
 		"the instance restarted, and expired": {func(g *ground) { crash.Instance(g.h, "on purpose"); time.Sleep(2 * patience) }, nil},
 		"both restarted":                      {func(g *ground) { crash.Instance(g.h, "on purpose"); g.bug(1); crash.Instance(g.h, "on purpose") }, nil},
-		"the session was given up":            {func(g *ground) { g.bug(12) }, session.ErrClosed},
+		"the session was given up":            {func(g *ground) { g.bug(tooMany) }, session.ErrClosed},
 	} {
 		t.Run(cause, func(t *testing.T) {
 			inBubble(t, func(g *ground) {
@@ -319,7 +319,7 @@ func TestWhatConfirmsTheEndOfAnInstance(t *testing.T) {
 				closed := make(chan error, 1)
 				go func() { // ends with the instance
 					err := g.h.Close(g.ctx)
-					stood = g.stands("/flags/red")
+					stood = g.ephemeralExists("/flags/red")
 					closed <- err
 				}()
 				synctest.Wait()

@@ -67,7 +67,8 @@ func (a *actor) onJoined(j seam.Joined) {
 func (a *actor) recordPath() string { return znode.Join(a.host.cfg.Path, znode.HeldRecord) }
 
 // writeRecord writes the token into the record, in a transaction that checks that the own znode
-// exists. If that fails or its outcome is unknown, the record is read.
+// exists. If a znode is not as expected, or the outcome is unknown, the record is read. Any other
+// error is the answer.
 func (a *actor) writeRecord(e machine.Record) {
 	by, _ := znode.CutIdentity(a.host.core.cfg.Data)
 	data := znode.Record{Token: e.Token, By: by}.Bytes()
@@ -87,8 +88,8 @@ func (a *actor) writeRecord(e machine.Record) {
 	})
 }
 
-// changed tells whether a transaction failed because a znode is not as it was thought to be, or has
-// an unknown outcome. Then a read tells.
+// changed tells whether a transaction failed because a znode is not as expected, or has an unknown
+// outcome. Then a read tells.
 func changed(err error) bool {
 	for _, e := range []error{session.ErrNodeExists, session.ErrNoNode, session.ErrBadVersion, session.ErrUnknownOutcome} {
 		if errors.Is(err, e) {
@@ -98,15 +99,16 @@ func changed(err error) bool {
 	return false
 }
 
-// found answers with the content of the record. Before that, a contender that waits for a delay
-// writes so into the record, for observers: no contender depends on it.
+// found answers with the content of the record. Before that, a contender that waits for the delay
+// of another's token writes so into the record, once, for observers: no contender depends on it.
 func (a *actor) found(e machine.Record, s seam.Seen) {
 	found := machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Version: -1, Err: s.Err}
 	r := znode.ParseRecord(s.Data)
 	if s.Exists {
 		found.Version, found.Token = s.Stat.Version, r.Token
 	}
-	if found.Token == 0 || found.Token == e.Token || r.Waits == e.Token || e.Delay == 0 {
+	mineOrNone := found.Token == 0 || found.Token == e.Token
+	if mineOrNone || e.Delay == 0 || r.Waits == e.Token {
 		a.answer(s.Err, found)
 		return
 	}
@@ -120,8 +122,8 @@ func (a *actor) found(e machine.Record, s seam.Seen) {
 	})
 }
 
-// release deletes the own znode and the record in one transaction. If one of them is gone, it
-// deletes the own znode alone.
+// release deletes the own znode and the record in one transaction. If its outcome is unknown, it is
+// repeated. After any other error, as when the record is gone, the own znode alone is deleted.
 func (a *actor) release(e machine.Release) {
 	ops := []session.Op{session.DeleteOp(e.Path, -1), session.DeleteOp(a.recordPath(), -1)}
 	a.host.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
@@ -135,9 +137,8 @@ func (a *actor) release(e machine.Release) {
 	})
 }
 
-// releaseAgain repeats a transaction of unknown outcome, and otherwise deletes the own znode alone.
-// It runs in the actor: a crashed incarnation does nothing more, and its successor deletes the
-// znode.
+// releaseAgain goes on after a transaction of release that failed. It runs in the actor: a crashed
+// incarnation repeats nothing, and its successor deletes the znode.
 func (a *actor) releaseAgain(e machine.Release, err error) {
 	if errors.Is(err, session.ErrUnknownOutcome) {
 		a.release(e) // if it was done, the own znode is missing now

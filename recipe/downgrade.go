@@ -13,15 +13,15 @@ import (
 
 // Downgrade ends a writer's possession and returns a reader's at the same position in the queue,
 // under the same token. In between no other writer can be granted, and no reader before the
-// writer's hold has ended. If ctx ends first, or the downgrade fails, there is neither possession:
-// what is left in ZooKeeper is deleted in the background until the epoch ends.
+// writer's hold has ended. If ctx has ended already nothing changes. If it ends later, or the
+// downgrade fails, there is neither possession: what is left is deleted until the epoch ends.
 func (i *Claims[P]) Downgrade(ctx context.Context, p *Possession) (none P, err error) {
 	if err = context.Cause(ctx); err != nil {
 		return none, err
 	}
 	ctx, cancel := confirmationContext(ctx, i.core.cfg.Session, i.core.cfg.Path)
 	defer cancel()
-	reader := newCaller()
+	reader := &caller{outcome: make(chan outcome, 1)}
 	if err = i.endWriter(p, reader); err != nil {
 		return none, err
 	}
@@ -83,7 +83,7 @@ func (l *ledger) failDowngrade(p *Possession, cause error) {
 	reader.reply(outcome{err: cause})
 }
 
-// downgrading tells whether the intent's possession was ended for a reader's.
+// downgrading returns the intent's possession, and whether it was ended for a reader's.
 func (l *ledger) downgrading(in *intent) (*Possession, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (g *grants) onDowngradeWanted(p *Possession) {
 	case in == nil: // its znode was deleted, or its epoch ended, before this message came
 		g.ledger.failDowngrade(p, session.ErrDeleted)
 	case g.withdrawn(in):
-		g.ledger.failDowngrade(p, session.ErrReleased) // the message about that follows, and deletes the znode
+		g.ledger.failDowngrade(p, session.ErrReleased) // the message about the withdrawal follows, and deletes the znode
 	default:
 		g.actor.step(machine.DowngradeWanted{Claim: in.id})
 	}
@@ -143,7 +143,7 @@ func (a *actor) exchange(done machine.Downgraded, data []byte) {
 	})
 }
 
-// onDowngraded keeps account of the znodes that exist.
+// onDowngraded records that the writer's znode is gone, or fails the downgrade that failed.
 func (g *grants) onDowngraded(ev machine.Downgraded) {
 	g.ledger.mu.Lock()
 	p := g.ledger.granted[ev.Path]
@@ -161,19 +161,19 @@ func (g *grants) onDowngraded(ev machine.Downgraded) {
 
 // grantReader makes the reader's possession, for the caller of Downgrade. If the session is not
 // trusted, or the caller has given up, there is none.
-func (g *grants) grantReader(in *intent, p *Possession, e machine.Grant) {
-	q, err := g.possession(in, e)
+func (g *grants) grantReader(in *intent, writer *Possession, e machine.Grant) {
+	reader, err := g.possession(in, e)
 	if err != nil {
-		g.ledger.failDowngrade(p, err)
+		g.ledger.failDowngrade(writer, err)
 		g.holdEnded(in)
 		return
 	}
-	q.received.Store(true)
+	reader.received.Store(true)
 	switch {
 	case g.withdrawn(in):
-		g.host.client.End(q.Hold, session.ErrReleased) // the message about the withdrawal follows, and frees the znode
-		g.ledger.failDowngrade(p, session.ErrReleased)
-	case !p.downgrade.reply(outcome{won: q}):
-		q.GiveUp()
+		g.host.client.End(reader.Hold, session.ErrReleased) // the message about the withdrawal follows, and frees the znode
+		g.ledger.failDowngrade(writer, session.ErrReleased)
+	case !writer.downgrade.reply(outcome{won: reader}):
+		reader.GiveUp()
 	}
 }

@@ -81,15 +81,15 @@ func (a *actor) follow(e machine.Read) bool {
 func (a *actor) onListed(ask uint64, path string) func(seam.Listed) {
 	return func(l seam.Listed) {
 		if path == a.host.cfg.Path {
-			a.host.notice(l.Names)
+			a.host.warnShared(l.Names)
 		}
 		a.answer(l.Err, listed(ask, path, l))
 	}
 }
 
-// notice warns once of a queue at the path of this instance. Each ignores the znodes of the other,
-// but it is probably a mistake.
-func (h *Host) notice(names []string) {
+// warnShared warns once of a queue at the path of this instance. Each ignores the znodes of the
+// other, but the path is probably a mistake.
+func (h *Host) warnShared(names []string) {
 	for _, name := range [...]string{"items", "claims", "bell"} { // of every queue: see its package layout
 		if !slices.Contains(names, name) {
 			return
@@ -101,7 +101,7 @@ func (h *Host) notice(names []string) {
 }
 
 // answer sends an answer to the actor, for the incarnation that asked. The session's goroutines
-// call it. With the end of the epoch as the error there is no answer: EpochEnded is told.
+// call it. If err is the end of the epoch there is no answer: EpochEnded is told instead.
 func (a *actor) answer(err error, ev machine.Event) {
 	if errors.Is(err, session.ErrExpired) || errors.Is(err, session.ErrClosed) {
 		return

@@ -31,18 +31,34 @@ func (f *first) Step(ev machine.Event) []machine.Effect {
 	switch ev := ev.(type) {
 	case machine.EpochBegan: // there is a ZooKeeper session, the first one or another
 		f.requests.Begin(ev.Epoch)
-		create := machine.Op{Do: machine.Create, Path: f.path, Data: []byte(f.id)}
-		f.requests.Ask(machine.Transact{Ops: []machine.Op{create}}, "create")
+		f.create()
 	case machine.EpochEnded:
 		f.requests.End()
-	case machine.Transacted: // or refused, or the answer was lost: the data tell
-		f.requests.Ask(machine.Read{Path: f.path}, "read")
+	case machine.Transacted:
+		switch ev.Code {
+		case machine.Done, machine.NodeExists, machine.Unknown: // a read tells: Unknown is a lost answer
+			f.requests.Ask(machine.Read{Path: f.path}, "read")
+		default:
+			f.requests.Emit(machine.Stop{Err: ev.Err})
+		}
 	case machine.Seen:
-		f.requests.Emit(decided{first: string(ev.Data) == f.id})
+		switch {
+		case ev.Code != machine.Done:
+			f.requests.Emit(machine.Stop{Err: ev.Err})
+		case !ev.Exists: // the create was lost on its way, or the znode was deleted since
+			f.create()
+		default:
+			f.requests.Emit(decided{first: string(ev.Data) == f.id})
+		}
 	case machine.Closing:
 		f.requests.Emit(machine.Stop{})
 	}
 	return f.requests.Flush()
+}
+
+func (f *first) create() {
+	op := machine.Op{Do: machine.Create, Path: f.path, Data: []byte(f.id)}
+	f.requests.Ask(machine.Transact{Ops: []machine.Op{op}}, "create")
 }
 
 // One of many processes does something once. A recipe for others has a handle around the host:
@@ -77,7 +93,12 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println("the first:", <-result)
+		select {
+		case won := <-result:
+			fmt.Println("the first:", won)
+		case <-host.Done():
+			log.Fatal(host.Err())
+		}
 		if err := host.Close(ctx); err != nil {
 			log.Fatal(err)
 		}

@@ -19,6 +19,18 @@ type grants struct {
 	replacing replacement
 }
 
+// A possession that was granted ends in one of these ways. Each is one function, since the order of
+// events differs: the hold may have ended before, and the znode's end be known or not.
+//
+//	function      on              the hold         the znode                       the intent
+//	endByMachine  End             ends here        is gone; unread: is deleted     of a call: settled
+//	holdEnded     lost            was lost         exists; the machine deletes it  of a call: settled
+//	free          Freed           was released     is gone                         of a call: settled
+//	onSettle      Settle          has ended        is gone                         settled
+//	reset         after a crash   ended with that  is gone                         of a call that got it: settled
+//
+// The standing intent goes on after all but onSettle. Host.ended is for the end of the instance.
+
 // replacement is an own znode that the pending Enter deletes in its transaction.
 type replacement struct {
 	epoch uint64
@@ -26,14 +38,15 @@ type replacement struct {
 }
 
 func newGrants(c *core, a *actor) *grants {
-	g := &grants{core: c, ledger: &c.ledger, host: a.host, actor: a}
+	g := &grants{core: c, ledger: &c.ledger, host: a.host, actor: a, leaving: make(map[string]struct{})}
 	if a.self.Incarnation() > 1 {
 		g.publish(machine.Standing{Phase: machine.Offering, Stale: true}) // not what the one before said last
 	}
 	return g
 }
 
-// carryOut carries out the effects of machines that grant; false for all others.
+// carryOut carries out the effects of machines that grant; false if the actor is still to do so:
+// for all others, and for Remove, which is only recorded here.
 func (g *grants) carryOut(e machine.Effect) bool {
 	switch e := e.(type) {
 	case machine.Enter:
@@ -42,12 +55,12 @@ func (g *grants) carryOut(e machine.Effect) bool {
 	case machine.Downgrade:
 		g.downgrade(e)
 	case machine.Remove:
-		g.leave(e.Path)
+		g.leaving[e.Path] = struct{}{}
 		return false
 	case machine.Record:
 		g.actor.writeRecord(e)
 	case machine.Release:
-		g.leave(e.Path)
+		g.leaving[e.Path] = struct{}{}
 		g.actor.release(e)
 	case machine.Grant:
 		g.grant(e)
@@ -69,14 +82,6 @@ func (g *grants) carryOut(e machine.Effect) bool {
 	return true
 }
 
-// leave records that a znode is being deleted.
-func (g *grants) leave(path string) {
-	if g.leaving == nil {
-		g.leaving = make(map[string]struct{})
-	}
-	g.leaving[path] = struct{}{}
-}
-
 func (g *grants) publish(s machine.Standing) {
 	g.published = s.Phase
 	g.core.readHolder(s.Phase)
@@ -85,8 +90,8 @@ func (g *grants) publish(s machine.Standing) {
 }
 
 // imminent tells whether the next event may lead to a grant, so that the session has to be trusted:
-// for a contender that is next, and for one that finds out whether it is, since another has just
-// left. With the form Alone the reply to the create, which leads to the grant, renews the trust.
+// for a contender that is next, and for one whose position is being determined. With the form Alone
+// the reply to the create, which leads to the grant, renews the trust.
 func (g *grants) imminent(s machine.Standing) bool {
 	return s.Phase == machine.Determining || s.Phase == machine.Waiting && s.Ahead <= 1 && g.core.cfg.Form != Alone
 }
@@ -114,15 +119,16 @@ func (g *grants) grant(e machine.Grant) {
 }
 
 // possession makes a possession that the application does not have yet. It is in the ledger at
-// once, so that a panic at any later moment ends it.
+// once, so that a panic at any later moment ends it. The time of the instance's last loss is taken
+// first, since this possession may be lost before Hold returns; if there is no possession, the time
+// is put back.
 func (g *grants) possession(in *intent, e machine.Grant) (*Possession, error) {
 	p := &Possession{claim: e.Claim, session: g.host.now().session, asked: in.asked, since: time.Now(), at: g.core.cfg.Session.Path(g.core.cfg.Path), offered: !in.once}
-	before := g.core.lostAt.Swap(nil) // before this one can be lost
+	before := g.core.lostAt.Swap(nil)
 	hold, err := g.host.client.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
 		p.drop()
 		if !isReleased(cause) {
-			at := time.Now()
-			g.core.lostAt.CompareAndSwap(nil, &at)
+			g.core.lostAt.CompareAndSwap(nil, new(time.Now()))
 			g.core.recall(p)
 			g.host.ref.Tell(lost{p})
 		}
@@ -146,6 +152,8 @@ func (g *grants) possession(in *intent, e machine.Grant) (*Possession, error) {
 	return p, nil
 }
 
+// deliver gives a possession to the caller of Claim, or offers it on the channel Won. An intent
+// that was withdrawn meanwhile gets none.
 func (g *grants) deliver(in *intent, p *Possession) {
 	face := g.core.face(p)
 	g.ledger.mu.Lock()
@@ -166,7 +174,7 @@ func (g *grants) deliver(in *intent, p *Possession) {
 	}
 }
 
-// endByMachine ends a possession whose znode is gone, or cannot be read.
+// endByMachine ends a possession whose znode is gone or cannot be read, or whose epoch has ended.
 func (g *grants) endByMachine(e machine.End) {
 	in := g.ledger.find(e.Claim)
 	if in == nil || in.held == nil {
@@ -187,13 +195,18 @@ func (g *grants) endByMachine(e machine.End) {
 	if e.Cause != machine.EndUnwatched { // otherwise Removed tells when it is gone
 		g.gone(p.Path())
 	}
+	g.endCall(in)
+}
+
+// endCall settles the intent of a call, which ends with its possession.
+func (g *grants) endCall(in *intent) {
 	if in.once {
 		g.ledger.remove(in)
 		in.settled.Close()
 	}
 }
 
-// gone records that the znode of a possession is deleted.
+// gone records that a znode is deleted, and confirms its possession's release, if it had one.
 func (g *grants) gone(path string) {
 	g.ledger.mu.Lock()
 	p := g.ledger.granted[path]
@@ -204,6 +217,7 @@ func (g *grants) gone(path string) {
 	}
 }
 
+// free ends a released possession, whose znode is gone.
 func (g *grants) free(id machine.Claim) {
 	in := g.ledger.find(id)
 	if in == nil || in.held == nil {
@@ -213,13 +227,12 @@ func (g *grants) free(id machine.Claim) {
 	g.ledger.failDowngrade(p, session.ErrReleased)
 	g.clearHeld(in)
 	g.gone(p.Path())
-	if in.once {
-		g.ledger.remove(in)
-		in.settled.Close()
-	}
+	g.endCall(in)
 	g.settle()
 }
 
+// onSettle ends an intent, with its possession if it has one, whose znode is gone. If the standing
+// intent failed, so does the instance.
 func (g *grants) onSettle(e machine.Settle) {
 	in := g.ledger.find(e.Claim)
 	if in == nil {

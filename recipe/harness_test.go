@@ -24,16 +24,19 @@ func TestMain(m *testing.M) { tier.Main(m) }
 // ground is a server, a session on a machine of its own, and an instance of the flag recipe.
 type ground struct {
 	*testing.T
-	srv      *zktest.Server
-	from     zktest.Host
-	sess     *session.Session
+	srv  *zktest.Server
+	from zktest.Host // the machine
+	sess *session.Session
+	ctx  context.Context // never ends
+
 	h        *recipe.Host
-	flags    chan flag
-	fired    chan machine.Fired
-	standing []machine.Event
-	ctx      context.Context
+	flags    chan flag          // possessions of h
+	fired    chan machine.Fired // events that h's machine got
+	standing []machine.Event    // the intents of h
 }
 
+// inBubble runs a test in virtual time, beside other tests. bubbled is for callers that are
+// parallel already.
 func inBubble(t *testing.T, test func(g *ground), opts ...session.Option) {
 	t.Helper()
 	t.Parallel()
@@ -102,6 +105,7 @@ func (g *ground) run(s scripted, ended func(error)) *recipe.Host {
 	return h
 }
 
+// telling starts an instance of a teller, in an epoch.
 func (g *ground) telling() (*recipe.Host, *teller) {
 	g.Helper()
 	t := &teller{}
@@ -122,17 +126,18 @@ func (g *ground) throttle(op zktest.Op, path string) (lift func()) {
 	})
 }
 
-// claims are those of a lock on the ground's session.
+// claims starts an instance of a lock, whose possessions are its own.
 func (g *ground) claims(cfg recipe.ClaimsConfig) *recipe.Claims[*recipe.Possession] {
 	g.Helper()
 	return g.wrapped(cfg, func(p *recipe.Possession) *recipe.Possession { return p })
 }
 
+// wrapped is claims with a function that makes the application's face of a possession.
 func (g *ground) wrapped(cfg recipe.ClaimsConfig, wrap func(*recipe.Possession) *recipe.Possession) *recipe.Claims[*recipe.Possession] {
 	g.Helper()
 	cfg.Session, cfg.Kind = g.sess, "lock"
 	if cfg.Path == "" {
-		cfg.Path = "/line"
+		cfg.Path = "/queue"
 	}
 	if cfg.Name == "" {
 		cfg.Name = "lock-"
@@ -158,16 +163,19 @@ func (g *ground) creates() (n int) {
 	return n
 }
 
-// line are the names of the contenders.
-func (g *ground) line() []string {
+// contenders are the names of the contenders, when nothing happens any more.
+func (g *ground) contenders() []string {
 	g.Helper()
 	synctest.Wait()
-	names, _, err := g.sess.Children(g.ctx, "/line")
+	names, _, err := g.sess.Children(g.ctx, "/queue")
 	require.NoError(g, err)
 	return names
 }
 
-// bug lets the session's own actor panic so many times: in its epoch, and at each restart.
+// tooMany is more panics in a row than an actor is restarted for.
+const tooMany = 12
+
+// bug lets the session's own actor panic that many times: in its epoch, and at each restart.
 func (g *ground) bug(times int) {
 	g.Helper()
 	for k := range times {
@@ -182,8 +190,8 @@ func (g *ground) bug(times int) {
 	}
 }
 
-// stands tells whether an ephemeral znode exists at the server.
-func (g *ground) stands(path string) bool {
+// ephemeralExists tells whether an ephemeral znode exists at the server.
+func (g *ground) ephemeralExists(path string) bool {
 	for _, s := range g.srv.Sessions() {
 		if slices.Contains(s.Ephemeral, path) {
 			return true
@@ -198,4 +206,14 @@ func (g *ground) claim(i *recipe.Claims[*recipe.Possession]) *recipe.Possession 
 	p, err := i.Claim(g.ctx, false, recipe.Asked{})
 	require.NoError(g, err)
 	return p
+}
+
+// gaveUp is the error of a wait for a possession that ends after a time.
+func (g *ground) gaveUp(i *recipe.Claims[*recipe.Possession], d time.Duration) error {
+	g.Helper()
+	ctx, cancel := context.WithTimeout(g.ctx, d)
+	defer cancel()
+	_, err := i.Claim(ctx, false, recipe.Asked{})
+	require.ErrorIs(g, err, context.DeadlineExceeded)
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -47,15 +48,15 @@ type Host struct {
 	end    notify.End
 	ref    actors.Ref[message]
 	client client
-	shared sync.Once // see notice
+	shared sync.Once // see warnShared
 
 	mu      sync.Mutex // guards all that follows, which outlives an incarnation
 	view    view
-	heard   uint64 // how many notices the view is made of
-	holds   map[*session.Hold]struct{}
-	cause   error // why the instance ends, if not by Close
-	closing bool
-	stopped bool // by the machine, without an error
+	heard   uint64                     // how many notices of the session the view is made of
+	holds   map[*session.Hold]struct{} // by Hold, that have not ended
+	cause   error                      // why the instance ends, if not by Close
+	closing bool                       // Close was called
+	stopped bool                       // by the machine, without an error
 }
 
 // view is the state of the session by its last notice.
@@ -86,7 +87,7 @@ func (h *Host) start() error {
 	case h.cfg.Machine == nil:
 		return errors.New("recipe: Machine: nil")
 	}
-	h.mu.Lock() // until the client is set: the actor waits for it
+	h.mu.Lock() // the actor needs the client, and waits for the mutex first
 	defer h.mu.Unlock()
 	name := h.cfg.Kind + ":" + h.cfg.Path
 	ref, err := actors.Spawn(Scope(h.cfg.Session), actors.Spec[message]{
@@ -221,15 +222,9 @@ func (h *Host) finish(ctx context.Context) error {
 		}
 		return err
 	}
-	return h.unlessStopped()
-}
-
-// unlessStopped is the error with which the instance ended; nil if the machine stopped it, which
-// has wound up then.
-func (h *Host) unlessStopped() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.stopped {
+	if h.stopped { // the machine has wound up
 		return nil
 	}
 	return h.Err()
@@ -238,12 +233,9 @@ func (h *Host) unlessStopped() error {
 // endHolds ends every possession.
 func (h *Host) endHolds(cause error) {
 	h.mu.Lock()
-	holds := make([]*session.Hold, 0, len(h.holds))
-	for hold := range h.holds {
-		holds = append(holds, hold)
-	}
+	holds := maps.Clone(h.holds)
 	h.mu.Unlock()
-	for _, hold := range holds {
+	for hold := range holds {
 		h.client.End(hold, cause)
 	}
 	if h.core != nil {
@@ -290,7 +282,7 @@ func (h *Host) ended(cause error) {
 	}
 }
 
-// failed wraps an error with the instance's kind and path.
+// failed adds the instance's kind and path to an error.
 func (h *Host) failed(err error) error {
 	return Failed(h.cfg.Session, h.cfg.Kind, h.cfg.Path, err)
 }

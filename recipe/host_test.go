@@ -6,6 +6,7 @@ package recipe_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -55,10 +56,24 @@ func TestAPanicWhileDisconnectedAndTheEndOfTheEpoch(t *testing.T) {
 	})
 }
 
+// The create of the example is lost: its machine asks for it again, for no process would be the
+// first.
+func TestTheExampleCreatesAgain(t *testing.T) {
+	f := &first{path: "/x", id: "a"}
+	creates := f.Step(machine.EpochBegan{Epoch: 1})
+	require.Len(t, creates, 1)
+	create := creates[0].(machine.Transact)
+	reads := f.Step(machine.Transacted{Epoch: 1, Ask: create.Ask, Code: machine.Unknown})
+	require.Len(t, reads, 1)
+	again := f.Step(machine.Seen{Epoch: 1, Ask: reads[0].(machine.Read).Ask, Path: "/x"})
+	require.Len(t, again, 1)
+	require.Equal(t, create.Ops, again[0].(machine.Transact).Ops)
+}
+
 func TestTooManyPanics(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		f := g.plant("a")
-		for range 12 { // one each second; those that come during a pause wait for the next incarnation
+		for range tooMany { // one each second; those that come during a pause wait for the next incarnation
 			crash.Instance(g.h, errors.New("again"))
 			time.Sleep(time.Second)
 		}
@@ -77,7 +92,7 @@ func TestTooManyPanics(t *testing.T) {
 // TestAMachineThatFails ends the instance with its reason.
 func TestAMachineThatFails(t *testing.T) {
 	inBubble(t, func(g *ground) {
-		require.True(g, g.h.Tell(plant{""})) // whose path ends in a slash
+		require.True(g, g.h.Tell(plant{""})) // its path, "/flags/", ends in a slash
 		<-g.h.Done()
 		require.ErrorIs(g, g.h.Err(), session.ErrInvalidPath)
 	})
@@ -126,12 +141,13 @@ func TestTheEndOfTheSession(t *testing.T) {
 // end, and one znode exists.
 func TestPanicsAtEveryRequest(t *testing.T) {
 	t.Parallel()
-	for k := range 6 {
-		t.Run("", func(t *testing.T) {
+	const first, last = 3, 8 // requests 1 and 2 are the session's handshake and sync
+	for at := first; at <= last; at++ {
+		t.Run(fmt.Sprintf("request %d", at), func(t *testing.T) {
 			inBubble(t, func(g *ground) {
 				n := 0
 				remove := g.srv.Intercept(func(*zktest.Request) zktest.Verdict {
-					if n++; n == k+3 {
+					if n++; n == at {
 						crash.Instance(g.h, n)
 					}
 					return zktest.Pass
@@ -199,7 +215,7 @@ func TestAnAnswerIsForTheIncarnationThatAsked(t *testing.T) {
 		synctest.Wait()
 		crash.Instance(h, "on purpose")
 		time.Sleep(10 * time.Second)
-		require.Len(g, by[machine.EpochBegan](told, 1), 1, "it is at work")
+		require.Len(g, by[machine.EpochBegan](told, 1), 1, "the second incarnation is at work")
 		lift()
 		time.Sleep(time.Minute)
 		require.Empty(g, by[machine.Seen](told, 1))
@@ -274,11 +290,11 @@ func TestCloseReturnsTheErrorThatTheMachineEndsWith(t *testing.T) {
 		h := g.run(stops, nil)
 		require.ErrorIs(g, h.Close(g.ctx), errStuck)
 		require.ErrorIs(g, h.Err(), errStuck)
-		require.NoError(g, h.Close(g.ctx), "it is over already")
+		require.NoError(g, h.Close(g.ctx), "it has ended already")
 	})
 }
 
-func TestAnInstanceIsOverAlsoIfTheRecipePanicsThere(t *testing.T) {
+func TestAnInstanceEndsAlsoIfEndedPanics(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		h := g.run(stops, func(error) { panic("in Ended") })
 		require.ErrorIs(g, h.Close(g.ctx), errStuck)
@@ -335,60 +351,60 @@ func TestAHandleEndsByCloseOrWithItsSession(t *testing.T) {
 		watches func(ctx context.Context) <-chan struct{} // closes with the observer
 	}
 	drained := func(next func() bool) <-chan struct{} {
-		over := make(chan struct{})
+		ended := make(chan struct{})
 		go func() { // ends with the observer
-			defer close(over)
+			defer close(ended)
 			for next() {
 			}
 		}()
-		return over
+		return ended
 	}
-	for name, open := range map[string]func(t *bubble.World, s *session.Session) calls{
-		"barrier": func(t *bubble.World, s *session.Session) calls {
+	for name, open := range map[string]func(w *bubble.World, s *session.Session) calls{
+		"barrier": func(w *bubble.World, s *session.Session) calls {
 			b, err := barrier.New(s, "/b")
-			require.NoError(t, err)
-			require.NoError(t, b.Raise(bubble.Minute(t)))
-			return calls{b, b.Wait, b.Raise, func(ctx context.Context) <-chan struct{} {
+			require.NoError(w, err)
+			require.NoError(w, b.Raise(bubble.Minute(w)))
+			return calls{handle: b, wait: b.Wait, ask: b.Raise, watches: func(ctx context.Context) <-chan struct{} {
 				c := b.Observe(ctx)
 				return drained(func() bool { _, open := <-c; return open })
 			}}
 		},
-		"names": func(t *bubble.World, s *session.Session) calls {
+		"names": func(w *bubble.World, s *session.Session) calls {
 			n, err := naming.New(s, "/n")
-			require.NoError(t, err)
-			return calls{n, nil, func(ctx context.Context) error { return n.Bind(ctx, "a", []byte("x")) }, func(ctx context.Context) <-chan struct{} {
+			require.NoError(w, err)
+			return calls{handle: n, ask: func(ctx context.Context) error { return n.Bind(ctx, "a", []byte("x")) }, watches: func(ctx context.Context) <-chan struct{} {
 				c := n.Observe(ctx, "a")
 				return drained(func() bool { _, open := <-c; return open })
 			}}
 		},
-		"group": func(t *bubble.World, s *session.Session) calls {
+		"group": func(w *bubble.World, s *session.Session) calls {
 			g, err := group.New(s, "/g")
-			require.NoError(t, err)
+			require.NoError(w, err)
 			m, err := g.Join(group.Member{ID: "a"})
-			require.NoError(t, err)
-			return calls{g, func(context.Context) error { <-m.Done(); return m.Err() }, func(context.Context) error {
+			require.NoError(w, err)
+			return calls{handle: g, wait: func(context.Context) error { <-m.Done(); return m.Err() }, ask: func(context.Context) error {
 				_, err := g.Join(group.Member{ID: "b"})
 				return err
-			}, func(ctx context.Context) <-chan struct{} {
+			}, watches: func(ctx context.Context) <-chan struct{} {
 				c := g.Observe(ctx)
 				return drained(func() bool { _, open := <-c; return open })
 			}}
 		},
-		"multi": func(t *bubble.World, s *session.Session) calls {
+		"multi": func(w *bubble.World, s *session.Session) calls {
 			var locks []*lock.Lock
 			for _, path := range []string{"/x", "/y"} {
 				l, err := lock.New(s, path)
-				require.NoError(t, err)
+				require.NoError(w, err)
 				locks = append(locks, l)
 			}
 			m, err := lock.NewMulti(locks...)
-			require.NoError(t, err)
-			g, err := m.Lock(bubble.Minute(t))
-			require.NoError(t, err)
-			return calls{m, func(ctx context.Context) error { _, err := m.Lock(ctx); return err }, func(ctx context.Context) error {
+			require.NoError(w, err)
+			g, err := m.Lock(bubble.Minute(w))
+			require.NoError(w, err)
+			return calls{handle: m, wait: func(ctx context.Context) error { _, err := m.Lock(ctx); return err }, ask: func(ctx context.Context) error {
 				_, err := m.TryLock(ctx)
 				return err
-			}, func(context.Context) <-chan struct{} { return g.Done() }}
+			}, watches: func(context.Context) <-chan struct{} { return g.Done() }}
 		},
 	} {
 		for how, end := range map[string]func(ctx context.Context, h handle, s *session.Session) error{

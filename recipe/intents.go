@@ -22,7 +22,7 @@ func (g *grants) receive(m message) {
 	}
 }
 
-// saw keeps account of the znodes that exist.
+// saw records by an answer for the machine which of the possessions' znodes are gone.
 func (g *grants) saw(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.Removed:
@@ -49,10 +49,10 @@ func (g *grants) onWanted(m wanted) {
 // want tells the machine of an intent, once: a recovery may have found it in the ledger before the
 // message came.
 func (g *grants) want(in *intent) {
-	if in.known == g.actor.self.Incarnation() {
+	if in.toldWanted == g.actor.self.Incarnation() {
 		return
 	}
-	in.known = g.actor.self.Incarnation()
+	in.toldWanted = g.actor.self.Incarnation()
 	g.actor.step(machine.Wanted{Claim: in.id, Once: in.once, Try: in.try})
 }
 
@@ -66,10 +66,10 @@ func (g *grants) onWithdrawn(m withdrawn) {
 // withdraw tells the machine that an intent is no longer wanted, once: a recovery may have told it
 // before the message came.
 func (g *grants) withdraw(in *intent) {
-	if in.told == g.actor.self.Incarnation() {
+	if in.toldWithdrawn == g.actor.self.Incarnation() {
 		return
 	}
-	in.told = g.actor.self.Incarnation()
+	in.toldWithdrawn = g.actor.self.Incarnation()
 	g.actor.step(machine.Withdrawn{Claim: in.id, Lost: in.held != nil && in.held.lost()})
 }
 
@@ -99,28 +99,22 @@ func (g *grants) unheld(p *Possession) {
 	}
 }
 
-// holdEnded handles the loss of an intent's possession.
+// holdEnded ends an intent's possession that was lost. The znode exists: the machine deletes it.
 func (g *grants) holdEnded(in *intent) {
 	if g.withdrawn(in) {
-		return // the message about that follows: it tells how the possession has ended, and settles the intent
+		return // the message about the withdrawal follows: it tells how the possession has ended, and settles the intent
 	}
 	g.clearHeld(in)
-	if in.once {
-		g.ledger.remove(in)
-		in.settled.Close()
-	}
+	g.endCall(in)
 	g.actor.step(machine.HoldEnded{Claim: in.id})
 }
 
 // holder returns the intent that has this possession now; nil if none has.
 func (g *grants) holder(p *Possession) *intent {
 	in := g.ledger.find(p.claim)
-	if in == nil {
-		return nil
-	}
 	g.ledger.mu.Lock()
 	defer g.ledger.mu.Unlock()
-	if in.held != p {
+	if in == nil || in.held != p {
 		return nil
 	}
 	return in
@@ -138,14 +132,16 @@ func (g *grants) clearHeld(in *intent) {
 	in.held = nil
 }
 
+// forget confirms the release of every possession: all znodes are gone with their epoch.
 func (g *grants) forget() {
-	g.leaving = nil
+	clear(g.leaving)
 	for _, p := range g.ledger.takeGranted() {
 		p.freed.Close()
 	}
 	g.settle()
 }
 
+// settle ends an instance that is closing, when nothing of it is left.
 func (g *grants) settle() {
 	g.ledger.mu.Lock()
 	nothingLeft := len(g.ledger.intents) == 0 && len(g.ledger.granted) == 0 && len(g.leaving) == 0
@@ -156,6 +152,7 @@ func (g *grants) settle() {
 	}
 }
 
+// postpone handles a message that comes during a recovery; false if the actor has to keep it.
 func (g *grants) postpone(m message) bool {
 	switch m := m.(type) {
 	case wanted:
@@ -171,32 +168,32 @@ func (g *grants) postpone(m message) bool {
 // The withdrawal of others is in the ledger, and the machine is told of it after the recovery. So
 // the ledger does not grow during a long recovery, however many calls give up meanwhile.
 func (g *grants) dropUntold(id machine.Claim) {
-	if in := g.ledger.find(id); in != nil && in.known == 0 {
+	if in := g.ledger.find(id); in != nil && in.toldWanted == 0 {
 		g.ledger.remove(in)
 		in.settled.Close()
 	}
 }
 
-// reset forgets the znodes and possessions of the crashed incarnation: all of them are gone. An
-// intent whose caller got its possession is settled.
+// reset forgets the znodes and possessions of the crashed incarnation: all of them are gone. The
+// intent of a call that got its possession is settled; the others are for the new machine.
 func (g *grants) reset() {
 	g.forget()
 	g.publish(machine.Standing{}) // as a machine begins: it tells only changes from here on
 	for _, in := range g.ledger.all() {
 		g.ledger.mu.Lock()
-		p, had := in.held, in.once && in.held != nil && in.caller.answered.Load()
+		p, got := in.held, in.once && in.held != nil && in.caller.answered.Load()
 		in.held = nil
 		g.ledger.mu.Unlock()
 		if p != nil {
 			p.freed.Close()
 		}
-		if had {
-			g.ledger.remove(in)
-			in.settled.Close()
+		if got {
+			g.endCall(in)
 		}
 	}
 }
 
+// tellClaims tells the new machine of every intent in the ledger.
 func (g *grants) tellClaims() {
 	for _, in := range g.ledger.all() {
 		g.want(in)

@@ -11,20 +11,21 @@ import (
 
 // intent is one wish in the ledger: the standing intent, or a call of Claim.
 type intent struct {
+	// Set once.
 	id     machine.Claim
 	once   bool // a call of Claim: it ends with its possession
 	try    bool
 	asked  Asked
-	caller *caller // nil for the standing intent
+	caller caller // of a call; not in use for the standing intent
 
 	// settled closes when the intent has ended and nothing of it is left in ZooKeeper, or when the
 	// instance has ended.
 	settled     notify.Latch
 	unconfirmed atomic.Bool // the instance has ended; set before settled closes
 
-	// The last incarnations whose machines were told that it is wanted, and that it is withdrawn;
-	// the actor alone uses them.
-	known, told int
+	// The last incarnations whose machines were told that it is wanted, and that it is withdrawn, 0
+	// if none was; the actor alone uses them.
+	toldWanted, toldWithdrawn int
 
 	// Guarded by the ledger's mutex.
 	withdrawn bool
@@ -34,7 +35,7 @@ type intent struct {
 // caller waits for a possession, in Claim or in Downgrade.
 type caller struct {
 	answered atomic.Bool  // set by the outcome or by a caller that gives up, whichever is first
-	outcome  chan outcome // capacity 1
+	outcome  chan outcome // capacity 1; nil if no caller waits
 }
 
 // outcome is what a caller gets.
@@ -43,11 +44,9 @@ type outcome struct {
 	err error
 }
 
-func newCaller() *caller { return &caller{outcome: make(chan outcome, 1)} }
-
 // reply gives the caller its outcome; false if it has given up, or there is no caller.
 func (c *caller) reply(o outcome) bool {
-	if c == nil || c.answered.Swap(true) {
+	if c == nil || c.outcome == nil || c.answered.Swap(true) {
 		return false
 	}
 	c.outcome <- o
@@ -83,7 +82,7 @@ func (l *ledger) addLocked(once, try bool, by Asked) *intent {
 	l.last++
 	in := &intent{id: l.last, once: once, try: try, asked: by}
 	if once {
-		in.caller = newCaller()
+		in.caller.outcome = make(chan outcome, 1)
 	}
 	l.intents = append(l.intents, in)
 	return in

@@ -36,10 +36,11 @@ type flags struct {
 	closing bool
 }
 
+// pole is where a flag is planted, or is to be.
 type pole struct {
 	name   string
 	ask    uint64 // of the pending request, 0 for none
-	stands bool
+	exists bool   // the flag's znode
 }
 
 func newFlags(root string) func() machine.Machine {
@@ -60,7 +61,7 @@ func (f *flags) Step(ev machine.Event) []machine.Effect {
 	case machine.EpochEnded:
 		f.epoch = 0
 		for _, p := range f.all {
-			p.ask, p.stands = 0, false
+			p.ask, p.exists = 0, false
 		}
 	case machine.Ensured:
 		f.answered(ev.Ask)
@@ -77,7 +78,7 @@ func (f *flags) Step(ev machine.Event) []machine.Effect {
 		}
 	case machine.Seen:
 		if p := f.answered(ev.Ask); p != nil && ev.Exists && ev.Epoch == f.epoch {
-			p.stands = true
+			p.exists = true
 			told = append(told, planted{ev.Epoch, p.name, ev.Path, ev.Stat.Czxid})
 		}
 	case machine.Removed:
@@ -120,7 +121,7 @@ func (f *flags) steer() []machine.Effect {
 		case f.epoch == 0 || p.ask != 0:
 		case f.closing:
 			all = append(all, machine.Remove{Epoch: f.epoch, Ask: f.asked(p), Path: path})
-		case !p.stands:
+		case !p.exists:
 			create := machine.Op{Do: machine.Create, Path: path, Data: []byte(p.name), Ephemeral: true}
 			all = append(all, machine.Transact{Epoch: f.epoch, Ask: f.asked(p), Ops: []machine.Op{create}})
 		}
@@ -414,8 +415,8 @@ func by[E machine.Event](t *teller, number int) []E {
 // sit is the intent of a sitter.
 type sit struct{}
 
-// sitter is a machine that makes one ephemeral sequential znode by a transaction. If the answer is
-// lost, it calls a function of the test instead of reading.
+// sitter is a machine that makes one ephemeral sequential znode in each epoch, by a transaction. If
+// the answer is lost, it calls a function of the test instead of reading.
 type sitter struct {
 	op     machine.Op
 	epoch  uint64
@@ -451,6 +452,21 @@ func (s *sitter) Step(ev machine.Event) []machine.Effect {
 type scripted func(ev machine.Event) []machine.Effect
 
 func (s scripted) Step(ev machine.Event) []machine.Effect { return s(ev) }
+
+// newWaiting is a machine whose claims wait, for nothing.
+func newWaiting() machine.Machine {
+	return scripted(func(ev machine.Event) []machine.Effect {
+		switch ev := ev.(type) {
+		case machine.Wanted:
+			return []machine.Effect{machine.Publish{Standing: machine.Standing{Phase: machine.Waiting}}}
+		case machine.Withdrawn:
+			return []machine.Effect{machine.Settle{Claim: ev.Claim}}
+		case machine.Closing:
+			return []machine.Effect{machine.Stop{}}
+		}
+		return nil
+	})
+}
 
 // twice is a machine that grants a claim twice.
 type twice struct{ machine.Machine }

@@ -22,9 +22,9 @@ import (
 func (g *ground) sitting(head, data string, lost func() []machine.Effect) (*recipe.Host, *[]machine.Transacted) {
 	g.Helper()
 	made := new([]machine.Transacted)
-	op := machine.Op{Do: machine.Create, Path: "/line/" + head, Data: []byte(data), Ephemeral: true, Sequential: true}
+	op := machine.Op{Do: machine.Create, Path: "/queue/" + head, Data: []byte(data), Ephemeral: true, Sequential: true}
 	h, err := recipe.New(recipe.Config{
-		Session: g.sess, Kind: "sitter", Path: "/line",
+		Session: g.sess, Kind: "sitter", Path: "/queue",
 		Machine:  func() machine.Machine { return &sitter{op: op, made: made, lost: lost} },
 		Standing: func() []machine.Event { return []machine.Event{sit{}} },
 	})
@@ -32,8 +32,8 @@ func (g *ground) sitting(head, data string, lost func() []machine.Effect) (*reci
 	return h, made
 }
 
-// judge sets the verdict of the next create of a sequential znode with these data, once each.
-func (g *ground) judge(verdicts map[string]zktest.Verdict) {
+// answerCreates sets the verdict on the next create of a sequential znode, by its data, once each.
+func (g *ground) answerCreates(verdicts map[string]zktest.Verdict) {
 	g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 		if r.Op != zktest.OpMulti || r.Ops[0].Op != zktest.OpCreate {
 			return zktest.Pass
@@ -59,17 +59,17 @@ func TestACrashLeavesNoSequentialZnodeOfUnknownOutcome(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(g *ground) {
-				require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))
-				g.judge(map[string]zktest.Verdict{"a": zktest.CutAfter})
+				require.NoError(g, g.sess.EnsurePath(g.ctx, "/queue"))
+				g.answerCreates(map[string]zktest.Verdict{"a": zktest.CutAfter})
 				h, made := g.sitting(head, "a", panics)
 				require.True(g, h.Tell(sit{}))
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				require.Len(g, *made, 2, "the lost answer, and that of the next incarnation")
 				path := (*made)[1].Results[0].Path
-				require.Equal(g, []string{path[len("/line/"):]}, g.line(), "the predecessor's is gone")
+				require.Equal(g, []string{path[len("/queue/"):]}, g.contenders(), "the predecessor's is gone")
 				require.NoError(g, h.Close(g.ctx))
-				require.Empty(g, g.line())
+				require.Empty(g, g.contenders())
 			})
 		})
 	}
@@ -78,12 +78,12 @@ func TestACrashLeavesNoSequentialZnodeOfUnknownOutcome(t *testing.T) {
 // The same for an instance that ends instead.
 func TestTheEndLeavesNoSequentialZnodeOfUnknownOutcome(t *testing.T) {
 	inBubble(t, func(g *ground) {
-		require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))
-		g.judge(map[string]zktest.Verdict{"a": zktest.CutAfter})
+		require.NoError(g, g.sess.EnsurePath(g.ctx, "/queue"))
+		g.answerCreates(map[string]zktest.Verdict{"a": zktest.CutAfter})
 		h, _ := g.sitting("seat-", "a", func() []machine.Effect { return []machine.Effect{machine.Stop{}} })
 		require.True(g, h.Tell(sit{}))
 		<-h.Done()
-		require.Empty(g, g.line())
+		require.Empty(g, g.contenders())
 	})
 }
 
@@ -94,8 +94,8 @@ func TestACrashLeavesTheSequentialZnodesOfOthers(t *testing.T) {
 	for name, others := range map[string]zktest.Verdict{"answered": zktest.Delay(time.Second), "lost too": zktest.DropReply} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(g *ground) {
-				require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))
-				g.judge(map[string]zktest.Verdict{"a": zktest.CutBefore, "b": others})
+				require.NoError(g, g.sess.EnsurePath(g.ctx, "/queue"))
+				g.answerCreates(map[string]zktest.Verdict{"a": zktest.CutBefore, "b": others})
 				b, answers := g.sitting("seat-", "b", func() []machine.Effect { return nil })
 				a, made := g.sitting("seat-", "a", panics)
 				require.True(g, b.Tell(sit{}))
@@ -105,15 +105,15 @@ func TestACrashLeavesTheSequentialZnodesOfOthers(t *testing.T) {
 				synctest.Wait()
 				require.Len(g, *made, 2)
 				require.Len(g, *answers, 1)
-				require.Len(g, g.line(), 2)
+				require.Len(g, g.contenders(), 2)
 				require.NoError(g, a.Close(g.ctx))
-				left := g.line()
+				left := g.contenders()
 				require.Len(g, left, 1)
-				data, _, err := g.sess.Get(g.ctx, "/line/"+left[0])
+				data, _, err := g.sess.Get(g.ctx, "/queue/"+left[0])
 				require.NoError(g, err)
 				require.Equal(g, "b", string(data))
 				require.NoError(g, b.Close(g.ctx))
-				require.Empty(g, g.line())
+				require.Empty(g, g.contenders())
 			})
 		})
 	}
@@ -123,14 +123,14 @@ func TestACrashLeavesTheSequentialZnodesOfOthers(t *testing.T) {
 // deleted.
 func TestACrashLeavesWhatWasMadeBeforeAndAfter(t *testing.T) {
 	inBubble(t, func(g *ground) {
-		require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))
+		require.NoError(g, g.sess.EnsurePath(g.ctx, "/queue"))
 		byHand := func() string {
-			path, err := g.sess.Create(g.ctx, "/line/seat-", []byte("a"), session.Ephemeral(), session.Sequential())
+			path, err := g.sess.Create(g.ctx, "/queue/seat-", []byte("a"), session.Ephemeral(), session.Sequential())
 			require.NoError(g, err)
-			return path[len("/line/"):]
+			return path[len("/queue/"):]
 		}
 		before, unknown, crash := byHand(), make(chan struct{}), make(chan struct{})
-		g.judge(map[string]zktest.Verdict{"a": zktest.CutBefore})
+		g.answerCreates(map[string]zktest.Verdict{"a": zktest.CutBefore})
 		h, made := g.sitting("seat-", "a", func() []machine.Effect {
 			close(unknown)
 			<-crash
@@ -143,19 +143,19 @@ func TestACrashLeavesWhatWasMadeBeforeAndAfter(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Len(g, *made, 2)
-		require.ElementsMatch(g, []string{before, after, (*made)[1].Results[0].Path[len("/line/"):]}, g.line())
+		require.ElementsMatch(g, []string{before, after, (*made)[1].Results[0].Path[len("/queue/"):]}, g.contenders())
 	})
 }
 
-// Two incarnations in a row crash during the search for it, so that three searches run at once. The
-// last incarnation recovers too.
+// Two incarnations in a row crash during the search for such a znode, so that three searches run at
+// once. The last incarnation recovers too.
 func TestTwoCrashesWhileAnOrphanIsLookedFor(t *testing.T) {
 	inBubble(t, func(g *ground) {
-		require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))
-		g.judge(map[string]zktest.Verdict{"a": zktest.CutAfter})
+		require.NoError(g, g.sess.EnsurePath(g.ctx, "/queue"))
+		g.answerCreates(map[string]zktest.Verdict{"a": zktest.CutAfter})
 		lists := 0
 		g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Op == zktest.OpGetChildren2 && r.Path == "/line" {
+			if r.Op == zktest.OpGetChildren2 && r.Path == "/queue" {
 				if lists++; lists == 1 {
 					return zktest.Delay(time.Second)
 				}

@@ -20,24 +20,29 @@ import (
 // release.
 type Possession struct {
 	*session.Hold
-	claim       machine.Claim
-	session     int64
-	revoked     notify.Latch
-	freed       notify.Latch          // closes when its znode is gone, or the instance has ended
-	unconfirmed atomic.Pointer[error] // the error with which the instance ended before the znode was gone; set before freed closes
-	release     func(m message)       // ends the hold and tells the actor; nothing if the hold has ended
-	forfeited   atomic.Bool           // see Lose
-	downgrade   *caller               // the caller of Downgrade that it was ended for; guarded by the ledger's mutex
-	offer       offer                 // on the channel Won, nil if a caller got it; guarded by the ledger's mutex
 
-	asked    Asked
-	since    time.Time
-	without  time.Duration // since the instance's last one was lost; 0: that was not lost
-	at       string        // the absolute path of its recipe
-	offered  bool          // on the channel Won
-	received atomic.Bool   // from there, or by its caller
-	face     any           // what the application gets for it; set once under the ledger's mutex, before that gets it
-	alarm    atomic.Pointer[time.Timer]
+	// What it is, set once.
+	claim   machine.Claim
+	session int64
+	at      string // the absolute path of its recipe
+	asked   Asked
+	since   time.Time
+	without time.Duration // since the instance's last possession was lost; 0: that was not lost
+
+	// How the application gets it: from the channel Won, or as the result of a call.
+	face     any         // what the application gets; set once under the ledger's mutex, before it does
+	offered  bool        // on Won
+	offer    offer       // on Won, nil for a call; guarded by the ledger's mutex
+	received atomic.Bool // by the receiver from Won, or by the caller
+
+	// How it ends.
+	revoked     notify.Latch
+	release     func(m message)            // ends the hold and tells the actor; nothing if the hold has ended
+	forfeited   atomic.Bool                // see Lose
+	downgrade   *caller                    // the caller of Downgrade that it was ended for; guarded by the ledger's mutex
+	freed       notify.Latch               // closes when its znode is gone, or the instance has ended
+	unconfirmed atomic.Pointer[error]      // the error with which the instance ended before the znode was gone; set before freed closes
+	alarm       atomic.Pointer[time.Timer] // warns while it lasts
 }
 
 // offer is a possession on the channel Won.
@@ -61,14 +66,14 @@ func (p *Possession) Won(log *slog.Logger, usual slog.Level) (*slog.Logger, slog
 // SessionID is that of the ZooKeeper session that the possession belongs to.
 func (p *Possession) SessionID() int64 { return p.session }
 
-// lost tells whether a possession that has ended was lost rather than released. To withdraw its
-// intent afterwards is no release, however soon.
+// lost tells whether a possession that has ended was lost rather than released. A withdrawal of its
+// intent afterwards does not make it a release.
 func (p *Possession) lost() bool {
 	return p.forfeited.Load() || !isReleased(p.Err()) && !errors.Is(p.Err(), errGivenUp)
 }
 
 // errGivenUp is the session.ErrClosed of a possession whose instance is closed: the application has
-// given it up. A possession whose session is closed has the other one, and is lost.
+// given it up. A possession whose session is closed ends with another, and is lost.
 var errGivenUp = fmt.Errorf("%w", session.ErrClosed)
 
 // GiveUp is Release without the wait for the confirmation. It does not block.

@@ -39,10 +39,9 @@ func (a *actor) postpone(m message) bool {
 				a.host.ref.Tell(swept{a.self.Incarnation()}) // the znodes are gone with the epoch
 			}
 		}
-		// The crashed incarnation set the watch of a Fired. The machine gets the state of the
-		// session from the view after the recovery.
-	case answered:
-		// The crashed incarnation asked.
+		// All other notices are dropped: the machine gets the state of the session from the view
+		// after the recovery, and a Fired is of a watch of the crashed incarnation.
+	case answered: // the crashed incarnation asked
 	default:
 		if a.grants == nil || !a.grants.postpone(m) {
 			a.pending = append(a.pending, m)

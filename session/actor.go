@@ -16,17 +16,19 @@ import (
 type sessionActor struct {
 	s    *Session
 	self actors.Self[message]
-
-	epoch   *epoch // the one in charge, nil between two
-	before  *epoch // of the incarnation before: over, and not known to be gone
+	// At most one of these is set; between two epochs neither is.
+	epoch  *epoch // the present one
+	before *epoch // of the incarnation before; it has ended, and is not known to be gone
+	// Of epoch, as the clients have been told.
 	begun   bool
 	began   machine.EpochBegan
-	up      bool      // as the clients know it
-	trusted bool      // as the clients know it
-	opened  time.Time // when the last epoch was
-	brief   int       // epochs in a row that ended soon
-	barren  int       // tries to begin, in a row
-	round   int       // counts the tries, so that what comes of an earlier one is known
+	up      bool
+	trusted bool
+	// Tries to begin.
+	opened time.Time // when the last epoch was opened
+	brief  int       // epochs in a row that ended soon
+	barren int       // first syncs of this epoch in a row that were refused
+	round  int       // counts first syncs, so that the answer to an earlier one is ignored
 }
 
 func newSessionActor(s *Session, self actors.Self[message]) *sessionActor {
@@ -101,7 +103,7 @@ func (a *sessionActor) endEpoch(cause error) {
 	clients := g.inOrder()
 	g.unlock()
 	for _, t := range clients {
-		t.again.Store(0)
+		t.repeats.Store(0)
 		t.endEpoch(cause, true)
 	}
 }
@@ -293,12 +295,12 @@ func (a *sessionActor) onEnded(cause error) {
 	}
 	a.endIfGone(e)
 	e.retire()
-	if a.brief++; time.Since(a.opened) >= lasting {
+	if a.brief++; time.Since(a.opened) >= longEnough {
 		a.brief = 0
 	}
 	brief := a.brief
 	a.s.tasks.run(func() { // a server that ends every session at once is not to be asked for one after the other
-		a.s.znodes.again(a.s.tasks.life, brief, "ZooKeeper sessions end soon after they have begun; pausing between attempts", "cause", cause.Error())
+		a.s.znodes.pauseIfRepeated(a.s.tasks.life, brief, "ZooKeeper sessions end soon after they have begun; pausing between attempts", "cause", cause.Error())
 		a.s.ref.Tell(begin{})
 	})
 }

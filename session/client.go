@@ -26,27 +26,27 @@ import (
 // lost are resolved by looking. The errors that remain are definite: what the server says,
 // [ErrExpired] when the epoch is over, [ErrClosed], [ErrTooLarge].
 type client struct {
+	// Constant.
 	session *Session
 	name    string
 	number  uint64
 	space   namespace // the session's, with the ACL of the client's znodes
 	lasting bool      // see UntilExpiry
-
-	left    atomic.Bool // it wants no event any more
-	telling sync.Mutex  // held while an event is delivered
+	// Its events.
+	left    atomic.Bool // no event is delivered any more
+	telling sync.Mutex  // held while an event is delivered; guards told and down
 	deliver func(seam.Event)
-	told    uint64 // the epoch that it was told of, 0: none
-	down    bool   // it was told that the connection is down
+	told    uint64 // the epoch whose beginning, and not yet its end, was delivered; 0: none
+	down    bool   // the latest event of the connection was machine.Suspended
 
-	again atomic.Int32 // creations in a row at one place, each soon after the one before, and none deleted by the client
-
-	// With the session's mutex: those of the session's that are this client's.
-	ephemerals map[*ephemeral]struct{}
-	last       *ephemeral // that again counts
+	repeats atomic.Int32 // how many creations in a row repeat one (see [ephemeral.repeats]), the first included; 0 after a deletion by the client
+	// Guarded by the session's mutex.
+	ephemerals map[*ephemeral]struct{} // the client's znodes in the record
+	last       *ephemeral              // the latest that repeats counts; nil only if repeats is 0
 	holds      map[*Hold]struct{}
-	line       string // the parent of what it put into a line last
+	queue      string // the parent of the contender that it created last
 
-	writing sync.Mutex
+	writing sync.Mutex                 // guards writes
 	writes  map[*notify.Latch]struct{} // its transactions that are under way
 }
 
@@ -77,9 +77,6 @@ func (t *client) undertake() (over func()) {
 	l := new(notify.Latch)
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	if t.writes == nil {
-		t.writes = make(map[*notify.Latch]struct{})
-	}
 	t.writes[l] = struct{}{}
 	return func() {
 		t.writing.Lock()
@@ -210,10 +207,6 @@ func (t *client) beginEpoch(n machine.EpochBegan) bool {
 func (t *client) endEpoch(cause error, gone bool) {
 	t.telling.Lock()
 	defer t.telling.Unlock()
-	t.endEpochLocked(cause, gone)
-}
-
-func (t *client) endEpochLocked(cause error, gone bool) {
 	if t.Left() || t.told == 0 {
 		return
 	}
@@ -224,9 +217,9 @@ func (t *client) endEpochLocked(cause error, gone bool) {
 
 // endSession tells of the end of the epoch, and of the session.
 func (t *client) endSession(cause error, gone bool) {
+	t.endEpoch(cause, gone)
 	t.telling.Lock()
 	defer t.telling.Unlock()
-	t.endEpochLocked(cause, gone)
 	if !t.Left() {
 		t.deliver(seam.SessionEnded{Cause: cause})
 	}

@@ -39,9 +39,9 @@ func TestAClientIsToldThePresentStateFirst(t *testing.T) {
 func TestJoinListTakesOneTrip(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		_, t := w.openClient()
-		first := t.join(w, 1, session.Join{Parent: "/deep/line", Name: "lock-", Data: []byte("x")})
+		first := t.join(w, 1, session.Join{Parent: "/deep/queue", Name: "lock-", Data: []byte("x")})
 		require.NoError(w, first.Err)
-		require.Regexp(w, `^/deep/line/_c_[0-9a-f-]{36}-lock-0000000000$`, first.Path)
+		require.Regexp(w, `^/deep/queue/_c_[0-9a-f-]{36}-lock-0000000000$`, first.Path)
 		require.Equal(w, "x", string(t.read(w, 1, first.Path, false).Data))
 
 		// The server is slow: the listing is there when the create is answered.
@@ -50,7 +50,7 @@ func TestJoinListTakesOneTrip(t *testing.T) {
 		var order []string
 		var listed session.Listed
 		joined := wait(w, func(done func(session.Joined)) {
-			t.JoinList(1, session.Join{Parent: "/deep/line", Name: "lock-"}, func(j session.Joined) {
+			t.JoinList(1, session.Join{Parent: "/deep/queue", Name: "lock-"}, func(j session.Joined) {
 				order = append(order, "joined")
 				done(j)
 			}, func(l session.Listed) {
@@ -73,16 +73,16 @@ func TestJoinListTakesOneTrip(t *testing.T) {
 func TestAJoinThatFailsLeavesNothingInTheRecord(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
-		w.create(s, "/line", nil, session.NodeACL(session.AnyoneACL(session.PermRead|session.PermAdmin)...))
+		w.create(s, "/queue", nil, session.NodeACL(session.AnyoneACL(session.PermRead|session.PermAdmin)...))
 		var listed session.Listed
 		j := wait(w, func(done func(session.Joined)) {
-			t.JoinList(1, session.Join{Parent: "/line", Name: "lock-"}, done, func(l session.Listed) { listed = l })
+			t.JoinList(1, session.Join{Parent: "/queue", Name: "lock-"}, done, func(l session.Listed) { listed = l })
 		})
 		synctest.Wait()
 		require.ErrorIs(w, j.Err, session.ErrNoAuth)
 		require.ErrorIs(w, listed.Err, session.ErrNoAuth)
 		require.Zero(w, session.RecordLen(s))
-		j = t.join(w, 7, session.Join{Parent: "/line", Name: "lock-"})
+		j = t.join(w, 7, session.Join{Parent: "/queue", Name: "lock-"})
 		require.ErrorIs(w, j.Err, session.ErrExpired, "an epoch that has not begun")
 	})
 }
@@ -91,7 +91,7 @@ func TestAJoinReplacesAnOwnZnodeInOneTransaction(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
 		join := func(replace string) string {
-			j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Replace: replace})
+			j := t.join(w, 1, session.Join{Parent: "/queue", Name: "lock-", Replace: replace})
 			require.NoError(w, j.Err)
 			return j.Path
 		}
@@ -103,9 +103,9 @@ func TestAJoinReplacesAnOwnZnodeInOneTransaction(t *testing.T) {
 		require.NoError(w, s.Delete(w.ctx, b, -1))
 		c := join(b)
 		require.Equal(w, []string{c}, t.Leftovers(), "that the old one was gone is fine")
-		require.NoError(w, s.DeleteAll(w.ctx, "/line"))
+		require.NoError(w, s.DeleteAll(w.ctx, "/queue"))
 		d := join(c)
-		require.Equal(w, []string{d}, t.Leftovers(), "also with the line")
+		require.Equal(w, []string{d}, t.Leftovers(), "also with the queue")
 		require.Equal(w, []string{d}, w.ephemerals(id(s)))
 	})
 }
@@ -116,11 +116,11 @@ func TestAFollowerHearsOfAReplacement(t *testing.T) {
 	each(t, map[string]zktest.Verdict{"no loss": zktest.Pass, "request lost": zktest.CutBefore, "answer lost": zktest.CutAfter}, func(w *harness, verdict zktest.Verdict) {
 		s, t := w.openClient()
 		behind := w.client(s)
-		a := t.inLine(w).Path
+		a := t.inQueue(w).Path
 		_, ok := behind.Follow(1, a)
 		require.True(w, ok)
 		w.cutOnce(verdict, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
-		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Replace: a})
+		j := t.join(w, 1, session.Join{Parent: "/queue", Name: "lock-", Replace: a})
 		require.NoError(w, j.Err)
 		require.Equal(w, []string{j.Path}, w.ephemerals(id(s)))
 		require.Equal(w, []string{"fired deleted " + a}, slices.DeleteFunc(behind.told(), func(n string) bool { return !strings.HasPrefix(n, "fired") }))
@@ -164,9 +164,9 @@ func TestB24_WatchTableStaysConstant(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
 		cycle := func() {
-			j := t.inLine(w)
+			j := t.inQueue(w)
 			require.True(w, t.read(w, 1, j.Path, true).Exists)
-			require.NoError(w, t.list(w, 1, "/line", false).Err)
+			require.NoError(w, t.list(w, 1, "/queue", false).Err)
 			t.remove(w, 1, j.Path)
 		}
 		cycle()

@@ -191,12 +191,10 @@ func (s *Session) tearDown() (err error) {
 // actorEnded: the session's own actor is gone: with the session, with the system that it lives in,
 // or because it was given up.
 func (s *Session) actorEnded(cause error) {
-	switch {
-	case errors.Is(cause, actors.ErrGivenUp):
-		s.fail(cause)
-	default:
-		s.fail(ErrClosed) // nothing, if it was Close
+	if !errors.Is(cause, actors.ErrGivenUp) {
+		cause = ErrClosed
 	}
+	s.fail(cause)           // nothing, if it was Close
 	<-s.lifetime.end.Done() // prompt: another goroutine is ending it
 	s.runDeferred()
 	g := s.state.lock()
@@ -260,8 +258,7 @@ func (e *epoch) whileItLives() (context.Context, context.CancelFunc) {
 	return context.WithDeadlineCause(e.session.tasks.life, until, fmt.Errorf("%w, for as long as the session lives without (%v)", ErrSuspended, timeout))
 }
 
-// mostConfirmPauses lets the pauses grow up to a third of a second: the caller of Close has little
-// time.
+// mostConfirmPauses bounds the pauses to a third of a second: the caller of Close has little time.
 const mostConfirmPauses = 6
 
 // confirmInTime waits until it is confirmed that the epoch is gone, or the one before if a server
@@ -279,7 +276,7 @@ func (e *epoch) confirmInTime() error {
 	inTime, cancel := before.whileItLives()
 	defer cancel()
 	asking := newEpoch(s, e.number)
-	asking.over = true // no other request is made in it
+	asking.ended = true // no other request is made in it
 	conn, err := asking.connect(false, 0)
 	if err != nil {
 		return err

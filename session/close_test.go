@@ -59,11 +59,11 @@ func TestB71_CloseLeavesNothing(t *testing.T) {
 func everythingGoingOn(w *harness, s *session.Session) {
 	require.NoError(w, s.Connect(w.ctx))
 	t := w.client(s)
-	_ = t.hold(w, 1, "/line")
-	_, _ = s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/line")
+	_ = t.hold(w, 1, "/queue")
+	_, _ = s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/queue")
 	for range 10 {
-		t.Join(1, session.Join{Parent: "/line", Name: "lock-"}, func(session.Joined) {})
-		t.Read(1, "/line", true, func(session.Seen) {})
+		t.Join(1, session.Join{Parent: "/queue", Name: "lock-"}, func(session.Joined) {})
+		t.Read(1, "/queue", true, func(session.Seen) {})
 		go func() { _, _ = s.Create(w.ctx, "/x-", nil, session.Sequential(), session.Protected()) }() // ends with the session at the latest
 	}
 }
@@ -183,7 +183,7 @@ func TestCloseWaitsNoLongerThanTheZooKeeperSessionLives(t *testing.T) {
 	}, func(w *harness, c row) {
 		host := w.srv.Host("here")
 		s := w.open(session.WithDialer(host.Dialer()))
-		path := w.client(s).inLine(w).Path
+		path := w.client(s).inQueue(w).Path
 		heal := host.Partition()
 		time.Sleep(c.down)
 		begun := time.Now()
@@ -198,6 +198,35 @@ func TestCloseWaitsNoLongerThanTheZooKeeperSessionLives(t *testing.T) {
 	})
 }
 
+// An outage that is over takes nothing of that time away, however long ago it was: the ZooKeeper
+// session lives without a connection for its timeout from the loss of the last one on.
+func TestCloseCountsFromTheLossOfTheLastConnection(t *testing.T) {
+	const timeout = 10 * time.Second
+	type row struct{ before, connected time.Duration }
+	each(t, map[string]row{
+		"no outage before": {0, time.Hour},
+		"one long ago":     {time.Second, time.Hour},
+		"one just before":  {timeout / 2, timeout / 2},
+	}, func(w *harness, c row) {
+		host := w.srv.Host("here")
+		s := w.open(session.WithDialer(host.Dialer()))
+		path := w.client(s).inQueue(w).Path
+		if c.before > 0 {
+			heal := host.Partition()
+			w.srv.Disconnect(id(s))
+			time.Sleep(c.before)
+			heal()
+		}
+		time.Sleep(c.connected)
+		require.NoError(w, s.Sync(w.ctx, "/"))
+		heal := host.Partition()
+		time.AfterFunc(timeout/2, heal)
+		require.NoError(w, s.CloseWithin(time.Minute))
+		require.False(w, w.stands(path))
+		require.Empty(w, w.srv.Sessions())
+	})
+}
+
 // Close does not wait for what is to be tried again after a pause.
 func TestCloseDoesNotWaitForPauses(t *testing.T) {
 	type row struct {
@@ -205,17 +234,17 @@ func TestCloseDoesNotWaitForPauses(t *testing.T) {
 		during  func(w *harness, s *session.Session)
 	}
 	each(t, map[string]row{
-		"a watch that may not look": {zktest.OpGetData, func(w *harness, s *session.Session) { _ = s.WatchData(w.ctx, "/line") }},
+		"a watch that may not look": {zktest.OpGetData, func(w *harness, s *session.Session) { _ = s.WatchData(w.ctx, "/queue") }},
 		"a deletion that is refused": {zktest.OpDelete, func(w *harness, s *session.Session) {
 			t := w.client(s)
-			t.Remove(1, t.inLine(w).Path, func(error) {})
+			t.Remove(1, t.inQueue(w).Path, func(error) {})
 		}},
 		"a server that is overloaded": {zktest.OpGetChildren2, func(w *harness, s *session.Session) {
-			w.client(s).List(1, "/line", false, func(session.Listed) {})
+			w.client(s).List(1, "/queue", false, func(session.Listed) {})
 		}},
 	}, func(w *harness, row row) {
 		s := w.open()
-		w.create(s, "/line", nil)
+		w.create(s, "/queue", nil)
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			switch {
 			case r.Op != row.refused:
@@ -265,7 +294,7 @@ func TestCloseGivesBackWhatIsHeld(t *testing.T) {
 		"a context that is over": {(*harness).over, context.Canceled, 0},
 	}, func(w *harness, r row) {
 		s, other := w.open(), w.open()
-		h := w.client(s).hold(w, 1, "/line")
+		h := w.client(s).hold(w, 1, "/queue")
 		states := other.WatchData(w.ctx, h.Path())
 		require.True(w, newest(w, states).Exists)
 		w.slowlyClosed(time.Second)

@@ -1,5 +1,5 @@
-// What New accepts, and which servers it dials; a session connects by itself, its operations wait
-// with their context, and a closed one answers at once.
+// These tests show that New checks its arguments and does no I/O, that a session connects by
+// itself, that its operations wait with their context, and that a closed one answers at once.
 
 package session_test
 
@@ -9,9 +9,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -59,7 +62,7 @@ func TestOperationsWaitWithTheirContext(t *testing.T) {
 		w.srv.Kill(0)
 		s = w.session()
 		leave(w, s)
-		// B46: what was begun before there is a server goes on when there is one.
+		// B46: a request that was made before a server runs is carried out when one does.
 		done := bubble.Begin(func() error { return errOf(s.Create(w.ctx, "/late", nil)) })
 		time.Sleep(time.Hour)
 		require.NoError(w, w.srv.Restart(0))
@@ -79,7 +82,7 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 			return err
 		})
 		synctest.Wait()
-		h := w.client(s).hold(w, 1, "/line")
+		h := w.client(s).hold(w, 1, "/queue")
 		require.NoError(w, s.Close(w.ctx))
 		require.ErrorIs(w, <-waiting, session.ErrClosed)
 		begun := time.Now()
@@ -128,12 +131,15 @@ func TestServersNeedNoPort(t *testing.T) {
 
 func TestServersInTheFormOfTheJavaClient(t *testing.T) {
 	inBubble(t, func(w *harness) {
-		var dialled []string
+		var mu sync.Mutex // attempts may overlap
+		dialled := map[string]bool{}
+		networks := map[string]bool{}
 		dial := w.srv.Dialer()
 		s, err := session.New([]string{"127.0.0.1:1,127.0.0.1:2/app/x"}, session.WithNamespace("/ns"),
 			session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-				require.Equal(w, "tcp", network)
-				dialled = append(dialled, addr)
+				mu.Lock()
+				dialled[addr], networks[network] = true, true
+				mu.Unlock()
 				return dial(ctx, network, addr)
 			}))
 		require.NoError(w, err)
@@ -146,8 +152,9 @@ func TestServersInTheFormOfTheJavaClient(t *testing.T) {
 		}
 		require.Empty(w, dialled, "New did I/O")
 		w.create(s, "/a", nil)
-		require.Subset(w, []string{"127.0.0.1:1", "127.0.0.1:2"}, dialled)
-		require.NoError(w, s.Close(w.ctx))
+		require.NoError(w, s.Close(w.ctx)) // no dialer runs any more
+		require.Subset(w, []string{"127.0.0.1:1", "127.0.0.1:2"}, slices.Collect(maps.Keys(dialled)))
+		require.Equal(w, map[string]bool{"tcp": true}, networks)
 	})
 }
 
@@ -255,7 +262,7 @@ func TestAWaitWithoutAConnectionSaysSo(t *testing.T) {
 		require.NoError(w, w.srv.Restart(0))
 		require.NoError(w, s.Connect(w.ctx))
 		require.EqualError(w, s.Status().Cause, session.ErrExpired.Error())
-		time.Sleep(time.Second) // what those calls have left under way is answered: its answers would overtake the next one's
+		time.Sleep(time.Second) // requests of those calls are answered late: not during the next call
 		ctx, cancel = context.WithTimeoutCause(w.ctx, time.Second, cause)
 		defer cancel()
 		defer w.meets(zktest.DropRequest, func(r *zktest.Request) bool { return r.Op == zktest.OpGetData })()
@@ -263,7 +270,7 @@ func TestAWaitWithoutAConnectionSaysSo(t *testing.T) {
 	})
 }
 
-// The limits of attempts are no end of the caller's context.
+// An attempt that exceeds its own limit is not reported as a caller's context that has ended.
 func TestAnOutageIsNoEndOfAContext(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s := w.session(session.WithDialer(func(context.Context, string, string) (net.Conn, error) { return nil, context.DeadlineExceeded }))
@@ -275,12 +282,12 @@ func TestAnOutageIsNoEndOfAContext(t *testing.T) {
 	})
 }
 
-// A close that has to wait for a connection says so at once, and at the end why it was in vain,
-// before what follows from it.
+// A close that has to wait for a connection logs that at once. If none comes, its error names the
+// lack of a connection first, then that the session was not closed.
 func TestACloseInAnOutageSaysWhatItWaitsFor(t *testing.T) {
 	type row struct {
 		within time.Duration
-		upTo   string
+		upTo   string // how long it waits: no longer than the session lives, 10 s after the connection was lost a second ago
 		err    string
 	}
 	each(t, map[string]row{

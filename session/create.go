@@ -341,7 +341,7 @@ func unlessLost(lost bool, err error) error {
 func (z *znodes) deleteOrphan(e *epoch, absolute string) {
 	_ = z.remove(e, z.space.relative(absolute), nil) // an error is the end of the epoch, or of the session: see below
 	g := z.sender.state.lock()
-	again := e.over && !g.closing
+	again := e.ended && !g.closing
 	g.unlock()
 	if !again {
 		return

@@ -25,9 +25,9 @@ func TestTwoLostCreatesWithTheSameDataFindOneEach(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s := w.open()
 		a, b := w.client(s), w.client(s)
-		w.create(s, "/line", nil)
+		w.create(s, "/queue", nil)
 		w.meets(zktest.DropReply, first(2, creates))
-		j := session.Join{Parent: "/line", Name: "n_", Form: znode.Plain, Data: []byte("host")}
+		j := session.Join{Parent: "/queue", Name: "n_", Form: znode.Plain, Data: []byte("host")}
 		var paths [2]string
 		for i, t := range []*client{a, b} {
 			t.Join(1, j, func(joined session.Joined) { paths[i] = joined.Path })
@@ -120,10 +120,10 @@ func TestALostCreateOfWhatMayNotBeReadIsFound(t *testing.T) {
 			t.Run(name+", "+version, func(t *testing.T) {
 				inBubble(t, func(w *harness) {
 					other := w.open()
-					require.NoError(w, other.EnsurePath(w.ctx, "/line"))
+					require.NoError(w, other.EnsurePath(w.ctx, "/queue"))
 					s, client := w.openClient(secretive)
 					lose(w, s)
-					j := client.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Form: form, Data: []byte("me")})
+					j := client.join(w, 1, session.Join{Parent: "/queue", Name: "lock-", Form: form, Data: []byte("me")})
 					require.NoError(w, j.Err)
 					require.Equal(w, []string{j.Path}, w.ephemerals(id(s)))
 					client.remove(w, 1, j.Path)
@@ -281,9 +281,9 @@ func TestAPersistentZnodeThatIsGivenUpGoesInTheNextEpoch(t *testing.T) {
 func TestALostCreateThatCannotBeLookedForIsNotForgotten(t *testing.T) {
 	each(t, map[string]zktest.Verdict{"overloaded": zktest.Fail(zktest.ErrThrottled), "not permitted": zktest.Fail(zktest.ErrNoAuth)}, func(w *harness, refusal zktest.Verdict) {
 		s := w.open()
-		require.NoError(w, s.EnsurePath(w.ctx, "/line"))
+		require.NoError(w, s.EnsurePath(w.ctx, "/queue"))
 		w.refuseAfterLoss(creates, zktest.OpGetChildren2, refusal)
-		j := w.client(s).inLine(w)
+		j := w.client(s).inQueue(w)
 		require.Equal(w, []string{j.Path}, w.ephemerals(id(s)))
 
 		s = w.open()

@@ -33,14 +33,15 @@ func readZnode(conn *zkconn.Conn, path string) (s observed, err error) {
 	return s, err
 }
 
-// owned looks whether a znode that a transaction has created, or may have, exists and is the
+// owned finds out whether a znode that a transaction has created, or may have, exists and is the
 // client's, and strikes it if not. Another transaction may have deleted it whose answer was lost,
-// and names come again; Czxids do not. A znode that may not be read is recognised by its owner and
-// by the record. The error is [ErrExpired] or [ErrClosed].
+// and names come again; Czxids do not. So it is the client's if the session owns it, the Czxid is
+// in the span of the transaction, and, as long as that is doubtful, it has the data. If it may not
+// be read, the record must have no other one at its path. The error is [ErrExpired] or [ErrClosed].
 func (z *znodes) owned(n *ephemeral) (bool, error) {
-	l := z.sender.state.lock()
+	g := z.sender.state.lock()
 	path, certain := n.path, !n.doubtful && !n.transacted
-	l.unlock()
+	g.unlock()
 	switch {
 	case certain:
 		return true, nil
@@ -55,23 +56,27 @@ func (z *znodes) owned(n *ephemeral) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	l = z.sender.state.lock()
-	defer l.unlock()
+	g = z.sender.state.lock()
+	defer g.unlock()
 	same := bytes.Equal(s.data, n.data)
 	if s.unread {
-		same = l.record.byPath[n.path] == n
+		same = g.record.byPath[n.path] == n
 	}
 	same = same || !n.doubtful && !s.unread
 	if s.exists && s.stat.EphemeralOwner == n.epoch.sessionID && n.sent.covers(s.stat.Czxid) && same {
+		if o := g.record.byPath[path]; n.doubtful && o != nil && o != n && g.record.created(n, path) {
+			g.record.strike(o) // it was there before
+		}
 		n.doubtful, n.suspect, n.czxid = false, false, s.stat.Czxid
 		return true, nil
 	}
-	l.record.strike(n)
+	g.record.strike(n)
 	return false, nil
 }
 
-// findCreated looks for a sequential znode whose answer was lost, enters its path, and strikes it
-// if it is not there. Its name has a GUID: see protect. The error is [ErrExpired] or [ErrClosed].
+// findCreated looks for a sequential znode of a transaction whose answer was lost. It records the
+// path, or strikes the znode if there is none. Its name has a GUID: see protect. The error is
+// [ErrExpired] or [ErrClosed].
 func (z *znodes) findCreated(n *ephemeral) (bool, error) {
 	var path string
 	var seen proof
@@ -86,16 +91,16 @@ func (z *znodes) findCreated(n *ephemeral) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	l := z.sender.state.lock()
-	defer l.unlock()
-	if _, entered := l.record.all[n]; !entered || !n.doubtful {
-		return entered, nil // another task has looked meanwhile
+	g := z.sender.state.lock()
+	defer g.unlock()
+	if _, entered := g.record.all[n]; !entered || !n.doubtful {
+		return entered, nil // another task has found it meanwhile, or found none
 	}
 	if path == "" {
-		l.record.strike(n)
+		g.record.strike(n)
 		return false, nil
 	}
-	l.record.created(n, z.space.relative(path))
+	g.record.created(n, z.space.relative(path))
 	n.doubtful = false
 	return true, nil
 }
@@ -155,7 +160,7 @@ func (t *client) Recover(number uint64, done func(left []string, err error)) {
 		leftovers := g.record.of(t)
 		g.unlock()
 		for _, n := range leftovers {
-			<-n.settled.C()
+			<-n.resolved.C()
 		}
 		for _, write := range underway {
 			<-write.C() // with the epoch at the latest
@@ -244,10 +249,10 @@ func isIt(czxid int64, stat zkconn.Stat) bool {
 
 // recorded are the paths of all znodes in the record, and their Czxids as far as they are known.
 func (z *znodes) recorded() map[string]int64 {
-	l := z.sender.state.lock()
-	defer l.unlock()
-	known := make(map[string]int64, len(l.record.byPath))
-	for path, n := range l.record.byPath {
+	g := z.sender.state.lock()
+	defer g.unlock()
+	known := make(map[string]int64, len(g.record.byPath))
+	for path, n := range g.record.byPath {
 		known[path] = n.czxid
 	}
 	return known
@@ -255,14 +260,14 @@ func (z *znodes) recorded() map[string]int64 {
 
 // reserve takes a path for a contender that was found there; false if another was quicker.
 func (z *znodes) reserve(n *ephemeral, path string, stat zkconn.Stat) bool {
-	l := z.sender.state.lock()
-	defer l.unlock()
+	g := z.sender.state.lock()
+	defer g.unlock()
 	path = z.space.relative(path)
-	if other := l.record.byPath[path]; other != nil && isIt(other.czxid, stat) {
+	if other := g.record.byPath[path]; other != nil && isIt(other.czxid, stat) {
 		return false
 	}
 	n.czxid = stat.Czxid
-	return l.record.created(n, path)
+	return g.record.created(n, path)
 }
 
 // createKey is the same for contenders that only the record can tell apart.
@@ -280,22 +285,19 @@ func (z *znodes) turn(n *ephemeral) (done func()) {
 		return func() {}
 	}
 	key := createKey{n.parent, n.form, string(n.data)}
-	l := z.sender.state.lock()
-	for before := l.record.turns[key]; before != nil; before = l.record.turns[key] {
-		l.unlock()
+	g := z.sender.state.lock()
+	for before := g.record.turns[key]; before != nil; before = g.record.turns[key] {
+		g.unlock()
 		<-before.C()
-		l = z.sender.state.lock()
+		g = z.sender.state.lock()
 	}
-	defer l.unlock()
-	if l.record.turns == nil {
-		l.record.turns = make(map[createKey]*notify.Latch)
-	}
+	defer g.unlock()
 	latch := new(notify.Latch)
-	l.record.turns[key] = latch
+	g.record.turns[key] = latch
 	return func() {
-		l := z.sender.state.lock()
-		delete(l.record.turns, key)
-		l.unlock()
+		g := z.sender.state.lock()
+		delete(g.record.turns, key)
+		g.unlock()
 		latch.Close()
 	}
 }

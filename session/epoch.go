@@ -10,31 +10,31 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// epoch is one ZooKeeper session, from the opening of its connection until it is over. Its fields
-// are guarded by the session's mutex, but for those that are constant once it has begun: session,
-// number, conn, sessionID, watched.
+// epoch is one ZooKeeper session, from the opening of its connection on. Its fields are guarded by
+// the session's mutex, but for the first ones. It is begun, ended and gone in this order; one that
+// never begins ends too.
 type epoch struct {
-	session *Session
-	number  uint64
-	conn    *zkconn.Conn // set before it has begun
-
+	// Constant once it has begun.
+	session   *Session
+	number    uint64
+	conn      *zkconn.Conn
 	sessionID int64
-	timeout   time.Duration
-	server    string // "" while the connection is down
-	address   string // likewise
-
-	begun   bool      // authenticated, and the first sync is answered: requests may go
+	watched   *epochWatches // has a mutex of its own
+	// Its connections.
+	timeout time.Duration
 	up      bool      // there is a connection
+	server  string    // "" if there is none
+	address string    // likewise
 	lost    time.Time // when the last one was lost; zero: there is one, or was none
 	ups     uint64    // how many there have been
 	proving uint64    // on which of them a quorum was asked for a proof that has not come; 0: on none
-	over    bool
-	cause   error        // why it is over
-	gone    notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
-	left    []string     // of an epoch that is said to have expired: see evidence
-	before  *epoch       // said to have expired, and not known to be gone: this one begins when it is
-
-	watched *epochWatches // has a mutex of its own
+	// Its states.
+	before *epoch       // said to have expired, and not known to be gone: this one begins when it is
+	begun  bool         // authenticated, and the first sync is answered: requests may go
+	ended  bool         // no request is made in it any more
+	cause  error        // why it has ended
+	left   []string     // if it is said to have expired: see record.evidence
+	gone   notify.Latch // ZooKeeper has said that its session has ended, and with it every ephemeral znode; or there was none
 }
 
 func newEpoch(s *Session, number uint64) *epoch {
@@ -86,7 +86,7 @@ func (e *epoch) hear(ev zkconn.Event) {
 func (e *epoch) present(do func(k *keeper)) {
 	g := e.session.state.lock()
 	defer g.unlock()
-	if !e.over && e == g.cur {
+	if !e.ended && e == g.cur {
 		do(&g.keeper)
 	}
 }
@@ -95,7 +95,7 @@ func (e *epoch) connected(ev zkconn.Up) (spoilt bool, margin time.Duration) {
 	s := e.session
 	g := s.state.lock()
 	defer g.unlock()
-	if e.over {
+	if e.ended {
 		return false, 0
 	}
 	now := s.now()
@@ -120,7 +120,7 @@ func (e *epoch) disconnected() {
 	s := e.session
 	g := s.state.lock()
 	defer g.unlock()
-	if e.over {
+	if e.ended {
 		return
 	}
 	e.up, e.server, e.address, e.lost = false, "", "", time.Now()
@@ -133,7 +133,7 @@ func (e *epoch) disconnected() {
 	g.changed()
 }
 
-// end ends an epoch; false if it was over. Its holds end with the cause given for them, its znodes
+// end ends an epoch; false if it had ended. Its holds end with the cause given for them, its znodes
 // are forgotten, nothing is asked any more in it.
 func (e *epoch) end(cause, holds error) bool {
 	if !e.endGuarded(cause, holds) {
@@ -148,10 +148,11 @@ func (e *epoch) end(cause, holds error) bool {
 func (e *epoch) endGuarded(cause, holds error) (first bool) {
 	g := e.session.state.lock()
 	defer g.unlock()
-	if e.over {
+	if e.ended {
 		return false
 	}
-	e.over, e.up, e.server, e.address, e.cause = true, false, "", "", cause
+	e.ended, e.up, e.server, e.address, e.cause = true, false, "", "", cause
+	e.lost = cmp.Or(e.lost, time.Now()) // the end of the ZooKeeper session is awaited from then on
 	g.cause = cause
 	if errors.Is(cause, ErrExpired) {
 		e.left = g.record.evidence(&e.session.space)
@@ -181,13 +182,13 @@ func endOfHolds(cause error) error {
 	return fmt.Errorf("%w: %w", ErrClosed, cause)
 }
 
-// atStake tells whether anything rests on the epoch's being heard of, and for how long that stands
-// if it is not.
+// atStake tells whether anything depends on the lease of the epoch, and for how long the lease
+// lasts if no more answers come.
 func (e *epoch) atStake() (left time.Duration, some bool) {
 	g := e.session.state.lock()
 	defer g.unlock()
 	k := &g.keeper
-	if e.over || e != g.cur || k.dependents() == 0 {
+	if e.ended || e != g.cur || k.dependents() == 0 {
 		return 0, false
 	}
 	if k.lease.Stands() {
@@ -200,11 +201,11 @@ func (e *epoch) atStake() (left time.Duration, some bool) {
 // deposed: by its own clock it has, and the others keep it, with every znode, until it expires
 // there. So the next epoch confirms it with a quorum, before it begins.
 
-// enough is how many znodes are looked at that stand for certain. They end with their session
-// alone, but one of them might be deleted by somebody else.
+// enough is how many znodes that exist for certain confirm reads. One would do, since they end with
+// their session alone, but another client might delete it.
 const enough = 3
 
-// saidOver notes that a server has said that the ZooKeeper session of an epoch that is over is over
+// saidOver records that a server has said that the ZooKeeper session of an ended epoch has ended
 // too: that it has expired, or was closed. If it is said to have expired, and something was left in
 // it, it is not known to be gone before a quorum has confirmed that.
 func (e *epoch) saidOver() {

@@ -47,9 +47,9 @@ func TestExpiryBeginsTheNextEpoch(t *testing.T) {
 		require.Zero(w, session.RecordLen(s))
 
 		// I7: what belongs to the old epoch does nothing in the new one.
-		require.ErrorIs(w, t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err, session.ErrExpired)
-		require.ErrorIs(w, t.read(w, 1, "/line", true).Err, session.ErrExpired)
-		require.ErrorIs(w, t.list(w, 1, "/line", false).Err, session.ErrExpired)
+		require.ErrorIs(w, t.join(w, 1, session.Join{Parent: "/queue", Name: "lock-"}).Err, session.ErrExpired)
+		require.ErrorIs(w, t.read(w, 1, "/queue", true).Err, session.ErrExpired)
+		require.ErrorIs(w, t.list(w, 1, "/queue", false).Err, session.ErrExpired)
 		require.ErrorIs(w, errOf(t.Hold(1, h.Path(), h.Token(), nil)), session.ErrExpired)
 		require.ErrorIs(w, errOf(h.Commit(w.ctx, session.CreateOp("/late", nil))), session.ErrLost)
 		require.False(w, w.exists(s, "/late"))
@@ -91,7 +91,7 @@ func TestARefusedCredentialEndsTheSession(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, other := w.open(session.WithAuth("digest", []byte("a:secret"))), w.open()
 		t := w.client(s)
-		h := t.hold(w, 1, "/line")
+		h := t.hold(w, 1, "/queue")
 		gone := other.WatchData(w.ctx, h.Path())
 		require.True(w, newest(w, gone).Exists)
 		w.refuseCredentials()
@@ -162,7 +162,7 @@ func TestB70_NeverStuck(t *testing.T) {
 		s, t := w.openClient(session.WithTimeout(timeout))
 		for i := range 60 {
 			epoch := s.Status().Epoch
-			_ = t.hold(w, epoch, "/line")
+			_ = t.hold(w, epoch, "/queue")
 			t.StandBy(epoch, true)
 			heal := w.srv.Partition(id(s))
 			// From well before the server ends the session to well after, around the end of trust
@@ -216,7 +216,7 @@ func TestAClientIsToldWhyTheSessionEnded(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		system := actors.New()
 		s, t := w.openClient(session.WithSystem(system))
-		j := t.inLine(w)
+		j := t.inQueue(w)
 		_, err := t.Hold(1, j.Path, j.Stat.Czxid, func(error) {
 			system.Scope().Stop()
 			time.Sleep(time.Second)

@@ -137,7 +137,7 @@ func (w *epochWatches) fire(ev zkconn.Fired) {
 	})
 }
 
-// connHears notes that the connection has changed, before clients are told so.
+// connHears records that the connection has changed, before clients are told so.
 func (w *epochWatches) connHears(up bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,7 +147,7 @@ func (w *epochWatches) connHears(up bool) {
 	}
 }
 
-// clientsKnow notes that clients were told of a change of the connection, or of the beginning of
+// clientsKnow records that clients were told of a change of the connection, or of the beginning of
 // the epoch. Removals of watches that had to wait for a connection are sent now.
 func (w *epochWatches) clientsKnow(up bool) {
 	w.change(func(t *watches.Table) {

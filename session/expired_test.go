@@ -31,7 +31,7 @@ func TestAnExpiryIsNotToldBeforeAQuorumConfirmsIt(t *testing.T) {
 
 func (w *harness) expiredByADeposedLeader(closing time.Duration) {
 	f := w.atALeader()
-	h := f.client.hold(w, 1, "/line")
+	h := f.client.hold(w, 1, "/queue")
 	f.client.told()
 	f.depose()
 	bubble.Within(w, timeout/2, h.Done(), "the server has learnt too soon that it is deposed, and said nothing")
@@ -118,7 +118,7 @@ func (f *misled) goneBeforeTheNext(next int, meanwhile func()) {
 func TestCloseWaitsInTimeForTheConfirmationOfAnExpiry(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		f := w.atALeader()
-		f.client.hold(w, 1, "/line")
+		f.client.hold(w, 1, "/queue")
 		f.depose()
 		time.Sleep(timeout)
 		w.meets(zktest.DropReply, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
@@ -136,7 +136,7 @@ func TestAnExpiryIsConfirmedBySeveralZnodes(t *testing.T) {
 		f := w.atALeader()
 		var held []*session.Hold
 		for i := range 3 {
-			held = append(held, w.client(f.s).hold(w, 1, fmt.Sprint("/line-", i)))
+			held = append(held, w.client(f.s).hold(w, 1, fmt.Sprint("/queue-", i)))
 		}
 		f.client.told()
 		f.depose()
@@ -169,7 +169,7 @@ func TestAnExpiryIsConfirmedThoughTheActorFails(t *testing.T) {
 		}},
 	}, func(w *harness, row row) {
 		f := w.atALeader()
-		f.client.hold(w, 1, "/line")
+		f.client.hold(w, 1, "/queue")
 		f.client.told()
 		row.fail(f)
 		time.Sleep(time.Second)
@@ -186,7 +186,7 @@ func TestAnExpiryIsConfirmedThoughTheActorFails(t *testing.T) {
 func TestOneQuestionAtATimeIsAskedAboutAnExpiry(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		f := w.atALeader()
-		f.client.hold(w, 1, "/line")
+		f.client.hold(w, 1, "/queue")
 		f.depose()
 		time.Sleep(time.Second)
 		f.reachable.Store(1)
@@ -208,27 +208,27 @@ func TestOneQuestionAtATimeIsAskedAboutAnExpiry(t *testing.T) {
 // creation of a znode, also in the place of another, and a transaction. Where nothing else stands,
 // the time of the session has to pass.
 func TestWhatWasUnderWayAtAnExpiryIsLookedFor(t *testing.T) {
-	first := session.Join{Parent: "/line", Name: "lock-"}
+	first := session.Join{Parent: "/queue", Name: "lock-"}
 	type row struct {
 		standing int
 		ask      func(c *client, path string)
 	}
 	each(t, map[string]row{
 		"a creation":                {0, func(c *client, _ string) { c.enter(first) }},
-		"a creation without a GUID": {0, func(c *client, _ string) { c.enter(session.Join{Parent: "/line", Name: "n_", Form: znode.Plain}) }},
-		"a creation alone":          {0, func(c *client, _ string) { c.enter(session.Join{Parent: "/line", Name: "one", Form: znode.Alone}) }},
+		"a creation without a GUID": {0, func(c *client, _ string) { c.enter(session.Join{Parent: "/queue", Name: "n_", Form: znode.Plain}) }},
+		"a creation alone":          {0, func(c *client, _ string) { c.enter(session.Join{Parent: "/queue", Name: "one", Form: znode.Alone}) }},
 		"a creation beside one that came to nothing": {0, func(c *client, _ string) {
-			c.transact(session.CreateOp("/line/lost", nil, session.Ephemeral()))
+			c.transact(session.CreateOp("/queue/lost", nil, session.Ephemeral()))
 			time.Sleep(timeout)
 			c.enter(first)
 		}},
-		"a replacement": {1, func(c *client, path string) { c.enter(session.Join{Parent: "/line", Name: "lock-", Replace: path}) }},
+		"a replacement": {1, func(c *client, path string) { c.enter(session.Join{Parent: "/queue", Name: "lock-", Replace: path}) }},
 		"a deletion":    {2, func(c *client, path string) { c.Remove(1, path, func(error) {}) }},
 		"a transaction that creates": {0, func(c *client, _ string) {
-			c.transact(session.CreateOp("/line/x-", nil, session.Ephemeral(), session.Sequential()))
+			c.transact(session.CreateOp("/queue/x-", nil, session.Ephemeral(), session.Sequential()))
 		}},
 		"a transaction that deletes and creates": {1, func(c *client, path string) {
-			c.transact(session.DeleteOp(path, -1), session.CreateOp("/line/x", nil, session.Ephemeral()))
+			c.transact(session.DeleteOp(path, -1), session.CreateOp("/queue/x", nil, session.Ephemeral()))
 		}},
 		"a transaction that deletes": {2, func(c *client, path string) { c.transact(session.DeleteOp(path, -1)) }},
 	}, func(w *harness, row row) {
@@ -236,14 +236,14 @@ func TestWhatWasUnderWayAtAnExpiryIsLookedFor(t *testing.T) {
 		f.reachable.Store(1) // a server that may have a write is not asked for the session
 		w.srv.Disconnect(f.id)
 		time.Sleep(time.Second)
-		require.NoError(w, f.s.EnsurePath(w.ctx, "/line"))
+		require.NoError(w, f.s.EnsurePath(w.ctx, "/queue"))
 		path := ""
 		for range row.standing {
 			j := f.client.join(w, 1, first)
 			require.NoError(w, j.Err)
 			path = j.Path
 		}
-		w.cutOnce(zktest.CutBefore, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti && r.Ops[0].Path == "/line/lost" })
+		w.cutOnce(zktest.CutBefore, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti && r.Ops[0].Path == "/queue/lost" })
 		heal := w.meets(zktest.DropReply, func(r *zktest.Request) bool {
 			return r.Op == zktest.OpMulti && r.Ops[0].Op != zktest.OpCheck || r.Op == zktest.OpDelete || creates(r)
 		})
@@ -266,13 +266,13 @@ func TestWhatWasUnderWayAtAnExpiryIsLookedFor(t *testing.T) {
 // told after twice the timeout and two ticks, whether the session lives or not.
 func TestAnExpiryWithoutEvidence(t *testing.T) {
 	asks := map[string]func(c *client, path string){
-		"a creation":                 func(c *client, path string) { c.enter(session.Join{Parent: "/line", Name: "lock-", Replace: path}) },
+		"a creation":                 func(c *client, path string) { c.enter(session.Join{Parent: "/queue", Name: "lock-", Replace: path}) },
 		"a deletion":                 func(c *client, path string) { c.Remove(1, path, func(error) {}) },
 		"a transaction that deletes": func(c *client, path string) { c.transact(session.DeleteOp(path, -1)) },
 	}
 	pairs(t, asks, map[string]bool{"one leader": false, "another leader": true}, func(w *harness, ask func(c *client, path string), elected bool) {
 		s, t := w.openClient(session.WithTimeout(timeout))
-		path := t.inLine(w).Path
+		path := t.inQueue(w).Path
 		heal := w.meets(zktest.DropRequest, func(r *zktest.Request) bool { return r.Op == zktest.OpDelete || r.Op == zktest.OpMulti })
 		ask(t, path)
 		synctest.Wait()
@@ -302,9 +302,9 @@ func TestAnExpiryWithoutEvidenceIsNotToldBeforeTheTick(t *testing.T) {
 		f.reachable.Store(1)
 		w.srv.Disconnect(f.id)
 		time.Sleep(time.Second)
-		require.NoError(w, f.s.EnsurePath(w.ctx, "/line"))
+		require.NoError(w, f.s.EnsurePath(w.ctx, "/queue"))
 		heal := w.meets(zktest.DropReply, creates)
-		f.client.enter(session.Join{Parent: "/line", Name: "lock-"})
+		f.client.enter(session.Join{Parent: "/queue", Name: "lock-"})
 		time.Sleep(time.Until(begun.Add(6200 * time.Millisecond))) // what is left to the tick at the end is the most
 		require.Len(w, w.ephemerals(f.id), 1, "it is carried out")
 		f.reachable.Store(-1)
@@ -334,7 +334,7 @@ func TestTheNextEpochDoesNotWaitForeverForWhatMayNotBeRead(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			inBubble(t, func(w *harness) {
 				s, t := w.openClient(session.WithTimeout(timeout))
-				j := t.join(w, 1, session.Join{Parent: "/line", Name: "alone", Form: znode.Alone})
+				j := t.join(w, 1, session.Join{Parent: "/queue", Name: "alone", Form: znode.Alone})
 				require.NoError(w, j.Err)
 				other := w.open(session.WithAuth("digest", []byte("other:secret")))
 				require.NoError(w, s.Sync(w.ctx, "/"))

@@ -299,7 +299,7 @@ func (w *harness) loss(r rivalry, rng *rand.Rand, rival *session.Session) time.D
 	if r.lead != nil {
 		r.lead(w, rng)
 	}
-	h := w.client(s).hold(w, 1, "/line")
+	h := w.client(s).hold(w, 1, "/queue")
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
 	var heal func()

@@ -30,23 +30,23 @@ func (s *state) lock() *guarded {
 // guarded is the part of a session that is guarded by its mutex.
 type guarded struct {
 	session *Session
-
+	// Its life.
 	started  bool
 	deferred []func() // to be called after the start
 	closing  bool
-
+	// Epochs.
 	epochs uint64        // how many there have been
-	cur    *epoch        // the present one; also one that has ended, until the next begins
-	cause  error         // why the last one ended that has
+	cur    *epoch        // the present one; also one that has ended, until the next is opened
+	cause  error         // why the latest one that has ended did
 	gate   *notify.Latch // closed and replaced when requests may have become possible, or impossible for good
-
-	keeper      keeper
-	holds       map[*Hold]struct{} // the possessions that stand
-	ended       []*Hold            // over, and to be finished: see unlock
+	keeper keeper        // trust in cur
+	story  story         // the log
+	// What recipes have.
 	clients     map[*client]struct{}
-	clientCount uint64
+	clientCount uint64             // how many there have been
+	holds       map[*Hold]struct{} // the possessions that have not ended
+	ended       []*Hold            // to be finished by unlock
 	record      record
-	story       story
 
 	dataWatches  map[string]*sharedWatch[Data]
 	childWatches map[string]*sharedWatch[Children]
@@ -55,6 +55,7 @@ type guarded struct {
 func newGuarded(s *Session) guarded {
 	return guarded{
 		session: s, gate: new(notify.Latch), keeper: newKeeper(s), holds: make(map[*Hold]struct{}), clients: make(map[*client]struct{}),
+		record:      record{make(map[*ephemeral]struct{}), make(map[string]*ephemeral), make(map[createKey]*notify.Latch), make(map[joinKey]*joins)},
 		dataWatches: make(map[string]*sharedWatch[Data]), childWatches: make(map[string]*sharedWatch[Children]),
 	}
 }
@@ -100,7 +101,7 @@ func (g *guarded) stateNow() State {
 	switch {
 	case g.closing:
 		return Closed
-	case e != nil && e.over:
+	case e != nil && e.ended:
 		return Lost
 	case e == nil || !e.begun:
 		return Connecting
@@ -119,9 +120,9 @@ func (g *guarded) changed() {
 	g.session.topic.Publish(g.status())
 }
 
-// current is the present epoch if it has this number and is not over.
+// current is the present epoch if it has this number and has not ended.
 func (g *guarded) current(number uint64) *epoch {
-	if g.cur == nil || g.cur.number != number || g.cur.over {
+	if g.cur == nil || g.cur.number != number || g.cur.ended {
 		return nil
 	}
 	return g.cur
@@ -166,14 +167,14 @@ func (s *state) removeClient(t *client) ([]*ephemeral, *epoch) {
 	return g.record.of(t), g.cur
 }
 
-// stands tells whether a hold is not over.
+// stands reports whether a hold has not ended.
 func (g *guarded) stands(h *Hold) bool {
 	_, stands := g.holds[h]
 	return stands
 }
 
-// endHold ends a hold; false if it was over. One that has outlived trust is neither released nor
-// closed: it was lost before.
+// endHold ends a hold; false if it had ended, which it does here if the clocks say that trust ran
+// out before.
 func (g *guarded) endHold(h *Hold, cause error) (stood bool) {
 	g.keeper.doubt(h)
 	if stood = g.stands(h); stood {
@@ -183,17 +184,16 @@ func (g *guarded) endHold(h *Hold, cause error) (stood bool) {
 	return stood
 }
 
-// makeOver makes a hold over, which unlock finishes.
+// makeOver ends a hold; unlock finishes that.
 func (g *guarded) makeOver(h *Hold, cause error) {
 	delete(g.holds, h)
 	delete(h.client.holds, h)
 	h.reason = ending(cause)
-	h.over.Store(true)
+	h.ended.Store(true)
 	g.ended = append(g.ended, h)
 }
 
-// endHolds makes all holds over, except those that outlive that cause, and returns their absolute
-// paths.
+// endHolds ends all holds, except those that outlive that cause, and returns their absolute paths.
 func (g *guarded) endHolds(cause error) (lost []string) {
 	for h := range g.holds {
 		if h != nil && h.client.lasting && (cause == ErrUntrusted || cause == ErrSuspended) {
@@ -215,7 +215,7 @@ type tasks struct {
 	crashed func(reason any) // told of a panic
 
 	mu      sync.Mutex
-	over    bool
+	ended   bool
 	running sync.WaitGroup
 }
 
@@ -252,7 +252,7 @@ func (t *tasks) run(f func()) bool {
 func (t *tasks) begin() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over {
+	if t.ended {
 		return false
 	}
 	t.running.Add(1)
@@ -262,7 +262,7 @@ func (t *tasks) begin() bool {
 // end refuses further tasks and waits for those that run.
 func (t *tasks) end() {
 	t.mu.Lock()
-	t.over = true
+	t.ended = true
 	t.mu.Unlock()
 	t.running.Wait()
 }

@@ -36,10 +36,10 @@ func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
 			return zktest.Pass
 		})
 		s, t := w.openClient()
-		require.NoError(w, t.join(w, 1, session.Join{Parent: "/a/b/line", Name: "lock-"}).Err)
-		require.NoError(w, t.join(w, 1, session.Join{Parent: "/c/d/line", Name: "lock-"}).Err)
+		require.NoError(w, t.join(w, 1, session.Join{Parent: "/a/b/queue", Name: "lock-"}).Err)
+		require.NoError(w, t.join(w, 1, session.Join{Parent: "/c/d/queue", Name: "lock-"}).Err)
 		w.script(func() { require.Equal(w, 1, asked) })
-		_, stat, err := s.Get(w.ctx, "/c/d/line")
+		_, stat, err := s.Get(w.ctx, "/c/d/queue")
 		require.NoError(w, err)
 		require.Zero(w, stat.EphemeralOwner, "not persistent")
 		w.create(s, "/e/f/g", nil, session.Parents())
@@ -52,10 +52,10 @@ func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
 func TestAnswersThatAreLostMakeNoPersistentParents(t *testing.T) {
 	pairs(t, map[string]func(w *harness, s *session.Session) error{
 		"of a contender": func(w *harness, s *session.Session) error {
-			return w.client(s).join(w, 1, session.Join{Parent: "/a/b/line", Name: "lock-"}).Err
+			return w.client(s).join(w, 1, session.Join{Parent: "/a/b/queue", Name: "lock-"}).Err
 		},
 		"of a znode": func(w *harness, s *session.Session) error {
-			return errOf(s.Create(w.ctx, "/a/b/line/x", nil, session.Parents(), session.Ephemeral()))
+			return errOf(s.Create(w.ctx, "/a/b/queue/x", nil, session.Parents(), session.Ephemeral()))
 		},
 	}, map[string][2]int{ // creations of containers, and create2
 		"1, 0": {1, 0}, "2, 0": {2, 0}, "3, 0": {3, 0}, "5, 0": {5, 0}, "2, 1": {2, 1}, "2, 2": {2, 2}, "3, 2": {3, 2},
@@ -82,7 +82,7 @@ func TestManyRequestsOnALostConnectionMakeNoPersistentParents(t *testing.T) {
 		for i := range 12 {
 			t := w.client(s)
 			joining.Go(func() {
-				require.NoError(w, t.join(w, 1, session.Join{Parent: fmt.Sprintf("/a/%d/line", i), Name: "lock-"}).Err)
+				require.NoError(w, t.join(w, 1, session.Join{Parent: fmt.Sprintf("/a/%d/queue", i), Name: "lock-"}).Err)
 			})
 		}
 		joining.Wait()
@@ -112,24 +112,24 @@ func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
 	}
 	namespace := []session.Option{session.WithNamespace("/bad")}
 	each(t, map[string]row{
-		"joining": {nil, join("/line")},
+		"joining": {nil, join("/queue")},
 		"ensuring": {nil, func(w *harness, _ *session.Session, t *client) error {
-			return wait(w, func(done func(error)) { t.Ensure(1, "/line/bad", false, nil, done) })
+			return wait(w, func(done func(error)) { t.Ensure(1, "/queue/bad", false, nil, done) })
 		}},
-		"reading":            {nil, func(w *harness, _ *session.Session, t *client) error { return t.read(w, 1, "/line/bad", false).Err }},
-		"of the application": {nil, func(w *harness, s *session.Session, _ *client) error { return errOf(s.Get(w.ctx, "/line/bad")) }},
-		"protected":          {nil, create("/line/bad", session.Protected())},
+		"reading":            {nil, func(w *harness, _ *session.Session, t *client) error { return t.read(w, 1, "/queue/bad", false).Err }},
+		"of the application": {nil, func(w *harness, s *session.Session, _ *client) error { return errOf(s.Get(w.ctx, "/queue/bad")) }},
+		"protected":          {nil, create("/queue/bad", session.Protected())},
 
-		"parent of a contender":    {nil, join("/bad/line")},
-		"parent of a path":         {nil, func(w *harness, s *session.Session, _ *client) error { return s.EnsurePath(w.ctx, "/bad/line") }},
+		"parent of a contender":    {nil, join("/bad/queue")},
+		"parent of a path":         {nil, func(w *harness, s *session.Session, _ *client) error { return s.EnsurePath(w.ctx, "/bad/queue") }},
 		"parent of a znode":        {nil, create("/bad/a", session.Parents())},
 		"namespace of a znode":     {namespace, create("/a")},
 		"namespace that is listed": {namespace, func(w *harness, s *session.Session, _ *client) error { return errOf(s.Children(w.ctx, "/")) }},
 	}, func(w *harness, row row) {
-		w.create(w.open(), "/line", nil)
+		w.create(w.open(), "/queue", nil)
 		s := w.open(append(row.opts, session.WithRetry(session.RetryTimes(8)))...) // which governs the application's reads
 		times := w.hangsUp(func(r *zktest.Request) bool {
-			bad := strings.HasPrefix(r.Path, "/line/") || r.Path == "/bad"
+			bad := strings.HasPrefix(r.Path, "/queue/") || r.Path == "/bad"
 			return bad && (r.Op == zktest.OpGetData || strings.HasPrefix(r.Op.String(), "create"))
 		})
 		t := w.client(s)
@@ -171,7 +171,7 @@ func TestARequestThatIsTooLargeForTheServersIsFoundOut(t *testing.T) {
 		require.ErrorIs(w, err, session.ErrTooLarge)
 		require.ErrorContains(w, err, "jute.maxbuffer")
 		w.write(s, "/a", make([]byte, 9_000))
-		joined := w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-", Data: make([]byte, 40_000)})
+		joined := w.client(s).join(w, 1, session.Join{Parent: "/queue", Name: "lock-", Data: make([]byte, 40_000)})
 		require.ErrorIs(w, joined.Err, session.ErrTooLarge)
 		w.script(func() { require.Equal(w, before, handshakes, "it was sent") })
 		require.EqualValues(w, 1, s.Status().Epoch)
@@ -363,7 +363,7 @@ func (w *harness) poisoned(poison func(w *harness, s *session.Session) error, as
 	for _, path := range []string{"/others", "/others/one"} {
 		w.create(s, path, nil)
 	}
-	held := w.client(s).hold(w, 1, "/line")
+	held := w.client(s).hold(w, 1, "/queue")
 	hangUps := w.hangsUpSlowly(func(r *zktest.Request) bool { return strings.HasSuffix(r.Path, "poison") })
 	answers := make(chan error, others)
 	for n := range others {

@@ -51,10 +51,10 @@ type harness struct {
 	srv *zktest.Server // nil: a real one
 	ctx context.Context
 
-	scripting sync.Mutex // held while an interceptor judges, so that the test may change what it goes by
+	scripting sync.Mutex // held while an interceptor decides, so that the test may change the variables of the decision
 }
 
-// intercept lets f judge every request; what f goes by is changed with script.
+// intercept lets f decide on every request; script changes the variables of f.
 func (w *harness) intercept(f func(r *zktest.Request) zktest.Verdict) (remove func()) {
 	return w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
 		w.scripting.Lock()
@@ -195,7 +195,7 @@ func (w *harness) client(s *session.Session) *client {
 	w.Helper()
 	t := &client{}
 	var err error
-	t.Client, err = s.Client("test:/line", t.take)
+	t.Client, err = s.Client("test:/queue", t.take)
 	require.NoError(w, err)
 	return t
 }
@@ -211,7 +211,7 @@ func (w *harness) openClient(opts ...session.Option) (*session.Session, *client)
 func (w *harness) holding(opts ...session.Option) (*session.Session, *client, *session.Hold) {
 	w.Helper()
 	s, t := w.openClient(opts...)
-	return s, t, t.hold(w, 1, "/line")
+	return s, t, t.hold(w, 1, "/queue")
 }
 
 func (t *client) take(n session.Event) {
@@ -278,16 +278,16 @@ func brief(n session.Event) string {
 	return fmt.Sprintf("%#v", n)
 }
 
-// join puts a contender into a line and waits for it.
+// join puts a contender into a queue and waits for it.
 func (t *client) join(w *harness, epoch uint64, j session.Join) session.Joined {
 	w.Helper()
 	return wait(w, func(done func(session.Joined)) { t.Join(epoch, j, done) })
 }
 
-// inLine puts a contender into a line of the first epoch.
-func (t *client) inLine(w *harness) session.Joined {
+// inQueue puts a contender into a queue of the first epoch.
+func (t *client) inQueue(w *harness) session.Joined {
 	w.Helper()
-	j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+	j := t.join(w, 1, session.Join{Parent: "/queue", Name: "lock-"})
 	require.NoError(w, j.Err)
 	return j
 }
@@ -328,7 +328,7 @@ func (t *client) standing(w *harness) []string {
 	return r.standing
 }
 
-// hold joins a line and holds it.
+// hold joins a queue and holds its znode.
 func (t *client) hold(w *harness, epoch uint64, parent string) *session.Hold {
 	w.Helper()
 	j := t.join(w, epoch, session.Join{Parent: parent, Name: "lock-"})

@@ -22,21 +22,23 @@ import (
 //   - the part of this process that keeps it fails ([ErrRestarted]), or the session is closed
 //     ([ErrClosed]).
 type Hold struct {
+	// Constant. A whole, made by [joinHolds], has parts; the rest it has from the first of them.
 	session *Session
 	client  *client
 	epoch   *epoch
 	path    string
 	token   int64
-	parts   []*Hold // of a whole: see [joinHolds]
-	wholes  []*Hold // that end with this one; with the session's mutex, and constant once over
+	parts   []*Hold
+	onEnd   func(cause error) // called once, after Done has closed
 
 	writes atomic.Int32 // transactions under it that are under way
-	over   atomic.Bool
-	void   atomic.Bool // it was found not to be valid, and so it stays
-	ended  func(cause error)
-	reason error // set, with the session's mutex, before over
-	ctx    context.Context
+	// Its end, in this order: void perhaps, reason, ended, Done.
+	void   atomic.Bool // Valid has returned false, so it must not return true again
+	reason error       // guarded by the session's mutex until ended; a whole has none
+	ended  atomic.Bool
+	ctx    context.Context // see Context
 	cancel context.CancelCauseFunc
+	wholes []*Hold // end with this one; guarded by the session's mutex, and constant once ended
 }
 
 // Path is that of the znode that stands for the possession, below the namespace of the session.
@@ -53,7 +55,7 @@ func (h *Hold) Session() *Session { return h.session }
 // outlives that (barrier.UntilExpiry). It sends no request; a process that may be paused between
 // the question and the deed needs the token, or [Hold.Commit].
 func (h *Hold) Valid() bool {
-	if h.over.Load() {
+	if h.ended.Load() {
 		return false
 	}
 	if h.parts != nil {
@@ -66,8 +68,8 @@ func (h *Hold) Valid() bool {
 	if !r.Of(h.epoch.number) {
 		return false
 	}
-	if h.client.lasting { // the end of trust is not its own
-		return r.Good(h.session.now()) && !h.over.Load()
+	if h.client.lasting { // it outlives trust, so it does not become void
+		return r.Good(h.session.now()) && !h.ended.Load()
 	}
 	if !r.Good(h.session.now()) {
 		if h.session.view.Read() == r && h.void.CompareAndSwap(false, true) {
@@ -75,7 +77,7 @@ func (h *Hold) Valid() bool {
 		}
 		return !h.void.Load() && h.Valid() // trust was prolonged meanwhile
 	}
-	return !h.over.Load() // trust that was regained does not bring back what had ended with it
+	return !h.ended.Load() // trust that was regained does not bring back what had ended with it
 }
 
 // Done closes when the possession is over. Err is set by then.
@@ -118,7 +120,7 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 		return nil, ErrReleased
 	case s.cfg.strict && !e.up:
 		return nil, ErrSuspended
-	case g.record.lacks(path):
+	case g.record.lacksOrDeletes(path):
 		return nil, ErrDeleted
 	}
 	now := s.now()
@@ -130,25 +132,20 @@ func (t *client) hold(number uint64, path string, token int64, ended func(error)
 		}
 		return nil, ErrUntrusted
 	}
-	h := &Hold{
-		session: s, client: t, epoch: e, path: path, token: token, ended: ended,
-	}
+	h := &Hold{session: s, client: t, epoch: e, path: path, token: token, onEnd: ended}
 	// A possession is bounded by what ZooKeeper knows of this process, not by the context of the
 	// caller that asked for it.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, &held{hold: h}))
 	g.holds[h] = struct{}{}
-	if t.holds == nil {
-		t.holds = make(map[*Hold]struct{})
-	}
 	t.holds[h] = struct{}{}
 	k.added(now)
 	k.checkSoon(now)
 	return h, nil
 }
 
-// StandBy tells that the client may want a hold at any moment, being next in line, say: while it
-// does, the session keeps its trust, so that [client.Hold] can give one at once. That costs a sync
-// every sixth of the timeout; a session in which nothing is held and no client stands by sends
+// StandBy tells that the client may want a hold at any moment, being next in the queue, say: while
+// it does, the session keeps its trust, so that [client.Hold] can give one at once. That costs a
+// sync every sixth of the timeout; a session in which nothing is held and no client stands by sends
 // none. A client that has not stood by may be refused with [ErrUntrusted]: then trust is asked for,
 // and comes within a round trip, with TrustGained. It is for one epoch; the next begins without.
 func (t *client) StandBy(number uint64, on bool) {
@@ -188,7 +185,7 @@ func (h *Hold) lost() error {
 	g := h.session.state.lock()
 	defer g.unlock()
 	g.keeper.doubt(h)
-	if h.over.Load() {
+	if h.ended.Load() {
 		return h.reason
 	}
 	return nil
@@ -207,7 +204,7 @@ func finish(ended []*Hold) {
 		}
 	}
 	for _, h := range ended {
-		h.client.session.tasks.call(func() { h.ended(h.reason) })
+		h.client.session.tasks.call(func() { h.onEnd(h.reason) })
 	}
 	for _, w := range wholes {
 		w.session.tasks.call(w.fallen)
@@ -285,7 +282,7 @@ func joinHolds(parts []*Hold, ended func(cause error)) (joined *Hold, end func(c
 	first := parts[0]
 	h := &Hold{
 		session: first.session, client: first.client, epoch: first.epoch, path: first.path, token: first.token,
-		parts: slices.Clone(parts), ended: ended,
+		parts: slices.Clone(parts), onEnd: ended,
 	}
 	// It is bounded by its parts, not by the context of the caller that asked for it.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, h.under(nil)))
@@ -321,36 +318,36 @@ func ending(cause error) error {
 	return fmt.Errorf("%w: %w", ErrLost, cause)
 }
 
-// bind makes a whole end with this part; the error is how the part ended if it is over already.
+// bind makes a whole end with this part. The error is how the part ended, if it has already.
 func (h *Hold) bind(joined *Hold) error {
 	defer h.session.state.lock().unlock()
-	if h.over.Load() {
+	if h.ended.Load() {
 		return h.reason
 	}
 	h.wholes = append(h.wholes, joined)
 	return nil
 }
 
-// markOver makes a whole over; false if it was.
+// markOver ends a whole; false if it had ended.
 func (h *Hold) markOver(reason error) bool {
-	if h.over.Swap(true) {
+	if h.ended.Swap(true) {
 		return false
 	}
 	h.cancel(reason)
 	return true
 }
 
-// fallen detaches a whole that is over from its parts, and tells its owner. A part that is over as
-// well keeps its list: its end may be reading that.
+// fallen detaches a whole that has ended from its parts, and tells its owner. A part that has ended
+// too keeps its list, since the goroutine that ends it may be reading that.
 func (h *Hold) fallen() {
 	for _, p := range h.parts {
 		g := p.session.state.lock()
-		if !p.over.Load() {
+		if !p.ended.Load() {
 			p.wholes = slices.DeleteFunc(p.wholes, func(w *Hold) bool { return w == h })
 		}
 		g.unlock()
 	}
-	h.ended(h.Err())
+	h.onEnd(h.Err())
 }
 
 // lostPart is how the first part has ended that is over, or that the clocks say is.

@@ -22,7 +22,7 @@ import (
 func TestAHoldEndsOnceWithItsCause(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
-		j := t.inLine(w)
+		j := t.inQueue(w)
 		var causes []error
 		h, err := t.Hold(1, j.Path, 42, func(cause error) { causes = append(causes, cause) })
 		require.NoError(w, err)
@@ -52,12 +52,12 @@ func TestAHoldEndsOnceWithItsCause(t *testing.T) {
 func TestACommitIsCarriedOutWhileItsHoldStands(t *testing.T) {
 	everywhere(t, func(w *harness, s *session.Session) {
 		t := w.client(s)
-		h := t.hold(w, 1, "/line")
-		results, err := h.Commit(w.ctx, session.CreateOp("/n-", []byte("x"), session.Sequential()), session.CheckOp("/line", -1))
+		h := t.hold(w, 1, "/queue")
+		results, err := h.Commit(w.ctx, session.CreateOp("/n-", []byte("x"), session.Sequential()), session.CheckOp("/queue", -1))
 		require.NoError(w, err)
 		require.Len(w, results, 2, "without the guard's")
 		require.Regexp(w, `^/n-\d{10}$`, results[0].Path)
-		results, err = h.Commit(w.ctx, session.CheckOp("/line", 99), session.DeleteOp("/line", -1))
+		results, err = h.Commit(w.ctx, session.CheckOp("/queue", 99), session.DeleteOp("/queue", -1))
 		require.ErrorIs(w, err, session.ErrBadVersion)
 		require.NotErrorIs(w, err, session.ErrLost)
 		require.Len(w, results, 2)
@@ -216,7 +216,7 @@ func TestAHoldEndsAheadOfWhatWasNotSent(t *testing.T) {
 	}, func(w *harness, write guardedWrite, ends func(t *client, h *session.Hold) (*session.Hold, func() bool)) {
 		var n network
 		s, t := w.openClient(n.dialer(w.srv))
-		h, end := ends(t, t.hold(w, 1, "/line"))
+		h, end := ends(t, t.hold(w, 1, "/queue"))
 		unclog := n.clog()
 		ahead := bubble.Begin(func() error { return s.Sync(w.ctx, "/") }) // it keeps the connection busy
 		synctest.Wait()
@@ -276,7 +276,7 @@ func TestWhatIsUnderAHoldIsLostWithItsZnode(t *testing.T) {
 	each(t, guardedWrites, func(w *harness, write guardedWrite) {
 		s, other := w.open(session.WithNamespace("/ours")), w.open()
 		t := w.client(s)
-		j := t.inLine(w)
+		j := t.inQueue(w)
 		h, err := t.Hold(1, j.Path, 1, func(error) {}) // nothing watches the znode
 		require.NoError(w, err)
 		require.NoError(w, write(w, t, h, "/early"))
@@ -308,8 +308,8 @@ func TestATransactionUnderAHoldOfAnotherSessionIsRefused(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		one, two := w.open(), w.open()
 		t := w.client(one)
-		h := t.hold(w, 1, "/line")
-		theirs := w.client(two).hold(w, 1, "/line")
+		h := t.hold(w, 1, "/queue")
+		theirs := w.client(two).hold(w, 1, "/queue")
 		joint, _ := session.JoinHolds([]*session.Hold{theirs, h}, func(error) {})
 		for _, other := range []*session.Hold{h, joint} {
 			check := session.CheckOp(other.Path(), -1).Under(other)
@@ -358,7 +358,7 @@ func TestWhatIsKnownToBeGoneIsNotHeld(t *testing.T) {
 	}, func(w *harness, gone func(w *harness, s *session.Session, t *client, path string)) {
 		s, t := w.openClient()
 		w.create(s, "/slow", nil)
-		j := t.inLine(w)
+		j := t.inQueue(w)
 		require.True(w, t.read(w, 1, j.Path, true).Exists)
 		free := make(chan struct{})
 		t.Read(1, "/slow", true, func(session.Seen) { <-free })

@@ -54,37 +54,38 @@ func (t *client) JoinList(number uint64, j seam.Join, joined func(seam.Joined), 
 
 // enroll enters a contender that is about to be created; nil if the epoch is over.
 func (z *znodes) enroll(t *client, e *epoch, j seam.Join) *ephemeral {
-	n := &ephemeral{client: t, epoch: e, parent: j.Parent, guid: znode.NewGUID(), form: j.Form}
-	n.head = j.Form.Head(n.guid, e.sessionID, j.Name)
-	n.data = j.Form.Data(n.guid, j.Data)
-	l := z.sender.state.lock()
-	defer l.unlock()
-	if e.over || l.closing {
+	guid := znode.NewGUID()
+	n := &ephemeral{client: t, epoch: e, parent: j.Parent, form: j.Form}
+	n.head = j.Form.Head(guid, e.sessionID, j.Name)
+	n.data = j.Form.Data(guid, j.Data)
+	g := z.sender.state.lock()
+	defer g.unlock()
+	if e.ended || g.closing {
 		return nil
 	}
-	l.record.enter(n)
-	l.record.suspect(j.Replace)
-	t.line = j.Parent
+	g.record.enter(n)
+	g.record.suspect(j.Replace)
+	t.queue = j.Parent
 	return n
 }
 
-// enrolled notes the outcome of its creation. If the client has left meanwhile, it is deleted.
+// enrolled records the outcome of a creation. If the client has left meanwhile, it is deleted.
 func (z *znodes) enrolled(n *ephemeral, path string, czxid int64, err error) error {
-	defer n.settled.Close()
-	gone := n.client.Left()
-	l := z.sender.state.lock()
+	defer n.resolved.Close()
+	left := n.client.Left()
+	g := z.sender.state.lock()
 	n.czxid = czxid
 	if err == nil && n.form == znode.Alone {
-		l.record.forget(n, path)
+		g.record.forget(n, path)
 	}
 	switch {
 	case err != nil:
-		l.record.strike(n)
-	case !l.record.created(n, path):
+		g.record.strike(n)
+	case !g.record.created(n, path):
 		err = ErrExpired
 	}
-	l.unlock()
-	if err == nil && gone {
+	g.unlock()
+	if err == nil && left {
 		z.sweep(n)
 	}
 	return err
@@ -103,7 +104,7 @@ type joining struct {
 	entered    zkconn.Entered // with the listing behind the create, if that was asked for and answered
 }
 
-// inTurn runs the creation when it is the contender's turn, and notes its outcome in the record.
+// inTurn runs the creation when it is the contender's turn, and records its outcome.
 func (g *joining) inTurn() (string, zkconn.Stat, error) {
 	done := g.z.turn(g.node)
 	defer done() // also if it panics: others wait for it, also in later epochs
@@ -143,7 +144,7 @@ func (g *joining) run() (string, zkconn.Stat, error) {
 			}
 		}
 		for try := 0; ; try++ {
-			g.z.again(g.z.sender.tasks.life, min(max(try, int(n.client.again.Load())), 8), "what was created is gone at once, again and again; pausing between attempts", "path", g.z.space.path(g.join.Parent))
+			g.z.pauseIfRepeated(g.z.sender.tasks.life, min(max(try, int(n.client.repeats.Load())), 8), "what was created is gone at once, again and again; pausing between attempts", "path", g.z.space.path(g.join.Parent))
 			path, stat, err = g.create.try(conn)
 			if !errors.Is(err, ErrNoNode) {
 				return err
@@ -194,11 +195,11 @@ func (g *joining) enter(c *zkconn.Conn, path string) (string, zkconn.Stat, error
 	return made.Path, made.Stat, err
 }
 
-// displaced notes that the znode to be replaced is gone: with the create, or before.
+// displaced records that the znode to be replaced is gone: with the create, or before.
 func (g *joining) displaced() {
 	if !g.replaced {
 		g.replaced = true
-		g.node.client.again.Store(0)
+		g.node.client.repeats.Store(0)
 		g.z.missing(g.join.Replace)
 	}
 }
@@ -227,59 +228,56 @@ type joinKey struct {
 }
 
 type listing struct {
-	over   notify.Latch
+	ended  notify.Latch
 	answer seam.Listed // set before; it is shared, so it must not be changed
 }
 
 // join counts a create that is under way; true if it is the only one.
 func (z *znodes) join(key joinKey) (alone bool) {
-	l := z.sender.state.lock()
-	defer l.unlock()
-	if l.record.joins == nil {
-		l.record.joins = make(map[joinKey]*joins)
-	}
-	q := l.record.joins[key]
+	g := z.sender.state.lock()
+	defer g.unlock()
+	q := g.record.joins[key]
 	if q == nil {
 		q = &joins{}
-		l.record.joins[key] = q
+		g.record.joins[key] = q
 	}
 	q.under++
 	return q.under == 1
 }
 
 func (z *znodes) joined(key joinKey) {
-	l := z.sender.state.lock()
-	defer l.unlock()
-	if q := l.record.joins[key]; q.under > 1 {
+	g := z.sender.state.lock()
+	defer g.unlock()
+	if q := g.record.joins[key]; q.under > 1 {
 		q.under--
 	} else {
-		delete(l.record.joins, key)
+		delete(g.record.joins, key)
 	}
 }
 
 // gather returns a listing that was sent after the call. The first caller that wants one sends it,
 // and parses it for all.
 func (z *znodes) gather(key joinKey) seam.Listed {
-	l := z.sender.state.lock()
-	q := l.record.joins[key]
+	g := z.sender.state.lock()
+	q := g.record.joins[key]
 	mine, before := q.next, q.current
 	if mine != nil {
-		l.unlock()
-		<-mine.over.C() // with the epoch at the latest
+		g.unlock()
+		<-mine.ended.C() // with the epoch at the latest
 		return mine.answer
 	}
 	mine = new(listing)
 	a := &mine.answer
 	a.Epoch, a.Path, a.Err = key.epoch.number, key.parent, ErrExpired // if it panics, which ends the epoch
 	q.next = mine
-	l.unlock()
-	defer mine.over.Close()
+	g.unlock()
+	defer mine.ended.Close()
 	if before != nil {
-		<-before.over.C()
+		<-before.ended.C()
 	}
-	l = z.sender.state.lock()
+	g = z.sender.state.lock()
 	q.current, q.next = mine, nil
-	l.unlock()
+	g.unlock()
 	a.Err = z.sender.insist(key.epoch, bounded(func(c *zkconn.Conn) (err error) {
 		a.Names, a.Stat, err = c.Children(z.space.path(key.parent), false)
 		return err

@@ -84,7 +84,7 @@ func (k *keeper) dependents() int { return len(k.in.holds) + len(k.standby) + k.
 // added is called when something was added to what depends on the lease.
 func (k *keeper) added(now lease.Instant) {
 	e := k.in.cur
-	if e == nil || e.over {
+	if e == nil || e.ended {
 		return
 	}
 	if !k.lease.Stands() || k.lease.Due(now) {
@@ -126,7 +126,7 @@ func (k *keeper) ask(e *epoch, now lease.Instant) {
 // proof is asked for, unless a write has gone out meanwhile.
 func (k *keeper) syncDue() {
 	e := k.in.cur
-	if e == nil || e.over || k.dependents() == 0 && !k.suspected {
+	if e == nil || e.ended || k.dependents() == 0 && !k.suspected {
 		return
 	}
 	now := e.session.now()
@@ -139,7 +139,7 @@ func (k *keeper) syncDue() {
 // watchEnd sees to it that the end of the lease is noticed when it comes, and that its absence is
 // announced when it has lasted for as long as a proof is good for.
 func (k *keeper) watchEnd(now lease.Instant) {
-	if e := k.in.cur; e == nil || e.over || !e.begun {
+	if e := k.in.cur; e == nil || e.ended || !e.begun {
 		return
 	}
 	switch {
@@ -155,7 +155,7 @@ func (k *keeper) watchEnd(now lease.Instant) {
 // unless it was prolonged.
 func (k *keeper) expiryDue() {
 	e := k.in.cur
-	if e == nil || e.over || !e.begun {
+	if e == nil || e.ended || !e.begun {
 		return
 	}
 	now := e.session.now()
@@ -236,7 +236,7 @@ func (k *keeper) pinged(e *epoch, sent time.Time) {
 // since no timer tells of one that jumps.
 func (k *keeper) clockDue() {
 	e := k.in.cur
-	if e == nil || e.over || len(k.in.holds) == 0 {
+	if e == nil || e.ended || len(k.in.holds) == 0 {
 		return
 	}
 	now := e.session.now()
@@ -253,7 +253,7 @@ func (k *keeper) checkSoon(now lease.Instant) {
 // since.
 func (k *keeper) doubt(h *Hold) {
 	e := k.in.cur
-	if !k.in.stands(h) || e == nil || e.over {
+	if !k.in.stands(h) || e == nil || e.ended {
 		return
 	}
 	now := e.session.now()
@@ -294,10 +294,9 @@ func (k *keeper) end() {
 }
 
 func (k *keeper) stop() {
-	k.unset(&k.syncTimer)
-	k.unset(&k.expiryTimer)
-	k.unset(&k.clockTimer)
-	k.unset(&k.lossTimer)
+	for _, a := range []*alarm{&k.syncTimer, &k.expiryTimer, &k.clockTimer, &k.lossTimer} {
+		k.unset(a)
+	}
 }
 
 // clock is what the instants of a session are counted from, by both clocks of the machine.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -110,7 +111,7 @@ func TestALossOfDataEndsTheEpoch(t *testing.T) {
 		states := s.WatchData(w.ctx, "/a")
 		w.write(s, "/a", []byte("new"))
 		t := w.client(s)
-		h, lasting := t.hold(w, 1, "/line"), w.client(s)
+		h, lasting := t.hold(w, 1, "/queue"), w.client(s)
 		lasting.UntilExpiry()
 		member := lasting.hold(w, 1, "/members")
 		seen := lastZxid(w, w.srv)
@@ -180,7 +181,7 @@ func TestNothingIsLostWhereHistoryIsWhole(t *testing.T) {
 		s, r := w.onRoads(3)
 		t := w.client(s)
 		t.UntilExpiry()
-		h := t.hold(w, 1, "/line")
+		h := t.hold(w, 1, "/queue")
 		first := id(s)
 		heal := strikes(w, s, r)
 		time.Sleep(10 * timeout)
@@ -298,6 +299,16 @@ func TestAHerdWhoseQuorumIsAwayLosesNothing(t *testing.T) {
 	}, append([]zktest.Option{zktest.WithJournal(1 << 18)}, threeTicking...)...)
 }
 
+// serverEpoch is the epoch that a server of an ensemble has stored in its folder, which is that of
+// the last leader's election.
+func serverEpoch(w *harness, folder string) int {
+	text, err := os.ReadFile(filepath.Join(folder, "version-2", "currentEpoch"))
+	require.NoError(w, err)
+	epoch, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(w, err)
+	return epoch
+}
+
 // What real servers show, of which all are stopped and have lost their data, or get back a copy of
 // them. Each start of a restored ensemble is an election, whose epoch is above that of the copy. So
 // a loss can't be seen if the copy is of the epoch in which the session saw something last: then it
@@ -338,19 +349,31 @@ func TestRealLossOfData(t *testing.T) {
 				w.write(s, "/a", []byte("new"))
 			}
 			first := id(s)
-			for i, p := range servers.Proxies() {
+			for _, p := range servers.Proxies() {
 				p.Cut()
-				servers.Kill(i)
-				data := filepath.Join(servers.Folder(i), "version-2")
-				require.NoError(w, os.RemoveAll(data))
-				if row.elections != emptied {
-					require.NoError(w, os.CopyFS(data, os.DirFS(filepath.Join(copied, fmt.Sprint(i), "version-2"))))
+			}
+			before := 0 // the copy's epoch
+			if row.elections != emptied {
+				before = serverEpoch(w, filepath.Join(copied, "0"))
+			}
+			restore := func() {
+				for i := range row.servers {
+					servers.Kill(i)
+					data := filepath.Join(servers.Folder(i), "version-2")
+					require.NoError(w, os.RemoveAll(data))
+					if row.elections != emptied {
+						require.NoError(w, os.CopyFS(data, os.DirFS(filepath.Join(copied, fmt.Sprint(i), "version-2"))))
+					}
 				}
+				for i := range row.servers {
+					require.NoError(w, servers.Restart(i))
+				}
+				require.NoError(w, servers.Await(w.ctx))
 			}
-			for i := range row.servers {
-				require.NoError(w, servers.Restart(i))
+			restore()
+			for row.servers > 1 && serverEpoch(w, servers.Folder(0)) > before+1 { // a busy machine needs a second election at times
+				restore()
 			}
-			require.NoError(w, servers.Await(w.ctx))
 			if row.passed {
 				other := w.openOn(servers.Servers())
 				for range writes + 10 {

@@ -71,7 +71,7 @@ func TestTheNamespaceIsThereWhenItIsNeeded(t *testing.T) {
 		"multi":  func(w *harness, s *session.Session) error { return errOf(s.Multi(w.ctx, session.CreateOp("/a", nil))) },
 		"ensure": func(w *harness, s *session.Session) error { return s.EnsurePath(w.ctx, "/a/b") },
 		"join": func(w *harness, s *session.Session) error {
-			return w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err
+			return w.client(s).join(w, 1, session.Join{Parent: "/queue", Name: "lock-"}).Err
 		},
 	}, func(w *harness, call func(w *harness, s *session.Session) error) {
 		s, other := w.open(session.WithNamespace("/some/where")), w.open()
@@ -230,7 +230,7 @@ func TestTooLargeIsFoundBeforeItIsSent(t *testing.T) {
 			require.ErrorIs(w, call(unconnected), session.ErrTooLarge, name)
 		}
 		require.Empty(w, w.requests())
-		j := w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-", Data: big})
+		j := w.client(s).join(w, 1, session.Join{Parent: "/queue", Name: "lock-", Data: big})
 		require.ErrorIs(w, j.Err, session.ErrTooLarge)
 		require.Zero(w, session.RecordLen(s))
 	}, zktest.WithMaxPacket(10_000))

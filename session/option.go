@@ -347,7 +347,7 @@ func (p RetryPolicy) next(try int, since time.Duration) (time.Duration, bool) {
 const (
 	shortestPause = 10 * time.Millisecond
 	longestPause  = 5 * time.Second
-	lasting       = time.Second // what looked like a success, and is over sooner, may be over so again
+	longEnough    = time.Second // what looked like a success, and is over sooner, may be over so again
 )
 
 // backoff is the pause before a repetition: exponential, half of it jitter, so that those that

@@ -105,15 +105,15 @@ func TestAnOverloadedServerIsAskedAgain(t *testing.T) {
 		require.NoError(w, errOf(s.Children(w.ctx, "/")))
 		overload()
 		t := w.client(s)
-		t.inLine(w)
+		t.inQueue(w)
 		for _, watch := range []bool{false, true} {
 			overload()
-			require.NoError(w, t.list(w, 1, "/line", watch).Err)
+			require.NoError(w, t.list(w, 1, "/queue", watch).Err)
 			overload()
-			require.NoError(w, t.read(w, 1, "/line", watch).Err)
+			require.NoError(w, t.read(w, 1, "/queue", watch).Err)
 		}
 		overload()
-		require.NoError(w, t.multiRead(w, 1, session.Query{Path: "/line"}).found[0].Err)
+		require.NoError(w, t.multiRead(w, 1, session.Query{Path: "/queue"}).found[0].Err)
 		overload()
 		states := s.WatchData(w.ctx, "/missing") // whose birth is watched
 		require.False(w, (<-states).Exists)
@@ -132,7 +132,7 @@ func TestAnySingleLossIsResolved(t *testing.T) {
 		strike(s)
 		var listed session.Listed
 		j := wait(w, func(done func(session.Joined)) {
-			t.JoinList(1, session.Join{Parent: "/a/line", Name: "lock-"}, done, func(l session.Listed) { listed = l })
+			t.JoinList(1, session.Join{Parent: "/a/queue", Name: "lock-"}, done, func(l session.Listed) { listed = l })
 		})
 		require.NoError(w, j.Err)
 		seen := t.read(w, 1, j.Path, true)
@@ -140,7 +140,7 @@ func TestAnySingleLossIsResolved(t *testing.T) {
 		synctest.Wait()
 		require.NoError(w, listed.Err)
 		require.Len(w, listed.Names, 1)
-		next := t.join(w, 1, session.Join{Parent: "/a/line", Name: "lock-", Replace: j.Path})
+		next := t.join(w, 1, session.Join{Parent: "/a/queue", Name: "lock-", Replace: j.Path})
 		require.NoError(w, next.Err)
 		require.False(w, t.read(w, 1, j.Path, false).Exists)
 		require.Contains(w, t.told(), "fired deleted "+j.Path)

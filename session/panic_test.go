@@ -27,7 +27,7 @@ func TestAPanicInAnAlarmIsNobodyElsesLoss(t *testing.T) {
 		s, a := w.openClient(log.logger())
 		var ended atomic.Int32
 		for range 3 {
-			j := a.inLine(w)
+			j := a.inQueue(w)
 			_, err := a.Hold(1, j.Path, j.Stat.Czxid, func(error) {
 				if ended.Add(1) == 1 {
 					panic("when trust ended")
@@ -56,13 +56,13 @@ func TestAPanicInTheSessionBeginsAnEpoch(t *testing.T) {
 	each(t, map[string]row{
 		"its actor": {"export_test.go", func(s *session.Session, _ *client) { session.PanicSession(s, "on purpose") }},
 		"a task": {"panic_test.go", func(_ *session.Session, c *client) {
-			c.Read(1, "/line", false, func(session.Seen) { panic("on purpose") })
+			c.Read(1, "/queue", false, func(session.Seen) { panic("on purpose") })
 		}},
 	}, func(w *harness, r row) {
 		var log journal
 		s, t := w.openClient(log.logger())
 		first := id(s)
-		h := t.hold(w, 1, "/line")
+		h := t.hold(w, 1, "/queue")
 		states := s.WatchData(w.ctx, h.Path())
 		require.True(w, newest(w, states).Exists)
 		t.told()
@@ -113,8 +113,8 @@ func TestASessionThatIsGivenUpEnds(t *testing.T) {
 		s := w.open(session.WithSystem(system))
 		bystander := w.open(session.WithSystem(system))
 		t := w.client(s)
-		h := t.hold(w, 1, "/line")
-		states := s.WatchData(w.ctx, "/line")
+		h := t.hold(w, 1, "/queue")
+		states := s.WatchData(w.ctx, "/queue")
 		require.True(w, newest(w, states).Exists)
 		for range 4 {
 			session.PanicSession(s, errors.New("on purpose"))

@@ -128,7 +128,7 @@ func (t *client) Unwatch(number uint64, path string) {
 	g := t.session.state.lock()
 	e := g.current(number)
 	if n := g.record.byPath[path]; n != nil {
-		n.next = slices.DeleteFunc(n.next, func(o *client) bool { return o == t })
+		n.followers = slices.DeleteFunc(n.followers, func(o *client) bool { return o == t })
 	}
 	g.unlock()
 	if e != nil {
@@ -150,7 +150,7 @@ func (t *client) Follow(number uint64, path string) (held, ok bool) {
 	if n == nil || n.client == t || n.leaving || !n.form.Named() || g.closing || g.current(number) != n.epoch {
 		return false, false
 	}
-	n.next, n.stretch = append(slices.DeleteFunc(n.next, func(o *client) bool { return o == t }), t), 0
+	n.followers, n.told = append(slices.DeleteFunc(n.followers, func(o *client) bool { return o == t }), t), 0
 	return n.hold != nil, true
 }
 
@@ -172,13 +172,13 @@ func (t *client) tellHeld(h *Hold) {
 	}
 	n.hold = h
 	var tell []func()
-	if second := g.record.behind(n); second != nil && (n.stretch == 0 || second.stretch == 0) {
-		stretch := min(max(2*n.stretch, 2), longest)
+	if second := g.record.behind(n); second != nil && (n.told == 0 || second.told == 0) {
+		stretch := min(max(2*n.told, 2), longest)
 		for o, left := n, stretch; o != nil && left > 0; o, left = g.record.behind(o), left-1 {
-			if o.stretch == 0 {
+			if o.told == 0 {
 				tell = append(tell, g.record.telling(o, machine.Held))
 			}
-			o.stretch = stretch
+			o.told = stretch
 		}
 	}
 	g.unlock()
@@ -190,7 +190,7 @@ func (t *client) tellHeld(h *Hold) {
 // behind is a contender of a client that follows this one; nil: none does. If several do, any of
 // them will do: it decides who reads early, not who is granted. With the session's mutex.
 func (*record) behind(n *ephemeral) *ephemeral {
-	for _, t := range n.next {
+	for _, t := range n.followers {
 		for o := range t.ephemerals {
 			return o
 		}
@@ -204,7 +204,7 @@ func (*record) behind(n *ephemeral) *ephemeral {
 func (t *client) vacate(path string) {
 	g := t.session.state.lock()
 	n := g.record.byPath[path]
-	if n == nil || n.client != t || n.hold == nil || !n.hold.over.Load() || n.hold.writes.Load() > 0 {
+	if n == nil || n.client != t || n.hold == nil || !n.hold.ended.Load() || n.hold.writes.Load() > 0 {
 		g.unlock()
 		return
 	}
@@ -218,9 +218,9 @@ func (t *client) vacate(path string) {
 // the session's mutex, the function without it. After a change that is the znode's end it has no
 // followers.
 func (*record) telling(n *ephemeral, change machine.Change) func() {
-	next := slices.Clone(n.next)
+	next := slices.Clone(n.followers)
 	if change != machine.Held {
-		n.next = nil
+		n.followers = nil
 	}
 	return func() {
 		for _, t := range next {

@@ -34,7 +34,7 @@ func TestRealRestartEndsNoEpoch(t *testing.T) {
 	states := s.WatchData(w.ctx, "/a")
 	require.Equal(w, "1", string((<-states).Bytes))
 	t2 := w.client(s)
-	j := t2.inLine(w)
+	j := t2.inQueue(w)
 	first := id(s)
 	servers.Kill(0)
 	require.True(w, (<-states).Stale)
@@ -75,15 +75,15 @@ func TestRealFlapsLoseNothing(t *testing.T) {
 	t2 := w.client(s)
 	done := 0
 	for ; done < rounds && len(flapping) == 0; done++ {
-		j := t2.inLine(w)
+		j := t2.inQueue(w)
 		require.True(w, t2.read(w, 1, j.Path, true).Exists)
-		next := t2.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Replace: j.Path})
+		next := t2.join(w, 1, session.Join{Parent: "/queue", Name: "lock-", Replace: j.Path})
 		require.NoError(w, next.Err)
 		t2.remove(w, 1, next.Path)
 	}
 	close(stop)
 	w.Logf("%d flaps in %d rounds", <-flapping, done)
-	names := w.children(s, "/line")
+	names := w.children(s, "/queue")
 	require.Empty(w, names)
 	require.Zero(w, session.RecordLen(s))
 	require.EqualValues(w, 1, s.Status().Epoch)
@@ -103,7 +103,7 @@ func TestRealSilentServerCostsNoPossession(t *testing.T) {
 		var holds []*session.Hold
 		for len(holds) < holders {
 			if s := w.onServer(servers, victim); s != nil {
-				holds = append(holds, w.client(s).hold(w, 1, "/line"))
+				holds = append(holds, w.client(s).hold(w, 1, "/queue"))
 			}
 		}
 		<-time.After(2*time.Second + rand.N(2*time.Second)) // at any instant between two requests, when there have been some

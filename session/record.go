@@ -17,37 +17,39 @@ import (
 )
 
 // ephemeral is an ephemeral znode of a client that exists in ZooKeeper, or may: it is entered in
-// the record before its creation is asked for.
+// the record before its creation is asked for. It is in one of these states:
+//
+//	being created   resolved is open, path ""
+//	created         resolved is closed, path is set
+//	doubtful        resolved is closed: the answer to a transaction was lost; path "" if the server numbers the name
+//	being deleted   leaving; path is set
 type ephemeral struct {
-	client  *client
-	epoch   *epoch
-	parent  string
-	guid    znode.GUID
-	head    string       // what its name begins with
-	path    string       // "" until it is known
-	since   time.Time    // it stands
-	settled notify.Latch // whether it was created is known
-	leaving bool         // it is being deleted
-	removal *removal     // that deletion
-	hold    *Hold        // what came of it
-	next    []*client    // who follow it: see [client.Follow]
-	stretch int          // how long the stretch was in which they were told of a possession; 0: not all were told
+	// What is asked for. It is constant.
+	client     *client
+	epoch      *epoch
+	parent     string
+	head       string // how its name begins; without a number, the whole name
+	form       znode.Form
+	data       []byte
+	transacted bool // a transaction creates it, at a path where another one may be created later
 
-	form  znode.Form
-	data  []byte // that it is created with
-	czxid int64  // 0: not known
+	// Its creation.
+	resolved notify.Latch // closed when its outcome is known, as far as the answer tells it
+	path     string       // "" until it is known
+	created  time.Time    // when path became known
+	czxid    int64        // 0: not known
+	sent     span         // when a transaction created it, if it did; zero for a Join
+	doubtful bool         // it may not exist, or be another client's: see owned
 
-	// A transaction was to create it whose answer was lost. If its name has no number, it is the
-	// client's only if the session owns it and these are its data. If it has one, its path is not
-	// known: see findCreated.
-	doubtful   bool
-	sent       span // when a transaction created it, if it did
-	transacted bool // created by a transaction, under a name without a number and a GUID
+	// Its possession, of which clients that wait behind it are told.
+	hold      *Hold     // nil: it has none yet
+	followers []*client // see [client.Follow]
+	told      int       // the length of the stretch with which its followers were told of a possession: see tellHeld; 0: not all were
 
-	// A request that deletes it, or puts another in its place, was under way. Or it is of the form
-	// Alone, and an answer or an event says that there is nothing at its path, which may be about
-	// another znode there, before it or after it.
-	suspect bool
+	// Its end.
+	suspect bool     // it may be gone: a request deletes or replaces it, or (form Alone) nothing was at its path at some moment
+	leaving bool     // it is to be deleted
+	removal *removal // the deletion, once it has begun
 }
 
 // span is a part of ZooKeeper's history: the transactions after one, up to another.
@@ -66,66 +68,78 @@ type record struct {
 	joins  map[joinKey]*joins
 }
 
-func (l *record) enter(n *ephemeral) {
-	if l.all == nil {
-		l.all, l.byPath = make(map[*ephemeral]struct{}), make(map[string]*ephemeral)
-	}
-	l.all[n] = struct{}{}
+func (r *record) enter(n *ephemeral) {
+	r.all[n] = struct{}{}
 	if n.client.ephemerals == nil {
 		n.client.ephemerals = make(map[*ephemeral]struct{})
 	}
 	n.client.ephemerals[n] = struct{}{}
 }
 
-// created notes that a znode was created; false if it was given up meanwhile, with its epoch.
-func (l *record) created(n *ephemeral, path string) bool {
-	if _, ok := l.all[n]; !ok {
+// created records that a znode was created; false if it was given up meanwhile, with its epoch.
+func (r *record) created(n *ephemeral, path string) bool {
+	if _, entered := r.all[n]; !entered {
 		return false
 	}
-	if o := n.client.last; n.client.again.Add(1) > 1 && (o.hold != nil && !o.hold.over.Load() || o.parent != n.parent || n.form == znode.Alone && o.head != n.head || time.Since(o.since) >= lasting) {
-		n.client.again.Store(1) // the one before still exists, has lasted, or is elsewhere
+	if c := n.client; c.repeats.Add(1) > 1 && !n.repeats(c.last) {
+		c.repeats.Store(1)
 	}
-	n.client.last, n.path, n.since = n, path, time.Now()
-	l.byPath[path] = n
+	n.client.last = n
+	r.place(n, path)
 	return true
 }
 
-// strike takes a znode out: it does not exist, for certain.
-func (l *record) strike(n *ephemeral) {
-	if len(n.next) > 0 {
-		n.client.session.tasks.run(l.telling(n, machine.Deleted))
+// repeats reports whether a creation may have been necessary since the one before was in vain: that
+// znode was created at the same place, a short time ago, and is not a possession now.
+func (n *ephemeral) repeats(before *ephemeral) bool {
+	possessed := before.hold != nil && !before.hold.ended.Load()
+	samePlace := before.parent == n.parent && (n.form != znode.Alone || before.head == n.head)
+	return samePlace && !possessed && time.Since(before.created) < longEnough
+}
+
+// place records the path of a znode.
+func (r *record) place(n *ephemeral, path string) {
+	n.path, n.created = path, time.Now()
+	r.byPath[path] = n
+}
+
+// strike takes a znode out: it does not exist, for certain. Its followers are told.
+func (r *record) strike(n *ephemeral) {
+	if len(n.followers) > 0 {
+		n.client.session.tasks.run(r.telling(n, machine.Deleted))
 	}
-	delete(l.all, n)
+	delete(r.all, n)
 	delete(n.client.ephemerals, n)
-	if l.byPath[n.path] == n {
-		delete(l.byPath, n.path)
+	if r.byPath[n.path] == n {
+		delete(r.byPath, n.path)
 	}
 }
 
-// suspect notes that the znode at a path, if the record has one, may be gone.
-func (l *record) suspect(path string) {
-	if n := l.byPath[path]; n != nil {
+// suspect records that the znode at a path, if the record has one, may be gone.
+func (r *record) suspect(path string) {
+	if n := r.byPath[path]; n != nil {
 		n.suspect = true
 	}
 }
 
-// gone notes that there is nothing at a path.
-func (l *record) gone(path string) {
-	if n := l.byPath[path]; n == nil || n.form == znode.Alone {
-		l.suspect(path)
+// gone records an answer or an event that said that there is nothing at a path. Where names come
+// again that may be about an earlier znode, so the present one is only suspect.
+func (r *record) gone(path string) {
+	if n := r.byPath[path]; n == nil || n.form == znode.Alone {
+		r.suspect(path)
 	} else {
-		l.strike(n)
+		r.strike(n)
 	}
 }
 
-// lacks tells whether a contender is gone or going, as far as is known. Its name has a GUID, so
-// that it does not come again: it was entered before it was created, and is struck when it is gone.
-func (l *record) lacks(path string) bool {
-	if n := l.byPath[path]; n != nil {
+// lacksOrDeletes reports whether a contender is gone, or is being deleted. Its name has a GUID, so
+// no other znode has it: it was entered before it was created, and is struck when it is gone.
+func (r *record) lacksOrDeletes(path string) bool {
+	if n := r.byPath[path]; n != nil {
 		return n.leaving && n.form.Named()
 	}
 	parent, name := znode.Split(path)
-	for n := range l.all {
+	for n := range r.all {
 		if n.path == "" && n.parent == parent && strings.HasPrefix(name, n.head) {
 			return false // it is being created
 		}
@@ -134,24 +148,25 @@ func (l *record) lacks(path string) bool {
 	return named.GUID != ""
 }
 
-// forget strikes the znode that a client had at a path before, where names come again: the client
-// has another one there now, so the former is gone.
-func (l *record) forget(n *ephemeral, path string) {
-	for _, o := range l.of(n.client) {
+// forget strikes the znode of form Alone that a client had at a path before: n, of the same client,
+// exists there now, so the former is gone.
+func (r *record) forget(n *ephemeral, path string) {
+	for _, o := range r.of(n.client) {
 		if o != n && o.form == znode.Alone && o.path == path {
-			l.strike(o)
+			r.strike(o)
 		}
 	}
 }
 
-// at is what a client has at a path. If it has nothing there, it is what the record has there,
-// unless that is alone there: then it is another client's.
-func (l *record) at(t *client, path string) *ephemeral {
-	n := l.byPath[path]
+// at returns the znode that a request of a client about a path means: the client's own, else
+// another client's; nil if the record has none. Another client's of form Alone is not meant, since
+// its name comes again.
+func (r *record) at(t *client, path string) *ephemeral {
+	n := r.byPath[path]
 	if n == nil || n.form != znode.Alone || n.client == t {
 		return n
 	}
-	for _, o := range l.of(t) {
+	for _, o := range r.of(t) {
 		if o.path == path {
 			return o
 		}
@@ -159,15 +174,15 @@ func (l *record) at(t *client, path string) *ephemeral {
 	return nil
 }
 
-// evidence returns the paths of a few znodes that exist for certain: they show whether the
-// ZooKeeper session of the record is over. It is empty if some may exist, and nil if the record is
-// empty.
-func (l *record) evidence(space *namespace) []string {
-	if len(l.all) == 0 {
+// evidence returns the paths of a few znodes that exist for certain: as long as they do, the
+// ZooKeeper session of the record has not ended. It is empty, not nil, if the record has only
+// znodes that may exist, and nil if the record is empty.
+func (r *record) evidence(space *namespace) []string {
+	if len(r.all) == 0 {
 		return nil
 	}
 	certain := []string{}
-	for n := range l.all {
+	for n := range r.all {
 		if len(certain) < enough && n.path != "" && !n.suspect && !n.doubtful && !n.leaving {
 			certain = append(certain, space.path(n.path))
 		}
@@ -178,28 +193,27 @@ func (l *record) evidence(space *namespace) []string {
 // of returns the znodes of a client.
 func (*record) of(t *client) []*ephemeral { return slices.Collect(maps.Keys(t.ephemerals)) }
 
-// clear forgets everything: the epoch is over.
-func (l *record) clear() {
-	for n := range l.all {
-		n.settled.Close()
+// clear forgets everything: the epoch has ended.
+func (r *record) clear() {
+	for n := range r.all {
+		n.resolved.Close()
 		n.client.ephemerals = nil
 	}
-	clear(l.all)
-	clear(l.byPath)
+	clear(r.all)
+	clear(r.byPath)
 }
 
 // znodes creates and deletes the znodes of a session's clients, for certain, and keeps the record
-// of them: a znode is entered before its creation is asked for. Its methods run in tasks, unless
-// they say otherwise, and take the mutex themselves.
+// of them. Its methods run in tasks, unless they say otherwise, and take the mutex themselves.
 type znodes struct {
 	sender *sender
 	space  *namespace
 	log    *slog.Logger
 }
 
-// again pauses before another try of something that was soon over so many times in a row: from the
-// third on.
-func (z *znodes) again(ctx context.Context, times int, warning, key, value string) {
+// pauseIfRepeated pauses before something is created whose predecessors ended soon after they were
+// created, that many times in a row. The first two repetitions are without a pause.
+func (z *znodes) pauseIfRepeated(ctx context.Context, times int, warning, key, value string) {
 	if try := times - 2; try > 0 {
 		if try == 1 {
 			z.log.Warn(warning, key, value)
@@ -208,90 +222,99 @@ func (z *znodes) again(ctx context.Context, times int, warning, key, value strin
 	}
 }
 
-// expect enters the ephemeral znodes that a transaction is about to create: one for each operation,
-// nil for those that create none.
+// expect enters the ephemeral znodes that a transaction is about to create. It returns one for each
+// operation, nil for those that create none.
 func (z *znodes) expect(t *client, e *epoch, asks []jute.Request) ([]*ephemeral, error) {
 	creates := make([]*ephemeral, len(asks))
-	l := z.sender.state.lock()
-	defer l.unlock()
-	if e.over || l.closing {
+	g := z.sender.state.lock()
+	defer g.unlock()
+	if e.ended || g.closing {
 		return nil, ErrExpired
 	}
 	for i, ask := range asks {
 		if ask.Op == jute.OpDelete {
-			l.record.suspect(z.space.relative(ask.Path))
+			g.record.suspect(z.space.relative(ask.Path))
 		}
 		if ask.Op != jute.OpCreate || ask.Flags != jute.FlagEphemeral && ask.Flags != jute.FlagEphemeralSequential {
 			continue
 		}
 		_, name := znode.Split(ask.Path)
 		creates[i] = &ephemeral{client: t, epoch: e, parent: z.space.relative(parentOf(ask.Path)), head: name, data: ask.Data}
-		if _, _, once := znode.Protection(name); ask.Flags == jute.FlagEphemeral && !once {
-			creates[i].form, creates[i].transacted = znode.Alone, true // its name may come again; a protected one does not
+		if _, _, protected := znode.Protection(name); ask.Flags == jute.FlagEphemeral && !protected {
+			creates[i].form, creates[i].transacted = znode.Alone, true // its name may come again
 		}
-		l.record.enter(creates[i])
+		g.record.enter(creates[i])
 	}
 	return creates, nil
 }
 
-// settled notes the outcome of a transaction: the znodes that it created exist, those that it
-// deleted do not. If the client has left meanwhile, what was created is deleted.
-func (z *znodes) settled(t *client, creates []*ephemeral, asks []jute.Request, sent span, results []zkconn.Result, err error) {
-	gone := t.Left()
-	l := z.sender.state.lock()
+// recordOutcome records the outcome of a transaction: the znodes that it created exist, those that
+// it deleted do not. If the client has left meanwhile, what was created is deleted.
+func (z *znodes) recordOutcome(t *client, creates []*ephemeral, asks []jute.Request, sent span, results []zkconn.Result, err error) {
+	left, unknown := t.Left(), errors.Is(err, ErrUnknownOutcome)
+	var contested []*ephemeral // may have been created at a path where the record has another one
+	g := z.sender.state.lock()
 	for i, n := range creates {
+		path := z.space.relative(asks[i].Path)
 		switch {
-		case err == nil && n != nil:
-			l.record.forget(n, z.space.relative(results[i].Path)) // the znode that was there before is gone
-			l.record.created(n, z.space.relative(results[i].Path))
-			n.sent = sent
-		case err == nil:
-			l.record.changed(asks[i].Op, z.space.relative(asks[i].Path))
+		case n == nil && err == nil:
+			g.record.changed(asks[i].Op, path)
 		case n == nil:
-			o, gone := l.record.byPath[z.space.relative(asks[i].Path)], errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrNoNode)
-			if o != nil && gone && asks[i].Op == jute.OpDelete {
+			o := g.record.byPath[path]
+			if o != nil && asks[i].Op == jute.OpDelete && (unknown || errors.Is(err, ErrNoNode)) {
 				z.sender.tasks.run(func() { z.recheck(o) })
 			}
-		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeral && l.record.byPath[z.space.relative(asks[i].Path)] == nil:
-			n.doubtful, n.sent = l.record.created(n, z.space.relative(asks[i].Path)), sent
-		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeralSequential:
+		case err == nil:
+			path = z.space.relative(results[i].Path) // with its number
+			g.record.forget(n, path)                 // the znode that was there before is gone
+			g.record.created(n, path)
+			n.sent = sent
+		case !unknown:
+			g.record.strike(n)
+		case asks[i].Flags == jute.FlagEphemeralSequential:
 			n.doubtful = true // its path is looked for when the client has given it up
+		case g.record.byPath[path] == nil:
+			n.doubtful, n.sent = g.record.created(n, path), sent
 		default:
-			l.record.strike(n)
+			n.path, n.doubtful, n.sent = path, true, sent
+			contested = append(contested, n)
 		}
 	}
-	l.unlock()
+	g.unlock()
+	for _, n := range contested {
+		_, _ = z.owned(n) // an error is the end of the epoch, and of the record
+	}
 	for _, n := range creates {
 		if n == nil {
 			continue
 		}
-		n.settled.Close()
-		if gone {
+		n.resolved.Close()
+		if left {
 			z.sweep(n)
 		}
 	}
 }
 
-// changed notes what an operation that was carried out did to a znode of the record.
-func (l *record) changed(kind jute.Op, path string) {
+// changed records what an operation that was carried out did to a znode of the record.
+func (r *record) changed(kind jute.Op, path string) {
 	switch kind {
 	case jute.OpDelete:
-		if n := l.byPath[path]; n != nil {
-			n.client.again.Store(0)
-			l.strike(n)
+		if n := r.byPath[path]; n != nil {
+			n.client.repeats.Store(0)
+			r.strike(n)
 		}
 	case jute.OpSetData:
-		if n := l.byPath[path]; n != nil && n.doubtful {
+		if n := r.byPath[path]; n != nil && n.doubtful {
 			n.doubtful = false // a client changes only what it has made sure is its own
 		}
 	}
 }
 
-// exists looks whether a contender of the record is there, and strikes it if not.
+// exists asks ZooKeeper whether the client's znode at a path exists, and strikes it if not.
 func (z *znodes) exists(t *client, e *epoch, path string) (exists bool, err error) {
-	l := z.sender.state.lock()
-	n := l.record.at(t, path)
-	l.unlock()
+	g := z.sender.state.lock()
+	n := g.record.at(t, path)
+	g.unlock()
 	var seen proof
 	err = z.sender.insist(e, func(conn *zkconn.Conn) (err error) {
 		if n != nil && n.form == znode.Alone {
@@ -307,49 +330,50 @@ func (z *znodes) exists(t *client, e *epoch, path string) (exists bool, err erro
 	return exists, err
 }
 
-// recheck looks whether a contender is gone: it was to be deleted by a transaction whose answer was
-// lost, or which did not find everything. Others may follow it.
+// recheck finds out whether a znode is gone, for the sake of its followers: a transaction was to
+// delete it, and the answer was lost or was [ErrNoNode].
 func (z *znodes) recheck(n *ephemeral) {
 	if z.sender.insist(n.epoch, func(conn *zkconn.Conn) error { return retried(caughtUp(conn, "/")) }) == nil {
 		_, _ = z.exists(n.client, n.epoch, n.path) // an error is the end of the epoch, and of the record
 	}
 }
 
-// missing notes that there is nothing at a path of the session.
+// missing records an answer that there is nothing at a path. A znode there that a transaction
+// created is read again: the answer may be about an earlier one.
 func (z *znodes) missing(path string) {
-	l := z.sender.state.lock()
-	defer l.unlock()
-	l.record.gone(path)
-	if n := l.record.byPath[path]; n != nil && n.transacted && !n.leaving {
+	g := z.sender.state.lock()
+	defer g.unlock()
+	g.record.gone(path)
+	if n := g.record.byPath[path]; n != nil && n.transacted && !n.leaving {
 		z.sender.tasks.run(func() { _, _ = z.owned(n) }) // an error is the end of the epoch, and of the record
 	}
 }
 
-// lacks tells whether a contender is gone, as far as is known.
+// lacks reports whether a contender is gone, and not just being deleted, as far as is known.
 func (z *znodes) lacks(path string) bool {
-	l := z.sender.state.lock()
-	defer l.unlock()
-	return l.record.byPath[path] == nil && l.record.lacks(path)
+	g := z.sender.state.lock()
+	defer g.unlock()
+	return g.record.byPath[path] == nil && g.record.lacksOrDeletes(path)
 }
 
-// returned deletes a contender of the session's own that the record lacks: it was deleted, and is
-// back and blocks others, since servers have lost the deletion (ZOOKEEPER-4643). A client asks only
-// about the line that it stands in: elsewhere, a znode with such a name is the application's.
+// returned deletes a contender of this session that the record lacks: it was deleted, but servers
+// have lost the deletion (ZOOKEEPER-4643), and it blocks others. The client must have a contender
+// in the same queue: elsewhere, a znode with such a name is the application's.
 func (z *znodes) returned(t *client, number uint64, path string) {
 	parent, name := znode.Split(path)
-	l := z.sender.state.lock()
-	defer l.unlock()
-	e := l.current(number)
-	if e == nil || parent != t.line || l.record.byPath[path] != nil || !l.record.lacks(path) {
+	g := z.sender.state.lock()
+	defer g.unlock()
+	e := g.current(number)
+	if e == nil || parent != t.queue || g.record.byPath[path] != nil || !g.record.lacksOrDeletes(path) {
 		return
 	}
 	n := &ephemeral{client: t, epoch: e, parent: parent, head: name, leaving: true}
-	n.settled.Close()
-	l.record.enter(n)
-	l.record.created(n, path)
+	n.resolved.Close()
+	g.record.enter(n)
+	g.record.place(n, path)
 	z.sender.tasks.run(func() {
 		if exists, err := z.exists(t, e, path); err != nil || !exists {
-			return // it was being deleted when it was read, or the epoch is over, and with it the record
+			return // it was being deleted when it was read, or the epoch has ended, and with it the record
 		}
 		z.log.Warn("a contender of this session that was deleted stands again: deleting it", "path", z.space.path(path))
 		_ = z.remove(e, path, n) // an error is the end of the epoch

@@ -25,7 +25,7 @@ func TestWhatIsAskedForIsInTheRecordAtOnce(t *testing.T) {
 		s, t := w.openClient()
 		for i := range 200 {
 			before := session.RecordLen(s)
-			t.Join(1, session.Join{Parent: "/line", Name: "lock-"}, func(session.Joined) {})
+			t.Join(1, session.Join{Parent: "/queue", Name: "lock-"}, func(session.Joined) {})
 			require.Equal(w, before+1, session.RecordLen(s), "join %d", i)
 			t.Commit(1, []session.Op{session.CreateOp(fmt.Sprintf("/%d", i), nil, session.Ephemeral())}, func([]session.Result, error) {})
 			require.Equal(w, before+2, session.RecordLen(s), "commit %d", i)
@@ -132,8 +132,8 @@ func TestRecoveriesThatLookAtOnceAgree(t *testing.T) {
 	for round := range 70 {
 		inBubbleHere(t, func(w *harness) {
 			s, t := w.openClient()
-			require.NoError(w, s.EnsurePath(w.ctx, "/line"))
-			w.lose(t, "/line/n-", "mine", zktest.CutAfter)
+			require.NoError(w, s.EnsurePath(w.ctx, "/queue"))
+			w.lose(t, "/queue/n-", "mine", zktest.CutAfter)
 			if round < 50 {
 				w.recoverAtOnce(s, t)
 			} else {
@@ -168,9 +168,9 @@ func (w *harness) recoverAtOnce(s *session.Session, t *client) {
 func TestWhatTheApplicationMadeIsNoOrphan(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
-		require.NoError(w, s.EnsurePath(w.ctx, "/line"))
-		made := w.create(s, "/line/n-", []byte("mine"), session.Ephemeral(), session.Sequential())
-		w.lose(t, "/line/n-", "mine", zktest.CutBefore)
+		require.NoError(w, s.EnsurePath(w.ctx, "/queue"))
+		made := w.create(s, "/queue/n-", []byte("mine"), session.Ephemeral(), session.Sequential())
+		w.lose(t, "/queue/n-", "mine", zktest.CutBefore)
 		t.Leave()
 		w.pass(time.Second)
 		require.True(w, w.exists(s, made))
@@ -266,6 +266,40 @@ func TestWhatStandsInTheOldPlaceIsLeftAlone(t *testing.T) {
 	})
 }
 
+// The answer to a transaction that creates a znode is lost, and the record has another one at that
+// path, which is gone: the transaction deleted it, or another session did. Whether the transaction
+// was carried out or not, the client has at that path what is there, and leaves nothing behind.
+func TestAZnodeCreatedAgainWithoutAnAnswerIsTheClients(t *testing.T) {
+	create := session.CreateOp("/claim", nil, session.Ephemeral())
+	remove := session.DeleteOp("/claim", -1)
+	pairs(t, map[string]func(w *harness, rival *session.Session) []session.Op{
+		"by the transaction": func(*harness, *session.Session) []session.Op { return []session.Op{remove, create} },
+		"by another session": func(w *harness, rival *session.Session) []session.Op {
+			require.NoError(w, rival.Delete(w.ctx, "/claim", -1))
+			return []session.Op{create}
+		},
+	}, map[string]zktest.Verdict{
+		"carried out": zktest.CutAfter, "not carried out": zktest.CutBefore,
+	}, func(w *harness, deleted func(w *harness, rival *session.Session) []session.Op, fate zktest.Verdict) {
+		s, rival := w.open(), w.open()
+		leaving, removing := w.client(s), w.client(s)
+		for _, t := range []*client{leaving, removing} {
+			require.NoError(w, t.commit(w, 1, create))
+			ops := deleted(w, rival)
+			w.cutOnce(fate, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
+			require.ErrorIs(w, t.commit(w, 1, ops...), session.ErrUnknownOutcome)
+			if t == removing {
+				t.remove(w, 1, "/claim")
+			} else {
+				t.Leave()
+			}
+			w.pass(time.Second)
+			require.False(w, w.exists(rival, "/claim"))
+			require.Zero(w, session.RecordLen(s))
+		}
+	})
+}
+
 // What a transaction may have created is the client's if the session owns it. Where it may not be
 // read, the owner tells.
 func TestWhatMayNotBeReadIsToldByItsOwner(t *testing.T) {
@@ -357,7 +391,7 @@ func TestARecoveryDoesNotWaitForADeparture(t *testing.T) {
 func TestARecoveryIsNotPutOff(t *testing.T) {
 	each(t, map[string]zktest.Op{"the check": zktest.OpMulti, "the look": zktest.OpExists}, func(w *harness, op zktest.Op) {
 		_, t := w.openClient()
-		path := t.inLine(w).Path
+		path := t.inQueue(w).Path
 		w.meets(zktest.Fail(zktest.ErrSystem), first(5, func(r *zktest.Request) bool { return r.Op == op }))
 		r := t.recover(w, 1)
 		require.Equal(w, recovered{standing: []string{path}}, r)
@@ -369,7 +403,7 @@ func TestARecoveryIsNotPutOff(t *testing.T) {
 func TestAClientThatWasLeftHoldsNothing(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		_, t := w.openClient()
-		j := t.inLine(w)
+		j := t.inQueue(w)
 		t.Leave()
 		synctest.Wait()
 		require.ErrorIs(w, errOf(t.Hold(1, j.Path, j.Stat.Czxid, func(error) {})), session.ErrReleased)
@@ -379,19 +413,19 @@ func TestAClientThatWasLeftHoldsNothing(t *testing.T) {
 func TestRemoveGoesOnUntilItIsDone(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, t := w.openClient()
-		j := t.inLine(w)
-		require.NoError(w, errOf(s.SetACL(w.ctx, "/line", session.AnyoneACL(session.PermAll&^session.PermDelete), -1)))
+		j := t.inQueue(w)
+		require.NoError(w, errOf(s.SetACL(w.ctx, "/queue", session.AnyoneACL(session.PermAll&^session.PermDelete), -1)))
 		removed := bubble.Begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, j.Path, done) }) })
 		time.Sleep(20 * time.Second)
 		require.Len(w, w.ephemerals(id(s)), 1)
-		require.NoError(w, errOf(s.SetACL(w.ctx, "/line", session.AnyoneACL(session.PermAll), -1)))
+		require.NoError(w, errOf(s.SetACL(w.ctx, "/queue", session.AnyoneACL(session.PermAll), -1)))
 		require.NoError(w, <-removed)
 		require.Empty(w, w.ephemerals(id(s)))
 		t.remove(w, 1, j.Path) // B04: once more does no harm
 		t.remove(w, 9, j.Path) // nor does it in an epoch that is not
 
 		// A remove that finds no connection ends with the epoch.
-		j = t.inLine(w)
+		j = t.inQueue(w)
 		w.srv.Kill(0)
 		removed = bubble.Begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, j.Path, done) }) })
 		w.srv.LoseSessions()
@@ -429,12 +463,12 @@ func TestRecoverTellsWhatReallyExists(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, other := w.open(), w.open()
 		t := w.client(s)
-		stands := t.inLine(w).Path
-		deleted := t.inLine(w).Path
+		stands := t.inQueue(w).Path
+		deleted := t.inQueue(w).Path
 		require.NoError(w, other.Delete(w.ctx, deleted, -1))
 		// Another is being made when the recovery begins.
 		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpCreate2 })
-		t.Join(1, session.Join{Parent: "/line", Name: "lock-"}, func(session.Joined) {})
+		t.Join(1, session.Join{Parent: "/queue", Name: "lock-"}, func(session.Joined) {})
 		synctest.Wait()
 		r := t.recover(w, 1)
 		require.NoError(w, r.err)
@@ -454,8 +488,8 @@ func TestTheRecordFollowsDeletions(t *testing.T) {
 		s, other := w.open(), w.open()
 		t := w.client(s)
 		synctest.Wait() // it is told of its epoch: who reads before that may miss what the watch says
-		a := t.inLine(w).Path
-		b := t.inLine(w).Path
+		a := t.inQueue(w).Path
+		b := t.inQueue(w).Path
 		require.True(w, t.read(w, 1, a, true).Exists)
 		require.NoError(w, other.Delete(w.ctx, a, -1))
 		require.Contains(w, t.told(), "fired deleted "+a)
@@ -488,7 +522,7 @@ func TestAContenderThatStandsAgainIsDeletedAgain(t *testing.T) {
 		"read by who stands behind it": func(w *harness, s *session.Session, _ *client, path string) {
 			for range 3 {
 				behind := w.client(s)
-				behind.inLine(w)
+				behind.inQueue(w)
 				_, ok := behind.Follow(1, path)
 				require.False(w, ok, "the record knows nothing of it, or that it goes")
 				behind.Read(1, path, true, func(session.Seen) {})
@@ -500,7 +534,7 @@ func TestAContenderThatStandsAgainIsDeletedAgain(t *testing.T) {
 	}, func(w *harness, meet func(w *harness, s *session.Session, t *client, path string)) {
 		var log bubble.Log
 		s, t := w.openClient(log.Option())
-		path := t.inLine(w).Path
+		path := t.inQueue(w).Path
 		w.cutOnce(zktest.Fail(zktest.ErrNoNode), func(r *zktest.Request) bool { return r.Op == zktest.OpDelete })
 		t.remove(w, 1, path)
 		require.True(w, w.exists(s, path))
@@ -535,33 +569,33 @@ func (w *harness) unresolved(when func(r *zktest.Request) bool) {
 func TestWhatTheRecordDoesNotLackIsLeftAlone(t *testing.T) {
 	each(t, map[string]func(w *harness, s *session.Session, t *client) (path string){
 		"it stands": func(w *harness, s *session.Session, t *client) string {
-			return w.client(s).inLine(w).Path
+			return w.client(s).inQueue(w).Path
 		},
 		"it is being created": func(w *harness, s *session.Session, _ *client) string {
 			w.unresolved(creates)
-			w.client(s).Join(1, session.Join{Parent: "/line", Name: "lock-"}, func(session.Joined) {})
+			w.client(s).Join(1, session.Join{Parent: "/queue", Name: "lock-"}, func(session.Joined) {})
 			time.Sleep(time.Second)
 			return last(w.ephemerals(id(s)))
 		},
 		"a reader is being created in a writer's place": func(w *harness, s *session.Session, _ *client) string {
-			path := "/line/" + znode.Protect(znode.NewGUID(), "read-0000000000")
+			path := "/queue/" + znode.Protect(znode.NewGUID(), "read-0000000000")
 			w.unresolved(func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
 			w.client(s).Commit(1, []session.Op{session.CreateOp(path, nil, session.Ephemeral())}, func([]session.Result, error) {})
 			time.Sleep(time.Second)
 			return path
 		},
 		"another session of the process owns it": func(w *harness, _ *session.Session, _ *client) string {
-			return w.client(w.open()).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+			return w.client(w.open()).join(w, 1, session.Join{Parent: "/queue", Name: "lock-"}).Path
 		},
 		"its name has no GUID": func(w *harness, s *session.Session, _ *client) string {
-			return w.create(s, "/line/lock-", nil, session.Ephemeral(), session.Sequential())
+			return w.create(s, "/queue/lock-", nil, session.Ephemeral(), session.Sequential())
 		},
 		"it is the application's, elsewhere": func(w *harness, s *session.Session, _ *client) string {
 			return w.create(s, "/lock-", nil, session.Ephemeral(), session.Sequential(), session.Protected())
 		},
 	}, func(w *harness, other func(w *harness, s *session.Session, t *client) (path string)) {
 		s, t := w.openClient()
-		t.inLine(w)
+		t.inQueue(w)
 		path := other(w, s, t)
 		t.Read(1, path, true, func(session.Seen) {})
 		w.pass(2 * time.Minute)

@@ -50,8 +50,8 @@ func unlessGone(e *epoch, err error) error {
 
 // removal is the one deletion of a contender.
 type removal struct {
-	over notify.Latch
-	err  error // set before
+	ended notify.Latch
+	err   error // set before
 }
 
 // remove deletes a znode until it is gone. n is its entry in the record, or nil. A contender is
@@ -61,30 +61,30 @@ func (z *znodes) remove(e *epoch, path string, n *ephemeral) error {
 	if n == nil {
 		return z.erase(e, path, nil)
 	}
-	l := z.sender.state.lock()
+	g := z.sender.state.lock()
 	r, first := n.removal, n.removal == nil
 	if first {
 		r = new(removal)
 		n.removal, n.leaving = r, true
 	}
-	l.unlock()
+	g.unlock()
 	if first {
-		defer r.over.Close()
+		defer r.ended.Close()
 		r.err = ErrExpired // if it panics, which ends the epoch
 		r.err = z.erase(e, path, n)
 		return r.err
 	}
-	<-r.over.C() // with the epoch at the latest
+	<-r.ended.C() // with the epoch at the latest
 	return r.err
 }
 
 // erase deletes until the znode is gone. An operator may remove the cause of a refusal (a right
 // that was taken away), so it is tried again.
 func (z *znodes) erase(e *epoch, path string, n *ephemeral) error {
-	l := z.sender.state.lock()
+	g := z.sender.state.lock()
 	alone := n != nil && n.form == znode.Alone
 	doubt := alone && n.suspect
-	l.unlock()
+	g.unlock()
 	for try := 1; ; try++ {
 		var seen proof
 		err := z.sender.insist(e, func(conn *zkconn.Conn) error {
@@ -114,24 +114,24 @@ func (z *znodes) erase(e *epoch, path string, n *ephemeral) error {
 
 // removed notes that a contender is gone for certain. deleted: this deletion was carried out.
 func (z *znodes) removed(n *ephemeral, path string, deleted bool) {
-	l := z.sender.state.lock()
-	defer l.unlock()
+	g := z.sender.state.lock()
+	defer g.unlock()
 	if n != nil && deleted {
-		n.client.again.Store(0)
+		n.client.repeats.Store(0)
 	}
 	if n != nil && n.form == znode.Alone {
-		l.record.strike(n)
+		g.record.strike(n)
 		return
 	}
-	l.record.gone(path)
+	g.record.gone(path)
 }
 
 // stillThere looks whether a contender of the form Alone is still the znode at its path. Names come
 // again, Czxids do not.
 func (z *znodes) stillThere(conn *zkconn.Conn, p *proof, n *ephemeral) (bool, error) {
-	l := z.sender.state.lock()
+	g := z.sender.state.lock()
 	path, czxid := n.path, n.czxid
-	l.unlock()
+	g.unlock()
 	if err := p.ask(conn); err != nil {
 		return false, err
 	}
@@ -143,13 +143,13 @@ func (z *znodes) stillThere(conn *zkconn.Conn, p *proof, n *ephemeral) (bool, er
 // being created is swept when that is done.
 func (z *znodes) sweep(n *ephemeral) {
 	z.sender.tasks.run(func() {
-		<-n.settled.C()
+		<-n.resolved.C()
 		if mine, err := z.owned(n); err != nil || !mine {
 			return // it is not there, or the epoch is over
 		}
-		l := z.sender.state.lock()
+		g := z.sender.state.lock()
 		path := n.path
-		l.unlock()
+		g.unlock()
 		if path != "" {
 			_ = z.remove(n.epoch, path, n) // an error is the end of the epoch
 		}

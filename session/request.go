@@ -40,7 +40,7 @@ func (q *sender) conn(ctx context.Context, only *epoch, failed connRef) (connRef
 		case g.closing:
 			g.unlock()
 			return connRef{}, q.lifetime.closedErr()
-		case only != nil && only.over:
+		case only != nil && only.ended:
 			g.unlock()
 			return connRef{}, ErrExpired
 		case e != nil && e.begun && e.up && (e != failed.epoch || e.ups > failed.up):

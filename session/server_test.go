@@ -47,7 +47,7 @@ func (f ending) loses(t *testing.T) (lost error) {
 				w.exists(s, "/")
 			}
 		}
-		h := w.client(s).hold(w, 1, "/line")
+		h := w.client(s).hold(w, 1, "/queue")
 		time.Sleep(f.held)
 		require.NoError(w, h.Err())
 		f.ends(w.srv, w.connectedTo(s))
@@ -140,7 +140,7 @@ func (w *harness) slowNetwork(latency time.Duration, always, idle bool) {
 	}
 	s, t := w.openClient(session.WithDialer(host.Dialer()))
 	if !idle {
-		t.inLine(w)
+		t.inQueue(w)
 	}
 	time.Sleep(time.Minute)
 	host.Slow(slow)
@@ -193,7 +193,7 @@ func TestABusyServerIsNotLeft(t *testing.T) {
 		const reads = 60 // three seconds
 		answers := make(chan error, reads)
 		for range reads {
-			t.Read(1, "/line", false, func(seen session.Seen) { answers <- seen.Err })
+			t.Read(1, "/queue", false, func(seen session.Seen) { answers <- seen.Err })
 		}
 		for range reads {
 			require.NoError(w, <-answers)

@@ -248,7 +248,7 @@ func (s *Session) runDeferred() {
 
 // newClient is seam.NewClient.
 func (s *Session) newClient(name string, on func(seam.Event), acl ...ACL) (*client, error) {
-	t := &client{session: s, name: name, space: s.space, deliver: on}
+	t := &client{session: s, name: name, space: s.space, deliver: on, holds: make(map[*Hold]struct{}), writes: make(map[*notify.Latch]struct{})}
 	if len(acl) > 0 {
 		t.space.acl = convert[jute.ACL](acl)
 	}
@@ -285,7 +285,7 @@ func init() {
 	seam.AfterStart = (*Session).afterStart
 	seam.Beside = beside
 	seam.EnsureAbove = func(ctx context.Context, s *Session, path string, times int) error {
-		s.znodes.again(ctx, times, "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(path))
+		s.znodes.pauseIfRepeated(ctx, times, "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(path))
 		return s.EnsurePath(ctx, parentOf(path))
 	}
 	seam.Failed = (*Session).failed

@@ -48,12 +48,12 @@ func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 		"a hold is doubted":        func(_ *Session, _ *Client, h *Hold) { _ = h.lost() },
 		"a proof has come":         func(s *Session, _ *Client, _ *Hold) { s.state.in.cur.hear(zkconn.Proved{Sent: time.Now()}) },
 		"the connection goes":      func(s *Session, _ *Client, _ *Hold) { s.cfg.strict = true; s.state.in.cur.disconnected() },
-		"another hold is made":     func(_ *Session, t *Client, _ *Hold) { _, _ = t.Hold(1, "/line/z", 3, func(error) {}) },
+		"another hold is made":     func(_ *Session, t *Client, _ *Hold) { _, _ = t.Hold(1, "/queue/z", 3, func(error) {}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			withClient(t, func(t *testing.T, s *Session, client *Client) {
 				var holds []*Hold
-				for _, path := range []string{"/line/x", "/line/y"} {
+				for _, path := range []string{"/queue/x", "/queue/y"} {
 					h, err := client.Hold(1, path, 1, func(error) {})
 					require.NoError(t, err)
 					holds = append(holds, h)
@@ -84,7 +84,7 @@ func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 	for name, joint := range map[string]bool{"a hold": false, "a whole": true} {
 		t.Run(name, func(t *testing.T) {
 			withClient(t, func(t *testing.T, s *Session, client *Client) {
-				h, err := client.Hold(1, "/line/x", 1, func(error) {})
+				h, err := client.Hold(1, "/queue/x", 1, func(error) {})
 				require.NoError(t, err)
 				end := func(cause error) bool { return client.End(h, cause) }
 				quicker := func() (finished func()) {
@@ -98,7 +98,7 @@ func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 				if joint {
 					h, end = JoinHolds([]*Hold{h}, func(error) {})
 					quicker = func() func() {
-						require.False(t, h.over.Swap(true))
+						require.False(t, h.ended.Swap(true))
 						return func() { h.cancel(ending(ErrUntrusted)) }
 					}
 				}
@@ -162,9 +162,22 @@ func TestATurnThatPanicsIsOver(t *testing.T) {
 	t.Parallel()
 	s, err := New([]string{"a:1"})
 	require.NoError(t, err)
-	c := &ephemeral{parent: "/line", form: znode.Plain}
+	c := &ephemeral{parent: "/queue", form: znode.Plain}
 	broken := &znodes{sender: &s.sender} // without a namespace, which is a panic
 	require.Panics(t, func() { _, _, _ = (&joining{z: broken, node: c}).inTurn() })
 	require.Empty(t, s.state.in.record.turns)
 	require.NoError(t, s.Close(t.Context()))
+}
+
+// An epoch may end while it has a connection, as when it is found to have lost its data. How long
+// the end of its ZooKeeper session is awaited counts from then on, not from the beginning of time.
+func TestAnEpochThatEndsWithItsConnectionLosesItThen(t *testing.T) {
+	withClient(t, func(t *testing.T, s *Session, _ *Client) {
+		e := s.state.in.cur
+		time.Sleep(time.Second)
+		ended := time.Now()
+		e.hear(zkconn.Ended{Cause: ErrDataLoss})
+		synctest.Wait()
+		require.Equal(t, ended, e.lost)
+	})
 }

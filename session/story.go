@@ -17,16 +17,19 @@ import (
 // story writes the log of losses, and of their ends: a warning for each loss, and a line at Info
 // for its end. It is guarded.
 type story struct {
-	lines     []func()      // to be logged when the mutex is released: the application's handler may call the session
-	ran       lease.Instant // when this process was last seen to run
-	stood     time.Duration // the longest time that it did not, since the last proof
-	heard     lease.Instant // when the request that was answered last was sent; zero: none was in this epoch
-	cut       bool          // the loss of the connection was a warning
-	down      time.Time     // since when there is no connection, or no ZooKeeper session; zero: there is one
-	untrusted time.Time     // since when the lack of trust is; zero: nothing was logged of one
-	deleted   []*Hold       // lost because their znodes were deleted, which is not logged yet: see holdLost
-	deletedAt lease.Instant // when the last of them was
-	given     time.Duration // the timeout of the last ZooKeeper session; 0: there was none
+	lines []func() // to be logged when the mutex is released: the application's handler may call the session
+	// What warnings tell as causes.
+	ran   lease.Instant // when this process was last seen to run
+	stood time.Duration // the longest time that it did not run, since the last proof
+	heard lease.Instant // when the request that was answered last was sent; zero: none was in this epoch
+	given time.Duration // the timeout of the last ZooKeeper session; 0: there was none
+	// Losses whose end is to be logged.
+	cut       bool      // the loss of the connection was a warning
+	down      time.Time // since when there is no connection, or no ZooKeeper session; zero: there is one
+	untrusted time.Time // since when trust is lacking; zero: nothing was logged about that
+	// Losses that are not logged yet: see holdLost.
+	deleted   []*Hold
+	deletedAt lease.Instant // when the last of them was deleted
 }
 
 const ends = slog.LevelWarn - 1 // of a line that ends a warning: Info, wherever that was written
@@ -56,7 +59,7 @@ func (e *epoch) possessed(lost []string) []any {
 // hexID is a session's id as ZooKeeper prints it.
 func hexID(id int64) string { return fmt.Sprintf("0x%x", uint64(id)) }
 
-// sawClock notes for how long this process has not run, each time that the clocks are read. While
+// sawClock records for how long this process has not run, each time that the clocks are read. While
 // anything is held they are read often; a gap of less than a second may be anything.
 func (k *keeper) sawClock(now lease.Instant) {
 	s := &k.in.story
@@ -66,7 +69,7 @@ func (k *keeper) sawClock(now lease.Instant) {
 	s.ran = now
 }
 
-// hears notes an answer, to what was sent at that moment.
+// hears records an answer to a request that was sent at that moment.
 func (g *guarded) hears(sent lease.Instant) {
 	if g.story.heard = sent; sent.Mono >= g.story.deletedAt.Mono {
 		g.tellDeleted()
@@ -127,7 +130,7 @@ func (g *guarded) connectionBack(e *epoch) {
 // epochOver tells that a ZooKeeper session has ended, and what was lost with it.
 func (g *guarded) epochOver(e *epoch, lost []string, cause error) {
 	s, silent := &g.story, g.story.silent(g.session.now())
-	for _, h := range s.deleted { // that was it
+	for _, h := range s.deleted { // the end of the session was the reason
 		lost = append(lost, g.session.Path(h.path))
 	}
 	s.heard, s.stood, s.cut, s.untrusted, s.deleted = lease.Instant{}, 0, false, time.Time{}, nil
@@ -171,7 +174,7 @@ func (g *guarded) sayLost(h *Hold, cause error) {
 	g.say(slog.LevelWarn, "a possession is lost", h.epoch.about("recipe", recipe, "path", g.session.Path(h.path), "token", h.token, "cause", cause)...)
 }
 
-// tellDeleted tells of the deletions that were held back: they are none of the session's end.
+// tellDeleted logs the deletions that were held back: the end of the session was not their reason.
 func (g *guarded) tellDeleted() {
 	for _, h := range g.story.deleted {
 		g.sayLost(h, ErrDeleted)
@@ -199,7 +202,7 @@ func (e *epoch) outage(err error) error {
 
 // outage is that of the present epoch, while a connection is looked for.
 func (g *guarded) outage(err error) error {
-	if g.cur == nil || g.cur.over || g.closing {
+	if g.cur == nil || g.cur.ended || g.closing {
 		return err
 	}
 	return g.cur.outage(err)

@@ -65,7 +65,7 @@ func (j *journal) reads(w *harness, want ...string) {
 
 // Of a loss the log tells what was lost and why, in a warning, and when that was over.
 func TestTheLogTellsALossAndItsEnd(t *testing.T) {
-	const ended = `WARN msg="trust in the ZooKeeper session has ended, and with it what was held" %s epoch=1 possessions=1 paths=/line/\S+ `
+	const ended = `WARN msg="trust in the ZooKeeper session has ended, and with it what was held" %s epoch=1 possessions=1 paths=/queue/\S+ `
 	const again = `INFO msg="the ZooKeeper session is trusted again" %s epoch=1 after=`
 	const over, next = `WARN msg="the ZooKeeper session has ended" %s epoch=1 `, `INFO msg="a ZooKeeper session has begun" %s epoch=2 timeout=10s server=192.0.2.1:2181 after=`
 	const up = `INFO msg="connected to ZooKeeper" epoch=[12] server=192.0.2.1:2181 %s timeout=10s after=0s`
@@ -102,16 +102,16 @@ func TestTheLogTellsALossAndItsEnd(t *testing.T) {
 		"the session expires": {func(w *harness, s *session.Session, _ *client, _ *session.Hold) func() {
 			w.srv.Expire(id(s))
 			return func() {}
-		}, []string{over + `possessions=1 paths=/line/\S+ cause="[^"]* has expired" silent=.*s`, up, next + `.*ms`}},
+		}, []string{over + `possessions=1 paths=/queue/\S+ cause="[^"]* has expired" silent=.*s`, up, next + `.*ms`}},
 		"its znode is deleted": {func(_ *harness, _ *session.Session, t *client, h *session.Hold) func() {
 			t.End(h, session.ErrDeleted)
 			return func() {}
-		}, []string{`WARN msg="a possession is lost" %s epoch=1 recipe=test path=/line/.* token=\d+ cause="the znode was deleted"`}},
+		}, []string{`WARN msg="a possession is lost" %s epoch=1 recipe=test path=/queue/.* token=\d+ cause="the znode was deleted"`}},
 		"the connection is lost, under WithStrict": {func(w *harness, s *session.Session, _ *client, _ *session.Hold) func() {
 			w.srv.Disconnect(id(s))
 			return func() {}
 		}, []string{
-			`WARN msg="the connection is lost, and with it what was held" %s epoch=1 possessions=1 paths=/line/\S+`,
+			`WARN msg="the connection is lost, and with it what was held" %s epoch=1 possessions=1 paths=/queue/\S+`,
 			`INFO msg="the connection is back" %s epoch=1 server=192.0.2.1:2181 after=.*ms`, up,
 		}},
 		"it is given up": {func(_ *harness, _ *session.Session, t *client, h *session.Hold) func() {
@@ -195,13 +195,13 @@ func TestALossIsOneLine(t *testing.T) {
 		want  string
 	}
 	each(t, map[string]row{
-		"of many":          {7, 0, ` possessions=7 paths="(/line/[^ ",]+, ){4}/line/[^ ",]+" `},
+		"of many":          {7, 0, ` possessions=7 paths="(/queue/[^ ",]+, ){4}/queue/[^ ",]+" `},
 		"of an idle one's": {0, 5 * time.Hour, ` silent=[0-3]\.?\d*m?s`},
 	}, func(w *harness, r row) {
 		var log journal
 		s, t := w.openClient(log.warnings())
 		for range r.holds {
-			t.hold(w, 1, "/line")
+			t.hold(w, 1, "/queue")
 		}
 		time.Sleep(r.idle)
 		w.srv.Expire(id(s))
@@ -354,7 +354,7 @@ func TestErrorsShowAbsolutePaths(t *testing.T) {
 // process closes the session. Done closes at once. The line has the recipe alone, and the absolute
 // path, as everywhere in the log.
 func TestADeletionIsLoggedWhenTheSessionIsKnownToLive(t *testing.T) {
-	const lost = `WARN msg="a possession is lost" %s epoch=1 recipe=test path=/app/line/\S+ token=\d+ cause="the znode was deleted"`
+	const lost = `WARN msg="a possession is lost" %s epoch=1 recipe=test path=/app/queue/\S+ token=\d+ cause="the znode was deleted"`
 	const up = `INFO msg="connected to ZooKeeper".*`
 	type row struct {
 		then func(w *harness, s *session.Session)
@@ -373,7 +373,7 @@ func TestADeletionIsLoggedWhenTheSessionIsKnownToLive(t *testing.T) {
 			w.srv.Expire(id(s))
 			time.Sleep(time.Minute)
 		}, []string{
-			`WARN msg="the ZooKeeper session has ended" %s epoch=1 possessions=1 paths=/app/line/\S+ cause="[^"]* has expired" silent=.*s`,
+			`WARN msg="the ZooKeeper session has ended" %s epoch=1 possessions=1 paths=/app/queue/\S+ cause="[^"]* has expired" silent=.*s`,
 			up, `.* msg="a ZooKeeper session has begun" %s epoch=2 .*`,
 		}},
 	}, func(w *harness, row row) {

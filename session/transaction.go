@@ -97,7 +97,7 @@ func (t *transaction) permitted() bool {
 
 // isOver tells whether the hold is over, without a look at the clocks. It takes no locks.
 func (h *Hold) isOver() bool {
-	return h.over.Load() || slices.ContainsFunc(h.parts, func(p *Hold) bool { return p.over.Load() })
+	return h.ended.Load() || slices.ContainsFunc(h.parts, func(p *Hold) bool { return p.ended.Load() })
 }
 
 // lost returns the guard for which the transaction was not carried out, whose hold is over then;
@@ -315,12 +315,12 @@ func (t *client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 		creates, err := s.znodes.expect(t, e, written.asks)
 		return func() {
 			defer over()
-			s.znodes.again(s.tasks.life, min(int(t.again.Load()), 8), "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(ops[0].ask.Path))
+			s.znodes.pauseIfRepeated(s.tasks.life, min(int(t.repeats.Load()), 8), "what was created is gone at once, again and again; pausing between attempts", "path", s.Path(ops[0].ask.Path))
 			results, sent, err := s.znodes.commitOnce(e, &written)
 			if g := written.lost(results, err); g != nil {
 				results, err = written.unguarded(g), ErrNoNode
 			}
-			s.znodes.settled(t, creates, written.asks, sent, results, err)
+			s.znodes.recordOutcome(t, creates, written.asks, sent, results, err)
 			done(s.space.results(results), err)
 		}, err
 	}, func(err error) {

@@ -26,7 +26,7 @@ func TestAHoldEndsWithTrustWhateverElseIsDue(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, _, h := w.holding(session.WithTimeout(timeout), session.WithTick(timeout/4))
 		time.Sleep(timeout + 33*time.Millisecond)
-		require.NoError(w, errOf(s.Set(w.Context(), "/line", nil, -1)))
+		require.NoError(w, errOf(s.Set(w.Context(), "/queue", nil, -1)))
 		w.srv.Partition(id(s))
 		until := s.Status().TrustedUntil
 
@@ -44,7 +44,7 @@ func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 		require.Equal(w, session.Connected, s.Status().State)
 		require.Equal(w, []string{"began 1"}, t.told(), "and its trust runs out silently")
 
-		j := t.inLine(w)
+		j := t.inQueue(w)
 		require.Equal(w, []string{"trust gained"}, t.told())
 		w.requests()
 		time.Sleep(time.Hour)
@@ -61,7 +61,7 @@ func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 		require.NoError(w, err)
 		for range 100 {
 			time.Sleep(timeout/6 - time.Millisecond)
-			w.write(s, "/line", nil)
+			w.write(s, "/queue", nil)
 		}
 		require.LessOrEqual(w, len(w.requests()), 103, "writes prove as much as syncs do")
 		require.True(w, h.Valid())
@@ -80,7 +80,7 @@ func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 func TestARefusedHoldHearsOfTrust(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		s, t := w.openClient(session.WithTimeout(timeout))
-		j := t.inLine(w)
+		j := t.inQueue(w)
 		seen := t.read(w, 1, j.Path, true)
 		t.StandBy(1, true)
 		steady(w, s)
@@ -136,7 +136,7 @@ func TestTrustComesBackWithOneWrite(t *testing.T) {
 		"a jump of a clock": {func(_ *harness, s *session.Session) { session.ShiftWall(s, time.Hour) }, 1},
 	}, func(w *harness, c row) {
 		s, t := w.openClient(session.WithTimeout(timeout))
-		t.hold(w, 1, "/line")
+		t.hold(w, 1, "/queue")
 		t.StandBy(1, true)
 		steady(w, s)
 		time.Sleep(timeout / 50)
@@ -167,7 +167,7 @@ func TestAPossessionOutlivesAnotherTimeout(t *testing.T) {
 		s := w.open(session.WithDialer(w.granting(timeout, r.next)))
 		require.Equal(w, timeout, s.Status().Timeout)
 		t := w.client(s)
-		h := t.hold(w, 1, "/line")
+		h := t.hold(w, 1, "/queue")
 		ended := bubble.Begin(func() time.Time { <-h.Done(); return time.Now() })
 		steady(w, s)
 		want := time.Now().Add(min(timeout, r.next) / 2)
@@ -264,7 +264,7 @@ func TestAProofBehindTheEndOfTheLeaseBringsNothingBack(t *testing.T) {
 		t.told()
 		session.ShiftMono(s, timeout*3/5)
 		session.ShiftWall(s, timeout*3/5)
-		w.write(s, "/line", nil)
+		w.write(s, "/queue", nil)
 		require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
 		require.False(w, h.Valid())
 		require.ErrorIs(w, h.Err(), session.ErrUntrusted)
@@ -301,7 +301,7 @@ func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
 func (w *harness) releaseTooLate(halt func(*session.Session, *session.Hold), release func(*harness, *client, *session.Hold, func(error) bool)) {
 	s := w.open(session.WithTimeout(timeout))
 	t, bystander := w.client(s), w.client(s)
-	j := t.inLine(w)
+	j := t.inQueue(w)
 	var causes []error
 	h, err := t.Hold(1, j.Path, j.Stat.Czxid, func(cause error) { causes = append(causes, cause) })
 	require.NoError(w, err)
@@ -324,7 +324,7 @@ func TestNothingIsHeldWhereTheMarginIsAll(t *testing.T) {
 	inBubble(t, func(w *harness) {
 		var log journal
 		_, t := w.openClient(session.WithTimeout(time.Minute), session.WithTrustMargin(30*time.Second), log.logger())
-		j := t.inLine(w)
+		j := t.inQueue(w)
 		require.ErrorIs(w, errOf(t.Hold(1, j.Path, 1, nil)), session.ErrUntrusted)
 		synctest.Wait()
 		require.Contains(w, log.String(), "the negotiated timeout leaves nothing of trust")

@@ -134,6 +134,35 @@ func TestWhatAClientSeesOfEachFault(t *testing.T) {
 	}, zktest.WithServers(3))
 }
 
+// Partitions may overlap: when one is healed, the others still cut the client off.
+func TestPartitionsOverlap(t *testing.T) {
+	type cut = func(s *zktest.Server, id int64) (heal func())
+	host := func(s *zktest.Server, _ int64) func() { return s.Host("h").Partition() }
+	way := func(d zktest.Direction) cut {
+		return func(s *zktest.Server, id int64) func() { return s.PartitionOneWay(id, d) }
+	}
+	each(t, map[string]struct{ first, second cut }{
+		"of the host, twice":             {host, host},
+		"of the host and of the session": {host, (*zktest.Server).Partition},
+		"of the session and of the host": {(*zktest.Server).Partition, host},
+		"to the server and from it":      {way(zktest.ToServer), way(zktest.FromServer)},
+		"from the server and to it":      {way(zktest.FromServer), way(zktest.ToServer)},
+		"to the server, and both ways":   {way(zktest.ToServer), (*zktest.Server).Partition},
+	}, func(t *testing.T, s *zktest.Server, cuts struct{ first, second cut }) {
+		c, err := resumeFrom(s.Host("h").Dialer(), s.Hosts()[0], newcomer(30*time.Second))
+		require.NoError(t, err)
+		healFirst := cuts.first(s, c.session)
+		healSecond := cuts.second(s, c.session)
+		healFirst()
+		healFirst() // a second time is nothing
+		now, answered := hidden(c, jute.Request{Op: jute.OpExists, Path: "/"})
+		require.Equal(t, "silence", now)
+		healSecond()
+		require.NoError(t, answered())
+		require.True(t, c.exists(t, "/"))
+	})
+}
+
 // A client that is partitioned off does not see what the server does meanwhile.
 func TestAPartitionHidesThatAServerDied(t *testing.T) {
 	each(t, map[string]func(s *zktest.Server, id int64){

@@ -5,7 +5,7 @@
 // a Unix, for the CPU time of its own process. The CPU time of the servers and of processes in
 // other languages needs Linux.
 //
-// The participants take turns, a slice each in a round, in another order in each round, so that the
+// The participants take turns, one each in a round, in another order in each round, so that the
 // noise of the machine falls on all of them alike. Figures that are compared are of the same round.
 // A run fails if the requests of raw differ from those in the source, or if raw or Troupe made a
 // fault; faults of the others are only in the table.
@@ -44,7 +44,7 @@ func main() {
 	flag.IntVar(&o.servers, "servers", 0, "1 or 3 servers; both if 0")
 	flag.StringVar(&o.write, "write", "", "file for the report; standard output if empty")
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of each row")
-	flag.IntVar(&o.divide, "divide", 1, "slices have so many times fewer cycles")
+	flag.IntVar(&o.divide, "divide", 1, "turns have so many times fewer cycles")
 	flag.BoolVar(&o.huge, "huge", false, "also the rows close and waiting, which take minutes")
 	flag.Parse()
 	if err := o.run(); err != nil {
@@ -115,7 +115,7 @@ func (o *options) tell(report string) error {
 type row struct {
 	name, kind, title     string // kind: lock, election, crash, shared, barrier, queue
 	sessions, each, paths int    // each: contenders of a session; paths: over which they are spread
-	cycles                int    // of each contender in a slice; zero if the first on each path holds, and a cycle is a waiter's
+	cycles                int    // of each contender in a turn; zero if the first on each path holds, and a cycle is a waiter's
 
 	// The requests of raw in a cycle: a run with others fails. They differ by chance where a
 	// contender that is first makes one less, and a writer lists once more for each reader that it
@@ -165,7 +165,7 @@ func (r *row) timeout() time.Duration {
 
 func (r *row) contenders() int { return r.sessions * r.each }
 
-// units is how many cycles are measured in a slice.
+// units is how many cycles are measured in a turn.
 func (r *row) units() float64 {
 	if r.cycles == 0 {
 		return float64(r.contenders() - r.paths)
@@ -182,18 +182,19 @@ func (r *row) shared(i int) bool { return r.kind == "shared" && i >= 2 }
 // moment is an act of a contender, with its time by the participant's clock.
 type moment struct {
 	what byte
-	i    int
+	i    int // the contender's index; of a queue, the item's number
 	at   time.Duration
 }
 
+// The acts of a contender. A child sends these letters.
 const (
-	cut    = 'x' // the connections of the first on each path
-	comes  = 'c'
-	enters = 'e'
-	leaves = 'l' // and begins to give back what it held
-	gone   = 'g'
-	lost   = 'o' // when the next one enters, it knows that it holds no longer
-	failed = '!'
+	cut    = 'x' // the connections of the first on each path are cut
+	comes  = 'c' // it asks for the lock, or arrives at the barrier; an item is to be put
+	enters = 'e' // it holds, or is past the barrier; an item is taken
+	leaves = 'l' // it begins to give back what it held, or to leave the barrier
+	gone   = 'g' // it has given it back, or has left the barrier
+	lost   = 'o' // it holds no longer, and knows that, at the moment when the next one enters
+	failed = '!' // a call of the library ended with an error
 )
 
 // stats are derived from the moments. There is a violation if two hold at once and believe it, a
@@ -211,8 +212,8 @@ func (r *row) examine(log []moment) (s stats) {
 		return delivered(log)
 	}
 	var came, left, gaps int
-	var free time.Duration
-	holding, right := make([]int, r.paths), true
+	var free time.Duration                       // when a holder last began to leave, or was cut off
+	holding, right := make([]int, r.paths), true // the weights of the holders, by path
 	for _, m := range log {
 		path, weight := m.i%r.paths, exclusive
 		if r.shared(m.i) {

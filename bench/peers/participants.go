@@ -46,16 +46,20 @@ type session interface {
 type fleet struct {
 	connect func(ctx context.Context, server string, timeout time.Duration) (session, error)
 
+	// Of one turn, set by open. A row of kind queue has works, the others have contenders.
 	r          *row
 	sessions   []session
 	contenders []contender
-	works      []work // of a queue, instead of contenders
-	remaining  *remaining
+	works      []work
+	remaining  *remaining // items of a queue
 	cancel     context.CancelFunc
-	working    sync.WaitGroup
-	gate       <-chan struct{} // closed by letGo: until then a holder holds
-	letGo      context.CancelFunc
 	opened     time.Time
+
+	// Contenders at work. In a row without cycles the first on each path hold until letGo closes
+	// gate, so that the others can be lined up behind them; in other rows run does so at once.
+	working sync.WaitGroup
+	gate    <-chan struct{}
+	letGo   context.CancelFunc
 
 	mu  sync.Mutex
 	log []moment
@@ -96,16 +100,18 @@ func (f *fleet) run(n int) ([]moment, error) {
 	return f.wait(), nil
 }
 
-// begin lets contenders work. Until the first wait holders keep their locks.
+// begin lets the contenders from from to before to work. Until wait opens the gate, holders keep
+// their locks.
 func (f *fleet) begin(from, to, n int) {
 	for i := from; i < to; i++ {
 		f.working.Go(func() { // ends with its cycles, at the latest when kill closes its session
 			var err error
 			if f.r.kind == "queue" {
-				err, n = f.queue(i, n), 0
-			}
-			for k := 0; k < n && err == nil; k++ {
-				err = f.cycle(i)
+				err = f.queue(i, n)
+			} else {
+				for k := 0; k < n && err == nil; k++ {
+					err = f.cycle(i)
+				}
 			}
 			if err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -115,7 +121,8 @@ func (f *fleet) begin(from, to, n int) {
 	}
 }
 
-// wait returns, when all contenders have ended, the moments since the last wait.
+// wait opens the gate, and returns, when all contenders have ended, the moments since the last
+// wait.
 func (f *fleet) wait() (log []moment) {
 	f.letGo()
 	f.working.Wait()
@@ -129,14 +136,16 @@ func (f *fleet) record(what byte, i int) {
 	f.log = append(f.log, moment{what, i, time.Since(f.opened)})
 }
 
+// cycle lets a contender get its lock and give it back. In the row crash nothing is given back: the
+// sessions of the first on each path expire, and the others are granted one after the other.
 func (f *fleet) cycle(i int) error {
 	f.record(comes, i)
 	if err := f.contenders[i].lock(); err != nil {
 		return err
 	}
-	crash, before := f.r.kind == "crash", i%f.r.paths
-	if crash && i != before && !f.contenders[before].holds() {
-		f.record(lost, before)
+	crash, holder := f.r.kind == "crash", i%f.r.paths // the first on the path
+	if crash && i != holder && !f.contenders[holder].holds() {
+		f.record(lost, holder)
 	}
 	f.record(enters, i)
 	<-f.gate
@@ -175,13 +184,15 @@ var (
 // is a line "verb arguments", its answer "ok values" or "error text".
 type child struct {
 	words   []string // of its command line
-	command *exec.Cmd
 	stdin   io.WriteCloser
 	answers *bufio.Reader
 	pid     string
+
+	mu      sync.Mutex // for kill, which a timer calls beside the other methods
+	command *exec.Cmd  // nil: no process
 }
 
-// children are Curator and kazoo, with their sources in a folder. The first slice starts a process.
+// children are Curator and kazoo, with their sources in a folder. The first turn starts a process.
 func children(folder string) (curator, kazoo *child, err error) {
 	java, noJava := interop.FindJava()
 	python, noKazoo := interop.FindKazoo()
@@ -199,7 +210,7 @@ func (c *child) ask(words ...any) ([]string, error) {
 	_, unsent := fmt.Fprintln(c.stdin, words...)
 	line, unread := c.answers.ReadString('\n')
 	if err := errors.Join(unsent, unread); err != nil {
-		c.end() // the next slice has another process
+		c.end() // the next turn has another process
 		return nil, err
 	}
 	if values, ok := strings.CutPrefix(line, "ok"); ok {
@@ -217,8 +228,8 @@ func (c *child) open(r *row, servers []string, path string) error {
 		if err := errors.Join(noOut, noIn, command.Start()); err != nil {
 			return err
 		}
-		c.command, c.stdin, c.answers = command, in, bufio.NewReader(out)
-		c.pid = strconv.Itoa(command.Process.Pid)
+		c.stdin, c.answers, c.pid = in, bufio.NewReader(out), strconv.Itoa(command.Process.Pid)
+		c.set(command)
 	}
 	_, err := c.ask("open", r.kind, r.contenders(), r.paths, r.work.Milliseconds(), r.timeout().Milliseconds(), path, strings.Join(servers, ","))
 	return err
@@ -242,13 +253,25 @@ func (c *child) close() error {
 	return err
 }
 
-func (c *child) kill() { _ = c.command.Process.Kill() } // unless it has ended
+func (c *child) set(command *exec.Cmd) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.command = command
+}
+
+func (c *child) kill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.command != nil {
+		_ = c.command.Process.Kill() // unless it has ended
+	}
+}
 
 // end ends the process, if there is one.
 func (c *child) end() {
 	if c.command != nil {
 		c.kill()
 		_ = c.command.Wait() // the answers had its errors
-		c.command = nil
+		c.set(nil)
 	}
 }

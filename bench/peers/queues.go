@@ -16,8 +16,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue"
 )
 
-// work is an end of a queue: a producer has put, a consumer the others. Take returns an item, ack
-// acknowledges it, and end returns the items that were claimed ahead.
+// work is an end of a queue: a producer has put, a consumer take and ack. Take returns an item, ack
+// acknowledges it. End, of some consumers, returns the items that were claimed ahead.
 type work struct {
 	put  func(item []byte) error
 	take func() ([]byte, error)

@@ -24,15 +24,19 @@ import (
 type table struct {
 	*options
 	rows         []row
-	participants map[string]participant
-	servers      int
-	e            *ensemble.Ensemble
-	pids         []string
-	first        int               // the server of a first session
-	costs        map[string][]cost // by row and participant, of each round
-	wrong        error             // why the run fails
-	version      string
-	load         []byte // of the machine, at the end; on Linux
+	participants map[string]participant // by name
+
+	// The ensemble.
+	servers int
+	e       *ensemble.Ensemble
+	version string
+	pids    []string // of its processes; none without pgrep
+	first   int      // the index of the server of each row's first session
+
+	// The results.
+	costs map[string][]cost // by row and participant, of each round
+	wrong error             // why the run fails
+	load  []byte            // of the machine, at the end; on Linux
 }
 
 func (t *table) measure() (err error) {
@@ -45,7 +49,7 @@ func (t *table) measure() (err error) {
 	// Without pgrep the CPU of the servers is not known.
 	pids, _ := exec.Command("pgrep", "-P", strconv.Itoa(os.Getpid()), "-f", "QuorumPeerMain").Output()
 	t.pids = strings.Fields(string(pids))
-	if _, err := t.slice(&rows[0], t.participants["raw"], "/warm"); err != nil { // servers that have just started are slow
+	if _, err := t.turn(&rows[0], t.participants["raw"], "/warm"); err != nil { // servers that have just started are slow
 		return err
 	}
 	for _, r := range t.rows {
@@ -61,12 +65,12 @@ func (t *table) measure() (err error) {
 	return nil
 }
 
-// round lets each participant have its slice, and compares them.
+// round lets each participant have its turn, and compares them.
 func (t *table) round(r *row, round int) {
 	names, of := strings.Fields(r.who), map[string]cost{}
 	for i := range names {
 		name := names[(i+round)%len(names)]
-		c, err := t.slice(r, t.participants[name], fmt.Sprintf("/%s-%s-%d", r.name, name, round))
+		c, err := t.turn(r, t.participants[name], fmt.Sprintf("/%s-%s-%d", r.name, name, round))
 		if err != nil {
 			c.errors++
 		}
@@ -170,12 +174,12 @@ const (
 // cost is the cost of a cycle.
 type cost struct {
 	of   [figures]float64
-	took time.Duration // the slice
+	took time.Duration // the turn
 	stats
 }
 
-// slice is a participant's turn. It returns the cost of a cycle.
-func (t *table) slice(r *row, p participant, path string) (c cost, err error) {
+// turn lets a participant make its cycles, and returns the cost of one.
+func (t *table) turn(r *row, p participant, path string) (c cost, err error) {
 	defer func() { err = errors.Join(err, p.close()) }()
 	if err := p.open(r, t.addresses(r), path); err != nil {
 		return c, err
@@ -264,7 +268,7 @@ func settle(e *ensemble.Ensemble, ephemerals, sessions int, limit time.Duration)
 		}
 		last = sum.Requests
 	}
-	return fmt.Errorf("no line of %d within %v", ephemerals, limit)
+	return fmt.Errorf("not %d ephemeral znodes within %v", ephemerals, limit)
 }
 
 // total is the sum of all servers' counters.

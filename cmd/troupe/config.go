@@ -35,10 +35,7 @@ type content []byte
 
 // MarshalJSON implements [json.Marshaler].
 func (c content) MarshalJSON() ([]byte, error) {
-	if utf8.Valid(c) {
-		return json.Marshal(string(c))
-	}
-	return json.Marshal(map[string][]byte{"base64": c})
+	return json.Marshal(choose[any](utf8.Valid(c), string(c), map[string][]byte{"base64": c}))
 }
 
 func (c content) String() string { return string(c) }

@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"net"
@@ -131,11 +133,55 @@ func (c *connection) connect(cmd *cobra.Command) (*session.Session, error) {
 
 // close ends the session. Without a connection it ends by itself, after its timeout.
 func (c *connection) close(s *session.Session) error {
-	err := s.CloseWithin(map[bool]time.Duration{true: 2 * time.Second, false: time.Millisecond}[s.Status().State == session.Connected])
+	err := s.CloseWithin(choose(s.Status().State == session.Connected, 2*time.Second, time.Millisecond))
 	if errors.Is(err, session.ErrClosed) || errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
 	return err
+}
+
+// ask sends a four-letter word to a server, and returns the answer.
+func (c *connection) ask(ctx context.Context, addr, word string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("nothing within %v", patience))
+	defer cancel()
+	conn, err := c.dial(ctx, "tcp", addr)
+	if err != nil {
+		return "", cmp.Or(context.Cause(ctx), err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends the read
+	defer func() { stop(); _ = conn.Close() }()
+	secured, text := conn, []byte(nil)
+	if c.TLS.Enabled {
+		cfg, err := c.TLS.Client(slog.New(slog.DiscardHandler)) // the session logs its errors
+		if err != nil {
+			return "", err
+		}
+		host, _, _ := net.SplitHostPort(addr) // it has a port
+		cfg.ServerName = cmp.Or(cfg.ServerName, host)
+		secured = tls.Client(conn, cfg)
+	}
+	if _, err = io.WriteString(secured, word); err == nil {
+		text, err = io.ReadAll(io.LimitReader(secured, 16<<20)) // a list of 600,000 sessions
+	}
+	if len(text) > 0 && ctx.Err() == nil {
+		return string(text), nil // an error of the connection after the answer does not matter
+	}
+	return "", cmp.Or(context.Cause(ctx), err, errors.New("it closed the connection without a word"))
+}
+
+// addresses takes a list of servers apart: each with its port, and the chroot.
+func addresses(servers []string) (addrs []string, chroot string) {
+	for entry := range strings.SplitSeq(strings.Join(servers, ","), ",") {
+		addr, root, _ := strings.Cut(strings.TrimSpace(entry), "/")
+		if root = strings.TrimSuffix(root, "/"); root != "" {
+			chroot = "/" + root
+		}
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			addr = net.JoinHostPort(strings.Trim(addr, "[]"), "2181")
+		}
+		addrs = append(addrs, addr)
+	}
+	return addrs, chroot
 }
 
 // fault is the known defect of a version of ZooKeeper, or "": see docs/operations.md.

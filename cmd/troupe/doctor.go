@@ -3,11 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"maps"
 	"net"
 	"regexp"
@@ -28,7 +25,7 @@ type finding struct {
 	Subject  string `json:"subject"`
 	What     string `json:"what"`
 	Advice   string `json:"advice"`
-	told            // of a server that serves
+	told            // filled for a server that serves
 }
 
 const (
@@ -37,6 +34,7 @@ const (
 	problem  = "problem"
 	allow    = "4lw.commands.whitelist=srvr,conf,dump,wchp in zoo.cfg"
 	patience = 3 * time.Second // with a server's answer to a word
+	maxHeld  = 512             // bytes: the record of a holder is shorter
 )
 
 // examination is one run of the doctor.
@@ -49,18 +47,25 @@ type examination struct {
 	tick     time.Duration // the longest of all servers
 }
 
+// tree has the znodes of one reading, by their paths below the doctor's root. Of those that are
+// listed by their parents some are not seen: the limit, or their ACL.
+type tree struct {
+	listed map[string]bool
+	seen   map[string]session.Stat
+}
+
 func doctor(a *app) *cobra.Command {
 	x := &examination{app: a}
 	cmd := &cobra.Command{
 		Use: "doctor [PATH...]", Short: "Examine the servers, and what crashed processes have left", Args: cobra.ArbitraryArgs, RunE: x.run,
 		Long: `Examine each of --servers by itself, the ensemble, the session timeout, and the znodes from each PATH on, by default all. Nothing is changed.
 
-Stale are znodes of recipes that should be ephemeral and are not, and ephemeral ones whose session no server lists. Orphans are the record of a
-lock's dead holder (WithDelay) where nobody waits, and transactions of a two-phase commit without a coordinator. Each is looked at twice. Also
+A stale znode is a recipe's that should be ephemeral and is not, or an ephemeral one whose session no server lists. Orphans are the record of a lock's
+dead holder (WithDelay) where nobody waits, and transactions of a two-phase commit without a coordinator. Only what two readings show is told. Also
 listed are two contenders in a queue with the same GUID, and one that has been first for more than an hour while others wait. Their sessions live,
 and only their processes can tell whether they still use them: see docs/operations.md.
 
-Servers are asked the four-letter words srvr, conf, dump and, with --watches, wchp. The exit status is 1 if there is a problem; warnings are none.`,
+Servers are asked the four-letter words srvr, conf, dump and, with --watches, wchp. The exit status is 1 if there is a problem, 0 for warnings alone.`,
 	}
 	cmd.Flags().UintVar(&x.limit, "limit", 10_000, "znodes to look at, at most")
 	cmd.Flags().BoolVar(&x.watches, "watches", false, "count watches too, which is expensive for a server with many")
@@ -85,7 +90,7 @@ func (x *examination) run(cmd *cobra.Command, paths []string) error {
 	if x.examineServers(ctx, addrs); len(x.serving) == 0 {
 		return x.report()
 	}
-	x.to.Servers, x.to.Namespace = x.serving, "" // a session makes the root of its namespace when it reads it
+	x.to.Servers, x.to.Namespace = x.serving, "" // a namespace would be created when it is read: root goes before each path instead
 	s, err := x.to.connect(cmd)
 	if err != nil {
 		x.add(problem, "session", explain(err), "")
@@ -137,50 +142,6 @@ func trust(timeout, tick time.Duration) time.Duration {
 	return (timeout - max(timeout/4+cmp.Or(tick, timeout/2)/2, timeout/3, tick*3/2)).Truncate(time.Millisecond)
 }
 
-// ask sends a four-letter word to a server, and returns the answer.
-func (c *connection) ask(ctx context.Context, addr, word string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("nothing within %v", patience))
-	defer cancel()
-	conn, err := c.dial(ctx, "tcp", addr)
-	if err != nil {
-		return "", cmp.Or(context.Cause(ctx), err)
-	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // ends the read
-	defer func() { stop(); _ = conn.Close() }()
-	secured, text := conn, []byte(nil)
-	if c.TLS.Enabled {
-		cfg, err := c.TLS.Client(slog.New(slog.DiscardHandler)) // the session logs its errors
-		if err != nil {
-			return "", err
-		}
-		host, _, _ := net.SplitHostPort(addr) // it has a port
-		cfg.ServerName = cmp.Or(cfg.ServerName, host)
-		secured = tls.Client(conn, cfg)
-	}
-	if _, err = io.WriteString(secured, word); err == nil {
-		text, err = io.ReadAll(io.LimitReader(secured, 16<<20)) // a list of 600,000 sessions
-	}
-	if len(text) > 0 && ctx.Err() == nil {
-		return string(text), nil // an error of the connection after the answer does not matter
-	}
-	return "", cmp.Or(context.Cause(ctx), err, errors.New("it closed the connection without a word"))
-}
-
-// addresses takes a list of servers apart: each with its port, and the chroot.
-func addresses(servers []string) (addrs []string, chroot string) {
-	for entry := range strings.SplitSeq(strings.Join(servers, ","), ",") {
-		addr, root, _ := strings.Cut(strings.TrimSpace(entry), "/")
-		if root = strings.TrimSuffix(root, "/"); root != "" {
-			chroot = "/" + root
-		}
-		if _, _, err := net.SplitHostPort(addr); err != nil {
-			addr = net.JoinHostPort(strings.Trim(addr, "[]"), "2181")
-		}
-		addrs = append(addrs, addr)
-	}
-	return addrs, chroot
-}
-
 // examineServers asks each server, and compares their answers.
 func (x *examination) examineServers(ctx context.Context, addrs []string) {
 	modes, versions, settings := map[string]int{}, map[string][]string{}, map[string][]string{}
@@ -204,11 +165,11 @@ func (x *examination) examineServers(ctx context.Context, addrs []string) {
 		severity, what = warning, what+fmt.Sprintf("; it takes %d", voters/2+1)
 	}
 	x.add(severity, "ensemble", what, advice)
-	for _, told := range []map[string][]string{versions, settings} {
-		delete(told, "") // of servers that do not say
+	for _, answers := range []map[string][]string{versions, settings} {
+		delete(answers, "") // of servers that do not say
 		var each []string
-		for _, what := range slices.Sorted(maps.Keys(told)) {
-			each = append(each, what+" on "+strings.Join(told[what], ", "))
+		for _, answer := range slices.Sorted(maps.Keys(answers)) {
+			each = append(each, answer+" on "+strings.Join(answers[answer], ", "))
 		}
 		if len(each) > 1 {
 			x.add(warning, "ensemble", "not all the same: "+strings.Join(each, "; "), "well while upgrading; else the same version and zoo.cfg everywhere")
@@ -216,7 +177,7 @@ func (x *examination) examineServers(ctx context.Context, addrs []string) {
 	}
 }
 
-// examineServer asks a server. Strings that it does not answer with are "".
+// examineServer asks a server. Results that the server does not tell are "".
 func (x *examination) examineServer(ctx context.Context, addr string) (mode, version, settings string, serves bool) {
 	says, untold := map[string]string{}, ""
 	ask := func(word, separator string) (string, error) {
@@ -267,28 +228,31 @@ func (x *examination) examineServer(ctx context.Context, addr string) (mode, ver
 }
 
 var (
-	// ours matches ephemeral znodes of queues, two-phase commits and double barriers.
+	// ours matches the znodes of queues, two-phase commits and double barriers that are to be
+	// ephemeral.
 	ours = regexp.MustCompile(`/(?:line/[0-9a-f-]{36}-\d{10}|claims/-?\d+-\d{10}/-?\d+|coordinators/[0-9a-f-]{36}|` +
 		`round-\d{10}/_c_[0-9a-f-]{36}-party-[^/]+)$`)
+	// openMark matches the mark of a transaction that not all sites have acknowledged.
 	openMark   = regexp.MustCompile(`^(.*)/tx/[^/]+/_c_[0-9a-f-]{36}-open$`)
 	sessionHex = regexp.MustCompile(`\b0x[0-9a-f]{1,16}\b`)
 )
 
-// examineTree reads twice the znodes at and below paths, which are below root.
+// examineTree reads twice the znodes at and below paths, which are below root. It lists the
+// sessions in between: the second reading finds no znode of one that ended before.
 func (x *examination) examineTree(ctx context.Context, s *session.Session, root string, paths []string) error {
 	before, _, err := x.walk(ctx, s, root, paths)
 	if err != nil {
 		return err
 	}
 	alive := x.sessions(ctx, s.Status().SessionID)
-	seen, missed, err := x.walk(ctx, s, root, paths) // without the znodes of sessions that ended before they were listed
+	now, missed, err := x.walk(ctx, s, root, paths)
 	if err != nil {
 		return err
 	}
 	found, severity, advice := 0, healthy, ""
-	for _, path := range slices.Sorted(maps.Keys(seen)) {
-		f, old := decide(path, seen, alive), decide(path, before, alive)
-		if f.What != "" && f == old && seen[path].Czxid == before[path].Czxid {
+	for _, path := range slices.Sorted(maps.Keys(now.seen)) {
+		f, old := now.diagnose(path, alive), before.diagnose(path, alive)
+		if f.What != "" && f == old && now.seen[path].Czxid == before.seen[path].Czxid {
 			found++
 			x.findings = append(x.findings, f)
 		}
@@ -296,9 +260,9 @@ func (x *examination) examineTree(ctx context.Context, s *session.Session, root 
 	if missed > 0 {
 		severity, advice = warning, "--limit, and --auth-file for those that may not be listed"
 	}
-	what := fmt.Sprintf("stale or orphans: %d; znodes looked at: %d; not looked at: at least %d", found, len(seen), missed)
+	what := fmt.Sprintf("stale or orphans: %d; znodes looked at: %d; not looked at: at least %d", found, len(now.seen), missed)
 	x.add(severity, strings.Join(paths, " "), what, advice)
-	x.examineContenders(ctx, s, root, before, seen, alive)
+	x.examineContenders(ctx, s, root, before.seen, now.seen, alive)
 	return nil
 }
 
@@ -322,35 +286,37 @@ func (x *examination) examineContenders(ctx context.Context, s *session.Session,
 			advice := "does its process know of it (docs/operations.md)? If not: troupe " + command + " break " + quoted(path)
 			stat, behind := seen[path], all[i+1:]
 			if twin := slices.IndexFunc(behind, func(o znode.Contender) bool { return c.GUID != "" && o.GUID == c.GUID }); twin >= 0 {
-				x.add(problem, path, "its GUID stands in this line twice, here and in "+behind[twin].Name, advice)
+				x.add(problem, path, "its GUID is in this queue twice, here and in "+behind[twin].Name, advice)
 			} else if i < first && first < len(all) && alive[stat.EphemeralOwner] && time.Since(stat.Ctime) > time.Hour {
-				x.add(severity, path, fmt.Sprintf("queued %s, first in the line, and others wait; its session %v lives", moment(stat.Ctime), sessionID(stat.EphemeralOwner)), advice)
+				x.add(severity, path, fmt.Sprintf("queued %s, first in the queue, and others wait; its session %v lives", moment(stat.Ctime), sessionID(stat.EphemeralOwner)), advice)
 			}
 		}
 	}
 }
 
-// walk returns the znodes by their paths below root, and how many more there are at least.
-func (x *examination) walk(ctx context.Context, s *session.Session, root string, paths []string) (map[string]session.Stat, int, error) {
+// walk reads the znodes at and below paths. It also returns how many more there are at least.
+func (x *examination) walk(ctx context.Context, s *session.Session, root string, paths []string) (tree, int, error) {
+	t := tree{map[string]bool{}, map[string]session.Stat{}}
 	if err := s.Sync(ctx, "/"); err != nil {
-		return nil, 0, err
+		return t, 0, err
 	}
-	seen, next, i, unread := map[string]session.Stat{}, slices.Sorted(slices.Values(paths)), 0, 0
-	for ; i < len(next) && len(seen) < int(x.limit); i++ {
+	next, i, unread := slices.Sorted(slices.Values(paths)), 0, 0
+	for ; i < len(next) && uint(len(t.seen)) < x.limit; i++ {
 		names, stat, err := s.Children(ctx, cmp.Or(strings.TrimSuffix(root+next[i], "/"), "/"))
 		switch {
 		case err == nil:
-			seen[next[i]] = stat
+			t.seen[next[i]] = stat
 		case errors.Is(err, session.ErrNoAuth):
 			unread++
 		case i < len(paths) || !errors.Is(err, session.ErrNoNode):
-			return nil, 0, err
+			return t, 0, err
 		}
 		for _, name := range names {
-			next = append(next, znode.Join(next[i], name))
+			child := znode.Join(next[i], name)
+			next, t.listed[child] = append(next, child), true
 		}
 	}
-	return seen, unread + len(next) - i, nil
+	return t, unread + len(next) - i, nil
 }
 
 // sessions are those that the servers list; nil without the list of a server that expires sessions.
@@ -372,25 +338,36 @@ func (x *examination) sessions(ctx context.Context, here int64) map[int64]bool {
 	return nil
 }
 
-// decide returns the problem of a znode, if there is one.
-func decide(path string, seen map[string]session.Stat, alive map[int64]bool) (f finding) {
+// diagnose returns the finding about a znode; its What is "" if there is none.
+func (t tree) diagnose(path string, alive map[int64]bool) (f finding) {
 	f = finding{Severity: problem, Subject: path, Advice: "to delete it: troupe rm " + quoted(path)}
 	parent, name := znode.Split(path)
-	c, stands := znode.ParseContender(name)
-	transaction, stat := openMark.FindStringSubmatch(path), seen[path]
+	c, isContender := znode.ParseContender(name)
+	stat := t.seen[path]
 	switch {
 	case stat.EphemeralOwner != 0 && alive != nil && !alive[stat.EphemeralOwner]:
 		f.What = fmt.Sprintf("no server lists its session %v, with which it was to be deleted", sessionID(stat.EphemeralOwner))
 	case stat.EphemeralOwner != 0, strings.Contains(path, "/inbox/"): // a transaction's id may look like a contender's name
-	case stands && c.GUID != "", ours.MatchString(path):
+	case isContender && c.GUID != "", ours.MatchString(path):
 		f.What = "not ephemeral: it outlives its process, and others wait for it or count on it"
-	case stands:
+	case isContender:
 		f.Severity, f.What = warning, "not ephemeral: if it is a contender it outlives its process, and others wait for it"
-	case name == "held" && seen[parent].NumChildren == 1 && stat.DataLength > 0 && stat.DataLength < 512:
+	case name == znode.HeldRecord && t.seen[parent].NumChildren == 1 && stat.DataLength > 0 && stat.DataLength < maxHeld:
 		f.Severity, f.What = warning, "if this is a lock (WithDelay): the record of a holder that died; nobody waits, and who comes next waits for the delay"
-	case transaction != nil && seen[transaction[1]].Czxid > 0 && seen[transaction[1]+"/coordinators"].NumChildren == 0:
+	case t.orphaned(path):
 		f.Severity, f.What = warning, "a transaction that not all sites have acknowledged, without a coordinator: they may wait for its outcome"
 		f.Advice = "have a coordinator of the application recover it"
 	}
 	return f
+}
+
+// orphaned reports whether a path is the mark of a transaction that certainly has no coordinator.
+func (t tree) orphaned(path string) bool {
+	mark := openMark.FindStringSubmatch(path)
+	if mark == nil || t.seen[mark[1]].Czxid == 0 {
+		return false
+	}
+	coordinators := mark[1] + "/coordinators"
+	stat, seen := t.seen[coordinators]
+	return stat.NumChildren == 0 && (seen || !t.listed[coordinators])
 }

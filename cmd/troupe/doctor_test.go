@@ -89,6 +89,20 @@ func TestDoctorFindsStaleContendersAndOrphans(t *testing.T) {
 	})
 }
 
+// A coordinator may be alive behind a znode that may not be listed.
+func TestDoctorDoubtsNoTransactionWhoseCoordinatorsItMayNotList(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		require.NoError(t, t.Server.Load(strings.Join([]string{
+			`{"path":"/pay/coordinators","acl":[{"perms":"cdrwa","scheme":"digest","id":"bob:x"}]}`,
+			`{"path":"/pay/tx/t-1/_c_5f0c1a2b-0000-4000-8000-000000000000-open"}`,
+		}, "\n")))
+		out := exits(t, 0, "doctor", "/pay")
+		require.NotContains(t, out, "without a coordinator")
+		require.Contains(t, out, "warning  /pay: stale or orphans: 0; znodes looked at: 4; not looked at: at least 1\n")
+	})
+}
+
 // forged is a run of the doctor with another text in place of what servers answer to four-letter
 // words.
 func forged(t *bubble.World, forge func(word, answer string) string, flags ...string) (string, int) {
@@ -296,14 +310,14 @@ func TestDoctorListsContendersThatNobodyMayMind(t *testing.T) {
 			}
 			return found
 		}
-		twice := "problem  /twice: its GUID stands in this line twice, here and in _c_5f0c1a2b-0000-4000-8000-00000000000a-lock-0000000002\n"
+		twice := "problem  /twice: its GUID is in this queue twice, here and in _c_5f0c1a2b-0000-4000-8000-00000000000a-lock-0000000002\n"
 		time.Sleep(59 * time.Minute)
 		require.Equal(t, []string{twice}, lists())
 		time.Sleep(2 * time.Minute)
 		stand("/late"+a+"lock-", "/late"+b+"lock-")
 		found := strings.Join(lists(), "")
 		require.Regexp(t, `^(warning  /full: queued .*\n){2}`+
-			`ok       /led: queued 2000-\S+\+01:00 \(\S+ ago\), first in the line, and others wait; its session 0x\w+ lives\n`+
+			`ok       /led: queued 2000-\S+\+01:00 \(\S+ ago\), first in the queue, and others wait; its session 0x\w+ lives\n`+
 			`(warning  /shared: queued .*\n){2}warning  /stood: queued .*\n`+regexp.QuoteMeta(twice)+`$`, found)
 		out := exits(t, 0, "doctor", "/led", "/stood")
 		require.Contains(t, out, "troupe election break '/led/_c_")

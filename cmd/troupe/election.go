@@ -24,7 +24,7 @@ func elections(a *app) *cobra.Command {
 				return rows
 			}, func(l *leader) (string, *time.Time) { return fmt.Sprint(l.Token), &l.Held }))
 		}),
-		a.takes("election", "break", deletes, func(ctx context.Context, s *session.Session, path string) (string, error) {
+		a.takes("election", "break", breakHelp, func(ctx context.Context, s *session.Session, path string) (string, error) {
 			return "broken", s.Delete(ctx, path, -1)
 		}),
 		electionTransfer(a),
@@ -37,7 +37,7 @@ func electionShow(a *app) *cobra.Command {
 	cmd := on(a, "show PATH", "List the leader and the candidates, in order", free(a, electionAt), func(_ context.Context, e electionHere, args []string) error {
 		var rows []candidate
 		for _, c := range e.now {
-			state := map[bool]string{true: "leads", false: "waits"}[c.Leading]
+			state := choose(c.Leading, "leads", "waits")
 			rows = append(rows, candidate{c.Path, c.ID, state, c.Ready, owner(c.Owner), c.Token, sessionID(c.SessionID), c.Since.UTC(), c.Data})
 		}
 		return errors.Join(list(a, rows), nobody(args[0], nil, check && len(rows) == 0))
@@ -57,7 +57,7 @@ CMD has the candidate's id in TROUPE_ELECTION_ID.`,
 				return err
 			}
 			for {
-				term, err := win(ctx, r, statusNotGot, map[bool]func(context.Context) (*election.Term, error){false: e.Lead, true: tryLead(e)}[r.try])
+				term, err := win(ctx, r, statusNotGot, choose(r.try, tryLead(e), e.Lead))
 				if err != nil {
 					return err
 				}
@@ -168,14 +168,15 @@ func candidatesTo(ctx context.Context, s *session.Session, path, to string) ([]e
 	return e.now, i, err
 }
 
-// transfer deletes a leader and the candidates between it and another, as long as both exist.
+// transfer deletes a leader, from, and the candidates between it and another, to, as long as both
+// exist. It lists again if one of them was gone, or the outcome is not known.
 func transfer(ctx context.Context, s *session.Session, path, from, to string) error {
 	for {
 		all, at, err := candidatesTo(ctx, s, path, to)
 		switch {
 		case err != nil:
 			return err
-		case at == 0: // a transaction was carried out, and its reply lost, or the others have left
+		case at == 0: // to leads: a transaction was carried out and its reply lost, or the others have left
 			return nil
 		case all[0].Path != from:
 			return fmt.Errorf("%s no longer leads: %w", from, session.ErrBadVersion)

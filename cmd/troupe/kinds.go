@@ -105,12 +105,8 @@ func (v *survey) visit(ctx context.Context, path string) (ephemeral bool, err er
 func (v *survey) pass(err error) error {
 	if errors.Is(err, session.ErrNoAuth) {
 		v.unseen++
-		return nil
 	}
-	if errors.Is(err, session.ErrNoNode) {
-		return nil
-	}
-	return err
+	return choose(errors.Is(err, session.ErrNoAuth) || errors.Is(err, session.ErrNoNode), nil, err)
 }
 
 func (v *survey) lock(ctx context.Context, path string, kind znode.Kind) error {

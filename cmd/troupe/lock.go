@@ -26,10 +26,10 @@ func locks(a *app) *cobra.Command {
 		lockShow(a),
 		on(a, "watch PATH", "Follow the holders and who waits", free(a, contendersAt("lock")), func(ctx context.Context, l lockHere, _ []string) error {
 			return follow(ctx, a, l.recipe.Observe(ctx), witnessed(rowsOf, func(c *contender) (string, *time.Time) {
-				return map[bool]string{true: c.Path}[c.State.word == "holds"], &c.Held
+				return choose(c.State.word == "holds", c.Path, ""), &c.Held
 			}))
 		}),
-		a.takes("lock", "break", deletes, func(ctx context.Context, s *session.Session, path string) (string, error) {
+		a.takes("lock", "break", breakHelp, func(ctx context.Context, s *session.Session, path string) (string, error) {
 			err := lock.Revoke(ctx, s, path) // an error if it has gone by now
 			if err == nil {
 				err = lock.Break(ctx, s, path, 0)
@@ -45,7 +45,8 @@ func lockShow(a *app) *cobra.Command {
 	check := false
 	cmd := on(a, "show PATH", "Show the holders, or a contender by its path", free(a, contendersOf("lock")), func(_ context.Context, l lockHere, args []string) error {
 		shown := slices.DeleteFunc(l.now, func(c lock.Contender) bool {
-			return c.Path != args[0] && (path.Dir(c.Path) != args[0] || !c.Holding && !unknown(c) && c.Delayed.Token == 0)
+			first := c.Holding || unknown(c) || c.Delayed.Token != 0
+			return !(c.Path == args[0] || path.Dir(c.Path) == args[0] && first)
 		})
 		held := slices.ContainsFunc(shown, func(c lock.Contender) bool { return c.Holding })
 		return errors.Join(list(a, append(l.delayed(args[0]), rowsOf(shown)...)), nobody(args[0], shown, check && !held))
@@ -60,10 +61,10 @@ func unknown(c lock.Contender) bool {
 	return c.Unread && name.Marks()
 }
 
-// nobody is the error of a path without a known holder; nil unless is is true.
-func nobody(path string, all []lock.Contender, is bool) error {
+// nobody returns the error of a path without a known holder; nil unless nobodyHolds.
+func nobody(path string, all []lock.Contender, nobodyHolds bool) error {
 	switch {
-	case !is:
+	case !nobodyHolds:
 		return nil
 	case slices.ContainsFunc(all, unknown):
 		return fmt.Errorf("who holds %s is not known: %w", path, session.ErrNoAuth)
@@ -71,10 +72,10 @@ func nobody(path string, all []lock.Contender, is bool) error {
 	return fmt.Errorf("nobody holds %s", path)
 }
 
-const deletes = "Delete the holder's znode, or a contender's: it may be at work still, see its token"
+const breakHelp = "Delete the holder's znode, or a contender's: it may be at work still, see its token"
 
-// takes is a command that takes a lock, or a place in its queue, away from a contender. It prints
-// what do returns: the deed and the contender.
+// takes is a command that takes a lock, or a place in its queue, away from the contender at PATH or
+// the only holder there. It asks first, and prints the word of do ("broken") and the contender.
 func (a *app) takes(recipe, name, short string, do func(ctx context.Context, s *session.Session, contender string) (done string, err error)) *cobra.Command {
 	return a.destroys(a.command(name+" PATH", short, func(ctx context.Context, s *session.Session, args []string) error {
 		all, at, err := find(ctx, s, args[0], recipe)
@@ -122,13 +123,14 @@ func lockRevoke(a *app) *cobra.Command {
 		if err != nil || !wait && timeout == 0 {
 			return "revoked", err
 		}
-		late := timeoutError{fmt.Errorf("revoked, but it has not let go within %v", timeout)}
-		ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(timeout, math.MaxInt64), late)
+		errTimeout := timeoutError{fmt.Errorf("revoked, but it has not let go within %v", timeout)}
+		ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(timeout, math.MaxInt64), errTimeout)
 		defer cancel()
-		if err = lock.Break(ctx, s, path, math.MaxInt64); errors.Is(err, late) { // with this grace it only waits
-			err = failure{statusNotGot, err}
+		err = lock.Break(ctx, s, path, math.MaxInt64) // with this grace it only waits
+		if failed, ok := errors.AsType[*session.OpError](err); ok && failed.Op == "break" {
+			failed.Op = "revoke"
 		}
-		return "released", err
+		return "released", choose[error](errors.Is(err, errTimeout), failure{statusNotGot, err}, err)
 	})
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it has let go")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "--wait, but for no longer than this; then the exit status is 124")
@@ -139,22 +141,25 @@ func lockRun(a *app) *cobra.Command {
 	var shared bool
 	var delay time.Duration
 	var permits int
-	var other uint8
+	var conflictStatus uint8
 	cmd := a.runs("Run a command while a lock is held",
 		"Run a command while a lock is held: an exclusive one, with --shared the read side of a shared one, with -n a permit of a semaphore.",
 		func(ctx context.Context, s *session.Session, r *runner, path string) error {
 			opts := []lock.Option{lock.WithData([]byte(r.data)), lock.WithWarnAfter(0)}
-			l, err := lock.New(s, path, append(opts, lock.WithDelay(delay))...)
+			var l *lock.Lock
+			var err error
 			switch {
 			case shared:
 				l, err = lock.NewRead(s, path, opts...)
 			case permits > 0:
 				l, err = lock.NewSemaphore(s, path, permits, opts...)
+			default:
+				l, err = lock.New(s, path, append(opts, lock.WithDelay(delay))...)
 			}
 			if err != nil {
 				return err
 			}
-			g, err := win(ctx, r, int(other), map[bool]func(context.Context) (*lock.Grant, error){false: l.Lock, true: l.TryLock}[r.try])
+			g, err := win(ctx, r, int(conflictStatus), choose(r.try, l.TryLock, l.Lock))
 			if err != nil {
 				return err
 			}
@@ -164,7 +169,7 @@ func lockRun(a *app) *cobra.Command {
 	flags.BoolVar(&shared, "shared", false, "hold together with others that are --shared")
 	flags.IntVarP(&permits, "permits", "n", 0, "hold one of so many permits of a semaphore")
 	flags.DurationVar(&delay, "delay", 0, "wait for so long after a holder that died or lost the lock; all users of the path should")
-	flags.Uint8VarP(&other, "conflict-exit-code", "E", statusNotGot, "exit status if the lock is not got")
+	flags.Uint8VarP(&conflictStatus, "conflict-exit-code", "E", statusNotGot, "exit status if the lock is not got")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		for _, not := range [][2]string{{"permits", "shared"}, {"delay", "shared"}, {"delay", "permits"}} {
 			if flags.Changed(not[0]) && flags.Changed(not[1]) {
@@ -207,7 +212,7 @@ func delayOf(d lock.Delay) *delay {
 	return &delay{d.Until.UTC(), owner(d.Owner), d.Token}
 }
 
-// state is what a contender does. As JSON it is the word alone.
+// state is holds, waits, delayed or unreadable; a table shows the delay too.
 type state struct {
 	word string
 	*delay
@@ -229,10 +234,10 @@ func (s state) MarshalText() ([]byte, error) { return []byte(s.word), nil } //no
 
 type lockHere struct {
 	here[*lock.Lock, []lock.Contender]
-	delay lock.Delay // if there is no contender
+	delay lock.Delay // of a queue without contenders; with some, it is theirs
 }
 
-// delayed is the row of a delay that no contender waits for yet.
+// delayed returns the row of a delay that no contender waits for yet; none if there is no delay.
 func (l lockHere) delayed(at string) (rows []contender) {
 	if d := delayOf(l.delay); d != nil {
 		rows = append(rows, contender{Path: znode.Join(at, znode.HeldRecord), State: state{"delayed", d}, Owner: d.After, Token: d.Token, Delay: d})
@@ -240,7 +245,7 @@ func (l lockHere) delayed(at string) (rows []contender) {
 	return rows
 }
 
-// contendersAt is the queue at a path that exists, for a lock or an election.
+// contendersAt returns a function that opens the queue at a path, of an existing lock or election.
 func contendersAt(recipe string) func(context.Context, *session.Session, string) (lockHere, error) {
 	return func(ctx context.Context, s *session.Session, at string) (l lockHere, err error) {
 		if l.recipe, err = lock.New(s, at); err == nil {
@@ -261,10 +266,10 @@ func contendersAt(recipe string) func(context.Context, *session.Session, string)
 	}
 }
 
-// contendersOf is the queue at a path that exists, or that of the contender at it.
+// contendersOf is contendersAt for a path that may also be a contender's: that opens its queue.
 func contendersOf(recipe string) func(context.Context, *session.Session, string) (lockHere, error) {
 	return func(ctx context.Context, s *session.Session, at string) (lockHere, error) {
-		if _, one := znode.ParseContender(path.Base(at)); !one {
+		if _, isContender := znode.ParseContender(path.Base(at)); !isContender {
 			return contendersAt(recipe)(ctx, s, at)
 		}
 		l, err := contendersAt(recipe)(ctx, s, path.Dir(at))
@@ -275,7 +280,8 @@ func contendersOf(recipe string) func(context.Context, *session.Session, string)
 	}
 }
 
-// find is the contender at a path, or the first holder of what is at that path, among all.
+// find returns the contenders of the queue at a path, or of the queue of the contender at it, and
+// the index of that contender, or of the first holder.
 func find(ctx context.Context, s *session.Session, at, recipe string) ([]lock.Contender, int, error) {
 	l, err := contendersOf(recipe)(ctx, s, at)
 	i := slices.IndexFunc(l.now, func(c lock.Contender) bool { return c.Path == at || c.Holding && path.Dir(c.Path) == at })
@@ -300,7 +306,7 @@ func rowsOf(all []lock.Contender) (rows []contender) {
 	return rows
 }
 
-// mustBe is an error if a path does not exist, or has children of which none is of a recipe.
+// mustBe refuses a path that does not exist, or that has children, but none with one of names.
 func mustBe(ctx context.Context, s *session.Session, path, recipe string, names ...string) error {
 	children, _, err := s.Children(ctx, path)
 	if err == nil && len(children) > 0 && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(children, name) }) {

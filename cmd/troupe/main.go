@@ -3,7 +3,7 @@
 // # Which file for which task
 //
 //   - main.go: exit statuses and advice; root.go: the tree of commands, arguments, confirmation
-//   - connection.go: flags of the connection; print.go: tables, JSON, times, escaping
+//   - connection.go: flags of the connection, four-letter words; print.go: tables, JSON, times, escaping
 //   - znode.go, config.go, kinds.go, recipes.go, rounds.go: commands that show and change znodes
 //   - lock.go, election.go, queue.go: these recipes; run.go, child_*.go: commands under a possession
 //   - doctor.go, told.go: the examination of servers; server.go: the embedded server as a process

@@ -100,8 +100,8 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 				}
 			}
 			for _, key := range keys {
-				if mark := map[bool]string{true: "+", false: "~"}[was[key] == ""]; now[key] != was[key] {
-					fmt.Fprintln(a.out, at, mark, now[key])
+				if now[key] != was[key] {
+					fmt.Fprintln(a.out, at, choose(was[key] == "", "+", "~"), now[key])
 				}
 			}
 		}
@@ -116,9 +116,9 @@ func follow[S, T any](ctx context.Context, a *app, states <-chan S, rows func(S)
 	return nil
 }
 
-// witnessed adds to the rows since when each holds, as far as a watch has seen it: not of those
-// that held when it began. of returns the holder of a row, or "", and the row's time, which stays
-// if it is set.
+// witnessed sets in rows the time since which each holds, if the watch has seen the beginning of
+// that: not for those that held when the watch began. of returns what tells a holder from others,
+// "" for a row that does not hold, and where the row's time is. A time that is set stays.
 func witnessed[S, T any](rows func(S) []T, of func(*T) (string, *time.Time)) func(S) []T {
 	var since map[string]time.Time // nil before the first state
 	return func(state S) []T {
@@ -201,10 +201,7 @@ func stamp(t time.Time) string { return t.Local().Format(time.RFC3339) }
 // moment is a time with its age.
 func moment(t time.Time) string {
 	text := age(t)
-	if !strings.HasPrefix(text, "in ") {
-		text += " ago"
-	}
-	return stamp(t) + " (" + text + ")"
+	return stamp(t) + " (" + choose(strings.HasPrefix(text, "in "), text, text+" ago") + ")"
 }
 
 // age is the time since t by this machine's clock, such as "4m12s", or "in 4m12s" for a later t.

@@ -60,10 +60,7 @@ func queues(a *app) *cobra.Command {
 // byID is the error of a request for an item by its id. The queue exists, so the id is wrong, not
 // the path.
 func byID(err error) error {
-	if errors.Is(err, session.ErrNoNode) {
-		return idError{err}
-	}
-	return err
+	return choose[error](errors.Is(err, session.ErrNoNode), idError{err}, err)
 }
 
 var errID = errors.New("no item has this id")
@@ -136,11 +133,11 @@ func deadLetters(s *session.Session, path string) *queue.Queue {
 
 // olderThan are the first items that are of this age or older.
 func olderThan(ctx context.Context, q *queue.Queue, age time.Duration, limit int) ([]queue.Entry, error) {
-	if age == 0 {
-		return q.List(ctx, limit)
+	if age < 0 {
+		return nil, usage{fmt.Errorf("--older-than %v: negative", age)}
 	}
-	all, err := q.List(ctx, math.MaxInt32)
-	all = slices.DeleteFunc(all, func(e queue.Entry) bool { return time.Since(e.Since) < age })
+	all, err := q.List(ctx, choose(age == 0, limit, math.MaxInt32))
+	all = slices.DeleteFunc(all, func(e queue.Entry) bool { return age > 0 && time.Since(e.Since) < age })
 	return all[:min(len(all), limit)], err
 }
 
@@ -189,8 +186,12 @@ func queueRequeue(a *app) *cobra.Command {
 				ids = append(ids, e.ID)
 			}
 		}
-		errs := []error{err}
-		for n := 0; n < len(ids) && (err == nil || errors.Is(err, queue.ErrDuplicate) || errors.Is(err, session.ErrNoNode) || errors.Is(err, session.ErrUnsupported)); n++ { // these items stay, or have gone
+		if err != nil {
+			return err
+		}
+		var errs []error
+		// An error of one item, which stays or has gone, keeps none of the others.
+		for n := 0; n < len(ids) && (err == nil || errors.Is(err, queue.ErrDuplicate) || errors.Is(err, session.ErrNoNode) || errors.Is(err, session.ErrUnsupported)); n++ {
 			if err = q.Requeue(ctx, ids[n]); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", escaped(ids[n]), byID(err)))
 			}
@@ -201,7 +202,7 @@ func queueRequeue(a *app) *cobra.Command {
 	cmd.Flags().DurationVar(&older, "older-than", 0, "those that have been dead for so long")
 	cmd.MarkFlagsMutuallyExclusive("all", "older-than")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 1 && !all && older == 0 || len(args) > 1 && (all || older > 0) {
+		if len(args) == 1 && !all && older == 0 || len(args) > 1 && (all || older != 0) {
 			return errors.New("which: IDs, --all or --older-than")
 		}
 		return arguments(1, math.MaxInt)(cmd, args)

@@ -147,6 +147,30 @@ func TestRequeueGoesOnBehindWhatItCannotFind(t *testing.T) {
 	})
 }
 
+// The advice is about the path: without a queue no item is asked for.
+func TestRequeueWithoutAQueueNamesThePathAlone(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		out := exits(t, 5, "queue", "requeue", "/nope", "a", "b")
+		require.Contains(t, out, "/nope: the znode does not exist")
+		require.Contains(t, out, "are the path and --namespace right")
+		require.NotContains(t, out, "troupe queue ls")
+		require.Equal(t, 1, strings.Count(out, "\n"), out)
+	})
+}
+
+func TestOlderThanIsNotNegative(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		jobs(t)
+		for _, run := range []string{"queue requeue /jobs --older-than=-1h", "queue dead /jobs --older-than=-1h"} {
+			require.Equal(t, "troupe: --older-than -1h0m0s: negative\n", exits(t, 2, strings.Fields(run)...))
+		}
+		require.Equal(t, "troupe: which: IDs, --all or --older-than\n", exits(t, 2, strings.Fields("queue requeue /jobs d --older-than=-1h")...))
+		require.Contains(t, exits(t, 0, "queue", "dead", "/jobs"), "4 items, 1 dead letters", "nothing was put back")
+	})
+}
+
 // An item that may not be read, or that no queue has written, is not reported as missing.
 func TestQueueShowOfWhatCannotBeRead(t *testing.T) {
 	t.Parallel()

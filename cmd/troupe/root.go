@@ -126,6 +126,14 @@ func pathIn(args []string) error {
 	return nil
 }
 
+// choose returns yes if cond is true, otherwise no.
+func choose[T any](cond bool, yes, no T) T {
+	if cond {
+		return yes
+	}
+	return no
+}
+
 // here is the result of open for a path: a recipe, and its present state.
 type here[R, S any] struct {
 	recipe R

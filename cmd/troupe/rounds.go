@@ -75,10 +75,7 @@ func roundsAt(ctx context.Context, s *session.Session, path string) (rounds []ro
 		r.Missing = slices.DeleteFunc(slices.Clone(before), func(id string) bool {
 			return slices.Contains(r.Present, id) || slices.Contains(r.Departed, id)
 		})
-		r.Absent = max(0, r.Parties-len(r.Present))
-		if r.State == "released" {
-			r.Absent = len(r.Missing)
-		}
+		r.Absent = choose(r.State == "released", len(r.Missing), max(0, r.Parties-len(r.Present)))
 		r.Present = slices.DeleteFunc(r.Present, func(id string) bool { return slices.Contains(r.Departed, id) })
 		rounds = append(rounds, r)
 	}

@@ -51,12 +51,13 @@ got, with --try or --timeout, 125: anything else, as no server.`
 type runner struct {
 	*app
 	argv    []string
-	signals chan os.Signal
-	told    syscall.Signal // to end; 0: not yet
-	grace   time.Duration
+	signals chan os.Signal // those that this program gets
+	told    syscall.Signal // the one that told it to end; 0: not yet
+
+	grace   time.Duration // the flags: see runHelp
 	overlap bool
 	try     bool
-	timeout time.Duration // 0: none
+	timeout time.Duration // 0: none; not with try
 	name    string
 	data    string
 }
@@ -166,12 +167,12 @@ func win[T any](ctx context.Context, r *runner, status int, get func(ctx context
 	defer cancel()
 	won, err := await(ctx, r, get)
 	if errors.Is(err, errNotGot) || errors.Is(err, errLed) || errors.Is(err, lock.ErrHeld) {
-		err = failure{status, map[bool]error{false: err, true: errNone}[r.to.quiet]}
+		err = failure{status, choose(r.to.quiet, errNone, err)}
 	}
 	return won, err
 }
 
-// Why a wait ended.
+// The reasons for which win ends a wait.
 var errNotGot, errLed error = timeoutError{errors.New("not got in the time of --timeout")}, errors.New("another leads")
 
 // timeoutError is the end of a limited wait. Its text says so if there was no connection.
@@ -191,7 +192,8 @@ type possession struct {
 	release func(ctx context.Context) error
 }
 
-// under runs the command, then releases the possession; the error is ErrLost if it was lost before.
+// under runs the command, then releases the possession. Its error is the first of: a failure with a
+// message; a loss that the release finds; a failed release, with the command's status; that status.
 func (r *runner) under(p possession, env ...string) error {
 	var err error
 	data, _, _ := p.Session().Get(p.Context(), p.Path()) // p.revoked may close a moment later
@@ -227,12 +229,17 @@ func (r *runner) under(p possession, env ...string) error {
 
 var errUntrusted = fmt.Errorf("%w: %w", session.ErrLost, session.ErrUntrusted)
 
-// spare is the time until the command must be ended, if no server answers any more.
+// spare returns the time until the command must get SIGTERM, if no server answers any more.
 func (r *runner) spare(p possession) time.Duration {
 	return time.Until(p.Session().Status().TrustedUntil) - r.grace
 }
 
-// attend waits for the end of the command, and ends it when the possession is lost.
+// attend waits for the end of the command, and passes signals on to it. Meanwhile:
+//
+//	asked to let go          SIGTERM, and all the time that it takes
+//	trust is running out     SIGTERM, and SIGKILL after the grace; not with --allow-overlap
+//	the znode is deleted     the same
+//	the possession is lost   SIGKILL at once; with --allow-overlap SIGTERM, and SIGKILL after the grace
 func (r *runner) attend(c *child, p possession) error {
 	spare := time.NewTimer(r.spare(p))
 	defer spare.Stop()
@@ -312,12 +319,13 @@ func (a *app) spawn(argv []string, env ...string) (*child, error) {
 	return c, <-started
 }
 
-// notStarted is the error of a command that cannot be started, with a shell's status for it.
+// notStarted returns the error of a command that cannot be started, with a shell's status for it.
 func notStarted(err error) error {
-	return failure{map[bool]int{true: 127, false: 126}[errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)], err}
+	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
+	return failure{choose(missing, 127, 126), err}
 }
 
-// exited is the error of a command that has ended, nil after success.
+// exited returns the error of a command that has ended; nil after success.
 func exited(err error) error {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {

@@ -98,15 +98,9 @@ func (f *serverFlags) settle(given func(flag string) bool) error {
 	case "":
 	case "3.8":
 		f.NoTTL = f.NoTTL || !given("no-ttl")
-		if !given("max-connections") {
-			f.MaxConnections = 60
-		}
-		if !given("words") {
-			f.Words = []string{"srvr"}
-		}
-		if !given("version") {
-			f.Version = "3.8.4"
-		}
+		f.MaxConnections = choose(given("max-connections"), f.MaxConnections, 60)
+		f.Words = choose(given("words"), f.Words, []string{"srvr"})
+		f.Version = choose(given("version"), f.Version, "3.8.4")
 	default:
 		return fmt.Errorf("--as %s: unknown release, only 3.8 is known", f.as)
 	}
@@ -174,7 +168,7 @@ func attend(ctx context.Context, s *zkserver.Server, out, log io.Writer, hangup 
 // build creates the server with its initial tree.
 func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Server, error) {
 	cfg := f.config()
-	cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: map[bool]slog.Level{false: slog.LevelWarn, true: slog.LevelDebug}[f.verbose]}))
+	cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: choose(f.verbose, slog.LevelDebug, slog.LevelWarn)}))
 	if f.load != "" {
 		file, err := os.Open(f.load)
 		switch {
@@ -217,9 +211,7 @@ func listen(ctx context.Context, s *zkserver.Server, out io.Writer, address stri
 		return fmt.Errorf("port %q: %w", port, err)
 	}
 	local := host == "localhost"
-	if local {
-		host = "127.0.0.1"
-	}
+	host = choose(local, "127.0.0.1", host)
 	var all, also []string
 	for i := range s.Fronts() {
 		if first > 0 {

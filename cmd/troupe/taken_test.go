@@ -128,7 +128,7 @@ func TestAWaitThatEndsInAnOutageSaysSo(t *testing.T) {
 		queued(t, "/a")
 		time.AfterFunc(time.Second, func() { t.Server.Stop(0) })
 		out := exits(t, 124, "lock", "revoke", "/a", "-y", "--timeout", "20s")
-		require.Regexp(t, `troupe: break /a/\S+: no connection to ZooKeeper for \S+: .*: revoked, but it has not let go within 20s`, out)
+		require.Regexp(t, `troupe: revoke /a/\S+: no connection to ZooKeeper for \S+: .*: revoked, but it has not let go within 20s`, out)
 		require.NotContains(t, out, "waiting for a connection", "troupe does not wait for one at its end")
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc"
 )
 
+// Both sites vote to commit t-1, and ledger acknowledges it; stock aborts t-2, with a reason that
+// has an escape sequence; stock does not vote on t-3, which stays undecided.
 func TestTxCommands(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
@@ -20,7 +22,7 @@ func TestTxCommands(t *testing.T) {
 			s := must(twopc.NewSite(t.Session(), "/pay", name))
 			proposals[name] = s.Proposals()
 		}
-		var voted [3]*twopc.Proposal
+		var voted [3]*twopc.Proposal // by ledger
 		for i, id := range []string{"t-1", "t-2", "t-3"} {
 			must(c.Begin(bubble.Minute(t), id, nil, "ledger", "stock"))
 			voted[i] = bubble.Get(t, proposals["ledger"])

@@ -26,7 +26,7 @@ func znodeLs(a *app) *cobra.Command {
 		if kinds {
 			return a.kinds(ctx, s, args[0], int(limit))
 		}
-		all, err := a.below(ctx, s, args[0], map[bool]int{false: 1, true: math.MaxInt}[deep], math.MaxInt)
+		all, err := a.below(ctx, s, args[0], choose(deep, math.MaxInt, 1), math.MaxInt)
 		return a.found(all[min(1, len(all)):], err)
 	})
 	cmd.Flags().BoolVarP(&deep, "recursive", "R", false, "list all that is below it")
@@ -79,11 +79,11 @@ func (a *app) below(ctx context.Context, s *session.Session, top string, depth, 
 		slices.Sort(names)
 		for i, shown := 0, min(len(names), width); i < shown && depth > 0 && err == nil; i++ {
 			last := i == shown-1
-			child, line := znode.Join(path, names[i]), indent+map[bool]string{false: "├── ", true: "└── "}[last]+names[i]
+			child, line := znode.Join(path, names[i]), indent+choose(last, "└── ", "├── ")+names[i]
 			if width == math.MaxInt {
 				line = child
 			}
-			err = visit(child, line, indent+map[bool]string{false: "│   ", true: "    "}[last], depth-1)
+			err = visit(child, line, indent+choose(last, "    ", "│   "), depth-1)
 		}
 		if all[at].Children = len(names); len(names) > width || len(names) > 0 && depth == 0 {
 			all[at].line += fmt.Sprintf(" (children: %d)", len(names))
@@ -125,7 +125,7 @@ func znodeRm(a *app) *cobra.Command {
 			doomed, err = a.below(ctx, s, top, math.MaxInt, math.MaxInt)
 		}
 		if err == nil && !dry {
-			err = a.confirm("delete %s%s and %d below it", top, map[bool]string{true: " (ephemeral)"}[stat.EphemeralOwner != 0], len(doomed)-1)
+			err = a.confirm("delete %s%s and %d below it", top, choose(stat.EphemeralOwner != 0, " (ephemeral)", ""), len(doomed)-1)
 		}
 		switch {
 		case err != nil:

@@ -61,6 +61,7 @@ func run(ctx context.Context, zk string) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
+	defer closeAll(ctx, press, leader, consumer)
 	states := s.Observe(ctx)
 
 	press.Acquire()   // intents: stated once
@@ -102,4 +103,13 @@ func run(ctx context.Context, zk string) error {
 	}
 	fmt.Printf("seen: %d grants, %d terms, %d jobs\n", grants, terms, jobs)
 	return nil
+}
+
+// closeAll closes recipes before DeleteAll: an open one would make again what that deletes.
+func closeAll(ctx context.Context, recipes ...interface{ Close(context.Context) error }) {
+	for _, r := range recipes {
+		if err := r.Close(ctx); err != nil {
+			log.Print(err)
+		}
+	}
 }

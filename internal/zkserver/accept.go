@@ -67,7 +67,7 @@ func (f *Front) admits(newcomer *conn) bool {
 	}
 	count := 0
 	for c := range f.conns {
-		if !c.over && c.origin() == newcomer.origin() {
+		if !c.ended && c.origin() == newcomer.origin() {
 			count++
 		}
 	}

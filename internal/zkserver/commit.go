@@ -5,9 +5,10 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
-// commit gives a transaction its number, applies it and passes it on to the fronts. A failed write
-// is a transaction without changes: it uses up a number too. done, if not nil, is called after each
-// change with the node concerned, nil for a mere check.
+// commit gives a transaction its number, applies it and passes it on to the fronts: those that are
+// behind append it to what they apply later, the others fire their watches and end the connection
+// of a session that it ends. A failed write is a transaction without changes: it uses up a number
+// too. done, if not nil, is called after each change with the node concerned, nil for a mere check.
 func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) {
 	s.zxid++
 	t.zxid, t.time = s.zxid, s.now()
@@ -46,50 +47,56 @@ type news struct {
 }
 
 // fire tells the clients of this front what a change to n did, in the order of the real server.
+//
+// Watches fire only below [Front.fireKind] and [Front.fireDeleted]; [conn.tell] sends the event to
+// one client.
 func (f *Front) fire(c *tree.Change, n *tree.Node, zxid int64) {
 	if n == nil {
 		return
 	}
 	switch c.Kind {
 	case tree.Create:
-		f.trigger(f.data, news{jute.NodeCreated, c.Path, n.ACL(), zxid})
-		f.trigger(f.child, news{jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL(), zxid})
+		f.fireKind(f.data, news{jute.NodeCreated, c.Path, n.ACL(), zxid})
+		f.fireKind(f.child, news{jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL(), zxid})
 	case tree.Delete:
-		f.deleted(news{jute.NodeDeleted, c.Path, n.ACL(), zxid})
-		f.trigger(f.child, news{jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL(), zxid})
+		f.fireDeleted(news{jute.NodeDeleted, c.Path, n.ACL(), zxid})
+		f.fireKind(f.child, news{jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL(), zxid})
 	case tree.SetData:
-		f.trigger(f.data, news{jute.NodeDataChanged, c.Path, n.ACL(), zxid})
+		f.fireKind(f.data, news{jute.NodeDataChanged, c.Path, n.ACL(), zxid})
 	}
 }
 
-// deleted fires both kinds of watches of a path; a client that had both is told once.
-func (f *Front) deleted(it news) {
+// fireDeleted fires both kinds of watches of a path; a client that had both is told once.
+func (f *Front) fireDeleted(ev news) {
 	var told map[*conn]struct{}
 	if f.child.Len() > 0 && f.data.Len() > 0 {
 		told = make(map[*conn]struct{})
 	}
-	f.data.Fire(it.path, false, func(c *conn) {
+	f.data.Fire(ev.path, false, func(c *conn) {
 		if told != nil {
 			told[c] = struct{}{}
 		}
-		c.tell(it)
+		c.tell(ev)
 	})
-	f.child.Fire(it.path, false, func(c *conn) {
+	f.child.Fire(ev.path, false, func(c *conn) {
 		if _, twice := told[c]; !twice {
-			c.tell(it)
+			c.tell(ev)
 		}
 	})
 }
 
-func (f *Front) trigger(t *watchTable, it news) {
-	t.Fire(it.path, it.kind == jute.NodeChildrenChanged, func(c *conn) { c.tell(it) })
+// fireKind fires one kind of watches. Recursive ones are not told that the children of a znode have
+// changed: they are told of each child.
+func (f *Front) fireKind(t *watchTable, ev news) {
+	ofChildren := ev.kind == jute.NodeChildrenChanged
+	t.Fire(ev.path, ofChildren, func(c *conn) { c.tell(ev) })
 }
 
 // tell sends an event to a client that may read the znode. For another client the watch is used up
 // and nothing is said, as in servers with the correction of CVE-2024-23944.
-func (c *conn) tell(it news) {
-	if tree.Allowed(it.acl, jute.PermRead, c.who) {
-		c.notify(it.kind, it.path, it.zxid)
+func (c *conn) tell(ev news) {
+	if tree.Allowed(ev.acl, jute.PermRead, c.who) {
+		c.notify(ev.kind, ev.path, ev.zxid)
 	}
 }
 

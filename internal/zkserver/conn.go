@@ -18,19 +18,21 @@ type conn struct {
 	out       outbox
 	done      chan struct{} // closed when the connection is over for the server
 
-	// Guarded by s.mu.
+	// Guarded by s.mu, as all that follows but for the last group.
 	session *session // nil until the handshake is through
 	timeout time.Duration
 	who     *tree.Who
-	host    string // under which it was dialed, if any
-	cut     *cut
+	host    string      // under which it was dialed, if any
+	cuts    []*cut      // the partitions that it is in
 	overdue *time.Timer // closes the connection if there is no session until then
-	over    bool        // done is closed
-	busy    bool        // its own goroutine is inside the server: it flushes by itself
-	mute    bool        // answer nothing
-	rq      *Request    // the request that is being served, if an interceptor or the journal wants it
-	waiting int         // how many of its requests are held up
+	ended   bool        // done is closed
+	// The request that is being served, and those that wait.
+	busy    bool     // its own goroutine is inside the server: it flushes by itself
+	mute    bool     // answer nothing
+	rq      *Request // nil: neither an interceptor nor the journal wants it
+	waiting int      // how many of its requests are held up
 
+	// For four-letter words.
 	number      int64 // in the order in which connections came
 	established time.Time
 	traffic     traffic
@@ -40,7 +42,8 @@ type conn struct {
 	lastXid     int32
 	lastZxid    int64
 
-	deaf    bool // its handshake was dropped: frames that it sends are ignored. Of its own goroutine alone
+	// Of its own goroutine alone.
+	deaf    bool // its handshake was dropped: frames that it sends are ignored
 	request jute.Request
 	reader  jute.Reader
 }
@@ -106,11 +109,13 @@ func (c *conn) gone() {
 
 // heldUp returns the gate that keeps answers from the client; nil: there is none.
 func (c *conn) heldUp() *gate {
-	switch {
-	case c.front.frozen != nil:
+	if c.front.frozen != nil {
 		return c.front.frozen
-	case c.cut != nil && c.cut.out:
-		return c.cut.gate
+	}
+	for _, x := range c.cuts {
+		if x.out {
+			return x.gate
+		}
 	}
 	return nil
 }
@@ -118,10 +123,10 @@ func (c *conn) heldUp() *gate {
 // finish ends the connection for the server: nothing is served any more. The client sees it when
 // everything is written and nothing holds that up. The caller holds the server's lock.
 func (c *conn) finish() {
-	if c.over {
+	if c.ended {
 		return
 	}
-	c.over = true
+	c.ended = true
 	close(c.done)
 	if c.overdue != nil {
 		c.overdue.Stop()

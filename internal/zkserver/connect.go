@@ -130,9 +130,7 @@ func (s *Server) admit(c *conn, q *jute.ConnectRequest) *session {
 		s.touch(ss, time.Now(), c.timeout)
 		c.front.hear()
 	}
-	if x := s.cutting(c.host, q.SessionID); x != nil {
-		c.cutOff(x)
-	}
+	c.cutOff(q.SessionID)
 	c.session, ss.owner = ss, c.front
 	c.overdue.Stop()
 	c.front.bySession[ss.id] = c

@@ -19,6 +19,26 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
+// A session is resumed with its password, and not with another one; its former connection ends.
+// What closes it ends the session, its ephemeral znodes, and, after the answer, the connection.
+func TestSessionsAreResumedAndClosed(t *testing.T) {
+	inBubble(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+		old := join(t, s)
+		old.create("/e", jute.FlagEphemeral)
+		wrong, p := shake(t, s, &jute.ConnectRequest{SessionID: old.id, Password: make([]byte, 16)})
+		require.Zero(t, p.SessionID)
+		wrong.over()
+		c, p := shake(t, s, &jute.ConnectRequest{SessionID: old.id, Password: old.password})
+		require.Equal(t, old.id, p.SessionID)
+		old.over()
+		c.must(jute.Request{Op: jute.OpCloseSession})
+		c.over()
+		require.NotContains(t, s.Dump(), "/e ")
+		_, p = shake(t, s, &jute.ConnectRequest{SessionID: c.id, Password: c.password})
+		require.Zero(t, p.SessionID)
+	})
+}
+
 // Old clients leave the read-only flag out, and get an answer without it.
 func TestOldClientsAreAnsweredInTheirForm(t *testing.T) {
 	inBubble(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {

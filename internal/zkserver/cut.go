@@ -47,8 +47,10 @@ func (s *Server) partition(d Direction, covers func(host string, session int64) 
 	s.cuts = append(s.cuts, x)
 	for _, f := range s.fronts {
 		for c := range f.conns {
-			if c.session != nil && covers(c.host, c.session.id) || c.session == nil && covers(c.host, 0) {
-				c.cutOff(x)
+			if c.session != nil {
+				c.cutOff(c.session.id)
+			} else {
+				c.cutOff(0)
 			}
 		}
 	}
@@ -60,28 +62,22 @@ func (s *Server) partition(d Direction, covers func(host string, session int64) 
 	}
 }
 
-// cutting is the newest partition that covers connections from a host, or of a session; nil if none
-// does.
-func (s *Server) cutting(host string, session int64) *cut {
-	for _, x := range slices.Backward(s.cuts) {
-		if x.covers(host, session) {
-			return x
+// cutOff puts a connection, by its host and its session, into each partition that covers it. It may
+// be in several: it is cut off in a direction until the last one that cuts that direction is
+// healed.
+func (c *conn) cutOff(session int64) {
+	for _, x := range c.s.cuts {
+		if !x.covers(c.host, session) || slices.Contains(c.cuts, x) {
+			continue
+		}
+		c.cuts = append(c.cuts, x)
+		if x.out {
+			c.out.hold()
 		}
 	}
-	return nil
 }
 
-func (c *conn) cutOff(x *cut) {
-	if c.cut != nil {
-		return // it is cut off already, and will be until that is healed
-	}
-	c.cut = x
-	if x.out {
-		c.out.hold()
-	}
-}
-
-// mend lets the packets that waited arrive.
+// mend heals a partition: the packets that waited arrive, unless another partition holds them up.
 func (s *Server) mend(x *cut) {
 	select {
 	case <-x.opened:
@@ -91,10 +87,11 @@ func (s *Server) mend(x *cut) {
 	}
 	for _, f := range s.fronts {
 		for c := range f.conns {
-			if c.cut != x {
+			i := slices.Index(c.cuts, x)
+			if i < 0 {
 				continue
 			}
-			c.cut = nil
+			c.cuts = slices.Delete(c.cuts, i, i+1)
 			if x.out {
 				c.out.release()
 				c.kick()
@@ -103,18 +100,19 @@ func (s *Server) mend(x *cut) {
 	}
 }
 
-// DialFrom is Dial for a named host, which PartitionHost can cut off. While it is, dialing hangs
-// until ctx ends.
+// DialFrom is Dial for a named host, which PartitionHost can cut off. While it is cut off, dialing
+// hangs: until that is healed, ctx ends or the server closes.
 func (s *Server) DialFrom(ctx context.Context, host, address string) (net.Conn, error) {
 	for {
 		s.mu.Lock()
-		x := s.cutting(host, 0)
+		cuts := slices.Clone(s.cuts)
 		s.mu.Unlock()
-		if x == nil {
+		i := slices.IndexFunc(cuts, func(x *cut) bool { return x.covers(host, 0) })
+		if i < 0 {
 			return s.dial(ctx, host, address)
 		}
 		select {
-		case <-x.opened:
+		case <-cuts[i].opened:
 		case <-s.closing:
 			return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: ErrClosed}
 		case <-ctx.Done():

@@ -19,7 +19,7 @@ type deposed struct {
 	sessions map[int64]*session // as they were when it stood still
 	expired  map[int64]bool     // of these, by its own clock
 	resumed  bool               // it goes on, and learns of it at its next tick
-	follows  bool               // then it follows: nothing else keeps it from the others
+	rejoins  bool               // then it rejoins the others: nothing else keeps it from them
 }
 
 // Depose halts a front, as Stop does, and makes the others elect another leader. The front counts
@@ -43,7 +43,7 @@ func (f *Front) resume() {
 	d := f.deposed
 	d.resumed = true
 	if f.isolated == nil {
-		f.isolated, d.follows = newGate(), true
+		f.isolated, d.rejoins = newGate(), true
 	}
 	// Runs on the timer's own goroutine and ends at once; after Close it does nothing.
 	time.AfterFunc(1+time.Duration(f.s.rng.Int64N(int64(f.s.cfg.Tick))), func() {
@@ -51,7 +51,7 @@ func (f *Front) resume() {
 		defer f.s.mu.Unlock()
 		if f.deposed == d && !f.s.closed {
 			f.resign()
-			if d.follows {
+			if d.rejoins {
 				f.rejoin()
 			}
 		}

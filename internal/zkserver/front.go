@@ -24,7 +24,7 @@ type Front struct {
 	name  string
 
 	// Everything below is guarded by s.mu.
-	data, child *watchTable
+	data, child *watchTable // watches
 	conns       map[*conn]struct{}
 	bySession   map[int64]*conn
 	listeners   []net.Listener
@@ -34,11 +34,13 @@ type Front struct {
 	term        int    // in which it leads; 0: it follows
 	elected     time.Time
 
-	tree     *tree.Tree
-	applied  int64 // the last transaction that clients of this front can see
-	behind   bool  // tree is an own copy
-	pending  []*txn
-	lag      int // how many transactions it stays behind
+	// Its view of the tree.
+	tree    *tree.Tree
+	applied int64 // the last transaction that clients of this front can see
+	behind  bool  // tree is an own copy
+	pending []*txn
+	lag     int // how many transactions it stays behind
+	// Faults; any of them may be in force together. Requests wait at the gates until these open.
 	isolated *gate
 	frozen   *gate
 	held     *gate      // requests that go to the leader wait: see HoldUp
@@ -47,6 +49,7 @@ type Front struct {
 
 	busyUntil time.Time // with handshakes: see SlowHandshakes
 
+	// What it tells: words, and the leader, twice a tick.
 	traffic traffic
 	touched map[*session]time.Duration // heard of, not yet told to the leader
 	passing *time.Timer
@@ -133,9 +136,7 @@ func (f *Front) attach(transport net.Conn, host string) error {
 	f.conns[c] = struct{}{}
 	c.expect()
 	c.pace()
-	if x := f.s.cutting(host, 0); x != nil {
-		c.cutOff(x)
-	}
+	c.cutOff(0)
 	if f.frozen != nil {
 		c.out.hold()
 	}

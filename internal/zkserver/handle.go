@@ -38,7 +38,7 @@ func (c *conn) carryOut(q *jute.Request, v Verdict) bool {
 		c.answer(q.Op, &jute.Reply{Xid: q.Xid, Zxid: c.front.applied, Err: v.code})
 		return true
 	}
-	c.busy, c.mute = true, v.action != pass || c.over
+	c.busy, c.mute = true, v.action != pass || c.ended
 	ok := c.s.dispatch(c, q)
 	c.busy, c.mute = false, false
 	if v.action == cutAfter {
@@ -56,7 +56,7 @@ func (c *conn) note() {
 // await lets a connection wait for the gate that holds it. The caller holds the server's lock,
 // which is let go meanwhile. It is false if the connection is over.
 func (c *conn) await(held func(*conn) *gate) bool {
-	for !c.over {
+	for !c.ended {
 		g := held(c)
 		if g == nil {
 			return true
@@ -83,15 +83,17 @@ func (c *conn) pause(d time.Duration) bool {
 		timer.Stop()
 		c.s.mu.Lock()
 	}
-	return !c.over
+	return !c.ended
 }
 
 // heldOnTheWay returns the gate that keeps a request from arriving, heldHere the gate that keeps
 // one that has arrived from being served: a request that needs the leader waits for it, and the
 // requests behind it on the connection wait too.
 func (c *conn) heldOnTheWay() *gate {
-	if c.cut != nil && c.cut.in {
-		return c.cut.gate
+	for _, x := range c.cuts {
+		if x.in {
+			return x.gate
+		}
 	}
 	return c.front.frozen
 }

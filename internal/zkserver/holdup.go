@@ -58,7 +58,7 @@ func (f *Front) letGo() {
 func (w *heldBack) carryOut() {
 	c := w.c
 	c.waiting--
-	if c.over && !w.q.Op.Writes() {
+	if c.ended && !w.q.Op.Writes() {
 		return
 	}
 	c.rq = w.rq

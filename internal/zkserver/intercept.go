@@ -166,8 +166,9 @@ func aclSize(acl []jute.ACL) (n int) {
 	return n
 }
 
-// Journal returns the requests that were received, in the order in which they were served: the last
-// [Config.Journal] of them, or fewer if they would take more than [Config.JournalBytes].
+// Journal returns the requests whose turn came, in the order in which they were served: the last
+// [Config.Journal] of them, or fewer if they would take more than [Config.JournalBytes]. One that
+// was dropped while it waited, as with its connection or its front, is only numbered.
 func (s *Server) Journal() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,8 +19,8 @@ func (f *Front) Isolate(limit time.Duration) (heal func()) {
 		f.detach()
 		f.s.elect()
 	}
-	if f.deposed != nil {
-		f.deposed.follows = false
+	if f.deposed != nil { // its next tick would open the same gate: now heal does
+		f.deposed.rejoins = false
 	}
 	g := f.isolated
 	if g == nil { // it is down: there is nothing to be cut off
@@ -36,7 +36,7 @@ func (f *Front) Isolate(limit time.Duration) (heal func()) {
 		switch {
 		case f.isolated != g:
 		case f.deposed != nil && f.deposed.resumed:
-			f.deposed.follows = true // at its tick
+			f.deposed.rejoins = true // at its tick
 		default:
 			f.rejoin()
 		}
@@ -123,6 +123,8 @@ func (f *Front) kill() {
 	f.down, f.term, f.deposed, f.busyUntil = true, 0, nil, time.Time{}
 	f.held, f.waiting = nil, nil
 	f.s.elect()
+	// The gates are opened before the connections are reset, which clients of a frozen front would
+	// not see: see abort. No request is served: the front is down, and none waits.
 	if f.isolated != nil {
 		f.rejoin()
 	}

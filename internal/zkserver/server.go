@@ -24,29 +24,30 @@ type Server struct {
 	as      dialect
 	started time.Time // of the expiry clock: ticks are counted from here
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// What the leader knows.
 	tree     *tree.Tree // as of the last transaction
 	zxid     int64      // of the last transaction
 	sessions map[int64]*session
-	nextID   int64
+	nextID   int64 // of the next session
 	expiry   expiry
-	reaper   *time.Timer
-	fronts   []*Front
-	quorum   quorum
-	terms    int // how often a front was elected
-	journal  journal
-	rules    []*rule // interceptors
-	accepted int64   // connections that were ever made
-	dialed   int64   // of these, the attempts in memory
-	requests int64   // that were ever received
-	fired    int64   // watch events that were ever sent
-	replaced map[int64]bool
-	cuts     []*cut // partitions, oldest first
-	slow     []*slowdown
+	reaper   *time.Timer // for containers and TTLs; nil: there are none
 	closed   bool
-	rng      *rand.Rand // of what a client can't know: see Config.Seed
-
-	handshakeCost time.Duration // of the server's work
+	// The servers, and which of them leads.
+	fronts []*Front
+	quorum quorum
+	terms  int // how often a front was elected
+	// Faults, and what tests see.
+	rules         []*rule // interceptors
+	cuts          []*cut  // partitions, oldest first
+	slow          []*slowdown
+	replaced      map[int64]bool // sessions whose clients get new ones: see Replace
+	handshakeCost time.Duration  // of the server's work
+	journal       journal
+	rng           *rand.Rand // of what a client can't know: see Config.Seed
+	// Counted since the start.
+	accepted, requests, fired int64 // connections, requests, watch events
+	dialed                    int64 // connections in memory; the next one's port comes from it
 
 	closing chan struct{}  // closed with the server
 	work    sync.WaitGroup // every goroutine of the server

@@ -26,33 +26,37 @@ type Player struct {
 type Actor struct {
 	Player
 
-	world   *World
+	world *World
+
+	// The session. If lives is false, up and trusted mean nothing.
+	epochs  uint64 // the number of the present epoch
+	session int64  // of the present epoch
+	lives   bool   // it is alive at the server
+	up      bool   // it is connected
+	trusted bool
+
+	// The machine. If dead or stopped, it gets no event any more.
 	machine machine.Machine
 	epoch   uint64 // as the machine was told, 0 between two
-	epochs  uint64
-	session int64 // of the present epoch
-	lives   bool  // the session is alive at the server
-	up      bool
-	trusted bool
-	dead    bool
-	stopped bool
-	err     error // why it stopped
+	dead    bool   // the process was killed
+	stopped bool   // the machine has asked for it
+	err     error  // why it stopped
 
-	requests []*request  // not carried out yet
-	inbox    []*delivery // not made yet
-	timers   map[uint64]int64
+	// What is under way.
+	requests []*request          // not carried out yet
+	inbox    []*delivery         // not made yet
+	timers   map[uint64]int64    // the instants, by the requests' numbers
 	watches  map[watch]*delivery // the answer of the read that armed it
 }
 
 // delivery is an event on its way to the machine.
 type delivery struct {
-	event machine.Event
-	epoch uint64      // 0: not bound to one
-	after []*delivery // those that must be made before it
-	done  bool
-	retry *request // of an answer: asked again if the connection is lost before the delivery
-
-	sleeps bool // it is mostly passed over
+	event  machine.Event
+	epoch  uint64      // of an answer or a watch's event; 0: an intent, or a notice of the session
+	after  []*delivery // those that must be made before it
+	done   bool        // it was made, or is dropped: no other delivery waits for it
+	retry  *request    // of an answer: asked again if the connection is lost before the delivery
+	sleeps bool        // see [World.Sleep]
 }
 
 // request is an effect on its way to the server.
@@ -84,45 +88,45 @@ func (a *Actor) Stopped() (bool, error) { return a.stopped, a.err }
 func (a *Actor) Tell(ev machine.Event) { a.post(ev, 0, nil) }
 
 func (a *Actor) post(ev machine.Event, epoch uint64, retry *request) *delivery {
-	l := &delivery{event: ev, epoch: epoch, retry: retry}
-	l.sleeps = a.world.sleep > 0 && a.world.choose(a.world.sleep) == 0
+	d := &delivery{event: ev, epoch: epoch, retry: retry}
+	d.sleeps = a.world.sleep > 0 && a.world.choose(a.world.sleep) == 0
 	if epoch == 0 {
-		l.after = a.ordered()
+		d.after = a.ordered()
 	}
-	a.inbox = append(a.inbox, l)
-	return l
+	a.inbox = append(a.inbox, d)
+	return d
 }
 
 // notice posts a notice of the session, behind all earlier notices and events.
 func (a *Actor) notice(ev machine.Event) {
-	l := &delivery{event: ev, after: a.ordered()}
-	a.inbox = append(a.inbox, l)
+	d := &delivery{event: ev, after: a.ordered()}
+	a.inbox = append(a.inbox, d)
 }
 
 // ordered are the deliveries that keep their order among themselves: intents, notices and events of
 // watches.
 func (a *Actor) ordered() []*delivery {
 	var all []*delivery
-	for _, l := range a.inbox {
-		if l.retry == nil {
-			all = append(all, l)
+	for _, d := range a.inbox {
+		if d.retry == nil {
+			all = append(all, d)
 		}
 	}
 	return all
 }
 
 // deliver passes an event to the machine.
-func (a *Actor) deliver(l *delivery) {
-	l.done = true
-	a.inbox = slices.DeleteFunc(a.inbox, func(o *delivery) bool { return o == l })
-	switch ev := l.event.(type) {
+func (a *Actor) deliver(d *delivery) {
+	d.done = true
+	a.inbox = slices.DeleteFunc(a.inbox, func(o *delivery) bool { return o == d })
+	switch ev := d.event.(type) {
 	case machine.EpochBegan:
 		a.epoch = ev.Epoch
 	case machine.EpochEnded:
 		a.epoch = 0
 		a.requests = slices.DeleteFunc(a.requests, func(r *request) bool { return r.epoch == ev.Epoch })
 	}
-	a.step(l.event)
+	a.step(d.event)
 }
 
 // step passes an event to the machine, and carries out its effects.

@@ -16,13 +16,13 @@ func (a *Actor) Disconnect() {
 	}
 	a.up = false
 	a.world.log("%s is disconnected", a.Name)
-	for _, l := range slices.Clone(a.inbox) {
-		if l.retry == nil || l.done {
+	for _, d := range slices.Clone(a.inbox) {
+		if d.retry == nil || d.done {
 			continue
 		}
-		a.inbox = slices.DeleteFunc(a.inbox, func(o *delivery) bool { return o == l })
-		l.done = true // no other delivery waits for it
-		a.lost(l.retry)
+		a.inbox = slices.DeleteFunc(a.inbox, func(o *delivery) bool { return o == d })
+		d.done = true // no other delivery waits for it
+		a.lost(d.retry)
 	}
 	for _, r := range slices.Clone(a.requests) {
 		if a.world.choose(2) == 0 {
@@ -93,12 +93,12 @@ func (a *Actor) Expire() {
 	}
 	a.requests = nil // none acts in another epoch
 	a.world.closeSession(a)
-	for _, l := range a.inbox {
-		if t, ok := l.event.(machine.Transacted); ok && t.Code == machine.Unknown {
-			l.done = true // EpochEnded comes instead
+	for _, d := range a.inbox {
+		if t, ok := d.event.(machine.Transacted); ok && t.Code == machine.Unknown {
+			d.done = true // EpochEnded comes instead
 		}
 	}
-	a.inbox = slices.DeleteFunc(a.inbox, func(l *delivery) bool { return l.done })
+	a.inbox = slices.DeleteFunc(a.inbox, func(d *delivery) bool { return d.done })
 	a.notice(machine.EpochEnded{Epoch: a.epochs})
 	a.begin()
 }
@@ -112,26 +112,28 @@ func (a *Actor) begin() {
 	a.notice(machine.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: true})
 }
 
-// Crash lets the machine panic: possessions end, pending transactions are carried out at once or
-// never, other pending requests may be carried out later, its ephemeral znodes are deleted, and a
-// fresh machine is told the intents.
+// Crash lets the machine panic, and starts a fresh one. The order matters: possessions end; pending
+// transactions are carried out now or never, those that make an ephemeral znode in any case, so
+// that the deletion of all ephemeral znodes, which follows, finds it. Other pending requests may be
+// carried out later. The fresh machine is told the epoch, the intents, and the events that were in
+// the mailbox.
 func (a *Actor) Crash() {
 	if a.dead || a.stopped {
 		return
 	}
 	a.world.log("%s has crashed", a.Name)
 	a.lapse()
-	var wishes []*delivery
-	for _, l := range a.inbox {
-		if l.epoch == 0 && !notice(l.event) {
-			wishes = append(wishes, &delivery{event: l.event}) // it is still in the mailbox
+	var intents []*delivery
+	for _, d := range a.inbox {
+		if d.epoch == 0 && !isNotice(d.event) {
+			intents = append(intents, &delivery{event: d.event}) // it is still in the mailbox
 		}
 	}
 	a.inbox, a.timers, a.watches = nil, make(map[uint64]int64), make(map[watch]*delivery)
 	for _, r := range slices.Clone(a.requests) {
 		r.orphan = true
 		switch _, transaction := r.effect.(machine.Transact); {
-		case births(r.effect), a.world.choose(2) == 0:
+		case makesEphemeral(r.effect), a.world.choose(2) == 0:
 			a.world.carryOut(a, r)
 		case transaction: // carried out by now, or never
 			a.requests = slices.DeleteFunc(a.requests, func(o *request) bool { return o == r })
@@ -152,17 +154,18 @@ func (a *Actor) Crash() {
 			a.step(ev)
 		}
 	}
-	for _, l := range wishes {
-		a.Tell(l.event)
+	for _, d := range intents {
+		a.Tell(d.event)
 	}
 }
 
-func births(e machine.Effect) bool {
+func makesEphemeral(e machine.Effect) bool {
 	t, ok := e.(machine.Transact)
 	return ok && slices.ContainsFunc(t.Ops, func(o machine.Op) bool { return o.Ephemeral })
 }
 
-func notice(ev machine.Event) bool {
+// isNotice tells whether an event is one of the session, which a fresh machine is not told.
+func isNotice(ev machine.Event) bool {
 	switch ev.(type) {
 	case machine.EpochBegan, machine.EpochEnded, machine.Suspended, machine.Resumed, machine.TrustEnded, machine.TrustGained, machine.Fired:
 		return true

@@ -144,7 +144,7 @@ func (w *World) commit(a *Actor, ops []machine.Op, forbids func(machine.Op) bool
 			g := znode.GUID(fmt.Sprintf("%08x-%04x-4000-8000-%012x", h>>32, h>>16&0xffff, i))
 			op.Path = znode.Join(parent(op.Path), znode.Protect(g, op.Path[strings.LastIndexByte(op.Path, '/')+1:]))
 		}
-		if code := plan.Add(asked(op)); code != jute.OK {
+		if code := plan.Add(requestOf(op)); code != jute.OK {
 			return code, i, nil
 		}
 	}
@@ -177,9 +177,9 @@ func (w *World) fire(at watch, change machine.Change) {
 			continue
 		}
 		delete(a.watches, at)
-		l := a.post(machine.Fired{Epoch: a.epochs, Path: at.path, Change: change}, a.epochs, nil)
-		l.after = append(a.ordered(), armed)
-		l.after = slices.DeleteFunc(l.after, func(o *delivery) bool { return o == l })
+		d := a.post(machine.Fired{Epoch: a.epochs, Path: at.path, Change: change}, a.epochs, nil)
+		d.after = append(a.ordered(), armed)
+		d.after = slices.DeleteFunc(d.after, func(o *delivery) bool { return o == d })
 	}
 }
 
@@ -238,7 +238,7 @@ func (w *World) Delete(path string) bool {
 	return code == jute.OK
 }
 
-func asked(op machine.Op) *jute.Request {
+func requestOf(op machine.Op) *jute.Request {
 	q := &jute.Request{Path: op.Path, Data: op.Data, Version: op.Version, TTL: -1}
 	switch op.Do {
 	case machine.Create:

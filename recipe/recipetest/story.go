@@ -36,8 +36,6 @@ func (s Subject) Where() string {
 //	  enter #1
 //	= Entering
 //
-// Or several events come first, without ">", then a line of dashes, then all of this.
-//
 // The events and effects of package machine have words of their own: see [Teller].
 type Dialect struct {
 	Folder string                                               // of its stories, below testdata; "" for testdata itself
@@ -105,40 +103,19 @@ func read(t T, name string) string {
 func (d Dialect) Play(t T, story string) (string, Steps) {
 	t.Helper()
 	var out strings.Builder
-	var block []string
 	teller := &Teller{t: t, dialect: d, subject: d.New(nil), taken: Steps{}, asked: map[string]uint64{}}
-	skipping := false // the effects in the file
 	for line := range strings.Lines(story) {
 		line = strings.TrimRight(line, "\n")
-		event, alone := strings.CutPrefix(line, "> ")
+		event, told := strings.CutPrefix(line, "> ")
 		switch {
-		case line == "" && !skipping && len(block) > 0:
-			t.Fatalf("a block without dashes before a blank line: %q", block)
-		case line == "":
-			skipping = false
-			out.WriteString("\n")
-		case skipping:
-		case strings.HasPrefix(line, "#"):
-			out.WriteString(line + "\n")
-		case alone:
+		case told:
 			out.WriteString(line + "\n" + teller.tell(event))
-		case strings.HasPrefix(line, "  "), strings.HasPrefix(line, "= "): // the effects in the file
-		case line == "----":
-			out.WriteString("----\n")
-			for _, event := range block {
-				if len(block) > 1 {
-					out.WriteString("> " + event + "\n")
-				}
-				out.WriteString(teller.tell(event))
-			}
-			block, skipping = nil, true
-		default:
+		case line == "", strings.HasPrefix(line, "#"):
 			out.WriteString(line + "\n")
-			block = append(block, line)
+		case strings.HasPrefix(line, "  "), strings.HasPrefix(line, "= "): // the effects in the file
+		default:
+			t.Fatalf("neither an event nor prose: %q", line)
 		}
-	}
-	if len(block) > 0 {
-		t.Fatalf("events without dashes at the end: %q", block)
 	}
 	return out.String(), teller.taken
 }

@@ -74,25 +74,18 @@ func fails(t *testing.T, f func(r *report)) string {
 	return r.said[len(r.said)-1]
 }
 
-// TestStory: a story is played again whatever effects it has, in both forms; an answer without a
-// number is to the last request of its kind.
+// TestStory: a story is played again whatever effects it has; an answer without a number is to the
+// last request of its kind.
 func TestStory(t *testing.T) {
 	t.Parallel()
-	story := "# A lamp.\n\nwant 1\n----\nold\n\nwithdraw 1\nnew lit\nwant 2\nseen lamp\nseen lamp #8 err=held\n----\n"
+	story := "# A lamp.\n\n> want 1\n  the old effect\n= Old\n\n> withdraw 1\n> new lit\n> want 2\n> seen lamp\n> seen lamp #8 err=held\n"
 	told, taken := dialect.Play(t, story)
 	require.Equal(t, `# A lamp.
 
-want 1
-----
+> want 1
   read #3 lamp and watch
 = On
 
-withdraw 1
-new lit
-want 2
-seen lamp
-seen lamp #8 err=held
-----
 > withdraw 1
   settle 1: somebody is ahead
 = Off
@@ -109,11 +102,8 @@ seen lamp #8 err=held
 = On
 `, told)
 	require.Equal(t, recipetest.Steps{{From: "Off", On: "Wanted", To: "On"}: true, {From: "On", On: "Withdrawn", To: "Off"}: true}, taken)
-	told, _ = dialect.Play(t, "# A lamp.\n\n> want 1\n  the old effect\n= Old\n> withdraw 1\n")
-	require.Equal(t, "# A lamp.\n\n> want 1\n  read #3 lamp and watch\n= On\n> withdraw 1\n  settle 1: somebody is ahead\n= Off\n", told)
-	require.Contains(t, fails(t, func(r *report) { dialect.Play(r, "want 1\n\n----\n") }), "without dashes")
-	require.Contains(t, fails(t, func(r *report) { dialect.Play(r, "want 1\n") }), "without dashes at the end")
-	require.Contains(t, fails(t, func(r *report) { dialect.Play(r, "dim 1\n----\n") }), `unknown event "dim"`)
+	require.Contains(t, fails(t, func(r *report) { dialect.Play(r, "want 1\n") }), `neither an event nor prose: "want 1"`)
+	require.Contains(t, fails(t, func(r *report) { dialect.Play(r, "> dim 1\n") }), `unknown event "dim"`)
 }
 
 // TestTable: every difference between a table and the steps taken is a fault.

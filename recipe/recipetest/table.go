@@ -43,8 +43,8 @@ func EventName(ev machine.Event) string {
 
 // Table declares the changes of state of a machine, each with its reason.
 type Table struct {
-	lines []Step
-	why   map[Step]string
+	declared []Step
+	why      map[Step]string
 }
 
 // Declare adds a change of state. on is "" in a table that has no events.
@@ -53,15 +53,15 @@ func (tb *Table) Declare(from fmt.Stringer, on string, to fmt.Stringer, why stri
 		tb.why = map[Step]string{}
 	}
 	s := Step{from.String(), on, to.String()}
-	tb.lines = append(tb.lines, s)
+	tb.declared = append(tb.declared, s)
 	tb.why[s] = why
 }
 
-// line is the step as the table has it; false if the table lacks it.
-func (tb *Table) line(s Step) (Step, bool) {
-	for _, line := range []Step{s, {s.From, "", s.To}} {
-		if _, ok := tb.why[line]; ok {
-			return line, true
+// find is the step as the table has it, perhaps without an event; false if the table lacks it.
+func (tb *Table) find(s Step) (Step, bool) {
+	for _, declared := range []Step{s, {s.From, "", s.To}} {
+		if _, ok := tb.why[declared]; ok {
+			return declared, true
 		}
 	}
 	return s, false
@@ -71,7 +71,7 @@ func (tb *Table) line(s Step) (Step, bool) {
 func (tb *Table) Undeclared(taken Steps) []Step {
 	var lacking []Step
 	for s := range taken {
-		if _, ok := tb.line(s); !ok {
+		if _, ok := tb.find(s); !ok {
 			lacking = append(lacking, s)
 		}
 	}
@@ -83,25 +83,25 @@ func (tb *Table) Check(c Chance, from string, ev machine.Event, to string) {
 	if from == to {
 		return
 	}
-	if s, ok := tb.line(Step{from, EventName(ev), to}); !ok {
+	if s, ok := tb.find(Step{from, EventName(ev), to}); !ok {
 		c.Failf("undeclared: %v", s)
 	}
 }
 
-// Faults are the errors of the table, by the steps of all stories: they take every change of state
-// that it declares, and it declares each of them once, with a reason.
+// Faults are the errors of the table, by the steps of all stories. A table is right if it declares
+// each of these steps, and nothing else, once and with a reason.
 func (tb *Table) Faults(taken Steps) []string {
 	var faults []string
 	reached := Steps{}
 	for s := range taken {
-		line, ok := tb.line(s)
+		declared, ok := tb.find(s)
 		if !ok {
 			faults = append(faults, fmt.Sprintf("undeclared: %v", s))
 		}
-		reached[line] = true
+		reached[declared] = true
 	}
 	seen := Steps{}
-	for _, s := range tb.lines {
+	for _, s := range tb.declared {
 		if seen[s] {
 			faults = append(faults, fmt.Sprintf("declared twice: %v", s))
 		}

@@ -100,7 +100,7 @@ func (tl *Teller) event(verb string, w Words) machine.Event {
 			return ev
 		}
 	}
-	for _, kind := range []func(string, Words) machine.Event{wishing, tl.notice, tl.answer} {
+	for _, kind := range []func(string, Words) machine.Event{intent, tl.notice, tl.answer} {
 		if ev := kind(verb, w); ev != nil {
 			return ev
 		}
@@ -109,7 +109,7 @@ func (tl *Teller) event(verb string, w Words) machine.Event {
 	return nil
 }
 
-func wishing(verb string, w Words) machine.Event {
+func intent(verb string, w Words) machine.Event {
 	switch verb {
 	case "want":
 		return machine.Wanted{Claim: w.Claim(), Once: w.Has("once") || w.Has("try"), Try: w.Has("try")}
@@ -209,7 +209,6 @@ func (tl *Teller) show(e machine.Effect) string {
 
 // asking is a request to ZooKeeper, or to the clock.
 func asking(e machine.Effect, short func(string) string) string {
-	watching := map[bool]string{true: " and watch"}
 	switch e := e.(type) {
 	case machine.Enter:
 		if e.Replace != "" {
@@ -217,12 +216,12 @@ func asking(e machine.Effect, short func(string) string) string {
 		}
 		return fmt.Sprintf("enter #%d", e.Ask)
 	case machine.List:
-		return fmt.Sprintf("list #%d%s", e.Ask, watching[e.Watch])
+		return fmt.Sprintf("list #%d%s", e.Ask, textIf(e.Watch, " and watch"))
 	case machine.Read:
 		if e.SameSession {
 			return fmt.Sprintf("follow #%d %s", e.Ask, short(e.Path))
 		}
-		return fmt.Sprintf("read #%d %s%s", e.Ask, short(e.Path), watching[e.Watch])
+		return fmt.Sprintf("read #%d %s%s", e.Ask, short(e.Path), textIf(e.Watch, " and watch"))
 	case machine.Unwatch:
 		return "unwatch " + short(e.Path)
 	case machine.Remove:
@@ -248,6 +247,13 @@ func asking(e machine.Effect, short func(string) string) string {
 	return ""
 }
 
+func textIf(is bool, text string) string {
+	if is {
+		return text
+	}
+	return ""
+}
+
 // telling is an effect for the application.
 func telling(e machine.Effect, short func(string) string) string {
 	switch e := e.(type) {
@@ -268,7 +274,7 @@ func telling(e machine.Effect, short func(string) string) string {
 		}
 		return fmt.Sprintf("settle %d", e.Claim)
 	case machine.Publish:
-		return fmt.Sprintf("publish %v ahead=%d%s", e.Standing.Phase, e.Standing.Ahead, map[bool]string{true: " stale"}[e.Standing.Stale])
+		return fmt.Sprintf("publish %v ahead=%d%s", e.Standing.Phase, e.Standing.Ahead, textIf(e.Standing.Stale, " stale"))
 	}
 	return fmt.Sprintf("%T", e)
 }

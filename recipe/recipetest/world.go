@@ -63,6 +63,8 @@ func (w *World) Settle(most int) bool {
 	return false
 }
 
+const wakes = 40 // one in so many deliveries that sleep may be made in a step all the same
+
 func (w *World) step(timers bool) bool {
 	var can, asleep []func()
 	for _, a := range w.actors {
@@ -71,13 +73,13 @@ func (w *World) step(timers bool) bool {
 				can = append(can, func() { w.carryOut(a, r) })
 			}
 		}
-		for _, l := range a.inbox {
+		for _, d := range a.inbox {
 			switch {
-			case !a.deliverable(l):
-			case l.sleeps && w.choose(40) > 0:
-				asleep = append(asleep, func() { a.deliver(l) })
+			case !a.deliverable(d):
+			case d.sleeps && w.choose(wakes) > 0:
+				asleep = append(asleep, func() { a.deliver(d) })
 			default:
-				can = append(can, func() { a.deliver(l) })
+				can = append(can, func() { a.deliver(d) })
 			}
 		}
 	}
@@ -96,11 +98,11 @@ func (w *World) step(timers bool) bool {
 
 // deliverable tells whether a delivery may be made now. The answer to a lost write comes only over
 // a new connection.
-func (a *Actor) deliverable(l *delivery) bool {
-	if slices.ContainsFunc(l.after, func(o *delivery) bool { return !o.done }) {
+func (a *Actor) deliverable(d *delivery) bool {
+	if slices.ContainsFunc(d.after, func(o *delivery) bool { return !o.done }) {
 		return false
 	}
-	t, ok := l.event.(machine.Transacted)
+	t, ok := d.event.(machine.Transacted)
 	return !ok || t.Code != machine.Unknown || a.up
 }
 

@@ -18,7 +18,6 @@ import (
 )
 
 func TestWaitersPassWhenItIsLowered(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		a := newGate(w, w.Host("a"), barrier.WithID("migrator"))
 		require.NoError(w, a.Wait(w.Context()), "it is down")
@@ -45,7 +44,6 @@ func TestWaitersPassWhenItIsLowered(t *testing.T) {
 // A barrier that is lowered and raised again before a waiter could read it lets all pass that
 // waited for it: it is told apart by the transaction that created it.
 func TestLoweredAndRaisedAtOnce(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		ha, hb := w.Host("a"), w.Host("b")
 		a, b := newGate(w, ha), newGate(w, hb)
@@ -72,7 +70,6 @@ func TestLoweredAndRaisedAtOnce(t *testing.T) {
 }
 
 func TestLowered(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		b := newGate(w, w.Host("a"))
 		bubble.Now(w, b.Lowered(w.Context())) // it is down
@@ -90,7 +87,6 @@ func TestLowered(t *testing.T) {
 }
 
 func TestObserve(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
 		b := newGate(w, h)
@@ -113,7 +109,6 @@ func TestObserve(t *testing.T) {
 // A waiter does not pass because of a lost connection or an expiry; and it passes if the barrier
 // was lowered meanwhile.
 func TestWaitThroughLossesAndExpiry(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
 		b, other := newGate(w, h), newGate(w, w.Host("b"))
@@ -137,15 +132,13 @@ func TestWaitThroughLossesAndExpiry(t *testing.T) {
 
 // A barrier that can't be read any more does not count as down: its waiters go on waiting.
 func TestWaitForABarrierThatCanNoLongerBeRead(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		h, other := w.Host("a"), w.Host("b")
 		b := newGate(w, h)
 		require.NoError(w, b.Raise(w.Context()))
 		passed := wait(w, b)
 		time.Sleep(time.Second)
-		_, err := other.SetACL(w.Context(), gatePath, session.AnyoneACL(session.PermWrite), -1)
-		require.NoError(w, err)
+		must(other.SetACL(w.Context(), gatePath, session.AnyoneACL(session.PermWrite), -1))
 		w.Server.Expire(h.Status().SessionID) // so that it is read again
 		time.Sleep(time.Minute)
 		bubble.Never(w, passed, "it is up")
@@ -155,7 +148,6 @@ func TestWaitForABarrierThatCanNoLongerBeRead(t *testing.T) {
 }
 
 func TestWaitEnds(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
 		b := newGate(w, h)
@@ -173,7 +165,6 @@ func TestWaitEnds(t *testing.T) {
 		require.NoError(w, h.Close(w.Context()))
 		require.ErrorIs(w, bubble.Now(w, passed), session.ErrClosed)
 		bubble.Never(w, lowered, "it is not known to be down")
-		require.ErrorIs(w, b.Raise(w.Context()), session.ErrClosed)
 		require.ErrorIs(w, b.Lower(w.Context()), session.ErrClosed)
 	})
 }
@@ -188,16 +179,12 @@ func TestLostRepliesOfABarrier(t *testing.T) {
 		strike(h.Session)
 		for range 2 {
 			require.NoError(w, b.Raise(w.Context()), "k=%d", k)
-			_, up, err := other.Exists(w.Context(), gatePath)
-			require.NoError(w, err)
-			require.True(w, up, "k=%d", k)
+			require.True(w, raised(w, other), "k=%d", k)
 			passed := wait(w, b)
 			time.Sleep(time.Second)
 			bubble.Never(w, passed, "it is up")
 			require.NoError(w, b.Lower(w.Context()), "k=%d", k)
-			_, up, err = other.Exists(w.Context(), gatePath)
-			require.NoError(w, err)
-			require.False(w, up, "k=%d", k)
+			require.False(w, raised(w, other), "k=%d", k)
 			require.NoError(w, bubble.Within(w, time.Minute, passed))
 		}
 	})
@@ -205,7 +192,6 @@ func TestLostRepliesOfABarrier(t *testing.T) {
 
 // Waiting costs a sync, a read and a watch, however long it takes.
 func TestCostOfABarrier(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		b := newGate(w, w.Host("a"))
 		other := newGate(w, w.Host("b"))
@@ -222,14 +208,12 @@ func TestCostOfABarrier(t *testing.T) {
 }
 
 func TestWaitsThatEndedLeaveNoWatch(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
 		ctx, cancel := context.WithCancel(w.Context())
 		passed := make([]<-chan error, 20)
 		for i := range passed {
-			b, err := barrier.New(h.Session, fmt.Sprintf("/gates/%d", i))
-			require.NoError(w, err)
+			b := must(barrier.New(h.Session, fmt.Sprintf("/gates/%d", i)))
 			require.NoError(w, b.Raise(w.Context()))
 			passed[i] = bubble.Begin(func() error { return b.Wait(ctx) })
 			synctest.Wait()
@@ -252,28 +236,30 @@ func TestWaitsThatEndedLeaveNoWatch(t *testing.T) {
 // here, does not catch up at a sync.
 func TestB75_WaitAndBreakAreUpToDate(t *testing.T) {
 	t.Parallel()
-	for lagging, name := range []string{"a follower", "the leader"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(w *bubble.World) {
-				server := func(i int) []string { return w.Server.Hosts()[i : i+1] }
-				near, far := w.HostOn("a", server(1-lagging)), w.HostOn("b", server(lagging))
-				a, b := newDouble(w, near, 2, barrier.WithID("a")), newDouble(w, far, 2, barrier.WithID("b"))
-				w.Server.Lag(lagging, 100)
-				require.NoError(w, newGate(w, near).Raise(w.Context()))
-				passed := wait(w, newGate(w, far))
-				time.Sleep(time.Minute)
-				bubble.Never(w, passed, "it is up")
-				require.NoError(w, newGate(w, near).Lower(w.Context()))
-				w.Server.Lag(lagging, 0)
-				require.NoError(w, bubble.Within(w, time.Second, passed))
+	bubble.EachRow(t, map[string]int{"a follower": 0, "the leader": 1}, func(w *bubble.World, lagging int) {
+		server := func(i int) []string { return w.Server.Hosts()[i : i+1] }
+		near, far := w.HostOn("a", server(1-lagging)), w.HostOn("b", server(lagging))
+		a, b := newDouble(w, near, 2, barrier.WithID("a")), newDouble(w, far, 2, barrier.WithID("b"))
+		w.Server.Lag(lagging, 100)
+		require.NoError(w, newGate(w, near).Raise(w.Context()))
+		passed := wait(w, newGate(w, far))
+		time.Sleep(time.Minute)
+		bubble.Never(w, passed, "it is up")
+		require.NoError(w, newGate(w, near).Lower(w.Context()))
+		w.Server.Lag(lagging, 0)
+		require.NoError(w, bubble.Within(w, time.Second, passed))
 
-				w.Server.Lag(lagging, 100)
-				waits := enter(w, a)
-				synctest.Wait()
-				require.NoError(w, b.Break(w.Context()))
-				require.ErrorIs(w, bubble.Within(w, time.Second, waits), barrier.ErrBroken)
-			}, zktest.WithServers(2))
-		})
-	}
+		w.Server.Lag(lagging, 100)
+		waits := enter(w, a)
+		synctest.Wait()
+		require.NoError(w, b.Break(w.Context()))
+		require.ErrorIs(w, bubble.Within(w, time.Second, waits), barrier.ErrBroken)
+	}, bubble.Brisk(zktest.WithServers(2))...)
+}
+
+// raised tells whether the barrier is up.
+func raised(w *bubble.World, h *bubble.Host) bool {
+	_, up, err := h.Exists(w.Context(), gatePath)
+	require.NoError(w, err)
+	return up
 }

@@ -52,6 +52,16 @@
 // when the session can no longer prove that it is alive. A party that lost its passage counts as
 // departed. If a passage is lost before it was received, the same intent enters another round.
 //
-// If another client deletes parts of an open round, the parties create them again. Delete a whole
-// double barrier only when no process that uses it is alive.
+// If another client deletes parts of an open round, the parties create them again. Delete nothing
+// of a released round but znodes of parties, and a whole double barrier only when no process that
+// uses it is alive.
+//
+// # Which file for which task
+//
+//	barrier.go   Barrier; the errors
+//	double.go    Double, as its callers see it, with Close and Break
+//	intents.go   what the application has asked a Double for; the machine's effects
+//	passage.go   Passage: Depart, Left, Leave
+//	option.go    all options
+//	internal/    double is the machine of a party of a double barrier
 package barrier

@@ -116,7 +116,7 @@ func (h *history) check(t require.TestingT, parties int) (rounds int) {
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	tier.Seeds(t, tier.Count(3, 12), func(t *testing.T, seed uint64) {
-		inBubble(t, func(w *bubble.World) {
+		bubble.Run(t, func(w *bubble.World) {
 			rng := rand.New(rand.NewPCG(seed, 5))
 			const parties = 4
 			team := newTeam(w, parties)
@@ -183,7 +183,7 @@ func TestHistories(t *testing.T) {
 				require.NoError(w, d.Close(w.Context()))
 			}
 			require.Zero(w, standing(w))
-		}, zktest.WithServers(3), zktest.WithSeed(seed))
+		}, bubble.Brisk(zktest.WithServers(3), zktest.WithSeed(seed))...)
 	})
 }
 

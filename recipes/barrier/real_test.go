@@ -116,7 +116,6 @@ func TestCost(t *testing.T) {
 	const parties, rounds = 64, 3
 	for seed := uint64(1); seed <= 4; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
 			inBubble(t, func(w *bubble.World) {
 				team := newTeam(w, parties)
 				defer w.Server.Intercept(bubble.Slowly(seed))()
@@ -138,7 +137,6 @@ func TestCost(t *testing.T) {
 // A party that waits sends no syncs. When the round opens, a party that has waited for long asks
 // for one proof of life before its passage.
 func TestWhoWaitsAtADoubleBarrierSendsNoSyncs(t *testing.T) {
-	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
 		team := newTeam(w, 3)
 		team.doubles[0].Arrive()

@@ -21,17 +21,24 @@ func TestMain(m *testing.M) { tier.Main(m) }
 
 const path = "/rounds/batch"
 
-// inBubble runs a test in virtual time.
+// inBubble runs a test in virtual time, beside others.
 func inBubble(t *testing.T, f func(w *bubble.World), opts ...zktest.Option) {
 	t.Helper()
+	t.Parallel()
 	bubble.Run(t, f, bubble.Brisk(opts...)...)
+}
+
+// must is for a call in the test's own goroutine that has to succeed.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 func newDouble(w *bubble.World, h *bubble.Host, parties int, opts ...barrier.Option) *barrier.Double {
 	w.Helper()
-	d, err := barrier.NewDouble(h.Session, path, parties, opts...)
-	require.NoError(w, err)
-	return d
+	return must(barrier.NewDouble(h.Session, path, parties, opts...))
 }
 
 // team is as many parties as agreed, each with a session and a machine. Their ids are p0, p1, …
@@ -126,9 +133,7 @@ func cost(w *bubble.World) (requests, events float64) {
 
 func newGate(w *bubble.World, h *bubble.Host, opts ...barrier.Option) *barrier.Barrier {
 	w.Helper()
-	b, err := barrier.New(h.Session, gatePath, opts...)
-	require.NoError(w, err)
-	return b
+	return must(barrier.New(h.Session, gatePath, opts...))
 }
 
 // wait has a process wait until the barrier is lowered.

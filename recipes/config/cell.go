@@ -23,16 +23,18 @@ type Cell[T any] struct {
 	codec   Codec[T]
 	acl     []session.ACL
 
-	now      atomic.Pointer[Snapshot[T]]
-	data     []byte // the data of now; used by the actor alone
-	topic    *notify.Topic[Snapshot[T]]
-	life     context.Context // of the cell
+	// The value.
+	now   atomic.Pointer[Snapshot[T]]
+	data  []byte // the data of now; used by the actor alone
+	topic *notify.Topic[Snapshot[T]]
+	seen  notify.Latch // closes with the first read of the value
+	// Its life: Close cancels it, then the actor ends, and sets end and ended.
+	life     context.Context
 	cancel   context.CancelFunc
-	seen     notify.Latch   // closes with the first read of the value
-	ended    notify.Latch   // closes when the actor has ended
-	begin    sync.Once      // of the actor; or of the end, if it never began
+	begin    sync.Once      // of the actor; or of the end, if the actor never began
+	end      notify.End     // for Done and Err
+	ended    notify.Latch   // closes behind end
 	sweeping sync.WaitGroup // goroutines that delete markers
-	end      notify.End
 }
 
 // Open is New, and waits until the state of the value has been read for the first time; it is no
@@ -81,7 +83,7 @@ func start[T any](op string, s *session.Session, path string, codec Codec[T], op
 	}
 	recipe.AfterStart(s, func() {
 		c.begin.Do(func() {
-			observe.Run(watching, observe.Spec{Session: s, Kind: "config", Path: path, Begin: c.follow, Ended: c.over})
+			observe.Run(watching, observe.Spec{Session: s, Kind: "config", Path: path, Begin: c.follow, Ended: c.onEnded})
 		})
 	})
 	return c, nil
@@ -109,7 +111,7 @@ func (c *Cell[T]) follow(t *observe.Turn) {
 	})
 }
 
-func (c *Cell[T]) over(givenUp error) {
+func (c *Cell[T]) onEnded(givenUp error) {
 	c.topic.Close()
 	cause := c.session.Err()
 	switch {
@@ -162,7 +164,7 @@ func (c *Cell[T]) Err() error { return c.end.Err() }
 // the codec does not return. The value stays. It is idempotent and prompt, and does not use ctx.
 func (c *Cell[T]) Close(context.Context) error {
 	c.cancel()
-	c.begin.Do(func() { c.over(nil) }) // if the session was not started
+	c.begin.Do(func() { c.onEnded(nil) }) // if the session was not started
 	select {
 	case <-c.ended.C():
 		c.sweeping.Wait()

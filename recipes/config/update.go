@@ -178,7 +178,7 @@ func (u *update[T]) readCreated(ctx context.Context) (Snapshot[T], error) {
 }
 
 // resolve finds out the outcome of an attempt whose reply was lost. The attempt is not in flight
-// any more, and reads are up to date.
+// any more, and reads are up to date. In a later epoch the marker is gone: the value has to tell.
 func (u *update[T]) resolve(ctx context.Context, epoch uint64) (s Snapshot[T], again bool, err error) {
 	marked, err := presence.Of(ctx, u.session, u.marker)
 	if err != nil {
@@ -189,24 +189,26 @@ func (u *update[T]) resolve(ctx context.Context, epoch uint64) (s Snapshot[T], a
 		return s, false, err
 	}
 	there := err == nil
-	want := int32(0)
+	version := int32(0) // that the znode has if this attempt was the last write
 	if u.exists {
-		want = u.seen.Version + 1
+		version = u.seen.Version + 1
 	}
-	same := there && (!u.exists || stat.Czxid == u.seen.Czxid)
+	unchanged := there == u.exists && (!there || stat.Mzxid == u.seen.Mzxid)
+	sameZnode := there && (!u.exists || stat.Czxid == u.seen.Czxid)
+	writtenOnce := sameZnode && stat.Version == version // since the value was read
 	switch {
 	case marked:
 		u.sweep(ctx)
-		if same && stat.Version == want {
+		if writtenOnce {
 			s, err = u.written(stat)
 			return s, false, err
 		}
 		return Snapshot[T]{Value: u.value, Present: true}, false, nil // carried out, and others have written since
 	case u.session.Status().Epoch == epoch:
 		return s, true, nil // not carried out: the marker would exist
-	case there == u.exists && (!there || stat.Mzxid == u.seen.Mzxid):
-		return s, true, nil // the marker is gone with its session, but nothing has changed
-	case same && stat.Version == want && !bytes.Equal(data, u.data):
+	case unchanged:
+		return s, true, nil // the marker may be gone with its session, but nothing was written
+	case writtenOnce && !bytes.Equal(data, u.data):
 		return s, true, nil // the value is another client's
 	}
 	return s, false, session.ErrUnknownOutcome

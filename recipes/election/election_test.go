@@ -4,7 +4,6 @@ package election_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -26,9 +25,7 @@ var suite = bubble.Suite{
 	{"a transfer to nobody keeps the term", transferToNobody},
 	{"what was lost can't be used", fencing},
 	{"candidates of others stand in the same line", strangers},
-	{"a context bounds the wait", impatience},
 	{"nobody leads an empty election", vacancy},
-	{"nobody else deposes the leader", protected},
 }
 
 func TestElection(t *testing.T) {
@@ -47,8 +44,12 @@ func succession(t *bubble.Cluster) {
 	first := leads(t, a)
 	require.True(t, first.Valid())
 	require.NoError(t, first.Err())
+	require.Same(t, first, a.Term())
 	waits(t, b)
 	require.Equal(t, []string{"a", "b"}, line(t, a))
+	require.Equal(t, election.Standing{Phase: election.Waiting, Ahead: 1}, bubble.Get(t, b.Standing(bubble.Minute(t))))
+	_, err := a.Lead(first.Context())
+	require.ErrorIs(t, err, election.ErrDeadlock)
 
 	require.NoError(t, first.Resign(bubble.Minute(t)))
 	bubble.Closes(t, first.Done(), "first term")
@@ -69,6 +70,7 @@ func succession(t *bubble.Cluster) {
 	require.NoError(t, a.Resign(bubble.Minute(t)))
 	require.Empty(t, line(t, b))
 	require.NoError(t, a.Resign(bubble.Minute(t)), "nothing to resign from")
+	stands(t, a, election.Idle)
 }
 
 func observation(t *bubble.Cluster) {
@@ -187,46 +189,6 @@ func vacancy(t *bubble.Cluster) {
 	require.Equal(t, term.Token(), l.Token)
 	require.NoError(t, a.Close(bubble.Minute(t)))
 	bubble.Closes(t, seen, "the observation ends with the election")
-}
-
-func impatience(t *bubble.Cluster) {
-	a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
-	term := must(a.Lead(bubble.Minute(t)))
-	ctx, cancel := context.WithCancelCause(bubble.Minute(t))
-	why := errors.New("never mind")
-	standing := b.Standing(ctx)
-	waiting := bubble.Begin(func() error { _, err := b.Lead(ctx); return err })
-	bubble.Await(t, standing, "b waits", func(s election.Standing) bool { return s.Phase == election.Waiting && s.Ahead == 1 })
-	cancel(why)
-	require.ErrorIs(t, bubble.Get(t, waiting, "b gives up"), why)
-	stands(t, b, election.Idle)
-	require.Eventually(t, func() bool { return len(line(t, a)) == 1 }, time.Minute, tick, "b's znode is gone")
-	_, err := b.Lead(ctx)
-	require.ErrorIs(t, err, why, "at once")
-
-	_, err = a.Lead(term.Context())
-	require.ErrorIs(t, err, election.ErrDeadlock)
-	require.NoError(t, term.Resign(bubble.Minute(t)))
-	require.Empty(t, line(t, b))
-}
-
-func protected(t *bubble.Cluster) {
-	as := func(name string) *session.Session {
-		return t.Session(session.WithAuth("digest", []byte(name+":secret")))
-	}
-	mallory := as("mallory")
-	onlyOurs := election.WithACL(append(session.AuthACL(session.PermAll), session.AnyoneACL(session.PermRead)...)...)
-	a, b := candidate(t, as("alice"), "a", onlyOurs), candidate(t, as("alice"), "b", onlyOurs)
-	term := leads(t, a)
-	require.ErrorIs(t, mallory.Delete(bubble.Minute(t), term.Path(), -1), session.ErrNoAuth)
-	_, err := candidate(t, mallory, "m").Lead(bubble.Minute(t))
-	require.ErrorIs(t, err, session.ErrNoAuth)
-	now := must(candidate(t, mallory, "observer").Current(bubble.Minute(t)))
-	require.Equal(t, "a", now.ID, "all may read")
-	require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("data")))
-	waits(t, b)
-	require.NoError(t, term.Resign(bubble.Minute(t)))
-	require.Greater(t, bubble.Get(t, b.Leader(), "b leads").Token(), term.Token())
 }
 
 // B32 on a real server: it is down for longer than the sessions last, and has the old znodes when

@@ -1,7 +1,7 @@
 package election_test
 
-// Faults around a candidate: lost requests, errors, ended contexts, reconnections. How a term is
-// lost is in test/losses.
+// Faults around a candidate: lost requests, errors, ended contexts. How a term is lost, and what
+// reconnections keep, is in test/losses.
 
 import (
 	"context"
@@ -9,57 +9,16 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/test/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
-
-// B33: candidates that reconnect together come to rest with few new znodes.
-func TestB33_ReconnectionConverges(t *testing.T) {
-	inBubble(t, func(t *bubble.World) {
-		a, b, c, d := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b"), candidate(t, t.Session(), "c"), candidate(t, t.Session(), "d")
-		first := leads(t, a)
-		waits(t, b, c, d)
-		t.Server.Kill(0)
-		bubble.Closes(t, first.Done(), "the term ends by its own clock")
-		t.Server.ClearJournal()
-		require.NoError(t, t.Server.Restart(0))
-		bubble.Get(t, b.Leader(), "the next leads: it has kept its place")
-		time.Sleep(5 * time.Minute)
-		created := 0
-		for _, q := range t.Server.Journal() {
-			// A transaction that only checks proves that the session lives, and makes nothing.
-			if q.Op == zktest.OpCreate || q.Op == zktest.OpCreate2 || slices.ContainsFunc(q.Ops, func(part jute.Request) bool { return part.Op == jute.OpCreate }) {
-				created++
-			}
-		}
-		require.LessOrEqual(t, created, 1, "only the candidate that lost its term makes a new znode")
-		require.Len(t, line(t, a), 4)
-	})
-}
-
-// B35: the parent is reaped while the only candidate is disconnected.
-func TestB35_TheParentIsReapedWhileDisconnected(t *testing.T) {
-	inBubble(t, func(t *bubble.World) {
-		s, admin := t.Session(), t.Session()
-		a := candidate(t, s, "a")
-		first := leads(t, a)
-		heal := t.Server.Partition(s.Status().SessionID)
-		bubble.Closes(t, first.Done(), "the term")
-		time.Sleep(time.Minute)
-		_, exists, err := admin.Exists(bubble.Minute(t), path)
-		require.NoError(t, err)
-		require.False(t, exists)
-		heal()
-		require.Greater(t, bubble.Get(t, a.Leader(), "a leads again").Token(), first.Token())
-	}, zktest.WithContainerCheck(time.Second))
-}
 
 // B37: a candidate ends, with the cause, by an error that campaigning again would not fix.
 func TestB37_ATerminalFailureIsObservable(t *testing.T) {
@@ -132,21 +91,7 @@ func TestB41_AnyLostRequestOrReply(t *testing.T) {
 // completed in the background, or not at all, and nothing is left.
 func TestCancelAtAnyRequest(t *testing.T) {
 	t.Parallel()
-	for name, call := range map[string]func(ctx context.Context, a *election.Election, term *election.Term, other string) error{
-		"Proclaim": func(ctx context.Context, _ *election.Election, term *election.Term, _ string) error {
-			return term.Proclaim(ctx, []byte("x"))
-		},
-		"TransferTo": func(ctx context.Context, _ *election.Election, term *election.Term, to string) error {
-			return term.TransferTo(ctx, to)
-		},
-		"Resign": func(ctx context.Context, a *election.Election, _ *election.Term, _ string) error {
-			return a.Resign(ctx)
-		},
-		"Candidates": func(ctx context.Context, a *election.Election, _ *election.Term, _ string) error {
-			_, err := a.Candidates(ctx)
-			return err
-		},
-	} {
+	for _, name := range []string{"Proclaim", "TransferTo", "Resign", "Candidates"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for k, met := 1, true; met; k++ {
@@ -157,6 +102,12 @@ func TestCancelAtAnyRequest(t *testing.T) {
 					term := leads(t, a)
 					waits(t, b)
 					other := must(b.Candidates(bubble.Minute(t)))[1].Path
+					calls := map[string]func(ctx context.Context) error{
+						"Proclaim":   func(ctx context.Context) error { return term.Proclaim(ctx, []byte("x")) },
+						"TransferTo": func(ctx context.Context) error { return term.TransferTo(ctx, other) },
+						"Resign":     a.Resign,
+						"Candidates": func(ctx context.Context) error { _, err := a.Candidates(ctx); return err },
+					}
 					ctx, cancel := context.WithCancelCause(context.Background())
 					defer cancel(nil)
 					why := errors.New("never mind")
@@ -165,7 +116,7 @@ func TestCancelAtAnyRequest(t *testing.T) {
 						return zktest.Delay(time.Second)
 					})
 					began := time.Now()
-					err := call(ctx, a, term, other)
+					err := calls[name](ctx)
 					if met = reached(); !met {
 						require.NoError(t, err)
 					} else if require.Less(t, time.Since(began), time.Second, "k=%d", k); err != nil {
@@ -242,42 +193,31 @@ func TestLayouts(t *testing.T) {
 	})
 }
 
-// The log warns of a term that is not received while others wait, with the call site of Campaign,
-// but not of one that lasts.
-func TestATermThatNobodyReceivesIsLogged(t *testing.T) {
+// A term after a loss is logged with the time since. The log warns of a term that is not received
+// while others wait, with the call site of Campaign, but not of one that lasts. (Package recipe has
+// all about such warnings.)
+func TestWhatTheLogSaysOfTerms(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		var log bubble.Log
 		e := candidate(t, t.Session(log.Option()), "a", election.WithWarnAfter(time.Minute))
-		term := must(e.Lead(bubble.Minute(t)))
-		time.Sleep(time.Hour)
-		require.NoError(t, term.Resign(bubble.Minute(t)))
-		require.Empty(t, log.Warnings(path))
+		require.NoError(t, t.Server.Delete(leads(t, e).Path()))
+		term := leads(t, e)
+		require.Equal(t, 2, log.Count(`level=INFO msg="leadership is won"`))
+		require.Equal(t, 1, log.Count(fmt.Sprintf(`"leadership is won" recipe=election path=%s id=a token=%d after=`, path, term.Token())))
+		require.NoError(t, e.Resign(bubble.Minute(t)))
+		require.Len(t, log.Warnings(path), 1, "of the loss")
+
 		at := bubble.After(1)
 		e.Campaign()
-		time.Sleep(2 * time.Minute)
-		require.Empty(t, log.Warnings(path), "no other waits for it")
+		synctest.Wait()
 		candidate(t, t.Session(), "b").Campaign()
-		time.Sleep(9 * time.Minute)
-		require.Len(t, log.Warnings(path), 1)
+		time.Sleep(2 * time.Minute)
+		require.Len(t, log.Warnings(path), 2)
 		for _, part := range []string{"not received, and others wait", "waiting=1", at} {
-			require.Contains(t, log.Warnings(path)[0], part)
+			require.Contains(t, log.Warnings(path)[1], part)
 		}
 		bubble.Get(t, e.Leader(), "the term")
-	})
-}
-
-// A term after a loss is logged with the time since.
-func TestATermAfterALossSaysHowLongThereWasNone(t *testing.T) {
-	inBubble(t, func(t *bubble.World) {
-		var log bubble.Log
-		a := candidate(t, t.Session(log.Option()), "a")
-		require.NoError(t, t.Server.Delete(leads(t, a).Path()))
-		again := leads(t, a)
-		require.NoError(t, again.Resign(bubble.Minute(t)))
-		leads(t, a)
-		require.Len(t, log.Warnings(path), 1)
-		require.Contains(t, log.Warnings(path)[0], "a possession is lost")
-		require.Equal(t, 3, log.Count(`level=INFO msg="leadership is won"`))
-		require.Equal(t, 1, log.Count(fmt.Sprintf(`"leadership is won" recipe=election path=%s id=a token=%d after=`, path, again.Token())))
+		time.Sleep(time.Hour)
+		require.Len(t, log.Warnings(path), 2)
 	})
 }

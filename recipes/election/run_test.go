@@ -1,6 +1,6 @@
 package election_test
 
-// Run: the ends of the leader's function, and terms that end at once; and Term.
+// Run: the ends of the leader's function, and terms that end at once.
 
 import (
 	"context"
@@ -215,24 +215,5 @@ func TestATermThatItsRunCutsShortIsNotTooQuick(t *testing.T) {
 			return nil
 		}))
 		require.Empty(t, log.Warnings(path))
-	})
-}
-
-// Term is the term that is held, from any call; nil before it is received, and after its end.
-func TestTheTermCanBeRead(t *testing.T) {
-	inBubble(t, func(t *bubble.World) {
-		e := candidate(t, t.Session(), "a")
-		require.Nil(t, e.Term())
-		e.Campaign()
-		time.Sleep(time.Second)
-		require.Nil(t, e.Term(), "it was not received")
-		term := bubble.Get(t, e.Leader(), "the term")
-		require.Same(t, term, e.Term())
-		require.NoError(t, e.Resign(bubble.Minute(t)))
-		require.Nil(t, e.Term())
-		term = must(e.Lead(bubble.Minute(t)))
-		require.Same(t, term, e.Term())
-		require.NoError(t, term.Resign(bubble.Minute(t)))
-		require.Nil(t, e.Term())
 	})
 }

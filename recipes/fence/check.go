@@ -26,8 +26,8 @@ func Check(ctx context.Context, s *session.Session, q Sequencer) error {
 	if err != nil {
 		return err
 	}
-	// The server that s is connected to may lag behind, the leader too: without this, a possession
-	// could be confirmed that ended before, or one denied that has just begun.
+	// The server that s is connected to may lag behind, even if it is the leader. Without this
+	// sync, Check could confirm a possession that has ended, or deny one that has just begun.
 	if err := s.SyncQuorum(ctx, path); err != nil {
 		return err
 	}

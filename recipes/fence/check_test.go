@@ -1,6 +1,6 @@
 package fence_test
 
-// Check and Follow: whether a possession stands, asked of ZooKeeper.
+// Check and Follow ask ZooKeeper whether a possession is valid.
 
 import (
 	"context"
@@ -67,9 +67,9 @@ func checkAndFollow(t testing.TB, holder, checker *session.Session) {
 	require.ErrorIs(t, errOf(fence.Follow(bubble.Minute(t), checker, q)), fence.ErrFenced)
 }
 
-// A server that lags behind still shows a possession that is over, and not yet one that has begun.
-// Check asks it to catch up first. A leader, which is the second of two here, does not do so at a
-// sync.
+// A server that lags behind still shows a possession that has ended, and not yet one that has
+// begun. Check has the server catch up first. A leader (the second of the two servers here) does
+// not catch up at a sync.
 func TestCheckIsNotFooledByALaggingServer(t *testing.T) {
 	t.Parallel()
 	for lagging, name := range []string{"a follower", "the leader"} {
@@ -146,7 +146,7 @@ func TestAPossessionThatIsOverIsNotConfirmedByTheNextOfTheSameName(t *testing.T)
 	}
 }
 
-// A writer that goes on as a reader has another znode, which notes the token.
+// A writer that goes on as a reader has another znode, whose data has the token.
 func TestAReaderThatTookItsOwnPlaceAsAWriterKeepsItsToken(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		holder, checker := t.Session(), t.Session()
@@ -166,8 +166,8 @@ func TestAReaderThatTookItsOwnPlaceAsAWriterKeepsItsToken(t *testing.T) {
 	})
 }
 
-// A process that may not read a holder's znode can check its possession all the same, on each
-// version: until it is over, and unless its name may come again.
+// A process that may not read a holder's znode can check the possession all the same, on each
+// version of ZooKeeper, until the possession ends; but not if the znode's name may come again.
 func TestCheckWhatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
@@ -195,7 +195,7 @@ func TestCheckWhatMayNotBeRead(t *testing.T) {
 				hide(q.Path)
 				<-followed.Done()
 				heal()
-				require.ErrorIs(t, context.Cause(followed), session.ErrNoAuth, "it could not tell when it is gone")
+				require.ErrorIs(t, context.Cause(followed), session.ErrNoAuth, "Follow cannot tell when the possession has ended")
 				if err := fence.Check(bubble.Minute(t), reader, q); version == "3.8.0" {
 					require.NoError(t, err)
 				} else {
@@ -207,8 +207,8 @@ func TestCheckWhatMayNotBeRead(t *testing.T) {
 }
 
 // The checker's server is the leader, which answers a sync by itself, and may carry out a
-// transaction later than the follower through which it was asked for. With a sync in Check it shows
-// in some of a thousand rounds, more on a busy machine.
+// transaction later than the follower to which the holder is connected. If Check made a sync alone,
+// some of a thousand rounds would fail, more on a busy machine.
 func TestCheckAtTheLeaderIsNotStale(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()

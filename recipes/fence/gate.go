@@ -8,9 +8,8 @@ import (
 // Gate admits holders in the order of their tokens, for a resource that can't ask ZooKeeper: after
 // a newer holder it admits no older one. Its zero value is ready to use. A Gate guards one
 // resource, protected by one lock or election: the first sequencer that it admits binds it to the
-// queue of contenders, or to the znode of a lock of the layout Simple. (A Simple lock must not have
-// the name of a contender, such as lock-0000000001: it would be taken for one in the queue of its
-// parent.)
+// parent of the contenders, or to the znode of a lock of the layout Simple. Such a znode must not
+// be named like a contender (lock-0000000001): the Gate would be bound to its parent.
 //
 // It is safe for concurrent use. To be a fence, it must be called in the same critical section as
 // the write.
@@ -19,10 +18,10 @@ type Gate struct {
 	highest Sequencer // of the newest holder admitted; zero: none yet
 }
 
-// Admit admits a holder, and remembers its token as the largest. The same holder may be admitted
+// Admit admits a holder, and remembers its sequencer as the newest. The same holder may be admitted
 // any number of times until a newer one was. [ErrFenced]: a newer holder was admitted before, or
-// the sequencer is of another lock. [ErrMode]: it is shared. [ErrInvalid]: it is malformed, such as
-// the zero Sequencer.
+// another holder with the same token; or the sequencer is of another lock. [ErrMode]: it is shared.
+// [ErrInvalid]: it is malformed, such as the zero Sequencer.
 func (g *Gate) Admit(q Sequencer) error {
 	if err := q.validate(); err != nil {
 		return err
@@ -40,7 +39,7 @@ func (g *Gate) Admit(q Sequencer) error {
 	case q.Token < h.Token:
 		return fenced(q, fmt.Sprintf("token %d was admitted before%s", h.Token, unlessLost))
 	case q.Token == h.Token:
-		return fenced(q, "somebody else was admitted with the same token"+unlessLost)
+		return fenced(q, "another holder was admitted with the same token"+unlessLost)
 	}
 	g.highest = q
 	return nil
@@ -50,8 +49,8 @@ const unlessLost = " (if ZooKeeper has lost its data, or they were restored, tok
 
 // Reset forgets all holders that were admitted. It is for when ZooKeeper has lost its data
 // (session.ErrDataLoss), or got back an older copy: tokens may then be smaller, or repeat. Call it
-// only when all holders that were admitted have stopped: otherwise the next one to be admitted may
-// be one of them.
+// only when all holders that were admitted have stopped: after Reset the Gate would admit such a
+// holder again.
 func (g *Gate) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -59,7 +58,8 @@ func (g *Gate) Reset() {
 }
 
 // Highest returns the sequencer of the newest holder admitted; false if there was none. A resource
-// that outlives its process stores it with its data and admits it first after a restart.
+// that outlives its process stores this sequencer with its data. After a restart it calls Admit
+// with the stored one, before any other.
 func (g *Gate) Highest() (Sequencer, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -61,7 +61,7 @@ func TestAGateForOneSimpleLockDoesNotAdmitItsSibling(t *testing.T) {
 	require.NoError(t, gate.Admit(of("/locks/order-0000000007", 7)), "the next holder of the same")
 
 	const one, other = "_c_3e6cd10f-9a4e-4c58-bb4a-1e0d2f6b7c01", "_c_3e6cd10f-9a4e-4c58-bb4a-1e0d2f6b7c02"
-	for _, line := range [][2]string{
+	for _, contenders := range [][2]string{
 		{one + "-lock-0000000001", other + "-lock-0000000002"},
 		{"lock-0000000001", "lock-0000000002"},
 		{"x-7-0000000001", "x-8-0000000002"},
@@ -69,8 +69,8 @@ func TestAGateForOneSimpleLockDoesNotAdmitItsSibling(t *testing.T) {
 		{one + "-of-my-own-0000000001", other + "-of-my-own-0000000002"},
 	} {
 		var gate fence.Gate
-		require.NoError(t, gate.Admit(of("/locks/"+line[0], 5)))
-		require.NoError(t, gate.Admit(of("/locks/"+line[1], 6)), "%v", line)
+		require.NoError(t, gate.Admit(of("/locks/"+contenders[0], 5)))
+		require.NoError(t, gate.Admit(of("/locks/"+contenders[1], 6)), "%v", contenders)
 	}
 }
 

@@ -5,4 +5,4 @@ package group
 import "github.com/troupe-go/troupe/internal/crash"
 
 // Crash makes the membership's actor panic.
-func (s *Membership) Crash(value any) { crash.Instance(s.host, value) }
+func (m *Membership) Crash(value any) { crash.Instance(m.host, value) }

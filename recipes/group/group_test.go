@@ -58,7 +58,7 @@ func TestB64_RegistersAgainWithTheLatestData(t *testing.T) {
 		heal := h.Machine.Partition()
 		done := bubble.Begin(func() error { return m.Update(w.Context(), []byte("3")) })
 		time.Sleep(30 * time.Second)
-		require.Empty(w, members(w, other), "its session is over")
+		require.Empty(w, members(w, other), "its session has expired")
 		bubble.Never(w, done, "it can't be written")
 		heal()
 		require.NoError(w, bubble.Within(w, time.Minute, done))
@@ -157,10 +157,10 @@ func TestADuplicateIsAnError(t *testing.T) {
 	})
 }
 
-// The znode of a process that was killed stands while the process is started again, which waits for
-// its end and does not take it for its own. How long it stands is not known: the server may have
-// granted a longer timeout than was asked for, or be away for longer than any timeout, after which
-// the dead session has its whole time again.
+// The znode of a process that was killed exists while the process is started again. The new process
+// waits until that znode is gone, and does not take it for its own. How long that takes is not
+// known: the server may have granted a longer timeout than was asked for, or be away for longer
+// than any timeout, after which the dead session has its whole time again.
 func TestAFormerLifeIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -185,7 +185,7 @@ func TestAFormerLifeIsWaitedFor(t *testing.T) {
 				second := join(w, hb, "a", "2")
 				c.wait(w)
 				bubble.Never(w, second.Joined(), "the znode is another session's")
-				require.NoError(w, second.Err(), "the other one is dead, and stands")
+				require.NoError(w, second.Err(), "the other one is dead, and its znode exists")
 				require.Equal(w, group.Standing{Phase: group.Barred}, bubble.Now(w, second.Standing(w.Context())))
 				bubble.Within(w, time.Minute, second.Joined())
 				require.Equal(w, "a=2", members(w, hb))
@@ -196,8 +196,8 @@ func TestAFormerLifeIsWaitedFor(t *testing.T) {
 	}
 }
 
-// One that lives and is cut off does not answer: it is waited for, until it is back or its session
-// has expired.
+// An owner that lives and is cut off does not answer: a second member of its id waits until the
+// owner is back or its session has expired.
 func TestAnOwnerThatIsCutOff(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		ha, hb := w.Host("a"), w.Host("b")
@@ -307,8 +307,7 @@ func TestADeposedLeaderDoesNotConfirmThatAMemberHasLeft(t *testing.T) {
 	}
 }
 
-// A member holds nothing that it could lose to anybody, so it asks for no signs of life: it costs
-// ZooKeeper its pings alone.
+// A member has no possession, so its session proves no trust: ZooKeeper gets its pings alone.
 func TestAMemberSendsNoSyncs(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		for _, id := range []string{"a", "b", "c"} {

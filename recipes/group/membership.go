@@ -84,7 +84,7 @@ func (g *Group) Join(m Member) (*Membership, error) {
 	defer s.mu.Unlock()
 	h, err := recipe.New(recipe.Config{
 		Session: g.session, Kind: "member", Path: g.path, ACL: g.acl,
-		Machine: func() machine.Machine { return s.machine(cfg) }, Standing: s.wishes, Perform: s.perform, Ended: s.ended,
+		Machine: func() machine.Machine { return s.machine(cfg) }, Standing: s.intents, Perform: s.perform, Ended: s.ended,
 	})
 	if err != nil {
 		taken.Delete(s.seat)
@@ -97,21 +97,21 @@ func (g *Group) Join(m Member) (*Membership, error) {
 }
 
 // machine creates a machine with the latest data.
-func (s *Membership) machine(cfg member.Config) machine.Machine {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	cfg.Data, cfg.Number = s.data, s.number
+func (m *Membership) machine(cfg member.Config) machine.Machine {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	cfg.Data, cfg.Number = m.data, m.number
 	return member.New(cfg)
 }
 
-// wishes are the events for a new machine.
-func (s *Membership) wishes() []machine.Event {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return []machine.Event{member.Updated{Number: s.number, Data: s.data}}
+// intents are the events for a new machine.
+func (m *Membership) intents() []machine.Event {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return []machine.Event{member.Updated{Number: m.number, Data: m.data}}
 }
 
-func (s *Membership) perform(e machine.Effect) {
+func (m *Membership) perform(e machine.Effect) {
 	told, ok := e.(member.Standing)
 	if !ok {
 		return
@@ -120,8 +120,8 @@ func (s *Membership) perform(e machine.Effect) {
 	switch told.State {
 	case member.Present, member.Updating:
 		now.Phase = Present
-		s.joined.Close()
-		s.written.Publish(told.Written)
+		m.joined.Close()
+		m.written.Publish(told.Written)
 	case member.Barred:
 		now.Phase = Barred
 	case member.Reading, member.Asking:
@@ -129,65 +129,65 @@ func (s *Membership) perform(e machine.Effect) {
 	case member.Over:
 		return // reported by Ended
 	}
-	s.standing.Publish(now)
+	m.standing.Publish(now)
 }
 
-func (s *Membership) ended(error) {
-	taken.Delete(s.seat)
-	s.group.mu.Lock()
-	delete(s.group.joined, s)
-	s.group.mu.Unlock()
-	s.standing.Publish(Standing{Phase: Over})
-	s.standing.Close()
-	s.written.Close()
+func (m *Membership) ended(error) {
+	taken.Delete(m.seat)
+	m.group.mu.Lock()
+	delete(m.group.joined, m)
+	m.group.mu.Unlock()
+	m.standing.Publish(Standing{Phase: Over})
+	m.standing.Close()
+	m.written.Close()
 }
 
 // Joined closes when the member is registered for the first time. It never closes if that never
 // happens: select on Done as well.
-func (s *Membership) Joined() <-chan struct{} { return s.joined.C() }
+func (m *Membership) Joined() <-chan struct{} { return m.joined.C() }
 
 // Standing subscribes to the state of the membership: the current phase first, then each change;
 // the newest replaces one that was not received. The channel closes when ctx ends or the membership
 // is over.
-func (s *Membership) Standing(ctx context.Context) <-chan Standing { return s.standing.Subscribe(ctx) }
+func (m *Membership) Standing(ctx context.Context) <-chan Standing { return m.standing.Subscribe(ctx) }
 
 // Update replaces the member's data, for this and every later registration, and returns when they
 // are in ZooKeeper. Before the first registration, and while there is none, they wait for it. ctx
 // bounds the wait, not the update. Of several concurrent updates the last one wins. Other errors:
 // how the membership ended.
-func (s *Membership) Update(ctx context.Context, data []byte) error {
+func (m *Membership) Update(ctx context.Context, data []byte) error {
 	const op = "update"
-	s.mu.Lock()
-	s.number++
-	number := s.number
-	s.data = append([]byte(nil), data...)
-	s.host.Tell(member.Updated{Number: number, Data: s.data})
-	s.mu.Unlock()
+	m.mu.Lock()
+	m.number++
+	number := m.number
+	m.data = append([]byte(nil), data...)
+	m.host.Tell(member.Updated{Number: number, Data: m.data})
+	m.mu.Unlock()
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for n := range s.written.Subscribe(waiting) {
+	for n := range m.written.Subscribe(waiting) {
 		if n >= number {
 			return nil
 		}
 	}
 	if err := context.Cause(ctx); err != nil {
-		return recipe.Failed(s.group.session, op, s.group.path, err)
+		return recipe.Failed(m.group.session, op, m.group.path, err)
 	}
-	<-s.Done() // at once: the subscription has ended with the membership
-	return recipe.Failed(s.group.session, op, s.group.path, s.Err())
+	<-m.Done() // at once: the subscription has ended with the membership
+	return recipe.Failed(m.group.session, op, m.group.path, m.Err())
 }
 
 // Leave ends the membership, and returns when ZooKeeper has confirmed that the member is gone. If
 // ctx ends first its cause is returned, and the deletion goes on in the background until the epoch
 // ends. It is idempotent.
-func (s *Membership) Leave(ctx context.Context) error {
-	return recipe.Failed(s.group.session, "leave", s.group.path, s.host.Close(ctx))
+func (m *Membership) Leave(ctx context.Context) error {
+	return recipe.Failed(m.group.session, "leave", m.group.path, m.host.Close(ctx))
 }
 
 // Done closes when the membership has ended: by Leave, with the session, or because of a permanent
 // failure. Err then says why.
-func (s *Membership) Done() <-chan struct{} { return s.host.Done() }
+func (m *Membership) Done() <-chan struct{} { return m.host.Done() }
 
 // Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Leave or with
 // the session, [ErrDuplicate] if another member has the id, or the cause of the failure.
-func (s *Membership) Err() error { return s.host.Err() }
+func (m *Membership) Err() error { return m.host.Err() }

@@ -71,8 +71,8 @@ func TestAViewWaitsForTheDataOfTheFirstMembersAlone(t *testing.T) {
 	})
 }
 
-// A member whose znode this session may not read is in the views without its data, on each version,
-// and holds back none. When it leaves it is in them no more.
+// A member whose znode this session may not read is in the views without its data, on each version
+// of ZooKeeper, and delays no view. When the member leaves, the next view is without it.
 func TestAMemberThatMayNotBeReadIsInTheFirstView(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
@@ -117,7 +117,7 @@ func TestAMemberThatIsBackBeforeItsEndIsHeardOf(t *testing.T) {
 		require.True(w, run(func() { <-busy }))
 		require.NoError(w, m.Leave(w.Context()))
 		bubble.Now(w, join(w, there, "m", "2").Joined())
-		time.Sleep(2 * time.Second) // the listing waits behind the first word of the end, and ahead of the last
+		time.Sleep(2 * time.Second) // the listing is in the mailbox, between the events of the member's end
 		close(busy)
 		v := bubble.Await(w, views, "the new member", func(v group.View) bool { return ids(v) == "m=2" })
 		require.Greater(w, v.Members[0].Token, before)

@@ -40,7 +40,7 @@ func TestWhatAnUncontendedPossessionCosts(t *testing.T) {
 			require.NoError(w, held(w, l).Release(w.Context()))
 			c := costOf(w, h)
 			require.Zero(w, c.syncs+c.checks)
-			if i == 0 { // later the parent is gone
+			if i == 0 { // later the parent was reaped (B35)
 				require.Contains(w, []int{row.most - 1, row.most}, c.others)
 			}
 			time.Sleep(time.Hour)
@@ -114,10 +114,13 @@ func TestWhatAPossessionAllocates(t *testing.T) { //nolint:paralleltest // it co
 		alone := testing.AllocsPerRun(200, func() { require.NoError(w, held(w, one).Release(w.Context())) })
 		require.LessOrEqual(w, alone, mostAlone)
 		handedOver := testing.AllocsPerRun(200, func() {
-			first, second := held(w, one), bubble.Begin(func() *lock.Grant { return held(w, next) })
+			first, second := held(w, one), make(chan *lock.Grant)
+			go func() { g, _ := next.Lock(w.Context()); second <- g }() // ends with the receive below
 			synctest.Wait()
 			require.NoError(w, first.Release(w.Context()))
-			require.NoError(w, (<-second).Release(w.Context()))
+			g := <-second
+			require.NotNil(w, g)
+			require.NoError(w, g.Release(w.Context()))
 			synctest.Wait()
 		})
 		require.LessOrEqual(w, handedOver, mostTwo)

@@ -72,9 +72,9 @@ func (g *Grant) mode() fence.Mode {
 //
 // ctx bounds the wait. If it ends first its error is returned, and both grants are over; what is
 // left in ZooKeeper is deleted in the background until the epoch ends. The same holds for every
-// other error, such as session.ErrLost, with its cause, if this grant has ended. The exception is
-// session.ErrUnsupported, for a grant that is not of the write side: it is returned at once, and
-// nothing has changed.
+// other error, such as session.ErrLost, with its cause, if this grant has ended. With a ctx that
+// has ended already, or a grant that is not of the write side (session.ErrUnsupported), nothing
+// changes.
 func (g *Grant) Downgrade(ctx context.Context) (*Grant, error) {
 	const op = "downgrade"
 	_, name := znode.Split(g.Path())

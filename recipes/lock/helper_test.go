@@ -51,6 +51,9 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// errOf is the error of a call whose value is not wanted.
+func errOf[T any](_ T, err error) error { return err }
+
 // builder makes a lock of some kind.
 type builder func(h *bubble.Host, opts ...lock.Option) *lock.Lock
 

@@ -1,16 +1,13 @@
-// The whole life of a lock, of shared ones and of a semaphore, and of locks with an ACL of their
-// own: embedded and on real servers. The other kinds meet real servers in the histories of
-// test/losses.
+// The whole life of a lock, of shared ones and of a semaphore: embedded and on real servers. The
+// other kinds meet real servers in the histories of test/losses.
 
 package lock_test
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/test/bubble"
@@ -20,7 +17,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-var lives = append(bubble.Suite{{Name: "exclusive", Test: exclusiveLife}, {Name: "shared", Test: sharedLife}, {Name: "semaphore", Test: semaphoreLife}}, acls...)
+var lives = bubble.Suite{{Name: "exclusive", Test: exclusiveLife}, {Name: "shared", Test: sharedLife}, {Name: "semaphore", Test: semaphoreLife}}
 
 // B09, B10, B28 and B29 among them.
 func TestB09_B10_B28_B29_WholeLives(t *testing.T) { lives.Embedded(t) }
@@ -65,10 +62,10 @@ func exclusiveLife(c *bubble.Cluster) {
 	for _, l := range locks {
 		g := bubble.Within(c, patience, l.Acquired(), "order of arrival")
 		require.Greater(c, g.Token(), last)
+		require.Same(c, g, l.Grant())
 		last = g.Token()
 		must(g.Commit(bubble.Minute(c), session.SetOp(path, []byte("x"), -1)))
-		_, err := locks[0].TryLock(bubble.Minute(c))
-		require.ErrorIs(c, err, lock.ErrHeld)
+		require.ErrorIs(c, errOf(locks[0].TryLock(bubble.Minute(c))), lock.ErrHeld)
 		line := must(l.Contenders(bubble.Minute(c)))
 		require.Equal(c, g.Path(), line[0].Path)
 		require.NoError(c, l.Release(bubble.Minute(c)))
@@ -110,8 +107,7 @@ func sharedLife(c *bubble.Cluster) {
 	bubble.Within(c, patience, r1.Acquired(), "the reader beside the downgraded")
 	waits(c, s, w2, "a writer beside readers")
 	waits(c, s, r2, "a reader before the writer who came first")
-	_, err = w1.TryLock(down.Context())
-	require.ErrorIs(c, err, lock.ErrUpgrade, "now it would have to wait for itself")
+	require.ErrorIs(c, errOf(w1.TryLock(down.Context())), lock.ErrUpgrade, "now it would have to wait for itself")
 	line := must(w1.Contenders(ctx))
 	require.Equal(c, down.Path(), line[0].Path)
 	require.Equal(c, down.Token(), line[0].Token, "the token is the writer's")
@@ -166,8 +162,7 @@ func semaphoreLife(c *bubble.Cluster) {
 	require.Greater(c, second.Token(), g.Token())
 	waits(c, s, behind, "seven of six")
 	five := must(lock.NewSemaphore(s, path, 5))
-	_, err = five.Lock(ctx)
-	require.ErrorIs(c, err, lock.ErrLimit)
+	require.ErrorIs(c, errOf(five.Lock(ctx)), lock.ErrLimit)
 	require.NoError(c, lock.SetLimit(ctx, admin, path, 4))
 	require.Equal(c, []bool{true, true, false}, holding(c, a))
 	require.NoError(c, g.Err(), "no holder loses")
@@ -181,103 +176,4 @@ func semaphoreLife(c *bubble.Cluster) {
 	waits(c, s, d, "five of four")
 	require.NoError(c, b.Close(ctx))
 	bubble.Within(c, patience, d.Acquired(), "two of four")
-}
-
-// as is a session with an identity of its own.
-func as(c *bubble.Cluster, name string) *session.Session {
-	c.Helper()
-	return c.Session(session.WithAuth("digest", []byte(name+":secret")))
-}
-
-var onlyOurs = lock.WithACL(zk.AuthACL(zk.PermAll)...)
-
-// everybodys are the znodes at a path and below that are not alice's alone.
-func everybodys(c *bubble.Cluster, s *session.Session, at string) (all []string) {
-	c.Helper()
-	var look func(at string)
-	look = func(at string) {
-		acl, _, err := s.ACL(c.Context(), at)
-		require.NoError(c, err)
-		if len(acl) != 1 || acl[0].Scheme != "digest" || !strings.HasPrefix(acl[0].ID, "alice:") || acl[0].Perms != session.PermAll {
-			all = append(all, at)
-		}
-		names, _, err := s.Children(c.Context(), at)
-		require.NoError(c, err)
-		for _, name := range names {
-			look(strings.TrimSuffix(at, "/") + "/" + name)
-		}
-	}
-	look(at)
-	return all
-}
-
-var acls = bubble.Suite{
-	{Name: "nobody else deletes what is held", Test: func(c *bubble.Cluster) {
-		ctx := bubble.Minute(c)
-		alice, mallory := as(c, "alice"), as(c, "mallory")
-		l := must(lock.New(alice, "/locks/orders", onlyOurs))
-		g := must(l.Lock(ctx))
-		require.Empty(c, everybodys(c, alice, "/locks"))
-		acl, _, err := mallory.ACL(ctx, "/")
-		require.NoError(c, err)
-		require.Equal(c, session.AnyoneACL(session.PermAll), acl, "the namespace is the session's")
-
-		for what, attempt := range map[string]func() error{
-			"delete": func() error { return mallory.Delete(ctx, g.Path(), -1) },
-			"break":  func() error { return lock.Break(ctx, mallory, g.Path(), 0) },
-			"revoke": func() error { return lock.Revoke(ctx, mallory, g.Path()) },
-			"data":   func() error { _, err := mallory.Set(ctx, g.Path(), nil, -1); return err },
-			"rights": func() error {
-				_, err := mallory.SetACL(ctx, g.Path(), session.AnyoneACL(session.PermAll), -1)
-				return err
-			},
-			"queue up": func() error { _, err := mallory.Create(ctx, "/locks/orders/x", nil); return err },
-			"acquire":  func() error { _, err := must(lock.New(mallory, "/locks/orders")).Lock(ctx); return err },
-		} {
-			require.ErrorIs(c, attempt(), session.ErrNoAuth, what)
-		}
-		require.True(c, g.Valid())
-
-		next := must(lock.New(as(c, "alice"), "/locks/orders", onlyOurs))
-		next.Acquire()
-		require.NoError(c, g.Release(ctx))
-		second := bubble.Within(c, time.Minute, next.Acquired())
-		require.Greater(c, second.Token(), g.Token())
-		require.NoError(c, lock.Break(ctx, alice, second.Path(), 0), "the same identity may")
-		bubble.Within(c, time.Minute, second.Done())
-		require.ErrorIs(c, second.Err(), session.ErrDeleted)
-		require.NoError(c, next.Close(ctx))
-	}},
-	{Name: "each kind", Test: func(c *bubble.Cluster) {
-		ctx, alice := bubble.Minute(c), as(c, "alice")
-		for name, l := range map[string]*lock.Lock{
-			"semaphore":  must(lock.NewSemaphore(alice, "/kinds/semaphore", 2, onlyOurs)),
-			"read side":  must(lock.NewRead(alice, "/kinds/read", onlyOurs)),
-			"write side": must(lock.NewWrite(alice, "/kinds/write", onlyOurs)),
-			"delay":      must(lock.New(alice, "/kinds/delay", onlyOurs, lock.WithDelay(time.Second))),
-			"simple":     must(lock.New(alice, "/kinds/simple", onlyOurs, lock.WithLayout(lock.Simple))),
-			"kazoo":      must(lock.New(alice, "/kinds/kazoo", onlyOurs, lock.WithLayout(lock.Kazoo))),
-		} {
-			g := must(l.Lock(ctx))
-			require.Empty(c, everybodys(c, alice, "/kinds"), name)
-			if name == "write side" {
-				g = must(g.Downgrade(ctx))
-				require.Empty(c, everybodys(c, alice, "/kinds"), "the reader's znode")
-			}
-			require.NoError(c, g.Release(ctx), name)
-			require.NoError(c, l.Close(ctx), name)
-		}
-	}},
-	{Name: "a path that exists keeps its own", Test: func(c *bubble.Cluster) {
-		ctx := bubble.Minute(c)
-		alice, mallory := as(c, "alice"), as(c, "mallory")
-		require.NoError(c, mallory.EnsurePath(ctx, "/locks/open"))
-		l := must(lock.New(alice, "/locks/open", onlyOurs))
-		g := must(l.Lock(ctx))
-		require.Equal(c, []string{"/locks", "/locks/open"}, everybodys(c, alice, "/locks"))
-		require.NoError(c, mallory.Delete(ctx, g.Path(), -1), "the parent's ACL says who may delete")
-		bubble.Within(c, time.Minute, g.Done())
-		require.ErrorIs(c, g.Err(), session.ErrDeleted)
-		require.NoError(c, l.Close(ctx))
-	}},
 }

@@ -1,5 +1,5 @@
-// An exclusive lock's life: its calls, its standing intent, giving up, and the ends that are no
-// loss. Losses are in test/losses, and the machine's decisions in recipes/internal/contend.
+// An exclusive lock's life: its calls, giving up, and the ends that are no loss. Losses are in
+// test/losses, and the machine's decisions in recipes/internal/contend.
 
 package lock_test
 
@@ -19,10 +19,13 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A release, or a Close, that was carried out before succeeds in a context that has ended.
+// A release, or a Close, that was carried out before succeeds in a context that has ended. Standing
+// reports the position. (Observe is in TestEveryLayout.)
 func TestLockAndRelease(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		l := newLock(w.Host("a"))
+		places := l.Standing(w.Context())
+		require.Equal(w, lock.Standing{}, bubble.Within(w, time.Second, places))
 		first := held(w, l)
 		require.True(w, first.Valid())
 		require.NoError(w, first.Err())
@@ -33,9 +36,20 @@ func TestLockAndRelease(t *testing.T) {
 		require.ErrorIs(w, context.Cause(first.Context()), session.ErrReleased)
 		require.Zero(w, nodes(w, path))
 
+		crashed := held(w, l)
+		require.Equal(w, lock.Standing{Phase: lock.Held}, bubble.Within(w, time.Second, places))
+		l.Crash("a bug")
+		bubble.Within(w, time.Second, crashed.Done())
+		time.Sleep(time.Minute)
+		require.Equal(w, lock.Standing{}, bubble.Now(w, places))
+
 		second := held(w, l)
 		require.Greater(w, second.Token(), first.Token())
+		next := queued(newLock(w.Host("b")))
+		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, bubble.Within(w, time.Second, next.Standing(w.Context())))
+		require.NoError(w, next.Close(w.Context()))
 		require.NoError(w, l.Close(w.Context()))
+		bubble.Closes(w, places)
 		require.ErrorIs(w, second.Err(), session.ErrClosed)
 		require.ErrorIs(w, second.Err(), session.ErrLost)
 		require.ErrorIs(w, l.Err(), session.ErrClosed)
@@ -47,35 +61,6 @@ func TestLockAndRelease(t *testing.T) {
 	})
 }
 
-// B38: the standing intent queues again after each release, and after the loss of a grant that was
-// not received.
-func TestB38_AStandingIntent(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		h := w.Host("a")
-		l := newLock(h)
-		l.Acquire()
-		var last int64
-		for range 3 {
-			l.Acquire() // without effect
-			g := bubble.Within(w, time.Second, l.Acquired())
-			require.Greater(w, g.Token(), last)
-			last = g.Token()
-			require.NoError(w, g.Release(w.Context()))
-		}
-		w.Server.Expire(h.Status().SessionID)
-		time.Sleep(10 * time.Second)
-		g := bubble.Within(w, time.Second, l.Acquired())
-		require.NoError(w, g.Err())
-		require.Equal(w, h.Status().SessionID, g.Sequencer().SessionID)
-		require.NoError(w, l.Release(w.Context()))
-		require.ErrorIs(w, g.Err(), session.ErrReleased)
-		require.NoError(w, l.Release(w.Context()), "without an intent it does nothing")
-		require.NoError(w, queued(l).Release(w.Context()))
-		bubble.Never(w, l.Acquired(), "a grant without an intent")
-		require.Zero(w, nodes(w, path))
-	})
-}
-
 // B17, B19: a try is answered at once, by ZooKeeper's order; a context bounds the wait. Neither
 // leaves anything, and no grant comes of it later.
 func TestB17_B19_ATryAndABoundedWaitLeaveNothing(t *testing.T) {
@@ -84,8 +69,7 @@ func TestB17_B19_ATryAndABoundedWaitLeaveNothing(t *testing.T) {
 		g := must(a.TryLock(w.Context()))
 		began := time.Now()
 		for _, l := range []*lock.Lock{a, b} {
-			_, err := l.TryLock(w.Context())
-			require.ErrorIs(w, err, lock.ErrHeld)
+			require.ErrorIs(w, errOf(l.TryLock(w.Context())), lock.ErrHeld)
 		}
 		require.Zero(w, time.Since(began))
 		_ = gaveUp(w, b, 3*time.Second)
@@ -149,11 +133,9 @@ func TestDo(t *testing.T) {
 			require.NoError(w, ctx.Err())
 			_, err := l.Lock(ctx)
 			require.ErrorIs(w, err, lock.ErrDeadlock)
-			_, err = newLock(w.Host("b")).TryLock(g.Context())
-			require.ErrorIs(w, err, lock.ErrDeadlock, "through another session too")
+			require.ErrorIs(w, errOf(newLock(w.Host("b")).TryLock(g.Context())), lock.ErrDeadlock, "through another session too")
 			overlapping, _ := multi(h, "/m/0", path)
-			_, err = overlapping.Lock(ctx)
-			require.ErrorIs(w, err, lock.ErrDeadlock)
+			require.ErrorIs(w, errOf(overlapping.Lock(ctx)), lock.ErrDeadlock)
 			require.NotContains(w, w.Server.Dump(), "/m/0", "refused before anything is asked for")
 			later = context.WithoutCancel(ctx)
 			return boom
@@ -183,27 +165,6 @@ func TestDo(t *testing.T) {
 	})
 }
 
-// Standing reports each change of the position. Observe is in TestEveryLayout.
-func TestStanding(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		a, b := newLock(w.Host("a")), newLock(w.Host("b"))
-		places := b.Standing(w.Context())
-		require.Equal(w, lock.Standing{}, bubble.Within(w, time.Second, places))
-		g := held(w, a)
-		queued(b)
-		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, bubble.Within(w, time.Second, places))
-		a.Crash("a bug")
-		bubble.Within(w, time.Second, g.Done())
-		bubble.Within(w, time.Second, b.Acquired())
-		time.Sleep(time.Minute)
-		require.Equal(w, lock.Standing{}, bubble.Now(w, a.Standing(w.Context())))
-		require.Equal(w, lock.Standing{Phase: lock.Held}, bubble.Within(w, time.Second, places))
-		require.NoError(w, b.Close(w.Context()))
-		bubble.Closes(w, places)
-		require.Zero(w, nodes(w, path))
-	})
-}
-
 // A Release after one whose context ended waits for the same deletion.
 func TestAReleaseBehindOneThatGaveUp(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
@@ -220,41 +181,6 @@ func TestAReleaseBehindOneThatGaveUp(t *testing.T) {
 		heal()
 		require.NoError(w, bubble.Within(w, time.Minute, second))
 		require.Zero(w, nodes(w, path))
-	})
-}
-
-// B03: a caller that gives up while its request or reply is lost leaves nothing.
-func TestB03_ACallerThatGivesUpLeavesNothing(t *testing.T) {
-	t.Parallel()
-	bubble.EachFate(t, func(w *bubble.World, k int, strike func(s *session.Session)) {
-		h := w.Host("a")
-		a, b := newLock(h), newLock(w.Host("b"))
-		strike(h.Session)
-		ctx, cancel := context.WithCancel(w.Context())
-		done := bubble.Begin(func() error { _, err := a.Lock(ctx); return err })
-		synctest.Wait()
-		cancel()
-		if err := bubble.Within(w, time.Minute, done); err == nil {
-			require.NoError(w, a.Close(w.Context()))
-		} else {
-			require.ErrorIs(w, err, context.Canceled)
-		}
-		require.NoError(w, held(w, b).Release(w.Context()))
-		time.Sleep(time.Second)
-		require.Zero(w, nodes(w, path), "k=%d", k)
-	}, bubble.Brisk()...)
-}
-
-// B23: a predecessor that goes between the listing and the watch is no lost wake-up.
-func TestB23_APredecessorThatGoesBetweenListingAndWatch(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		hb := w.Host("b")
-		g, b := held(w, newLock(w.Host("a"))), newLock(hb)
-		remove := fate(w, hb, zktest.Delay(time.Second), is(zktest.OpGetData))
-		queued(b)
-		require.NoError(w, g.Release(w.Context()))
-		remove()
-		bubble.Within(w, 5*time.Second, b.Acquired())
 	})
 }
 
@@ -314,6 +240,19 @@ func TestAGrantThatCannotBeReadEnds(t *testing.T) {
 		for _, err := range []error{g.Err(), g.Release(w.Context()), standing.Err()} {
 			require.ErrorIs(w, err, session.ErrNoAuth)
 		}
+		synctest.Wait()
+		require.Zero(w, nodes(w, path))
+	})
+}
+
+// A lock with a delay keeps a record of who holds. If it may not be written, Lock says so.
+func TestARecordThatMayNotBeWrittenIsAnError(t *testing.T) {
+	inBubble(t, func(w *bubble.World) {
+		h := w.Host("a")
+		_, err := h.Create(w.Context(), path+"/held", []byte("1"), session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
+		require.NoError(w, err)
+		_, err = delayed(h).Lock(w.Context())
+		require.ErrorIs(w, err, session.ErrNoAuth)
 		synctest.Wait()
 		require.Zero(w, nodes(w, path))
 	})

@@ -36,11 +36,9 @@ func TestMultiTakesAllInOneOrder(t *testing.T) {
 		}
 		require.Equal(w, g.Grants()[0].Path(), g.Path())
 		require.Equal(w, g.Grants()[0].Token(), g.Token())
-		_, err := g.Commit(w.Context(), session.CreateOp("/done", nil))
-		require.ErrorIs(w, err, session.ErrUnsupported, "two sessions")
+		require.ErrorIs(w, errOf(g.Commit(w.Context(), session.CreateOp("/done", nil))), session.ErrUnsupported, "two sessions")
 		for _, l := range locks {
-			_, err := l.TryLock(w.Context())
-			require.ErrorIs(w, err, lock.ErrHeld)
+			require.ErrorIs(w, errOf(l.TryLock(w.Context())), lock.ErrHeld)
 		}
 		began := time.Now()
 		require.NoError(w, g.Release(w.Context()))
@@ -91,11 +89,14 @@ func TestMultiIsAllOrNone(t *testing.T) {
 		synctest.Wait()
 		require.Equal(w, 1, nodes(w, "/m"), "nor one that cannot succeed")
 
-		m, _ = multi(ha, "/m/a", "/m/b", "/m/c")
+		m, locks = multi(ha, "/m/a", "/m/b", "/m/c")
 		require.NoError(w, g.Release(w.Context()))
 		all := must(m.TryLock(w.Context()))
 		require.Equal(w, 3, nodes(w, "/m"))
-		require.NoError(w, all.Release(w.Context()))
+		require.NoError(w, m.Close(w.Context()))
+		require.ErrorIs(w, all.Err(), session.ErrClosed)
+		require.Zero(w, nodes(w, "/m"))
+		held(w, locks[0]) // its locks stay open
 	})
 }
 
@@ -115,8 +116,7 @@ func TestMultiOfEveryKind(t *testing.T) {
 		require.ErrorIs(w, err, lock.ErrHeld)
 		must(g.Commit(w.Context(), session.CreateOp("/done", nil))) // checks all of them
 		m := must(lock.NewMulti(lockAt(ha, "/m/other"), must(lock.NewWrite(ha.Session, "/m/read"))))
-		_, err = m.Lock(g.Context())
-		require.ErrorIs(w, err, lock.ErrUpgrade)
+		require.ErrorIs(w, errOf(m.Lock(g.Context())), lock.ErrUpgrade)
 		require.NotContains(w, w.Server.Dump(), "/m/other", "before anything is asked for")
 		require.NoError(w, g.Release(w.Context()))
 
@@ -181,25 +181,5 @@ func TestMultiTakesALostPartAgain(t *testing.T) {
 		require.NotContains(w, before, g.Grants()[1].Path(), "taken again")
 		require.NoError(w, g.Release(w.Context()))
 		require.Zero(w, nodes(w, "/m"))
-	})
-}
-
-// Close ends the grant under which a function of Do runs, and Do reports that.
-func TestCloseOfAMultiEndsItsDo(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		m, locks := multi(w.Host("a"), "/m/a", "/m/b")
-		done := bubble.Begin(func() error {
-			return m.Do(w.Context(), func(ctx context.Context, _ *lock.MultiGrant) error {
-				<-ctx.Done()
-				return nil
-			})
-		})
-		time.Sleep(time.Second)
-		require.NoError(w, m.Close(w.Context()))
-		require.ErrorIs(w, bubble.Now(w, done), session.ErrLost)
-		require.Zero(w, nodes(w, "/m"))
-		held(w, locks[0]) // its locks stay open
-		_, err := m.Lock(w.Context())
-		require.ErrorIs(w, err, session.ErrClosed)
 	})
 }

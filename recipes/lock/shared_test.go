@@ -26,14 +26,12 @@ func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		h := w.Host("a")
 		r, r2, wr, other := reader(h), reader(h), writer(h), writer(w.Host("b"))
-		w.Server.ClearJournal()
 		require.NoError(w, r.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
 			began := time.Now()
 			for _, l := range []*lock.Lock{wr, other} {
 				_, err := l.Lock(ctx)
 				require.ErrorIs(w, err, lock.ErrUpgrade)
-				_, err = l.TryLock(g.Context())
-				require.ErrorIs(w, err, lock.ErrUpgrade)
+				require.ErrorIs(w, errOf(l.TryLock(g.Context())), lock.ErrUpgrade)
 				require.ErrorIs(w, l.Do(ctx, func(context.Context, *lock.Grant) error { panic("never") }), lock.ErrUpgrade)
 			}
 			for _, l := range []*lock.Lock{r, r2, newLock(h)} {
@@ -45,8 +43,7 @@ func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
 		}))
 		require.NoError(w, wr.Do(w.Context(), func(ctx context.Context, _ *lock.Grant) error {
 			for _, l := range []*lock.Lock{r, wr, other} {
-				_, err := l.Lock(ctx)
-				require.ErrorIs(w, err, lock.ErrDeadlock)
+				require.ErrorIs(w, errOf(l.Lock(ctx)), lock.ErrDeadlock)
 			}
 			return nil
 		}))
@@ -120,8 +117,7 @@ func TestADowngradeThatCannotBe(t *testing.T) {
 		h := w.Host("a")
 		for _, l := range []*lock.Lock{newLock(h), reader(h), newLock(h, lock.WithLayout(lock.Kazoo))} { // whose exclusive lock and write lock are one
 			g := held(w, l)
-			_, err := g.Downgrade(w.Context())
-			require.ErrorIs(w, err, session.ErrUnsupported)
+			require.ErrorIs(w, errOf(g.Downgrade(w.Context())), session.ErrUnsupported)
 			require.True(w, g.Valid(), "nothing has changed")
 			require.NoError(w, g.Release(w.Context()))
 		}
@@ -131,8 +127,7 @@ func TestADowngradeThatCannotBe(t *testing.T) {
 		require.ErrorIs(w, err, context.Canceled)
 		require.True(w, g.Valid(), "nothing has changed")
 		require.NoError(w, g.Release(w.Context()))
-		_, err = g.Downgrade(w.Context())
-		require.ErrorIs(w, err, session.ErrLost, "it was released")
+		require.ErrorIs(w, errOf(g.Downgrade(w.Context())), session.ErrLost, "it was released")
 
 		for _, deleted := range []func(at string) error{w.Server.Delete, func(at string) error { return h.Delete(w.Context(), at, -1) }} {
 			g = held(w, l)
@@ -261,8 +256,7 @@ func TestB30_ATryGetsAFreePermit(t *testing.T) {
 		for range permits {
 			require.NoError(w, bubble.Within(w, time.Minute, won))
 		}
-		_, err := semaphore(w.Host("last"), permits).TryLock(w.Context())
-		require.ErrorIs(w, err, lock.ErrHeld)
+		require.ErrorIs(w, errOf(semaphore(w.Host("last"), permits).TryLock(w.Context())), lock.ErrHeld)
 		time.Sleep(time.Second)
 		require.Equal(w, permits, nodes(w, path))
 	})
@@ -286,8 +280,7 @@ func TestAnExclusiveLockBesideASemaphore(t *testing.T) {
 		bubble.Never(w, next.Acquired(), "a permit beside an exclusive lock")
 		require.NoError(w, l.Release(w.Context()))
 		g := bubble.Within(w, time.Second, next.Acquired())
-		_, err := next.Lock(g.Context())
-		require.ErrorIs(w, err, lock.ErrDeadlock)
+		require.ErrorIs(w, errOf(next.Lock(g.Context())), lock.ErrDeadlock)
 	})
 }
 
@@ -327,28 +320,9 @@ func TestALimitThatWasRaisedAgain(t *testing.T) {
 		admin, l := w.Host("admin").Session, semaphore(w.Host("a"), 4, lock.WithWeight(3))
 		require.NoError(w, held(w, l).Release(w.Context()))
 		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 2))
-		_, err := l.Lock(w.Context())
-		require.ErrorIs(w, err, lock.ErrLimit)
+		require.ErrorIs(w, errOf(l.Lock(w.Context())), lock.ErrLimit)
 		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 4))
 		require.NoError(w, held(w, l).Release(w.Context()))
-	})
-}
-
-func TestALimitBelowTheWeight(t *testing.T) {
-	inBubble(t, func(w *bubble.World) {
-		h := w.Host("a")
-		heavy, light := semaphore(h, 3, lock.WithWeight(3)), semaphore(w.Host("b"), 3)
-		g := held(w, semaphore(w.Host("c"), 3))
-		failed := bubble.Begin(func() error { _, err := heavy.Lock(w.Context()); return err })
-		synctest.Wait()
-		queued(light)
-		require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 2))
-		require.ErrorIs(w, bubble.Within(w, time.Second, failed), lock.ErrLimit, "it could never be granted, and would hold up the line")
-		bubble.Within(w, time.Second, light.Acquired())
-		require.NoError(w, g.Release(w.Context()))
-		require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 3))
-		require.NoError(w, light.Release(w.Context()))
-		require.NoError(w, held(w, heavy).Release(w.Context()))
 	})
 }
 
@@ -361,8 +335,7 @@ func TestSetLimit(t *testing.T) {
 		require.NoError(w, lock.SetLimit(w.Context(), h.Session, "/empty", 4))
 		must(h.Create(w.Context(), "/config", []byte("some: thing")))
 		require.ErrorIs(w, lock.SetLimit(w.Context(), h.Session, "/config", 4), lock.ErrLimit, "other data are not overwritten")
-		_, err := must(lock.NewSemaphore(h.Session, "/config", 4)).Lock(w.Context())
-		require.ErrorIs(w, err, lock.ErrLimit)
+		require.ErrorIs(w, errOf(must(lock.NewSemaphore(h.Session, "/config", 4)).Lock(w.Context())), lock.ErrLimit)
 		require.Equal(w, "some: thing", content(w, "/config"))
 	})
 }

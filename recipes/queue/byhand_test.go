@@ -85,8 +85,8 @@ func TestALateAckLeavesARivalsClaim(t *testing.T) {
 func TestEmptyBucketsGo(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
-		q, late := newQueue(t, s), newQueue(t, t.Session())
-		put(t, late, "x")
+		q, second := newQueue(t, s), newQueue(t, t.Session())
+		put(t, second, "x")
 		putMany(t, q, 2500)
 		for _, b := range below(t, s, path+"/items") {
 			for _, name := range below(t, s, path+"/items/"+b) {
@@ -95,7 +95,7 @@ func TestEmptyBucketsGo(t *testing.T) {
 		}
 		c := consumer(t, newQueue(t, t.Session()))
 		for range 10 {
-			put(t, late, "x") // it knows of no bucket but the first
+			put(t, second, "x") // it knows of no bucket but the first
 			receives(t, c, "x")
 		}
 		require.LessOrEqual(t, len(below(t, s, path+"/items")), 2, "number 0, and the open one")
@@ -125,7 +125,7 @@ func TestAPlaceThatIsNoConsumers(t *testing.T) {
 	hand := func(t *bubble.World, n int) {
 		require.NoError(t, t.Server.Create(path+fmt.Sprintf("/line/hand-%010d", n), nil))
 	}
-	for name, stand := range map[string]func(t *bubble.World){
+	for name, places := range map[string]func(t *bubble.World){
 		"made by hand": func(t *bubble.World) { hand(t, 0) },
 		"two of those": func(t *bubble.World) { hand(t, 0); hand(t, 1) },
 		"other ACLs": func(t *bubble.World) {
@@ -136,7 +136,7 @@ func TestAPlaceThatIsNoConsumers(t *testing.T) {
 			p, q := newQueue(t, t.Session()), newQueue(t, t.Session())
 			put(t, p, "a")
 			require.Equal(t, []string{"a"}, takes(t, p, 1))
-			stand(t)
+			places(t)
 			taken := bubble.Begin(func() []string { return takes(t, q, 1) })
 			time.Sleep(time.Second)
 			put(t, p, "b")

@@ -105,11 +105,11 @@ func (c *Consumer) Close(ctx context.Context) error {
 	return recipe.Failed(c.queue.session, "close", c.queue.path, errors.Join(errs...))
 }
 
-// over handles the end of the consumer. Items that WithAutoAck had taken and that were not received
+// ended handles the end of the actor. Items that WithAutoAck had taken and that were not received
 // are put again, before the queue forgets the consumer and may close its producer.
-func (c *Consumer) over(err error) {
+func (c *Consumer) ended(err error) {
 	for _, i := range c.from.stream.Close() {
-		if i.Hold == nil && !i.from.Owned { // one that was Owned would outlive its producer
+		if i.Hold == nil && !i.from.Owned { // an Owned item would outlive its producer
 			record := layout.Record{About: i.from.Record.About, Body: i.from.Record.Body}
 			c.back = append(c.back, c.queue.puts.Begin(produce.Put{Back: true, GUIDs: []string{i.from.GUID}, Items: []layout.Record{record}}))
 		}

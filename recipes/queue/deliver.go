@@ -28,7 +28,8 @@ func (in *intake) perform(e machine.Effect) {
 	}
 }
 
-// put has a producer put items that the machine takes out.
+// put has a producer put items that the machine takes out. A dead letter without an error of its
+// last attempt gets a text, with the error of an earlier attempt behind "before", if there is one.
 func (in *intake) put(e consume.Put) {
 	by := in.queue.back
 	if e.Dead {
@@ -53,16 +54,14 @@ func (in *intake) put(e consume.Put) {
 // Take return it.
 func (in *intake) skipped(e consume.Skipped) {
 	err := recipe.Failed(in.queue.session, "consume", e.Path, e.Err)
-	if in.consumer != nil {
+	switch {
+	case in.consumer != nil:
 		in.consumer.report(err)
-		return
+	case e.Blocks:
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.refuse(err)
 	}
-	if !e.Blocks {
-		return
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.refuse(err)
 }
 
 // deliver makes an Item of one that was claimed, and hands it over.

@@ -78,6 +78,7 @@ func (c *crowd) next(opts ...queue.PutOption) {
 // requests and watch events until it is acknowledged and all wait again, however many wait.
 func TestHerdOfOnePut(t *testing.T) {
 	t.Parallel()
+	// By the number of consumers: requests without the put, and watch events.
 	for waiting, want := range map[int][2]int{1: {7, 1}, 2: {10, 3}, 3: {11, 4}, 4: {11, 4}, 16: {11, 4}, 64: {11, 4}} {
 		each(t, fmt.Sprint(waiting), func(t *bubble.World) {
 			c := crowded(t, waiting)
@@ -148,7 +149,7 @@ func TestAnItemIsThereWithinFourTrips(t *testing.T) {
 
 // ZooKeeper's Tech Note 4: a queue that has grown can't be listed any more, so it can't be drained.
 // Here no znode has more than a thousand children, however many items there are; it can be counted,
-// looked at and drained in order; and the head costs no more than in a short queue.
+// read and drained in order; and the first items cost no more than in a short queue.
 func TestB57_TwoHundredThousandItems(t *testing.T) {
 	t.Parallel()
 	items := tier.Count(5_000, 200_000)
@@ -234,7 +235,7 @@ func TestConcurrentPutsAndSettlementsShareTransactions(t *testing.T) {
 }
 
 // kazoo#175: ten thousand impatient takes on an empty queue leave no watch, no znode and no
-// goroutine behind. What was claimed for one that has gone is the next one's.
+// goroutine behind. An item that was claimed for a take that has ended goes to the next.
 func TestB53_ImpatientTakes(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())
@@ -302,9 +303,9 @@ func TestNothingLiesWithABusyConsumer(t *testing.T) {
 	}
 }
 
-// drained is how long consumers take to acknowledge so many items of a full queue, each after some
-// work, if what a session sends and receives takes as long as link says, one way. Only what the
-// first of them do is counted.
+// drained is how long it takes until the first counted consumers have acknowledged so many items of
+// a queue that has more. There is a consumer for each link, which is how long its requests and
+// replies take, one way. An item takes some work.
 func drained(t *testing.T, items, counted int, work time.Duration, links ...time.Duration) (took time.Duration) {
 	bubble.Run(t, func(t *bubble.World) {
 		putMany(t, newQueue(t, t.Session()), items*5/4)
@@ -351,7 +352,7 @@ func TestClaimsGoOnSideBySide(t *testing.T) {
 	}
 }
 
-// One consumer at 100 ms costs seven at 0.2 ms nothing.
+// One consumer at round trips of 100 ms does not slow seven at 0.2 ms.
 func TestASlowLinkSlowsNobodyElse(t *testing.T) {
 	t.Parallel()
 	const items = 300
@@ -372,7 +373,7 @@ func TestAConsumerThatHangsHoldsUpNobody(t *testing.T) {
 			var hung int64
 			for n := range 4 {
 				s := c.join()
-				time.Sleep(time.Second) // they stand in this order
+				time.Sleep(time.Second) // so that they are in line in this order
 				if n == hangs {
 					hung = s.Status().SessionID
 				}

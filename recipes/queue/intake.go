@@ -64,7 +64,7 @@ func (in *intake) ended(err error) {
 	in.refuse(err)
 	in.mu.Unlock()
 	if in.consumer != nil {
-		in.consumer.over(err)
+		in.consumer.ended(err)
 	}
 }
 
@@ -109,7 +109,7 @@ func (in *intake) take(ctx context.Context, by recipe.Asked) (*Item, error) {
 	return i, err
 }
 
-// wait has one more item claimed. It returns what ends the wait for it.
+// wait has one more item claimed. The wait for the item ends with refusal, if that ends first.
 func (in *intake) wait() (refusal *notify.End, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -154,10 +154,10 @@ func (in *intake) machine() machine.Machine {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.forget(session.ErrRestarted)
-	in.incarnation++ // the upper bits of the items' numbers: commands about items of a former machine are ignored
+	in.incarnation++
 	q := in.queue
 	return consume.New(consume.Config{
-		Root: q.root(), Identity: fmt.Appendf(nil, "%sprefetch %d\n", recipe.Identity(q.session).Note(), cmp.Or(in.opts.prefetch, in.opts.workers)), GUID: string(znode.NewGUID()), First: in.incarnation << 40, Seed: rand.Uint64(),
+		Root: q.root(), Identity: fmt.Appendf(nil, "%sprefetch %d\n", recipe.Identity(q.session).Note(), cmp.Or(in.opts.prefetch, in.opts.workers)), GUID: string(znode.NewGUID()), First: in.incarnation << itemBits, Seed: rand.Uint64(),
 		Takes: in.consumer == nil, Prefetch: in.demand().Wanted,
 		Attempts: q.cfg.maxAttempts, Dead: layout.Root(q.cfg.dead),
 	})
@@ -172,9 +172,11 @@ func (in *intake) forget(cause error) {
 	clear(in.items)
 }
 
+const itemBits = 40 // of an item's number; those above are the incarnation, so that a machine ignores commands about a former one's items
+
 // demand is how many items are wanted. With mu.
 func (in *intake) demand() consume.Demand {
-	d := consume.Demand{First: in.incarnation << 40, Wanted: cmp.Or(in.opts.prefetch, in.opts.workers)}
+	d := consume.Demand{First: in.incarnation << itemBits, Wanted: cmp.Or(in.opts.prefetch, in.opts.workers)}
 	switch {
 	case in.opts.auto:
 		d.Wanted -= len(in.items)

@@ -22,7 +22,7 @@ import (
 // delivered again, with Attempt increased by one.
 //
 // The token is the zxid of the transaction that claimed the item. Commit is a transaction that
-// ZooKeeper carries out only while the claim stands.
+// ZooKeeper carries out only while the claim exists.
 //
 // An item taken with WithAutoAck belongs to this process for good: its Hold is nil, it is never
 // lost, Done never closes, and there is nothing to acknowledge.
@@ -80,13 +80,13 @@ func (i *Item) Token() int64 { return i.from.Token }
 // same path, so after a deletion by hand a check of it alone proves nothing: Commit checks more.
 func (i *Item) Path() string { return i.from.Path }
 
-// Commit carries out all operations, or none of them, on condition that this claim stands: see
+// Commit carries out all operations, or none of them, on condition that this claim exists: see
 // [session.Hold.Commit]. With WithAutoAck there is no claim.
 func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result, error) {
 	if i.Hold == nil {
 		return i.queue.session.Multi(ctx, ops...)
 	}
-	// Each claim writes the item: the version tells this one from a later one.
+	// Each claim writes the item, so the item's version tells this claim from a later one.
 	results, err := i.Hold.Commit(ctx, append([]session.Op{session.CheckOp(i.from.Item, i.from.Version)}, ops...)...)
 	switch {
 	case len(results) == 0:

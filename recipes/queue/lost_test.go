@@ -209,8 +209,8 @@ func TestADeletedClaimIsNoticedAtTheNextRequest(t *testing.T) {
 	}
 }
 
-// A claim is deleted by hand while its consumer stands in line for another item: the consumer that
-// learns of it lists at once, since nothing has rung.
+// A claim is deleted by hand while its consumer waits in line for another item: when the consumer
+// learns of the deletion it lists at once, since the bell has not rung.
 func TestAnItemWhoseClaimWasDeletedIsSoonReceivedAgain(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()
@@ -299,7 +299,8 @@ func TestVisibility(t *testing.T) {
 	})
 }
 
-// An Ack that is refused when the time is over leaves the item with its receiver for as long again.
+// An Ack that is refused behind the end of the visibility leaves the item with its receiver for as
+// long again.
 func TestARefusedAckLeavesTheItemAsLongAgain(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		s := t.Session()

@@ -123,7 +123,7 @@ type putOptions struct {
 	ephemeral bool
 	headers   []string // names and values by turns
 	under     *session.Hold
-	guard     []session.Op // checks that under stands
+	guard     []session.Op // checks that the possession exists
 }
 
 // WithPriority puts an item before all those with a higher number, and behind those with the same
@@ -193,7 +193,7 @@ func WithHeader(key, value string) PutOption {
 	}
 }
 
-// Under puts the items only if the possession stands, in one transaction with the checks that guard
+// Under puts the items only if the possession exists, in one transaction with the checks that guard
 // it. Otherwise nothing is put, and the error is session.ErrLost. That is also the error if there
 // is no possession, as for the Term of a candidate that does not lead. A possession of another
 // session is session.ErrUnsupported.

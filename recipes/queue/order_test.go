@@ -30,7 +30,7 @@ func TestTheItemsOfADeadConsumerComeBackInTheirPlaces(t *testing.T) {
 	})
 }
 
-// A delay is over at an exact instant of the servers' clock.
+// A delay ends at an exact instant of the servers' clock.
 func TestDelayIsExact(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		q, c := newQueue(t, t.Session()), consumer(t, newQueue(t, t.Session()))
@@ -44,7 +44,7 @@ func TestDelayIsExact(t *testing.T) {
 			require.Equal(t, d, time.Since(began))
 			require.NoError(t, i.Ack(bubble.Minute(t)))
 		}
-		// One that comes while a longer one is waited for.
+		// A short delay begins while the consumer waits for the end of a long one.
 		put(t, q, "long", queue.WithDelay(time.Hour))
 		synctest.Wait()
 		began = time.Now()
@@ -82,8 +82,8 @@ func TestDefaultBackoffAndAttempts(t *testing.T) {
 	})
 }
 
-// The application sets the pause, for the queue and for one attempt: the item comes when it is
-// over, with its headers, and with others in between. Its consumer may be gone by then.
+// The application sets the pause, for the queue and for one attempt: the item comes at its end,
+// with its headers, and with others in between. The consumer that returned it may be gone by then.
 func TestTheApplicationSaysThePause(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		var asked []int
@@ -333,8 +333,8 @@ func TestWhatNobodyHasReceivedIsPutBack(t *testing.T) {
 	}
 }
 
-// A consumer at most once holds no claim of what it has taken, received or not: its session has
-// nothing to prove, and its end is the loss of nothing.
+// A consumer at most once holds no claim on the items that it has taken, received or not: its
+// session has no possession to prove, and no item is lost with the session.
 func TestAtMostOnceHoldsNothing(t *testing.T) {
 	inBubble(t, func(t *bubble.World) {
 		var log bubble.Log
@@ -344,7 +344,7 @@ func TestAtMostOnceHoldsNothing(t *testing.T) {
 		for _, d := range numbered(0, 30) {
 			gets(t, c, d)
 		}
-		time.Sleep(time.Minute) // what was done for that is over
+		time.Sleep(time.Minute) // until the last request is answered
 		t.Server.ClearJournal()
 		time.Sleep(time.Hour)
 		for _, r := range t.Server.Journal() {

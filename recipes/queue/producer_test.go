@@ -173,9 +173,9 @@ func TestB54_FailedPut(t *testing.T) {
 	})
 }
 
-// A put under a hold (of an item of another queue: any other would do) is done while that stands,
-// and stays when it has ended. Under a lost one nothing is put: whether this process knows of the
-// loss, or only ZooKeeper does.
+// A put under a hold (of an item of another queue: any other would do) is done while the hold
+// exists, and stays when it has ended. Under a lost one nothing is put: whether this process knows
+// of the loss, or only ZooKeeper does.
 func TestPutUnderAHold(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]func(id string) []queue.PutOption{

@@ -101,17 +101,17 @@ func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 	}
 	// The last request of a process that was killed may be a Begin that is not carried out yet. It
 	// would take effect under an id that is used again meanwhile.
-	_, err := c.adopt(ctx, c.root.Coordinators(), protocol.Asking)
+	_, err := c.adopt(ctx, c.root.Coordinators(), func(guid string) protocol.Request { return protocol.Request{Stage: protocol.Asking, Asked: guid} })
 	if err != nil {
 		return nil, recipe.Failed(c.session, "recover", c.path, err)
 	}
-	taken, err := c.adopt(ctx, c.root.Transactions(), protocol.Recovering)
+	taken, err := c.adopt(ctx, c.root.Transactions(), func(id string) protocol.Request { return protocol.Request{Stage: protocol.Recovering, ID: id} })
 	return taken, recipe.Failed(c.session, "recover", c.path, err)
 }
 
 // adopt makes a request for each child of a path. It returns what was taken over, and the first
 // error.
-func (c *Coordinator) adopt(ctx context.Context, path string, stage protocol.Stage) (taken []*Tx, err error) {
+func (c *Coordinator) adopt(ctx context.Context, path string, request func(name string) protocol.Request) (taken []*Tx, err error) {
 	if err := c.session.SyncQuorum(ctx, path); err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (c *Coordinator) adopt(ctx context.Context, path string, stage protocol.Sta
 	var asked []*Tx
 	for _, name := range names {
 		if name != c.guid {
-			t := newTx(c, protocol.Request{Stage: stage, ID: name})
+			t := newTx(c, request(name))
 			c.ask(t, func() bool { return true })
 			asked = append(asked, t)
 		}

@@ -9,7 +9,7 @@ import (
 func (c *Coordinator) Crash(value any) { crash.Instance(c.host, value) }
 
 // Crash makes the site's actor panic.
-func (p *Site) Crash(value any) { crash.Instance(p.host, value) }
+func (s *Site) Crash(value any) { crash.Instance(s.host, value) }
 
 // RepeatProgress reports progress as a machine does that has not heard of an Abort yet.
 func (c *Coordinator) RepeatProgress(t *Tx) {

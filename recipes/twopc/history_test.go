@@ -42,7 +42,7 @@ type process struct {
 }
 
 func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
-	l := newModel()
+	m := newModel()
 	var all sync.WaitGroup
 	form := []twopc.Option{twopc.WithVoteTimeout(5 * time.Second)}
 	if peers {
@@ -72,7 +72,7 @@ func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
 			defer cancel()
 			taken, _ := c.Recover(ctx)
 			for _, tx := range taken {
-				l.follow(&all, life, tx, names, acks)
+				m.follow(&all, life, tx, names, acks)
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
 		p.life = fmt.Sprint(p.name, lives)
 		p.host = w.Host(p.life)
 		if slices.Contains(names, p.name) {
-			l.serve(&all, p.name, newSite(w, p.host, p.name), names, agrees)
+			m.serve(&all, p.name, newSite(w, p.host, p.name), names, agrees)
 			return
 		}
 		p.c = newCoordinator(w, p.host, form...)
@@ -105,9 +105,9 @@ func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
 			defer cancel()
 			switch tx, err := c.Begin(ctx, id, []byte(id), names...); {
 			case tx != nil: // it may have begun
-				l.follow(&all, life, tx, names, acks)
+				m.follow(&all, life, tx, names, acks)
 			case !errors.Is(err, twopc.ErrGone): // it has not begun, and never will
-				l.add(aborted, id, life)
+				m.add(aborted, id, life)
 			}
 		})
 		time.Sleep(within(time.Second))
@@ -143,7 +143,7 @@ func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
 	for began := time.Now(); time.Since(began) < 5*time.Minute && len(nodes(w)) > 0; {
 		time.Sleep(time.Second)
 	}
-	require.Empty(w, l.complaints())
+	require.Empty(w, m.complaints())
 	require.Empty(w, nodes(w))
 	for _, p := range processes {
 		if p != deputy {
@@ -151,7 +151,7 @@ func faulty(w *bubble.World, rng *rand.Rand, peers bool) {
 		}
 	}
 	awaitAll(w, &all)
-	count := l.decided()
+	count := m.decided()
 	w.Logf("%d committed, %d aborted", count[twopc.Committed], count[twopc.Aborted])
 	require.Greater(w, count[twopc.Committed], 20)
 	require.Greater(w, count[twopc.Aborted], 10)
@@ -167,11 +167,11 @@ func TestTheModelComplains(t *testing.T) {
 		"a commit against a refusal": {{agreeing, "t", "a"}, {agreeing, "t", "b"}, {refused, "t", "b"}, {committed, "t", "a"}},
 		"nothing":                    {{agreeing, "t", "a"}, {agreeing, "t", "b"}, {agreed, "t", "b"}, {committed, "t", "c"}, {committed, "t", "a"}},
 	} {
-		l := newModel()
+		m := newModel()
 		for _, f := range history {
-			l.add(f.what, f.id, f.who, both...)
+			m.add(f.what, f.id, f.who, both...)
 		}
-		require.Equal(t, name == "nothing", len(l.complaints()) == 0, name)
+		require.Equal(t, name == "nothing", len(m.complaints()) == 0, name)
 	}
 }
 
@@ -299,7 +299,7 @@ var learned = map[twopc.Outcome]kind{twopc.Committed: committed, twopc.Aborted: 
 
 func always() bool { return true }
 
-// follow is a coordinator's application, once a transaction has begun: it notes the outcome, and
+// follow is a coordinator's application, once a transaction has begun: it records the outcome, and
 // acknowledges it if acks says so.
 func (m *model) follow(all *sync.WaitGroup, who string, tx *twopc.Tx, sites []string, acks func() bool) {
 	all.Go(func() {

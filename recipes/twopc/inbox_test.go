@@ -49,13 +49,13 @@ func inboxReads(w *bubble.World, names func() int) (count func() (listings, byte
 // there. It is offered its own alone, each once, oldest first, and never more than a window.
 func TestHowOftenAnInboxIsListed(t *testing.T) {
 	t.Parallel()
-	const n, entry = 2000, 60
+	const n, entry = 2000, 60 // transactions; about the bytes of an entry's name
 	for name, c := range map[string]struct {
 		away            bool
-		listings, bytes int
+		listings, bytes int // at the most
 	}{
 		"it was away":  {true, 4, 4 * n * entry},
-		"it was there": {false, 256 + 4, 5_000_000},
+		"it was there": {false, window + 4, 5_000_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -200,7 +200,8 @@ func TestAVoteBesideAnAcknowledgement(t *testing.T) {
 }
 
 // The answer to a Begin is lost, and the record may not be read. Begin says so, and nothing decides
-// the transaction while its coordinator lives.
+// the transaction while its coordinator lives. A crash of the coordinator lets a site abort it, and
+// Recover ends it once it may read the record.
 func TestABeginThatMayNotBeLookedFor(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *bubble.World, form []twopc.Option) {
@@ -209,7 +210,7 @@ func TestABeginThatMayNotBeLookedFor(t *testing.T) {
 		warm(w, c, a)
 		require.NoError(w, h.EnsurePath(w.Context(), path+"/inbox/b"))
 		w.Kth(h.Session, 1, zktest.CutAfter)
-		deny(w, h, path+"/tx/t", zktest.OpGetData)
+		allow := deny(w, h, path+"/tx/t", zktest.OpGetData)
 		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
 		require.ErrorIs(w, err, session.ErrUnknownOutcome)
 		require.ErrorIs(w, err, session.ErrNoAuth)
@@ -218,6 +219,19 @@ func TestABeginThatMayNotBeLookedFor(t *testing.T) {
 		p := bubble.Within(w, time.Second, a.Proposals())
 		require.NoError(w, p.Commit(w.Context()))
 		bubble.Never(w, p.Decided(), "its coordinator lives")
+
+		_, err = c.Recover(w.Context())
+		require.ErrorIs(w, err, session.ErrNoAuth)
+		c.Crash("while it is refused") // the site sees that its presence is gone
+		bubble.Within(w, time.Minute, p.Decided())
+		require.Equal(w, twopc.Aborted, p.Outcome())
+		require.NoError(w, p.Ack(w.Context()))
+		allow()
+		taken, err := c.Recover(w.Context())
+		require.NoError(w, err)
+		require.Len(w, taken, 1)
+		bubble.Within(w, time.Second, taken[0].Decided())
+		require.Equal(w, twopc.Aborted, taken[0].Outcome())
 	})
 }
 

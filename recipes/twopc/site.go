@@ -43,20 +43,20 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 	if err := checkName("name", name); err != nil {
 		return nil, recipe.Failed(s, op, path, err)
 	}
-	p := &Site{session: s, path: path, root: protocol.Root(path), proposals: notify.NewStream[*Proposal](math.MaxInt), open: map[string]*Proposal{}}
+	site := &Site{session: s, path: path, root: protocol.Root(path), proposals: notify.NewStream[*Proposal](math.MaxInt), open: map[string]*Proposal{}}
 	guid := string(znode.NewGUID())
-	p.host, err = recipe.New(recipe.Config{
+	site.host, err = recipe.New(recipe.Config{
 		Session: s, Kind: "twopc site " + name, Path: path, ACL: o.acl,
-		Machine:  func() machine.Machine { return protocol.NewSite(p.root, name, guid) },
-		Standing: p.standing,
-		Perform:  p.perform,
-		Ended:    p.endAll,
+		Machine:  func() machine.Machine { return protocol.NewSite(site.root, name, guid) },
+		Standing: site.standing,
+		Perform:  site.perform,
+		Ended:    site.endAll,
 	})
 	if err != nil {
 		return nil, recipe.Failed(s, op, path, err)
 	}
 	recipe.AfterStart(s, func() {})
-	return p, nil
+	return site, nil
 }
 
 // Proposals delivers each transaction that asks for this site's vote, once, in the order in which
@@ -65,87 +65,87 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 // [Proposal.Voted] first. At most 256 are with the application at a time, received or not; the
 // others stay in ZooKeeper and are delivered when some are acknowledged. The channel closes with
 // Done.
-func (p *Site) Proposals() <-chan *Proposal { return p.proposals.C() }
+func (s *Site) Proposals() <-chan *Proposal { return s.proposals.C() }
 
 // Done closes when the site has ended: by Close, with its session, or because of a permanent
 // failure, such as [ErrDuplicate] or a refusal by ZooKeeper. Err then says why.
-func (p *Site) Done() <-chan struct{} { return p.host.Done() }
+func (s *Site) Done() <-chan struct{} { return s.host.Done() }
 
 // Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with
 // the session, or the cause of the failure.
-func (p *Site) Err() error { return p.host.Err() }
+func (s *Site) Err() error { return s.host.Err() }
 
 // Close ends the site and returns when ZooKeeper has confirmed the pending votes and the deletion
 // of the site's presence. Coordinators abort the transactions on which the site has not voted.
 // Those that it voted to commit continue without it, and are delivered again when it is back. If
 // ctx ends first, its cause is returned, and the rest goes on in the background until the epoch
 // ends. Close is idempotent.
-func (p *Site) Close(ctx context.Context) error {
-	return recipe.Failed(p.session, "close", p.path, p.host.Close(ctx))
+func (s *Site) Close(ctx context.Context) error {
+	return recipe.Failed(s.session, "close", s.path, s.host.Close(ctx))
 }
 
-func (p *Site) standing() []machine.Event {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (s *Site) standing() []machine.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var all []machine.Event
-	for _, o := range p.open {
-		all = append(all, o.offer)
-		if o.voting != nil {
-			all = append(all, o.vote)
+	for _, p := range s.open {
+		all = append(all, p.offer)
+		if p.voting != nil {
+			all = append(all, p.vote)
 		}
-		if o.acking != nil {
-			all = append(all, protocol.Ack{GUID: o.offer.GUID})
+		if p.acking != nil {
+			all = append(all, protocol.Ack{GUID: p.offer.GUID})
 		}
 	}
 	return all
 }
 
-func (p *Site) proposal(guid string) *Proposal {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.open[guid]
+func (s *Site) proposal(guid string) *Proposal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open[guid]
 }
 
 // perform passes the machine's effects to the proposals. The actor calls it.
-func (p *Site) perform(e machine.Effect) {
+func (s *Site) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case protocol.Propose:
-		o := &Proposal{site: p, offer: e}
-		o.voted.Store(int32(e.Voted))
-		p.mu.Lock()
-		p.open[e.GUID] = o
-		p.mu.Unlock()
-		p.proposals.Send(o) // the machine delivers at most its window; the rest stays in ZooKeeper
+		p := &Proposal{site: s, offer: e}
+		p.voted.Store(int32(e.Voted))
+		s.mu.Lock()
+		s.open[e.GUID] = p
+		s.mu.Unlock()
+		s.proposals.Send(p) // the machine delivers at most its window; the rest stays in ZooKeeper
 	case protocol.CastDone:
-		o := p.proposal(e.GUID)
-		o.voted.CompareAndSwap(int32(Undecided), int32(e.Voted)) // a vote never changes
-		o.take(&o.voting).answer(e.Err)
+		p := s.proposal(e.GUID)
+		p.voted.CompareAndSwap(int32(Undecided), int32(e.Voted)) // a vote never changes
+		p.take(&p.voting).answer(e.Err)
 	case protocol.Learned:
-		if o := p.proposal(e.GUID); e.Outcome != protocol.Undecided {
-			o.decide(e.Outcome, e.Reason)
-		} else if o.Outcome() == Undecided {
-			o.finish(ErrGone)
+		if p := s.proposal(e.GUID); e.Outcome != protocol.Undecided {
+			p.decide(e.Outcome, e.Reason)
+		} else if p.Outcome() == Undecided {
+			p.finish(ErrGone)
 		}
 	case protocol.Acked:
-		switch o := p.proposal(e.GUID); {
-		case errors.Is(e.Err, ErrGone) && o.Outcome() == Undecided:
-			o.endWith(ErrGone, ErrDecided, ErrGone)
+		switch p := s.proposal(e.GUID); {
+		case errors.Is(e.Err, ErrGone) && p.Outcome() == Undecided:
+			p.endWith(ErrGone, ErrDecided, ErrGone)
 		case e.Err == nil || errors.Is(e.Err, ErrGone):
-			o.endWith(session.ErrReleased, ErrDecided, nil)
+			p.endWith(session.ErrReleased, ErrDecided, nil)
 		default: // the application may try again
-			o.take(&o.acking).answer(e.Err)
+			p.take(&p.acking).answer(e.Err)
 		}
 	}
 }
 
 // endAll ends all proposals when the host has ended, so that no caller waits any longer.
-func (p *Site) endAll(err error) {
-	p.proposals.Close()
-	p.mu.Lock()
-	open := maps.Clone(p.open)
-	p.mu.Unlock()
-	for _, o := range open {
-		o.endWith(err, err, err)
+func (s *Site) endAll(err error) {
+	s.proposals.Close()
+	s.mu.Lock()
+	open := maps.Clone(s.open)
+	s.mu.Unlock()
+	for _, p := range open {
+		p.endWith(err, err, err)
 	}
 }
 

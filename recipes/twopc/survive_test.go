@@ -211,9 +211,9 @@ func (tr *trial) survives(f fault, victim string, k int) (reached bool) {
 func TestAnAbortThatTheMachineHasNotHeardOfSurvivesACrash(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
-		hc, far := w.Host("c"), w.Host("a", session.WithTimeout(time.Minute))
+		hc, second := w.Host("c"), w.Host("a", session.WithTimeout(time.Minute))
 		c := newCoordinator(w, hc, twopc.WithVoteTimeout(time.Hour))
-		newSite(w, far, "a")
+		newSite(w, second, "a")
 		tx, err := c.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
 		heal := hc.Machine.Partition()
@@ -221,7 +221,7 @@ func TestAnAbortThatTheMachineHasNotHeardOfSurvivesACrash(t *testing.T) {
 		defer cancel()
 		require.ErrorIs(w, tx.Abort(ctx, "not any more"), context.DeadlineExceeded)
 		c.RepeatProgress(tx)
-		defer far.Machine.Partition()() // the site would take the coordinator for dead
+		defer second.Machine.Partition()() // the site would take the coordinator for dead
 		c.Crash("with an Abort under way")
 		heal()
 		bubble.Within(w, 20*time.Second, tx.Decided())
@@ -277,7 +277,7 @@ func TestSitesOfOneNameComeAndGo(t *testing.T) {
 }
 
 func comeAndGo(w *bubble.World, rng *rand.Rand) {
-	near, far := w.Host("one"), w.Host("another")
+	first, second := w.Host("one"), w.Host("another")
 	var closing sync.WaitGroup
 	var sites []*twopc.Site
 	open := func(h *bubble.Host) {
@@ -287,23 +287,23 @@ func comeAndGo(w *bubble.World, rng *rand.Rand) {
 	}
 	verdicts := []zktest.Verdict{zktest.CutAfter, zktest.CutBefore, zktest.DropReply, zktest.DropRequest}
 	patience := []time.Duration{time.Minute, 30 * time.Second, 0} // 0: the context has ended
-	open(near)
+	open(first)
 	for range 3 + rng.IntN(20) {
 		site := sites[rng.IntN(len(sites))]
 		draw(rng, []event{
-			{4, func() { open(near) }},
-			{1, func() { open(far) }},
+			{4, func() { open(first) }},
+			{1, func() { open(second) }},
 			{2, func() {
 				ctx, cancel := context.WithTimeout(context.Background(), patience[rng.IntN(len(patience))])
 				closing.Go(func() { defer cancel(); _ = site.Close(ctx) })
 			}},
 			{1, func() { site.Crash("at any time") }},
 			{1, func() {
-				w.Kth(near.Session, 1+rng.IntN(4), verdicts[rng.IntN(len(verdicts))], zktest.OpCloseSession)
+				w.Kth(first.Session, 1+rng.IntN(4), verdicts[rng.IntN(len(verdicts))], zktest.OpCloseSession)
 			}},
 			{1, func() {
 				if rng.IntN(4) == 0 {
-					w.Server.Expire(near.Status().SessionID)
+					w.Server.Expire(first.Status().SessionID)
 				}
 			}},
 		})
@@ -312,7 +312,7 @@ func comeAndGo(w *bubble.World, rng *rand.Rand) {
 		}
 	}
 	time.Sleep(2 * time.Minute)
-	open(near)
+	open(first)
 	time.Sleep(2 * time.Minute)
 	living := slices.DeleteFunc(sites, func(s *twopc.Site) bool { return s.Err() != nil })
 	require.Len(w, living, 1, w.Server.Dump())

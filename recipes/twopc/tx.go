@@ -32,8 +32,8 @@ type Tx struct {
 
 func newTx(c *Coordinator, r protocol.Request) *Tx {
 	return &Tx{
-		c: c, id: r.ID, request: r, votes: notify.NewFinite[Vote](len(r.Sites)),
-		voted: map[string]bool{},
+		c: c, id: cmp.Or(r.ID, r.Asked), request: r, // errors name another coordinator by its GUID
+		votes: notify.NewFinite[Vote](len(r.Sites)), voted: map[string]bool{},
 	}
 }
 

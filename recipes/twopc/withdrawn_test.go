@@ -36,8 +36,8 @@ func TestABeginGivenUpAndCarriedOut(t *testing.T) {
 	t.Parallel()
 	for _, quicker := range []bool{false, true} {
 		inBothForms(t, func(w *bubble.World, form []twopc.Option) {
-			hc, far := w.Host("c"), w.Host("a", session.WithTimeout(time.Minute))
-			c, a := newCoordinator(w, hc, form...), newSite(w, far, "a")
+			hc, ha := w.Host("c"), w.Host("a", session.WithTimeout(time.Minute))
+			c, a := newCoordinator(w, hc, form...), newSite(w, ha, "a")
 			warm(w, c, a)
 			heal := loseNextReply(w, hc)
 			tx, err := giveUp(w, c, "a")
@@ -46,7 +46,7 @@ func TestABeginGivenUpAndCarriedOut(t *testing.T) {
 			outcome, taken := twopc.Aborted, []*twopc.Tx(nil)
 			if quicker {
 				outcome = twopc.Committed
-				reach := far.Machine.Partition() // so that the site does not decide first
+				reach := ha.Machine.Partition() // so that the site does not decide first
 				w.Server.Expire(hc.Status().SessionID)
 				taken, err = newCoordinator(w, w.Host("d"), form...).Recover(w.Context())
 				require.NoError(w, err)
@@ -144,12 +144,12 @@ func TestABeginWhoseCoordinatorEnds(t *testing.T) {
 func TestARecoverGivenUp(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *bubble.World) {
-		hc, hd, far := w.Host("c"), w.Host("d"), w.Host("a", session.WithTimeout(time.Minute))
-		c, d, a := newCoordinator(w, hc), newCoordinator(w, hd), newSite(w, far, "a")
+		hc, hd, ha := w.Host("c"), w.Host("d"), w.Host("a", session.WithTimeout(time.Minute))
+		c, d, a := newCoordinator(w, hc), newCoordinator(w, hd), newSite(w, ha, "a")
 		warm(w, d, a)
 		_, err := c.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
-		far.Machine.Partition() // so that the site does not decide first
+		ha.Machine.Partition() // so that the site does not decide first
 		hc.Machine.Partition()
 		w.Server.Expire(hc.Status().SessionID)
 		heal := loseNextReply(w, hd)

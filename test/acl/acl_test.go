@@ -1,4 +1,5 @@
-// The ACL of what each recipe makes: see also recipes/lock/life_test.go.
+// The ACL of what each recipe makes; and whom that of a lock or a candidate keeps out, also on real
+// servers.
 package acl_test
 
 import (
@@ -15,7 +16,9 @@ import (
 	"github.com/troupe-go/troupe/internal/test/tier"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/group"
+	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/recipes/twopc"
@@ -100,6 +103,44 @@ var rows = map[string]func(ctx context.Context, s *session.Session, acl []sessio
 		}
 		return err
 	},
+	"election": func(ctx context.Context, s *session.Session, acl []session.ACL) error {
+		e, err := election.New(s, "/x/y", election.WithACL(acl...))
+		if err == nil {
+			_, err = e.Lead(ctx)
+		}
+		return err
+	},
+	"lock":       locked(lock.New),
+	"delay":      locked(lock.New, lock.WithDelay(time.Second)),
+	"simple":     locked(lock.New, lock.WithLayout(lock.Simple)),
+	"kazoo":      locked(lock.New, lock.WithLayout(lock.Kazoo)),
+	"read side":  locked(lock.NewRead),
+	"write side": locked(lock.NewWrite),
+	"semaphore": locked(func(s *session.Session, path string, opts ...lock.Option) (*lock.Lock, error) {
+		return lock.NewSemaphore(s, path, 2, opts...)
+	}),
+	"a writer that goes on as a reader": func(ctx context.Context, s *session.Session, acl []session.ACL) error {
+		l, err := lock.NewWrite(s, "/x/y", lock.WithACL(acl...))
+		if err != nil {
+			return err
+		}
+		g, err := l.Lock(ctx)
+		if err == nil {
+			_, err = g.Downgrade(ctx)
+		}
+		return err
+	},
+}
+
+// locked makes a lock, and holds it.
+func locked(build func(s *session.Session, path string, opts ...lock.Option) (*lock.Lock, error), opts ...lock.Option) func(ctx context.Context, s *session.Session, acl []session.ACL) error {
+	return func(ctx context.Context, s *session.Session, acl []session.ACL) error {
+		l, err := build(s, "/x/y", append(opts, lock.WithACL(acl...))...)
+		if err == nil {
+			_, err = l.Lock(ctx)
+		}
+		return err
+	}
 }
 
 func TestWithACL(t *testing.T) {
@@ -109,22 +150,119 @@ func TestWithACL(t *testing.T) {
 				s := w.Host("a", session.WithAuth("digest", []byte("alice:secret"))).Session
 				require.NoError(w, made(w.Context(), s, zk.DigestACL(zk.PermAll, "alice", "secret")))
 				time.Sleep(time.Minute) // what is over is deleted
-				found := 0
-				var look func(at string)
-				look = func(at string) {
-					acl, _, err := s.ACL(w.Context(), at)
-					require.NoError(w, err)
-					require.True(w, len(acl) == 1 && strings.HasPrefix(acl[0].ID, "alice:"), "%s: %v", at, acl)
-					found++
-					names, _, err := s.Children(w.Context(), at)
-					require.NoError(w, err)
-					for _, name := range names {
-						look(at + "/" + name)
-					}
-				}
-				look("/x")
+				found, others := looked(w, s, "/x")
 				require.Greater(w, found, 1)
+				require.Empty(w, others)
 			}, bubble.Brisk()...)
 		})
 	}
+}
+
+// looked counts the znodes at a path and below it, and has those that are not alice's alone.
+func looked(t testing.TB, s *session.Session, at string) (found int, others []string) {
+	t.Helper()
+	acl, _, err := s.ACL(t.Context(), at)
+	require.NoError(t, err)
+	if len(acl) != 1 || acl[0].Scheme != "digest" || !strings.HasPrefix(acl[0].ID, "alice:") || acl[0].Perms != session.PermAll {
+		others = append(others, at)
+	}
+	names, _, err := s.Children(t.Context(), at)
+	require.NoError(t, err)
+	for _, name := range names {
+		n, more := looked(t, s, at+"/"+name)
+		found, others = found+n, append(others, more...)
+	}
+	return found + 1, others
+}
+
+// as is a session with an identity of its own.
+func as(c *bubble.Cluster, name string) *session.Session {
+	c.Helper()
+	return c.Session(session.WithAuth("digest", []byte(name+":secret")))
+}
+
+var onlyOurs = lock.WithACL(zk.AuthACL(zk.PermAll)...)
+
+var suite = bubble.Suite{
+	{Name: "nobody else deletes what is held", Test: func(c *bubble.Cluster) {
+		ctx := bubble.Minute(c)
+		alice, mallory := as(c, "alice"), as(c, "mallory")
+		l := must(lock.New(alice, "/locks/orders", onlyOurs))
+		g := must(l.Lock(ctx))
+		_, others := looked(c, alice, "/locks")
+		require.Empty(c, others)
+		acl, _, err := mallory.ACL(ctx, "/")
+		require.NoError(c, err)
+		require.Equal(c, session.AnyoneACL(session.PermAll), acl, "the namespace is the session's")
+
+		for what, attempt := range map[string]func() error{
+			"delete": func() error { return mallory.Delete(ctx, g.Path(), -1) },
+			"break":  func() error { return lock.Break(ctx, mallory, g.Path(), 0) },
+			"revoke": func() error { return lock.Revoke(ctx, mallory, g.Path()) },
+			"data":   func() error { _, err := mallory.Set(ctx, g.Path(), nil, -1); return err },
+			"rights": func() error {
+				_, err := mallory.SetACL(ctx, g.Path(), session.AnyoneACL(session.PermAll), -1)
+				return err
+			},
+			"queue up": func() error { _, err := mallory.Create(ctx, "/locks/orders/x", nil); return err },
+			"acquire":  func() error { _, err := must(lock.New(mallory, "/locks/orders")).Lock(ctx); return err },
+		} {
+			require.ErrorIs(c, attempt(), session.ErrNoAuth, what)
+		}
+		require.True(c, g.Valid())
+
+		next := must(lock.New(as(c, "alice"), "/locks/orders", onlyOurs))
+		next.Acquire()
+		require.NoError(c, g.Release(ctx))
+		second := bubble.Within(c, time.Minute, next.Acquired())
+		require.Greater(c, second.Token(), g.Token())
+		require.NoError(c, lock.Break(ctx, alice, second.Path(), 0), "the same identity may")
+		bubble.Within(c, time.Minute, second.Done())
+		require.ErrorIs(c, second.Err(), session.ErrDeleted)
+		require.NoError(c, next.Close(ctx))
+	}},
+	{Name: "a path that exists keeps its own", Test: func(c *bubble.Cluster) {
+		ctx := bubble.Minute(c)
+		alice, mallory := as(c, "alice"), as(c, "mallory")
+		require.NoError(c, mallory.EnsurePath(ctx, "/locks/open"))
+		l := must(lock.New(alice, "/locks/open", onlyOurs))
+		g := must(l.Lock(ctx))
+		_, others := looked(c, alice, "/locks")
+		require.Equal(c, []string{"/locks", "/locks/open"}, others)
+		require.NoError(c, mallory.Delete(ctx, g.Path(), -1), "the parent's ACL says who may delete")
+		bubble.Within(c, time.Minute, g.Done())
+		require.ErrorIs(c, g.Err(), session.ErrDeleted)
+		require.NoError(c, l.Close(ctx))
+	}},
+	{Name: "nobody else deposes the leader", Test: func(c *bubble.Cluster) {
+		ctx := bubble.Minute(c)
+		alice, mallory := as(c, "alice"), as(c, "mallory")
+		allMayRead := election.WithACL(append(session.AuthACL(session.PermAll), session.AnyoneACL(session.PermRead)...)...)
+		a, b := must(election.New(alice, "/leader", election.WithID("a"), allMayRead)), must(election.New(as(c, "alice"), "/leader", allMayRead))
+		m := must(election.New(mallory, "/leader"))
+		term := must(a.Lead(ctx))
+		require.ErrorIs(c, mallory.Delete(ctx, term.Path(), -1), session.ErrNoAuth)
+		_, err := m.Lead(ctx)
+		require.ErrorIs(c, err, session.ErrNoAuth)
+		require.Equal(c, "a", must(m.Current(ctx)).ID)
+		require.NoError(c, term.Proclaim(ctx, []byte("data")))
+		b.Campaign()
+		require.NoError(c, term.Resign(ctx))
+		require.Greater(c, bubble.Within(c, time.Minute, b.Leader()).Token(), term.Token())
+	}},
+}
+
+func TestOthersAreKeptOut(t *testing.T) { suite.Embedded(t) }
+
+func TestOthersAreKeptOutOnRealServers(t *testing.T) {
+	tier.Real(t)
+	suite.Real(t)
+}
+
+// must is for a call in the test's own goroutine that has to succeed.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

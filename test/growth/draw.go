@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// figures are a figure at all points, and theory there; not a number where it is noise. Parameters
-// that theory does not know are fitted to the points, without the first one, which is alone, and
-// those that are noise.
+// figures returns figure i at all points, and the values of its theory there; not a number where
+// the figure is noise. Parameters that the theory does not know are fitted: b to the second and the
+// last point, a to the one in the middle. Points that are noise are left out, and so is the first
+// one, where the work has nothing beside it.
 func (s *sweep) figures(i int) (ys, ts list) {
 	if i >= len(s.theory) || s.theory[i] == [2]float64{} {
 		return nil, nil
@@ -41,7 +42,7 @@ func (s *sweep) figures(i int) (ys, ts list) {
 	return ys, ts
 }
 
-// number has three significant digits.
+// number formats a number with three significant digits.
 func number(y float64) string {
 	switch {
 	case y >= 999500:
@@ -64,8 +65,8 @@ func parse(text string) (float64, error) {
 // rounded is a figure as the table has it, so that a chart can be drawn again from its table.
 func rounded(y float64) float64 { return must(parse(number(y))) }
 
-// table has a line for each size, with theory in parentheses, and a dash where a figure would be
-// noise.
+// table returns a table with a line for each size, with the theory in parentheses, and a dash where
+// a figure is noise.
 func (s *sweep) table() string {
 	rows := []string{"| " + s.x + " |", "|---|"}
 	for _, r := range s.points {
@@ -137,7 +138,8 @@ func (s *sweep) legend() (svg string) {
 
 func known(y float64) bool { return !math.IsNaN(y) }
 
-// decades are the powers of ten around numbers: one at least from the first to the last.
+// decades returns the exponents of the powers of ten around numbers. The last is larger than the
+// first.
 func decades(ys ...float64) (first, last float64) {
 	ys = slices.DeleteFunc(ys, math.IsNaN)
 	const little = 1e-9 // the error of a logarithm
@@ -145,24 +147,26 @@ func decades(ys ...float64) (first, last float64) {
 	return first, max(math.Ceil(math.Log10(slices.Max(ys))-little), first+1)
 }
 
-// panel has logarithmic axes with whole decades, and a line at each.
+// panel draws panel p at the abscissa from: logarithmic axes with whole decades and a line at each;
+// the figures of both series, with dots; and their theory, dashed.
 func (s *sweep) panel(p int, from float64) (svg string) {
-	a, at := s.figures(p)
-	b, bt := s.figures(p + 3)
-	low, high := decades(slices.Concat(a, at, b, bt)...)
-	first, last := decades(s.points[0].x, s.points[len(s.points)-1].x)
-	x := func(v float64) float64 { return from + plotWide*(math.Log10(v)-first)/(last-first) }
+	first, firstTheory := s.figures(p)
+	second, secondTheory := s.figures(p + len(panels))
+	all := []list{first, firstTheory, second, secondTheory}
+	low, high := decades(slices.Concat(all...)...)
+	least, most := decades(s.points[0].x, s.points[len(s.points)-1].x)
+	x := func(v float64) float64 { return from + plotWide*(math.Log10(v)-least)/(most-least) }
 	y := func(v float64) float64 { return top + plotHigh*(high-math.Log10(v))/(high-low) }
 	for e := low; e <= high; e++ {
 		v := math.Pow(10, e)
 		svg += stroke("#dddddd", "", from, y(v), from+plotWide, y(v)) + text("tick", from-6, y(v)+4, "end", number(v))
 	}
-	for e := first; e <= last; e++ {
+	for e := least; e <= most; e++ {
 		v := math.Pow(10, e)
 		svg += stroke("#dddddd", "", x(v), top, x(v), top+plotHigh) + text("tick", x(v), top+plotHigh+18, "middle", number(v))
 	}
 	svg += text("unit", from, top-12, "start", panels[p]) + text("unit", from+plotWide/2, top+plotHigh+36, "middle", s.x)
-	for k, ys := range []list{a, at, b, bt} {
+	for k, ys := range all { // series k/2: its figures, then its theory
 		var points list
 		for j, v := range ys {
 			if !known(v) {

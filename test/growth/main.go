@@ -35,12 +35,13 @@ func main() {
 	}
 }
 
-// A figure is of panel i%3 and series i/3: three of the first series, two of the second.
+// Figure i is in panel i%3, and of series i/3: three figures of the first series, two of the
+// second.
 var panels = []string{"requests", "ms", "KiB of live memory"}
 
 const (
 	memory = 2  // the panel
-	enough = 10 // below that, the memory of each is noise
+	enough = 10 // of fewer than so many, the memory of each is noise
 )
 
 type (
@@ -48,13 +49,13 @@ type (
 	two   = [2]string
 	lines = [5][2]float64 // theory: a and b in a + b·x, of each figure; not a number if theory does not know it
 	sweep struct {
-		name, x string
+		name, x string // x: what is counted on the axis
 		title   string
 		sizes   list
-		series  two
+		series  two // their names; "" for none
 		theory  lines
-		measure func(r *rig)
-		points  []rig
+		measure func(r *rig) // sets r.of for the size r.x
+		points  []rig        // the results, by size
 	}
 )
 
@@ -107,12 +108,14 @@ func (s *sweep) run(file string, divide float64) {
 type rig struct {
 	*ensemble.Ensemble
 	ctx      context.Context
-	path     string
-	x, empty float64 // the size; the memory at the last call of memoryOf
-	n        int
-	second   time.Duration // of the sessions that are idle
+	path     string        // below which this measurement works
+	x        float64       // the size
+	n        int           // the size as a whole number
+	second   time.Duration // for so long idle sessions are measured
 	sessions []*session.Session
-	of       [5]float64
+
+	empty float64    // the memory at the last call of memoryOf
+	of    [5]float64 // the figures
 }
 
 // open opens sessions, and makes the path.

@@ -3,6 +3,7 @@ package main
 // Each test says what it needs, and has the same seed in every run.
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"strings"
@@ -14,11 +15,12 @@ import (
 var (
 	header = regexp.MustCompile(`^func (Test\w+)\(t \*testing\.T\) \{$`)
 	mark   = regexp.MustCompile(`^\t(tier\.(Real|Soak)\(t\)|everywhere\(t, )`)
-	// outside is what only a test beyond the gate does: it starts servers, builds or runs programs.
+	// outside matches code that starts servers, or builds or runs programs. Make check does not run
+	// such tests: see docs/testing.md.
 	outside = regexp.MustCompile(`\b(ensemble\.(Start|New)\(|onEnsemble\(|onBoth\(|onEmpty\(|newDiffer\(|pair\(t, |exec\.Command|program\(t\)|programs\(\)|(suite|acls)\.Real\()`)
-	// drawn is a seed that differs from run to run.
+	// drawn matches a seed that differs from run to run.
 	drawn = regexp.MustCompile(`\b(rand\.Uint64\(\)|time\.Now\(\)\.UnixNano\(\)\))`)
-	// draws is what draws at random on a test's behalf.
+	// draws matches the import of a package that draws at random on a test's behalf.
 	draws = regexp.MustCompile(`"(pgregory\.net/rapid|github\.com/troupe-go/troupe/(zktest|internal/test/bubble|recipe/recipetest))"`)
 )
 
@@ -33,16 +35,18 @@ func TestEveryTestIsInItsTier(t *testing.T) {
 		if !strings.HasSuffix(f.name, "_test.go") || strings.HasPrefix(f.name, "bench/") {
 			continue
 		}
-		name, marked := "", false
+		name, first, marked := "", 0, false // the test, the index of its first line, and whether that is a mark
 		for i, line := range f.lines {
 			if m := header.FindStringSubmatch(line); m != nil {
-				name, marked = m[1], false
+				name, first, marked = m[1], i+1, false
 				continue
 			}
 			switch {
 			case line == "}":
 				name = ""
-			case name == "", name == "TestPoolThatCannotStart", name == "TestBadInputIsRefused": // nothing comes to be started there
+			case name == "", name == "TestPoolThatCannotStart", name == "TestBadInputIsRefused": // these fail before they start anything
+			case mark.MatchString(line) && i != first:
+				t.Errorf("%s:%d: %s is marked behind its first line", f.name, i+1, name)
 			case mark.MatchString(line):
 				marked = true
 				seen++
@@ -56,8 +60,8 @@ func TestEveryTestIsInItsTier(t *testing.T) {
 	require.Greater(t, seen, 80)
 }
 
-// What servers, schedules and rapid draw is fixed by each package's TestMain. An example shows what
-// users can do, and chaos is random.
+// Each package's TestMain fixes the seeds of servers, schedules and rapid. Examples are exempt,
+// since they show what users do, and chaos is random on purpose.
 func TestEveryPackageFixesItsSeeds(t *testing.T) {
 	t.Parallel()
 	files, err := read("../..")
@@ -71,8 +75,10 @@ func TestEveryPackageFixesItsSeeds(t *testing.T) {
 		drawing[dir] = drawing[dir] || draws.MatchString(text)
 		fixed[dir] = fixed[dir] || strings.Contains(text, "tier.Fix()") || strings.Contains(text, "tier.Main(m)")
 	}
+	maps.DeleteFunc(drawing, func(_ string, draws bool) bool { return !draws })
+	require.Greater(t, len(drawing), 20)
 	for dir := range drawing {
-		if drawing[dir] && !fixed[dir] {
+		if !fixed[dir] {
 			t.Errorf("%s: TestMain calls neither tier.Main nor tier.Fix", dir)
 		}
 	}

@@ -1,8 +1,8 @@
 package losses_test
 
 // Whole cycles of each kind and each layout, while requests and replies are lost and actors panic
-// at any moment: the outcome is right, and nothing is left behind. And a leader that was deposed
-// vouches for no waiter.
+// at any moment: the outcome is right, and nothing is left behind. And a server that was deposed as
+// leader vouches for no waiter. The numbers B02 and so on are those of decisions/0006.
 
 import (
 	"fmt"
@@ -21,17 +21,17 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// lines are the kinds that stand in a line or race for a znode, and the layouts of others. Items
-// and rounds have tests of their own.
-func lines() map[string]kind {
+// contended returns the kinds whose contenders queue or race for a znode, and those of the layouts
+// of other libraries. Items of queues and rounds of barriers have tests of their own.
+func contended() map[string]kind {
 	all := maps.Clone(kinds)
 	delete(all, "queue item")
 	delete(all, "passage")
 	for _, l := range []lock.Layout{lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper} {
-		all["lock as "+l.String()] = both(standing(exclusive(lock.WithLayout(l))))
+		all["lock as "+l.String()] = both(acquiring(exclusive(lock.WithLayout(l))))
 	}
-	for _, l := range []lock.Layout{lock.Simple, lock.JavaWriteLock} { // where the name does not tell whose it is
-		all["lock with data as "+l.String()] = both(standing(exclusive(lock.WithLayout(l), lock.WithData([]byte("me")))))
+	for _, l := range []lock.Layout{lock.Simple, lock.JavaWriteLock} { // the znode's name does not tell whose it is
+		all["lock with data as "+l.String()] = both(acquiring(exclusive(lock.WithLayout(l), lock.WithData([]byte("me")))))
 	}
 	for _, l := range []election.Layout{election.Curator, election.Kazoo, election.LeaderElectionSupport} {
 		all["term as "+l.String()] = both(candidate(election.WithLayout(l), election.WithID("host")))
@@ -43,7 +43,7 @@ func lines() map[string]kind {
 // lost.
 func TestLostRepliesOfACycle(t *testing.T) {
 	t.Parallel()
-	for name, k := range lines() {
+	for name, k := range contended() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble.EachFate(t, func(bw *bubble.World, n int, strike func(s *session.Session)) {
@@ -54,13 +54,13 @@ func TestLostRepliesOfACycle(t *testing.T) {
 	}
 }
 
-// Whatever is under way when the actor panics, with requests that are served at once, or whose
-// connection breaks then, or that take their time.
+// The actor panics at the n-th request. That request is served at once, or its reply is lost with
+// the connection, or it takes a second.
 func TestAPanicAtAnyMomentOfACycle(t *testing.T) {
 	t.Parallel()
-	for name, k := range lines() {
+	for name, k := range contended() {
 		if name == "write lock" {
-			k.rival = k.one // once it has queued again, it is not between two readers, which hold together
+			k.rival = k.one // as readers, b and the twin would hold together, once the writer has queued again behind both
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,8 +79,8 @@ func TestAPanicAtAnyMomentOfACycle(t *testing.T) {
 	}
 }
 
-// cycle: two of one session wait for somebody, hold one after the other, and give up. The first of
-// them is hit meanwhile.
+// cycle lets two contenders of one session, a and its twin, wait for b, hold one after the other,
+// and give up. hit arranges the n-th fault of a.
 func (w *world) cycle(k kind, n int, hit func(a *contender)) {
 	w.Helper()
 	host := w.Host("a")
@@ -104,10 +104,10 @@ func (w *world) cycle(k kind, n int, hit func(a *contender)) {
 		}
 		synctest.Wait()
 		require.Empty(w, next.won, "n=%d", n)
-		_, _ = g.Commit(w.Context(), session.SetOp("/losses", nil, -1)) // it may be this that is lost
-		_ = c.stop(bubble.Minute(w))                                    // or it is lost already
+		_, _ = g.Commit(w.Context(), session.SetOp("/losses", nil, -1)) // this request may be the one that is lost
+		_ = c.stop(bubble.Minute(w))                                    // an error if the fault has ended the possession
 		for len(c.won) > 0 {
-			<-c.won // it had won again meanwhile
+			<-c.won // c has won again meanwhile
 		}
 	}
 	b.want()
@@ -117,28 +117,32 @@ func (w *world) cycle(k kind, n int, hit func(a *contender)) {
 	for _, s := range w.Server.Sessions() {
 		require.Empty(w, s.Ephemeral, "n=%d: something was left behind", n)
 	}
-	require.NotContains(w, w.Server.Dump(), path+"/held", "n=%d: the record of one that died was left behind", n)
+	require.NotContains(w, w.Server.Dump(), path+"/held", "n=%d: the record of a holder that died was left behind", n)
 }
 
-// A znode that no grant has come of is deleted together with the record. The actor crashes while
-// that transaction is not carried out, since it was lost or the server has put it off. The znode is
-// deleted before the instance queues again. If the transaction came late it would delete the record
-// of the next possession, and the one behind would not wait for the delay of that. A transaction
-// that was lost is not repeated.
+// A departure is the transaction with which an instance of a lock with a delay gives up before it
+// is granted: it deletes the instance's znode together with the lock's record.
+//
+//  1. The instance departs. The departure is lost, or the server puts it off.
+//  2. The actor crashes. The next one deletes the znode, queues again, and is granted.
+//  3. A rival queues behind it.
+//
+// A departure that came only now would delete the record of the possession, and the rival would not
+// wait for that one's delay. After the crash a departure that was lost is not repeated.
 func TestADepartureUnderWayBehindACrash(t *testing.T) {
 	rows := map[string]zktest.Verdict{}
-	for i := range 20 { // the recovery and the transaction run side by side
+	for i := range 20 { // in another order each time: the recovery and the departure run side by side
 		rows[fmt.Sprint("lost ", i)], rows[fmt.Sprint("put off ", i)] = zktest.CutBefore, zktest.Fail(zktest.ErrThrottled)
 	}
 	t.Parallel()
-	bubble.EachRow(t, rows, departs, bubble.Brisk()...)
+	bubble.EachRow(t, rows, crashedDeparture, bubble.Brisk()...)
 }
 
-func departs(w *bubble.World, fate zktest.Verdict) {
+func crashedDeparture(w *bubble.World, fate zktest.Verdict) {
 	h := w.Host("a", session.WithTrustMargin(4500*time.Millisecond))
 	delayed := func(h *bubble.Host) *lock.Lock { return must(lock.New(h.Session, path, lock.WithDelay(delay))) }
 	l, rival, id := delayed(h), delayed(w.Host("b")), h.Status().SessionID
-	const tooSlow = 1600 * time.Millisecond // of the timeout of 6 s, less the margin, nothing is left to grant anything
+	const tooSlow = 1600 * time.Millisecond // more than the trust that is left of the timeout of 6 s less the margin: no grant
 	var slow, wrote, refused, granted atomic.Bool
 	var repeated atomic.Int64
 	lost := make(chan struct{}, 1)
@@ -156,9 +160,9 @@ func departs(w *bubble.World, fate zktest.Verdict) {
 		case departure:
 			repeated.Add(1)
 			return zktest.Pass
-		case r.Op == zktest.OpMulti && !wrote.Swap(true): // the token
+		case r.Op == zktest.OpMulti && !wrote.Swap(true): // the token is written into the record
 			slow.Store(true)
-		case r.Op == zktest.OpGetData && !refused.Swap(true): // so the znode cannot be watched, and is given back; this may come before the token
+		case r.Op == zktest.OpGetData && !refused.Swap(true): // the znode can't be watched, so the instance departs; may come before the token
 			return zktest.Fail(zktest.ErrNoAuth)
 		}
 		if slow.Load() {
@@ -194,35 +198,41 @@ const (
 	deposedGone = 2*(deposedTimeout+deposedTimeout/2) + 5*time.Second
 )
 
-// Seen on a real ensemble. The holder releases, and the waiter does not hear of it, since the
-// leader that it is connected to stands still. The others elect another, the new leader ends the
-// waiter's session, a rival is granted. The old leader wakes, takes the waiter's session up again,
-// shows it its old tree, in which it is next, and answers its sync alone. The waiter must not be
-// granted.
+// Seen on a real ensemble:
+//
+//  1. The leader that the waiter is connected to freezes. The holder releases; the waiter is not told.
+//  2. The other servers elect a leader, which ends the waiter's session. A rival is granted.
+//  3. The old leader wakes and takes the waiter's session up again. In its old tree the waiter is
+//     next, and it answers the waiter's sync alone.
+//
+// The waiter must not be granted.
 func TestADeposedLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
 	t.Parallel()
-	all := lines()
-	all["multi lock on two sessions"] = kind{one: beside, rival: both(standing(exclusive())).one}
+	all := contended()
+	all["multi lock on two sessions"] = kind{one: onTwoSessions, rival: both(acquiring(exclusive())).one}
 	for name, k := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for round := range 8 {
 				tick := []time.Duration{500 * time.Millisecond, 2 * time.Second}[round%2]
-				inBubble(t, func(w *world) { w.deposed(k, time.Duration(round)) }, zktest.WithServers(3), zktest.WithTick(tick), zktest.WithSeed(uint64(round)+1))
+				inBubble(t, func(w *world) { w.deposed(k, round) }, zktest.WithServers(3), zktest.WithTick(tick), zktest.WithSeed(uint64(round)+1))
 			}
 		})
 	}
 }
 
-// beside is of two locks, of which the second alone is on the session of the host: nothing is to be
-// written after it is granted, so that it is trust alone that keeps it from being.
-func beside(w *world, h *bubble.Host) *contender {
-	other := w.HostOn("beside", w.Server.Hosts()[2:], session.WithTimeout(deposedTimeout))
+// onTwoSessions makes a multi lock whose first lock is on another session than the host's. After
+// the second lock nothing is written, so only the trust of the host's session can prevent a false
+// grant.
+func onTwoSessions(w *world, h *bubble.Host) *contender {
+	other := w.HostOn("other", w.Server.Hosts()[2:], session.WithTimeout(deposedTimeout))
 	first, second := must(lock.New(other.Session, "/losses/a")), must(lock.New(h.Session, path))
 	return calls(w, as(h, second, "instance"), must(lock.NewMulti(first, second)).Lock)
 }
 
-func (w *world) deposed(k kind, round time.Duration) {
+// deposed plays the steps of TestADeposedLeaderThatWakesVouchesForNoWaiter. Each round has other
+// instants for the freeze and the waking.
+func (w *world) deposed(k kind, round int) {
 	on := func(name string, server int) *bubble.Host {
 		return w.HostOn(name, w.Server.Hosts()[server:server+1], session.WithTimeout(deposedTimeout))
 	}
@@ -233,18 +243,18 @@ func (w *world) deposed(k kind, round time.Duration) {
 	}
 	bubble.Within(w, time.Second, holder.won)
 	id := waiter.host.Status().SessionID
-	time.Sleep(2*deposedTimeout + round*700*time.Millisecond)
+	time.Sleep(2*deposedTimeout + time.Duration(round)*700*time.Millisecond)
 	synctest.Wait()
 
-	heal := w.Server.PartitionOneWay(id, zktest.FromServer) // the event of the release gets no further than the leader
+	heal := w.Server.PartitionOneWay(id, zktest.FromServer) // the waiter gets no event of the release
 	require.NoError(w, holder.stop(bubble.Minute(w)))
 	w.Server.Depose(0)
 	heal()
 	granted := bubble.Within(w, 4*deposedTimeout, rival.won)
-	for _, alive := w.Server.Session(id); alive; _, alive = w.Server.Session(id) { // by the grant, but where names have no number
+	for _, alive := w.Server.Session(id); alive; _, alive = w.Server.Session(id) { // it has ended before the rival's grant, but for layouts whose names have no number
 		time.Sleep(time.Second)
 	}
-	time.Sleep(round * deposedTimeout / 7)
+	time.Sleep(time.Duration(round) * deposedTimeout / 7)
 	synctest.Wait()
 	w.Server.Continue(0)
 	time.Sleep(10 * time.Second)

@@ -4,7 +4,7 @@
 //	driver_test.go   a contender of any kind, and the duel of two
 //	kinds_test.go    the kinds
 //	losses_test.go   faults that end what is held
-//	keeps_test.go    faults that end nothing, or befall one who waits; news after a loss of data
+//	keeps_test.go    faults that end nothing, or strike a waiter; what is learned after a loss of data
 //	cycle_test.go    lost requests, replies and actors at any moment; a leader that was deposed
 //	history_test.go  histories under random faults, checked by porcupine
 //	random_test.go   many locks of few sessions under random faults
@@ -31,12 +31,12 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// world is a bubble with contenders in it, of whom one at a time may hold.
+// world is a bubble with contenders, of which one at a time may hold.
 type world struct {
 	*bubble.World
 	mu      sync.Mutex
 	granted []possession
-	taken   bool // ZooKeeper takes away what is held: whoever hears of it first is first
+	taken   bool // ZooKeeper has taken the possession away: a rival may be granted before the holder is told
 }
 
 func inBubble(t *testing.T, f func(w *world), opts ...zktest.Option) {
@@ -52,8 +52,8 @@ type contender struct {
 	stop    func(ctx context.Context) error // gives up what it wants and what it has
 	close   func(ctx context.Context) error
 	crash   func()
-	refused chan error // its last call; nil: it does not call
-	ended   interface {
+	refused chan error  // errors of calls; nil for a contender that does not call
+	ended   interface { // the instance
 		Done() <-chan struct{}
 		Err() error
 	}
@@ -76,13 +76,14 @@ type grant struct {
 	at         time.Time
 }
 
-// note takes in that a contender was granted something, when nobody else may hold any more.
-func (w *world) note(c *contender, p possession) {
+// recordGrant records that a contender was granted something. Another contender that still holds is
+// an error of the test.
+func (w *world) recordGrant(c *contender, p possession) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, before := range w.granted {
 		if before.Err() == nil && !w.taken {
-			w.Errorf("somebody is granted what %s stands for, which is held", before.Path())
+			w.Errorf("a contender is granted what is still held by %s", before.Path())
 		}
 	}
 	if p != nil {
@@ -91,7 +92,7 @@ func (w *world) note(c *contender, p possession) {
 	c.won <- &grant{p, time.Now()}
 }
 
-// forward notes what a channel delivers, at once.
+// forward records what a channel delivers, at once.
 func forward[P possession](w *world, c *contender, from <-chan P) {
 	go func() { // ends with the test, or with the channel
 		for {
@@ -100,7 +101,7 @@ func forward[P possession](w *world, c *contender, from <-chan P) {
 				if !open {
 					return
 				}
-				w.note(c, p)
+				w.recordGrant(c, p)
 			case <-w.Context().Done():
 				return
 			}
@@ -108,7 +109,7 @@ func forward[P possession](w *world, c *contender, from <-chan P) {
 	}()
 }
 
-// calls makes a contender want by a call, and give up what that returned.
+// calls makes a contender that wants by a call, and gives up by releasing what the call returned.
 func calls[P interface {
 	possession
 	Release(ctx context.Context) error
@@ -122,7 +123,7 @@ func calls[P interface {
 				return
 			}
 			c.stop = p.Release
-			w.note(c, p)
+			w.recordGrant(c, p)
 		}()
 	}
 	return c
@@ -157,21 +158,22 @@ func sleeps(s *session.Session, d time.Duration) {
 	field(s, "clock", "wallSlip").(*atomic.Int64).Add(int64(d))
 }
 
-// duel is a holder, a rival who waits for its possession, and what befalls the holder.
+// duel is a holder, a rival that waits for the holder's possession, and a fault of the holder.
 type duel struct {
 	*world
 	kind  kind
-	a, b  *contender
+	a, b  *contender // the holder and the rival
 	admin *bubble.Host
 	loser *bubble.Host
-	held  *grant
+	held  *grant // a's
+
 	cut   time.Time // when the fault struck
-	until time.Time // until when the session was trusted then
-	id    int64     // of the session then
-	lapse time.Time // when the server would end it, as it seemed at the end of the possession
+	until time.Time // until when a's session was trusted at cut
+	id    int64     // of a's session at cut
+	lapse time.Time // when the server would end that session, as it seemed at the end of the possession
 }
 
-// takes has ZooKeeper take something away from its holder.
+// takes has ZooKeeper take a possession away from its holder.
 func (w *world) takes(take func()) func() {
 	w.mu.Lock()
 	w.taken = true
@@ -182,7 +184,7 @@ func (w *world) takes(take func()) func() {
 
 func nothing() {}
 
-// begin has the holder hold, and the rival wait, for a while.
+// begin makes a duel. The holder holds, the rival waits, and after pause the fault may strike.
 func (w *world) begin(k kind, server int, pause time.Duration, opts ...session.Option) *duel {
 	w.Helper()
 	on := func(name string, i int, opts ...session.Option) *bubble.Host {
@@ -212,7 +214,7 @@ func (d *duel) waits(pause time.Duration) {
 	d.cut, d.until, d.id = time.Now(), s.TrustedUntil, s.SessionID
 }
 
-// instant is when something happens: not before, and not after.
+// instant returns the first and the last moment at which something may happen.
 type instant func(d *duel) (from, to time.Time)
 
 func exactly(at func(d *duel) time.Time) instant {
@@ -226,7 +228,7 @@ var (
 	healed  = func(d *duel) (from, to time.Time) { return d.until, d.until.Add(time.Second) }
 )
 
-// within is at the latest a while behind the fault.
+// within is from the fault on until most after it.
 func within(most time.Duration) instant {
 	return func(d *duel) (from, to time.Time) { return d.cut, d.cut.Add(most) }
 }

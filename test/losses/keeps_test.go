@@ -1,7 +1,8 @@
 package losses_test
 
-// What ends no possession, whatever its kind; what befalls one who waits, and whether its place is
-// lost by that; and what has the same transaction's number in an ensemble that has lost its data.
+// Faults that end no possession, whatever its kind; faults of a waiter, and whether the waiter
+// loses its place; and states with the same transaction numbers in an ensemble that has lost its
+// data.
 
 import (
 	"context"
@@ -62,11 +63,11 @@ func TestWhatEndsNoPossession(t *testing.T) {
 	}
 }
 
-// misfortune befalls one who waits.
+// misfortune is a fault of a waiter.
 type misfortune struct {
 	strike func(d *duel)
-	again  bool   // its znode is lost: it stands again, behind the others
-	epoch  uint64 // in the end
+	again  bool   // the waiter's znode is lost: it queues again, behind the others
+	epoch  uint64 // the waiter's, in the end
 }
 
 var misfortunes = map[string]misfortune{
@@ -91,17 +92,18 @@ var misfortunes = map[string]misfortune{
 	},
 }
 
-// B07, B11, B12, B40: one holds, one waits, and another one behind it. The one that waits is never
-// granted what is held, and comes before the other one, or behind it if its znode was lost.
+// B07, B11, B12, B33, B40: holder holds, first waits, and second waits behind first. The fault
+// strikes first. It is not granted what is held, and comes before second, or behind it if first's
+// znode was lost.
 func TestThePlaceOfOneWhoWaits(t *testing.T) {
 	t.Parallel()
 	for what, m := range misfortunes {
 		for name, k := range kinds {
 			if k.unordered || name == "passage" {
-				continue // there is no order: who asks first is first, and a round needs all
+				continue // unordered kinds have no places, and a round needs all parties
 			}
 			if name == "write lock" {
-				k.rival = k.one // readers are in nobody's way but a writer's
+				k.rival = k.one // two readers would hold together
 			}
 			t.Run(what+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -124,7 +126,7 @@ func (w *world) waiter(k kind, m misfortune) {
 	time.Sleep(time.Minute)
 	synctest.Wait()
 	if m.again {
-		first, second = second, first
+		first, second = second, first // in the order in which they are granted
 	}
 	if held.Err() == nil {
 		require.Empty(w, first.won)
@@ -141,11 +143,11 @@ func (w *world) waiter(k kind, m misfortune) {
 	require.Equal(w, m.epoch, max(first.host.Status().Epoch, second.host.Status().Epoch))
 }
 
-// watched is something that is watched, and what is seen of it.
+// watched is a state that is watched over a loss of data: "one" makes it before, "two" after.
 type watched struct {
-	make  func(w *bubble.World, s *session.Session, who string)        // as many transactions, whoever it is
-	watch func(w *bubble.World, s *session.Session) (shows func() any) // now
-	want  [2]any                                                       // before and after
+	make  func(w *bubble.World, s *session.Session, who string)        // with the same number of transactions for both
+	watch func(w *bubble.World, s *session.Session) (shows func() any) // shows returns what is seen now
+	want  [2]any                                                       // what is seen before and after
 }
 
 func TestTheSameNumbersInAnotherHistoryAreNews(t *testing.T) {
@@ -170,7 +172,7 @@ func TestTheSameNumbersInAnotherHistoryAreNews(t *testing.T) {
 			require.NoError(w, err)
 			return func() any { return c.Load().Value }
 		}, [2]any{"one", "two"}},
-		"a line in which names come again": {func(w *bubble.World, s *session.Session, who string) {
+		"a queue in which names come again": {func(w *bubble.World, s *session.Session, who string) {
 			create(w, s, "/a", "")
 			create(w, s, "/a/0123456789abcdef0123456789abcdef__lock__0000000000", who, session.Ephemeral())
 		}, holder(lock.Kazoo), [2]any{"one", "two"}},
@@ -192,7 +194,7 @@ func TestTheSameNumbersInAnotherHistoryAreNews(t *testing.T) {
 	}
 }
 
-// holder shows the data of who holds a lock.
+// holder shows the data of the holder of a lock.
 func holder(layout lock.Layout) func(w *bubble.World, s *session.Session) func() any {
 	return func(w *bubble.World, s *session.Session) func() any {
 		l, err := lock.New(s, "/a", lock.WithLayout(layout))

@@ -1,7 +1,8 @@
 package losses_test
 
-// The kinds of possession: how one contender of each is made, and one who is in its way. A
-// membership of a group and a site of a two-phase commit are none: nothing of theirs is handed on.
+// The kinds of possession: how a contender of each is made, and a rival that is in its way. A
+// membership of a group and a site of a two-phase commit are no possessions: no other contender
+// waits for them.
 
 import (
 	"context"
@@ -19,10 +20,10 @@ import (
 // kind is a kind of possession.
 type kind struct {
 	one, rival maker
-	delay      time.Duration     // that is kept after a loss
-	asks       bool              // it does not stand again by itself: its caller asks again
-	unordered  bool              // whoever is first is next, the loser too
-	deviates   map[string]string // why a row cannot apply
+	delay      time.Duration     // a rival waits for so long after a loss
+	asks       bool              // the contender calls: after a loss its caller has to call again
+	unordered  bool              // contenders race: the loser may hold again before the rival
+	deviates   map[string]string // the rows of the table that do not apply, and why
 }
 
 type maker func(w *world, h *bubble.Host) *contender
@@ -33,17 +34,17 @@ const (
 )
 
 var kinds = map[string]kind{
-	"lock":            both(standing(exclusive())),
+	"lock":            both(acquiring(exclusive())),
 	"lock of a call":  {one: calling(exclusive()), rival: calling(exclusive()), asks: true},
-	"read lock":       {one: standing(lock.NewRead), rival: standing(lock.NewWrite)},
-	"write lock":      {one: standing(lock.NewWrite), rival: standing(lock.NewRead)},
-	"downgraded lock": {one: downgraded, rival: standing(lock.NewWrite), asks: true},
-	"semaphore":       {one: standing(permits(2)), rival: standing(permits(3))},
+	"read lock":       {one: acquiring(lock.NewRead), rival: acquiring(lock.NewWrite)},
+	"write lock":      {one: acquiring(lock.NewWrite), rival: acquiring(lock.NewRead)},
+	"downgraded lock": {one: downgraded, rival: acquiring(lock.NewWrite), asks: true},
+	"semaphore":       {one: acquiring(permits(2)), rival: acquiring(permits(3))},
 	"delayed lock": {
-		one: standing(exclusive(lock.WithDelay(delay))), rival: standing(exclusive(lock.WithDelay(delay))), delay: delay,
+		one: acquiring(exclusive(lock.WithDelay(delay))), rival: acquiring(exclusive(lock.WithDelay(delay))), delay: delay,
 	},
 	"simple lock": {
-		one: standing(exclusive(lock.WithLayout(lock.Simple))), rival: standing(exclusive(lock.WithLayout(lock.Simple))), unordered: true,
+		one: acquiring(exclusive(lock.WithLayout(lock.Simple))), rival: acquiring(exclusive(lock.WithLayout(lock.Simple))), unordered: true,
 		deviates: map[string]string{
 			"when it commits": "the rival's znode is at the same path, and the check of a Commit finds that",
 		},
@@ -54,7 +55,7 @@ var kinds = map[string]kind{
 		"the deletion of its znode": "claims are not watched: it is noticed at the next request, see byhand_test.go of the queue",
 	}},
 	"passage": {one: party, rival: other, asks: true, deviates: map[string]string{
-		"where it may not stand again": "the next round is there already, and it may enter that",
+		"where it may not queue again": "the next round is there already, and it may enter that",
 	}},
 }
 
@@ -74,7 +75,7 @@ func permits(weight int) builder {
 	}
 }
 
-// as is what all contenders are made of.
+// as makes a contender that ends, is closed and crashes with an instance of a recipe.
 func as(h *bubble.Host, of interface {
 	Done() <-chan struct{}
 	Err() error
@@ -84,8 +85,8 @@ func as(h *bubble.Host, of interface {
 	return &contender{host: h, won: make(chan *grant, 100), ended: of, close: of.Close, crash: panics(of, actor...)}
 }
 
-// standing is a lock with a standing intent.
-func standing(build builder) maker {
+// acquiring makes contenders that use Acquire: the lock queues again by itself after a loss.
+func acquiring(build builder) maker {
 	return func(w *world, h *bubble.Host) *contender {
 		l := must(build(h.Session, path))
 		c := as(h, l, "instance")
@@ -95,6 +96,7 @@ func standing(build builder) maker {
 	}
 }
 
+// calling makes contenders that call Lock.
 func calling(build builder) maker {
 	return func(w *world, h *bubble.Host) *contender {
 		l := must(build(h.Session, path))
@@ -102,7 +104,7 @@ func calling(build builder) maker {
 	}
 }
 
-// downgraded is a writer who has gone on as a reader.
+// downgraded is a writer that has become a reader.
 func downgraded(w *world, h *bubble.Host) *contender {
 	l := must(lock.NewWrite(h.Session, path))
 	return calls(w, as(h, l, "instance"), func(ctx context.Context) (*lock.Grant, error) {
@@ -118,7 +120,7 @@ func downgraded(w *world, h *bubble.Host) *contender {
 	})
 }
 
-// several are two locks, of which the first is lost.
+// several is a multi lock of two. The one at path is the one that is lost.
 func several(w *world, h *bubble.Host) *contender {
 	first, second := must(lock.New(h.Session, path)), must(lock.New(h.Session, path+"/second"))
 	return calls(w, as(h, first, "instance"), must(lock.NewMulti(second, first)).Lock)
@@ -134,7 +136,7 @@ func candidate(opts ...election.Option) maker {
 	}
 }
 
-// consumer is of a queue with one item, which the first one puts.
+// consumer consumes from a queue with one item, which the first consumer of the test puts.
 func consumer(w *world, h *bubble.Host) *contender {
 	q := must(queue.New(h.Session, path, queue.WithMaxAttempts(1_000_000)))
 	if len(w.Server.Sessions()) < 3 {
@@ -149,7 +151,7 @@ func consumer(w *world, h *bubble.Host) *contender {
 	return c
 }
 
-// party is one of the two of a double barrier.
+// party is one of the two parties of a double barrier.
 func party(w *world, h *bubble.Host) *contender {
 	d := must(barrier.NewDouble(h.Session, path, 2))
 	c := as(h, d, "host")
@@ -157,14 +159,14 @@ func party(w *world, h *bubble.Host) *contender {
 	c.stop = func(context.Context) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.granted[len(w.granted)-1].(*barrier.Passage).Depart() // nobody else's are noted
+		w.granted[len(w.granted)-1].(*barrier.Passage).Depart() // other records no passages
 		return nil
 	}
 	forward(w, c, d.Entered())
 	return c
 }
 
-// other is the other one. It has departed, and waits for the end of the round.
+// other is the other party. It has departed, and waits for the end of the round.
 func other(w *world, h *bubble.Host) *contender {
 	d := must(barrier.NewDouble(h.Session, path, 2))
 	c := as(h, d, "host")
@@ -174,7 +176,7 @@ func other(w *world, h *bubble.Host) *contender {
 		go func() { // ends with the test
 			select {
 			case <-p.Left():
-				w.note(c, nil)
+				w.recordGrant(c, nil)
 			case <-w.Context().Done():
 			}
 		}()

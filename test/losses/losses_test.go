@@ -21,16 +21,20 @@ import (
 
 // loss is a way to lose what is held.
 type loss struct {
-	strike   func(d *duel) (heal func())
-	cause    error
-	end      instant // of the possession
-	next     instant // when the rival is granted, without its kind's delay
-	anybody  bool    // is next, be it the loser
-	released bool    // so that no delay is kept
-	over     error   // of the loser, which does not compete again
+	servers int              // 0: one
+	opts    []session.Option // of the loser
+	strike  func(d *duel) (heal func())
+
+	// What the loser's possession says.
+	cause error   // what its Err is, besides ErrLost
+	end   instant // when it ends
+
+	// What follows: the loser is ended for good, or competes again in an epoch.
+	next     instant // when the next contender is granted, without its kind's delay
+	anyNext  bool    // the next contender may be the loser
+	released bool    // the possession is released, so that no delay is kept
+	ended    error   // why the loser does not compete again; nil: it does
 	epoch    uint64  // in which it does
-	servers  int
-	opts     []session.Option
 }
 
 var losses = map[string]loss{
@@ -46,7 +50,7 @@ var losses = map[string]loss{
 		},
 		cause: session.ErrUntrusted, end: trusted, next: healed, epoch: 1,
 	},
-	"a server that stands still": {
+	"a server that is frozen": {
 		strike: func(d *duel) func() { d.Server.Stop(0); return func() { d.Server.Continue(0) } },
 		cause:  session.ErrUntrusted, end: trusted, next: expired, epoch: 2,
 		servers: 3,
@@ -70,7 +74,7 @@ var losses = map[string]loss{
 			time.AfterFunc(time.Minute, func() { healA(); healB() })
 			return nothing
 		},
-		cause: session.ErrUntrusted, end: trusted, next: within(2 * time.Minute), anybody: true, epoch: 2,
+		cause: session.ErrUntrusted, end: trusted, next: within(2 * time.Minute), anyNext: true, epoch: 2,
 	},
 	"servers that come back after a minute, and know no session": {
 		strike: func(d *duel) func() {
@@ -79,7 +83,7 @@ var losses = map[string]loss{
 			time.AfterFunc(time.Minute, func() { _ = d.Server.Restart(0) }) // it binds to nothing
 			return nothing
 		},
-		cause: session.ErrUntrusted, end: trusted, next: within(2 * time.Minute), anybody: true, epoch: 2,
+		cause: session.ErrUntrusted, end: trusted, next: within(2 * time.Minute), anyNext: true, epoch: 2,
 	},
 	"servers that come back after a minute, and know all sessions": {
 		strike: func(d *duel) func() {
@@ -87,7 +91,7 @@ var losses = map[string]loss{
 			time.AfterFunc(time.Minute, func() { _ = d.Server.Restart(0) }) // it binds to nothing
 			return nothing
 		},
-		cause: session.ErrUntrusted, end: trusted, next: within(2 * time.Minute), anybody: true, epoch: 1,
+		cause: session.ErrUntrusted, end: trusted, next: within(2 * time.Minute), anyNext: true, epoch: 1,
 	},
 	"a machine that slept": {
 		strike: func(d *duel) func() { sleeps(d.a.host.Session, time.Minute); return nothing },
@@ -95,11 +99,11 @@ var losses = map[string]loss{
 	},
 	"an expiry that the server decides on": {
 		strike: func(d *duel) func() { return d.takes(func() { d.Server.Expire(d.id) }) },
-		cause:  session.ErrLost, end: within(time.Second), next: atOnce, epoch: 2, // a reconnection tells
+		cause:  session.ErrLost, end: within(time.Second), next: atOnce, epoch: 2, // the loser is told when it has reconnected
 	},
 	"another session in place of the own, without a word": {
 		strike: func(d *duel) func() { return d.takes(func() { d.Server.ExpireSilently(d.id) }) },
-		cause:  session.ErrLost, end: within(time.Second), next: atOnce, epoch: 2, // a reconnection tells
+		cause:  session.ErrLost, end: within(time.Second), next: atOnce, epoch: 2, // the loser is told when it has reconnected
 	},
 	"a lost connection, in a strict session": {
 		strike: func(d *duel) func() { d.Server.Disconnect(d.id); return nothing },
@@ -108,11 +112,11 @@ var losses = map[string]loss{
 	},
 	"the end of its session": {
 		strike: func(d *duel) func() { require.NoError(d, d.a.host.Close(d.Context())); return nothing },
-		cause:  session.ErrClosed, end: atOnce, next: atOnce, over: session.ErrClosed,
+		cause:  session.ErrClosed, end: atOnce, next: atOnce, ended: session.ErrClosed,
 	},
 	"its own end": {
 		strike: func(d *duel) func() { require.NoError(d, d.a.close(d.Context())); return nothing },
-		cause:  session.ErrClosed, end: atOnce, next: atOnce, over: session.ErrClosed, released: true,
+		cause:  session.ErrClosed, end: atOnce, next: atOnce, ended: session.ErrClosed, released: true,
 	},
 	"a panic": {
 		strike: func(d *duel) func() { d.a.crash(); return nothing },
@@ -132,23 +136,23 @@ var losses = map[string]loss{
 		},
 		cause: session.ErrDeleted, end: atOnce, next: atOnce, epoch: 1,
 	},
-	"the deletion of its znode, where it may not stand again": {
+	"the deletion of its znode, where it may not queue again": {
 		strike: func(d *duel) func() {
 			for above, _ := znode.Split(d.held.Path()); above != "/"; above, _ = znode.Split(above) {
 				d.refuse(above)
 			}
 			return d.takes(d.deletes)
 		},
-		cause: session.ErrDeleted, end: atOnce, next: atOnce, over: session.ErrNoAuth,
+		cause: session.ErrDeleted, end: atOnce, next: atOnce, ended: session.ErrNoAuth,
 	},
 }
 
-// deletes has somebody delete the holder's znode.
+// deletes has another client delete the holder's znode.
 func (d *duel) deletes() {
 	require.NoError(d, d.admin.Delete(d.Context(), d.held.Path(), -1))
 }
 
-// refuse takes all rights at a znode away from the holder, and leaves them to the others.
+// refuse takes all rights at a znode away from the holder, and leaves them to the rival and admin.
 func (d *duel) refuse(path string) {
 	d.Helper()
 	_, err := d.admin.SetACL(d.Context(), path, session.AuthACL(session.PermAll), -1)
@@ -176,12 +180,12 @@ func TestLosses(t *testing.T) {
 
 func (w *world) loses(k kind, l loss, pause time.Duration) {
 	d := w.begin(k, max(l.servers, 1)-1, pause, l.opts...)
-	d.kind.unordered = k.unordered || l.anybody && !k.asks
+	d.kind.unordered = k.unordered || l.anyNext && !k.asks
 	heal := l.strike(d)
 	d.ends(l)
 	heal()
-	if l.over != nil {
-		require.ErrorIs(w, d.over(), l.over)
+	if l.ended != nil {
+		require.ErrorIs(w, d.ended(), l.ended)
 		return
 	}
 	d.again(l.epoch)
@@ -213,7 +217,8 @@ func (d *duel) ends(l loss) {
 	}
 }
 
-// next is the next possession: the rival's, or that of whoever is first.
+// next waits for the next possession: the rival's or, of an unordered kind, that of a or b, which
+// are swapped if it is a's.
 func (d *duel) next() *grant {
 	d.Helper()
 	if !d.kind.unordered {
@@ -231,8 +236,8 @@ func (d *duel) next() *grant {
 	}
 }
 
-// over is why the loser does not compete any more.
-func (d *duel) over() error {
+// ended returns the error with which the loser ended, or was refused; nil if it still competes.
+func (d *duel) ended() error {
 	if d.kind.asks {
 		d.a.want()
 	}
@@ -246,7 +251,7 @@ func (d *duel) over() error {
 	}
 }
 
-// again checks that the loser is in line again, behind the rival.
+// again checks that the loser has queued again, behind the rival, and holds after it.
 func (d *duel) again(epoch uint64) {
 	d.Helper()
 	if d.kind.asks {
@@ -263,11 +268,11 @@ func (d *duel) again(epoch uint64) {
 	require.False(d, lost.Valid())
 }
 
-// B05, B06, B44: the faults that nobody is told of, at two dozen instants each, of sessions that
-// have just begun and of those that came after an expiry: to the nanosecond.
+// B05, B06, B44: the faults that no client is told of, at two dozen instants each that are drawn to
+// the nanosecond, of a first epoch and of epochs after an expiry.
 func TestSilentLossesAtAnyInstant(t *testing.T) {
 	t.Parallel()
-	for _, what := range []string{"a partition", "a server that stands still", "a server that has lost its leader, and answers"} {
+	for _, what := range []string{"a partition", "a server that is frozen", "a server that has lost its leader, and answers"} {
 		for name, k := range kinds {
 			t.Run(what+"/"+name, func(t *testing.T) {
 				t.Parallel()

@@ -69,7 +69,10 @@ func everyRecipe(w *world) (rows []row) {
 			row{name + ": a nil option", at(w.s, "/a", nil), nil, name + " /a: opts[0]: nil"},
 			row{name + ": in the namespace /zookeeper", at(zookeeper, "/a"), session.ErrInvalidPath, ": …: /zookeeper is"})
 		for _, bad := range append(notPaths, "/", "/zookeeper", "/zookeeper/quota") {
-			argument := map[bool]string{true: ": root: ", false: ": path: "}[name == "naming.New"]
+			argument := ": path: "
+			if name == "naming.New" {
+				argument = ": root: "
+			}
 			rows = append(rows, row{fmt.Sprintf("%s: path %q", name, bad), at(w.s, bad), session.ErrInvalidPath, argument})
 		}
 		for i, acl := range notACLs {

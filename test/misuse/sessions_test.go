@@ -214,7 +214,7 @@ func modules(w *world) (rows []row) {
 		}, nil, says})
 	}
 	fns := [4]any{lead, work, func(context.Context, *twopc.Proposal) error { return nil }, func(context.Context, config.Snapshot[int]) error { return nil }}
-	for _, bad := range []string{"", `a"b`, "a`b", `a\b`} {
+	for _, bad := range []string{"", `a"b`, "a`b", `a\b`, "a\nb", "a\xffb"} {
 		named := callers(bad, fns)
 		named["Join"], named["Session"], named["On"] = fxmodule.Join(bad, group.Member{ID: "a"}), fxmodule.Session(bad), fxmodule.On(bad)
 		for _, i := range instances {

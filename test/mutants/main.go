@@ -1,8 +1,9 @@
 // Command mutants proves that the tests catch the defects that they are there for. It breaks the
 // code on purpose, in one place at a time, and runs the gate's tests of the packages that must
 // notice. A mutant that survives is a failure; so is one that does not compile, or whose snippet is
-// not found exactly once. Arguments choose mutants by a part of their names. With -overlay FILE it
-// only writes the overlay of the first one chosen, for another build: `go build -overlay FILE`.
+// not found exactly once. Arguments choose mutants by a part of their names; one that chooses none
+// is an error, with status 2. With -overlay FILE it only writes the overlay of the first one
+// chosen, for another build: `go build -overlay FILE`.
 package main
 
 import (
@@ -24,14 +25,18 @@ import (
 type mutant struct {
 	name     string
 	file     string
-	snippet  string // that is in the file once
-	instead  string
-	packages []string // whose tests must catch it
+	snippet  string   // of the file, in which it is once
+	instead  string   // the text in place of the snippet
+	packages []string // their tests must catch the mutant
 }
 
 func main() {
 	only := flag.String("overlay", "", "the file to write the overlay to")
 	flag.Parse()
+	if err := known(flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(2)
+	}
 	if err := run(os.Stdout, *only, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
@@ -44,7 +49,7 @@ func run(out io.Writer, only string, parts []string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	began, lived := time.Now(), 0
+	began, lives := time.Now(), 0 // lives: mutants that were not caught
 	for _, m := range mutants {
 		if !chosen(m.name, parts) {
 			continue
@@ -57,18 +62,28 @@ func run(out io.Writer, only string, parts []string) error {
 		seconds := time.Since(start).Round(time.Second)
 		switch {
 		case err != nil:
-			lived++
+			lives++
 			fmt.Fprintf(out, "FAILED  %-58s %5v  %v\n", m.name, seconds, err)
 		case len(caught) == 0:
-			lived++
+			lives++
 			fmt.Fprintf(out, "LIVES   %-58s %5v  %s\n", m.name, seconds, strings.Join(m.packages, " "))
 		default:
 			fmt.Fprintf(out, "caught  %-58s %5v  %s\n", m.name, seconds, summary(caught))
 		}
 	}
 	fmt.Fprintf(out, "%v in all\n", time.Since(began).Round(time.Second))
-	if lived > 0 {
-		return fmt.Errorf("%d were not caught", lived)
+	if lives > 0 {
+		return fmt.Errorf("%d were not caught", lives)
+	}
+	return nil
+}
+
+// known fails if one of the arguments is part of no mutant's name.
+func known(parts []string) error {
+	for _, part := range parts {
+		if !slices.ContainsFunc(mutants, func(m mutant) bool { return strings.Contains(m.name, part) }) {
+			return fmt.Errorf("no mutant's name contains %q", part)
+		}
 	}
 	return nil
 }

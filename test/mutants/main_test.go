@@ -15,3 +15,9 @@ func TestEachMutantHasItsPlace(t *testing.T) {
 		require.NoError(t, m.overlay(filepath.Join(t.TempDir(), "overlay.json")), m.name)
 	}
 }
+
+func TestAnArgumentThatChoosesNothing(t *testing.T) {
+	require.NoError(t, known(nil))
+	require.NoError(t, known([]string{mutants[0].name}))
+	require.ErrorContains(t, known([]string{mutants[0].name, "typo"}), `"typo"`)
+}

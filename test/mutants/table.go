@@ -37,8 +37,8 @@ var mutants = []mutant{
 	{
 		name:     "TransferTo's grant without the record",
 		file:     "session/hold.go",
-		snippet:  "	case g.record.lacks(path):",
-		instead:  "	case g.closing && g.record.lacks(path):",
+		snippet:  "	case g.record.lacksOrDeletes(path):",
+		instead:  "	case g.closing && g.record.lacksOrDeletes(path):",
 		packages: []string{"./session", "./recipes/election"},
 	},
 	{
@@ -217,7 +217,7 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 		name:     "what is withdrawn during a recovery is not withdrawn",
 		file:     "recipe/intents.go",
 		snippet:  "		if g.withdrawn(in) {\n			g.withdraw(in)",
-		instead:  "		if g.withdrawn(in) && in.known == 0 {\n			g.withdraw(in)",
+		instead:  "		if g.withdrawn(in) && in.toldWanted == 0 {\n			g.withdraw(in)",
 		packages: []string{"./recipe", "./test/losses"},
 	},
 	{
@@ -230,8 +230,8 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	{
 		name:     "a persistent znode that nobody wants stays",
 		file:     "session/create.go",
-		snippet:  "	again := e.over && !g.closing",
-		instead:  "	again := e.over && g.closing",
+		snippet:  "	again := e.ended && !g.closing",
+		instead:  "	again := e.ended && g.closing",
 		packages: []string{"./session"},
 	},
 	{
@@ -272,8 +272,8 @@ var tokens, former = make(chan bool, 1), map[*Machine]int64{}
 	{
 		name:     "followers are told while the holder's write is under way",
 		file:     "session/read.go",
-		snippet:  "!n.hold.over.Load() || n.hold.writes.Load() > 0 {",
-		instead:  "!n.hold.over.Load() {",
+		snippet:  "!n.hold.ended.Load() || n.hold.writes.Load() > 0 {",
+		instead:  "!n.hold.ended.Load() {",
 		packages: []string{"./session", "./recipes/election"},
 	},
 	{

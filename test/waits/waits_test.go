@@ -1,6 +1,6 @@
 package waits_test
 
-// What waits for the word of ZooKeeper: every channel of the public API, and what makes it come.
+// Every channel of the public API that waits for something from ZooKeeper, and what causes that.
 
 import (
 	"context"
@@ -28,25 +28,25 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-const at = "/waits/x" // where all of them is
+const at = "/waits/x" // the path of all recipes
 
-// world is a bubble with two sessions: one that waits, and meets the errors, and one that causes
-// what is waited for.
+// world is a bubble with two sessions: mine waits, and gets the errors; other causes the event that
+// mine waits for.
 type world struct {
 	*bubble.World
 	mine, other *session.Session
 }
 
-// wait is something that waits.
+// wait is one wait for an event.
 type wait struct {
-	begin func() (heard <-chan struct{}) // begins to wait; heard closes when the cause has been told of
-	cause func()
-	err   func() error // why it has ended; nil: it has no way to tell
-	ends  bool         // a refusal ends it, and err says so
+	begin func() (heard <-chan struct{}) // begins to wait; heard closes when the event was delivered
+	cause func()                         // causes the event
+	err   func() error                   // why the wait has ended; nil: the API does not tell
+	ends  bool                           // a refused request ends the wait, and err returns its error
 }
 
-// waits are made before the errors come. The names are those of the methods that wait, without the
-// package's path, separated by commas, and what else tells them apart.
+// waits are made before the errors come. A name has the methods that wait, without the package's
+// path, separated by commas; behind a colon is what tells it from others of the same methods.
 var waits = map[string]func(w *world) wait{
 	"session.Session.WatchData": func(w *world) wait {
 		w.create(at)
@@ -57,7 +57,7 @@ var waits = map[string]func(w *world) wait{
 			cause: func() { w.set(at, "new") },
 		}
 	},
-	"session.Session.WatchData: what is not there": func(w *world) wait {
+	"session.Session.WatchData: no znode yet": func(w *world) wait {
 		return wait{
 			begin: func() <-chan struct{} {
 				return heard(w, w.mine.WatchData(w.Context(), at), func(d session.Data) bool { return d.Exists && !d.Stale })
@@ -90,7 +90,7 @@ var waits = map[string]func(w *world) wait{
 	"election.Election.Standing":           standsForElection,
 	"election.Election.Observe":            observesElection,
 	"queue.Consumer.Items":                 consumes,
-	"queue.Consumer.Items: second in line": consumesBehind,
+	"queue.Consumer.Items: behind another": consumesBehind,
 	"barrier.Barrier.Lowered": func(w *world) wait {
 		require.NoError(w, must(barrier.New(w.other, at)).Raise(w.Context()))
 		return wait{
@@ -209,7 +209,7 @@ var waits = map[string]func(w *world) wait{
 	},
 }
 
-// asksNothing are channels that tell of what is known without a request: why.
+// asksNothing are channels whose events need no request, and what they tell of.
 var asksNothing = map[string]string{
 	"session.Session.Observe":   "of the session itself, and whether it is connected",
 	"session.Session.Done":      "of its end",
@@ -245,7 +245,7 @@ func lockAs(build func(*session.Session, string, ...lock.Option) (*lock.Lock, er
 
 func semaphore(s *session.Session) *lock.Lock { return must(lock.NewSemaphore(s, at, 1)) }
 
-// acquires waits for a lock that the other one holds.
+// acquires waits for a lock that the other session holds.
 func acquires(made func(s *session.Session) *lock.Lock) func(w *world) wait {
 	return func(w *world) wait {
 		mine, g := made(w.mine), must(made(w.other).Lock(w.Context()))
@@ -286,16 +286,16 @@ func observesLock(opts ...lock.Option) func(w *world) wait {
 	}
 }
 
-// holds learns that its znode was deleted.
+// holds waits for the end of a grant whose znode is deleted.
 func holds(w *world) wait {
 	g := must(must(lock.New(w.mine, at)).Lock(w.Context()))
 	return wait{
 		begin: g.Done,
-		cause: func() { _ = w.other.Delete(w.Context(), g.Path(), -1) }, // it may be gone already
+		cause: func() { _ = w.other.Delete(w.Context(), g.Path(), -1) }, // the znode may be gone already
 	}
 }
 
-// isRevoked learns that it is asked to release. If it has lost the lock by then, that is it.
+// isRevoked waits until the holder is asked to release, or has lost the lock.
 func isRevoked(w *world) wait {
 	mine := must(lock.New(w.mine, at))
 	mine.Acquire()
@@ -313,7 +313,7 @@ func isRevoked(w *world) wait {
 			}()
 			return told.C()
 		},
-		cause: func() { _ = lock.Revoke(w.Context(), w.other, g.Path()) }, // it may be gone already
+		cause: func() { _ = lock.Revoke(w.Context(), w.other, g.Path()) }, // the znode may be gone already
 		err:   mine.Err, ends: true,
 	}
 }
@@ -369,7 +369,7 @@ func consumes(w *world) wait {
 	}
 }
 
-// consumesBehind has another consumer before it, which ends.
+// consumesBehind is consumes behind another consumer, which is closed by the cause.
 func consumesBehind(w *world) wait {
 	first := must(must(queue.New(w.other, at)).Consume())
 	mine := consumes(w)
@@ -420,8 +420,8 @@ func must[T any](v T, err error) T {
 
 func some[T any](T) bool { return true }
 
-// heard closes when the channel has delivered what is waited for, or when it has closed and that is
-// it.
+// heard returns a channel that closes when from has delivered a value for which is is true, or when
+// from has closed and closed, if given, is true.
 func heard[T any](w *world, from <-chan T, is func(T) bool, closed ...func() bool) <-chan struct{} {
 	var told notify.Latch
 	go func() { // ends with the test, or with the channel
@@ -450,7 +450,7 @@ func (w *world) set(path, data string) {
 	must(w.other.Set(w.Context(), path, []byte(data), -1))
 }
 
-// methods are those that a name in the table names.
+// methods returns the methods in a name of the table.
 func methods(name string) []string {
 	names, _, _ := strings.Cut(name, ":")
 	return strings.Split(names, ", ")

@@ -55,7 +55,8 @@ func newServer(id int, root string, p *plan, s settings, install installation) (
 	return sv, nil
 }
 
-// start begins a new run, after killing the one that goes on: two callers never start two.
+// start kills the running process, if any, and starts one. The mutex is held meanwhile, so that two
+// callers do not leave two processes.
 func (sv *server) start() error {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()

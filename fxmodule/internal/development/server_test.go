@@ -1,6 +1,6 @@
 package development_test
 
-// A program without package embedded: this one.
+// This test binary does not import package embedded.
 
 import (
 	"os"
@@ -15,7 +15,7 @@ import (
 	"github.com/troupe-go/troupe/internal/test/tier"
 )
 
-// Without an import of package embedded the error says so.
+// The error of Config.Embedded names the import that is missing.
 func TestWithoutTheEmbeddedServer(t *testing.T) {
 	t.Parallel()
 	require.ErrorContains(t, fxmodule.Config{Embedded: true}.Validate(), "Config.Embedded: the program does not import github.com/troupe-go/troupe/fxmodule/embedded")

@@ -17,8 +17,9 @@ var Fates = map[string]zktest.Verdict{
 	"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
 }
 
-// EachFate runs a test in bubbles, again and again, until each request of a session has met each
-// fate. Requests count from the moment when the test calls strike with that session.
+// EachFate runs a test in bubbles, again and again, with k = 1, 2, …, until each request of a
+// session has met each fate: the last run has fewer than k requests. The test has to call strike
+// with that session; requests count from then on.
 func EachFate(t *testing.T, test func(w *World, k int, strike func(s *session.Session)), opts ...zktest.Option) {
 	t.Helper()
 	for name, fate := range Fates {
@@ -26,7 +27,10 @@ func EachFate(t *testing.T, test func(w *World, k int, strike func(s *session.Se
 			t.Parallel()
 			for k, more := 1, true; more; k++ {
 				Run(t, func(w *World) {
-					met := func() bool { return false }
+					met := func() bool {
+						w.Error("the test has not called strike")
+						return false
+					}
 					test(w, k, func(s *session.Session) { met = w.Kth(s, k, fate) })
 					more = met()
 				}, opts...)
@@ -35,23 +39,23 @@ func EachFate(t *testing.T, test func(w *World, k int, strike func(s *session.Se
 	}
 }
 
-// Kth lets the k-th request of a session meet a fate, from now on. Neither pings nor handshakes are
-// counted, nor the operations aside. met reports whether there were k requests; from then on the
-// fate can no longer strike.
-func (w *World) Kth(s *session.Session, k int, fate zktest.Verdict, aside ...zktest.Op) (met func() bool) {
-	return w.AtKth(s, k, func(*zktest.Request) zktest.Verdict { return fate }, aside...)
+// Kth lets the k-th request of a session meet a fate, counted from now on, without pings,
+// handshakes and the uncounted operations. met reports whether there were k requests; after it was
+// called none meets the fate any more.
+func (w *World) Kth(s *session.Session, k int, fate zktest.Verdict, uncounted ...zktest.Op) (met func() bool) {
+	return w.AtKth(s, k, func(*zktest.Request) zktest.Verdict { return fate }, uncounted...)
 }
 
 // AtKth is Kth with a function that decides on the fate when the k-th request arrives. met waits
-// for a decision under way: that may need something that ends with the test.
-func (w *World) AtKth(s *session.Session, k int, decide func(*zktest.Request) zktest.Verdict, aside ...zktest.Op) (met func() bool) {
+// for that function, so it is to be called before the test closes what the function needs.
+func (w *World) AtKth(s *session.Session, k int, decide func(*zktest.Request) zktest.Verdict, uncounted ...zktest.Op) (met func() bool) {
 	var mu sync.Mutex
 	var deciding sync.WaitGroup
 	id, n, asked := s.Status().SessionID, 0, false
 	isKth := func(r *zktest.Request) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		if asked || r.SessionID != id || keepsAlive(r.Op) || slices.Contains(aside, r.Op) {
+		if asked || r.SessionID != id || keepsAlive(r.Op) || slices.Contains(uncounted, r.Op) {
 			return false
 		}
 		if n++; n != k {

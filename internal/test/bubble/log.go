@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing/synctest"
@@ -36,28 +37,33 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// Warnings are the log's warnings with this path.
+// Warnings returns the log's warnings about a path or one below. The path must not need quotes in
+// the log. It is called in a bubble.
 func (l *Log) Warnings(path string) (all []string) {
-	synctest.Wait() // lines are handed over a little later
+	synctest.Wait() // a session hands its lines to another goroutine, which writes them
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	about := func(field string) bool {
+		return field == "path="+path || strings.HasPrefix(field, "path="+strings.TrimSuffix(path, "/")+"/")
+	}
 	for line := range strings.Lines(l.text.String()) {
-		if strings.Contains(line, "level=WARN") && strings.Contains(line, "path="+path) {
+		if strings.Contains(line, "level=WARN") && slices.ContainsFunc(strings.Fields(line), about) {
 			all = append(all, line)
 		}
 	}
 	return all
 }
 
-// Count is how often the log contains a text.
+// Count returns how often the log contains a text. It is called in a bubble.
 func (l *Log) Count(text string) int {
-	synctest.Wait() // likewise
+	synctest.Wait() // as in Warnings
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Count(l.text.String(), text)
 }
 
-// After is the line so many below the caller's, as "forgotten_test.go:12".
+// After returns the source line that is so many lines below its caller, as "forgotten_test.go:12":
+// what Troupe logs as the place of a call there.
 func After(lines int) string {
 	_, file, line, _ := runtime.Caller(1)
 	return fmt.Sprintf("%s:%d", filepath.Base(file), line+lines)

@@ -4,6 +4,7 @@ package memnet_test
 
 import (
 	"io"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +72,31 @@ func TestNothingOvertakesWhenTheWayGetsQuick(t *testing.T) {
 			io.WriteString(client, "two")
 			require.Equal(t, c.want, receive(t, server, "onetwo", began))
 		}
+	})
+}
+
+// What was read leaves the buffer, though it is never empty while more is under way.
+func TestTheBufferKeepsNoBytesThatWereRead(t *testing.T) {
+	slow(t, func(t *testing.T, client, server *memnet.Conn) {
+		const frame, ahead = 100 << 10, 5 // half a buffer is under way
+		way := time.Second / ahead
+		var before, after runtime.MemStats
+		buf := make([]byte, frame)
+		for n := range 1000 {
+			client.Write(buf)
+			if n >= ahead {
+				_, err := io.ReadFull(server, buf)
+				require.NoError(t, err)
+			}
+			if n == 100 {
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+			}
+			time.Sleep(way)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(20*memnet.BufferSize), "of 100 MB that were sent")
 	})
 }
 

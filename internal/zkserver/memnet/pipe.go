@@ -98,7 +98,7 @@ type stream struct {
 	flight  []parcel      // data that have not arrived yet: the end of buf
 	flying  int           // its bytes
 	changed chan struct{} // closed and replaced whenever something above changes while a goroutine waits
-	waiting bool
+	waiting bool          // a goroutine waits for changed
 }
 
 // parcel is what one write sent.
@@ -220,6 +220,9 @@ func (s *stream) write(b []byte, d *deadline) (int, error) {
 			return done, os.ErrDeadlineExceeded
 		}
 		if n := min(len(b)-done, BufferSize-len(s.buf)+s.head); n > 0 {
+			if s.head > len(s.buf)/2 { // else what was read is kept while more is under way
+				s.buf, s.head = append(s.buf[:0], s.buf[s.head:]...), 0
+			}
 			s.buf = append(s.buf, b[done:done+n]...)
 			s.depart(n)
 			done += n

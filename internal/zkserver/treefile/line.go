@@ -120,7 +120,7 @@ func (z *Znode) line() *line {
 	return l
 }
 
-// letters are the permissions' in the order in which zkCli writes them.
+// letters stand for the permissions, in the order in which zkCli writes them.
 const letters = "cdrwa"
 
 var permissions = [len(letters)]int32{jute.PermCreate, jute.PermDelete, jute.PermRead, jute.PermWrite, jute.PermAdmin}

@@ -11,8 +11,12 @@ type wanted struct {
 	id    machine.Claim
 	once  bool
 	try   bool
-	since uint64 // a try is refused only by the answer to a request with a greater number
+	since uint64 // number of the last request before it; see newerThan
 }
+
+// newerThan tells whether the claim was made after the request of that number. Then the answer is
+// no reason to refuse a Try: the contenders that it shows may have left before the claim was made.
+func (w wanted) newerThan(ask uint64) bool { return ask <= w.since }
 
 // rotate goes on to the next claim after a possession: a claim that is Once has ended, any other
 // goes to the back.
@@ -65,17 +69,17 @@ func (m *Machine) onWithdrawn(e machine.Withdrawn) {
 		m.entry.lost = true
 	}
 	settle := machine.Settle{Claim: e.Claim}
-	of := func(c wanted) bool { return c.id == e.Claim }
-	first := len(m.claims) > 0 && of(m.claims[0])
-	m.claims = slices.DeleteFunc(m.claims, of)
+	withdrawn := func(c wanted) bool { return c.id == e.Claim }
+	first := len(m.claims) > 0 && withdrawn(m.claims[0])
+	m.claims = slices.DeleteFunc(m.claims, withdrawn)
 	none := len(m.claims) == 0
 	switch {
-	case first && placed(m.state) && (m.state == Holding || none):
+	case first && placed(m.state) && (m.state == Holding || none): // the znode is for no other claim
 		m.entry.after(settle)
 		m.leave()
 	case first && m.state == Entering && none, first && m.state == Downgrading && m.entry.of == e.Claim:
-		m.entry.after(settle)
-	default:
+		m.entry.after(settle) // onEntered or onDowngraded deletes the znode
+	default: // the znode, if any, is another claim's; one of an earlier possession may be being deleted
 		if none {
 			m.strategy.unwanted()
 		}
@@ -108,8 +112,8 @@ func (m *Machine) onHoldEnded(e machine.HoldEnded) {
 	m.strategy.ended()
 }
 
-// onDeferred takes a grant back. The znode is kept until the session is trusted, or until the znode
-// is known to be gone.
+// onDeferred takes a grant back. The znode is kept, and granted again when the session is trusted;
+// or its end is told, if the session knew of that before the machine.
 func (m *Machine) onDeferred(e machine.Deferred) {
 	if !m.holds(e.Claim) {
 		return

@@ -1,8 +1,6 @@
 package contend
 
-import (
-	"github.com/troupe-go/troupe/machine"
-)
+import "github.com/troupe-go/troupe/machine"
 
 // contenders is the strategy of a machine that is one of several contenders: it is its turn when
 // the rule makes it wait for none of those ahead.
@@ -32,21 +30,16 @@ func (c *contenders) on(key request, ev machine.Event) {
 	case machine.Downgraded:
 		c.onDowngraded(ev)
 	case machine.Transacted:
-		c.onTransacted(key, ev)
+		if key.kind == marking {
+			c.semaphore.onMarked(ev)
+		} else {
+			c.semaphore.onLimitWritten(ev)
+		}
 	case machine.Woke: // it has waited for a while
 		if c.m.state == Waiting && c.listing.second != "" {
 			c.listing.lookedAhead = true
 			c.m.watch(c.listing.second)
 		}
-	}
-}
-
-func (c *contenders) onTransacted(key request, ev machine.Transacted) {
-	switch key.kind {
-	case marking:
-		c.semaphore.onMarked(ev)
-	case writingLimit:
-		c.semaphore.onLimitWritten(ev)
 	}
 }
 
@@ -61,9 +54,9 @@ func (c *contenders) entered() {
 		c.m.entry.mark.known, c.m.entry.mark.data = c.m.entry.unread, c.cfg.Data
 	}
 	c.m.state = Listing
-	if listed := c.listing.listed; listed != nil {
-		c.listing.listed = nil
-		c.digest(*listed)
+	if early := c.listing.kept; early != nil {
+		c.listing.kept = nil
+		c.digest(*early)
 	}
 }
 
@@ -112,7 +105,7 @@ func (c *contenders) advance() {
 			c.patience = min(2*max(c.patience, soonest), latest)
 		}
 		c.m.first()
-	case mayWait(c.m.ahead, c.m.proof(), c.listing.lists) && c.m.watches.armed(c.listing.pred):
+	case mayWait(c.m.ahead, c.m.proof(), c.listing.listsBeforeGrant) && c.m.watches.armed(c.listing.pred):
 		c.m.state = Waiting
 		if c.listing.second != "" && !c.m.pending(waiting) {
 			c.m.ask(machine.Wake{After: max(c.patience, soonest)}, waiting)
@@ -121,10 +114,10 @@ func (c *contenders) advance() {
 }
 
 // Looking ahead is to watch the second: the contender that the predecessor waits for. When the
-// second is deleted, the predecessor has its turn. While that holds, there is time for the listing
-// that shows it alone ahead, so that its deletion needs none. soonest and latest bound the
-// milliseconds of waiting after which that is worth a request. If the grant needed another listing
-// all the same, nothing was gained, and next time the machine looks ahead later.
+// second is deleted, the predecessor has its turn. While the predecessor holds, there is time for a
+// listing that shows it alone ahead, so that none is needed after its deletion. soonest and latest
+// bound the milliseconds of waiting after which the watch is worth a request. If the grant needed
+// another listing all the same, nothing was gained, and the machine doubles its patience.
 const soonest, latest = 20, 1280
 
 func (c *contenders) isSecond(path string) bool {
@@ -153,9 +146,8 @@ func (c *contenders) onSeen(key request, e machine.Seen) {
 
 // onWatched takes the answer to a read with a watch.
 func (c *contenders) onWatched(e machine.Seen) {
-	stale := c.m.watches.answered(e)
+	stale := c.m.watches.answered(e) && e.Err == nil && e.Exists
 	isOwn, isPred := c.isOwn(e.Path), c.isPred(e.Path)
-	stale = stale && e.Err == nil && e.Exists
 	first := isOwn && c.m.entry.unread
 	c.m.entry.unread = c.m.entry.unread && !isOwn
 	switch {
@@ -176,8 +168,7 @@ func (c *contenders) onWatched(e machine.Seen) {
 }
 
 // onOwnSeen takes the answer to a read of the own znode. It is ours only if it exists and this
-// session owns it (B01, B12). first tells that it is the first answer since the reply to the
-// create.
+// session owns it (B01, B12). first: it is the first answer since a reply told of the znode.
 func (c *contenders) onOwnSeen(e machine.Seen, first bool) {
 	switch {
 	case e.Err != nil && c.m.state == Holding && first:
@@ -219,10 +210,12 @@ func (c *contenders) onPredSeen(e machine.Seen) {
 	case !e.Exists:
 		c.list()
 	case e.SameSession:
-		c.m.ahead, c.listing.second = some, "" // the session tells its deletion, not the ordered stream of events
+		// The session tells its deletion, not the ordered stream of ZooKeeper's events: the own
+		// znode may have been deleted before without being told yet.
+		c.m.ahead, c.listing.second = some, ""
 		c.advance()
 	case c.semaphore != nil:
-		c.semaphore.headed(e)
+		c.semaphore.onPredSeen(e)
 	default:
 		c.advance()
 	}
@@ -282,10 +275,10 @@ func (c *contenders) predGone() {
 	c.m.first()
 }
 
-// predHolds handles that the predecessor, of this session, or a contender of the session before it
-// holds. Now the own znode needs a watch, and there is time to set it.
+// predHolds handles that the predecessor holds, which is of this session, or a contender of the
+// session ahead of it. Now the own znode needs a watch, and there is time to set it.
 func (c *contenders) predHolds() {
-	c.listing.lists = false
+	c.listing.listsBeforeGrant = false
 	if !c.m.watches.armed(c.m.entry.path) {
 		c.recheck()
 		c.m.watch(c.m.entry.path)
@@ -293,8 +286,8 @@ func (c *contenders) predHolds() {
 }
 
 // predReleased handles that the predecessor, of this session, has released what it held alone. So
-// no contender is ahead, though its znode may still exist. It is our turn as soon as the own znode
-// is watched.
+// no contender is ahead, though the predecessor's znode may still exist. It is our turn as soon as
+// the own znode is watched.
 func (c *contenders) predReleased() {
 	c.listing.pred, c.m.blockers = "", 0
 	c.m.state, c.m.ahead = Checking, released

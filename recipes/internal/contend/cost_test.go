@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
-// calmSimulation has n instances that want the thing, and no faults.
+// calmSimulation has n instances, each of which wants to hold once (call), and no faults. Each
+// change of state must be in the table of transitions (declared).
 func calmSimulation(t *testing.T, n int) *simulation {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	sim := newSimulation(recipetest.Chance{Pick: r.IntN}, declared, nil)
@@ -22,7 +23,7 @@ func calmSimulation(t *testing.T, n int) *simulation {
 	for range n {
 		i := sim.newInstance()
 		i.begin()
-		i.want(true, false)
+		i.want(call)
 	}
 	sim.quiet()
 	return sim
@@ -33,16 +34,40 @@ func calmSimulation(t *testing.T, n int) *simulation {
 // sends a request.
 func TestI8_ReleaseWakesOne(t *testing.T) {
 	t.Parallel()
-	for _, brief := range []bool{false, true} {
-		sim := calmSimulation(t, 1)
-		sim.brief = brief
-		for range 99 {
+	const total = 100
+	// The first two releases have their own lines; the last two have no two contenders behind them.
+	const others = total - 2 - 2
+	type cost struct{ fired, asked int } // watches, requests
+	for _, wait := range []struct {
+		brief                 bool // no contender waits long enough to watch the one that its predecessor waits for
+		first, second, others cost
+	}{{
+		// Fired: the holder's own watch, the successor's, and that of the one behind.
+		// Asked: the deletion; by the one behind a listing, and a read with a watch of its own
+		// znode, since it is next. So the successor, which was next before, needs no listing.
+		first: cost{3, 3}, second: cost{3, 3}, others: cost{3, 3},
+	}, {
+		brief: true,
+		// Fired: the holder's own watch, the successor's.
+		// Asked: the deletion. The successor has listed the first alone ahead: it needs no other.
+		first: cost{2, 1},
+		// Fired: the same, since the second was next from the start, and watches its znode.
+		// Asked: the deletion; a listing by the successor, which has listed two ahead.
+		second: cost{2, 2},
+		// Fired: the successor's watch. The holder has listed and held at once, and has released
+		// before it reads its own znode.
+		// Asked: as for the second.
+		others: cost{1, 2},
+	}} {
+		sim := calmSimulation(t, 1) // it holds, and watches its own znode, before the others come
+		sim.brief = wait.brief
+		for range total - 1 {
 			i := sim.newInstance()
 			i.begin()
-			i.want(true, false)
+			i.want(call)
 		}
 		sim.quiet()
-		cost := func() (fired, asked int) {
+		release := func() cost {
 			sim.fired, sim.asked = 0, 0
 			for _, i := range sim.all {
 				if i.release() {
@@ -50,43 +75,29 @@ func TestI8_ReleaseWakesOne(t *testing.T) {
 				}
 			}
 			sim.quiet()
-			return sim.fired, sim.asked
+			return cost{sim.fired, sim.asked}
 		}
-		fired, asked := cost() // the second has listed the first alone
-		require.Equal(t, []int{2 + ask(brief), 1 + 2*ask(brief)}, []int{fired, asked})
-		_, _ = cost() // nor did the third look ahead, and the second watched its own znode
-		for range 96 {
-			fired, asked = cost()
-			if brief {
-				require.Equal(t, []int{1, 2}, []int{fired, asked}, "the deletion, and a listing")
-			} else {
-				require.Equal(t, []int{3, 3}, []int{fired, asked}, "the deletion; a listing and a read of the one behind")
-			}
+		require.Equal(t, wait.first, release())
+		require.Equal(t, wait.second, release())
+		for range others {
+			require.Equal(t, wait.others, release())
 		}
 	}
 }
 
-// ask is the read of a held znode, which a brief possession does not need.
-func ask(brief bool) int {
-	if brief {
-		return 0
-	}
-	return 1
-}
-
-// TestB24_WatchTableStaysConstant: ten thousand possessions leave no watch behind, neither here nor
-// at the server.
+// TestB24_WatchTableStaysConstant: in ten thousand possessions, one after the other, neither the
+// machine's watches nor those at the server grow: there are at most the own znode's, and two ahead.
 func TestB24_WatchTableStaysConstant(t *testing.T) {
 	t.Parallel()
 	sim := calmSimulation(t, 2)
-	for range 5_000 {
+	for range 10_000 {
 		for _, i := range sim.all {
 			if i.release() {
-				i.want(true, false)
+				i.want(call)
 			}
 		}
-		sim.quiet()
-		sim.deaths = nil
+		sim.quiet()      // grants the other
+		sim.deaths = nil // no check needs them: they would only grow
 	}
 	for _, i := range sim.all {
 		require.LessOrEqual(t, i.m.Watches(), 3)
@@ -94,7 +105,8 @@ func TestB24_WatchTableStaysConstant(t *testing.T) {
 	}
 }
 
-// TestB08_TriesLeaveNothing: ten thousand tries that lose leave no contender and no watch behind.
+// TestB08_TriesLeaveNothing: ten thousand tries that lose leave no contender behind, and their
+// watches do not grow.
 func TestB08_TriesLeaveNothing(t *testing.T) {
 	t.Parallel()
 	sim := calmSimulation(t, 1)
@@ -102,7 +114,7 @@ func TestB08_TriesLeaveNothing(t *testing.T) {
 	loser.begin()
 	for range 10_000 {
 		sim.asked, sim.deaths = 0, nil
-		loser.want(true, true)
+		loser.want(try)
 		sim.quiet()
 		require.Equal(t, 3, sim.asked, "create, list and delete")
 	}
@@ -119,7 +131,7 @@ func TestUncontendedCost(t *testing.T) {
 	sim.quiet()
 	require.Equal(t, 4, sim.asked, "create, list, read and delete")
 	sim.brief, sim.asked = true, 0
-	sim.all[0].want(true, false)
+	sim.all[0].want(call)
 	sim.quiet()
 	require.True(t, sim.all[0].release())
 	sim.quiet()

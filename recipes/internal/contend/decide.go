@@ -80,12 +80,12 @@ func mayHold(a ahead, p proof) bool {
 }
 
 // mayWait tells whether the own znode may wait for its predecessor, which is watched. The own one
-// has to be watched too, unless lists is true: then another listing comes before the grant, and
-// shows whether the own znode exists, since no other can have its name.
-func mayWait(a ahead, p proof, lists bool) bool {
+// has to be watched too, unless another listing comes before the grant: it shows whether the own
+// znode exists, since no other can have that name.
+func mayWait(a ahead, p proof, listsBeforeGrant bool) bool {
 	switch a {
 	case some:
-		return p == watched || p == told && lists
+		return p == watched || p == told && listsBeforeGrant
 	case only:
 		return p == watched
 	}

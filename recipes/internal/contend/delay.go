@@ -9,8 +9,8 @@ type delay struct {
 	after   int64         // milliseconds
 	stage   State         // Open, Recording, Delaying or Recorded
 	claim   machine.Claim // the last one that was to be granted
-	version int32         // of the record that will be replaced
-	waited  int64         // the token in the record whose delay runs or has run
+	version int32         // of the record with that token, which will be replaced
+	waited  int64         // another's token in the record, whose delay runs or has run; 0: none
 	asked   bool          // a grant waits for the pending request or for the delay
 	leaving bool          // the own znode is to be deleted, once it is known whether the token was written
 }
@@ -29,7 +29,8 @@ func (d *delay) passes(c machine.Claim) bool {
 	return false
 }
 
-// write writes the token into the record, if that still has this version.
+// write writes the token into the record, if that still has this version. A Try announces no delay
+// to observers, since it waits for none.
 func (d *delay) write(version int32) {
 	d.stage = Recording
 	after := d.after
@@ -39,16 +40,13 @@ func (d *delay) write(version int32) {
 	d.m.ask(machine.Record{Path: d.m.entry.path, Token: d.m.entry.czxid, Version: version, Delay: after}, delaying)
 }
 
-// on takes the answer to the last request. At the end of the delay, the token is written.
+// on takes the answer to a write of the record, or the end of the delay, when the token is written.
 func (d *delay) on(ev machine.Event) {
-	if e, ok := ev.(machine.Recorded); ok {
-		d.onRecorded(e)
+	e, answered := ev.(machine.Recorded)
+	if !answered {
+		d.write(d.version)
 		return
 	}
-	d.write(d.version)
-}
-
-func (d *delay) onRecorded(e machine.Recorded) {
 	written := e.Err == nil && e.Token == d.m.entry.czxid
 	if written {
 		d.stage = Recorded
@@ -63,7 +61,7 @@ func (d *delay) onRecorded(e machine.Recorded) {
 		d.failed(e.Err)
 	case written:
 		d.goOn()
-	case e.Version < 0, e.Token == d.waited && d.waited != 0:
+	case e.Version < 0, e.Token == d.waited && d.waited != 0: // there is no record, or its delay has run
 		d.write(e.Version)
 	default:
 		d.found(e)
@@ -71,7 +69,7 @@ func (d *delay) onRecorded(e machine.Recorded) {
 }
 
 // found handles another token in the record. No contender is ahead, so the holder with that token
-// has died, or lost its possession. A try does not wait for the delay.
+// has died, or lost its possession. A Try does not wait for the delay.
 func (d *delay) found(e machine.Recorded) {
 	d.stage, d.version, d.waited = Delaying, e.Version, e.Token
 	d.m.ask(machine.Wake{After: d.after}, delaying)

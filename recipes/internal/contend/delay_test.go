@@ -1,7 +1,7 @@
 package contend_test
 
-// Contenders with a delay, and those for a single znode: their stories, and their part of the
-// simulation.
+// Contenders with a delay, and those for a single znode. Their stories are in testdata, in the
+// words of a recipetest.Dialect; the rest is their part of the simulation.
 
 import (
 	"fmt"
@@ -77,28 +77,28 @@ func delayShow(e machine.Effect) string {
 	return ""
 }
 
-// record has the token of the holder, or of one that did not release.
+// record has the token of the holder, or of a former one that did not release.
 type record struct {
 	token   int64
 	version int32
 }
 
-// putDown carries out a Record as the host does: a transaction, and a read if it fails. Its answer
-// may have been lost.
-func (s *session) putDown(e machine.Record) machine.Event {
+// writeRecord carries out a Record as the host does: a transaction, and a read if it fails. The
+// read may be refused, so an error does not tell whether the record was written.
+func (s *session) writeRecord(e machine.Record) machine.Event {
 	sim := s.sim
-	stands := sim.find(e.Path) != nil
+	exists := sim.find(e.Path) != nil
 	switch {
-	case stands && e.Version < 0 && sim.record == nil:
+	case exists && e.Version < 0 && sim.record == nil:
 		sim.zxid++
 		sim.record = &record{token: e.Token}
-	case stands && sim.record != nil && sim.record.version == e.Version:
+	case exists && sim.record != nil && sim.record.version == e.Version:
 		sim.checkRecord(s.of, e)
 		sim.zxid++
 		sim.record = &record{e.Token, e.Version + 1}
 	}
 	ev := machine.Recorded{Epoch: s.epoch, Ask: e.Ask, Version: -1}
-	if sim.chance(50) {
+	if sim.oneIn(50) {
 		ev.Err = errRefused
 		return ev
 	}
@@ -116,8 +116,8 @@ func (sim *simulation) checkRecord(i *instance, e machine.Record) {
 	switch {
 	case end == nil:
 		sim.Failf("#%d replaces the token of %d, which stands", i.id, old)
-	case i.rested < end.dzxid:
-		sim.Failf("#%d replaces the token of %d, which died at %d, after a delay that began at %d", i.id, old, end.dzxid, i.rested)
+	case i.restedSince < end.dzxid:
+		sim.Failf("#%d replaces the token of %d, which died at %d, after a delay that began at %d", i.id, old, end.dzxid, i.restedSince)
 	}
 	mine := sim.find(e.Path)
 	for _, n := range sim.nodes {
@@ -142,9 +142,9 @@ func (sim *simulation) checkRelease(i *instance, e machine.Release) {
 	sim.record = nil
 }
 
-// checkErased: the record has no token of a released possession.
-func (sim *simulation) checkErased(i *instance, h *hold) {
-	if sim.record != nil && sim.record.token == h.token && !sim.struck(h) {
+// checkRecordDeleted: after a release the record does not have the token of that possession.
+func (sim *simulation) checkRecordDeleted(i *instance, h *hold) {
+	if sim.record != nil && sim.record.token == h.token && !sim.takenAway(h) {
 		sim.Failf("#%d gave %d up, and the record says that it died", i.id, h.token)
 	}
 }
@@ -159,7 +159,7 @@ func (sim *simulation) death(czxid int64) *node {
 	return nil
 }
 
-// meddleWithRecord lets another client delete the record or a contender, or write.
+// meddleWithRecord lets another client delete the record or a contender, or write to a contender.
 func (sim *simulation) meddleWithRecord() {
 	switch {
 	case sim.record != nil && sim.Pick(5) == 0:
@@ -189,21 +189,21 @@ var singles = recipetest.Dialect{
 	Short:  func(string) string { return "it" },
 }
 
-// take makes the znode, if there is none.
-func (s *session) take() machine.Event {
+// createSingle makes the znode, if there is none.
+func (s *session) createSingle() machine.Event {
 	sim, ev := s.sim, machine.Entered{Epoch: s.epoch, Path: singlePath}
 	if sim.find(singlePath) != nil {
 		ev.Err = machine.ErrHeld
 		return ev
 	}
-	n := sim.put(s.id)
-	if !sim.chance(3) { // or the answer was lost
+	n := sim.addSingle(s.id)
+	if !sim.oneIn(3) { // or the answer was lost
 		ev.Czxid, ev.Owner = n.czxid, n.owner
 	}
 	return ev
 }
 
-func (sim *simulation) put(owner int64) *node {
+func (sim *simulation) addSingle(owner int64) *node {
 	sim.zxid++
 	return sim.add(&node{path: singlePath, order: sim.zxid, owner: owner})
 }
@@ -213,7 +213,7 @@ func (sim *simulation) meddleWithSingle() {
 	n := sim.find(singlePath)
 	switch k := sim.Pick(4); {
 	case n == nil:
-		sim.put(0)
+		sim.addSingle(0)
 	case k == 0:
 		sim.set(n, []byte("unlock\nold"))
 	case k == 1:

@@ -8,8 +8,7 @@
 //     others wait until it is deleted. This is the first form of a lock in ZooKeeper's paper. It
 //     serves paths that other systems lock in this way.
 //
-// It is pure decision logic with the events and effects of package machine: no clock, no network,
-// no goroutine. Its host (recipe.Claims) feeds it events and carries out its effects.
+// It is pure decision logic, as package machine describes it. Its host is recipe.Claims.
 //
 // # The loop
 //
@@ -19,7 +18,7 @@
 //	wait     for the deletion of the last of these, if mayWait         onPredSeen, advance
 //	         when it is gone, list again, unless mayHold by now        predGone, predReleased
 //	hold     if mayHold, and the session is trusted                    first, grant
-//	delete   the znode: the possession is over                         leave, onLeft
+//	delete   the znode: the possession has ended                       leave, onLeft
 //
 // [Machine.Step] takes what comes in between, and passes it to one of these. Whether the machine
 // may hold, and whether it may wait, are two pure functions in decide.go.
@@ -95,8 +94,7 @@
 //     exist. The release may be told before the own znode's end: then the host, whose session knows
 //     of that end, answers the Grant with Deferred.
 //   - A single znode is granted only if the current session owns it and this machine created it.
-//     The holder watches it. When the watch fires, the holder reads before it concludes that the
-//     znode is gone: the event may be about an earlier znode at the same path.
+//     The holder watches it, and reads before it concludes that the znode is gone: see single.go.
 //   - No polling, with one exception: a holder that may no longer read its own znode tries again,
 //     with growing pauses.
 //

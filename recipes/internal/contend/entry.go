@@ -9,55 +9,59 @@ import (
 
 // entry is a znode of this machine.
 type entry struct {
-	path     string
-	name     string
-	of       machine.Claim    // the claim that it was granted to; 0: none
-	lost     bool             // its possession was lost
-	whenGone []machine.Effect // to be emitted when it is deleted
-
+	// Which znode it is; empty until the create is answered.
+	path      string
+	name      string
 	czxid     int64 // 0: not known yet
 	inherited bool  // the czxid is that of the writer's znode that it replaced
 	unread    bool  // a reply told that it is ours; with several contenders also: no read was answered since
-	revoked   bool  // its data ask the holder to release
-	told      bool  // the holder was told that
-	mark      mark  // of a semaphore's
-	tries     int   // reads in a row that failed while it is held
+
+	// What its data say, and how often in a row they could not be read while it is held.
+	revoked bool // they ask the holder to release
+	mark    mark // of a semaphore's
+	tries   int
+
+	// The possession.
+	of       machine.Claim    // the claim that it was granted to; 0: none
+	told     bool             // the holder was told that it is revoked
+	lost     bool             // the possession was lost
+	whenGone []machine.Effect // to be emitted when the znode is deleted, also if it was never granted
 }
 
 // at sets the path.
-func (o *entry) at(path string) {
-	o.path = path
-	_, o.name = znode.Split(path)
+func (e *entry) at(path string) {
+	e.path = path
+	_, e.name = znode.Split(path)
 }
 
 // after adds effects to be emitted when it is deleted.
-func (o *entry) after(effects ...machine.Effect) { o.whenGone = append(o.whenGone, effects...) }
+func (e *entry) after(effects ...machine.Effect) { e.whenGone = append(e.whenGone, effects...) }
 
-// settles tells whether the claim is over, and will be settled when the znode is deleted.
-func (o *entry) settles(c machine.Claim) bool {
-	return slices.ContainsFunc(o.whenGone, func(e machine.Effect) bool {
-		s, ok := e.(machine.Settle)
+// settles tells whether the claim has ended, and will be settled when the znode is deleted.
+func (e *entry) settles(c machine.Claim) bool {
+	return slices.ContainsFunc(e.whenGone, func(effect machine.Effect) bool {
+		s, ok := effect.(machine.Settle)
 		return ok && s.Claim == c
 	})
 }
 
 // tellRevoked tells the holder, once, that it is asked to release.
-func (o *entry) tellRevoked(r *machine.Requests[request]) {
-	if o.revoked && !o.told {
-		o.told = true
-		r.Emit(machine.Revoked{Claim: o.of})
+func (e *entry) tellRevoked(r *machine.Requests[request]) {
+	if e.revoked && !e.told {
+		e.told = true
+		r.Emit(machine.Revoked{Claim: e.of})
 	}
 }
 
 // saw records the answer to a read of it.
-func (o *entry) saw(e machine.Seen) {
-	if !o.inherited {
-		o.czxid = e.Stat.Czxid
+func (e *entry) saw(seen machine.Seen) {
+	if !e.inherited {
+		e.czxid = seen.Stat.Czxid
 	}
-	o.revoked = o.revoked || znode.Revoked(e.Data)
+	e.revoked = e.revoked || znode.Revoked(seen.Data)
 }
 
-// enter creates the own znode.
+// enter creates the own znode, in place of the one in replaced, if any.
 func (m *Machine) enter() {
 	m.state = Entering
 	m.blockers = 0
@@ -110,7 +114,7 @@ func (m *Machine) onEntered(e machine.Entered) {
 	m.strategy.entered()
 }
 
-// enterFailed handles a failed create. A znode that it was to replace may still exist.
+// enterFailed handles a failed create. The znode that was to be replaced may still exist.
 func (m *Machine) enterFailed(err error, replaced entry) {
 	effects := slices.Concat(m.entry.whenGone, m.settleAll(err))
 	m.strategy.forget()
@@ -136,8 +140,9 @@ func (m *Machine) rewatch(path string) {
 	}
 }
 
-// first grants the own znode, which may hold, if the session is trusted, and with a delay if the
-// token is in the record. Until the grant the znode is watched.
+// first goes to Ready, since the own znode may hold. It grants, unless the session is not trusted,
+// the host has refused a grant, or the record is being written. Until the grant the znode is
+// watched.
 func (m *Machine) first() {
 	m.state = Ready
 	if m.session.trusted && !m.session.refused && (m.delay == nil || !m.delay.asked) {
@@ -225,7 +230,7 @@ func (m *Machine) refuse(err error) {
 }
 
 // doWhenGone emits an effect about a claim when the znode of the claim's last possession is
-// deleted.
+// deleted: at once, if that is not being deleted now.
 func (m *Machine) doWhenGone(c machine.Claim, effect machine.Effect) {
 	switch {
 	case m.state == Leaving && m.entry.of == c:

@@ -25,13 +25,13 @@ func (i *instance) begin() {
 // end is the end of the epoch as the client sees it. Possessions end first; the server may come to
 // it later.
 func (i *instance) end() {
-	unheard := i.sim.chance(3) // the machine is told of the next one alone
+	unheard := i.sim.oneIn(3) // the machine is told of the next one alone
 	for _, i := range i.sharers.all {
 		s := i.sess
 		if h := i.held; h != nil {
 			h.live = false
 		}
-		s.over = true
+		s.ended = true
 		i.sess = nil
 		if !unheard {
 			i.say(machine.EpochEnded{Epoch: s.epoch})
@@ -96,7 +96,7 @@ func (i *instance) crash() {
 	})
 	for _, c := range slices.Clone(i.claims) {
 		if c.withdrawn {
-			i.over(c)
+			i.dropClaim(c)
 		}
 	}
 	if s != nil {
@@ -233,7 +233,7 @@ func (i *instance) deliverFire() {
 func (i *instance) deliverWake() {
 	k := i.wakes[0]
 	i.wakes = i.wakes[1:]
-	i.rested = k.since
+	i.restedSince = k.since
 	i.step(machine.Woke{Ask: k.ask})
 }
 
@@ -270,12 +270,21 @@ func (i *instance) deliverWish() {
 	}
 }
 
+// demandKind is what the application asks for.
+type demandKind int
+
+const (
+	standing demandKind = iota // to hold again and again
+	call                       // to hold once
+	try                        // to hold once, if no other contender is ahead
+)
+
 // want adds a claim of the application.
-func (i *instance) want(once, try bool) {
+func (i *instance) want(w demandKind) {
 	i.last++
-	c := &claim{id: i.last, once: once, try: try}
+	c := &claim{id: i.last, once: w != standing, try: w == try}
 	i.claims = append(i.claims, c)
-	i.wishes = append(i.wishes, demand{ev: machine.Wanted{Claim: c.id, Once: once, Try: try}})
+	i.wishes = append(i.wishes, demand{ev: machine.Wanted{Claim: c.id, Once: c.once, Try: c.try}})
 }
 
 func (i *instance) withdraw(c *claim) {

@@ -15,7 +15,7 @@ type sharers struct{ all []*instance }
 
 // drawSharers draws the instances that share the session.
 func (i *instance) drawSharers() {
-	if n := len(i.sim.all); n > 0 && i.sim.rule <= shared && i.sim.chance(2) {
+	if n := len(i.sim.all); n > 0 && i.sim.rule <= shared && i.sim.oneIn(2) {
 		i.sharers = i.sim.all[i.sim.Pick(n)].sharers
 	} else {
 		i.sharers = &sharers{}
@@ -27,18 +27,18 @@ func (i *instance) drawSharers() {
 type entry struct {
 	by             *instance
 	session        int64
-	held           bool // a possession came of it
-	holderReleased bool // that is over, and it is being deleted
+	held           bool // it was granted
+	holderReleased bool // its possession was released, and it is being deleted
 	gone           bool
-	next           []*instance // who follow it
-	told           bool        // that it is held, or that one before it is
+	next           []*instance // that follow it
+	told           bool        // they were told that it is held, or that one before it is
 }
 
 // follow follows a contender of the session; false if there is none at the path, or not yet.
 func (i *instance) follow(e machine.Read) bool {
 	n := i.sim.entries[e.Path]
 	s := i.sess
-	if n == nil || n.holderReleased || n.gone || n.by == i || s == nil || s.epoch != e.Epoch || s.id != n.session || i.sim.chance(10) {
+	if n == nil || n.holderReleased || n.gone || n.by == i || s == nil || s.epoch != e.Epoch || s.id != n.session || i.sim.oneIn(10) {
 		return false
 	}
 	i.unfollow(e.Path)
@@ -65,7 +65,7 @@ func (sim *simulation) tell(path string, change machine.Change) {
 	}
 	if change != machine.Held {
 		sim.fire(n, path, change)
-		if sim.chance(10) {
+		if sim.oneIn(10) {
 			sim.fire(n, path, machine.Held) // they were told of one before, and hear of it late
 		}
 		n.next = nil
@@ -105,7 +105,7 @@ func (sim *simulation) fire(n *entry, path string, change machine.Change) {
 	}
 }
 
-// vacate: what came of a contender is over, and its deletion is about to be sent.
+// tellReleased: a contender has held and released, and its deletion is about to be sent.
 func (i *instance) tellReleased(path string) {
 	n := i.sim.entries[path]
 	if n != nil && n.held && !n.holderReleased && !n.gone && i.sess != nil && (i.held == nil || !i.held.live || i.held.path != path) {
@@ -139,7 +139,7 @@ func (sim *simulation) handOn() {
 // answer. The instances are told of them later, perhaps after the release.
 func (i *instance) transfer() bool {
 	h, s := i.held, i.sess
-	if i.name == "read-" || h == nil || !h.live || h.read || s.dead || s.suspended || !i.sim.stands(h.node) {
+	if i.name == "read-" || h == nil || !h.live || h.read || s.dead || s.suspended || !i.sim.exists(h.node) {
 		return false
 	}
 	behind := slices.DeleteFunc(slices.Clone(i.sim.nodes), func(n *node) bool { return n.order <= h.node.order || n.foreign })
@@ -157,7 +157,7 @@ func (i *instance) transfer() bool {
 	return i.release()
 }
 
-// told tells whether the session got the event of the end of a path, passed on or not.
+// told tells whether the session got the event that a znode is gone, even if not passed on yet.
 func (s *session) told(path string) bool {
 	return slices.ContainsFunc(s.of.fires, func(f fire) bool {
 		return f.ev.Epoch == s.epoch && f.path == path && f.ev.Change == machine.Deleted
@@ -170,7 +170,7 @@ func (sim *simulation) known(path string) bool {
 	return n != nil && n.gone
 }
 
-// vacated: a contender of mine's session held it, and has released it.
+// holderReleased tells whether n, of the session of mine, has held and released.
 func (sim *simulation) holderReleased(n, mine *node) bool {
 	e := sim.entries[n.path]
 	return e != nil && e.holderReleased && n.owner == mine.owner

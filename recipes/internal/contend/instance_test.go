@@ -1,6 +1,6 @@
 package contend_test
 
-// An instance in the world of schedules: a machine, its host and its application.
+// An instance in the simulation: a machine, its host and its application.
 
 import (
 	"errors"
@@ -16,16 +16,18 @@ var errRefused = errors.New("not authorised")
 // instance is a machine with a host around it, as package recipe does it, and an
 // application.
 type instance struct {
-	sim     *simulation
-	id      int
-	name    string // of its znodes, the protection and the number aside
-	data    []byte
-	rule    contend.Rule
-	m       *contend.Machine
+	sim  *simulation
+	id   int
+	name string // of its znodes, without the GUID and the number
+	data []byte
+	rule contend.Rule
+	m    *contend.Machine
+
 	sess    *session // the client's present one, nil between epochs
 	sharers *sharers
-	fed     uint64 // the epoch that the machine knows of
-	as      int64  // and the session id of the last one
+	fed     uint64 // the epoch that the machine knows of, 0 if none
+	as      int64  // the ZooKeeper session of the last epoch that the machine knew of
+	epochs  uint64 // so far
 
 	// What is on its way to the machine. Each of these keeps its order, except the answers.
 	notices []machine.Event
@@ -34,19 +36,19 @@ type instance struct {
 	answers []answer
 	wakes   []wake
 	news    []machine.Fired // of what it follows in its session
+	said    int             // notices so far
+	heard   int             // how many of them the machine got
 
-	said    int // notices, and how many of them the machine heard
-	heard   int
-	epochs  uint64
-	last    machine.Claim
-	claims  []*claim // those that are not over, in order
-	past    map[machine.Claim]*claim
-	held    *hold
-	used    map[int64]bool // Czxids of znodes that a possession came of
-	lost    map[int64]bool // those of which it ended by itself
-	rested  int64          // the Zxid at which the last pause began that is over
-	freeing int            // Released that wait for Freed
-	shown   machine.Standing
+	// The application and the host.
+	last        machine.Claim
+	claims      []*claim // those that have not ended, in order
+	past        map[machine.Claim]*claim
+	held        *hold
+	used        map[int64]bool // Czxids of znodes that were granted
+	lost        map[int64]bool // those of them whose possession was lost
+	restedSince int64          // the Zxid at which the last pause that has ended began
+	freeing     int            // Released that wait for Freed
+	shown       machine.Standing
 }
 
 type claim struct {
@@ -58,20 +60,20 @@ type claim struct {
 	contested bool // another claim of the instance stood when it was wanted
 	settled   bool
 	path      string // of its last possession
-	node      *node  // that one's; nil if it was gone by then
+	node      *node  // of its last possession; nil if it was gone before the grant
 }
 
 type hold struct {
 	claim   *claim
 	path    string
-	node    *node // nil: it was gone by then
+	node    *node // nil: it was gone before the grant
 	session *session
 	live    bool // the application believes that it holds
 	revoked bool
-	lost    bool // it ended by itself, which the machine hears of with the withdrawal
+	lost    bool // it was lost, which the machine hears of with the withdrawal
 
 	exchanging bool // it was ended for a reader's
-	read       bool // it is one
+	read       bool // it is a reader's that came of a downgrade
 	token      int64
 }
 
@@ -107,8 +109,8 @@ func (i *instance) claim(id machine.Claim) *claim {
 	return nil
 }
 
-// over takes a claim out of the ledger.
-func (i *instance) over(c *claim) {
+// dropClaim takes a claim that has ended out of the ledger.
+func (i *instance) dropClaim(c *claim) {
 	i.past[c.id] = c
 	i.claims = slices.DeleteFunc(i.claims, func(o *claim) bool { return o == c })
 }
@@ -192,7 +194,7 @@ func (i *instance) onGrant(e machine.Grant) {
 	c, s := i.claim(e.Claim), i.sess
 	switch {
 	case c == nil:
-		i.sim.Failf("#%d granted a claim that is over: %d", i.id, e.Claim)
+		i.sim.Failf("#%d granted a claim that has ended: %d", i.id, e.Claim)
 	case i.fed == 0 || e.Epoch != i.fed:
 		i.sim.Failf("#%d granted in epoch %d", i.id, i.fed)
 	case i.held != nil && i.held.exchanging && i.held.claim == c:
@@ -204,7 +206,7 @@ func (i *instance) onGrant(e machine.Grant) {
 	case i.sim.known(e.Path): // the session knows that it is gone, and its event follows
 		i.step(machine.Deferred{Claim: e.Claim})
 		return
-	case i.sim.rule >= delayed && i.sim.chance(10): // the session does not trust itself; TrustGained follows
+	case i.sim.rule >= delayed && i.sim.oneIn(10): // the session does not trust itself; TrustGained follows
 		i.step(machine.Deferred{Claim: e.Claim})
 		i.say(machine.TrustGained{Epoch: s.epoch})
 		return
@@ -216,7 +218,7 @@ func (i *instance) onGrant(e machine.Grant) {
 	c.path, c.node = e.Path, i.sim.granted(e)
 	i.held = &hold{claim: c, path: e.Path, node: c.node, session: s, live: !c.withdrawn, token: e.Token}
 	i.sim.tell(e.Path, machine.Held)
-	if i.held.live && i.sim.chance(30) {
+	if i.held.live && i.sim.oneIn(30) {
 		i.endHold() // the application does not receive it
 	}
 }
@@ -266,7 +268,7 @@ func (i *instance) onEnd(e machine.End) {
 	if h == nil || h.claim.id != e.Claim {
 		return
 	}
-	if e.Cause == machine.EndDeleted && i.sim.stands(h.node) {
+	if e.Cause == machine.EndDeleted && i.sim.exists(h.node) {
 		i.sim.Failf("#%d lost %s, which stands", i.id, h.path)
 	}
 	i.finish(h)
@@ -277,7 +279,7 @@ func (i *instance) finish(h *hold) {
 	h.live = false
 	i.held = nil
 	if h.claim.once {
-		i.over(h.claim)
+		i.dropClaim(h.claim)
 	}
 }
 
@@ -300,10 +302,10 @@ func (i *instance) onFreed(e machine.Freed) {
 		return
 	}
 	if i.sess == h.session && i.fed == h.session.epoch {
-		if i.sim.stands(h.node) {
+		if i.sim.exists(h.node) {
 			i.sim.Failf("I9: #%d freed %s, which stands", i.id, h.path)
 		}
-		i.sim.checkErased(i, h)
+		i.sim.checkRecordDeleted(i, h)
 	}
 	i.finish(h)
 }
@@ -328,8 +330,8 @@ func (i *instance) onSettle(e machine.Settle) {
 	if h := i.held; h != nil && h.claim == c {
 		i.finish(h)
 	}
-	i.over(c)
-	if n := c.node; i.sim.stands(n) && e.Err == nil && n.owner == i.as && i.fed != 0 {
+	i.dropClaim(c)
+	if n := c.node; i.sim.exists(n) && e.Err == nil && n.owner == i.as && i.fed != 0 {
 		i.sim.Failf("#%d settled %d while %s stands", i.id, e.Claim, c.path)
 	}
 	if len(i.claims) == 0 && e.Err == nil && i.sess != nil && i.fed == i.sess.epoch && i.standing() > 0 {

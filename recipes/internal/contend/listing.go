@@ -9,28 +9,40 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// listing is one listing of the contenders, and the conclusions from it.
+// listing is one listing of the contenders, and what follows from it until the next one or the
+// grant. It goes through these functions:
+//
+//	list, entering    ask
+//	onListed, digest  list again, or the own znode is gone, or it is read after an error (verify), or
+//	arrange           by number; or by Czxid (readOrder, onCzxid, order)
+//	conclude          refuse a Try, or set the watches of the wait; semaphores: decide
+//	advance           to Ready or Waiting; called again after answers and events
+//
+// The fields of a stage are zero before it; but list sets watched, and keeps lookedAhead.
 type listing struct {
+	// Asked: Entering or Listing.
 	ask          uint64          // number of the request
-	early        bool            // it was sent with the create: it may be older than the znode
-	listed       *machine.Listed // the answer, if it came before the reply to the create
-	failed       error           // the answer was an error; the own znode is being read to see whether it exists
-	disconnected bool            // the connection was lost since it began; the next listing clears it
+	early        bool            // sent with the create: the answer may be older than the znode
+	kept         *machine.Listed // the early answer, if it came before the reply to the create, until that comes
+	failed       error           // the answer, in place of all below; the own znode is being read to see whether it exists
+	disconnected bool            // the connection was lost since the request; forget keeps it
 
+	// Ordering: by Czxid.
 	unordered []ordered // the contenders whose Czxids are being read
-	missed    bool      // one of them was deleted before it was read
+	missed    bool      // one of them was deleted before it was read; kept from here on
 
-	pred        string // path of the predecessor, "" if there is none
-	lists       bool   // a listing comes before the next grant, so the own znode need not be watched
-	second      string // path of the contender that the predecessor waits for, if that is worth a watch: see soonest
-	lookedAhead bool   // the second was watched, after this listing or one before it
+	// Concluded: Checking, Waiting or Ready. Without a predecessor, pred and second are "".
+	pred             string // path of the predecessor
+	listsBeforeGrant bool   // the end of the predecessor leads to another listing: the own znode need not be watched
+	second           string // path of the contender that the predecessor waits for, if that is worth a watch: see soonest
+	lookedAhead      bool   // the second was watched
 
-	// Of a semaphore.
+	// Of a semaphore alone.
 	self     znode.Contender   // its name is "" until the order is known
 	front    []znode.Contender // the contenders ahead of it
 	predSeen bool              // the data of the predecessor were read since this listing
 	watched  bool              // the listing set a watch on the children
-	stale    bool              // that watch fired while the listing was pending
+	stale    bool              // that watch fired before the order was known
 }
 
 // list lists the contenders again.
@@ -44,22 +56,23 @@ func (c *contenders) list() {
 func (c *contenders) onListed(e machine.Listed) {
 	switch c.m.state {
 	case Entering:
-		c.listing.listed = new(e)
+		c.listing.kept = new(e)
 	case Listing:
 		c.digest(e)
 	}
 }
 
-// digest handles a listing. The path of the own znode is known.
+// digest handles a listing. The path of the own znode is known. An early answer without the own
+// znode proves nothing. Any other such answer is final, even a stale one.
 func (c *contenders) digest(e machine.Listed) {
 	missing := e.Err == nil && !slices.Contains(e.Names, c.m.entry.name)
 	switch {
 	case c.listing.early && (missing || e.Err != nil):
 		c.list() // it may be older than the znode, or than its parent
 	case missing:
-		// Others may follow it in the session, and its watch may have fired for a change: Remove
-		// tells them. A name without a GUID is never followed, and may be another client's: the
-		// parent may be a new one.
+		// The session may not know that the znode is gone, if the znode's watch has fired for a
+		// change. Remove makes it find out, and tell the contenders that follow the znode. A name
+		// without a GUID is never followed, and may be another client's, below a new parent.
 		if own, _ := znode.ParseContender(c.m.entry.name); own.GUID != "" {
 			c.m.requests.Emit(machine.Remove{Epoch: c.m.requests.Epoch(), Path: c.m.entry.path})
 		}
@@ -80,7 +93,9 @@ func (c *contenders) verify(err error) {
 	c.m.rewatch(c.m.entry.path)
 }
 
-// conclude records the contenders ahead by a listing, first to last, and sets the watches.
+// conclude goes on with the contenders ahead of the own znode, first to last. It refuses a Try that
+// would have to wait, or lists again if the Try is newer than the listing. Otherwise it records the
+// predecessor, sets the watches, and advances, perhaps to a grant.
 func (c *contenders) conclude(self znode.Contender, ahead []znode.Contender) {
 	if c.semaphore != nil {
 		c.semaphore.conclude(self, ahead)
@@ -90,8 +105,8 @@ func (c *contenders) conclude(self znode.Contender, ahead []znode.Contender) {
 	c.m.blockers = len(blockers)
 	c.m.state, c.m.ahead = Checking, none
 	if len(blockers) > 0 && c.m.claims[0].try {
-		if c.listing.ask <= c.m.claims[0].since {
-			c.list() // this one was sent before the try: the contenders in it may be gone since
+		if c.m.claims[0].newerThan(c.listing.ask) {
+			c.list() // the contenders may be gone since
 			return
 		}
 		if c.m.refuse(machine.ErrHeld); c.m.state == Leaving {
@@ -113,8 +128,8 @@ func (c *contenders) conclude(self znode.Contender, ahead []znode.Contender) {
 			c.listing.second = znode.Join(c.cfg.Parent, blockers[n-2].Name)
 		}
 	}
-	c.listing.lists = c.m.ahead == some && self.GUID != ""
-	if !mayHold(c.m.ahead, c.m.proof()) && !mayWait(c.m.ahead, c.m.proof(), c.listing.lists) {
+	c.listing.listsBeforeGrant = c.m.ahead == some && self.GUID != ""
+	if !mayHold(c.m.ahead, c.m.proof()) && !mayWait(c.m.ahead, c.m.proof(), c.listing.listsBeforeGrant) {
 		c.watchOwn()
 	}
 	if n := len(blockers); n > 0 && !c.m.watches.watched(c.listing.pred) {
@@ -123,9 +138,10 @@ func (c *contenders) conclude(self znode.Contender, ahead []znode.Contender) {
 	c.advance()
 }
 
-// sameSession tells whether the predecessor may be followed in the session: it would hold alone,
-// and the own znode waits for all that it waits for. That is not so for a reader: it would learn
-// late that a writer is gone that waits for other readers.
+// sameSession tells whether the predecessor may be followed in the session. If so, the predecessor
+// would hold alone, and the own znode waits for every contender that the predecessor waits for. A
+// reader does not: it could hold beside readers that the writer ahead of it waits for, and would
+// learn of that writer's end too late from the session.
 func (c *contenders) sameSession(self, last znode.Contender) bool {
 	alone := last.Kind == znode.Lock || last.Kind == znode.Write || last.Kind == znode.Candidate
 	return alone && self.Kind != znode.Read && last.GUID != "" && c.m.delay == nil
@@ -139,8 +155,8 @@ type ordered struct {
 	czxid int64 // 0: not answered yet
 }
 
-// arrange finds the contenders ahead of the own znode, by their sequence numbers. If these leave
-// the order open, it goes by the Czxids instead.
+// arrange finds the contenders ahead of the own znode, by their sequence numbers. If the numbers
+// leave the order open, it reads the Czxids.
 func (c *contenders) arrange(e machine.Listed) {
 	l, made := e.Contenders.(*znode.Contenders)
 	if !made {
@@ -170,7 +186,7 @@ func (c *contenders) readOrder(others []znode.Contender) {
 	}
 }
 
-// onCzxid takes the answer about one of them.
+// onCzxid takes the answer to a read of readOrder.
 func (c *contenders) onCzxid(name string, e machine.Seen) {
 	i := slices.IndexFunc(c.listing.unordered, func(o ordered) bool { return o.Name == name })
 	switch {

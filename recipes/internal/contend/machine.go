@@ -11,7 +11,7 @@ type Config struct {
 	Parent string // path of the znode whose children they are
 	Rule   Rule   // nil: Exclusive
 	Data   []byte // with which the own znode is created; for Permits, which write to it
-	Delay  int64  // milliseconds between the death of a holder and the next grant; 0: none
+	Delay  int64  // milliseconds that the first contender waits after it has found the record of a holder that did not release; 0: none
 }
 
 // Machine decides for one instance. It has the state that both strategies need: the instance's
@@ -19,20 +19,23 @@ type Config struct {
 // it is the machine's turn. A machine is not safe for concurrent use: its host passes it one event
 // at a time.
 type Machine struct {
-	requests machine.Requests[request]
-	strategy strategy
+	// What decides.
 	state    State
-
-	session  session
-	claims   []wanted // in the order in which they are served: the own znode is that of the first
-	entry    entry    // created or being created
-	replaced entry    // its possession was lost, and the pending create deletes it
-	ahead    ahead
-	blockers int // how many contenders it had to wait for by the last listing
-	watches  watches
+	strategy strategy
 	delay    *delay // nil: no delay after a holder that died
 
-	published machine.Standing
+	// What is known of the epoch.
+	session  session
+	requests machine.Requests[request]
+	watches  watches
+
+	// The claims, the own znode, what is known of the contenders ahead of it, and what was told.
+	claims    []wanted // in the order in which they are served: the own znode is that of the first
+	entry     entry    // created or being created
+	replaced  entry    // its possession was lost, and the pending create deletes it; only in Entering
+	ahead     ahead
+	blockers  int              // how many contenders it had to wait for by the last listing
+	published machine.Standing // the last one
 }
 
 // strategy decides when it is the machine's turn: as one of several contenders, or with the one
@@ -54,7 +57,8 @@ func New(cfg Config) *Machine {
 	if cfg.Rule == nil {
 		cfg.Rule = Exclusive()
 	}
-	m := newMachine()
+	m := &Machine{}
+	m.watches.requests = &m.requests
 	c := &contenders{m: m, cfg: cfg}
 	if permits, ok := cfg.Rule.(*Permits); ok {
 		c.semaphore = &semaphore{m: m, c: c, permits: permits}
@@ -69,14 +73,9 @@ func New(cfg Config) *Machine {
 // NewSingle makes a machine that holds when it has created the one znode at a path. It has no claim
 // and no epoch.
 func NewSingle(path string) *Machine {
-	m := newMachine()
-	m.strategy = &single{m: m, path: path}
-	return m
-}
-
-func newMachine() *Machine {
 	m := &Machine{}
 	m.watches.requests = &m.requests
+	m.strategy = &single{m: m, path: path}
 	return m
 }
 
@@ -130,7 +129,7 @@ func (m *Machine) onNotice(ev machine.Event) bool {
 	case machine.EpochEnded:
 		m.expire()
 	case machine.TrustEnded, machine.TrustGained, machine.Suspended, machine.Resumed:
-		m.strategy.on(request{}, ev)
+		m.strategy.on(request{}, ev) // Suspended makes it doubt its listing
 		if m.session.saw(ev) {
 			m.retry()
 		}
@@ -169,9 +168,8 @@ func (m *Machine) ask(r machine.Request, as kind) uint64 {
 
 func (m *Machine) pending(as kind) bool { return m.requests.Pending(request{kind: as}) }
 
-// publish adds the standing, if it has changed. It goes before the step's other
-// effects: a host that answers a Grant with Deferred while it carries them out publishes the later
-// standing later.
+// publish adds the standing, if it has changed, before the step's other effects. A host may answer
+// a Grant with Deferred while it carries them out, and the standing of that step is the later one.
 func (m *Machine) publish(effects []machine.Effect) []machine.Effect {
 	s := m.standing()
 	if s == m.published {
@@ -197,7 +195,7 @@ func (m *Machine) phase() machine.Phase {
 		return machine.Idle
 	case m.possessed():
 		return machine.Holding
-	case behind(m.state), m.state == Checking && m.blockers > 0:
+	case blocked(m.state), m.state == Checking && m.blockers > 0:
 		return machine.Waiting // also while the watches are set again
 	case placed(m.state):
 		return machine.Determining

@@ -54,7 +54,7 @@ func (i *instance) drawSide() {
 	case permits:
 		first := sim.first()
 		i.name = fmt.Sprintf("lease-%d-", 1+sim.Pick(first))
-		if sim.chance(20) {
+		if sim.oneIn(20) {
 			first++ // and so does not agree
 		}
 		i.rule, i.data = contend.AtMost(first), []byte("mine")
@@ -190,7 +190,7 @@ func (sim *simulation) checkGrant(i *instance, e machine.Grant) {
 		sim.Failf("#%d granted %s, which does not say so", i.id, e.Path)
 	}
 	for _, o := range sim.all {
-		if o != i && o.held != nil && o.held.live && !sim.struck(o.held) && sim.rivals(mine, o.held) {
+		if o != i && o.held != nil && o.held.live && !sim.takenAway(o.held) && sim.rivals(mine, o.held) {
 			sim.Failf("I1: #%d granted %s while #%d holds %s", i.id, e.Path, o.id, o.held.path)
 		}
 	}
@@ -200,9 +200,9 @@ func (sim *simulation) checkGrant(i *instance, e machine.Grant) {
 	}
 }
 
-// struck tells whether the znode of a possession is gone, and not through its owner.
-func (sim *simulation) struck(h *hold) bool {
-	return h.node == nil || h.node.byAdmin && !sim.stands(h.node)
+// takenAway tells whether the znode of a possession is gone, and not through its owner.
+func (sim *simulation) takenAway(h *hold) bool {
+	return h.node == nil || h.node.byAdmin && !sim.exists(h.node)
 }
 
 // checkToken: the tokens of exclusive holders grow, and no reader has an older one than the writer
@@ -235,8 +235,8 @@ func (sim *simulation) checkMissed(i *instance, path string, token int64) {
 		ahead := func(n *node) bool {
 			return n.order < mine.order && conflicts(mine, n) && !(told && sim.holderReleased(n, mine))
 		}
-		late := func(n *node) bool { return ahead(n) && n.dzxid > mine.dzxid }
-		if slices.ContainsFunc(sim.nodes, ahead) || slices.ContainsFunc(sim.deaths, late) {
+		goneLater := func(n *node) bool { return ahead(n) && n.dzxid > mine.dzxid }
+		if slices.ContainsFunc(sim.nodes, ahead) || slices.ContainsFunc(sim.deaths, goneLater) {
 			sim.Failf("I1: #%d granted %s, which was never first", i.id, path)
 		}
 		return
@@ -252,7 +252,7 @@ func (sim *simulation) checkHolders() {
 			continue
 		}
 		n := h.node
-		if !sim.stands(n) {
+		if !sim.exists(n) {
 			sim.Failf("I6: #%d holds %s, which is gone", i.id, h.path)
 		}
 		if !h.session.watches(h.path) && !sim.brief {

@@ -109,14 +109,14 @@ func (i *instance) deliver() bool { return i.sim.OneOf(i.deliveries()) }
 
 // changeMind lets the application want something, or withdraw it.
 func (i *instance) changeMind() {
-	standing := slices.ContainsFunc(i.claims, func(c *claim) bool { return !c.once && !c.withdrawn })
+	stands := slices.ContainsFunc(i.claims, func(c *claim) bool { return !c.once && !c.withdrawn })
 	switch k := i.sim.Pick(8); {
-	case k < 3 && !standing:
-		i.want(false, false)
+	case k < 3 && !stands:
+		i.want(standing)
 	case k < 3 && len(i.claims) < 4:
-		i.want(true, false)
+		i.want(call)
 	case k < 6:
-		i.want(true, true)
+		i.want(try)
 	case len(i.claims) > 0:
 		i.withdraw(i.claims[i.sim.Pick(len(i.claims))])
 	}
@@ -203,7 +203,7 @@ func (i *instance) suffer(f fault) {
 // expireOne lets the server expire a session that its client does not trust any more.
 func (sim *simulation) expireOne() {
 	for _, s := range sim.sessions {
-		if !s.dead && (s.over || !s.trusted) {
+		if !s.dead && (s.ended || !s.trusted) {
 			sim.Log("session %d expires", s.id)
 			sim.expire(s)
 			return
@@ -230,7 +230,7 @@ func (sim *simulation) heal() {
 		}
 	}
 	for _, s := range sim.sessions {
-		if s.over && !s.dead {
+		if s.ended && !s.dead {
 			sim.expire(s)
 		}
 	}

@@ -19,13 +19,13 @@ type semaphore struct {
 
 // mark is what is known of the mark on the own znode, which says that it holds.
 type mark struct {
-	known   bool // version and data are as read or created
-	version int32
-	data    []byte // without notes
-	asked   bool   // a write was requested
+	known   bool   // version and data are as read or created
+	version int32  // of the znode
+	data    []byte // of the znode, without notes
+	asked   bool   // a write was requested, so a mark may be ours
 	makes   int32  // the version that the pending write creates
-	bare    bool   // as last read it has no mark
-	held    bool   // it is marked: for the others it holds
+	held    bool   // it was marked: for the others it holds, from here on
+	bare    bool   // as last read it has no mark; with held: another client has overwritten that
 	head    bool   // it is the first of the waiters
 }
 
@@ -39,11 +39,9 @@ func (s *semaphore) conclude(self znode.Contender, ahead []znode.Contender) {
 	s.decide()
 }
 
-// decide goes on from Checking as far as possible. It may be called after every event.
-//
-// Before a grant the machine marks its own znode, in a transaction that also checks that the limit
-// is the one that was used. The successor watches the znode, and is then the head of the waiters:
-// the only one that watches the limit and the children.
+// decide goes on from Checking as far as possible: see Semaphores in doc.go. It may be called after
+// every event. Its cases go from the end to the beginning: a contender that is marked needs nothing
+// else; the limit is needed only when the order is known, and the sum when both are.
 func (s *semaphore) decide() {
 	self, mark := s.c.listing.self, &s.m.entry.mark
 	switch {
@@ -59,7 +57,7 @@ func (s *semaphore) decide() {
 		return
 	case !s.limit.known:
 		s.readLimit(mark.head)
-		s.know()
+		s.readMark()
 		return
 	case self.Weight > s.permits.limit && s.limit.at < s.c.listing.ask:
 		s.readLimit(mark.head) // it may have been raised since
@@ -74,10 +72,10 @@ func (s *semaphore) decide() {
 	case len(blockers) == 0:
 		s.write()
 		return
-	case s.m.claims[0].try && s.c.listing.ask <= s.m.claims[0].since:
-		s.c.list() // the last one was sent before the try: the contenders in it may be gone since
+	case s.m.claims[0].try && s.m.claims[0].newerThan(s.c.listing.ask):
+		s.c.list()
 		return
-	case s.m.claims[0].try && s.limit.at <= s.m.claims[0].since:
+	case s.m.claims[0].try && s.m.claims[0].newerThan(s.limit.at):
 		s.readLimit(false)
 		return
 	case s.m.claims[0].try:
@@ -96,10 +94,10 @@ func (s *semaphore) attend(last znode.Contender) {
 	s.m.entry.mark.head = s.m.entry.mark.head || !last.Marks()
 	if !s.m.entry.mark.head {
 		s.c.listing.pred = znode.Join(s.c.cfg.Parent, last.Name)
-		if !s.c.listing.predSeen || !s.m.watches.armed(s.c.listing.pred) {
+		switch {
+		case !s.c.listing.predSeen || !s.m.watches.armed(s.c.listing.pred):
 			s.m.watch(s.c.listing.pred)
-		}
-		if s.c.listing.predSeen && mayWait(s.m.ahead, s.m.proof(), false) && s.m.watches.armed(s.c.listing.pred) {
+		case mayWait(s.m.ahead, s.m.proof(), false):
 			s.m.state = Waiting
 		}
 		return
@@ -116,14 +114,14 @@ func (s *semaphore) attend(last znode.Contender) {
 	}
 }
 
-// headed takes the answer to a read of the predecessor. If that holds, this is the head of the
-// waiters, and remains so: those ahead of a holder hold as well, or leave.
-func (s *semaphore) headed(e machine.Seen) {
+// onPredSeen takes the answer to a read of the predecessor. If the predecessor holds, this is the
+// head of the waiters from now on.
+func (s *semaphore) onPredSeen(e machine.Seen) {
 	s.c.listing.predSeen = true
 	if notes, _ := znode.ParseNotes(e.Data); notes.Held {
 		s.m.entry.mark.head = true
 	}
-	s.unsettle()
+	s.recheck()
 	s.decide()
 }
 
@@ -140,9 +138,8 @@ func (s *semaphore) onChildren() {
 	}
 }
 
-// know tells whether the own znode's data and version are known, which a mark needs. If not, it
-// reads them.
-func (s *semaphore) know() bool {
+// readMark reads the own znode, unless its data and version are known, which a mark needs.
+func (s *semaphore) readMark() (known bool) {
 	if !s.m.entry.mark.known {
 		s.m.watch(s.m.entry.path)
 	}
@@ -164,7 +161,7 @@ func (s *semaphore) saw(e machine.Seen) {
 
 // write marks the own znode.
 func (s *semaphore) write() {
-	if !s.know() {
+	if !s.readMark() {
 		return
 	}
 	s.m.state = Marking
@@ -180,30 +177,31 @@ func (s *semaphore) rewrite() {
 	}
 }
 
-func (s *semaphore) put(guards ...machine.Op) {
+// put writes the mark, in a transaction with these checks.
+func (s *semaphore) put(checks ...machine.Op) {
 	mark := &s.m.entry.mark
 	mark.makes = mark.version + 1
 	set := machine.Op{
 		Do: machine.Set, Path: s.m.entry.path, Version: mark.version,
 		Data: znode.Notes{Unlock: s.m.entry.revoked, Held: true}.Write(mark.data),
 	}
-	s.m.ask(machine.Transact{Ops: append([]machine.Op{set}, guards...)}, marking)
+	s.m.ask(machine.Transact{Ops: append([]machine.Op{set}, checks...)}, marking)
 }
 
-// stale tells whether a transaction failed because of a version or a missing znode, or has an
-// unknown outcome. Then a read tells.
-func stale(e machine.Transacted) bool {
+// readTells tells whether a transaction failed because of a version or a missing znode, or has an
+// unknown outcome: a read tells how things are.
+func readTells(e machine.Transacted) bool {
 	return e.Code == machine.Unknown || e.Code == machine.BadVersion || e.Code == machine.NoNode
 }
 
 func (s *semaphore) onMarked(e machine.Transacted) {
 	switch {
-	case s.m.state == Marking && stale(e): // asked to release meanwhile, or the limit has changed, or it was written after all
+	case s.m.state == Marking && readTells(e): // asked to release meanwhile, or the limit has changed, or it was written after all
 		s.m.state = Checking
 		s.limit.known, s.m.entry.mark.known = false, false
 		s.m.rewatch(s.m.entry.path)
 		s.decide()
-	case stale(e):
+	case readTells(e):
 		s.m.rewatch(s.m.entry.path)
 	case e.Err != nil && s.m.state == Holding: // the right to write was taken away, and may come back
 		s.c.pause()
@@ -256,7 +254,7 @@ func (s *semaphore) readLimit(watch bool) {
 // onLimitSeen takes the answer to a read of the parent.
 func (s *semaphore) onLimitSeen(e machine.Seen) {
 	s.limit.known = false
-	s.unsettle()
+	s.recheck()
 	if s.m.state != Checking && s.m.state != Listing && s.m.state != Ordering {
 		return // it is read again when it is needed
 	}
@@ -291,7 +289,7 @@ func (s *semaphore) setLimit(version int32) {
 func (s *semaphore) onLimitWritten(e machine.Transacted) {
 	switch {
 	case s.m.state != Checking:
-	case e.Err != nil && !stale(e):
+	case e.Err != nil && !readTells(e):
 		s.m.fail(e.Err)
 	default:
 		s.decide()
@@ -301,12 +299,12 @@ func (s *semaphore) onLimitWritten(e machine.Transacted) {
 // onLimitChanged handles that the watch on the parent's data fired.
 func (s *semaphore) onLimitChanged() {
 	s.limit.known = false
-	s.unsettle()
+	s.recheck()
 	s.decide()
 }
 
-// unsettle goes back to Checking, because the limit or the predecessor has changed.
-func (s *semaphore) unsettle() {
+// recheck goes back to Checking, because the limit or the predecessor has changed.
+func (s *semaphore) recheck() {
 	if s.m.state == Waiting {
 		s.m.state = Checking
 	}

@@ -1,6 +1,6 @@
 package contend_test
 
-// Sessions in the world of schedules: requests, answers and watches, in any order that may be.
+// Sessions in the simulation: requests, answers and watches, in any order that may be.
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ type session struct {
 	epoch uint64
 
 	dead      bool // at the server
-	over      bool // at the client: the epoch has ended
+	ended     bool // at the client: the epoch has ended
 	suspended bool
 	trusted   bool
 
@@ -43,7 +43,7 @@ type request struct {
 	after  *request // does not run before that one
 	watch  bool
 	ran    bool
-	orphan bool // who asked has crashed
+	orphan bool // the incarnation that asked has crashed
 	told   bool // its answer was delivered, or never will be
 }
 
@@ -82,7 +82,7 @@ func (s *session) send(e machine.Effect) {
 		}
 		s.requests = append(s.requests, r)
 		listing := &request{effect: machine.List{Epoch: e.Epoch, Ask: e.Ask}}
-		if !s.sim.chance(20) { // or a reconnection came between the two, and the listing went first
+		if !s.sim.oneIn(20) { // or a reconnection came between the two, and the listing went first
 			listing.after = r
 		}
 		r = listing
@@ -157,7 +157,7 @@ func (s *session) run(r *request) {
 		s.sim.checkRelease(s.of, e)
 		ev = s.leave(e.Path)
 	case machine.Record:
-		ev = s.putDown(e)
+		ev = s.writeRecord(e)
 	case machine.Transact:
 		ev = s.write(e)
 	case machine.Downgrade:
@@ -183,11 +183,11 @@ func (s *session) leave(path string) machine.Event {
 }
 
 func (s *session) join(e machine.Enter) machine.Event {
-	if s.sim.chance(100) {
+	if s.sim.oneIn(100) {
 		return machine.Entered{Epoch: s.epoch, Err: errRefused}
 	}
 	if s.sim.rule == single {
-		return s.take()
+		return s.createSingle()
 	}
 	if n := s.sim.find(e.Replace); n != nil {
 		s.sim.remove(n, false)
@@ -197,13 +197,13 @@ func (s *session) join(e machine.Enter) machine.Event {
 	n := s.sim.create(s.id, s.of.name, s.of.data)
 	n.by, s.sim.entries[n.path] = s.of, &entry{by: s.of, session: s.id}
 	entered := machine.Entered{Epoch: s.epoch, Path: n.path}
-	if e.Replace == "" && !s.sim.chance(3) { // or the server can't tell, or the answer was lost and the znode found
+	if e.Replace == "" && !s.sim.oneIn(3) { // or the server can't tell, or the answer was lost and the znode found
 		entered.Czxid, entered.Owner = n.czxid, n.owner
 	}
 	return entered
 }
 
-// write replaces data, if the versions are right. What came of it may be left open.
+// write replaces data, if the versions are right. The answer may leave the outcome open.
 func (s *session) write(e machine.Transact) machine.Event {
 	sim, set := s.sim, e.Ops[0]
 	n := sim.find(set.Path)
@@ -214,17 +214,17 @@ func (s *session) write(e machine.Transact) machine.Event {
 	unsure := done
 	unsure.Code, unsure.Err = machine.Unknown, errStale
 	switch {
-	case sim.chance(200):
+	case sim.oneIn(200):
 		done.Code, done.Err = machine.Refused, errRefused
 		return done
-	case n == nil || n.version != set.Version || len(e.Ops) > 1 && sim.limit.version != e.Ops[1].Version || sim.chance(30):
+	case n == nil || n.version != set.Version || len(e.Ops) > 1 && sim.limit.version != e.Ops[1].Version || sim.oneIn(30):
 		return unsure
 	}
 	if set.Path != parent {
 		sim.checkMark(n)
 	}
 	sim.set(n, set.Data)
-	if sim.chance(30) {
+	if sim.oneIn(30) {
 		return unsure
 	}
 	return done
@@ -235,7 +235,7 @@ func (s *session) exchange(e machine.Downgrade) machine.Event {
 	sim := s.sim
 	n := sim.find(e.Path)
 	switch {
-	case sim.chance(100):
+	case sim.oneIn(100):
 		return machine.Downgraded{Epoch: s.epoch, Path: e.Path, Err: errRefused}
 	case n == nil:
 		sim.strike(e.Path) // the session looks again after what it did not find
@@ -251,7 +251,7 @@ func (s *session) exchange(e machine.Downgrade) machine.Event {
 
 func (s *session) list(e machine.List, r *request) machine.Event {
 	s.sim.lists++
-	if s.sim.chance(400) {
+	if s.sim.oneIn(400) {
 		if r.watch {
 			delete(s.believed, children)
 		}
@@ -268,7 +268,7 @@ func (s *session) read(e machine.Read, r *request) machine.Event {
 	if e.Path == parent {
 		n = &s.sim.limit
 	}
-	refused := n != nil && s.sim.chance(400)
+	refused := n != nil && s.sim.oneIn(400)
 	if r.watch && (n == nil || refused) {
 		delete(s.believed, e.Path)
 	}

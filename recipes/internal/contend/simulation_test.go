@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { tier.Main(m) }
 
 const (
-	parent   = "/line"
+	parent   = "/queue"
 	children = parent + "/*" // the key of a watch on the children
 )
 
@@ -25,34 +25,40 @@ const (
 type simulation struct {
 	recipetest.Chance
 
-	table    *recipetest.Table
-	taken    recipetest.Steps // by all instances; nil: not recorded
-	rule     rule             // of all instances
-	limit    node             // the parent: its data are a semaphore's limit
-	pzxid    int64
-	nodes    []*node
-	deaths   []*node
-	zxid     int64
-	created  int64 // children so far
-	from     int64 // the first sequence number
-	sticks   bool  // sequence numbers stick at the greatest, as in ZooKeeper 3.8; otherwise they wrap around
-	early    bool  // a watch counts as unarmed when it fires, not when its event is delivered
-	sessions []*session
-	ids      int64 // sessions at the server: instances may share one
-	entries  map[string]*entry
-	all      []*instance
-	record   *record        // of who holds, where a delay is kept
-	erased   map[int64]bool // tokens that another client took out of it
+	// What is played.
+	table  *recipetest.Table
+	taken  recipetest.Steps // by all instances; nil: not recorded
+	rule   rule             // of all instances
+	from   int64            // the first sequence number
+	sticks bool             // sequence numbers stick at the greatest, as in ZooKeeper 3.8; otherwise they wrap around
+	early  bool             // a watch counts as unarmed when it fires, not when its event is delivered
+	calm   bool             // there are no faults, or no more
+	brief  bool             // what is held is released before any pause has ended
 
+	// The server.
+	zxid     int64
+	limit    node // the parent: its data are a semaphore's limit
+	pzxid    int64
+	nodes    []*node // the children
+	deaths   []*node // those that were deleted, each with its dzxid
+	created  int64   // children so far
+	sessions []*session
+	ids      int64          // sessions at the server: instances may share one
+	record   *record        // of the holder, with a delay; nil: there is none
+	erased   map[int64]bool // tokens whose record another client deleted
+
+	// The clients.
+	all       []*instance
+	entries   map[string]*entry // in the record of a session, by path
 	lastToken int64
-	calm      bool // no faults any more: the second phase
-	brief     bool // what is held is released before any pause is over
-	asked     int  // requests answered
-	lists     int  // listings among them
-	joins     int  // contenders made
-	leaves    int  // contenders deleted by their own
-	unaware   int  // waiters that do not know that their znode was deleted
-	fired     int  // watches fired
+
+	// Counts, which checks set to 0.
+	asked   int // requests answered
+	lists   int // listings among them
+	joins   int // contenders made
+	leaves  int // contenders deleted by their own
+	unaware int // waiters that do not know that their znode was deleted
+	fired   int // watches fired
 }
 
 // node is a child of the parent.
@@ -63,13 +69,14 @@ type node struct {
 	mzxid   int64
 	version int32
 	owner   int64
-	by      *instance // that created it
+	by      *instance // that created it; nil: another client
 	data    []byte
 	foreign bool // no contender at all
 	granted bool // a semaphore's: it was marked
-	fitted  bool // and fitted under a limit that was changed since
-	dzxid   int64
-	byAdmin bool
+	fitted  bool // a semaphore's: it fitted under a limit that was changed since
+
+	dzxid   int64 // of its deletion
+	byAdmin bool  // another client deleted it
 }
 
 func newSimulation(c recipetest.Chance, table *recipetest.Table, taken recipetest.Steps) *simulation {
@@ -86,11 +93,11 @@ func (sim *simulation) granted(e machine.Grant) *node {
 	return n
 }
 
-// stands tells whether that very znode exists still.
-func (sim *simulation) stands(n *node) bool { return n != nil && slices.Contains(sim.nodes, n) }
+// exists tells whether that very znode exists still.
+func (sim *simulation) exists(n *node) bool { return n != nil && slices.Contains(sim.nodes, n) }
 
-// chance is true once in n times, never in the second phase.
-func (sim *simulation) chance(n int) bool { return !sim.calm && sim.Pick(n) == n-1 }
+// oneIn is true once in n times on average, and never when all is calm.
+func (sim *simulation) oneIn(n int) bool { return !sim.calm && sim.Pick(n) == n-1 }
 
 // sequence is the number of the next sequential child, as ZooKeeper counts.
 func (sim *simulation) sequence() int32 {

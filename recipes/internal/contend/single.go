@@ -37,7 +37,7 @@ func (s *single) occupied(err error) bool {
 	s.m.requests.Emit(s.m.entry.whenGone...)
 	s.m.entry = entry{}
 	if len(s.m.claims) > 0 && s.m.claims[0].try {
-		if s.created <= s.m.claims[0].since { // the other's znode may be gone since
+		if s.m.claims[0].newerThan(s.created) { // the other's znode may be gone since
 			s.m.enter()
 			return true
 		}
@@ -60,7 +60,7 @@ func (s *single) entered() {
 		s.confirm()
 		return
 	}
-	s.m.rewatch(s.path) // at once, though the grant waits for no answer: another znode there must not be taken for it
+	s.m.rewatch(s.path) // at once: a later znode at the path must not be taken for this one; the grant does not wait for the answer
 	s.advance()
 }
 
@@ -127,6 +127,7 @@ func (s *single) onOtherSeen(e machine.Seen, stale bool) {
 // onOwnSeen takes the answer to a read of the own znode, or of another in its place.
 func (s *single) onOwnSeen(e machine.Seen) {
 	known := s.m.entry.czxid
+	ours := e.Exists && e.Stat.Owner == s.m.session.id && (known == 0 || e.Stat.Czxid == known)
 	switch {
 	case e.Err != nil && s.m.state == Holding:
 		s.m.unwatched(e.Err)
@@ -134,7 +135,7 @@ func (s *single) onOwnSeen(e machine.Seen) {
 	case e.Err != nil:
 		s.m.fail(e.Err)
 		return
-	case !e.Exists || e.Stat.Owner != s.m.session.id || known != 0 && e.Stat.Czxid != known:
+	case !ours:
 		s.m.ownGone()
 		return
 	}

@@ -15,7 +15,7 @@ const (
 	Checking                 // the contenders ahead are known; the own znode and the predecessor, if any, are being read and watched
 	Waiting                  // the predecessor is watched; so is the own znode, unless there will be another listing
 	Marking                  // it is its turn, and the own znode is being marked: semaphores only
-	Ready                    // first, but the session is not trusted
+	Ready                    // first; the grant waits for trust, for the record of a delay, or until the host may accept it
 	Holding                  // a possession was granted
 	Downgrading              // the own znode is being replaced by a reader's
 	Leaving                  // the own znode is being deleted
@@ -46,8 +46,8 @@ func (s State) String() string {
 // placed tells whether the own znode exists, its path is known, and it is not being deleted.
 func placed(s State) bool { return s >= Listing && s <= Holding }
 
-// behind tells whether another contender is ahead.
-func behind(s State) bool { return s == Reading || s == Watching || s == Waiting }
+// blocked tells whether another contender is ahead, and watched or about to be.
+func blocked(s State) bool { return s == Reading || s == Watching || s == Waiting }
 
 // request is the key of a pending request: its kind, and the znode, if several of the kind may be
 // pending.
@@ -59,13 +59,13 @@ type request struct {
 type kind int
 
 const (
-	readingNames kind = iota + 1 // the contenders' names
-	watching                     // of a path: see watches
-	ordering                     // of a contender's name: its Czxid
-	readingLimit                 // without a watch
-	writingLimit                 // because it was not set
-	marking                      // that the own znode holds
-	delaying                     // the record, or the delay before it is written
-	waiting                      // the time before the machine looks ahead
-	pausing                      // the time before the own znode is read, while it is held
+	readingNames kind = iota + 1 // the create, or a listing: the contenders' names
+	watching                     // a read with a watch; of: the path
+	ordering                     // a read of a Czxid; of: the contender's name
+	readingLimit                 // a read of a semaphore's limit, without a watch
+	writingLimit                 // a write of the limit, which was not set
+	marking                      // a write of the mark that the own znode holds
+	delaying                     // a write of the record, or the delay before it
+	waiting                      // the pause before the machine looks ahead
+	pausing                      // the pause before the own znode is read, while it is held
 )

@@ -73,7 +73,8 @@ func table(parts ...string) *recipetest.Table {
 	return table
 }
 
-// TestTraces plays the stories in testdata.
+// TestTraces plays the stories in testdata, that of B23 among them: a predecessor goes between the
+// listing and the watch (errors.txt).
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s subject) {

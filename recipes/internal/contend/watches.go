@@ -17,8 +17,8 @@ type watches struct {
 // of it is pending, and an event that comes meanwhile is remembered.
 type watch struct {
 	path        string
-	armed       bool // an answered read set it, and it has not fired since
-	sameSession bool // no watch, but followed in the session
+	armed       bool // an answered read set it, or the session follows the znode, and it has not fired since
+	sameSession bool // ZooKeeper has no watch: the session follows the znode
 	stale       bool // the pending answer is too old: the watch fired, or a newer read is needed
 }
 
@@ -82,7 +82,7 @@ func (ws *watches) unwatch(path string) {
 	}
 }
 
-// answered takes the answer to a read. stale: it is too old.
+// answered takes the answer to a read. stale: the answer is too old.
 func (ws *watches) answered(e machine.Seen) (stale bool) {
 	w := ws.of(e.Path)
 	stale, w.stale = w.stale, false

@@ -16,12 +16,12 @@ import (
 type Entry struct {
 	Path      string // relative to the namespace of the session that read it
 	Contender znode.Contender
-	Token     int64  // the Czxid that determines its position: its own, or that of the contender whose position it took over; 0 if the session may not read it and the server does not tell
+	Token     int64  // the Czxid that determines its position: its own, or of a reader that was a writer, the writer's; 0 if the session may not read the znode and the server does not tell
 	Unread    bool   // the session may not read it
 	Data      []byte // without the notes before them (znode.Notes), except a revocation; nil also if the session may not read it
 	Owner     session.Identity
-	Held      bool      // its data say that it holds; only contenders of semaphores note that
-	Granted   time.Time // when it was noted that it holds; zero if that is unknown
+	Held      bool      // its data say that it holds; only contenders of semaphores are marked so
+	Granted   time.Time // when it was marked; zero if that is unknown
 	SessionID int64     // owner; 0 if the znode is not ephemeral or the owner is unknown
 	Since     time.Time // when it was created, by the server's clock; zero if unknown
 }
@@ -41,7 +41,7 @@ func (e Entry) read(data []byte, token int64) Entry {
 	return e
 }
 
-// Granted is when a contender noted that it holds, if that was the only change of its znode.
+// Granted is when a contender was marked as holding, if that was the only change of its znode.
 func Granted(stat session.Stat) (at time.Time) {
 	if stat.Version == 1 {
 		at = stat.Mtime

@@ -79,27 +79,29 @@ func (again) sighted()   {}
 // follower is one incarnation of the actor that reads a contender and watches it. It has at most
 // one read in flight.
 type follower struct {
+	// Set once.
 	path   string
 	out    *notify.Latest[Observation]
 	self   actors.Self[sighted]
 	client seam.Client // nil if the session is closed, which also stops this actor
 
-	epoch uint64 // 0: none
-	up    bool
-	busy  bool // a read is in flight
-	dirty bool // something has happened since it was requested
-	tries int  // number of failed reads in a row
-	pause *time.Timer
+	// The epoch and the read.
+	epoch uint64      // 0: none
+	up    bool        // the connection is there
+	busy  bool        // a read is in flight
+	dirty bool        // something has happened since that read was requested
+	tries int         // number of failed reads in a row
+	pause *time.Timer // after a failed read
 
+	// The result.
 	last  Observation
 	known bool // last was published
 }
 
 func newFollower(s *session.Session, path string, out *notify.Latest[Observation], self actors.Self[sighted]) *follower {
 	f := &follower{path: path, out: out, self: self}
-	ref := self.Ref()
 	s.Start()
-	f.client, _ = seam.NewClient(s, "contender:"+path, func(n seam.Event) { ref.Tell(noticed{n}) }, nil)
+	f.client, _ = seam.NewClient(s, "contender:"+path, func(n seam.Event) { self.Ref().Tell(noticed{n}) }, nil)
 	return f
 }
 
@@ -140,7 +142,7 @@ func (f *follower) onNotice(n seam.Event) {
 	case machine.Resumed:
 		f.up = true
 		if f.known && !f.busy && f.tries == 0 {
-			f.publish(f.last) // it is watched: the server tells what has changed meanwhile
+			f.publish(f.last) // the contender is watched: the server tells what has changed meanwhile
 		} else {
 			f.read()
 		}
@@ -169,8 +171,7 @@ func (f *follower) read() {
 		f.dirty = true
 	default:
 		f.busy, f.dirty = true, false
-		ref := f.self.Ref()
-		f.client.Read(f.epoch, f.path, true, func(a seam.Seen) { ref.Tell(seen{f, a}) })
+		f.client.Read(f.epoch, f.path, true, func(a seam.Seen) { f.self.Ref().Tell(seen{f, a}) })
 	}
 }
 
@@ -185,8 +186,7 @@ func (f *follower) onSeen(a seam.Seen) {
 			f.publish(Observation{Data: session.Data{Exists: true}, Unread: true})
 		}
 		f.tries++
-		ref := f.self.Ref()
-		f.pause = time.AfterFunc(observe.Backoff(f.tries), func() { ref.Tell(again{f}) })
+		f.pause = time.AfterFunc(observe.Backoff(f.tries), func() { f.self.Ref().Tell(again{f}) })
 		return
 	case !a.Exists:
 		f.gone()
@@ -199,7 +199,7 @@ func (f *follower) onSeen(a seam.Seen) {
 	}
 }
 
-// publish publishes the last known state, stale if the connection is down.
+// publish publishes a state, stale if the connection is down, once one is known.
 func (f *follower) publish(d Observation) {
 	if !f.known {
 		return

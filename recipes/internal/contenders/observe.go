@@ -32,7 +32,7 @@ func Observe(ctx context.Context, s *session.Session, path string) <-chan View {
 	return p.out.C()
 }
 
-// published is the last published state, kept over all incarnations of the actor.
+// published is the last published state. It outlives the incarnations of the actor.
 type published struct {
 	out  *notify.Latest[View]
 	view View // receivers do not modify it
@@ -45,16 +45,21 @@ type observer struct {
 	path    string
 	turn    *observe.Turn
 
-	parent int64            // Czxid of the parent that known belongs to: under a new parent, names may occur again,
-	epoch  uint64           // and in a new epoch, if the servers have lost their data
-	known  map[string]Entry // by name: a contender is read once
-	next   *session.Children
-	stale  bool   // the connection is down
-	delays bool   // see View
-	busy   bool   // a read is in flight
-	pause  uint64 // number of the current pause; 0: none
-	pauses uint64
-	tries  int // number of failed reads in a row
+	// A contender is read once. Names may occur again under a new parent; and in a new epoch, if
+	// the servers have lost their data. Then known is dropped.
+	known  map[string]Entry // by name
+	parent int64            // Czxid of the parent that known belongs to
+	epoch  uint64           // that known belongs to
+
+	// The next listing to be read; it waits while a read is in flight, and for the end of a pause.
+	next   *session.Children // nil: none
+	busy   bool              // a read is in flight
+	tries  int               // number of failed reads in a row
+	pause  uint64            // number of the current pause; 0: none
+	pauses uint64            // so far
+
+	// See View.
+	stale, delays bool
 }
 
 // answer is the result of reading the contenders of a listing.

@@ -1,6 +1,7 @@
 package contenders_test
 
-// Every observer, here or in a recipe, is an actor that is restarted and given up on its own.
+// Every observer, here or in a recipe, is an actor. If it panics it alone is restarted, and at last
+// given up.
 
 import (
 	"context"
@@ -33,7 +34,7 @@ func create(s *session.Session, path, data string, opts ...session.CreateOption)
 	must(s.Create(context.Background(), path, []byte(data), append(opts, session.Parents())...))
 }
 
-// restarts are those of all actors in the tree, by kind and name.
+// restarts counts the restarts of all actors in the tree, by kind and name.
 func restarts(w *bubble.World) map[string]int {
 	synctest.Wait()
 	all := make(map[string]int)
@@ -75,11 +76,11 @@ func must[T any](v T, err error) T {
 
 // subject is an observer of a recipe.
 type subject struct {
-	kind  string // in the tree
-	begin func(ctx context.Context, s *session.Session, path string) (state func() string)
-	first func(s *session.Session, path string) // what is there
-	then  func(s *session.Session, path string) // happens behind the panic
-	sees  string                                // part of the state after that
+	kind  string                                                                           // in the tree
+	begin func(ctx context.Context, s *session.Session, path string) (state func() string) // starts it
+	first func(s *session.Session, path string)                                            // makes what is there at the beginning
+	then  func(s *session.Session, path string)                                            // happens after the restart
+	sees  string                                                                           // part of the state after then
 }
 
 var subjects = map[string]subject{
@@ -177,48 +178,52 @@ func TestAPanicInAnObservationDisturbsNothingElse(t *testing.T) {
 			bubble.Run(t, func(w *bubble.World) {
 				s := w.Session()
 				const path, sibling = "/names/here", "/names/beside"
-				shown := subject.kind + " " + path
-				ctx, prod := prods(w.Context())
-				ctx, cancel := context.WithCancel(ctx)
+				inTree := subject.kind + " " + path
 				subject.first(s, path)
 				subject.first(s, sibling)
+				ctx, inActor := actorsOf(w.Context())
+				ctx, cancel := context.WithCancel(ctx)
 				state, beside := subject.begin(ctx, s, path), subject.begin(w.Context(), s, sibling)
 				state()
 				beside()
-				before := restarts(w)
-				require.Contains(w, before, shown, "the tree shows it")
-				require.Contains(w, before, subject.kind+" "+sibling)
-				require.Equal(w, 1, prod(func() { panic("on purpose") }))
+
+				// One panic: it is restarted.
+				want := restarts(w)
+				require.Contains(w, want, inTree)
+				require.Contains(w, want, subject.kind+" "+sibling)
+				require.Equal(w, 1, inActor(func() { panic("on purpose") }))
 				time.Sleep(time.Minute)
-				before[shown]++
-				require.Equal(w, before, restarts(w), "nothing else is touched")
+				want[inTree]++
+				require.Equal(w, want, restarts(w), "no other actor is restarted")
 				require.EqualValues(w, 1, s.Status().Epoch)
 
-				often, prod := prods(w.Context())
-				over := subject.begin(often, s, path)
-				over()
+				// Twenty panics of another observer: it is given up.
+				ctx2, inActor2 := actorsOf(w.Context())
+				state2 := subject.begin(ctx2, s, path)
+				state2()
 				for range 20 {
-					prod(func() { panic("on purpose") })
+					inActor2(func() { panic("on purpose") })
 					synctest.Wait()
 				}
 				time.Sleep(time.Minute)
-				require.Zero(w, prod(func() {}), "it is gone")
+				require.Zero(w, inActor2(func() {}), "its actor is gone")
 				switch name {
 				case "fence.Follow":
-					require.Contains(w, over(), session.ErrRestarted.Error())
-				case "barrier.Lowered": // it is not known to be down
-					require.Empty(w, over())
+					require.Contains(w, state2(), session.ErrRestarted.Error())
+				case "barrier.Lowered": // the channel would say that the barrier is down, which is not known
+					require.Empty(w, state2())
 				default:
-					require.Contains(w, over(), "closed")
+					require.Contains(w, state2(), "closed")
 				}
-				require.Equal(w, before, restarts(w), "nothing else is")
+				require.Equal(w, want, restarts(w), "no other actor is restarted, or gone")
 
+				// The restarted one and its sibling go on.
 				subject.then(s, path)
 				subject.then(s, sibling)
 				require.Contains(w, state(), subject.sees)
 				require.Contains(w, beside(), subject.sees)
 				cancel()
-				require.NotContains(w, restarts(w), shown)
+				require.NotContains(w, restarts(w), inTree)
 			})
 		})
 	}
@@ -228,7 +233,7 @@ func TestAPanicInAnObservationDisturbsNothingElse(t *testing.T) {
 // cannot be recovered, so the cell's actor fails.
 type quitter struct {
 	config.Codec[string]
-	quits *atomic.Int32 // so many times
+	quits *atomic.Int32 // how many more calls of Decode end their goroutine
 }
 
 func (q quitter) Decode(data []byte) (string, error) {
@@ -253,7 +258,7 @@ func TestACellWhoseActorFailsGoesOn(t *testing.T) {
 		require.Equal(w, "one", beside.Load().Value)
 		time.Sleep(time.Minute)
 		require.Equal(w, 1, restarts(w)["config /cell"])
-		require.Equal(w, "one", cell.Load().Value, "it looks again")
+		require.Equal(w, "one", cell.Load().Value, "the restarted actor reads again")
 		quits.Store(100)
 		_, err = s.Set(w.Context(), "/cell", []byte(`"two"`), -1)
 		require.NoError(w, err)
@@ -267,10 +272,12 @@ func TestACellWhoseActorFailsGoesOn(t *testing.T) {
 	})
 }
 
-// prods lets a test run code in the observers that are started with a context.
-func prods(ctx context.Context) (with context.Context, do func(f func()) (reached int)) {
+// actorsOf returns a context for observers, and a function that calls another in the actors of the
+// observers that were started with that context. reached is how many of these have not ended.
+func actorsOf(ctx context.Context) (with context.Context, inActors func(f func()) (reached int)) {
 	var all []func(func()) bool
-	return context.WithValue(ctx, observe.Started{}, func(run func(func()) bool) { all = append(all, run) }), func(f func()) (reached int) {
+	with = context.WithValue(ctx, observe.Started{}, func(run func(func()) bool) { all = append(all, run) })
+	return with, func(f func()) (reached int) {
 		for _, run := range all {
 			if run(f) {
 				reached++

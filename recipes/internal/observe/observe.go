@@ -52,8 +52,8 @@ func Run(ctx context.Context, spec Spec) {
 	}
 }
 
-// Started is the key of a func in a context, for tests. It is called for every observer that is
-// started with the context, with what has its actor call a func: false if it has ended.
+// Started is the key of a func in a context, for tests. The func is called for every observer that
+// is started with the context. Its argument calls a func in the actor; false: that has ended.
 type Started struct{}
 
 type observation struct {
@@ -88,7 +88,8 @@ type step struct {
 	done chan struct{} // closed when the step is done, if not nil
 }
 
-// Turn is one incarnation of an observer. The actor calls its functions, one at a time.
+// Turn is one incarnation of an observer. The actor calls its functions, one at a time. The context
+// in a call of [Each], [Ask] or [After] is the turn's, or descends from that.
 type Turn struct {
 	ref    actors.Ref[step]
 	ctx    context.Context
@@ -122,7 +123,7 @@ func (t *Turn) Receive(m step) {
 func (t *Turn) Stopping(error) { t.cancel() }
 
 // Each calls f with each state from the channel, and when the channel closes, with the zero state
-// and false. It ends early when ctx ends, which is the turn's context or descends from it.
+// and false. It ends early when ctx ends.
 func Each[T any](ctx context.Context, t *Turn, states <-chan T, f func(state T, open bool)) {
 	go func() { // owned by the turn; ends with it, with ctx or with the channel
 		for {
@@ -145,8 +146,7 @@ func Each[T any](ctx context.Context, t *Turn, states <-chan T, f func(state T, 
 }
 
 // Ask makes a blocking call on a separate goroutine, and passes its result to f, unless ctx has
-// ended, which is the turn's context or descends from it. A panic in the call is raised in the
-// actor.
+// ended. A panic in the call is raised in the actor.
 func Ask[T any](ctx context.Context, t *Turn, call func(ctx context.Context) T, f func(answer T)) {
 	go func() { // owned by the turn: the call ends with ctx
 		defer func() {
@@ -159,8 +159,7 @@ func Ask[T any](ctx context.Context, t *Turn, call func(ctx context.Context) T, 
 	}()
 }
 
-// After calls f after a pause, unless ctx has ended by then, which is the turn's context or
-// descends from it.
+// After calls f after a pause, unless ctx has ended by then.
 func After(ctx context.Context, t *Turn, pause time.Duration, f func()) {
 	time.AfterFunc(pause, func() { t.ref.Tell(step{t, ctx, f, nil}) })
 }

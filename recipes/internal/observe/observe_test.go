@@ -69,25 +69,25 @@ func TestWhatFeedsAnObservationWaitsForIt(t *testing.T) {
 func TestWhatComesTooLateIsNotTaken(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(w *bubble.World) {
-		ctx, prod := prods(w.Context())
+		ctx, inActor := actorsOf(w.Context())
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		var begun, taken atomic.Int32
 		observe.Run(ctx, observe.Spec{Session: w.Session(), Kind: "test", Path: "/a", Ended: func(error) {}, Begin: func(o *observe.Turn) {
-			stage, leave := context.WithCancel(o.Context())
-			observe.After(stage, o, time.Second, func() { taken.Add(1) })
+			part, endPart := context.WithCancel(o.Context())
+			observe.After(part, o, time.Second, func() { taken.Add(1) })
 			observe.After(o.Context(), o, time.Second, func() { taken.Add(10) })
 			if begun.Add(1) == 2 {
-				leave()
+				endPart()
 			}
-			w.Cleanup(leave)
+			w.Cleanup(endPart)
 		}})
 		synctest.Wait()
-		prod(func() { panic("on purpose") })
+		inActor(func() { panic("on purpose") })
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.EqualValues(w, 2, begun.Load())
-		require.EqualValues(w, 10, taken.Load())
+		require.EqualValues(w, 10, taken.Load(), "only the second timer of the second incarnation")
 	})
 }
 
@@ -106,10 +106,12 @@ func TestObservationsEndWithTheirSession(t *testing.T) {
 	})
 }
 
-// prods lets a test run code in the observers that are started with a context.
-func prods(ctx context.Context) (with context.Context, do func(f func()) (reached int)) {
+// actorsOf returns a context for observers, and a function that calls another in the actors of the
+// observers that were started with that context. reached is how many of these have not ended.
+func actorsOf(ctx context.Context) (with context.Context, inActors func(f func()) (reached int)) {
 	var all []func(func()) bool
-	return context.WithValue(ctx, observe.Started{}, func(run func(func()) bool) { all = append(all, run) }), func(f func()) (reached int) {
+	with = context.WithValue(ctx, observe.Started{}, func(run func(func()) bool) { all = append(all, run) })
+	return with, func(f func()) (reached int) {
 		for _, run := range all {
 			if run(f) {
 				reached++

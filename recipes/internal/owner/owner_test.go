@@ -15,6 +15,7 @@ import (
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
+// inquiry is one whose question is "who".
 func inquiry() *owner.Inquiry {
 	return owner.New(func(data []byte) bool { return string(data) == "who" })
 }
@@ -23,6 +24,7 @@ func seen(data string, czxid int64, version int32) machine.Seen {
 	return machine.Seen{Exists: true, Data: []byte(data), Stat: machine.Stat{Czxid: czxid, Version: version, Owner: 7}}
 }
 
+// put is the reply to a question that made this version of the data.
 func put(version int32) machine.Transacted {
 	return machine.Transacted{Results: []machine.Result{{Stat: machine.Stat{Version: version}}}}
 }
@@ -38,7 +40,7 @@ func TestAnOwnerThatAnswersLives(t *testing.T) {
 	require.Equal(t, owner.Alive, q.Saw(seen("x", 5, 3)))
 }
 
-func TestOneThatDoesNotIsWaitedFor(t *testing.T) {
+func TestAnOwnerThatDoesNotAnswerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	q := inquiry()
 	require.Equal(t, owner.Ask, q.Saw(seen("x", 5, 0)))
@@ -62,7 +64,7 @@ func TestAQuestionThatWasNotPut(t *testing.T) {
 	require.Equal(t, owner.Alive, q.Saw(seen("x", 5, 4)))
 }
 
-func TestOneThatMayNotBeAskedIsAnothers(t *testing.T) {
+func TestAnOwnerThatMayNotBeAskedLives(t *testing.T) {
 	t.Parallel()
 	q := inquiry()
 	require.Equal(t, owner.Alive, q.Saw(machine.Seen{Code: machine.Refused, Err: errors.New("no rights")}))

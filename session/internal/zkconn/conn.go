@@ -35,6 +35,7 @@ type core struct {
 	log  *slog.Logger
 	sink func(Event)
 
+	// Its life. When taking ends before life, the session is being closed.
 	life   context.Context // ends when the session is over for this Conn, with the cause: it connects no more
 	stop   context.CancelCauseFunc
 	taking context.Context // ends before life, or with it: requests are refused from then on, and events dropped
@@ -45,17 +46,17 @@ type core struct {
 
 	updating sync.Mutex // held while state changes and the sink is called, so that events are ordered; taken before mu
 
-	mu      sync.Mutex
-	events  []Event // of the current update, for the sink
+	mu      sync.Mutex // guards what follows, but for group
+	events  []Event    // of the current update, for the sink
 	session identity
 	socket  *socket          // the latest connection, until it is lost
 	watches map[Watch]bool   // that are armed; true: the znode was missing, which a server has to know to arm it again
 	lacking map[jute.Op]bool // operations that servers have said they lack
 	sizes   sizes
 
-	// For the next connection; under mu too.
+	// For the next connection.
 	servers    []*server
-	lost       *target       // the one of the last connection, which may have been stopped; nil: there was none
+	lost       *target       // that of the last connection, which may have been stopped; nil: there was none
 	asking     int           // attempts that have sent a connect request and may still get the session
 	tries      int           // servers tried since a connection was last good
 	brief      int           // connections in a row that came up and did not last
@@ -63,8 +64,8 @@ type core struct {
 	took       time.Duration // by the last server, to answer the connect request
 	lateWrites lateWrites
 	checking   sync.Mutex // for a loss of data: see hangs
-	checked    time.Time  // when that began last
-	sound      time.Time  // when a server took the session
+	checked    time.Time  // when that check began last
+	sound      time.Time  // when a server accepted the session last
 	outage     outage
 
 	group group // has a mutex of its own

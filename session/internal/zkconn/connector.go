@@ -188,7 +188,7 @@ func (k *connector) dialled(ctx context.Context, t *target) (net.Conn, error) {
 
 // finish takes in the result of an attempt. The first attempt that succeeds makes the connection.
 func (k *connector) finish(t *target, h *handshake, err error) {
-	won, needed, nothing := k.noted(t, h, err)
+	won, needed, nothing := k.record(t, h, err)
 	if h != nil && !won {
 		h.socket.link.drop()
 	}
@@ -200,9 +200,9 @@ func (k *connector) finish(t *target, h *handshake, err error) {
 	}
 }
 
-// noted tells whether the result of an attempt makes the connection, whether it was needed, and
-// whether nothing is left to be closed.
-func (k *connector) noted(t *target, h *handshake, err error) (won, needed, nothing bool) {
+// record records the result of an attempt. It tells whether that makes the connection (won),
+// whether a connection was still needed, and whether there is nothing to be closed.
+func (k *connector) record(t *target, h *handshake, err error) (won, needed, nothing bool) {
 	k.core.mu.Lock()
 	defer k.core.mu.Unlock()
 	if h != nil && !h.askedAt.IsZero() {
@@ -231,7 +231,8 @@ func (k *connector) noted(t *target, h *handshake, err error) (won, needed, noth
 	return false, needed, k.core.nothing()
 }
 
-// nothing tells whether there is no session to be closed, and none can be made any more. Under mu.
+// nothing tells whether the Conn is closed, has no session, and will not get one any more. Under
+// mu.
 func (c *core) nothing() bool {
 	return c.over() && c.session.id == 0 && c.socket == nil && c.asking == 0
 }

@@ -254,9 +254,7 @@ func (w *socket) ponged() (sent time.Time, err error) {
 	return sent, nil
 }
 
-func newPing() *request {
-	return &request{ask: jute.Request{Xid: jute.XidPing, Op: jute.OpPing}}
-}
+func newPing() *request { return &request{ask: jute.Request{Xid: jute.XidPing, Op: jute.OpPing}} }
 
 func (r *request) isPing() bool { return r.ask.Op == jute.OpPing }
 

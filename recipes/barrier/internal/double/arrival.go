@@ -7,18 +7,20 @@ import (
 
 // arrival is a party's znode in an open round, until the round is decided.
 type arrival struct {
-	m                 *Machine
-	name              string        // of the own znode
-	rank              int           // this is at least the rank-th arrival in the round
-	czxid             int64         // of the own znode; 0 until it was read
-	seen              *machine.Seen // the round; nil until it was read
-	roundWatched      bool          // a watch is set on the round's data
-	ownGone           bool          // the own znode was deleted during a decision
-	roundChanged      bool          // the round changed during a decision
-	arrivedKnown      bool          // arrived is known
-	arrived           int32         // the number of arrivals before the parties were listed
-	nextExists        bool          // the next round exists already: another client has created it
-	withdrawalUnknown bool          // the reply to a withdrawal was lost
+	m    *Machine
+	name string // of the own znode
+	rank int    // this is at least the rank-th arrival in the round
+	// Read while Waiting. The next step needs both, and the watch.
+	czxid        int64         // of the own znode; 0 until it was read
+	seen         *machine.Seen // the round; nil until it was read
+	roundWatched bool          // a watch is set on the round's data
+	// Events during Counting and Deciding, which resume handles.
+	ownGone      bool // the own znode was deleted
+	roundChanged bool
+	// For a verdict.
+	arrivedKnown bool  // arrived is known
+	arrived      int32 // the number of arrivals before the parties were listed
+	nextExists   bool  // the next round exists already: another client has created it
 }
 
 // path is the path of the own znode.
@@ -77,7 +79,7 @@ func (a *arrival) onFound(ev machine.Seen) {
 }
 
 // check reads the own znode and the round, and watches both. The own znode is read by a listing of
-// its children: it has none, so that watch fires only when it is deleted.
+// its children. It has none, so the watch on them fires only when the znode is deleted.
 func (a *arrival) check(rank int) {
 	*a = arrival{m: a.m, name: a.name, rank: rank, roundWatched: true}
 	a.m.state = Waiting
@@ -223,15 +225,12 @@ func (a *arrival) withdraw() {
 }
 
 func (a *arrival) onWithdrawn(ev machine.Transacted) {
-	switch {
-	case ev.Code == machine.Done, ev.Code == machine.NoNode:
+	switch ev.Code {
+	case machine.Done, machine.NoNode:
 		a.m.proceed()
-	case ev.Code == machine.BadVersion && a.withdrawalUnknown: // the verdict came before the second attempt; the first attempt may have been carried out before the verdict
+	case machine.BadVersion: // the round has changed; an attempt whose reply was lost, or another client, may have deleted the own znode
 		a.check(a.rank)
-	case ev.Code == machine.BadVersion:
-		a.reread(true)
-	case ev.Code == machine.Unknown:
-		a.withdrawalUnknown = true
+	case machine.Unknown:
 		a.withdraw()
 	default:
 		a.m.stop(ev.Err)

@@ -9,16 +9,18 @@ import (
 
 // member is this party's membership of a released round, until all members have left.
 type member struct {
-	m           *Machine
-	claim       Wanted // Claim is 0 if there is no passage
-	round       int64  // the number of the round
-	names       []string
-	me          int
-	token       int64 // Czxid of the own znode
-	neighbour   int   // the member whose departure is being recorded, or whose znode is watched
-	tries       int   // attempts to delete the round
-	membersOnly bool  // another client's znode keeps the round from being deleted: delete the members' znodes alone
-	regained    bool  // trust, or the connection, has come back since the passage was offered
+	m     *Machine
+	round int64    // the number of the round
+	names []string // of the members' znodes, sorted: the order of the ring
+	me    int      // the position of the own znode in names
+	token int64    // Czxid of the own znode
+	// The passage.
+	claim    Wanted // Claim is 0 if there is no passage
+	regained bool   // trust, or the connection, has come back since the passage was offered
+	// The departures.
+	neighbour   int  // the position of the member whose departure is being recorded, or whose znode is watched
+	tries       int  // attempts to delete the round
+	membersOnly bool // another client's znode keeps the round from being deleted: delete the members' znodes alone
 }
 
 func (b *member) roundPath() string { return RoundPath(b.m.cfg.Path, b.round) }

@@ -113,19 +113,20 @@ func (s *schedule) act(u *user) {
 	}
 }
 
-// kickOne has the znode of a party deleted, or in or out, in a schedule in which that happens.
+// kickOne deletes the znode of a party, or in or out, in a schedule in which that happens. in and
+// out are deleted only while the round is open: the parties create them again then.
 func (s *schedule) kickOne() {
-	if rounds := double.Rounds(s.Children(at)); s.kicks && len(rounds) > 0 {
-		round := double.RoundPath(at, rounds[s.Pick(len(rounds))])
-		if parts := []string{"/in", "/out"}; s.Pick(2) == 0 { // in and out are deleted only while the round is open, since the parties create them again then
-			if double.ParseVerdict(s.Data(round)).Kind == double.Open {
-				s.admin.Tell(kick{round + parts[s.Pick(2)]})
-			}
-			return
-		}
-		if names := s.standing(round); len(names) > 0 {
-			s.admin.Tell(kick{round + "/" + names[s.Pick(len(names))]})
-		}
+	rounds := double.Rounds(s.Children(at))
+	if !s.kicks || len(rounds) == 0 {
+		return
+	}
+	round := double.RoundPath(at, rounds[s.Pick(len(rounds))])
+	parts, open := []string{"in", "out"}, double.ParseVerdict(s.Data(round)).Kind == double.Open
+	if s.Pick(2) == 0 {
+		parts, open = s.partiesIn(round), true
+	}
+	if open && len(parts) > 0 {
+		s.Delete(round + "/" + parts[s.Pick(len(parts))])
 	}
 }
 
@@ -309,7 +310,7 @@ func (s *schedule) clean() {
 		s.fail("rounds are left: %v", rounds)
 	}
 	for _, n := range rounds {
-		if left := s.standing(double.RoundPath(at, n)); s.parties > 1 && len(left) > 0 {
+		if left := s.partiesIn(double.RoundPath(at, n)); s.parties > 1 && len(left) > 0 {
 			s.fail("parties are left in round %d: %v", n, left)
 		}
 	}

@@ -69,7 +69,7 @@ func (h *heard) Step(ev machine.Event) []machine.Effect {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case machine.List:
-			h.asks["stands"] = e.Ask
+			h.asks["own"] = e.Ask
 		case machine.Ensure:
 			h.asks["ensured"] = e.Ask
 		case machine.Remove:
@@ -137,7 +137,7 @@ func (h *heard) answer(tl *recipetest.Teller, verb string, w recipetest.Words) m
 		code = machine.NoNode
 	}
 	switch verb {
-	case "stands": // the own znode
+	case "own": // the listing of the own znode
 		return machine.Listed{Epoch: epoch, Ask: w.Ask, Code: code, Err: err, Stat: machine.Stat{Czxid: 42, Owner: 7}}
 	case "listed":
 		l := machine.Listed{Epoch: epoch, Ask: w.Ask, Code: code, Err: err}
@@ -178,7 +178,11 @@ func (h *heard) answer(tl *recipetest.Teller, verb string, w recipetest.Words) m
 func show(e machine.Effect) string {
 	switch e := e.(type) {
 	case machine.List:
-		return fmt.Sprintf("list #%d %s%s", e.Ask, short(e.Path), map[bool]string{true: " and watch"}[e.Watch])
+		text := fmt.Sprintf("list #%d %s", e.Ask, short(e.Path))
+		if e.Watch {
+			text += " and watch"
+		}
+		return text
 	case machine.Ensure:
 		return fmt.Sprintf("ensure #%d %s", e.Ask, short(e.Path))
 	case machine.Transact:
@@ -198,9 +202,9 @@ func show(e machine.Effect) string {
 	return ""
 }
 
-// stage tells the states for which the table says "next": the first state of the next claim, or
+// isNext tells the states for which the table says "next": the first state of the next claim, or
 // Idle.
-func stage(state string) bool { return state == "Idle" || state == "Finding" || state == "Arriving" }
+func isNext(state string) bool { return state == "Idle" || state == "Finding" || state == "Arriving" }
 
 // table reads the table in testdata: its rows, and the transitions that they declare.
 func table(t testing.TB) (rows []recipetest.Step, allowed *recipetest.Table) {
@@ -227,7 +231,7 @@ func table(t testing.TB) (rows []recipetest.Step, allowed *recipetest.Table) {
 }
 
 func declares(row, s recipetest.Step) bool {
-	return (row.From == s.From || row.From == "any") && row.On == s.On && (row.To == s.To || row.To == "next" && stage(s.To))
+	return (row.From == s.From || row.From == "any") && row.On == s.On && (row.To == s.To || row.To == "next" && isNext(s.To))
 }
 
 // TestTraces plays the stories in testdata.

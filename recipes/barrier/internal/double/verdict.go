@@ -9,8 +9,8 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// count lists the parties. A release requires that no party has arrived since the listing: it may
-// be a process that was restarted, and its predecessor's znode must not take its position. So the
+// count lists the parties. A release requires that no party has arrived since the listing: such a
+// party may be a process that was restarted, whose predecessor's znode must not be released. So the
 // number of arrivals has to be known before the listing. Usually the reply to the own arrival has
 // told it.
 func (a *arrival) count() {
@@ -124,7 +124,10 @@ func (a *arrival) writeVerdict(v Verdict) {
 	var ops []machine.Op
 	round := a.m.roundPath()
 	if v.Kind == Released {
-		ops = append(ops, machine.Op{Do: machine.Check, Path: a.arrivals(), Version: a.arrived})
+		ops = append(ops,
+			machine.Op{Do: machine.Check, Path: a.arrivals(), Version: a.arrived},
+			machine.Op{Do: machine.Check, Path: znode.Join(round, departures), Version: machine.Any}, // without it, no departure can be recorded
+		)
 		for _, name := range v.Names {
 			ops = append(ops, machine.Op{Do: machine.Check, Path: round + "/" + name, Version: machine.Any})
 		}

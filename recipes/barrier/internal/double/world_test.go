@@ -24,15 +24,16 @@ const at = "/b"
 type schedule struct {
 	recipetest.Chance
 	*recipetest.World
-	parties  int
 	users    []*user
-	verdicts map[int64]double.Verdict // of the decided rounds
-	guids    int
-	kicks    bool // another client deletes parties' znodes; such a party is not inside any more, though it may not know yet
-	pairs    bool // several processes of an id may live at a time
-	patient  bool // users want the next round only when they have left the last one
-	step     stepped
 	admin    *recipetest.Actor
+	verdicts map[int64]double.Verdict // of the decided rounds
+	guids    int                      // how many were made
+	step     stepped
+	// Drawn at the beginning.
+	parties int
+	kicks   bool // another client deletes parties' znodes; such a party is not inside any more, though it may not know yet
+	pairs   bool // several processes of an id may live at a time
+	patient bool // users want the next round only when they have left the last one
 }
 
 // stepped is called for each step of a machine.
@@ -43,12 +44,14 @@ type user struct {
 	schedule *schedule
 	actor    *recipetest.Actor
 	id       string
-	last     uint64
-	claims   []double.Wanted
-	passages []*passage // whose rounds not all have left
-	given    map[uint64]bool
-	entered  int
+	// What it has asked for and received, by claim.
+	last     uint64          // the number of the last claim
+	claims   []double.Wanted // not answered
+	passages []*passage      // whose rounds not all have left
+	given    map[uint64]bool // claims that got a passage
+	entered  int             // rounds
 	refused  []error
+	// Its life.
 	dead     bool
 	replaced bool // a process was started in the place of this dead one
 	twin     bool // another process of its id has lived at the same time
@@ -76,7 +79,7 @@ func (s *schedule) fail(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for _, u := range s.users {
 		if !u.dead {
-			text += fmt.Sprintf("; %s in state %s, with %d wishes and %d passages", u.actor, u.actor.Machine().(watched).State(), len(u.claims), len(u.passages))
+			text += fmt.Sprintf("; %s in state %s, with %d claims and %d passages", u.actor, u.actor.Machine().(watched).State(), len(u.claims), len(u.passages))
 		}
 	}
 	s.Failf("%s\n%s", text, s.Story())
@@ -300,7 +303,7 @@ func (s *schedule) checkVerdicts(one bool) {
 	}
 }
 
-func (s *schedule) standing(round string) []string {
+func (s *schedule) partiesIn(round string) []string {
 	return slices.DeleteFunc(s.Children(round), func(name string) bool { _, ok := double.PartyID(name); return !ok })
 }
 
@@ -315,25 +318,20 @@ func (s *schedule) markKicked() {
 	}
 }
 
-// admin breaks the newest round when it is told to, in one try, and deletes znodes.
+// admin breaks the newest round when it is told to, in one try.
 type admin struct {
 	epoch uint64
 	ask   uint64
 	round int64
 }
 
-type (
-	breakIt struct{}
-	kick    struct{ path string }
-)
+type breakIt struct{}
 
 func (m *admin) Step(ev machine.Event) []machine.Effect {
 	m.ask++
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
 		m.epoch = ev.Epoch
-	case kick:
-		return []machine.Effect{machine.Remove{Epoch: m.epoch, Ask: m.ask, Path: ev.path}}
 	case breakIt:
 		return []machine.Effect{machine.List{Epoch: m.epoch, Ask: m.ask, Path: at}}
 	case machine.Listed:

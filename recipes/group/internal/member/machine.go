@@ -71,17 +71,17 @@ type Machine struct {
 
 	session int64
 	closing bool
+	suspect bool           // the watch has fired while a request was under way
+	inquiry *owner.Inquiry // into the owner of a znode that is not this member's; one in each epoch
+	told    Standing       // to the application
 
-	number  uint64 // of the data that are wanted
+	// The own data: those that are wanted, those under way, those in ZooKeeper.
+	number  uint64
 	data    []byte
-	sent    uint64 // the number of the data under way
-	written uint64 // the number of the data in ZooKeeper
-	payload []byte // the data under way
-	version int32
-
-	suspect bool // the watch has fired while a request was under way
-	inquiry *owner.Inquiry
-	told    Standing
+	sent    uint64 // the number of payload
+	payload []byte
+	written uint64 // a number
+	version int32  // of the own znode
 }
 
 // New makes a machine for one member.

@@ -21,8 +21,8 @@ func TestSchedules(t *testing.T) {
 	recipetest.Schedules(t, tier.Count(3000, 30000), func(c recipetest.Chance) {
 		w := recipetest.NewWorld(c.Pick)
 		defer func() {
-			if f := recover(); f != nil {
-				c.Failf("%v\n%s", f, w.Story())
+			if u := recover(); u != nil {
+				c.Failf("%v\n%s", u, w.Story())
 			}
 		}()
 		schedule(c, w)
@@ -31,68 +31,68 @@ func TestSchedules(t *testing.T) {
 
 func TestMain(m *testing.M) { tier.Main(m) }
 
-// face is a member's user: what package group does, without goroutines.
-type face struct {
+// user is the application of a member, with the part of package group that deals with the machine.
+type user struct {
 	actor  *recipetest.Actor
 	id     string
 	number uint64
 	data   string
-	told   member.Standing
+	told   member.Standing // by the machine
 	dead   bool
-	left   bool
+	left   bool // it was told to leave
 }
 
-func (f *face) update(data string) {
-	f.number++
-	f.data = data
-	f.actor.Tell(member.Updated{Number: f.number, Data: []byte(data)})
+func (u *user) update(data string) {
+	u.number++
+	u.data = data
+	u.actor.Tell(member.Updated{Number: u.number, Data: []byte(data)})
 }
 
 // standing is what a host tells a machine that was made anew.
-func (f *face) standing() []machine.Event {
-	events := []machine.Event{member.Updated{Number: f.number, Data: []byte(f.data)}}
-	if f.left {
+func (u *user) standing() []machine.Event {
+	events := []machine.Event{member.Updated{Number: u.number, Data: []byte(u.data)}}
+	if u.left {
 		events = append(events, machine.Closing{})
 	}
 	return events
 }
 
-func add(w *recipetest.World, id, data string) *face {
-	f := &face{id: id, data: data}
-	f.actor = w.Add(recipetest.Player{
+func add(w *recipetest.World, id, data string) *user {
+	u := &user{id: id, data: data}
+	u.actor = w.Add(recipetest.Player{
 		Name: id + "/" + data,
 		Machine: func() machine.Machine {
-			return member.New(member.Config{Path: "/g", ID: id, Data: []byte(f.data), Number: f.number})
+			return member.New(member.Config{Path: "/g", ID: id, Data: []byte(u.data), Number: u.number})
 		},
-		Standing: f.standing,
+		Standing: u.standing,
 		Perform: func(_ *recipetest.Actor, e machine.Effect) {
 			if s, ok := e.(member.Standing); ok {
-				f.told = s
+				u.told = s
 			}
 		},
 	})
-	return f
+	return u
 }
 
 func schedule(c recipetest.Chance, w *recipetest.World) {
-	faces := []*face{add(w, "a", "a0"), add(w, "b", "b0")}
+	users := []*user{add(w, "a", "a0"), add(w, "b", "b0")}
 	if c.Pick(3) == 0 {
-		faces = append(faces, add(w, "a", "again0"))
+		users = append(users, add(w, "a", "again0"))
 	}
 	for n := range c.Pick(150) {
-		f := faces[c.Pick(len(faces))]
+		u := users[c.Pick(len(users))]
 		happenings := []struct {
 			odds int
 			do   func()
 		}{
-			{1, f.actor.Disconnect},
-			{2, f.actor.Reconnect},
-			{1, f.actor.Expire},
-			{1, f.actor.Crash},
-			{1, func() { f.mayDie(c) }},
+			{1, u.actor.Disconnect},
+			{2, u.actor.Reconnect},
+			{1, u.actor.Expire},
+			{1, u.actor.Crash},
+			{1, func() { u.mayDie(c) }},
 			{1, w.Bury},
-			{1, func() { f.mayLeave(c) }},
-			{2, func() { f.update(fmt.Sprint(f.data[:1], n+1)) }},
+			{1, func() { u.mayLeave(c) }},
+			{2, func() { u.update(fmt.Sprint(u.data[:1], n+1)) }},
 			{14, func() { w.Step() }},
 		}
 		drawn := c.Pick(24) // the sum of the odds
@@ -108,47 +108,47 @@ func schedule(c recipetest.Chance, w *recipetest.World) {
 	if !w.Settle(20000) {
 		c.Failf("it does not come to rest")
 	}
-	conclude(c, w, faces)
+	conclude(c, w, users)
 }
 
-func (f *face) mayDie(c recipetest.Chance) {
+func (u *user) mayDie(c recipetest.Chance) {
 	if c.Pick(4) == 0 {
-		f.actor.Kill()
-		f.dead = true
+		u.actor.Kill()
+		u.dead = true
 	}
 }
 
-func (f *face) mayLeave(c recipetest.Chance) {
-	if c.Pick(4) == 0 && !f.left {
-		f.left = true
-		f.actor.Tell(machine.Closing{})
+func (u *user) mayLeave(c recipetest.Chance) {
+	if c.Pick(4) == 0 && !u.left {
+		u.left = true
+		u.actor.Tell(machine.Closing{})
 	}
 }
 
 // conclude fails unless each member that lives is registered, with its latest data, and no other.
-func conclude(c recipetest.Chance, w *recipetest.World, faces []*face) {
+func conclude(c recipetest.Chance, w *recipetest.World, users []*user) {
 	present := map[string]string{} // the data of each id
-	for _, f := range faces {
-		stopped, why := f.actor.Stopped()
+	for _, u := range users {
+		stopped, why := u.actor.Stopped()
 		switch {
-		case f.dead:
-		case f.left && !stopped:
-			c.Failf("%s does not leave, in state %v", f.id, f.told.State)
+		case u.dead:
+		case u.left && !stopped:
+			c.Failf("%s does not leave, in state %v", u.id, u.told.State)
 		case stopped && why != nil && !errors.Is(why, member.ErrDuplicate):
 			c.Failf("%v", why)
-		case stopped && why != nil && len(faces) < 3:
-			c.Failf("%s: no other has had the id: %v", f.id, why)
-		case stopped && why == nil && !f.left:
-			c.Failf("%s has ended for no reason", f.id)
+		case stopped && why != nil && len(users) < 3:
+			c.Failf("%s: no other has had the id: %v", u.id, why)
+		case stopped && why == nil && !u.left:
+			c.Failf("%s has ended for no reason", u.id)
 		case stopped:
-		case f.told.State != member.Present || f.told.Written != f.number:
-			c.Failf("%s is %v, with data %d of %d", f.id, f.told.State, f.told.Written, f.number)
-		case present[f.id] != "":
-			c.Failf("%s is there twice", f.id)
+		case u.told.State != member.Present || u.told.Written != u.number:
+			c.Failf("%s is %v, with data %d of %d", u.id, u.told.State, u.told.Written, u.number)
+		case present[u.id] != "":
+			c.Failf("%s is there twice", u.id)
 		default:
-			present[f.id] = f.data
-			if got := string(w.Data("/g/" + f.id)); got != f.data {
-				c.Failf("%s has data %q, not %q", f.id, got, f.data)
+			present[u.id] = u.data
+			if got := string(w.Data("/g/" + u.id)); got != u.data {
+				c.Failf("%s has data %q, not %q", u.id, got, u.data)
 			}
 		}
 	}

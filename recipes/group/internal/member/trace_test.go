@@ -44,7 +44,7 @@ func TestTraceLife(t *testing.T) {
 	tr.Tell(seen(4, "1", 7, 10))
 	tr.Say("Its own writing fires the watch, which is armed again.")
 	tr.Tell(machine.Fired{Epoch: 1, Path: ann, Change: machine.DataChanged}, made(5), seen(6, "2", 7, 10))
-	tr.Say("Somebody writes to it by hand: the latest data are written again. Somebody deletes it: it registers again.")
+	tr.Say("Another client writes to the znode: the latest data are written again. Another client deletes it: the member registers again.")
 	tr.Tell(machine.Fired{Epoch: 1, Path: ann, Change: machine.DataChanged}, seen(7, "x", 7, 10), made(8))
 	tr.Tell(machine.Fired{Epoch: 1, Path: ann, Change: machine.Deleted}, machine.Seen{Epoch: 1, Ask: 9, Path: ann})
 	tr.Say("It leaves while the creation is under way.")
@@ -66,12 +66,12 @@ func TestTraceDuplicate(t *testing.T) {
 	t.Parallel()
 	changed := machine.Fired{Epoch: 1, Path: ann, Change: machine.DataChanged}
 	tr := begin(t)
-	tr.Say("There is one of that name, of another session. It is asked whether it lives, does not answer, and goes in the end.")
+	tr.Say("There is a znode of that name, of another session. Its owner is asked whether it lives, and does not answer. The znode goes in the end.")
 	tr.Tell(epoch, failed(1, machine.NodeExists), seen(2, "1", 6, 5), changed, put(3, 1), at(seen(4, "1\x00who?", 6, 5), 1))
-	tr.Say("But another comes. Somebody else asks it at the same time, so that the question is put again.")
+	tr.Say("But another member comes. A third one asks it at the same time, so that the question is put again.")
 	tr.Tell(machine.Fired{Epoch: 1, Path: ann, Change: machine.Deleted}, seen(5, "1", 8, 11), failed(6, machine.BadVersion))
 	tr.Tell(at(seen(7, "1\x00who?", 8, 11), 1), put(8, 2), at(seen(9, "1\x00who?", 8, 11), 2))
-	tr.Say("It answers: it lives.")
+	tr.Say("The owner answers: it lives.")
 	effects := tr.Tell(changed, at(seen(10, "1", 8, 11), 3))
 	require.Contains(t, effects, machine.Effect(machine.Stop{Err: member.ErrDuplicate}))
 	tr.Compare("duplicate")
@@ -80,7 +80,7 @@ func TestTraceDuplicate(t *testing.T) {
 func TestTraceEpochs(t *testing.T) {
 	t.Parallel()
 	tr := begin(t)
-	tr.Say("The answer to the creation is lost, and it was carried out: it is asked for once more. Then the epoch ends; the old znode is still there in the next, and is not taken for its own.")
+	tr.Say("The answer to the creation is lost, and the znode was created: the member tries once more. Then the epoch ends. In the next one the old znode still exists, and the member does not take it for its own.")
 	tr.Tell(epoch, failed(1, machine.Unknown), failed(2, machine.NodeExists), seen(3, "1", 7, 5))
 	tr.Tell(machine.EpochEnded{Epoch: 1}, member.Updated{Number: 1, Data: []byte("2")}, machine.EpochBegan{Epoch: 2, SessionID: 8})
 	tr.Tell(machine.Transacted{Epoch: 2, Ask: 4, Code: machine.NodeExists})
@@ -89,15 +89,15 @@ func TestTraceEpochs(t *testing.T) {
 	tr.Tell(machine.Transacted{Epoch: 2, Ask: 6, Failed: -1, Results: []machine.Result{{Path: ann, Stat: asked}}})
 	tr.Tell(machine.Seen{Epoch: 2, Ask: 7, Path: ann, Exists: true, Data: []byte("1\x00who?"), Stat: asked})
 	tr.Tell(machine.Fired{Epoch: 2, Path: ann, Change: machine.Deleted}, machine.Seen{Epoch: 2, Ask: 8, Path: ann})
-	tr.Say("It leaves while it asks somebody else.")
+	tr.Say("The member leaves while it asks the owner of another znode.")
 	tr.Tell(machine.Transacted{Epoch: 2, Ask: 9, Code: machine.NodeExists})
 	tr.Tell(machine.Seen{Epoch: 2, Ask: 10, Path: ann, Exists: true, Stat: machine.Stat{Owner: 9, Czxid: 15}}, machine.Closing{})
 	tr.Tell(machine.Transacted{Epoch: 2, Ask: 11, Code: machine.BadVersion}, machine.Seen{Epoch: 2, Ask: 12, Path: ann, Exists: true, Stat: machine.Stat{Owner: 9, Czxid: 15}})
 	tr.Compare("epochs")
 }
 
-// A member that leaves while nothing of its own stands, or that is refused something, is over.
-func TestAMemberIsOverWhenItIsRefusedOrHasNothingLeft(t *testing.T) {
+// A member ends if it leaves while it has no znode, or if a request is refused.
+func TestAMemberEndsWhenItIsRefusedOrHasNoZnode(t *testing.T) {
 	t.Parallel()
 	rights := errors.New("no rights")
 	for _, events := range [][]machine.Event{

@@ -44,13 +44,14 @@ func (q Queue) buckets(ctx context.Context, later bool, failed *error) []layout.
 	return list(ctx, q, q.Root.Items(), layout.ParseBucket, layout.Bucket.Compare, failed)
 }
 
-// items are those that are delayed, or the others, bucket by bucket in their order: one pass for
-// each value of later. It syncs first.
-func (q Queue) items(ctx context.Context, later ...bool) iter.Seq2[layout.Item, error] {
+const delayed, others = true, false // the passes over a queue's items
+
+// items are those of each pass, bucket by bucket in their order. It syncs first.
+func (q Queue) items(ctx context.Context, passes ...bool) iter.Seq2[layout.Item, error] {
 	return func(yield func(layout.Item, error) bool) {
 		err := q.Session.Sync(ctx, string(q.Root))
-		for _, l := range later {
-			for _, b := range q.buckets(ctx, l, &err) {
+		for _, later := range passes {
+			for _, b := range q.buckets(ctx, later, &err) {
 				item := func(name string) (layout.Item, bool) { return layout.ParseItem(b, name) }
 				for _, i := range list(ctx, q, q.Root.Bucket(b), item, func(a, b layout.Item) int { return cmp.Compare(a.Seq, b.Seq) }, &err) {
 					if !yield(i, nil) {
@@ -115,7 +116,7 @@ func (q Queue) Names(ctx context.Context, path string, failed *error) []string {
 // Len counts the items: waiting, being processed, and delayed. It is an estimate while others put
 // and take.
 func (q Queue) Len(ctx context.Context) (n int, err error) {
-	for _, err := range q.items(ctx, true, false) {
+	for _, err := range q.items(ctx, delayed, others) {
 		if err != nil {
 			return 0, err
 		}
@@ -127,7 +128,7 @@ func (q Queue) Len(ctx context.Context) (n int, err error) {
 // Count counts the items that a capacity limits: all children of the buckets, without listing them.
 func (q Queue) Count(ctx context.Context) (n int, err error) {
 	err = q.Session.Sync(ctx, string(q.Root))
-	for _, b := range append(q.buckets(ctx, true, &err), q.buckets(ctx, false, &err)...) {
+	for _, b := range append(q.buckets(ctx, delayed, &err), q.buckets(ctx, others, &err)...) {
 		stat, _, failed := q.Session.Exists(ctx, q.Root.Bucket(b))
 		n, err = n+int(stat.NumChildren), cmp.Or(err, failed)
 	}
@@ -139,13 +140,13 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 	if n < 1 {
 		return nil, fmt.Errorf("n: %d is less than 1", n)
 	}
-	later := []bool{false, true}
+	passes := []bool{others, delayed}
 	if free {
-		later, err = later[:1], layout.ErrEmpty
+		passes, err = passes[:1], layout.ErrEmpty
 	}
 	var claims []string // in the item's bucket: none for delayed items
 	at := layout.Bucket{Number: -1}
-	for i, failed := range q.items(ctx, later...) {
+	for i, failed := range q.items(ctx, passes...) {
 		if failed == nil && i.Bucket != at {
 			at = i.Bucket
 			claims = q.Names(ctx, q.Root.ClaimsOf(at), &failed)
@@ -175,9 +176,10 @@ func (q Queue) List(ctx context.Context, n int, free bool) (all []Entry, err err
 }
 
 // Find searches for an item by its id: among delayed items, among the others, and among delayed
-// ones again, since the item may move meanwhile. A dead letter has its id in its data alone: if no
-// znode's name is right, the items are read. The error is session.ErrNoNode if there is none, and
-// also session.ErrNoAuth if some of the items may not be read.
+// ones again, since the item may move meanwhile. First the GUIDs in the znodes' names are compared.
+// If none is right and the id has no znode, all items are read: a dead letter has its id in its
+// data alone. The error is session.ErrNoNode if there is none, and also session.ErrNoAuth if some
+// of the items may not be read.
 func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	path, _ := q.Root.ID(id)
 	guid, _, err := q.Session.Get(ctx, path)
@@ -185,29 +187,31 @@ func (q Queue) Find(ctx context.Context, id string) (e Entry, err error) {
 	if !named {
 		guid = []byte(id)
 	}
-	for _, all := range []bool{false, true} {
-		if err != nil && !errors.Is(err, session.ErrNoNode) || all && named {
+	for _, byData := range []bool{false, true} {
+		if err != nil && !errors.Is(err, session.ErrNoNode) || byData && named {
 			break
 		}
-		for i, err := range q.items(ctx, true, false, true) {
+		for i, err := range q.items(ctx, delayed, others, delayed) {
 			if err != nil {
 				return e, err
 			}
-			if !all && i.GUID != string(guid) {
+			if !byData && i.GUID != string(guid) {
 				continue
 			}
 			e, ok, err := q.read(ctx, i)
-			if ok = (ok || e.Unread && err == nil) && (!all || e.ID == id); ok && !i.Bucket.Lane.Later {
+			exists := ok || e.Unread && err == nil
+			found := exists && (!byData || e.ID == id)
+			if found && !i.Bucket.Lane.Later {
 				q.readClaim(ctx, &e)
 			}
-			if ok || err != nil && !(all && errors.Is(err, session.ErrNoAuth)) {
+			if found || err != nil && !(byData && errors.Is(err, session.ErrNoAuth)) {
 				return e, err
 			}
 			hidden = cmp.Or(err, hidden)
 		}
 	}
 	none := fmt.Errorf("id: %w: %q", session.ErrNoNode, id)
-	if hidden != nil {
+	if hidden != nil { // the last refusal
 		none = fmt.Errorf("%w, unless it is one that may not be read: %w", none, hidden)
 	}
 	return Entry{}, cmp.Or(ignoring(session.ErrNoNode, err), none)

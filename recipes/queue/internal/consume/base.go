@@ -2,6 +2,7 @@ package consume
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
@@ -18,11 +19,11 @@ type purpose int
 
 const (
 	preparing   purpose = iota + 1 // a znode that a queue always has
-	registering                    // consumers/<guid>
+	registering                    // consumers/<guid> is made: see register
 	listing
 	reading
 	claiming
-	mending // claims/<bucket>
+	mending // claims/<bucket> is made again
 	settling
 	releasing // a claim whose item is gone
 	resolving // whether a claim was carried out
@@ -40,9 +41,9 @@ const (
 	pausing
 )
 
-// avoids is how long a path is passed over that was refused, or has data that no queue has written,
-// in milliseconds.
-const avoids = 60_000
+// avoidedFor is how long a path is passed over that was refused, or has data that no queue has
+// written, in milliseconds.
+const avoidedFor = 60_000
 
 var errForeign = errors.New("no queue has written this")
 
@@ -67,13 +68,9 @@ func (b *base) once(r machine.Request, k key) {
 	}
 }
 
+// busy tells whether a request for one of these purposes is under way.
 func (b *base) busy(all ...purpose) bool {
-	for _, p := range all {
-		if b.Pending(key{purpose: p}) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(p purpose) bool { return b.Pending(key{purpose: p}) })
 }
 
 // skip passes a path over for a minute, and reports that.
@@ -83,7 +80,7 @@ func (b *base) skip(path string, err error) {
 	}
 	b.avoided[path], b.yields = true, true
 	b.Emit(Skipped{Path: path, Err: err})
-	b.once(machine.Wake{After: avoids}, key{purpose: avoiding})
+	b.once(machine.Wake{After: avoidedFor}, key{purpose: avoiding})
 }
 
 // refused reports a refusal that is in the way of every claim. Behind a pause everything is tried

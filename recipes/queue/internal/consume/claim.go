@@ -11,16 +11,27 @@ import (
 // listing is some trips old.
 const mostLosses = 4
 
-// seeking tells whether a claim, or what precedes one, is under way.
-func (m *Machine) seeking() bool {
-	return m.under[claiming] != nil || m.base.busy(listing, reading, mending, joining, leaving)
+// search is what the search for items has come to: a listing, then reads, then a claim.
+type search struct {
+	armedAtStart bool            // when the search began, the bell and consumers/ were watched
+	asSecond     bool            // this consumer searches as the second in line, which has waited: its claim deletes the first's place
+	delayed      []layout.Bucket // those in later/ that the listing under way reads
+	picked       []layout.Item   // items that are being read
+	candidates   []*item         // items that were read, and are to be claimed
+	noneFree     bool            // the last search has left nothing free: the next Ack makes a place in line, too
+	claim        *txn            // under way, or of unknown outcome until onResolved; nil: none
 }
 
-// seek looks for items and claims them, or stands in line if there are none. The cases are in the
+// seeking tells whether a claim, or what precedes one, is under way.
+func (m *Machine) seeking() bool {
+	return m.search.claim != nil || m.base.busy(listing, reading, mending, joining, leaving)
+}
+
+// seek looks for items and claims them, or waits in line if there are none. The cases are in the
 // order of what must be known or done first. The last ones arm watches or a timer and then wait for
 // these.
 func (m *Machine) seek() {
-	if t := m.under[settling]; m.seeking() || t != nil && t.joins {
+	if t := m.settlement; m.seeking() || t != nil && t.joins {
 		return
 	}
 	p, f := &m.place, &m.finder
@@ -29,44 +40,44 @@ func (m *Machine) seek() {
 		m.list(true)
 	case room == 0:
 		m.dropFound()
-		m.noneFree = m.noneFree && !m.base.cfg.Takes // a call of Take may come much later, when that is not true any more
+		m.search.noneFree = m.search.noneFree && !m.base.cfg.Takes // the next call of Take may come when there are other items
 		if p.path != "" {
 			m.base.Requests.Ask(machine.Remove{Path: p.path}, key{purpose: leaving})
 			p.left()
 		}
-	case len(m.candidates) > 0 && f.losses < mostLosses:
+	case len(m.search.candidates) > 0 && f.losses < mostLosses:
 		m.claim(room)
 	case len(f.free) > 0 && f.losses < mostLosses: // against rivals several are read in one trip, to be tried in turn
 		m.read(min(max(room, f.window), readTogether))
 	case f.unended:
 		m.list(false)
-	case f.losses > 0 || m.base.relist || p.path == "" && !m.noneFree:
+	case f.losses > 0 || m.base.relist || p.path == "" && !m.search.noneFree:
 		m.list(true)
-	case p.path == "" || m.base.yields && p.known && len(p.ahead) < 2:
+	case p.path == "" || m.base.yields && p.listens():
 		m.base.yields = false
-		p.stand()
+		p.take()
 	case p.asksForListing():
 		m.list(true)
-	case m.later.await(p.known && len(p.ahead) < 2, int64(len(p.ahead))*half):
+	case m.later.await(p.listens(), int64(len(p.ahead))*headStart):
 		m.list(true)
 	}
 }
 
 // list begins a search, or goes on with one. The first in line sleeps after a search that found
-// nothing only if the bell was armed when the search began. A search that the second begins after
-// its wait takes the first's place away with its claim. If the search begins anew because items
-// were lost to rivals, that holds for the new one, too.
+// nothing only if the bell was armed when the search began. The second in line, which has waited in
+// vain for the first, searches asSecond; so does its next search, if this one ends with losses to
+// rivals.
 func (m *Machine) list(begins bool) {
 	if begins {
 		m.finder.begin()
-		m.armed = m.place.armed()
-		if m.asSecond = m.place.turn == waited || m.asSecond && m.finder.losses > 0; m.place.turn == waited {
+		m.search.armedAtStart = m.place.armed()
+		if m.search.asSecond = m.place.turn == waited || m.search.asSecond && m.finder.losses > 0; m.place.turn == waited {
 			m.place.turn = quiet
 		}
 	}
-	m.base.relist, m.candidates = false, nil
-	m.delayed = m.later.toList(m.finder.delayed)
-	m.base.Requests.Ask(machine.MultiRead{Queries: m.finder.queries(m.delayed)}, key{purpose: listing})
+	m.base.relist, m.search.candidates = false, nil
+	m.search.delayed = m.later.toList(m.finder.delayed)
+	m.base.Requests.Ask(machine.MultiRead{Queries: m.finder.queries(m.search.delayed)}, key{purpose: listing})
 }
 
 func (m *Machine) onListed(ev machine.MultiSeen) {
@@ -82,9 +93,9 @@ func (m *Machine) onListed(ev machine.MultiSeen) {
 	m.base.tries = 0
 	rest := ev.Answers[3:]
 	m.finder.name([2][]string(names[1:]))
-	m.later.listed(m.finder.delayed, m.delayed, rest[:len(m.delayed)])
+	m.later.listed(m.finder.delayed, m.search.delayed, rest[:len(m.search.delayed)])
 	m.place.listed(names[0])
-	for _, b := range m.finder.listed(rest[len(m.delayed):]) {
+	for _, b := range m.finder.listed(rest[len(m.search.delayed):]) {
 		m.base.tidy(machine.Op{Do: machine.Delete, Path: m.base.root.ClaimsOf(b), Version: machine.Any},
 			machine.Op{Do: machine.Delete, Path: m.base.root.Bucket(b), Version: 1})
 	}
@@ -95,18 +106,18 @@ func (m *Machine) onListed(ev machine.MultiSeen) {
 // nothing.
 func (m *Machine) endSearch() {
 	f, p := &m.finder, &m.place
-	if len(f.free) > 0 || len(m.candidates) > 0 || f.unended || f.losses > 0 {
+	if len(f.free) > 0 || len(m.search.candidates) > 0 || f.unended || f.losses > 0 {
 		return
 	}
-	m.noneFree = true
-	if m.armed && p.armed() && p.known && len(p.ahead) == 0 {
+	m.search.noneFree = true
+	if m.search.armedAtStart && p.armed() && p.known && len(p.ahead) == 0 {
 		p.turn = quiet
 	}
 }
 
 func (m *Machine) dropFound() {
 	m.finder.drop()
-	m.candidates = nil
+	m.search.candidates = nil
 }
 
 // read reads the next free items.
@@ -114,22 +125,22 @@ func (m *Machine) read(n int) {
 	if m.finder.large {
 		n = 1
 	}
-	if m.picked = m.finder.pick(n); len(m.picked) == 0 {
+	if m.search.picked = m.finder.pick(n); len(m.search.picked) == 0 {
 		m.endSearch()
 		m.seek()
 		return
 	}
-	m.base.Requests.Ask(machine.MultiRead{Queries: m.finder.queriesOf(m.picked)}, key{purpose: reading})
+	m.base.Requests.Ask(machine.MultiRead{Queries: m.finder.queriesOf(m.search.picked)}, key{purpose: reading})
 }
 
 func (m *Machine) onRead(ev machine.MultiSeen) {
-	items, gone := m.finder.opened(m.picked, ev.Answers)
+	items, gone := m.finder.opened(m.search.picked, ev.Answers)
 	m.finder.losses += gone
 	for _, i := range items {
 		if m.holdings.exhausted(i.record.Attempts) && m.base.avoided[string(m.base.cfg.Dead)] {
 			m.base.avoided[i.at.Path(m.base.root)], m.base.relist = true, true // only a new listing shows enough of the items behind it
 		} else {
-			m.candidates = append(m.candidates, i)
+			m.search.candidates = append(m.search.candidates, i)
 		}
 	}
 	m.endSearch()
@@ -140,7 +151,7 @@ func (m *Machine) onRead(ev machine.MultiSeen) {
 // exists.
 func (m *Machine) claim(room int) {
 	t, p := &txn{}, &m.place
-	for _, i := range m.candidates[:min(room, len(m.candidates))] {
+	for _, i := range m.search.candidates[:min(room, len(m.search.candidates))] {
 		if !t.fits(i) {
 			break
 		}
@@ -148,14 +159,14 @@ func (m *Machine) claim(room int) {
 		m.claimItem(t, i)
 	}
 	leaves := p.path != ""
-	if m.asSecond && len(p.ahead) == 1 { // the first hangs, or it is slow and then joins again
+	if m.search.asSecond && len(p.ahead) == 1 { // the first hangs, or it is slow and then joins again
 		op := machine.Op{Do: machine.Delete, Path: p.ahead[0], Version: machine.Any}
-		t.add(op, part{failed: func(machine.Code) { m.asSecond = false }})
+		t.add(op, part{failed: func(machine.Code) { m.search.asSecond = false }})
 	}
 	if leaves {
 		t.add(machine.Op{Do: machine.Delete, Path: p.path, Version: machine.Any}, part{failed: func(machine.Code) { p.left() }})
 	}
-	// Without its znode, no other consumer would hear that this one's claims have ended with it.
+	// Without the znode in consumers/, no other consumer would hear that these claims have ended.
 	self := machine.Op{Do: machine.Check, Path: m.base.root.Consumer(m.base.cfg.GUID), Version: machine.Any}
 	t.add(self, part{failed: func(machine.Code) { m.base.registered = false }})
 	t.done = func([]machine.Result) {
@@ -165,11 +176,11 @@ func (m *Machine) claim(room int) {
 		m.claimed(t.items)
 	}
 	t.unknown = func() {
-		m.under[claiming] = t
+		m.search.claim = t
 		m.resolve()
 	}
 	t.refused = func(i *item, _ error) { m.uncandidate(i) }
-	m.send(t, claiming)
+	m.send(t, claiming, &m.search.claim)
 }
 
 func (m *Machine) claimItem(t *txn, i *item) {
@@ -190,7 +201,7 @@ func (m *Machine) claimItem(t *txn, i *item) {
 				rival(code)
 				return
 			}
-			b := i.at.Bucket // the claims' parent was deleted by hand
+			b := i.at.Bucket // the claims' parent was deleted by hand: it is made again, if the bucket exists
 			m.base.Requests.Ask(machine.Transact{Ops: []machine.Op{
 				{Do: machine.Check, Path: m.base.root.Bucket(b), Version: machine.Any}, {Do: machine.Create, Path: m.base.root.ClaimsOf(b)},
 			}}, key{purpose: mending})
@@ -203,6 +214,14 @@ func (m *Machine) claimItem(t *txn, i *item) {
 	})
 }
 
+// onMended takes in whether that parent was made. If the bucket is gone, the search goes on.
+func (m *Machine) onMended(ev machine.Transacted) {
+	const creates = 1 // the index of the Create, behind the Check of the bucket
+	if ev.Failed == creates && ev.Code != machine.NodeExists || ev.Code == machine.Refused {
+		m.base.ok(ev.Code, m.base.root.Claims(), ev.Err)
+	}
+}
+
 func (m *Machine) claimed(items []*item) {
 	for _, i := range items {
 		i.record.Attempts++
@@ -210,11 +229,11 @@ func (m *Machine) claimed(items []*item) {
 		i.data = layout.WithAttempts(i.data, i.record.Attempts)
 		m.holdings.hold(i)
 	}
-	m.noneFree = len(m.candidates) == len(items) && len(m.finder.free) == 0 && !m.finder.unended
-	m.candidates = nil
+	m.search.noneFree = len(m.search.candidates) == len(items) && len(m.finder.free) == 0 && !m.finder.unended
+	m.search.candidates = nil
 	m.finder.won()
 }
 
 func (m *Machine) uncandidate(i *item) {
-	m.candidates = slices.DeleteFunc(m.candidates, func(c *item) bool { return c == i })
+	m.search.candidates = slices.DeleteFunc(m.search.candidates, func(c *item) bool { return c == i })
 }

@@ -15,15 +15,23 @@
 // An item becomes a dead letter, pauses, or ends its delay by being put elsewhere, and deleted here
 // in the same transaction. The machine asks a producer for that with [Put].
 //
-// Each operation on an item names the item's version, which each claim changes. So a late operation
-// does not touch what another consumer has claimed since. After a lost answer, the version and the
-// claim tell whether the transaction was carried out.
+// Each operation on an item names the item's version, which each claim changes. So an operation
+// that comes late does not touch an item that another consumer has claimed since. After a lost
+// answer, the version and the claim tell whether the transaction was carried out.
 //
-// A consumer that wants more items lists. One that has found none stands in line until it claims:
+// # What follows each event
 //
-//   - the first in line lists when the bell rings, or a znode in consumers/ goes;
-//   - the second lists half a second later, in case that the first hangs;
-//   - the others sleep, and watch the two ahead of them.
+//	proceed: put dead letters and pauses elsewhere; settle; move what is due; seek
+//	seek, if items are wanted, the first that is the case:
+//		candidates, fewer than four losses     claim them
+//		free items, fewer than four losses     read some: they become candidates
+//		buckets behind these are not listed    list some of them
+//		losses, or no listing yet, or relist   list from the first bucket on
+//		no place in line                       make one
+//		a place                                arm the bell; list when it rings, or an item is due
+//
+// A consumer keeps its place in line until it claims. The first lists when the bell rings or a
+// znode in consumers/ goes; the second half a second later, if the first hangs; the others sleep.
 //
 // # Which file for which task
 //

@@ -27,10 +27,9 @@ type Demand struct {
 
 // Command says what has become of an item that was delivered, or what is to become of it.
 type Command struct {
-	No    uint64 // of the item: see [Config.First]
-	Kind  Kind
-	After int64 // of Nack: the pause, in milliseconds
-
+	No      uint64 // of the item: see [Config.First]
+	Kind    Kind
+	After   int64  // of Nack: the pause, in milliseconds
 	Failure []byte // of Nack: see [layout.Failure]; nil: the item keeps what it has
 }
 
@@ -60,7 +59,7 @@ type Deliver struct {
 	Path     string // of the claim
 	Token    int64  // the transaction that claimed it: the claim's Czxid
 	Item     string // the item's path
-	Version  int32  // of the item's znode, as long as the claim stands
+	Version  int32  // of the item's znode, as long as the claim exists
 }
 
 // Settled is the end of an item, and the answer to Ack, Nack and Return. Without an error the
@@ -83,15 +82,14 @@ type Skipped struct {
 // Put has a producer put items, in one transaction with operations that delete them where they
 // were. The answer is an Answer.
 type Put struct {
-	No    uint64
-	Dead  bool // into the dead letters
-	Delay int64
-	GUIDs []string
-	Items []layout.Record
-	With  []machine.Op
-	Names [2][]string // of the buckets in items/ and in later/, by the last listing
-
-	Silent bool // a dead letter whose last attempt has left no failure: a text may be added
+	No     uint64
+	Dead   bool // into the dead letters
+	Delay  int64
+	GUIDs  []string
+	Items  []layout.Record
+	With   []machine.Op
+	Names  [2][]string // of the buckets in items/ and in later/, by the last listing
+	Silent bool        // a dead letter whose last attempt has left no failure: a text may be added
 }
 
 // Answer is the outcome of a Put.

@@ -21,9 +21,9 @@ type fake struct {
 	sealed  map[string]bool
 	refused map[string]bool // listings
 	size    int             // of the bodies
-	written int             // the most in a transaction
+	written int             // the most bytes in a transaction
 	refuses int             // so many claims fail, as if a rival had been faster
-	asked   []string
+	asked   []string        // "list", the name of each item that was read, "deliver" with that of an item
 }
 
 func newFake(prefetch int) *fake {
@@ -31,9 +31,10 @@ func newFake(prefetch int) *fake {
 	return &fake{machine: consume.New(cfg), names: make(map[string][]string), sealed: make(map[string]bool)}
 }
 
-// run feeds an event, and then the answers to what follows, until the machine delivers something or
-// waits, or until stops.
-func (f *fake) run(ev machine.Event, stops func(q machine.MultiRead) bool) {
+// run gives the machine an event, and answers each request that follows, until the machine delivers
+// an item or no request is open. before is called ahead of the answer to each MultiRead, until it
+// returns true: it may change what is there. nil: nothing changes.
+func (f *fake) run(ev machine.Event, before func() (changed bool)) {
 	events := []machine.Event{ev}
 	for len(events) > 0 {
 		effects := f.machine.Step(events[0])
@@ -41,8 +42,8 @@ func (f *fake) run(ev machine.Event, stops func(q machine.MultiRead) bool) {
 		for _, e := range effects {
 			switch e := e.(type) {
 			case machine.MultiRead:
-				if stops != nil && stops(e) {
-					stops = nil // it has changed what is there
+				if before != nil && before() {
+					before = nil
 				}
 				events = append(events, f.read(e))
 			case machine.Transact:
@@ -114,8 +115,8 @@ func numbered(n int) (names []string) {
 func (f *fake) last() string { return f.asked[len(f.asked)-1] }
 
 // start runs the machine from the beginning of an epoch.
-func (f *fake) start(stops func(q machine.MultiRead) bool) {
-	f.run(machine.EpochBegan{Epoch: 1, Trusted: true}, stops)
+func (f *fake) start(before func() (changed bool)) {
+	f.run(machine.EpochBegan{Epoch: 1, Trusted: true}, before)
 }
 
 // A bucket that was listed as empty gets its last item, is sealed, and the next appears with one:
@@ -127,8 +128,8 @@ func TestABucketIsListedAgainWhenTheNextAppears(t *testing.T) {
 	f.names[root.Items()] = append(f.names[root.Items()], "1-0000000000")
 	f.names[root.Items()+"/1-0000000000"] = []string{"c-queue-0000000000"}
 	listings := 0
-	f.start(func(machine.MultiRead) bool {
-		if listings++; listings == 2 { // the second listing is under way when this happens
+	f.start(func() (changed bool) {
+		if listings++; listings == 2 { // the machine has asked for the second listing, and has no answer yet
 			f.names[first], f.sealed[first] = []string{"a-queue-0000000000"}, true
 			f.bucket(1, "b-queue-0000000000")
 			return true
@@ -158,15 +159,18 @@ func TestLosing(t *testing.T) {
 	f.bucket(0, numbered(40)...)
 	f.refuses = 4
 	f.start(nil)
-	require.Equal(t, []string{"list", "i-queue-0000000000"}, f.asked[:2], "alone it is strict")
-	const read = 1 + 2 + 8 // the more it loses the more it reads together
+	require.Equal(t, []string{"list", "i-queue-0000000000"}, f.asked[:2], "without a loss it takes the first item")
+	// It reads one and loses it; two, and loses both; eight (the window has doubled with each
+	// loss), and loses the fourth item in all.
+	const read = 1 + 2 + 8
 	require.Equal(t, read, slices.Index(f.asked[1:], "list"), "it lists again after four that were lost")
-	require.NotEqual(t, []string{"i-queue-0000000001", "i-queue-0000000002", "i-queue-0000000003"}, f.asked[2:5])
+	afterALoss := f.asked[2:5]
+	require.NotEqual(t, []string{"i-queue-0000000001", "i-queue-0000000002", "i-queue-0000000003"}, afterALoss, "drawn, not in order")
 	require.True(t, strings.HasPrefix(f.last(), "deliver "))
 }
 
-// Listings do not tell sizes: next to a large item no other is read in the same trip, and a
-// transaction is bounded.
+// Listings do not tell sizes: when a large item was read, the next is read alone, and a transaction
+// is bounded.
 func TestLarge(t *testing.T) {
 	t.Parallel()
 	f := newFake(9)
@@ -174,9 +178,9 @@ func TestLarge(t *testing.T) {
 	f.bucket(0, numbered(40)...)
 	f.start(nil)
 	require.Less(t, f.written, 256<<10)
-	require.Len(t, f.asked[:slices.Index(f.asked[1:], "list")+1], 1+8, "eight before their size is known")
-	require.Equal(t, "list", f.asked[9])
-	require.True(t, strings.HasPrefix(f.asked[11], "deliver "), f.asked)
+	again := 1 + slices.Index(f.asked[1:], "list")
+	require.Equal(t, 1+8, again, "one listing, and eight items whose size was not known")
+	require.True(t, strings.HasPrefix(f.asked[again+2], "deliver "), "one item was read alone: %q", f.asked)
 }
 
 // BenchmarkClaim claims and acknowledges an item of a long queue, beside 64 that others have.

@@ -22,22 +22,24 @@ const tooLarge = 32 << 10
 
 // finder looks for free items. A listing is one trip of reads, each no older than the one before
 // it: first the names of all buckets, then the contents of the first buckets that the listing
-// before has named. A search is one or more listings. It is over when all buckets that its last
-// listing has named were listed behind those names.
+// before has named. A search is one or more listings. It ends when each bucket that its last
+// listing has named was listed after the names were.
 type finder struct {
-	base    *base
-	rng     *rand.Rand
-	names   [2][]string            // in items/ and in later/, by the last listing
+	base *base
+	rng  *rand.Rand
+	// By the last listing.
+	names   [2][]string            // of the buckets, in items/ and in later/
 	buckets []layout.Bucket        // those in items/, in order
 	delayed []layout.Bucket        // those in later/, in order
-	asked   []layout.Bucket        // those that the listing under way reads
-	passed  map[layout.Bucket]bool // without a free item, by a listing of this search
-	free    []freeItem             // that were found and not tried yet, in order
-	unended bool                   // there are buckets behind these that were not listed
-	width   int                    // so many buckets the next listing reads: as many as were needed
-	large   bool                   // an item that was read last is too large to be read with others
-	losses  int                    // of items to rivals, since the last listing
-	window  int                    // the next item is drawn from so many: of rivals that try the same item all but one lose
+	passed  map[layout.Bucket]bool // without a free item, by this listing or an earlier one of the search
+	free    []freeItem             // found and not tried yet, in order
+	unended bool                   // behind the buckets of free there are some that were not listed
+	losses  int                    // of items to rivals, since then
+	// How much is asked for.
+	asked  []layout.Bucket // the buckets in items/ that the listing under way reads
+	width  int             // so many buckets the next listing reads: as many as were needed
+	window int             // the next item is drawn from so many: of rivals that try the same item all but one lose
+	large  bool            // an item that was read last is too large to be read with others
 }
 
 // freeItem is a free item's bucket and name. Few of those that a listing shows are tried: the name
@@ -104,9 +106,9 @@ func parsed(names []string, parse func(string) (layout.Bucket, bool)) (all []lay
 	return all
 }
 
-// listed takes in the contents of the buckets that were asked for: of each its state, its claims
-// and its items. It returns the buckets to be deleted: sealed and empty. Number 0 stays: see
-// package layout.
+// listed takes in the contents of the buckets that were asked for: three answers for each, to the
+// queries for its state, its claims and its items. It returns the buckets to be deleted: sealed and
+// empty. Number 0 stays: see package layout.
 func (f *finder) listed(answers []machine.Event) (sealed []layout.Bucket) {
 	f.drop()
 	need := 0
@@ -132,7 +134,8 @@ func (f *finder) listed(answers []machine.Event) (sealed []layout.Bucket) {
 		if f.passes(b) {
 			continue
 		}
-		if state.Exists && state.Stat.Version > 0 && items.Code == machine.Done && len(items.Names) == 0 && b.Number > 0 {
+		isSealed := state.Exists && state.Stat.Version > 0
+		if empty := items.Code == machine.Done && len(items.Names) == 0; isSealed && empty && b.Number > 0 {
 			sealed = append(sealed, b)
 		}
 		free := f.freeOf(b, items.Names, claims.Names)

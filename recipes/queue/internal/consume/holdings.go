@@ -9,16 +9,17 @@ import (
 
 // item is an item that is free and was read, or that is claimed.
 type item struct {
+	// As it was read; and once it is claimed, as the claim has left it.
 	at      layout.Item
 	data    []byte
 	record  layout.Record // the meaning of data, with the attempts as they are in ZooKeeper
 	version int32
-	owned   bool // by its producer's session: such an item cannot be moved
-	token   int64
-
+	owned   bool  // by its producer's session: such an item cannot be moved
+	token   int64 // of the claim
+	// At the application, and how it is settled. If how is 0 the fields behind it have no effect.
 	no       uint64 // 0: not handed out
-	received bool   // by the application
-	how      Kind   // Ack, Nack or Return, if there was a command; 0: none
+	received bool
+	how      Kind   // Ack, Nack or Return; 0: there was no command yet
 	after    int64  // of Nack: the pause
 	failure  []byte // of Nack; empty and not nil: writing it was refused, perhaps for its size
 	put      bool   // a Put is under way that settles the item
@@ -92,30 +93,30 @@ func (h *holdings) handOut(i *item) {
 	})
 }
 
-func (h *holdings) onCommand(w Command) {
-	if w.No <= h.base.cfg.First {
+func (h *holdings) onCommand(c Command) {
+	if c.No <= h.base.cfg.First { // for a former machine
 		return
 	}
-	i := h.items[w.No]
+	i := h.items[c.No]
 	open := i != nil && i.how == 0
 	switch {
-	case w.Kind <= Return && open:
-		i.how, i.after, i.failure = w.Kind, w.After, w.Failure
-	case w.Kind <= Return: // given up before
-		h.base.Requests.Emit(Settled{No: w.No, Err: session.ErrLost})
-	case i != nil && w.Kind == Received:
+	case c.Kind <= Return && open:
+		i.how, i.after, i.failure = c.Kind, c.After, c.Failure
+	case c.Kind <= Return: // given up before
+		h.base.Requests.Emit(Settled{No: c.No, Err: session.ErrLost})
+	case i != nil && c.Kind == Received:
 		i.received = true
 	case !open:
-	case w.Kind == Unheld:
+	case c.Kind == Unheld:
 		h.goBack(i)
-		h.base.pause() // until it is trusted, or tries again
-	case w.Kind == Ended:
+		h.base.pause() // TrustGained ends the pause before its time
+	case c.Kind == Ended:
 		h.goBack(i)
 	}
 }
 
-// goBack has an item go back for which no command will come. If it was received, this was an
-// attempt.
+// goBack has an item go back that the application does not settle any more. If the item was
+// received, this was an attempt.
 func (h *holdings) goBack(i *item) {
 	if i.how = Return; i.received {
 		i.how = Nack
@@ -123,8 +124,8 @@ func (h *holdings) goBack(i *item) {
 	delete(h.items, i.no)
 }
 
-// end tells that an item is not this consumer's any more: nil if a command was carried out, or why
-// not.
+// end forgets an item that is not this consumer's any more. The cause is nil if the command was
+// carried out.
 func (h *holdings) end(i *item, cause error) {
 	if h.items[i.no] == i {
 		h.base.Requests.Emit(Settled{No: i.no, Err: cause})
@@ -135,7 +136,7 @@ func (h *holdings) end(i *item, cause error) {
 
 // unsettle answers a command that was refused. The item can be settled again.
 func (h *holdings) unsettle(i *item, err error) {
-	if h.items[i.no] != i { // no answer is awaited: the machine tries again
+	if h.items[i.no] != i { // the application waits for no answer: the machine tries again
 		return
 	}
 	i.how, i.after = 0, 0

@@ -10,8 +10,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// later is what listings show of the items with a delay. A consumer that lists moves those that are
-// due. A timer of the first in line, and of the second, goes off when the next is due.
+// later is what listings show of the items with a delay. A consumer that lists moves the due items.
+// The first in line, and the second, have a timer that goes off when the next item is due.
 type later struct {
 	base  *base
 	now   int64 // the servers' clock has passed this time
@@ -35,8 +35,7 @@ func (l *later) toList(all []layout.Bucket) (some []layout.Bucket) {
 	return some
 }
 
-// delayedTogether is how many of these buckets a listing reads, at the most.
-const delayedTogether = 64
+const delayedTogether = 64 // so many of these buckets a listing reads, at the most
 
 // listed takes in the contents of some of the buckets. In the others nothing is due before their
 // time.
@@ -44,7 +43,7 @@ func (l *later) listed(all, asked []layout.Bucket, answers []machine.Event) {
 	first := l.first
 	l.due, l.next, l.first = nil, 0, make(map[layout.Bucket]int64)
 	for k, b := range all {
-		sealed := k+1 < len(all) && all[k+1].Lane == b.Lane
+		sealed := k+1 < len(all) && all[k+1].Lane == b.Lane // there is a next bucket
 		if sealed {
 			l.first[b] = first[b]
 		}
@@ -105,7 +104,7 @@ func (l *later) awaits(due int64) {
 	}
 }
 
-const longest = 24 * 60 * 60 * 1000
+const longest = 24 * 60 * 60 * 1000 // milliseconds that a timer runs, at the most
 
 // saw takes in the servers' clock, from the answer to a transaction.
 func (l *later) saw(now int64) { l.now, l.fresh = max(l.now, now), true }
@@ -132,7 +131,7 @@ func (l *later) await(wanted bool, behind int64) bool {
 	return false
 }
 
-// onAlarm: what was waited for is due.
+// onAlarm takes in that the next item is due.
 func (l *later) onAlarm() {
 	l.now, l.alarm, l.base.relist = max(l.now, l.alarm), 0, true
 }

@@ -6,35 +6,23 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
-	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/session"
 )
 
 // Machine claims and settles the items of one consumer. The zero value is not usable: see [New].
 //
 // After each event it asks for what is missing: see proceed. One claim, one settlement and one
-// move are under way at a time.
+// move of due items are under way at a time.
 type Machine struct {
-	base     *base
-	holdings holdings
-	place    place
-	finder   finder
-	later    later
-
-	candidates []*item         // items that were read, and are to be claimed
-	picked     []layout.Item   // items that are being read
-	fetched    []layout.Item   // items that are due, and are being read or moved
-	moving     bool            // a producer has been asked to move these
-	singly     int             // so many items are moved one at a time: a move of several was refused, for one of them
-	puts       map[uint64]put  // under way, by number
-	lastPut    uint64          // the number given last
-	delayed    []layout.Bucket // those in later/ that the listing under way reads
-	armed      bool            // when the search began, the bell and consumers/ were watched
-	asSecond   bool            // this consumer searches as the second in line, which has waited: its claim takes the first's place away
-	noneFree   bool            // by the last listing this consumer has claimed all that was free: its next Ack joins the line
-
-	under   map[purpose]*txn // under way, or of unknown outcome
-	stopped bool
+	base       *base
+	holdings   holdings
+	place      place
+	finder     finder
+	later      later
+	search     search // for items (claim.go)
+	moves      moves  // of items elsewhere (move.go)
+	settlement *txn   // under way (settle.go); nil: none
+	stopped    bool
 }
 
 // New makes a machine for one consumer.
@@ -45,7 +33,7 @@ func New(cfg Config) machine.Machine {
 		holdings: holdings{base: b, items: make(map[uint64]*item), last: cfg.First, wanted: cfg.Prefetch},
 		place:    place{base: b},
 		finder:   finder{base: b, rng: rand.New(rand.NewPCG(cfg.Seed, 0)), window: 1, width: 1},
-		later:    later{base: b}, under: make(map[purpose]*txn), puts: make(map[uint64]put),
+		later:    later{base: b}, moves: moves{puts: make(map[uint64]put)},
 	}
 }
 
@@ -95,7 +83,7 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 		m.onAnswer(k, ev)
 	}
 	m.proceed()
-	m.later.fresh = false
+	m.later.fresh = false // the servers' clock goes on until the next step
 	return m.base.Requests.Flush()
 }
 
@@ -139,15 +127,15 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 		}
 	case machine.Transacted:
 		switch k.purpose {
-		case claiming, settling:
-			m.onTransacted(k.purpose, ev)
+		case claiming:
+			m.onTransacted(&m.search.claim, ev)
+		case settling:
+			m.onTransacted(&m.settlement, ev)
 		case registering:
 			m.base.onRegistered(ev)
-			m.base.relist = m.finder.buckets != nil
+			m.base.relist = m.finder.buckets != nil // a client that has deleted the znode by hand may have deleted all that was listed
 		case mending:
-			if ev.Failed == 1 && ev.Code != machine.NodeExists || ev.Code == machine.Refused {
-				m.base.ok(ev.Code, m.base.root.Claims(), ev.Err)
-			}
+			m.onMended(ev)
 		case joining:
 			m.place.onJoined(ev)
 		case askingTime:
@@ -158,23 +146,26 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 	}
 }
 
-// renew begins an epoch: the machine knows nothing but the application's commands.
+// renew forgets what ends with an epoch: requests, watches, the znodes of the session, and what a
+// listing has shown to be free or due. Not so the rest, which holds in the next epoch too or is a
+// mere guess: commands, paths that are avoided, the names of buckets, the time, counts of tries.
 func (m *Machine) renew() {
-	m.base.registered, m.candidates, m.noneFree, m.moving, m.base.ensuring = false, nil, false, false, 0
-	clear(m.under)
+	m.base.registered, m.base.ensuring = false, 0
+	m.search.claim, m.search.candidates, m.search.noneFree = nil, nil, false
+	m.settlement, m.moves.underWay = nil, false
 	m.place.bellArmed, m.place.consumersArmed = false, false
 	m.later = later{base: m.base, now: m.later.now}
 	m.place.left()
 	m.finder.drop()
 	m.finder.begin()
-	clear(m.puts)
+	clear(m.moves.puts)
 }
 
 // lose gives up all items: their claims have ended with the session. A settlement under way may
 // have been carried out.
 func (m *Machine) lose() {
 	for _, i := range slices.Clone(m.holdings.held) {
-		if t := m.under[settling]; i.doubt || i.put || t != nil && slices.Contains(t.items, i) {
+		if t := m.settlement; i.doubt || i.put || t != nil && slices.Contains(t.items, i) {
 			m.holdings.end(i, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome))
 		} else {
 			m.holdings.end(i, session.ErrLost)
@@ -203,7 +194,7 @@ func (m *Machine) proceed() {
 	case !m.base.registered && (!m.base.closing || m.base.busy(registering)):
 		m.base.register()
 	default:
-		if m.under[claiming] != nil && !m.base.busy(claiming) { // a pause has come between
+		if m.search.claim != nil && !m.base.busy(claiming) { // a pause has come between
 			m.resolve()
 		}
 		m.putAway()
@@ -220,7 +211,7 @@ func (m *Machine) proceed() {
 // finish deletes the place in line and the consumer's znode, and ends the machine.
 func (m *Machine) finish() {
 	switch {
-	case m.under[claiming] != nil || m.under[settling] != nil || m.base.busy(listing, joining, leaving):
+	case m.search.claim != nil || m.settlement != nil || m.base.busy(listing, joining, leaving):
 	case m.place.doubt:
 		m.list(true)
 	case m.place.path != "":

@@ -26,14 +26,16 @@ type model struct {
 	consumers  []*consumer
 	puts       *recipetest.Actor // the producer of new items
 	back, dead *recipetest.Actor // the producers of items that consumers take out
-	attempts   int               // after which items are dead letters
-	deaths     int               // so many attempts may have been counted of items that were not received
-	hurries    bool              // items that are not settled in time are lost
-	vandals    bool              // consumers' znodes, places in line and the bell are deleted by hand
-	broken     bool              // a session has expired, a machine has crashed, or a consumer closes
-	refuses    bool              // requests are refused now and then
-	zxid       int64             // of the state that was inspected last
-	ending     bool              // each item that is delivered is acknowledged
+	// Drawn at the beginning.
+	attempts int  // after which items are dead letters
+	refuses  bool // requests are refused now and then
+	hurries  bool // items that are not settled in time are lost
+	vandals  bool // consumers' znodes, places in line and the bell are deleted by hand
+	// As the schedule goes on.
+	slack  int   // so many attempts may have been counted of an item beyond those that were received
+	broken bool  // a session has expired, a machine has crashed, or a consumer closes
+	ending bool  // each item that is delivered is acknowledged
+	zxid   int64 // of the state that was inspected last
 }
 
 // item is the state of an item, as the test knows it.
@@ -155,8 +157,8 @@ func (c *consumer) perform(e machine.Effect) {
 
 func (c *consumer) deliver(e consume.Deliver) {
 	m, i := c.model, c.model.items[string(e.Record.Body)]
-	if !c.actor.Trusted(e.Epoch) { // no possession comes of it, and another consumer may have the item
-		m.deaths++ // it counts if it is overdue meanwhile
+	if !c.actor.Trusted(e.Epoch) { // there is no possession, and another consumer may have the item
+		m.slack++ // the attempt counts if the session ends before the item is returned
 		c.actor.Tell(consume.Command{No: e.No, Kind: consume.Unheld})
 		return
 	}
@@ -171,7 +173,7 @@ func (c *consumer) deliver(e consume.Deliver) {
 		m.Failf("%s is had by %s and by %s", i.body, i.holder.name, c.name)
 	case m.attempts > 0 && i.attempts >= m.attempts:
 		m.Failf("%s is delivered after %d attempts", i.body, i.attempts)
-	case e.Attempt <= i.attempts, e.Attempt > i.attempts+1+m.deaths:
+	case e.Attempt <= i.attempts, e.Attempt > i.attempts+1+m.slack:
 		m.Failf("%s is delivered as attempt %d, and was received %d times", i.body, e.Attempt, i.attempts)
 	}
 	if string(m.Data(e.Path)) != fmt.Sprintf("%s.%d", c.name, c.lives) {
@@ -191,20 +193,20 @@ func (c *consumer) deliver(e consume.Deliver) {
 }
 
 func (c *consumer) receive(no uint64) {
-	g := c.held[no]
-	g.received = true
-	g.item.attempts++
+	d := c.held[no]
+	d.received = true
+	d.item.attempts++
 	c.want(-1)
 	c.actor.Tell(consume.Command{No: no, Kind: consume.Received})
 }
 
 func (c *consumer) settle(no uint64, how consume.Kind, after int64) {
-	g := c.held[no]
-	g.how = how
+	d := c.held[no]
+	d.how = how
 	if how == consume.Ack {
-		g.item.acking = true
+		d.item.acking = true
 	} else {
-		c.release(g.item)
+		c.release(d.item)
 	}
 	c.actor.Tell(consume.Command{No: no, Kind: how, After: after})
 }
@@ -223,27 +225,27 @@ func (c *consumer) release(i *item) {
 }
 
 func (c *consumer) settled(e consume.Settled) {
-	g := c.held[e.No]
+	d := c.held[e.No]
 	switch {
-	case g == nil:
+	case d == nil:
 		return
 	case e.Stays:
-		g.how = 0
-		if c.model.deaths++; g.item.holder != c { // it counts as received
+		d.how = 0
+		if c.model.slack++; d.item.holder != c { // it counts as received
 			c.actor.Tell(consume.Command{No: e.No, Kind: consume.Ended})
 			break
 		} else if c.model.ending {
 			c.finish(e.No)
 		}
 		return
-	case e.Err == nil && g.how == consume.Ack && g.item.acked:
-		c.model.Failf("%s is acknowledged twice", g.item.body)
-	case e.Err == nil && g.how == consume.Ack:
-		g.item.acked = true
-	case e.Err != nil && g.how != 0 && !slices.ContainsFunc(ends, func(err error) bool { return errors.Is(e.Err, err) }):
+	case e.Err == nil && d.how == consume.Ack && d.item.acked:
+		c.model.Failf("%s is acknowledged twice", d.item.body)
+	case e.Err == nil && d.how == consume.Ack:
+		d.item.acked = true
+	case e.Err != nil && d.how != 0 && !slices.ContainsFunc(ends, func(err error) bool { return errors.Is(e.Err, err) }):
 		c.model.Failf("%s: %v", c.name, e.Err)
 	}
-	c.release(g.item)
+	c.release(d.item)
 	delete(c.held, e.No)
 	c.want(1)
 }
@@ -255,8 +257,8 @@ func (c *consumer) lapse() {
 	for _, no := range c.open() {
 		c.lose(no)
 	}
-	for _, g := range c.held {
-		c.release(g.item)
+	for _, d := range c.held {
+		c.release(d.item)
 	}
 }
 
@@ -271,9 +273,9 @@ func (c *consumer) lose(no uint64) {
 // open are the numbers of the items about which there was no command.
 func (c *consumer) open() []uint64 { return c.nos(func(*delivery) bool { return true }) }
 
-func (c *consumer) nos(which func(g *delivery) bool) (nos []uint64) {
-	for no, g := range c.held {
-		if g.how == 0 && which(g) {
+func (c *consumer) nos(which func(d *delivery) bool) (nos []uint64) {
+	for no, d := range c.held {
+		if d.how == 0 && which(d) {
 			nos = append(nos, no)
 		}
 	}

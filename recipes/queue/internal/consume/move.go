@@ -8,19 +8,28 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
+// moves are the puts that move items elsewhere. Items that are due are moved by one put at a time.
+type moves struct {
+	puts     map[uint64]put // under way, by number
+	lastPut  uint64         // the number given last
+	fetched  []layout.Item  // items that are due, and are being read or moved
+	underWay bool           // one of puts moves these
+	singly   int            // counts down: so many items are moved one at a time, since a move of several was refused, for one of them
+}
+
 type put struct {
 	Put
 	item *item // nil: it moves items that were due
 }
 
-// begin has a producer carry out a put. It is void if the epoch ends: each item that it deletes has
-// its version, or its claim, on condition.
+// begin has a producer carry out a put. If the epoch ends before, the put may still be carried out,
+// but not after another consumer's claim: its transaction deletes the items at their versions.
 func (m *Machine) begin(p put) {
-	m.lastPut++
-	if p.No = m.base.cfg.First + m.lastPut; !p.Dead {
+	m.moves.lastPut++
+	if p.No = m.base.cfg.First + m.moves.lastPut; !p.Dead {
 		p.Names = m.finder.names
 	}
-	m.puts[p.No] = p
+	m.moves.puts[p.No] = p
 	m.base.Requests.Emit(p.Put)
 }
 
@@ -38,8 +47,8 @@ func (m *Machine) putAway() {
 		if i.how == Nack && dead && i.owned {
 			i.how = Ack
 		}
-		if i.how != Nack || i.put || !dead && (i.after == 0 || i.owned) {
-			continue
+		if pauses := i.after > 0 && !i.owned; i.how != Nack || i.put || !dead && !pauses {
+			continue // not settled, or settled where it is: see settle
 		}
 		p := put{item: i, Put: Put{Dead: dead, Delay: i.after, GUIDs: []string{i.at.GUID}, Items: []layout.Record{i.next()}, With: []machine.Op{
 			{Do: machine.Delete, Path: i.at.Path(m.base.root), Version: i.version},
@@ -65,8 +74,8 @@ func gone(err error) bool {
 // onPut takes in the outcome of a put. An item that cannot pause goes back at once, and another
 // consumer may have it first.
 func (m *Machine) onPut(ev Answer) {
-	p, ok := m.puts[ev.No]
-	delete(m.puts, ev.No)
+	p, ok := m.moves.puts[ev.No]
+	delete(m.moves.puts, ev.No)
 	i, stays := p.item, errors.Is(ev.Err, session.ErrNotEmpty) // the item, or its id, has got a child by hand
 	switch {
 	case !ok:
@@ -96,35 +105,35 @@ func (m *Machine) onPut(ev Answer) {
 	}
 }
 
-// onMoved takes in whether items that are due were moved. The next listing shows what is left.
+// onMoved takes in whether items that are due were moved. The next listing shows the rest.
 func (m *Machine) onMoved(err error) {
-	switch m.moving, m.base.relist = false, true; {
+	switch m.moves.underWay, m.base.relist = false, true; {
 	case err == nil || gone(err) || errors.Is(err, session.ErrUnknownOutcome):
-	case len(m.fetched) > 1: // the error does not say for which of them it was
-		m.singly = len(m.fetched)
+	case len(m.moves.fetched) > 1: // the error does not say for which of them it was
+		m.moves.singly = len(m.moves.fetched)
 	default:
-		m.base.skip(m.fetched[0].Path(m.base.root), err)
+		m.base.skip(m.moves.fetched[0].Path(m.base.root), err)
 	}
 }
 
-// move moves items that are due. Each consumer that lists does that, since none stands in line
+// move moves items that are due. Each consumer that lists does that, since none waits in line
 // while there is a backlog.
 func (m *Machine) move() {
-	if m.base.closing || len(m.later.due) == 0 || m.moving || m.base.busy(fetching) {
+	if m.base.closing || len(m.later.due) == 0 || m.moves.underWay || m.base.busy(fetching) {
 		return
 	}
 	n := min(len(m.later.due), mostItems)
-	if m.finder.large || m.singly > 0 {
+	if m.finder.large || m.moves.singly > 0 {
 		n = 1
 	}
-	m.singly = max(m.singly-1, 0)
-	m.fetched, m.later.due = m.later.due[:n], nil // the next listing shows the rest
-	m.base.Requests.Ask(machine.MultiRead{Queries: m.finder.queriesOf(m.fetched)}, key{purpose: fetching})
+	m.moves.singly = max(m.moves.singly-1, 0)
+	m.moves.fetched, m.later.due = m.later.due[:n], nil // the next listing shows the rest
+	m.base.Requests.Ask(machine.MultiRead{Queries: m.finder.queriesOf(m.moves.fetched)}, key{purpose: fetching})
 }
 
 // onFetched has the items that were read put, in one transaction.
 func (m *Machine) onFetched(ev machine.MultiSeen) {
-	items, _ := m.finder.opened(m.fetched, ev.Answers)
+	items, _ := m.finder.opened(m.moves.fetched, ev.Answers)
 	if len(items) == 0 {
 		m.base.relist = true
 		return
@@ -138,6 +147,6 @@ func (m *Machine) onFetched(ev machine.MultiSeen) {
 		p.GUIDs, p.Items = append(p.GUIDs, i.at.GUID), append(p.Items, i.record)
 		p.With = append(p.With, machine.Op{Do: machine.Delete, Path: i.at.Path(m.base.root), Version: i.version})
 	}
-	m.moving = true
+	m.moves.underWay = true
 	m.begin(p)
 }

@@ -8,13 +8,10 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// half is how long the second in line leaves a ring to the first, in milliseconds.
-const half = 500
+const headStart = 500 // milliseconds that the second in line leaves a ring to the first
 
-// place is the own place among the consumers that have room and found nothing. It decides which of
-// them list when the bell rings. The first lists at once; the second half a second later, in case
-// that the first hangs; the others sleep. Each watches the two ahead. The number of these that are
-// left tells the place; the line is listed anew only if one of them turns out to be no consumer's.
+// place is the own place in line. The two places ahead are watched: as they go, the consumer moves
+// up; it lists line/ again only if one of the two is no consumer's znode.
 //
 // The first and the second arm the bell and consumers/ before the listing after which they sleep:
 // an item that becomes free behind that listing rings.
@@ -63,8 +60,11 @@ func (p *place) join() machine.Op {
 	return machine.Op{Do: machine.Create, Path: znode.Join(p.base.root.Line(), p.base.cfg.GUID+"-"), Ephemeral: true, Sequential: true}
 }
 
-// stand makes a place, at the end of the line. An old one is deleted in the same transaction.
-func (p *place) stand() {
+// listens tells whether the place is one of the first two, which list when the bell rings.
+func (p *place) listens() bool { return p.known && len(p.ahead) < 2 }
+
+// take makes a place, at the end of the line. An old one is deleted in the same transaction.
+func (p *place) take() {
 	ops := []machine.Op{p.join()}
 	if p.path != "" {
 		ops = append(ops, machine.Op{Do: machine.Delete, Path: p.path, Version: machine.Any})
@@ -99,12 +99,12 @@ func (p *place) listed(names []string) {
 		before = len(p.ahead)
 	}
 	p.known, p.doubt, p.ahead = true, false, nil
-	_, own, stands := znode.Sequence(path)
+	_, own, placed := znode.Sequence(path)
 	var numbers []int32
 	paths := make(map[int32]string)
 	for _, name := range names {
 		at := znode.Join(p.base.root.Line(), name)
-		if _, n, ok := znode.Sequence(name); ok && stands && znode.CompareSeq(n, own) < 0 && !p.base.avoided[at] {
+		if _, n, ok := znode.Sequence(name); ok && placed && znode.CompareSeq(n, own) < 0 && !p.base.avoided[at] {
 			numbers, paths[n] = append(numbers, n), at
 		}
 	}
@@ -159,7 +159,7 @@ func (p *place) onFired(path string) {
 		return
 	}
 	switch {
-	case p.path == "" || !p.known || len(p.ahead) == 2:
+	case p.path == "" || !p.listens():
 	case len(p.ahead) == 1:
 		p.linger()
 	case bell:
@@ -220,4 +220,4 @@ func (p *place) asksForListing() bool {
 	return p.armed()
 }
 
-func (p *place) linger() { p.base.once(machine.Wake{After: half}, key{purpose: lingering}) }
+func (p *place) linger() { p.base.once(machine.Wake{After: headStart}, key{purpose: lingering}) }

@@ -141,23 +141,23 @@ func (p *producer) answered(ev machine.Transacted) {
 		for _, i := range p.sent {
 			i.put = true
 		}
-		p.over(b, nil)
+		p.ended(b, nil)
 	case ev.Code == machine.Unknown:
 		p.end.Forget()
-		p.over(b, session.ErrUnknownOutcome)
+		p.ended(b, session.ErrUnknownOutcome)
 	case ev.Code == machine.Refused:
-		p.over(b, session.ErrNoAuth)
+		p.ended(b, session.ErrNoAuth)
 	case ev.Failed < len(p.parts):
 		p.end.Failed(p.parts[ev.Failed], ev.Code)
 	case ev.Failed < len(p.parts)+len(b.With):
-		p.over(b, session.ErrNoNode)
+		p.ended(b, session.ErrNoNode)
 	default: // it was deleted by hand
 		p.Ask(machine.Ensure{Path: p.root.Bell()}, "bell")
 	}
 }
 
-// over ends the put under way.
-func (p *producer) over(b back, err error) {
+// ended answers the put under way, if a consumer has asked for it.
+func (p *producer) ended(b back, err error) {
 	if p.puts = p.puts[1:]; b.by != nil {
 		b.by.actor.Tell(consume.Answer{No: b.No, Err: err})
 	}

@@ -17,7 +17,7 @@ import (
 // quiet is a model without faults, in which each consumer wants so many items.
 func quiet(prefetches ...int) *model {
 	pick := rand.New(rand.NewPCG(1, 1)).IntN
-	m := &model{World: recipetest.NewWorld(pick), Chance: recipetest.Chance{Pick: pick}, items: make(map[string]*item), deaths: 8}
+	m := &model{World: recipetest.NewWorld(pick), Chance: recipetest.Chance{Pick: pick}, items: make(map[string]*item), slack: lossSlack}
 	m.addProducers()
 	for _, n := range prefetches {
 		m.addConsumer(n-1, true)
@@ -76,6 +76,30 @@ func TestAConsumerDiesBesideOneThatHangs(t *testing.T) {
 	m.Bury()
 	m.settle(t)
 	require.Empty(t, m.left())
+}
+
+// Each consumer in line has begun a new epoch since it armed its watches, and one dies that has an
+// item. Nothing rings: another hears of it by consumers/ alone, which it has armed again.
+func TestAConsumerDiesBesideOthersWithANewEpoch(t *testing.T) {
+	t.Parallel()
+	for others := 1; others <= 3; others++ {
+		m := waiting(t, 1+others)
+		first := m.inLine(0)
+		m.put(t, put{count: 1})
+		require.Len(t, first.held, 1)
+		for _, c := range m.consumers {
+			if c != first {
+				c.actor.Expire()
+			}
+		}
+		m.settle(t)
+		require.Len(t, m.Children(root.Line()), others)
+		m.ending = true
+		first.actor.Kill()
+		m.Bury()
+		m.settle(t)
+		require.Empty(t, m.left(), others)
+	}
 }
 
 // Places in line, the znodes of consumers, claims' parents and the bell are deleted by hand. All
@@ -146,8 +170,8 @@ func TestDelayedItemsBesideAFirstThatHangs(t *testing.T) {
 	require.Less(t, m.Now(), due+3_000)
 }
 
-// Many items have a long delay, and the slot that they share has begun: they do not hide one behind
-// them that is due before.
+// Many items have a long delay, and the slot that they share has begun: an item in a later slot
+// that is due before they are is delivered in time.
 func TestManyThatAreNotDueHideNothing(t *testing.T) {
 	t.Parallel()
 	m := quiet(1)

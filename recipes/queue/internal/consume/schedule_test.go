@@ -44,8 +44,8 @@ func TestSchedules(t *testing.T) {
 	})
 }
 
-// happen lets one thing happen: a fault, though in a calm schedule mostly a step in its place, or
-// another event.
+// happen lets one thing happen. Of the faults that are drawn only one in calm happens, and a step
+// in the place of the others.
 func (m *model) happen(calm int) {
 	a := m.Actors()[m.Pick(len(m.Actors()))]
 	c := m.consumers[m.Pick(len(m.consumers))]
@@ -86,9 +86,13 @@ func (m *model) happen(calm int) {
 	}
 }
 
+// lossSlack bounds the attempts that the loss of a consumer may add to those of an item that were
+// received. It is generous: no consumer has more than four items in hand.
+const lossSlack = 8
+
 // dies has a consumer lose its session, or its machine.
 func (c *consumer) dies(how func()) {
-	c.model.deaths, c.model.broken = c.model.deaths+8, true
+	c.model.slack, c.model.broken = c.model.slack+lossSlack, true
 	how()
 }
 
@@ -136,18 +140,18 @@ func (m *model) vandalize() {
 	m.Delete(all[m.Pick(len(all))])
 }
 
-// act receives an item, or settles one.
+// act loses a delivery, as if its time were over, receives an item, or settles one.
 func (c *consumer) act() {
 	m := c.model
 	if nos := c.open(); len(nos) > 0 && m.hurries && m.Pick(8) == 0 {
 		c.lose(nos[m.Pick(len(nos))])
 		return
 	}
-	if nos := c.nos(func(g *delivery) bool { return !g.received }); len(nos) > 0 && m.Pick(3) > 0 {
+	if nos := c.nos(func(d *delivery) bool { return !d.received }); len(nos) > 0 && m.Pick(3) > 0 {
 		c.receive(nos[0])
 		return
 	}
-	if nos := c.nos(func(g *delivery) bool { return g.received }); len(nos) > 0 {
+	if nos := c.nos(func(d *delivery) bool { return d.received }); len(nos) > 0 {
 		no := nos[m.Pick(len(nos))]
 		switch m.Pick(3) {
 		case 0:
@@ -162,11 +166,11 @@ func (c *consumer) close() {
 	if stopped, _ := c.actor.Stopped(); stopped || c.closed {
 		return
 	}
-	for _, no := range c.nos(func(g *delivery) bool { return !g.received }) {
+	for _, no := range c.nos(func(d *delivery) bool { return !d.received }) {
 		c.settle(no, consume.Return, 0)
 	}
 	c.closed, c.model.broken = true, true
-	c.model.deaths++
+	c.model.slack++
 	c.actor.Tell(machine.Closing{})
 }
 
@@ -198,7 +202,7 @@ func (m *model) conclude() {
 			}
 		}
 	}
-	if !lives {
+	if !lives { // no consumer works the queue off
 		return
 	}
 	for _, dir := range []string{root.Items(), root.Later(), root.Claims()} {
@@ -211,9 +215,10 @@ func (m *model) conclude() {
 		}
 	}
 	for _, i := range m.items {
-		if i.holder != nil || m.consumers[0].hangs {
+		if i.holder != nil || m.consumers[0].hangs { // the one that hangs may have it
 			continue
 		}
+		// An Ack may be carried out without its answer, and the last attempt makes a dead letter.
 		if i.put && !i.acked && !m.broken && m.attempts == 0 {
 			m.Failf("%s is lost", i.body)
 		}

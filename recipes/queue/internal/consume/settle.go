@@ -10,7 +10,7 @@ import (
 // operations of each item name the version that it has under this claim, so that they do not touch
 // what another consumer has claimed since.
 func (m *Machine) settle() {
-	if m.under[settling] != nil {
+	if m.settlement != nil {
 		return
 	}
 	t, acks := &txn{}, true
@@ -34,9 +34,10 @@ func (m *Machine) settle() {
 	if !acks {
 		t.add(machine.Op{Do: machine.Set, Path: m.base.root.Bell(), Version: machine.Any}, part{failed: func(machine.Code) { m.base.prepare() }})
 	}
-	// Nothing was left at the last listing: the place in line is made in the same trip. The listing
-	// behind that finds what has come meanwhile.
-	if acks && m.noneFree && m.place.path == "" && !m.place.doubt && m.holdings.wants() > 0 && !m.seeking() && len(m.candidates)+len(m.finder.free) == 0 {
+	// If the last search has left nothing free, the place in line is made in the same trip. The
+	// next listing finds what has come meanwhile.
+	searches := m.seeking() || len(m.search.candidates)+len(m.finder.free) > 0
+	if acks && m.search.noneFree && !searches && m.holdings.wants() > 0 && m.place.path == "" && !m.place.doubt {
 		t.joins = true
 		t.add(m.place.join(), part{failed: func(machine.Code) { m.base.prepare() }})
 	}
@@ -59,7 +60,7 @@ func (m *Machine) settle() {
 		m.holdings.unsettle(i, err)
 		m.base.pause()
 	}
-	m.send(t, settling)
+	m.send(t, settling, &m.settlement)
 }
 
 // settleItem adds the operations that settle an item where it is.
@@ -78,8 +79,10 @@ func (m *Machine) settleItem(t *txn, i *item) {
 	t.add(op, part{item: i, failed: func(code machine.Code) { m.unclaimed(i, code == machine.NoNode) }})
 	claim := machine.Op{Do: machine.Delete, Path: m.base.root.Claim(i.at.Bucket, i.at.Seq), Version: machine.Any}
 	t.add(claim, part{item: i, failed: func(machine.Code) { m.unclaimed(i, false) }})
-	if i.how == Ack {
-		t.freeID(m.base.root, i)
+	if i.how == Ack && !i.noID {
+		path, _ := m.base.root.ID(i.record.ID)
+		// If that fails, the id was deleted by hand, or has got a child by hand, and stays.
+		t.add(machine.Op{Do: machine.Delete, Path: path, Version: machine.Any}, part{failed: func(machine.Code) { i.noID = true }})
 	}
 }
 

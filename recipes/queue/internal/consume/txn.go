@@ -4,11 +4,11 @@ import (
 	"cmp"
 
 	"github.com/troupe-go/troupe/machine"
-	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
 // txn is a transaction, and what follows from its answer.
 type txn struct {
+	purpose purpose // claiming or settling
 	ops     []machine.Op
 	parts   []part // for each of ops
 	items   []*item
@@ -43,22 +43,14 @@ func (t *txn) fits(i *item) bool {
 	return len(t.items) == 0 || len(t.items) < mostItems && t.size+len(i.data) < mostBytes
 }
 
-func (t *txn) freeID(root layout.Root, i *item) {
-	if !i.noID {
-		path, _ := root.ID(i.record.ID)
-		// If that fails, the id was deleted by hand, or has got a child by hand, and stays.
-		t.add(machine.Op{Do: machine.Delete, Path: path, Version: machine.Any}, part{failed: func(machine.Code) { i.noID = true }})
-	}
-}
-
-func (m *Machine) send(t *txn, p purpose) {
-	m.under[p] = t
+func (m *Machine) send(t *txn, p purpose, under **txn) {
+	*under, t.purpose = t, p
 	m.base.Requests.Ask(machine.Transact{Ops: t.ops}, key{purpose: p})
 }
 
-func (m *Machine) onTransacted(p purpose, ev machine.Transacted) {
-	t := m.under[p]
-	delete(m.under, p)
+func (m *Machine) onTransacted(under **txn, ev machine.Transacted) {
+	t := *under // the claim or the settlement
+	*under = nil
 	if ev.Code == machine.Unknown {
 		t.unknown()
 		return
@@ -75,18 +67,18 @@ func (m *Machine) onTransacted(p purpose, ev machine.Transacted) {
 		t.done(ev.Results)
 		return
 	}
-	var w part // stays empty if the answer does not say which operation failed
+	var culprit part // stays empty if the answer does not say which operation failed
 	if ev.Failed >= 0 && ev.Failed < len(t.parts) {
-		w = t.parts[ev.Failed]
+		culprit = t.parts[ev.Failed]
 	}
 	// NotEmpty: the item has got a child by hand. To try again is of no use.
-	switch refused := ev.Code == machine.Refused || ev.Code == machine.NotEmpty && w.item != nil; {
-	case refused && w.refused != nil:
-		w.refused(ev.Err)
+	switch refused := ev.Code == machine.Refused || ev.Code == machine.NotEmpty && culprit.item != nil; {
+	case refused && culprit.refused != nil:
+		culprit.refused(ev.Err)
 	case refused:
-		m.refuse(p, t, w.item, ev.Err)
-	case w.failed != nil:
-		w.failed(ev.Code)
+		m.refuse(t, culprit.item, ev.Err)
+	case culprit.failed != nil:
+		culprit.failed(ev.Code)
 	default: // a parent or the bell was deleted by hand
 		m.base.prepare()
 	}
@@ -95,13 +87,13 @@ func (m *Machine) onTransacted(p purpose, ev machine.Transacted) {
 
 // refuse takes in that ZooKeeper refuses an operation on an item. If the answer does not say which
 // of several items it was, each is settled alone.
-func (m *Machine) refuse(p purpose, t *txn, which *item, err error) {
+func (m *Machine) refuse(t *txn, which *item, err error) {
 	for _, i := range t.items {
 		if which != nil && which != i {
 			continue
 		}
 		switch i.alone = true; {
-		case which != i && len(t.items) > 1 && p == settling:
+		case which != i && len(t.items) > 1 && t.purpose == settling:
 		case len(i.failure) > 0:
 			i.failure = []byte{}
 		default:
@@ -114,7 +106,7 @@ func (m *Machine) refuse(p purpose, t *txn, which *item, err error) {
 // resolve finds out whether a claim was carried out whose answer was lost.
 func (m *Machine) resolve() {
 	var queries []machine.Query
-	for _, i := range m.under[claiming].items {
+	for _, i := range m.search.claim.items {
 		queries = append(queries, machine.Query{Path: m.base.root.Claim(i.at.Bucket, i.at.Seq)}, machine.Query{Path: i.at.Path(m.base.root)})
 	}
 	m.base.once(machine.MultiRead{Queries: queries}, key{purpose: resolving})
@@ -123,7 +115,7 @@ func (m *Machine) resolve() {
 // onResolved takes in the claims and the items: an item is claimed if its claim is this consumer's,
 // and its version is the next one.
 func (m *Machine) onResolved(ev machine.MultiSeen) {
-	t := m.under[claiming]
+	t := m.search.claim
 	var mine []*item
 	for n, i := range t.items {
 		claim, _ := ev.Answers[2*n].(machine.Seen)
@@ -137,7 +129,7 @@ func (m *Machine) onResolved(ev machine.MultiSeen) {
 			mine = append(mine, i)
 		}
 	}
-	delete(m.under, claiming)
+	m.search.claim = nil
 	if t.items = mine; len(mine) > 0 {
 		t.done(nil)
 	} else {

@@ -36,8 +36,11 @@ func TestNames(t *testing.T) {
 		"/q/later/1795286405120-0000000001/1795286405123-0f-2e-0000000001": {Bucket: layout.Bucket{Lane: layout.SlotOf(now, 5_000), Number: 1}, GUID: "0f-2e", Seq: 1, Due: layout.Due(now, 5_000)},
 	} {
 		require.Equal(t, path, i.Path("/q"))
-		parse := map[bool]func(string) (layout.Bucket, bool){false: layout.ParseBucket, true: layout.ParseLater}
-		parses(t, i.Bucket, i.Bucket.Name(), parse[i.Bucket.Lane.Later])
+		parse := layout.ParseBucket
+		if i.Bucket.Lane.Later {
+			parse = layout.ParseLater
+		}
+		parses(t, i.Bucket, i.Bucket.Name(), parse)
 		parses(t, i, i.Name(), func(name string) (layout.Item, bool) { return layout.ParseItem(i.Bucket, name) })
 	}
 	refuses(t, layout.ParseBucket, "", "x", "0-1", "10000-0000000000", "+1-0000000000", "00-0000000001", "0--000000001")

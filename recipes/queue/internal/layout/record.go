@@ -24,12 +24,11 @@ type Record struct {
 // About is an item but for its body. A version that does not know a field keeps it with a claim,
 // and leaves it out when it puts the item elsewhere.
 type About struct {
-	ID       string   `json:"id,omitempty"`       // as given by the application; "" if the GUID is the id
-	Headers  []string `json:"headers,omitempty"`  // names and values by turns
-	Priority int      `json:"priority,omitempty"` // also while the item is delayed, and among the dead letters
-
-	Failure json.RawMessage `json:"failure,omitempty"` // see [Failure]
-	Tried   int             `json:"tried,omitempty"`   // how often it was claimed before it became a dead letter
+	ID       string          `json:"id,omitempty"`       // as given by the application; "" if the GUID is the id
+	Headers  []string        `json:"headers,omitempty"`  // names and values by turns
+	Priority int             `json:"priority,omitempty"` // also while the item is delayed, and among the dead letters
+	Failure  json.RawMessage `json:"failure,omitempty"`  // see [Failure]
+	Tried    int             `json:"tried,omitempty"`    // how often it was claimed before it became a dead letter
 }
 
 // Failure is an item's last error.

@@ -19,13 +19,13 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// batch is a transaction.
+// batch is a transaction: a put of several calls, or one without calls.
 type batch struct {
 	calls  []*Call
-	data   []byte // of the receipt
-	alive  int64  // the session that has a child below it then
+	data   []byte // of the receipt, if the transaction is carried out
+	alive  int64  // the session that owns a child of the receipt, if the transaction is carried out
 	ops    []session.Op
-	failed []func(machine.Transacted) // for each of ops: what follows if the transaction failed for it
+	failed []func(machine.Transacted) // for each of ops: called if ZooKeeper names that one as the reason why nothing was done
 }
 
 func (b *batch) add(failed func(machine.Transacted), ops ...session.Op) {
@@ -37,14 +37,14 @@ func (b *batch) add(failed func(machine.Transacted), ops ...session.Op) {
 // receipt is the producer's receipt as far as it is known.
 type receipt struct {
 	path    string
-	alive   int64 // the session that has an ephemeral child below it, or had one until it expired
+	alive   int64 // the session that owns a child of the receipt, or did until it expired; 0: none does
 	known   bool  // version and data are right, as no answer has contradicted them
 	version int32
 	data    []byte
 }
 
-// readReceipt reads the receipt, and makes it if it is gone. A receipt that is gone, or was made
-// again by hand, does not tell the outcome of the calls that were sent.
+// readReceipt reads the receipt, and makes it if it is gone. If it is gone, or was made again by
+// hand (its version is smaller), the outcome of calls that were sent is unknown, and no child left.
 func (p *Producer) readReceipt(calls []*Call) error {
 	ctx, r := znode.Making(context.Background(), p.ACL), &p.receipt
 	data, stat, err := p.session.Get(ctx, r.path)
@@ -55,11 +55,11 @@ func (p *Producer) readReceipt(calls []*Call) error {
 	if gone || stat.Version < r.version {
 		end(slices.DeleteFunc(slices.Clone(calls), func(c *Call) bool { return c.state.Load() != sent }), session.ErrUnknownOutcome)
 		p.forget()
+		r.alive = 0
 	}
 	if r.known, r.version, r.data = !gone, stat.Version, data; r.known {
 		return nil
 	}
-	r.alive = 0
 	_, err = p.session.Create(ctx, r.path, nil, session.Container(), session.Parents())
 	if errors.Is(err, session.ErrUnsupported) {
 		_, err = p.session.Create(ctx, r.path, nil, session.Parents())
@@ -70,8 +70,8 @@ func (p *Producer) readReceipt(calls []*Call) error {
 	return err
 }
 
-// newBatch begins a transaction. One that moves items sets later/: to a client that counts
-// meanwhile the items may seem to be in two places, or in none.
+// newBatch begins a transaction, which writes the receipt. A mover's sets later/ instead, whose
+// version count checks: while items move, a client may see them in two places, or in none.
 func (p *Producer) newBatch(data []byte, calls ...*Call) *batch {
 	r, b := &p.receipt, &batch{calls: calls, data: data, alive: p.session.Status().SessionID}
 	if p.moves {
@@ -96,8 +96,8 @@ func (p *Producer) send(calls []*Call) error {
 	for _, c := range calls {
 		data = fmt.Appendf(data, "%d ", c.no)
 	}
-	if calls[0].size > mostBytes { // and is alone
-		data = append(data, bytes.Repeat([]byte(" "), ballast)...) // spaces, which a reader of the receipt ignores
+	if calls[0].size > mostBytes { // the call is alone: its put fails if a consumer could not write the item
+		data = append(data, bytes.Repeat([]byte(" "), ballast)...) // spaces: a reader of the receipt ignores them
 	}
 	b := p.newBatch(data, calls...)
 	if items > 0 {
@@ -141,7 +141,8 @@ func (p *Producer) choose(calls []*Call) (chosen []*Call, items int) {
 	return chosen, items
 }
 
-// fill adds the operations of the puts themselves: from the first one on, those that append.
+// fill adds the operations of the calls. Those from b.ops[first] on append the items: parts[n] is
+// for b.ops[first+n].
 func (p *Producer) fill(b *batch) (first int, parts []tail.Part) {
 	var all []tail.Addition
 	parents := make(map[string]bool) // of the ids
@@ -179,8 +180,8 @@ func (p *Producer) fill(b *batch) (first int, parts []tail.Part) {
 	return first, parts
 }
 
-// transact carries something else out, before the next put. If that fails, another producer was
-// faster.
+// transact writes the receipt as it is, together with ops. If ops fail, another producer was
+// faster: the tail and the size are read again.
 func (p *Producer) transact(ops ...session.Op) (done bool, err error) {
 	b := p.newBatch(p.receipt.data)
 	b.add(func(machine.Transacted) { p.tail.Forget() }, ops...)
@@ -189,7 +190,7 @@ func (p *Producer) transact(ops ...session.Op) (done bool, err error) {
 }
 
 // sync writes the receipt again as it is. The answer tells which of the calls were carried out, and
-// the servers' time, at which their delays begin.
+// the servers' time, at which their delays begin. A mover's answer tells the time alone.
 func (p *Producer) sync(calls []*Call) error {
 	results, err := p.write(p.newBatch(p.receipt.data))
 	if results == nil {
@@ -206,8 +207,8 @@ func (p *Producer) sync(calls []*Call) error {
 	return nil
 }
 
-// write has a transaction carried out. There are no results if it was not carried out, or if its
-// outcome is unknown.
+// write sends a transaction. With results it was carried out. Without results or an error it was
+// not, or its outcome is unknown: the next step goes on from what write has taken in.
 func (p *Producer) write(b *batch) ([]machine.Result, error) {
 	t := recipe.Transact(znode.Making(context.Background(), p.ACL), p.session, b.ops)
 	switch t.Code {
@@ -229,9 +230,7 @@ func (p *Producer) write(b *batch) ([]machine.Result, error) {
 	switch {
 	case t.Failed >= 0 && t.Code != machine.Refused:
 		b.failed[t.Failed](t)
-	case errors.Is(t.Err, session.ErrThrottled):
-		return nil, t.Err
-	case len(b.calls) == 0:
+	case len(b.calls) == 0, errors.Is(t.Err, session.ErrThrottled):
 		return nil, t.Err
 	case len(b.calls) == 1:
 		b.calls[0].end(t.Err)

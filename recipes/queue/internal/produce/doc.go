@@ -6,6 +6,6 @@
 // producer that has lost the answer reads the receipt and writes it again. That changes the
 // version: puts that were not carried out by then never will be. The receipt outlives the session,
 // and the server deletes it a while after the process is gone. As long as the receipt exists, no
-// client has made another queue at the path: versions that were read after it are this queue's. A
+// client has made another queue at the path: versions read since then are of this queue's znodes. A
 // mover has no receipt: see [NewMover].
 package produce

@@ -26,19 +26,19 @@ type Producer struct {
 	root     layout.Root
 	capacity int  // 0: none is given
 	moves    bool // see NewMover
-
+	// Of callers and the goroutine, with mu.
 	mu     sync.Mutex
 	calls  []*Call       // that wait, in order
 	last   uint64        // the number of the last one
 	idle   chan struct{} // closes when no call waits; nil: none waits
 	closed bool
-
+	// Of the goroutine: what it knows, and what it does next (step).
 	receipt receipt
 	tail    *tail.Tail
 	size    size
 	listed  bool     // a call's Names were used: from now on the producer's own listings are newer
 	missing []string // paths to be made
-	singly  int      // so many calls are sent one at a time: a transaction of several was refused, for one of them
+	singly  int      // counts down: so many calls are sent one at a time, since a transaction of several was refused, for one of them
 }
 
 // New makes a producer that knows nothing yet. A capacity of 0 is none.
@@ -107,14 +107,11 @@ func (p *Producer) work(idle chan struct{}) {
 			p.forget()
 			end(calls, err)
 		}
-		if calls[0].state.Load() == over {
+		if calls[0].state.Load() == ended {
 			races = 0
 		}
 	}
 }
-
-// mostRaces is how often missing znodes are made again for a put before the callers are told.
-const mostRaces = 10
 
 // pause lets a server that is overloaded get on, or a client that deletes the queue.
 func (p *Producer) pause() {
@@ -136,9 +133,9 @@ func (p *Producer) waiting() []*Call {
 	return slices.Clone(p.calls)
 }
 
-// prune forgets the calls that are over. With mu.
+// prune forgets the calls that have ended. With mu.
 func (p *Producer) prune() {
-	p.calls = slices.DeleteFunc(p.calls, func(c *Call) bool { return c.state.Load() == over })
+	p.calls = slices.DeleteFunc(p.calls, func(c *Call) bool { return c.state.Load() == ended })
 }
 
 // contained takes a step. If the step panics, the calls end with session.ErrRestarted.
@@ -153,8 +150,8 @@ func (p *Producer) contained(calls []*Call) (err error) {
 	return p.step(calls)
 }
 
-// step does the first thing that is missing before the next transaction, or carries that out. Each
-// case relies on those above it.
+// step does the first thing that is missing before the next transaction, and returns; or nothing is
+// missing, and it sends that. Each case relies on those above it.
 func (p *Producer) step(calls []*Call) error {
 	switch {
 	case !p.receipt.known && !p.moves:
@@ -167,10 +164,10 @@ func (p *Producer) step(calls []*Call) error {
 		return p.session.EnsurePath(znode.Making(context.Background(), p.ACL), path)
 	case !p.tail.Known() && !p.listed && calls[0].Names[0] != nil:
 		p.tail.Listed(calls[0].Names[0], calls[0].Names[1])
-		p.listed = true
+		p.listed = true // goes on to send: only a mover's calls have Names, and they need no size
 	case !p.tail.Known():
 		return p.list()
-	case !slices.ContainsFunc(calls, func(c *Call) bool { return c.adds() > 0 }):
+	case !slices.ContainsFunc(calls, func(c *Call) bool { return c.adds() > 0 }): // send needs no size
 	case !p.size.known:
 		return p.readSize()
 	case p.capacity > 0 && p.capacity != p.size.Capacity, !p.size.fits(calls[0], 0):
@@ -197,8 +194,8 @@ type Put struct {
 	Ephemeral bool
 	With      []session.Op    // in the same transaction: if one of them fails, that is the call's error
 	Back      bool            // the items were in a queue before: they are put even if this one is full
-	Names     [2][]string     // of the buckets in items/ and in later/, as they were of late; nil: not known
-	Then      func(err error) // if not nil, called at the end, by the producer's goroutine
+	Names     [2][]string     // of the buckets in items/ and in later/, by a recent listing; nil: not known
+	Then      func(err error) // called once, by the goroutine, by Wait, or by Begin of a closed producer, with mu: it must not call the producer
 }
 
 // Call is a put that was begun.
@@ -218,13 +215,13 @@ type Call struct {
 const (
 	waits = iota // its items are not in the queue
 	sent         // its items may be in the queue, or may come to be
-	over
+	ended
 )
 
 const (
 	mostBytes = 256 << 10 // bytes of a transaction, far below the 1 MB that a server accepts; one put alone may be larger
 	overhead  = 512       // of an item: paths, there and back, and ACLs
-
+	mostRaces = 10        // missing znodes are made again so often for a put, before the callers are told
 	// ballast is left free beside a large item: a claim and a move to the dead letters write the
 	// item's data again, beside other things. An item that no consumer could write must not be put.
 	ballast = 4 << 10
@@ -272,10 +269,10 @@ func (c *Call) Ended(ctx context.Context) error {
 	return c.err
 }
 
-// end ends a call, unless it is over.
+// end ends a call, unless it has ended.
 func (c *Call) end(err error) {
-	was := c.state.Swap(over)
-	if was == over {
+	was := c.state.Swap(ended)
+	if was == ended {
 		return
 	}
 	if err != nil && was == sent && !errors.Is(err, session.ErrUnknownOutcome) {

@@ -88,6 +88,27 @@ func TestTheReceiptIsKept(t *testing.T) {
 	})
 }
 
+// The receipt is deleted and made again by hand. It gets its child again: without one the server
+// would delete the receipt beside a producer that lives.
+func TestAReceiptMadeByHandGetsAChild(t *testing.T) {
+	inBubble(t, func(t *bubble.World) {
+		s := t.Session()
+		p := produce.New(s, root, 0)
+		puts(t, p.Begin(of("a")))
+		puts(t, p.Begin(of("b")))
+		receipts, _, err := s.Children(bubble.Minute(t), root.Receipts())
+		require.NoError(t, err)
+		receipt := root.Receipt(receipts[0])
+		require.NoError(t, s.DeleteAll(bubble.Minute(t), receipt))
+		_, err = s.Create(bubble.Minute(t), receipt, nil)
+		require.NoError(t, err)
+		puts(t, p.Begin(of("c")))
+		children, _, err := s.Children(bubble.Minute(t), receipt)
+		require.NoError(t, err)
+		require.Len(t, children, 1)
+	})
+}
+
 // Each put finds the bell gone, and another client deletes it again while it is made: that happens
 // to one put after the other, and to none of them too often.
 func TestRacesAreCountedForEachPut(t *testing.T) {

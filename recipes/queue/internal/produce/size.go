@@ -75,13 +75,13 @@ func (p *Producer) readSize() error {
 // count counts the items in the queue, for calls that do not fit by its size, or to give the queue
 // a capacity. Calls that do not fit then are refused.
 //
-// Size is an upper bound: each put adds to it, and the end of an item leaves it alone. The count is
-// an upper bound, too, though buckets are listed one after another, if neither size (puts) nor
-// later/ (moves) was set meanwhile.
+// The size is an upper bound: each put adds to it, and the end of an item does not change it. The
+// count, of one bucket after another, is one if neither the size (puts) nor later/ (moves) was set.
 //
-// A queue gets its capacity while it is empty, and its first size is its capacity: so the first put
-// counts. That transaction sets items/, whose version a put without a capacity checks: so it binds
-// a producer that had read before. Items that are put between count and transaction are counted.
+// A queue gets its capacity while it is empty. The size begins as full on purpose: the first put
+// does not fit, so count runs again, and finds the items that were put between the first count and
+// the transaction that creates the size. That transaction also sets items/. A put of a producer
+// that has seen no capacity checks the version of items/ and fails: the producer reads the size.
 func (p *Producer) count(calls []*Call) error {
 	r, s := p.root, &p.size
 	if s.Capacity > 0 && p.capacity > 0 && p.capacity != s.Capacity {

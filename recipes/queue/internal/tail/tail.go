@@ -113,9 +113,9 @@ const (
 	addition
 )
 
-// Append are the operations that append all of these znodes, and what each operation is for. They
-// check each lane's open bucket, make it if it is missing, and seal it if it is full then, which
-// makes the next one.
+// Append are the operations that append all of these znodes, and what each operation is for. Before
+// the znodes, the open bucket of each lane is created if it is missing, and checked; or sealed, if
+// the znodes fill it, and the next bucket is created.
 func (t *Tail) Append(all []Addition) (ops []machine.Op, parts []Part) {
 	add := func(n *lane, k kind, op machine.Op) {
 		ops = append(ops, op)

@@ -52,11 +52,11 @@ func TestABucketIsMadeCheckedAndSealed(t *testing.T) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		before, after []string
-		part          int
-		code          machine.Code
-		missing       bool
-		next          string
+		before, after []string     // the names in items/, by the listings before the failure and after it
+		part          int          // the operation that fails
+		code          machine.Code // why
+		missing       bool         // a parent has to be made
+		next          string       // the first operation of the next transaction
 	}{
 		"sealed":                         {[]string{"0-0000000005"}, []string{"0-0000000006", "0-0000000005"}, 0, machine.BadVersion, false, "check /q/items/0-0000000006 v0"},
 		"sealed, and there is no next":   {[]string{"0-0000000005"}, []string{"0-0000000005"}, 0, machine.BadVersion, false, `create /q/items/0-0000000006 ""`},

@@ -28,11 +28,13 @@ func (t *tx) begin() {
 		{Do: machine.Create, Path: root.payload(t.id, t.rec.GUID), Data: t.Payload},
 		{Do: machine.Create, Path: root.mark(t.id, t.rec.GUID)},
 	}
+	touched := map[string]int{} // for each site, the index of the result that shows its inbox
 	for _, site := range sites {
 		ops = append(ops,
 			machine.Op{Do: machine.Create, Path: root.Vote(t.id, t.rec.GUID, site)},
 			machine.Op{Do: machine.Create, Path: root.inbox(site) + "/" + entryPrefix(t.rec.GUID, t.id), Sequential: true},
 			machine.Op{Do: machine.Set, Path: root.inbox(site), Version: machine.Any})
+		touched[site] = passedOps + len(ops) - 1
 	}
 	t.Presence = t.c.czxid
 	t.zk.Emit(Progressed{t.Request})
@@ -41,8 +43,8 @@ func (t *tx) begin() {
 			t.resolve()
 			return
 		}
-		for i, site := range sites {
-			if ev.Results[6+3*i].Stat.Children >= InboxLimit {
+		for site, i := range touched {
+			if ev.Results[i].Stat.Children >= InboxLimit {
 				t.c.full[site] = true
 			}
 		}
@@ -100,11 +102,12 @@ func (t *tx) disprove() {
 // askCoordinator asks another coordinator whether it is alive.
 func (t *tx) askCoordinator() {
 	t.busy = true
-	t.zk.probe(t.root.coordinator(t.ID), func(_ bool, err error) { t.end(err) })
+	t.zk.probe(t.root.coordinator(t.Asked), func(_ bool, err error) { t.end(err) })
 }
 
-// recoverIfDead takes a transaction over if its coordinator is dead. A coordinator that is present
-// was asked before, or has started since: see Coordinator.Recover.
+// recoverIfDead takes a transaction over if its coordinator is dead. twopc.Coordinator.Recover has
+// asked all coordinators first (Asking): one that is present now has answered, or has started
+// since. So it is alive, and keeps its transactions.
 func (t *tx) recoverIfDead() {
 	t.read(t.root.Tx(t.id), func(ev machine.Seen) {
 		rec, ok := ParseRecord(ev.Data)
@@ -114,12 +117,13 @@ func (t *tx) recoverIfDead() {
 			return
 		}
 		t.read(t.root.coordinator(rec.Coordinator), func(coordinator machine.Seen) {
-			switch mine := rec.Coordinator == t.c.guid; { // mine: the reply to a takeover was lost, or the transaction has ended here without an acknowledgement
-			case coordinator.Exists && !mine:
+			mine := rec.Coordinator == t.c.guid
+			switch {
+			case coordinator.Exists && !mine: // it is alive
 				t.end(ErrNotRecoverable)
-			case t.Aborts && !mine:
+			case t.Aborts && !mine: // given up while a takeover was under way, which was not carried out
 				t.end(ErrWithdrew)
-			default:
+			default: // dead; or mine: the reply to a takeover was lost, or it has ended here and was not acknowledged
 				t.takeOver(rec, ev.Stat)
 			}
 		})
@@ -135,7 +139,7 @@ func (t *tx) takeOver(rec Record, stat machine.Stat) {
 		case ev.Code == machine.Done:
 			t.rec = rec
 			t.onBegun()
-		case ev.Code == machine.NoNode && ev.Failed == 1:
+		case ev.Code == machine.NoNode && ev.Failed == passedOps: // the first of those below: the mark
 			t.end(ErrNotRecoverable)
 		default:
 			t.advance()

@@ -114,22 +114,22 @@ func (d *dispatcher) follow(f follower, refused func(error), seen func(machine.S
 	case joined.last.Exists:
 		seen(joined.last)
 	}
-	l := &subscription{joined, refused, seen}
-	joined.subscriptions = append(joined.subscriptions, l)
-	return l
+	s := &subscription{joined, refused, seen}
+	joined.subscriptions = append(joined.subscriptions, s)
+	return s
 }
 
 // readNow reads the znode: the next state told is not older than this call.
-func (l *subscription) readNow() {
-	if l != nil {
-		l.read(true)
+func (s *subscription) readNow() {
+	if s != nil {
+		s.read(true)
 	}
 }
 
 // rearm reads the znode again if no watch is set.
-func (l *subscription) rearm() {
-	if !l.armed {
-		l.readNow()
+func (s *subscription) rearm() {
+	if !s.armed {
+		s.readNow()
 	}
 }
 
@@ -170,24 +170,24 @@ func (f *follower) read(watch bool) {
 }
 
 func (f *follower) tell(ev machine.Seen) {
-	for _, l := range slices.Clone(f.subscriptions) {
+	for _, s := range slices.Clone(f.subscriptions) {
 		switch {
-		case !slices.Contains(f.subscriptions, l): // another subscription's function has stopped this one
+		case !slices.Contains(f.subscriptions, s): // another subscription's function has stopped this one
 		case ev.Code == machine.Refused:
-			l.refused(ev.Err)
+			s.refused(ev.Err)
 		default:
-			l.seen(ev)
+			s.seen(ev)
 		}
 	}
 }
 
 // stop ends the subscription. Later replies are ignored.
-func (l *subscription) stop() {
-	if l == nil {
+func (s *subscription) stop() {
+	if s == nil {
 		return
 	}
-	l.subscriptions = slices.DeleteFunc(l.subscriptions, func(o *subscription) bool { return o == l })
-	if len(l.subscriptions) == 0 && l.zk.followers[l.path] == l.follower {
-		delete(l.zk.followers, l.path)
+	s.subscriptions = slices.DeleteFunc(s.subscriptions, func(o *subscription) bool { return o == s })
+	if len(s.subscriptions) == 0 && s.zk.followers[s.path] == s.follower {
+		delete(s.zk.followers, s.path)
 	}
 }

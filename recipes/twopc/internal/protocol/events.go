@@ -9,7 +9,8 @@ type (
 	Request struct {
 		N        uint64 // the number of the request, in the order of the instance's requests; a machine may receive one twice
 		Stage    Stage
-		ID, GUID string   // GUID is unknown while Recovering; while Asking, ID is the coordinator's GUID
+		ID, GUID string   // of the transaction; GUID is unknown while Recovering
+		Asked    string   // while Asking, in the place of a transaction: the GUID of the other coordinator
 		Sites    []string // unknown while Recovering
 		Payload  []byte   // while Beginning
 		Peers    bool     // while Beginning

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -61,10 +62,7 @@ func entries(names []string) []entry {
 		}
 	}
 	slices.SortFunc(all, func(a, b entry) int {
-		if c := znode.CompareSeq(a.seq, b.seq); c != 0 {
-			return c
-		}
-		return strings.Compare(a.name, b.name)
+		return cmp.Or(znode.CompareSeq(a.seq, b.seq), strings.Compare(a.name, b.name))
 	})
 	return all
 }

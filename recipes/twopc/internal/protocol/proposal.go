@@ -11,18 +11,18 @@ type proposal struct {
 	view
 	s     *Site
 	entry string // name of the znode in the inbox
-
-	offered bool  // the application has it
-	told    bool  // the application has its outcome
-	cast    *Cast // the application's vote, until it is answered
-	ack     bool  // the application's acknowledgement, until it is answered
-
+	// For the application.
+	offered bool  // it has the transaction
+	told    bool  // it has the outcome
+	cast    *Cast // its vote, until that is answered
+	ack     bool  // it has acknowledged the outcome, and is not answered yet
+	// Read in ZooKeeper: the fields below voteRead together, in each epoch.
+	gone     bool // the transaction is gone, for good
+	voteRead bool
 	payload  machine.Seen
 	voted    Outcome // this site's vote
-	voteRead bool    // payload and voted were read
 	voteGone bool    // the znode of this site's vote is gone
-	gone     bool    // the transaction is gone
-
+	// While the transaction is undecided.
 	coordinator *subscription // of the coordinator's presence
 	orphaned    bool          // that presence is gone
 }
@@ -38,7 +38,7 @@ func (p *proposal) resume() {
 		if !p.voteRead {
 			p.readVote()
 		}
-		if p.record == nil && !p.decided() {
+		if p.follows == nil && !p.decided() {
 			p.watchRecord()
 		}
 	}
@@ -98,6 +98,8 @@ func (p *proposal) onGone() {
 // onRefused ends the site, which cannot work without the permission.
 func (p *proposal) onRefused(err error) { p.s.stop(err) }
 
+// advance offers the transaction to the application, tells the outcome, and then takes one step in
+// ZooKeeper: the application's vote comes first, since its answer may be that there is a decision.
 func (p *proposal) advance() {
 	known := p.gone || p.voteRead && (p.fresh() || p.decided())
 	if p.busy || p.s.stopped || p.s.state != registered || !known {
@@ -113,7 +115,8 @@ func (p *proposal) advance() {
 			next.advance()
 		}
 	}
-	if !p.payload.Exists && !p.decided() && !p.gone && p.voted == Undecided { // without its payload the transaction cannot be carried out
+	open := !p.decided() && !p.gone
+	if open && p.voted == Undecided && !p.payload.Exists { // without its payload the transaction cannot be carried out
 		p.onGone()
 	}
 	if !p.told && (p.decided() || p.gone) {
@@ -178,7 +181,7 @@ func (p *proposal) vote(c Cast) {
 		case machine.Refused:
 			p.voteDone(ev.Err)
 		default: // another decision came first, or the reply was lost
-			p.record.readNow()
+			p.follows.readNow()
 			p.readVote()
 		}
 		p.advance()

@@ -94,7 +94,7 @@ func (p *play) stumble() {
 	}
 }
 
-// guid looks like one.
+// guid is the GUID of the nth transaction.
 func guid(n int) string { return fmt.Sprintf("%08d-0000-4000-8000-000000000000", n) }
 
 // chances are the things that may happen to an actor or to all, with their odds. Where that is not
@@ -184,7 +184,7 @@ func (p *play) end() {
 	}
 	p.recover()
 	p.settle()
-	for _, l := range p.leaders { // the transactions that they learned of, and those that they gave up and others committed
+	for _, l := range p.leaders { // each acknowledges what it has learned, and takes over what it gave up and another has committed
 		l.acksAtOnce = nil
 		l.settleAll()
 		for _, id := range p.world.Children(root.Transactions()) {
@@ -193,7 +193,7 @@ func (p *play) end() {
 	}
 	p.settle()
 	for _, a := range p.world.Actors() {
-		if over, err := a.Stopped(); over && !errors.Is(err, protocol.ErrDuplicate) {
+		if stopped, err := a.Stopped(); stopped && !errors.Is(err, protocol.ErrDuplicate) {
 			panic(failure(fmt.Sprintf("%v stopped: %v", a, err)))
 		}
 	}
@@ -260,16 +260,16 @@ func (p *play) recover() {
 
 // bar: from now on no transaction of a dead coordinator appears that has no record yet.
 func (p *play) bar(dead []*leader) {
-	standing := p.standing()
+	records := p.records()
 	for _, l := range dead {
 		for _, guid := range l.asked {
-			p.barred[guid] = p.barred[guid] || !strings.Contains(standing, guid)
+			p.barred[guid] = p.barred[guid] || !strings.Contains(records, guid)
 		}
 	}
 }
 
-// standing are all records.
-func (p *play) standing() string {
+// records are the data of all records, one behind the other.
+func (p *play) records() string {
 	var all strings.Builder
 	for _, id := range p.world.Children(root.Transactions()) {
 		all.Write(p.world.Data(root.Tx(id)))
@@ -277,12 +277,12 @@ func (p *play) standing() string {
 	return all.String()
 }
 
-// late fails if a barred transaction has appeared.
-func (p *play) late() {
-	standing := p.standing()
+// checkBarred fails if a barred transaction has appeared.
+func (p *play) checkBarred() {
+	records := p.records()
 	for guid, barred := range p.barred {
-		if barred && strings.Contains(standing, guid) {
-			panic(failure(guid + " comes late"))
+		if barred && strings.Contains(records, guid) {
+			panic(failure(guid + " appears after it was barred"))
 		}
 	}
 }
@@ -304,18 +304,18 @@ func TestSchedules(t *testing.T) {
 		}()
 		for range 50 + c.Pick(800) {
 			p.happen()
-			p.late()
+			p.checkBarred()
 		}
 		p.end()
-		p.late()
+		p.checkBarred()
 	})
 	t.Logf("%d transactions, commits learned %d times", decided.Load(), commits.Load())
 	require.False(t, commits.Load() < played.Load()/2 || decided.Load() < played.Load(), "hardly anything was decided: the schedules prove nothing")
 }
 
-// TestWhatIsOverWaitsForNoWatch: transactions come and go while their coordinator and their site
-// live, whose presences each transaction watches. The subscriptions end with their transactions.
-func TestWhatIsOverWaitsForNoWatch(t *testing.T) {
+// TestAnEndedTransactionWaitsForNoWatch: transactions come and go while their coordinator and their
+// site live, whose presences each transaction watches. The subscriptions end with the transactions.
+func TestAnEndedTransactionWaitsForNoWatch(t *testing.T) {
 	t.Parallel()
 	world, all := recipetest.NewWorld(func(int) int { return 0 }), newTruth()
 	l := newLeader(all)

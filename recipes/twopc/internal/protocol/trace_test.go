@@ -127,7 +127,7 @@ func request(what string, of []string) machine.Event {
 	case "begin":
 		return protocol.Request{N: 1, ID: "t", GUID: guid(1), Sites: of}
 	case "ask":
-		return protocol.Request{N: 1, Stage: protocol.Asking, ID: of[0]}
+		return protocol.Request{N: 1, Stage: protocol.Asking, Asked: of[0]}
 	case "recover":
 		return protocol.Request{N: 1, Stage: protocol.Recovering, ID: of[0]}
 	case "acknowledge":
@@ -136,7 +136,7 @@ func request(what string, of []string) machine.Event {
 	return nil
 }
 
-// event makes a line one of the events that are told in other words here.
+// event parses the machine's own events, and those whose words differ from [recipetest.Teller]'s.
 func event(p *recipetest.Teller, verb string, w recipetest.Words) machine.Event {
 	code := machine.Done
 	if w.Err() != nil {

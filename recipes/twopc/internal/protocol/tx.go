@@ -10,14 +10,17 @@ import (
 
 // tx is one request of a coordinator's application, and its transaction.
 type tx struct {
-	view
-	Request
-	c     *Coordinator
-	ended bool
-	sent  bool     // the begin or takeover may have been carried out
-	timer *handler // the vote timeout; nil: it was never set
+	view    // busy: no step is taken before the reply
+	Request // Aborts: it was given up; Withdrawn: and the application does not acknowledge
+	c       *Coordinator
+	ended   bool     // the application was told Ended, which is final
+	sent    bool     // a begin or takeover is under way, or its outcome is unknown: to drop the request is not enough
+	timer   *handler // the vote timeout; nil: it was never set
 }
 
+// advance takes the next step. A request that was given up ends before anything is sent for it,
+// even without a connection. All other steps wait for the reply under way and for the presence. A
+// begin of unknown outcome is resolved before it may be sent again.
 func (t *tx) advance() {
 	switch {
 	case t.ended:
@@ -53,6 +56,8 @@ func (t *tx) read(path string, seen func(machine.Seen)) {
 	})
 }
 
+const presenceCheck, passedOps = 0, 1 // the indexes in an answer to transact: of its own check; of the first operation it was passed
+
 // transact writes a begin or a takeover, if this coordinator's presence exists. A refusal by
 // ZooKeeper ends the request.
 func (t *tx) transact(done func(machine.Transacted), ops ...machine.Op) {
@@ -64,13 +69,13 @@ func (t *tx) transact(done func(machine.Transacted), ops ...machine.Op) {
 			t.end(ErrWithdrew)
 		case ev.Code == machine.Refused:
 			t.end(ev.Err)
-		case ev.Code == machine.NoNode && ev.Failed == 0:
+		case ev.Code == machine.NoNode && ev.Failed == presenceCheck:
 			t.c.state = pending // until the presence was read again
 			t.c.znode.readNow()
 		default:
 			done(ev)
 		}
-	}, slices.Insert(ops, 0, machine.Op{Do: machine.Check, Path: t.c.path, Version: machine.Any})...)
+	}, slices.Insert(ops, presenceCheck, machine.Op{Do: machine.Check, Path: t.c.path, Version: machine.Any})...)
 }
 
 // giveUp aborts the transaction. The first reason counts.
@@ -97,9 +102,10 @@ func (t *tx) setStage(stage Stage) {
 	t.zk.Emit(Progressed{t.Request})
 }
 
-// prepare watches the record, the votes, and the presences of the sites that have not voted.
+// prepare decides if that is due. In each epoch it first watches the record, the votes, and the
+// presences of the sites that have not voted.
 func (t *tx) prepare() {
-	if t.record != nil {
+	if t.follows != nil {
 		t.decideIfDue()
 		return
 	}
@@ -138,13 +144,13 @@ func (t *tx) siteSeen(b *ballot, ev machine.Seen) {
 
 // overdue handles the end of the vote timeout.
 func (t *tx) overdue() {
-	var late []string
+	var missing []string
 	for _, b := range t.ballots {
 		if !b.voted {
-			late = append(late, fmt.Sprintf("%q", b.Site))
+			missing = append(missing, fmt.Sprintf("%q", b.Site))
 		}
 	}
-	t.giveUp("no vote in time from " + strings.Join(late, ", "))
+	t.giveUp("no vote in time from " + strings.Join(missing, ", "))
 }
 
 // decideIfDue decides if the record and the votes allow it.

@@ -15,7 +15,7 @@ type view struct {
 	id      string
 	rec     Record        // GUID is known from the start
 	stat    machine.Stat  // of the record
-	record  *subscription // nil: the record is not followed in this epoch
+	follows *subscription // of the record; nil: not begun in this epoch
 	ballots []*ballot
 	busy    bool // a request is pending, whose reply the next step needs
 }
@@ -44,18 +44,20 @@ type ballot struct {
 func (v *view) path(site string) string { return v.root.Vote(v.id, v.rec.GUID, site) }
 
 // fresh reports whether rec is the latest record, as far as this participant can know.
-func (v *view) fresh() bool { return v.record != nil && v.record.last.Path != "" && !v.record.reading }
+func (v *view) fresh() bool {
+	return v.follows != nil && v.follows.last.Path != "" && !v.follows.reading
+}
 
 // watchRecord watches the record.
 func (v *view) watchRecord() {
-	v.record = v.zk.follow(follower{path: v.root.Tx(v.id), once: true}, v.side.onRefused, func(ev machine.Seen) {
+	v.follows = v.zk.follow(follower{path: v.root.Tx(v.id), once: true}, v.side.onRefused, func(ev machine.Seen) {
 		rec, ok := ParseRecord(ev.Data)
 		if !ok || rec.GUID != v.rec.GUID {
 			v.side.onGone()
 		} else if v.rec, v.stat = rec, ev.Stat; v.decided() {
 			v.side.onDecided(rec)
 		} else {
-			v.record.rearm()
+			v.follows.rearm()
 			v.side.onUndecided()
 		}
 		v.side.advance()
@@ -84,7 +86,7 @@ func (v *view) watchVotes(seen func(*ballot)) {
 }
 
 func (v *view) stop() {
-	v.record.stop()
+	v.follows.stop()
 	for _, b := range v.ballots {
 		b.stop()
 		b.site.stop()
@@ -94,7 +96,7 @@ func (v *view) stop() {
 // reset forgets the subscriptions, which end with their epoch. A write in flight may have been
 // carried out.
 func (v *view) reset() {
-	v.record, v.busy = nil, false
+	v.follows, v.busy = nil, false
 	for _, b := range v.ballots {
 		b.subscription, b.site = nil, nil
 	}
@@ -143,7 +145,7 @@ func (v *view) decide(rec Record) {
 			v.decide(v.rec.decided(Aborted, "", "another client has changed the vote of site "+v.ballots[ev.Failed-2].Site))
 			return
 		default:
-			v.record.readNow()
+			v.follows.readNow()
 		}
 		v.side.advance()
 	}, ops...)

@@ -139,12 +139,12 @@ func (l *leader) begin(id, guid string, peers bool, sites ...string) uint64 {
 	return l.ask(&transaction{id: id, guid: guid}, protocol.Request{ID: id, GUID: guid, Payload: []byte("pay " + id), Sites: sites, Peers: peers})
 }
 
-// outlive waits until each of the others has answered, or its session is over.
+// outlive waits until each of the others has answered, or its session has ended.
 func (l *leader) outlive(others []string, then func()) {
 	l.waits, l.then = map[uint64]bool{}, then
 	for _, other := range others {
 		if other != l.actor.Name {
-			l.waits[l.ask(&transaction{}, protocol.Request{Stage: protocol.Asking, ID: other})] = true
+			l.waits[l.ask(&transaction{}, protocol.Request{Stage: protocol.Asking, Asked: other})] = true
 		}
 	}
 	l.outlived(0, nil)
@@ -262,7 +262,7 @@ type voter struct {
 	name  string
 	vote  func(guid string) (commit, now bool)
 	known map[string]bool             // by this process
-	open  map[string]protocol.Propose // of them, those that are not acknowledged
+	open  map[string]protocol.Propose // the transactions that it has not acknowledged
 	cast  map[string]protocol.Cast
 	acks  map[string]bool
 }

@@ -25,17 +25,16 @@ func (v Violation) String() string {
 
 // Settings are the settings of a run that checks need.
 type Settings struct {
-	Timeout time.Duration    // of the sessions
-	Permits map[string]int64 // of semaphores, by thing
-	// Capacity is that of bounded queues, by thing.
-	Capacity map[string]int
-	Delay    map[string]time.Duration // how long locks rest after a holder that died, by thing
-	// Lots is how many others may go before a candidate, where the next one is drawn by lot.
-	Lots    map[string]int
-	Works   []string
-	Workers int // how many run at the end
-	// Settle is the time, after the last fault, until all workloads must make progress.
-	Settle time.Duration
+	Timeout time.Duration // of the sessions
+	Works   []string      // the workloads
+	Workers int           // how many workers run at the end
+	Settle  time.Duration // after the last fault: by then all workloads must make progress
+
+	// By thing.
+	Permits  map[string]int64         // of semaphores
+	Capacity map[string]int           // of bounded queues
+	Delay    map[string]time.Duration // how long a lock stays free after a holder that died
+	Lots     map[string]int           // where the next candidate is drawn by lot: how many others may go before one
 }
 
 // Run is a whole run's history.
@@ -44,9 +43,9 @@ type Run struct {
 	Events []history.Event // in the order of their times
 }
 
-// Checked are the events to check: those before the storm in which the servers came to disagree, if
-// they did. Items and transactions that were under way then are left out as well, since their
-// outcome cannot be known.
+// Checked returns the events to check: if the servers came to disagree, those before the storm in
+// which that happened, without those of items in queues, since the fate of items that were under
+// way cannot be known.
 func Checked(events []history.Event) []history.Event {
 	diverged := slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.Diverged })
 	if !diverged {
@@ -76,7 +75,7 @@ func All(r Run) []Violation {
 	return all
 }
 
-// failures are the errors that are not documented for users.
+// failures finds the errors that are not documented for users.
 func failures(r Run) []Violation {
 	var all []Violation
 	for _, e := range r.Events {

@@ -8,10 +8,11 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// Writes that are carried out late, and what is seen of them.
+// Writes that a server carries out long after they were sent, and their effects.
 
-// rivalry is how long after a rival has ended a session, or tried to, late writes of its owner may
-// be carried out: the rival asks any server for the session, also one with such writes.
+// rivalry is the time after a rival has ended a session, or tried to, in which such writes of the
+// session's owner are no violation: the rival moves the session to any server, also to one at which
+// such writes wait.
 const rivalry = 10 * time.Second
 
 // expiredBy reports whether a rival has tried to end a worker's session, or any session if the
@@ -25,10 +26,10 @@ func expiredBy(r Run, worker string, from, until int64) bool {
 	return false
 }
 
-// twice finds contenders that were twice in a queue.
+// twice finds contenders that had two znodes in a queue at one time.
 func twice(r Run) []Violation {
 	var all []Violation
-	found := make(map[[2]string]bool) // each server may show it
+	found := make(map[[2]string]bool) // by queue and GUID: each server may have shown the contender
 	for _, e := range r.Events {
 		if key := [2]string{e.Thing, e.Value}; e.Kind == history.Twice && !found[key] && !expiredBy(r, "", e.At-int64(rivalry), e.At) {
 			found[key] = true
@@ -38,7 +39,8 @@ func twice(r Run) []Violation {
 	return all
 }
 
-// lateCommits finds commits of unknown outcome that a read did not find, and a later read did.
+// lateCommits finds commits of unknown outcome whose znode one read did not find, and a later read
+// did.
 func lateCommits(r Run) []Violation {
 	missing := make(map[string]history.Event)
 	var all []Violation

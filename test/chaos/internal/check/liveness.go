@@ -9,16 +9,17 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// Recovery is the longest time from the last fault of a storm until a workload made progress.
+// Recovery is how long a workload needed to make progress after the last fault of a storm, at
+// worst.
 type Recovery struct {
 	Work  string
 	Worst float64 // seconds
 }
 
-// calm is the time in which there were no faults.
+// calm is a time without faults, from the healing of a storm's last one on.
 type calm struct{ from, until int64 }
 
-// meets reports whether two overlap.
+// meets reports whether two times overlap.
 func (c calm) meets(o calm) bool { return o.from < c.until && o.until > c.from }
 
 func calms(r Run) []calm {
@@ -34,7 +35,7 @@ func calms(r Run) []calm {
 	return all
 }
 
-// Recoveries are the worst of each workload over all storms.
+// Recoveries returns the recovery of each workload, over all storms.
 func Recoveries(r Run) []Recovery {
 	var all []Recovery
 	for _, work := range r.Works {
@@ -47,8 +48,8 @@ func Recoveries(r Run) []Recovery {
 	return all
 }
 
-// firstMove is when a workload first moved in a calm, at one worker or at any; the calm's end if it
-// did not.
+// firstMove returns when a workload first moved in a calm, at one worker or, for "", at any; the
+// calm's end if it did not.
 func firstMove(r Run, work, worker string, c calm) int64 {
 	for _, e := range r.Events {
 		if e.Kind == history.Moved && e.Work == work && e.At >= c.from && (worker == "" || e.Party == worker) {
@@ -58,7 +59,7 @@ func firstMove(r Run, work, worker string, c calm) int64 {
 	return c.until
 }
 
-// liveness finds workloads that do not move within three timeouts after the last fault.
+// liveness finds workloads that do not move within Settle after the last fault of a storm.
 func liveness(r Run) []Violation {
 	var all []Violation
 	for _, c := range calms(r) {
@@ -86,11 +87,14 @@ func liveness(r Run) []Violation {
 	return all
 }
 
-// instances finds those that don't move in a whole calm, though their process lives all the time: a
-// workload makes progress even if one of its instances waits in vain. An instance that waited for a
-// long possession is left out. Where the next holder is drawn by lot, an instance may just be
-// unlucky: it counts only if so many others went before it since it last moved that it can't be
-// chance.
+// instances finds instances of workloads that do not move in a whole calm. Liveness does not find
+// them: a workload makes progress even if one of its instances waits in vain. An instance is no
+// violation if
+//
+//   - its process did not live all the time,
+//   - a possession of its workload was long, so that the instance may have waited for that, or
+//   - the next holder is drawn by lot, and since the instance last moved fewer others have moved than
+//     Lots says: it may be unlucky.
 func instances(r Run) []Violation {
 	var slots []history.Event
 	type key struct{ work, party, slot string }
@@ -130,8 +134,10 @@ func instances(r Run) []Violation {
 			continue // it was cut short
 		}
 		for _, s := range slots {
-			there := s.At < c.from && within(alive[s.Party], c.until-int64(r.Timeout), c.until)
-			if there && !slices.ContainsFunc(slow[s.Work], c.meets) && !within(moves[key{s.Work, s.Party, s.Thing}], c.from, c.until) && !unlucky(s, c.until) {
+			lived := s.At < c.from && within(alive[s.Party], c.until-int64(r.Timeout), c.until)
+			moved := within(moves[key{s.Work, s.Party, s.Thing}], c.from, c.until)
+			excused := slices.ContainsFunc(slow[s.Work], c.meets) || unlucky(s, c.until)
+			if lived && !moved && !excused {
 				all = append(all, Violation{
 					Check: "instance", Thing: s.Work, At: c.from,
 					Text: fmt.Sprintf("instance %s of %s did not move in a calm of %.1f s", s.Thing, s.Party, seconds(c.until-c.from)),
@@ -142,7 +148,8 @@ func instances(r Run) []Violation {
 	return all
 }
 
-// holds are the possessions of each workload that lasted for half a session's timeout, or longer.
+// holds returns the times of those possessions of each workload that lasted for half a session's
+// timeout, or longer.
 func holds(r Run) map[string][]calm {
 	type key struct {
 		work, party string
@@ -182,7 +189,7 @@ func workers(r Run, c calm) []string {
 // then.
 func standstill(r Run, work string, c calm) []string {
 	steps := make(map[string]history.Event) // by worker, over all its incarnations
-	var stands []string
+	var znodes []string
 	for _, e := range r.Events {
 		switch {
 		case e.Work != work || e.At > c.until:
@@ -190,7 +197,7 @@ func standstill(r Run, work string, c calm) []string {
 			worker, _, _ := strings.Cut(e.Party, ".")
 			steps[worker] = e
 		case e.Kind == history.Stands && e.At >= c.from:
-			stands = append(stands, e.Thing+" "+e.Value)
+			znodes = append(znodes, e.Thing+" "+e.Value)
 		}
 	}
 	var lines []string
@@ -198,5 +205,5 @@ func standstill(r Run, work string, c calm) []string {
 		e := steps[worker]
 		lines = append(lines, fmt.Sprintf("%s since %.3f: %s", e.Party, float64(e.At)/1e9, e.Value))
 	}
-	return append(lines, stands...)
+	return append(lines, znodes...)
 }

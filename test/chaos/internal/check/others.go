@@ -47,14 +47,14 @@ func barriers(r Run) []Violation {
 // one acted inside.
 func rounds(r Run) []Violation {
 	verdicts := make(map[string]history.Event)
-	last := make(map[string][]history.Event) // acts by round
+	acts := make(map[string][]history.Event) // by round
 	others := outside(r)
 	for _, e := range r.Events {
 		if e.Kind != history.Act || e.Work != "double" {
 			continue
 		}
-		if counts, late := others.decide(e); counts && late == 0 {
-			last[e.Thing] = append(last[e.Thing], e)
+		if counts, known := others.decide(e); counts && known == 0 {
+			acts[e.Thing] = append(acts[e.Thing], e)
 		}
 	}
 	var all []Violation
@@ -76,7 +76,7 @@ func rounds(r Run) []Violation {
 			}
 			verdicts[e.Thing] = e
 		case history.Left:
-			for _, a := range last[e.Thing] {
+			for _, a := range acts[e.Thing] {
 				if a.From > e.At {
 					found("%s was told at %.6f that it is over, and %s was inside at %.6f", e.Party, seconds(e.At), a.Party, seconds(a.From))
 					break
@@ -96,7 +96,7 @@ func outcomes(r Run) []Violation {
 	for _, e := range r.Events {
 		switch {
 		case e.Kind != history.Outcome || e.Mode == history.Confirmed:
-		case e.Mode == "vote":
+		case e.Mode == history.Vote:
 			if e.Value == "abort" {
 				against[e.Thing] = e
 			}

@@ -33,10 +33,10 @@ func seconds(at int64) float64 { return float64(at) / 1e9 }
 // overlap reports whether both were held at one instant, for certain.
 func overlap(a, b *possession) bool { return a.first.At <= b.last.From && b.first.At <= a.last.From }
 
-// outsiders are the events that end a possession without its holder: another client deletes its
-// znode, or a rival that knows its password ends its session. Then ZooKeeper gives the thing to
-// others. The holder hears of it at once or, if it is cut off or stopped, when its own clock says
-// so: a session timeout later at most.
+// outsiders are the events that end a possession without its holder: another client deletes the
+// possession's znode, or a rival that knows the session's password ends the session. Then ZooKeeper
+// gives the thing to others. The holder is told at once or, if it is cut off or stopped, finds out
+// by its own clock, at most a session timeout later.
 type outsiders struct {
 	struck  map[int64]history.Event    // by token
 	expired map[string][]history.Event // by worker
@@ -56,9 +56,9 @@ func outside(r Run) outsiders {
 	return o
 }
 
-// decide reports whether an act counts, and how many ends before it its holder has had the time to
-// hear of.
-func (o outsiders) decide(e history.Event) (counts bool, late int) {
+// decide reports whether an act counts, and how many outsiders' events its holder knew of by then.
+// An act does not count while the holder may not know of an event yet.
+func (o outsiders) decide(e history.Event) (counts bool, known int) {
 	worker, _, _ := strings.Cut(e.Party, ".")
 	ends := o.expired[worker]
 	if s, ok := o.struck[e.Token]; ok {
@@ -69,20 +69,20 @@ func (o outsiders) decide(e history.Event) (counts bool, late int) {
 			return false, 0
 		}
 		if e.At > end.From {
-			late++
+			known++
 		}
 	}
-	return true, late
+	return true, known
 }
 
-// possessions are those of a run by their things, each in the order of their first acts. Acts of a
-// holder before it could hear of an outsider's deed are left out; later ones count again, as a
-// possession of its own.
+// possessions returns the possessions of a run by their things, each in the order of their first
+// acts. Acts that do not count are left out (see decide). Acts after an outsider's event that the
+// holder knows of are a possession of their own.
 func possessions(r Run) map[string][]*possession {
 	type key struct {
 		thing, party string
 		token        int64
-		late         int
+		known        int // as decide returns it
 	}
 	others := outside(r)
 	asks := make(map[string]int64) // by thing and party
@@ -95,11 +95,11 @@ func possessions(r Run) map[string][]*possession {
 		if e.Kind != history.Act {
 			continue
 		}
-		counts, late := others.decide(e)
+		counts, known := others.decide(e)
 		if !counts {
 			continue
 		}
-		k := key{e.Thing, e.Party, e.Token, late}
+		k := key{e.Thing, e.Party, e.Token, known}
 		p := found[k]
 		if p == nil {
 			p = &possession{
@@ -131,10 +131,10 @@ func overlaps(r Run) []Violation {
 			open = slices.DeleteFunc(open, func(o *possession) bool { return o.last.From < p.first.At })
 			for _, o := range open {
 				if overlap(o, p) && (o.mode != history.Shared || p.mode != history.Shared) {
-					over := min(o.last.From, p.last.From) - p.first.At
+					together := min(o.last.From, p.last.From) - p.first.At
 					all = append(all, Violation{
 						Check: "overlap", Thing: thing, At: p.first.At,
-						Text: fmt.Sprintf("%v, and %v: together for %.3f s", o, p, seconds(over)),
+						Text: fmt.Sprintf("%v, and %v: together for %.3f s", o, p, seconds(together)),
 					})
 				}
 			}
@@ -181,7 +181,7 @@ func tokens(r Run) []Violation {
 			case newest == nil || p.token > newest.token:
 				newest = p
 			case p.token == newest.token && p.party == newest.party:
-			case newest.first.At < p.first.From: // for certain
+			case newest.first.At < p.first.From: // p acts after newest, whose token is not smaller, has acted
 				all = append(all, Violation{Check: "tokens", Thing: thing, At: p.first.At, Text: fmt.Sprintf("%v, and %v before", p, newest)})
 			}
 		}

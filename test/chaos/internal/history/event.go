@@ -38,7 +38,7 @@ const (
 	Failed Kind = "failed"
 	// Put, Got, Acked: a queue's item Value was put, delivered with attempt Token, acknowledged.
 	// From is the time of the request, and Done tells whether it was confirmed. The outcome of a
-	// Put that is not Done is not known.
+	// Put that is not Done is not known. Weight of a Put is its delay in milliseconds.
 	Put   Kind = "put"
 	Got   Kind = "got"
 	Acked Kind = "acked"
@@ -47,14 +47,16 @@ const (
 	// have been carried out, or may be later.
 	Wrote Kind = "wrote"
 	Read  Kind = "read"
-	// Outcome: Party learned the outcome Value of transaction Thing, which it got to know at From.
+	// Outcome: Party learned the outcome Value of transaction Thing, which it got to know at From;
+	// in the mode Vote, Value is its vote.
 	Outcome Kind = "outcome"
-	// Round: Party got the verdict Value on round Token of the double barrier Thing.
+	// Round: Party got the verdict Value on round Token of the double barrier Thing, for Weight
+	// parties.
 	Round Kind = "round"
 	// Left: Party's Leave returned: round Thing is over for all.
 	Left Kind = "left"
-	// Level: the process has Token goroutines and Weight bytes of memory in use. Value is "end"
-	// when its sessions are closed.
+	// Level: the process has Token goroutines and Weight bytes of memory in use. Value is
+	// "begin" at first, and "end" when its sessions are closed.
 	Level Kind = "level"
 	// Diverged: the servers disagree about the tree, or have lost confirmed writes, as Value says.
 	// Events from the last storm on are not checked.
@@ -68,7 +70,8 @@ const (
 	End Kind = "end"
 )
 
-// GivenUp is the value of Over where the holder ended its possession.
+// GivenUp is the value of Over where the holder ended its possession; workloads of locks alone
+// write it, for the check of delays.
 const GivenUp = "given up"
 
 // Shared is the mode of possessions that are held together; others are held alone.
@@ -77,8 +80,11 @@ const Shared = "shared"
 // AtMostOnce is the Old of Put for items that are delivered once, or never.
 const AtMostOnce = "at-most-once"
 
-// Confirmed is the mode of Outcome where the acknowledgement of the outcome was confirmed.
-const Confirmed = "confirmed"
+// Modes of Outcome, beside none.
+const (
+	Confirmed = "confirmed" // the acknowledgement of the outcome was confirmed
+	Vote      = "vote"
+)
 
 // Values of Read for a znode whose creation has an unknown outcome.
 const (

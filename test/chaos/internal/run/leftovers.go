@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/session"
@@ -11,42 +12,39 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/work"
 )
 
-// leftovers records the znodes that are left when all workers have ended. Servers delete empty
-// containers after a while, so it waits for that.
+// leftovers records the znodes that are left when all workers have ended. It waits for those that
+// ZooKeeper still deletes: the ephemeral ones of killed workers, whose sessions have to expire, and
+// empty containers, level by level, each a few seconds after its last child (see open).
 func (w *world) leftovers(ctx context.Context, s Settings) {
-	within, cancel := context.WithTimeout(ctx, 6*s.Timeout+10*time.Second)
+	waiting, cancel := context.WithTimeout(ctx, 6*s.Timeout+10*time.Second)
 	defer cancel()
+	var extra []string // of the last listing that was not cut short
 	for {
-		left, err := w.tree(within, "/")
+		left, err := w.tree(waiting, "/")
+		if err != nil && len(extra) > 0 && waiting.Err() != nil {
+			break
+		}
 		if err != nil {
 			w.notes.Write(history.Event{Kind: history.Failed, Work: "leftovers", Thing: "tree", Value: err.Error()})
 			return
 		}
-		var extra []string
-		for _, path := range left {
-			if !work.Stays(path) {
-				extra = append(extra, path)
-			}
-		}
-		if len(extra) == 0 {
+		if extra = slices.DeleteFunc(left, work.Stays); len(extra) == 0 {
 			return
 		}
-		w.pause(within, time.Second)
-		if within.Err() == nil {
-			continue
+		if w.pause(waiting, time.Second); waiting.Err() != nil {
+			break
 		}
-		for _, path := range extra[:min(len(extra), 10)] {
-			stat, _, err := w.watcher.Exists(ctx, path)
-			w.notes.Write(history.Event{
-				Kind: history.Failed, Work: "leftovers", Thing: path,
-				Value: fmt.Sprintf("one of %d znodes that were left: %+v, %v", len(extra), stat, err),
-			})
-		}
-		return
+	}
+	for _, path := range extra[:min(len(extra), 10)] {
+		stat, _, err := w.watcher.Exists(ctx, path)
+		w.notes.Write(history.Event{
+			Kind: history.Failed, Work: "leftovers", Thing: path,
+			Value: fmt.Sprintf("one of %d znodes that were left: %+v, %v", len(extra), stat, err),
+		})
 	}
 }
 
-// tree lists all paths below one.
+// tree returns all paths below one. Znodes that are deleted meanwhile are left out.
 func (w *world) tree(ctx context.Context, path string) ([]string, error) {
 	names, _, err := w.watcher.Children(ctx, path)
 	if errors.Is(err, session.ErrNoNode) {

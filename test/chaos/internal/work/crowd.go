@@ -21,7 +21,7 @@ func init() {
 // crowd is how many locks of one session wait in one queue.
 const crowd = 6
 
-// crowdLoad: many contenders of one session in one queue.
+// crowdLoad runs many contenders of one session in one queue.
 func crowdLoad(ctx context.Context, e *env) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -31,7 +31,7 @@ func crowdLoad(ctx context.Context, e *env) {
 	}
 }
 
-// sessionsLoad: contenders of two sessions of one process in one queue.
+// sessionsLoad runs contenders of two sessions of one process in one queue.
 func sessionsLoad(ctx context.Context, e *env) {
 	second, err := e.open()
 	if err != nil {
@@ -48,7 +48,7 @@ func sessionsLoad(ctx context.Context, e *env) {
 	}
 }
 
-// contend takes the workload's lock over and over, by an instance of its own, each time for a
+// contend takes the workload's lock over and over, with a lock.Lock of its own, each time for a
 // moment.
 func (e *env) contend(ctx context.Context, s *session.Session) {
 	l, err := lock.New(s, "/"+e.work+"/line")
@@ -83,8 +83,8 @@ func Lots() map[string]int { return map[string]int{"transfer": 100} }
 // noise is how many znodes each worker watches and writes beside an election.
 const noise = 20
 
-// transferLoad: two candidates of each session, which hand their terms over to others while events
-// of many other watches arrive.
+// transferLoad runs two candidates in each worker, which hand their terms over to others while
+// events of many other watches arrive.
 func transferLoad(ctx context.Context, e *env) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -118,7 +118,7 @@ func (e *env) handOver(ctx context.Context, id string) {
 			}
 			e.check(bounded, "transfer", err)
 			cancel()
-			e.possess(ctx, c, t, 2*look)
+			e.possess(ctx, c, t, 2*actEvery)
 			e.release(ctx, "resign the term", t.Resign)
 		case <-el.Done():
 			e.failed("election ended", el.Err())

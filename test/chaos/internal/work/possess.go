@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	look = 2 * time.Millisecond  // a holder acts so often,
-	keep = 20 * time.Millisecond // and records it so often, and at its end
+	actEvery    = 2 * time.Millisecond  // a holder acts so often,
+	recordEvery = 20 * time.Millisecond // and records its last act so often, and at its end
 )
 
 var errRevived = errors.New("a possession that was not valid any more is valid again")
@@ -27,7 +27,7 @@ type holding interface {
 type claim struct {
 	thing  string
 	party  string
-	mode   string // "" exclusive; see check
+	mode   string // history.Shared; "": exclusive
 	weight int64
 }
 
@@ -45,7 +45,7 @@ func (e *env) possess(ctx context.Context, c claim, h holding, d time.Duration) 
 		if valid {
 			ev.From, ev.At, pending = from, at, true
 		}
-		if over := !valid || !time.Now().Before(until) || ctx.Err() != nil; pending && (over || at-last > int64(keep)) {
+		if ends := !valid || !time.Now().Before(until) || ctx.Err() != nil; pending && (ends || at-last > int64(recordEvery)) {
 			e.Write(ev)
 			pending, last = false, ev.At
 		}
@@ -56,7 +56,7 @@ func (e *env) possess(ctx context.Context, c claim, h holding, d time.Duration) 
 		case !time.Now().Before(until) || ctx.Err() != nil:
 			return true
 		}
-		timer := time.NewTimer(min(look, max(time.Until(until), time.Microsecond)))
+		timer := time.NewTimer(min(actEvery, max(time.Until(until), time.Microsecond)))
 		select {
 		case <-timer.C:
 		case <-h.Done():

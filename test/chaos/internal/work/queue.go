@@ -18,12 +18,12 @@ import (
 // workQueue is one queue of a workload.
 type workQueue struct {
 	*queue.Queue
-	thing   string
+	thing   string // its name in histories, and its path
 	options func(e *env) []queue.Option
-	put     func(e *env) (time.Duration, []queue.PutOption) // the delay among them
-	mode    string                                          // "" at least once
-	dead    string                                          // the queue of dead letters
-	extend  bool                                            // possessions are prolonged now and then
+	put     func(e *env) (delay time.Duration, options []queue.PutOption) // of one Put
+	mode    string                                                        // history.AtMostOnce; "": at least once
+	dead    string                                                        // the path of its dead letters; "": none
+	extend  bool                                                          // claims are extended now and then
 }
 
 func plain(*env) []queue.Option { return nil }
@@ -55,11 +55,11 @@ func init() {
 	}
 }
 
-// Capacity is that of the bounded queue.
+// Capacity is the capacity of the workload queue-capacity.
 const Capacity = 20
 
-// queueLoad: a producer and a consumer in each worker. Consumers are closed in the middle now and
-// then.
+// queueLoad runs a producer and a consumer in each worker. Consumers are closed while they have
+// items now and then.
 func queueLoad(ctx context.Context, e *env) {
 	l := queues[e.work]
 	var err error
@@ -89,7 +89,7 @@ func (e *env) produce(ctx context.Context, q workQueue) {
 		e.Write(ev)
 		ev.Mode = ""
 		_, err := q.Put(bounded, []byte(id), options...)
-		late := bounded.Err() != nil
+		timedOut := bounded.Err() != nil
 		cancel()
 		switch {
 		case err == nil:
@@ -98,7 +98,7 @@ func (e *env) produce(ctx context.Context, q workQueue) {
 		case errors.Is(err, session.ErrUnknownOutcome):
 		case errors.Is(err, queue.ErrFull):
 			ev.Mode = history.Refused
-		case late, errors.Is(err, session.ErrClosed):
+		case timedOut, errors.Is(err, session.ErrClosed):
 		default:
 			e.failed("put", err)
 		}
@@ -110,14 +110,14 @@ func (e *env) produce(ctx context.Context, q workQueue) {
 // Collect takes the items that are left in the queues of these workloads, when all workers have
 // ended.
 func Collect(ctx context.Context, s *session.Session, w *history.Writer, cfg Config) {
-	over, cancel := context.WithCancel(ctx)
+	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	for _, name := range cfg.Works {
 		l, ok := queues[name]
 		if !ok {
 			continue
 		}
-		e := &env{Config: cfg, Writer: w, sess: s, work: name, busy: over, rand: rand.New(rand.NewPCG(1, 1))}
+		e := &env{Config: cfg, Writer: w, sess: s, work: name, busy: ended, rand: rand.New(rand.NewPCG(1, 1))}
 		for _, path := range []string{"/" + l.thing, l.dead} {
 			if path == "" {
 				continue
@@ -167,9 +167,9 @@ func (e *env) collect(ctx context.Context, q workQueue) error {
 	}
 }
 
-func (l workQueue) consuming(prefetch int) []queue.ConsumeOption {
+func (q workQueue) consuming(prefetch int) []queue.ConsumeOption {
 	options := []queue.ConsumeOption{queue.WithPrefetch(prefetch)}
-	if l.mode == history.AtMostOnce {
+	if q.mode == history.AtMostOnce {
 		options = append(options, queue.WithAutoAck())
 	}
 	return options
@@ -186,13 +186,13 @@ func (e *env) consume(ctx context.Context, q workQueue) {
 			return
 		}
 		wait := e.receive(ctx, q, c, 5+e.rand.IntN(60))
-		e.release(ctx, "close the consumer", c.Close) // in the middle of its last items
+		e.release(ctx, "close the consumer", c.Close) // while its last items are worked on
 		wait()
 	}
 }
 
-// receive works on items, a few at a time, until there were enough. The last ones end before wait
-// returns.
+// receive starts to work on items, at most four at a time, until there were most. wait returns when
+// the last of them is settled.
 func (e *env) receive(ctx context.Context, q workQueue, c *queue.Consumer, most int) (wait func()) {
 	var wg sync.WaitGroup
 	room := make(chan struct{}, 4) // bound: items at one time
@@ -225,7 +225,7 @@ func (e *env) deal(ctx context.Context, q workQueue, i *queue.Item) {
 	got := history.Event{Kind: history.Got, Work: e.work, Thing: q.thing, Party: e.Name, Value: id, Old: q.mode, Token: int64(i.Attempt())}
 	got.From = history.Now()
 	if !i.Valid() {
-		return // it was lost before this process had it
+		return // the claim was lost before this process had the item
 	}
 	e.Write(got)
 	e.moved()
@@ -237,9 +237,9 @@ func (e *env) deal(ctx context.Context, q workQueue, i *queue.Item) {
 	if !draining && e.rand.IntN(30) == 0 {
 		d = e.span(e.Timeout * 3 / 2)
 	}
-	edge := false
+	edge := false // the item is settled at about the instant at which its visibility ends
 	switch {
-	case q.extend && !draining && e.rand.IntN(12) == 0: // settled at the instant at which its time is over
+	case q.extend && !draining && e.rand.IntN(12) == 0:
 		edge = true
 		d = e.Timeout/2 - 40*time.Millisecond + time.Duration(e.rand.Int64N(int64(50*time.Millisecond)))
 	case q.extend && e.rand.IntN(4) == 0:

@@ -16,7 +16,7 @@ type rival struct {
 	servers []string // through no proxy
 
 	mu    sync.Mutex
-	knows jute.ConnectResponse // the newest answer to a handshake
+	knows jute.ConnectResponse // the newest answer to a handshake; without an id before the first one
 }
 
 // dial opens a connection of the session.
@@ -35,7 +35,8 @@ type overheard struct {
 	first []byte
 }
 
-// answer is the length of that message, with its own length in front and a password of 16 bytes.
+// answer is the length of that message: its length, and of its fields the version, the timeout, the
+// session's id, and the password of 16 bytes with its length.
 const answer = 4 + 4 + 4 + 8 + 4 + 16
 
 func (o *overheard) Read(p []byte) (int, error) {
@@ -58,8 +59,9 @@ func (r *rival) hear(frame []byte) {
 }
 
 // expire ends the session, so that its owner learns of an expiry; false if the end is not confirmed
-// in time. A server closes a connection, answered or not, when another one comes with the same id,
-// as the owner's may just then, so the rival tries again until the session is gone.
+// in time. A server closes a session's connection, even before it has answered, when another
+// connection comes with the session's id. The owner may make one just then, so the rival tries
+// again until the session is gone.
 func (r *rival) expire(within time.Duration) bool {
 	r.mu.Lock()
 	s := r.knows
@@ -93,11 +95,11 @@ func gone(s jute.ConnectResponse, server string) bool {
 		return true
 	}
 	say(conn, &jute.Request{Xid: 1, Op: jute.OpCloseSession})
-	_, _ = io.Copy(io.Discard, conn) // until the server closes it: the next try finds the result
+	_, _ = io.Copy(io.Discard, conn) // until the server closes the connection: the next try finds whether the session is gone
 	return false
 }
 
-// say sends a message. The next read returns the error, if there is one.
+// say sends a message. If that fails, the next read of the connection fails too.
 func say(conn net.Conn, message interface{ Encode(to *jute.Writer) }) {
 	w := jute.NewWriter(nil)
 	w.Begin()

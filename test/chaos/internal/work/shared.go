@@ -42,7 +42,7 @@ func (e *env) sharedGrant(ctx context.Context, g *lock.Grant, c claim) {
 		defer cancel()
 		down, err := g.Downgrade(bounded)
 		e.check(bounded, "downgrade", err)
-		if err != nil {
+		if err != nil { // both are over; if ctx had ended before, Close releases the writer
 			return
 		}
 		c.mode, c.party, g = history.Shared, c.party+".down", down

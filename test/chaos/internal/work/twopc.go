@@ -161,7 +161,7 @@ func (e *env) propose(ctx context.Context, p *twopc.Proposal) {
 		}
 		err := cast(ctx)
 		if err == nil {
-			e.Write(history.Event{Kind: history.Outcome, Work: e.work, Thing: p.ID(), Party: party, Mode: "vote", Value: vote})
+			e.Write(history.Event{Kind: history.Outcome, Work: e.work, Thing: p.ID(), Party: party, Mode: history.Vote, Value: vote})
 		} else if !errors.Is(err, twopc.ErrDecided) && !errors.Is(err, twopc.ErrGone) {
 			e.check(ctx, "vote", err)
 		}

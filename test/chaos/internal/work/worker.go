@@ -23,18 +23,24 @@ import (
 
 // Config is the configuration of a worker.
 type Config struct {
-	Name    string        `json:"name"`    // of this incarnation: unique in the run
-	Index   int           `json:"index"`   // of the worker
-	Workers int           `json:"workers"` // of the run
-	Servers []string      `json:"servers"` // the addresses of its own proxies
-	Direct  []string      `json:"direct"`  // those of the servers themselves
-	Timeout time.Duration `json:"timeout"` // of its session
-	Tick    time.Duration `json:"tick"`    // of the servers
-	Seed    uint64        `json:"seed"`
-	Works   []string      `json:"works"`
-	Long    float64       `json:"long"` // the share of possessions that last about as long as a session
-	Path    string        `json:"path"` // of its history
-	Log     string        `json:"log"`  // level of the session's log: "" for none
+	Name    string `json:"name"`    // of this process: unique in the run
+	Index   int    `json:"index"`   // of the worker, which may be several processes, one after the other
+	Workers int    `json:"workers"` // how many workers the run has
+
+	// The servers and the session.
+	Servers []string      `json:"servers"` // the addresses of this worker's own proxies
+	Direct  []string      `json:"direct"`  // the addresses of the servers themselves
+	Timeout time.Duration `json:"timeout"` // the session's
+	Tick    time.Duration `json:"tick"`    // the servers'
+
+	// The workloads.
+	Seed  uint64   `json:"seed"`
+	Works []string `json:"works"` // their names
+	Long  float64  `json:"long"`  // the share of possessions that last about as long as a session
+
+	// The files.
+	Path string `json:"path"` // of the history that this process writes
+	Log  string `json:"log"`  // the level of the session's log; "" for none
 }
 
 // The words that a worker reads on its standard input, a line each. The end of the input stands for
@@ -68,9 +74,9 @@ type env struct {
 	Config
 	*history.Writer
 	sess *session.Session
-	open func() (*session.Session, error) // another session of this process
+	open func() (*session.Session, error) // opens another session of this process
 	work string                           // the workload's name
-	slot string                           // the instance of it that has to move by itself; "" if none has
+	slot string                           // the part of the workload whose progress is checked by itself; "" for the whole
 	busy context.Context                  // ends when nothing new is to be begun
 	rand *rand.Rand                       // this workload's own: one goroutine uses it; others fork it
 }
@@ -124,8 +130,11 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	}
 	go e.epochs(ctx, sess) // owner: the session; ends with it, or with ctx
 	words := map[string]func(){Drain: drain, Panic: panicAnActor, Expire: func() { e.expire(other) }, Tell: func() { e.tell(system) }}
-	go obey(in, words, stop) // owner: this process; ends with the input or with the process
-	e.levels(ctx, "")
+	unknown := func(word string) {
+		w.Write(history.Event{Kind: history.Failed, Work: "worker", Party: cfg.Name, Thing: "input", Value: fmt.Sprintf("unknown word %q", word)})
+	}
+	go obey(in, words, unknown, stop) // owner: this process; ends with the input or with the process
+	e.level("begin")
 	e.all(ctx)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*cfg.Timeout)
 	defer cancel()
@@ -141,10 +150,14 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 }
 
 // obey carries out the words that it reads, until Stop or the end of the input.
-func obey(in io.Reader, words map[string]func(), stop func()) {
+func obey(in io.Reader, words map[string]func(), unknown func(word string), stop func()) {
 	defer stop()
 	for lines := bufio.NewScanner(in); lines.Scan() && lines.Text() != Stop; {
-		words[lines.Text()]()
+		if carryOut := words[lines.Text()]; carryOut != nil {
+			carryOut()
+		} else {
+			unknown(lines.Text())
+		}
 	}
 }
 
@@ -156,7 +169,7 @@ func (e *env) expire(r *rival) {
 	e.Write(history.Event{Kind: history.Expired, From: from, Party: fmt.Sprintf("w%d", e.Index)})
 }
 
-// epochs records each epoch of a session that has ended, but for the last.
+// epochs records each epoch of a session but the first, when it begins: the one before has ended.
 func (e *env) epochs(ctx context.Context, s *session.Session) {
 	last := uint64(1)
 	for status := range s.Observe(ctx) {
@@ -191,7 +204,7 @@ func (e *env) tell(system *actors.System) {
 	}
 }
 
-// all runs the workloads, and returns when they have ended.
+// all runs the workloads, and returns when they and ctx have ended.
 func (e *env) all(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -199,7 +212,7 @@ func (e *env) all(ctx context.Context) {
 		f := *e
 		f.work = name
 		f.rand = rand.New(rand.NewPCG(e.Seed, uint64(i)))
-		wg.Go(func() { f.load(ctx) }) // owner: all; ends after ctx
+		wg.Go(func() { f.run(ctx) }) // owner: all; ends after ctx
 	}
 	wg.Go(func() { // owner: all; ends with ctx
 		for pause(ctx, time.Second) {
@@ -210,8 +223,9 @@ func (e *env) all(ctx context.Context) {
 
 var errEnded = errors.New("the workload has ended by itself")
 
-// load runs the workload. One that ends before it is told to may be what all others wait for.
-func (e *env) load(ctx context.Context) {
+// run runs the workload. If that ends before it is told to, it is a failure, since other workers
+// may wait for this one for ever.
+func (e *env) run(ctx context.Context) {
 	e.step("begun")
 	loads[e.work](ctx, e)
 	if e.busy.Err() == nil {
@@ -220,9 +234,8 @@ func (e *env) load(ctx context.Context) {
 	e.step("ended")
 }
 
-func (e *env) levels(context.Context, string) { e.level("begin") }
-
-// level notes how many goroutines there are and how much memory is in use.
+// level records how many goroutines there are and how much memory is in use: at the "begin" and at
+// the "end" of the process, and meanwhile, "".
 func (e *env) level(when string) {
 	if when == "end" {
 		runtime.GC()
@@ -245,7 +258,7 @@ func (e *env) step(what string) {
 	e.Write(history.Event{Kind: history.Step, Work: e.work, Party: e.Name, Value: what})
 }
 
-// failed records an error that is not documented for users.
+// failed records an error that is not documented for users: a violation by itself.
 func (e *env) failed(what string, err error) {
 	e.Write(history.Event{Kind: history.Failed, Work: e.work, Party: e.Name, Thing: what, Value: err.Error()})
 }
@@ -255,13 +268,13 @@ func ended(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())) || errors.Is(err, session.ErrClosed)
 }
 
-// span draws a time up to most, mostly a short one.
+// span draws a time up to most. Short ones are likelier: half of them are below an eighth.
 func (e *env) span(most time.Duration) time.Duration {
 	x := e.rand.Float64()
 	return time.Duration(x * x * x * float64(most))
 }
 
-// pause returns false if ctx ends before.
+// pause waits for d, and returns false if ctx ends before.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
