@@ -5,6 +5,7 @@
 package gozk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Conn is what a *zk.Conn and a [View] have in common. The comments are about the view.
+// Conn is what a *zk.Conn and a view, which [On] makes, have in common. The comments are about views.
 type Conn interface {
 	AddAuth(scheme string, auth []byte) error // refused: make the session with [session.WithAuth]
 	Children(path string) ([]string, *zk.Stat, error)
@@ -74,13 +75,13 @@ type view struct {
 	last   atomic.Pointer[zk.Event]
 }
 
-var errAddAuth = fmt.Errorf("AddAuth: %w: make the session with session.WithAuth", session.ErrUnsupported)
-
-func (*view) AddAuth(string, []byte) error { return errAddAuth }
-func (v *view) State() zk.State            { return v.last.Load().State }
-func (v *view) Server() string             { return v.last.Load().Server }
-func (v *view) SessionID() int64           { return v.sess.Status().SessionID }
-func (v *view) Close()                     { v.on(seam.SessionEnded{Cause: zk.ErrConnectionClosed}) }
+func (v *view) State() zk.State  { return v.last.Load().State }
+func (v *view) Server() string   { return v.last.Load().Server }
+func (v *view) SessionID() int64 { return v.sess.Status().SessionID }
+func (v *view) Close()           { v.on(seam.SessionEnded{Cause: zk.ErrConnectionClosed}) }
+func (*view) AddAuth(string, []byte) error {
+	return fmt.Errorf("AddAuth: %w: make the session with session.WithAuth", session.ErrUnsupported)
+}
 
 // on takes the session's events.
 func (v *view) on(event seam.Event) {
@@ -91,12 +92,12 @@ func (v *view) on(event seam.Event) {
 	}
 	switch e := event.(type) {
 	case machine.EpochBegan, machine.Resumed:
-		v.tell(v.sess.Status().Address, zk.StateConnected, zk.StateHasSession)
+		v.tell(cmp.Or(v.sess.Status().Address, v.Server()), zk.StateConnected, zk.StateHasSession)
 	case machine.Suspended:
 		v.tell(v.Server(), zk.StateDisconnected, zk.StateConnecting)
 	case seam.EpochEnded:
 		if e.Gone { // else the session ends, and says so next
-			v.tell(v.Server(), zk.StateExpired, zk.StateConnecting)
+			v.tell(v.Server(), zk.StateExpired, zk.StateDisconnected, zk.StateConnecting)
 		}
 	case seam.SessionEnded:
 		v.tell(v.Server(), zk.StateDisconnected)
@@ -120,85 +121,81 @@ func (v *view) tell(server string, states ...zk.State) {
 }
 
 func (v *view) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	return watch(v, path, zk.EventNodeDataChanged, func(a answer) []byte { return a.Data })
+	return watch(v, path, zk.EventNodeDataChanged, func(c seam.Client, epoch uint64, done func([]byte, seam.Stat, error)) {
+		c.Read(epoch, path, true, func(s seam.Seen) {
+			if s.Err == nil && !s.Exists {
+				s.Err = zk.ErrNoNode
+			}
+			done(s.Data, s.Stat, s.Err)
+		})
+	})
 }
 
 func (v *view) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
-	return watch(v, path, zk.EventNodeCreated, func(a answer) bool { return a.Exists })
+	return watch(v, path, zk.EventNodeDataChanged, func(c seam.Client, epoch uint64, done func(bool, seam.Stat, error)) {
+		c.Await(epoch, path, func(s seam.Seen) { done(s.Exists, s.Stat, s.Err) })
+	})
 }
 
 func (v *view) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	return watch(v, path, zk.EventNodeChildrenChanged, func(a answer) []string { return a.names })
+	return watch(v, path, zk.EventNodeChildrenChanged, func(c seam.Client, epoch uint64, done func([]string, seam.Stat, error)) {
+		c.List(epoch, path, true, func(l seam.Listed) { done(l.Names, l.Stat, l.Err) })
+	})
 }
 
-type answer struct {
-	seam.Seen
-	names []string
-}
-
-// watch reads a znode and awaits an event: of its creation, or of a change if it exists. A watch is
-// a client of the session of its own: that is told EpochBegan first, and Fired after the answer.
-func watch[T any](v *view, path string, awaited zk.EventType, got func(answer) T) (T, *zk.Stat, <-chan zk.Event, error) {
-	a, events := answer{}, make(chan zk.Event, 1)
-	st, err := v.do(path, func() (session.Stat, error) {
-		var began, over sync.Once
-		epochs, answers := make(chan uint64, 1), make(chan answer, 1)
-		life, end := context.WithCancel(v.life)
-		tell := func(t zk.EventType, s zk.State, err error) {
-			over.Do(func() { events <- zk.Event{Type: t, State: s, Path: path, Err: err}; close(events); end() })
-		}
+// watch reads a znode and awaits one event. A watch is a client of the session of its own: that is
+// told EpochBegan first, and Fired after the answer.
+func watch[T any](v *view, path string, awaited zk.EventType, read func(c seam.Client, epoch uint64, done func(T, seam.Stat, error))) (got T, st *zk.Stat, _ <-chan zk.Event, err error) {
+	var began, over sync.Once
+	epochs, answers, events := make(chan uint64, 1), make(chan func() (session.Stat, error), 1), notify.NewFinite[zk.Event](1)
+	life, end := context.WithCancel(v.life)
+	tell := func(t zk.EventType, s zk.State, err error) {
+		over.Do(func() { events.Send(zk.Event{Type: t, State: s, Path: path, Err: err}); events.Close(); end() })
+	}
+	st, err = v.do(path, func() (s session.Stat, err error) {
 		client, err := seam.NewClient(v.sess, "gozk", func(event seam.Event) {
 			switch e := event.(type) {
 			case machine.EpochBegan:
 				began.Do(func() { epochs <- e.Epoch })
 			case machine.Fired:
-				if e.Change == machine.Deleted {
+				if e.Change == machine.Deleted && awaited != zk.EventNodeCreated { // else it has come and gone
 					awaited = zk.EventNodeDeleted
 				}
 				tell(awaited, zk.StateSyncConnected, nil)
 			case seam.EpochEnded:
-				tell(zk.EventNotWatching, zk.StateDisconnected, value(e.Cause))
+				if e.Gone { // else the session ends, and the view with it
+					tell(zk.EventNotWatching, zk.StateDisconnected, value(e.Cause))
+				}
 			}
 		}, nil)
 		if err != nil {
-			end()
-			return session.Stat{}, err
+			return s, err
 		}
 		context.AfterFunc(life, func() {
 			tell(zk.EventNotWatching, zk.StateDisconnected, zk.ErrClosing)
 			client.Leave()
 		})
-		answered := func(s seam.Seen, names []string) {
-			if s.Err == nil && !s.Exists && awaited == zk.EventNodeDataChanged {
-				s.Err = zk.ErrNoNode
-			} else if s.Exists && awaited == zk.EventNodeCreated {
-				awaited = zk.EventNodeDataChanged
+		for {
+			select {
+			case epoch := <-epochs:
+				read(client, epoch, func(value T, stat seam.Stat, err error) {
+					if any(value) == false { // ExistsW, of a znode that is missing
+						awaited = zk.EventNodeCreated
+					}
+					answers <- func() (session.Stat, error) { got = value; return session.Stat(stat), err }
+				})
+			case answer := <-answers:
+				return answer()
+			case <-v.life.Done():
+				return s, context.Cause(v.life)
 			}
-			answers <- answer{s, names}
 		}
-		select {
-		case epoch := <-epochs:
-			switch awaited {
-			case zk.EventNodeDataChanged:
-				client.Read(epoch, path, true, func(s seam.Seen) { answered(s, nil) })
-			case zk.EventNodeCreated:
-				client.Await(epoch, path, func(s seam.Seen) { answered(s, nil) })
-			default:
-				client.List(epoch, path, true, func(l seam.Listed) { answered(seam.Seen{Stat: l.Stat, Err: l.Err}, l.Names) })
-			}
-		case <-v.life.Done():
-		}
-		select {
-		case a = <-answers:
-		case <-v.life.Done():
-			a.Err = context.Cause(v.life)
-		}
-		if a.Err != nil {
-			end()
-		}
-		return session.Stat(a.Stat), a.Err
 	})
-	return got(a), st, events, err
+	if err != nil {
+		end()
+		return got, nil, nil, err
+	}
+	return got, st, events.C(), nil
 }
 
 // do makes a call once there is a connection. It waits for that about as long as go-zookeeper does.
@@ -308,6 +305,9 @@ func (v *view) Multi(ops ...any) (responses []zk.MultiResponse, err error) {
 		}
 	}
 	_, err = v.do("/", func() (s session.Stat, err error) {
+		if len(all) == 0 {
+			return s, nil
+		}
 		results, err := v.sess.Multi(v.life, all...)
 		for _, r := range results {
 			responses = append(responses, zk.MultiResponse{Stat: stat(r.Stat), String: r.Path, Error: value(r.Err)})
@@ -319,8 +319,8 @@ func (v *view) Multi(ops ...any) (responses []zk.MultiResponse, err error) {
 
 // values are the errors that a caller gets bare, so that == finds them; the first that applies.
 var values = []error{
-	session.ErrUnknownOutcome, zk.ErrAuthFailed, zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoChildrenForEphemerals,
-	zk.ErrNoAuth, zk.ErrInvalidACL, zk.ErrInvalidPath, zk.ErrNoServer, zk.ErrSessionExpired, zk.ErrConnectionClosed,
+	session.ErrUnknownOutcome, zk.ErrConnectionClosed, zk.ErrNoServer, zk.ErrAuthFailed, zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoChildrenForEphemerals,
+	zk.ErrNoAuth, zk.ErrInvalidACL, zk.ErrInvalidPath, zk.ErrSessionExpired,
 }
 
 // value is an error as go-zookeeper has it; one that it has not stays as it is.

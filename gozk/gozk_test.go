@@ -2,12 +2,14 @@ package gozk_test
 
 import (
 	"errors"
+	"path"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/gozk"
@@ -50,13 +52,14 @@ func TestErrorsAreValues(t *testing.T) {
 		_, err := conn.CreateProtectedEphemeralSequential("/a/e-", nil, zk.WorldACL(zk.PermAll))
 		require.NoError(t, err)
 		_, _, noNode := conn.Get("/missing")
-		_, _, _, noNodeW := conn.GetW("/missing")
+		_, _, noWatch, noNodeW := conn.GetW("/missing")
+		require.Nil(t, noWatch)
 		_, _, _, noChildrenW := conn.ChildrenW("/missing")
 		_, exists := conn.Create("/a", nil, 0, zk.WorldACL(zk.PermAll))
 		_, version := conn.Set("/a", nil, 7)
 		_, noACL := conn.Create("/b", nil, 0, nil)
-		_, _, path := conn.Get("a")
-		_, _, _, pathW := conn.ExistsW("/a/")
+		_, _, invalid := conn.Get("a")
+		_, _, _, invalidW := conn.ExistsW("/a/")
 		results, multi := conn.Multi(&zk.CheckVersionRequest{Path: "/a", Version: 0}, &zk.DeleteRequest{Path: "/missing", Version: -1}, &zk.DeleteRequest{Path: "/a/b", Version: -1})
 		same(t, zk.ErrNoNode, noNode)
 		same(t, zk.ErrNoNode, noNodeW)
@@ -65,8 +68,8 @@ func TestErrorsAreValues(t *testing.T) {
 		same(t, zk.ErrBadVersion, version)
 		same(t, zk.ErrNotEmpty, conn.Delete("/a", -1))
 		same(t, zk.ErrInvalidACL, noACL)
-		same(t, zk.ErrInvalidPath, path)
-		same(t, zk.ErrInvalidPath, pathW)
+		same(t, zk.ErrInvalidPath, invalid)
+		same(t, zk.ErrInvalidPath, invalidW)
 		same(t, zk.ErrNoNode, multi)
 		require.Len(t, results, 3)
 		require.NoError(t, results[0].Error)
@@ -148,12 +151,13 @@ func TestAnExpiryEndsWatchesAndTheSessionGoesOn(t *testing.T) {
 		_, err = conn.Set("/a", nil, -1)
 		require.NoError(t, err)
 		require.Equal(t, zk.EventNodeDataChanged, (<-again).Type)
-		var states []zk.State
-		for len(states) == 0 || states[len(states)-1] != zk.StateHasSession || len(states) < 6 {
-			states = append(states, (<-events).State)
+		for _, want := range []zk.State{
+			zk.StateConnecting, zk.StateConnected, zk.StateHasSession, zk.StateDisconnected, zk.StateConnecting,
+			zk.StateExpired, zk.StateDisconnected, zk.StateConnecting, zk.StateConnected, zk.StateHasSession,
+		} {
+			require.Equal(t, want, (<-events).State)
 		}
-		require.Equal(t, []zk.State{zk.StateConnecting, zk.StateConnected, zk.StateHasSession}, states[:3])
-		require.Contains(t, states, zk.StateExpired)
+		require.Empty(t, events)
 		require.Equal(t, zk.StateHasSession, conn.State())
 	})
 }
@@ -198,7 +202,7 @@ func TestTheEndOfTheSessionEndsTheView(t *testing.T) {
 		_, _, watch, err := conn.ChildrenW("/")
 		require.NoError(t, err)
 		require.NoError(t, sess.CloseWithin(time.Minute))
-		require.Equal(t, zk.EventNotWatching, (<-watch).Type)
+		require.Equal(t, zk.Event{Type: zk.EventNotWatching, State: zk.StateDisconnected, Path: "/", Err: zk.ErrClosing}, <-watch)
 		for range events { // until it closes
 		}
 		require.Equal(t, zk.StateDisconnected, conn.State())
@@ -227,23 +231,115 @@ func TestTheLastStateIsNeverLost(t *testing.T) {
 	})
 }
 
+// lose loses the answer to the next request of a kind, with the connection.
+func lose(srv *zktest.Server, op zktest.Op) {
+	var once atomic.Bool
+	srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.Op == op && !once.Swap(true) {
+			return zktest.CutAfter
+		}
+		return zktest.Pass
+	})
+}
+
 // TestALostWriteIsOfUnknownOutcome: which is no error of go-zookeeper's.
 func TestALostWriteIsOfUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	view(t, func(t *testing.T, srv *zktest.Server, _ *session.Session, conn gozk.Conn, _ <-chan zk.Event) {
-		var once atomic.Bool
-		defer srv.Intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Path == "/a" && r.Op == zktest.OpCreate && !once.Swap(true) {
-				return zktest.DropReply
-			}
-			return zktest.Pass
-		})()
+		lose(srv, zktest.OpCreate)
 		_, err := conn.Create("/a", nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
 		same(t, session.ErrUnknownOutcome, err)
 		require.NotErrorIs(t, err, zk.ErrConnectionClosed)
 		exists, _, err := conn.Exists("/a") // a read tells
 		require.NoError(t, err)
 		require.True(t, exists)
+		lose(srv, zktest.OpMulti)
+		results, err := conn.Multi(&zk.DeleteRequest{Path: "/a", Version: -1})
+		same(t, session.ErrUnknownOutcome, err)
+		require.Empty(t, results)
+		exists, _, err = conn.Exists("/a")
+		require.NoError(t, err)
+		require.False(t, exists)
+	})
+}
+
+// TestALostAnswerOfAReadIsAskedForAgain: and a watch outlives the connection.
+func TestALostAnswerOfAReadIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	view(t, func(t *testing.T, srv *zktest.Server, _ *session.Session, conn gozk.Conn, _ <-chan zk.Event) {
+		create(t, conn, "/a")
+		lose(srv, zktest.OpGetData)
+		data, _, err := conn.Get("/a")
+		require.NoError(t, err)
+		require.Equal(t, "data", string(data))
+		lose(srv, zktest.OpGetData)
+		data, _, watch, err := conn.GetW("/a")
+		require.NoError(t, err)
+		require.Equal(t, "data", string(data))
+		heal := srv.Partition(conn.SessionID())
+		require.NoError(t, srv.Set("/a", nil))
+		time.Sleep(time.Second)
+		require.Empty(t, watch)
+		heal()
+		require.Equal(t, zk.Event{Type: zk.EventNodeDataChanged, State: zk.StateSyncConnected, Path: "/a"}, <-watch)
+	})
+}
+
+// TestAProtectedCreateIsFoundAgain: it makes one znode, though the answer is lost.
+func TestAProtectedCreateIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	view(t, func(t *testing.T, srv *zktest.Server, _ *session.Session, conn gozk.Conn, _ <-chan zk.Event) {
+		create(t, conn, "/a")
+		lose(srv, zktest.OpCreate)
+		made, err := conn.CreateProtectedEphemeralSequential("/a/n-", nil, zk.WorldACL(zk.PermAll))
+		require.NoError(t, err)
+		require.Regexp(t, `^/a/_c_[0-9a-f-]{36}-n-0000000000$`, made)
+		names, _, err := conn.Children("/a")
+		require.NoError(t, err)
+		require.Equal(t, []string{path.Base(made)}, names)
+	})
+}
+
+// TestCloseEndsCallsThatWait: a read has no answer then, and a write that was sent no outcome.
+func TestCloseEndsCallsThatWait(t *testing.T) {
+	t.Parallel()
+	view(t, func(t *testing.T, srv *zktest.Server, _ *session.Session, conn gozk.Conn, _ <-chan zk.Event) {
+		create(t, conn, "/a")
+		defer srv.Partition(conn.SessionID())()
+		read, watch, write := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+		go func() { _, _, err := conn.Get("/a"); read <- err }()
+		go func() { _, _, _, err := conn.GetW("/a"); watch <- err }()
+		go func() { _, err := conn.Set("/a", nil, -1); write <- err }()
+		time.Sleep(time.Minute) // they wait, though the session has expired
+		require.Empty(t, read)
+		require.Empty(t, write)
+		conn.Close()
+		same(t, zk.ErrConnectionClosed, <-read)
+		same(t, zk.ErrConnectionClosed, <-watch)
+		same(t, session.ErrUnknownOutcome, <-write)
+	})
+}
+
+// TestAWatchOfWhatIsMissingTellsOfABirth: also where another watch of the session, which was there
+// before, tells of the znode's end.
+func TestAWatchOfWhatIsMissingTellsOfABirth(t *testing.T) {
+	t.Parallel()
+	view(t, func(t *testing.T, srv *zktest.Server, _ *session.Session, conn gozk.Conn, _ <-chan zk.Event) {
+		create(t, conn, "/a")
+		_, _, end, err := conn.GetW("/a")
+		require.NoError(t, err)
+		var once atomic.Bool
+		srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpExists && !once.Swap(true) {
+				assert.NoError(t, srv.Delete("/a"))
+			}
+			return zktest.Pass
+		})
+		there, _, birth, err := conn.ExistsW("/a")
+		require.NoError(t, err)
+		require.False(t, there)
+		require.Equal(t, zk.EventNodeDeleted, (<-end).Type)
+		require.Equal(t, zk.EventNodeCreated, (<-birth).Type)
 	})
 }
 

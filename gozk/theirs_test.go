@@ -30,7 +30,6 @@ var leftOut = map[string]string{
 	"TestIntegration_IncrementalReconfig": "a view does not change the ensemble: it has no IncrementalReconfig",
 	"TestIntegration_Reconfig":            "a view does not change the ensemble: it has no Reconfig",
 	"TestIntegration_MaxBufferSize":       "it is about WithMaxBufferSize of zk.Connect, and texts of its log; a session has WithMaxPacket",
-	"TestIntegration_NoQuorum":            "it counts an event for each attempt to connect; a view says once that the connection is lost",
 	"TestIntegration_RecurringReAuthHang": "it replaces a private function of *zk.Conn",
 	"TestIntegration_SlowServer":          "its server answers after two seconds; a call waits for a connection for one and a half, since TestRequestFail wants an error within two",
 	"TestDeadlockInClose":                 "it makes a *zk.Conn of private fields",
@@ -43,11 +42,20 @@ var adapted = strings.NewReplacer(
 	"Connect([]string", "connect([]string",
 	"WithEventCallback(", "withEventCallback(",
 	"zk.sessionID = 99999\n\tzk.conn.Close()", "zk.expire()", // the number of a session that the server does not know
+	"zk.sessionID", "zk.SessionID()",
+	"zk.sessionTimeoutMs", "zk.timeout",
 	`fmt.Sprintf("127.0.0.1:%d", ts.Servers[0].Port)`, "ts.address(0)",
 )
 
-// The last part of TestIntegration_SetWatchers looks at the bytes of private requests.
-const beginOfCut, endOfCut = "\t// Yay! All watches fired correctly.", "\n}\n\nfunc TestIntegration_ExpiringWatch"
+// cuts are parts of their tests that cannot hold for a view, from one text to another, and what
+// stands for them.
+var cuts = []struct{ begin, end, instead string }{
+	// The last part of TestIntegration_SetWatchers looks at the bytes of private requests.
+	{"\t// Yay! All watches fired correctly.", "\n}\n\nfunc TestIntegration_ExpiringWatch", ""},
+	// TestIntegration_NoQuorum counts an event for each attempt to connect, for six seconds. A view
+	// says once that the connection is lost.
+	{"\tvar firstDisconnect *Event", "\n\t// Start a ZooKeeper node to restore quorum.", "\ttime.Sleep(6 * time.Second)\n"},
+}
 
 // TestTheirs runs go-zookeeper's own tests of its calls on a view of a session, on the embedded
 // server.
@@ -106,8 +114,12 @@ func theirs(t *testing.T, servers string) {
 // adapt makes one of their files part of the package of the harness.
 func adapt(t *testing.T, source string, want map[string]struct{}, left map[string]string) []byte {
 	t.Helper()
-	if begin := strings.Index(source, beginOfCut); begin >= 0 {
-		source = source[:begin] + source[strings.Index(source, endOfCut):]
+	for _, c := range cuts {
+		if before, cut, found := strings.Cut(source, c.begin); found {
+			_, after, ends := strings.Cut(cut, c.end)
+			require.True(t, ends, c.end)
+			source = before + c.instead + c.end + after
+		}
 	}
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, "", adapted.Replace(source), 0)
