@@ -20,7 +20,7 @@ var parts = []part{
 	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2403},
 	{"internal/zkserver", []string{"internal/zkserver"}, 5995},
 	{"zktest", []string{"zktest"}, 2501},
-	{"internal", []string{"internal", "."}, 3000},
+	{"internal", []string{"internal", "."}, 2999},
 	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "cmd"}, 6218},
 }
 
