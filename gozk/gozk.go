@@ -23,7 +23,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Conn is what a *zk.Conn and a view, which [On] makes, have in common. The comments are about views.
+// Conn is what a *zk.Conn and a view have in common: see [On]. The comments are about the view.
 type Conn interface {
 	AddAuth(scheme string, auth []byte) error // refused: make the session with [session.WithAuth]
 	Children(path string) ([]string, *zk.Stat, error)

@@ -14,8 +14,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// answer is what a call returns: its value, of its Stat what does not depend on the session, whether
-// there is a channel, and its error.
+// answer is what a call returns: its value, of its Stat what does not depend on the session,
+// whether there is a channel, and its error.
 type answer struct {
 	value any
 	stat  zk.Stat

@@ -17,7 +17,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/test/tier"
@@ -100,15 +99,28 @@ func theirs(t *testing.T, servers string) {
 	binary := filepath.Join(to, "theirs.test")
 	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-trimpath", "-vet=off", "-overlay", file, "-o", binary, "./theirs").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	run := exec.CommandContext(t.Context(), binary, "-test.v", "-test.timeout=10m")
-	run.Dir, run.Env = to, append(os.Environ(), "THEIRS="+servers)
-	out, err = run.CombinedOutput()
-	for name := range want {
-		assert.True(t, bytes.Contains(out, []byte("--- PASS: "+name+" ")), name)
+	names := slices.Sorted(maps.Keys(want))
+	failed, out, err := run(t, binary, servers, names)
+	if len(failed) > 0 { // once more, since their limits are in real time, and the machine may have been busy
+		t.Logf("once more: %s\n%s", failed, out[max(0, len(out)-20000):])
+		failed, out, err = run(t, binary, servers, failed)
 	}
-	if err != nil || t.Failed() {
-		t.Fatalf("%v\n%s", err, out[max(0, len(out)-20000):])
+	require.NoError(t, err, "%s", out[max(0, len(out)-20000):])
+	require.Empty(t, failed)
+}
+
+// run runs tests of theirs, and returns those that have not passed.
+func run(t *testing.T, binary, servers string, names []string) (failed []string, out []byte, err error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, "-test.v", "-test.timeout=10m", "-test.run=^("+strings.Join(names, "|")+")$")
+	cmd.Dir, cmd.Env = filepath.Dir(binary), append(os.Environ(), "THEIRS="+servers)
+	out, err = cmd.CombinedOutput()
+	for _, name := range names {
+		if !bytes.Contains(out, []byte("--- PASS: "+name+" ")) {
+			failed = append(failed, name)
+		}
 	}
+	return failed, out, err
 }
 
 // adapt makes one of their files part of the package of the harness.
