@@ -63,14 +63,14 @@ func TestWatchesWhileAllFails(t *testing.T) {
 	for seed := range tier.Count(8, 400) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { failAll(t, uint64(seed)) }) //nolint:gosec // small, and not negative
+			synctest.Test(t, func(t *testing.T) { failAll(t, uint64(seed)) })
 		})
 	}
 }
 
 func failAll(t *testing.T, seed uint64) {
 	t.Helper()
-	srv := zktest.Start(t, zktest.WithServers(1+int(seed%3))) //nolint:gosec // at most three
+	srv := zktest.Start(t, zktest.WithServers(1+int(seed%3)))
 	sess := zksession.Open(t, srv)
 	conn, _ := gozk.On(sess) // events that nobody receives hold up nothing
 	require.NoError(t, srv.Load(`{"path": "/p"}`+"\n"+`{"path": "/p/a", "data": "0"}`))
