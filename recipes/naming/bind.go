@@ -65,11 +65,11 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 // often that was.
 func (n *Names) write(ctx context.Context, seen Binding, path string, value []byte, made *int) (again bool, err error) {
 	exists := seen.Czxid != 0
-	op := session.CreateOp(path, value)
+	ops := []session.Op{session.CreateOp(path, nil), session.SetOp(path, value, 0)}
 	if exists {
-		op = session.SetOp(path, value, seen.Version)
+		ops = set(path, value, seen.Version)
 	}
-	err = n.once(ctx, seen, path, op)
+	err = n.once(ctx, seen, path, ops...)
 	switch {
 	case err == nil:
 		return false, nil
@@ -83,6 +83,21 @@ func (n *Names) write(ctx context.Context, seen Binding, path string, value []by
 		err = fmt.Errorf("value: %w", err)
 	}
 	return false, err
+}
+
+// set writes the data of a znode of this version, and leaves an odd version if the data are a
+// value, an even one if there are none.
+//
+// A znode that is deleted and created again has the versions of the former one, so a version alone
+// would not tell a binding that was made meanwhile from the parent that was read. Since a bound
+// znode's version is odd and a parent's is even, a change that names the version of one can't be
+// carried out on the other. That one binding, or one parent, is taken for another like it does no
+// harm: what the change does to both is the same.
+func set(path string, data []byte, version int32) []session.Op {
+	if bound := len(data) > 0; (version+1)&1 == 1 != bound {
+		return []session.Op{session.SetOp(path, nil, version), session.SetOp(path, data, version+1)}
+	}
+	return []session.Op{session.SetOp(path, data, version)}
 }
 
 // Unbind removes the binding of a name, and the znodes that are no longer needed. Errors:
@@ -121,15 +136,15 @@ func (n *Names) Unbind(ctx context.Context, name string) error {
 func (n *Names) erase(ctx context.Context, seen Binding, path string) error {
 	err := n.once(ctx, seen, path, session.DeleteOp(path, seen.Version))
 	if errors.Is(err, session.ErrNotEmpty) {
-		err = n.once(ctx, seen, path, session.SetOp(path, nil, seen.Version))
+		err = n.once(ctx, seen, path, set(path, nil, seen.Version)...)
 	}
 	return err
 }
 
 // prune deletes the znode at a path, and its parents, as long as they are not bound and have no
 // children. ZooKeeper refuses to delete a znode with children, and the version protects one that
-// has been bound meanwhile. A failure is ignored: the znode does no harm, and the next Unbind tries
-// again.
+// has been bound meanwhile: see set. A failure is ignored: the znode does no harm, and the next
+// Unbind tries again.
 func (n *Names) prune(ctx context.Context, path string) {
 	for _, at := range append([]string{path}, n.parents(path)...) {
 		data, stat, err := n.session.Get(ctx, at)
