@@ -10,12 +10,14 @@ import (
 )
 
 // BindOption configures Bind.
-type BindOption func(*bindOptions)
+type BindOption func(*bindOptions) error
 
-type bindOptions struct{ ifFree bool }
+type bindOptions struct{ keep bool } // keep: an earlier binding stays
 
-// IfFree binds the name only if it is not bound; otherwise [ErrDuplicate].
-func IfFree() BindOption { return func(o *bindOptions) { o.ifFree = true } }
+// WithoutReplacing binds the name only if it is not bound; otherwise [ErrDuplicate].
+func WithoutReplacing() BindOption {
+	return func(o *bindOptions) error { o.keep = true; return nil }
+}
 
 // Bind binds a name to a value, which must not be empty, replacing any earlier binding. Errors:
 // invalid arguments; [ErrDuplicate]; session.ErrTooLarge; those of ZooKeeper; ctx's cause, together
@@ -34,20 +36,17 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 		return recipe.Failed(n.session, op, path, errors.New("value: empty"))
 	}
 	var o bindOptions
-	for i, opt := range opts {
-		if opt == nil {
-			return recipe.Failed(n.session, op, path, fmt.Errorf("opts[%d]: nil", i))
-		}
-		opt(&o)
+	if err := recipe.Apply(&o, opts); err != nil {
+		return recipe.Failed(n.session, op, path, err)
 	}
-	if o.ifFree { // a refusal must not rest on a stale read
+	if o.keep { // a refusal must not rest on a stale read
 		if err := n.session.SyncQuorum(ctx, path); err != nil {
 			return recipe.Failed(n.session, op, path, err)
 		}
 	}
 	for made := 0; ; {
 		b, err := n.read(ctx, name, path)
-		if err == nil && o.ifFree && b.Bound {
+		if err == nil && o.keep && b.Bound {
 			err = ErrDuplicate
 		}
 		if err != nil {

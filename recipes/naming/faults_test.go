@@ -27,10 +27,10 @@ func TestLostReplies(t *testing.T) {
 		other, _ := names(w)
 		strike(s)
 		what := fmt.Sprintf("at %d", k)
-		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("1"), naming.IfFree()), what)
+		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("1"), naming.WithoutReplacing()), what)
 		require.Equal(w, "1", means(w, n, "a/b"), what)
 		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("2")), what)
-		require.NoError(w, n.Bind(w.Context(), "a", []byte("3"), naming.IfFree()), what)
+		require.NoError(w, n.Bind(w.Context(), "a", []byte("3"), naming.WithoutReplacing()), what)
 		all := must(n.List(w.Context(), ""))
 		require.Len(w, all, 2, what)
 		require.NoError(w, n.Unbind(w.Context(), "a"), what)
@@ -108,15 +108,15 @@ func TestUnbindLeavesWhatReplacedAParent(t *testing.T) {
 
 // A parent that Bind has read, and is about to bind if it is free, is deleted by another client and
 // created again, as a name that is bound: it is not free.
-func TestIfFreeLeavesWhatReplacedAParent(t *testing.T) {
+func TestWithoutReplacingLeavesWhatReplacedAParent(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		n, s := names(w)
 		other, _ := names(w)
 		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("1")))
 		done := before(w, s, sets, func() error {
-			return errors.Join(other.Unbind(w.Context(), "a/b"), other.Bind(w.Context(), "a", []byte("2"), naming.IfFree()))
+			return errors.Join(other.Unbind(w.Context(), "a/b"), other.Bind(w.Context(), "a", []byte("2"), naming.WithoutReplacing()))
 		})
-		require.ErrorIs(w, n.Bind(w.Context(), "a", []byte("3"), naming.IfFree()), naming.ErrDuplicate)
+		require.ErrorIs(w, n.Bind(w.Context(), "a", []byte("3"), naming.WithoutReplacing()), naming.ErrDuplicate)
 		done()
 		require.Equal(w, "2", means(w, n, "a"))
 	})
@@ -233,7 +233,7 @@ func carryOut(w *bubble.World, n *naming.Names, op operation) (out string, ok bo
 	case "bind":
 		err = n.Bind(w.Context(), "x", []byte(op.value))
 	case "claim":
-		err = n.Bind(w.Context(), "x", []byte(op.value), naming.IfFree())
+		err = n.Bind(w.Context(), "x", []byte(op.value), naming.WithoutReplacing())
 	case "unbind":
 		err = n.Unbind(w.Context(), "x")
 	case "lookup":
