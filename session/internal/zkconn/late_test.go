@@ -1,5 +1,5 @@
 // Writes of a lost connection that a server may still have: it is not asked for the session before
-// it has answered in another one.
+// it has answered in another one. Helpers: leave and since below, helper_test.go.
 
 package zkconn_test
 
@@ -19,16 +19,16 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// asked is a connection, as a server sees it: for which session, and what then.
+// asked is a connection, as a server sees it.
 type asked struct {
-	session int64
+	session int64 // that was asked for; 0: a new one
 	ops     []jute.Op
 }
 
 var (
-	resumed = asked{session: 7}
-	settled = asked{ops: []jute.Op{jute.OpSync, jute.OpCloseSession}}
-	waiting = asked{ops: []jute.Op{jute.OpSync}}
+	resumed = asked{session: 7}                                       // for the session of the Conn
+	settled = asked{ops: []jute.Op{jute.OpSync, jute.OpCloseSession}} // for its late writes
+	waiting = asked{ops: []jute.Op{jute.OpSync}}                      // that is not answered yet
 )
 
 // since are the connections to an address, or to all if that is "", from the nth of all on.
@@ -77,7 +77,7 @@ func (b *bench) leave(request func(*zkconn.Conn)) (server string) {
 	go request(b.Conn) // ends with the connection
 	synctest.Wait()
 	left.hangUp()
-	time.Sleep(timeout/6 - time.Millisecond) // at a sixth, who asks gives that server up
+	time.Sleep(timeout/6 - time.Millisecond) // after a sixth the attempt is given up
 	return left.addr
 }
 
