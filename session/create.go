@@ -147,9 +147,8 @@ func (c *creation) size(path string, data []byte) int {
 	return zkconn.Size(zkconn.NewCreate(path, data, c.mode, c.ttl, c.acl))
 }
 
-// create creates a znode. If the server says that its parent is missing, that is made: all that is
-// missing above with Parents, else the namespace's own znode alone. Then it tries again, twice at
-// most, since what was made may be gone again.
+// create creates a znode. If its parent is missing, it makes what is missing above, without Parents
+// only the namespace's own znode, and tries again: twice at most, since that may be gone again.
 func (c *creation) create(conn *zkconn.Conn, space *namespace, path string, data []byte) (string, error) {
 	for try := 1; ; try++ {
 		made, err := conn.Create(path, data, c.mode, c.ttl, c.acl)

@@ -32,10 +32,9 @@ type epochWatches struct {
 	ups   uint64 // counts the connections that there have been
 }
 
-// outgoing is an answer or an event on its way to a client. It is passed on when so many changes of
-// the connection were told.
+// outgoing is an answer or an event on its way to a client.
 type outgoing struct {
-	behind int
+	behind int           // it is passed on when so many changes of the connection were told
 	read   *watchRead    // of an answer
 	answer func()        // passes it on
 	to     *client       // of an event; nil: it is an answer

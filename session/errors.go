@@ -123,8 +123,7 @@ func (n *namespace) failed(op, path string, err error) error {
 	return &OpError{Op: op, Path: path, Err: err, root: n.root}
 }
 
-// definite tells whether an error is ZooKeeper's answer, or was found in the request itself: not
-// the loss or the lack of a connection.
+// definite tells whether an error is about the request, not about the connection or its lack.
 func definite(err error) bool {
 	return !errors.Is(err, zkconn.ErrNotSent) && !errors.Is(err, zkconn.ErrNoReply) && !errors.Is(err, zkconn.ErrEnded)
 }

@@ -190,12 +190,11 @@ func (g *guarded) makeOver(h *Hold, cause error) {
 	g.ended = append(g.ended, h)
 }
 
-// endHolds ends all holds, except those that outlive that cause (see client.UntilExpiry), and
-// returns their absolute paths.
+// endHolds ends all holds, except those that outlive that cause, and returns their absolute paths.
 func (g *guarded) endHolds(cause error) (lost []string) {
 	for h := range g.holds {
 		if h.client.lasting && (cause == ErrUntrusted || cause == ErrSuspended) {
-			continue
+			continue // see client.UntilExpiry
 		}
 		g.makeOver(h, cause)
 		lost = append(lost, h.session.Path(h.path))

@@ -236,7 +236,7 @@ func WithoutIdentity() Option {
 // 812)".
 type Identity = znode.Identity
 
-// identify adds what need not be told.
+// identify adds what this process knows of itself.
 func (c *config) identify() error {
 	switch {
 	case c.anonymous && c.identity.Name != "":
@@ -351,6 +351,7 @@ func (p RetryPolicy) next(try int, since time.Duration) (time.Duration, bool) {
 const (
 	shortestPause = 10 * time.Millisecond
 	longestPause  = 5 * time.Second
+	mostRepeats   = 8           // of a client's creates, up to which the pauses grow: to a third of a second
 	longEnough    = time.Second // an epoch or a znode that is over sooner may be over so again: see znodes.pauseIfRepeated
 )
 

@@ -209,9 +209,6 @@ type znodes struct {
 	log    *slog.Logger
 }
 
-// mostRepeats bounds the pause before a client creates something to a third of a second.
-const mostRepeats = 8
-
 // pauseIfRepeated pauses before something is created that has ended soon after it was created, that
 // many times in a row. The first two repetitions are without a pause.
 func (z *znodes) pauseIfRepeated(ctx context.Context, times int, warning, key, value string) {

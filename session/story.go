@@ -105,7 +105,6 @@ func (k *keeper) trustIsBack(e *epoch) {
 	}
 }
 
-// connectionLost tells what was lost with a connection, under WithStrict.
 func (g *guarded) connectionLost(e *epoch, lost []string) {
 	if e.begun {
 		g.story.down = cmp.Or(g.story.down, time.Now())

@@ -64,7 +64,6 @@ type core struct {
 	took       time.Duration // by the last server, to answer the connect request: see share
 	lateWrites lateWrites
 	outage     outage
-
 	// For the check for a loss of data: see hangs.
 	checking sync.Mutex // held while it is under way
 	checked  time.Time  // when it began last

@@ -46,8 +46,7 @@ func (k *connector) owes(t *target) (losses int) {
 // owed is owes, under mu.
 func (c *core) owed(t *target) (losses int) {
 	l := &c.lateWrites
-	// fixed: the session was never elsewhere. A name may get other addresses, and the process
-	// before may have had other servers.
+	// A name may get other addresses, and the process before may have had other servers.
 	fixed := len(c.servers) == 1 && t.address == t.server && c.cfg.Resume.ID == 0
 	if fixed || max(l.left[t.server], l.left[t.address]) <= l.settled[t.address] {
 		return 0

@@ -32,7 +32,6 @@ type target struct {
 	badUntil time.Time    // until then it is tried after the others, since it has failed
 	silent   bool         // a connect request was not answered, and none since
 	stuck    atomic.Int32 // attempts whose dialer did not return
-
 	// For the check for a loss of data: see hangs.
 	hangs   time.Time // since when it hangs up on the session, if that is after core.sound
 	scouted time.Time // when it was last scouted
