@@ -196,7 +196,7 @@ func TestANameWithSeveralAddressesIsGoneRound(t *testing.T) {
 				b.connected().hangUp()
 				synctest.Wait()
 			}
-			// Now that it has tried all of them, it goes back to the only good one at once.
+			// Now that it has tried all of them, it goes back at once to the only one that is good.
 			dials := b.dialled()
 			require.Equal(b, "10.0.0.3:2181", dials[len(dials)-1].addr)
 			require.Equal(b, time.Now(), dials[len(dials)-1].at)

@@ -68,8 +68,8 @@ func (b *bench) reaches(addrs ...string) {
 	})
 }
 
-// leave lets the connection be lost while a request is not answered, and its server be the only one
-// that can be reached. It answers nothing yet.
+// leave lets the first connection, visit 0, be lost while a request is not answered. Its server is
+// the only one that can be reached, and answers nothing yet: visit 1 waits for that.
 func (b *bench) leave(request func(*zkconn.Conn)) (server string) {
 	left := b.connected()
 	b.answers(answersNothing)
@@ -88,14 +88,14 @@ func TestAServerThatMayHaveWritesIsAskedForThemFirst(t *testing.T) {
 		server := b.leave(creates)
 		require.Equal(b, []asked{waiting}, b.since(1, ""), "not for the session, as long as it does not answer")
 		b.answers(nil)
-		b.visit(1).hangUp()
+		b.visit(1).hangUp() // on the question that it has not answered
 		time.Sleep(time.Second)
 		require.Equal(b, []asked{settled, resumed}, b.since(2, ""))
 		require.Equal(b, server, last[zkconn.Up](b.sink).Server)
 		require.EqualValues(b, 7, b.SessionID())
 		require.Zero(b, b.LastZxid(), "what is said in the other session does not count")
 
-		b.visit(3).hangUp()
+		b.visit(3).hangUp() // on the session
 		time.Sleep(time.Second)
 		require.Equal(b, []asked{resumed}, b.since(4, ""), "once is enough")
 	}, threeServers)
@@ -111,7 +111,7 @@ func TestOthersAreAskedWhileAServerMayHaveWrites(t *testing.T) {
 		require.Equal(b, []asked{settled}, b.since(1, server), "the sync got no answer, and that session is closed")
 
 		b.reaches(server)
-		b.visit(2).hangUp()
+		b.visit(2).hangUp() // the other server, on the session
 		time.Sleep(time.Second)
 		require.Equal(b, []asked{settled, settled, resumed}, b.since(1, server), "however long ago that is")
 	}, threeServers)
@@ -121,7 +121,7 @@ var threeNames = []string{"a:1", "b:2181", "[::1]:2181"}
 
 func TestOnlyWritesWithoutAnAnswerAreAskedFor(t *testing.T) {
 	t.Parallel()
-	gaveUp := func(c *zkconn.Conn) { _ = c.Delete("/undecided", -1) }
+	gaveUp := func(c *zkconn.Conn) { _ = c.Delete("/undecided", -1) } // it is answered with a code that leaves the outcome open
 	none := func(*fake, *zkconn.Config) {}
 	for name, row := range map[string]struct {
 		request func(*zkconn.Conn)
