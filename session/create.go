@@ -78,9 +78,10 @@ func TTL(d time.Duration) CreateOption { return func(c *creation) { c.ttl, c.has
 func Parents() CreateOption { return func(c *creation) { c.parents = true } }
 
 // Protected puts a random GUID in front of the name ("_c_<guid>-name", as Curator does), so that a
-// create whose answer was lost is found again. Such a create is never of unknown outcome, and one
-// that was given up leaves nothing behind while the session can reach ZooKeeper. Not for a znode on
-// the path of a recipe: a contender of the same session may take it for a leftover, and delete it.
+// create whose answer was lost is found again: its outcome is known, unless the session ends before
+// that, or the parent may not be listed. One that was given up leaves nothing behind while the
+// session can reach ZooKeeper. Not for a znode on the path of a recipe: a contender of the same
+// session may take it for a leftover, and delete it.
 func Protected() CreateOption { return func(c *creation) { c.protected = true } }
 
 // NodeACL replaces the session's ACL for this znode.
@@ -91,10 +92,9 @@ type creation struct {
 	ephemeral, sequential, container, hasTTL bool
 	parents, protected                       bool
 
-	ttl time.Duration
-	acl []jute.ACL // nil: none is given
-
-	mode int32 // the flags of the request: see kind
+	ttl  time.Duration
+	acl  []jute.ACL // nil: none is given
+	mode int32      // the flags of the request: see kind
 }
 
 func newCreation(opts []CreateOption) (creation, error) {

@@ -202,7 +202,7 @@ var guardedWrites = map[string]guardedWrite{
 
 // A transaction that was begun while the hold stood, and has not been handed to the connection when
 // it ends, is not sent behind what is sent after the end. Neither the end nor what is told of it
-// waits for the network.
+// waits for the network. The second table has what the write is under, and what ends that.
 func TestAHoldEndsAheadOfWhatWasNotSent(t *testing.T) {
 	pairs(t, guardedWrites, map[string]func(t *client, h *session.Hold) (*session.Hold, func() bool){
 		"a hold": func(t *client, h *session.Hold) (*session.Hold, func() bool) {

@@ -166,8 +166,8 @@ func TestACommitWhoseAnswerIsLostIsOfUnknownOutcome(t *testing.T) {
 }
 
 // The answer to a write is lost, and the server to come back to is a leader that was deposed and
-// wakes. It answers a sync by itself and shows what was before the write. Who reads behind
-// ErrUnknownOutcome must not be told that by it.
+// wakes. It answers a sync by itself and shows what was before the write. A read behind
+// ErrUnknownOutcome must not show that.
 func TestAReadBehindAnUnknownOutcomeIsNotOfThePast(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(w *harness, s *session.Session) error{
@@ -189,7 +189,7 @@ func TestAReadBehindAnUnknownOutcomeIsNotOfThePast(t *testing.T) {
 }
 
 func (w *harness) pastAnswer(write func(w *harness, s *session.Session) error) {
-	const old, other = int64(0), int64(1)
+	const old, other = int64(0), int64(1) // servers; old is the leader that is deposed
 	f := &misled{harness: w}
 	f.reachable.Store(other)
 	s := w.session(session.WithDialer(f.dial))

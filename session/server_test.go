@@ -297,7 +297,7 @@ func TestAHerdThatMayHaveLeftWritesComesBackInTime(t *testing.T) {
 			sessions := w.herd(clients)
 			ctx, cancel := context.WithCancel(w.ctx)
 			var writing sync.WaitGroup
-			if i > 0 {
+			if i > 0 { // each session loses writes at each server
 				w.meets(zktest.DropRequest, func(r *zktest.Request) bool { return r.Op == zktest.OpSetData })
 				for _, s := range sessions {
 					writing.Go(func() { // ends with ctx

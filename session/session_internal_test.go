@@ -89,7 +89,7 @@ func TestAHoldThatAnotherGoroutineEndsIsDone(t *testing.T) {
 				h, err := client.Hold(1, "/queue/x", 1, func(error) {})
 				require.NoError(t, err)
 				end := func(cause error) bool { return client.End(h, cause) }
-				quicker := func() (finished func()) {
+				quicker := func() (finished func()) { // another goroutine's end of the hold, in two steps
 					g := s.state.lock()
 					defer g.unlock()
 					g.endHolds(ErrUntrusted)

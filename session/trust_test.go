@@ -298,6 +298,8 @@ func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
 	}, (*harness).releaseTooLate)
 }
 
+// releaseTooLate: halt ends trust, and before that is noticed, release gives up the hold, the whole
+// of which it is a part, or its client.
 func (w *harness) releaseTooLate(halt func(*session.Session, *session.Hold), release func(*harness, *client, *session.Hold, func(error) bool)) {
 	s := w.open(session.WithTimeout(timeout))
 	t, bystander := w.client(s), w.client(s)
