@@ -237,11 +237,13 @@ func TestAStormOfWarningsIsALineASecond(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		lines := map[string]int{}
 		for _, line := range log.lines() {
-			message, _, _ := strings.Cut(strings.TrimPrefix(line, "level="), " ")
-			_, what, _ := strings.Cut(line, "msg=")
-			what, _, _ = strings.Cut(what, " ")
-			lines[message+" "+strings.Trim(what, `"`)]++
+			level, _, _ := strings.Cut(strings.TrimPrefix(line, "level="), " ")
+			_, message, _ := strings.Cut(line, "msg=")
+			word, _, _ := strings.Cut(message, " ")
+			lines[level+" "+strings.Trim(word, `"`)]++
 		}
+		// Twenty items and one line for the others, two paths; and after a second each again, with
+		// its number.
 		require.Equal(w, map[string]int{"WARN dead": 20 + 1 + 21, "WARN held": 2 + 2, "ERROR a": 50}, lines)
 	})
 }

@@ -183,9 +183,9 @@ func TestOneTransactionCreatesOneBelowAParent(t *testing.T) {
 // another's; the others are sent once more without it.
 func TestOneThatIsRefusedCostsTheOthersOneTransaction(t *testing.T) {
 	type refusal struct {
-		refused []string
-		all     jute.Code
-		asks    []jute.Op
+		refused []string  // the deletes that fail a transaction, with NoNode; else...
+		all     jute.Code // ...the answer to every transaction
+		asks    []jute.Op // what eight deletes come to
 	}
 	each(t, map[string]refusal{
 		"a delete":   {refused: []string{"/d/1-delete"}, asks: []jute.Op{jute.OpMulti, jute.OpMulti}},
