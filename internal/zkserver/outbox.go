@@ -15,24 +15,26 @@ type outbox struct {
 	mu        sync.Mutex
 	transport net.Conn
 	limit     int
-	pending   jute.Writer
-	spare     []byte
-	writing   bool      // a goroutine is inside transport.Write
-	held      int       // reasons to write nothing now
-	finishing bool      // close the transport when all is written
-	broken    bool      // the transport is closed
-	moved     sync.Cond // signalled when a waiter in drain has to check again
+	pending   jute.Writer // frames to be written
+	spare     []byte      // a buffer for pending, while the other one is being written
+	writing   bool        // a goroutine is inside transport.Write
+	held      int         // reasons to write nothing now: see hold
+	finishing bool        // close the transport when all is written
+	broken    bool        // the transport is closed
+	moved     sync.Cond   // signalled when a waiter in drain has to check again
 }
 
 // keepBuffer is how large a buffer may be to be kept for the next batch.
 const keepBuffer = 16 << 10
 
-// drain returns when no more than a megabyte waits for the client, or the connection ends: until
-// then its requests are not read.
+// slowDown is how many bytes of answers may wait before a client's requests are not read any more.
+const slowDown = 1 << 20
+
+// drain returns when no more than slowDown waits for the client, or the connection ends.
 func (o *outbox) drain() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.pending.Len() > 1<<20 && !o.broken && !o.finishing {
+	for o.pending.Len() > slowDown && !o.broken && !o.finishing {
 		if o.writing || o.held > 0 {
 			o.moved.Wait()
 			continue
@@ -43,7 +45,7 @@ func (o *outbox) drain() {
 	}
 }
 
-// begin opens a frame; end closes it. Between them the outbox is locked.
+// begin opens a frame; end closes it. Between them the outbox is locked: begin locks, end unlocks.
 func (o *outbox) begin() *jute.Writer {
 	o.mu.Lock()
 	o.pending.Begin()
