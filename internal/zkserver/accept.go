@@ -80,10 +80,7 @@ func (c *conn) origin() string {
 	if c.host != "" {
 		return c.host
 	}
-	host, _, err := net.SplitHostPort(c.transport.RemoteAddr().String())
-	if err != nil {
-		return ""
-	}
+	host, _, _ := net.SplitHostPort(c.transport.RemoteAddr().String()) // else none
 	return host
 }
 

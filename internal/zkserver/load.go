@@ -89,8 +89,7 @@ var super = tree.NewWho(jute.Identity{Scheme: tree.SuperScheme})
 func (s *Server) SetSequence(parent string, next int32) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.tree.Get(parent)
-	if n == nil {
+	if s.tree.Get(parent) == nil {
 		return fmt.Errorf("zkserver: no znode %q", parent)
 	}
 	s.tree.SetCreations(parent, next)

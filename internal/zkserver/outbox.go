@@ -27,14 +27,12 @@ type outbox struct {
 // keepBuffer is how large a buffer may be to be kept for the next batch.
 const keepBuffer = 16 << 10
 
-// slowDown is how many bytes of answers may wait before a client's requests are not read any more.
-const slowDown = 1 << 20
-
-// drain returns when no more than slowDown waits for the client, or the connection ends.
+// drain returns when no more than a megabyte waits for the client, or the connection ends: until
+// then its requests are not read.
 func (o *outbox) drain() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.pending.Len() > slowDown && !o.broken && !o.finishing {
+	for o.pending.Len() > 1<<20 && !o.broken && !o.finishing {
 		if o.writing || o.held > 0 {
 			o.moved.Wait()
 			continue
