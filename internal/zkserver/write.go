@@ -130,8 +130,8 @@ func (s *Server) part(q jute.Request) (jute.Request, jute.Code) {
 	return q, jute.OK
 }
 
-// effective is the operation that a part of a multi is before 3.8.2: the real server goes by the
-// flags of a create, not by its number.
+// effective is the operation that a part of a multi is by the flags of a create, not by its number:
+// the real server goes by them before typedMulti, and for createTTL since then too.
 func effective(q jute.Request) jute.Request {
 	switch {
 	case q.Op == jute.OpCreateTTL && ttlMode(&q):
