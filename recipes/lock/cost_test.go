@@ -1,5 +1,5 @@
 // The costs that docs/recipes/lock.md states: of an uncontended possession, of a release with many
-// in line (I8), of the proofs that a session lives; and allocations.
+// in the queue (I8), of the proofs that a session lives; and allocations.
 
 package lock_test
 
@@ -127,9 +127,9 @@ func TestWhatAPossessionAllocates(t *testing.T) { //nolint:paralleltest // it co
 	}, bubble.Brisk()...)
 }
 
-// The holder and the next in line keep their sessions proven, so that they need no proof at a
-// grant. The third in line, and all behind, send nothing.
-func TestOnlyTheHolderAndTheNextInLineAskForSignsOfLife(t *testing.T) {
+// The holder and the next in the queue keep their sessions proven, so that they need no proof at a
+// grant. The third, and all behind, send nothing.
+func TestOnlyTheHolderAndTheNextAskForSignsOfLife(t *testing.T) {
 	inBubble(t, func(w *bubble.World) {
 		var hosts []*bubble.Host
 		var locks []*lock.Lock
@@ -147,7 +147,7 @@ func TestOnlyTheHolderAndTheNextInLineAskForSignsOfLife(t *testing.T) {
 			if i < 2 {
 				require.InDelta(w, 600, c.syncs, 5, "one a second, a sixth of the timeout")
 			} else {
-				require.Zero(w, c.syncs, "number %d in line", i+1)
+				require.Zero(w, c.syncs, "number %d in the queue", i+1)
 			}
 		}
 		for i := range 2 { // the second was next for long; the third has become next since then
