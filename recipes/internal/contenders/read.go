@@ -39,13 +39,11 @@ func Waiting(ctx context.Context, s *session.Session, path string) (int, error) 
 }
 
 // Holder reads which client the contenders under a path wait for, for the text of an error or a
-// log. It is the first contender (of readers, which hold together, the first), or the dead holder
-// whose delay the first contender waits for. whose takes the identity of the owner from an entry's
-// data, which recipes write in different ways.
+// log: the first contender, also of readers, which hold together; or the dead holder whose delay
+// the first one waits for. whose takes the owner's identity from an entry's data.
 //
-// It costs a listing and a read, with a [Record] two reads. So the result is empty if only the
-// Czxids tell the order: to read all contenders costs too much for a text. It is empty too if this
-// session holds, which the process knows by itself.
+// It costs a listing and a read, with a [Record] two reads. The result is empty if only the Czxids
+// tell the order, since to read them all costs too much for a text, or if this session holds.
 func Holder(ctx context.Context, s *session.Session, path string, whose func(Entry) session.Identity) (recipe.Holder, error) {
 	names, _, err := s.Children(ctx, path)
 	all := parse(names)
@@ -108,10 +106,10 @@ func head(ctx context.Context, s *session.Session, path string, contenders []zno
 		return znode.Join(path, c.Name), nil
 	}
 	entries, err := fetch(ctx, s, path, contenders)
-	if err != nil || len(entries) == 0 {
-		return "", err
+	if err == nil {
+		err = arrange(entries)
 	}
-	if err := arrange(entries); err != nil {
+	if err != nil || len(entries) == 0 {
 		return "", err
 	}
 	return entries[0].Path, nil

@@ -25,10 +25,10 @@ func TestMain(m *testing.M) { tier.Main(m) }
 const parent = "/locks/a"
 
 // inBubble runs a test in virtual time, beside others.
-func inBubble(t *testing.T, test func(t *bubble.World), opts ...zktest.Option) {
+func inBubble(t *testing.T, test func(t *bubble.World)) {
 	t.Helper()
 	t.Parallel()
-	bubble.Run(t, test, opts...)
+	bubble.Run(t, test)
 }
 
 // enter makes a contender and returns its path.
@@ -153,7 +153,8 @@ func TestWhoMayNotReadTheDataStillSeesTheContender(t *testing.T) {
 }
 
 func seesWhatMayNotBeRead(t *testing.T, version string) {
-	inBubble(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		path := enter(t, s, "secret")
 		_, err := s.SetACL(bubble.Minute(t), path, session.AnyoneACL(session.PermAdmin), -1)
