@@ -63,7 +63,7 @@ func (i *instance) drawRole() {
 		i.name = fmt.Sprintf("lease-%d-", 1+sim.Pick(firstLimit))
 		limit := firstLimit
 		if sim.oneIn(20) {
-			limit++ // which is not the one in ZooKeeper: its claims fail
+			limit++ // which is not that of the others: claims fail by it
 		}
 		i.rule, i.data = contend.AtMost(limit), []byte("mine")
 	}

@@ -156,8 +156,8 @@ func (sim *simulation) meddle() {
 	}
 }
 
-// meddleWith lets another client change a contender, or delete it, also where it can't be changed
-// in that way.
+// meddleWith lets another client change a contender. One that can't be changed in that way is
+// deleted.
 func (sim *simulation) meddleWith(n *node, how string) {
 	sim.Log("another client meddles with %s: %s", n.path, how)
 	notes, _ := znode.ParseNotes(n.data)
