@@ -65,9 +65,9 @@ func TestI8_WhatAReleaseCosts(t *testing.T) {
 		unordered        bool
 	}
 	eachRow(t, map[string]row{
-		"lock":                    {newLock, newLock, 100, 1, 3, 3, nil, false}, // the one behind the granted one lists, and reads its own znode
-		"readers behind a writer": {writer, reader, 40, 20, 1 + 20, 1 + 20, writer, false},
-		"permits":                 {permits(3), permits(1), 60, 3, 6 * (3 + 1), 2*3 + 3, nil, false}, // each by its mark wakes itself and its successor
+		"lock":                    {newLock, newLock, 100, 1, 3, 3, nil, false},                      // the one behind the granted one lists, and reads its own znode
+		"readers behind a writer": {writer, reader, 40, 20, 1 + 20, 1 + 20, writer, false},           // one at most for each that is granted
+		"permits":                 {permits(3), permits(1), 60, 3, 6 * (3 + 1), 2*3 + 3, nil, false}, // six at most for each granted one and for the next head; each mark wakes its writer and the successor
 		"simple":                  {simple, simple, 20, 1, 1 + 20 + 20, 1 + 20, nil, true},
 	}, func(w *bubble.World, row row) {
 		g := held(w, row.holder(w.Host("holder")))
